@@ -23,7 +23,6 @@ import { RateLimitsMemory } from "./persistence/RateLimitsMemory.ts"
 import { knownProviders, providerRegistry } from "./providers/Registry.ts"
 import { makeRecentCalls, RecentCalls } from "./runtime/RecentCalls.ts"
 import { servicesOn } from "./Services.ts"
-import { unprotected } from "./services/Attention.ts"
 import { auditWatching } from "./services/AuditWatch.ts"
 import { ReviewDesk } from "./services/console/ReviewDesk.ts"
 import { SignIn } from "./services/console/SignIn.ts"
@@ -117,7 +116,13 @@ const announced = ({ migrationDatabaseUrl }: Settings) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
       const { holds, role } = yield* (yield* GatewayStatus).protection
-      if (!holds) yield* Effect.logWarning(`${unprotected(role)}; see docs/operations.md, "Two roles"`)
+      if (!holds)
+        yield* Effect.annotateLogs(
+          Effect.logWarning(
+            'nothing protects audit rows, postings and history from this gateway; see docs/operations.md, "Two roles"'
+          ),
+          { database_role: role }
+        )
       if (migrationDatabaseUrl !== null)
         yield* Effect.logWarning(
           "MIGRATION_DATABASE_URL is for gateway migrate alone: whoever takes over this process has the owner's password"

@@ -110,7 +110,13 @@ const temporaryFolder = Effect.promise(async () => {
 const removeAll = (dataDir: string): Effect.Effect<void> =>
   Effect.gen(function* () {
     yield* SimulatorProcess.stop(dataDir)
-    yield* embeddedPostgres.stop(dataDir).pipe(Effect.catch((error) => Effect.logWarning(error.message)))
+    yield* embeddedPostgres
+      .stop(dataDir)
+      .pipe(
+        Effect.catch(({ message }) =>
+          Effect.annotateLogs(Effect.logWarning("the embedded PostgreSQL could not be stopped"), { note: message })
+        )
+      )
     yield* Effect.promise(async () => {
       const marker = await readFile(join(dataDir, "postgres.json"), "utf8").catch(() => undefined)
       const cluster = Schema.decodeUnknownOption(Cluster)(marker)

@@ -52,7 +52,11 @@ export const managementFile = (dataDir: string): string => join(dataDir, "manage
 const rememberManagementPort = Effect.fnUntraced(function* (dataDir: string, url: string) {
   const file = managementFile(dataDir)
   yield* Effect.andThen(DataFolder.make(dataDir), DataFolder.writeProcess(file, url)).pipe(
-    Effect.catchTag("CommandRefusal", ({ message }) => Effect.logWarning(message))
+    Effect.catchTag("CommandRefusal", ({ message }) =>
+      Effect.annotateLogs(Effect.logWarning("the address of the management port could not be written for gateway status"), {
+        note: message
+      })
+    )
   )
   yield* Effect.addFinalizer(() => DataFolder.removeOwnProcess(file))
 })

@@ -117,7 +117,11 @@ const revive = (settings: App.Settings): Effect.Effect<void> =>
     if (Option.isSome(yield* DataFolder.findProcess(simulatorFile(settings.dataDir)))) return
     yield* Effect.logWarning("the simulator has gone; starting it again")
     yield* SimulatorProcess.ensureRunning(settings)
-  }).pipe(Effect.catchTag("CommandRefusal", (refusal) => Effect.logError(refusal.message)))
+  }).pipe(
+    Effect.catchTag("CommandRefusal", ({ message }) =>
+      Effect.annotateLogs(Effect.logError("the simulator could not be started again"), { note: message })
+    )
+  )
 
 const launch = Effect.fnUntraced(function* (settings: App.Settings, file: string) {
   const log = join(settings.dataDir, "simulator.log")

@@ -1,34 +1,25 @@
 import { Cause, Console, Effect, type Fiber, Layer, Logger, type LogLevel, Redactable, References } from "effect"
 import { visibleText } from "../domain/VisibleText.ts"
+import { IsBounded } from "../runtime/BoundedLog.ts"
 import { isListed } from "./Attributes.ts"
+import { type Line, makeRepeatedLines, WINDOW } from "./RepeatedLines.ts"
 
 export interface LogsOptions {
   readonly format: "pretty" | "json"
   readonly level: LogLevel.LogLevel
 }
 
-/** One line of the log, whatever form it is printed in. */
-interface Line {
-  readonly time: string
-  readonly level: string
-  readonly message: string
-  readonly annotations: Readonly<Record<string, string | number | boolean | null>>
-  readonly trace_id?: string
-  readonly span_id?: string
-  readonly error?: string
-}
-
 const layer = (options: LogsOptions): Layer.Layer<never> =>
   Layer.merge(
-    Logger.layer([bufferedLogger(options.format === "json" ? jsonLines : prettyLines)]),
+    Logger.layer([bufferedLogger(options.format === "json" ? jsonText : prettyText)]),
     Layer.succeed(References.MinimumLogLevel, options.level)
   )
 
 /**
  * Writes the lines of one turn of the event loop with one call: under load each line would be a system call of its own. A process that
- * ends writes what it still holds first, also when it ends by an error that nobody caught.
+ * ends writes what it still holds first, also when it ends by an error that nobody caught. What is said again and again is counted.
  */
-const bufferedLogger = (lines: Logger.Logger<unknown, string>) =>
+const bufferedLogger = (textIn: (line: Line) => string) =>
   Effect.gen(function* () {
     const console = yield* Console.Console
     let waiting: Array<string> = []
@@ -38,32 +29,41 @@ const bufferedLogger = (lines: Logger.Logger<unknown, string>) =>
       waiting = []
       console.error(text)
     }
+    const put = (line: Line) => {
+      if (waiting.push(textIn(line)) === 1) setImmediate(write)
+    }
+    const repeated = makeRepeatedLines(put)
+    const end = () => {
+      repeated.endWindow()
+      write()
+    }
     yield* Effect.acquireRelease(
-      Effect.sync(() => process.on("exit", write)),
+      Effect.sync(() => process.on("exit", end)),
       () =>
         Effect.sync(() => {
-          process.off("exit", write)
-          write()
+          process.off("exit", end)
+          end()
         })
     )
+    yield* Effect.forkScoped(Effect.forever(Effect.delay(Effect.sync(repeated.endWindow), WINDOW)))
     return Logger.make<unknown, void>((entry) => {
-      if (waiting.push(lines.log(entry)) === 1) setImmediate(write)
+      if (entry.fiber.getRef(IsBounded)) return put(lineOf(entry))
+      repeated.take(entry.logLevel, lineOf(entry))
     })
   })
 
 /** The log, on standard error: standard output belongs to the results of commands. */
 export const Logs = { layer }
 
-const jsonLines = Logger.make<unknown, string>((entry) => visibleText(JSON.stringify(lineOf(entry))))
+const jsonText = (line: Line): string => visibleText(JSON.stringify(line))
 
-const prettyLines = Logger.make<unknown, string>((entry) => {
-  const { annotations, error, level, message, time, trace_id } = lineOf(entry)
+const prettyText = ({ annotations, error, level, message, time, trace_id }: Line): string => {
   const named = Object.entries(annotations).map(([name, value]) => `${name}=${value}`)
   const head = [time.slice(11, 23), level.padEnd(5), message, ...named, ...(trace_id === undefined ? [] : [`trace=${trace_id}`])]
   const further = error === undefined ? [] : error.split("\n").map((line) => `  ${line}`)
   // No text of an annotation or an error can make one line look like two, or steer a terminal.
   return [head.join(" "), ...further].map(visibleText).join("\n")
-})
+}
 
 const lineOf = ({ cause, date, fiber, logLevel, message }: Logger.Options<unknown>): Line => {
   const parts = Array.isArray(message) ? message : [message]

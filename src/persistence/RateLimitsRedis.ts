@@ -1,5 +1,5 @@
 import * as NodeRedis from "@effect/platform-node/NodeRedis"
-import { Context, Deferred, Duration, Effect, Layer, Redacted, Schedule } from "effect"
+import { Cause, Context, Deferred, Duration, Effect, Layer, Redacted, Schedule } from "effect"
 import * as RateLimiter from "effect/persistence/RateLimiter"
 import { type RateLimit, RateLimits } from "../services/ports/RateLimits.ts"
 import { countingHere, intervalMs, rateLimited, withinRateLimit } from "./RateLimitsMemory.ts"
@@ -27,7 +27,10 @@ export const RateLimitsRedis = {
         const lost = (reason: unknown) => {
           if (!isShared) return Effect.void
           isShared = false
-          return Effect.logError("Redis cannot be reached: rate limits are counted by each process for itself", reason)
+          return Effect.logError(
+            "Redis cannot be reached: rate limits are counted by each process for itself",
+            Cause.fail(reason)
+          )
         }
         const found = Effect.suspend(() => {
           if (isShared) return Effect.void

@@ -74,8 +74,12 @@ export const unreadable = (why: string, status: string): FactWithAlarm<Unknown> 
 })
 const LONGEST_STATUS = 40
 
-/** An alarm is for the operator; the fact is the same with and without it. */
+/** An alarm is for the operator: what it says is a field, so that each has the one sentence that is searched for. */
+export const logAlarm = (alarm: string): Effect.Effect<void> =>
+  Effect.annotateLogs(Effect.logError("a provider, or our account there, is not as its adapter expects"), { alarm })
+
+/** The fact is the same with and without its alarm. */
 export const alarmLogger =
   (provider: string) =>
   <F>({ alarm, fact }: FactWithAlarm<F>, reference: string): Effect.Effect<F> =>
-    alarm === null ? Effect.succeed(fact) : Effect.as(Effect.logError(alarm, { provider, reference }), fact)
+    alarm === null ? Effect.succeed(fact) : Effect.as(Effect.annotateLogs(logAlarm(alarm), { provider, reference }), fact)

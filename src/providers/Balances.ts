@@ -3,6 +3,7 @@ import { type Currency, isCurrency } from "../domain/Currency.ts"
 import { ProviderError } from "../domain/errors/Retriable.ts"
 import type { MinorUnits } from "../domain/Money.ts"
 import type { Balance } from "../services/ports/Provider.ts"
+import { logAlarm } from "./AnswerParsing.ts"
 
 interface Held {
   readonly amount: string
@@ -20,7 +21,7 @@ export const balancesAt = Effect.fnUntraced(function* (
     if (!isCurrency(currency)) continue
     const available = down(amount, currency)
     if (Result.isFailure(available)) {
-      yield* Effect.logError(`a balance at ${provider} cannot be read`, { currency })
+      yield* Effect.annotateLogs(logAlarm("a balance cannot be read"), { provider, currency })
       return yield* new ProviderError()
     }
     balances.push({ currency, available: available.success, pending: null })

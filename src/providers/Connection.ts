@@ -3,7 +3,7 @@ import { ProviderError } from "../domain/errors/Retriable.ts"
 import type { Mode } from "../domain/Ids.ts"
 import { type CallMemory, RecentCalls } from "../runtime/RecentCalls.ts"
 import type { Provider, ProviderGuarantees } from "../services/ports/Provider.ts"
-import { alarmLogger, decoded, type FactWithAlarm, type ReadAsUnknown } from "./AnswerParsing.ts"
+import { alarmLogger, decoded, type FactWithAlarm, logAlarm, type ReadAsUnknown } from "./AnswerParsing.ts"
 import type { Call, Client, Deadline } from "./Client.ts"
 import { deadlineAfter } from "./Client.ts"
 import { openTransport, type ProviderResponse, type Transport } from "./Transport.ts"
@@ -76,7 +76,7 @@ export const connectionTo = (identity: Identity, client: Client, timeoutMs: numb
   const deadline = deadlineAfter(timeoutMs)
   const call: Connection["call"] = (one) => Effect.flatMap(deadline, (until) => client(one, until))
   const giveUp: Connection["giveUp"] = Effect.fnUntraced(function* (alarm) {
-    if (alarm !== null) yield* Effect.logError(alarm, { provider })
+    if (alarm !== null) yield* Effect.annotateLogs(logAlarm(alarm), { provider })
     return yield* new ProviderError()
   })
   const read: Connection["read"] = (schema, response) =>

@@ -1,5 +1,5 @@
 import { Cache, Data, Duration, Effect, Exit, Option, type Schema } from "effect"
-import { decoded } from "./AnswerParsing.ts"
+import { decoded, logAlarm } from "./AnswerParsing.ts"
 import { type Call, type Client, calling, timeLeft } from "./Client.ts"
 import type { ProviderCall, ProviderResponse, Transport } from "./Transport.ts"
 
@@ -62,7 +62,7 @@ const fetchToken = Effect.fnUntraced(function* <A>(
   const response = yield* transport.call({ ...request, operation: "token", body: null })
   if (response._tag !== "Answered") return yield* new NoToken({ note: `no token: ${response.note}` })
   const { status } = response
-  if (refusing.includes(status)) yield* Effect.logError(alarm, { status })
+  if (refusing.includes(status)) yield* Effect.annotateLogs(logAlarm(alarm), { status })
   const answer = decoded(schema, response, (one) => one === 200)
   if (Option.isNone(answer)) return yield* new NoToken({ note: `no token: HTTP ${status}` })
   return tokenIn(answer.value)

@@ -1,8 +1,11 @@
-import { Effect } from "effect"
+import { Context, Effect } from "effect"
 
 /** So many lines of a window are written; the others are counted. */
 const LINES = 100
 const WINDOW = "10 seconds"
+
+/** True of a line that is written after `boundedLog` let it: nothing else counts it. */
+export const IsBounded = Context.Reference<boolean>("gateway/runtime/IsBounded", { defaultValue: () => false })
 
 /**
  * Bounds what strangers can make a log write. Answers whether a line is written, or was only counted by its kind; `more` writes each count

@@ -49,8 +49,12 @@ export const makeWorker = Effect.fnUntraced(function* <A>(options: WorkerOptions
   // Looking for work all the time is not worth a trace; the work itself is.
   const claim = (free: number) => options.claim(free).pipe(Effect.withTracerEnabled(false))
 
+  // It goes on after whatever broke, but never without saying so.
+  const named = Effect.annotateLogs({ worker: name })
   const attempted = (item: A) =>
-    Effect.catchCause(work(item), (cause) => report(`${name}: one item broke`, Exit.failCause(cause)))
+    Effect.catchCause(work(item), (cause) =>
+      Cause.hasInterruptsOnly(cause) ? Effect.void : named(Effect.logError("an item of a worker broke", cause))
+    )
 
   const round = Effect.gen(function* () {
     const items = yield* claim(slots)
@@ -94,8 +98,10 @@ export const makeWorker = Effect.fnUntraced(function* <A>(options: WorkerOptions
     yield* Effect.andThen(Queue.clear(wake), Queue.clear(urgent))
     ends.count = 0
     const claimed = free > 0 ? yield* Effect.exit(claim(free)) : Exit.succeed([])
-    yield* report(`${name}: nothing could be claimed`, claimed)
-    if (Exit.isFailure(claimed)) return yield* Effect.sleep(BROKEN_PAUSE_MS)
+    if (Exit.isFailure(claimed)) {
+      if (!Cause.hasInterruptsOnly(claimed.cause)) yield* named(Effect.logError("a worker could claim nothing", claimed.cause))
+      return yield* Effect.sleep(BROKEN_PAUSE_MS)
+    }
     ends.enough = Math.ceil((slots - free + claimed.value.length) * ENOUGH)
     busy += claimed.value.length
     for (const item of claimed.value) run(item)
@@ -112,7 +118,3 @@ export const makeWorker = Effect.fnUntraced(function* <A>(options: WorkerOptions
 
   return { round, run: Effect.scoped(loop()), nudge, submit }
 })
-
-/** A worker goes on after whatever broke, but never without saying so. */
-const report = (message: string, exit: Exit.Exit<unknown>): Effect.Effect<void> =>
-  Exit.isFailure(exit) && !Cause.hasInterruptsOnly(exit.cause) ? Effect.logError(message, exit.cause) : Effect.void

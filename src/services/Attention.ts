@@ -34,8 +34,8 @@ export const attention = (
   ]
 }
 
-/** Said by the log, by `gateway status` and by the console. */
-export const unprotected = (role: string): string =>
+/** The log says it when the process begins, too. */
+const unprotected = (role: string): string =>
   `the database role ${role} could change or remove audit rows, postings and history: nothing protects them from this gateway`
 
 /** How long ago, in the two largest units; null for never, "0s" for what is still to come. */

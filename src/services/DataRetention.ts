@@ -102,11 +102,12 @@ export const makePartitionMaintenance = Effect.gen(function* () {
 
   return Effect.fn("PartitionMaintenance.round")(function* (now: Instant) {
     const done = [...(yield* partitions.prepare(now)), ...(yield* retired(now))]
-    for (const { outcome, partition } of done.filter(isChange)) yield* Effect.logInfo(`partition ${partition} was ${outcome}`)
+    for (const { outcome, partition } of done.filter(isChange))
+      yield* Effect.annotateLogs(Effect.logInfo("a partition was made or removed"), { partition, outcome })
     const undone = done.filter(isCrowded).map(({ partition }) => partition)
     const line = undone.join(", ")
     if (line !== "" && line !== (yield* Ref.get(told)))
-      yield* Effect.logWarning(`partitions too large to create or retire: ${line}`)
+      yield* Effect.annotateLogs(Effect.logWarning("partitions too large to create or retire"), { partition: line })
     yield* Ref.set(told, line)
   })
 })

@@ -1,6 +1,6 @@
 import { type FileHandle, mkdir, open, readFile, truncate } from "node:fs/promises"
 import { dirname } from "node:path"
-import { Deferred, Effect, Queue, type Scope } from "effect"
+import { Cause, Deferred, Effect, Queue, type Scope } from "effect"
 
 /** An append-only file of lines. */
 export interface AppendOnlyFile {
@@ -58,7 +58,9 @@ const write = Effect.fnUntraced(function* (file: FileHandle, entries: ReadonlyAr
     await file.appendFile(text)
     if (synced) await file.datasync()
   }).pipe(
-    Effect.tapError((error) => Effect.logError("the simulator cannot write to its file: it stops answering calls", error.cause)),
+    Effect.tapError((error) =>
+      Effect.logError("the simulator cannot write to its file: it stops answering calls", Cause.fail(error.cause))
+    ),
     Effect.catchTag("UnknownError", (error) => Effect.die(error))
   )
   for (const { written } of entries) yield* Deferred.succeed(written, undefined)

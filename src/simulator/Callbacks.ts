@@ -62,7 +62,7 @@ export const attemptCallback = Effect.fnUntraced(function* (
   if (!delivered && work.attempt < first.retries && pause !== undefined) {
     return { ...job, at: now() + pause, work: { ...work, attempt: work.attempt + 1 } } satisfies Job
   }
-  if (!delivered) yield* Effect.logDebug(`the simulator gives up a callback of ${job.id}`)
+  if (!delivered) yield* Effect.annotateLogs(Effect.logDebug("the simulator gives up a callback"), { provider_reference: job.id })
   return rest.length === 0 ? undefined : ({ ...job, at: now(), work: { ...work, attempt: 0, callbacks: rest } } satisfies Job)
 })
 

@@ -129,7 +129,7 @@ describe("the log of unsigned requests", () => {
         expect(lines()).toBe(100)
         await client.signed("GET", "/v1/float")
         expect(lines()).toBe(101)
-        while (!client.behind.logs.some((line) => line.includes("30 more unsigned requests")))
+        while (!client.behind.logs.some((line) => line.includes("more unsigned requests")))
           await client.signed("GET", "/v1/float")
       },
       { haste: 3 }

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Cause, Effect, Redacted } from "effect"
-import { TestConsole } from "effect/testing"
+import { TestClock, TestConsole } from "effect/testing"
 import { annotations } from "../../src/observability/Attributes.ts"
 import { Logs } from "../../src/observability/Logs.ts"
+import { IsBounded } from "../../src/runtime/BoundedLog.ts"
 
 class Refused extends Error {
   readonly request = { headers: { authorization: "Bearer hidden-token" } }
@@ -43,6 +44,73 @@ describe("Logs", () => {
   it.effect("writes nothing below its level", () =>
     Effect.gen(function* () {
       expect(yield* logged("json", Effect.andThen(Effect.logDebug("no"), Effect.logTrace("no")))).toEqual([])
+    })
+  )
+
+  const timedOut = Effect.logWarning("request authentication timed out")
+  const times = (count: number) => Effect.repeat({ times: count - 1 })
+  /** What a line is, without when and where. */
+  const said = (line: string) => {
+    const { annotations, message } = JSON.parse(line)
+    return [message, annotations]
+  }
+
+  it.effect("writes the first ten warnings of one sentence in ten seconds, and one line with the count of the others", () =>
+    Effect.gen(function* () {
+      const lines = yield* logged(
+        "json",
+        Effect.gen(function* () {
+          yield* timedOut.pipe(Effect.annotateLogs(annotations({ request_id: "R" })), Effect.withSpan("POST"), times(35))
+          yield* Effect.logError("the request broke")
+          yield* TestClock.adjust("10 seconds")
+          yield* timedOut.pipe(times(2))
+        })
+      )
+      const own = ["request authentication timed out", { request_id: "R" }]
+      expect(lines.map(said)).toEqual([
+        ...Array.from({ length: 10 }, () => own),
+        ["the request broke", {}],
+        ["request authentication timed out", { count: 25 }],
+        ["request authentication timed out", {}],
+        ["request authentication timed out", {}]
+      ])
+      expect(JSON.parse(lines[11] ?? "")).toMatchObject({ level: "warn", time: "1970-01-01T00:00:00.000Z" })
+      expect(JSON.parse(lines[11] ?? "")).not.toHaveProperty("trace_id")
+    })
+  )
+
+  it.effect("counts what is about another provider by itself, and tells the counts when the process ends", () =>
+    Effect.gen(function* () {
+      const alarm = (provider: string) =>
+        Effect.annotateLogs(Effect.logError("it fails"), annotations({ provider, reference: "R1" }))
+      const lines = yield* logged("json", Effect.andThen(alarm("one").pipe(times(12)), alarm("two").pipe(times(11))))
+      expect(lines.length).toBe(22)
+      expect(lines.slice(20).map(said)).toEqual([
+        ["it fails", { provider: "one", count: 2 }],
+        ["it fails", { provider: "two", count: 1 }]
+      ])
+    })
+  )
+
+  it.effect("holds back no lines below a warning, and none that were counted where they were made", () =>
+    Effect.gen(function* () {
+      const lines = yield* logged(
+        "json",
+        Effect.andThen(
+          Effect.logInfo("request").pipe(times(30)),
+          timedOut.pipe(Effect.provideService(IsBounded, true), times(30))
+        )
+      )
+      expect(lines.length).toBe(60)
+    })
+  )
+
+  it.effect("tells only sentences apart where there are too many kinds of lines", () =>
+    Effect.gen(function* () {
+      const reasons = Array.from({ length: 2_000 }, (_, at) => Effect.annotateLogs(timedOut, annotations({ reason: `${at}` })))
+      const lines = yield* logged("json", Effect.all(reasons, { discard: true }))
+      expect(lines.length).toBe(1_000 + 10 + 1)
+      expect(said(lines.at(-1) ?? "")).toEqual(["request authentication timed out", { count: 990 }])
     })
   )
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Layer, Logger } from "effect"
+import { Effect, Layer, Logger, References } from "effect"
 import { TestClock } from "effect/testing"
 import { dataRetention } from "../../src/services/DataRetention.ts"
 import { Idempotency } from "../../src/services/ports/Idempotency.ts"
@@ -25,7 +25,7 @@ const given = (
 ) => {
   const swept: Record<string, number> = {}
   const steps: Array<string> = []
-  const lines: Array<string> = []
+  const lines: Array<readonly [message: string, partition: unknown]> = []
   let looks = 0
   const noted = <A>(what: string, before: number, answer: A) =>
     Effect.sync(() => {
@@ -53,7 +53,11 @@ const given = (
       prepare: () => Effect.succeed([]),
       retire: (before) => Effect.flatMap(noted("months of events", before, null), () => Effect.sync(() => retire(++looks)))
     }),
-    Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
+    Logger.layer([
+      Logger.make(({ fiber, message }) => {
+        lines.push([String(message), fiber.getRef(References.CurrentLogAnnotations)["partition"]])
+      })
+    ])
   )
   const run = TestClock.setTime(NOW).pipe(Effect.andThen(Effect.forkScoped(dataRetention)), Effect.provide(ports))
   return { run, swept, steps, left, lines, looks: () => looks }
@@ -116,8 +120,14 @@ describe("data retention", () => {
       const { lines, looks, run } = given((look) => [crowded(look < 3 ? "events_202601" : "events_202602")])
       yield* run
       yield* TestClock.adjust("150 minutes")
-      const told = "partitions too large to create or retire:"
-      expect([looks(), lines]).toEqual([3, [`${told} events_202601`, `${told} events_202602`]])
+      const told = "partitions too large to create or retire"
+      expect([looks(), lines]).toEqual([
+        3,
+        [
+          [told, "events_202601"],
+          [told, "events_202602"]
+        ]
+      ])
     })
   )
 })

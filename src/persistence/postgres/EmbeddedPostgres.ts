@@ -161,7 +161,9 @@ const revive = Effect.fnUntraced(
     yield* Effect.logWarning("the embedded PostgreSQL has gone; starting it again")
     yield* EmbeddedPostgres.ensureRunning(path)
   },
-  Effect.catchTag("EmbeddedPostgresError", (error) => Effect.logError(error.message))
+  Effect.catchTag("EmbeddedPostgresError", ({ message }) =>
+    Effect.annotateLogs(Effect.logError("the embedded PostgreSQL could not be started again"), { note: message })
+  )
 )
 
 /** Logs in, checks that the server serves this very folder, and makes our database in a fresh cluster. */

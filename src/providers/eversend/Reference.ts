@@ -7,7 +7,7 @@ import type { Connection } from "../Connection.ts"
 import { BanksAnswer, CountriesAnswer, ResolveBankAnswer, WalletsAnswer } from "./Wire.ts"
 
 /** Eversend's free reads. */
-export const referenceData = ({ call, get, read }: Connection): Required<ReferenceData> => {
+export const referenceData = ({ call, get, name, read }: Connection): Required<ReferenceData> => {
   const banks: Required<ReferenceData>["banks"] = Effect.fn("eversend.banks")(function* (country) {
     const response = yield* call({ operation: "banks", method: "GET", path: `/payouts/banks/${country}` })
     // A country whose banks it does not pay is none of Eversend's.
@@ -47,7 +47,7 @@ export const referenceData = ({ call, get, read }: Connection): Required<Referen
   const balances = Effect.fn("eversend.balances")(function* () {
     const { data } = yield* get(WalletsAnswer, "wallets", "/wallets")
     return yield* balancesAt(
-      "Eversend",
+      name,
       data.filter(({ enabled }) => enabled),
       fromDecimalDown
     )

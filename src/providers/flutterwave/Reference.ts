@@ -11,7 +11,7 @@ import { BalancesAnswer, BanksAnswer, ResolveAnswer } from "./Wire.ts"
 export const RESOLVES_IN: ReadonlyArray<string> = ["NG"]
 
 /** Flutterwave's free reads. */
-export const referenceData = ({ call, get, read }: Connection): Required<ReferenceData> => {
+export const referenceData = ({ call, get, name, read }: Connection): Required<ReferenceData> => {
   const banks: Required<ReferenceData>["banks"] = Effect.fn("flutterwave.banks")(function* (country) {
     if (!pays(country, "bank")) return []
     const { data } = yield* get(BanksAnswer, "banks", `/banks/${country}`)
@@ -30,7 +30,7 @@ export const referenceData = ({ call, get, read }: Connection): Required<Referen
     const { data } = yield* get(BalancesAnswer, "balances", "/balances")
     // The ledger balance holds what is not settled yet beside what is on its way out: no part of it is this.
     const held = data.map(({ available_balance: amount, currency }) => ({ amount, currency }))
-    return yield* balancesAt("Flutterwave", held, fromDecimalDown)
+    return yield* balancesAt(name, held, fromDecimalDown)
   })
 
   return { banks, resolve, countries: Effect.succeed(payableCountries), balances: balances() }

@@ -2,6 +2,7 @@ import { Effect, Option, Result } from "effect"
 import { ProviderError } from "../../domain/errors/Retriable.ts"
 import { fromDecimalDown } from "../../domain/Money.ts"
 import type { Balance, ReferenceData } from "../../services/ports/Provider.ts"
+import { logAlarm } from "../AnswerParsing.ts"
 import type { Deadline } from "../Client.ts"
 import type { Branch } from "./Client.ts"
 import { places } from "./Networks.ts"
@@ -40,6 +41,6 @@ const balanceOf = Effect.fnUntraced(function* ({ clients, currency }: Branch, pr
     return { currency, available: available.success, pending: null } satisfies Balance
   }
   const alarm = answer === undefined ? identity.readAsUnknown(response).alarm : "a balance at MTN cannot be read"
-  if (alarm !== null) yield* Effect.logError(alarm, { product, currency })
+  if (alarm !== null) yield* Effect.annotateLogs(logAlarm(alarm), { provider: identity.name, product, currency })
   return yield* new ProviderError()
 })

@@ -22,7 +22,7 @@ const PAUSE = Duration.seconds(5)
 /** The key that is set, or else those that pawaPay names: from the start on, and anew when a callback does not verify. */
 export const openCallbackKeys = Effect.fn("pawapay.openCallbackKeys")(function* (
   pinned: KeyObject | null,
-  { call, name, title }: Connection
+  { call, name }: Connection
 ): Effect.fn.Return<CallbackKeys, never, Scope.Scope> {
   if (pinned !== null) return { current: () => [{ id: null, key: pinned }] }
   let current: ReadonlyArray<CallbackKey> = []
@@ -35,7 +35,7 @@ export const openCallbackKeys = Effect.fn("pawapay.openCallbackKeys")(function* 
     })
     // What was known before is kept: pawaPay may only be out of reach.
     if (keys.length > 0) current = keys
-    else yield* Effect.logWarning(`${title}'s keys for callbacks cannot be read`, { provider: name })
+    else yield* Effect.annotateLogs(Effect.logWarning("a provider's keys for callbacks cannot be read"), { provider: name })
   })
   const fetched = yield* Cache.make<"keys", void>({ lookup: fetch, capacity: 1, timeToLive: PAUSE })
   const refreshKeys = Cache.get(fetched, "keys")

@@ -8,7 +8,7 @@ import { markets } from "./Networks.ts"
 import { ActiveConfAnswer, BalancesAnswer } from "./Wire.ts"
 
 /** pawaPay's free reads. It knows no banks. */
-export const referenceData = ({ get }: Connection): Required<Pick<ReferenceData, "countries" | "balances">> => {
+export const referenceData = ({ get, name }: Connection): Required<Pick<ReferenceData, "countries" | "balances">> => {
   const countries = Effect.fn("pawapay.countries")(function* () {
     const { countries: active } = yield* get(ActiveConfAnswer, "active_conf", "/active-conf")
     return markets.flatMap(({ country, iso3, name, prefix }): ReadonlyArray<PayableCountry> => {
@@ -22,7 +22,7 @@ export const referenceData = ({ get }: Connection): Required<Pick<ReferenceData,
     const sums = new Map<Currency, MinorUnits>()
     const { balances: wallets } = yield* get(BalancesAnswer, "wallet_balances", "/wallet-balances")
     const held = wallets.map(({ balance: amount, currency }) => ({ amount, currency }))
-    for (const { available, currency } of yield* balancesAt("pawaPay", held, fromDecimalDown))
+    for (const { available, currency } of yield* balancesAt(name, held, fromDecimalDown))
       sums.set(currency, add(sums.get(currency) ?? ZERO, available))
     return [...sums].map(([currency, available]) => ({ currency, available, pending: null }))
   })

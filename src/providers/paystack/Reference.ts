@@ -13,7 +13,7 @@ const PAGE_SIZE = 100
 const MAXIMUM_PAGES = 20
 
 /** Paystack's free reads. */
-export const referenceData = ({ call, get, giveUp, read }: Connection): Required<ReferenceData> => {
+export const referenceData = ({ call, get, giveUp, name, read }: Connection): Required<ReferenceData> => {
   const banks: Required<ReferenceData>["banks"] = Effect.fn("paystack.banks")(function* (country) {
     const found = countryOf(country)
     if (found === undefined || found.bankType === null) return []
@@ -56,7 +56,7 @@ export const referenceData = ({ call, get, giveUp, read }: Connection): Required
   const balances = Effect.fn("paystack.balances")(function* () {
     const { data } = yield* get(BalanceAnswer, "balance", "/balance")
     const held = data.map(({ balance: amount, currency }) => ({ amount, currency }))
-    return yield* balancesAt("Paystack", held, fromSubunitsDown)
+    return yield* balancesAt(name, held, fromSubunitsDown)
   })
 
   return { banks, resolve, countries: countries(), balances: balances() }

@@ -1,6 +1,6 @@
 import { Effect, Exit, Metric, Option, Schema } from "effect"
 import { AppId } from "../../domain/Ids.ts"
-import { boundedLog } from "../../runtime/BoundedLog.ts"
+import { boundedLog, IsBounded } from "../../runtime/BoundedLog.ts"
 import { Tenants } from "../ports/Tenants.ts"
 
 // The caller learns nothing of why; whoever runs the gateway has to.
@@ -59,7 +59,7 @@ export const makeSignatureLog = Effect.gen(function* () {
   const tenants = yield* Tenants
   const scope = yield* Effect.scope
   const hasOwnLine = yield* boundedLog((reason: string, count) =>
-    Effect.logWarning(`${count} more refused signatures`).pipe(Effect.annotateLogs({ reason, count }))
+    Effect.logWarning("more refused signatures").pipe(Effect.annotateLogs({ reason, count }))
   )
 
   /** The named tenant and key as far as they exist, and why the key cannot sign. */
@@ -82,7 +82,8 @@ export const makeSignatureLog = Effect.gen(function* () {
         reason: reason === "unknown_key" ? unusable : reason,
         ...(header === undefined ? {} : { header }),
         ...(clockSkewSeconds === undefined ? {} : { clock_skew_seconds: clockSkewSeconds })
-      })
+      }),
+      Effect.provideService(IsBounded, true)
     )
   })
 

@@ -223,8 +223,9 @@ describe("the alarms for operators", () => {
       const server = yield* wire({ [TRANSFER]: [refused] })
       const order = payout()
       const { errors } = yield* overheard(payoutsOf(yield* open(server.baseUrl)).send(order))
-      const where = { provider: "mtn", reference: order.reference }
-      expect(errors).toStrictEqual([JSON.stringify(["MTN refuses a call: HTTP 400, BAD_REQUEST", where])])
+      expect(errors.map((line) => JSON.parse(line))).toStrictEqual([
+        { alarm: "MTN refuses a call: HTTP 400, BAD_REQUEST", provider: "mtn", reference: order.reference }
+      ])
     })
   )
 })

@@ -1,4 +1,4 @@
-import { Effect, Logger, Redacted } from "effect"
+import { Effect, Logger, Redacted, References } from "effect"
 import { minor } from "../../../src/domain/Money.ts"
 import { mtn } from "../../../src/providers/mtn/Adapter.ts"
 import type { CountryAccount, MtnSettings } from "../../../src/providers/mtn/Client.ts"
@@ -76,8 +76,8 @@ export const statusOf = (
 export const overheard = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.suspend(() => {
     const errors: Array<string> = []
-    const logger = Logger.make(({ logLevel, message }) => {
-      if (logLevel === "Error") errors.push(JSON.stringify(message))
+    const logger = Logger.make(({ fiber, logLevel }) => {
+      if (logLevel === "Error") errors.push(JSON.stringify(fiber.getRef(References.CurrentLogAnnotations)))
     })
     return Effect.map(Effect.provide(effect, Logger.layer([logger])), (value) => ({ value, errors }))
   })

@@ -1,4 +1,4 @@
-import { Effect, Logger, Redacted } from "effect"
+import { Effect, Logger, Redacted, References } from "effect"
 import type { Corridor } from "../../../src/domain/Corridor.ts"
 import type { Currency } from "../../../src/domain/Currency.ts"
 import type { Reference } from "../../../src/domain/Ids.ts"
@@ -112,6 +112,8 @@ export const askOrder = (reference: Reference): StatusQuery => ({
 export const overheard = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.suspend(() => {
     const errors: Array<string> = []
-    const logger = Logger.make(({ logLevel, message }) => void (logLevel === "Error" && errors.push(JSON.stringify(message))))
+    const logger = Logger.make(({ fiber, logLevel }) => {
+      if (logLevel === "Error") errors.push(JSON.stringify(fiber.getRef(References.CurrentLogAnnotations)))
+    })
     return Effect.map(Effect.provide(effect, Logger.layer([logger])), (value) => ({ value, errors }))
   })
