@@ -31,6 +31,15 @@ const exporters = oneOf({ otlp: true, none: false })
 const PROTOCOL = "http/protobuf"
 const protocols = oneOf({ [PROTOCOL]: true })
 const compressions = oneOf({ none: "none", gzip: "gzip" })
+const sdkLogLevels = oneOf({
+  none: "none",
+  error: "error",
+  warn: "warn",
+  info: "info",
+  debug: "debug",
+  verbose: "verbose",
+  all: "verbose"
+})
 const temporalities = oneOf({ cumulative: "cumulative", delta: "delta", lowmemory: "delta" })
 
 /**
@@ -61,9 +70,13 @@ export const telemetryOf = (read: Reader, mistakes: Array<string>) => {
     return isDisabled || !isExported || url === null ? null : { url, headers: Redacted.make(headers), timeoutMs }
   }
 
+  const [traces, metrics] = [signal("TRACES"), signal("METRICS")]
+  const metricsTimeoutMs = read("OTEL_METRIC_EXPORT_TIMEOUT", "30000", wholeNumber(1, LONGEST_MS))
+
   return {
-    traces: signal("TRACES"),
-    metrics: signal("METRICS"),
+    traces,
+    metrics: metrics === null ? null : { ...metrics, timeoutMs: Math.min(metrics.timeoutMs, metricsTimeoutMs) },
+    sdkLogLevel: read("OTEL_LOG_LEVEL", "error", sdkLogLevels),
     metricsEveryMs: read("OTEL_METRIC_EXPORT_INTERVAL", "15000", wholeNumber(100, LONGEST_MS)),
     metricsCompression: read.optional("OTEL_EXPORTER_OTLP_METRICS_COMPRESSION", compressions) ?? shared.compression,
     metricsTemporality: read("OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE", "cumulative", temporalities),

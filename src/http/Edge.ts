@@ -63,7 +63,8 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
       const route = match._tag === "Found" ? match.route.template : "unknown"
       const { response } = yield* respondAlways(request, head, endpoints).pipe(
         Effect.tap((outcome) => logRequest(startedAt, head, route, outcome)),
-        inSpan(`${method} ${route}`, {
+        // Its name and its attributes are those of the semantic conventions.
+        inSpan(match._tag === "Found" ? `${method} ${route}` : method, {
           root: true,
           kind: "server",
           links: callerTraceLinks(head.rawHeaders),

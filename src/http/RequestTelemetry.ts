@@ -2,7 +2,9 @@ import { Clock, Effect, Metric, Option, Schema } from "effect"
 import type { HttpServerResponse } from "effect/http"
 import { boundedLog } from "../runtime/BoundedLog.ts"
 import { labelledMetric } from "../runtime/LabelledMetric.ts"
+import { annotateTraced } from "../runtime/Tracing.ts"
 import type { RequestHead } from "./RequestHead.ts"
+import { singleValue } from "./RequestHeaders.ts"
 
 // Labels are route templates, codes and classes: a caller cannot make new ones.
 
@@ -50,12 +52,35 @@ export const countResponse = Effect.fnUntraced(function* (
   if (Option.isSome(refused)) yield* errors(refused.value, 1)
 })
 
-/** The attributes of a span whose request ended in an error. */
-export const errorAttributes = (response: HttpServerResponse.HttpServerResponse): Readonly<Record<string, string>> =>
+/** The attributes of a span whose request ended in an error. Only what is our fault has an error's type: a refusal is none. */
+const errorAttributes = (response: HttpServerResponse.HttpServerResponse): Readonly<Record<string, string>> =>
   Option.match(errorOf(response), {
     onNone: () => ({}),
-    onSome: ({ class: errorClass, code }) => ({ "error.type": code, "gateway.error_class": errorClass })
+    onSome: ({ class: errorClass, code }) => ({
+      "gateway.error_code": code,
+      "gateway.error_class": errorClass,
+      ...(response.status >= FIRST_FAULT ? { "error.type": code } : {})
+    })
   })
+
+/** What was asked for, and where. The exporter takes what is nobody's business out of the path. */
+const addressAttributes = ({ match, path, rawHeaders }: RequestHead): Readonly<Record<string, string | number>> => {
+  // Whoever ends TLS in front of us says so; nothing is decided by it.
+  const scheme = singleValue(rawHeaders, "x-forwarded-proto") === "https" ? "https" : "http"
+  const [, address, port] = HOST.exec(singleValue(rawHeaders, "host") ?? "") ?? []
+  return {
+    "url.scheme": scheme,
+    "url.path": path,
+    ...(match._tag === "Found" ? { "http.route": match.route.template } : {}),
+    ...(address === undefined
+      ? {}
+      : { "server.address": address, "server.port": port === undefined ? defaultPorts[scheme] : Number(port) })
+  }
+}
+
+const defaultPorts = { https: 443, http: 80 } as const
+/** A name or an address, and maybe a port. */
+const HOST = /^([a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::(\d{1,5}))?$/i
 
 const decodeError = Schema.decodeUnknownOption(
   Schema.fromJsonString(
@@ -64,6 +89,7 @@ const decodeError = Schema.decodeUnknownOption(
 )
 
 const FIRST_ERROR = 400
+const FIRST_FAULT = 500
 
 /** Read from the bytes and not from the error, because a replayed response is bytes only. */
 const errorOf = ({ body, status }: HttpServerResponse.HttpServerResponse) =>
@@ -82,36 +108,30 @@ export interface RequestOutcome {
   readonly isRefused?: boolean
 }
 
-const FIRST_FAULT = 500
-
 /**
  * Writes one log line a request, inside its span, so that the line carries the span's ids. Anybody can send requests without a
- * signature: of a flood most are counted by status (`boundedLog`). A request that failed
- * by our own fault always has a line.
+ * signature: of a flood most are counted by status (`boundedLog`). Requests that failed by our own fault are counted by themselves, so that
+ * no flood of refused ones hides them.
  */
 export const makeRequestLog = Effect.gen(function* () {
-  const isUnsignedLine = yield* boundedLog((status: number, count) =>
-    Effect.logInfo(`${count} more unsigned requests`).pipe(Effect.annotateLogs({ status, count }))
-  )
+  const more = (status: number, count: number) =>
+    Effect.logInfo("more unsigned requests").pipe(Effect.annotateLogs({ status, count }))
+  const [isRefusedLine, isFaultLine] = [yield* boundedLog(more), yield* boundedLog(more)]
 
   /** Whether it has a line of its own. */
   const hasOwnLine = ({ appId, isRefused = false, response: { status } }: RequestOutcome): Effect.Effect<boolean> =>
-    appId !== "" || (status >= FIRST_FAULT && !isRefused) ? Effect.succeed(true) : isUnsignedLine(status)
+    appId !== "" ? Effect.succeed(true) : status >= FIRST_FAULT && !isRefused ? isFaultLine(status) : isRefusedLine(status)
 
-  return Effect.fnUntraced(function* (
-    startedAt: number,
-    { method, requestId }: RequestHead,
-    route: string,
-    outcome: RequestOutcome
-  ) {
+  return Effect.fnUntraced(function* (startedAt: number, head: RequestHead, route: string, outcome: RequestOutcome) {
     const { appId, response } = outcome
+    const { method, requestId } = head
     const duration_ms = (yield* Clock.currentTimeMillis) - startedAt
-    yield* Effect.annotateCurrentSpan({
-      "http.route": route,
+    yield* annotateTraced(() => ({
+      ...addressAttributes(head),
       "http.response.status_code": response.status,
       "gateway.app_id": appId,
       ...errorAttributes(response)
-    })
+    }))
     if (!(yield* hasOwnLine(outcome))) return
     yield* Effect.logInfo("request").pipe(
       Effect.annotateLogs({ method, route, status: response.status, duration_ms, request_id: requestId, app_id: appId })

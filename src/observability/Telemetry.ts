@@ -6,7 +6,9 @@ import { FetchHttpClient } from "effect/http"
 import * as OtlpMetrics from "effect/observability/OtlpMetrics"
 import * as OtlpSerialization from "effect/observability/OtlpSerialization"
 import type { Family } from "./Family.ts"
+import { SdkDiagnostics, type SdkLogLevel } from "./SdkDiagnostics.ts"
 import { conventional } from "./SpanExport.ts"
+import { withWholeTraces } from "./TraceContents.ts"
 
 /** How long spans may take to be flushed when the process stops; a dead collector must not keep it alive. */
 const SHUTDOWN_MS = 3_000
@@ -23,6 +25,8 @@ interface Collector {
 /** What the standard OTEL_* variables say; null for a signal that goes nowhere. */
 export interface TelemetryOptions {
   readonly traces: Collector | null
+  /** From which level on what the SDK says of itself is written into the log. */
+  readonly sdkLogLevel: SdkLogLevel
   readonly metrics: Collector | null
   readonly metricsEveryMs: number
   readonly metricsCompression: "gzip" | "none"
@@ -49,12 +53,14 @@ const traces = (options: TelemetryOptions): Layer.Layer<never> => {
   if (options.traces === null) return Layer.empty
   const { headers, timeoutMs, url } = options.traces
   return NodeSdk.layer(() => ({
-    spanProcessor: new BatchSpanProcessor(
-      conventional(new OTLPTraceExporter({ url, headers: Redacted.value(headers), timeoutMillis: timeoutMs }))
+    spanProcessor: withWholeTraces(
+      new BatchSpanProcessor(
+        conventional(new OTLPTraceExporter({ url, headers: Redacted.value(headers), timeoutMillis: timeoutMs }))
+      )
     ),
     resource: resourceOf(options),
     shutdownTimeout: SHUTDOWN_MS
-  }))
+  })).pipe(Layer.provide(SdkDiagnostics.layer(options.sdkLogLevel)))
 }
 
 const resourceOf = ({ attributes, serviceName, serviceVersion }: TelemetryOptions) => ({

@@ -4,6 +4,8 @@ import * as PgPool from "@effect/sql-pg/PgPool"
 import { Context, Effect } from "effect"
 import { SqlClient, type SqlConnection, SqlError } from "effect/sql"
 import { makeTimer, timeoutWith } from "../runtime/Timer.ts"
+import { annotateTraced } from "../runtime/Tracing.ts"
+import { type DatabaseTarget, failureAttributes, targetAttributes } from "./DatabaseSpans.ts"
 
 export interface StatementTimeouts {
   /** How long a statement waits for a connection. */
@@ -22,7 +24,8 @@ export const AnswerBoundMs = Context.Reference<number | null>("gateway/persisten
  */
 export const makeBoundedClient = Effect.fnUntraced(function* (
   config: PgPool.Config,
-  { answerMs, connectionMs }: StatementTimeouts
+  { answerMs, connectionMs }: StatementTimeouts,
+  target: DatabaseTarget
 ) {
   const pool = yield* PgPool.make(config)
   const inTime = timeoutWith(yield* makeTimer)
@@ -34,7 +37,7 @@ export const makeBoundedClient = Effect.fnUntraced(function* (
         inTime(statement, raised ?? answerMs, () =>
           Effect.andThen(pool.invalidate(connection), silent("the database did not answer", "query"))
         )
-      )
+      ).pipe(Effect.tapError((error) => annotateTraced(() => failureAttributes(error))))
 
   // No names and no rows are transformed, so that the transformations that a statement brings are none.
   const connectionOf = (connection: PgConnection.PgConnection): SqlConnection.Connection => {
@@ -70,7 +73,7 @@ export const makeBoundedClient = Effect.fnUntraced(function* (
     commit,
     releaseSavepoint: (name) => `RELEASE SAVEPOINT ${name}`,
     compiler: PgClient.makeCompiler(),
-    spanAttributes: [["db.system.name", "postgresql"]]
+    spanAttributes: targetAttributes(target)
   })
 })
 

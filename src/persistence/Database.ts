@@ -3,6 +3,7 @@ import * as Reactivity from "effect/reactivity/Reactivity"
 import { SqlClient } from "effect/sql"
 import { makeBoundedClient } from "./BoundedClient.ts"
 import { DatabaseError } from "./DatabaseError.ts"
+import { targetOf } from "./DatabaseSpans.ts"
 import { databaseTls } from "./DatabaseTls.ts"
 import { Migrations, schemaObstacle } from "./Migrations.ts"
 import { RuntimeRole } from "./RuntimeRole.ts"
@@ -75,7 +76,8 @@ export const Database = {
             multiplex: true,
             startupParameters
           },
-          { connectionMs: FREE_CONNECTION_MS, answerMs: ANSWER_MS }
+          { connectionMs: FREE_CONNECTION_MS, answerMs: ANSWER_MS },
+          "url" in address ? targetOf(Redacted.value(address.url)) : address
         )
       }).pipe(DatabaseError.explain("use the database"))
     ).pipe(Layer.provide(Reactivity.layer))

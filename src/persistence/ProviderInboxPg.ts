@@ -54,7 +54,7 @@ export const ProviderInboxPg = Layer.effect(
     const trail = auditTrail(sql, (yield* Vault).hash)
     const processed = yield* makeProcessedCallbacks(sql)
 
-    const store = Effect.fn("ProviderInbox.store")(function* (callback: Callback, dueAt: Instant) {
+    const store = Effect.fnUntraced(function* (callback: Callback, dueAt: Instant) {
       const { digest, hint, id, mode, provider, receivedAt } = callback
       const rows = yield* storedIds(sql`
         ${processed.alongWith(id)}

@@ -50,20 +50,20 @@ const decodeTransactions = (rows: unknown) =>
   )
 /** One row of a list. A row that cannot be read is logged as an error and left out, so that it holds up no other. */
 const decodeOrSkip =
-  (state: string) =>
+  (found: string) =>
   ({ reference, ...row }: { readonly reference?: unknown }) =>
     decodeTransactions([row]).pipe(
       Effect.map((decoded) => Option.fromUndefinedOr(decoded[0])),
       // What it says of the record may be somebody's, and stays out of the log.
       Effect.catchTag("SchemaError", () =>
-        Effect.logError(`a transaction that ${state} cannot be read, and is left out`).pipe(
-          Effect.annotateLogs({ reference: String(reference) }),
+        Effect.logError("a transaction cannot be read, and is left out").pipe(
+          Effect.annotateLogs({ reference: String(reference), found }),
           Effect.as(Option.none<StoredTransaction>())
         )
       )
     )
-const decodeReadable = (state: string, rows: ReadonlyArray<object>) =>
-  Effect.map(Effect.forEach(rows, decodeOrSkip(state)), (all) => all.flatMap(Option.toArray))
+const decodeReadable = (found: string, rows: ReadonlyArray<object>) =>
+  Effect.map(Effect.forEach(rows, decodeOrSkip(found)), (all) => all.flatMap(Option.toArray))
 const firstOf = (rows: unknown) => Effect.map(decodeTransactions(rows), (all) => Option.fromUndefinedOr(all[0]))
 
 /** Reads that only operators make; those of what was sent and answered leave an audit row. */
@@ -137,22 +137,19 @@ export const TransactionsPg = Layer.effect(
         row === undefined ? Effect.succeedNone : Effect.orDie(firstOf([row]))
       ).pipe(inSpan("Transactions.find"))
 
-    const byReference = Effect.fn("Transactions.byReference")(
-      (reference: Reference) =>
-        sql`SELECT record, revision, traceparent FROM transactions WHERE reference = ${reference}`.pipe(Effect.flatMap(firstOf)),
-      Effect.orDie
-    )
+    const byReference = (reference: Reference) =>
+      sql`SELECT record, revision, traceparent FROM transactions WHERE reference = ${reference}`.pipe(
+        Effect.flatMap(firstOf),
+        Effect.orDie
+      )
 
-    const byProviderReference = Effect.fn("Transactions.byProviderReference")(
-      (provider: string, mode: Mode, providerReference: string) =>
-        sql`SELECT t.record, t.revision, t.traceparent
+    const byProviderReference = (provider: string, mode: Mode, providerReference: string) =>
+      sql`SELECT t.record, t.revision, t.traceparent
           FROM provider_references p JOIN transactions t ON t.app_id = p.app_id AND t.reference = p.reference
           WHERE p.provider = ${provider} AND p.mode = ${mode} AND p.provider_reference = ${providerReference}
             -- Not the one of a provider that it was taken from again.
             AND t.provider = p.provider AND t.provider_reference = p.provider_reference
-          ORDER BY t.created_at LIMIT 1`.pipe(Effect.flatMap(firstOf)),
-      Effect.orDie
-    )
+          ORDER BY t.created_at LIMIT 1`.pipe(Effect.flatMap(firstOf), Effect.orDie)
 
     const history = Effect.fn("Transactions.history")(function* (reference: Reference) {
       const rows = yield* sql`SELECT (extract(epoch FROM h.at) * 1000)::float8 AS at_ms, h.actor, h.fact, h.note, h.status
@@ -177,14 +174,14 @@ export const TransactionsPg = Layer.effect(
         WHERE w.app_id = due.app_id AND w.reference = due.reference
         RETURNING t.reference, t.record, t.revision, t.traceparent`
       // The lease of one that cannot be read stays, so that nobody comes back to it before the lease runs out.
-      return yield* decodeReadable("is due", rows)
+      return yield* decodeReadable("due", rows)
     }, Effect.orDie)
 
     const inReview = Effect.fn("Transactions.inReview")(
       (limit: number) =>
         sql`SELECT t.reference, t.record, t.revision FROM open_work w JOIN transactions t ON t.app_id = w.app_id AND t.reference = w.reference
           WHERE w.needs_review ORDER BY w.created_at, w.reference LIMIT ${limit}`.pipe(
-          Effect.flatMap((rows) => decodeReadable("needs a person", rows))
+          Effect.flatMap((rows) => decodeReadable("in review", rows))
         ),
       Effect.orDie
     )
@@ -221,8 +218,8 @@ export const TransactionsPg = Layer.effect(
       byReference,
       byProviderReference,
       history,
-      list: transactionList(sql, (rows) => decodeReadable("is listed", rows)),
-      search: transactionSearch(sql, (rows) => decodeReadable("is searched", rows)),
+      list: transactionList(sql, (rows) => decodeReadable("listed", rows)),
+      search: transactionSearch(sql, (rows) => decodeReadable("searched", rows)),
       createdBetween,
       claimDue,
       inReview,

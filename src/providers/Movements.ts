@@ -34,11 +34,10 @@ interface Movement<Order, F> {
 
 /** How payouts, collections and exchanges are made and polled at every provider. A lookup after the call has a deadline of its own. */
 export const movements = <Order extends Ordered, F>(
-  { deadline, logAlarm, name }: Pick<Connection, "deadline" | "logAlarm" | "name">,
-  operation: "send" | "charge" | "exchange",
+  { deadline, logAlarm }: Pick<Connection, "deadline" | "logAlarm">,
   { isUnsure, look, place }: Movement<Order, F>
 ) => ({
-  place: Effect.fn(`${name}.${operation}`)(function* (order: Order): Effect.fn.Return<F> {
+  place: Effect.fnUntraced(function* (order: Order): Effect.fn.Return<F> {
     const placed = yield* place(order)
     if (!("confirm" in placed)) return yield* logAlarm(placed, order.reference)
     const sentAt = yield* Clock.currentTimeMillis
@@ -48,7 +47,7 @@ export const movements = <Order extends Ordered, F>(
     )
     return yield* logAlarm(placed.confirm(looked), order.reference)
   }),
-  fetchStatus: Effect.fn(`${name}.poll`)(function* (order: StatusQuery): Effect.fn.Return<StatusOutcome> {
+  fetchStatus: Effect.fnUntraced(function* (order: StatusQuery): Effect.fn.Return<StatusOutcome> {
     const until = yield* deadline
     const looked = yield* look(order, until)
     return yield* logAlarm(isUnsure?.(looked) === true ? yield* look(order, until) : looked, order.reference)

@@ -1,8 +1,9 @@
 import { Agent, type Dispatcher } from "@effect/platform-node/Undici"
 import { Effect, Option, type Scope } from "effect"
 import { parseExact } from "../domain/Json.ts"
+import { inClientSpan } from "../runtime/ClientSpan.ts"
 import { makeTimer, type Timer } from "../runtime/Timer.ts"
-import { inSpan } from "../runtime/Tracing.ts"
+import { annotateTraced } from "../runtime/Tracing.ts"
 
 /** One outgoing HTTP call. `operation` is its name in spans and logs: a path could carry a number. */
 export interface ProviderCall {
@@ -48,16 +49,19 @@ export const openTransport = Effect.fn("openTransport")(function* (
   const timer = yield* makeTimer
   const annotated: Transport["call"] = Effect.fnUntraced(function* (call) {
     const response = yield* once(agent, timer, call)
-    yield* Effect.annotateCurrentSpan({
-      outcome: response._tag,
-      ...(response._tag === "Answered" ? { "http.response.status_code": response.status } : { note: response.note })
-    })
+    yield* annotateTraced(() =>
+      response._tag === "Answered"
+        ? { "http.response.status_code": response.status }
+        : { "error.type": response._tag === "Lost" ? response.reason : "not_sent", note: response.note }
+    )
     return response
   })
   return {
     // No trace headers go out: how the gateway works inside is nobody else's business.
-    call: (call) =>
-      inSpan("provider.call", { kind: "client", attributes: { provider, operation: call.operation } })(annotated(call))
+    call: (call) => {
+      const { method, operation, url } = call
+      return inClientSpan({ method, url, showsPath: true, provider, operation })(annotated(call))
+    }
   }
 })
 

@@ -17,6 +17,12 @@ export const whereTraced =
   (effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     Effect.withFiber((fiber) => (isTraced(fiber) ? traced(effect) : effect))
 
+/** Annotates the current span where somebody collects spans; elsewhere the attributes are not even made. */
+export const annotateTraced = (attributes: () => Readonly<Record<string, unknown>>): Effect.Effect<void> =>
+  Effect.withFiber((fiber) =>
+    isTraced(fiber) && fiber.cache.tracerEnabled ? Effect.annotateCurrentSpan(attributes()) : Effect.void
+  )
+
 /** The effect in the span that it runs in, or else in a root of that name: the lines that it logs carry a trace's id in either. */
 export const inSomeSpan =
   (name: string) =>
@@ -41,9 +47,21 @@ export const linkCurrentSpan = (traceparents: ReadonlyArray<string | null>): Eff
 
 const linked = (traceparents: ReadonlyArray<string | null>): Effect.Effect<void> =>
   Effect.map(Effect.option(Effect.currentSpan), (span) => {
-    const links = traceparents.flatMap((traceparent) => (traceparent === null ? [] : Option.toArray(spanLink(traceparent))))
+    const links = linksTo(traceparents)
     if (Option.isSome(span) && links.length > 0) span.value.addLinks(links)
   })
+
+/** As `linkCurrentSpan`, for the spans that are made within. */
+export const linkingSpans =
+  (traceparents: ReadonlyArray<string | null>) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Effect.linkSpans(
+      effect,
+      linksTo(traceparents).map(({ span }) => span)
+    )
+
+const linksTo = (traceparents: ReadonlyArray<string | null>): ReadonlyArray<Tracer.SpanLink> =>
+  traceparents.flatMap((traceparent) => (traceparent === null ? [] : Option.toArray(spanLink(traceparent))))
 
 /** Where something was traced: the ids of one span. */
 interface SpanIds {

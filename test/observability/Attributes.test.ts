@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest"
 import { isListed } from "../../src/observability/Attributes.ts"
 import { isNode, readSources, Source, type SyntaxNode } from "../support/Source.ts"
 
-const annotating = /^annotate(Logs|Spans|CurrentSpan|LogsScoped)$/
+const annotating = /^annotate(Logs|Spans|CurrentSpan|LogsScoped|Traced)$/
 const logging = /^log(Trace|Debug|Info|Warning|Error|Fatal)?$/
 const spanning = /^(withSpan|inSpan|makeSpan|useSpan)$/
 
@@ -39,6 +39,10 @@ const namesIn = (expression: unknown, sources: ReadonlyArray<Source>): ReadonlyA
       return again(expression["expression"])
     case "ArrowFunctionExpression":
       return again(expression["body"])
+    case "BlockStatement":
+      return nodesOf(expression["body"])
+        .map((statement) => (statement.type === "IfStatement" ? statement["consequent"] : statement))
+        .flatMap((statement) => (isNode(statement) && statement.type === "ReturnStatement" ? again(statement["argument"]) : []))
     case "Identifier":
       return declared(nameOf(expression))
     case "CallExpression": {
@@ -78,9 +82,67 @@ const offences = (sources: ReadonlyArray<Source>) =>
     .filter(({ name }) => !isListed(name))
     .map(({ at, name }) => `${at} ${name}`)
 
-describe("the list of attributes", () => {
-  const sources = readSources().filter(({ path }) => path.startsWith("src/"))
+/** A text that is always the same, wherever it is declared; or one of two of them. */
+const isConstant = (expression: unknown, sources: ReadonlyArray<Source>): boolean => {
+  if (!isNode(expression)) return false
+  if (expression.type === "ConditionalExpression")
+    return isConstant(expression["consequent"], sources) && isConstant(expression["alternate"], sources)
+  if (expression.type !== "Identifier") return expression.type === "Literal" && typeof expression["value"] === "string"
+  const declared = sources
+    .flatMap((source) => source.find("VariableDeclarator"))
+    .filter(({ id, init }) => nameOf(id) === nameOf(expression) && isNode(init))
+  return declared.length > 0 && declared.every(({ init }) => isNode(init) && init.type === "Literal")
+}
 
+/** What is printed below a line, and is no part of its sentence. */
+const isCause = (expression: SyntaxNode): boolean => {
+  const { callee, property } = expression
+  if (expression.type === "CallExpression") return isNode(callee) && nameOf(callee["object"]) === "Cause"
+  return nameOf(expression) === "cause" || nameOf(property) === "cause"
+}
+
+/** Each line of the log that is not one sentence, with its place. */
+const variedLines = (sources: ReadonlyArray<Source>) =>
+  sources.flatMap((source) =>
+    source
+      .find("CallExpression")
+      .filter((call) => isNode(call["callee"]) && nameOf(call["callee"]["object"]) === "Effect")
+      .filter((call) => logging.test(calledOf(call)) || calledOf(call) === "logWithLevel")
+      .filter((call) => {
+        const [sentence, ...others] = nodesOf(call["arguments"])
+        const known = source.find("VariableDeclarator").some(({ id }) => nameOf(id) === nameOf(sentence)) ? [source] : sources
+        return !isConstant(sentence, known) || !others.every(isCause)
+      })
+      .map(({ end, start }) => `${source.at(start)} ${source.text.slice(start, end)}`)
+  )
+
+/** All but the one that makes annotations for others. */
+const sources = readSources().filter(({ path }) => path.startsWith("src/") && path !== "src/runtime/Tracing.ts")
+
+describe("a line of the log", () => {
+  it("is a sentence that is always the same, so that it can be searched for and counted; what varies is an annotation", () => {
+    expect(variedLines(sources)).toEqual([])
+  })
+
+  it.each([
+    "Effect.logInfo(`${count} requests`)",
+    'Effect.logInfo("request of " + name)',
+    "Effect.logWarning(message)",
+    'Effect.logError(isOne ? "one" : `not ${one}`)',
+    'Effect.logError("painted", { colour })',
+    'Effect.logError("painted", error)',
+    'Effect.logWithLevel("Info", "painted")'
+  ])("is found to be another one in %s", (line) => {
+    expect(variedLines([new Source("src/Painting.ts", line)])).toEqual([`src/Painting.ts:1 ${line}`])
+  })
+
+  it("may have its sentence elsewhere, and a cause below it", () => {
+    const text = 'const PAINTED = "painted"\nEffect.logInfo(isDry ? PAINTED : "wet", cause, exit.cause, Cause.fail(error))'
+    expect(variedLines([new Source("src/Painting.ts", text)])).toEqual([])
+  })
+})
+
+describe("the list of attributes", () => {
   it("has every name under which src annotates a log line or a span, so that an operator sees the value", () => {
     expect(sources.flatMap((source) => namesLeaving(source, sources)).length).toBeGreaterThan(50)
     expect(offences(sources)).toEqual([])

@@ -1,6 +1,6 @@
 import { createServer, type IncomingHttpHeaders } from "node:http"
 import { describe, expect, it, vi } from "@effect/vitest"
-import { Effect, Layer, Metric } from "effect"
+import { Effect, Layer, Logger, Metric, References } from "effect"
 import { Environment, settings } from "../../src/App.ts"
 import { Telemetry } from "../../src/observability/Telemetry.ts"
 
@@ -22,6 +22,7 @@ const collector = Effect.acquireRelease(
         headers: request.headers,
         bytes: Buffer.concat(chunks)
       })
+      if (request.url?.startsWith("/refused") === true) return void response.writeHead(400).end()
       response.writeHead(200, { "content-type": "application/x-protobuf" }).end()
     })
     await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening))
@@ -165,6 +166,29 @@ describe("Telemetry", () => {
           .sort()
       ).toEqual(Object.keys(variables).sort())
       expect(message).not.toContain("secret%zz")
+    })
+  )
+
+  it.live("writes what the SDK says of itself into the log, from OTEL_LOG_LEVEL on", () =>
+    Effect.gen(function* () {
+      const { endpoint } = yield* collector
+      const lines: Array<unknown> = []
+      const logger = Logger.make(({ fiber, logLevel, message }) => {
+        lines.push([logLevel, message, fiber.getRef(References.CurrentLogAnnotations)])
+      })
+      const run = (variables: Readonly<Record<string, string>>) =>
+        program.pipe(
+          Effect.provide(telemetry({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_METRICS_EXPORTER: "none", ...variables })),
+          Effect.provide(Logger.layer([logger])),
+          Effect.map(() => lines.splice(0))
+        )
+      const refused = { OTEL_EXPORTER_OTLP_ENDPOINT: `${endpoint}/refused` }
+      const error = ["Error", ["the OpenTelemetry SDK reports an error"], { note: expect.stringContaining("Bad Request") }]
+      expect(yield* run({})).toEqual([])
+      expect(yield* run(refused)).toEqual([error])
+      expect(yield* run({ ...refused, OTEL_LOG_LEVEL: "none" })).toEqual([])
+      const all = yield* run({ OTEL_LOG_LEVEL: "DEBUG" })
+      expect(all).toContainEqual(["Info", ["the OpenTelemetry SDK reports"], { note: expect.any(String) }])
     })
   )
 

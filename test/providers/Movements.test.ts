@@ -38,18 +38,21 @@ const notAdmitted = onceNotFound(refusedBy(notAdmittedBy("our key is refused"), 
 /** What a payout comes to, and how often it was sent and looked up. */
 const paid = Effect.fnUntraced(function* (placed: MoneyCallAnswer<PayoutOutcome>, looked: FactWithAlarm<StatusOutcome>) {
   const calls = { sent: 0, looked: 0 }
-  const { place } = movements({ name: "acme", deadline: Effect.succeed(0), logAlarm: alarmLogger("acme") }, "send", {
-    place: () =>
-      Effect.sync(() => {
-        calls.sent++
-        return placed
-      }),
-    look: () =>
-      Effect.sync(() => {
-        calls.looked++
-        return looked
-      })
-  })
+  const { place } = movements(
+    { deadline: Effect.succeed(0), logAlarm: alarmLogger("acme") },
+    {
+      place: () =>
+        Effect.sync(() => {
+          calls.sent++
+          return placed
+        }),
+      look: () =>
+        Effect.sync(() => {
+          calls.looked++
+          return looked
+        })
+    }
+  )
   const { _tag } = yield* place(order)
   return { fact: _tag, ...calls }
 })

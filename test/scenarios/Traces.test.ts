@@ -29,13 +29,42 @@ const receiverProcess = Effect.acquireRelease(
   }))
 )
 
+const [SERVER, CLIENT] = [2, 3]
+
+/** What the semantic conventions require of a span of each kind. */
+const required: Readonly<Record<string, ReadonlyArray<string>>> = {
+  server: ["http.request.method", "http.response.status_code", "url.scheme", "url.path", "server.address", "server.port"],
+  call: ["http.request.method", "http.response.status_code", "url.full", "server.address", "server.port"],
+  statement: ["db.system.name", "db.namespace", "db.query.text", "server.address", "server.port"]
+}
+
+const sorted = (spans: ReadonlyArray<ReceivedSpan>) => ({
+  server: spans.filter(({ kind }) => kind === SERVER),
+  call: spans.filter(({ attributes, kind }) => kind === CLIENT && !("db.system.name" in attributes)),
+  statement: spans.filter(({ kind, attributes }) => kind === CLIENT && "db.system.name" in attributes)
+})
+
+/** All that is of the same traces, or linked to one of them, or to one that is. */
+const lifeOf = (begun: ReadonlyArray<ReceivedSpan>, all: ReadonlyArray<ReceivedSpan>): ReadonlyArray<ReceivedSpan> => {
+  const traces = new Set(begun.map(({ traceId }) => traceId))
+  for (let size = 0; size < traces.size; ) {
+    size = traces.size
+    for (const { links, traceId } of all) if (links.some((link) => traces.has(link.traceId))) traces.add(traceId)
+  }
+  return all.filter(({ traceId }) => traces.has(traceId))
+}
+
+const missing = (what: string, attributes: ReceivedSpan["attributes"]) =>
+  (required[what] ?? []).filter((name) => !(name in attributes))
+
 it.live(
   "one payout's later traces are linked to the span of its request, and gauges of open work are exported, too",
   () =>
     Effect.gen(function* () {
       const { endpoint, received } = yield* receiverProcess
       const story = Effect.gen(function* () {
-        const { gateway } = yield* givenStack({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint })
+        // Nothing but its callback settles the payout.
+        const { gateway } = yield* givenStack({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, RECONCILER_SCHEDULE: "1h" })
         const tenant = yield* tenantOn(gateway)
         const hook = yield* webhooksOf(gateway, tenant)
         const reference = referenceOf(yield* tenant.post("/v1/payouts", momoPayout("1234")))
@@ -43,10 +72,10 @@ it.live(
         const [received] = yield* hook.count(1)
         // Our ids are nobody's but ours.
         expect(Object.keys(received?.headers ?? {}).filter((name) => /trace|^b3/.test(name))).toEqual([])
-        return { reference, appId: tenant.appId }
+        return { reference, appId: tenant.appId, hookPath: received?.path ?? "" }
       })
       // The last spans are sent when the gateway stops.
-      const { appId, reference } = yield* Effect.scoped(story)
+      const { appId, hookPath, reference } = yield* Effect.scoped(story)
       const { gauges, spans: all } = yield* received
       const last = (name: string, account?: string) =>
         gauges.findLast((gauge) => gauge.name === name && gauge.attributes["account"] === account)?.value
@@ -74,17 +103,18 @@ it.live(
         "gateway.provider": "eversend",
         "gateway.corridor": "UG/UGX/payout/momo"
       })
-      // One search finds all of it, and it can be read.
-      expect(own.length).toBeLessThanOrEqual(25)
+      // One search finds all of it.
       for (const { attributes } of own)
         expect(attributes).toMatchObject({ "gateway.reference": reference, "gateway.app_id": appId, "gateway.mode": "live" })
       // Claim, quote, reservation, provider call and settlement are in the request's own trace.
       const steps = new Set(own.map(({ name }) => name))
-      for (const step of ["Idempotency.claim", "eversend.quote", "provider.call", "eversend.send", "Settlement.apply"])
+      for (const step of ["Idempotency.claim", "PayoutPricing.price", "PayoutDispatch.send", "Settlement.apply"])
         expect([...steps]).toContain(step)
+      const operations = own.flatMap(({ attributes }) => attributes["gateway.operation"] ?? [])
+      expect(operations).toEqual(expect.arrayContaining(["quotation", "payout"]))
 
       const origin = { traceId: begun?.traceId, spanId: begun?.spanId }
-      for (const later of ["OutcomePoller.poll", "WebhookDispatcher.attempt", "FloatLedger.open.batch"]) {
+      for (const later of ["OutcomePoller.poll", "WebhookDispatcher.attempt", "SELECT open_step"]) {
         expect([later, named(later).some(({ links }) => links.some((link) => link.spanId === origin.spanId))]).toEqual([
           later,
           true
@@ -99,7 +129,21 @@ it.live(
       expect(lineOf(callback)).toEqual(["ProviderCallbacks.look", "OutcomePoller.poll"])
       // The look is linked to the request that the callback came with.
       const receiving = byId.get(byId.get(callback?.parentId ?? "")?.links[0]?.spanId ?? "")
-      expect(lineOf(receiving)).toEqual(["POST /webhooks/{provider}/{route_key}", "ProviderCallbacks.receive"])
+      expect(lineOf(receiving)).toEqual(["POST /webhooks/{provider}/{route_key}"])
+
+      // Its whole life can be read: the request, the callback, the webhook, and what was written for them.
+      const life = lifeOf([...own, ...all.filter(({ spanId }) => spanId === receiving?.spanId)], all)
+      expect(life.length, life.map(({ name }) => name).join("\n")).toBeLessThanOrEqual(25)
+      for (const { attributes } of life)
+        expect(attributes).toMatchObject({ "gateway.reference": reference, "gateway.mode": "live" })
+
+      for (const [what, spans] of Object.entries(sorted(all))) {
+        expect([what, spans.length > 0]).toEqual([what, true])
+        for (const { attributes, name } of spans) expect([name, missing(what, attributes)]).toEqual([name, []])
+      }
+      // Of a tenant's endpoint nobody learns more than where it is.
+      expect(hookPath.length).toBeGreaterThan(1)
+      expect(JSON.stringify(all)).not.toContain(`:${hookPath}`)
 
       const unlisted = all.flatMap(({ attributes }) => Object.keys(attributes)).filter((name) => !isListedInSpans(name))
       expect(unlisted).toEqual([])

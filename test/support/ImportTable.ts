@@ -93,7 +93,7 @@ export const imports: ReadonlyArray<{
   // What left the process and what did not is known to the connection only.
   {
     from: /^providers\/Transport\.ts$/,
-    files: ["domain/Json.ts", "runtime/Timer.ts", "runtime/Tracing.ts"],
+    files: ["domain/Json.ts", "runtime/ClientSpan.ts", "runtime/Timer.ts", "runtime/Tracing.ts"],
     packages: [core, /^@effect\/platform-node\/Undici$/]
   },
   {

@@ -18,7 +18,7 @@ import { isLockTimeout, makeBatcher, onOwnConnection } from "../StepBatch.ts"
 import { applyStatement } from "./ApplySteps.ts"
 import { decodePositions, manualEntries, positionOf } from "./ManualEntries.ts"
 import { openStatement } from "./OpenSteps.ts"
-import { inBatchSpan, type Traced, withTraceparent, withTraceparentAndAttributes } from "./StepTracing.ts"
+import { linkedBatch, type Traced, withTraceparent, withTraceparentAndAttributes } from "./StepTracing.ts"
 
 const OpenRow = Schema.Struct({
   verdict: Schema.Literals(["Opened", "ClaimLost", "Frozen", "PayerBusy", "OverCap", "ShortFloat"]),
@@ -40,14 +40,14 @@ const openAll = (sql: SqlClient.SqlClient) => (steps: ReadonlyArray<Traced<OpenS
   onOwnConnection(sql)(sql.unsafe(...openStatement(steps))).pipe(
     Effect.flatMap(decodeOpenRows),
     Effect.map((rows): ReadonlyArray<OpenOutcome> => rows.map(openedOf)),
-    inBatchSpan("open", steps)
+    linkedBatch("open", steps, ({ transaction }) => transaction)
   )
 
 const applyAll = (sql: SqlClient.SqlClient) => (steps: ReadonlyArray<Traced<ApplyStep>>) =>
   onOwnConnection(sql)(sql.unsafe(...applyStatement(steps))).pipe(
     Effect.flatMap(decodeApplyRows),
     Effect.map((rows) => rows.map(({ applied }): ApplyOutcome => ({ _tag: applied ? "Applied" : "Stale" }))),
-    inBatchSpan("apply", steps)
+    linkedBatch("apply", steps, ({ next }) => next)
   )
 
 /**

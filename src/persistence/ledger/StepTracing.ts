@@ -2,7 +2,7 @@ import { Effect, Metric } from "effect"
 import type { CorridorKey } from "../../domain/Corridor.ts"
 import type { LedgerRecord } from "../../domain/Exchange.ts"
 import { labelledMetric } from "../../runtime/LabelledMetric.ts"
-import { currentTraceparent, inSpan, linkCurrentSpan } from "../../runtime/Tracing.ts"
+import { currentTraceparent, linkingSpans, whereTraced } from "../../runtime/Tracing.ts"
 import type { OpenOutcome, OpenStep } from "../../services/ports/FloatLedger.ts"
 
 /** A money step that knows the span that it was made in. */
@@ -38,12 +38,28 @@ const attributesOf = (record: LedgerRecord) => ({
 const corridorName = ({ country, currency, direction, method }: CorridorKey): string =>
   [country, currency, direction, method].join("/")
 
-/** One statement for steps of many requests: its span is nobody's child, and linked to all of theirs. */
-export const inBatchSpan =
-  (step: "open" | "apply", steps: ReadonlyArray<{ readonly traceparent: string | null }>) =>
+/** One statement for steps of many requests: its span is linked to all of theirs, and says what it is about where that is one. */
+export const linkedBatch =
+  <Step extends { readonly traceparent: string | null }>(
+    step: "open" | "apply",
+    steps: ReadonlyArray<Step>,
+    recordOf: (step: Step) => LedgerRecord
+  ) =>
   <A, E>(statement: Effect.Effect<A, E>): Effect.Effect<A, E> =>
-    batchSizes({ step }, steps.length).pipe(
-      Effect.andThen(linkCurrentSpan(steps.map(({ traceparent }) => traceparent))),
-      Effect.andThen(statement),
-      inSpan(`FloatLedger.${step}.batch`, { root: true, attributes: { "gateway.batch_size": steps.length } })
+    Effect.andThen(
+      batchSizes({ step }, steps.length),
+      whereTraced<A, E, never>((traced) =>
+        traced.pipe(
+          Effect.annotateSpans({
+            "gateway.batch_size": steps.length,
+            ...(steps.length > 1 ? {} : namesOf(steps.map(recordOf)))
+          }),
+          linkingSpans(steps.map(({ traceparent }) => traceparent))
+        )
+      )(statement)
     )
+
+const namesOf = ([record]: ReadonlyArray<LedgerRecord>) =>
+  record === undefined
+    ? {}
+    : { "gateway.reference": record.reference, "gateway.app_id": record.appId, "gateway.mode": record.mode }

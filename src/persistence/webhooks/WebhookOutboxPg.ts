@@ -30,6 +30,7 @@ const claimedRows = rowsOf(
     body: Schema.String,
     attempts: Schema.Number,
     createdAt: Moment,
+    reference: Schema.NullOr(Reference),
     traceparent: Schema.NullOr(Schema.String)
   })
 )
@@ -71,8 +72,8 @@ export const WebhookOutboxPg = Layer.effect(
     ) {
       const deliveries: Array<DueDelivery> = []
       for (const row of yield* claim(now, limit, perEndpoint, leaseMs)) {
-        const { attempts, body, createdAt, eventId, eventType, id, traceparent } = row
-        deliveries.push({ id, endpoint: yield* open(row), eventId, eventType, body, attempts, createdAt, traceparent })
+        const { attempts, body, createdAt, eventId, eventType, id, reference, traceparent } = row
+        deliveries.push({ id, endpoint: yield* open(row), eventId, eventType, body, attempts, createdAt, reference, traceparent })
       }
       return deliveries
     }, Effect.orDie)
@@ -182,7 +183,7 @@ flying AS (
       SELECT n.id, n.until FROM unnest(EXCLUDED.ids, EXCLUDED.leased_until) AS n(id, until)
     ) l)
 )
-SELECT c.id, d.event_id AS "eventId", v.type AS "eventType", v.body, d.attempts, c.created_at AS "createdAt", t.traceparent,
+SELECT c.id, d.event_id AS "eventId", v.type AS "eventType", v.body, v.reference, d.attempts, c.created_at AS "createdAt", t.traceparent,
   e.app_id AS "appId", e.mode, e.url, e.secret_sealed AS "secretSealed",
   CASE WHEN e.previous_until > $1::timestamptz THEN e.previous_secret_sealed END AS "previousSealed"
 FROM chosen c

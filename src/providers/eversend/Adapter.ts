@@ -1,6 +1,5 @@
 import { Effect, Option, type Scope } from "effect"
 import { ProviderError } from "../../domain/errors/Retriable.ts"
-import { inSpan } from "../../runtime/Tracing.ts"
 import type {
   ChargeOrder,
   CollectionOperations,
@@ -50,21 +49,21 @@ export const eversend = adapterOf(
     const connection = connectionTo(identity, client, settings.timeoutMs)
     const bankName = yield* openBankNames(client)
     const { call } = connection
-    const payouts = movements(connection, "send", {
+    const payouts = movements(connection, {
       place: Effect.fnUntraced(function* (order: PayoutOrder) {
         const body = payoutBody(order, yield* bankName(order))
         return payoutOutcome(yield* call({ operation: "payout", method: "POST", path: "/payouts", body }), expectedOf(order))
       }),
       look: looking(connection, "payout")
     })
-    const charges = movements(connection, "charge", {
+    const charges = movements(connection, {
       place: Effect.fnUntraced(function* (order: ChargeOrder) {
         const body = chargeBody(order)
         return chargeOutcome(yield* call({ operation: "charge", method: "POST", path: "/collections/momo", body }), order)
       }),
       look: looking(connection, "collection")
     })
-    const exchanges = movements(connection, "exchange", {
+    const exchanges = movements(connection, {
       place: Effect.fnUntraced(function* ({ reference, token }: Parameters<ExchangeOperations["execute"]>[0]) {
         const body = { token, transactionRef: reference }
         return exchangeOutcome(yield* call({ operation: "exchange", method: "POST", path: "/exchanges", body }))
@@ -88,7 +87,7 @@ const quoting = (connection: Connection): PayoutOperations["quote"] =>
     if (body === undefined) return quoteRefused("a wallet is quoted for its owner only", "no_recipient")
     const call = { operation: "quotation", method: "POST", path: "/payouts/quotation", body } as const
     return yield* requestQuote<PayoutQuote>(connection, call, (response) => quoteOf(response, order))
-  }, inSpan("eversend.quote"))
+  })
 
 const codeSending = ({ call }: Connection): NonNullable<CollectionOperations["sendCode"]> =>
   Effect.fn("eversend.sendCode")(function* (source) {

@@ -24,7 +24,7 @@ import { ExchangeAnswer, ExchangeQuotationAnswer } from "./Wire.ts"
 export const EXCHANGE_QUOTE_LIFE_MS = 30_000 - 5_000
 
 export const quoteExchange = (connection: Connection): ExchangeOperations["quote"] =>
-  Effect.fn("eversend.exchange.quote")(function* (order) {
+  Effect.fnUntraced(function* (order) {
     const askedAt = yield* Clock.currentTimeMillis
     const body = exchangeQuotationBody(order)
     const call = { operation: "exchange_quotation", method: "POST", path: "/exchanges/quotation", body } as const

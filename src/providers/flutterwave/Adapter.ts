@@ -40,7 +40,7 @@ export const flutterwave = adapterOf(
     const client = openClient(settings, transport)
     const connection = connectionTo(identity, client, settings.timeoutMs)
     const branchOf = yield* openBranches(client)
-    const payouts = movements(connection, "send", {
+    const payouts = movements(connection, {
       place: Effect.fnUntraced(function* (order: PayoutOrder) {
         const { corridor, destination, quote } = order
         const account = accountOf(destination)
@@ -57,7 +57,7 @@ export const flutterwave = adapterOf(
       }),
       look: lookingBy(connection, "ask", transferPath, transferFound)
     })
-    const charges = movements(connection, "charge", {
+    const charges = movements(connection, {
       place: Effect.fnUntraced(function* (order: ChargeOrder) {
         const call = chargeCall(order)
         if (call === undefined) return noRoute

@@ -16,7 +16,7 @@ import { FeeAnswer } from "./Wire.ts"
 export const QUOTE_LIFE_MS = 300_000
 
 export const quoting = (connection: Connection): PayoutOperations["quote"] =>
-  Effect.fn("flutterwave.quote")(function* (order) {
+  Effect.fnUntraced(function* (order) {
     const refused = unquotable(order)
     if (refused !== undefined) return refused
     const call = { operation: "fee", method: "GET", path: feePath(order) } as const

@@ -48,21 +48,20 @@ export const mtn = adapterOf(
       })
     )
     const accounts: Accounts = {
-      name: identity.name,
       logAlarm: alarmLogger(identity.name),
       deadline: deadlineAfter(settings.timeoutMs),
       branches,
       settings
     }
     const post = posting(accounts)
-    const payouts = movements(accounts, "send", {
+    const payouts = movements(accounts, {
       place: (order: PayoutOrder) =>
         order.destination._tag === "momo"
           ? post("disbursement", order, order.destination, transferBody(order, order.destination))
           : Effect.succeed(misrouted("another method")),
       look: looking(accounts, "disbursement")
     })
-    const charges = movements(accounts, "charge", {
+    const charges = movements(accounts, {
       place: (order: ChargeOrder) => post("collection", order, order.source, paymentBody(order)),
       look: looking(accounts, "collection")
     })
@@ -84,7 +83,7 @@ export const mtn = adapterOf(
 )
 
 /** One branch for each country, in place of the one client that another provider has. */
-interface Accounts extends Pick<Parameters<typeof movements>[0], "name" | "logAlarm" | "deadline"> {
+interface Accounts extends Pick<Parameters<typeof movements>[0], "logAlarm" | "deadline"> {
   readonly branches: ReadonlyArray<Branch>
   readonly settings: MtnSettings
 }

@@ -41,13 +41,13 @@ export const pawapay = adapterOf(
     const client = openClient(settings, transport)
     const connection = connectionTo(identity, client, settings.timeoutMs)
     const keys = yield* openCallbackKeys(settings.callbackKey, connection)
-    const payouts = movements(connection, "send", {
+    const payouts = movements(connection, {
       place: (order: PayoutOrder) => initiate(connection, "payout", order, payoutBody(order)),
       // A payout's fee was held by the contract, and the payment does not say another.
       look: looking(connection, "payout", () => null),
       isUnsure
     })
-    const deposits = movements(connection, "charge", {
+    const deposits = movements(connection, {
       place: (order: ChargeOrder) => initiate(connection, "collection", order, depositBody(order)),
       look: looking(connection, "collection", (amount) => feeOf(settings.collectionFee, amount)),
       isUnsure

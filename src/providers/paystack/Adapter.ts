@@ -42,11 +42,11 @@ export const paystack = adapterOf(
   ): Effect.fn.Return<Operations, never, Scope.Scope> {
     const client = openClient(settings, transport)
     const connection = connectionTo(identity, client, settings.timeoutMs)
-    const payouts = movements(connection, "send", {
+    const payouts = movements(connection, {
       place: transferring(connection),
       look: lookingBy(connection, "transfer_verify", verifyTransferPath, transferFound)
     })
-    const charges = movements(connection, "charge", {
+    const charges = movements(connection, {
       place: charging(connection, settings.emailDomain),
       look: lookingBy(connection, "transaction_verify", verifyChargePath, chargeFound)
     })

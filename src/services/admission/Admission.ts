@@ -11,7 +11,6 @@ import {
 } from "../../domain/errors/Terminal.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 import type { Caller, Capability } from "../../domain/Tenant.ts"
-import { inSpan } from "../../runtime/Tracing.ts"
 import { Corridors } from "../ports/Corridors.ts"
 import type { FreshClaim } from "../ports/Idempotency.ts"
 import { Policy } from "../ports/Policy.ts"
@@ -62,7 +61,7 @@ export class Admission extends Context.Service<
       ) {
         const tenant = yield* tenantWith(caller, capability, arrived)
         if (tenant.status === "frozen") return yield* new TenantFrozen({})
-      }, inSpan("Admission.requireMoneyCapability"))
+      })
 
       const corridor = Effect.fnUntraced(function* (key: CorridorKey) {
         const row = yield* corridors.find(key)

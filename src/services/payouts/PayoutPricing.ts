@@ -89,7 +89,7 @@ export class PayoutPricing extends Context.Service<
           destination: destination?._tag === "momo" && network !== null ? { ...destination, network } : destination,
           network
         } satisfies PayoutRoute
-      }, inSpan("PayoutPricing.route"))
+      })
 
       /** Across a border or a currency the destination's own corridor has to be open, and says which networks there are. */
       const destinationCorridor = (terms: PayoutTerms, destination: Destination) =>

@@ -24,6 +24,8 @@ export interface DueDelivery {
   /** Attempts made so far. */
   readonly attempts: number
   readonly createdAt: Instant
+  /** Of the transaction that it tells of; null of a test. */
+  readonly reference?: Reference | null
   /** Trace context of the request that began the transaction that it tells of. */
   readonly traceparent?: string | null
 }

@@ -45,8 +45,13 @@ export class OutcomePoller extends Context.Service<
 
       const poll = Effect.fn("OutcomePoller.poll")(function* (stored: StoredTransaction, actor: Actor) {
         const { traceparent, transaction } = stored
-        const { reference } = transaction
-        yield* Effect.annotateCurrentSpan({ "gateway.reference": reference, "gateway.actor": actor })
+        const { appId, mode, reference } = transaction
+        yield* Effect.annotateCurrentSpan({
+          "gateway.reference": reference,
+          "gateway.app_id": appId,
+          "gateway.mode": mode,
+          "gateway.actor": actor
+        })
         yield* linkCurrentSpan([traceparent ?? null])
         const provider = registry.find(transaction.provider, transaction.mode)
         const guarantees = Option.getOrNull(Option.map(provider, (one) => one.guarantees))

@@ -94,7 +94,9 @@ export class ProviderCallbacks extends Context.Service<
           if (found !== undefined && learnt) return yield* inbox.markProcessed(callback, found.transaction.reference)
           const at = nextLook(callback.receivedAt, yield* Clock.currentTimeMillis)
           if (at === null)
-            yield* Effect.logWarning(`a callback is parked: ${found === undefined ? "it matched nothing" : "nothing was learnt"}`)
+            yield* Effect.logWarning(
+              found === undefined ? "a callback is parked: it matched nothing" : "a callback is parked: nothing was learnt"
+            )
           yield* inbox.retryAt(callback.id, at)
         },
         (effect, { id, mode, provider }) => {
@@ -116,11 +118,8 @@ export class ProviderCallbacks extends Context.Service<
 
       const worker = yield* makeWorker({ name: "ProviderCallbacks", slots: SLOTS, idleMs: IDLE_MS, claim, work: look })
 
-      const receive = Effect.fn("ProviderCallbacks.receive")(function* (
-        provider: string,
-        routeKey: string,
-        callback: RawCallback
-      ) {
+      // Its request's span says what it brought.
+      const receive = Effect.fnUntraced(function* (provider: string, routeKey: string, callback: RawCallback) {
         const account = Option.getOrUndefined(registry.byRouteKey(provider, routeKey))
         if (account === undefined) return yield* new NotFound()
         const hint = Option.getOrUndefined(yield* verify(account.callbacks, callback))
@@ -140,7 +139,13 @@ export class ProviderCallbacks extends Context.Service<
           )
         )
         const isNew = stored !== null
-        yield* Effect.annotateCurrentSpan({ provider: name, mode, duplicate: !isNew, ...(isNew ? { callback_id: id } : {}) })
+        yield* Effect.annotateCurrentSpan({
+          provider: name,
+          mode,
+          duplicate: !isNew,
+          ...(isNew ? { callback_id: id } : {}),
+          ...(hint.reference === null ? {} : { "gateway.reference": hint.reference })
+        })
         return "stored" as const
       })
 

@@ -156,7 +156,13 @@ export class Settlement extends Context.Service<
             )
           }
           yield* Effect.logInfo("applied a fact").pipe(
-            Effect.annotateLogs({ reference, fact: fact._tag, actor, status: step.next.status, moved: step.entry !== null })
+            Effect.annotateLogs({
+              reference,
+              fact: fact._tag,
+              actor,
+              transaction_status: step.next.status,
+              moved: step.entry !== null
+            })
           )
           return step.next
         }

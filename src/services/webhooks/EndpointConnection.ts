@@ -1,8 +1,9 @@
 import { isIP, type LookupFunction } from "node:net"
 import { Agent, buildConnector, type Dispatcher } from "@effect/platform-node/Undici"
 import { Effect, Layer } from "effect"
+import { inClientSpan } from "../../runtime/ClientSpan.ts"
 import { makeTimer, type Timer } from "../../runtime/Timer.ts"
-import { inSpan } from "../../runtime/Tracing.ts"
+import { annotateTraced } from "../../runtime/Tracing.ts"
 import { Policy } from "../ports/Policy.ts"
 import { type EndpointResponse, type SignedDelivery, WebhookSender } from "../ports/WebhookSender.ts"
 import { addressProblem, endpointUrlProblem, unbracketed } from "./EndpointAddress.ts"
@@ -56,8 +57,14 @@ export const endpointConnection = (
         if (typeof target === "string") return Effect.succeed({ status: null, excerpt: target, retryAfter: null })
         return ask({ agent, timer, wholeMs }, { ...target, method: "POST", headers, body })
       }
-      const inPost = inSpan("WebhookSender.post", { kind: "client" })
-      return { post: (delivery) => inPost(post(delivery)) }
+      return {
+        post: (delivery) =>
+          inClientSpan({ method: "POST", url: delivery.url, showsPath: false })(
+            Effect.tap(post(delivery), ({ status }) =>
+              annotateTraced(() => (status === null ? { "error.type": "no_answer" } : { "http.response.status_code": status }))
+            )
+          )
+      }
     })
   )
 

@@ -3,7 +3,7 @@ import { Clock, Context, Effect, Layer, Option, Random, Redacted } from "effect"
 import type { Instant } from "../../domain/Instant.ts"
 import { type WebhookMessage, webhookHeaders, webhookHmacKey, webhookSigningText } from "../../domain/StandardWebhook.ts"
 import { nextAttempt } from "../../domain/WebhookRetrySchedule.ts"
-import { inSomeSpan, inSpan, spanLink, whereTraced } from "../../runtime/Tracing.ts"
+import { annotateTraced, inSomeSpan, inSpan, spanLink, whereTraced } from "../../runtime/Tracing.ts"
 import { makeWorker } from "../../runtime/Worker.ts"
 import { Policy } from "../ports/Policy.ts"
 import { type AttemptOutcome, type DueDelivery, type SigningEndpoint, WebhookOutbox } from "../ports/WebhookOutbox.ts"
@@ -86,12 +86,13 @@ const followUp = (at: Instant | null): AttemptOutcome => (at === null ? { _tag: 
 const isSuccess = ({ status }: EndpointResponse): boolean => status !== null && status >= 200 && status < 300
 
 /** As spans and log lines say which delivery they are about. */
-const namesOf = ({ endpoint, eventId, eventType, id }: DueDelivery) => ({
+const namesOf = ({ endpoint, eventId, eventType, id, reference }: DueDelivery) => ({
   app_id: endpoint.appId,
   mode: endpoint.mode,
   delivery_id: id,
   event_id: eventId,
-  event_type: eventType
+  event_type: eventType,
+  ...(reference === undefined || reference === null ? {} : { reference })
 })
 
 const inItsSpan = (delivery: DueDelivery) =>
@@ -101,14 +102,15 @@ const inItsSpan = (delivery: DueDelivery) =>
 
 /** Of an event that was taken only the span tells. */
 const told = (delivery: DueDelivery, { answer, verdict }: Ended): Effect.Effect<void> =>
-  whereTraced((effect: Effect.Effect<void>) =>
-    Effect.andThen(Effect.annotateCurrentSpan({ status: answer.status ?? 0, verdict: verdict._tag }), effect)
-  )(verdict._tag === "Delivered" ? Effect.void : warned(delivery, answer))
+  Effect.andThen(
+    annotateTraced(() => ({ verdict: verdict._tag })),
+    verdict._tag === "Delivered" ? Effect.void : warned(delivery, answer)
+  )
 
 const warned = (delivery: DueDelivery, { excerpt, status }: EndpointResponse): Effect.Effect<void> => {
   // Not the endpoint's own words: they are kept with the attempt, and do not belong into a log.
-  const reason = status === null ? excerpt : `status ${status}`
-  const warning = Effect.logWarning(`a webhook delivery attempt failed: ${reason}`)
+  const why = status === null ? { note: excerpt } : { status }
+  const warning = Effect.annotateLogs(Effect.logWarning("a webhook delivery attempt failed"), why)
   return inSomeSpan(ATTEMPT)(Effect.annotateLogs(warning, namesOf(delivery)))
 }
 

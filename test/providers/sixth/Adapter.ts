@@ -34,7 +34,7 @@ export const sixth = adapterOf(
   Effect.fnUntraced(function* (settings: SixthSettings, transport: Transport): Effect.fn.Return<Operations, never, Scope.Scope> {
     const client = openClient(settings, transport)
     const connection = connectionTo(identity, client, settings.timeoutMs)
-    const payouts = movements(connection, "send", {
+    const payouts = movements(connection, {
       place: (order: PayoutOrder) =>
         placing(
           connection,
@@ -44,7 +44,7 @@ export const sixth = adapterOf(
         ),
       look: looking(connection, "payout")
     })
-    const charges = movements(connection, "charge", {
+    const charges = movements(connection, {
       place: (order: ChargeOrder) =>
         placing(connection, "collection", order.reference, movementBody({ ...order, party: order.source })),
       look: looking(connection, "collection")

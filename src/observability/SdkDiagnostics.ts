@@ -1,0 +1,60 @@
+import { type DiagLogFunction, DiagLogLevel, diag } from "@opentelemetry/api"
+import { Effect, Layer } from "effect"
+
+export type SdkLogLevel = "none" | "error" | "warn" | "info" | "debug" | "verbose"
+
+const levels: Readonly<Record<SdkLogLevel, DiagLogLevel>> = {
+  none: DiagLogLevel.NONE,
+  error: DiagLogLevel.ERROR,
+  warn: DiagLogLevel.WARN,
+  info: DiagLogLevel.INFO,
+  debug: DiagLogLevel.DEBUG,
+  verbose: DiagLogLevel.VERBOSE
+}
+
+/** As much of one message is written: some are whole batches of spans. */
+const LONGEST_NOTE = 2_000
+
+/**
+ * What the OpenTelemetry SDK says of itself, such as a collector that refuses spans, as lines of the log: by itself it says it on standard output,
+ * or not at all. Whoever asks for its smallest messages gets them at the level `info`, whatever LOG_LEVEL says of ours.
+ */
+const layer = (level: SdkLogLevel): Layer.Layer<never> =>
+  Layer.effectDiscard(
+    Effect.gen(function* () {
+      const run = Effect.runForkWith(yield* Effect.context<never>())
+      const told =
+        (line: Effect.Effect<void>): DiagLogFunction =>
+        (...parts) =>
+          void run(Effect.annotateLogs(line, { note: noteOf(parts) }))
+      const said = told(Effect.logInfo("the OpenTelemetry SDK reports"))
+      const logger = {
+        error: told(Effect.logError("the OpenTelemetry SDK reports an error")),
+        warn: told(Effect.logWarning("the OpenTelemetry SDK warns")),
+        info: said,
+        debug: said,
+        verbose: said
+      }
+      yield* Effect.acquireRelease(
+        Effect.sync(() => diag.setLogger(logger, { logLevel: levels[level], suppressOverrideMessage: true })),
+        () => Effect.sync(() => diag.disable())
+      )
+    })
+  )
+
+export const SdkDiagnostics = { layer }
+
+const noteOf = (parts: ReadonlyArray<unknown>): string =>
+  parts
+    .map((part) => (typeof part === "string" ? part : part instanceof Error ? `${part.name}: ${part.message}` : inJson(part)))
+    .join(" ")
+    .slice(0, LONGEST_NOTE)
+
+/** Spans know their processors, which know their spans. */
+const inJson = (value: unknown): string => {
+  try {
+    return JSON.stringify(value) ?? String(value)
+  } catch {
+    return "<structure>"
+  }
+}
