@@ -96,8 +96,8 @@ export const GatewayStatusPg = Layer.effect(
           WHERE needs_review ORDER BY created_at LIMIT ${COUNTED_AT_MOST}
         ) r`)
 
-    const failingBefore = (now: Instant) => sql`
-      FROM webhook_endpoints WHERE enabled AND failing_since IS NOT NULL AND failing_since <= ${iso(now - SHOWN_FAILING_MS)}::timestamptz`
+    const failingFor = (now: Instant, forMs: number) => sql`
+      FROM webhook_endpoints WHERE enabled AND failing_since IS NOT NULL AND failing_since <= ${iso(now - forMs)}::timestamptz`
 
     // The oldest by each endpoint's own queue, as they are claimed: what waits for a disabled endpoint is late for nobody.
     const outbox = queues(sql`
@@ -124,7 +124,7 @@ export const GatewayStatusPg = Layer.effect(
     const read = Effect.gen(function* () {
       const at = yield* Clock.currentTimeMillis
       const [review] = yield* reviews(at)
-      const [failing] = yield* numbers(sql`SELECT count(*)::int AS count ${failingBefore(at)}`)
+      const [failing] = yield* numbers(sql`SELECT count(*)::int AS count ${failingFor(at, SHOWN_FAILING_MS)}`)
       const [sending] = yield* outbox
       const [receiving] = yield* inbox
       return {
@@ -150,7 +150,7 @@ export const GatewayStatusPg = Layer.effect(
           o.rests_until AS "acknowledgedUntil"
         FROM o CROSS JOIN LATERAL (${lastLine}) l WHERE ${isUnknown} ORDER BY o.created_at LIMIT ${limit}`)
 
-    const tenants = Effect.fnUntraced(function* (limit: number) {
+    const tenants = Effect.fnUntraced(function* (limit: number, failingForMs: number = SHOWN_FAILING_MS) {
       const parked = yield* parkedTenants(sql`
         SELECT p.app_id AS "appId", p.mode, p.parked,
           CASE WHEN e.enabled THEN 'enabled' ELSE coalesce(e.disabled_reason, 'disabled') END AS endpoint
@@ -163,7 +163,7 @@ export const GatewayStatusPg = Layer.effect(
         SELECT app_id AS "appId", mode, currency, receivable_minor AS receivable FROM float_positions
         WHERE receivable_minor > 0 ORDER BY 1, 2, 3 LIMIT ${limit}`)
       const failing = yield* failingEndpoints(sql`
-        SELECT app_id AS "appId", mode, failing_since AS since ${failingBefore(yield* Clock.currentTimeMillis)}
+        SELECT app_id AS "appId", mode, failing_since AS since ${failingFor(yield* Clock.currentTimeMillis, failingForMs)}
         ORDER BY failing_since, 1, 2 LIMIT ${limit}`)
       return { parked, owing, failing }
     })

@@ -103,6 +103,7 @@ describe("the console in a browser", () => {
       await person.goTo("reviews")
       await keep(page, "reviews")
       await person.goTo(`reviews/${disputed}`)
+      await keep(page, "case")
       await person.fill("outcome", "successful")
       await person.fill("evidence", HOSTILE.slice(0, 400))
       await person.fill("amount", "4,999,999")
@@ -152,6 +153,6 @@ describe("the console in a browser", () => {
       expect(page.requested.every((url) => url.startsWith(origin) || url.startsWith("data:") || url === "about:blank")).toBe(true)
       expect(page.thrown).toEqual([])
     },
-    60_000
+    120_000
   )
 })

@@ -3,6 +3,7 @@ import { afterAll, describe, expect } from "vitest"
 import { SignIn } from "../../src/services/console/SignIn.ts"
 import { type BrowserPage, CHROMIUM, openBrowser } from "../support/Browser.ts"
 import { itWith } from "../support/Installed.ts"
+import { smaller } from "../support/Png.ts"
 import { momoPayout } from "../support/RequestBodies.ts"
 import { eventually, referenceOf } from "../support/SignedClient.ts"
 import { Stack, tenantOn } from "../support/Stack.ts"
@@ -49,7 +50,7 @@ const picture = async (page: BrowserPage, name: string, heading = "") => {
   await page.run(`(${JSON.stringify(heading)} === "" ? document.body : [...document.querySelectorAll("main h2")]
     .find((one) => one.innerText === ${JSON.stringify(heading)})).scrollIntoView()`)
   await page.run(`document.documentElement.style.scrollbarWidth = "none"`)
-  await keepPicture(page, name)
+  await keepPicture(page, name, smaller)
 }
 
 const payouts = (tenant: Effect.Success<ReturnType<typeof tenantOn>>, ending: string, count: number) =>

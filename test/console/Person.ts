@@ -3,7 +3,6 @@ import { join } from "node:path"
 import { Context } from "effect"
 import { ConsoleAddress } from "../../src/console/ConsoleAddress.ts"
 import type { BrowserPage } from "../support/Browser.ts"
-import { smaller } from "../support/Png.ts"
 import type { Gateway } from "../support/Stack.ts"
 
 /** So often it is looked whether the next page is there. */
@@ -12,11 +11,11 @@ const LOOKS = 5_000
 export const originOf = ({ context }: Gateway): string => `http://127.0.0.1:${Context.get(context, ConsoleAddress).at?.port}`
 
 /** With `CONSOLE_PICTURES=FOLDER` what the pages look like is kept there. */
-export const keepPicture = async (page: BrowserPage, name: string) => {
+export const keepPicture = async (page: BrowserPage, name: string, made = (picture: Buffer): Buffer => picture) => {
   const folder = process.env["CONSOLE_PICTURES"]
   if (folder === undefined) return
   await mkdir(folder, { recursive: true })
-  await writeFile(join(folder, `${name}.png`), smaller(await page.picture()))
+  await writeFile(join(folder, `${name}.png`), made(await page.picture()))
 }
 
 /** Somebody at the console in a browser, who has what is on the page and nothing else. Each click is counted. */

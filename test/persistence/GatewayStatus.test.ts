@@ -103,7 +103,7 @@ it.live("rests what an operator has acknowledged, until its time has passed or i
   }).pipe(Effect.scoped)
 )
 
-it.live("names the enabled endpoints that have accepted nothing for a quarter of an hour", () =>
+it.live("names the enabled endpoints that have accepted nothing for a quarter of an hour, or for as long as is asked", () =>
   Effect.gen(function* () {
     const { sql, standing } = yield* given
     yield* sql`INSERT INTO webhook_endpoints (app_id, mode, url, events, enabled, secret_sealed, created_at, updated_at, failing_since)
@@ -112,6 +112,7 @@ it.live("names the enabled endpoints that have accepted nothing for a quarter of
       ) AS e(app, enabled, ago)`
     expect((yield* standing.read).endpointsFailing).toBe(1)
     expect((yield* standing.tenants(5)).failing).toMatchObject([{ appId: "dead", mode: "live" }])
+    expect((yield* standing.tenants(5, 60_000)).failing.map(({ appId }) => appId)).toEqual(["dead", "new"])
   }).pipe(Effect.scoped)
 )
 

@@ -30,6 +30,8 @@ const DELIVERIES_SHOWN = 100
 /** One press of the button sends at most so many again. */
 const MOST_AT_ONCE = 500
 const TENANTS_NAMED = 50
+/** Alerts wait longer; somebody who looks already knows that something is wrong. */
+const FAILING_FOR_MS = 60_000
 
 interface Owner {
   readonly appId: AppId
@@ -43,7 +45,7 @@ export const makeWebhooks = Effect.gen(function* () {
   const status = yield* GatewayStatus
 
   const show = Effect.fn("WebhooksPage.show")(function* ({ query, ...visit }: Visit) {
-    const { failing, parked } = yield* status.tenants(TENANTS_NAMED)
+    const { failing, parked } = yield* status.tenants(TENANTS_NAMED, FAILING_FOR_MS)
     const owner = ownerOf(query)
     const found = owner === null ? [] : yield* ofTenant({ ...visit, query }, owner)
     const rows = parked.map((row) => [link(pageOf(row, "parked"), row.appId), row.mode, String(row.parked), row.endpoint])
@@ -53,9 +55,9 @@ export const makeWebhooks = Effect.gen(function* () {
       section(
         "Endpoints that accept nothing",
         table(
-          "For a quarter of an hour and longer, the longest first",
+          "For a minute and longer, the longest first",
           ["Tenant", "Mode", "Since"],
-          failing.map((row) => [link(pageOf(row, ""), row.appId), row.mode, time(row.since)])
+          failing.map((row) => [link(pageOf(row, "due"), row.appId), row.mode, time(row.since)])
         )
       ),
       section("Tenants with parked webhooks", table("The most first", ["Tenant", "Mode", "Parked", "Endpoint"], rows))

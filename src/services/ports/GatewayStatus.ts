@@ -119,8 +119,14 @@ export class GatewayStatus extends Context.Service<
     readonly protection: Effect.Effect<AuditProtection>
     /** At most `limit` open transactions of which the last news is none, the oldest first. */
     readonly unanswered: (limit: number) => Effect.Effect<ReadonlyArray<UnansweredTransaction>>
-    /** At most `limit` tenants of each kind; metrics count them and may not name them. */
-    readonly tenants: (limit: number) => Effect.Effect<{
+    /**
+     * At most `limit` tenants of each kind; metrics count them and may not name them. `failing`: endpoints that have accepted nothing for
+     * `failingForMs`, which is `SHOWN_FAILING_MS` unless it is given.
+     */
+    readonly tenants: (
+      limit: number,
+      failingForMs?: number
+    ) => Effect.Effect<{
       readonly parked: ReadonlyArray<ParkedTenant>
       readonly owing: ReadonlyArray<IndebtedTenant>
       readonly failing: ReadonlyArray<FailingEndpoint>
