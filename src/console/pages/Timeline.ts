@@ -49,12 +49,12 @@ export const makeTimeline = Effect.fnUntraced(function* (traceUrl: string | null
     const isAskable = Option.isSome(registry.find(record.provider, record.mode))
     const body = [
       h("div", { class: "columns" }, [
-        section("What it is", recordFacts(record)),
         section(
           "Where it stands",
           standingFacts({ stored: found.value, history, nextPoll, traceUrl, resting }),
           actions(visit, record, isAskable)
-        )
+        ),
+        section("What it is", recordFacts(record))
       ]),
       section("Timeline", timeline(momentsOf({ history, entries, sent })))
     ]
