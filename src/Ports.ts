@@ -12,6 +12,7 @@ import { DatabaseClock } from "./persistence/DatabaseClock.ts"
 import { DenylistPg, ScreeningByRows } from "./persistence/DenylistPg.ts"
 import { GatewayStatusPg } from "./persistence/GatewayStatusPg.ts"
 import { IdempotencyPg } from "./persistence/IdempotencyPg.ts"
+import { FloatEntriesPg } from "./persistence/ledger/FloatEntriesPg.ts"
 import { FloatLedgerPg } from "./persistence/ledger/FloatLedgerPg.ts"
 import { LedgerVerificationPg } from "./persistence/ledger/LedgerVerificationPg.ts"
 import { NoncesPg } from "./persistence/NoncesPg.ts"
@@ -60,6 +61,7 @@ const portsOn = <R, E>(database: Layer.Layer<R | SqlClient.SqlClient, E>, { mast
     ConsoleSessionsPg,
     CorridorsPg,
     screeningByRows,
+    FloatEntriesPg,
     FloatLedgerPg,
     IdempotencyPg,
     LedgerVerificationPg,

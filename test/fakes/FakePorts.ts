@@ -4,6 +4,7 @@ import { AuditLog } from "../../src/services/ports/AuditLog.ts"
 import { Beneficiaries } from "../../src/services/ports/Beneficiaries.ts"
 import { Codes } from "../../src/services/ports/Codes.ts"
 import { ConsoleSessions } from "../../src/services/ports/ConsoleSessions.ts"
+import { FloatEntries } from "../../src/services/ports/FloatEntries.ts"
 import { GatewayStatus } from "../../src/services/ports/GatewayStatus.ts"
 import { LedgerVerification } from "../../src/services/ports/LedgerVerification.ts"
 import { MasterKeyRotation } from "../../src/services/ports/MasterKeyRotation.ts"
@@ -32,6 +33,9 @@ export const fakeBeneficiaries = (expected: Expected<Beneficiaries["Service"]> =
 
 /** Codes of payers, for collections whose corridor demands one. */
 export const fakeCodes = (expected: Expected<Codes["Service"]> = {}) => fake(Codes, expected)
+
+/** FloatEntries: what moved a float, for operators. */
+export const fakeFloatEntries = (expected: Expected<FloatEntries["Service"]> = {}) => fake(FloatEntries, expected)
 
 /** MasterKeyRotation: a new master key. */
 export const fakeMasterKeyRotation = (expected: Expected<MasterKeyRotation["Service"]> = {}) => fake(MasterKeyRotation, expected)
@@ -92,6 +96,7 @@ export const unexpectedPorts = Layer.mergeAll(
   fakeAuditLog(),
   fakeBeneficiaries(),
   fakeCodes(),
+  fakeFloatEntries(),
   fakeConsoleSessions(),
   fakeOperators(),
   fakeProposals(),

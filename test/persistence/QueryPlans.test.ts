@@ -6,6 +6,7 @@ import { effectiveLimits, windowUse } from "../../src/domain/VelocityLimits.ts"
 import { BeneficiariesPg } from "../../src/persistence/BeneficiariesPg.ts"
 import { Database } from "../../src/persistence/Database.ts"
 import { IdempotencyPg } from "../../src/persistence/IdempotencyPg.ts"
+import { FloatEntriesPg } from "../../src/persistence/ledger/FloatEntriesPg.ts"
 import { FloatLedgerPg } from "../../src/persistence/ledger/FloatLedgerPg.ts"
 import { NoncesPg } from "../../src/persistence/NoncesPg.ts"
 import { PartyHashRetentionPg } from "../../src/persistence/PartyHashRetentionPg.ts"
@@ -18,6 +19,7 @@ import { WebhookDeliveriesPg } from "../../src/persistence/webhooks/WebhookDeliv
 import { WebhookEndpointsPg } from "../../src/persistence/webhooks/WebhookEndpointsPg.ts"
 import { WebhookOutboxPg } from "../../src/persistence/webhooks/WebhookOutboxPg.ts"
 import { Beneficiaries } from "../../src/services/ports/Beneficiaries.ts"
+import { FloatEntries } from "../../src/services/ports/FloatEntries.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
 import { Nonces } from "../../src/services/ports/Nonces.ts"
 import { PartyHashRetention } from "../../src/services/ports/PartyHashRetention.ts"
@@ -44,6 +46,7 @@ const givenPorts = Effect.fnUntraced(function* (sent: Array<Sent>) {
   const url = yield* givenDatabase
   const ports = Layer.mergeAll(
     BeneficiariesPg,
+    FloatEntriesPg,
     FloatLedgerPg,
     IdempotencyPg,
     VelocityLimitsPg,
@@ -140,6 +143,12 @@ const hot = {
         from: { createdAt: NOON + 1, id: reference }
       })
     yield* (yield* WebhookDeliveries).list({ appId, mode: "live", status: null, limit: 20, after: null })
+  }),
+  "list the entries of a float": Effect.gen(function* () {
+    const { list } = yield* FloatEntries
+    const float = { appId, mode: "live", currency: "UGX" } as const
+    yield* list(float, null, 20)
+    yield* list(float, { at: NOON + 1, reference, revision: 1n, balance: { available: 0n, reserved: 0n } }, 20)
   }),
   "due transactions": Effect.flatMap(Transactions, ({ claimDue }) => claimDue(NOON, 100, 1_000)),
   "due deliveries": Effect.flatMap(WebhookOutbox, ({ claimDue, recordAttempt }) =>

@@ -1,0 +1,58 @@
+import { Context, type Effect } from "effect"
+import type { Currency } from "../../domain/Currency.ts"
+import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
+import type { Instant } from "../../domain/Instant.ts"
+import type { Phase } from "../../domain/Ledger.ts"
+
+/** One float: a tenant's money in one mode and currency. */
+export interface FloatName {
+  readonly appId: AppId
+  readonly mode: Mode
+  readonly currency: Currency
+}
+
+/** What there was of a float at some time, in minor units. `available` is less what the tenant owes, and so less than nothing where it owes more. */
+export interface FloatBalance {
+  readonly available: bigint
+  readonly reserved: bigint
+}
+
+/** What one entry of the journal changed of a float, and what there was right after it. */
+export interface FloatEntry {
+  readonly at: Instant
+  readonly reference: Reference
+  readonly revision: bigint
+  readonly phase: Phase
+  readonly note: string
+  /** Of a credit or a debit; null of everything else, whose reference is a transaction's. */
+  readonly externalId: string | null
+  readonly change: FloatBalance
+  readonly after: FloatBalance
+}
+
+/** Where a page of entries ended: what comes next was posted before it. */
+export interface EntryPlace extends Pick<FloatEntry, "at" | "revision"> {
+  /** Empty where no entry stands there, and the search only came so far. */
+  readonly reference: Reference | ""
+  /** What there was before everything of the page. */
+  readonly balance: FloatBalance
+}
+
+export interface EntryPage {
+  readonly items: ReadonlyArray<FloatEntry>
+  /** Null where there is nothing older. */
+  readonly next: EntryPlace | null
+}
+
+/** The entries of single floats, for operators. Only `FloatLedger` writes them. */
+export class FloatEntries extends Context.Service<
+  FloatEntries,
+  {
+    /**
+     * Entries of every kind, the newest first: at most `limit`, those before the place. What there was after each is counted back from what there is
+     * now, in one reading, so that the newest entry ends in the position as it is. It looks back for a bounded time, and says how far it came: a page
+     * may hold fewer, or none, and still have a next one.
+     */
+    readonly list: (float: FloatName, before: EntryPlace | null, limit: number) => Effect.Effect<EntryPage>
+  }
+>()("gateway/services/ports/FloatEntries") {}
