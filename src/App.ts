@@ -24,8 +24,7 @@ import { knownProviders, providerRegistry } from "./providers/Registry.ts"
 import { makeRecentCalls, RecentCalls } from "./runtime/RecentCalls.ts"
 import { servicesOn } from "./Services.ts"
 import { auditWatching } from "./services/AuditWatch.ts"
-import { ReviewDesk } from "./services/console/ReviewDesk.ts"
-import { SignIn } from "./services/console/SignIn.ts"
+import { consoleServices } from "./services/console/ConsoleServices.ts"
 import { dataRetention } from "./services/DataRetention.ts"
 import { type Build, Health } from "./services/Health.ts"
 import { COMMITS_WAIT, CommitsWaiting } from "./services/ports/CommitsWaiting.ts"
@@ -34,7 +33,6 @@ import { ProviderRegistry } from "./services/ports/ProviderRegistry.ts"
 import { OutcomePoller } from "./services/settlement/OutcomePoller.ts"
 import { ProviderCallbacks } from "./services/settlement/ProviderCallbacks.ts"
 import { Reconciliation } from "./services/settlement/Reconciliation.ts"
-import { Review } from "./services/settlement/Review.ts"
 import { endpointConnection } from "./services/webhooks/EndpointConnection.ts"
 import { WebhookDispatcher } from "./services/webhooks/WebhookDispatcher.ts"
 
@@ -171,11 +169,7 @@ const operatorConsole = ({ console: { approvalFrom, port, ...settings }, trusted
       ? Effect.succeed(Layer.succeed(ConsoleAddress, { at: null }))
       : Effect.map(
           Effect.promise(() => import("./console/Console.ts")),
-          ({ Console }) =>
-            Layer.provide(
-              Console.layer({ ...settings, port, trustedProxies }),
-              Layer.merge(SignIn.layer, Layer.provide(ReviewDesk.layer(approvalFrom), Review.layer))
-            )
+          ({ Console }) => Layer.provide(Console.layer({ ...settings, port, trustedProxies }), consoleServices(approvalFrom))
         )
   )
 

@@ -21,7 +21,9 @@ const add = Command.make(
   {
     name,
     role: Flag.Literals("role", OperatorRole.literals).pipe(
-      Flag.withDescription("viewer looks, support also resolves and redelivers, approver also approves, admin also configures")
+      Flag.withDescription(
+        "viewer looks, support also resolves, redelivers and proposes, approver also approves, admin also configures"
+      )
     )
   },
   Effect.fn(function* ({ name, role }) {

@@ -116,6 +116,8 @@ export const form = (
 
 export interface Field {
   readonly name: string
+  /** Of a field that a page has several times; else it is made of the name. */
+  readonly id?: string
   readonly label: string
   readonly value?: string
   readonly hint?: string
@@ -130,10 +132,10 @@ export const field = ({
   label,
   maxLength = 200,
   name,
+  id = `field-${name}`,
   type = "text",
   value = ""
 }: Field): ComponentChild => {
-  const id = `field-${name}`
   return h(
     "p",
     { class: "field" },
@@ -152,20 +154,24 @@ export const field = ({
   )
 }
 
-export const words = ({ hint, isRequired = true, label, maxLength = 500, name }: Field): ComponentChild => {
+export const words = ({ hint, isRequired = true, label, maxLength = 500, name, value = "" }: Field): ComponentChild => {
   const id = `field-${name}`
   return h(
     "p",
     { class: "field" },
     h("label", { for: id }, label),
-    h("textarea", {
-      id,
-      name,
-      rows: 3,
-      maxLength,
-      required: isRequired,
-      ...(hint === undefined ? {} : { "aria-describedby": `${id}-hint` })
-    }),
+    h(
+      "textarea",
+      {
+        id,
+        name,
+        rows: 3,
+        maxLength,
+        required: isRequired,
+        ...(hint === undefined ? {} : { "aria-describedby": `${id}-hint` })
+      },
+      value
+    ),
     hint === undefined ? null : h("small", { id: `${id}-hint` }, hint)
   )
 }

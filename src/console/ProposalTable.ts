@@ -2,7 +2,7 @@ import { type ComponentChild, h } from "preact"
 import { isCurrency } from "../domain/Currency.ts"
 import { may } from "../domain/Operator.ts"
 import type { Proposal } from "../domain/Proposal.ts"
-import { badge, field, form, link, money, said, type Tone, table, time } from "./Elements.ts"
+import { badge, code, field, form, link, money, said, type Tone, table, time } from "./Elements.ts"
 import type { Visit } from "./Route.ts"
 
 const tones: { readonly [S in Proposal["status"]]: Tone } = {
@@ -36,7 +36,13 @@ const labels: Readonly<Record<string, string>> = {
   amount_minor: "Amount",
   fee_minor: "Fee",
   outcome: "Outcome",
-  evidence: "Evidence"
+  evidence: "Evidence",
+  app_id: "Tenant",
+  mode: "Mode",
+  external_id: "External id",
+  key_id: "Key",
+  role: "Role",
+  note: "Why"
 }
 
 /** They say how another detail is read, and stand with it. The revision that was seen is for the program. */
@@ -58,28 +64,47 @@ const valueOf = (details: Proposal["details"], name: string, value: string): Com
   return isCurrency(currency) ? money(BigInt(value), currency) : `${value} of the smallest unit`
 }
 
-const subjectLink = ({ subject }: Proposal): ComponentChild => link(`/reviews/${subject}`, h("code", null, subject))
+const subjectLink = ({ details, kind, subject }: Proposal): ComponentChild =>
+  link(
+    kind === "review resolve" ? `/reviews/${subject}` : `/${kind.startsWith("key") ? "keys" : "floats"}/${details["app_id"]}`,
+    code(subject)
+  )
 
-const buttons = (visit: Visit, { id, proposedBy, status }: Proposal): ComponentChild => {
+const buttons = (visit: Visit, proposal: Proposal): ComponentChild => {
   const { name, role } = visit.visitor
-  // It was approved, and the process died before it was carried out, or is just doing it: repeating it does no harm.
-  if (status === "approved" && proposedBy !== name && may(role, "approve"))
-    return form(visit, { to: `/proposals/${id}/approve`, button: "Carry out", tone: "strong" })
-  if (status !== "open") return null
-  if (proposedBy === name) return form(visit, { to: `/proposals/${id}/dismiss`, button: "Withdraw" })
-  if (!may(role, "approve")) return "waits for an approver"
+  const { id, kind, proposedBy, status, subject } = proposal
+  const isOwn = proposedBy === name
+  const to = (what: string) => ({ to: `/proposals/${id}/${what}`, about: `${kind} ${subject}` })
+  if (status !== "open" && status !== "approved") return null
+  if (isOwn)
+    return [
+      status === "approved" && kind === "key issue" && may(role, "propose")
+        ? form(visit, { ...to("issue"), button: "Make the key, and see its secrets once", tone: "strong" })
+        : null,
+      may(role, "resolve") ? form(visit, { ...to("dismiss"), button: "Withdraw" }) : null
+    ]
   return [
-    form(visit, { to: `/proposals/${id}/approve`, button: "Approve", tone: "strong" }),
-    h(
-      "details",
-      null,
-      h("summary", null, "Reject"),
-      form(visit, {
-        to: `/proposals/${id}/dismiss`,
-        button: "Reject it",
-        tone: "danger",
-        fields: [field({ name: "note", label: "Why", isRequired: true })]
-      })
-    )
+    approval(visit, proposal),
+    may(role, "resolve")
+      ? h(
+          "details",
+          null,
+          h("summary", null, status === "open" ? "Reject" : "Call off"),
+          form(visit, {
+            ...to("dismiss"),
+            button: status === "open" ? "Reject it" : "Call it off",
+            tone: "danger",
+            fields: [field({ name: "note", id: `note-${id}`, label: "Why", isRequired: true })]
+          })
+        )
+      : null
   ]
+}
+
+/** What was approved and not carried out, because the process died meanwhile, is carried out by approving it again. */
+const approval = (visit: Visit, { id, kind, status, subject }: Proposal): ComponentChild => {
+  if (status === "approved" && kind === "key issue") return "waits for its proposer, who has the key made"
+  if (!may(visit.visitor.role, "approve")) return "waits for an approver"
+  const button = status === "open" ? "Approve" : "Carry out"
+  return form(visit, { to: `/proposals/${id}/approve`, button, about: `${kind} ${subject}`, tone: "strong" })
 }

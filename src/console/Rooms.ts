@@ -3,8 +3,10 @@ import { makeAcknowledging } from "./pages/Acknowledging.ts"
 import { makeAudit } from "./pages/Audit.ts"
 import { makeCallbacks } from "./pages/Callbacks.ts"
 import { makeDecisions } from "./pages/Decisions.ts"
+import { makeFloatEntries } from "./pages/FloatEntries.ts"
 import { makeFloats } from "./pages/Floats.ts"
 import { makeHome } from "./pages/Home.ts"
+import { makeKeys } from "./pages/Keys.ts"
 import { makeProviders } from "./pages/Providers.ts"
 import { makeReviews } from "./pages/Reviews.ts"
 import { makeTimeline } from "./pages/Timeline.ts"
@@ -28,6 +30,8 @@ export const makeRooms = ({ traceUrl }: RoomSettings) =>
     makeWebhooks,
     makeCallbacks,
     makeFloats,
+    makeFloatEntries,
+    makeKeys,
     makeProviders,
     makeAudit
   ])

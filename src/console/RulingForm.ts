@@ -1,9 +1,9 @@
-import { Result } from "effect"
 import type { ComponentChild } from "preact"
-import { type Currency, exponents } from "../domain/Currency.ts"
+import type { Currency } from "../domain/Currency.ts"
 import type { LedgerRecord } from "../domain/Exchange.ts"
-import { fromDecimal, type MinorUnits } from "../domain/Money.ts"
+import type { MinorUnits } from "../domain/Money.ts"
 import type { Resolution } from "../domain/Resolution.ts"
+import { amountOf, notAnAmount } from "./AmountText.ts"
 import { amountText, choice, field, words } from "./Elements.ts"
 
 const LONGEST_EVIDENCE = 500
@@ -61,21 +61,4 @@ export const rulingOf = (
   const fee = amountOf(form.get("fee"), record.currency)
   if (fee === undefined) return notAnAmount(record.currency)
   return { resolution: { outcome, evidence, amount, fee }, seen: BigInt(seen) }
-}
-
-const notAnAmount = (currency: Currency): string =>
-  exponents[currency] === 0
-    ? `An amount of ${currency} is written as 1,000: it has no decimals.`
-    : `An amount of ${currency} is written as 1,000 or 1,000.50: it has at most ${exponents[currency]} decimals.`
-
-/** Commas stand between thousands only: "12,50" and "1.000" mean another thing to somebody else. */
-const WRITTEN = /^(?:\d+|\d{1,3}(?:,\d{3})+)(?:\.(\d+))?$/
-
-/** Null where nothing is said; undefined where it is no amount of this currency. */
-const amountOf = (text: string | null, currency: Currency): MinorUnits | null | undefined => {
-  const given = text?.trim() ?? ""
-  if (given === "") return null
-  const [whole, decimals = ""] = WRITTEN.exec(given) ?? []
-  if (whole === undefined || decimals.length > exponents[currency]) return undefined
-  return Result.getOrUndefined(fromDecimal(whole.replaceAll(",", ""), currency))
 }

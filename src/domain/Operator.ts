@@ -13,16 +13,17 @@ export type Operator = typeof Operator.Type
 
 /**
  * What the console lets somebody do. `look`: every page, masked. `raw`: what was sent to a provider and answered, with a reason. `resolve`: rule on a case,
- * or propose to. `redeliver`: webhooks and parked callbacks. `approve`: what somebody else proposed. `configure`: corridors.
+ * or propose to. `redeliver`: webhooks and parked callbacks. `propose`: credits and debits of floats, and keys. `approve`: what somebody else
+ * proposed. `configure`: corridors.
  */
-export type Permission = "look" | "raw" | "resolve" | "redeliver" | "approve" | "configure"
+export type Permission = "look" | "raw" | "resolve" | "redeliver" | "propose" | "approve" | "configure"
 
 // A permission that a role lacks is refused by the server, whatever the page showed.
 const permissions = {
   viewer: ["look"],
-  support: ["look", "raw", "resolve", "redeliver"],
-  approver: ["look", "raw", "resolve", "redeliver", "approve"],
-  admin: ["look", "raw", "resolve", "redeliver", "approve", "configure"]
+  support: ["look", "raw", "resolve", "redeliver", "propose"],
+  approver: ["look", "raw", "resolve", "redeliver", "propose", "approve"],
+  admin: ["look", "raw", "resolve", "redeliver", "propose", "approve", "configure"]
 } as const satisfies { readonly [R in OperatorRole]: ReadonlyArray<Permission> }
 
 export const may = (role: OperatorRole, permission: Permission): boolean =>

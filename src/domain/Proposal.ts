@@ -4,17 +4,20 @@ import { Instant } from "./Instant.ts"
 import { OperatorName } from "./Operator.ts"
 
 /** What needs two people. */
-export const ProposalKind = Schema.Literals(["review resolve"])
+export const ProposalKind = Schema.Literals(["review resolve", "float credit", "float debit", "key issue", "key revoke"])
 export type ProposalKind = typeof ProposalKind.Type
 
-/** Open: it waits. Approved: another person said yes, and it is being carried out. Everything else is over. */
+/**
+ * Open: it waits. Approved: another person said yes, and it is still to be carried out. Done and failed: it was, or it could not be; both are in
+ * the commit of whatever was done. Everything else is over, and nothing came of it.
+ */
 export const ProposalStatus = Schema.Literals(["open", "approved", "done", "failed", "rejected", "withdrawn"])
 
 /** What one person of the console proposed, and what became of it. */
 export const Proposal = Schema.Struct({
   id: Reference,
   kind: ProposalKind,
-  /** A transaction's reference. */
+  /** A transaction's reference, "shop/live/EXTERNAL_ID" of an adjustment, "shop/KEY_ID" of a key. */
   subject: Schema.String,
   /** As the audit log has them: never a secret, never a full number. */
   details: Schema.Record(Schema.String, Schema.String),

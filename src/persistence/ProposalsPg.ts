@@ -1,10 +1,16 @@
-import { Effect, Layer, Option, Schema } from "effect"
+import { Effect, Layer, Option, Result, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Reference } from "../domain/Ids.ts"
 import { iso } from "../domain/Instant.ts"
 import { Proposal } from "../domain/Proposal.ts"
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
-import { type NewProposal, type ProposalDecision, Proposals } from "../services/ports/Proposals.ts"
+import {
+  type NewProposal,
+  type NotCarriedOut,
+  type ProposalDecision,
+  type ProposalFilter,
+  Proposals
+} from "../services/ports/Proposals.ts"
 import { Vault } from "../services/ports/Vault.ts"
 import { auditTrail } from "./AuditTrail.ts"
 import { Moment, rowsOf } from "./Rows.ts"
@@ -18,7 +24,7 @@ const proposals = rowsOf(
   })
 )
 
-/** Proposals on PostgreSQL. It owns console_proposals and reads audit_log. The table's constraint `two_people` holds whatever is sent. */
+/** Proposals on PostgreSQL. It owns console_proposals, whose row is locked before anything that is done for it. The table's constraint `two_people` holds whatever is sent. */
 export const ProposalsPg = Layer.effect(
   Proposals,
   Effect.gen(function* () {
@@ -39,8 +45,9 @@ export const ProposalsPg = Layer.effect(
       return opened.length === 1
     })
 
-    const list = Effect.fn("Proposals.list")((limit: number) =>
+    const list = Effect.fn("Proposals.list")(({ about, kinds }: ProposalFilter, limit: number) =>
       proposals(sql`SELECT ${columns} FROM console_proposals
+        WHERE kind = ANY (${kinds}) ${about === null ? sql`` : sql`AND (subject = ${about} OR starts_with(subject, ${`${about}/`}))`}
         ORDER BY status IN ('open', 'approved') DESC, proposed_at DESC, id LIMIT ${limit}`)
     )
 
@@ -60,25 +67,24 @@ export const ProposalsPg = Layer.effect(
       return rows.length === 0 ? Option.none() : yield* find(id)
     })
 
-    const isCarriedOut = Effect.fn("Proposals.isCarriedOut")(function* ({ id, kind, subject }: Proposal) {
-      const rows = yield* Effect.orDie(sql`SELECT FROM audit_log
-        WHERE subject = ${subject} AND action = ${kind} AND audit_details(details)->>'proposal' = ${id} LIMIT 1`)
-      return rows.length === 1
-    })
-
-    const finish = Effect.fn("Proposals.finish")((id: Reference) =>
-      Effect.asVoid(Effect.orDie(sql`UPDATE console_proposals SET status = 'done' WHERE id = ${id} AND status = 'approved'`))
+    const carryOut = Effect.fn("Proposals.carryOut")(
+      function* <A>(id: Reference, act: Effect.Effect<A, NotCarriedOut>, failure: AuditEntry) {
+        const held = yield* sql`SELECT FROM console_proposals WHERE id = ${id} AND status = 'approved' FOR UPDATE`
+        if (held.length === 0) return Option.none<Result.Result<A, NotCarriedOut>>()
+        const result = yield* Effect.result(act)
+        if (Result.isSuccess(result)) {
+          yield* sql`UPDATE console_proposals SET status = 'done' WHERE id = ${id}`
+        } else {
+          const why = result.failure.message
+          yield* sql`UPDATE console_proposals SET status = 'failed', note = ${why} WHERE id = ${id}`
+          yield* trail.write({ ...failure, details: { ...failure.details, why } })
+        }
+        return Option.some(result)
+      },
+      sql.withTransaction,
+      Effect.orDie
     )
 
-    const fail = Effect.fn("Proposals.fail")((id: Reference, why: string, audit: AuditEntry) =>
-      Effect.asVoid(
-        trail.with(
-          sql`UPDATE console_proposals SET status = 'failed', note = ${why} WHERE id = ${id} AND status = 'approved' RETURNING id`,
-          audit
-        )
-      )
-    )
-
-    return Proposals.of({ open, list, find, decide, isCarriedOut, finish, fail })
+    return Proposals.of({ open, list, find, decide, carryOut })
   })
 )

@@ -20,7 +20,7 @@ const routes: ReadonlyArray<Route> = [
     answer: () => Effect.succeed(page(HOSTILE, h("p", { title: HOSTILE }, HOSTILE)))
   },
   { method: "GET", path: "/broken", permission: "look", answer: () => Effect.die(new Error("the secret reason")) },
-  ...(["raw", "resolve", "redeliver", "approve", "configure"] as const).map(
+  ...(["raw", "resolve", "redeliver", "propose", "approve", "configure"] as const).map(
     (permission: Permission): Route => ({
       method: "POST",
       path: `/${permission}`,
@@ -205,9 +205,9 @@ layer(access)("the console's door", (it) => {
 
 describe("roles", () => {
   it("each may do what the one before may, and nobody but an administrator changes the configuration", () => {
-    const all = ["look", "raw", "resolve", "redeliver", "approve", "configure"] as const
+    const all = ["look", "raw", "resolve", "redeliver", "propose", "approve", "configure"] as const
     const granted = OperatorRole.literals.map((role) => all.filter((permission) => may(role, permission)).length)
-    expect(granted).toEqual([1, 4, 5, 6])
+    expect(granted).toEqual([1, 5, 6, 7])
     expect(OperatorRole.literals.filter((role) => may(role, "configure"))).toEqual(["admin"])
   })
 })

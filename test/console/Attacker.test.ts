@@ -1,5 +1,5 @@
 import { expect, layer } from "@effect/vitest"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect } from "effect"
 import type { Room } from "../../src/console/Handler.ts"
 import { makeRooms } from "../../src/console/Rooms.ts"
 import type { Route } from "../../src/console/Route.ts"
@@ -7,8 +7,7 @@ import type { Fact } from "../../src/domain/Fact.ts"
 import { Reference } from "../../src/domain/Ids.ts"
 import { minor } from "../../src/domain/Money.ts"
 import { may, OperatorRole } from "../../src/domain/Operator.ts"
-import { ReviewDesk } from "../../src/services/console/ReviewDesk.ts"
-import { Review } from "../../src/services/settlement/Review.ts"
+import { consoleServices } from "../../src/services/console/ConsoleServices.ts"
 import { Settlement } from "../../src/services/settlement/Settlement.ts"
 import { send as sendRaw } from "../support/RawHttp.ts"
 import { momoPayout } from "../support/RequestBodies.ts"
@@ -24,7 +23,7 @@ const HOSTILE = `${MARKUP} call +${NUMBER} or 0772 120 010`
 const routesOf = ({ context, settings }: Gateway): Effect.Effect<ReadonlyArray<Route>> =>
   makeRooms({ traceUrl: null }).pipe(
     Effect.map((rooms: ReadonlyArray<Room>) => rooms.flatMap(({ routes }) => routes)),
-    Effect.provide(Layer.provide(ReviewDesk.layer(settings.console.approvalFrom), Review.layer)),
+    Effect.provide(consoleServices(settings.console.approvalFrom)),
     Effect.provide(context)
   )
 

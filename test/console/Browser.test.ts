@@ -88,7 +88,9 @@ describe("the console in a browser", () => {
       await logIn("support")
       expect(await person.heading()).toBe("How things stand")
       await keep(page, "home")
-      await page.run(`window.fetch = () => Promise.reject(new Error("gone")); document.dispatchEvent(new Event("visibilitychange"))`)
+      await page.run(
+        `window.fetch = () => Promise.reject(new Error("gone")); document.dispatchEvent(new Event("visibilitychange"))`
+      )
       await page.until(`document.querySelector("main [role=status]").innerText.includes("may be out of date")`)
       await person.fill("q", "0010")
       await person.press("Find")

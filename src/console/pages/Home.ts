@@ -2,6 +2,7 @@ import { Effect, Option } from "effect"
 import { type ComponentChild, h } from "preact"
 import { Mode } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
+import { type Proposal, ProposalKind } from "../../domain/Proposal.ts"
 import { RecentCalls } from "../../runtime/RecentCalls.ts"
 import { attention, elapsed } from "../../services/Attention.ts"
 import {
@@ -10,6 +11,7 @@ import {
   type StatusSnapshot,
   type UnansweredTransaction
 } from "../../services/ports/GatewayStatus.ts"
+import { Proposals } from "../../services/ports/Proposals.ts"
 import { ProviderRegistry } from "../../services/ports/ProviderRegistry.ts"
 import { Circuits, operations } from "../../services/routing/Circuits.ts"
 import { badge, idOf, link, money, said, section, table, time, transactionLink } from "../Elements.ts"
@@ -20,6 +22,8 @@ import { page } from "../Route.ts"
 
 /** So many transactions of unknown outcome are named, and so many tenants of a kind. */
 const NAMED = 10
+/** What waits for a second person comes first in the list; beyond so many the count says no more. */
+const PROPOSALS_COUNTED = 100
 const REFRESH_SECONDS = 5
 const UNKNOWN_LONGEST = "Outcome unknown the longest"
 const OWING = "Tenants that owe"
@@ -30,6 +34,7 @@ export const makeHome = Effect.gen(function* () {
   const registry = yield* ProviderRegistry
   const circuits = yield* Circuits
   const recentCalls = yield* RecentCalls
+  const proposals = yield* Proposals
 
   const lines = registry.known.flatMap((provider) =>
     Mode.literals
@@ -47,13 +52,14 @@ export const makeHome = Effect.gen(function* () {
     const picture = yield* status.read
     const { owing, parked } = yield* status.tenants(NAMED)
     const unanswered = yield* status.unanswered(NAMED)
+    const proposed = (yield* proposals.list({ kinds: ProposalKind.literals, about: null }, PROPOSALS_COUNTED)).filter(isWaiting)
     const failing = failingCalls(recentCalls.read(picture.at))
     const found = attention(picture, yield* status.protection, [...failing, ...(yield* heldBack)])
     const body = [
       section("What needs attention", attentionList(found)),
       h("div", { class: "columns" }, [
         section("Open transactions", openTable(picture)),
-        section("Queues", queueTable(picture)),
+        section("Queues", queueTable(picture, proposed)),
         section("Floats of all tenants", floatTable(picture)),
         section("Checks", checkTable(picture))
       ]),
@@ -130,14 +136,18 @@ const openTable = ({ at, open }: StatusSnapshot): ComponentChild =>
     "Nothing is open."
   )
 
-const queueTable = ({ at, inbox, outbox, reviews }: StatusSnapshot): ComponentChild =>
+/** Also what was approved and not carried out: a process died, or a key's proposer has not come yet. */
+const isWaiting = ({ status }: Proposal): boolean => status === "open" || status === "approved"
+
+const queueTable = ({ at, inbox, outbox, reviews }: StatusSnapshot, proposed: ReadonlyArray<Proposal>): ComponentChild =>
   table(
     "What waits",
     ["Queue", "Due", "Parked", "Late"],
     [
       [link("/webhooks", "Webhooks"), String(outbox.due), String(outbox.parked), lateText(at, outbox.oldestAt)],
       [link("/callbacks", "Callbacks"), String(inbox.due), String(inbox.parked), lateText(at, inbox.oldestAt)],
-      [link("/reviews", "Reviews"), String(reviews.count), "none", lateText(at, reviews.oldestAt)]
+      [link("/reviews", "Reviews"), String(reviews.count), "none", lateText(at, reviews.oldestAt)],
+      [link("/proposals", "Approvals"), String(proposed.length), "none", lateText(at, oldestOf(proposed))]
     ]
   )
 
@@ -146,6 +156,9 @@ const lateText = (now: Instant, since: Instant | null): string => {
   const late = elapsed(now, since)
   return late === null || late === "0s" ? "no" : late
 }
+
+const oldestOf = (proposed: ReadonlyArray<Proposal>): Instant | null =>
+  proposed.length === 0 ? null : Math.min(...proposed.map(({ proposedAt }) => proposedAt))
 
 const floatTable = ({ floats }: StatusSnapshot): ComponentChild =>
   table(

@@ -34,7 +34,7 @@ export const makeReviews = Effect.gen(function* () {
     const rows = yield* Effect.forEach(cases, ({ transaction: record }) =>
       Effect.map(transactions.history(record.reference), (history) => caseRow(record, reviewReason(record, history)))
     )
-    const waiting = yield* proposals.list(PROPOSALS_SHOWN)
+    const waiting = yield* proposals.list({ kinds: ["review resolve"], about: null }, PROPOSALS_SHOWN)
     return page("Reviews", [
       section("What needs a person", table("The oldest first", caseColumns, rows, "Nothing needs a person.")),
       section("What needs a second person, and what became of it", proposalTable(visit, waiting))
@@ -49,7 +49,7 @@ export const makeReviews = Effect.gen(function* () {
   const shown = Effect.fnUntraced(function* (visit: Visit, stored: StoredTransaction, problem: string | null) {
     const { revision, transaction: record } = stored
     const history = yield* transactions.history(record.reference)
-    const own = (yield* proposals.list(PROPOSALS_SHOWN)).filter(({ subject }) => subject === record.reference)
+    const own = yield* proposals.list({ kinds: ["review resolve"], about: record.reference }, PROPOSALS_SHOWN)
     const resting = acknowledgementText(yield* acknowledgements.standing(record.reference, visit.at))
     const body = [
       problem === null ? null : h("p", { class: "warning", role: "alert" }, problem),

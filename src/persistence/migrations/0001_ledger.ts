@@ -7,7 +7,7 @@ const firstMonths = "(date_trunc('month', now() AT TIME ZONE 'UTC') + interval '
  * Money: what was asked for, what happened to it, and the entries from which every float is folded. Every table of a tenant leads its
  * primary key with app_id, so that the schema can be distributed by it.
  *
- * Locks are always taken in this order: nonces, charge_codes, transactions, open_work, idempotency_keys, tenants, payer_locks, counters, float_positions;
+ * Locks are always taken in this order: console_proposals, nonces, charge_codes, transactions, open_work, idempotency_keys, tenants, payer_locks, counters, float_positions;
  * within a table by primary key, but windows by tenant, mode, name, subject and time, and beneficiaries by recipient. The audit log's head is last.
  *
  * What grows for ever lies in partitions by time, a month (UTC) each, so that the newest rows have small indexes of their own.

@@ -1,30 +1,26 @@
-import { Context, Data, Effect, Layer, Option, Schema } from "effect"
+import { Context, Effect, Layer, Option, Schema } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
 import type { LedgerRecord } from "../../domain/Exchange.ts"
 import { isReference, type Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import { maskedText } from "../../domain/Masking.ts"
 import { MinorUnits } from "../../domain/Money.ts"
-import { consoleActor, type OperatorName } from "../../domain/Operator.ts"
+import { consoleActor } from "../../domain/Operator.ts"
 import type { Proposal } from "../../domain/Proposal.ts"
 import { type Resolution, resolvedCurrency, rulingOn } from "../../domain/Resolution.ts"
+import type { AuditBy } from "../ports/AuditLog.ts"
 import type { HistoryLine } from "../ports/FloatLedger.ts"
-import { Proposals } from "../ports/Proposals.ts"
+import { NotCarriedOut, Proposals } from "../ports/Proposals.ts"
 import { RandomSource } from "../ports/RandomSource.ts"
 import { Transactions } from "../ports/Transactions.ts"
 import { type NotResolved, Review } from "../settlement/Review.ts"
+import { type Acting, NotDecided } from "./Deciding.ts"
 
 /** From this amount on, in minor units, a ruling needs two people. */
 export type ApprovalAmounts = Readonly<Record<Currency, MinorUnits>>
 
 /** So many of the newest lines of a record's history are told where an approval fails. */
 const NEWS_SHOWN = 5
-
-/** Who does it, and when. */
-export interface Acting {
-  readonly by: OperatorName
-  readonly at: Instant
-}
 
 interface Wish {
   readonly reference: Reference
@@ -33,10 +29,7 @@ interface Wish {
   readonly seen: bigint
 }
 
-/** Why nothing was decided: one line for the person. */
-export class NotDecided extends Data.TaggedError("NotDecided")<{ readonly message: string }> {}
-
-/** Rulings of the console: by one person below an amount, proposed by one and approved by another from it on. `Review` makes all of them. */
+/** Rulings of the console: by one person below an amount, proposed by one and approved by another (`Approvals`) from it on. `Review` makes all of them. */
 export class ReviewDesk extends Context.Service<
   ReviewDesk,
   {
@@ -44,13 +37,8 @@ export class ReviewDesk extends Context.Service<
     readonly needsTwo: (record: LedgerRecord, resolution: Resolution | null) => boolean
     /** Rules at once, or opens a proposal that waits for another person. */
     readonly rule: (wish: Wish, acting: Acting) => Effect.Effect<"resolved" | "proposed", NotResolved | NotDecided>
-    /**
-     * Carries out what somebody else proposed, exactly as it was written down. A record that changed since is not ruled on: the proposal has
-     * failed then, and says what changed. Whatever was approved and not finished, because a process died, is carried out by repeating it.
-     */
-    readonly approve: (id: Reference, acting: Acting) => Effect.Effect<void, NotDecided>
-    /** Ends a proposal that nothing came of; its own proposer withdraws it, anybody else rejects it. */
-    readonly dismiss: (id: Reference, acting: Acting, note: string) => Effect.Effect<void, NotDecided>
+    /** Rules exactly as it was written down. A record that changed since is not ruled on, and the reason says what changed. */
+    readonly carryOut: (proposal: Proposal, by: AuditBy) => Effect.Effect<void, NotCarriedOut>
   }
 >()("gateway/services/console/ReviewDesk") {
   static readonly layer = (amounts: ApprovalAmounts) =>
@@ -89,59 +77,24 @@ export class ReviewDesk extends Context.Service<
           return "proposed"
         })
 
-        /** The ruling's audit row names the proposal: whoever repeats this finds out whether the ruling was committed. */
-        const carryOut = Effect.fnUntraced(function* (proposal: Proposal, { at, by }: Acting) {
+        const carryOut = Effect.fn("ReviewDesk.carryOut")(function* (proposal: Proposal, { actor, at, details }: AuditBy) {
           const { reference, resolution, seen } = yield* wishOf(proposal)
-          const audit = { at, actor: consoleActor(by), details: peopleOf(proposal) }
-          const details = { ...detailsOf(resolution), ...audit.details, proposal: proposal.id }
-          const failed = Effect.fnUntraced(function* (message: string) {
-            if (yield* proposals.isCarriedOut(proposal)) return
-            const why = `${message}${newsSince(yield* transactions.history(reference), proposal.proposedAt)}`
-            const entry = { ...audit, action: "proposal fail", subject: proposal.id, details: { ...audit.details, why } }
-            yield* proposals.fail(proposal.id, why, entry)
-            return yield* new NotDecided({ message: why })
-          })
+          const audit = { at, actor, action: proposal.kind, subject: reference }
           yield* review
-            .resolve(reference, resolution, { ...audit, action: proposal.kind, subject: reference, details }, seen)
-            .pipe(Effect.catchTag("NotResolved", ({ message }) => failed(message)))
-          yield* proposals.finish(proposal.id)
+            .resolve(reference, resolution, { ...audit, details: { ...detailsOf(resolution), ...details } }, seen)
+            .pipe(
+              Effect.catchTag("NotResolved", ({ message }) =>
+                Effect.flatMap(transactions.history(reference), (history) =>
+                  Effect.fail(new NotCarriedOut({ message: `${message}${newsSince(history, proposal.proposedAt)}` }))
+                )
+              )
+            )
         })
 
-        const approve = Effect.fn("ReviewDesk.approve")(function* (id: Reference, { at, by }: Acting) {
-          const found = yield* proposals.find(id)
-          if (Option.isNone(found) || found.value.proposedBy === by) return yield* new NotDecided({ message: notYours })
-          if (found.value.status === "approved") return yield* carryOut(found.value, { at, by })
-          const audit = { at, actor: consoleActor(by), action: "proposal approve", subject: id, details: peopleOf(found.value) }
-          const approved = yield* proposals.decide({ id, status: "approved", by, at, note: "" }, audit)
-          if (Option.isNone(approved)) return yield* new NotDecided({ message: notYours })
-          yield* carryOut(approved.value, { at, by })
-          // Whoever closes the page interrupts nothing between the commits.
-        }, Effect.uninterruptible)
-
-        const dismiss = Effect.fn("ReviewDesk.dismiss")(function* (id: Reference, { at, by }: Acting, note: string) {
-          const found = yield* proposals.find(id)
-          if (Option.isNone(found)) return yield* new NotDecided({ message: notYours })
-          const isOwn = found.value.proposedBy === by
-          const status = isOwn ? "withdrawn" : "rejected"
-          const audit = { at, actor: consoleActor(by), action: `proposal ${isOwn ? "withdraw" : "reject"}`, subject: id }
-          const details = { ...peopleOf(found.value), note }
-          const decided = yield* proposals.decide({ id, status, by, at, note }, { ...audit, details })
-          if (Option.isNone(decided)) return yield* new NotDecided({ message: notYours })
-        })
-
-        return ReviewDesk.of({ needsTwo, rule, approve, dismiss })
+        return ReviewDesk.of({ needsTwo, rule, carryOut })
       })
     )
 }
-
-const notYours = "It is decided already, or it is your own: somebody else has to approve it."
-
-/** The transaction and the people behind it, for every audit row of a proposal; its actor is the one who did that. */
-const peopleOf = ({ decidedBy, proposedBy, subject }: Proposal): Readonly<Record<string, string>> => ({
-  transaction: subject,
-  proposed_by: proposedBy,
-  ...(decidedBy === null ? {} : { approved_by: decidedBy })
-})
 
 const newsSince = (history: ReadonlyArray<HistoryLine>, since: Instant): string => {
   const news = history.filter(({ at }) => at >= since).slice(-NEWS_SHOWN)

@@ -1,8 +1,8 @@
-import { Context, type Effect, type Option } from "effect"
+import { Context, Data, type Effect, type Option, type Result } from "effect"
 import type { Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { OperatorName } from "../../domain/Operator.ts"
-import type { Proposal } from "../../domain/Proposal.ts"
+import type { Proposal, ProposalKind } from "../../domain/Proposal.ts"
 import type { AuditEntry } from "./AuditLog.ts"
 
 export type NewProposal = Pick<Proposal, "id" | "kind" | "subject" | "details" | "proposedBy" | "proposedAt">
@@ -15,6 +15,16 @@ export interface ProposalDecision {
   readonly note: string
 }
 
+/** Which proposals are wanted; null: whatever they are about. */
+export interface ProposalFilter {
+  readonly kinds: ReadonlyArray<ProposalKind>
+  /** The subject itself, or what it begins with before a slash: a tenant. */
+  readonly about: string | null
+}
+
+/** Why what was approved cannot be done: one line for the person. */
+export class NotCarriedOut extends Data.TaggedError("NotCarriedOut")<{ readonly message: string }> {}
+
 /**
  * What waits for a second person. The database itself refuses whoever approves or rejects an own proposal, or withdraws somebody else's; each is
  * decided once. Every change writes its audit row in the same commit.
@@ -22,18 +32,22 @@ export interface ProposalDecision {
 export class Proposals extends Context.Service<
   Proposals,
   {
-    /** False where a ruling on the same transaction waits already; nothing is written then. */
+    /** False where a proposal about the same waits already; nothing is written then. */
     readonly open: (proposal: NewProposal, audit: AuditEntry) => Effect.Effect<boolean>
     /** What waits for a person first, then the newest; at most `limit`. */
-    readonly list: (limit: number) => Effect.Effect<ReadonlyArray<Proposal>>
+    readonly list: (filter: ProposalFilter, limit: number) => Effect.Effect<ReadonlyArray<Proposal>>
     readonly find: (id: Reference) => Effect.Effect<Option.Option<Proposal>>
     /** As it then is; none where it is not open, or where this person may not decide it. */
     readonly decide: (decision: ProposalDecision, audit: AuditEntry) => Effect.Effect<Option.Option<Proposal>>
-    /** Whether a ruling that names this proposal in its audit row was committed: what is known of an approval whose process died. */
-    readonly isCarriedOut: (proposal: Proposal) => Effect.Effect<boolean>
-    /** An approved one was carried out; its ruling has the audit row. Nothing happens to any other, nor the second time. */
-    readonly finish: (id: Reference) => Effect.Effect<void>
-    /** An approved one cannot be carried out, and why. Nothing happens to any other, nor the second time. */
-    readonly fail: (id: Reference, why: string, audit: AuditEntry) => Effect.Effect<void>
+    /**
+     * Does what was approved, and ends the proposal in the same commit, under its lock: done, or failed with the reason and the audit row `failure`,
+     * to which the reason is added. So it is done once, however many people press the button and whenever a process dies: until the commit it
+     * stays approved, and nothing was done. None, and nothing is done, where it is not approved, or not any more.
+     */
+    readonly carryOut: <A>(
+      id: Reference,
+      act: Effect.Effect<A, NotCarriedOut>,
+      failure: AuditEntry
+    ) => Effect.Effect<Option.Option<Result.Result<A, NotCarriedOut>>>
   }
 >()("gateway/services/ports/Proposals") {}

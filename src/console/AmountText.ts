@@ -1,0 +1,20 @@
+import { Result } from "effect"
+import { type Currency, exponents } from "../domain/Currency.ts"
+import { fromDecimal, type MinorUnits } from "../domain/Money.ts"
+
+/** Commas stand between thousands only: "12,50" and "1.000" mean another thing to somebody else. */
+const WRITTEN = /^(?:\d+|\d{1,3}(?:,\d{3})+)(?:\.(\d+))?$/
+
+/** An amount as a person writes it, in major units. Null where nothing is said; undefined where it is no amount of this currency. */
+export const amountOf = (text: string | null, currency: Currency): MinorUnits | null | undefined => {
+  const given = text?.trim() ?? ""
+  if (given === "") return null
+  const [whole, decimals = ""] = WRITTEN.exec(given) ?? []
+  if (whole === undefined || decimals.length > exponents[currency]) return undefined
+  return Result.getOrUndefined(fromDecimal(whole.replaceAll(",", ""), currency))
+}
+
+export const notAnAmount = (currency: Currency): string =>
+  exponents[currency] === 0
+    ? `An amount of ${currency} is written as 1,000: it has no decimals.`
+    : `An amount of ${currency} is written as 1,000 or 1,000.50: it has at most ${exponents[currency]} decimals.`

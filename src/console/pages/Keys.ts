@@ -1,0 +1,162 @@
+import { Effect, Option, Schema } from "effect"
+import { type ComponentChild, h } from "preact"
+import { AppId, Mode } from "../../domain/Ids.ts"
+import { maskedText } from "../../domain/Masking.ts"
+import { may } from "../../domain/Operator.ts"
+import { Role } from "../../domain/Tenant.ts"
+import type { NotDecided } from "../../services/console/Deciding.ts"
+import { KeyDesk } from "../../services/console/KeyDesk.ts"
+import { Proposals } from "../../services/ports/Proposals.ts"
+import { type KeyRow, Tenants } from "../../services/ports/Tenants.ts"
+import { badge, choice, code, field, form, link, section, table, time } from "../Elements.ts"
+import type { Room } from "../Handler.ts"
+import { proposalTable } from "../ProposalTable.ts"
+import { type Answer, page, redirect, type Visit } from "../Route.ts"
+import { lineOf } from "../TypedText.ts"
+
+const PROPOSALS_SHOWN = 50
+const LONGEST_NOTE = 500
+
+/** The keys with which tenants sign. Two people make one, and two revoke one. */
+export const makeKeys = Effect.gen(function* () {
+  const tenants = yield* Tenants
+  const desk = yield* KeyDesk
+  const proposals = yield* Proposals
+
+  const all = Effect.fn("KeysPage.all")(function* () {
+    const rows = (yield* tenants.list).map(({ appId, status }) => [
+      link(`/keys/${appId}`, appId),
+      badge(status, status === "active" ? "good" : "bad")
+    ])
+    return page("Keys", section("Tenants", table("By name", ["Tenant", "Status"], rows)))
+  })
+
+  const find = ({ params }: Visit) => {
+    const appId = params["app"] ?? ""
+    return isTenant(appId) ? tenants.find(appId) : Effect.succeedNone
+  }
+
+  const shown = Effect.fnUntraced(function* (visit: Visit, appId: AppId, problem: string | null) {
+    const keys = yield* tenants.keys(appId)
+    const about = yield* proposals.list({ kinds: ["key issue", "key revoke"], about: appId }, PROPOSALS_SHOWN)
+    const rows = keys.toReversed().map((key) => keyRow(visit, key))
+    const body = [
+      problem === null ? null : h("p", { class: "warning", role: "alert" }, problem),
+      section("Keys", table("The newest first", ["Key", "Mode", "Role", "Made", "Revoked", ""], rows, "There is none.")),
+      section("Keys that were proposed", proposalTable(visit, about)),
+      may(visit.visitor.role, "propose") ? proposeSection(visit, appId) : null
+    ]
+    return page(`Keys of ${appId}`, body, { status: problem === null ? 200 : 422 })
+  })
+
+  const one = Effect.fn("KeysPage.one")(function* (visit: Visit): Effect.fn.Return<Answer> {
+    const found = yield* find(visit)
+    return Option.isNone(found) ? noTenant : yield* shown(visit, found.value.appId, null)
+  })
+
+  const proposed = (visit: Visit, propose: (appId: AppId, note: string) => Effect.Effect<void, NotDecided> | string) =>
+    Effect.gen(function* (): Effect.fn.Return<Answer> {
+      const found = yield* find(visit)
+      if (Option.isNone(found)) return noTenant
+      const { appId } = found.value
+      const why = lineOf(visit.form.get("why"), LONGEST_NOTE)
+      if (why === null) return yield* shown(visit, appId, `Say why, in at most ${LONGEST_NOTE} characters.`)
+      const proposal = propose(appId, maskedText(why))
+      if (typeof proposal === "string") return yield* shown(visit, appId, proposal)
+      return yield* proposal.pipe(
+        Effect.as(redirect(`/keys/${appId}`, "proposed")),
+        Effect.catchTag("NotDecided", ({ message }) => shown(visit, appId, message))
+      )
+    })
+
+  const acting = ({ at, visitor }: Visit) => ({ by: visitor.name, at })
+
+  const proposeKey = Effect.fn("KeysPage.proposeKey")((visit: Visit) =>
+    proposed(visit, (appId, note) => {
+      const mode = Mode.literals.find((literal) => literal === visit.form.get("mode"))
+      if (mode === undefined) return "Choose the mode: live or test."
+      const role = Role.literals.find((literal) => literal === visit.form.get("role"))
+      if (role === undefined) return "Choose the role: tenant or admin."
+      return desk.proposeIssue({ appId, mode, role, note }, acting(visit))
+    })
+  )
+
+  const proposeRevocation = Effect.fn("KeysPage.proposeRevocation")((visit: Visit) =>
+    proposed(visit, (appId, note) => desk.proposeRevocation({ appId, keyId: visit.params["key"] ?? "", note }, acting(visit)))
+  )
+
+  return {
+    place: { to: "/keys", name: "Keys" },
+    routes: [
+      { method: "GET", path: "/keys", permission: "look", answer: all },
+      { method: "GET", path: "/keys/:app", permission: "look", answer: one },
+      { method: "POST", path: "/keys/:app/propose", permission: "propose", answer: proposeKey },
+      { method: "POST", path: "/keys/:app/:key/revoke", permission: "propose", answer: proposeRevocation }
+    ]
+  } satisfies Room
+})
+
+const isTenant = Schema.is(AppId)
+
+const noTenant = page("There is no such tenant", h("p", null, link("/keys", "All tenants")), { status: 404 })
+
+const keyRow = (visit: Visit, { appId, createdAt, keyId, mode, revokedAt, role }: KeyRow): ReadonlyArray<ComponentChild> => [
+  code(keyId),
+  mode,
+  role,
+  time(createdAt),
+  revokedAt === null ? badge("no", "good") : time(revokedAt),
+  revokedAt === null && may(visit.visitor.role, "propose")
+    ? h(
+        "details",
+        null,
+        h("summary", null, "Revoke"),
+        form(visit, {
+          to: `/keys/${appId}/${keyId}/revoke`,
+          button: "Propose to revoke it",
+          about: keyId,
+          tone: "danger",
+          fields: [
+            field({ name: "why", id: `why-${keyId}`, label: "Why, for the audit log", isRequired: true, maxLength: LONGEST_NOTE })
+          ]
+        })
+      )
+    : null
+]
+
+const proposeSection = (visit: Visit, appId: AppId): ComponentChild => {
+  // What was typed to revoke a key is not about a new one.
+  const given = visit.path.endsWith("/revoke") ? new URLSearchParams() : visit.form
+  return section(
+    "Propose a new key",
+    h(
+      "p",
+      { class: "soft" },
+      "Another person has to approve it. After that you have it made here, and see its two secrets once. Nobody else sees them."
+    ),
+    form(visit, {
+      to: `/keys/${appId}/propose`,
+      button: "Propose it",
+      tone: "strong",
+      fields: [
+        choice("mode", "Mode", [["", "choose"], ...Mode.literals.map((one) => [one, one] as const)], given.get("mode") ?? ""),
+        choice(
+          "role",
+          "Role",
+          [
+            ["tenant", "tenant: signs the tenant's own requests"],
+            ["admin", "admin: reads any tenant's records, never moves money"]
+          ],
+          given.get("role") ?? "tenant"
+        ),
+        field({
+          name: "why",
+          label: "Why, for the audit log",
+          value: given.get("why") ?? "",
+          isRequired: true,
+          maxLength: LONGEST_NOTE
+        })
+      ]
+    })
+  )
+}

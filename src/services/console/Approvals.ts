@@ -1,0 +1,120 @@
+import { Context, Effect, Layer, Option } from "effect"
+import type { Reference } from "../../domain/Ids.ts"
+import { consoleActor } from "../../domain/Operator.ts"
+import type { Proposal, ProposalKind } from "../../domain/Proposal.ts"
+import type { AuditBy, AuditEntry } from "../ports/AuditLog.ts"
+import { NotCarriedOut, Proposals } from "../ports/Proposals.ts"
+import type { IssuedKey } from "../tenants/TenantKeys.ts"
+import { type Acting, auditBy, NotDecided, peopleOf } from "./Deciding.ts"
+import { FloatDesk } from "./FloatDesk.ts"
+import { KeyDesk } from "./KeyDesk.ts"
+import { ReviewDesk } from "./ReviewDesk.ts"
+
+/** What a second person decides, whatever was proposed. The desks say what may be proposed, and do it. */
+export class Approvals extends Context.Service<
+  Approvals,
+  {
+    /**
+     * Approves what somebody else proposed and carries it out, exactly as it was written down, once. Where it cannot be done the proposal has
+     * failed, and says why. What was approved and not carried out, because a process died, is carried out by repeating this. A key is only
+     * approved: its proposer has it made by `issueKey`.
+     */
+    readonly approve: (id: Reference, acting: Acting) => Effect.Effect<void, NotDecided>
+    /** Makes the key that this person proposed and somebody else approved, once. Whoever loses the answer has no other way to the secrets. */
+    readonly issueKey: (id: Reference, acting: Acting) => Effect.Effect<IssuedKey, NotDecided>
+    /**
+     * Ends a proposal that nothing came of. While it is open its own proposer withdraws it, anybody else rejects it; what is approved and not
+     * carried out anybody calls off.
+     */
+    readonly dismiss: (id: Reference, acting: Acting, note: string) => Effect.Effect<void, NotDecided>
+  }
+>()("gateway/services/console/Approvals") {
+  static readonly layer = Layer.effect(
+    Approvals,
+    Effect.gen(function* () {
+      const proposals = yield* Proposals
+      const floats = yield* FloatDesk
+      const keys = yield* KeyDesk
+      const reviews = yield* ReviewDesk
+
+      // A key is made when its proposer asks for it.
+      const carriers: {
+        readonly [K in ProposalKind]: ((proposal: Proposal, by: AuditBy) => Effect.Effect<void, NotCarriedOut>) | null
+      } = {
+        "review resolve": reviews.carryOut,
+        "float credit": floats.carryOut,
+        "float debit": floats.carryOut,
+        "key issue": null,
+        "key revoke": keys.revoke
+      }
+
+      const found = Effect.fnUntraced(function* (id: Reference) {
+        const proposal = yield* proposals.find(id)
+        return Option.isSome(proposal) ? proposal.value : yield* new NotDecided({ message: notYours })
+      })
+
+      /** Done, or failed for good, in one commit with the end of the proposal. */
+      const inOneCommit = Effect.fnUntraced(function* <A>(
+        proposal: Proposal,
+        acting: Acting,
+        act: Effect.Effect<A, NotCarriedOut>
+      ) {
+        const done = yield* proposals.carryOut(proposal.id, act, rowOf(proposal, acting, "proposal fail"))
+        if (Option.isNone(done)) return yield* new NotDecided({ message: notYours })
+        return yield* Effect.mapError(Effect.fromResult(done.value), ({ message }) => new NotDecided({ message }))
+      })
+
+      const approve = Effect.fn("Approvals.approve")(function* (id: Reference, acting: Acting) {
+        const { at, by } = acting
+        const proposal = yield* found(id)
+        if (proposal.proposedBy === by) return yield* new NotDecided({ message: notYours })
+        const carryOut = carriers[proposal.kind]
+        if (proposal.status === "approved" && carryOut !== null)
+          return yield* inOneCommit(proposal, acting, carryOut(proposal, auditBy(proposal, acting)))
+        const decision = { id, status: "approved", by, at, note: "" } as const
+        const approved = yield* proposals.decide(decision, rowOf(proposal, acting, "proposal approve"))
+        if (Option.isNone(approved)) return yield* new NotDecided({ message: notYours })
+        if (carryOut === null) return
+        yield* inOneCommit(approved.value, acting, carryOut(approved.value, auditBy(approved.value, acting)))
+        // Whoever closes the page interrupts nothing between the commits.
+      }, Effect.uninterruptible)
+
+      const issueKey = Effect.fn("Approvals.issueKey")(function* (id: Reference, acting: Acting) {
+        const proposal = yield* found(id)
+        if (proposal.kind !== "key issue" || proposal.proposedBy !== acting.by || proposal.status !== "approved")
+          return yield* new NotDecided({ message: notToIssue })
+        return yield* inOneCommit(proposal, acting, keys.issue(proposal, auditBy(proposal, acting)))
+      }, Effect.uninterruptible)
+
+      const dismiss = Effect.fn("Approvals.dismiss")(function* (id: Reference, acting: Acting, note: string) {
+        const { at, by } = acting
+        const proposal = yield* found(id)
+        if (proposal.status === "approved") {
+          // Approved says that nothing was done for it yet.
+          const calledOff = new NotCarriedOut({ message: `${by} called it off${note === "" ? "" : `: ${note}`}` })
+          const ended = yield* proposals.carryOut(id, Effect.fail(calledOff), rowOf(proposal, acting, "proposal call off"))
+          return Option.isNone(ended) ? yield* new NotDecided({ message: notYours }) : undefined
+        }
+        const isOwn = proposal.proposedBy === by
+        const status = isOwn ? "withdrawn" : "rejected"
+        const audit = rowOf(proposal, acting, `proposal ${isOwn ? "withdraw" : "reject"}`)
+        const decided = yield* proposals.decide({ id, status, by, at, note }, { ...audit, details: { ...audit.details, note } })
+        if (Option.isNone(decided)) return yield* new NotDecided({ message: notYours })
+      }, Effect.uninterruptible)
+
+      return Approvals.of({ approve, issueKey, dismiss })
+    })
+  )
+}
+
+/** The audit row of what somebody did with a proposal. */
+const rowOf = (proposal: Proposal, { at, by }: Acting, action: string): AuditEntry => ({
+  at,
+  actor: consoleActor(by),
+  action,
+  subject: proposal.id,
+  details: peopleOf(proposal)
+})
+
+const notYours = "It is decided already, or it is your own: somebody else has to approve it."
+const notToIssue = "Its proposer issues it, once, after somebody else approved it."

@@ -1,0 +1,161 @@
+import { expect, layer } from "@effect/vitest"
+import { Context, Effect, Layer } from "effect"
+import { consoleOf } from "../../src/ConfigConsole.ts"
+import { reader } from "../../src/ConfigRules.ts"
+import { makeRooms } from "../../src/console/Rooms.ts"
+import { Reference } from "../../src/domain/Ids.ts"
+import { minor } from "../../src/domain/Money.ts"
+import { consoleServices } from "../../src/services/console/ConsoleServices.ts"
+import { AuditLog } from "../../src/services/ports/AuditLog.ts"
+import { Settlement } from "../../src/services/settlement/Settlement.ts"
+import { momoPayout } from "../support/RequestBodies.ts"
+import { client, referenceOf } from "../support/SignedClient.ts"
+import { Stack, tenantOn, verified } from "../support/Stack.ts"
+import { consoleOn, operatorOn, type Shown } from "./ConsoleClient.ts"
+
+const { approvalFrom } = consoleOf(reader({}, []), [], [])
+
+/** The whole console over a gateway that runs, with somebody of each role at it. */
+class Desk extends Context.Service<Desk, Effect.Success<typeof given>>()("test/Desk") {
+  static readonly layer = Layer.effect(
+    Desk,
+    Effect.suspend(() => given)
+  )
+}
+const given = Effect.gen(function* () {
+  const { gateway } = yield* Stack
+  const { browser } = yield* Effect.gen(function* () {
+    return yield* consoleOn(yield* makeRooms({ traceUrl: null }))
+  }).pipe(Effect.provide(consoleServices(approvalFrom)), Effect.provideContext(gateway.context))
+  const loggedIn = Effect.fnUntraced(function* (role: "support" | "approver") {
+    const person = browser()
+    yield* person.logIn(role, yield* operatorOn(role, role))
+    return person
+  })
+  const people = Effect.all([loggedIn("support"), loggedIn("approver")]).pipe(
+    Effect.provide(consoleServices(approvalFrom)),
+    Effect.provideContext(gateway.context)
+  )
+  const [support, approver] = yield* people
+  return { gateway, support, approver }
+})
+
+const saidBy = ({ headers }: Shown) => new URL(headers.get("location") ?? "/", "http://console").searchParams.get("said")
+const proposalOn = ({ text }: Shown) => /\/proposals\/(\w{26})\//.exec(text)?.[1]
+/** What somebody reads, without tags. */
+const words = ({ text }: Shown) => text.replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ")
+
+const stack = Layer.provideMerge(Desk.layer, Stack.layer({ RECONCILER_SCHEDULE: "1h" }))
+
+layer(stack, { excludeTestServices: true })("the console, by forms alone", (it) => {
+  it.effect("acknowledges what is open or in review, with a note, and says until when its alerts rest", () =>
+    Effect.gen(function* () {
+      const { gateway, support } = yield* Desk
+      const tenant = yield* tenantOn(gateway, 9_000_000n)
+      const body = { ...momoPayout("0010"), amount_minor: 5_000_000 }
+      const reference = Reference.make(referenceOf(yield* tenant.post("/v1/payouts", body)))
+      const amount = minor(4_999_999n)
+      const fact = { _tag: "Succeeded", providerReference: null, amount, currency: "UGX", fee: null, note: "" } as const
+      yield* Context.get(gateway.context, Settlement).apply({ reference, fact, actor: "callback" })
+      const back = `/reviews/${reference}`
+      const path = `/transactions/${reference}/acknowledge`
+      const acknowledge = (form: Record<string, string>, to = path) => support.submit(back, to, { back, ...form })
+      expect(saidBy(yield* acknowledge({ taken: " ", hours: "24" }))).toBe("reason-missing")
+      for (const hours of ["0", "73", "1e1", ""]) expect(saidBy(yield* acknowledge({ taken: "x", hours }))).toBe("hours-wrong")
+      expect(words(yield* support.read(back))).not.toContain("alerts rest until")
+      const done = yield* acknowledge({ taken: "asked 256772123456, ticket 71", hours: "4" })
+      expect([done.headers.get("location"), saidBy(done)]).toEqual([`${back}?said=acknowledged`, "acknowledged"])
+      for (const page of [back, `/transactions/${reference}`])
+        expect(words(yield* support.read(page))).toContain("its alerts rest until")
+      const [row] = yield* Context.get(gateway.context, AuditLog).list(1)
+      expect(row).toMatchObject({ actor: "console/support", action: "review acknowledge", subject: reference })
+      expect(row?.details).toEqual({ note: "asked ••••3456, ticket 71", hours: "4" })
+      const nothing = `/transactions/${"0".repeat(26)}/acknowledge`
+      expect(saidBy(yield* acknowledge({ taken: "x", hours: "4" }, nothing))).toBe("not-open")
+    })
+  )
+
+  it.effect(
+    "credits a float by two people, loses nothing of a form that is wrong, and shows each entry with what there was after it",
+    () =>
+      Effect.gen(function* () {
+        const { approver, gateway, support } = yield* Desk
+        const tenant = yield* tenantOn(gateway, 9_000n)
+        const page = `/floats/${tenant.appId}`
+        const form = {
+          direction: "credit",
+          mode: "live",
+          currency: "UGX",
+          amount: "12,500",
+          external_id: "bank-17",
+          why: 'transfer "17"'
+        }
+        const propose = (wrong: Record<string, string>) => support.submit(page, `${page}/propose`, { ...form, ...wrong })
+        const refused = yield* propose({ amount: "12,50" })
+        expect([refused.status, words(refused)]).toEqual([422, expect.stringContaining("is written as 1,000")])
+        for (const kept of ['value="12,50"', 'value="bank-17"', "transfer &quot;17", '<option value="credit" selected'])
+          expect(refused.text).toContain(kept)
+        for (const wrong of [
+          { direction: "" },
+          { mode: "" },
+          { currency: "XXX" },
+          { amount: "0" },
+          { external_id: "\u202E" },
+          { why: " " }
+        ])
+          expect((yield* propose(wrong)).status).toBe(422)
+        expect(saidBy(yield* propose({}))).toBe("proposed")
+        const own = yield* support.read("/proposals")
+        expect(words(own)).toContain("Amount: UGX 12,500")
+        expect(own.text).not.toMatch(/>Approve</)
+        const id = proposalOn(yield* approver.read(page))
+        expect((yield* support.submit(page, `/proposals/${id}/approve`)).status).toBe(403)
+        expect(saidBy(yield* approver.submit(page, `/proposals/${id}/approve`))).toBe("approved")
+        expect((yield* approver.submit(page, `/proposals/${id}/approve`)).status).toBe(409)
+        expect((yield* tenant.float)["available_minor"]).toBe(21_500)
+        yield* tenant.post("/v1/payouts", momoPayout("0010"))
+        const entries = yield* support.read(`${page}/live/UGX`)
+        const rows = entries.text
+          .split("<tr>")
+          .slice(2)
+          .map((text) => words({ ...entries, text }))
+        expect(rows).toEqual([
+          expect.stringMatching(/reserve /),
+          expect.stringMatching(/credit bank-17 transfer &quot;17&quot; UGX 12,500 UGX 21,500 UGX 0/),
+          expect.stringMatching(/credit given-\w+ given UGX 9,000 UGX 9,000 UGX 0/)
+        ])
+        const forged = yield* support.read(`${page}/live/UGX?before=1.${"0".repeat(26)}.1.5.5.${"0".repeat(64)}`)
+        expect(forged.headers.get("location")).toBe(`${page}/live/UGX`)
+        expect((yield* verified(gateway)).differences).toEqual([])
+      })
+  )
+
+  it.effect("makes a key by two people, whose secrets its proposer sees once and which signs from then on", () =>
+    Effect.gen(function* () {
+      const { approver, gateway, support } = yield* Desk
+      const { appId } = yield* tenantOn(gateway)
+      const page = `/keys/${appId}`
+      expect((yield* support.submit(page, `${page}/propose`, { mode: "", role: "tenant", why: "new" })).status).toBe(422)
+      const form = { mode: "live", role: "tenant", why: "the old one leaks" }
+      expect(saidBy(yield* support.submit(page, `${page}/propose`, form))).toBe("proposed")
+      const id = proposalOn(yield* approver.read(page))
+      expect((yield* support.submit(page, `/proposals/${id}/issue`)).status).toBe(409)
+      expect(saidBy(yield* approver.submit(page, `/proposals/${id}/approve`))).toBe("approved")
+      expect((yield* approver.submit(page, `/proposals/${id}/issue`)).status).toBe(409)
+      expect((yield* support.read(page)).text).toContain("Make the key, and see its secrets once")
+      const shown = yield* support.submit(page, `/proposals/${id}/issue`)
+      expect([shown.status, shown.headers.get("cache-control")]).toEqual([200, "no-store"])
+      const key = JSON.parse(/<pre[^>]*>(.*?)<\/pre>/s.exec(shown.text)?.[1]?.replaceAll("&quot;", '"') ?? "{}")
+      const signed = client(gateway, { appId, keyId: key.key_id, apiKey: key.api_key, secret: key.signing_secret })
+      expect((yield* signed.get("/v1/float")).status).toBe(200)
+      expect((yield* support.submit(page, `/proposals/${id}/issue`)).status).toBe(409)
+      for (const other of [page, "/proposals", "/audit"])
+        for (const secret of [key.api_key, key.signing_secret]) expect((yield* support.read(other)).text).not.toContain(secret)
+      const revoke = `${page}/${key.key_id}/revoke`
+      expect(saidBy(yield* support.submit(page, revoke, { why: "it was a trial" }))).toBe("proposed")
+      const revocation = proposalOn(yield* approver.read(page))
+      expect(saidBy(yield* approver.submit(page, `/proposals/${revocation}/approve`))).toBe("approved")
+      expect((yield* signed.get("/v1/float")).status).toBe(401)
+    })
+  )
+})

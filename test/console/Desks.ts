@@ -1,0 +1,83 @@
+import { Effect, Layer } from "effect"
+import { AppId, Reference } from "../../src/domain/Ids.ts"
+import { OperatorName } from "../../src/domain/Operator.ts"
+import { ProposalKind } from "../../src/domain/Proposal.ts"
+import { AuditLogPg } from "../../src/persistence/AuditLogPg.ts"
+import { Database } from "../../src/persistence/Database.ts"
+import { FloatLedgerPg } from "../../src/persistence/ledger/FloatLedgerPg.ts"
+import { LedgerVerificationPg } from "../../src/persistence/ledger/LedgerVerificationPg.ts"
+import { ProposalsPg } from "../../src/persistence/ProposalsPg.ts"
+import { RandomSourceLive } from "../../src/persistence/RandomSourceLive.ts"
+import { TenantsPg } from "../../src/persistence/TenantsPg.ts"
+import { VaultPg } from "../../src/persistence/VaultPg.ts"
+import { Approvals } from "../../src/services/console/Approvals.ts"
+import { FloatDesk } from "../../src/services/console/FloatDesk.ts"
+import { KeyDesk } from "../../src/services/console/KeyDesk.ts"
+import { ReviewDesk } from "../../src/services/console/ReviewDesk.ts"
+import { AuditLog } from "../../src/services/ports/AuditLog.ts"
+import { Policy } from "../../src/services/ports/Policy.ts"
+import { Proposals } from "../../src/services/ports/Proposals.ts"
+import { Tenants } from "../../src/services/ports/Tenants.ts"
+import { FloatAdjustments } from "../../src/services/tenants/FloatAdjustments.ts"
+import { TenantKeys } from "../../src/services/tenants/TenantKeys.ts"
+import { fake } from "../fakes/Fake.ts"
+import { policy } from "../fakes/FakePolicy.ts"
+import { asRuntime } from "../support/Postgres.ts"
+import { auditEntry, givenDatabase, masterKey, tenant } from "../support/TestDatabase.ts"
+
+type Moment = "before" | "after"
+/** Where the process dies, if it does: before what was approved is done, or after it and before the commit. */
+export const fate: { dies: Moment | null } = { dies: null }
+
+const mortal = <A, E, R>(act: Effect.Effect<A, E, R>) => {
+  const died = (moment: Moment) =>
+    Effect.suspend(() => (fate.dies === moment ? Effect.die(new Error("the process is gone")) : Effect.void))
+  return Effect.andThen(died("before"), Effect.tap(act, died("after")))
+}
+const mortalFloats = Layer.effect(
+  FloatAdjustments,
+  Effect.map(FloatAdjustments, ({ adjust }) => FloatAdjustments.of({ adjust: (wish, by) => mortal(adjust(wish, by)) }))
+).pipe(Layer.provide(FloatAdjustments.layer))
+const mortalKeys = Layer.effect(
+  TenantKeys,
+  Effect.map(TenantKeys, (keys) => TenantKeys.of({ ...keys, issue: (caller, by) => mortal(keys.issue(caller, by)) }))
+).pipe(Layer.provide(TenantKeys.layer))
+
+/** The desks and what they stand on, on a database of their own. Reviews have a test of their own. */
+export const desks = Layer.unwrap(
+  Effect.map(givenDatabase, (url) =>
+    Approvals.layer.pipe(
+      Layer.provideMerge(Layer.merge(FloatDesk.layer, KeyDesk.layer)),
+      Layer.provide(Layer.mergeAll(fake(ReviewDesk, { needsTwo: () => false }), mortalFloats, mortalKeys)),
+      Layer.provideMerge(FloatAdjustments.layer),
+      Layer.provideMerge(Layer.mergeAll(ProposalsPg, AuditLogPg, TenantsPg, FloatLedgerPg, LedgerVerificationPg)),
+      Layer.provideMerge(VaultPg.layer(masterKey)),
+      Layer.provideMerge(
+        Layer.mergeAll(Database.layer({ url: asRuntime(url) }), RandomSourceLive, Layer.succeed(Policy, policy))
+      ),
+      Layer.fresh
+    )
+  )
+)
+
+export const [asha, biko, chidi] = [OperatorName.make("asha"), OperatorName.make("biko"), OperatorName.make("chidi")]
+
+let made = 0
+export const newTenant = Effect.gen(function* () {
+  const appId = AppId.make(`shop-${made++}`)
+  yield* (yield* Tenants).create({ ...tenant, appId }, auditEntry({ action: "tenant create", subject: appId }))
+  return appId
+})
+
+/** The proposal about it that waits, or the newest. */
+export const waiting = Effect.fnUntraced(function* (about: string) {
+  const found = yield* (yield* Proposals).list({ kinds: ProposalKind.literals, about }, 10)
+  return found[0]?.id ?? Reference.make("")
+})
+/** The audit rows about these, the oldest first. */
+export const auditOf = Effect.fnUntraced(function* (...subjects: ReadonlyArray<string>) {
+  const rows = yield* (yield* AuditLog).list(500)
+  return rows.filter(({ subject }) => subjects.includes(subject)).toReversed()
+})
+export const refusal = <A, E extends { readonly message: string }, R>(act: Effect.Effect<A, E, R>) =>
+  Effect.map(Effect.flip(act), ({ message }) => message)

@@ -1,0 +1,155 @@
+import { expect, layer } from "@effect/vitest"
+import { Deferred, Effect, Fiber, Option } from "effect"
+import { SqlClient } from "effect/sql"
+import { AppId, type Reference } from "../../src/domain/Ids.ts"
+import { minor } from "../../src/domain/Money.ts"
+import { Approvals } from "../../src/services/console/Approvals.ts"
+import { FloatDesk } from "../../src/services/console/FloatDesk.ts"
+import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
+import { LedgerVerification } from "../../src/services/ports/LedgerVerification.ts"
+import { Proposals } from "../../src/services/ports/Proposals.ts"
+import { FloatAdjustments } from "../../src/services/tenants/FloatAdjustments.ts"
+import { asha, auditOf, biko, chidi, desks, fate, newTenant, refusal, waiting } from "./Desks.ts"
+
+const wishOf = (appId: AppId, amount = 12_500n, direction: "credit" | "debit" = "credit") => ({
+  appId,
+  mode: "live" as const,
+  currency: "UGX" as const,
+  direction,
+  amount: minor(amount),
+  externalId: "bank-17",
+  note: "transfer 17"
+})
+
+const proposed = Effect.fnUntraced(function* (wish: ReturnType<typeof wishOf>) {
+  yield* (yield* FloatDesk).propose(wish, { by: asha, at: 1 })
+  return yield* waiting(wish.appId)
+})
+/** So often it is looked whether two transactions wait for a row; by the one that they wait for, which takes no connection from them. */
+const LOOKS = 10_000
+const twoWait = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  for (let looks = 0; looks < LOOKS; looks++) {
+    // A transaction sees who waits as it was when it first looked.
+    yield* sql`SELECT pg_stat_clear_snapshot()`
+    const rows =
+      yield* sql`SELECT FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE NOT l.granted AND a.datname = current_database()`
+    if (rows.length === 2) return
+  }
+  return yield* Effect.die(new Error("nobody waits"))
+})
+const stateOf = Effect.fnUntraced(function* (appId: AppId, id: Reference) {
+  const [position] = yield* (yield* FloatLedger).positions(appId, "live")
+  return [position?.available ?? 0n, Option.getOrThrow(yield* (yield* Proposals).find(id)).status] as const
+})
+
+layer(desks)("a credit or a debit in the console", (it) => {
+  it.effect("is posted once, after somebody else approved it, under both names, and the ledger agrees with the audit log", () =>
+    Effect.gen(function* () {
+      const { approve } = yield* Approvals
+      const appId = yield* newTenant
+      const id = yield* proposed(wishOf(appId))
+      expect(yield* refusal(approve(id, { by: asha, at: 2 }))).toContain("somebody else has to approve it")
+      expect(yield* stateOf(appId, id)).toEqual([0n, "open"])
+      yield* approve(id, { by: biko, at: 3 })
+      expect(yield* refusal(approve(id, { by: biko, at: 4 }))).toContain("decided already")
+      expect(yield* stateOf(appId, id)).toEqual([12_500n, "done"])
+      const rows = yield* auditOf(appId, id, `${appId}/live/bank-17`)
+      expect(rows.map(({ action, actor }) => [actor, action])).toEqual([
+        ["operator", "tenant create"],
+        ["console/asha", "float propose"],
+        ["console/biko", "proposal approve"],
+        ["console/biko", "float credit"]
+      ])
+      const people = { proposed_by: "asha", approved_by: "biko", proposal: id }
+      expect(rows[3]?.details).toMatchObject({ ...people, external_id: "bank-17", amount_minor: "12500", currency: "UGX" })
+      const { differences } = yield* (yield* LedgerVerification).verify
+      expect(differences).toEqual([])
+    })
+  )
+
+  for (const moment of ["before", "after"] as const)
+    it.effect(`is posted once, by another approver, where the process died ${moment} the posting`, () =>
+      Effect.gen(function* () {
+        const { approve } = yield* Approvals
+        const appId = yield* newTenant
+        const id = yield* proposed(wishOf(appId))
+        fate.dies = moment
+        const exit = yield* Effect.exit(approve(id, { by: biko, at: 2 }))
+        fate.dies = null
+        expect([exit._tag, ...(yield* stateOf(appId, id))]).toEqual(["Failure", 0n, "approved"])
+        expect(yield* refusal(approve(id, { by: asha, at: 3 }))).toContain("somebody else")
+        yield* approve(id, { by: chidi, at: 3 })
+        expect(yield* stateOf(appId, id)).toEqual([12_500n, "done"])
+        const rows = (yield* auditOf(appId)).filter(({ action }) => action === "float credit")
+        expect(rows.map(({ actor, details }) => [actor, details["approved_by"]])).toEqual([["console/chidi", "biko"]])
+      })
+    )
+
+  it.effect("is posted once where several approvers carry it out at once", () =>
+    Effect.gen(function* () {
+      const { approve } = yield* Approvals
+      const appId = yield* newTenant
+      const id = yield* proposed(wishOf(appId))
+      fate.dies = "before"
+      yield* Effect.exit(approve(id, { by: biko, at: 2 }))
+      fate.dies = null
+      const sql = yield* SqlClient.SqlClient
+      const [held, waited] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      // Whoever posts waits for the tenant's row until both are at it.
+      const holder = sql.withTransaction(
+        sql`SELECT FROM tenants WHERE app_id = ${appId} FOR UPDATE`.pipe(
+          Effect.andThen(Deferred.succeed(held, undefined)),
+          Effect.andThen(twoWait),
+          Effect.andThen(Deferred.succeed(waited, undefined))
+        )
+      )
+      yield* Effect.forkChild(holder)
+      yield* Deferred.await(held)
+      const people = Effect.forEach([biko, chidi], (by) => Effect.exit(approve(id, { by, at: 3 })), { concurrency: 2 })
+      const both = yield* Effect.forkChild(people)
+      yield* Deferred.await(waited)
+      const exits = yield* Fiber.join(both)
+      expect(exits.map(({ _tag }) => _tag).sort()).toEqual(["Failure", "Success"])
+      expect(yield* stateOf(appId, id)).toEqual([12_500n, "done"])
+    })
+  )
+
+  it.effect("fails, and says why, where the command has used the external id meanwhile, or the float does not cover it", () =>
+    Effect.gen(function* () {
+      const { approve } = yield* Approvals
+      const { adjust } = yield* FloatAdjustments
+      const byCommand = { at: 2, actor: "root" }
+      const same = yield* newTenant
+      const sameId = yield* proposed(wishOf(same))
+      yield* adjust(wishOf(same), byCommand)
+      expect(yield* refusal(approve(sameId, { by: biko, at: 3 }))).toContain("was posted before")
+      expect(yield* stateOf(same, sameId)).toEqual([12_500n, "failed"])
+      const other = yield* newTenant
+      const otherId = yield* proposed(wishOf(other))
+      yield* adjust(wishOf(other, 1n), byCommand)
+      expect(yield* refusal(approve(otherId, { by: biko, at: 3 }))).toContain("was used for another adjustment")
+      expect(yield* stateOf(other, otherId)).toEqual([1n, "failed"])
+      const poor = yield* newTenant
+      const poorId = yield* proposed(wishOf(poor, 5n, "debit"))
+      expect(yield* refusal(approve(poorId, { by: biko, at: 3 }))).toBe("only UGX 0 (0 minor) is available")
+      expect(yield* stateOf(poor, poorId)).toEqual([0n, "failed"])
+      const [failed] = (yield* auditOf(poorId)).slice(-1)
+      expect([failed?.action, failed?.details["why"]]).toEqual(["proposal fail", "only UGX 0 (0 minor) is available"])
+    })
+  )
+
+  it.effect("waits once for an external id, and is not proposed for a tenant that is not there", () =>
+    Effect.gen(function* () {
+      const { propose } = yield* FloatDesk
+      const { dismiss } = yield* Approvals
+      const appId = yield* newTenant
+      const id = yield* proposed(wishOf(appId))
+      expect(yield* refusal(propose(wishOf(appId), { by: biko, at: 2 }))).toContain("waits already")
+      yield* dismiss(id, { by: biko, at: 3 }, "not on the statement")
+      expect(yield* stateOf(appId, id)).toEqual([0n, "rejected"])
+      yield* propose(wishOf(appId), { by: biko, at: 4 })
+      expect(yield* refusal(propose(wishOf(AppId.make("nobody")), { by: biko, at: 4 }))).toBe("There is no tenant nobody.")
+    })
+  )
+})

@@ -1,0 +1,88 @@
+import { expect, layer } from "@effect/vitest"
+import { Effect, Option, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+import type { AppId } from "../../src/domain/Ids.ts"
+import { Approvals } from "../../src/services/console/Approvals.ts"
+import { KeyDesk } from "../../src/services/console/KeyDesk.ts"
+import { Proposals } from "../../src/services/ports/Proposals.ts"
+import { Tenants } from "../../src/services/ports/Tenants.ts"
+import { Vault } from "../../src/services/ports/Vault.ts"
+import { asha, auditOf, biko, chidi, desks, fate, newTenant, refusal, waiting } from "./Desks.ts"
+
+layer(desks)("a key in the console", (it) => {
+  const wish = (appId: AppId) => ({ appId, mode: "live", role: "tenant", note: "the old one leaks" }) as const
+  const approved = Effect.gen(function* () {
+    const appId = yield* newTenant
+    yield* (yield* KeyDesk).proposeIssue(wish(appId), { by: asha, at: 1 })
+    const id = yield* waiting(appId)
+    const { approve, issueKey } = yield* Approvals
+    expect(yield* refusal(issueKey(id, { by: asha, at: 2 }))).toContain("after somebody else approved it")
+    yield* approve(id, { by: biko, at: 2 })
+    expect(yield* (yield* Tenants).keys(appId)).toEqual([])
+    return { appId, id, issueKey }
+  })
+
+  it.effect(
+    "is made once, for its proposer alone, after somebody else approved it, and its secrets are kept nowhere in the clear",
+    () =>
+      Effect.gen(function* () {
+        const { appId, id, issueKey } = yield* approved
+        expect(yield* refusal(issueKey(id, { by: biko, at: 3 }))).toContain("Its proposer issues it")
+        const { apiKey, caller, signingSecret } = yield* issueKey(id, { by: asha, at: 3 })
+        expect(yield* refusal(issueKey(id, { by: asha, at: 4 }))).toContain("once")
+        const stored = Option.getOrThrow(yield* (yield* Tenants).signingKey(appId, caller.keyId))
+        expect(stored.caller).toEqual({ appId, keyId: caller.keyId, mode: "live", role: "tenant" })
+        expect(Buffer.from(stored.apiKeyHash)).toEqual(Buffer.from((yield* Vault).hash("api_key", apiKey)))
+        expect(Redacted.value(stored.signingSecret)).toBe(Redacted.value(signingSecret))
+        const rows = yield* auditOf(id, `${appId}/${caller.keyId}`)
+        expect(rows.map(({ action, actor }) => [actor, action])).toEqual([
+          ["console/asha", "key issue propose"],
+          ["console/biko", "proposal approve"],
+          ["console/asha", "key issue"]
+        ])
+        expect(rows[2]?.details).toMatchObject({ proposed_by: "asha", approved_by: "biko", proposal: id })
+        const sql = yield* SqlClient.SqlClient
+        const written =
+          yield* sql`SELECT row_to_json(p)::text AS text FROM console_proposals p UNION ALL SELECT row_to_json(a)::text FROM audit_log a
+        UNION ALL SELECT row_to_json(k)::text FROM api_keys k`
+        for (const secret of [apiKey, signingSecret]) expect(JSON.stringify(written)).not.toContain(Redacted.value(secret))
+      })
+  )
+
+  for (const moment of ["before", "after"] as const)
+    it.effect(`is made once where the process died ${moment} it was made, and can be called off until then`, () =>
+      Effect.gen(function* () {
+        const { appId, id, issueKey } = yield* approved
+        fate.dies = moment
+        expect((yield* Effect.exit(issueKey(id, { by: asha, at: 3 })))._tag).toBe("Failure")
+        fate.dies = null
+        expect(yield* (yield* Tenants).keys(appId)).toEqual([])
+        yield* issueKey(id, { by: asha, at: 4 })
+        expect(yield* (yield* Tenants).keys(appId)).toHaveLength(1)
+        const other = yield* approved
+        yield* (yield* Approvals).dismiss(other.id, { by: chidi, at: 5 }, "asha has left")
+        expect(yield* refusal(issueKey(other.id, { by: asha, at: 6 }))).toContain("once")
+        const ended = Option.getOrThrow(yield* (yield* Proposals).find(other.id))
+        expect([ended.status, ended.note]).toEqual(["failed", "chidi called it off: asha has left"])
+        expect(yield* (yield* Tenants).keys(other.appId)).toEqual([])
+      })
+    )
+
+  it.effect("is revoked by two people, once", () =>
+    Effect.gen(function* () {
+      const { appId, id, issueKey } = yield* approved
+      const { keyId } = (yield* issueKey(id, { by: asha, at: 3 })).caller
+      const { proposeRevocation } = yield* KeyDesk
+      const { approve } = yield* Approvals
+      const revocation = { appId, keyId, note: "leaked" }
+      yield* proposeRevocation(revocation, { by: biko, at: 4 })
+      expect(yield* refusal(proposeRevocation(revocation, { by: asha, at: 4 }))).toContain("waits already")
+      const waits = yield* waiting(appId)
+      expect(yield* refusal(approve(waits, { by: biko, at: 5 }))).toContain("somebody else")
+      yield* approve(waits, { by: chidi, at: 5 })
+      expect(Option.isNone(yield* (yield* Tenants).signingKey(appId, keyId))).toBe(true)
+      expect(yield* refusal(proposeRevocation(revocation, { by: biko, at: 6 }))).toContain("it is revoked already")
+      expect((yield* auditOf(`${appId}/${keyId}`)).at(-1)).toMatchObject({ actor: "console/chidi", action: "key revoke" })
+    })
+  )
+})
