@@ -221,13 +221,7 @@ const refusalBugs: ReadonlyArray<Bug> = [
   {
     name: "refuse the last payout of a limit",
     breaks: "what a limit allows is not refused",
-    edits: [
-      {
-        file: "src/services/admission/Velocity.ts",
-        text: "window.used + window.amount > window.bound",
-        instead: "window.used + window.amount >= window.bound"
-      }
-    ]
+    edits: [{ file: "src/services/admission/Velocity.ts", text: "Option.isNone(ceiling)", instead: "true" }]
   },
   {
     name: "guard a number for too long",
@@ -243,7 +237,7 @@ const refusalBugs: ReadonlyArray<Bug> = [
   {
     name: "count no ceiling",
     breaks: "not more through a provider's account in a day than its ceiling",
-    edits: [{ file: "src/services/admission/Velocity.ts", text: "return [...counters, counter]", instead: "return counters" }]
+    edits: [{ file: "src/services/admission/Velocity.ts", text: "Option.isNone(ceiling)", instead: "true" }]
   }
 ]
 
