@@ -48,10 +48,14 @@ interface Kustomization {
 const folder = "deploy/kubernetes"
 export const kustomization: Kustomization = parse(read(`${folder}/kustomization.yaml`))
 
+/** What one file holds, as it is written. */
+export const manifestsIn = (file: string): ReadonlyArray<Resource> =>
+  parseAllDocuments(read(file)).map((document): Resource => document.toJS())
+
 /** Every resource, with the labels that the kustomization gives to each. */
 export const resources: ReadonlyArray<Resource> = globSync(`${folder}/**/*.yaml`, { cwd: root })
   .filter((file) => !file.endsWith("kustomization.yaml"))
-  .flatMap((file) => parseAllDocuments(read(file)).map((document): Resource => document.toJS()))
+  .flatMap(manifestsIn)
   .map((resource) => {
     const common = Object.assign({}, ...(kustomization.labels ?? []).map(({ pairs }) => pairs))
     return { ...resource, metadata: { ...resource.metadata, labels: { ...common, ...resource.metadata.labels } } }

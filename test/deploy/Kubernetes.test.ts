@@ -1,14 +1,18 @@
+import { spawnSync } from "node:child_process"
 import { existsSync, globSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { parseAllDocuments } from "yaml"
 import { Environment, settings } from "../../src/Config.ts"
+import { itWith } from "../support/Installed.ts"
 import {
   containers,
   imageEnvironment,
   inImage,
   kustomization,
   type Labels,
+  manifestsIn,
   ofKind,
   pods,
   read,
@@ -160,4 +164,33 @@ describe("the Kubernetes manifests", () => {
     expect(grace).toBeGreaterThan(lifecycle.preStop.sleep.seconds + Number(drain) + providerCallSeconds)
     expect(resources.length).toBeGreaterThan(10)
   })
+
+  // kubectl decodes them as their kinds, and leaves out what it does not know.
+  itWith(
+    "kubectl",
+    "version",
+    "--client"
+  )("have no field that Kubernetes does not know", () => {
+    const known = (file: string, ...change: ReadonlyArray<string>) => {
+      const path = `deploy/kubernetes/${file}`
+      const read = spawnSync("kubectl", ["set", ...change, "--local", "-o", "yaml", "-f", path], { cwd: root, encoding: "utf8" })
+      expect(read.status, read.stderr).toBe(0)
+      const [given, decoded] = [manifestsIn(path), parseAllDocuments(read.stdout).map((document): unknown => document.toJS())]
+      expect(decoded.length).toBe(given.length)
+      return given.flatMap((manifest, at) => lost(manifest, decoded[at]).map((field) => `${file}: ${field}`))
+    }
+    const workloads = ["deployment.yaml", "daily-checks.yaml", "migration/job.yaml"]
+    const unknown = [...workloads.flatMap((file) => known(file, "env", "ANY=1")), ...known("service.yaml", "selector", "any=1")]
+    expect(unknown).toEqual([])
+  })
 })
+
+/** Fields of one that the other lacks. */
+const lost = (one: unknown, other: unknown, at = ""): ReadonlyArray<string> => {
+  if (typeof one !== "object" || one === null) return []
+  const fields: Readonly<Record<string, unknown>> = typeof other === "object" && other !== null ? { ...other } : {}
+  // Kubernetes leaves out what is selected by another change of this test.
+  return Object.entries(one).flatMap(([name, value]) =>
+    name in fields ? lost(value, fields[name], `${at}.${name}`) : at.endsWith(".spec.selector") ? [] : [`${at}.${name}`]
+  )
+}
