@@ -5,6 +5,7 @@ import { Effect, Layer, Metric, Redacted, Schedule } from "effect"
 import { FetchHttpClient } from "effect/http"
 import * as OtlpMetrics from "effect/observability/OtlpMetrics"
 import * as OtlpSerialization from "effect/observability/OtlpSerialization"
+import { SpanPropagationEnabled } from "effect/sql/Statement"
 import type { Family } from "./Family.ts"
 import { SdkDiagnostics, type SdkLogLevel } from "./SdkDiagnostics.ts"
 import { conventional } from "./SpanExport.ts"
@@ -60,7 +61,11 @@ const traces = (options: TelemetryOptions): Layer.Layer<never> => {
     ),
     resource: resourceOf(options),
     shutdownTimeout: SHUTDOWN_MS
-  })).pipe(Layer.provide(SdkDiagnostics.layer(options.sdkLogLevel)))
+  })).pipe(
+    Layer.provide(SdkDiagnostics.layer(options.sdkLogLevel)),
+    // A statement's span says itself why it failed.
+    Layer.merge(Layer.succeed(SpanPropagationEnabled, true))
+  )
 }
 
 const resourceOf = ({ attributes, serviceName, serviceVersion }: TelemetryOptions) => ({

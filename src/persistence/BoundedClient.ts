@@ -2,7 +2,7 @@ import * as PgClient from "@effect/sql-pg/PgClient"
 import type * as PgConnection from "@effect/sql-pg/PgConnection"
 import * as PgPool from "@effect/sql-pg/PgPool"
 import { Context, Effect } from "effect"
-import { SqlClient, type SqlConnection, SqlError } from "effect/sql"
+import { SqlClient, type SqlConnection, SqlError, Statement } from "effect/sql"
 import { makeTimer, timeoutWith } from "../runtime/Timer.ts"
 import { annotateTraced } from "../runtime/Tracing.ts"
 import { type DatabaseTarget, failureAttributes, targetAttributes } from "./DatabaseSpans.ts"
@@ -37,7 +37,7 @@ export const makeBoundedClient = Effect.fnUntraced(function* (
         inTime(statement, raised ?? answerMs, () =>
           Effect.andThen(pool.invalidate(connection), silent("the database did not answer", "query"))
         )
-      ).pipe(Effect.tapError((error) => annotateTraced(() => failureAttributes(error))))
+      ).pipe(Effect.tapError(explained))
 
   // No names and no rows are transformed, so that the transformations that a statement brings are none.
   const connectionOf = (connection: PgConnection.PgConnection): SqlConnection.Connection => {
@@ -76,6 +76,12 @@ export const makeBoundedClient = Effect.fnUntraced(function* (
     spanAttributes: targetAttributes(target)
   })
 })
+
+/** On the statement's own span, which is the current one only where statements pass it on. */
+const explained = (error: SqlError.SqlError): Effect.Effect<void> =>
+  Effect.flatMap(Statement.SpanPropagationEnabled, (isOwn) =>
+    isOwn ? annotateTraced(() => failureAttributes(error)) : Effect.void
+  )
 
 const silent = (message: string, operation: string) =>
   Effect.fail(new SqlError.SqlError({ reason: new SqlError.ConnectionError({ cause: new Error(message), message, operation }) }))

@@ -1,4 +1,4 @@
-import { type Attributes, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api"
+import { type Attributes, ROOT_CONTEXT, type Span, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api"
 import { BasicTracerProvider, BatchSpanProcessor, InMemorySpanExporter } from "@opentelemetry/sdk-trace-base"
 import { expect, it } from "vitest"
 import { conventional } from "../../src/observability/SpanExport.ts"
@@ -131,4 +131,18 @@ it("names a statement by what it does, and to what", async () => {
   )
   expect(spans.map(({ name }) => name)).toEqual(["SELECT apply_step", "INSERT provider_inbox", "UPDATE open_work", "gateway"])
   expect(spans[0]?.attributes).toMatchObject({ "db.operation.name": "SELECT", "db.query.summary": "SELECT apply_step" })
+})
+
+it("sends no statement that is nobody's trace, unless it failed or is linked to somebody's", async () => {
+  const { exporter, provider, root } = collected()
+  const nobodys = (name: string, change: (span: Span) => void = () => {}) => {
+    const span = provider.getTracer("test").startSpan(name, { root: true, attributes: { "db.system.name": "postgresql" } })
+    change(span)
+    span.end()
+  }
+  nobodys("looks for work")
+  nobodys("failed", (span) => span.setStatus({ code: SpanStatusCode.ERROR }))
+  nobodys("batch", (span) => span.addLink({ context: root.spanContext() }))
+  await provider.forceFlush()
+  expect(exporter.getFinishedSpans().map(({ name }) => name)).toEqual(["failed", "batch"])
 })

@@ -1,7 +1,8 @@
 import { describe, it } from "@effect/vitest"
-import { Effect, Exit, Redacted } from "effect"
-import { SqlClient } from "effect/sql"
+import { Effect, Exit, Redacted, Tracer } from "effect"
+import { SqlClient, Statement } from "effect/sql"
 import { expect } from "vitest"
+import { AnswerBoundMs } from "../../src/persistence/BoundedClient.ts"
 import { Database } from "../../src/persistence/Database.ts"
 import { Migrations } from "../../src/persistence/Migrations.ts"
 import { freshDatabase } from "../support/Postgres.ts"
@@ -122,5 +123,49 @@ describe("the database's connections", () => {
       expect(error.message).toMatch(/^cannot use the database: .*ECONNREFUSED.*$/)
       expect(error.message).not.toContain("hunter2")
     })
+  )
+})
+
+describe("the spans of statements", () => {
+  it.live(
+    "say where they went without user and password, and why one failed: PostgreSQL's code, or the kind of what went wrong",
+    () =>
+      Effect.gen(function* () {
+        const { url } = yield* empty
+        const spans: Array<Tracer.Span> = []
+        const tracer = Tracer.make({
+          span: (options) => {
+            const span = new Tracer.NativeSpan(options)
+            spans.push(span)
+            return span
+          }
+        })
+        yield* Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          spans.length = 0
+          yield* sql`SELECT 1`
+          yield* Effect.flip(sql`SELECT 1 / 0`)
+          yield* Effect.flip(Effect.provideService(sql`SELECT pg_sleep(5)`, AnswerBoundMs, 1))
+        }).pipe(
+          Effect.provide(on(url)),
+          Effect.provideService(Tracer.Tracer, tracer),
+          Effect.provideService(Statement.SpanPropagationEnabled, true)
+        )
+        const { hostname, password, pathname, port } = new URL(url)
+        const target = {
+          "db.system.name": "postgresql",
+          "db.namespace": pathname.slice(1),
+          "server.address": hostname,
+          "server.port": Number(port)
+        }
+        const [fine, divided, silent] = spans.map(({ attributes }) => Object.fromEntries(attributes))
+        expect(fine).toMatchObject(target)
+        expect(fine).not.toHaveProperty(["error.type"])
+        expect(divided).toMatchObject({ ...target, "db.response.status_code": "22012", "error.type": "22012" })
+        expect(silent).toMatchObject({ "error.type": "ConnectionError" })
+        expect(silent).not.toHaveProperty(["db.response.status_code"])
+        expect(password.length).toBeGreaterThan(3)
+        expect(JSON.stringify([fine, divided, silent])).not.toContain(password)
+      })
   )
 })

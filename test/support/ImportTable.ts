@@ -193,6 +193,7 @@ export const imports: ReadonlyArray<{
       /^node:(fs|http|perf_hooks)$/,
       /^@effect\/platform-node\/NodeHttpServer$/,
       /^effect\/observability(\/\w+)?$/,
+      /^effect\/sql\/Statement$/,
       /^@effect\/opentelemetry(\/\w+)?$/,
       /^@opentelemetry\//
     ]
