@@ -3,7 +3,7 @@ import { maskedText } from "../domain/Masking.ts"
 import type { FloatEntry, FloatName } from "../services/ports/FloatEntries.ts"
 import { code, money, said, table, time, transactionLink } from "./Elements.ts"
 
-const columns = ["When", "Entry", "Of", "Available", "Reserved", "Available after", "Reserved after"]
+const columns = ["When", "Entry", "Of", "Available changed by", "Reserved changed by", "Available after", "Reserved after"]
 
 /** The page of a float's entries. */
 export const entriesPath = ({ appId, currency, mode }: FloatName): string => `/floats/${appId}/${mode}/${currency}`

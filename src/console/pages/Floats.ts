@@ -47,11 +47,13 @@ export const makeFloats = Effect.gen(function* () {
 
   const shown = Effect.fnUntraced(function* (visit: Visit, appId: AppId, problem: string | null) {
     const adjustments = yield* proposals.list({ kinds: ["float credit", "float debit"], about: appId }, PROPOSALS_SHOWN)
+    const propose = may(visit.visitor.role, "propose") ? proposeSection(visit, appId) : null
     const body = [
-      problem === null ? null : h("p", { class: "warning", role: "alert" }, problem),
+      // What has to be put right comes first.
+      problem === null ? null : [h("p", { class: "warning", role: "alert" }, problem), propose],
       yield* Effect.forEach(Mode.literals, (mode) => ofMode(appId, mode)),
       section("Credits and debits that were proposed", proposalTable(visit, adjustments)),
-      may(visit.visitor.role, "propose") ? proposeSection(visit, appId) : null
+      problem === null ? propose : null
     ]
     return page(`Floats of ${appId}`, body, { status: problem === null ? 200 : 422 })
   })

@@ -40,11 +40,15 @@ export const makeKeys = Effect.gen(function* () {
     const keys = yield* tenants.keys(appId)
     const about = yield* proposals.list({ kinds: ["key issue", "key revoke"], about: appId }, PROPOSALS_SHOWN)
     const rows = keys.toReversed().map((key) => keyRow(visit, key))
+    const propose = may(visit.visitor.role, "propose") ? proposeSection(visit, appId) : null
+    const isWrong = problem !== null && !isRevocation(visit)
     const body = [
       problem === null ? null : h("p", { class: "warning", role: "alert" }, problem),
+      // What has to be put right comes first.
+      isWrong ? propose : null,
       section("Keys", table("The newest first", ["Key", "Mode", "Role", "Made", "Revoked", ""], rows, "There is none.")),
       section("Keys that were proposed", proposalTable(visit, about)),
-      may(visit.visitor.role, "propose") ? proposeSection(visit, appId) : null
+      isWrong ? null : propose
     ]
     return page(`Keys of ${appId}`, body, { status: problem === null ? 200 : 422 })
   })
@@ -98,6 +102,8 @@ export const makeKeys = Effect.gen(function* () {
 
 const isTenant = Schema.is(AppId)
 
+const isRevocation = ({ path }: Visit): boolean => path.endsWith("/revoke")
+
 const noTenant = page("There is no such tenant", h("p", null, link("/keys", "All tenants")), { status: 404 })
 
 const keyRow = (visit: Visit, { appId, createdAt, keyId, mode, revokedAt, role }: KeyRow): ReadonlyArray<ComponentChild> => [
@@ -126,7 +132,7 @@ const keyRow = (visit: Visit, { appId, createdAt, keyId, mode, revokedAt, role }
 
 const proposeSection = (visit: Visit, appId: AppId): ComponentChild => {
   // What was typed to revoke a key is not about a new one.
-  const given = visit.path.endsWith("/revoke") ? new URLSearchParams() : visit.form
+  const given = isRevocation(visit) ? new URLSearchParams() : visit.form
   return section(
     "Propose a new key",
     h(
