@@ -6,13 +6,15 @@ import type { Route } from "../../src/console/Route.ts"
 import type { Fact } from "../../src/domain/Fact.ts"
 import { Reference } from "../../src/domain/Ids.ts"
 import { minor } from "../../src/domain/Money.ts"
-import { may, OperatorRole } from "../../src/domain/Operator.ts"
+import { may, OperatorName, OperatorRole } from "../../src/domain/Operator.ts"
 import { consoleServices } from "../../src/services/console/ConsoleServices.ts"
+import { Operators } from "../../src/services/ports/Operators.ts"
 import { Settlement } from "../../src/services/settlement/Settlement.ts"
 import { send as sendRaw } from "../support/RawHttp.ts"
 import { momoPayout } from "../support/RequestBodies.ts"
 import { referenceOf } from "../support/SignedClient.ts"
 import { type Gateway, Stack, tenantOn } from "../support/Stack.ts"
+import { auditEntry } from "../support/TestDatabase.ts"
 import { consoleSocket } from "./ConsoleSocket.ts"
 
 const NUMBER = "256772120010"
@@ -64,6 +66,38 @@ layer(stack, { timeout: "30 seconds" })("an attacker of the console", (it) => {
         const { headers, status } = yield* ask("POST", path, { headers: { origin }, form: {} })
         expect([path, status, headers["location"]]).toEqual([path, 303, "/login"])
       }
+    })
+  )
+
+  it.effect("is never the second person: not by another session, nor added again, and no form changes what was proposed", () =>
+    Effect.gen(function* () {
+      const { gateway } = yield* Stack
+      const { enter, logIn, newToken } = consoleSocket(gateway)
+      const { appId, float } = yield* tenantOn(gateway, 1n)
+      const token = yield* newToken("asha", "approver")
+      const [asha, again] = [yield* logIn("asha", token), yield* logIn("asha", token)]
+      const biko = yield* enter("biko", "approver")
+      const wish = {
+        direction: "credit",
+        mode: "live",
+        currency: "UGX",
+        amount: "1,000",
+        external_id: "bank-1",
+        why: "a deposit"
+      }
+      expect((yield* asha.send(`/floats/${appId}/propose`, wish)).status).toBe(303)
+      const id = /\/proposals\/([0-9A-Z]{26})\/approve/.exec((yield* biko.read(`/floats/${appId}`)).text)?.[1] ?? ""
+      const approve = `/proposals/${id}/approve`
+      expect([(yield* asha.send(approve)).status, (yield* again.send(approve)).status]).toEqual([409, 409])
+      yield* Context.get(gateway.context, Operators).remove(OperatorName.make("asha"), auditEntry())
+      expect((yield* again.send(approve)).headers["location"]).toBe("/login")
+      expect((yield* (yield* enter("asha", "admin")).send(approve)).status).toBe(409)
+      expect((yield* float)["available_minor"]).toBe(1)
+      const other = { amount: "999,999", amount_minor: "999999", currency: "KES", direction: "debit", id: ABSENT }
+      expect((yield* biko.send(approve, other)).status).toBe(303)
+      expect([(yield* float)["available_minor"], (yield* float)["currency"]]).toEqual([1_001, "UGX"])
+      expect((yield* biko.send(approve)).status).toBe(409)
+      expect((yield* float)["available_minor"]).toBe(1_001)
     })
   )
 

@@ -37,9 +37,11 @@ export const consoleSocket = ({ context }: Gateway) => {
         })
     )
 
+  const newToken = (name: string, role: OperatorRole) =>
+    operatorOn(name, role).pipe(Effect.provide(SignIn.layer), Effect.provide(context))
+
   /** Somebody who is logged in. */
-  const enter = Effect.fnUntraced(function* (name: string, role: OperatorRole) {
-    const token = yield* operatorOn(name, role).pipe(Effect.provide(SignIn.layer), Effect.provide(context))
+  const logIn = Effect.fnUntraced(function* (name: string, token: string) {
     const entered = yield* ask("POST", "/login", { form: { name, token }, headers: { origin } })
     const cookie = String(entered.headers["set-cookie"]).split(";")[0] ?? ""
     const read = (path: string) => ask("GET", path, { headers: { cookie } })
@@ -49,5 +51,8 @@ export const consoleSocket = ({ context }: Gateway) => {
     return { read, send, cookie }
   })
 
-  return { port, origin, ask, enter }
+  /** Somebody new, who is logged in. */
+  const enter = (name: string, role: OperatorRole) => Effect.flatMap(newToken(name, role), (token) => logIn(name, token))
+
+  return { port, origin, ask, newToken, logIn, enter }
 }
