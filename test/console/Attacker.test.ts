@@ -31,7 +31,12 @@ const routesOf = ({ context, settings }: Gateway): Effect.Effect<ReadonlyArray<R
 
 const ABSENT = "0".repeat(26)
 const addressOf = ({ path }: Route, reference: string, app: string): string =>
-  path.replace(":app", app).replace(":reference", reference).replaceAll(/:\w+/g, ABSENT)
+  path
+    .replace(":app", app)
+    .replace(":reference", reference)
+    .replace(":mode", "live")
+    .replace(":currency", "UGX")
+    .replaceAll(/:\w+/g, ABSENT)
 
 const stack = Stack.layer({ RECONCILER_SCHEDULE: "1h", CONSOLE_PORT: "0" })
 

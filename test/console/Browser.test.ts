@@ -148,10 +148,21 @@ describe("the console in a browser", () => {
       await person.fill("reason", HOSTILE.slice(0, 150))
       await person.press(await page.run(`document.querySelector("main details button").innerText`).then(String))
       expect(await person.text()).toContain("The corridor is switched.")
-      for (const place of ["providers", "callbacks", "floats", `floats/${tenant.appId}`, "audit"]) {
-        await person.goTo(`${place}`)
+      const ofTenant = ["keys/", "floats/"].map((place) => `${place}${tenant.appId}`)
+      const places = [
+        "providers",
+        "callbacks",
+        "floats",
+        "keys",
+        ...ofTenant,
+        `floats/${tenant.appId}/live/UGX`,
+        "proposals",
+        "audit"
+      ]
+      for (const place of places) {
+        await person.goTo(place)
         expect(await person.heading()).not.toMatch(/did not work|no such/)
-        await keep(page, place.split("/").length > 1 ? "float" : place)
+        await keep(page, place.replace(tenant.appId, "tenant").replaceAll("/", "-"))
       }
       expect(await person.text()).toMatch(/console\/approver\s+webhook redeliver/)
       expect(page.requested.every((url) => url.startsWith(origin) || url.startsWith("data:") || url === "about:blank")).toBe(true)
