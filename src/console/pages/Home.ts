@@ -117,7 +117,8 @@ const ways: ReadonlyArray<readonly [RegExp, string]> = [
 
 const attentionLink = (one: string): ComponentChild => {
   const way = ways.find(([pattern]) => pattern.test(one))
-  const sentence = `${one.slice(0, 1).toUpperCase()}${one.slice(1)}${/^the ledger was not verified/.test(one) ? ": run gateway ledger verify" : ""}`
+  const hint = one.startsWith("the ledger was not verified") ? ": run gateway ledger verify" : ""
+  const sentence = `${one.slice(0, 1).toUpperCase()}${one.slice(1)}${hint}`
   return way === undefined ? sentence : link(way[1], sentence)
 }
 
