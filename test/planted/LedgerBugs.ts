@@ -1,4 +1,5 @@
 import type { Bug, Edit } from "./Bug.ts"
+import { consoleBugs } from "./ConsoleBugs.ts"
 import { moneyCallBugs } from "./MoneyCallBugs.ts"
 import { moneyFunctionBugs } from "./MoneyFunctionBugs.ts"
 
@@ -113,4 +114,4 @@ const moveBugs: ReadonlyArray<Bug> = [
   }
 ]
 
-export const ledgerBugs: ReadonlyArray<Bug> = [...moveBugs, ...moneyFunctionBugs, ...moneyCallBugs]
+export const ledgerBugs: ReadonlyArray<Bug> = [...moveBugs, ...moneyFunctionBugs, ...moneyCallBugs, ...consoleBugs]
