@@ -17,6 +17,7 @@ const first = [
   "test/scenarios/Pressure.test.ts",
   "test/simulation/ShortStories.test.ts",
   "test/scenarios/CrashPoints.test.ts",
+  "test/console/Browser.test.ts",
   "test/scenarios/FailoverCrashes.test.ts",
   "test/persistence/postgres/EmbeddedPostgres.test.ts",
   "test/scenarios/EveryProviderEndings.test.ts",

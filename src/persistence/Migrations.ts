@@ -15,6 +15,7 @@ import * as openSteps from "./migrations/0008_open_steps.ts"
 import * as applyStep from "./migrations/0009_apply_step.ts"
 import * as applySteps from "./migrations/0010_apply_steps.ts"
 import * as operatorConsole from "./migrations/0011_console.ts"
+import * as keptProposals from "./migrations/0012_kept_proposals.ts"
 
 /** A part of the schema. Once released it never changes: what it became is in the checksum that the database keeps. */
 export interface Migration {
@@ -46,7 +47,8 @@ export const Migrations = {
     openSteps,
     applyStep,
     applySteps,
-    operatorConsole
+    operatorConsole,
+    keptProposals
   ] satisfies ReadonlyArray<Migration>,
 
   /** Applies what is missing, all in one commit, and answers its names. Refuses a database of a newer program, of a draft, and one that is not ours. */

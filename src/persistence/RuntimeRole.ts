@@ -25,7 +25,8 @@ const privileges: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
   float_positions: ["SELECT", "INSERT", "UPDATE"],
   tenants: ["SELECT", "INSERT", "UPDATE"],
   api_keys: ["SELECT", "INSERT", "UPDATE"],
-  vault_keys: ["SELECT", "UPDATE"]
+  vault_keys: ["SELECT", "UPDATE"],
+  console_proposals: ["SELECT", "INSERT", "UPDATE"]
 }
 
 /** They run with the rights of the owner, and do one thing each. */

@@ -152,7 +152,7 @@ layer(desk)("a ruling in the console", (it) => {
     })
   )
 
-  it.effect("is refused by the database itself where both people are one", () =>
+  it.effect("is refused by the database itself where both people are one, or where what was proposed is changed", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { id } = yield* opened()
@@ -162,6 +162,12 @@ layer(desk)("a ruling in the console", (it) => {
       expect(inspect(yield* Effect.flip(foreign), { depth: 6 })).toContain("two_people")
       const nobody = sql`UPDATE console_proposals SET status = 'approved' WHERE id = ${id}`
       expect(inspect(yield* Effect.flip(nobody), { depth: 6 })).toContain("decided_once")
+      const change = (assignment: string) => sql`UPDATE console_proposals SET ${sql.literal(assignment)} WHERE id = ${id}`
+      for (const assignment of ["details = '{}'", "subject = 'x'", "proposed_by = 'biko'", "kind = 'key revoke'"])
+        expect(inspect(yield* Effect.flip(change(assignment)), { depth: 6 })).toContain("what was proposed does not change")
+      expect(inspect(yield* Effect.flip(sql`DELETE FROM console_proposals`), { depth: 6 })).toContain("permission denied")
+      yield* (yield* Approvals).approve(id, { by: biko, at: 3 })
+      expect(inspect(yield* Effect.flip(change("status = 'approved'")), { depth: 6 })).toContain("the proposal is over")
     })
   )
 

@@ -56,6 +56,7 @@ const forbidden: ReadonlyArray<string> = [
   "DELETE FROM schema_migrations",
   "DELETE FROM vault_keys",
   "DELETE FROM transactions",
+  "DELETE FROM console_proposals",
   "UPDATE events SET body = ''",
   "SET ROLE gateway",
   "SET SESSION AUTHORIZATION gateway",
