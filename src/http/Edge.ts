@@ -147,8 +147,8 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
       return yield* endpoints(request, match, { requestId, rawHeaders, body, caller, nonce, arrivalMs: ARRIVAL_MS, detach })
     }).pipe(
       Effect.catch((error) => Effect.succeed(errorResponse(error))),
-      // A read commits nothing, and what claims a key sees to it by itself.
-      isRead(method) || claimsKey(match) ? identity : unlessCommitsWait(() => internal(requestId))
+      // A tenant's read commits nothing, an admin's its audit row (`view=raw`); and what claims a key sees to it by itself.
+      (isRead(method) && caller?.role !== "admin") || claimsKey(match) ? identity : unlessCommitsWait(() => internal(requestId))
     )
     if (nonce === null) return { appId: "", response: yield* answer }
     // Whatever a request is answered, its nonce was spent before; and what was sent a second time is refused for that alone.

@@ -93,8 +93,14 @@ describe("while commits wait for a standby", () => {
       what: "a callback",
       request: ["POST", "/webhooks/eversend/secret-1", [], "{}"],
       details: { request_id: expect.any(String) }
+    },
+    {
+      what: "a raw read, which commits its audit row,",
+      request: ["GET", `/v1/transactions/${given().reference}?view=raw`, [["X-Audit-Reason", "ticket 7"]], ""],
+      details: { request_id: expect.any(String) },
+      isAdmins: true
     }
-  ] as const)("$what that is under way when they begin to is ambiguous soon, and its work goes on", ({ details, request }) => {
+  ] as const)("$what that is under way when they begin to is ambiguous soon, and its work goes on", ({ details, request, ...more }) => {
     const database = { waits: false }
     const standby = Promise.withResolvers<void>()
     let hasEnded = false
@@ -119,7 +125,10 @@ describe("while commits wait for a standby", () => {
         commitsWait: () => database.waits,
         haste: 20,
         createPayout: () => Effect.as(commit, given()),
-        receive: () => Effect.as(commit, "stored" as const)
+        receive: () => Effect.as(commit, "stored" as const),
+        ...("isAdmins" in more
+          ? { readRaw: () => Effect.as(commit, { transaction: given(), rawRequest: null, rawResponse: null }) }
+          : {})
       }
     )
     return story()

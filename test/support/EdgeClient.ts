@@ -7,7 +7,7 @@ export interface EdgeClient {
   readonly behind: Behind
   readonly bytes: (bytes: string) => Promise<RawAnswer>
   readonly ask: (method: string, target: string, headers?: Headers, body?: Uint8Array | string) => Promise<RawAnswer>
-  /** The same with the signing headers. */
+  /** The same with the signing headers. A query is canonical as it is. */
   readonly signed: (method: string, target: string, headers?: Headers, body?: Uint8Array | string) => Promise<RawAnswer>
 }
 type Headers = ReadonlyArray<readonly [name: string, value: string]>
@@ -30,6 +30,9 @@ const clientOf = (port: number, behind: Behind): EdgeClient => ({
   behind,
   bytes: (bytes) => sendBytes(port, Buffer.from(bytes)),
   ask: (method, target, headers = [["Host", "api.gateway.example"]], body = "") => send(port, { method, target, headers, body }),
-  signed: (method, target, headers = [], body = "") =>
-    send(port, { method, target, headers: [...signed(method, target, method === "GET" ? "" : body), ...headers], body })
+  signed: (method, target, headers = [], body = "") => {
+    const canonicalQuery = target.split("?")[1] ?? ""
+    const signing = signed(method, target, method === "GET" ? "" : body, { canonicalQuery })
+    return send(port, { method, target, headers: [...signing, ...headers], body })
+  }
 })

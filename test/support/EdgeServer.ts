@@ -53,6 +53,8 @@ export interface EdgeOptions {
   readonly createPayout?: Payouts["Service"]["create"]
   readonly screen?: Payouts["Service"]["screen"]
   readonly receive?: ProviderCallbacks["Service"]["receive"]
+  /** Where it is there, the one key is an admin's. */
+  readonly readRaw?: Records["Service"]["readRaw"]
   readonly publicHosts?: ReadonlyArray<string>
   readonly leaseMs?: number
   /** False keeps every nonce good for ever. */
@@ -93,7 +95,7 @@ export const edge = (options: EdgeOptions = {}) => {
     trustedProxies: options.trustedProxies ?? ["127.0.0.1"]
   }).pipe(
     Layer.provide(Layer.mergeAll(Authentication.layer, Health.layer({ release: "1.0.0", version: "1.0.0+test" }))),
-    Layer.provide(Layer.mergeAll(services(behind), ports(options, behind))),
+    Layer.provide(Layer.mergeAll(services(behind, options), ports(options, behind))),
     Layer.provide(Logger.layer([Logger.make(({ message }) => void behind.logs.push(JSON.stringify(message)))])),
     Layer.provide(Layer.succeed(CommitsWaiting, Effect.sync(options.commitsWait ?? (() => false)))),
     Layer.provide(Layer.succeed(Clock.Clock, frozen(options.now ?? vectors.now * 1000, options.haste ?? 1)))
@@ -125,7 +127,7 @@ const remembering = (options: EdgeOptions): Behind => {
   }
 }
 
-const services = (behind: Behind) =>
+const services = (behind: Behind, { readRaw }: EdgeOptions) =>
   Layer.mergeAll(
     fake(BeneficiaryBook, {}),
     fake(Capabilities, {}),
@@ -141,6 +143,7 @@ const services = (behind: Behind) =>
       exists: (_, reference) => Effect.succeed(reference === payout().reference),
       list: () => Effect.succeed({ items: [payout()], next: null }),
       positions: () => Effect.succeed([]),
+      ...(readRaw === undefined ? {} : { readRaw }),
       replay: () => Effect.succeed(payout({ status: "successful" }))
     }),
     fake(ProviderCallbacks, {
@@ -158,19 +161,19 @@ const ports = (options: EdgeOptions, behind: Behind) =>
     Layer.provideMerge(fakeNonces({ spends: options.spendNonces ?? true }))
   )
 
-const key = {
-  caller,
+const keyOf = ({ readRaw }: EdgeOptions) => ({
+  caller: readRaw === undefined ? caller : { ...caller, role: "admin" as const },
   apiKeyHash: fakeHash("api_key", Redacted.make(vectors.api_key)),
   signingSecret: Redacted.make(vectors.signing_secret)
-}
+})
 
-const tenants = ({ findsKeys = true }: EdgeOptions) =>
+const tenants = (options: EdgeOptions) =>
   fake(Tenants, {
     find: () => Effect.succeedNone,
     keys: () => Effect.succeed([]),
     signingKey: (appId, keyId) =>
-      findsKeys
-        ? Effect.succeed(appId === vectors.app_id && keyId === vectors.key_id ? Option.some(key) : Option.none())
+      (options.findsKeys ?? true)
+        ? Effect.succeed(appId === vectors.app_id && keyId === vectors.key_id ? Option.some(keyOf(options)) : Option.none())
         : Effect.never
   })
 
