@@ -148,7 +148,9 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
     }).pipe(
       Effect.catch((error) => Effect.succeed(errorResponse(error))),
       // A tenant's read commits nothing, an admin's its audit row (`view=raw`); and what claims a key sees to it by itself.
-      (isRead(method) && caller?.role !== "admin") || claimsKey(match) ? identity : unlessCommitsWait(() => internal(requestId))
+      (isRead(method) && caller?.role !== "admin") || claimsKey(match)
+        ? identity
+        : unlessCommitsWait(requestId, () => internal(requestId))
     )
     if (nonce === null) return { appId: "", response: yield* answer }
     // Whatever a request is answered, its nonce was spent before; and what was sent a second time is refused for that alone.

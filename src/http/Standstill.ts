@@ -1,4 +1,4 @@
-import { Effect, Fiber } from "effect"
+import { Cause, Effect, Fiber } from "effect"
 import type { HttpServerResponse } from "effect/http"
 import { endsOnceWithin, type Meanwhile, type Timer } from "../runtime/Timer.ts"
 import { CommitsWaiting } from "../services/ports/CommitsWaiting.ts"
@@ -22,15 +22,27 @@ export const meanwhileCommitsWait: Effect.Effect<<A>(end: Effect.Effect<A>) => M
   })
 )
 
-/** The response of work that may commit, or an ambiguous one. The work is not cancelled: its commit would end without the standby. */
+/**
+ * The response of work that may commit, or an ambiguous one. The work is not cancelled then: its commit would end without the standby. Nobody
+ * is left to be told how it breaks after that, but the log.
+ */
 export const makeUnlessCommitsWait = Effect.fnUntraced(function* (timer: Timer) {
   const scope = yield* Effect.scope
   const endOf = endsOnceWithin(timer, scope)
   const meanwhile = yield* meanwhileCommitsWait
-  return (ambiguous: () => Response) =>
+  return (requestId: string, ambiguous: () => Response) =>
     Effect.fnUntraced(function* (work: Effect.Effect<Response>) {
-      const fiber = yield* Effect.forkIn(work, scope, { startImmediately: true })
-      const given = Effect.sync(ambiguous)
+      let isAnswered = false
+      const given = Effect.sync(() => {
+        isAnswered = true
+        return ambiguous()
+      })
+      const told = Effect.tapCause(work, (cause) =>
+        isAnswered && !Cause.hasInterruptsOnly(cause)
+          ? Effect.annotateLogs(Effect.logError("the request broke", cause), { request_id: requestId })
+          : Effect.void
+      )
+      const fiber = yield* Effect.forkIn(told, scope, { startImmediately: true })
       const end = yield* endOf(fiber, LONGEST_WRITE_MS, given, meanwhile(given))
       return yield* Effect.onInterrupt(end, () => Fiber.interrupt(fiber))
     })

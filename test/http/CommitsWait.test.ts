@@ -100,35 +100,61 @@ describe("while commits wait for a standby", () => {
       details: { request_id: expect.any(String) },
       isAdmins: true
     }
-  ] as const)("$what that is under way when they begin to is ambiguous soon, and its work goes on", ({ details, request, ...more }) => {
+  ] as const)(
+    "$what that is under way when they begin to is ambiguous soon, and its work goes on",
+    ({ details, request, ...more }) => {
+      const database = { waits: false }
+      const standby = Promise.withResolvers<void>()
+      let hasEnded = false
+      /** A commit that waits. */
+      const commit = Effect.promise(async () => {
+        database.waits = true
+        await standby.promise
+        hasEnded = true
+      })
+      const story = onEdge(
+        async ({ behind, signed: asSigned }) => {
+          const [method, target, headers, body] = request
+          const answer = await asSigned(method, target, headers, body)
+          expect([answer.status, parsed(answer).error]).toMatchObject([500, { code: "internal_error", ambiguous: true, details }])
+          expect(hasEnded).toBe(false)
+          // Neither its deadline nor a defect.
+          expect(behind.logs).toStrictEqual(['["request"]'])
+          standby.resolve()
+          await vi.waitFor(() => expect(hasEnded).toBe(true))
+        },
+        {
+          commitsWait: () => database.waits,
+          haste: 20,
+          createPayout: () => Effect.as(commit, given()),
+          receive: () => Effect.as(commit, "stored" as const),
+          ...("isAdmins" in more
+            ? { readRaw: () => Effect.as(commit, { transaction: given(), rawRequest: null, rawResponse: null }) }
+            : {})
+        }
+      )
+      return story()
+    }
+  )
+
+  it("what breaks after its request was answered so is in the log", () => {
     const database = { waits: false }
     const standby = Promise.withResolvers<void>()
-    let hasEnded = false
-    /** A commit that waits. */
-    const commit = Effect.promise(async () => {
-      database.waits = true
-      await standby.promise
-      hasEnded = true
-    })
     const story = onEdge(
-      async ({ behind, signed: asSigned }) => {
-        const [method, target, headers, body] = request
-        const answer = await asSigned(method, target, headers, body)
-        expect([answer.status, parsed(answer).error]).toMatchObject([500, { code: "internal_error", ambiguous: true, details }])
-        expect(hasEnded).toBe(false)
-        // Neither its deadline nor a defect.
-        expect(behind.logs).toStrictEqual(['["request"]'])
-        standby.resolve()
-        await vi.waitFor(() => expect(hasEnded).toBe(true))
+      async ({ ask, behind }) => {
+        expect((await ask("POST", "/webhooks/eversend/secret-1", undefined, "{}")).status).toBe(500)
+        standby.reject(new Error("the server closed the connection"))
+        await vi.waitFor(() => expect(behind.logs.slice(1)).toMatchObject([expect.stringContaining("the request broke")]))
       },
       {
         commitsWait: () => database.waits,
         haste: 20,
-        createPayout: () => Effect.as(commit, given()),
-        receive: () => Effect.as(commit, "stored" as const),
-        ...("isAdmins" in more
-          ? { readRaw: () => Effect.as(commit, { transaction: given(), rawRequest: null, rawResponse: null }) }
-          : {})
+        receive: () =>
+          Effect.promise(async () => {
+            database.waits = true
+            await standby.promise
+            return "stored" as const
+          })
       }
     )
     return story()
