@@ -4,6 +4,7 @@ import { OperatorName } from "../../src/domain/Operator.ts"
 import { ProposalKind } from "../../src/domain/Proposal.ts"
 import { AuditLogPg } from "../../src/persistence/AuditLogPg.ts"
 import { Database } from "../../src/persistence/Database.ts"
+import { FloatEntriesPg } from "../../src/persistence/ledger/FloatEntriesPg.ts"
 import { FloatLedgerPg } from "../../src/persistence/ledger/FloatLedgerPg.ts"
 import { LedgerVerificationPg } from "../../src/persistence/ledger/LedgerVerificationPg.ts"
 import { ProposalsPg } from "../../src/persistence/ProposalsPg.ts"
@@ -50,7 +51,7 @@ export const desks = Layer.unwrap(
       Layer.provideMerge(Layer.merge(FloatDesk.layer, KeyDesk.layer)),
       Layer.provide(Layer.mergeAll(fake(ReviewDesk, { needsTwo: () => false }), mortalFloats, mortalKeys)),
       Layer.provideMerge(FloatAdjustments.layer),
-      Layer.provideMerge(Layer.mergeAll(ProposalsPg, AuditLogPg, TenantsPg, FloatLedgerPg, LedgerVerificationPg)),
+      Layer.provideMerge(Layer.mergeAll(ProposalsPg, AuditLogPg, TenantsPg, FloatEntriesPg, FloatLedgerPg, LedgerVerificationPg)),
       Layer.provideMerge(VaultPg.layer(masterKey)),
       Layer.provideMerge(
         Layer.mergeAll(Database.layer({ url: asRuntime(url) }), RandomSourceLive, Layer.succeed(Policy, policy))

@@ -125,6 +125,8 @@ layer(desks)("a credit or a debit in the console", (it) => {
       yield* adjust(wishOf(same), byCommand)
       expect(yield* refusal(approve(sameId, { by: biko, at: 3 }))).toContain("was posted before")
       expect(yield* stateOf(same, sameId)).toEqual([12_500n, "failed"])
+      const again = (yield* FloatDesk).propose(wishOf(same), { by: asha, at: 4 })
+      expect(yield* refusal(again)).toMatch(/^The external id bank-17 was posted before, at .*: a credit of UGX 12500\.$/)
       const other = yield* newTenant
       const otherId = yield* proposed(wishOf(other))
       yield* adjust(wishOf(other, 1n), byCommand)

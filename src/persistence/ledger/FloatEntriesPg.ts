@@ -1,6 +1,7 @@
-import { Clock, Effect, Layer, Schema } from "effect"
+import { Clock, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, type Statement } from "effect/sql"
-import { Reference } from "../../domain/Ids.ts"
+import { Currency } from "../../domain/Currency.ts"
+import { type AppId, type Mode, Reference } from "../../domain/Ids.ts"
 import { type Instant, iso } from "../../domain/Instant.ts"
 import { Phase } from "../../domain/Ledger.ts"
 import { type EntryPlace, FloatEntries, type FloatEntry, type FloatName } from "../../services/ports/FloatEntries.ts"
@@ -23,6 +24,10 @@ const entryRows = rowsOf(
     externalId: Schema.NullOr(Schema.String),
     ...Balance
   })
+)
+
+const adjustments = rowsOf(
+  Schema.Struct({ at: Moment, direction: Schema.Literals(["credit", "debit"]), currency: Currency, amount: Schema.BigInt })
 )
 
 /** What was posted in `from <= at < to`, before a place at its end; null at an open end. */
@@ -93,6 +98,14 @@ export const FloatEntriesPg = Layer.effect(
       Effect.orDie
     )
 
-    return FloatEntries.of({ list })
+    const adjustment = Effect.fn("FloatEntries.adjustment")((appId: AppId, mode: Mode, externalId: string) =>
+      Effect.map(
+        adjustments(sql`SELECT at, direction, currency, amount_minor AS amount FROM float_adjustments
+          WHERE app_id = ${appId} AND mode = ${mode} AND external_id = ${externalId}`),
+        ([found]) => Option.fromUndefinedOr(found)
+      )
+    )
+
+    return FloatEntries.of({ list, adjustment })
   })
 )

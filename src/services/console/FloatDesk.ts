@@ -1,10 +1,12 @@
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import { Currency } from "../../domain/Currency.ts"
 import { AppId, Mode } from "../../domain/Ids.ts"
-import { MinorUnits } from "../../domain/Money.ts"
+import { iso } from "../../domain/Instant.ts"
+import { MinorUnits, toDecimal } from "../../domain/Money.ts"
 import { consoleActor } from "../../domain/Operator.ts"
 import type { Proposal } from "../../domain/Proposal.ts"
 import type { AuditBy } from "../ports/AuditLog.ts"
+import { FloatEntries, type PostedAdjustment } from "../ports/FloatEntries.ts"
 import { NotCarriedOut, Proposals } from "../ports/Proposals.ts"
 import { RandomSource } from "../ports/RandomSource.ts"
 import { Tenants } from "../ports/Tenants.ts"
@@ -15,7 +17,7 @@ import { type Acting, NotDecided } from "./Deciding.ts"
 export class FloatDesk extends Context.Service<
   FloatDesk,
   {
-    /** Opens the proposal. Refused where the tenant is not there, or where the same external id waits already. */
+    /** Opens the proposal. Refused where the tenant is not there, or where the same external id waits already or was posted before. */
     readonly propose: (wish: AdjustmentWish, acting: Acting) => Effect.Effect<void, NotDecided>
     /** Posts it as it was written down. Refused where the external id was posted before, by whatever way: nothing is posted then. */
     readonly carryOut: (proposal: Proposal, by: AuditBy) => Effect.Effect<void, NotCarriedOut>
@@ -28,10 +30,13 @@ export class FloatDesk extends Context.Service<
       const proposals = yield* Proposals
       const randomSource = yield* RandomSource
       const adjustments = yield* FloatAdjustments
+      const entries = yield* FloatEntries
 
       const propose = Effect.fn("FloatDesk.propose")(function* (wish: AdjustmentWish, { at, by }: Acting) {
         const { amount, appId, currency, direction, externalId, mode, note } = wish
         if (Option.isNone(yield* tenants.find(appId))) return yield* new NotDecided({ message: `There is no tenant ${appId}.` })
+        const used = yield* entries.adjustment(appId, mode, externalId)
+        if (Option.isSome(used)) return yield* new NotDecided({ message: usedBefore(externalId, used.value) })
         const subject = `${appId}/${mode}/${externalId}`
         const details = encodeWish({
           app_id: appId,
@@ -80,6 +85,9 @@ export class FloatDesk extends Context.Service<
     })
   )
 }
+
+const usedBefore = (externalId: string, { amount, at, currency, direction }: PostedAdjustment): string =>
+  `The external id ${externalId} was posted before, at ${iso(at)}: a ${direction} of ${currency} ${toDecimal(amount, currency)}.`
 
 const Details = Schema.Struct({
   app_id: AppId,

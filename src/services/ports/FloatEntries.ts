@@ -1,8 +1,9 @@
-import { Context, type Effect } from "effect"
+import { Context, type Effect, type Option } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
 import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { Phase } from "../../domain/Ledger.ts"
+import type { Adjustment } from "./FloatLedger.ts"
 
 /** One float: a tenant's money in one mode and currency. */
 export interface FloatName {
@@ -44,6 +45,14 @@ export interface EntryPage {
   readonly next: EntryPlace | null
 }
 
+/** What somebody posted by hand. */
+export interface PostedAdjustment {
+  readonly at: Instant
+  readonly direction: Adjustment["direction"]
+  readonly currency: Currency
+  readonly amount: bigint
+}
+
 /** The entries of single floats, for operators. Only `FloatLedger` writes them. */
 export class FloatEntries extends Context.Service<
   FloatEntries,
@@ -54,5 +63,7 @@ export class FloatEntries extends Context.Service<
      * may hold fewer, or none, and still have a next one.
      */
     readonly list: (float: FloatName, before: EntryPlace | null, limit: number) => Effect.Effect<EntryPage>
+    /** What was posted by hand under an external id; none where nothing was. */
+    readonly adjustment: (appId: AppId, mode: Mode, externalId: string) => Effect.Effect<Option.Option<PostedAdjustment>>
   }
 >()("gateway/services/ports/FloatEntries") {}
