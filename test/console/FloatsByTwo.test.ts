@@ -2,7 +2,7 @@ import { expect, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import { AppId, type Reference } from "../../src/domain/Ids.ts"
-import { minor } from "../../src/domain/Money.ts"
+import { LARGEST_AMOUNT, minor } from "../../src/domain/Money.ts"
 import { Approvals } from "../../src/services/console/Approvals.ts"
 import { FloatDesk } from "../../src/services/console/FloatDesk.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
@@ -138,6 +138,20 @@ layer(desks)("a credit or a debit in the console", (it) => {
       expect(yield* stateOf(poor, poorId)).toEqual([0n, "failed"])
       const [failed] = (yield* auditOf(poorId)).slice(-1)
       expect([failed?.action, failed?.details["why"]]).toEqual(["proposal fail", "only UGX 0 (0 minor) is available"])
+    })
+  )
+
+  it.effect("fails, and says why, where the float would be larger than what can be told of it", () =>
+    Effect.gen(function* () {
+      const { approve } = yield* Approvals
+      const { adjust } = yield* FloatAdjustments
+      const full = yield* newTenant
+      yield* adjust({ ...wishOf(full, LARGEST_AMOUNT), externalId: "bank-16" }, { at: 1, actor: "root" })
+      const id = yield* proposed(wishOf(full, 1n))
+      expect(yield* refusal(approve(id, { by: biko, at: 2 }))).toBe(
+        "the float would be larger than UGX 9007199254740991 (9007199254740991 minor), which is the most that it can hold"
+      )
+      expect(yield* stateOf(full, id)).toEqual([LARGEST_AMOUNT, "failed"])
     })
   )
 

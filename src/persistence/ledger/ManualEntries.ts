@@ -4,7 +4,7 @@ import { Currency } from "../../domain/Currency.ts"
 import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import { iso } from "../../domain/Instant.ts"
 import { type Account, coveringReceivable, type Entry, entrySlots, FloatPosition } from "../../domain/Ledger.ts"
-import { minor, minusOrZero } from "../../domain/Money.ts"
+import { LARGEST_AMOUNT, minor, minusOrZero } from "../../domain/Money.ts"
 import { currentTraceparent } from "../../runtime/Tracing.ts"
 import type { AuditEntry } from "../../services/ports/AuditLog.ts"
 import type { Adjustment, AdjustmentOutcome, ApplyOutcome, ApplyStep, ResolveOutcome } from "../../services/ports/FloatLedger.ts"
@@ -121,6 +121,8 @@ export const manualEntries = ({ applyAll, randomSource, sql, trail }: Tools) => 
       if (adjustment.direction === "debit" && adjustment.amount > before.available)
         return { _tag: "ShortFloat", available: before.available } satisfies AdjustmentOutcome
       const entry = coveringReceivable(adjustment.entry, () => balancesOf(row))
+      if (row.available_minor + amountPosted(entry, "available") > LARGEST_AMOUNT)
+        return { _tag: "FullFloat" } satisfies AdjustmentOutcome
       const after = positionOf({
         ...row,
         available_minor: row.available_minor + amountPosted(entry, "available"),

@@ -104,6 +104,8 @@ export type AdjustmentOutcome =
   /** The external id was used for something else. */
   | { readonly _tag: "Conflict" }
   | { readonly _tag: "ShortFloat"; readonly available: MinorUnits }
+  /** More would be available than the largest amount. */
+  | { readonly _tag: "FullFloat" }
   | { readonly _tag: "NoTenant" }
 
 /**

@@ -1,6 +1,6 @@
 import { Context, Data, Effect, Layer } from "effect"
 import { credit, debit, type FloatPosition } from "../../domain/Ledger.ts"
-import { toDecimal } from "../../domain/Money.ts"
+import { LARGEST_AMOUNT, toDecimal } from "../../domain/Money.ts"
 import type { AuditBy } from "../ports/AuditLog.ts"
 import { type Adjustment, FloatLedger } from "../ports/FloatLedger.ts"
 import { NoSuchTenant } from "./NoSuchTenant.ts"
@@ -17,7 +17,7 @@ export class FloatAdjustments extends Context.Service<
   {
     /**
      * Posts once per external id, with its audit row. The same wish again posts nothing: `isNew` is false, and the position is as it was
-     * right after the posting. Refused where the external id was used for something else, or where the float cannot cover a debit.
+     * right after the posting. Refused where the external id was used for something else, or where the float cannot cover a debit or hold a credit.
      */
     readonly adjust: (
       wish: AdjustmentWish,
@@ -50,6 +50,10 @@ export class FloatAdjustments extends Context.Service<
           case "ShortFloat":
             return yield* new NotAdjusted({
               message: `only ${currency} ${toDecimal(adjusted.available, currency)} (${adjusted.available} minor) is available`
+            })
+          case "FullFloat":
+            return yield* new NotAdjusted({
+              message: `the float would be larger than ${currency} ${toDecimal(LARGEST_AMOUNT, currency)} (${LARGEST_AMOUNT} minor), which is the most that it can hold`
             })
           case "NoTenant":
             return yield* new NoSuchTenant({ appId })
