@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs"
 import { Redacted } from "effect"
 import { collector } from "./ConfigAddresses.ts"
 import { boolean, oneOf, type Reader, type Rule, text, wholeNumber } from "./ConfigRules.ts"
@@ -8,6 +9,21 @@ export interface SignalSettings {
   /** They may let it in: never shown. */
   readonly headers: Redacted.Redacted<Readonly<Record<string, string>>>
   readonly timeoutMs: number
+  /** In PEM: who signed the collector's certificate, and what the gateway shows it; null: the authorities of the runtime, and nothing. */
+  readonly authority: string | null
+  readonly certificate: string | null
+  readonly key: Redacted.Redacted | null
+}
+
+const file: Rule<string> = {
+  meaning: "a file that can be read",
+  of: (path) => {
+    try {
+      return readFileSync(path, "utf8")
+    } catch {
+      return undefined
+    }
+  }
 }
 
 /** Attributes and headers: `name=value,…`, each percent-encoded. */
@@ -55,7 +71,10 @@ export const telemetryOf = (read: Reader, mistakes: Array<string>) => {
     protocol: read("OTEL_EXPORTER_OTLP_PROTOCOL", PROTOCOL, protocols),
     headers: read("OTEL_EXPORTER_OTLP_HEADERS", "", pairs),
     timeoutMs: read("OTEL_EXPORTER_OTLP_TIMEOUT", "10000", wholeNumber(1, LONGEST_MS)),
-    compression: read("OTEL_EXPORTER_OTLP_COMPRESSION", "none", compressions)
+    compression: read("OTEL_EXPORTER_OTLP_COMPRESSION", "none", compressions),
+    authority: read.optional("OTEL_EXPORTER_OTLP_CERTIFICATE", file),
+    certificate: read.optional("OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE", file),
+    key: read.optional("OTEL_EXPORTER_OTLP_CLIENT_KEY", file)
   }
 
   const signal = (name: "TRACES" | "METRICS"): SignalSettings | null => {
@@ -65,9 +84,14 @@ export const telemetryOf = (read: Reader, mistakes: Array<string>) => {
     read(`${prefix}_PROTOCOL`, PROTOCOL, protocols)
     const headers = { ...shared.headers, ...read(`${prefix}_HEADERS`, "", pairs) }
     const timeoutMs = read.optional(`${prefix}_TIMEOUT`, wholeNumber(1, LONGEST_MS)) ?? shared.timeoutMs
+    const authority = read.optional(`${prefix}_CERTIFICATE`, file) ?? shared.authority
+    const certificate = read.optional(`${prefix}_CLIENT_CERTIFICATE`, file) ?? shared.certificate
+    const key = read.optional(`${prefix}_CLIENT_KEY`, file) ?? shared.key
     // The path is appended to the address of all signals only.
     const url = own ?? (everywhere === null ? null : `${everywhere.replace(/\/+$/, "")}/v1/${name.toLowerCase()}`)
-    return isDisabled || !isExported || url === null ? null : { url, headers: Redacted.make(headers), timeoutMs }
+    if (isDisabled || !isExported || url === null) return null
+    const login = { authority, certificate, key: key === null ? null : Redacted.make(key) }
+    return { url, headers: Redacted.make(headers), timeoutMs, ...login }
   }
 
   const [traces, metrics] = [signal("TRACES"), signal("METRICS")]

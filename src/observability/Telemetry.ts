@@ -1,8 +1,8 @@
 import * as NodeSdk from "@effect/opentelemetry/NodeSdk"
+import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-proto"
 import { BatchSpanProcessor } from "@opentelemetry/sdk-trace-base"
 import { Effect, Layer, Metric, Redacted, Schedule } from "effect"
-import { FetchHttpClient } from "effect/http"
 import * as OtlpMetrics from "effect/observability/OtlpMetrics"
 import * as OtlpSerialization from "effect/observability/OtlpSerialization"
 import { SpanPropagationEnabled } from "effect/sql/Statement"
@@ -21,6 +21,10 @@ interface Collector {
   readonly url: string
   readonly headers: Redacted.Redacted<Readonly<Record<string, string>>>
   readonly timeoutMs: number
+  /** In PEM: who signed its certificate, and what is shown to it. */
+  readonly authority: string | null
+  readonly certificate: string | null
+  readonly key: Redacted.Redacted | null
 }
 
 /** What the standard OTEL_* variables say; null for a signal that goes nowhere. */
@@ -53,10 +57,11 @@ export const Telemetry = { layer, gauges }
 const traces = (options: TelemetryOptions): Layer.Layer<never> => {
   if (options.traces === null) return Layer.empty
   const { headers, timeoutMs, url } = options.traces
+  const httpAgentOptions = { keepAlive: true, ...tlsOf(options.traces) }
   return NodeSdk.layer(() => ({
     spanProcessor: withWholeTraces(
       new BatchSpanProcessor(
-        conventional(new OTLPTraceExporter({ url, headers: Redacted.value(headers), timeoutMillis: timeoutMs }))
+        conventional(new OTLPTraceExporter({ url, headers: Redacted.value(headers), timeoutMillis: timeoutMs, httpAgentOptions }))
       )
     ),
     resource: resourceOf(options),
@@ -67,6 +72,13 @@ const traces = (options: TelemetryOptions): Layer.Layer<never> => {
     Layer.merge(Layer.succeed(SpanPropagationEnabled, true))
   )
 }
+
+/** Only what is set: an absent authority leaves those of the runtime. */
+const tlsOf = ({ authority, certificate, key }: Collector) => ({
+  ...(authority === null ? {} : { ca: authority }),
+  ...(certificate === null ? {} : { cert: certificate }),
+  ...(key === null ? {} : { key: Redacted.value(key) })
+})
 
 const resourceOf = ({ attributes, serviceName, serviceVersion }: TelemetryOptions) => ({
   serviceName,
@@ -100,8 +112,11 @@ const set = (name: string, description: string, labels: Readonly<Record<string, 
 const metrics = (options: TelemetryOptions, shutdownTimeout: number): Layer.Layer<never> => {
   if (options.metrics === null) return Layer.empty
   const { headers, timeoutMs, url } = options.metrics
-  const inTime: typeof fetch = (input, init) =>
-    fetch(input, { ...init, signal: AbortSignal.any([...(init?.signal ? [init.signal] : []), AbortSignal.timeout(timeoutMs)]) })
+  const client = NodeHttpClient.layerUndiciOptions({
+    connect: { timeout: timeoutMs, ...tlsOf(options.metrics) },
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs
+  })
   return OtlpMetrics.layer({
     url,
     headers: Redacted.value(headers),
@@ -110,8 +125,5 @@ const metrics = (options: TelemetryOptions, shutdownTimeout: number): Layer.Laye
     exportInterval: options.metricsEveryMs,
     temporality: options.metricsTemporality,
     shutdownTimeout
-  }).pipe(
-    Layer.provide([OtlpSerialization.layerProtobuf, FetchHttpClient.layer]),
-    Layer.provide(Layer.succeed(FetchHttpClient.Fetch, inTime))
-  )
+  }).pipe(Layer.provide([OtlpSerialization.layerProtobuf, client]))
 }

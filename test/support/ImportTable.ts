@@ -191,7 +191,7 @@ export const imports: ReadonlyArray<{
       core,
       http,
       /^node:(fs|http|perf_hooks)$/,
-      /^@effect\/platform-node\/NodeHttpServer$/,
+      /^@effect\/platform-node\/NodeHttp(Server|Client)$/,
       /^effect\/observability(\/\w+)?$/,
       /^effect\/sql\/Statement$/,
       /^@effect\/opentelemetry(\/\w+)?$/,
@@ -215,7 +215,7 @@ export const imports: ReadonlyArray<{
     packages: [core]
   },
   { from: /^ConfigConsole\.ts$/, files: ["domain/", "ConfigRules.ts"], packages: [core] },
-  { from: /^ConfigTelemetry\.ts$/, files: ["ConfigAddresses.ts", "ConfigRules.ts"], packages: [core] },
+  { from: /^ConfigTelemetry\.ts$/, files: ["ConfigAddresses.ts", "ConfigRules.ts"], packages: [core, /^node:fs$/] },
   { from: /^ConfigAddresses\.ts$/, files: ["ConfigRules.ts", "persistence/DatabaseTls.ts"], packages: [core] },
   // What App puts together, in three parts.
   {
