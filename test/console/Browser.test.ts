@@ -65,9 +65,13 @@ const desktop = { width: 1280, height: 900 }
 const tablet = { width: 768, height: 1024 }
 const wide = { width: 2560, height: 1440 }
 
-/** How much wider it is than its window, how many elements of others' making it has, and whether one of them ran. */
+/** What is folded is looked at as well. */
+const UNFOLD = `const folded = [...document.querySelectorAll("details:not([open])")]; folded.forEach((one) => { one.open = true }); window.fold = () => folded.forEach((one) => { one.open = false })`
+
+/** How much wider it is than its window, how many elements of others' making it has, whether one of them ran, and how many share an id. */
 const LOOK = `[document.documentElement.scrollWidth - document.documentElement.clientWidth,
-  document.querySelectorAll("main img, main script, iframe, object, [onerror]").length, document.title === "owned"]`
+  document.querySelectorAll("main img, main script, iframe, object, [onerror]").length, document.title === "owned",
+  document.querySelectorAll("[id]").length - new Set([...document.querySelectorAll("[id]")].map(({ id }) => id)).size]`
 
 /** What every page has to be at each size, light and dark: as wide as its window, its own, and without a violation that axe finds. */
 const keep = async (page: BrowserPage, name: string) => {
@@ -75,9 +79,11 @@ const keep = async (page: BrowserPage, name: string) => {
     for (const scheme of ["light", "dark"] as const) {
       await page.show({ ...screen, scheme })
       const about = `${name}-${size}-${scheme}`
-      expect(await page.run(LOOK), about).toEqual([0, 0, false])
-      expect(await violationsOn(page, scheme === "light" ? "all" : "colours"), about).toEqual([])
       await keepPicture(page, about)
+      await page.run(`(() => { ${UNFOLD} })()`)
+      expect(await page.run(LOOK), about).toEqual([0, 0, false, 0])
+      expect(await violationsOn(page, scheme === "light" ? "all" : "colours"), about).toEqual([])
+      await page.run("window.fold()")
     }
 }
 

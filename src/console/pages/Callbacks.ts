@@ -80,7 +80,13 @@ const buttons = (visit: Visit, { id, status }: StoredCallback): ComponentChild =
           button: "Close it",
           about: id,
           fields: [
-            field({ name: "reason", label: "Whose it is, for the audit log", isRequired: true, maxLength: LONGEST_REASON })
+            field({
+              name: "reason",
+              id: `reason-${id}`,
+              label: "Whose it is, for the audit log",
+              isRequired: true,
+              maxLength: LONGEST_REASON
+            })
           ]
         })
       )

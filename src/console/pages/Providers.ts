@@ -8,7 +8,7 @@ import { RecentCalls } from "../../runtime/RecentCalls.ts"
 import { Corridors } from "../../services/ports/Corridors.ts"
 import { ProviderRegistry } from "../../services/ports/ProviderRegistry.ts"
 import { Circuits, type HeldBack, operations } from "../../services/routing/Circuits.ts"
-import { badge, code, field, form, money, said, section, table } from "../Elements.ts"
+import { badge, code, field, form, idOf, money, said, section, table } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
 import { callTable } from "../ProviderCalls.ts"
 import { type Answer, auditOf, page, redirect, type Visit } from "../Route.ts"
@@ -117,7 +117,13 @@ const turnForm = (visit: Visit, row: Corridor): ComponentChild => {
       tone: row.active ? "danger" : "strong",
       hidden: { active: String(!row.active) },
       fields: [
-        field({ name: "reason", label: "Why; tenants read it of a closed one", isRequired: true, maxLength: LONGEST_REASON })
+        field({
+          name: "reason",
+          id: `reason-${idOf(nameOf(row))}`,
+          label: "Why; tenants read it of a closed one",
+          isRequired: true,
+          maxLength: LONGEST_REASON
+        })
       ]
     })
   )
