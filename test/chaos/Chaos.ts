@@ -3,6 +3,7 @@ import { parseArgs } from "node:util"
 import { Effect } from "effect"
 import { gateway } from "../commands/Gateway.ts"
 import { seeded } from "../support/Random.ts"
+import { tellCallbacks } from "./Callbacks.ts"
 import { type Key, send } from "./Client.ts"
 import { type Operation, perform, planner } from "./Load.ts"
 import { openReceiver } from "./Receiver.ts"
@@ -64,20 +65,6 @@ const makeTenants = async (stage: Stage, url: (appId: string) => string, learn: 
   const [first, ...others] = keys
   if (first === undefined) throw new Error("no tenant")
   return [first, ...others] as const
-}
-
-/** In reality a field of the provider's dashboard. */
-const tellCallbacks = async (stage: Stage) => {
-  const { json } = await stage.command("provider", "list")
-  const rows: ReadonlyArray<{ provider: string; mode: string; registered: boolean; callback_path: string }> = JSON.parse(
-    JSON.stringify(json)
-  )
-  const [gateway] = stage.gateways
-  for (const { callback_path, mode, provider } of rows.filter(({ registered }) => registered)) {
-    const body = JSON.stringify({ provider, client_id: `simulated-${mode}`, url: `${gateway?.url}${callback_path}` })
-    const { ok } = await fetch(`${stage.simulatorUrl}/__simulator/callbacks`, { method: "POST", body })
-    if (!ok) throw new Error("the simulator does not take the address of callbacks")
-  }
 }
 
 const main = async () => {

@@ -25,12 +25,19 @@ export interface Actor {
   readonly kill: () => Promise<void>
   /** Until it answers. */
   readonly start: () => Promise<void>
+  /** Such as SIGSTOP, under which it stands still. */
+  readonly signal: (signal: NodeJS.Signals) => void
 }
 
 export interface Stage {
   readonly gateways: readonly [Address, Address]
+  /** Their management ports. */
+  readonly managements: readonly [Address, Address]
   readonly simulatorUrl: string
-  readonly actors: readonly [Actor, ...ReadonlyArray<Actor>]
+  /** The two gateways, the simulator and PostgreSQL. */
+  readonly actors: readonly [Actor, Actor, Actor, Actor]
+  /** What is stored, and a log of each process. */
+  readonly dataDir: string
   /** The settings of its gateways, for commands that run in this process. */
   readonly variables: Variables
   /** A `gateway` command on this installation; its `--json` answer. */
@@ -122,6 +129,8 @@ const opened = async (dataDir: string, life: Life, more: Variables): Promise<Omi
   await Promise.all([first.start(), second.start()])
   return {
     gateways: [addressOf(firstPort), addressOf(secondPort)],
+    managements: [addressOf(firstManagement), addressOf(secondManagement)],
+    dataDir,
     simulatorUrl: `http://127.0.0.1:${simulatorPort}`,
     actors: [first, second, simulator, database],
     variables: provided,
@@ -182,7 +191,7 @@ const child = ({ args, name, ready, variables }: Child, dataDir: string, life: L
     own.kill("SIGKILL")
     await gone
   }
-  return { name, kill, start }
+  return { name, kill, start, signal: (signal) => void running?.kill(signal) }
 }
 
 const postgres = async (dataDir: string, life: Life): Promise<Actor & { readonly url: string }> => {
@@ -190,13 +199,12 @@ const postgres = async (dataDir: string, life: Life): Promise<Actor & { readonly
   life.ends.push(() => Effect.runPromise(EmbeddedPostgres.stop(dataDir)))
   const url = Redacted.value(EmbeddedPostgres.url(await ensure()))
   const pidFile = join(dataDir, "postgres", "postmaster.pid")
+  const signal = (signal: NodeJS.Signals) => void process.kill(Number(readFileSync(pidFile, "utf8").split("\n")[0]), signal)
   return {
     name: "postgres",
     url,
-    kill: async () => {
-      const pid = Number(readFileSync(pidFile, "utf8").split("\n")[0])
-      process.kill(pid, "SIGKILL")
-    },
+    signal,
+    kill: async () => signal("SIGKILL"),
     start: async () => {
       if (life.isOver) return
       const again = Redacted.value(EmbeddedPostgres.url(await ensure()))
@@ -217,7 +225,7 @@ const run = async (variables: Variables, args: ReadonlyArray<string>) => {
   return { code: ran.code, json, errors: ran.stderr }
 }
 
-const freePorts = (count: number): Promise<ReadonlyArray<number>> =>
+export const freePorts = (count: number): Promise<ReadonlyArray<number>> =>
   Promise.all(
     Array.from(
       { length: count },

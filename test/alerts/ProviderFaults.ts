@@ -1,0 +1,119 @@
+import { callbackPaths } from "../chaos/Callbacks.ts"
+import type { Fault } from "./Fault.ts"
+import { madeElsewhere, payoutOf } from "./Requests.ts"
+import { eventually, referenceOf, type Scene, settled, type Tenant } from "./Scene.ts"
+
+const nothing = async () => undefined
+
+/** Played beside everything else: it takes ten minutes. */
+export const outcomeUnknown = ({ must, sql, tenant }: Scene): Fault => ({
+  about: "a payout whose answer never comes, until an operator has acknowledged it",
+  alerts: ["OutcomeUnknown"],
+  how: "real",
+  withinSeconds: 720,
+  begin: async () => {
+    const payer = await tenant("unknown", 100_000)
+    await payer.post("/v1/payouts", payoutOf("0004"))
+  },
+  mend: async () => {
+    // Those that other faults left open as well.
+    for (const { reference } of await sql("SELECT reference FROM open_work WHERE is_open"))
+      await must("review", "acknowledge", String(reference), "--note", "asked their support")
+  }
+})
+
+/** What a provider does wrong. */
+export const providerFaults = (scene: Scene): ReadonlyArray<Fault> => [
+  callbacksRefused(scene),
+  providerFailing(scene),
+  providerSilent(scene)
+]
+
+const callbacksRefused = ({ stage }: Scene): Fault => ({
+  about: "callbacks that the provider did not sign, until no more come",
+  alerts: ["CallbacksRefused"],
+  how: "real",
+  begin: async () => {
+    const [account] = await callbackPaths(stage)
+    for (let sent = 0; sent < 10; sent++)
+      await fetch(`${stage.gateways[0].url}${account?.callback_path}`, { method: "POST", body: "{}" })
+  },
+  mend: nothing
+})
+
+const providerFailing = ({ control, tenant }: Scene): Fault => {
+  let payer: Tenant | undefined
+  return {
+    about: "a provider that refuses connections, until it accepts them",
+    alerts: ["ProviderFailing"],
+    how: "real",
+    beside: ["CircuitOpen"],
+    begin: async () => {
+      payer = await tenant("refused", 100_000)
+      await control("/down", { provider: "eversend", down: true })
+      for (let sent = 0; sent < 4; sent++) await payer.post("/v1/payouts", payoutOf("1000", 1_000 + sent))
+    },
+    mend: async () => {
+      await control("/down", { provider: "eversend", down: false })
+      await eventually(
+        async () => payer?.post("/v1/payouts", payoutOf("1000", 2_000)),
+        (answer) => answer?.status === 201
+      )
+    }
+  }
+}
+
+const SILENT_PAYOUTS = 6
+
+const providerSilent = ({ tenant }: Scene): Fault => {
+  let next = async () => 0
+  return {
+    about: "a provider that takes payouts and does not answer, until it answers again",
+    alerts: ["ProviderSilent", "CircuitOpen"],
+    how: "real",
+    beside: ["ProviderFailing"],
+    begin: async () => {
+      const payer = await tenant("unanswered", 100_000)
+      next = async () => (await payer.post("/v1/payouts", payoutOf("1000", 3_000)))?.status ?? 0
+      const silent = Array.from({ length: SILENT_PAYOUTS }, (_, at) => payer.post("/v1/payouts", payoutOf("0004", 1_000 + at)))
+      await Promise.all(silent)
+    },
+    mend: async () => void (await eventually(next, (status) => status === 201))
+  }
+}
+
+/** Callbacks that wait in the inbox; played beside others, because they have to wait for minutes. */
+export const callbacksLate = ({ sql, tenant }: Scene): Fault => ({
+  about: "callbacks that cannot be processed, because their rows cannot be changed, until they can",
+  alerts: ["CallbacksLate"],
+  how: "real",
+  withinSeconds: 240,
+  begin: async () => {
+    const payer = await tenant("awaited", 100_000)
+    await sql("CREATE FUNCTION refuse_write() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''read only''; END'")
+    await sql("CREATE TRIGGER read_only BEFORE UPDATE ON provider_inbox FOR EACH ROW EXECUTE FUNCTION refuse_write()")
+    const reference = referenceOf(await payer.post("/v1/payouts", payoutOf("1000")))
+    await settled(payer, `/v1/payouts/${reference}`, ({ status }) => status === "successful")
+  },
+  mend: async () => void (await sql("DROP TRIGGER read_only ON provider_inbox"))
+})
+
+/** After `callbacksLate`, which keeps callbacks from being looked into. */
+export const callbacksParked = ({ must, sql, stage }: Scene): Fault => ({
+  about: "a callback about a payout that is not ours, until a person has closed it",
+  alerts: ["CallbacksParked"],
+  how: "set back",
+  begin: async () => {
+    await madeElsewhere(stage, "not-ours-either")
+    await eventually(
+      () => sql("SELECT id FROM provider_inbox WHERE status = 'due' AND next_look_at > now() + interval '2 seconds'"),
+      (due) => due.length > 0
+    )
+    await sql(`UPDATE provider_inbox SET received_at = received_at - interval '2 hours', next_look_at = now()
+      WHERE status = 'due'`)
+  },
+  mend: async () => {
+    for (const { id } of await sql("SELECT id FROM provider_inbox WHERE status = 'parked'"))
+      await must("inbox", "close", String(id), "--reason", "another program's payout")
+  }
+})
