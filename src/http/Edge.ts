@@ -129,8 +129,9 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
     const limit = isCallbackPath(path) ? CALLBACK_BYTES : REQUEST_BYTES
     const body = isBodyless(method) ? NO_BODY : yield* bodyInTime(rawBody(request, limit))
     if (body === null) return { appId: "", response: lateBody }
+    const signedWithinMs = (yield* commitsWaiting) ? STANDSTILL_ARRIVAL_MS : ARRIVAL_MS
     const signed = isSigned
-      ? yield* withTimeout(authenticated({ method, rawTarget, rawHeaders, body }, match), ARRIVAL_MS, shed)
+      ? yield* withTimeout(authenticated({ method, rawTarget, rawHeaders, body }, match), signedWithinMs, shed)
       : null
     const { caller, nonce } = signed ?? { caller: null, nonce: null }
     if (signed?.commitsWait === true) return { appId: signed.caller.appId, response: internal(requestId) }
@@ -216,6 +217,8 @@ const lateBody: Response = HttpServerResponse.setHeader(
 
 /** A caller does not wait longer for its signature to be checked. Nothing is begun yet, and so the request is shed. */
 const ARRIVAL_MS = 5_000
+/** The same while commits wait for a standby: the key of a signature may be read through a connection that hangs in one of them. */
+const STANDSTILL_ARRIVAL_MS = 1_000
 const SHED_RETRY_AFTER_SECONDS = 1
 
 const shedUnless = Effect.fnUntraced(function* (commitsWaiting: Effect.Effect<boolean>, requestId: string) {
