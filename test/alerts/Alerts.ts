@@ -69,7 +69,8 @@ const main = async () => {
     const watch = await openWatch({ programs, folder: stage.dataDir, targets, receiver: sink.url })
     ends.unshift(watch.close)
     await pause(FIRST_SCRAPES_MS)
-    report(await play(scene, standby, sink))
+    const played = await play(scene, standby, sink)
+    report(played, (await scene.command("ledger", "verify")).code === 0)
   } finally {
     for (const end of ends) await end()
   }
@@ -123,7 +124,8 @@ const lineOf = ({ alert, firedAfter, how, problems, resolvedAfter }: Drilled): s
   return [alert.padEnd(24), times, how.padEnd(8), ...problems].join("  ")
 }
 
-const report = ({ drilled, uncalled }: Played) => {
+/** Whatever was provoked, the books have to be right in the end. */
+const report = ({ drilled, uncalled }: Played, isLedgerOk: boolean) => {
   const wanted = readRules(join(import.meta.dirname, "../../deploy/prometheus/alerts.yml")).map(({ alert }) => alert)
   const left = options.only.length > 0 ? [] : wanted.filter((alert) => !drilled.some((one) => one.alert === alert))
   const good = drilled.filter(
@@ -134,6 +136,7 @@ const report = ({ drilled, uncalled }: Played) => {
     fired_and_ended: good.length,
     not_played: left,
     fired_without_a_fault: uncalled,
+    ledger_ok: isLedgerOk,
     durations_divided_by: FACTOR,
     requests_in_flight_when_the_standby_died: inFlight
   }
@@ -142,7 +145,7 @@ const report = ({ drilled, uncalled }: Played) => {
     for (const one of drilled) console.log(lineOf(one))
     for (const [name, value] of Object.entries(figures)) console.log(`${name.padEnd(40)} ${JSON.stringify(value)}`)
   }
-  process.exitCode = good.length === drilled.length && left.length === 0 ? 0 : 1
+  process.exitCode = good.length === drilled.length && left.length === 0 && isLedgerOk ? 0 : 1
 }
 
 await main()
