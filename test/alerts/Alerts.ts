@@ -70,7 +70,9 @@ const main = async () => {
     ends.unshift(watch.close)
     await pause(FIRST_SCRAPES_MS)
     const played = await play(scene, standby, sink)
-    report(played, (await scene.command("ledger", "verify")).code === 0)
+    const ledger = await scene.command("ledger", "verify")
+    if (ledger.code !== 0) console.error(JSON.stringify(ledger.json))
+    report(played, ledger.code === 0)
   } finally {
     for (const end of ends) await end()
   }

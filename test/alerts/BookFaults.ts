@@ -121,6 +121,11 @@ const receivableOwed = ({ must, tenant }: Scene): Fault => ({
 
 const openForADay = ({ must, sql, tenant }: Scene): Fault => {
   let reference = ""
+  const older = async (hours: number) =>
+    void (await sql("UPDATE transactions SET created_at = created_at - $1 * interval '1 hour' WHERE reference = $2", [
+      hours,
+      reference
+    ]))
   return {
     about: "a payout that the provider goes on calling pending, until an operator has acknowledged it",
     alerts: ["OpenForADay"],
@@ -128,8 +133,9 @@ const openForADay = ({ must, sql, tenant }: Scene): Fault => {
     begin: async () => {
       const payer = await tenant("patient", 100_000)
       reference = referenceOf(await payer.post("/v1/payouts", payoutOf("0010")))
-      await sql("UPDATE transactions SET created_at = created_at - interval '25 hours' WHERE reference = $1", [reference])
+      await older(25)
     },
-    mend: async () => void (await must("review", "acknowledge", reference, "--note", "asked their support"))
+    mend: async () => void (await must("review", "acknowledge", reference, "--note", "asked their support")),
+    after: () => older(-25)
   }
 }

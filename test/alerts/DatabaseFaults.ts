@@ -61,7 +61,8 @@ const WRITE_EVERY_MS = 500
 
 export const standbyFaults = (scene: Scene, standby: Standby): ReadonlyArray<Fault> => [
   replicationBehind(scene, standby),
-  standbyGone(scene, standby)
+  standbyMissing(standby),
+  commitsWaiting(scene, standby)
 ]
 
 const replicationBehind = ({ sql }: Scene, standby: Standby): Fault => {
@@ -94,12 +95,21 @@ const IN_FLIGHT = 8
 /** What became of the requests that were under way when the standby died; for people. */
 export const inFlight: Array<string> = []
 
-const standbyGone = ({ sql, tenant }: Scene, standby: Standby): Fault => ({
-  about: "the synchronous standby dies, until it is back",
-  alerts: ["CommitsWaiting", "StandbyMissing"],
+const standbyMissing = (standby: Standby): Fault => ({
+  about: "a standby dies that no commit waits for, until it is back",
+  alerts: ["StandbyMissing"],
   how: "real",
-  // Scrapes are late while the first commits hang, and the time in which they may be late is shortened as well.
-  beside: ["InternalErrors", "GatewayDown", "DatabaseDown"],
+  begin: standby.kill,
+  mend: standby.start
+})
+
+const commitsWaiting = ({ sql, tenant }: Scene, standby: Standby): Fault => ({
+  about: "the synchronous standby dies, until it is back",
+  alerts: ["CommitsWaiting"],
+  how: "real",
+  // Scrapes are late while the first commits hang, and the time in which they may be late is shortened as well. Where the status can be read
+  // through a connection that does not hang, the missing standby is seen, too.
+  beside: ["InternalErrors", "GatewayDown", "DatabaseDown", "StandbyMissing"],
   begin: async () => {
     const payer = await tenant("waiting", 1_000_000)
     await sql(`ALTER SYSTEM SET synchronous_standby_names = '${STANDBY}'`)
@@ -118,7 +128,7 @@ const standbyGone = ({ sql, tenant }: Scene, standby: Standby): Fault => ({
     }
     await standby.kill()
   },
-  mend: () => standby.start()
+  mend: standby.start
 })
 
 /** Ends what the drill's other faults hold. */

@@ -13,6 +13,8 @@ export interface Fault {
   readonly how: "real" | "set back"
   readonly begin: () => Promise<void>
   readonly mend: () => Promise<void>
+  /** When its alerts have ended: puts back what was set back. */
+  readonly after?: () => Promise<void>
   /** Alerts that it raises beside, or may raise. */
   readonly beside?: ReadonlyArray<string>
   /** How long the alerts may take to fire. */
@@ -35,7 +37,7 @@ const PAGES = resolve(import.meta.dirname, "../../docs/runbooks")
 
 /** Begins a fault, waits until the sink was told of its alerts, mends it, and waits until the sink was told that they ended. */
 export const drill = async (sink: Sink, fault: Fault): Promise<ReadonlyArray<Drilled>> => {
-  const { about, alerts, begin, how, mend, withinSeconds = FIRES_WITHIN_SECONDS } = fault
+  const { about, after, alerts, begin, how, mend, withinSeconds = FIRES_WITHIN_SECONDS } = fault
   const early = alerts.filter(sink.isFiring)
   const failures: Array<string> = []
   const attempt = async (what: string, work: () => Promise<void>) => {
@@ -49,6 +51,7 @@ export const drill = async (sink: Sink, fault: Fault): Promise<ReadonlyArray<Dri
   const mending = performance.now()
   await attempt("it was not mended", mend)
   const ended = await Promise.all(alerts.map((alert) => sink.until(alert, "resolved", ENDS_WITHIN_SECONDS * 1000)))
+  if (after !== undefined) await attempt("it was not put back", after)
   return alerts.map((alert, at) => ({
     alert,
     about,
