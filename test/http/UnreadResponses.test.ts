@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http"
 import { connect, type Socket } from "node:net"
-import { describe, expect, it } from "vitest"
+import { describe, expect, it, vi } from "vitest"
 import { makeHttpServer } from "../../src/http/NodeListener.ts"
 import { type EdgeClient, onEdge } from "../support/EdgeClient.ts"
 
@@ -133,6 +133,26 @@ describe("the log of unsigned requests", () => {
           await client.signed("GET", "/v1/float")
       },
       { haste: 3 }
+    )
+  )
+})
+
+describe("the log of a database that hangs", () => {
+  it(
+    "has few lines, and says how many requests were shed",
+    onEdge(
+      async ({ behind, signed: asSigned }) => {
+        const answers = await Promise.all(Array.from({ length: 40 }, () => asSigned("GET", "/v1/float")))
+        expect([...new Set(answers.map(({ status }) => status))]).toEqual([429])
+        const warnings = () =>
+          behind.logs.map((line) => JSON.parse(line)).filter(({ message }) => message === "request authentication timed out")
+        const counts = () => warnings().flatMap(({ annotations: { count = 0 } }) => (count === 0 ? [] : [count]))
+        await vi.waitFor(() => expect(counts().length).toBeGreaterThan(0), { timeout: 5_000 })
+        const own = warnings().length - counts().length
+        expect(own).toBeLessThan(40)
+        expect(own + counts().reduce((sum, count) => sum + count, 0)).toBe(40)
+      },
+      { findsKeys: false, haste: 50, prints: true }
     )
   )
 })

@@ -1,4 +1,4 @@
-import { Clock, Effect, Layer, Logger, Option, Redacted } from "effect"
+import { Clock, Console, Effect, Layer, Logger, Option, Redacted } from "effect"
 import { HttpServer } from "effect/http"
 import type { NotFound } from "../../src/domain/errors/Terminal.ts"
 import { NotFound as NoSuchThing } from "../../src/domain/errors/Terminal.ts"
@@ -7,6 +7,7 @@ import type { Transaction } from "../../src/domain/Transaction.ts"
 import type { RequestPlaces } from "../../src/http/ConcurrencyLimit.ts"
 import type { ConnectionPlaces } from "../../src/http/ConnectionLimit.ts"
 import { Server } from "../../src/http/Server.ts"
+import { Logs } from "../../src/observability/Logs.ts"
 import { RateLimitsMemory } from "../../src/persistence/RateLimitsMemory.ts"
 import { Authentication } from "../../src/services/admission/Authentication.ts"
 import { BeneficiaryBook } from "../../src/services/BeneficiaryBook.ts"
@@ -65,6 +66,8 @@ export interface EdgeOptions {
   readonly commitsWait?: () => boolean
   /** False where the database says nothing of keys. */
   readonly findsKeys?: boolean
+  /** True: `logs` has the lines as a gateway prints them; else their messages, all of them. */
+  readonly prints?: boolean
   /** Of reads and of money posts alike; off if left out. */
   readonly rate?: RateLimit
   readonly keptRefusals?: RateLimit
@@ -96,11 +99,23 @@ export const edge = (options: EdgeOptions = {}) => {
   }).pipe(
     Layer.provide(Layer.mergeAll(Authentication.layer, Health.layer({ release: "1.0.0", version: "1.0.0+test" }))),
     Layer.provide(Layer.mergeAll(services(behind, options), ports(options, behind))),
-    Layer.provide(Logger.layer([Logger.make(({ message }) => void behind.logs.push(JSON.stringify(message)))])),
+    Layer.provide(
+      options.prints === true
+        ? printed(behind.logs)
+        : Logger.layer([Logger.make(({ message }) => void behind.logs.push(JSON.stringify(message)))])
+    ),
     Layer.provide(Layer.succeed(CommitsWaiting, Effect.sync(options.commitsWait ?? (() => false)))),
     Layer.provide(Layer.succeed(Clock.Clock, frozen(options.now ?? vectors.now * 1000, options.haste ?? 1)))
   )
   return { behind, layer }
+}
+
+/** As it would be on standard error. */
+const printed = (logs: Array<string>) => {
+  const error = (text: string) => void logs.push(...text.split("\n"))
+  return Logs.layer({ format: "json", level: "Info" }).pipe(
+    Layer.provide(Layer.succeed(Console.Console, Object.assign(Object.create(console), { error })))
+  )
 }
 
 /** The port that the edge took. */
