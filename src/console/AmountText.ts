@@ -1,6 +1,7 @@
 import { Result } from "effect"
 import { type Currency, exponents } from "../domain/Currency.ts"
-import { fromDecimal, type MinorUnits } from "../domain/Money.ts"
+import { fromDecimal, LARGEST_AMOUNT, type MinorUnits } from "../domain/Money.ts"
+import { amountText } from "./Elements.ts"
 
 /** Commas stand between thousands only: "12,50" and "1.000" mean another thing to somebody else. */
 const WRITTEN = /^(?:\d+|\d{1,3}(?:,\d{3})+)(?:\.(\d+))?$/
@@ -14,7 +15,9 @@ export const amountOf = (text: string | null, currency: Currency): MinorUnits | 
   return Result.getOrUndefined(fromDecimal(whole.replaceAll(",", ""), currency))
 }
 
-export const notAnAmount = (currency: Currency): string =>
-  exponents[currency] === 0
-    ? `An amount of ${currency} is written as 1,000: it has no decimals.`
-    : `An amount of ${currency} is written as 1,000 or 1,000.50: it has at most ${exponents[currency]} decimals.`
+export const notAnAmount = (currency: Currency): string => {
+  const largest = `and the largest is ${amountText(LARGEST_AMOUNT, currency)}`
+  return exponents[currency] === 0
+    ? `An amount of ${currency} is written as 1,000: it has no decimals, ${largest}.`
+    : `An amount of ${currency} is written as 1,000 or 1,000.50: it has at most ${exponents[currency]} decimals, ${largest}.`
+}

@@ -26,12 +26,16 @@ describe("the form of a ruling", () => {
     expect(amountAsked(collection({ ...observed, observedCurrency: "KES" }))).toBe("Amount, UGX, if another than 50,000")
   })
 
-  it("refuses digits that the currency does not have, and commas that stand between no thousands", () => {
+  it("refuses digits that the currency does not have, more than can be counted, and commas that stand between no thousands", () => {
     const [ugx, kes] = [cases["pending payout"], cases["pending exchange"]]
-    for (const wrong of ["12.50", "12.00", "1.000", "12,50", "1,0000", ",100", "1e3", "-5"])
-      expect(amountRead(ugx, wrong)).toBe("An amount of UGX is written as 1,000: it has no decimals.")
-    for (const wrong of ["1.000", "12,50", "12.505", "12.500"])
-      expect(amountRead(kes, wrong)).toBe("An amount of KES is written as 1,000 or 1,000.50: it has at most 2 decimals.")
+    for (const wrong of ["12.50", "12.00", "1.000", "12,50", "1,0000", ",100", "1e3", "-5", "9007199254740992"])
+      expect(amountRead(ugx, wrong)).toBe(
+        "An amount of UGX is written as 1,000: it has no decimals, and the largest is 9,007,199,254,740,991."
+      )
+    for (const wrong of ["1.000", "12,50", "12.505", "12.500", "90,071,992,547,409.92"])
+      expect(amountRead(kes, wrong)).toBe(
+        "An amount of KES is written as 1,000 or 1,000.50: it has at most 2 decimals, and the largest is 90,071,992,547,409.91."
+      )
     expect([amountRead(kes, "1,234.5"), amountRead(kes, " 1234.50 "), amountRead(ugx, "1,234,567")]).toEqual([
       123_450n,
       123_450n,
