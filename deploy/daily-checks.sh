@@ -2,7 +2,7 @@
 # The daily checks: daily-checks.sh [ledger] [audit] [reconcile], all of them where none is named. reconcile compares yesterday (UTC) with every
 # provider that has an account here. Exits 1 where one found a difference or could not be made; the others are made all the same.
 set -u
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit 1
 failed=0
 gateway() { node src/gateway.js "$@" || failed=1; }
 

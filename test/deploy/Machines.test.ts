@@ -1,8 +1,10 @@
-import { existsSync } from "node:fs"
+import { spawnSync } from "node:child_process"
+import { existsSync, globSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Environment, settings } from "../../src/Config.ts"
+import { itWith } from "../support/Installed.ts"
 import { compose, containers, imageEnvironment, inImage, instructions, read, root, units } from "./DeployFiles.ts"
 
 const { services } = compose
@@ -137,4 +139,11 @@ describe("the units of systemd", () => {
       }
     })
   )
+})
+
+itWith("shellcheck", "--version")("the scripts are accepted by shellcheck", () => {
+  const scripts = globSync("deploy/**/*.sh", { cwd: root })
+  expect(scripts.length).toBeGreaterThan(4)
+  const { status, stdout } = spawnSync("shellcheck", scripts, { cwd: root, encoding: "utf8" })
+  expect(status, stdout).toBe(0)
 })
