@@ -121,16 +121,13 @@ const floatFaults = (evidence: Evidence, moved: ReadonlyMap<string, ReadonlyArra
   })
 }
 
-/** What the provider's account and ours may differ in: a dearer fee, and what nobody can prove never to have been executed. */
+/** The accounts may differ in what nobody can prove never to have been executed. A dearer fee is booked as drift, and reported as known. */
 export const unexplained = (report: unknown, operations: ReadonlyArray<Operation>): ReadonlyArray<string> => {
   const endings = new Map(operations.map(({ ending, reference }) => [reference, ending]))
   const { differences }: { differences: ReadonlyArray<{ kind: string; reference: string; ours: string }> } = JSON.parse(
     JSON.stringify(report)
   )
   return differences
-    .filter(({ kind, ours, reference }) => {
-      if (kind === "fee") return endings.get(reference) !== "0014"
-      return !(kind === "missing_there" && ours.startsWith("pending"))
-    })
+    .filter(({ kind, ours }) => !(kind === "missing_there" && ours.startsWith("pending")))
     .map(({ kind, ours, reference }) => `reconcile: ${kind} ${reference} ${ours} (${endings.get(reference)})`)
 }
