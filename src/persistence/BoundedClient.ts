@@ -3,7 +3,7 @@ import type * as PgConnection from "@effect/sql-pg/PgConnection"
 import * as PgPool from "@effect/sql-pg/PgPool"
 import { Context, Effect } from "effect"
 import { SqlClient, type SqlConnection, SqlError, Statement } from "effect/sql"
-import { makeTimer, timeoutWith } from "../runtime/Timer.ts"
+import { endsWithin, makeTimer, timeoutWith } from "../runtime/Timer.ts"
 import { annotateTraced } from "../runtime/Tracing.ts"
 import { type DatabaseTarget, failureAttributes, targetAttributes } from "./DatabaseSpans.ts"
 
@@ -17,6 +17,9 @@ export interface StatementTimeouts {
 /** How long statements wait for their answers where the server's own bound was raised for them; null is the client's bound. */
 export const AnswerBoundMs = Context.Reference<number | null>("gateway/persistence/AnswerBoundMs", { defaultValue: () => null })
 
+/** Whether a statement ends in a commit, and its connection is its own. */
+export const EndsInCommit = Context.Reference<boolean>("gateway/persistence/EndsInCommit", { defaultValue: () => false })
+
 /**
  * A client on a pool in which every wait ends, whatever became of the server: a machine that vanished closes no connection, and the
  * kernel gives up on it after a quarter of an hour. A connection that was silent for too long is used no more. What became of its
@@ -28,7 +31,8 @@ export const makeBoundedClient = Effect.fnUntraced(function* (
   target: DatabaseTarget
 ) {
   const pool = yield* PgPool.make(config)
-  const inTime = timeoutWith(yield* makeTimer)
+  const timer = yield* makeTimer
+  const [inTime, within] = [timeoutWith(timer), endsWithin(timer)]
 
   const answered =
     (connection: PgConnection.PgConnection) =>
@@ -39,9 +43,28 @@ export const makeBoundedClient = Effect.fnUntraced(function* (
         )
       ).pipe(Effect.tapError(explained))
 
+  /**
+   * As `answered`, for what ends in a commit: it is left alone, and its connection is closed under it. Whoever interrupts a statement cancels it,
+   * and a commit that waits for a standby is then done without one.
+   */
+  const committed =
+    (connection: PgConnection.PgConnection) =>
+    <A>(statement: Effect.Effect<A, SqlError.SqlError>) =>
+      Effect.flatMap(AnswerBoundMs, (raised) =>
+        Effect.flatMap(Effect.forkDetach(statement, { startImmediately: true }), (fiber) =>
+          within(
+            fiber,
+            raised ?? answerMs,
+            Effect.andThen(pool.invalidate(connection), silent("the database did not answer", "query"))
+          )
+        )
+      ).pipe(Effect.tapError(explained))
+
   // No names and no rows are transformed, so that the transformations that a statement brings are none.
   const connectionOf = (connection: PgConnection.PgConnection): SqlConnection.Connection => {
-    const bounded = answered(connection)
+    const [answer, end] = [answered(connection), committed(connection)]
+    const bounded = <A>(statement: Effect.Effect<A, SqlError.SqlError>) =>
+      Effect.flatMap(EndsInCommit, (isEnd) => (isEnd ? end(statement) : answer(statement)))
     const rows = (text: string, parameters: ReadonlyArray<unknown>, isPrepared: boolean) =>
       Effect.map(bounded(connection.query(text, parameters, isPrepared)), (result) => result.rows)
     return {
@@ -88,7 +111,7 @@ const silent = (message: string, operation: string) =>
 
 /** PostgreSQL answers the COMMIT of a transaction that failed with ROLLBACK, and no error. */
 const commit = (connection: SqlConnection.Connection): Effect.Effect<void, SqlError.SqlError> =>
-  Effect.flatMap(connection.executeRaw("COMMIT", []), (result) =>
+  Effect.flatMap(Effect.provideService(connection.executeRaw("COMMIT", []), EndsInCommit, true), (result) =>
     typeof result === "object" && result !== null && "command" in result && result.command === "ROLLBACK"
       ? Effect.fail(
           new SqlError.SqlError({

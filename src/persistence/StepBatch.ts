@@ -1,6 +1,7 @@
 import { Array as Arr, Effect, Exit, Fiber, Option, type Scope } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { makeTimer } from "../runtime/Timer.ts"
+import { EndsInCommit } from "./BoundedClient.ts"
 
 /** How many steps one statement holds at most: with more, all callers would be in one batch, and the server and this process would take turns. */
 const STEPS_A_STATEMENT = 128
@@ -174,7 +175,12 @@ export const onOwnConnection =
       Option.isSome(transaction)
         ? statement
         : Effect.scoped(
-            Effect.flatMap(sql.reserve, (connection) => Effect.provideService(statement, sql.transactionService, [connection, 0]))
+            Effect.flatMap(sql.reserve, (connection) =>
+              statement.pipe(
+                Effect.provideService(sql.transactionService, [connection, 0]),
+                Effect.provideService(EndsInCommit, true)
+              )
+            )
           )
     )
 
