@@ -1,7 +1,7 @@
 import { Cause, Effect, Fiber } from "effect"
 import type { HttpServerResponse } from "effect/http"
 import { endsOnceWithin, type Meanwhile, type Timer } from "../runtime/Timer.ts"
-import { CommitsWaiting } from "../services/ports/CommitsWaiting.ts"
+import { CommitsWaiting, nobodyLooks } from "../services/ports/CommitsWaiting.ts"
 
 /** Together with the time in which the wait is seen, and with what the end itself may take, five seconds at most. */
 const ASKED_EVERY_MS = 1_000
@@ -12,14 +12,17 @@ type Response = HttpServerResponse.HttpServerResponse
 
 /**
  * What a request is given that is under way while commits wait for a standby: nobody knows when its own commit ends, nor how. The work goes
- * on, and what it commits in the end stands.
+ * on, and what it commits in the end stands. Undefined where nobody looks whether they wait.
  */
-export const meanwhileCommitsWait: Effect.Effect<<A>(end: Effect.Effect<A>) => Meanwhile<A>> = Effect.map(
+export const meanwhileCommitsWait: Effect.Effect<<A>(end: Effect.Effect<A>) => Meanwhile<A> | undefined> = Effect.map(
   CommitsWaiting,
-  (commitsWaiting) => (end) => ({
-    everyMs: ASKED_EVERY_MS,
-    end: Effect.flatMap(commitsWaiting, (waiting) => (waiting ? Effect.asSome(end) : Effect.succeedNone))
-  })
+  (commitsWaiting) => (end) =>
+    commitsWaiting === nobodyLooks
+      ? undefined
+      : {
+          everyMs: ASKED_EVERY_MS,
+          end: Effect.flatMap(commitsWaiting, (waiting) => (waiting ? Effect.asSome(end) : Effect.succeedNone))
+        }
 )
 
 /**

@@ -99,7 +99,7 @@ export const endsOnceWithin =
     fiber: Fiber.Fiber<A, E>,
     ms: number,
     late: Effect.Effect<A, E>,
-    meanwhile?: Meanwhile<A>
+    meanwhile?: Meanwhile<A> | undefined
   ): Effect.Effect<Effect.Effect<A, E>> =>
     Effect.contextWith((context: Context.Context<never>) => {
       const end = Deferred.makeUnsafe<A, E>()
