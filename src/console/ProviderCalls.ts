@@ -15,7 +15,6 @@ const meanings: Readonly<Record<string, string>> = {
   "no answer in time": "it took the request and did not answer",
   "HTTP 401": "it does not accept our credentials",
   "HTTP 403": "it does not accept our credentials",
-  "HTTP 429": "it refuses so many calls",
   "HTTP 500": "it failed there",
   "HTTP 502": "it is out of order",
   "HTTP 503": "it is out of order",

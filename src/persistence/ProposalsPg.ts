@@ -48,7 +48,8 @@ export const ProposalsPg = Layer.effect(
     const list = Effect.fn("Proposals.list")(({ about, kinds }: ProposalFilter, limit: number) =>
       proposals(sql`SELECT ${columns} FROM console_proposals
         WHERE kind = ANY (${kinds}) ${about === null ? sql`` : sql`AND (subject = ${about} OR starts_with(subject, ${`${about}/`}))`}
-        ORDER BY status IN ('open', 'approved') DESC, proposed_at DESC, id LIMIT ${limit}`)
+        ORDER BY status IN ('open', 'approved') DESC, CASE WHEN status IN ('open', 'approved') THEN proposed_at END, proposed_at DESC, id
+        LIMIT ${limit}`)
     )
 
     const find = Effect.fn("Proposals.find")((id: Reference) =>

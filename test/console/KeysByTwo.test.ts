@@ -85,4 +85,17 @@ layer(desks)("a key in the console", (it) => {
       expect((yield* auditOf(`${appId}/${keyId}`)).at(-1)).toMatchObject({ actor: "console/chidi", action: "key revoke" })
     })
   )
+
+  it.effect("that waits longest stands first: whoever proposes more pushes nothing off the list", () =>
+    Effect.gen(function* () {
+      const tenants = [yield* newTenant, yield* newTenant, yield* newTenant]
+      const { proposeIssue } = yield* KeyDesk
+      yield* Effect.forEach(tenants, (appId, place) => proposeIssue(wish(appId), { by: asha, at: place + 1 }))
+      const listed = yield* (yield* Proposals).list({ kinds: ["key issue"], about: null }, 100)
+      const waits = listed
+        .filter(({ status, subject }) => status === "open" && tenants.some((one) => one === subject))
+        .map(({ subject }) => subject)
+      expect(waits).toEqual(tenants)
+    })
+  )
 })

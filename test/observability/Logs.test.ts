@@ -79,18 +79,19 @@ describe("Logs", () => {
     })
   )
 
-  it.effect("counts what is about another provider by itself, and tells the counts when the process ends", () =>
-    Effect.gen(function* () {
-      const alarm = (provider: string) =>
-        Effect.annotateLogs(Effect.logError("it fails"), annotations({ provider, reference: "R1" }))
-      const lines = yield* logged("json", Effect.andThen(alarm("one").pipe(times(12)), alarm("two").pipe(times(11))))
-      expect(lines.length).toBe(22)
-      expect(lines.slice(20).map(said)).toEqual([
-        ["it fails", { provider: "one", count: 2 }],
-        ["it fails", { provider: "two", count: 1 }]
-      ])
-    })
-  )
+  for (const name of ["provider", "app_id"] as const)
+    it.effect(`counts what is about another ${name} by itself, and tells the counts when the process ends`, () =>
+      Effect.gen(function* () {
+        const alarm = (value: string) =>
+          Effect.annotateLogs(Effect.logError("it fails"), annotations({ [name]: value, reference: "R1" }))
+        const lines = yield* logged("json", Effect.andThen(alarm("one").pipe(times(12)), alarm("two").pipe(times(11))))
+        expect(lines.length).toBe(22)
+        expect(lines.slice(20).map(said)).toEqual([
+          ["it fails", { [name]: "one", count: 2 }],
+          ["it fails", { [name]: "two", count: 1 }]
+        ])
+      })
+    )
 
   it.effect("holds back no lines below a warning, and none that were counted where they were made", () =>
     Effect.gen(function* () {

@@ -34,7 +34,7 @@ export class Proposals extends Context.Service<
   {
     /** False where a proposal about the same waits already; nothing is written then. */
     readonly open: (proposal: NewProposal, audit: AuditEntry) => Effect.Effect<boolean>
-    /** What waits for a person first, then the newest; at most `limit`. */
+    /** What waits for a person first, the oldest first, so that nobody can push it off the list; then the newest. At most `limit`. */
     readonly list: (filter: ProposalFilter, limit: number) => Effect.Effect<ReadonlyArray<Proposal>>
     readonly find: (id: Reference) => Effect.Effect<Option.Option<Proposal>>
     /** As it then is; none where it is not open, or where this person may not decide it. */
