@@ -38,7 +38,11 @@ class LongFirst extends BaseSequencer {
   }
 }
 
-const bounds = { testTimeout: 30_000, hookTimeout: 60_000, setupFiles: ["test/support/PropertySeed.ts"] }
+const bounds = {
+  testTimeout: 30_000,
+  hookTimeout: 60_000,
+  setupFiles: ["test/support/PropertySeed.ts", "test/support/SentStatements.ts"]
+}
 
 export default defineConfig({
   test: {

@@ -12,6 +12,7 @@ import { alone as processorAlone, inBatches as processorInBatches } from "./ledg
 import { part as ledgerSpread } from "./ledger/Spread.ts"
 import { commits as lifeCommits, entries as lifeEntries, log as lifeLog } from "./life/Life.ts"
 import type { Part } from "./Report.ts"
+import { part as release } from "./release/Release.ts"
 import { part as startGateway } from "./start/Gateway.ts"
 import { part as memory } from "./start/Memory.ts"
 import { part as start } from "./start/Start.ts"
@@ -40,5 +41,6 @@ export const parts: ReadonlyArray<Part> = [
   start,
   startGateway,
   growth,
+  release,
   memory
 ]

@@ -1,4 +1,5 @@
 import { Effect, Layer, Option, type Redacted, Ref } from "effect"
+import { besideRequests, protectionAnnounced } from "./BesideRequests.ts"
 import * as Config from "./Config.ts"
 import { ConsoleAddress } from "./console/ConsoleAddress.ts"
 import { Mode } from "./domain/Ids.ts"
@@ -7,12 +8,14 @@ import { databaseDisk } from "./observability/DatabaseDisk.ts"
 import { eventLoop } from "./observability/EventLoop.ts"
 import { clockSkew, gauges, picture } from "./observability/Gauges.ts"
 import { Logs } from "./observability/Logs.ts"
-import { Management, ManagementAddress } from "./observability/Management.ts"
+import { Management, ManagementAddress, type ManagementPlace, type ManagementPortTaken } from "./observability/Management.ts"
 import { commitsWaitingFamily, processFamilies } from "./observability/ProcessGauges.ts"
-import type { Telemetry, TelemetryOptions } from "./observability/Telemetry.ts"
+import type { StandingOptions } from "./observability/Standing.ts"
+import { telemetryWhereSet } from "./observability/TelemetryWhereSet.ts"
 import { Ports } from "./Ports.ts"
 import { Database } from "./persistence/Database.ts"
-import { ClockSkew, SKEW_AT_MOST_MS } from "./persistence/DatabaseClock.ts"
+import { ClockSkew, READY_SKEW_AT_MOST_MS } from "./persistence/DatabaseClock.ts"
+import { Distribute } from "./persistence/Distribute.ts"
 import { MasterKeyHold } from "./persistence/MasterKeyHold.ts"
 import { MasterKeyRotationPg } from "./persistence/MasterKeyRotationPg.ts"
 import { type EmbeddedDatabase, EmbeddedPostgres } from "./persistence/postgres/EmbeddedPostgres.ts"
@@ -23,18 +26,17 @@ import { RateLimitsMemory } from "./persistence/RateLimitsMemory.ts"
 import { knownProviders, providerRegistry } from "./providers/Registry.ts"
 import { makeRecentCalls, RecentCalls } from "./runtime/RecentCalls.ts"
 import { servicesOn } from "./Services.ts"
-import { auditWatching } from "./services/AuditWatch.ts"
 import { consoleServices } from "./services/console/ConsoleServices.ts"
-import { dataRetention } from "./services/DataRetention.ts"
 import { type Build, Health } from "./services/Health.ts"
+import type { CircuitStates } from "./services/ports/CircuitStates.ts"
 import { COMMITS_WAIT, CommitsWaiting } from "./services/ports/CommitsWaiting.ts"
 import { GatewayStatus } from "./services/ports/GatewayStatus.ts"
+import type { Policy } from "./services/ports/Policy.ts"
 import { ProviderRegistry } from "./services/ports/ProviderRegistry.ts"
-import { OutcomePoller } from "./services/settlement/OutcomePoller.ts"
-import { ProviderCallbacks } from "./services/settlement/ProviderCallbacks.ts"
+import type { RateLimits } from "./services/ports/RateLimits.ts"
+import { CircuitsHere } from "./services/routing/CircuitsHere.ts"
 import { Reconciliation } from "./services/settlement/Reconciliation.ts"
 import { endpointConnection } from "./services/webhooks/EndpointConnection.ts"
-import { WebhookDispatcher } from "./services/webhooks/WebhookDispatcher.ts"
 
 export type Settings = Config.Settings
 /** Settings that say where the database is and what seals its secrets. */
@@ -65,13 +67,22 @@ export const localProcess = LocalProcess
 export const folderLock = withFolderLock
 
 /** Logs as the settings want them, on standard error. */
-export const logs = Layer.unwrap(
-  Effect.map(Config.settings, ({ logFormat, logLevel }) => Logs.layer({ format: logFormat, level: logLevel }))
-)
+export const logsOf = (process: string | null) =>
+  Layer.unwrap(
+    Effect.map(Config.settings, ({ logFormat, logLevel }) => Logs.layer({ format: logFormat, level: logLevel, process }))
+  )
+export const logs = logsOf(null)
 
 /** The schema brought up to date by its owner, and what gateways run as allowed to use it; answers what was applied. */
 export const migrate = ({ databaseUrl, migrationDatabaseUrl, ownerUrl }: ReadySettings) =>
   Database.migrateAsOwner({ databaseUrl, ownerUrl: ownerUrl ?? migrationDatabaseUrl })
+
+/** Divides the tables over a cluster, as their owner; answers the statements that it ran. And the statements alone. */
+export const distribute = (settings: ReadySettings) => Effect.provide(Distribute.run, ownersDatabase(settings))
+export const distributionPlan = (settings: ReadySettings) => Effect.provide(Distribute.plan, ownersDatabase(settings))
+
+const ownersDatabase = ({ databaseUrl, migrationDatabaseUrl, ownerUrl }: ReadySettings) =>
+  Database.layer({ url: ownerUrl ?? migrationDatabaseUrl ?? databaseUrl })
 
 /** Re-wraps what a master key seals; needs no port that the new key would have to open. */
 export const keyRotation = (settings: ReadySettings) =>
@@ -95,55 +106,43 @@ export const gatewayStatus = (settings: ReadySettings) =>
   Layer.provideMerge(providerRegistry(settings.providers), ports(settings))
 
 /** Everything but the listeners and the workers. */
-const services = (settings: ReadySettings) =>
+const services = (settings: ReadySettings, { circuits, limits }: Pick<GatewayParts, "circuits" | "limits"> = alone) =>
   servicesOn({
     providers: providerRegistry(settings.providers),
     ports: ports(settings),
-    limits: rateLimits(settings),
+    circuits,
+    limits: rateLimits(settings, limits),
     sender: endpointConnection(undefined, settings.webhookNameServers)
   }).pipe(Layer.provideMerge(Layer.sync(RecentCalls, makeRecentCalls)))
 
 /** The client of Redis is read only where it is set: it is as much code as all of ours. */
-const rateLimits = ({ redisUrl }: Settings) =>
+const rateLimits = ({ redisUrl }: Settings, here: GatewayParts["limits"]) =>
   redisUrl === null
-    ? RateLimitsMemory
+    ? here
     : Layer.unwrap(Effect.promise(async () => (await import("./persistence/RateLimitsRedis.ts")).RateLimitsRedis.layer(redisUrl)))
 
-/** Whether what was done before is safe from this process itself, in one line of the log where it is not. */
-const announced = ({ migrationDatabaseUrl }: Settings) =>
-  Layer.effectDiscard(
-    Effect.gen(function* () {
-      const { holds, role } = yield* (yield* GatewayStatus).protection
-      if (!holds)
-        yield* Effect.annotateLogs(
-          Effect.logWarning(
-            'nothing protects audit rows, postings and history from this gateway; see docs/operations.md, "Two roles"'
-          ),
-          { database_role: role }
-        )
-      if (migrationDatabaseUrl !== null)
-        yield* Effect.logWarning(
-          "MIGRATION_DATABASE_URL is for gateway migrate alone: whoever takes over this process has the owner's password"
-        )
-    })
-  )
+/** What a gateway of several processes shares among them, and how each of them shows how it stands. */
+export interface GatewayParts {
+  /** Its name in logs; null where it is the only one. */
+  readonly process: string | null
+  /** Where Redis is not set. */
+  readonly limits: Layer.Layer<RateLimits>
+  readonly circuits: Layer.Layer<CircuitStates, never, Policy>
+  readonly management: (options: ManagementPlace & StandingOptions) => Layer.Layer<ManagementAddress, ManagementPortTaken>
+}
 
-/** Work that goes on beside the requests. */
-const workers = Layer.effectDiscard(
-  Effect.gen(function* () {
-    yield* Effect.forkScoped((yield* WebhookDispatcher).run)
-    yield* Effect.forkScoped((yield* OutcomePoller).run)
-    yield* Effect.forkScoped((yield* ProviderCallbacks).run)
-    yield* Effect.forkScoped(dataRetention)
-    yield* Effect.forkScoped(auditWatching)
-  })
-)
+const alone: GatewayParts = {
+  process: null,
+  limits: RateLimitsMemory,
+  circuits: CircuitsHere,
+  management: Management.layer
+}
 
 /**
  * The whole gateway for as long as the Layer lives: listeners, workers and all that they stand on. Closing it takes the API away
  * first, which drains, then the workers, then the management listener, which says meanwhile that the process is draining.
  */
-export const gateway = (settings: ReadySettings, build: Build) =>
+export const gateway = (settings: ReadySettings, build: Build, parts: GatewayParts = alone) =>
   Layer.unwrap(
     Effect.map(Ref.make(false), (draining) =>
       Layer.effectDiscard(
@@ -153,14 +152,14 @@ export const gateway = (settings: ReadySettings, build: Build) =>
       ).pipe(
         Layer.provideMerge(Server.layer(settings)),
         Layer.provideMerge(operatorConsole(settings)),
-        Layer.provideMerge(Layer.mergeAll(workers, announced(settings), Health.layer(build))),
-        Layer.provideMerge(management(settings, Ref.get(draining), build)),
+        Layer.provideMerge(Layer.mergeAll(besideRequests, protectionAnnounced(settings), Health.layer(build))),
+        Layer.provideMerge(management(settings, { parts, build, draining: Ref.get(draining) })),
         Layer.provideMerge(MasterKeyHold.layer(settings.databaseUrl, settings.masterKey)),
-        Layer.provideMerge(services(settings)),
-        Layer.provideMerge(telemetry(settings, build.version, (to, options) => to.layer(options)))
+        Layer.provideMerge(services(settings, parts)),
+        Layer.provideMerge(telemetryWhereSet(settings, build.version, (to, options) => to.layer(options)))
       )
     )
-  ).pipe(Layer.provideMerge(logs))
+  ).pipe(Layer.provideMerge(logsOf(parts.process)))
 
 /** The operators' console, where it is wanted; its pages are read only then. */
 const operatorConsole = ({ console: { approvalFrom, port, ...settings }, trustedProxies }: Settings) =>
@@ -174,7 +173,10 @@ const operatorConsole = ({ console: { approvalFrom, port, ...settings }, trusted
   )
 
 /** How things stand, to whoever scrapes it and to the collector. */
-const management = (settings: ReadySettings, draining: Effect.Effect<boolean>, build: Build) =>
+const management = (
+  settings: ReadySettings,
+  { build, draining, parts }: { readonly build: Build; readonly draining: Effect.Effect<boolean>; readonly parts: GatewayParts }
+) =>
   Layer.unwrap(
     Effect.gen(function* () {
       const alive = yield* Database.ping
@@ -197,7 +199,7 @@ const management = (settings: ReadySettings, draining: Effect.Effect<boolean>, b
         ...gauges(standing, providers)
       ])
       return Layer.merge(
-        Management.layer({
+        parts.management({
           host: settings.managementHost,
           port: settings.managementPort,
           draining,
@@ -208,28 +210,13 @@ const management = (settings: ReadySettings, draining: Effect.Effect<boolean>, b
           standing: read,
           process
         }),
-        telemetry(settings, build.version, (to, options) => to.gauges(options, families))
+        telemetryWhereSet(settings, build.version, (to, options) => to.gauges(options, families))
       )
     })
   )
 
 /** The program does not use the machine's clock, but whatever else runs there does: certificates, logs of the system, a database beside it. */
 const wrongClock = (skewMs: number): string | null =>
-  Math.abs(skewMs) <= SKEW_AT_MOST_MS
+  Math.abs(skewMs) <= READY_SKEW_AT_MOST_MS
     ? null
     : `the clock of this machine is ${(Math.abs(skewMs) / 1000).toFixed(1)} s ${skewMs > 0 ? "ahead of" : "behind"} the database's`
-
-/** What speaks to a collector is read only where one is set, for the same reason. */
-const telemetry = (
-  { telemetry }: Settings,
-  serviceVersion: string,
-  layer: (telemetry: typeof Telemetry, options: TelemetryOptions) => Layer.Layer<never>
-): Layer.Layer<never> =>
-  telemetry.traces === null && telemetry.metrics === null
-    ? Layer.empty
-    : Layer.unwrap(
-        Effect.promise(async () => {
-          const { Telemetry } = await import("./observability/Telemetry.ts")
-          return layer(Telemetry, { ...telemetry, serviceVersion })
-        })
-      )

@@ -4,6 +4,7 @@ import { consoleOf } from "./ConfigConsole.ts"
 import {
   boolean,
   duration,
+  durationUpTo,
   hostName,
   list,
   longerThanZero,
@@ -138,6 +139,8 @@ const parse = (variables: Variables, mistakes: Array<string>) => {
       inAll: read("CONNECTIONS_AT_ONCE", "4096", wholeNumber(1, LARGEST_CROWD)),
       anAddress: read("CONNECTIONS_AN_ADDRESS", "1024", wholeNumber(1, LARGEST_CROWD))
     },
+    /** How long a process that was told to stop answers on connections that are open and idle. All connections end soon after the longest. */
+    keepAliveDrainMs: read("KEEP_ALIVE_DRAIN", "5s", durationUpTo("8s")),
     /** How many requests this process works on at once; more are shed. */
     requestPlaces: {
       reads: read("REQUESTS_AT_ONCE_READS", "1024", wholeNumber(1, LARGEST_CROWD)),

@@ -22,7 +22,7 @@ const databaseUrlOf = (read: Reader, mistakes: Array<string>, name: string, isMe
   const way = url === null ? null : databaseRoute(Redacted.value(url))
   if (way === null) return null
   if (typeof way === "string") mistakes.push(`${name} ${way}`)
-  else if (!isMeant && !isVerified(way) && !isThisMachine(way.host))
+  else if (!isMeant && !isVerified(way) && !way.servers.every(({ host }) => isThisMachine(host)))
     mistakes.push(
       `${name} leads to another machine without TLS and a verified certificate: give it sslmode=verify-full, and sslrootcert=FILE for an authority of your own, or set DATABASE_INSECURE=true`
     )

@@ -1,5 +1,6 @@
 import { BlockList, isIP } from "node:net"
 import { Redacted, Schema } from "effect"
+import { databaseServers } from "./persistence/servers/DatabaseServers.ts"
 import type { RateLimit } from "./services/ports/RateLimits.ts"
 
 export type Variables = Readonly<Record<string, string | undefined>>
@@ -74,6 +75,14 @@ export const duration: Rule<number> = {
     return isUnit(unit) ? Number(count) * units[unit] : undefined
   }
 }
+
+export const durationUpTo = (longest: string): Rule<number> => ({
+  meaning: `a duration of at most ${longest}, such as 500ms or 5s`,
+  of: (value) => {
+    const [own, most] = [duration.of(value), duration.of(longest)]
+    return own !== undefined && most !== undefined && own <= most ? own : undefined
+  }
+})
 
 const SIZES: Readonly<Record<string, number>> = { MB: 1e6, GB: 1e9, TB: 1e12 }
 /** In bytes. */
@@ -157,7 +166,7 @@ export const redisUrl: Rule<Redacted.Redacted> = {
 
 export const postgresUrl: Rule<Redacted.Redacted> = {
   meaning: "a postgres:// address",
-  of: (value) => (urlWith("", ["postgres:", "postgresql:"]).of(value) === undefined ? undefined : Redacted.make(value)),
+  of: (value) => (databaseServers(value) === undefined ? undefined : Redacted.make(value)),
   isSecret: true
 }
 

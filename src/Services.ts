@@ -3,6 +3,8 @@ import type { SqlClient } from "effect/sql"
 import { Envelope } from "./http/Envelope.ts"
 import { Metrics } from "./observability/Metrics.ts"
 import type { Ports } from "./Ports.ts"
+import type { Distribution } from "./persistence/Distribution.ts"
+import type { EveryTenant } from "./persistence/EveryTenant.ts"
 import { Admission } from "./services/admission/Admission.ts"
 import { Authentication } from "./services/admission/Authentication.ts"
 import { PartyScreening } from "./services/admission/PartyScreening.ts"
@@ -17,6 +19,7 @@ import { Exchanges } from "./services/exchanges/Exchanges.ts"
 import { PayoutDispatch } from "./services/payouts/PayoutDispatch.ts"
 import { PayoutPricing } from "./services/payouts/PayoutPricing.ts"
 import { Payouts } from "./services/payouts/Payouts.ts"
+import type { CircuitStates } from "./services/ports/CircuitStates.ts"
 import type { Policy } from "./services/ports/Policy.ts"
 import type { ProviderRegistry } from "./services/ports/ProviderRegistry.ts"
 import type { RateLimits } from "./services/ports/RateLimits.ts"
@@ -41,15 +44,19 @@ type PortsLayer = ReturnType<typeof Ports.layer>
 /** What the services stand on: the outside world and the ports. A test puts a world of its own there. */
 interface Foundations<P> {
   readonly providers: Layer.Layer<ProviderRegistry, never, Vault>
-  readonly ports: Layer.Layer<Exclude<Layer.Success<PortsLayer>, SqlClient.SqlClient> | P, Layer.Error<PortsLayer>>
+  readonly ports: Layer.Layer<
+    Exclude<Layer.Success<PortsLayer>, SqlClient.SqlClient | Distribution | EveryTenant> | P,
+    Layer.Error<PortsLayer>
+  >
   readonly limits: Layer.Layer<RateLimits>
   readonly sender: Layer.Layer<WebhookSender, never, Policy>
+  readonly circuits: Layer.Layer<CircuitStates, never, Policy>
 }
 
 /** Every service of one gateway; neither listeners nor workers. */
-export const servicesOn = <P = never>({ limits, ports, providers, sender }: Foundations<P>) => {
+export const servicesOn = <P = never>({ circuits, limits, ports, providers, sender }: Foundations<P>) => {
   const counted = Layer.provide(Metrics.providers, providers)
-  const registry = Layer.provideMerge(Layer.provide(guardedProviders, counted), Circuits.layer)
+  const registry = Layer.provideMerge(Layer.provide(guardedProviders, counted), Layer.provide(Circuits.layer, circuits))
   return Layer.mergeAll(
     Authentication.layer,
     Capabilities.layer,

@@ -9,8 +9,11 @@ import { everyDayReads } from "./Reads.ts"
 import { besideSweeper } from "./Sweeps.ts"
 import { verified } from "./Verified.ts"
 
-/** How many transactions are stored; each is filled up from the one before. */
-const FULL = { tenants: 10_000, sizes: [200_000, 2_000_000] }
+/** How many transactions are stored; each is filled up from the one before. GROWTH_SIZES names others: 6.5 GB of disk a million. */
+const FULL = {
+  tenants: 10_000,
+  sizes: (process.env["GROWTH_SIZES"] ?? "200000,2000000").split(",").map(Number)
+}
 const QUICK = { tenants: 1_000, sizes: [5_000, 50_000] }
 
 /** Payouts whose latency is looked at, of few callers. */
@@ -123,7 +126,7 @@ const costing = async ({ query }: Cluster) => {
 }
 
 /** Loads with little log; what is measured afterwards has the settings of every installation again. */
-const whileLoading = async <A>({ query }: Cluster, load: () => Promise<A>): Promise<A> => {
+export const whileLoading = async <A>({ query }: Cluster, load: () => Promise<A>): Promise<A> => {
   const settings = { full_page_writes: "off", autovacuum: "off" }
   for (const [name, value] of Object.entries(settings)) await query(`ALTER SYSTEM SET ${name} = '${value}'`)
   await query("SELECT pg_reload_conf()")

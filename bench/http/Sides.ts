@@ -54,11 +54,14 @@ type Started = Pick<Side, "port" | "pid"> & Readiness
 export interface Ours extends Wanted {
   readonly node?: ReadonlyArray<string>
   readonly variables?: Readonly<Record<string, string>>
+  /** What the database holds before the first tenant of the run. */
+  readonly prepared?: (database: Bench) => Promise<void>
 }
 
 /** The gateway as `serve` runs it, with production's settings but for limits that do not refuse. `another` stands on the same database. */
-export const openOurs = async (cluster: Cluster, stand: Stand, { node = [], variables = {}, ...wanted }: Ours) => {
+export const openOurs = async (cluster: Cluster, stand: Stand, { node = [], prepared, variables = {}, ...wanted }: Ours) => {
   const database = await cluster.fresh("ours")
+  await prepared?.(database)
   const masterKey = randomBytes(32).toString("base64")
   const keys = await openTenants(database.url, masterKey, wanted)
   const folder = mkdtempSync(join(tmpdir(), "payment-gateway-bench-"))

@@ -3,6 +3,7 @@ import type { Cluster } from "../Cluster.ts"
 import { Connection } from "../http/Connection.ts"
 import { callbackRequest, payoutRequest } from "../http/Requests.ts"
 import { openStand } from "../http/Sides.ts"
+import { cpuSeconds, databaseCpuSeconds } from "../Processes.ts"
 import { type Effort, type Measured, type Part, shared, within } from "../Report.ts"
 import { openOutgoing } from "../webhooks/Outgoing.ts"
 import { eachOf, pick, prepareLog, sumOf, type TableWrites, written } from "./Log.ts"
@@ -35,14 +36,33 @@ const measure = shared(async (cluster: Cluster, { quick }: Effort) => {
     const idle = await written(database, () => pause(IDLE_MS))
     const alone = await written(database, () => lives.alone(ALONE))
     const many = quick ? TOGETHER_IN_A_QUICK_LOOK : TOGETHER
+    const spent = processorTime(outgoing)
     const together = await written(database, () => lives.together(many))
-    return { idle, alone: figures(eachOf(ALONE, alone, idle)), together: figures(eachOf(many, together, idle)), many }
+    return {
+      idle,
+      alone: figures(eachOf(ALONE, alone, idle)),
+      together: { ...figures(eachOf(many, together, idle)), ...spent(many) },
+      many
+    }
   } finally {
     await log.restore()
     await outgoing.stop()
     await stand.close()
   }
 })
+
+/** Begins to count, and answers what each of so many lives has cost since then, in milliseconds. */
+const processorTime = ({ database, pid }: Awaited<ReturnType<typeof openOutgoing>>) => {
+  const now = () => [cpuSeconds(pid), databaseCpuSeconds(database.url)] as const
+  const [gateway, server] = now()
+  return (count: number) => {
+    const [gatewayNow, serverNow] = now()
+    return {
+      gateway_cpu_ms: round(((gatewayNow - gateway) * 1000) / count),
+      database_cpu_ms: round(((serverNow - server) * 1000) / count)
+    }
+  }
+}
 
 /** Rounded: the background that is taken off is not the same each second. */
 const figures = ({ bytes, commits, imageBytes, tables }: ReturnType<typeof eachOf>) => {

@@ -1,10 +1,10 @@
 import { Effect, Option } from "effect"
 import type * as App from "../App.ts"
 import { DataFolder } from "./DataFolder.ts"
-import { managementFile, reachable } from "./Serve.ts"
+import { managementFile, reachable } from "./ServedPlaces.ts"
 
 const NODE_TIMEOUT = "2 seconds"
-const OPEN_CIRCUIT = /^gateway_provider_circuit_open\{provider="([^"]+)",mode="([^"]+)",operation="([^"]+)"\} [1-9]/gm
+const OPEN_CIRCUIT = /^gateway_provider_circuit_open\{provider="([^"]+)",mode="([^"]+)",operation="([^"]+)"[^}]*\} [1-9]/gm
 
 /** Said of what could not be asked; "none" is an answer. */
 export const UNREACHABLE = "unreachable"

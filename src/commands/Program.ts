@@ -5,6 +5,7 @@ import { collection } from "./Collection.ts"
 import { corridor } from "./Corridor.ts"
 import { demo } from "./Demo.ts"
 import { block, screening } from "./Denylist.ts"
+import { distribute } from "./Distribute.ts"
 import { float } from "./Float.ts"
 import { inbox } from "./Inbox.ts"
 import { Installation } from "./Installation.ts"
@@ -43,6 +44,7 @@ export const gateway = Command.make("gateway").pipe(
     serve,
     simulator,
     migrate,
+    distribute,
     status,
     tenant,
     key,

@@ -1,34 +1,46 @@
-import { join } from "node:path"
-import { Context, Effect, Layer } from "effect"
-import { Command } from "effect/cli"
-import { HttpServer } from "effect/http"
+import { Context, Effect, Layer, Schema } from "effect"
+import { Command, Flag } from "effect/cli"
 import * as App from "../App.ts"
-import { DataFolder } from "./DataFolder.ts"
+import * as Workers from "../Workers.ts"
 import { Installation } from "./Installation.ts"
-import { printResult } from "./Output.ts"
+import { placesOf, printPlaces, rememberManagement, untilStopped } from "./ServedPlaces.ts"
+import { serveAsWorker, serveWithWorkers } from "./ServeWorkers.ts"
+
+const MOST_WORKERS = 64
+
+const WorkerCount = Schema.Int.pipe(Schema.check(Schema.isBetween({ minimum: 1, maximum: MOST_WORKERS })))
 
 export const serve = Command.make(
   "serve",
-  {},
-  Effect.fn(
-    function* () {
-      const settings = yield* Installation.forServer
-      const { consoleUrl, url } = yield* openGateway(settings)
-      yield* printResult(consoleUrl === null ? { url } : { url, console_url: consoleUrl }, [
-        `The gateway listens on ${url}`,
-        ...(consoleUrl === null ? [] : [`The operators' console listens on ${consoleUrl}`])
-      ])
-      return yield* untilStopped
-    },
-    Effect.scoped,
-    Effect.provide(App.logs)
-  )
+  {
+    workers: Flag.Int("workers").pipe(
+      Flag.withDefault(1),
+      Flag.withSchema(WorkerCount),
+      Flag.withDescription(
+        `how many processes of this machine take requests, each with a core of its own (1 to ${MOST_WORKERS}; 1 if left out)`
+      )
+    )
+  },
+  Effect.fn(function* ({ workers }) {
+    const slot = yield* Workers.workerSlot
+    if (slot !== null) return yield* Effect.provide(serveAsWorker(slot), App.logsOf(Workers.processName(slot)))
+    if (workers > 1) return yield* Effect.provide(serveWithWorkers(workers), App.logsOf("primary"))
+    return yield* Effect.provide(serveAlone, App.logs)
+  }, Effect.scoped)
 ).pipe(
   Command.withDescription(
     "Run the gateway until SIGTERM or SIGINT, then let requests under way end. In production it needs DATABASE_URL, MASTER_KEY and the account of a provider"
   ),
-  Command.withExamples([{ command: "gateway serve", description: "Serve tenants on HOST and PORT" }])
+  Command.withExamples([
+    { command: "gateway serve", description: "Serve tenants on HOST and PORT" },
+    { command: "gateway serve --workers 4", description: "Serve them with four processes, which take turns" }
+  ])
 )
+
+const serveAlone = Effect.gen(function* () {
+  yield* printPlaces(yield* openGateway(yield* Installation.forServer))
+  return yield* untilStopped
+})
 
 /**
  * Opens the gateway for as long as the scope lives. `url` is where it can be reached from this machine; where its management port can be is
@@ -36,39 +48,6 @@ export const serve = Command.make(
  */
 export const openGateway = Effect.fnUntraced(function* (settings: App.ReadySettings) {
   const context = yield* Layer.build(App.gateway(settings, yield* Installation.build))
-  const { address } = Context.get(context, HttpServer.HttpServer)
-  const port = "port" in address ? address.port : settings.port
-  const management = Context.get(context, App.ManagementAddress)
-  yield* rememberManagementPort(settings.dataDir, `http://${reachable(management.host)}:${management.port}`)
-  const { at } = Context.get(context, App.ConsoleAddress)
-  const consoleUrl = at === null ? null : `http://${reachable(at.host)}:${at.port}`
-  return { context, url: `http://${reachable(settings.host)}:${port}`, consoleUrl }
+  yield* rememberManagement(settings.dataDir, Context.get(context, App.ManagementAddress))
+  return { context, ...placesOf(settings, context) }
 })
-
-/** Where a data folder remembers the management port of its gateway; of several the last one that was started. */
-export const managementFile = (dataDir: string): string => join(dataDir, "management.json")
-
-/** A gateway that may not write the file serves payments all the same; `status` then needs MANAGEMENT_PORT. */
-const rememberManagementPort = Effect.fnUntraced(function* (dataDir: string, url: string) {
-  const file = managementFile(dataDir)
-  yield* Effect.andThen(DataFolder.make(dataDir), DataFolder.writeProcess(file, url)).pipe(
-    Effect.catchTag("CommandRefusal", ({ message }) =>
-      Effect.annotateLogs(Effect.logWarning("the address of the management port could not be written for gateway status"), {
-        note: message
-      })
-    )
-  )
-  yield* Effect.addFinalizer(() => DataFolder.removeOwnProcess(file))
-})
-
-/** Never ends by itself: the signal that ends it is how it is meant to end. */
-export const untilStopped: Effect.Effect<never> = Effect.suspend(() => {
-  process.exitCode = 0
-  return Effect.never
-})
-
-/** Where a listener on this host is reached from this machine. */
-export const reachable = (host: string): string => {
-  if (host === "0.0.0.0" || host === "::") return "127.0.0.1"
-  return host.includes(":") ? `[${host}]` : host
-}

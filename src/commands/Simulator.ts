@@ -7,7 +7,7 @@ import * as App from "../App.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { DataFolder, type ProcessRecord, until } from "./DataFolder.ts"
 import { printResult } from "./Output.ts"
-import { untilStopped } from "./Serve.ts"
+import { untilStopped } from "./ServedPlaces.ts"
 
 /** Where a data folder remembers its simulator. */
 export const simulatorFile = (dataDir: string): string => join(dataDir, "simulator.json")

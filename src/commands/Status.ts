@@ -45,6 +45,7 @@ const standing = Effect.gen(function* () {
     at: iso(picture.at),
     needs_attention: attentionOf(picture, node, databaseRole),
     database_role: { role: databaseRole.role, evidence_protected: databaseRole.holds },
+    schema: { newer_than_this_program: picture.database.schema.newer, under_way: picture.database.schema.underWay },
     providers: providersView(picture, registered),
     open_by_age: openView(picture),
     node_here: node,
@@ -97,6 +98,7 @@ const withoutDatabase = Effect.fnUntraced(function* ({ message }: { readonly mes
   const node = yield* nodeHere(yield* App.settings)
   const unasked = [
     "database_role",
+    "schema",
     "providers",
     "open_by_age",
     "oldest_unknown",

@@ -4,7 +4,7 @@ import { Schema } from "effect"
 export const AppId = Schema.String.check(Schema.isPattern(/^[a-z0-9_-]{1,40}$/u)).pipe(Schema.brand("AppId"))
 export type AppId = typeof AppId.Type
 
-/** The handle of a transaction, an exchange or an event: 26 random Crockford base32 characters with no structure. */
+/** The handle of a transaction, an exchange or an event: 26 Crockford base32 characters, random to everybody without the keys (ReferenceBucket). */
 export const Reference = Schema.String.check(Schema.isPattern(/^[0-9ABCDEFGHJKMNPQRSTVWXYZ]{26}$/u)).pipe(
   Schema.brand("Reference")
 )
@@ -13,7 +13,8 @@ export type Reference = typeof Reference.Type
 export const Mode = Schema.Literals(["live", "test"])
 export type Mode = typeof Mode.Type
 
-const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+/** Crockford's, of which a reference is made. */
+export const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 const REFERENCE_LENGTH = 26
 
 /** A reference from at least 26 random bytes; five bits of each are used. */

@@ -27,13 +27,14 @@ const CLOSE_MS = 2_000
 
 export interface ListenerParts {
   readonly timer: Timer
+  readonly keepAliveDrainMs: number
   readonly placeFor: ReturnType<typeof makeConnections>
   /** Called for each connection that found no place. */
   readonly onRefused: (why: NoPlace) => void
 }
 
 /** A server of node:http. What Node would answer by itself is answered with an envelope, too, and no client holds a connection for ever. */
-export const makeHttpServer = ({ timer, placeFor, onRefused }: ListenerParts): Server => {
+export const makeHttpServer = ({ keepAliveDrainMs, onRefused, placeFor, timer }: ListenerParts): Server => {
   const server = createServer({
     requestTimeout: REQUEST_MS,
     headersTimeout: HEADERS_MS,
@@ -57,11 +58,24 @@ export const makeHttpServer = ({ timer, placeFor, onRefused }: ListenerParts): S
     return socket.destroy()
   })
   limitUnread(server, timer)
+  keepIdle(server, timer, keepAliveDrainMs)
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => answerRaw(socket, malformed(error.code ?? "")))
   server.on("connect", (_request: IncomingMessage, socket: Duplex) => answerRaw(socket, new MethodNotAllowed()))
   // An unknown expectation is no reason to refuse a request.
   server.on("checkExpectation", (request, response) => server.emit("request", request, response))
   return server
+}
+
+/**
+ * Node closes what is idle when a server stops, and a client that sends a request on it at that moment gets no answer. A connection stays for its
+ * next request instead, whose answer says that it is the last, or until as long has passed as any idle connection is kept.
+ */
+const keepIdle = (server: Server, timer: Timer, forMs: number): void => {
+  const closeIdle = server.closeIdleConnections.bind(server)
+  server.closeIdleConnections = () => void (forMs === 0 ? closeIdle() : timer(forMs, closeIdle))
+  server.prependListener("request", (_request, response) => {
+    if (!server.listening) response.shouldKeepAlive = false
+  })
 }
 
 /** Replaces `emit`, because no listener can keep a request from the listeners after it: one too many must not even become a fiber. */

@@ -30,6 +30,8 @@ const DRAIN = "10 seconds"
 /** Where the server listens, and its limits. */
 export interface ServerSettings extends RateSettings {
   readonly connectionPlaces: ConnectionPlaces
+  /** How long connections that are idle stay open for one more request once the server stops. */
+  readonly keepAliveDrainMs: number
   readonly host: string
   /** 0 for any free port. */
   readonly port: number
@@ -87,7 +89,7 @@ const countRefusedConnection = labelledMetric((attributes: { readonly why: NoPla
   })
 )
 
-const listen = ({ connectionPlaces, host, port, trustedProxies }: ServerSettings) =>
+const listen = ({ connectionPlaces, host, keepAliveDrainMs, port, trustedProxies }: ServerSettings) =>
   Layer.effect(
     HttpServer.HttpServer,
     Effect.gen(function* () {
@@ -95,6 +97,7 @@ const listen = ({ connectionPlaces, host, port, trustedProxies }: ServerSettings
       for (const why of ["in_all", "an_address"] as const) yield* countRefusedConnection({ why }, 0)
       const node = makeHttpServer({
         timer: yield* makeTimer,
+        keepAliveDrainMs,
         placeFor: makeConnections(connectionPlaces, trustedProxies),
         onRefused: (why) => void run(countRefusedConnection({ why }, 1))
       })

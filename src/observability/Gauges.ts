@@ -49,11 +49,7 @@ export const pictures = (source: Source): Effect.Effect<Effect.Effect<StatusSnap
 
 /** The gauges of a status. Without one only gateway_database_up is there: an old number would be wrong. */
 export const gauges = (seen: StatusSnapshot | null, providers: ReadonlyArray<string> = []): ReadonlyArray<Family> => [
-  {
-    name: "gateway_database_up",
-    help: "1 when the database answered this scrape, else 0.",
-    samples: [[{}, seen === null ? 0 : 1]]
-  },
+  ...databaseUp(seen !== null),
   ...(seen === null
     ? []
     : [
@@ -65,6 +61,14 @@ export const gauges = (seen: StatusSnapshot | null, providers: ReadonlyArray<str
         connections(seen),
         ...serverGauges(seen)
       ])
+]
+
+export const databaseUp = (answered: boolean): ReadonlyArray<Family> => [
+  {
+    name: "gateway_database_up",
+    help: "1 when the database answered this scrape, else 0.",
+    samples: [[{}, answered ? 1 : 0]]
+  }
 ]
 
 /** How far this machine's clock is off; positive where it is ahead of the database's. */

@@ -7,12 +7,15 @@ import { type Line, makeRepeatedLines, WINDOW } from "./RepeatedLines.ts"
 export interface LogsOptions {
   readonly format: "pretty" | "json"
   readonly level: LogLevel.LogLevel
+  /** Which of a machine's processes says it, such as `worker 2`; null where there is one. */
+  readonly process?: string | null
 }
 
-const layer = (options: LogsOptions): Layer.Layer<never> =>
-  Layer.merge(
-    Logger.layer([bufferedLogger(options.format === "json" ? jsonText : prettyText)]),
-    Layer.succeed(References.MinimumLogLevel, options.level)
+const layer = ({ format, level, process = null }: LogsOptions): Layer.Layer<never> =>
+  Layer.mergeAll(
+    Logger.layer([bufferedLogger(format === "json" ? jsonText : prettyText)]),
+    process === null ? Layer.empty : Layer.succeed(References.CurrentLogAnnotations, { process }),
+    Layer.succeed(References.MinimumLogLevel, level)
   )
 
 /**

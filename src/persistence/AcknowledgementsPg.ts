@@ -6,6 +6,7 @@ import { Acknowledgements } from "../services/ports/Acknowledgements.ts"
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import { Vault } from "../services/ports/Vault.ts"
 import { auditTrail } from "./AuditTrail.ts"
+import { makeReferenceOwner } from "./ReferenceOwner.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 
 const written = rowsOf(Schema.Struct({ inReview: Schema.Boolean, until: Moment }))
@@ -15,6 +16,7 @@ export const AcknowledgementsPg = Layer.effect(
   Acknowledgements,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
+    const ownerOf = yield* makeReferenceOwner
     const trail = auditTrail(sql, (yield* Vault).hash)
 
     const acknowledge = Effect.fn("Acknowledgements.acknowledge")(function* (
@@ -22,11 +24,12 @@ export const AcknowledgementsPg = Layer.effect(
       until: Instant,
       audit: AuditEntry
     ) {
+      const of = yield* ownerOf(reference)
       const [row] = yield* trail.with(
         written(sql`
-          WITH locked AS MATERIALIZED (SELECT app_id, reference FROM transactions WHERE reference = ${reference} FOR UPDATE)
+          WITH locked AS MATERIALIZED (SELECT app_id, reference FROM transactions WHERE reference = ${reference} ${of("app_id")} FOR UPDATE)
           UPDATE open_work w SET acknowledged_until = ${iso(until)}::timestamptz, acknowledged_in_review = w.needs_review
-          FROM locked l WHERE w.app_id = l.app_id AND w.reference = l.reference AND (w.is_open OR w.needs_review)
+          FROM locked l WHERE w.app_id = l.app_id AND w.reference = l.reference ${of("w.app_id")} AND (w.is_open OR w.needs_review)
           RETURNING w.needs_review AS "inReview", w.acknowledged_until AS until`),
         audit
       )
@@ -34,10 +37,11 @@ export const AcknowledgementsPg = Layer.effect(
     })
 
     const standing = Effect.fn("Acknowledgements.standing")(function* (reference: Reference, at: Instant) {
+      const of = yield* ownerOf(reference)
       const [row] = yield* written(sql`
         SELECT w.needs_review AS "inReview", w.acknowledged_until AS until
         FROM transactions t JOIN open_work w ON w.app_id = t.app_id AND w.reference = t.reference
-        WHERE t.reference = ${reference} AND (w.is_open OR w.needs_review)
+        WHERE t.reference = ${reference} ${of("t.app_id")} AND (w.is_open OR w.needs_review)
           AND w.acknowledged_in_review = w.needs_review AND w.acknowledged_until > ${iso(at)}::timestamptz`)
       return Option.fromUndefinedOr(row)
     })

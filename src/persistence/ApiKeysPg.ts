@@ -9,6 +9,7 @@ import type { Vault } from "../services/ports/Vault.ts"
 import type { AuditTrail } from "./AuditTrail.ts"
 import type { RowCache } from "./RowCache.ts"
 import { Moment, rowsOf } from "./Rows.ts"
+import type { TenantFilter } from "./TenantFilter.ts"
 
 const KEYS_KEPT = 10_000
 /** Anybody can name keys that are not there. */
@@ -79,12 +80,12 @@ export const makeApiKeys = ({ sql, trail, unchanged, vault }: KeyStorage): Effec
           FROM api_keys WHERE app_id = ${appId} ORDER BY created_at, key_id`)
     )
 
-    const readKeys = Effect.fnUntraced(function* (names: ReadonlyArray<string>) {
+    const readKeys = Effect.fnUntraced(function* (names: ReadonlyArray<string>, of: TenantFilter) {
       const rows = yield* signingKeys(sql`
         SELECT k.* FROM unnest(${names.map(appIdOf)}::text[], ${names.map(keyIdOf)}::text[]) AS w(app_id, key_id)
         CROSS JOIN LATERAL (
           SELECT app_id AS "appId", key_id AS "keyId", mode, role, api_key_hash AS "apiKeyHash", signing_secret_sealed AS "signingSecretSealed"
-          FROM api_keys WHERE app_id = w.app_id AND key_id = w.key_id AND revoked_at IS NULL LIMIT 1
+          FROM api_keys WHERE app_id = w.app_id AND key_id = w.key_id AND revoked_at IS NULL ${of("app_id")} LIMIT 1
         ) k`)
       const found = new Map<string, SigningKey>()
       for (const { apiKeyHash, signingSecretSealed, ...caller } of rows) {
@@ -95,7 +96,7 @@ export const makeApiKeys = ({ sql, trail, unchanged, vault }: KeyStorage): Effec
       return names.map((name) => Option.fromUndefinedOr(found.get(name)))
     })
     // An absent key is kept too, so that asking for one costs what asking for a present one does.
-    const signing = yield* unchanged.keep({ read: readKeys, ...keysKept })
+    const signing = yield* unchanged.keep({ read: readKeys, tenantOf: appIdOf, ...keysKept })
 
     const signingKey = (appId: string, keyId: string): Effect.Effect<Option.Option<SigningKey>> =>
       isKeyName([appId, keyId]) ? signing.get(nameOf(appId, keyId)) : Effect.succeedNone

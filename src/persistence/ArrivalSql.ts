@@ -14,9 +14,13 @@ export interface Arrival extends ClaimRequest {
 
 const PARAMETERS = 14
 
-const statement = `
-SELECT nonce_fresh, fence, same, state, leased, reference, answer_status, answer_body, used, tenant_status AS status, capabilities
-FROM arrive_requests(${Array.from({ length: PARAMETERS }, (_, at) => `$${at + 1}`).join(", ")}) ORDER BY ord`
+const parametersFrom = (first: number) => Array.from({ length: PARAMETERS }, (_, at) => `$${at + first}`).join(", ")
+const columns =
+  "nonce_fresh, fence, same, state, leased, reference, answer_status, answer_body, used, tenant_status AS status, capabilities"
+
+const statement = `SELECT ${columns} FROM arrive_requests(${parametersFrom(1)}) ORDER BY ord`
+/** The same on Citus, where all requests are of one tenant. */
+const statementOfTenant = `SELECT ${columns} FROM arrive_requests_of_tenant(coalesce($1, ''), ${parametersFrom(2)}) ORDER BY ord`
 
 /** What became of one request. Of a key that was claimed only the fence is there; of one that was taken all but the fence. */
 const ArrivedRow = Schema.Struct({
@@ -39,7 +43,7 @@ export type ArrivedRow = typeof ArrivedRow.Type
 const decodeRows = Schema.decodeUnknownEffect(Schema.Array(ArrivedRow))
 
 /** One statement and one commit for all of them; one row a request, in their order. See the function's own text for what it does. */
-export const arriveTogether = (sql: SqlClient.SqlClient) => (arrivals: ReadonlyArray<Arrival>) => {
+export const arriveTogether = (sql: SqlClient.SqlClient, isDistributed: boolean) => (arrivals: ReadonlyArray<Arrival>) => {
   const windows = arrivals.flatMap((arrival) => arrival.windows)
   let end = 0
   const ends = arrivals.map((arrival) => (end += arrival.windows.length))
@@ -62,7 +66,10 @@ export const arriveTogether = (sql: SqlClient.SqlClient) => (arrivals: ReadonlyA
     texts(windows, ({ subject }) => subject),
     moments(windows, ({ startsAt }) => startsAt)
   ]
-  return Effect.flatMap(sql.unsafe(statement, parameters), decodeRows)
+  const answered = isDistributed
+    ? sql.unsafe(statementOfTenant, [arrivals[0]?.scope.appId ?? "", ...parameters])
+    : sql.unsafe(statement, parameters)
+  return Effect.flatMap(answered, decodeRows)
 }
 
 const arrayOf = (values: ReadonlyArray<unknown>, type: number) => Result.getOrThrow(PgTypes.array(values, type))

@@ -1,6 +1,9 @@
 import { Effect, type Scope } from "effect"
+import type { SqlClient } from "effect/sql"
 import { AnswerBoundMs } from "./BoundedClient.ts"
+import { Distribution } from "./Distribution.ts"
 import { makeBatcher } from "./StepBatch.ts"
+import { ofAll, ofTenants, type TenantFilter } from "./TenantFilter.ts"
 
 /** A read by key takes milliseconds: after this time without an answer it is given up and run again on another connection. */
 const READ_MS = 4_000
@@ -22,3 +25,26 @@ export const makeBatchedRead = <Question, Answer, E>(
     isLockTimeout: () => false
   })
 }
+
+/**
+ * As `makeBatchedRead`, for rows of tenants. On Citus each question is a statement of its own, for the tenant that `tenantOf` names: one server answers it, and
+ * those that wait for another server hold it up no longer than that.
+ */
+export const makeTenantRead = <Question, Answer, E>(
+  sql: SqlClient.SqlClient,
+  tenantOf: (question: Question) => string,
+  statement: (questions: ReadonlyArray<Question>, of: TenantFilter) => Effect.Effect<ReadonlyArray<Answer>, E>
+): Effect.Effect<(question: Question) => Effect.Effect<Answer>, never, Distribution | Scope.Scope> =>
+  Effect.flatMap(Distribution, ({ isDistributed }) => {
+    if (!isDistributed) return makeBatchedRead((questions) => statement(questions, ofAll(sql)))
+    const one = (question: Question) => statement([question], ofTenants(sql, [tenantOf(question)]))
+    return Effect.succeed((question: Question) =>
+      one(question).pipe(
+        Effect.provideService(AnswerBoundMs, READ_MS),
+        Effect.flatMap(([answer]) =>
+          answer === undefined ? Effect.die(new Error("a read got no answer")) : Effect.succeed(answer)
+        ),
+        Effect.orDie
+      )
+    )
+  })

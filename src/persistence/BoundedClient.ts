@@ -1,11 +1,12 @@
 import * as PgClient from "@effect/sql-pg/PgClient"
 import type * as PgConnection from "@effect/sql-pg/PgConnection"
-import * as PgPool from "@effect/sql-pg/PgPool"
 import { Context, Effect } from "effect"
 import { SqlClient, type SqlConnection, SqlError, Statement } from "effect/sql"
 import { endsWithin, makeTimer, timeoutWith } from "../runtime/Timer.ts"
 import { annotateTraced } from "../runtime/Tracing.ts"
-import { type DatabaseTarget, failureAttributes, targetAttributes } from "./DatabaseSpans.ts"
+import { type DatabaseTarget, failureAttributes, sqlState, targetAttributes } from "./DatabaseSpans.ts"
+import { announce } from "./SentStatements.ts"
+import type { Connections } from "./servers/PrimaryPool.ts"
 
 export interface StatementTimeouts {
   /** How long a statement waits for a connection. */
@@ -17,8 +18,14 @@ export interface StatementTimeouts {
 /** How long statements wait for their answers where the server's own bound was raised for them; null is the client's bound. */
 export const AnswerBoundMs = Context.Reference<number | null>("gateway/persistence/AnswerBoundMs", { defaultValue: () => null })
 
+/** Whether statements are planned for their parameters each time: a plan for any parameters of Citus asks every server. */
+export const PlannedAnew = Context.Reference<boolean>("gateway/persistence/PlannedAnew", { defaultValue: () => false })
+
 /** Whether a statement ends in a commit, and its connection is its own. */
 export const EndsInCommit = Context.Reference<boolean>("gateway/persistence/EndsInCommit", { defaultValue: () => false })
+
+/** What a server answers that became a standby, or was made read-only, under its connections. */
+const READ_ONLY = "25006"
 
 /**
  * A client on a pool in which every wait ends, whatever became of the server: a machine that vanished closes no connection, and the
@@ -26,13 +33,16 @@ export const EndsInCommit = Context.Reference<boolean>("gateway/persistence/Ends
  * statement is not known then, as with every connection that breaks.
  */
 export const makeBoundedClient = Effect.fnUntraced(function* (
-  config: PgPool.Config,
+  pool: Connections,
   { answerMs, connectionMs }: StatementTimeouts,
   target: DatabaseTarget
 ) {
-  const pool = yield* PgPool.make(config)
   const timer = yield* makeTimer
   const [inTime, within] = [timeoutWith(timer), endsWithin(timer)]
+
+  /** A connection on which nothing can be written is used no more. */
+  const discarded = (connection: PgConnection.PgConnection) => (error: SqlError.SqlError) =>
+    sqlState(error) === READ_ONLY ? pool.invalidate(connection) : Effect.void
 
   const answered =
     (connection: PgConnection.PgConnection) =>
@@ -41,7 +51,7 @@ export const makeBoundedClient = Effect.fnUntraced(function* (
         inTime(statement, raised ?? answerMs, () =>
           Effect.andThen(pool.invalidate(connection), silent("the database did not answer", "query"))
         )
-      ).pipe(Effect.tapError(explained))
+      ).pipe(Effect.tapError(explained), Effect.tapError(discarded(connection)))
 
   /**
    * As `answered`, for what ends in a commit: it is left alone, and its connection is closed under it. Whoever interrupts a statement cancels it,
@@ -58,22 +68,28 @@ export const makeBoundedClient = Effect.fnUntraced(function* (
             Effect.andThen(pool.invalidate(connection), silent("the database did not answer", "query"))
           )
         )
-      ).pipe(Effect.tapError(explained))
+      ).pipe(Effect.tapError(explained), Effect.tapError(discarded(connection)))
 
   // No names and no rows are transformed, so that the transformations that a statement brings are none.
   const connectionOf = (connection: PgConnection.PgConnection): SqlConnection.Connection => {
     const [answer, end] = [answered(connection), committed(connection)]
     const bounded = <A>(statement: Effect.Effect<A, SqlError.SqlError>) =>
       Effect.flatMap(EndsInCommit, (isEnd) => (isEnd ? end(statement) : answer(statement)))
+    const sent = (text: string): string => {
+      announce(connection, text)
+      return text
+    }
     const rows = (text: string, parameters: ReadonlyArray<unknown>, isPrepared: boolean) =>
-      Effect.map(bounded(connection.query(text, parameters, isPrepared)), (result) => result.rows)
+      Effect.flatMap(PlannedAnew, (isAnew) =>
+        Effect.map(bounded(connection.query(sent(text), parameters, isPrepared && !isAnew)), (result) => result.rows)
+      )
     return {
       execute: (text, parameters) => rows(text, parameters, true),
       executeUnprepared: (text, parameters) => rows(text, parameters, false),
-      executeRaw: (text, parameters) => bounded(connection.query(text, parameters)),
-      executeValues: (text, parameters) => bounded(connection.queryValues(text, parameters)),
-      executeValuesUnprepared: (text, parameters) => bounded(connection.queryValues(text, parameters, false)),
-      executeStream: (text, parameters) => connection.stream(text, parameters)
+      executeRaw: (text, parameters) => bounded(connection.query(sent(text), parameters)),
+      executeValues: (text, parameters) => bounded(connection.queryValues(sent(text), parameters)),
+      executeValuesUnprepared: (text, parameters) => bounded(connection.queryValues(sent(text), parameters, false)),
+      executeStream: (text, parameters) => connection.stream(sent(text), parameters)
     }
   }
 

@@ -4,6 +4,7 @@ import type { Reference } from "../domain/Ids.ts"
 import { type Instant, iso } from "../domain/Instant.ts"
 import { type CodeAttempt, type CodeAttemptOutcome, Codes } from "../services/ports/Codes.ts"
 import type { Claim } from "../services/ports/Idempotency.ts"
+import { makeReferenceOwner } from "./ReferenceOwner.ts"
 import { rowsOf } from "./Rows.ts"
 import { sentCodes } from "./SentCodesPg.ts"
 
@@ -33,6 +34,7 @@ export const CodesPg = Layer.effect(
   Codes,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
+    const ownerOf = yield* makeReferenceOwner
 
     const locked = Effect.fnUntraced(function* ({ appId, reference }: Place, codeHash: Uint8Array, at: Instant) {
       yield* sql`INSERT INTO charge_codes (app_id, reference) VALUES (${appId}, ${reference}) ON CONFLICT DO NOTHING`
@@ -107,17 +109,19 @@ export const CodesPg = Layer.effect(
     )
 
     const partyHash = Effect.fn("Codes.partyHash")(function* (reference: Reference) {
-      const [row] = yield* partyRows(sql`SELECT party_hash FROM transactions WHERE reference = ${reference}`)
+      const of = yield* ownerOf(reference)
+      const [row] = yield* partyRows(sql`SELECT party_hash FROM transactions WHERE reference = ${reference} ${of("app_id")}`)
       return Option.fromNullOr(row?.party_hash ?? null)
     })
 
     const close = Effect.fn("Codes.close")(function* (reference: Reference, at: Instant) {
+      const of = yield* ownerOf(reference)
       const closed = yield* sql`INSERT INTO charge_codes AS c (app_id, reference, closed)
-        SELECT app_id, reference, true FROM transactions WHERE reference = ${reference}
+        SELECT app_id, reference, true FROM transactions WHERE reference = ${reference} ${of("app_id")}
         ON CONFLICT (app_id, reference) DO UPDATE SET closed = true WHERE NOT c.sent RETURNING 1 AS closed`
       if (closed.length === 1) return "free"
       const [row] = yield* leasedRows(sql`SELECT coalesce(c.lease_until > ${iso(at)}::timestamptz, false) AS leased
-        FROM transactions t JOIN charge_codes c ON c.app_id = t.app_id AND c.reference = t.reference WHERE t.reference = ${reference}`)
+        FROM transactions t JOIN charge_codes c ON c.app_id = t.app_id AND c.reference = t.reference WHERE t.reference = ${reference} ${of("t.app_id")}`)
       return row?.leased === true ? "leased" : "unheard"
     }, Effect.orDie)
 

@@ -1,12 +1,19 @@
-import { Effect, Layer, Redacted } from "effect"
+import * as PgPool from "@effect/sql-pg/PgPool"
+import { Context, Effect, Layer, Redacted } from "effect"
 import * as Reactivity from "effect/reactivity/Reactivity"
 import { SqlClient } from "effect/sql"
 import { makeBoundedClient } from "./BoundedClient.ts"
 import { DatabaseError } from "./DatabaseError.ts"
-import { targetOf } from "./DatabaseSpans.ts"
-import { databaseTls } from "./DatabaseTls.ts"
-import { Migrations, schemaObstacle } from "./Migrations.ts"
+import { type DatabaseTarget, targetOf } from "./DatabaseSpans.ts"
+import { databaseTls, usableRoute } from "./DatabaseTls.ts"
+import { Distribute } from "./Distribute.ts"
+import { Distribution } from "./Distribution.ts"
+import { EveryTenant } from "./EveryTenant.ts"
+import { Migrations } from "./Migrations.ts"
 import { RuntimeRole } from "./RuntimeRole.ts"
+import { poolingOf, SessionPooling } from "./SessionPooling.ts"
+import { STATEMENT_TIMEOUT_MS, sessionSettings, settingsHold } from "./SessionSettings.ts"
+import { type Connections, makePrimaryPool } from "./servers/PrimaryPool.ts"
 
 /** Where the database is. The parts are those of an `EmbeddedDatabase`. */
 export type DatabaseAddress =
@@ -30,58 +37,44 @@ export interface Sessions {
 }
 const defaultSessions: Sessions = { applicationName: APPLICATION_NAME, connections: POOL_CONNECTIONS }
 const CONNECT_TIMEOUT = "5 seconds"
-/** A lock is waited for this long; one that is held longer belongs to something broken. */
-const LOCK_TIMEOUT_MS = 5_000
-const STATEMENT_TIMEOUT_MS = 15_000
 /** What PostgreSQL has not ended by itself by then, it will not. */
 const ANSWER_MS = STATEMENT_TIMEOUT_MS + 3_000
 const FREE_CONNECTION_MS = 10_000
-/** A transaction whose node went silent gives its locks back after this. */
-const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000
 /** What the statements need, such as an exact `extract`, is there from 14 on; 14 itself is at the end of its support. */
 const OLDEST_VERSION = 15
 
-const startupParameters = {
-  lock_timeout: `${LOCK_TIMEOUT_MS}ms`,
-  statement_timeout: `${STATEMENT_TIMEOUT_MS}ms`,
-  idle_in_transaction_session_timeout: `${IDLE_IN_TRANSACTION_TIMEOUT_MS}ms`,
-  // A plan that was made while its table was young would read it from end to end until the next ANALYZE.
-  enable_seqscan: "off",
-  // Statements are short, and compiling one takes longer than running it.
-  jit: "off",
-  TimeZone: "UTC"
-}
-
 /** PostgreSQL as every part of the gateway uses it: one pool, whose connections carry statements of many fibers at once. */
 export const Database = {
-  /** The pool. Building it fails with one clear line when the server cannot be reached, or is too old. */
+  /** The pool, and whether the database behind it is a distributed one. Building it fails with one clear line when the server cannot be reached, or is too old. */
   layer: (
     address: DatabaseAddress,
     { applicationName, connections }: Sessions = defaultSessions
-  ): Layer.Layer<SqlClient.SqlClient, DatabaseError> => {
-    const { password, url, ...parts } = { password: undefined, url: undefined, ...address }
-    const client = Layer.effect(
-      SqlClient.SqlClient,
+  ): Layer.Layer<SqlClient.SqlClient | Distribution | EveryTenant, DatabaseError> => {
+    const client = Layer.effectContext(
       Effect.gen(function* () {
-        const ssl = url === undefined ? undefined : yield* databaseTls(Redacted.value(url))
-        return yield* makeBoundedClient(
-          {
-            ...parts,
-            url,
-            password,
-            ssl,
-            applicationName,
-            connectTimeout: CONNECT_TIMEOUT,
-            maxConnections: connections,
-            multiplex: true,
-            startupParameters
-          },
-          { connectionMs: FREE_CONNECTION_MS, answerMs: ANSWER_MS },
-          "url" in address ? targetOf(Redacted.value(address.url)) : address
-        )
+        const settings: PgPool.Config = {
+          applicationName,
+          connectTimeout: CONNECT_TIMEOUT,
+          maxConnections: connections,
+          multiplex: true,
+          startupParameters: sessionSettings
+        }
+        const timeouts = { connectionMs: FREE_CONNECTION_MS, answerMs: ANSWER_MS }
+        const provided = Effect.fnUntraced(function* (pool: Connections, target: DatabaseTarget) {
+          const sql = yield* makeBoundedClient(pool, timeouts, target)
+          return Context.make(SqlClient.SqlClient, sql).pipe(Context.add(SessionPooling, poolingOf(pool)))
+        })
+        if (!("url" in address)) return yield* provided(yield* PgPool.make({ ...settings, ...address }), address)
+        const route = yield* usableRoute(Redacted.value(address.url))
+        const config = { ...settings, ssl: yield* databaseTls(route) }
+        const pool = route.looksForPrimary
+          ? makePrimaryPool({ ...config, url: Redacted.make(route.first.href) }, route.servers)
+          : PgPool.make({ ...config, url: address.url })
+        return yield* provided(yield* pool, targetOf(route))
       }).pipe(DatabaseError.explain("use the database"))
     ).pipe(Layer.provide(Reactivity.layer))
-    return Layer.provideMerge(Layer.effectDiscard(reachable), client)
+    const connected = Layer.provideMerge(Layer.effectDiscard(reachable), client)
+    return EveryTenant.layer.pipe(Layer.provideMerge(Distribution.layer), Layer.provideMerge(connected))
   },
 
   /** Brings the schema up to this program's and answers the names that it applied; none when it was. Nodes that start together wait for each other. */
@@ -91,15 +84,17 @@ export const Database = {
   migrateAsOwner: (credentials: Credentials): Effect.Effect<ReadonlyArray<string>, DatabaseError> => migrateAsOwner(credentials),
 
   /** The pool that gateways work with, on a schema that is up to date. */
-  migratedLayer: (credentials: Credentials): Layer.Layer<SqlClient.SqlClient, DatabaseError> => {
+  migratedLayer: (credentials: Credentials): Layer.Layer<SqlClient.SqlClient | Distribution | EveryTenant, DatabaseError> => {
     const pool = Database.layer({ url: credentials.databaseUrl })
-    return credentials.ownerUrl === null
-      ? Layer.provideMerge(Layer.effectDiscard(Database.migrate), pool)
-      : Layer.provideMerge(pool, Layer.effectDiscard(migrateAsOwner(credentials)))
+    const migrated =
+      credentials.ownerUrl === null
+        ? Layer.provideMerge(Layer.effectDiscard(Database.migrate), pool)
+        : Layer.provideMerge(pool, Layer.effectDiscard(migrateAsOwner(credentials)))
+    return Layer.provideMerge(Layer.effectDiscard(dividedWhole), migrated)
   },
 
-  /** Why this program does not fit the schema as it is now, in one line; null where it does. */
-  schemaObstacle: Effect.map(SqlClient.SqlClient, schemaObstacle),
+  /** Answers why this program does not fit the schema as it is by then, in one line; null where it does. */
+  schemaObstacle: Effect.flatMap(SqlClient.SqlClient, Migrations.obstacle),
 
   /** Any answer will do: it says that the database answers, and fails as the database does. */
   ping: Effect.map(SqlClient.SqlClient, (sql) => sql`SELECT 1`)
@@ -117,8 +112,18 @@ const migrateAsOwner = ({ databaseUrl, ownerUrl }: Credentials): Effect.Effect<R
     : Effect.gen(function* () {
         // Fails at once where gateways could not log in.
         const role = yield* Effect.provide(roleOf, Database.layer({ url: databaseUrl }))
-        return yield* Effect.provide(Effect.tap(Database.migrate, RuntimeRole.grant(role)), Database.layer({ url: ownerUrl }))
+        return yield* Effect.provide(Effect.tap(Database.migrate, grantUnlessNewer(role)), Database.layer({ url: ownerUrl }))
       })
+
+/** A newer release has granted what its nodes need of its tables. This program does not know those, and leaves the rights as they are. */
+const grantUnlessNewer = Effect.fnUntraced(function* (role: string) {
+  const { newer } = yield* Migrations.standing(yield* SqlClient.SqlClient).pipe(DatabaseError.explain("read the schema"))
+  if (newer.length === 0) yield* RuntimeRole.grant(role)
+})
+
+const dividedWhole = Effect.flatMap(Distribute.obstacle, (obstacle) =>
+  obstacle === null ? Effect.void : new DatabaseError({ message: obstacle })
+)
 
 const roleOf = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -133,4 +138,5 @@ const reachable = Effect.gen(function* () {
   if (version < OLDEST_VERSION) {
     return yield* new DatabaseError({ message: `the database is PostgreSQL ${version}; ${OLDEST_VERSION} or newer is needed` })
   }
+  yield* settingsHold(sql)
 }).pipe(DatabaseError.explain("use the database"))

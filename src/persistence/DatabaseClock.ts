@@ -1,12 +1,18 @@
 import { Clock, Context, Effect, Exit, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { clockFrom } from "../runtime/ClockFrom.ts"
 import { LatestTime } from "../runtime/LatestTime.ts"
 import { DatabaseError } from "./DatabaseError.ts"
 
 /** How often the database is asked for its time. */
 const READ_EVERY_MS = 1_000
-/** A machine whose clock is further off than this is not ready: something is wrong with it, even though nothing is decided by that clock. */
-export const SKEW_AT_MOST_MS = 2_000
+/** A machine whose clock is further off than this is said to be wrong, even though nothing is decided by that clock. */
+const SKEW_AT_MOST_MS = 2_000
+/**
+ * Beyond this it is not ready either. It is more than the clocks of two machines of one cluster differ: when a standby takes over whose clock is
+ * three seconds off, all nodes are off by as much at once, and none of them is to blame.
+ */
+export const READY_SKEW_AT_MOST_MS = 10_000
 
 const NANOS_A_MICRO = 1_000n
 const NANOS_A_MS = 1_000_000n
@@ -60,17 +66,8 @@ export const makeDatabaseTime = Effect.fnUntraced(function* <E, R>(readMicros: E
     offsetThen = offset()
   })
 
-  const nanos = () => machine.monotonicTimeNanosUnsafe() + origin
-  const millis = () => Number(nanos() / NANOS_A_MS)
-  const clock: Clock.Clock = {
-    currentTimeMillisUnsafe: millis,
-    currentTimeMillis: Effect.sync(millis),
-    currentTimeNanosUnsafe: nanos,
-    currentTimeNanos: Effect.sync(nanos),
-    monotonicTimeNanosUnsafe: () => machine.monotonicTimeNanosUnsafe(),
-    monotonicTimeNanos: machine.monotonicTimeNanos,
-    sleep: (duration) => machine.sleep(duration)
-  }
+  const clock = clockFrom(machine, () => machine.monotonicTimeNanosUnsafe() + origin)
+  const millis = () => clock.currentTimeMillisUnsafe()
   const skew = { milliseconds: Effect.sync(() => machine.currentTimeMillisUnsafe() - millis()) }
   const suspendedMs = () => Math.max(0, Number((offset() - offsetThen) / NANOS_A_MS))
   const latest = Effect.sync(() => millis() + suspendedMs())

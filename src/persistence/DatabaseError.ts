@@ -1,5 +1,6 @@
 import { Effect, Schema } from "effect"
 import type { SqlError } from "effect/sql"
+import { reasonOf } from "./servers/FailureText.ts"
 
 /** One line for the person who starts the gateway: the database cannot be reached or is not one of ours. Nothing branches on its kind. */
 export class DatabaseError extends Schema.TaggedError<DatabaseError>()("DatabaseError", { message: Schema.String }) {
@@ -8,11 +9,4 @@ export class DatabaseError extends Schema.TaggedError<DatabaseError>()("Database
     (doing: string) =>
     <A, R>(effect: Effect.Effect<A, SqlError.SqlError | DatabaseError, R>): Effect.Effect<A, DatabaseError, R> =>
       Effect.catchTag(effect, "SqlError", ({ reason }) => new DatabaseError({ message: `cannot ${doing}: ${reasonOf(reason)}` }))
-}
-
-/** The driver's message says what failed, its cause says why. */
-const reasonOf = ({ cause, message }: SqlError.SqlErrorReason): string => {
-  const said = message ?? "the database gave no reason"
-  const line = cause instanceof Error && cause.message !== said && cause.message !== "" ? `${said}: ${cause.message}` : said
-  return line.trim().split("\n", 1).join("")
 }

@@ -1,9 +1,10 @@
 import { Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { DatabaseStanding, PartitionsAhead } from "../services/ports/DatabaseStanding.ts"
+import { Migrations } from "./Migrations.ts"
 import { rowsOf } from "./Rows.ts"
 
-const { partitions: _, ...columns } = DatabaseStanding.fields
+const { partitions: _, schema: __, ...columns } = DatabaseStanding.fields
 const servers = rowsOf(Schema.Struct(columns))
 const tables = rowsOf(PartitionsAhead)
 
@@ -23,6 +24,7 @@ export const readDatabaseStanding = Effect.fnUntraced(function* (sql: SqlClient.
   const partitions = yield* tables(sql`
     SELECT p.parent AS name, coalesce(extract(epoch FROM max(t.to_at) - now()), 0)::float8 AS "aheadSeconds"
     FROM (VALUES ('journal'), ('events'), ('deliveries'), ('delivery_attempts')) AS p(parent)
-    LEFT JOIN time_partitions t ON t.parent = p.parent GROUP BY p.parent ORDER BY p.parent`)
-  return { ...server, partitions } satisfies DatabaseStanding
+    LEFT JOIN month_partitions t ON t.parent = p.parent GROUP BY p.parent ORDER BY p.parent`)
+  const { newer, underWay } = yield* Effect.orDie(Migrations.standing(sql))
+  return { ...server, partitions, schema: { newer, underWay } } satisfies DatabaseStanding
 })

@@ -1,12 +1,11 @@
 import { readFile } from "node:fs/promises"
 import { type ConnectionOptions, getCACertificates } from "node:tls"
-import { Effect, Option } from "effect"
+import { Effect } from "effect"
 import { DatabaseError } from "./DatabaseError.ts"
+import { type DatabaseServers, databaseServers } from "./servers/DatabaseServers.ts"
 
-/** What a `postgres://` address says about the connection to its server, with PostgreSQL's own meaning of the parameters. */
-export interface DatabaseRoute {
-  /** Where the driver connects: a parameter names another host than the authority does. A path is a socket of this machine. */
-  readonly host: string
+/** What a `postgres://` address says about the connection to its servers, with PostgreSQL's own meaning of the parameters. */
+export interface DatabaseRoute extends DatabaseServers {
   readonly encryption: Encryption
   /** A file of certificates in PEM, or `system`; null: the authorities that the runtime brings. */
   readonly authorities: string | null
@@ -30,35 +29,38 @@ const known: ReadonlyArray<string> = ["sslmode", "sslrootcert"]
 
 /** What the address says, or why it is refused: a parameter about TLS is never ignored. */
 export const databaseRoute = (text: string): DatabaseRoute | string => {
-  const url = new URL(text)
-  const last = (name: string): string | undefined => url.searchParams.getAll(name).at(-1) || undefined
-  const unknown = [...new Set(url.searchParams.keys())].filter((name) => name.startsWith("ssl") && !known.includes(name))
+  const named = databaseServers(text)
+  if (named === undefined) return "is no postgres:// address"
+  if (typeof named === "string") return named
+  const { searchParams } = named.first
+  const last = (name: string): string | undefined => searchParams.getAll(name).at(-1) || undefined
+  const unknown = [...new Set(searchParams.keys())].filter((name) => name.startsWith("ssl") && !known.includes(name))
   if (unknown.length > 0) return `has ${unknown.join(", ")}: of the parameters for TLS only ${known.join(" and ")} are known`
   const mode = last("sslmode")
   const encryption = mode === undefined ? "none" : Object.hasOwn(modes, mode) ? modes[mode] : undefined
   if (encryption === undefined) return `has an sslmode that is none of ${Object.keys(modes).join(", ")}`
-  const host = Option.getOrUndefined(decodeHost(url.hostname))
-  if (host === undefined) return "has a host that cannot be read"
   const authorities = last("sslrootcert") ?? null
   return {
-    host: last("host") ?? host.replace(/^\[(.*)\]$/, "$1"),
+    ...named,
     // Whoever names an authority means to be protected by it.
     encryption: encryption === "unverified" && authorities !== null ? "authority" : encryption,
     authorities
   }
 }
 
-const decodeHost = Option.liftThrowable(decodeURIComponent)
-
 /** Whether nobody in between can read the traffic or pretend to be the server. */
 export const isVerified = ({ encryption }: DatabaseRoute): boolean => encryption === "authority" || encryption === "full"
 
+/** What the address says; one that says nonsense fails. */
+export const usableRoute = (url: string): Effect.Effect<DatabaseRoute, DatabaseError> => {
+  const route = databaseRoute(url)
+  return typeof route === "string" ? new DatabaseError({ message: `DATABASE_URL ${route}` }) : Effect.succeed(route)
+}
+
 /** How the driver encrypts the connection; undefined where the address leaves it to the driver, which then verifies no less. */
 export const databaseTls = Effect.fnUntraced(function* (
-  url: string
+  way: DatabaseRoute
 ): Effect.fn.Return<ConnectionOptions | boolean | undefined, DatabaseError> {
-  const way = databaseRoute(url)
-  if (typeof way === "string") return yield* new DatabaseError({ message: `DATABASE_URL ${way}` })
   switch (way.encryption) {
     case "none":
       return false

@@ -4,34 +4,25 @@ import { type Instant, iso } from "../domain/Instant.ts"
 import { SHOWN_FAILING_MS } from "../domain/WebhookEndpoint.ts"
 import { AuditLog } from "../services/ports/AuditLog.ts"
 import {
-  type AgeBand,
   COUNTED_AT_MOST,
   FailingEndpoint,
   FloatTotal,
   GatewayStatus,
   IndebtedTenant,
   IntegrityCheck,
-  OpenGroup,
   ParkedTenant,
-  QueueBacklog,
-  UnansweredTransaction
+  QueueBacklog
 } from "../services/ports/GatewayStatus.ts"
 import { APPLICATION_NAME } from "./Database.ts"
 import { readDatabaseStanding } from "./DatabaseStanding.ts"
+import { EveryTenant } from "./EveryTenant.ts"
+import { openWorkStatus } from "./OpenWorkStatus.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 import { RuntimeRole } from "./RuntimeRole.ts"
+import { allFloats, allQueues, byText } from "./StatusTotals.ts"
+import type { TenantFilter } from "./TenantFilter.ts"
 
-const MINUTE_MS = 60_000
-const bands: ReadonlyArray<readonly [typeof AgeBand.Type, number]> = [
-  ["1m", MINUTE_MS],
-  ["10m", 10 * MINUTE_MS],
-  ["1h", 60 * MINUTE_MS],
-  ["24h", 24 * 60 * MINUTE_MS]
-]
-
-const groups = rowsOf(Schema.Struct({ ...OpenGroup.fields, oldestAt: Moment, oldestUnknownAt: Schema.NullOr(Moment) }))
 const queues = rowsOf(Schema.Struct({ ...QueueBacklog.fields, oldestAt: Schema.NullOr(Moment) }))
-const counts = rowsOf(Schema.Struct({ count: Schema.Number, acknowledged: Schema.Number, oldestAt: Schema.NullOr(Moment) }))
 const numbers = rowsOf(Schema.Struct({ count: Schema.Number }))
 const totals = rowsOf(FloatTotal)
 const checks = rowsOf(Schema.Struct({ ...IntegrityCheck.fields, at: Moment }))
@@ -40,15 +31,6 @@ const states = rowsOf(Schema.Struct({ state: Schema.String, count: Schema.Number
 const parkedTenants = rowsOf(ParkedTenant)
 const owingTenants = rowsOf(IndebtedTenant)
 const failingEndpoints = rowsOf(Schema.Struct({ ...FailingEndpoint.fields, since: Moment }))
-const unansweredRows = rowsOf(
-  Schema.Struct({
-    ...UnansweredTransaction.fields,
-    createdAt: Moment,
-    heardAt: Moment,
-    acknowledgedUntil: Schema.NullOr(Moment)
-  })
-)
-
 /**
  * GatewayStatus on PostgreSQL. It owns the table integrity_checks, where a conditional upsert keeps the newest result. All else it reads without a lock, through
  * partial indexes that hold open work and nothing else.
@@ -57,65 +39,35 @@ export const GatewayStatusPg = Layer.effect(
   GatewayStatus,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
+    const everyTenant = yield* EveryTenant
     const { head: auditHead } = yield* AuditLog
 
-    const openRows = sql`
-      SELECT t.app_id, t.reference, t.kind, t.mode, t.provider, t.created_at,
-        CASE WHEN w.acknowledged_in_review = w.needs_review THEN w.acknowledged_until END AS rests_until
-      FROM open_work w JOIN transactions t ON t.app_id = w.app_id AND t.reference = w.reference
-      WHERE w.is_open ORDER BY w.created_at LIMIT ${COUNTED_AT_MOST}`
-    const lastLine = sql`
-      SELECT h.fact, h.at, h.note FROM transaction_history h
-      -- Nothing is told of a transaction before it is there; a day is for clocks that differ. Older partitions are not looked into.
-      WHERE h.app_id = o.app_id AND h.reference = o.reference AND h.at >= o.created_at - interval '1 day' ORDER BY h.line DESC LIMIT 1`
-    const isUnknown = sql`l.fact IN ('Unknown', 'NotFound')`
+    const { open, reviews, unanswered } = openWorkStatus(sql, everyTenant)
 
-    const open = (now: Instant) =>
-      groups(sql`
-        WITH o AS MATERIALIZED (${openRows}),
-        band AS (
-          SELECT b.age, b.place, ${iso(now)}::timestamptz - b.ms * interval '1 millisecond' AS since
-          FROM unnest(${bands.map(([age]) => age)}::text[], ${bands.map(([, ms]) => ms)}::bigint[]) WITH ORDINALITY AS b(age, ms, place)
-        ),
-        aged AS (
-          SELECT o.*, coalesce((SELECT b.age FROM band b WHERE o.created_at > b.since ORDER BY b.place LIMIT 1), 'older') AS age FROM o
-        )
-        SELECT o.kind, o.mode, o.provider, o.age, count(*)::int AS count, (count(*) FILTER (WHERE ${isUnknown}))::int AS unknown,
-          (count(*) FILTER (WHERE o.rests_until > ${iso(now)}::timestamptz))::int AS acknowledged,
-          min(o.created_at) AS "oldestAt",
-          min(o.created_at) FILTER (WHERE ${isUnknown} AND (o.rests_until > ${iso(now)}::timestamptz) IS NOT TRUE) AS "oldestUnknownAt"
-        FROM aged o LEFT JOIN LATERAL (${lastLine}) l ON true
-        GROUP BY o.kind, o.mode, o.provider, o.age ORDER BY 1, 2, 3, min(o.created_at)`)
-
-    const reviews = (now: Instant) =>
-      counts(sql`
-        SELECT count(*)::int AS count, min(r.created_at) AS "oldestAt",
-          (count(*) FILTER (WHERE r.acknowledged_in_review AND r.acknowledged_until > ${iso(now)}::timestamptz))::int AS acknowledged
-        FROM (
-          SELECT created_at, acknowledged_until, acknowledged_in_review FROM open_work
-          WHERE needs_review ORDER BY created_at LIMIT ${COUNTED_AT_MOST}
-        ) r`)
-
-    const failingFor = (now: Instant, forMs: number) => sql`
-      FROM webhook_endpoints WHERE enabled AND failing_since IS NOT NULL AND failing_since <= ${iso(now - forMs)}::timestamptz`
+    const failingFor = (now: Instant, forMs: number, of: TenantFilter) => sql`
+      FROM webhook_endpoints WHERE enabled AND failing_since IS NOT NULL AND failing_since <= ${iso(now - forMs)}::timestamptz ${of("app_id")}`
 
     // The oldest by each endpoint's own queue, as they are claimed: what waits for a disabled endpoint is late for nobody.
-    const outbox = queues(sql`
-      SELECT (SELECT count(*)::int FROM (SELECT FROM due_deliveries LIMIT ${COUNTED_AT_MOST}) d) AS due,
-        (SELECT count(*)::int FROM (SELECT FROM deliveries WHERE parked LIMIT ${COUNTED_AT_MOST}) p) AS parked,
+    const outbox = everyTenant.sweep((of) =>
+      queues(sql`
+      SELECT (SELECT count(*)::int FROM (SELECT 1 FROM due_deliveries WHERE true ${of("app_id")} LIMIT ${COUNTED_AT_MOST}) d) AS due,
+        (SELECT count(*)::int FROM (SELECT 1 FROM deliveries WHERE parked ${of("app_id")} LIMIT ${COUNTED_AT_MOST}) p) AS parked,
         (SELECT min(first.next_attempt_at) FROM webhook_endpoints e CROSS JOIN LATERAL (
-          SELECT d.next_attempt_at FROM due_deliveries d WHERE d.app_id = e.app_id AND d.mode = e.mode
-          ORDER BY d.next_attempt_at LIMIT 1) first WHERE e.enabled) AS "oldestAt"`)
+          SELECT d.next_attempt_at FROM due_deliveries d WHERE d.app_id = e.app_id AND d.mode = e.mode ${of("d.app_id")}
+          ORDER BY d.next_attempt_at LIMIT 1) first WHERE e.enabled ${of("e.app_id")}) AS "oldestAt"`)
+    )
 
     const inbox = queues(sql`
-      SELECT (SELECT count(*)::int FROM (SELECT FROM provider_inbox WHERE status = 'due' LIMIT ${COUNTED_AT_MOST}) d) AS due,
-        (SELECT count(*)::int FROM (SELECT FROM provider_inbox WHERE status = 'parked' LIMIT ${COUNTED_AT_MOST}) p) AS parked,
+      SELECT (SELECT count(*)::int FROM (SELECT 1 FROM provider_inbox WHERE status = 'due' LIMIT ${COUNTED_AT_MOST}) d) AS due,
+        (SELECT count(*)::int FROM (SELECT 1 FROM provider_inbox WHERE status = 'parked' LIMIT ${COUNTED_AT_MOST}) p) AS parked,
         (SELECT next_look_at FROM provider_inbox WHERE status = 'due' ORDER BY next_look_at LIMIT 1) AS "oldestAt"`)
 
-    const floats = totals(sql`
+    const floats = everyTenant.read((of) =>
+      totals(sql`
       SELECT mode, currency, sum(available_minor)::bigint AS available, sum(reserved_minor)::bigint AS reserved,
         sum(receivable_minor)::bigint AS receivable
-      FROM float_positions GROUP BY mode, currency ORDER BY mode, currency`)
+      FROM float_positions WHERE true ${of("app_id")} GROUP BY mode, currency ORDER BY mode, currency`)
+    )
 
     const connections = states(sql`
       SELECT coalesce(state, 'unknown') AS state, count(*)::int AS count FROM pg_stat_activity
@@ -123,50 +75,55 @@ export const GatewayStatusPg = Layer.effect(
 
     const read = Effect.gen(function* () {
       const at = yield* Clock.currentTimeMillis
-      const [review] = yield* reviews(at)
-      const [failing] = yield* numbers(sql`SELECT count(*)::int AS count ${failingFor(at, SHOWN_FAILING_MS)}`)
-      const [sending] = yield* outbox
+      const failing = yield* everyTenant.read((of) =>
+        numbers(sql`SELECT count(*)::int AS count ${failingFor(at, SHOWN_FAILING_MS, of)}`)
+      )
       const [receiving] = yield* inbox
       return {
         at,
         open: yield* open(at),
-        reviews: review ?? { count: 0, acknowledged: 0, oldestAt: null },
-        endpointsFailing: failing?.count ?? 0,
-        outbox: sending ?? empty,
-        inbox: receiving ?? empty,
-        floats: yield* floats,
+        reviews: yield* reviews(at),
+        endpointsFailing: failing.rows.reduce((sum, { count }) => sum + count, 0),
+        outbox: allQueues((yield* outbox).rows),
+        inbox: receiving ?? allQueues([]),
+        floats: allFloats((yield* floats).rows),
         checks: yield* checks(sql`SELECT name, subject, at, differences FROM integrity_checks ORDER BY name, subject`),
-        unparted: (yield* defaultPartitionsInUse(sql)).map(({ name }) => name),
+        unparted: yield* defaultPartitionsInUse(sql, everyTenant),
         auditHead: yield* auditHead,
         connections: Object.fromEntries((yield* connections).map(({ count, state }) => [state, count])),
-        database: yield* readDatabaseStanding(sql)
+        database: yield* readDatabaseStanding(sql),
+        silentServers: yield* everyTenant.silentServers
       }
-    })
-
-    const unanswered = (limit: number) =>
-      unansweredRows(sql`
-        WITH o AS MATERIALIZED (${openRows})
-        SELECT o.reference, o.app_id AS "appId", o.kind, o.mode, o.provider, o.created_at AS "createdAt", l.at AS "heardAt", l.note,
-          o.rests_until AS "acknowledgedUntil"
-        FROM o CROSS JOIN LATERAL (${lastLine}) l WHERE ${isUnknown} ORDER BY o.created_at LIMIT ${limit}`)
+    }).pipe(Effect.orDie)
 
     const tenants = Effect.fnUntraced(function* (limit: number, failingForMs: number = SHOWN_FAILING_MS) {
-      const parked = yield* parkedTenants(sql`
+      const parked = yield* everyTenant.sweep((of) =>
+        parkedTenants(sql`
         SELECT p.app_id AS "appId", p.mode, p.parked,
           CASE WHEN e.enabled THEN 'enabled' ELSE coalesce(e.disabled_reason, 'disabled') END AS endpoint
         FROM (
           SELECT d.app_id, d.mode, count(*)::int AS parked
-          FROM (SELECT app_id, mode FROM deliveries WHERE parked LIMIT ${COUNTED_AT_MOST}) d GROUP BY 1, 2
-        ) p LEFT JOIN webhook_endpoints e ON e.app_id = p.app_id AND e.mode = p.mode
+          FROM (SELECT app_id, mode FROM deliveries WHERE parked ${of("app_id")} LIMIT ${COUNTED_AT_MOST}) d GROUP BY 1, 2
+        ) p LEFT JOIN webhook_endpoints e ON e.app_id = p.app_id AND e.mode = p.mode ${of("e.app_id")}
         ORDER BY p.parked DESC, 1, 2 LIMIT ${limit}`)
-      const owing = yield* owingTenants(sql`
+      )
+      const owing = yield* everyTenant.read((of) =>
+        owingTenants(sql`
         SELECT app_id AS "appId", mode, currency, receivable_minor AS receivable FROM float_positions
-        WHERE receivable_minor > 0 ORDER BY 1, 2, 3 LIMIT ${limit}`)
-      const failing = yield* failingEndpoints(sql`
-        SELECT app_id AS "appId", mode, failing_since AS since ${failingFor(yield* Clock.currentTimeMillis, failingForMs)}
+        WHERE receivable_minor > 0 ${of("app_id")} ORDER BY 1, 2, 3 LIMIT ${limit}`)
+      )
+      const now = yield* Clock.currentTimeMillis
+      const failing = yield* everyTenant.read((of) =>
+        failingEndpoints(sql`
+        SELECT app_id AS "appId", mode, failing_since AS since ${failingFor(now, failingForMs, of)}
         ORDER BY failing_since, 1, 2 LIMIT ${limit}`)
-      return { parked, owing, failing }
-    })
+      )
+      return {
+        parked: parked.rows.toSorted((one, other) => other.parked - one.parked).slice(0, limit),
+        owing: owing.rows.toSorted((one, other) => byText(one.appId, other.appId)).slice(0, limit),
+        failing: failing.rows.toSorted((one, other) => one.since - other.since).slice(0, limit)
+      }
+    }, Effect.orDie)
 
     const recordCheck = ({ at, differences, name, subject }: IntegrityCheck) =>
       sql`
@@ -178,14 +135,19 @@ export const GatewayStatusPg = Layer.effect(
   })
 )
 
-/** What the default partitions hold. */
-const defaultPartitionsInUse = (sql: SqlClient.SqlClient) =>
-  names(sql`
-    SELECT t.name FROM (VALUES
-      ('journal', EXISTS (SELECT FROM journal_default)),
-      ('events', EXISTS (SELECT FROM events_default)),
-      ('deliveries', EXISTS (SELECT FROM deliveries_default)),
-      ('delivery_attempts', EXISTS (SELECT FROM delivery_attempts_default))
-    ) AS t(name, has_rows) WHERE t.has_rows`)
+/** The tables whose default partitions hold something. */
+const defaultPartitionsInUse = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, everyTenant: EveryTenant["Service"]) {
+  const found = yield* everyTenant.sweep((of) =>
+    names(sql`
+      SELECT t.name FROM (VALUES
+        ('journal', EXISTS (SELECT 1 FROM journal_default WHERE true ${of("app_id")})),
+        ('events', EXISTS (SELECT 1 FROM events_default WHERE true ${of("app_id")})),
+        ('deliveries', EXISTS (SELECT 1 FROM deliveries_default WHERE true ${of("app_id")})),
+        ('delivery_attempts', EXISTS (SELECT 1 FROM delivery_attempts_default WHERE true ${of("app_id")}))
+      ) AS t(name, has_rows) WHERE t.has_rows`)
+  )
+  const used = new Set(found.rows.map(({ name }) => name))
+  return parted.filter((name) => used.has(name))
+})
 
-const empty: QueueBacklog = { due: 0, parked: 0, oldestAt: null }
+const parted = ["journal", "events", "deliveries", "delivery_attempts"]

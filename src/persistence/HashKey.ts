@@ -65,7 +65,7 @@ const readKey = (sql: SqlClient.SqlClient) => keys(sql`SELECT sealed FROM vault_
 /** Whether there is anything that only the key makes sense of. */
 const hasHashes = (sql: SqlClient.SqlClient) =>
   Effect.map(
-    uses(sql`SELECT EXISTS (SELECT FROM api_keys) OR EXISTS (SELECT FROM audit_log) AS used`),
+    uses(sql`SELECT EXISTS (SELECT 1 FROM api_keys) OR EXISTS (SELECT 1 FROM audit_log) AS used`),
     ([row]) => row?.used === true
   )
 

@@ -1,6 +1,8 @@
 import { Clock, Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
+import type { AppId } from "../domain/Ids.ts"
 import { type Instant, iso } from "../domain/Instant.ts"
+import { bucketOfTenant, referenceInBucket } from "../domain/ReferenceBucket.ts"
 import { inSpan } from "../runtime/Tracing.ts"
 import {
   type Claim,
@@ -12,7 +14,11 @@ import {
 } from "../services/ports/Idempotency.ts"
 import { Policy } from "../services/ports/Policy.ts"
 import { RandomSource } from "../services/ports/RandomSource.ts"
+import { Vault } from "../services/ports/Vault.ts"
 import { type ArrivedRow, arriveTogether } from "./ArrivalSql.ts"
+import { bucketHash } from "./BucketHash.ts"
+import { Distribution } from "./Distribution.ts"
+import { EveryTenant } from "./EveryTenant.ts"
 import { recordPrunedBefore } from "./Retention.ts"
 import { isLockTimeout, makeBatcher } from "./StepBatch.ts"
 
@@ -37,16 +43,25 @@ export const IdempotencyPg = Layer.effect(
     const sql = yield* SqlClient.SqlClient
     const randomSource = yield* RandomSource
     const policy = yield* Policy
+    const distribution = yield* Distribution
+    const { isDistributed } = distribution
+    const everyTenant = yield* EveryTenant
+    const hash = bucketHash(yield* Vault)
 
     const arrive = yield* makeBatcher({
-      statement: arriveTogether(sql),
+      statement: arriveTogether(sql, isDistributed),
       // Nobody knows who spent the nonce: perhaps this request's own statement, whose answer was lost. Its key is then busy until its lease
       // ends, and nothing has moved. A nonce that was its own proves that nothing was committed before.
       recover: (_arrival, row) =>
         row.nonce_fresh ? Effect.succeed(row) : Effect.die(new Error("a nonce and a key may have been taken before")),
       laneOf: ({ scope }) => scope.appId,
+      isBatchOfOneLane: isDistributed,
       isLockTimeout
     })
+
+    /** It leads to its tenant: a callback and an operator name the reference alone. */
+    const referenceFor = (appId: AppId) =>
+      Effect.map(randomSource.reference, (random) => referenceInBucket(hash, random, bucketOfTenant(hash, appId)))
 
     const claim = Effect.fnUntraced(function* (request: ClaimRequest) {
       const now = yield* Clock.currentTimeMillis
@@ -55,7 +70,7 @@ export const IdempotencyPg = Layer.effect(
       if (row.fence === null) return Option.some(takenKey(row))
       const fresh: FreshClaim = {
         _tag: "Fresh",
-        claim: { scope: request.scope, fence: row.fence, reference: yield* randomSource.reference },
+        claim: { scope: request.scope, fence: row.fence, reference: yield* referenceFor(request.scope.appId) },
         tenant: row.status === null ? null : { status: row.status, capabilities: row.capabilities ?? [] },
         windows: request.windows.map((window, at) => ({ ...window, used: row.used?.[at] ?? 0n }))
       }
@@ -66,7 +81,7 @@ export const IdempotencyPg = Layer.effect(
       const { appId, endpoint, key, mode } = scope
       const rows =
         yield* sql`UPDATE idempotency_keys SET state = 'done', answer_status = ${response.status}, answer_body = convert_to(${response.body}, 'UTF8'),
-          answer_digest = answer_digest(endpoint, key, ${response.status}, convert_to(${response.body}, 'UTF8'))
+          answer_digest = answer_digest(${endpoint}, ${key}, ${response.status}, convert_to(${response.body}, 'UTF8'))
         WHERE app_id = ${appId} AND mode = ${mode} AND endpoint = ${endpoint} AND key = ${key} AND fence = ${fence} AND state = 'claimed'
         RETURNING 1 AS completed`
       return rows.length === 1
@@ -82,16 +97,20 @@ export const IdempotencyPg = Layer.effect(
 
     // A key that somebody works with is held, and is left for the next round.
     const prune = Effect.fn("Idempotency.prune")(function* (before: Instant, limit: number) {
-      const rows = yield* sql`WITH since AS (${recordPrunedBefore(sql, "keys", before)}),
+      const record = recordPrunedBefore(sql, distribution, "keys", before)
+      yield* record.first
+      const { rows } = yield* everyTenant.sweep(
+        (of) => sql`WITH ${record.together}
         old AS MATERIALIZED (
           SELECT k.app_id, k.mode, k.endpoint, k.key FROM idempotency_keys k
-          WHERE k.created_at < ${iso(before)}::timestamptz AND k.lease_until < ${iso(before)}::timestamptz AND NOT EXISTS (
-            SELECT FROM transactions t WHERE t.app_id = k.app_id AND t.reference = k.reference
+          WHERE k.created_at < ${iso(before)}::timestamptz AND k.lease_until < ${iso(before)}::timestamptz ${of("k.app_id")} AND NOT EXISTS (
+            SELECT 1 FROM transactions t WHERE t.app_id = k.app_id AND t.reference = k.reference ${of("t.app_id")}
               AND (t.needs_review OR t.status IN ('requires_action', 'pending')))
           ORDER BY k.created_at LIMIT ${limit} FOR UPDATE OF k SKIP LOCKED
         )
         DELETE FROM idempotency_keys k USING old o
-        WHERE k.app_id = o.app_id AND k.mode = o.mode AND k.endpoint = o.endpoint AND k.key = o.key RETURNING 1 AS swept`
+        WHERE k.app_id = o.app_id AND k.mode = o.mode AND k.endpoint = o.endpoint AND k.key = o.key ${of("k.app_id")} RETURNING 1 AS swept`
+      )
       return rows.length
     }, Effect.orDie)
 

@@ -10,6 +10,7 @@ import { DatabaseError } from "./DatabaseError.ts"
 import { opensEveryKey } from "./HashKey.ts"
 import { rowsOf } from "./Rows.ts"
 import { parseMasterKey, type VaultError } from "./Sealing.ts"
+import { ownSession, SessionPooling } from "./SessionPooling.ts"
 
 const TRIED_EVERY = "1 second"
 /** A session that says nothing for so long has gone, and with it what it held. */
@@ -56,14 +57,18 @@ const make = Effect.fnUntraced(function* (url: Redacted.Redacted, masterKey: Red
   const commits = makeCommitsWatch()
 
   const hold = Effect.gen(function* () {
-    const connection = yield* sql.reserve
-    const ask = (text: string, parameters: ReadonlyArray<unknown>) => connection.execute(text, parameters, undefined)
-    const [row] = yield* locks(ask(`SELECT pg_try_advisory_lock_shared($1) AS "isHeld"`, [advisoryLocks.masterKey]))
+    const { ask, tryLock } = yield* ownSession(sql)
+    const [row] = yield* locks(ask(`SELECT ${tryLock}_shared($1) AS "isHeld"`, [advisoryLocks.masterKey]))
     const isHeld = row?.isHeld === true
     state = isHeld ? "held" : "changing"
     yield* Deferred.succeed(first, state)
-    if (isHeld) yield* commits.watch(ask(WAITING_SESSIONS, []))
-  }).pipe(Effect.scoped, Effect.provideService(AnswerBoundMs, ANSWER_MS), Effect.withTracerEnabled(false))
+    if (isHeld) yield* commits.watch(ask(WAITING_SESSIONS))
+  }).pipe(
+    Effect.scoped,
+    Effect.provideService(SessionPooling, Context.get(own, SessionPooling)),
+    Effect.provideService(AnswerBoundMs, ANSWER_MS),
+    Effect.withTracerEnabled(false)
+  )
 
   const holdAgain = Effect.gen(function* () {
     const exit = yield* Effect.exit(hold)

@@ -8,6 +8,7 @@ import { auditTrail } from "./AuditTrail.ts"
 import { keyedHashWith, loadHashKey } from "./HashKey.ts"
 import { rowsOf } from "./Rows.ts"
 import { openBytes, parseMasterKey, sealBytes, type VaultError } from "./Sealing.ts"
+import { ownSession, SessionPooling } from "./SessionPooling.ts"
 
 /** A column whose values the master key seals, and the purpose that each was sealed for, in SQL. */
 export interface SealedColumn {
@@ -64,6 +65,7 @@ export const MasterKeyRotationPg = {
 
 const make = Effect.fnUntraced(function* (masterKey: Redacted.Redacted) {
   const sql = yield* SqlClient.SqlClient
+  const pooling = yield* SessionPooling
   const to = yield* parseMasterKey(masterKey)
 
   const pageOf = ({ column, key, purpose, table }: SealedColumn, after: ReadonlyArray<string> | null) => {
@@ -140,10 +142,10 @@ const make = Effect.fnUntraced(function* (masterKey: Redacted.Redacted) {
 
   /** While the scope lives no node runs, and none starts. */
   const lockOutGateways = Effect.gen(function* () {
-    const session = yield* Effect.orDie(sql.reserve)
-    const ask = (text: string) => session.execute(text, [advisoryLocks.masterKey], undefined)
-    const [row] = yield* locks(ask(`SELECT pg_try_advisory_lock($1) AS "isHeld"`))
-    // A session that has gone meanwhile holds nothing.
+    const session = yield* Effect.orDie(Effect.provideService(ownSession(sql), SessionPooling, pooling))
+    const ask = (text: string) => session.ask(text, [advisoryLocks.masterKey])
+    const [row] = yield* locks(ask(`SELECT ${session.tryLock}($1) AS "isHeld"`))
+    // A session that has gone meanwhile holds nothing, and neither does a transaction's end.
     if (row?.isHeld === true) return yield* Effect.addFinalizer(() => Effect.exit(ask("SELECT pg_advisory_unlock($1)")))
     const named = (yield* holders(ask(HOLDERS))).map(
       ({ address, name, pid }) => `${name} (${address ?? "a socket"}, session ${pid})`

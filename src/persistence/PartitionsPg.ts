@@ -3,6 +3,7 @@ import { SqlClient } from "effect/sql"
 import { type Instant, iso } from "../domain/Instant.ts"
 import { Partitions } from "../services/ports/Partitions.ts"
 import { advisoryLocks } from "./AdvisoryLocks.ts"
+import { Distribution } from "./Distribution.ts"
 import { rowsOf } from "./Rows.ts"
 
 /** Deliveries that are due or parked, beyond which a month is left to the bounded deletes: what stays is held in memory for a moment. */
@@ -21,6 +22,9 @@ export const PartitionsPg = Layer.effect(
   Partitions,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
+    const { isDistributed } = yield* Distribution
+    // On Citus months are emptied by the bounded deletes alone, and only dropped here.
+    const stayingAtMost = isDistributed ? null : STAYING_AT_MOST
 
     const missing = (now: Instant) =>
       spans(sql`
@@ -28,7 +32,7 @@ export const PartitionsPg = Layer.effect(
         FROM (VALUES ('journal'), ('events'), ('deliveries'), ('delivery_attempts')) AS p(parent)
         CROSS JOIN LATERAL (SELECT date_trunc('month', ${iso(now)}::timestamptz AT TIME ZONE 'UTC') + ahead * interval '1 month' AS month
           FROM generate_series(0, 1) AS ahead) m
-        WHERE NOT EXISTS (SELECT FROM time_partitions t WHERE t.parent = p.parent
+        WHERE NOT EXISTS (SELECT FROM month_partitions t WHERE t.parent = p.parent
           AND t.from_at <= m.month AT TIME ZONE 'UTC' AND t.to_at > m.month AT TIME ZONE 'UTC')
         ORDER BY m.month, p.parent`)
 
@@ -46,7 +50,7 @@ export const PartitionsPg = Layer.effect(
       upkeeps(sql`
         SELECT r.month AS partition, r.outcome
         FROM (SELECT pg_try_advisory_xact_lock(${advisoryLocks.partitions}) AS ours) l
-        CROSS JOIN LATERAL retire_month(${iso(before)}::timestamptz, ${STAYING_AT_MOST}) r WHERE l.ours`)
+        CROSS JOIN LATERAL retire_month(${iso(before)}::timestamptz, ${stayingAtMost}::int) r WHERE l.ours`)
     )
 
     return Partitions.of({ prepare, retire })

@@ -3,6 +3,7 @@ import type { SqlClient } from "effect/sql"
 import type { Reference } from "../domain/Ids.ts"
 import { Phase, Posting } from "../domain/Ledger.ts"
 import type { Transactions } from "../services/ports/Transactions.ts"
+import type { ReferenceOwner } from "./ReferenceOwner.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 
 const entries = rowsOf(
@@ -14,13 +15,14 @@ const entries = rowsOf(
 )
 
 /** The journal's entries of one record. The amounts come as text: as numbers of JSON they would lose their last digits. */
-export const postedEntries = (sql: SqlClient.SqlClient): Transactions["Service"]["entries"] =>
-  Effect.fn("Transactions.entries")((reference: Reference) =>
-    entries(sql`
+export const postedEntries = (sql: SqlClient.SqlClient, ownerOf: ReferenceOwner): Transactions["Service"]["entries"] =>
+  Effect.fn("Transactions.entries")(function* (reference: Reference) {
+    const of = yield* ownerOf(reference)
+    return yield* entries(sql`
       SELECT j.at, j.phase,
         json_agg(json_build_object('currency', p.currency, 'account', p.account, 'amount', p.amount::text) ORDER BY p.place) AS postings
       FROM transactions t JOIN journal j ON j.app_id = t.app_id AND j.reference = t.reference
       CROSS JOIN LATERAL unnest(j.currencies, j.accounts, j.amounts) WITH ORDINALITY AS p(currency, account, amount, place)
-      WHERE t.reference = ${reference} AND j.phase IS NOT NULL
+      WHERE t.reference = ${reference} ${of("t.app_id")} AND j.phase IS NOT NULL
       GROUP BY j.revision, j.at, j.phase ORDER BY j.revision`)
-  )
+  })

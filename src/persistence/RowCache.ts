@@ -1,8 +1,10 @@
 import { Effect, Option, Schema, type Scope } from "effect"
 import type { SqlClient } from "effect/sql"
-import { makeBatchedRead } from "./BatchedRead.ts"
+import { makeBatchedRead, makeTenantRead } from "./BatchedRead.ts"
 import { cachedQuery, elapsed, freshResult } from "./CachedQuery.ts"
+import { Distribution } from "./Distribution.ts"
 import { rowsOf } from "./Rows.ts"
+import { ofAll, type TenantFilter } from "./TenantFilter.ts"
 
 /** A change without an audit row, by a migration or by hand, is seen within this time. */
 const CACHED_MS = 10_000
@@ -17,7 +19,9 @@ export interface CachedRows<Value> {
 
 export interface CacheOptions<Value, E> {
   /** One result a key, in the order of the keys; an absent row is a result, too. A failure is a defect and is not cached. */
-  readonly read: (keys: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<Value>, E>
+  readonly read: (keys: ReadonlyArray<string>, of: TenantFilter) => Effect.Effect<ReadonlyArray<Value>, E>
+  /** Whose row a key stands for; left out where the rows are nobody's. */
+  readonly tenantOf?: (key: string) => string
   /** How many keys are cached; the least recently used one makes room. */
   readonly atMost: number
   /** Where anybody can ask for rows that do not exist: absent rows are cached apart, so that they push out no row that does. */
@@ -35,8 +39,9 @@ export interface RowCache {
  * (AuditTrail.withKept). The version, read at most twice a second, says for all rows together whether any may be different. Changes by
  * tenants do not count it up.
  */
-export const makeRowCache = (sql: SqlClient.SqlClient): Effect.Effect<RowCache, never, Scope.Scope> =>
+export const makeRowCache = (sql: SqlClient.SqlClient): Effect.Effect<RowCache, never, Distribution | Scope.Scope> =>
   Effect.gen(function* () {
+    const distribution = yield* Distribution
     const look = yield* makeBatchedRead((queries: ReadonlyArray<null>) =>
       Effect.map(heads(sql`SELECT cache_version AS sequence FROM audit_head`), ([head]) =>
         queries.map(() => head?.sequence ?? 0n)
@@ -44,7 +49,7 @@ export const makeRowCache = (sql: SqlClient.SqlClient): Effect.Effect<RowCache, 
     )
     const { forget, newest, recent } = yield* cachedQuery(look(null))
 
-    const keep = Effect.fnUntraced(function* <Value, E>({ absent, atMost, read }: CacheOptions<Value, E>) {
+    const keep = Effect.fnUntraced(function* <Value, E>({ absent, atMost, read, tenantOf }: CacheOptions<Value, E>) {
       const rows = leastRecentlyUsed<Value>(atMost)
       const absentRows = leastRecentlyUsed<Value>(absent?.atMost ?? 0)
       const put = (key: string, answer: Answer<Value>) => {
@@ -54,7 +59,10 @@ export const makeRowCache = (sql: SqlClient.SqlClient): Effect.Effect<RowCache, 
         const own = isAbsent ? absentRows : rows
         own.put(key, answer)
       }
-      const ask = yield* makeBatchedRead(read)
+      const ask =
+        tenantOf === undefined
+          ? yield* makeBatchedRead((keys: ReadonlyArray<string>) => read(keys, ofAll(sql)))
+          : yield* Effect.provideService(makeTenantRead(sql, tenantOf, read), Distribution, distribution)
       /** The row where it is cached as of this change. */
       const cached = (key: string, entry: bigint | undefined, now: number): Answer<Value> | undefined => {
         const known = rows.take(key) ?? absentRows.take(key)

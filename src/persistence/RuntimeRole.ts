@@ -24,6 +24,7 @@ const privileges: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
   provider_references: ["SELECT", "INSERT"],
   float_positions: ["SELECT", "INSERT", "UPDATE"],
   tenants: ["SELECT", "INSERT", "UPDATE"],
+  tenant_directory: ["SELECT", "INSERT"],
   api_keys: ["SELECT", "INSERT", "UPDATE"],
   vault_keys: ["SELECT", "UPDATE"],
   console_proposals: ["SELECT", "INSERT", "UPDATE"]

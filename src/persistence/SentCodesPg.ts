@@ -5,7 +5,7 @@ import type { WindowUse } from "../domain/VelocityLimits.ts"
 import type { Codes, CountedCode, SendQuotaOutcome } from "../services/ports/Codes.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 
-const requestRows = rowsOf(Schema.Struct({ oldest: Moment, granted: Schema.Boolean }))
+const requestRows = rowsOf(Schema.Struct({ sent: Schema.Array(Moment) }))
 
 /** A number's codes are counted over both modes: what stands in the place of the mode. */
 const BOTH_MODES = "both"
@@ -17,24 +17,23 @@ const BOTH_MODES = "both"
 export const sentCodes = (sql: SqlClient.SqlClient): Pick<Codes["Service"], "request" | "unsent" | "sent" | "isSent"> => {
   /** The moment from which on the number may be texted again; null where it may now, and is counted. */
   const countNumber = Effect.fnUntraced(function* ({ appId, at, partyHash }: CountedCode, atMost: number, windowMs: number) {
-    const now = iso(at)
-    const since = iso(at - windowMs)
-    // The row that stands there is locked by the conflict, so that what is counted is what there is.
+    const own = sql`app_id = ${appId} AND mode = ${BOTH_MODES} AND party_hash = ${partyHash}`
+    // The row that stands there is locked by the conflict. What it becomes is counted here: Citus takes no subquery where a conflict is resolved.
     const [row] = yield* requestRows(sql`INSERT INTO code_requests AS r (app_id, mode, party_hash, sent)
-      VALUES (${appId}, ${BOTH_MODES}, ${partyHash}, ARRAY[${now}::timestamptz])
-      ON CONFLICT (app_id, mode, party_hash) DO UPDATE SET sent =
-        (SELECT coalesce(array_agg(one ORDER BY one), '{}') FROM (
-          SELECT one FROM unnest(r.sent || EXCLUDED.sent) AS one WHERE one > ${since}::timestamptz ORDER BY one LIMIT ${atMost + 1}) kept)
-      RETURNING sent[1] AS oldest, cardinality(sent) <= ${atMost} AS granted`)
+      VALUES (${appId}, ${BOTH_MODES}, ${partyHash}, '{}') ON CONFLICT (app_id, mode, party_hash) DO UPDATE SET sent = r.sent RETURNING sent`)
     if (row === undefined) return yield* Effect.die(new Error("a code request was not counted"))
-    return row.granted ? null : row.oldest + windowMs
+    const inWindow = [...row.sent, at].filter((moment) => moment > at - windowMs).sort((one, other) => one - other)
+    // One more than are granted says that they are full.
+    const kept = inWindow.slice(0, atMost + 1)
+    yield* sql`UPDATE code_requests SET sent = ${kept.map(iso)}::timestamptz[] WHERE ${own}`
+    return kept.length <= atMost ? null : (kept[0] ?? at) + windowMs
   })
 
   const countWindow = Effect.fnUntraced(function* (counter: WindowUse) {
     const { amount, appId, bound, mode, name, startsAt, subject } = counter
+    if (amount > bound) return false
     const counted = yield* sql`INSERT INTO counters AS c (app_id, mode, name, subject, starts_at, used)
-      SELECT ${appId}, ${mode}, ${name}, ${subject}, ${iso(startsAt)}::timestamptz, ${amount}::bigint
-      WHERE ${amount}::bigint <= ${bound}::bigint
+      VALUES (${appId}, ${mode}, ${name}, ${subject}, ${iso(startsAt)}::timestamptz, ${amount}::bigint)
       ON CONFLICT (app_id, mode, name, subject, starts_at) DO UPDATE SET used = c.used + EXCLUDED.used
         WHERE c.used + EXCLUDED.used <= ${bound}::bigint
       RETURNING 1 AS counted`

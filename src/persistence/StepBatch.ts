@@ -21,6 +21,8 @@ export interface StepBatcherOptions<Step, Result, E> {
   readonly recover: (step: Step, result: Result) => Effect.Effect<Result, E>
   /** Steps of one lane want the same rows: they are never in two batches at once. */
   readonly laneOf: (step: Step) => string
+  /** A batch holds steps of one lane: on Citus a statement is sent whole to the server of one tenant. */
+  readonly isBatchOfOneLane?: boolean
   /** Whether nothing was committed because somebody else held the rows for as long as anybody waits for them. */
   readonly isLockTimeout: (error: E) => boolean
 }
@@ -45,6 +47,7 @@ interface QueuedStep<Step, Result> {
 export const makeBatcher = <Step, Result, E>({
   recover,
   laneOf,
+  isBatchOfOneLane = false,
   statement,
   isLockTimeout
 }: StepBatcherOptions<Step, Result, E>): Effect.Effect<(step: Step) => Effect.Effect<Result>, never, Scope.Scope> =>
@@ -110,10 +113,12 @@ export const makeBatcher = <Step, Result, E>({
         return Effect.forEach(lanes, runLane, { concurrency: LANES_AT_ONCE, discard: true })
       })
 
-    /** The oldest steps of lanes that are not in flight. */
+    /** The oldest steps of lanes that are not in flight, or of the one that waited longest. */
     const takeBatch = (): ReadonlyArray<One> => {
       const [batch, left]: [Array<One>, Array<One>] = [[], []]
-      for (const one of waiting) (batch.length < STEPS_A_STATEMENT && !inFlight.lanes.has(one.lane) ? batch : left).push(one)
+      const fits = ({ lane }: One) =>
+        batch.length < STEPS_A_STATEMENT && !inFlight.lanes.has(lane) && (!isBatchOfOneLane || (batch[0]?.lane ?? lane) === lane)
+      for (const one of waiting) (fits(one) ? batch : left).push(one)
       waiting.splice(0, waiting.length, ...left)
       return batch
     }

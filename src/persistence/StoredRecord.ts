@@ -1,7 +1,8 @@
-import { Schema, SchemaGetter } from "effect"
+import { Effect, Schema, SchemaGetter, SchemaParser } from "effect"
 import { type Exchange, LedgerRecord } from "../domain/Exchange.ts"
 import type { Collection, Payout } from "../domain/Transaction.ts"
 import { withoutNul } from "./Columns.ts"
+import { carryingUnread, storedBehind, withUnread } from "./UnknownMembers.ts"
 
 const common = {
   providerReference: null,
@@ -31,19 +32,28 @@ const unsaid: Readonly<Record<string, Readonly<Record<string, Schema.Json>>>> = 
 }
 
 const encodeRecord = Schema.encodeSync(Schema.toCodecJson(LedgerRecord))
+const decodeRecord = Schema.decodeUnknownSync(Schema.toCodecJson(LedgerRecord))
 
 const isObject = (json: Schema.Json): json is Schema.JsonObject => typeof json === "object" && json !== null && "kind" in json
 
 /** As a record is written. Without NUL, also where JSON has a way to write it: one such text in a record, and no SQL could take it apart any more. */
 export const recordText = (record: LedgerRecord): string => {
   const silent = unsaid[record.kind] ?? {}
-  const encoded = encodeRecord(record)
+  const encoded = withEverything(record, encodeRecord(record))
   const text = JSON.stringify(
     isObject(encoded) ? Object.fromEntries(Object.entries(encoded).filter(([name, value]) => silent[name] !== value)) : encoded
   )
   return text.includes("\\u0000")
     ? JSON.stringify(JSON.parse(text), (_, value: unknown) => (typeof value === "string" ? withoutNul(value) : value))
     : text
+}
+
+/** Members of a newer release stay, whatever this program changed. */
+const withEverything = (record: LedgerRecord, encoded: Schema.Json): Schema.Json => {
+  const was = storedBehind(record)
+  if (was === undefined) return encoded
+  const read = encodeRecord(decodeRecord(was))
+  return isObject(encoded) && isObject(read) ? withUnread(encoded, was, read) : encoded
 }
 
 /** What was written, with what was left out. */
@@ -53,11 +63,17 @@ const said = (stored: Schema.Json): Schema.Json =>
 /** What the driver read of a JSON column. */
 const Parsed = Schema.declare((value): value is Schema.Json => value !== undefined)
 
-/** A record, or one kind of it, as a column holds it. */
-export const storedRecord = <S extends Schema.Top>(record: S) =>
-  Parsed.pipe(
-    Schema.decodeTo(Schema.toCodecJson(record), {
-      decode: SchemaGetter.transform(said),
-      encode: SchemaGetter.transform((encoded: Schema.Json) => encoded)
+/** A record, or one kind of it, as a column holds it. It is written by `recordText` alone. */
+export const storedRecord = <A>(record: Schema.Codec<A, unknown>) => {
+  const decode = SchemaParser.decodeUnknownEffect(Schema.toCodecJson(record))
+  const Carrying = Schema.declare((value): value is A => value !== undefined)
+  return Parsed.pipe(
+    Schema.decodeTo(Carrying, {
+      decode: SchemaGetter.transformEffect((json: Schema.Json, options) => {
+        const whole = said(json)
+        return Effect.map(decode(whole, options), (read) => carryingUnread(read, whole))
+      }),
+      encode: SchemaGetter.forbidden(() => "a record is written as text")
     })
   )
+}

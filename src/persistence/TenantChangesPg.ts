@@ -3,7 +3,10 @@ import { SqlClient } from "effect/sql"
 import { AppId, Mode } from "../domain/Ids.ts"
 import { type Instant, iso } from "../domain/Instant.ts"
 import { TenantChanges } from "../services/ports/TenantChanges.ts"
+import { EveryTenant } from "./EveryTenant.ts"
+import { type Swept, sweptIn } from "./Retention.ts"
 import { Moment, rowsOf } from "./Rows.ts"
+import type { TenantFilter } from "./TenantFilter.ts"
 
 const changeRows = rowsOf(
   Schema.Struct({
@@ -16,7 +19,6 @@ const changeRows = rowsOf(
     details: Schema.fromJsonString(Schema.Record(Schema.String, Schema.String))
   })
 )
-const sweptCounts = rowsOf(Schema.Struct({ swept: Schema.Number }))
 
 /**
  * TenantChanges on PostgreSQL. It reads and sweeps tenant_changes; AuditTrail writes it, in the commit of the change.
@@ -25,6 +27,7 @@ export const TenantChangesPg = Layer.effect(
   TenantChanges,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
+    const everyTenant = yield* EveryTenant
 
     const list = Effect.fn("TenantChanges.list")(function* (appId: AppId, mode: Mode | null, limit: number) {
       const modes = mode === null ? Mode.literals : [mode]
@@ -35,16 +38,16 @@ export const TenantChangesPg = Layer.effect(
     })
 
     const prune = Effect.fn("TenantChanges.prune")(function* (before: Instant, limit: number) {
-      const [row] = yield* sweptCounts(sql`
+      const swept = (of: TenantFilter) => sql<Swept>`
         WITH old AS MATERIALIZED (
-          SELECT app_id, mode, place FROM tenant_changes WHERE at < ${iso(before)}::timestamptz ORDER BY at LIMIT ${limit}
+          SELECT app_id, mode, place FROM tenant_changes WHERE at < ${iso(before)}::timestamptz ${of("app_id")} ORDER BY at LIMIT ${limit}
         ),
         removed AS (
-          DELETE FROM tenant_changes c USING old o WHERE c.app_id = o.app_id AND c.mode = o.mode AND c.place = o.place RETURNING 1
+          DELETE FROM tenant_changes c USING old o WHERE c.app_id = o.app_id AND c.mode = o.mode AND c.place = o.place ${of("c.app_id")} RETURNING 1
         )
-        SELECT count(*)::int AS swept FROM removed`)
-      return row?.swept ?? 0
-    })
+        SELECT count(*)::int AS swept FROM removed`
+      return sweptIn((yield* everyTenant.sweep(swept)).rows)
+    }, Effect.orDie)
 
     return TenantChanges.of({ list, prune })
   })

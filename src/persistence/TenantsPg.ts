@@ -2,13 +2,15 @@ import { Array as Arr, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, type Statement } from "effect/sql"
 import type { AppId } from "../domain/Ids.ts"
 import { iso } from "../domain/Instant.ts"
+import { bucketOfTenant } from "../domain/ReferenceBucket.ts"
 import { type Capability, type NewTenant, Tenant } from "../domain/Tenant.ts"
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import { Tenants } from "../services/ports/Tenants.ts"
 import { Vault } from "../services/ports/Vault.ts"
 import { makeApiKeys } from "./ApiKeysPg.ts"
 import { type AuditTrail, auditTrail } from "./AuditTrail.ts"
-import { makeBatchedRead } from "./BatchedRead.ts"
+import { makeTenantRead } from "./BatchedRead.ts"
+import { bucketHash } from "./BucketHash.ts"
 import { makeRowCache } from "./RowCache.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 
@@ -20,7 +22,7 @@ const defaultTreatment: Pick<Tenant, "pinned" | "repeatSales"> = { pinned: null,
 const tenants = rowsOf(Schema.Struct({ ...Tenant.fields, createdAt: Moment }))
 
 /**
- * Tenants on PostgreSQL. It owns tenants; `ApiKeysPg` has their keys. A change is one statement on one row, committed with its audit row. Pins
+ * Tenants on PostgreSQL. It owns tenants and tenant_directory; `ApiKeysPg` has their keys. A change is one statement on one row, committed with its audit row. Pins
  * are cached, because every request needs them; the audit row counts up the number that tells every node to read them again.
  */
 export const TenantsPg = Layer.effect(
@@ -34,23 +36,29 @@ export const TenantsPg = Layer.effect(
 
     const create = Effect.fn("Tenants.create")(function* (tenant: NewTenant, audit: AuditEntry) {
       const { appId, capabilities, createdAt, status } = tenant
-      const rows = yield* trail.withKept(
-        sql`
+      const tenantRow = sql`
         INSERT INTO tenants (app_id, status, capabilities, created_at)
         VALUES (${appId}, ${status}, ${capabilities}, ${iso(createdAt)}::timestamptz)
         ON CONFLICT (app_id) DO NOTHING
-        RETURNING app_id`,
+        RETURNING app_id`
+      // A statement of its own: the two tables may be on two servers.
+      const directoryRow = sql`
+        INSERT INTO tenant_directory (app_id, bucket) VALUES (${appId}, ${bucketOfTenant(bucketHash(vault), appId)})
+        ON CONFLICT (app_id) DO NOTHING`
+      const rows = yield* trail.withKept(
+        Effect.tap(tenantRow, (made) => (made.length === 0 ? Effect.void : Effect.asVoid(directoryRow))),
         audit
       )
       return rows.length === 1
     })
 
+    const itself = (appId: string) => appId
     const findAll = (appIds: ReadonlyArray<string>) =>
       tenants(sql`SELECT ${columns} FROM tenants WHERE app_id = ANY (${appIds})`).pipe(
         Effect.map((rows) => new Map<string, Tenant>(rows.map((row) => [row.appId, row]))),
         Effect.map((byId) => appIds.map((appId) => Option.fromUndefinedOr(byId.get(appId))))
       )
-    const findOne = yield* makeBatchedRead(findAll)
+    const findOne = yield* makeTenantRead(sql, itself, findAll)
     const find = (appId: AppId) => findOne(appId)
 
     const list = tenants(sql`SELECT ${columns} FROM tenants ORDER BY app_id`)
@@ -58,6 +66,7 @@ export const TenantsPg = Layer.effect(
     /** How its payments are treated; its status and its grants are read anew each time. */
     const treatments = yield* unchanged.keep({
       read: (appIds) => findAll(appIds).pipe(Effect.map(Arr.map(Option.getOrElse(() => defaultTreatment)))),
+      tenantOf: itself,
       atMost: TREATMENTS_KEPT
     })
     const pinned = (appId: AppId) => Effect.map(treatments.get(appId), (tenant) => tenant.pinned)

@@ -10,10 +10,14 @@ import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import { type CreatedRange, type StoredTransaction, Transactions } from "../services/ports/Transactions.ts"
 import { Vault } from "../services/ports/Vault.ts"
 import { type AuditTrail, auditTrail } from "./AuditTrail.ts"
-import { makeBatchedRead } from "./BatchedRead.ts"
+import { makeTenantRead } from "./BatchedRead.ts"
+import { duePolls } from "./DuePolls.ts"
+import { EveryTenant } from "./EveryTenant.ts"
 import { postedEntries } from "./PostedEntries.ts"
+import { makeReferenceOwner, NOT_WHOLE, type ReferenceOwner } from "./ReferenceOwner.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 import { storedRecord } from "./StoredRecord.ts"
+import type { TenantFilter } from "./TenantFilter.ts"
 import { transactionList } from "./TransactionList.ts"
 import { transactionSearch } from "./TransactionSearch.ts"
 
@@ -67,12 +71,13 @@ const decodeReadable = (found: string, rows: ReadonlyArray<object>) =>
 const firstOf = (rows: unknown) => Effect.map(decodeTransactions(rows), (all) => Option.fromUndefinedOr(all[0]))
 
 /** Reads that only operators make; those of what was sent and answered leave an audit row. */
-const operatorReads = (sql: SqlClient.SqlClient, trail: AuditTrail) => {
+const operatorReads = (sql: SqlClient.SqlClient, trail: AuditTrail, ownerOf: ReferenceOwner) => {
   const raw = Effect.fn("Transactions.raw")(function* (mode: Mode, reference: Reference, audit: AuditEntry) {
+    const of = yield* ownerOf(reference)
     const rows = yield* trail.with(
       sql`
         SELECT record, raw_request AS "rawRequest", raw_response AS "rawResponse"
-        FROM transactions WHERE reference = ${reference} AND mode = ${mode} AND kind <> 'exchange'`,
+        FROM transactions WHERE reference = ${reference} AND mode = ${mode} AND kind <> 'exchange' ${of("app_id")}`,
       audit
     )
     const [row] = yield* decodeRaw(rows)
@@ -81,26 +86,26 @@ const operatorReads = (sql: SqlClient.SqlClient, trail: AuditTrail) => {
       : Option.some({ transaction: row.record, rawRequest: row.rawRequest, rawResponse: row.rawResponse })
   }, Effect.orDie)
   const lastCall = Effect.fn("Transactions.lastCall")(function* (reference: Reference, audit: AuditEntry) {
+    const of = yield* ownerOf(reference)
     const rows = yield* trail.with(
-      sql`SELECT raw_request AS "rawRequest", raw_response AS "rawResponse" FROM transactions WHERE reference = ${reference}`,
+      sql`SELECT raw_request AS "rawRequest", raw_response AS "rawResponse" FROM transactions WHERE reference = ${reference} ${of("app_id")}`,
       audit
     )
     return Option.fromUndefinedOr((yield* decodeCalls(rows))[0])
   }, Effect.orDie)
-  const audited = Effect.fn("Transactions.audited")(
-    (reference: Reference, audit: AuditEntry) =>
-      trail
-        .with(sql`SELECT record, revision, traceparent FROM transactions WHERE reference = ${reference}`, audit)
-        .pipe(Effect.flatMap(firstOf)),
-    Effect.orDie
-  )
+  const audited = Effect.fn("Transactions.audited")(function* (reference: Reference, audit: AuditEntry) {
+    const of = yield* ownerOf(reference)
+    const read = sql`SELECT record, revision, traceparent FROM transactions WHERE reference = ${reference} ${of("app_id")}`
+    return yield* firstOf(yield* trail.with(read, audit))
+  }, Effect.orDie)
   const nextPoll = Effect.fn("Transactions.nextPoll")(function* (reference: Reference) {
+    const of = yield* ownerOf(reference)
     const [row] = yield* polls(sql`SELECT w.next_poll_at AS "nextPollAt"
       FROM transactions t JOIN open_work w ON w.app_id = t.app_id AND w.reference = t.reference
-      WHERE t.reference = ${reference} AND w.next_poll_at IS NOT NULL`)
+      WHERE t.reference = ${reference} ${of("t.app_id")} AND w.next_poll_at IS NOT NULL`)
     return Option.map(Option.fromUndefinedOr(row), ({ nextPollAt }) => nextPollAt)
   })
-  return { raw, lastCall, audited, nextPoll, entries: postedEntries(sql) }
+  return { raw, lastCall, audited, nextPoll, entries: postedEntries(sql, ownerOf) }
 }
 
 interface TransactionKey {
@@ -108,13 +113,6 @@ interface TransactionKey {
   readonly mode: Mode
   readonly reference: Reference
 }
-
-/** Each is found by its key, whatever the planner thinks of the table. */
-const findStatement = `
-SELECT a.ord, t.record, t.revision FROM json_to_recordset($1::json) AS a(ord int, app_id text, mode text, reference text)
-CROSS JOIN LATERAL (
-  SELECT record, revision FROM transactions WHERE app_id = a.app_id AND reference = a.reference AND mode = a.mode LIMIT 1
-) t`
 
 /**
  * Transactions on PostgreSQL: the reads of transactions, open_work and transaction_history, which the money statements own and write. Its one
@@ -124,57 +122,62 @@ export const TransactionsPg = Layer.effect(
   Transactions,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
+    const everyTenant = yield* EveryTenant
+    const ownerOf = yield* makeReferenceOwner
     const trail = auditTrail(sql, (yield* Vault).hash)
 
-    const findOne = yield* makeBatchedRead((names: ReadonlyArray<TransactionKey>) =>
-      sql.unsafe<{ readonly ord: number }>(findStatement, [JSON.stringify(names.map((name, ord) => ({ ord, ...name })))]).pipe(
+    // Each is found by its key, whatever the planner thinks of the table.
+    const findAll = (names: ReadonlyArray<TransactionKey>, of: TenantFilter) =>
+      sql<{ readonly ord: number }>`
+        SELECT a.ord, t.record, t.revision
+        FROM json_to_recordset(${JSON.stringify(names.map((name, ord) => ({ ord, ...name })))}::json) AS a(ord int, app_id text, mode text, reference text)
+        CROSS JOIN LATERAL (
+          SELECT record, revision FROM transactions WHERE app_id = a.app_id AND reference = a.reference AND mode = a.mode ${of("app_id")} LIMIT 1
+        ) t`.pipe(
         Effect.map((rows) => new Map(rows.map((row) => [row.ord, row]))),
-        Effect.map((found) => names.map((_, ord) => found.get(ord)))
+        Effect.map((found) => names.map((_, ord) => Option.fromUndefinedOr(found.get(ord))))
       )
-    )
+    const findOne = yield* makeTenantRead(sql, ({ app_id }: TransactionKey) => app_id, findAll)
     const find = (appId: AppId, mode: Mode, reference: Reference) =>
-      Effect.flatMap(findOne({ app_id: appId, mode, reference }), (row) =>
-        row === undefined ? Effect.succeedNone : Effect.orDie(firstOf([row]))
-      ).pipe(inSpan("Transactions.find"))
+      Effect.flatMap(findOne({ app_id: appId, mode, reference }), (row) => Effect.orDie(firstOf(Option.toArray(row)))).pipe(
+        inSpan("Transactions.find")
+      )
 
     const byReference = (reference: Reference) =>
-      sql`SELECT record, revision, traceparent FROM transactions WHERE reference = ${reference}`.pipe(
-        Effect.flatMap(firstOf),
-        Effect.orDie
+      Effect.flatMap(ownerOf(reference), (of) =>
+        sql`SELECT record, revision, traceparent FROM transactions WHERE reference = ${reference} ${of("app_id")}`.pipe(
+          Effect.flatMap(firstOf),
+          Effect.orDie
+        )
       )
 
-    const byProviderReference = (provider: string, mode: Mode, providerReference: string) =>
-      sql`SELECT t.record, t.revision, t.traceparent
+    const byProviderReference = Effect.fnUntraced(function* (provider: string, mode: Mode, providerReference: string) {
+      const { isWhole, rows } = yield* everyTenant.read(
+        (of) => sql`SELECT t.record, t.revision, t.traceparent
           FROM provider_references p JOIN transactions t ON t.app_id = p.app_id AND t.reference = p.reference
-          WHERE p.provider = ${provider} AND p.mode = ${mode} AND p.provider_reference = ${providerReference}
+          WHERE p.provider = ${provider} AND p.mode = ${mode} AND p.provider_reference = ${providerReference} ${of("p.app_id")} ${of("t.app_id")}
             -- Not the one of a provider that it was taken from again.
             AND t.provider = p.provider AND t.provider_reference = p.provider_reference
-          ORDER BY t.created_at LIMIT 1`.pipe(Effect.flatMap(firstOf), Effect.orDie)
+          ORDER BY t.created_at LIMIT 1`
+      )
+      // Of two servers' rows, which can only be if a provider gives out a reference twice, any.
+      if (rows.length === 0 && !isWhole)
+        return yield* Effect.die(new Error(`${NOT_WHOLE}: whose a reference of ${provider} is cannot be said now`))
+      return yield* firstOf(rows)
+    }, Effect.orDie)
 
     const history = Effect.fn("Transactions.history")(function* (reference: Reference) {
+      const of = yield* ownerOf(reference)
       const rows = yield* sql`SELECT (extract(epoch FROM h.at) * 1000)::float8 AS at_ms, h.actor, h.fact, h.note, h.status
         FROM transactions t JOIN transaction_history h ON h.app_id = t.app_id AND h.reference = t.reference
-        WHERE t.reference = ${reference} ORDER BY h.line`
+        WHERE t.reference = ${reference} ${of("t.app_id")} ORDER BY h.line`
       return (yield* decodeHistory(rows)).map(({ at_ms, ...line }) => ({ at: Math.round(at_ms), ...line }))
     }, Effect.orDie)
 
-    // What is open comes before what is closed and may still change. It takes only rows that nobody holds, so that it never waits and is part of no deadlock.
+    const claimRows = duePolls(sql, everyTenant)
     const claimDue = Effect.fn("Transactions.claimDue")(function* (now: Instant, limit: number, leaseMs: number) {
-      const free = sql`next_poll_at <= ${iso(now)}::timestamptz AND (lease_until IS NULL OR lease_until <= ${iso(now)}::timestamptz)`
-      const rows = yield* sql`WITH open AS MATERIALIZED (
-          SELECT app_id, reference FROM open_work WHERE is_open AND ${free} ORDER BY next_poll_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
-        ),
-        closed AS MATERIALIZED (
-          SELECT app_id, reference FROM open_work WHERE NOT is_open AND ${free} ORDER BY next_poll_at
-          LIMIT ${limit} - (SELECT count(*) FROM open) FOR UPDATE SKIP LOCKED
-        ),
-        due AS (SELECT * FROM open UNION ALL SELECT * FROM closed)
-        UPDATE open_work w SET lease_until = ${iso(now + leaseMs)}::timestamptz
-        FROM due JOIN transactions t ON t.app_id = due.app_id AND t.reference = due.reference
-        WHERE w.app_id = due.app_id AND w.reference = due.reference
-        RETURNING t.reference, t.record, t.revision, t.traceparent`
       // The lease of one that cannot be read stays, so that nobody comes back to it before the lease runs out.
-      return yield* decodeReadable("due", rows)
+      return yield* decodeReadable("due", yield* claimRows(now, limit, leaseMs))
     }, Effect.orDie)
 
     const inReview = Effect.fn("Transactions.inReview")(
@@ -206,9 +209,10 @@ export const TransactionsPg = Layer.effect(
     }, Effect.orDie)
 
     const sealedDestination = Effect.fn("Transactions.sealedDestination")(function* (reference: Reference) {
+      const of = yield* ownerOf(reference)
       const rows =
         yield* sql`SELECT w.sealed_destination FROM transactions t JOIN open_work w ON w.app_id = t.app_id AND w.reference = t.reference
-          WHERE t.reference = ${reference} AND w.sealed_destination IS NOT NULL`
+          WHERE t.reference = ${reference} ${of("t.app_id")} AND w.sealed_destination IS NOT NULL`
       const [row] = yield* decodeSealed(rows)
       return Option.fromUndefinedOr(row?.sealed_destination)
     }, Effect.orDie)
@@ -223,7 +227,7 @@ export const TransactionsPg = Layer.effect(
       createdBetween,
       claimDue,
       inReview,
-      ...operatorReads(sql, trail),
+      ...operatorReads(sql, trail, ownerOf),
       sealedDestination
     })
   })

@@ -9,6 +9,8 @@ import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import { Vault } from "../services/ports/Vault.ts"
 import { VelocityLimits } from "../services/ports/VelocityLimits.ts"
 import { auditTrail } from "./AuditTrail.ts"
+import { Distribution } from "./Distribution.ts"
+import { EveryTenant } from "./EveryTenant.ts"
 import { recordPrunedBefore } from "./Retention.ts"
 import { makeRowCache } from "./RowCache.ts"
 import { rowsOf } from "./Rows.ts"
@@ -35,6 +37,8 @@ export const VelocityLimitsPg = Layer.effect(
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
 
+    const distribution = yield* Distribution
+    const everyTenant = yield* EveryTenant
     const unchanged = yield* makeRowCache(sql)
     const trail = auditTrail(sql, (yield* Vault).hash)
 
@@ -48,7 +52,7 @@ export const VelocityLimitsPg = Layer.effect(
           return appIds.map((appId): ReadonlyArray<VelocityLimit> => byTenant.get(appId) ?? [])
         }
       )
-    const own = yield* unchanged.keep({ read: readOwn, atMost: KEPT_AT_MOST })
+    const own = yield* unchanged.keep({ read: readOwn, tenantOf: (appId) => appId, atMost: KEPT_AT_MOST })
 
     const readCeilings = (names: ReadonlyArray<string>) =>
       Effect.map(ceilings(sql`SELECT provider || ' ' || currency AS name, amount_minor AS amount FROM ceilings`), (rows) =>
@@ -81,13 +85,17 @@ export const VelocityLimitsPg = Layer.effect(
 
     // A late give-back may hold some of them, locked in the order of their keys: they are left for the next round, and nothing waits.
     const prune = Effect.fn("VelocityLimits.prune")(function* (before: number, limit: number) {
-      const rows = yield* sql`WITH since AS (${recordPrunedBefore(sql, "windows", before)}),
+      const record = recordPrunedBefore(sql, distribution, "windows", before)
+      yield* record.first
+      const { rows } = yield* everyTenant.sweep(
+        (of) => sql`WITH ${record.together}
         old AS MATERIALIZED (
-          SELECT app_id, mode, name, subject, starts_at FROM counters WHERE starts_at < ${iso(before)}::timestamptz
+          SELECT app_id, mode, name, subject, starts_at FROM counters WHERE starts_at < ${iso(before)}::timestamptz ${of("app_id")}
           ORDER BY starts_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
         )
         DELETE FROM counters c USING old WHERE c.app_id = old.app_id AND c.mode = old.mode AND c.name = old.name
-          AND c.subject = old.subject AND c.starts_at = old.starts_at RETURNING 1 AS swept`
+          AND c.subject = old.subject AND c.starts_at = old.starts_at ${of("c.app_id")} RETURNING 1 AS swept`
+      )
       return rows.length
     }, Effect.orDie)
 

@@ -8,7 +8,7 @@ const LATE_MS = 5 * MINUTE_MS
 
 /** What a person should look at first, in the order in which it matters; empty when all is well. `heldBack` says what circuits hold back. */
 export const attention = (
-  { at, auditHead, checks, endpointsFailing, floats, inbox, open, outbox, reviews, unparted }: StatusSnapshot,
+  { at, auditHead, checks, endpointsFailing, floats, inbox, open, outbox, reviews, silentServers, unparted }: StatusSnapshot,
   { holds, role }: AuditProtection,
   heldBack: ReadonlyArray<string>
 ): ReadonlyArray<string> => {
@@ -17,6 +17,7 @@ export const attention = (
   const isLate = ({ oldestAt }: StatusSnapshot["outbox"]) => oldestAt !== null && at - oldestAt > LATE_MS
   const verified = checks.find(({ name }) => name === "ledger verify")
   return [
+    ...silentServers.map((server) => `the database server ${server} does not answer: nothing of its tenants is counted here`),
     ...(auditHead.authentic ? [] : ["the end of the audit log is not one that a gateway wrote: run gateway audit verify"]),
     ...broken.map(({ differences, name, subject }) => `${`${name} ${subject}`.trim()} found ${differences} differences`),
     ...(reviews.count > 0 ? [`reviews that wait for a person: ${reviews.count}`] : []),

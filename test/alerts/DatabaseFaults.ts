@@ -13,7 +13,7 @@ export const partitionsMissing = ({ hold, sql }: Scene): Fault => {
     how: "real",
     begin: async () => {
       release = await hold("SELECT pg_advisory_lock(7003)")
-      const months = await sql("SELECT child FROM time_partitions WHERE parent = 'delivery_attempts' AND to_at > now()")
+      const months = await sql("SELECT child FROM month_partitions WHERE parent = 'delivery_attempts' AND to_at > now()")
       for (const { child } of months) await sql(`DROP TABLE ${child}`)
     },
     mend: () => release()

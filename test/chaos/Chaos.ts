@@ -1,25 +1,24 @@
 import { setTimeout as pause } from "node:timers/promises"
 import { parseArgs } from "node:util"
-import { Effect } from "effect"
-import { gateway } from "../commands/Gateway.ts"
 import { seeded } from "../support/Random.ts"
 import { tellCallbacks } from "./Callbacks.ts"
-import { type Key, send } from "./Client.ts"
+import { clusterDatabase } from "./ClusterDatabase.ts"
+import { type Failover, failOver, pairOfServers, ways } from "./Failovers.ts"
 import { type Operation, perform, planner } from "./Load.ts"
 import { openReceiver } from "./Receiver.ts"
+import { after, each, lookAgain, reconciliation, settle } from "./Settling.ts"
 import { type Actor, type Address, openStage, type Stage } from "./Stage.ts"
-import { type Evidence, type Execution, judge, unexplained } from "./Verdict.ts"
+import { makeTenants } from "./Tenants.ts"
+import { type Execution, judge, unexplained } from "./Verdict.ts"
 
 // Real processes under signed load, killed at random moments; afterwards three accounts are held against each other: what the provider
 // executed, what the tenants were told, and the ledger. Exits 1 on the first cent that differs.
 
-const usage = "npm run chaos -- [--seconds N] [--seed N] [--clients N] [--json]"
-const TENANTS = 4
-const CREDIT = 1_000_000_000
+const usage =
+  "npm run chaos -- [--seconds N | --failover [--failovers N] [--through direct|haproxy|pgbouncer]] [--citus] [--seed N] [--clients N] [--json]"
+/** A failover that takes longer until the first 201 is a fault. */
+const BACK_WITHIN_MS = 3_000
 const SETTLE_WITHIN_MS = 600_000
-const LOOK_AGAIN_EVERY_MS = 60_000
-const POLLS_AT_ONCE = 8
-const RECONCILED_AT_MOST = 5
 const SHORTEST_LIFE_MS = 1_000
 const LONGEST_LIFE_MS = 18_000
 
@@ -30,45 +29,40 @@ const options = (() => {
         seconds: { type: "string", default: "60" },
         seed: { type: "string", default: "1" },
         clients: { type: "string", default: "12" },
+        failover: { type: "boolean", default: false },
+        failovers: { type: "string", default: "10" },
+        citus: { type: "boolean", default: false },
+        through: { type: "string", default: "direct" },
         json: { type: "boolean", default: false }
       }
     })
-    const [seconds, seed, clients] = [values.seconds, values.seed, values.clients].map(Number)
-    if (![seconds, seed, clients].every((one) => Number.isSafeInteger(one) && Number(one) > 0))
-      throw new Error("not a whole number above 0")
-    return { seconds: seconds ?? 0, seed: seed ?? 0, clients: clients ?? 0, json: values.json }
+    const number = (text: string) => {
+      if (!/^[1-9]\d{0,8}$/.test(text)) throw new Error(`${text} is not a whole number above 0`)
+      return Number(text)
+    }
+    if (values.failover && values.citus) throw new Error("--failover is of one server and its standby, --citus of a cluster")
+    const through = ways.find((way) => way === values.through)
+    if (through === undefined) throw new Error(`--through is one of ${ways.join(", ")}`)
+    return {
+      through,
+      seconds: number(values.seconds),
+      seed: number(values.seed),
+      clients: number(values.clients),
+      failovers: values.failover ? number(values.failovers) : 0,
+      citus: values.citus,
+      json: values.json
+    }
   } catch (error) {
     console.error(`${error instanceof Error ? error.message : error}\nusage: ${usage}`)
     process.exit(2)
   }
 })()
 
-const makeTenants = async (stage: Stage, url: (appId: string) => string, learn: (appId: string, secret: string) => void) => {
-  const keys: Array<Key> = []
-  for (let index = 0; index < TENANTS; index++) {
-    const appId = `chaos-${index}`
-    const must = async (...args: ReadonlyArray<string>): Promise<Readonly<Record<string, string>>> => {
-      const { code, errors, json } = await stage.command(...args)
-      if (code !== 0) throw new Error(`gateway ${args.join(" ")}: ${errors}`)
-      return JSON.parse(JSON.stringify(json))
-    }
-    await must("tenant", "create", appId)
-    const { api_key = "", key_id = "", signing_secret = "" } = await must("key", "issue", appId, "--mode", "live")
-    keys.push({ app_id: appId, api_key, key_id, signing_secret })
-    const money = ["--currency", "UGX", "--amount-minor", String(CREDIT)]
-    await must("float", "credit", appId, "--mode", "live", ...money, "--external-id", "chaos", "--note", "chaos")
-    for (const window of ["hour", "day"])
-      await must("limit", "set", appId, "--mode", "live", "--window", window, "--count", "1000000")
-    const { secret = "" } = await must("webhook", "endpoint", appId, "--mode", "live", "--url", url(appId))
-    learn(appId, secret)
-  }
-  const [first, ...others] = keys
-  if (first === undefined) throw new Error("no tenant")
-  return [first, ...others] as const
-}
+const pair = pairOfServers(options.through)
+const database = options.failovers > 0 ? pair.database : options.citus ? clusterDatabase : undefined
 
 const main = async () => {
-  const stage = await openStage()
+  const stage = await openStage({}, database)
   try {
     await play(stage)
   } finally {
@@ -76,39 +70,36 @@ const main = async () => {
   }
 }
 
-/**
- * What an operator does once the provider is back: a callback that found nobody to ask, again and again, would be looked into ten minutes
- * after it came, and half an hour.
- */
-const lookAgain = async (stage: Stage) => {
-  // In this process: a command's own start takes longer than what it does.
-  const inbox = (...args: ReadonlyArray<string>) => Effect.runPromise(gateway(stage.variables, "inbox", ...args, "--json"))
-  const waiting: ReadonlyArray<{ id: string }> = JSON.parse((await inbox("list", "--status", "due")).output)
-  for (const { id } of waiting) await inbox("replay", id)
-}
-
-/** As an operator does: a provider that was slow to list its account is asked again. */
-const reconciliation = async (stage: Stage): Promise<unknown> => {
-  for (let attempt = 1; ; attempt++) {
-    const { errors, json } = await stage.command("reconcile", "eversend")
-    if (json !== null) return json
-    if (attempt === RECONCILED_AT_MOST) throw new Error(`gateway reconcile eversend: ${errors}`)
-  }
-}
-
-/** Signed operations from every client while every process is killed again and again. */
-const load = async (stage: Stage, plan: () => Operation, any: () => Address, kills: Record<string, number>) => {
-  const started = performance.now()
-  const isOver = () => performance.now() - started > options.seconds * 1000
+/** Signed operations from every client until the disturbance is over; `created` hears of each 201. */
+const load = async (
+  plan: () => Operation,
+  any: () => Address,
+  created: () => void,
+  disturb: (arrive: () => void) => Promise<unknown>
+) => {
+  let over = false
+  const isOver = () => over
   const operations: Array<Operation> = []
-  const client = async () => {
-    while (!isOver()) {
-      const operation = plan()
-      operations.push(operation)
-      await perform(operation, any, isOver)
-    }
+  const one = () => {
+    const operation = plan()
+    operations.push(operation)
+    return perform(operation, any, isOver, (status) => (status === 201 ? created() : undefined))
   }
-  /** Each process has its own misfortune, so that some die alone and some together, also while another comes back. */
+  const client = async () => {
+    while (!isOver()) await one()
+  }
+  const arrived: Array<Promise<void>> = []
+  const ended = disturb(() => arrived.push(one())).finally(() => {
+    over = true
+  })
+  await Promise.all([...Array.from({ length: options.clients }, client), ended])
+  await Promise.all(arrived)
+  return operations
+}
+
+/** Each process has its own misfortune, so that some die alone and some together, also while another comes back. */
+const killEverything = async (stage: Stage, kills: Record<string, number>) => {
+  const isOver = after(options.seconds * 1000)
   const haunt = async ({ kill, name, start }: Actor, index: number) => {
     const own = seeded(options.seed * 31 + index)
     while (!isOver()) {
@@ -118,8 +109,20 @@ const load = async (stage: Stage, plan: () => Operation, any: () => Address, kil
       await start()
     }
   }
-  await Promise.all([...Array.from({ length: options.clients }, client), ...stage.actors.map(haunt)])
-  return operations
+  await Promise.all(stage.actors.map(haunt))
+}
+
+/** Lets everybody who waits for it know of the next 201. */
+const bell = () => {
+  let waiting: Array<() => void> = []
+  return {
+    ring: () => {
+      const all = waiting
+      waiting = []
+      for (const one of all) one()
+    },
+    next: () => new Promise<void>((heard) => waiting.push(heard))
+  }
 }
 
 const play = async (stage: Stage) => {
@@ -129,7 +132,23 @@ const play = async (stage: Stage) => {
   await tellCallbacks(stage)
   const kills: Record<string, number> = {}
   const any = () => random.pick(stage.gateways)
-  const operations = await load(stage, planner(random, tenants), any, kills)
+  const created = bell()
+  let failovers: ReadonlyArray<Failover> = []
+  const members = pair.members()
+  const disturb = async (arrive: () => void) => {
+    if (members === undefined) return killEverything(stage, kills)
+    failovers = await failOver(stage, members, options.failovers, {
+      created: created.next,
+      arrive,
+      comesBack: options.through === "direct",
+      random: seeded(options.seed * 31),
+      told: (made, { milliseconds, written }) =>
+        console.error(
+          `failover ${made}: ${milliseconds} ms${written === null ? "" : `, and the old primary came back (${written} writes)`}`
+        )
+    })
+  }
+  const operations = await load(planner(random, tenants), any, created.ring, disturb)
   console.error(`load over: ${operations.length} operations, ${total(kills)} kills; settling`)
 
   const tooLate = after(SETTLE_WITHIN_MS)
@@ -143,14 +162,22 @@ const play = async (stage: Stage) => {
   const verdict = judge(evidence)
   const ledger = await stage.command("ledger", "verify")
   const reconciled = await reconciliation(stage)
+  const times = failovers.map(({ milliseconds }) => milliseconds).toSorted((one, other) => one - other)
+  const returns = failovers.flatMap(({ written }) => written ?? [])
   const ran = {
-    seconds: options.seconds,
+    ...(members === undefined
+      ? { seconds: options.seconds, kills: { total: total(kills), ...kills } }
+      : {
+          failovers: failovers.length,
+          first_201_ms: { median: times[Math.floor(times.length / 2)], longest: times.at(-1) },
+          old_primaries_back: returns.length,
+          old_primaries_written: returns.filter((written) => written > 0).length
+        }),
     seed: options.seed,
     operations: operations.length,
     sent: operations.reduce((sum, { attempts }) => sum + attempts, 0),
     accepted: operations.filter(({ settled }) => settled === "accepted").length,
     executions: evidence.executions.length,
-    kills: { total: total(kills), ...kills },
     webhooks: heard.count(),
     lost: verdict.lost.length,
     doubled: verdict.doubled.length,
@@ -167,69 +194,15 @@ const play = async (stage: Stage) => {
     ...verdict.invented,
     ...verdict.floats,
     ...verdict.webhooks,
-    ...ran.unexplained
+    ...ran.unexplained,
+    ...times.filter((ms) => ms > BACK_WITHIN_MS).map((ms) => `the first 201 came ${ms} ms after a promotion`),
+    ...returns.filter((written) => written > 0).map((written) => `an old primary was written to: ${written} rows or sessions`)
   ]
   await heard.close()
   if (options.json) console.log(JSON.stringify(ran))
   else for (const [name, value] of Object.entries(ran)) console.log(`${name.padEnd(16)} ${JSON.stringify(value)}`)
   for (const fault of faults.slice(0, 50)) console.error(fault)
   process.exitCode = faults.length === 0 && ran.ledger_ok ? 0 : 1
-}
-
-interface Settling {
-  readonly operations: ReadonlyArray<Operation>
-  readonly tenants: ReadonlyArray<Key>
-  /** Any of the gateways. */
-  readonly any: () => Address
-  readonly executions: () => Promise<ReadonlyArray<Execution>>
-  readonly heard: Evidence["heard"]
-  readonly tooLate: () => boolean
-  readonly lookAgain: () => Promise<void>
-}
-
-/** Reads everything until nothing changes any more that still can. */
-const settle = async ({ any, executions, heard, lookAgain, operations, tenants, tooLate }: Settling): Promise<Evidence> => {
-  const records = new Map<string, Readonly<Record<string, unknown>>>()
-  const floats = new Map<string, Readonly<Record<string, number>>>()
-  const read = async ({ kind, reference, tenant }: Operation) => {
-    const answer = await send(any(), tenant, { method: "GET", target: `/v1/${kind}s/${reference}` })
-    if (answer?.body.data !== undefined) records.set(reference ?? "", answer.body.data)
-  }
-  let isTimeToLook = () => true
-  for (;;) {
-    if (isTimeToLook()) {
-      await lookAgain()
-      isTimeToLook = after(LOOK_AGAIN_EVERY_MS)
-    }
-    const moving = operations.filter(({ reference }) => reference !== undefined && !isAtRest(records.get(reference)))
-    await each(moving, read)
-    for (const tenant of tenants) {
-      const answer = await send(any(), tenant, { method: "GET", target: "/v1/float" })
-      const [position] = JSON.parse(JSON.stringify(answer?.body.data ?? []))
-      floats.set(tenant.app_id, position ?? {})
-    }
-    const evidence: Evidence = { operations, executions: await executions(), records, floats, credit: CREDIT, heard }
-    const { floats: wrong, lost, webhooks } = judge(evidence)
-    if ((lost.length === 0 && wrong.length === 0 && webhooks.length === 0) || tooLate()) return evidence
-    await pause(1000)
-  }
-}
-
-const after = (ms: number) => {
-  const end = performance.now() + ms
-  return () => performance.now() > end
-}
-
-const isAtRest = (record: Readonly<Record<string, unknown>> | undefined): boolean =>
-  ["successful", "failed"].includes(String(record?.["status"]))
-
-const each = async <A>(all: ReadonlyArray<A>, work: (one: A) => Promise<void>): Promise<void> => {
-  const waiting = [...all]
-  await Promise.all(
-    Array.from({ length: POLLS_AT_ONCE }, async () => {
-      for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) await work(one)
-    })
-  )
 }
 
 const total = (kills: Readonly<Record<string, number>>): number => Object.values(kills).reduce((sum, one) => sum + one, 0)

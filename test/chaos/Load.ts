@@ -65,11 +65,12 @@ const nonEmpty = (list: ReadonlyArray<string>): readonly [string, ...ReadonlyArr
   ...list.slice(1)
 ]
 
-/** Sends it with its one key until an answer settles it; `isOver` lets it be given up for now. */
+/** Sends it with its one key until an answer settles it; `isOver` lets it be given up for now. `told` hears the status of each answer. */
 export const perform = async (
   operation: Operation,
   gateway: () => { readonly host: string; readonly url: string },
-  isOver: () => boolean
+  isOver: () => boolean,
+  told: (status: number) => void = () => undefined
 ): Promise<void> => {
   const target = operation.kind === "payout" ? "/v1/payouts" : "/v1/collections"
   for (let attempt = 0; attempt < ATTEMPTS_AT_MOST; attempt++) {
@@ -80,6 +81,7 @@ export const perform = async (
       body: operation.body,
       idempotencyKey: operation.key
     })
+    if (answer !== undefined) told(answer.status)
     note(operation, answer)
     if (operation.settled !== undefined || isOver()) return
     await pause(PAUSE_MS)

@@ -34,8 +34,8 @@ export interface Stage {
   /** Their management ports. */
   readonly managements: readonly [Address, Address]
   readonly simulatorUrl: string
-  /** The two gateways, the simulator and PostgreSQL. */
-  readonly actors: readonly [Actor, Actor, Actor, Actor]
+  /** The two gateways, the simulator and PostgreSQL, and then its other servers. */
+  readonly actors: readonly [Actor, Actor, Actor, Actor, ...ReadonlyArray<Actor>]
   /** What is stored, and a log of each process. */
   readonly dataDir: string
   /** The settings of its gateways, for commands that run in this process. */
@@ -56,13 +56,21 @@ export interface Address {
 const addressOf = (port: number | undefined): Address => ({ host: `127.0.0.1:${port}`, url: `http://127.0.0.1:${port}` })
 
 /** What has begun; once it is over nothing starts any more. */
-interface Life {
+export interface Life {
   isOver: boolean
   readonly ends: Array<() => Promise<void>>
 }
 
+/** The database of a stage, as long as that lives; one of several servers names the others, and the commands that make it ready. */
+export type StageDatabase = (
+  dataDir: string,
+  life: Life
+) => Promise<
+  Actor & { readonly url: string; readonly others?: ReadonlyArray<Actor>; readonly preparedBy?: ReadonlyArray<string> }
+>
+
 /** `more` is set for every process of it. */
-export const openStage = async (more: Variables = {}): Promise<Stage> => {
+export const openStage = async (more: Variables = {}, database: StageDatabase = postgres): Promise<Stage> => {
   const dataDir = mkdtempSync(join(tmpdir(), "chaos-"))
   // The account that PostgreSQL runs as must reach the cluster in it.
   chmodSync(dataDir, 0o711)
@@ -74,17 +82,17 @@ export const openStage = async (more: Variables = {}): Promise<Stage> => {
   for (const signal of ["SIGINT", "SIGTERM"] as const)
     process.once(signal, () => void close().finally(() => process.exit(SIGNALLED)))
   try {
-    return { ...(await opened(dataDir, life, more)), close }
+    return { ...(await opened(dataDir, life, more, database)), close }
   } catch (error) {
     await close()
     throw error
   }
 }
 
-const opened = async (dataDir: string, life: Life, more: Variables): Promise<Omit<Stage, "close">> => {
+const opened = async (dataDir: string, life: Life, more: Variables, make: StageDatabase): Promise<Omit<Stage, "close">> => {
   const ports = await freePorts(5)
   const [simulatorPort, firstPort, secondPort, firstManagement, secondManagement] = ports
-  const database = await postgres(dataDir, life)
+  const database = await make(dataDir, life)
   const shared: Variables = {
     DATABASE_URL: database.url,
     MASTER_KEY: randomBytes(32).toString("base64"),
@@ -125,14 +133,14 @@ const opened = async (dataDir: string, life: Life, more: Variables): Promise<Omi
   const first = gateway("gateway one", firstPort, firstManagement)
   const second = gateway("gateway two", secondPort, secondManagement)
   const command = (...args: ReadonlyArray<string>) => run(provided, args)
-  await command("migrate")
+  for (const name of database.preparedBy ?? ["migrate"]) await command(name)
   await Promise.all([first.start(), second.start()])
   return {
     gateways: [addressOf(firstPort), addressOf(secondPort)],
     managements: [addressOf(firstManagement), addressOf(secondManagement)],
     dataDir,
     simulatorUrl: `http://127.0.0.1:${simulatorPort}`,
-    actors: [first, second, simulator, database],
+    actors: [first, second, simulator, database, ...(database.others ?? [])],
     variables: provided,
     command
   }
@@ -194,7 +202,7 @@ const child = ({ args, name, ready, variables }: Child, dataDir: string, life: L
   return { name, kill, start, signal: (signal) => void running?.kill(signal) }
 }
 
-const postgres = async (dataDir: string, life: Life): Promise<Actor & { readonly url: string }> => {
+const postgres: StageDatabase = async (dataDir, life) => {
   const ensure = () => Effect.runPromise(EmbeddedPostgres.ensureRunning(dataDir))
   life.ends.push(() => Effect.runPromise(EmbeddedPostgres.stop(dataDir)))
   const url = Redacted.value(EmbeddedPostgres.url(await ensure()))

@@ -191,6 +191,16 @@ describe("the settings", () => {
     })
   )
 
+  it.effect("let a node that stops keep idle connections for less time than it has to stop", () =>
+    Effect.gen(function* () {
+      expect((yield* read({ KEEP_ALIVE_DRAIN: "8s" })).keepAliveDrainMs).toBe(8_000)
+      for (const long of ["9s", "1h"])
+        expect(yield* mistakes({ KEEP_ALIVE_DRAIN: long })).toEqual([
+          `KEEP_ALIVE_DRAIN must be a duration of at most 8s, such as 500ms or 5s, not "${long}"`
+        ])
+    })
+  )
+
   it.effect("take the size of the database's disk in MB, GB or TB", () =>
     Effect.gen(function* () {
       expect((yield* read({ DATABASE_DISK: "500GB" })).databaseDisk).toBe(500_000_000_000)

@@ -60,6 +60,7 @@ type Given = Effect.Success<typeof given>
 /** How each command is called. What a command line takes is hostile too, where anything is taken. */
 const calls: Record<string, (given: Given) => ReadonlyArray<ReadonlyArray<string>>> = {
   migrate: () => [[]],
+  distribute: () => [["--plan"], []],
   status: () => [[]],
   "tenant create": () => [[HOSTILE], ["other"]],
   "tenant list": () => [[]],

@@ -22,7 +22,7 @@ interface Running {
 
 /** One program of the command line, under the same runtime as this test. */
 const run = (dataDir: string, args: ReadonlyArray<string>, more: NodeJS.ProcessEnv = {}): Running => {
-  const free = { PORT: "0", MANAGEMENT_PORT: "0", SIMULATOR_PORT: "0", CONSOLE_PORT: "0" }
+  const free = { PORT: "0", MANAGEMENT_PORT: "0", SIMULATOR_PORT: "0", CONSOLE_PORT: "0", KEEP_ALIVE_DRAIN: "0s" }
   const { HOME, NODE_COMPILE_CACHE, PATH } = process.env
   const env = { PATH, HOME, NODE_COMPILE_CACHE, DATA_DIR: dataDir, LOG_LEVEL: "warn", ...free, ...more }
   const child = spawn(process.execPath, [MAIN, ...args], { env, stdio: ["ignore", "pipe", "pipe"] })

@@ -2,6 +2,7 @@ import { Effect, Layer } from "effect"
 import { Acknowledgements } from "../../src/services/ports/Acknowledgements.ts"
 import { AuditLog } from "../../src/services/ports/AuditLog.ts"
 import { Beneficiaries } from "../../src/services/ports/Beneficiaries.ts"
+import { CircuitStates } from "../../src/services/ports/CircuitStates.ts"
 import { Codes } from "../../src/services/ports/Codes.ts"
 import { ConsoleSessions } from "../../src/services/ports/ConsoleSessions.ts"
 import { FloatEntries } from "../../src/services/ports/FloatEntries.ts"
@@ -90,6 +91,13 @@ export const fakeNonces = ({ spends = true } = {}) => {
 
 /** RateLimits that limit nothing. */
 export const fakeRateLimits = fake(RateLimits, { take: () => Effect.succeed({ _tag: "Allowed" }), giveBack: () => Effect.void })
+
+/** CircuitStates that never open: every call is let through, whatever becomes of it. */
+export const fakeCircuitStates = fake(CircuitStates, {
+  begin: () => Effect.succeed(() => Effect.void),
+  isOpen: () => Effect.succeed(false),
+  standing: () => Effect.succeed({ all: false, tenants: [] })
+})
 
 /** The ports that expect nothing, together. */
 export const unexpectedPorts = Layer.mergeAll(

@@ -42,6 +42,7 @@ const listening = async (answer: (response: ServerResponse) => void) => {
       timers.push(one)
       return () => void (timers.includes(one) && timers.splice(timers.indexOf(one), 1))
     },
+    keepAliveDrainMs: 0,
     placeFor: () => () => {},
     onRefused: () => {}
   })

@@ -75,6 +75,7 @@ const picture: StatusSnapshot = {
     { name: "reconcile", subject: "eversend", at: AT, differences: 2 }
   ],
   unparted: [],
+  silentServers: [],
   auditHead: { sequence: 12n, hash: "00000000000affff", authentic: false },
   connections: { idle: 3 },
   database: {
@@ -83,7 +84,8 @@ const picture: StatusSnapshot = {
     connectionsLimit: 97,
     standbys: 1,
     lagSeconds: null,
-    partitions: [{ name: "journal", aheadSeconds: 86_400 }]
+    partitions: [{ name: "journal", aheadSeconds: 86_400 }],
+    schema: { newer: [], underWay: [] }
   }
 }
 

@@ -4,6 +4,7 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { describe } from "vitest"
 import { Database } from "../../src/persistence/Database.ts"
+import { sqlState } from "../../src/persistence/DatabaseSpans.ts"
 import { LedgerVerificationPg } from "../../src/persistence/ledger/LedgerVerificationPg.ts"
 import { Migrations } from "../../src/persistence/Migrations.ts"
 import { LedgerVerification } from "../../src/services/ports/LedgerVerification.ts"
@@ -57,6 +58,17 @@ describe("a database connection without answers", () => {
     }).pipe(Effect.scoped)
   )
 })
+
+it.effect("a connection on which nothing can be written is discarded at its first refusal", () =>
+  Effect.gen(function* () {
+    const { sql } = yield* given
+    yield* sql`CREATE TABLE written (n int)`
+    yield* sql`SET default_transaction_read_only = on`
+    const write = sql`INSERT INTO written VALUES (1) RETURNING n`
+    expect(sqlState(yield* Effect.flip(write))).toBe("25006")
+    expect(yield* write).toEqual([{ n: 1 }])
+  }).pipe(Effect.scoped)
+)
 
 it.effect("ledger verify may read for longer than a request's deadline", () =>
   Effect.gen(function* () {

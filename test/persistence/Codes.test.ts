@@ -6,10 +6,11 @@ import { effectiveLimits, windowUse } from "../../src/domain/VelocityLimits.ts"
 import { CodesPg } from "../../src/persistence/CodesPg.ts"
 import { Database } from "../../src/persistence/Database.ts"
 import { PayerLocksPg } from "../../src/persistence/PayerLocksPg.ts"
+import { VaultPg } from "../../src/persistence/VaultPg.ts"
 import { type CodeAttempt, Codes } from "../../src/services/ports/Codes.ts"
 import { PayerLocks } from "../../src/services/ports/PayerLocks.ts"
 import { NOON } from "../support/SampleTransactions.ts"
-import { givenDatabase } from "../support/TestDatabase.ts"
+import { givenDatabase, masterKey } from "../support/TestDatabase.ts"
 
 const appId = AppId.make("acme")
 const reference = Reference.make("00000000000000000000000001")
@@ -36,7 +37,11 @@ const wrong = (code: number) => ({ appId, mode: "live", reference, partyHash, co
 const given = Effect.gen(function* () {
   const url = yield* givenDatabase
   const context = yield* Layer.build(
-    Layer.mergeAll(CodesPg, PayerLocksPg).pipe(Layer.provideMerge(Database.layer({ url })), Layer.fresh)
+    Layer.mergeAll(CodesPg, PayerLocksPg).pipe(
+      Layer.provide(VaultPg.layer(masterKey)),
+      Layer.provideMerge(Database.layer({ url })),
+      Layer.fresh
+    )
   )
   yield* Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

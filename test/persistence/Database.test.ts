@@ -22,31 +22,6 @@ describe("the database's schema", () => {
     })
   )
 
-  it.effect("is refused when a newer program created it", () =>
-    Effect.gen(function* () {
-      const { url } = yield* empty
-      yield* Migrations.apply([...Migrations.all, { name: "9999_future", sql: "CREATE TABLE future ()" }]).pipe(
-        Effect.provide(on(url))
-      )
-      const error = yield* Effect.flip(Effect.provide(Database.migrate, on(url)))
-      expect(error.message).toBe("the database is newer than this program: it has 9999_future; start the newer release")
-    })
-  )
-
-  it.effect("is an obstacle for a node that a release has overtaken, in one line", () =>
-    Effect.gen(function* () {
-      const { url } = yield* empty
-      yield* Effect.gen(function* () {
-        yield* Database.migrate
-        const obstacle = yield* Database.schemaObstacle
-        expect(yield* obstacle).toBe(null)
-        const sql = yield* SqlClient.SqlClient
-        yield* sql`INSERT INTO schema_migrations (name, checksum) VALUES ('9999_future', '')`
-        expect(yield* obstacle).toBe("the database's schema is of another release than this program: start that release here")
-      }).pipe(Effect.provide(on(url)))
-    })
-  )
-
   it.effect("is refused when a draft before the first release created it", () =>
     Effect.gen(function* () {
       const { url } = yield* empty

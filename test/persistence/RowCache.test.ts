@@ -3,6 +3,7 @@ import { Context, Effect, Exit, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { Database } from "../../src/persistence/Database.ts"
+import { Distribution } from "../../src/persistence/Distribution.ts"
 import { makeRowCache } from "../../src/persistence/RowCache.ts"
 import { givenDatabase } from "../support/TestDatabase.ts"
 
@@ -14,7 +15,8 @@ interface Held {
 /** The rows that a node keeps, on a database whose answers a test holds back. `value` is what is in force. */
 const given = Effect.gen(function* () {
   const url = yield* givenDatabase
-  const sql = Context.get(yield* Layer.build(Layer.fresh(Database.layer({ url }))), SqlClient.SqlClient)
+  const context = yield* Layer.build(Layer.fresh(Database.layer({ url })))
+  const sql = Context.get(context, SqlClient.SqlClient)
   const state = { value: "in force", holdsLooks: false, holdsReads: false, breaksReads: false }
   const looks: Array<Held> = []
   const reads: Array<Held> = []
@@ -26,7 +28,7 @@ const given = Effect.gen(function* () {
       return Effect.flatMap(statement, (rows) => (state.holdsLooks ? later(looks, rows) : Effect.succeed(rows)))
     }
   })
-  const rows = yield* makeRowCache(holding)
+  const rows = yield* Effect.provideService(makeRowCache(holding), Distribution, Context.get(context, Distribution))
   const { get } = yield* rows.keep({
     atMost: 10,
     read: (keys: ReadonlyArray<string>) =>

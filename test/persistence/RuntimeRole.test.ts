@@ -3,6 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Context, Effect, Layer, type Redacted } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlError } from "effect/sql"
+import { Distribution } from "../../src/persistence/Distribution.ts"
 import { PartitionsPg } from "../../src/persistence/PartitionsPg.ts"
 import { RuntimeRole } from "../../src/persistence/RuntimeRole.ts"
 import { Partitions } from "../../src/services/ports/Partitions.ts"
@@ -11,7 +12,12 @@ import { givenDatabase } from "../support/TestDatabase.ts"
 
 const connection = (url: Redacted.Redacted) => PgClient.makeClient({ url }).pipe(Effect.provide(Reactivity.layer))
 const ports = (sql: SqlClient.SqlClient) =>
-  Effect.map(Layer.build(Layer.provide(PartitionsPg, Layer.succeed(SqlClient.SqlClient, sql))), Context.get(Partitions))
+  PartitionsPg.pipe(
+    Layer.provide(Distribution.layer),
+    Layer.provide(Layer.succeed(SqlClient.SqlClient, sql)),
+    Layer.build,
+    Effect.map(Context.get(Partitions))
+  )
 
 /** A migrated database, as its owner sees it and as a gateway does. */
 const given = Effect.gen(function* () {

@@ -145,3 +145,24 @@ it.effect("a batch that ends unexpectedly does not block the tenant's later step
     expect(yield* commit("a2")).toBe("a2")
   }).pipe(Effect.scoped)
 )
+
+it.effect(
+  "on Citus a batch holds steps of one lane, the one that has waited longest first, and several lanes are under way at once",
+  () =>
+    Effect.gen(function* () {
+      const sent = yield* Ref.make<ReadonlyArray<ReadonlyArray<string>>>([])
+      const commit = yield* makeBatcher<string, string, never>({
+        statement: (steps) =>
+          Effect.as(
+            Ref.update(sent, (all) => [...all, steps]),
+            steps
+          ),
+        recover: (_step, result) => Effect.succeed(result),
+        laneOf: (step) => step.replace(/\d+$/, ""),
+        isBatchOfOneLane: true,
+        isLockTimeout: () => false
+      })
+      yield* Effect.forEach(["b1", "a1", "b2", "c1", "a2"], commit, { concurrency: "unbounded" })
+      expect(yield* Ref.get(sent)).toStrictEqual([["b1", "b2"], ["a1", "a2"], ["c1"]])
+    }).pipe(Effect.scoped)
+)

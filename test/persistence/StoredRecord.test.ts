@@ -17,3 +17,23 @@ it("a record is read as it was written, also what most records say of a member a
     expect(read(JSON.parse(text))).toStrictEqual(record)
   }
 })
+
+it("what a newer release wrote into a record is there still after this one changed it, and not where it belonged to something that is gone", () => {
+  const newer = {
+    ...JSON.parse(recordText(payout({ failure: { code: "unknown", message: "no" } }))),
+    failure: { code: "unknown", message: "no", hint: "ask again" },
+    settlement: { batch: "7", parts: [{ at: 1 }] }
+  }
+  const record = read(newer)
+  expect(JSON.parse(recordText(record))).toStrictEqual(newer)
+  const asked = { ...record, asked: 3 }
+  expect(JSON.parse(recordText(asked))).toStrictEqual({ ...newer, asked: 3 })
+  // Read again, as by the next step.
+  expect(JSON.parse(recordText({ ...read(JSON.parse(recordText(asked))), asked: 4 }))).toStrictEqual({ ...newer, asked: 4 })
+  const declined = { ...record, failure: { code: "declined_by_payer" as const, message: "no" } }
+  expect(JSON.parse(recordText(declined))).toStrictEqual({ ...newer, failure: declined.failure })
+  const { failure: _, ...rest } = newer
+  expect(JSON.parse(recordText({ ...record, failure: null }))).toStrictEqual(rest)
+  // What this release reads of it is its own members and nothing more.
+  expect(Object.keys(record).sort()).toStrictEqual(Object.keys(payout()).sort())
+})

@@ -52,8 +52,8 @@ const providerBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/persistence/DatabaseClock.ts",
-        text: "const millis = () => Number(nanos() / NANOS_A_MS)",
-        instead: "const millis = () => machine.currentTimeMillisUnsafe()"
+        text: "clockFrom(machine, () => machine.monotonicTimeNanosUnsafe() + origin)",
+        instead: "clockFrom(machine, () => machine.currentTimeNanosUnsafe())"
       }
     ]
   },
@@ -133,8 +133,8 @@ const clientBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/persistence/NoncesPg.ts",
-        text: "ON CONFLICT (app_id, key_id, nonce) DO NOTHING",
-        instead: "ON CONFLICT (app_id, key_id, nonce) DO UPDATE SET expires_at = EXCLUDED.expires_at"
+        text: "([row]) => row?.spent ?? []",
+        instead: "() => steps.map(() => true)"
       }
     ]
   },
@@ -186,7 +186,7 @@ const codeBugs: ReadonlyArray<Bug> = [
     name: "blame the provider for one tenant's numbers",
     breaks: "what a tenant chooses holds back no other tenant",
     test: "test/scenarios/NoisyNeighbour.test.ts",
-    edits: [{ file: "src/services/routing/Circuits.ts", text: "? null : tenant\n", instead: "? null : null\n" }]
+    edits: [{ file: "src/services/routing/CircuitsHere.ts", text: "? null : tenant\n", instead: "? null : null\n" }]
   },
   {
     name: "hear wrong codes without end",

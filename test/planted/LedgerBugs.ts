@@ -26,7 +26,11 @@ const moveBugs: ReadonlyArray<Bug> = [
     edits: [
       { file: openStep, text: "AND k.fence = p_fence AND k.state = 'claimed'", instead: "" },
       { file: openSteps, text: "WHERE k.fence = s.fence AND k.state = 'claimed'", instead: "" },
-      { file: openSteps, text: "AND k.key = s.key AND k.fence = s.fence AND k.state = 'claimed';", instead: "AND k.key = s.key;" }
+      {
+        file: openSteps,
+        text: "AND k.key = s.key AND k.fence = s.fence AND k.state = 'claimed' /*+",
+        instead: "AND k.key = s.key /*+"
+      }
     ]
   },
   {

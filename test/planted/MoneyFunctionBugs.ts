@@ -5,6 +5,7 @@ import type { Bug, Edit } from "./Bug.ts"
 
 const openStep = "src/persistence/migrations/0007_open_step.ts"
 const openSteps = "src/persistence/migrations/0008_open_steps.ts"
+const countedWindows = "src/persistence/migrations/CountedWindows.ts"
 const applyStep = "src/persistence/migrations/0009_apply_step.ts"
 const applySteps = "src/persistence/migrations/0010_apply_steps.ts"
 
@@ -95,7 +96,7 @@ const opening: ReadonlyArray<Bug> = [
   ),
   mistake(
     { name: "count a batch and forget what was counted before", breaks: "no more is counted in a window than its bound" },
-    at(openSteps, "SET used = c.used + EXCLUDED.used", "SET used = EXCLUDED.used")
+    at(countedWindows, "SET used = c.used + EXCLUDED.used\n", "SET used = EXCLUDED.used\n")
   ),
   mistake(
     { name: "give nothing back that a refused step of a batch took", breaks: "what is refused is not counted" },

@@ -1,4 +1,4 @@
-import { executedOf, MINUTE } from "./Movement.ts"
+import { executedOf, MINUTE, OFF_AT_MOST_MS } from "./Movement.ts"
 import { type CodeRequest, refusalIn, type Said, type Seen, type Span, type Told } from "./Seen.ts"
 
 const WRONG_AT_MOST = 5
@@ -68,11 +68,11 @@ const tooManySent = ({ codeRequests, needsCode, records, told }: Seen): Readonly
     const { answer } = last
     if (answer?.error !== null) return []
     const sent = ofSame(codeRequests, last).filter(
-      (one) => one.answer?.error === null && one.askedAt <= last.askedAt && one.askedAt > answer.at - WINDOW_MS
+      (one) => one.answer?.error === null && one.askedAt <= last.askedAt && one.askedAt > answer.at - WINDOW_MS + OFF_AT_MOST_MS
     )
     const texted = ofSame(told.filter(isTexted), last).filter(({ reference }) => {
       const createdAt = records.get(reference ?? "")?.createdAt
-      return createdAt !== undefined && createdAt <= last.askedAt && createdAt > answer.at - WINDOW_MS
+      return createdAt !== undefined && createdAt <= last.askedAt && createdAt > answer.at - WINDOW_MS + OFF_AT_MOST_MS
     })
     const codes = sent.length + (needsCode ? texted.length : 0)
     return codes > REQUESTS_AT_MOST ? [`${last.party}: ${codes} codes within ten minutes`] : []
@@ -92,7 +92,7 @@ const sentTooFew = (seen: Seen): ReadonlyArray<string> =>
  * said nothing, may have been sent; a charge sends one each time that it is tried, and once more where nobody heard of a try.
  */
 export const codesAtMost = (last: Texted, span: Span, { codeRequests, needsCode, told }: Seen): number => {
-  const since = span.askedAt - WINDOW_MS
+  const since = span.askedAt - WINDOW_MS - OFF_AT_MOST_MS
   const byHand = ofSame(codeRequests, last).filter(
     ({ answer, askedAt }) =>
       askedAt <= span.answeredAt && (answer === null || (answer.error !== "rate_limited" && answer.at > since))

@@ -1,5 +1,5 @@
 import { codeFaults } from "./CodeFaults.ts"
-import { executedOf, MINUTE, type Movement, PAYOUT_FEE } from "./Movement.ts"
+import { executedOf, MINUTE, type Movement, OFF_AT_MOST_MS, PAYOUT_FEE } from "./Movement.ts"
 import { wrongPositions } from "./Positions.ts"
 import { LOOK_BACK_MS, TEST_CEILING, unjustified } from "./Refusals.ts"
 import { type Event, named, refusalIn, type Seen, type Told } from "./Seen.ts"
@@ -137,7 +137,7 @@ const doubleCharges = (seen: Seen): ReadonlyArray<string> => {
           early.appId === late.appId &&
           early.mode === late.mode &&
           early.placedAt < late.placedAt &&
-          late.placedAt < early.placedAt + LOOK_BACK_MS &&
+          late.placedAt < early.placedAt + LOOK_BACK_MS - OFF_AT_MOST_MS &&
           !wasGivenUp(early, late.placedAt, seen)
       )
       .map((early) => `${late.reference}: charged too soon after ${early.reference} of the same number`)
@@ -152,7 +152,7 @@ const wasGivenUp = (
 ): boolean => {
   const last = commits.findLast(({ at, reference }) => reference === moved.reference && at <= before)
   const isEnded = last?.status === "failed" || last?.status === "expired"
-  return isEnded && moved.takenAt > before && moved.takenAt > placedAt + IN_FLIGHT_MS
+  return isEnded && moved.takenAt > before && moved.takenAt > placedAt + IN_FLIGHT_MS - OFF_AT_MOST_MS
 }
 
 const changedBytes = (event: Event, events: ReadonlyArray<Event>): ReadonlyArray<string> =>

@@ -39,6 +39,8 @@ export interface Hint {
 }
 
 export const MINUTE = 60_000
+/** What is recorded has the database's time: two records may be so much nearer to each other, or further apart, than they were. */
+export const OFF_AT_MOST_MS = 6_000
 export const PAYOUT_FEE = 1_000n
 /** What is missing where another amount moves than was asked for. */
 export const SHORT_BY = 500n

@@ -1,5 +1,5 @@
 import { codesAtMost } from "./CodeFaults.ts"
-import { executedOf, feeCharged, MINUTE, PAYOUT_FEE } from "./Movement.ts"
+import { executedOf, feeCharged, MINUTE, OFF_AT_MOST_MS, PAYOUT_FEE } from "./Movement.ts"
 import { type Heard, refusalIn, type Seen, type Stored, type Told } from "./Seen.ts"
 
 const HOUR = 60 * MINUTE
@@ -20,7 +20,8 @@ export const unjustified = (one: Told, seen: Seen): ReadonlyArray<string> =>
     const reason = reasons[refusal.code]
     if (reason === undefined) return [`${one.key}: refused with ${refusal.code}, which nothing here can cause`]
     // What is repeated was decided for an earlier request.
-    const asked = heard.isReplay ? { ...heard, askedAt: one.askedAt } : heard
+    const since = heard.isReplay ? one.askedAt : heard.askedAt
+    const asked = { ...heard, askedAt: since - OFF_AT_MOST_MS, answeredAt: heard.answeredAt + OFF_AT_MOST_MS }
     return reason(one, asked, seen, refusal.details) ? [] : [`${one.key}: refused with ${refusal.code} for no reason`]
   })
 

@@ -16,6 +16,8 @@ export interface Outcome {
   readonly faults: ReadonlyArray<string>
   readonly operations: number
   readonly crashes: number
+  /** How often the database's clock jumped. */
+  readonly jumps: number
   readonly movements: number
   readonly reviewed: number
   /** Every choice, answer and event, without random names: the same seed and steps give the same text. */
@@ -37,7 +39,7 @@ export const simulate = (seed: number, steps: number, testbed: Testbed): Effect.
     yield* testbed.clear(setting)
     const story = new Story(seed, testbed, setting, start)
     yield* story.stage.begin
-    for (let step = 0; step < steps; step++) yield* story.step
+    for (let step = 0; step < steps; step++) yield* Effect.andThen(story.stage.databaseClockMayJump, story.step)
     yield* story.end
     return yield* outcomeOf(story, setting, testbed.ports[0])
   }).pipe(
@@ -49,12 +51,12 @@ export const simulate = (seed: number, steps: number, testbed: Testbed): Effect.
 
 const broken = (cause: Cause.Cause<unknown>): Outcome => {
   const faults = [`the story broke: ${Cause.pretty(cause)}`]
-  return { faults, operations: 0, crashes: 0, movements: 0, reviewed: 0, story: "" }
+  return { faults, operations: 0, crashes: 0, jumps: 0, movements: 0, reviewed: 0, story: "" }
 }
 
 const outcomeOf = Effect.fnUntraced(function* (story: Story, setting: Setting, ports: Ready): Effect.fn.Return<Outcome> {
   const { codeRequests, endpoint, reviewed, told, world } = story
-  const { commits, crashes, log, placings } = story.stage
+  const { commits, crashes, jumps, log, placings } = story.stage
   const records = new Map<string, Stored>()
   for (const { reference } of told) {
     if (reference === undefined) continue
@@ -101,6 +103,7 @@ const outcomeOf = Effect.fnUntraced(function* (story: Story, setting: Setting, p
     faults,
     operations: told.length,
     crashes,
+    jumps,
     movements: world.movements.length,
     reviewed,
     story: withoutNames([...log, ...ends].join("\n"))

@@ -1,7 +1,7 @@
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { makeDatabaseTime } from "../../src/persistence/DatabaseClock.ts"
-import type { Random } from "../support/Random.ts"
+import { type Random, seeded } from "../support/Random.ts"
 import { offBy } from "../support/WrongClock.ts"
 import { MODES } from "./Client.ts"
 import type { Endpoint } from "./Endpoint.ts"
@@ -19,11 +19,19 @@ const OFF_MS = [11 * 60_000, -11 * 60_000]
 export interface Process {
   readonly node: Node
   readonly services: NodeServices
+  /** Asks the database for its time, as a gateway does each second. */
+  readonly reread: Effect.Effect<void>
 }
+
+/** What the database's clock may be off by: after a failover it is another machine's. */
+const DATABASE_OFF_MS = [-3_000, 0, 3_000] as const
+const REREAD_MS = 1_000
 
 /** What the processes work against, and what draws the chances. */
 interface Played {
   readonly random: Random
+  /** Of what draws for itself, so that a story is the same with and without it. */
+  readonly seed: number
   readonly world: World
   readonly endpoint: Endpoint
 }
@@ -40,14 +48,18 @@ export class Stage {
   calm = false
   /** The only moment at which the next piece of work is left standing; undefined where the dice decide. */
   held: string | undefined
+  jumps = 0
+  #databaseOff = 0
+  readonly #clockRandom: Random
   readonly #random: Random
   readonly #testbed: Testbed
   readonly #world: World
   readonly #endpoint: Endpoint
   readonly #processes: Array<Process> = []
 
-  constructor(testbed: Testbed, { endpoint, random, world }: Played, now: number) {
+  constructor(testbed: Testbed, { endpoint, random, seed, world }: Played, now: number) {
     this.#random = random
+    this.#clockRandom = seeded(~seed)
     this.#testbed = testbed
     this.#world = world
     this.#endpoint = endpoint
@@ -74,7 +86,24 @@ export class Stage {
 
   pass(ms: number): Effect.Effect<void> {
     this.now += ms
-    return TestClock.setTime(this.now)
+    const passed = TestClock.setTime(this.now)
+    return ms < REREAD_MS ? passed : Effect.andThen(passed, this.#reread(this.#processes))
+  }
+
+  /** Another server takes over, whose clock is another. One process sees it at once, the other only when it asks again. */
+  get databaseClockMayJump(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      if (!this.#clockRandom.chance(0.05)) return Effect.void
+      const off = this.#clockRandom.pick(DATABASE_OFF_MS)
+      if (off !== this.#databaseOff) this.jumps++
+      this.#databaseOff = off
+      this.log.push(`the database's clock jumps to ${off} ms`)
+      return this.#reread([this.process(this.#clockRandom.below(this.#processes.length))])
+    })
+  }
+
+  #reread(processes: ReadonlyArray<Process>): Effect.Effect<void> {
+    return Effect.forEach(processes, ({ reread }) => reread, { discard: true })
   }
 
   readonly moment = Effect.suspend(() => this.pass(1))
@@ -147,9 +176,9 @@ export class Stage {
   #start(ready: Ready, index: number): Effect.Effect<Process> {
     return Effect.gen({ self: this }, function* () {
       const right = yield* Clock.Clock
-      const micros = Effect.map(right.currentTimeNanos, (nanos) => nanos / 1_000n)
+      const micros = Effect.map(right.currentTimeNanos, (nanos) => nanos / 1_000n + BigInt(this.#databaseOff) * 1_000n)
       const machine = offBy(right, OFF_MS[index] ?? 0)
-      const { clock } = yield* Effect.provideService(makeDatabaseTime(micros), Clock.Clock, machine)
+      const { clock, reread } = yield* Effect.provideService(makeDatabaseTime(micros), Clock.Clock, machine)
       const node = new Node((moment, mayWait) => this.#fate(moment, mayWait), clock)
       const providers = MODES.flatMap((mode) => this.#world.providers(mode))
       // The story moves the time, not the node.
@@ -160,7 +189,7 @@ export class Stage {
           void this.commits.push({ reference, status, completedAt, at: this.now })
       }
       const outside = { ready, providers, post: this.#endpoint.receive, takesTime, notes }
-      return { node, services: yield* openServices(node, outside) }
+      return { node, reread: Effect.provideService(reread, Clock.Clock, machine), services: yield* openServices(node, outside) }
     })
   }
 }

@@ -39,7 +39,7 @@ const play = Effect.gen(function* () {
   const server = yield* EmbeddedPostgres.ensureRunning(dataDir, "off")
   yield* Effect.addFinalizer(() => Effect.orDie(EmbeddedPostgres.stop(dataDir)))
   const testbed = yield* makeTestbed(EmbeddedPostgres.url(server))
-  const totals = { seeds: 0, operations: 0, crashes: 0, movements: 0, reviewed: 0 }
+  const totals = { seeds: 0, operations: 0, crashes: 0, jumps: 0, movements: 0, reviewed: 0 }
   // Also of a run that is stopped.
   yield* Effect.addFinalizer(() => Effect.sync(() => console.log(JSON.stringify(totals))))
   for (let seed = options.seed; seed < options.seed + options.seeds; seed++) {
@@ -47,6 +47,7 @@ const play = Effect.gen(function* () {
     totals.seeds++
     totals.operations += played.operations
     totals.crashes += played.crashes
+    totals.jumps += played.jumps
     totals.movements += played.movements
     totals.reviewed += played.reviewed
     if (options.digest) console.error(`${seed} ${createHash("sha256").update(story).digest("hex")}`)

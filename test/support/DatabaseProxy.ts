@@ -6,7 +6,7 @@ export const databaseProxy = (database: Redacted.Redacted) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
       const url = new URL(Redacted.value(database))
-      const target = { port: Number(url.port), host: url.hostname }
+      let target = { port: Number(url.port), host: url.hostname }
       const ends = new Set<Socket>()
       let held = false
       const server = createServer((client) => {
@@ -46,6 +46,11 @@ export const databaseProxy = (database: Redacted.Redacted) =>
         strand: Effect.sync(() => {
           for (const end of ends) end.pause()
         }),
+        /** New connections reach this port. */
+        leadTo: (port: number) =>
+          Effect.sync(() => {
+            target = { ...target, port }
+          }),
         /** Every connection breaks, and new ones are refused. */
         cut: Effect.promise(cut),
         mend: Effect.promise(() => listen(port)),

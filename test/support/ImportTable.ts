@@ -1,7 +1,5 @@
-const core = /^effect(\/[A-Z]\w*)?$/
-const crypto = /^(effect\/crypto|node:crypto)$/
-const http = /^effect\/http(\/\w+)?$/
-const node = /^node:/
+import { core, crypto, http, type ImportRow, node } from "./ImportPackages.ts"
+import { providerImports } from "./ProviderImports.ts"
 
 /** What the folders of use cases may import, each beside the folders below it. */
 const inServices = (...folders: ReadonlyArray<string>): ReadonlyArray<string> => [
@@ -15,11 +13,7 @@ const inServices = (...folders: ReadonlyArray<string>): ReadonlyArray<string> =>
  * Who may import what. The first row that fits a file counts. `files` are beginnings of paths under `src/`, where `$1` is what
  * `from` captured; `packages` are patterns of package names.
  */
-export const imports: ReadonlyArray<{
-  readonly from: RegExp
-  readonly files: ReadonlyArray<string>
-  readonly packages: ReadonlyArray<RegExp>
-}> = [
+export const imports: ReadonlyArray<ImportRow> = [
   { from: /^domain\/Msisdn\.ts$/, files: ["domain/"], packages: [core, /^libphonenumber-js(\/\w+)?$/] },
   { from: /^domain\//, files: ["domain/"], packages: [core] },
   // Tools that several folders use and that are no port.
@@ -74,91 +68,7 @@ export const imports: ReadonlyArray<{
   { from: /^http\/ConnectionLimit\.ts$/, files: ["http/ClientAddress.ts"], packages: [/^node:net$/] },
   { from: /^http\/UnreadResponses\.ts$/, files: ["runtime/Timer.ts"], packages: [/^node:(http|net)$/] },
   { from: /^http\//, files: ["domain/", "runtime/", "services/", "http/"], packages: [core, http, /^effect\/http-api(\/\w+)?$/] },
-  {
-    from: /^providers\/Registry\.ts$/,
-    files: ["domain/", "services/ports/Provider", "services/ports/Vault.ts", "providers/"],
-    packages: [core, crypto]
-  },
-  {
-    from: /^providers\/ProviderModule\.ts$/,
-    files: ["domain/", "services/ports/Provider", "ConfigRules.ts"],
-    packages: [core]
-  },
-  { from: /^providers\/ContractFees\.ts$/, files: ["domain/", "ConfigRules.ts"], packages: [core] },
-  {
-    from: /^providers\/(\w+)\/Settings\.ts$/,
-    files: ["domain/", "providers/$1/", "providers/ProviderModule.ts", "providers/ContractFees.ts", "ConfigRules.ts"],
-    packages: [core, crypto]
-  },
-  // What left the process and what did not is known to the connection only.
-  {
-    from: /^providers\/Transport\.ts$/,
-    files: ["domain/Json.ts", "runtime/ClientSpan.ts", "runtime/Timer.ts", "runtime/Tracing.ts"],
-    packages: [core, /^@effect\/platform-node\/Undici$/]
-  },
-  {
-    from: /^providers\/(\w+)\//,
-    files: [
-      "domain/",
-      "runtime/Tracing.ts",
-      "services/ports/Provider",
-      "providers/$1/",
-      "providers/Transport.ts",
-      "providers/WireNumber.ts",
-      "providers/ContractFees.ts",
-      // What several wires share, and none of them owns.
-      "providers/Balances.ts",
-      "providers/Client.ts",
-      "providers/Connection.ts",
-      "providers/Movements.ts",
-      "providers/Quotes.ts",
-      "providers/AnswerParsing.ts",
-      "providers/ReferenceId.ts",
-      "providers/Refusals.ts",
-      "providers/ProviderStatus.ts",
-      "providers/Statements.ts",
-      "providers/Tokens.ts",
-      "providers/CallbackVerification.ts"
-    ],
-    packages: [core, crypto, http]
-  },
-  {
-    from: /^providers\/Client\.ts$/,
-    files: ["domain/", "runtime/CapturedCall.ts", "providers/Transport.ts"],
-    packages: [core]
-  },
-  // The other side of each wire. Nothing of the product knows it but the commands that run it.
-  {
-    from: /^simulator\/(SimulatorModule|Registry|Fees)\.ts$/,
-    files: ["domain/", "simulator/", "providers/ProviderModule.ts", "providers/ContractFees.ts"],
-    packages: [core, crypto]
-  },
-  {
-    from: /^simulator\/\w+\.ts$/,
-    files: ["domain/", "services/ports/Provider", "simulator/"],
-    packages: [core, crypto, http, node, /^@effect\/platform-node(\/\w+)?$/]
-  },
-  {
-    from: /^simulator\/(\w+)\//,
-    files: ["domain/", "services/ports/Provider", "simulator/", "providers/$1/", "providers/WireNumber.ts"],
-    packages: [core, crypto, http, node]
-  },
-  {
-    from: /^providers\/\w+\.ts$/,
-    files: [
-      "domain/",
-      "runtime/RecentCalls.ts",
-      "services/ports/Provider",
-      "providers/Client.ts",
-      "providers/Connection.ts",
-      "providers/ContractFees.ts",
-      "providers/AnswerParsing.ts",
-      "providers/Refusals.ts",
-      "providers/ProviderStatus.ts",
-      "providers/Transport.ts"
-    ],
-    packages: [core, crypto, http]
-  },
+  ...providerImports,
   {
     from: /^persistence\/postgres\//,
     files: ["persistence/"],
@@ -171,8 +81,14 @@ export const imports: ReadonlyArray<{
   },
   {
     from: /^persistence\/DatabaseTls\.ts$/,
-    files: ["persistence/DatabaseError.ts"],
+    files: ["persistence/DatabaseError.ts", "persistence/servers/DatabaseServers.ts"],
     packages: [core, /^node:(fs\/promises|tls)$/]
+  },
+  { from: /^persistence\/SentStatements\.ts$/, files: [], packages: [/^node:diagnostics_channel$/] },
+  {
+    from: /^persistence\/servers\//,
+    files: ["persistence/servers/"],
+    packages: [core, /^node:(dns\/promises|net)$/, /^effect\/sql$/, /^@effect\/sql-pg\/Pg(Connection|Pool)$/]
   },
   {
     from: /^persistence\/RateLimitsRedis\.ts$/,
@@ -198,6 +114,26 @@ export const imports: ReadonlyArray<{
       /^@opentelemetry\//
     ]
   },
+  // Several processes of one machine: what each says to the other, and what one counts for all.
+  {
+    from: /^processes\/(WorkerLife|WorkerProcess)\.ts$/,
+    files: ["observability/", "services/ports/", "processes/"],
+    packages: [core, /^node:cluster$/]
+  },
+  {
+    from: /^processes\//,
+    files: [
+      "domain/",
+      "runtime/",
+      "observability/",
+      "services/ports/",
+      "services/Health.ts",
+      "services/routing/CircuitsHere.ts",
+      "persistence/RateLimitsMemory.ts",
+      "processes/"
+    ],
+    packages: [core, /^effect\/observability\/PrometheusMetrics$/]
+  },
   {
     from: /^commands\/(Start|Simulator)\.ts$/,
     files: ["domain/", "services/", "commands/", "simulator/", "App.ts"],
@@ -205,10 +141,10 @@ export const imports: ReadonlyArray<{
   },
   {
     from: /^commands\//,
-    files: ["domain/", "services/", "commands/", "App.ts"],
+    files: ["domain/", "services/", "commands/", "App.ts", "Workers.ts"],
     packages: [core, crypto, http, /^effect\/(cli|process)(\/\w+)?$/, node]
   },
-  { from: /^ConfigRules\.ts$/, files: ["services/ports/RateLimits.ts"], packages: [core, /^node:net$/] },
+  { from: /^ConfigRules\.ts$/, files: ["services/ports/RateLimits.ts", "persistence/servers/"], packages: [core, /^node:net$/] },
   {
     from: /^Config\.ts$/,
     files: ["domain/", "ConfigRules.ts", "ConfigAddresses.ts", "ConfigConsole.ts", "ConfigTelemetry.ts", "providers/Registry.ts"],
@@ -217,9 +153,9 @@ export const imports: ReadonlyArray<{
   { from: /^ConfigConsole\.ts$/, files: ["domain/", "ConfigRules.ts"], packages: [core] },
   { from: /^ConfigTelemetry\.ts$/, files: ["ConfigAddresses.ts", "ConfigRules.ts"], packages: [core, /^node:fs$/] },
   { from: /^ConfigAddresses\.ts$/, files: ["ConfigRules.ts", "persistence/DatabaseTls.ts"], packages: [core] },
-  // What App puts together, in three parts.
+  // What App puts together, in its parts.
   {
-    from: /^(App|Ports|Services)\.ts$/,
+    from: /^(App|BesideRequests|Ports|Services|Workers)\.ts$/,
     files: [
       "domain/",
       "runtime/",
@@ -229,9 +165,12 @@ export const imports: ReadonlyArray<{
       "providers/",
       "persistence/",
       "observability/",
+      "processes/",
       "Config.ts",
       "Ports.ts",
-      "Services.ts"
+      "Services.ts",
+      "App.ts",
+      "BesideRequests.ts"
     ],
     packages: [/./]
   },

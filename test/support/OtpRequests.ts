@@ -35,5 +35,5 @@ export const wrapped = (pin_id: string, pin: string, ending: string, source: obj
   source
 })
 
-export const authorize = (tenant: Tenant, reference: string, body: object, headers: Record<string, string> = {}) =>
+export const authorize = (tenant: Pick<Tenant, "call">, reference: string, body: object, headers: Record<string, string> = {}) =>
   tenant.call("POST", `/v1/collections/${reference}/authorize`, body, headers)

@@ -2,13 +2,13 @@ import { randomBytes } from "node:crypto"
 import { readdir, readFile, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { basename, dirname, join, resolve } from "node:path"
-import { PgClient } from "@effect/sql-pg"
 import { Effect, Redacted } from "effect"
-import { Reactivity } from "effect/reactivity"
 import { inject } from "vitest"
 import type { TestProject } from "vitest/node"
 import type { EmbeddedDatabase } from "../../src/persistence/postgres/EmbeddedPostgres.ts"
 import { EmbeddedPostgres } from "../../src/persistence/postgres/EmbeddedPostgres.ts"
+import { citusUrl, freshCitusDatabase, removeCitusDatabases } from "./CitusDatabase.ts"
+import { execute, type ServerAddress, urlOf, withSession } from "./DatabaseSession.ts"
 
 type Coordinates = Omit<EmbeddedDatabase, "password" | "startedByUs"> & { readonly password: string }
 
@@ -20,7 +20,7 @@ declare module "vitest" {
 }
 
 /** A database of one test. The whole server is thrown away after the run, so nobody removes it. */
-export interface FreshDatabase extends Coordinates {
+export interface FreshDatabase extends ServerAddress {
   readonly url: string
 }
 
@@ -36,7 +36,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await removeLeftovers()
   const dataDir = join(tmpdir(), `${PREFIX}${process.pid}-${randomBytes(6).toString("hex")}`)
   project.provide("postgres", dataDir)
-  return () => removeDataDir(dataDir)
+  return async () => {
+    await removeDataDir(dataDir)
+    await removeCitusDatabases(basename(dataDir))
+  }
 }
 
 /** Whichever process comes first starts it, and the others wait for that. */
@@ -56,22 +59,24 @@ const spared = (server: Coordinates): Promise<void> =>
         yield* sql.unsafe(`ALTER SYSTEM SET ${setting}`)
       yield* sql`SELECT pg_reload_conf()`
       yield* sql`SET scram_iterations = 1`
-      const runtime = new URL(Redacted.value(asRuntime(Redacted.make(urlOf(server, server.database)))))
+      const runtime = new URL(Redacted.value(asRuntime(Redacted.make(urlOf(server)))))
       for (const { password, username } of [server, runtime]) yield* sql.unsafe(`ALTER ROLE ${username} PASSWORD '${password}'`)
     })
   )
 
 /**
  * A database that nobody else uses. With `migrate` it is a copy of a template that the first caller of the run migrates;
- * every caller of a run passes the same migrations.
+ * every caller of a run passes the same migrations. With CITUS_URL a migrated one is on that cluster.
  */
 export const freshDatabase = async (migrate?: (url: string) => Promise<void>): Promise<FreshDatabase> => {
+  if (migrate !== undefined && citusUrl !== undefined)
+    return freshCitusDatabase(new URL(citusUrl), basename(inject("postgres")), migrate)
   const found = await (server ??= running(inject("postgres")))
   if (migrate !== undefined) await (template ??= ensureTemplate(found, migrate))
   const database = `test_${randomBytes(8).toString("hex")}`
   // Copied as files, which costs half of what it does page by page through the log.
-  await run(found, `CREATE DATABASE ${database} ${migrate === undefined ? "" : `TEMPLATE ${TEMPLATE}`} STRATEGY file_copy`)
-  return { ...found, database, url: urlOf(found, database) }
+  await execute(found, `CREATE DATABASE ${database} ${migrate === undefined ? "" : `TEMPLATE ${TEMPLATE}`} STRATEGY file_copy`)
+  return { ...found, database, url: urlOf({ ...found, database }) }
 }
 
 /** Stops the server of a test's data folder and removes what it wrote, wherever the cluster had to be put. */
@@ -93,9 +98,6 @@ export const asRuntime = (url: Redacted.Redacted): Redacted.Redacted => {
   return EmbeddedPostgres.runtimeUrl({ ...address, password: Redacted.make(password) })
 }
 
-const urlOf = (server: Coordinates, database: string): string =>
-  `postgres://${server.username}:${server.password}@${server.host}:${server.port}/${database}`
-
 const ensureTemplate = (server: Coordinates, migrate: (url: string) => Promise<void>): Promise<void> =>
   withSession(
     server,
@@ -106,20 +108,9 @@ const ensureTemplate = (server: Coordinates, migrate: (url: string) => Promise<v
       if (made.length > 0) return
       yield* sql.unsafe(`DROP DATABASE IF EXISTS ${TEMPLATE}`)
       yield* sql.unsafe(`CREATE DATABASE ${TEMPLATE}`)
-      yield* Effect.tryPromise(() => migrate(urlOf(server, TEMPLATE)))
+      yield* Effect.tryPromise(() => migrate(urlOf({ ...server, database: TEMPLATE })))
       yield* sql.unsafe(`ALTER DATABASE ${TEMPLATE} IS_TEMPLATE true`)
     })
-  )
-
-const run = (server: Coordinates, statement: string): Promise<void> => withSession(server, (sql) => sql.unsafe(statement))
-
-const withSession = (server: Coordinates, use: (sql: PgClient.PgClient) => Effect.Effect<unknown, unknown>): Promise<void> =>
-  PgClient.makeClient({ ...server, password: Redacted.make(server.password) }).pipe(
-    Effect.flatMap(use),
-    Effect.asVoid,
-    Effect.scoped,
-    Effect.provide(Reactivity.layer),
-    Effect.runPromise
   )
 
 /** A run that was killed leaves its server behind. */

@@ -31,12 +31,13 @@ import { type Received, receiver } from "./WebhookReceiver.ts"
 const BUILD = { release: "1.0.0", version: "1.0.0+test" }
 
 /** Fast where the contract lets time decide; everything else is as in production. */
-const variables = (url: Redacted.Redacted, baseUrl: string, overrides: Record<string, string>) => ({
+export const nodeVariables = (url: Redacted.Redacted, baseUrl: string, overrides: Record<string, string>) => ({
   DATABASE_URL: Redacted.value(url),
   MASTER_KEY: Redacted.value(masterKey),
   ALLOW_SIMULATOR: "true",
   PORT: "0",
   MANAGEMENT_PORT: "0",
+  KEEP_ALIVE_DRAIN: "0s",
   LOG_LEVEL: "off",
   LOG_FORMAT: "json",
   EVERSEND_BASE_URL: baseUrl,
@@ -62,7 +63,7 @@ export const gatewayOn = Effect.fnUntraced(function* (
   overrides: Record<string, string> = {}
 ) {
   const own = asRuntime(database)
-  const environment = Layer.succeed(App.Environment, variables(own, simulator.eversendBaseUrl, overrides))
+  const environment = Layer.succeed(App.Environment, nodeVariables(own, simulator.eversendBaseUrl, overrides))
   const settings = yield* Effect.provide(App.settings, environment)
   const simulated = withSimulators(settings, (provider) => simulator.baseUrls[provider] ?? "").providers
   const providers = simulated.filter(({ name }) => simulator.baseUrls[name] !== undefined)
@@ -76,8 +77,7 @@ export const gatewayOn = Effect.fnUntraced(function* (
     for (const mode of ["live", "test"] as const) {
       const url = `http://127.0.0.1:${port}/webhooks/${name}/${registry.routeKey(name, mode)}`
       const client_id = knownSimulators.find((known) => known.name === name)?.accountName(accounts, mode)
-      const wish = { provider: name, client_id, url }
-      yield* Effect.promise(() => simulator.control("POST", "/callbacks", wish))
+      yield* Effect.promise(() => simulator.control("POST", "/callbacks", { provider: name, client_id, url }))
     }
   }
   return { context, settings: ready, url: `http://127.0.0.1:${port}`, host: `127.0.0.1:${port}` }
@@ -232,9 +232,10 @@ interface StackParts {
 /** A stack of its own: database, simulator and one gateway, for as long as the scope lives. */
 export const givenStack = Effect.fnUntraced(function* (
   overrides: Record<string, string> = {},
-  wish: Parameters<typeof startSimulator>[0] = {}
+  wish: Parameters<typeof startSimulator>[0] = {},
+  given: Effect.Effect<Redacted.Redacted> = givenDatabase
 ): Effect.fn.Return<StackParts, never, Scope.Scope> {
-  const database = yield* givenDatabase
+  const database = yield* given
   const simulator = yield* Effect.acquireRelease(
     Effect.promise(() => startSimulator({ duplicates: "accept", ...wish })),
     (running) => Effect.promise(() => running.stop().then(() => rm(running.dataDir, { recursive: true, force: true })))

@@ -4,6 +4,7 @@ import type { Tenant } from "../../src/domain/Tenant.ts"
 import { AuditLogPg } from "../../src/persistence/AuditLogPg.ts"
 import { CorridorsPg } from "../../src/persistence/CorridorsPg.ts"
 import { Database } from "../../src/persistence/Database.ts"
+import { Distribute } from "../../src/persistence/Distribute.ts"
 import { NoncesPg } from "../../src/persistence/NoncesPg.ts"
 import { ProviderInboxPg } from "../../src/persistence/ProviderInboxPg.ts"
 import { RandomSourceLive } from "../../src/persistence/RandomSourceLive.ts"
@@ -16,15 +17,17 @@ import { WebhookOutboxPg } from "../../src/persistence/webhooks/WebhookOutboxPg.
 import type { AuditEntry } from "../../src/services/ports/AuditLog.ts"
 import { RandomSource } from "../../src/services/ports/RandomSource.ts"
 import { Tenants } from "../../src/services/ports/Tenants.ts"
+import { citusUrl } from "./CitusDatabase.ts"
 import { freshDatabase } from "./Postgres.ts"
 
 export const masterKey = Redacted.make(Buffer.alloc(32, 7).toString("base64"))
 
-/** A migrated database of this test alone. */
+/** A migrated database of this test alone; on a cluster it is divided over it. */
 export const givenDatabase: Effect.Effect<Redacted.Redacted> = Effect.promise(() =>
   freshDatabase((url) =>
     Database.migrate.pipe(
-      Effect.tap(RuntimeRole.grant("gateway_runtime")),
+      Effect.andThen(citusUrl === undefined ? Effect.void : Distribute.run),
+      Effect.andThen(RuntimeRole.grant("gateway_runtime")),
       Effect.provide(Database.layer({ url: Redacted.make(url) })),
       Effect.asVoid,
       Effect.runPromise

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process"
-import { mkdtemp, readFile, rm } from "node:fs/promises"
+import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { delimiter, join, resolve } from "node:path"
 
@@ -25,7 +25,7 @@ const root = resolve(import.meta.dirname, "..", "..")
 const programs = join(root, "node_modules", ".bin")
 
 const main = async (only: ReadonlyArray<string>): Promise<void> => {
-  const counts = only.length > 0 ? [await tests(only)] : await everything()
+  const counts = only.length > 0 ? await tests(only) : await everything()
   const passed = counts.reduce((sum, count) => sum + count.passed, 0)
   const failed = counts.reduce((sum, count) => sum + count.failed, 0)
   const skipped = counts.reduce((sum, count) => sum + (count.skipped ?? 0), 0)
@@ -38,7 +38,7 @@ const everything = async (): Promise<ReadonlyArray<Count>> => [
   await check("types", "tsc", ["--noEmit", "-p", "."]),
   await check("lint", "oxlint", []),
   await check("format", "biome", ["check"]),
-  await tests([])
+  ...(await tests([]))
 ]
 
 const check = async (name: string, program: string, options: ReadonlyArray<string>): Promise<Count> => {
@@ -46,16 +46,21 @@ const check = async (name: string, program: string, options: ReadonlyArray<strin
   return (await execute(program, options)) === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 }
 }
 
-const tests = async (only: ReadonlyArray<string>): Promise<Count> => {
+/** The tests, and what their gateways sent to the database. */
+const tests = async (only: ReadonlyArray<string>): Promise<ReadonlyArray<Count>> => {
   console.log("\n== tests")
   const folder = await mkdtemp(join(tmpdir(), "payment-gateway-report-"))
+  const statements = join(folder, "statements")
+  await mkdir(statements)
   const file = join(folder, "report.json")
-  const code = await execute("vitest", ["run", "--reporter=default", "--reporter=json", `--outputFile.json=${file}`, ...only])
+  const reports = ["--reporter=default", "--reporter=json", `--outputFile.json=${file}`]
+  const code = await execute("vitest", ["run", ...reports, ...only], { SENT_STATEMENTS: statements })
   const text = await readFile(file, "utf8").catch(() => undefined)
-  await rm(folder, { recursive: true, force: true })
   const { failed, passed, skipped = 0 } = text === undefined ? { passed: 0, failed: 0 } : count(JSON.parse(text))
+  const sent = await check("statements", "node", ["test/citus/Check.ts", statements])
+  await rm(folder, { recursive: true, force: true })
   // A run that failed without a failed test, such as by an unhandled rejection or a lost report, is a failure all the same.
-  return { passed, skipped, failed: code !== 0 && failed === 0 ? 1 : failed }
+  return [{ passed, skipped, failed: code !== 0 && failed === 0 ? 1 : failed }, sent]
 }
 
 /** A test file that cannot be loaded has no tests to count: it is one failure. */
@@ -65,10 +70,11 @@ const count = ({ numPassedTests, numFailedTests, numPendingTests, testResults }:
   failed: numFailedTests + testResults.filter((file) => file.status === "failed" && file.assertionResults.length === 0).length
 })
 
-const execute = (program: string, options: ReadonlyArray<string>): Promise<number> =>
+const execute = (program: string, options: ReadonlyArray<string>, more: Readonly<Record<string, string>> = {}): Promise<number> =>
   new Promise((done) => {
     const env = {
       ...process.env,
+      ...more,
       PATH: `${programs}${delimiter}${process.env["PATH"] ?? ""}`,
       // Each of the processes, of which some test files have one for themselves, would compile the same packages again.
       NODE_COMPILE_CACHE:

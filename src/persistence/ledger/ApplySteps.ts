@@ -1,6 +1,6 @@
 import { entrySlots, type Posting } from "../../domain/Ledger.ts"
 import type { ApplyStep } from "../../services/ports/FloatLedger.ts"
-import { callOf, columnsOf, withoutNul } from "../Columns.ts"
+import { callOf, callOfTenant, columnsOf, withoutNul } from "../Columns.ts"
 import { stepColumns } from "./StepColumns.ts"
 import type { Traced } from "./StepTracing.ts"
 
@@ -36,9 +36,20 @@ const steps = columnsOf<Step>({
 /** Applies one fact, and a batch of them: the functions of the database say how. */
 const applyStepCall = `SELECT applied FROM ${callOf("apply_step", steps.names)}`
 const applyStepsCall = `SELECT applied FROM ${callOf("apply_steps", steps.names)}`
+/** The same on Citus, of steps of one tenant. */
+const applyStepOfTenantCall = `SELECT applied FROM ${callOfTenant("apply_step", steps.names)}`
+const applyStepsOfTenantCall = `SELECT applied FROM ${callOfTenant("apply_steps", ["app", ...steps.names])}`
 
 /** The statement for these steps, and its parameters. A step that is alone costs less by itself, several less together. */
 export const applyStatement = (all: ReadonlyArray<Step>): readonly [string, ReadonlyArray<unknown>] => {
   const [step] = all
   return step !== undefined && all.length === 1 ? [applyStepCall, steps.values(step)] : [applyStepsCall, steps.arrays(all)]
+}
+
+/** The same on Citus, where all steps are of one tenant. */
+export const applyStatementOfTenant = (all: ReadonlyArray<Step>): readonly [string, ReadonlyArray<unknown>] => {
+  const [step] = all
+  return step !== undefined && all.length === 1
+    ? [applyStepOfTenantCall, steps.values(step)]
+    : [applyStepsOfTenantCall, [step?.next.appId ?? "", ...steps.arrays(all)]]
 }

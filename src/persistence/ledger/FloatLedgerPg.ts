@@ -14,10 +14,11 @@ import { RandomSource } from "../../services/ports/RandomSource.ts"
 import { Vault } from "../../services/ports/Vault.ts"
 import { auditTrail } from "../AuditTrail.ts"
 import { withoutNul } from "../Columns.ts"
+import { Distribution } from "../Distribution.ts"
 import { isLockTimeout, makeBatcher, onOwnConnection } from "../StepBatch.ts"
-import { applyStatement } from "./ApplySteps.ts"
+import { applyStatement, applyStatementOfTenant } from "./ApplySteps.ts"
 import { decodePositions, manualEntries, positionOf } from "./ManualEntries.ts"
-import { openStatement } from "./OpenSteps.ts"
+import { openStatement, openStatementOfTenant } from "./OpenSteps.ts"
 import { linkedBatch, type Traced, withTraceparent, withTraceparentAndAttributes } from "./StepTracing.ts"
 
 const OpenRow = Schema.Struct({
@@ -36,15 +37,15 @@ const openedOf = ({ failed_window, reservable, verdict }: typeof OpenRow.Type): 
   return verdict === "ShortFloat" ? { _tag: "ShortFloat", available: minor(reservable) } : { _tag: verdict }
 }
 
-const openAll = (sql: SqlClient.SqlClient) => (steps: ReadonlyArray<Traced<OpenStep>>) =>
-  onOwnConnection(sql)(sql.unsafe(...openStatement(steps))).pipe(
+const openAll = (sql: SqlClient.SqlClient, statementFor: typeof openStatement) => (steps: ReadonlyArray<Traced<OpenStep>>) =>
+  onOwnConnection(sql)(sql.unsafe(...statementFor(steps))).pipe(
     Effect.flatMap(decodeOpenRows),
     Effect.map((rows): ReadonlyArray<OpenOutcome> => rows.map(openedOf)),
     linkedBatch("open", steps, ({ transaction }) => transaction)
   )
 
-const applyAll = (sql: SqlClient.SqlClient) => (steps: ReadonlyArray<Traced<ApplyStep>>) =>
-  onOwnConnection(sql)(sql.unsafe(...applyStatement(steps))).pipe(
+const applyAll = (sql: SqlClient.SqlClient, statementFor: typeof applyStatement) => (steps: ReadonlyArray<Traced<ApplyStep>>) =>
+  onOwnConnection(sql)(sql.unsafe(...statementFor(steps))).pipe(
     Effect.flatMap(decodeApplyRows),
     Effect.map((rows) => rows.map(({ applied }): ApplyOutcome => ({ _tag: applied ? "Applied" : "Stale" }))),
     linkedBatch("apply", steps, ({ next }) => next)
@@ -66,18 +67,23 @@ export const FloatLedgerPg = Layer.effect(
     const sql = yield* SqlClient.SqlClient
     const randomSource = yield* RandomSource
     const trail = auditTrail(sql, (yield* Vault).hash)
-    const { adjust, resolve } = manualEntries({ sql, randomSource, trail, applyAll: applyAll(sql) })
+    const { isDistributed } = yield* Distribution
+    const openBatch = openAll(sql, isDistributed ? openStatementOfTenant : openStatement)
+    const applyBatch = applyAll(sql, isDistributed ? applyStatementOfTenant : applyStatement)
+    const { adjust, resolve } = manualEntries({ sql, randomSource, trail, applyAll: applyBatch })
 
     const open = yield* makeBatcher({
-      statement: openAll(sql),
+      statement: openBatch,
       recover: recoverOpen(sql),
       laneOf: ({ transaction }) => transaction.appId,
+      isBatchOfOneLane: isDistributed,
       isLockTimeout
     })
     const apply = yield* makeBatcher({
-      statement: applyAll(sql),
+      statement: applyBatch,
       recover: recoverApply(sql),
       laneOf: ({ next }) => next.appId,
+      isBatchOfOneLane: isDistributed,
       isLockTimeout
     })
 

@@ -3,7 +3,7 @@ import { iso } from "../../domain/Instant.ts"
 import type { Entry } from "../../domain/Ledger.ts"
 import type { WindowUse } from "../../domain/VelocityLimits.ts"
 import type { OpenStep } from "../../services/ports/FloatLedger.ts"
-import { callOf, columnsOf } from "../Columns.ts"
+import { callOf, callOfTenant, columnsOf } from "../Columns.ts"
 import { stepColumns } from "./StepColumns.ts"
 import type { Traced } from "./StepTracing.ts"
 
@@ -172,11 +172,27 @@ const singleParameters = (step: Step): ReadonlyArray<unknown> => {
 const namesOf = (groups: ReadonlyArray<{ readonly names: ReadonlyArray<string> }>) => groups.flatMap(({ names }) => names)
 
 /** Opens one transaction, and a batch of them: the functions of the database say how. */
-const openStepCall = `SELECT verdict, reservable, failed_window FROM ${callOf("open_step", namesOf([steps, alone, windows, ownNeeds]))}`
-const openStepsCall = `SELECT verdict, reservable, failed_window FROM ${callOf("open_steps", namesOf([steps, numbers, tenants, payers, windows, positions, needs]))}`
+const verdicts = "SELECT verdict, reservable, failed_window FROM"
+const [single, batch] = [
+  namesOf([steps, alone, windows, ownNeeds]),
+  namesOf([steps, numbers, tenants, payers, windows, positions, needs])
+]
+const openStepCall = `${verdicts} ${callOf("open_step", single)}`
+const openStepsCall = `${verdicts} ${callOf("open_steps", batch)}`
+/** The same on Citus, of steps of one tenant. */
+const openStepOfTenantCall = `${verdicts} ${callOfTenant("open_step", single)}`
+const openStepsOfTenantCall = `${verdicts} ${callOfTenant("open_steps", ["app", ...batch])}`
 
 /** The statement for these steps, and its parameters. A step that is alone costs less by itself, several less together. */
 export const openStatement = (all: ReadonlyArray<Step>): readonly [string, ReadonlyArray<unknown>] => {
   const [step] = all
   return step !== undefined && all.length === 1 ? [openStepCall, singleParameters(step)] : [openStepsCall, batchParameters(all)]
+}
+
+/** The same on Citus, where all steps are of one tenant. */
+export const openStatementOfTenant = (all: ReadonlyArray<Step>): readonly [string, ReadonlyArray<unknown>] => {
+  const [step] = all
+  return step !== undefined && all.length === 1
+    ? [openStepOfTenantCall, singleParameters(step)]
+    : [openStepsOfTenantCall, [step?.transaction.appId ?? "", ...batchParameters(all)]]
 }

@@ -181,16 +181,16 @@ CREATE TABLE float_positions (
   receivable_minor bigint NOT NULL DEFAULT 0,
   PRIMARY KEY (app_id, mode, currency)
 );
--- What is there is never below zero, and is what came in less what went out. A function of the row, for the reason of the domains.
-CREATE FUNCTION adds_up(p float_positions) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+-- What is there is never below zero, and is what came in less what went out. A function for the reason of the domains; not of the row: a shard's is of another type.
+CREATE FUNCTION adds_up(available bigint, reserved bigint, receivable bigint, collected bigint, credited bigint, fx_in bigint, returned bigint, fx_out bigint,
+  paid_out bigint, debited bigint, provider_fees bigint) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
-  RETURN p.available_minor >= 0 AND p.reserved_minor >= 0 AND p.receivable_minor >= 0
-    AND p.available_minor + p.reserved_minor - p.receivable_minor =
-      p.collected_minor + p.credited_minor + p.fx_in_minor + p.returned_minor
-      - p.fx_out_minor - p.paid_out_minor - p.debited_minor - p.provider_fees_minor;
+  RETURN available >= 0 AND reserved >= 0 AND receivable >= 0
+    AND available + reserved - receivable = collected + credited + fx_in + returned - fx_out - paid_out - debited - provider_fees;
 END
 $$;
-ALTER TABLE float_positions ADD CONSTRAINT float_adds_up CHECK (adds_up(float_positions));
+ALTER TABLE float_positions ADD CONSTRAINT float_adds_up CHECK (adds_up(available_minor, reserved_minor, receivable_minor, collected_minor, credited_minor,
+  fx_in_minor, returned_minor, fx_out_minor, paid_out_minor, debited_minor, provider_fees_minor));
 
 -- An operator's credits and debits, known by their external id.
 CREATE TABLE float_adjustments (

@@ -16,6 +16,15 @@ CREATE TABLE tenants (
   repeat_sales boolean NOT NULL DEFAULT false
 );
 
+-- Who there is, written with the tenant's own row. On Citus this table stays on the coordinator, and so tells which tenants there are, and whose a
+-- reference may be, whatever server does not answer.
+CREATE TABLE tenant_directory (
+  app_id text PRIMARY KEY,
+  -- Hidden in the first characters of the tenant's references (src/domain/ReferenceBucket.ts).
+  bucket int NOT NULL CHECK (bucket BETWEEN 0 AND 1048575)
+);
+CREATE INDEX tenant_directory_by_bucket ON tenant_directory (bucket);
+
 CREATE TABLE api_keys (
   app_id text NOT NULL REFERENCES tenants,
   key_id text NOT NULL,
@@ -39,7 +48,8 @@ CREATE TABLE nonces (
 -- Finds those that can go.
 CREATE INDEX nonces_expiring ON nonces (expires_at);
 
--- Fences never repeat, not even for a key that was released and claimed anew.
+-- Fences never repeat, not even for a key that was released and claimed anew. It is the default of its column, so that Citus gives each server numbers
+-- of its own.
 CREATE SEQUENCE fences;
 
 -- claimed: somebody works on it; pinned: a transaction exists, its answer is not final; done: the answer is kept.
@@ -59,7 +69,7 @@ CREATE TABLE idempotency_keys (
   endpoint text NOT NULL,
   key text NOT NULL,
   fingerprint bytea NOT NULL,
-  fence bigint NOT NULL,
+  fence bigint NOT NULL DEFAULT nextval('fences'),
   state key_state_word NOT NULL,
   lease_until timestamptz NOT NULL,
   reference text,

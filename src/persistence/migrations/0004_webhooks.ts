@@ -120,7 +120,8 @@ INSERT INTO events_kept (since) VALUES ('-infinity');
 -- Retires the oldest month that ended before and has something to go: of its events, and of the deliveries and attempts made in it, only
 -- that stays which belongs to an event with a delivery that is due or parked. A month that holds nothing is dropped.
 -- Whatever makes a delivery due reads its event in the same statement, so that it waits for this, or this gives way to it.
--- The months are those of time_partitions (0005_operators). A month of which too much would stay is left to the bounded deletes.
+-- The months are those of month_partitions (0005_operators). A month of which too much would stay is left to the bounded deletes.
+-- at_most null: on Citus, which moves no rows of one type between shards, every month is left to them, and the empty shell goes here.
 CREATE FUNCTION retire_events(before timestamptz, at_most int) RETURNS TABLE (month text, outcome text) LANGUAGE plpgsql
 SET lock_timeout = '100ms' AS $retire$
 DECLARE
@@ -135,14 +136,14 @@ DECLARE
   kept_attempts delivery_attempts[];
 BEGIN
   FOR span IN
-    SELECT e.from_at, e.to_at, e.child AS events, d.child AS deliveries, a.child AS attempts FROM time_partitions e
-    JOIN time_partitions d ON d.parent = 'deliveries' AND d.from_at = e.from_at AND d.to_at = e.to_at
-    JOIN time_partitions a ON a.parent = 'delivery_attempts' AND a.from_at = e.from_at AND a.to_at = e.to_at
+    SELECT e.from_at, e.to_at, e.child AS events, d.child AS deliveries, a.child AS attempts FROM month_partitions e
+    JOIN month_partitions d ON d.parent = 'deliveries' AND d.from_at = e.from_at AND d.to_at = e.to_at
+    JOIN month_partitions a ON a.parent = 'delivery_attempts' AND a.from_at = e.from_at AND a.to_at = e.to_at
     WHERE e.parent = 'events' AND e.to_at <= before ORDER BY e.from_at
   LOOP
     month := span.events;
     EXECUTE format('LOCK TABLE ONLY %I, ONLY %I, ONLY %I IN ACCESS EXCLUSIVE MODE NOWAIT', span.events, span.deliveries, span.attempts);
-    EXECUTE format('SELECT EXISTS (SELECT FROM %I) OR EXISTS (SELECT FROM %I) OR EXISTS (SELECT FROM %I)',
+    EXECUTE format('SELECT EXISTS (SELECT 1 FROM %I) OR EXISTS (SELECT 1 FROM %I) OR EXISTS (SELECT 1 FROM %I)',
       span.events, span.deliveries, span.attempts) INTO filled;
     IF NOT filled THEN
       LOCK TABLE events, deliveries, delivery_attempts IN ACCESS EXCLUSIVE MODE NOWAIT;
@@ -151,6 +152,7 @@ BEGIN
       RETURN NEXT;
       RETURN;
     END IF;
+    CONTINUE WHEN at_most IS NULL;
 
     -- A recovery makes deliveries of events that are up to 30 days old.
     SELECT array_agg(u.app_id), array_agg(u.event_id) INTO apps, ids FROM (

@@ -133,7 +133,7 @@ CREATE TABLE kept_since (
 INSERT INTO kept_since (what, since) VALUES ('keys', '-infinity'), ('windows', '-infinity'), ('numbers', '-infinity');
 
 -- The parts of every table that is divided by time, without the defaults.
-CREATE VIEW time_partitions AS
+CREATE VIEW month_partitions AS
 SELECT p.relname::text AS parent, c.relname::text AS child,
   coalesce((regexp_match(b.bounds, 'FROM [(]''([^'']+)''[)]'))[1], '-infinity')::timestamptz AS from_at,
   (regexp_match(b.bounds, 'TO [(]''([^'']+)''[)]'))[1]::timestamptz AS to_at
@@ -156,7 +156,7 @@ DECLARE
   early int;
 BEGIN
   IF pg_relation_size(net::regclass) > 67108864 THEN RETURN 'crowded'; END IF;
-  EXECUTE format('SELECT count(*) FROM (SELECT FROM %I WHERE %I >= $1 AND %I < $2 LIMIT 100001) AS moving', net, key, key)
+  EXECUTE format('SELECT count(*) FROM (SELECT 1 FROM %I WHERE %I >= $1 AND %I < $2 LIMIT 100001) AS moving', net, key, key)
     INTO early USING from_at, to_at;
   IF early > 100000 THEN RETURN 'crowded'; END IF;
   EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING ALL EXCLUDING IDENTITY)', child, parent);

@@ -1,13 +1,27 @@
+import { inBothForms } from "./TenantForm.ts"
+
 export const name = "0006_arrival"
 
-export const sql = `
+const spendEach = `  -- Of requests with one nonce the first spends it. It stays spent whatever becomes of the claim.
+  FOR r IN
+    SELECT n.* FROM unnest(app_ids, key_ids, nonce_values, nonces_expire) WITH ORDINALITY AS n(app_id, key_id, nonce, expires_at, ord)
+    ORDER BY n.app_id, n.key_id, n.nonce, n.ord
+  LOOP
+    INSERT INTO nonces (app_id, key_id, nonce, expires_at) VALUES (r.app_id, r.key_id, r.nonce, r.expires_at)
+      ON CONFLICT (app_id, key_id, nonce) DO NOTHING;
+    nonces_fresh[r.ord] := FOUND;
+  END LOOP;`
+
+export const sql = inBothForms(
+  ["arrive_requests", "spend_nonces"],
+  `
 -- The arrival of requests that claim an idempotency key: what a request has to commit before its work begins, in one statement. Each spends
 -- its nonce, and where the nonce was its own it claims its key; where the key is taken, the row says what for. It also reads what is used of
 -- the windows that the request would be counted in, and how the tenant stands: that only refuses early, because open looks again under locks.
 -- The windows of all requests follow one after the other;
 -- window_ends has the number of each request's last one.
 -- Every class of rows is locked in one order over the whole call, and the classes in the order of 0001_ledger: nonces, keys.
-CREATE FUNCTION arrive_requests(
+CREATE FUNCTION arrive_requests( /*+ p_app text, */
   app_ids text[], key_ids text[], nonce_values text[], nonces_expire timestamptz[],
   modes text[], endpoints text[], request_keys text[], fingerprints bytea[], arrived timestamptz[], leases_until timestamptz[],
   window_ends int[], window_names text[], window_subjects text[], windows_start timestamptz[]
@@ -22,16 +36,7 @@ DECLARE
   last_window int;
   nonces_fresh boolean[];
 BEGIN
-  -- Of requests with one nonce the first spends it. It stays spent whatever becomes of the claim.
-  FOR r IN
-    SELECT n.* FROM unnest(app_ids, key_ids, nonce_values, nonces_expire) WITH ORDINALITY AS n(app_id, key_id, nonce, expires_at, ord)
-    ORDER BY n.app_id, n.key_id, n.nonce, n.ord
-  LOOP
-    INSERT INTO nonces (app_id, key_id, nonce, expires_at) VALUES (r.app_id, r.key_id, r.nonce, r.expires_at)
-      ON CONFLICT (app_id, key_id, nonce) DO NOTHING;
-    nonces_fresh[r.ord] := FOUND;
-  END LOOP;
-
+${spendEach}
   FOR r IN
     SELECT k.* FROM unnest(app_ids, modes, endpoints, request_keys, fingerprints, arrived, leases_until) WITH ORDINALITY
       AS k(app_id, mode, endpoint, key, fingerprint, at, lease_until, ord)
@@ -72,8 +77,21 @@ BEGIN
   END LOOP;
 END $$;
 
--- Whoever calls it, it means these tables.
+-- Spends the nonces of requests that claim no key; says of each whether it was its own.
+CREATE FUNCTION spend_nonces( /*+ p_app text, */ app_ids text[], key_ids text[], nonce_values text[], nonces_expire timestamptz[])
+RETURNS boolean[] LANGUAGE plpgsql AS $$
+DECLARE
+  r record;
+  nonces_fresh boolean[];
+BEGIN
+${spendEach}
+  RETURN nonces_fresh;
+END $$;
+
+-- Whoever calls them, they mean these tables.
 DO $fixed$ BEGIN
+  EXECUTE format('ALTER FUNCTION spend_nonces SET search_path = %I, pg_temp', current_schema());
   EXECUTE format('ALTER FUNCTION arrive_requests SET search_path = %I, pg_temp', current_schema());
 END $fixed$;
 `
+)

@@ -1,3 +1,5 @@
+import { inBothForms } from "./TenantForm.ts"
+
 export const name = "0007_open_step"
 
 /**
@@ -10,7 +12,9 @@ export const name = "0007_open_step"
  *
  * `reservable` is what could be reserved where the verdict is ShortFloat, `failed_window` the place of the window that made it OverCap.
  */
-export const sql = `
+export const sql = inBothForms(
+  ["open_step"],
+  `
 CREATE FUNCTION open_step(
   -- The record, as it is written.
   p_app_id text, p_mode text, p_reference text, p_kind text, p_status text, p_needs_review boolean, p_provider text, p_provider_reference text,
@@ -32,6 +36,8 @@ CREATE FUNCTION open_step(
 DECLARE
   tenant_status text;
   in_use bigint;
+  -- A variable, because Citus asks it where the row is.
+  window_app_id text;
 BEGIN
   reservable := 0;
   failed_window := 0;
@@ -56,13 +62,14 @@ BEGIN
 
     -- OverCap: a window has no room for it. Of several the first in the order of refusals counts.
     FOR w IN 1 .. cardinality(p_window_name) LOOP
+      window_app_id := p_window_app_id[w];
       UPDATE counters c SET used = c.used + p_window_amount[w]
-      WHERE c.app_id = p_window_app_id[w] AND c.mode = p_window_mode[w] AND c.name = p_window_name[w] AND c.subject = p_window_subject[w]
+      WHERE c.app_id = window_app_id AND c.mode = p_window_mode[w] AND c.name = p_window_name[w] AND c.subject = p_window_subject[w]
         AND c.starts_at = p_window_starts_at[w]
       RETURNING c.used INTO in_use;
       IF NOT FOUND THEN
         INSERT INTO counters AS c (app_id, mode, name, subject, starts_at, used)
-        VALUES (p_window_app_id[w], p_window_mode[w], p_window_name[w], p_window_subject[w], p_window_starts_at[w], p_window_amount[w])
+        VALUES (window_app_id, p_window_mode[w], p_window_name[w], p_window_subject[w], p_window_starts_at[w], p_window_amount[w])
         ON CONFLICT (app_id, mode, name, subject, starts_at) DO UPDATE SET used = c.used + EXCLUDED.used
         RETURNING c.used INTO in_use;
       END IF;
@@ -132,3 +139,4 @@ DO $fixed$ BEGIN
   EXECUTE format('ALTER FUNCTION open_step SET search_path = %I, pg_temp', current_schema());
 END $fixed$;
 `
+)

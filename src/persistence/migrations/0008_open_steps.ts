@@ -1,3 +1,6 @@
+import { countedOneByOne, countedTogether } from "./CountedWindows.ts"
+import { inBothForms } from "./TenantForm.ts"
+
 export const name = "0008_open_steps"
 
 /**
@@ -9,8 +12,8 @@ export const name = "0008_open_steps"
  * The settings: a plan serves any number of steps, and finds each row by its key. Only bitmap scans are left on, because they cannot run
  * without an index condition: a table that was empty when it was analysed would else be read from end to end, each of its rows compared with each step.
  */
-export const sql = `
-CREATE FUNCTION open_steps(
+const text = `
+CREATE FUNCTION open_steps( /*+ p_app text, */
   -- The record, as it is written.
   p_app_id text[], p_mode text[], p_reference text[], p_kind text[], p_status text[], p_needs_review boolean[], p_provider text[],
   p_provider_reference text[], p_record text[], p_next_poll_at timestamptz[], p_sealed_destination bytea[], p_beneficiary text[],
@@ -54,12 +57,13 @@ DECLARE
   last int := 0;
   written int;
 BEGIN
+  /*+ IF (p_app = ALL (p_app_id)) IS NOT TRUE THEN PERFORM refuse_commit('a step of another tenant'); END IF; */
   -- Lock 1: the keys. A claim holds where its fence is the key's and the key is not pinned yet.
   FOR r IN
     SELECT l.n, min(l.n) OVER (PARTITION BY l.fence) AS first FROM (
       SELECT s.n, k.fence FROM unnest(p_app_id, p_mode, p_endpoint, p_key, p_fence) WITH ORDINALITY AS s(app_id, mode, endpoint, key, fence, n)
       JOIN idempotency_keys k ON k.app_id = s.app_id AND k.mode = s.mode AND k.endpoint = s.endpoint AND k.key = s.key
-      WHERE k.fence = s.fence AND k.state = 'claimed'
+      WHERE k.fence = s.fence AND k.state = 'claimed' /*+ AND k.app_id = p_app */
       ORDER BY k.app_id, k.mode, k.endpoint, k.key FOR UPDATE OF k
     ) l
   LOOP
@@ -69,7 +73,7 @@ BEGIN
 
   -- Lock 2: the tenants, shared. A freeze waits for this commit, or is seen here.
   FOR r IN
-    SELECT s.n, t.status FROM unnest(p_tenant_app_id) WITH ORDINALITY AS s(app_id, n) JOIN tenants t ON t.app_id = s.app_id
+    SELECT s.n, t.status FROM unnest(p_tenant_app_id) WITH ORDINALITY AS s(app_id, n) JOIN tenants t ON t.app_id = s.app_id /*+ AND t.app_id = p_app */
     ORDER BY t.app_id FOR SHARE OF t
   LOOP
     active[r.n] := r.status = 'active';
@@ -79,7 +83,7 @@ BEGIN
   IF cardinality(p_payer_hash) > 0 THEN
     FOR r IN
       SELECT s.n, l.reference FROM unnest(p_payer_app_id, p_payer_mode, p_payer_hash) WITH ORDINALITY AS s(app_id, mode, party_hash, n)
-      JOIN payer_locks l ON l.app_id = s.app_id AND l.mode = s.mode AND l.party_hash = s.party_hash
+      JOIN payer_locks l ON l.app_id = s.app_id AND l.mode = s.mode AND l.party_hash = s.party_hash /*+ AND l.app_id = p_app */
       ORDER BY l.app_id, l.mode, l.party_hash FOR UPDATE OF l
     LOOP
       payer_available[r.n] := true;
@@ -88,21 +92,9 @@ BEGIN
   END IF;
 
   -- Lock 4: the windows. All steps are counted at once, and refused ones give back below. The row of a window that is unused yet is made.
-  -- INSERT returns its rows in the order in which it writes them: to pair them by their keys makes a batch of eight a tenth dearer.
   IF cardinality(p_window_name) > 0 THEN
     FOR w IN 1 .. cardinality(p_need_window) LOOP asked[p_need_window[w]] := asked[p_need_window[w]] + p_need_amount[w]; END LOOP;
-    FOR used_after IN
-      INSERT INTO counters AS c (app_id, mode, name, subject, starts_at, used)
-      SELECT s.app_id, s.mode, s.name, s.subject, s.starts_at, s.asked
-      FROM unnest(p_window_app_id, p_window_mode, p_window_name, p_window_subject, p_window_starts_at, asked)
-        WITH ORDINALITY AS s(app_id, mode, name, subject, starts_at, asked, n)
-      ORDER BY s.n
-      ON CONFLICT (starts_at, app_id, mode, name, subject) DO UPDATE SET used = c.used + EXCLUDED.used
-      RETURNING c.used
-    LOOP
-      number := number + 1;
-      used_so_far[number] := used_after - asked[number];
-    END LOOP;
+    ${countedTogether}
   END IF;
 
   -- Lock 5: the positions. What a tenant owes cannot be reserved.
@@ -110,7 +102,7 @@ BEGIN
     FOR r IN
       SELECT s.n, greatest(p.available_minor - p.receivable_minor, 0) AS reservable
       FROM unnest(p_position_app_id, p_position_mode, p_position_currency) WITH ORDINALITY AS s(app_id, mode, currency, n)
-      JOIN float_positions p ON p.app_id = s.app_id AND p.mode = s.mode AND p.currency = s.currency
+      JOIN float_positions p ON p.app_id = s.app_id AND p.mode = s.mode AND p.currency = s.currency /*+ AND p.app_id = p_app */
       ORDER BY p.app_id, p.mode, p.currency FOR UPDATE OF p
     LOOP
       left_over[r.n] := r.reservable;
@@ -155,10 +147,13 @@ BEGIN
 
   -- What refused steps took of their windows is given back.
   IF cardinality(opened) < cardinality(p_app_id) AND cardinality(p_window_name) > 0 THEN
-    UPDATE counters c SET used = s.used
-    FROM unnest(p_window_app_id, p_window_mode, p_window_name, p_window_subject, p_window_starts_at, used_so_far) AS s(app_id, mode, name, subject, starts_at, used)
-    WHERE c.app_id = s.app_id AND c.mode = s.mode AND c.name = s.name AND c.subject = s.subject AND c.starts_at = s.starts_at
-      AND c.used <> s.used;
+    FOR r IN
+      SELECT s.* FROM unnest(p_window_app_id, p_window_mode, p_window_name, p_window_subject, p_window_starts_at, used_so_far)
+        WITH ORDINALITY AS s(app_id, mode, name, subject, starts_at, used, n) ORDER BY s.n
+    LOOP
+      UPDATE counters c SET used = r.used
+      WHERE c.app_id = r.app_id AND c.mode = r.mode AND c.name = r.name AND c.subject = r.subject AND c.starts_at = r.starts_at AND c.used <> r.used;
+    END LOOP;
   END IF;
   IF cardinality(opened) = 0 THEN RETURN; END IF;
 
@@ -168,7 +163,7 @@ BEGIN
     SELECT p_app_id[n] AS app_id, p_mode[n] AS mode, p_endpoint[n] AS endpoint, p_key[n] AS key, p_fence[n] AS fence, p_reference[n] AS reference
     FROM unnest(opened) AS n
   ) s
-  WHERE k.app_id = s.app_id AND k.mode = s.mode AND k.endpoint = s.endpoint AND k.key = s.key AND k.fence = s.fence AND k.state = 'claimed';
+  WHERE k.app_id = s.app_id AND k.mode = s.mode AND k.endpoint = s.endpoint AND k.key = s.key AND k.fence = s.fence AND k.state = 'claimed' /*+ AND k.app_id = p_app */;
   GET DIAGNOSTICS written = ROW_COUNT;
   IF written <> cardinality(opened) THEN PERFORM refuse_commit('a key was not pinned'); END IF;
 
@@ -180,21 +175,21 @@ BEGIN
         p_reference[n] AS reference, p_at[n] AS at
       FROM unnest(opened) AS n WHERE p_payer[n] IS NOT NULL
     ) s
-    WHERE l.app_id = s.app_id AND l.mode = s.mode AND l.party_hash = s.party_hash;
+    WHERE l.app_id = s.app_id AND l.mode = s.mode AND l.party_hash = s.party_hash /*+ AND l.app_id = p_app */;
   END IF;
 
   -- Moves what they reserve from available to reserved.
   IF cardinality(p_position_currency) > 0 THEN
     UPDATE float_positions p SET available_minor = p.available_minor - s.reserved, reserved_minor = p.reserved_minor + s.reserved
     FROM unnest(p_position_app_id, p_position_mode, p_position_currency, reserved) AS s(app_id, mode, currency, reserved)
-    WHERE p.app_id = s.app_id AND p.mode = s.mode AND p.currency = s.currency AND s.reserved > 0;
+    WHERE p.app_id = s.app_id AND p.mode = s.mode AND p.currency = s.currency AND s.reserved > 0 /*+ AND p.app_id = p_app */;
   END IF;
 
   -- A collection and an exchange credit a position when they settle: its row has to be there by then.
   IF array_remove(p_credited_currency, NULL) <> '{}' THEN
     INSERT INTO float_positions (app_id, mode, currency)
-    SELECT DISTINCT p_app_id[n], p_mode[n], p_credited_currency[n] FROM unnest(opened) AS n
-    WHERE p_credited_currency[n] IS NOT NULL ORDER BY 1, 2, 3 ON CONFLICT DO NOTHING;
+    SELECT DISTINCT t.app_id, p_mode[n], p_credited_currency[n] FROM unnest(opened) AS n JOIN tenants t ON t.app_id = p_app_id[n]
+    WHERE p_credited_currency[n] IS NOT NULL /*+ AND t.app_id = p_app */ ORDER BY 1, 2, 3 ON CONFLICT DO NOTHING;
   END IF;
 
   -- The record, at revision 1.
@@ -232,7 +227,7 @@ BEGIN
     wanted := ARRAY(
       SELECT n FROM unnest(opened) AS n
       JOIN webhook_endpoints w ON w.app_id = p_app_id[n] AND w.mode = p_mode[n] AND w.enabled AND p_event_type[n] = ANY (w.events)
-      WHERE p_event_id[n] IS NOT NULL);
+      WHERE p_event_id[n] IS NOT NULL /*+ AND w.app_id = p_app */);
     IF cardinality(wanted) > 0 THEN
       INSERT INTO deliveries (app_id, id, mode, event_id, status, next_attempt_at, created_at)
       SELECT p_app_id[n], p_event_id[n], p_mode[n], p_event_id[n], 'due', p_at[n], p_at[n] FROM unnest(wanted) AS n;
@@ -248,3 +243,8 @@ DO $fixed$ BEGIN
   EXECUTE format('ALTER FUNCTION open_steps SET search_path = %I, pg_temp', current_schema());
 END $fixed$;
 `
+export const sql = inBothForms(
+  ["open_steps"],
+  text,
+  text.replace(countedTogether, () => countedOneByOne)
+)

@@ -1,3 +1,5 @@
+import { inBothForms } from "./TenantForm.ts"
+
 export const name = "0009_apply_step"
 
 /**
@@ -10,7 +12,9 @@ export const name = "0009_apply_step"
  *
  * `refuse_commit` rolls everything back where a slot would be posted twice, or a position is not there.
  */
-export const sql = `
+export const sql = inBothForms(
+  ["apply_step"],
+  `
 CREATE FUNCTION apply_step(
   -- The revision that it was decided against, and the record that it makes of it.
   p_app_id text, p_mode text, p_reference text, p_expected_revision bigint, p_status text, p_needs_review boolean, p_provider text,
@@ -154,3 +158,4 @@ DO $fixed$ BEGIN
   EXECUTE format('ALTER FUNCTION apply_step SET search_path = %I, pg_temp', current_schema());
 END $fixed$;
 `
+)

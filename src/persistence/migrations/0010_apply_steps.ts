@@ -1,3 +1,5 @@
+import { inBothForms } from "./TenantForm.ts"
+
 export const name = "0010_apply_steps"
 
 /**
@@ -16,8 +18,10 @@ CREATE TYPE position_move AS (
   available_minor bigint, reserved_minor bigint, collected_minor bigint, paid_out_minor bigint, provider_fees_minor bigint,
   fx_in_minor bigint, fx_out_minor bigint, returned_minor bigint, receivable_minor bigint
 );
-
-CREATE FUNCTION apply_steps(
+${inBothForms(
+  ["apply_steps"],
+  `
+CREATE FUNCTION apply_steps( /*+ p_app text, */
   -- The revision that it was decided against, and the record that it makes of it.
   p_app_id text[], p_mode text[], p_reference text[], p_expected_revision bigint[], p_status text[], p_needs_review boolean[], p_provider text[],
   p_provider_reference text[], p_record text[], p_next_poll_at timestamptz[], p_raw_request text[], p_raw_response text[],
@@ -47,13 +51,14 @@ DECLARE
   moves position_move[];
   written int;
 BEGIN
+  /*+ IF (p_app = ALL (p_app_id)) IS NOT TRUE THEN PERFORM refuse_commit('a step of another tenant'); END IF; */
   -- Lock 1: the transactions. A step applies to the revision that stands there; of two steps on one transaction only the first does.
   FOR r IN
     SELECT s.n::int AS n, p_slot[s.n] = ANY (t.slots) AS posted,
       (t.provider, t.provider_reference) IS DISTINCT FROM (p_provider[s.n], p_provider_reference[s.n]) AS renamed
     FROM unnest(p_app_id, p_mode, p_reference, p_expected_revision) WITH ORDINALITY AS s(app_id, mode, reference, expected_revision, n)
     JOIN transactions t ON t.reference = s.reference AND t.app_id = s.app_id AND t.mode = s.mode
-    WHERE t.revision = s.expected_revision
+    WHERE t.revision = s.expected_revision /*+ AND t.app_id = p_app */
     ORDER BY t.app_id, t.reference, s.n FOR UPDATE OF t
   LOOP
     CONTINUE WHEN p_reference[r.n] = p_reference[previous] AND p_app_id[r.n] = p_app_id[previous];
@@ -81,7 +86,7 @@ BEGIN
     answering := ARRAY(
       SELECT n FROM unnest(current_steps) AS n
       JOIN idempotency_keys k ON k.app_id = p_app_id[n] AND k.mode = p_mode[n] AND k.endpoint = p_endpoint[n] AND k.key = p_key[n]
-      WHERE k.fence = p_fence[n] AND k.state = 'pinned'
+      WHERE k.fence = p_fence[n] AND k.state = 'pinned' /*+ AND k.app_id = p_app */
       ORDER BY k.app_id, k.mode, k.endpoint, k.key FOR UPDATE OF k);
   END IF;
 
@@ -91,7 +96,7 @@ BEGIN
       SELECT g.app_id, g.mode, g.name, g.subject, g.starts_at, sum(g.amount) AS amount
       FROM unnest(current_steps) AS n JOIN transactions t ON t.reference = p_reference[n] AND t.app_id = p_app_id[n]
       CROSS JOIN LATERAL counted_windows(t.app_id, t.mode, t.party_hash, t.counted) AS g
-      WHERE p_give_back[n] GROUP BY 1, 2, 3, 4, 5
+      WHERE p_give_back[n] /*+ AND t.app_id = p_app */ GROUP BY 1, 2, 3, 4, 5
       ORDER BY g.app_id COLLATE "C", g.mode COLLATE "C", g.name COLLATE "C", g.subject COLLATE "C", g.starts_at
     LOOP
       UPDATE counters c SET used = greatest(c.used - r.amount, 0)
@@ -116,7 +121,7 @@ BEGIN
       FROM unnest(current_steps) AS n
       CROSS JOIN LATERAL unnest(p_currencies[n]::text[], p_accounts[n]::text[], p_amounts[n]::bigint[]) AS e(currency, account, amount)
       WHERE p_slot[n] IS NOT NULL GROUP BY p_app_id[n], p_mode[n], e.currency);
-    PERFORM FROM unnest(moves) AS m JOIN float_positions p ON p.app_id = m.app_id AND p.mode = m.mode AND p.currency = m.currency
+    PERFORM 1 FROM unnest(moves) AS m JOIN float_positions p ON p.app_id = m.app_id AND p.mode = m.mode AND p.currency = m.currency /*+ AND p.app_id = p_app */
       ORDER BY p.app_id, p.mode, p.currency FOR UPDATE OF p;
     GET DIAGNOSTICS written = ROW_COUNT;
     IF written <> cardinality(moves) THEN PERFORM refuse_commit('a position was not moved'); END IF;
@@ -130,7 +135,7 @@ BEGIN
       fx_out_minor = p.fx_out_minor + m.fx_out_minor,
       returned_minor = p.returned_minor + m.returned_minor,
       receivable_minor = p.receivable_minor + m.receivable_minor
-    FROM unnest(moves) AS m WHERE p.app_id = m.app_id AND p.mode = m.mode AND p.currency = m.currency;
+    FROM unnest(moves) AS m WHERE p.app_id = m.app_id AND p.mode = m.mode AND p.currency = m.currency /*+ AND p.app_id = p_app */;
   END IF;
 
   -- The recipient of a payout that the provider accepted is a beneficiary from then on; one row a recipient and mode.
@@ -144,7 +149,7 @@ BEGIN
     JOIN open_work w ON w.app_id = t.app_id AND w.reference = t.reference
     CROSS JOIN LATERAL json_to_record(w.beneficiary) AS b(id text, type text, country text, currency text, network text, "bankCode" text,
       "bankName" text, "accountName" text, "maskedDestination" text)
-    WHERE p_accepted[n] AND w.beneficiary IS NOT NULL AND t.party_hash IS NOT NULL
+    WHERE p_accepted[n] AND w.beneficiary IS NOT NULL AND t.party_hash IS NOT NULL /*+ AND t.app_id = p_app */ /*+ AND w.app_id = p_app */
     ORDER BY t.app_id, t.mode, t.party_hash, n
     ON CONFLICT (app_id, mode, party_hash) DO UPDATE SET last_used_at = greatest(known.last_used_at, EXCLUDED.last_used_at);
   END IF;
@@ -159,18 +164,18 @@ BEGIN
         p_wipe[n] AS wipe, p_accepted[n] AS accepted
       FROM unnest(unfinished) AS n
     ) s
-    WHERE w.app_id = s.app_id AND w.reference = s.reference;
+    WHERE w.app_id = s.app_id AND w.reference = s.reference /*+ AND w.app_id = p_app */;
     GET DIAGNOSTICS written = ROW_COUNT;
     -- No row: the payment was closed and is reopened, without its destination.
     IF written < cardinality(unfinished) THEN
       INSERT INTO open_work (app_id, reference, mode, created_at, is_open, next_poll_at, needs_review)
       SELECT t.app_id, t.reference, t.mode, t.created_at, p_status[n] IN ('pending', 'requires_action'), p_next_poll_at[n], p_needs_review[n]
-      FROM unnest(unfinished) AS n JOIN transactions t ON t.reference = p_reference[n] AND t.app_id = p_app_id[n]
+      FROM unnest(unfinished) AS n JOIN transactions t ON t.reference = p_reference[n] AND t.app_id = p_app_id[n] /*+ AND t.app_id = p_app */
       ON CONFLICT DO NOTHING;
     END IF;
   END IF;
   IF cardinality(finished) > 0 THEN
-    DELETE FROM open_work w USING unnest(finished) AS n WHERE w.app_id = p_app_id[n] AND w.reference = p_reference[n];
+    DELETE FROM open_work w USING unnest(finished) AS n WHERE w.app_id = p_app_id[n] AND w.reference = p_reference[n] /*+ AND w.app_id = p_app */;
   END IF;
 
   -- The record at its next revision.
@@ -184,12 +189,13 @@ BEGIN
       p_slot[n] AS slot
     FROM unnest(current_steps) AS n
   ) s
-  WHERE t.reference = s.reference AND t.app_id = s.app_id;
+  WHERE t.reference = s.reference AND t.app_id = s.app_id /*+ AND t.app_id = p_app */;
 
   -- Lets a callback with only the provider's reference find its transaction.
   IF cardinality(renamed) > 0 THEN
     INSERT INTO provider_references (provider, mode, provider_reference, app_id, reference)
-    SELECT p_provider[n], p_mode[n], p_provider_reference[n], p_app_id[n], p_reference[n] FROM unnest(renamed) AS n ON CONFLICT DO NOTHING;
+    SELECT p_provider[n], p_mode[n], p_provider_reference[n], t.app_id, p_reference[n]
+    FROM unnest(renamed) AS n JOIN tenants t ON t.app_id = p_app_id[n] /*+ AND t.app_id = p_app */ ON CONFLICT DO NOTHING;
   END IF;
 
   -- The response under the key: the same request again gets the same bytes.
@@ -200,7 +206,7 @@ BEGIN
         p_answer_body[n] AS answer_body
       FROM unnest(answering) AS n
     ) s
-    WHERE k.app_id = s.app_id AND k.mode = s.mode AND k.endpoint = s.endpoint AND k.key = s.key;
+    WHERE k.app_id = s.app_id AND k.mode = s.mode AND k.endpoint = s.endpoint AND k.key = s.key /*+ AND k.app_id = p_app */;
   END IF;
 
   -- A line of the history, with its entry, and with the digests that ledger verify compares.
@@ -220,7 +226,7 @@ BEGIN
     wanted := ARRAY(
       SELECT n FROM unnest(current_steps) AS n
       JOIN webhook_endpoints w ON w.app_id = p_app_id[n] AND w.mode = p_mode[n] AND w.enabled AND p_event_type[n] = ANY (w.events)
-      WHERE p_event_id[n] IS NOT NULL);
+      WHERE p_event_id[n] IS NOT NULL /*+ AND w.app_id = p_app */);
     IF cardinality(wanted) > 0 THEN
       INSERT INTO deliveries (app_id, id, mode, event_id, status, next_attempt_at, created_at)
       SELECT p_app_id[n], p_event_id[n], p_mode[n], p_event_id[n], 'due', p_at[n], p_at[n] FROM unnest(wanted) AS n;
@@ -236,3 +242,4 @@ DO $fixed$ BEGIN
   EXECUTE format('ALTER FUNCTION apply_steps SET search_path = %I, pg_temp', current_schema());
 END $fixed$;
 `
+)}`

@@ -1,6 +1,6 @@
 import { FAILING_MS } from "../../domain/WebhookEndpoint.ts"
 import type { AttemptOutcome, FinishedAttempt } from "../../services/ports/WebhookOutbox.ts"
-import { columnsOf } from "../Columns.ts"
+import { type Column, columnsOf } from "../Columns.ts"
 
 /** An attempt and what follows from it for its delivery. */
 export interface AttemptStep {
@@ -13,7 +13,7 @@ const EXCERPT_CHARACTERS = 4_096
 
 const statusAfter = { Delivered: "delivered", Again: "due", Parked: "parked", Gone: "parked" } as const
 
-const steps = columnsOf<AttemptStep>({
+const columns = {
   app_id: { type: "text", of: ({ attempt }) => attempt.delivery.endpoint.appId },
   mode: { type: "text", of: ({ attempt }) => attempt.delivery.endpoint.mode },
   url: { type: "text", of: ({ attempt }) => attempt.delivery.endpoint.url },
@@ -30,21 +30,40 @@ const steps = columnsOf<AttemptStep>({
   duration_ms: { type: "int", of: ({ attempt }) => Math.round(attempt.durationMs) },
   answered: { type: "int", of: ({ attempt }) => attempt.status },
   excerpt: { type: "text", of: ({ attempt }) => attempt.excerpt.slice(0, EXCERPT_CHARACTERS) }
-})
+} satisfies Readonly<Record<string, Column<AttemptStep>>>
+const steps = columnsOf<AttemptStep>(columns)
 
 /** The statement's parameters for these attempts, of which no two are of one delivery. */
 export const attemptParameters = (all: ReadonlyArray<AttemptStep>): ReadonlyArray<unknown> =>
   steps.arrays(all.toSorted(byDelivery))
 
+const notes = columnsOf<AttemptStep>({
+  id: columns.id,
+  at: columns.at,
+  duration_ms: columns.duration_ms,
+  answered: columns.answered,
+  excerpt: columns.excerpt
+})
+
+/** The parameters of `noteAttemptsSql` after its first, for those of these attempts that were settled, by their numbers from one on. */
+export const attemptNotes = (all: ReadonlyArray<AttemptStep>, settled: ReadonlyArray<number>): ReadonlyArray<unknown> => {
+  const sorted = all.toSorted(byDelivery)
+  return notes.arrays(sorted.filter((_, at) => settled.includes(at + 1)))
+}
+
 /** Rows are locked in one order, so that no two nodes wait for each other. */
 const byDelivery = (one: AttemptStep, other: AttemptStep): number =>
   one.attempt.delivery.id < other.attempt.delivery.id ? -1 : 1
 
-/**
- * Writes a batch of attempts, and what follows from each for its delivery and for its endpoint, as if one had come after the other in the
- * order of their moments.
- */
-export const recordAttemptSql = `
+/** What differs between PostgreSQL and Citus: what narrows a column to the tenant, what writes the attempts, and what is answered. */
+interface RecordParts {
+  readonly own: (column: string) => string
+  readonly noted: string
+  readonly answer: string
+}
+
+// What becomes of the deliveries.
+const settling = (own: RecordParts["own"]): string => `
 WITH RECURSIVE step AS MATERIALIZED (
   SELECT * FROM ${steps.rows("s", ["app_id", "mode", "url", "id", "created_at", "attempts", "taken", "gone", "at"])}
 ),
@@ -55,42 +74,40 @@ locked AS MATERIALIZED (
   FROM step s CROSS JOIN LATERAL (
     SELECT d.app_id, d.mode, d.id, d.created_at, d.next_attempt_at FROM deliveries d
     WHERE d.app_id = s.app_id AND d.id = s.id AND d.created_at >= s.created_at AND d.created_at < s.created_at + interval '1 millisecond'
-      AND d.status NOT IN ('delivered', 'parked') AND (d.attempts = s.attempts OR s.taken) FOR UPDATE
+      AND d.status NOT IN ('delivered', 'parked') AND (d.attempts = s.attempts OR s.taken)${own("d.app_id")} FOR UPDATE
   ) d
 ),
 settled AS (
   UPDATE deliveries d SET status = l.status, attempts = d.attempts + 1, next_attempt_at = l.again_at, completed_at = l.completed_at
-  FROM locked l WHERE d.app_id = l.app_id AND d.id = l.id AND d.created_at = l.created_at
+  FROM locked l WHERE d.app_id = l.app_id AND d.id = l.id AND d.created_at = l.created_at${own("d.app_id")}
   RETURNING d.app_id, d.id, l.ord
 ),
 ended AS (
   DELETE FROM due_deliveries q USING locked l
-  WHERE q.app_id = l.app_id AND q.mode = l.mode AND q.next_attempt_at = l.next_attempt_at AND q.id = l.id AND l.status <> 'due'
+  WHERE q.app_id = l.app_id AND q.mode = l.mode AND q.next_attempt_at = l.next_attempt_at AND q.id = l.id AND l.status <> 'due'${own("q.app_id")}
   RETURNING q.id
 ),
 put_off AS (
   UPDATE due_deliveries q SET next_attempt_at = l.again_at FROM locked l
-  WHERE q.app_id = l.app_id AND q.mode = l.mode AND q.next_attempt_at = l.next_attempt_at AND q.id = l.id AND l.status = 'due'
+  WHERE q.app_id = l.app_id AND q.mode = l.mode AND q.next_attempt_at = l.next_attempt_at AND q.id = l.id AND l.status = 'due'${own("q.app_id")}
   RETURNING q.id
-),
-noted AS (
-  INSERT INTO delivery_attempts (app_id, delivery_id, at, duration_ms, status, excerpt)
-  SELECT app_id, id, ${steps.value("at", "ord")}, ${steps.value("duration_ms", "ord")}, ${steps.value("answered", "ord")}, ${steps.value("excerpt", "ord")}
-  FROM settled
-),
+)`
+
+// What becomes of their endpoints.
+const judging = (own: RecordParts["own"]): string => `
 flown AS MATERIALIZED (
   -- After the deliveries, which may be held: nobody who claims waits for as long as that.
   SELECT f.app_id, f.mode, o.ids FROM (
     SELECT app_id, mode, array_agg(id) AS ids FROM step WHERE (SELECT count(*) FROM settled) >= 0 GROUP BY app_id, mode ORDER BY app_id, mode
   ) o CROSS JOIN LATERAL (
-    SELECT f.app_id, f.mode FROM webhook_flights f WHERE f.app_id = o.app_id AND f.mode = o.mode FOR UPDATE
+    SELECT f.app_id, f.mode FROM webhook_flights f WHERE f.app_id = o.app_id AND f.mode = o.mode${own("f.app_id")} FOR UPDATE
   ) f
 ),
 landed AS (
   UPDATE webhook_flights f SET (ids, leased_until) = (
     SELECT coalesce(array_agg(k.id), '{}'), coalesce(array_agg(k.until), '{}') FROM unnest(f.ids, f.leased_until) AS k(id, until)
     WHERE k.id <> ALL (o.ids))
-  FROM flown o WHERE f.app_id = o.app_id AND f.mode = o.mode
+  FROM flown o WHERE f.app_id = o.app_id AND f.mode = o.mode${own("f.app_id")}
 ),
 news AS MATERIALIZED (
   SELECT app_id, mode, url, bool_or(taken) AS taken, max(at) FILTER (WHERE NOT taken) AS failed_at, max(at) FILTER (WHERE gone) AS gone_at
@@ -101,7 +118,7 @@ news AS MATERIALIZED (
 judged AS MATERIALIZED (
   SELECT e.* FROM news n CROSS JOIN LATERAL (
     SELECT e.app_id, e.mode, e.url, e.enabled, e.failing_since, e.disabled_reason, e.updated_at FROM webhook_endpoints e
-    WHERE e.app_id = n.app_id AND e.mode = n.mode AND e.url = n.url AND (
+    WHERE e.app_id = n.app_id AND e.mode = n.mode AND e.url = n.url${own("e.app_id")} AND (
       n.taken AND e.failing_since IS NOT NULL
       OR n.gone_at >= e.updated_at
       OR n.failed_at >= e.updated_at AND (e.failing_since IS NULL OR n.failed_at >= e.failing_since + interval '${FAILING_MS} milliseconds'))
@@ -132,9 +149,43 @@ standing AS (
 disabled AS (
   UPDATE webhook_endpoints e SET enabled = s.enabled, failing_since = s.failing_since, disabled_reason = s.disabled_reason, updated_at = s.updated_at
   FROM (SELECT DISTINCT ON (app_id, mode) * FROM standing ORDER BY app_id, mode, place DESC) s
-  WHERE e.app_id = s.app_id AND e.mode = s.mode
-)
-SELECT (SELECT count(*)::int FROM settled) AS settled,
+  WHERE e.app_id = s.app_id AND e.mode = s.mode${own("e.app_id")}
+)`
+
+const recordSql = ({ answer, noted, own }: RecordParts): string => `${settling(own)}${noted},${judging(own)}
+${answer}`
+
+/**
+ * Writes a batch of attempts, and what follows from each for its delivery and for its endpoint, as if one had come after the other in the
+ * order of their moments.
+ */
+export const recordAttemptSql = recordSql({
+  own: () => "",
+  noted: `,
+noted AS (
+  INSERT INTO delivery_attempts (app_id, delivery_id, at, duration_ms, status, excerpt)
+  SELECT app_id, id, ${steps.value("at", "ord")}, ${steps.value("duration_ms", "ord")}, ${steps.value("answered", "ord")}, ${steps.value("excerpt", "ord")}
+  FROM settled
+)`,
+  answer: `SELECT (SELECT count(*)::int FROM settled) AS settled,
   -- Somebody asked for one of them again between this statement's moment and its lock: it is written anew.
   CASE WHEN (SELECT count(*) FROM locked) <> (SELECT count(*) FROM ended) + (SELECT count(*) FROM put_off)
     THEN refuse_commit('a delivery was due at another moment') END AS refused`
+})
+
+/**
+ * The same on Citus, for attempts of one tenant, which is the last parameter: it says which attempts are to be noted, and whether it must be written anew. Citus
+ * sends no INSERT of a CTE to another server.
+ */
+export const settleAttemptsSql = recordSql({
+  own: (column) => ` AND ${column} = $${steps.names.length + 1}::text`,
+  noted: "",
+  answer: `SELECT (SELECT coalesce(array_agg(ord::int), '{}') FROM settled) AS settled,
+  (SELECT count(*) FROM locked) <> (SELECT count(*) FROM ended) + (SELECT count(*) FROM put_off) AS "isMoved"`
+})
+
+/** Notes attempts of one tenant, $1: the delivery, the moment, how long, the status and the excerpt of each. */
+export const noteAttemptsSql = `
+INSERT INTO delivery_attempts (app_id, delivery_id, at, duration_ms, status, excerpt)
+SELECT $1::text, a.id, a.at, a.duration_ms, a.answered, a.excerpt
+FROM unnest($2::text[], $3::timestamptz[], $4::int[], $5::int[], $6::text[]) AS a(id, at, duration_ms, answered, excerpt)`

@@ -8,6 +8,9 @@ import { type Instant, iso } from "../../domain/Instant.ts"
 import { Vault } from "../../services/ports/Vault.ts"
 import { type DeliveryQuery, type Redelivery, WebhookDeliveries } from "../../services/ports/WebhookDeliveries.ts"
 import { auditTrail } from "../AuditTrail.ts"
+import { Distribution } from "../Distribution.ts"
+import { EveryTenant } from "../EveryTenant.ts"
+import { NOT_WHOLE } from "../ReferenceOwner.ts"
 import { Moment, rowsOf } from "../Rows.ts"
 import { eventSteps } from "./EventSteps.ts"
 
@@ -50,6 +53,8 @@ export const WebhookDeliveriesPg = Layer.effect(
   WebhookDeliveries,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
+    const everyTenant = yield* EveryTenant
+    const { isDistributed } = yield* Distribution
     const trail = auditTrail(sql, (yield* Vault).hash)
 
     /**
@@ -126,36 +131,42 @@ export const WebhookDeliveriesPg = Layer.effect(
     })
 
     const owner = Effect.fn("WebhookDeliveries.owner")(function* (id: Reference) {
-      const [row] = yield* owners(sql`
-        SELECT d.app_id AS "appId", d.mode FROM tenants t JOIN deliveries d ON d.app_id = t.app_id AND d.id = ${id}`)
-      return Option.fromUndefinedOr(row)
-    })
+      const { isWhole, rows } = yield* everyTenant.read((of) =>
+        owners(sql`
+          SELECT d.app_id AS "appId", d.mode FROM tenants t JOIN deliveries d ON d.app_id = t.app_id AND d.id = ${id}
+          WHERE true ${of("t.app_id")} ${of("d.app_id")}`)
+      )
+      if (rows.length === 0 && !isWhole)
+        return yield* Effect.die(new Error(`${NOT_WHOLE}: whether there is a delivery ${id} cannot be said now`))
+      return Option.fromUndefinedOr(rows[0])
+    }, Effect.orDie)
 
     const redeliver = Effect.fn("WebhookDeliveries.redeliver")(function* ({ appId, at, change, id, mode }: Redelivery) {
       const again = Effect.gen(function* () {
         // Locked before the statement that writes, so that what it reads beside the row is as new as the row.
-        yield* sql`SELECT FROM deliveries WHERE app_id = ${appId} AND id = ${id} AND mode = ${mode} FOR UPDATE`
-        return yield* sql`
+        yield* sql`SELECT 1 FROM deliveries WHERE app_id = ${appId} AND id = ${id} AND mode = ${mode} FOR UPDATE`
+        const rows = yield* sql<{ readonly id: string; readonly before: string }>`
           WITH was AS MATERIALIZED (
             SELECT d.* FROM deliveries d WHERE d.app_id = ${appId} AND d.id = ${id} AND d.mode = ${mode}
               -- Whatever makes a delivery due reads its event, so that no month of events goes meanwhile.
-              AND EXISTS (SELECT FROM events v WHERE v.app_id = d.app_id AND v.id = d.event_id)
+              AND EXISTS (SELECT 1 FROM events v WHERE v.app_id = d.app_id AND v.id = d.event_id)
           ),
           due AS (
             UPDATE deliveries d SET status = 'due', attempts = CASE WHEN d.status = 'due' THEN d.attempts ELSE 0 END,
               next_attempt_at = least(d.next_attempt_at, ${iso(at)}::timestamptz), completed_at = NULL
-            FROM was w WHERE d.app_id = w.app_id AND d.id = w.id AND d.created_at = w.created_at
-            RETURNING d.app_id, d.mode, d.next_attempt_at, d.id, d.created_at
+            FROM was w WHERE d.app_id = ${appId} AND d.id = w.id AND d.created_at = w.created_at
+            RETURNING d.next_attempt_at, d.id
           ),
           sooner AS (
             UPDATE due_deliveries q SET next_attempt_at = due.next_attempt_at FROM was w JOIN due ON due.id = w.id
-            WHERE q.app_id = w.app_id AND q.mode = w.mode AND q.next_attempt_at = w.next_attempt_at AND q.id = w.id
-          ),
-          waiting AS (
-            INSERT INTO due_deliveries (app_id, mode, next_attempt_at, id, created_at)
-            SELECT app_id, mode, next_attempt_at, id, created_at FROM due WHERE NOT EXISTS (SELECT FROM was WHERE status = 'due')
+            WHERE q.app_id = ${appId} AND q.mode = w.mode AND q.next_attempt_at = w.next_attempt_at AND q.id = w.id
           )
-          SELECT id FROM due`
+          SELECT due.id, w.status AS before FROM due JOIN was w ON w.id = due.id`
+        if (rows.some(({ before }) => before !== "due"))
+          yield* sql`
+            INSERT INTO due_deliveries (app_id, mode, next_attempt_at, id, created_at)
+            SELECT app_id, mode, next_attempt_at, id, created_at FROM deliveries WHERE app_id = ${appId} AND id = ${id} AND status = 'due'`
+        return rows
       })
       const rows = yield* trail.with(again, change)
       return rows.length === 1
@@ -163,21 +174,18 @@ export const WebhookDeliveriesPg = Layer.effect(
 
     const deliver = Effect.fn("WebhookDeliveries.deliver")(function* (event: OutboxEvent) {
       const { appId, at, body, id, mode, reference, type } = event
-      yield* sql`
-        WITH told AS (
-          INSERT INTO events (app_id, id, mode, type, reference, body, created_at)
-          VALUES (${appId}, ${id}, ${mode}, ${type}, ${reference}, ${body}, ${iso(at)}::timestamptz)
-          RETURNING app_id, id, mode, created_at
-        ),
-        queued AS (
-          INSERT INTO deliveries (app_id, id, mode, event_id, status, next_attempt_at, created_at)
-          SELECT app_id, id, mode, id, 'due', created_at, created_at FROM told
-          RETURNING app_id, mode, next_attempt_at, id, created_at
-        )
-        INSERT INTO due_deliveries (app_id, mode, next_attempt_at, id, created_at) SELECT app_id, mode, next_attempt_at, id, created_at FROM queued`
+      const delivered = Effect.gen(function* () {
+        yield* sql`INSERT INTO events (app_id, id, mode, type, reference, body, created_at)
+          VALUES (${appId}, ${id}, ${mode}, ${type}, ${reference}, ${body}, ${iso(at)}::timestamptz)`
+        yield* sql`INSERT INTO deliveries (app_id, id, mode, event_id, status, next_attempt_at, created_at)
+          VALUES (${appId}, ${id}, ${mode}, ${id}, 'due', ${iso(at)}::timestamptz, ${iso(at)}::timestamptz)`
+        yield* sql`INSERT INTO due_deliveries (app_id, mode, next_attempt_at, id, created_at)
+          VALUES (${appId}, ${mode}, ${iso(at)}::timestamptz, ${id}, ${iso(at)}::timestamptz)`
+      })
+      yield* sql.withTransaction(delivered)
     }, Effect.orDie)
 
-    const { purge, recover } = eventSteps(sql, trail)
+    const { purge, recover } = eventSteps({ sql, trail, everyTenant, isDistributed })
 
     return WebhookDeliveries.of({ list, find, ofTransaction, owner, redeliver, deliver, recover, purge })
   })
@@ -185,7 +193,7 @@ export const WebhookDeliveriesPg = Layer.effect(
 
 /** As the indexes of the parked and of the due ones have it: a parameter would hide them. */
 const ofStatus = {
-  due: "d.status = 'due' AND EXISTS (SELECT FROM due_deliveries q WHERE q.app_id = d.app_id AND q.mode = d.mode AND q.next_attempt_at = d.next_attempt_at AND q.id = d.id)",
+  due: "d.status = 'due' AND EXISTS (SELECT 1 FROM due_deliveries q WHERE q.app_id = d.app_id AND q.mode = d.mode AND q.next_attempt_at = d.next_attempt_at AND q.id = d.id)",
   delivered: "d.status = 'delivered'",
   parked: "d.parked"
 } as const satisfies Readonly<Record<DeliveryStatus, string>>

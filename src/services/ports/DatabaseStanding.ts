@@ -14,6 +14,8 @@ export const DatabaseStanding = Schema.Struct({
   standbys: Schema.Number,
   /** By how much the last of them is behind; null where nothing is written, and to a role that may not read it. */
   lagSeconds: Schema.NullOr(Schema.Number),
-  partitions: Schema.Array(PartitionsAhead)
+  partitions: Schema.Array(PartitionsAhead),
+  /** Migrations of a newer release, which this program can run on, and those that are not done. */
+  schema: Schema.Struct({ newer: Schema.Array(Schema.String), underWay: Schema.Array(Schema.String) })
 })
 export type DatabaseStanding = typeof DatabaseStanding.Type

@@ -104,6 +104,8 @@ export interface StatusSnapshot {
   readonly connections: Readonly<Record<string, number>>
   /** The server that all of it lies on. */
   readonly database: DatabaseStanding
+  /** Servers of a distributed database that do not answer: what is of their tenants is counted nowhere here. */
+  readonly silentServers: ReadonlyArray<string>
 }
 
 /**

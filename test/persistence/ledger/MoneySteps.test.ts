@@ -2,24 +2,27 @@ import { it } from "@effect/vitest"
 import { Effect, Exit, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { expect } from "vitest"
+import type { AppId } from "../../../src/domain/Ids.ts"
 import { Database } from "../../../src/persistence/Database.ts"
-import { applyStatement } from "../../../src/persistence/ledger/ApplySteps.ts"
-import { openStatement } from "../../../src/persistence/ledger/OpenSteps.ts"
-import { recordText } from "../../../src/persistence/StoredRecord.ts"
-import type { OpenOutcome } from "../../../src/services/ports/FloatLedger.ts"
-import { type Books, emptyBooks, payerName, positionName, storedWindow } from "../../support/LedgerBooks.ts"
+import { applyStatement, applyStatementOfTenant } from "../../../src/persistence/ledger/ApplySteps.ts"
+import { openStatement, openStatementOfTenant } from "../../../src/persistence/ledger/OpenSteps.ts"
+import type { ApplyStep, OpenOutcome, OpenStep } from "../../../src/services/ports/FloatLedger.ts"
+import { citusUrl } from "../../support/CitusDatabase.ts"
+import { emptyBooks, payerName, positionName } from "../../support/LedgerBooks.ts"
 import { foldApply, foldOpen, hex } from "../../support/LedgerFold.ts"
+import { everyRow, rowsOf, sharedWindows } from "../../support/LedgerRows.ts"
 import { seeded } from "../../support/Random.ts"
 import { randomSteps, type StepSource, scopeOf } from "../../support/RandomSteps.ts"
 import { givenDatabase } from "../../support/TestDatabase.ts"
 
-const STORIES = 120
+const STORIES = 100
+const STORIES_OF_ONE_TENANT = 20
 const BATCHES = 18
 const KEYS = 24
 const STEPS_AT_MOST = 7
 
 const traceparent = null
-/** The seed of what is drawn; another one is another 2,160 batches. */
+/** The seed of what is drawn; another one is other batches. */
 const { PROPERTY_SEED = "1" } = process.env
 const seed = PROPERTY_SEED === "any" ? Date.now() : Number(PROPERTY_SEED)
 
@@ -60,110 +63,6 @@ const givenStory = Effect.fnUntraced(function* (source: StepSource, story: numbe
   return books
 })
 
-const ms = (column: string) => `(extract(epoch FROM ${column}) * 1000)::bigint`
-const amounts = [
-  "available",
-  "reserved",
-  "collected",
-  "paid_out",
-  "provider_fees",
-  "credited",
-  "fx_in",
-  "fx_out",
-  "returned",
-  "receivable"
-] as const
-
-/** Every row that a money step writes, of these tenants. A window without a row is unused. */
-const everyRow = `
-SELECT 'keys' AS name, json_build_array(app_id, key, state, reference, answer_status, convert_from(answer_body, 'UTF8')) AS row
-  FROM idempotency_keys WHERE app_id = ANY ($1)
-UNION ALL SELECT 'payers', json_build_array(app_id, encode(party_hash, 'hex'), reference,
-    (SELECT json_agg(k ORDER BY k) FROM jsonb_object_keys(recent) k)) FROM payer_locks WHERE app_id = ANY ($1)
-UNION ALL SELECT 'windows', json_build_array(app_id, mode, name, subject, ${ms("starts_at")}, used::text) FROM counters
-  WHERE used > 0 AND (app_id = ANY ($1) OR app_id = '' AND subject = $2)
-UNION ALL SELECT 'positions', json_build_array(app_id, currency, ${amounts.map((one) => `${one}_minor::text`).join(", ")}, debited_minor::text)
-  FROM float_positions WHERE app_id = ANY ($1)
-UNION ALL SELECT 'transactions', json_build_array(app_id, reference, mode, kind, status, needs_review, provider, provider_reference, revision::text,
-    record::text, encode(party_hash, 'hex'), (SELECT coalesce(json_agg(json_build_object('app_id', c.app_id, 'mode', c.mode, 'name', c.name, 'subject', c.subject,
-      'starts_at', to_char(c.starts_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'amount', c.amount::text)), '[]')
-      FROM counted_windows(app_id, mode, party_hash, counted) c), raw_request, raw_response, slots, ${ms("created_at")}) FROM transactions WHERE app_id = ANY ($1)
-UNION ALL SELECT 'work', json_build_array(app_id, reference, mode, ${ms("created_at")}, is_open, ${ms("next_poll_at")}, needs_review,
-    encode(sealed_destination, 'hex'), beneficiary, lease_until) FROM open_work WHERE app_id = ANY ($1)
-UNION ALL SELECT 'journal', json_build_array(app_id, reference, revision::text, ${ms("at")}, actor, fact, note, status, slot, phase, currencies, accounts,
-    (SELECT coalesce(json_agg(a::text), '[]') FROM unnest(amounts) a), encode(record_digest, 'hex'), encode(event_digest, 'hex'), encode(answer_digest, 'hex'))
-  FROM journal WHERE app_id = ANY ($1)
-UNION ALL SELECT 'names', json_build_array(concat_ws(' ', provider, mode, provider_reference, app_id, reference)) FROM provider_references WHERE app_id = ANY ($1)
-UNION ALL SELECT 'beneficiaries', json_build_array(app_id, encode(party_hash, 'hex'), id, ${ms("created_at")}, ${ms("last_used_at")})
-  FROM beneficiaries WHERE app_id = ANY ($1)
-UNION ALL SELECT 'events', json_build_array(app_id, id, type, reference, body, ${ms("created_at")}) FROM events WHERE app_id = ANY ($1)
-UNION ALL SELECT 'deliveries', json_build_array(d.app_id, d.id, ${ms("q.next_attempt_at")}) FROM deliveries d
-  JOIN due_deliveries q ON q.app_id = d.app_id AND q.id = d.id AND d.event_id = d.id AND d.status = 'due' WHERE d.app_id = ANY ($1)`
-
-/** The same of the books. */
-const rowsOf = (books: Books): Readonly<Record<string, ReadonlyArray<ReadonlyArray<unknown>>>> => ({
-  keys: [...books.keys].map(([name, { answer, reference, state }]) => [
-    name.split(" ")[0],
-    name.split(" ").at(-1),
-    state,
-    reference,
-    ...(answer ?? [null, null])
-  ]),
-  payers: [...books.payers].map(([name, { recent, reference }]) => [
-    ...name.split(" "),
-    reference,
-    recent.length === 0 ? null : [...recent].sort()
-  ]),
-  windows: [...books.windows]
-    .filter(([, used]) => used > 0n)
-    .map(([name, used]) => {
-      const [appId, mode, window, subject, startsAt] = name.split(" ")
-      return [appId, mode, window, subject, Number(startsAt), String(used)]
-    }),
-  positions: [...books.positions].map(([name, position]) => [
-    ...name.split(" "),
-    ...amounts.map((one) => String(position.get(one) ?? 0n)),
-    "0"
-  ]),
-  transactions: [...books.transactions].map(([reference, { counted, createdAt, partyHash, raw, record, revision, slots }]) => [
-    record.appId,
-    reference,
-    record.mode,
-    record.kind,
-    record.status,
-    record.needsReview,
-    record.provider,
-    record.providerReference,
-    String(revision),
-    recordText(record),
-    partyHash,
-    counted.map(storedWindow),
-    ...raw,
-    slots,
-    createdAt
-  ]),
-  work: [...books.work].map(([reference, { beneficiary, isOpen, needsReview, nextPollAt, sealed }]) => {
-    const stored = books.transactions.get(reference)
-    return [
-      stored?.record.appId,
-      reference,
-      "live",
-      stored?.createdAt,
-      isOpen,
-      nextPollAt,
-      needsReview,
-      sealed,
-      beneficiary,
-      null
-    ]
-  }),
-  journal: books.journal,
-  names: [...books.names].map((name) => [name]),
-  beneficiaries: [...books.beneficiaries].map(([name, { at, id, usedAt }]) => [...name.split(" "), id, at, usedAt]),
-  events: books.events,
-  deliveries: books.deliveries
-})
-
 const sorted = (rows: ReadonlyArray<unknown>) => rows.map((row) => JSON.stringify(row)).sort()
 
 const outcomeOf = ({ failed_window, reservable, verdict }: { verdict: string; reservable: bigint; failed_window: number }) =>
@@ -173,69 +72,100 @@ const outcomeOf = ({ failed_window, reservable, verdict }: { verdict: string; re
       ? { _tag: verdict, counter: failed_window - 1 }
       : { _tag: verdict }
 
+interface Functions {
+  readonly open: typeof openStatement
+  readonly apply: typeof applyStatement
+  /** The calls that a batch is. */
+  readonly calls: <Step>(steps: ReadonlyArray<Step>, appIdOf: (step: Step) => AppId) => ReadonlyArray<ReadonlyArray<Step>>
+}
+
+const ofAnyTenants: Functions = { open: openStatement, apply: applyStatement, calls: (steps) => [steps] }
+const ofOneTenant: Functions = {
+  open: openStatementOfTenant,
+  apply: applyStatementOfTenant,
+  calls: (steps, appIdOf) => [...Map.groupBy(steps, appIdOf).values()]
+}
+
+/** Compares what the functions decide and write with the fold; answers the verdicts that there were. */
+const compare = Effect.fnUntraced(function* ({ apply, calls, open }: Functions, stories: number) {
+  const sql = yield* SqlClient.SqlClient
+  const seen = new Set<string>()
+  for (let story = 0; story < stories; story++) {
+    const random = seeded(seed * 1_000_003 + story)
+    const source = randomSteps(random, story)
+    let books = yield* givenStory(source, story, () => [
+      BigInt(random.below(600)),
+      random.chance(0.3) ? BigInt(random.below(200)) : 0n
+    ])
+    const opened = Effect.fnUntraced(function* (steps: ReadonlyArray<OpenStep>, where: string) {
+      const folded: ReadonlyArray<OpenOutcome> = steps.map((step) => foldOpen(books, step))
+      const rows = yield* sql.unsafe<{ verdict: string; reservable: bigint; failed_window: number }>(
+        ...open(steps.map((step) => ({ ...step, traceparent })))
+      )
+      expect(rows.map(outcomeOf), where).toStrictEqual(folded)
+      for (const { _tag } of folded) seen.add(_tag)
+    })
+    const applied = Effect.fnUntraced(function* (steps: ReadonlyArray<ApplyStep>, where: string) {
+      const before = structuredClone(books)
+      const folded = foldApply(books, steps)
+      const exit = yield* Effect.exit(sql.unsafe<{ applied: boolean }>(...apply(steps.map((step) => ({ ...step, traceparent })))))
+      const found = Exit.isSuccess(exit) ? exit.value.map((row) => ({ _tag: row.applied ? "Applied" : "Stale" })) : "refused"
+      if (found !== "refused" || folded !== "refused") expect(found, `${where}: ${JSON.stringify(exit)}`).toStrictEqual(folded)
+      if (folded === "refused") books = before
+      for (const one of folded === "refused" ? ["refused"] : folded.map(({ _tag }) => _tag)) seen.add(one)
+    })
+    for (let batch = 0; batch < BATCHES; batch++) {
+      const size = random.chance(0.3) ? 1 : 2 + random.below(STEPS_AT_MOST - 1)
+      const where = `story ${story}, batch ${batch}, seed ${seed}`
+      if (batch % 2 === 0) {
+        const steps = Array.from({ length: size }, () => source.opening(books))
+        for (const call of calls(steps, ({ transaction }) => transaction.appId)) yield* opened(call, where)
+      } else {
+        const steps = Array.from({ length: size }, () => source.applying(books, size === 1))
+        for (const call of calls(steps, ({ next }) => next.appId)) yield* applied(call, where)
+      }
+    }
+    const read = (text: string, parameter: string) => sql.unsafe<{ name: string; row: ReadonlyArray<unknown> }>(text, [parameter])
+    const rows = [
+      ...(yield* Effect.forEach(source.tenants, (appId) => read(everyRow, appId))).flat(),
+      ...(yield* read(sharedWindows, String(story)))
+    ]
+    for (const [name, expected] of Object.entries(rowsOf(books)))
+      expect(
+        sorted(rows.filter((one) => one.name === name).map(({ row }) => row)),
+        `${name} of story ${story}, seed ${seed}`
+      ).toStrictEqual(sorted(expected))
+  }
+  return [...seen].sort()
+})
+
+const everyVerdict = ["Applied", "ClaimLost", "Frozen", "Opened", "OverCap", "PayerBusy", "ShortFloat", "Stale", "refused"]
+
+const onDatabase = <A, E>(test: Effect.Effect<A, E, SqlClient.SqlClient>) =>
+  test.pipe(
+    Effect.provide(Layer.unwrap(Effect.map(givenDatabase, (url) => Database.layer({ url }))), { local: true }),
+    Effect.scoped
+  )
+
 it.live(
   `money steps decide and write what a fold of the same steps does, in ${STORIES * BATCHES} batches`,
   () =>
-    Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      const seen = new Set<string>()
-      for (let story = 0; story < STORIES; story++) {
-        const random = seeded(seed * 1_000_003 + story)
-        const source = randomSteps(random, story)
-        let books = yield* givenStory(source, story, () => [
-          BigInt(random.below(600)),
-          random.chance(0.3) ? BigInt(random.below(200)) : 0n
-        ])
-        for (let batch = 0; batch < BATCHES; batch++) {
-          const size = random.chance(0.3) ? 1 : 2 + random.below(STEPS_AT_MOST - 1)
-          const before = structuredClone(books)
-          if (batch % 2 === 0) {
-            const steps = Array.from({ length: size }, () => source.opening(books))
-            const folded: ReadonlyArray<OpenOutcome> = steps.map((step) => foldOpen(books, step))
-            const rows = yield* sql.unsafe<{ verdict: string; reservable: bigint; failed_window: number }>(
-              ...openStatement(steps.map((step) => ({ ...step, traceparent })))
-            )
-            expect(rows.map(outcomeOf), `story ${story}, batch ${batch}, seed ${seed}`).toStrictEqual(folded)
-            for (const { _tag } of folded) seen.add(_tag)
-          } else {
-            const steps = Array.from({ length: size }, () => source.applying(books, size === 1))
-            const folded = foldApply(books, steps)
-            const exit = yield* Effect.exit(
-              sql.unsafe<{ applied: boolean }>(...applyStatement(steps.map((step) => ({ ...step, traceparent }))))
-            )
-            const found = Exit.isSuccess(exit)
-              ? exit.value.map(({ applied }) => ({ _tag: applied ? "Applied" : "Stale" }))
-              : "refused"
-            if (found !== "refused" || folded !== "refused")
-              expect(found, `story ${story}, batch ${batch}, seed ${seed}: ${JSON.stringify(exit)}`).toStrictEqual(folded)
-            if (folded === "refused") books = before
-            for (const one of folded === "refused" ? ["refused"] : folded.map(({ _tag }) => _tag)) seen.add(one)
-          }
-        }
-        const rows = yield* sql.unsafe<{ name: string; row: ReadonlyArray<unknown> }>(everyRow, [
-          [...source.tenants],
-          String(story)
-        ])
-        for (const [name, expected] of Object.entries(rowsOf(books)))
-          expect(
-            sorted(rows.filter((one) => one.name === name).map(({ row }) => row)),
-            `${name} of story ${story}, seed ${seed}`
-          ).toStrictEqual(sorted(expected))
-      }
-      expect([...seen].sort()).toStrictEqual([
-        "Applied",
-        "ClaimLost",
-        "Frozen",
-        "Opened",
-        "OverCap",
-        "PayerBusy",
-        "ShortFloat",
-        "Stale",
-        "refused"
-      ])
-    }).pipe(
-      Effect.provide(Layer.unwrap(Effect.map(givenDatabase, (url) => Database.layer({ url }))), { local: true }),
-      Effect.scoped
+    onDatabase(
+      Effect.gen(function* () {
+        const compared = citusUrl === undefined ? compare(ofAnyTenants, STORIES) : compare(ofOneTenant, STORIES_OF_ONE_TENANT)
+        expect(yield* compared).toStrictEqual(everyVerdict)
+      })
+    ),
+  120_000
+)
+
+it.live(
+  `so do the functions of one tenant, which Citus sends to its server, in ${STORIES_OF_ONE_TENANT * BATCHES} batches`,
+  () =>
+    onDatabase(
+      Effect.gen(function* () {
+        expect(yield* compare(ofOneTenant, STORIES_OF_ONE_TENANT)).toStrictEqual(everyVerdict)
+      })
     ),
   120_000
 )

@@ -4,11 +4,12 @@ import { ProviderError } from "../../../src/domain/errors/Retriable.ts"
 import { AppId } from "../../../src/domain/Ids.ts"
 import { CodesPg } from "../../../src/persistence/CodesPg.ts"
 import { Database } from "../../../src/persistence/Database.ts"
+import { VaultPg } from "../../../src/persistence/VaultPg.ts"
 import { codeSender } from "../../../src/services/collections/CodeSender.ts"
 import { VelocityLimits } from "../../../src/services/ports/VelocityLimits.ts"
 import { fake } from "../../fakes/Fake.ts"
 import { fakePolicy, policy } from "../../fakes/FakePolicy.ts"
-import { givenDatabase } from "../../support/TestDatabase.ts"
+import { givenDatabase, masterKey } from "../../support/TestDatabase.ts"
 
 const source = { _tag: "momo", msisdn: Redacted.make("256772120001"), network: "MTN", country: "UG" } as const
 const number = { appId: AppId.make("acme"), mode: "live", partyHash: new Uint8Array(32).fill(7) } as const
@@ -18,7 +19,7 @@ const failed = Effect.fail(new ProviderError({}))
 const given = Effect.gen(function* () {
   const url = yield* givenDatabase
   const ports = Layer.mergeAll(
-    CodesPg.pipe(Layer.provide(Database.layer({ url }))),
+    CodesPg.pipe(Layer.provide(VaultPg.layer(masterKey)), Layer.provide(Database.layer({ url }))),
     fake(VelocityLimits, { own: () => Effect.succeed([]) }),
     fakePolicy()
   )

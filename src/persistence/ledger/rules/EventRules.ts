@@ -11,7 +11,7 @@ export const eventRules: ReadonlyArray<LedgerRule> = [
       WHERE t.status IN ('successful', 'failed', 'expired')
         -- Events have their time; an hour is for clocks that differ.
         AND coalesce(to_timestamp((t.record->>'completedAt')::float8 / 1000), t.created_at) - interval '1 hour' >= (SELECT since FROM events_kept)
-        AND NOT EXISTS (SELECT FROM events e WHERE e.app_id = t.app_id AND e.reference = t.reference AND e.type = t.type)`
+        AND NOT EXISTS (SELECT 1 FROM events e WHERE e.app_id = t.app_id AND e.reference = t.reference AND e.type = t.type)`
   },
   {
     rule: "events_are_as_written",
@@ -42,17 +42,18 @@ export const eventRules: ReadonlyArray<LedgerRule> = [
     counted: "SELECT count(*) FROM deliveries WHERE status = 'due'",
     // A schedule waits a day at the longest, a lease lives for a minute: more than this was written by hand.
     broken: `
-      SELECT coalesce(d.app_id || '/' || d.id, q.app_id || '/' || q.id) AS subject, c.found
-      FROM (SELECT * FROM deliveries WHERE status = 'due') d
-      FULL JOIN due_deliveries q ON q.app_id = d.app_id AND q.mode = d.mode AND q.id = d.id
-      LEFT JOIN webhook_flights f ON f.app_id = d.app_id AND f.mode = d.mode
-      CROSS JOIN LATERAL (SELECT CASE
+      SELECT c.subject, c.found FROM (
+        SELECT coalesce(d.app_id || '/' || d.id, q.app_id || '/' || q.id) AS subject, CASE
         WHEN d.id IS NULL THEN 'it waits to be delivered, and is not due'
         WHEN q.next_attempt_at IS DISTINCT FROM d.next_attempt_at OR q.created_at <> d.created_at THEN 'it is due, and does not wait to be delivered'
         WHEN d.next_attempt_at > greatest(now(), d.created_at) + interval '30 days' THEN 'nobody will deliver it before ' || d.next_attempt_at
         WHEN f.leased_until[array_position(f.ids, d.id)] > greatest(now(), d.next_attempt_at) + interval '1 day'
           THEN 'a lease keeps everybody from delivering it until ' || f.leased_until[array_position(f.ids, d.id)]
-      END AS found) AS c
+      END AS found
+        FROM (SELECT * FROM deliveries WHERE status = 'due') d
+      FULL JOIN due_deliveries q ON q.app_id = d.app_id AND q.mode = d.mode AND q.id = d.id
+      LEFT JOIN webhook_flights f ON f.app_id = d.app_id AND f.mode = d.mode
+      ) AS c
       WHERE c.found IS NOT NULL`
   },
   {

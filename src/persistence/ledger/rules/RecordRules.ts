@@ -29,7 +29,9 @@ export const recordRules: ReadonlyArray<LedgerRule> = [
       FROM transactions t
       CROSS JOIN LATERAL json_to_record(t.record) AS r(status text, kind text, mode text, reference text, "appId" text, "needsReview" boolean,
         provider text, "providerReference" text, "createdAt" float8)
-      CROSS JOIN LATERAL (VALUES ${columns.map(([name, stated, recorded]) => `('${name}', (${stated})::text, (${recorded})::text)`).join(", ")})
+      CROSS JOIN LATERAL unnest(ARRAY[${columns.map(([name]) => `'${name}'`).join(", ")}],
+        ARRAY[${columns.map(([, stated]) => `(${stated})::text`).join(", ")}],
+        ARRAY[${columns.map(([, , recorded]) => `(${recorded})::text`).join(", ")}])
         AS c(name, stated, recorded)
       WHERE (${columns.map(([, stated]) => stated).join(", ")}) IS DISTINCT FROM (${columns.map(([, , recorded]) => recorded).join(", ")})
         AND c.stated IS DISTINCT FROM c.recorded`
@@ -55,17 +57,19 @@ export const recordRules: ReadonlyArray<LedgerRule> = [
     rule: "open_records_are_looked_after",
     counted: "SELECT count(*) FROM transactions WHERE status IN ('pending', 'requires_action') OR needs_review",
     broken: `
-      SELECT t.app_id || '/' || t.reference AS subject, c.found
-      FROM transactions t LEFT JOIN open_work w ON w.app_id = t.app_id AND w.reference = t.reference
       -- A schedule ends after a day; a lease lives for a minute.
-      CROSS JOIN LATERAL (SELECT CASE
+      SELECT c.subject, c.found FROM (
+        SELECT t.app_id || '/' || t.reference AS subject, CASE
         WHEN t.needs_review THEN CASE WHEN w.needs_review IS NOT TRUE THEN 'a person has to look at it, and the list of reviews leaves it out' END
         WHEN w.next_poll_at IS NULL THEN 'it is open, nobody will ask the provider, and no person has to look'
         WHEN w.next_poll_at > t.created_at + interval '7 days' THEN 'it is open, and nobody will ask the provider before ' || w.next_poll_at
         WHEN w.lease_until > greatest(now(), w.next_poll_at) + interval '1 day'
           THEN 'it is open, and a lease keeps everybody from asking until ' || w.lease_until
-      END AS found) AS c
-      WHERE (t.status IN ('pending', 'requires_action') OR t.needs_review) AND c.found IS NOT NULL`
+      END AS found
+        FROM transactions t LEFT JOIN open_work w ON w.app_id = t.app_id AND w.reference = t.reference
+        WHERE (t.status IN ('pending', 'requires_action') OR t.needs_review)
+      ) AS c
+      WHERE c.found IS NOT NULL`
   },
   {
     rule: "closed_records_keep_no_secret",

@@ -41,15 +41,17 @@ export const requestRules: ReadonlyArray<LedgerRule> = [
         SELECT app_id, reference, array_agg(answer_digest) AS digests FROM transaction_history WHERE answer_digest IS NOT NULL
         GROUP BY app_id, reference
       )
-      SELECT k.app_id || '/' || k.mode || '/' || k.endpoint || '/' || k.key AS subject, c.found
-      FROM idempotency_keys k LEFT JOIN told ON told.app_id = k.app_id AND told.reference = k.reference
-      CROSS JOIN LATERAL (SELECT CASE
+      SELECT c.subject, c.found FROM (
+        SELECT k.app_id || '/' || k.mode || '/' || k.endpoint || '/' || k.key AS subject, CASE
         WHEN k.reference IS NULL AND k.answer_status < 300 AND k.endpoint NOT LIKE '%/authorize' THEN 'a success of no transaction'
         WHEN (answer_digest(k.endpoint, k.key, k.answer_status, k.answer_body)
             = ANY (CASE WHEN k.reference IS NULL THEN ARRAY[k.answer_digest] ELSE told.digests END)) IS NOT TRUE
           THEN 'its stored answer is not the one that was given'
-      END AS found) AS c
-      WHERE k.state = 'done' AND c.found IS NOT NULL`
+      END AS found
+        FROM idempotency_keys k LEFT JOIN told ON told.app_id = k.app_id AND told.reference = k.reference
+        WHERE k.state = 'done'
+      ) AS c
+      WHERE c.found IS NOT NULL`
   }
 ]
 

@@ -1,0 +1,64 @@
+import { join } from "node:path"
+import { Context, Effect } from "effect"
+import { HttpServer } from "effect/http"
+import * as App from "../App.ts"
+import { DataFolder } from "./DataFolder.ts"
+import { printResult } from "./Output.ts"
+
+/** Where a gateway can be reached from this machine. */
+export interface ServedPlaces {
+  readonly url: string
+  readonly consoleUrl: string | null
+}
+
+type Served = Context.Context<HttpServer.HttpServer | App.ConsoleAddress>
+
+export const placesOf = ({ host, port }: App.Settings, context: Served): ServedPlaces => {
+  const { address } = Context.get(context, HttpServer.HttpServer)
+  const { at } = Context.get(context, App.ConsoleAddress)
+  return {
+    url: urlOf({ host, port: "port" in address ? address.port : port }),
+    consoleUrl: at === null ? null : urlOf(at)
+  }
+}
+
+export const printPlaces = ({ consoleUrl, url }: ServedPlaces) =>
+  printResult(consoleUrl === null ? { url } : { url, console_url: consoleUrl }, [
+    `The gateway listens on ${url}`,
+    ...(consoleUrl === null ? [] : [`The operators' console listens on ${consoleUrl}`])
+  ])
+
+/** Where a data folder remembers the management port of its gateway; of several the last one that was started. */
+export const managementFile = (dataDir: string): string => join(dataDir, "management.json")
+
+/** A gateway that may not write the file serves payments all the same; `status` then needs MANAGEMENT_PORT. */
+export const rememberManagement = Effect.fnUntraced(function* (dataDir: string, at: Place) {
+  const file = managementFile(dataDir)
+  yield* Effect.andThen(DataFolder.make(dataDir), DataFolder.writeProcess(file, urlOf(at))).pipe(
+    Effect.catchTag("CommandRefusal", ({ message }) =>
+      Effect.annotateLogs(Effect.logWarning("the address of the management port could not be written for gateway status"), {
+        note: message
+      })
+    )
+  )
+  yield* Effect.addFinalizer(() => DataFolder.removeOwnProcess(file))
+})
+
+/** Never ends by itself: the signal that ends it is how it is meant to end. */
+export const untilStopped: Effect.Effect<never> = Effect.suspend(() => {
+  process.exitCode = 0
+  return Effect.never
+})
+
+/** Where a listener on this host is reached from this machine. */
+export const reachable = (host: string): string => {
+  if (host === "0.0.0.0" || host === "::") return "127.0.0.1"
+  return host.includes(":") ? `[${host}]` : host
+}
+
+interface Place {
+  readonly host: string
+  readonly port: number
+}
+
+const urlOf = ({ host, port }: Place): string => `http://${reachable(host)}:${port}`

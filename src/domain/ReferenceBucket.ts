@@ -1,0 +1,37 @@
+import { ALPHABET, Reference } from "./Ids.ts"
+
+/**
+ * A reference leads to its tenant, so that a database which is divided by tenant need not ask every one of its servers. Tenants are spread over
+ * buckets by a hash of their name; the first characters of a reference are its tenant's bucket, masked by a hash of its other characters. Both hashes
+ * are keyed: to whoever has not the key, all characters of a reference are random, and two references of one tenant have nothing in common.
+ */
+const BUCKET_CHARACTERS = 4
+const BITS_A_CHARACTER = 5
+export const BUCKETS = 2 ** (BUCKET_CHARACTERS * BITS_A_CHARACTER)
+
+/** At least 4 bytes of the keyed hash of a text; `purpose` keeps the two kinds apart. */
+export type BucketHash = (purpose: "tenant_bucket" | "reference_mask", text: string) => Uint8Array
+
+export const bucketOfTenant = (hash: BucketHash, appId: string): number => twentyBits(hash("tenant_bucket", appId))
+
+/** A random reference as one of this bucket; 110 random bits are left of its 130. */
+export const referenceInBucket = (hash: BucketHash, random: Reference, bucket: number): Reference => {
+  const rest = random.slice(BUCKET_CHARACTERS)
+  return Reference.make(charactersOf(bucket ^ maskOf(hash, rest)) + rest)
+}
+
+/** The bucket of whoever has this reference, if it was made by `referenceInBucket`; any bucket if not. */
+export const bucketOfReference = (hash: BucketHash, reference: Reference): number => {
+  const masked = Array.from(reference.slice(0, BUCKET_CHARACTERS)).reduce((bits, one) => bits * 32 + ALPHABET.indexOf(one), 0)
+  return masked ^ maskOf(hash, reference.slice(BUCKET_CHARACTERS))
+}
+
+const maskOf = (hash: BucketHash, rest: string): number => twentyBits(hash("reference_mask", rest))
+
+const twentyBits = (hash: Uint8Array): number => new DataView(hash.buffer, hash.byteOffset, 4).getUint32(0) % BUCKETS
+
+const charactersOf = (bits: number): string => {
+  let text = ""
+  for (let place = BUCKET_CHARACTERS - 1; place >= 0; place--) text += ALPHABET.charAt((bits >>> (place * BITS_A_CHARACTER)) & 31)
+  return text
+}

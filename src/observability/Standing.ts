@@ -1,0 +1,61 @@
+import { Effect, Exit } from "effect"
+import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
+import type { StatusSnapshot } from "../services/ports/GatewayStatus.ts"
+import type { Family } from "./Family.ts"
+import { databaseUp, familiesText, gauges, pictures } from "./Gauges.ts"
+
+/** How long the database may take to answer before this process calls itself not ready. */
+const READY_TIMEOUT_MS = 1_000
+
+/** How a process stands. */
+export interface Standing {
+  /** Why it must not get requests now; null where it may. */
+  readonly obstacle: Effect.Effect<string | null>
+  /** Its metrics as text for Prometheus. What is read from the database is the same in every process, so that one of several is enough. */
+  readonly metrics: (reads: "database" | "nothing") => Effect.Effect<string>
+}
+
+export interface StandingOptions {
+  /** True once the process was told to stop. */
+  readonly draining: Effect.Effect<boolean>
+  /** A question to the database; what it answers does not matter. */
+  readonly database: Effect.Effect<unknown, unknown>
+  /** The state of the database's queues and records; read for scrapes, at most twice a second however many there are. */
+  readonly standing: Effect.Effect<StatusSnapshot, unknown>
+  /** Why nothing is asked of the database now, in one line; null where it can be. Told without asking it. */
+  readonly standstill: Effect.Effect<string | null>
+  /** What may keep this node from serving: each answers why it does, in one line, or null. */
+  readonly obstacles: ReadonlyArray<Effect.Effect<string | null, unknown>>
+  /** Those with an account here: each is reconciled daily. */
+  readonly providers: ReadonlyArray<string>
+  /** How this process itself fares. */
+  readonly process: Effect.Effect<ReadonlyArray<Family>>
+}
+
+export const makeStanding = Effect.fnUntraced(function* (options: StandingOptions): Effect.fn.Return<Standing> {
+  const picture = yield* pictures({ read: options.standing, standstill: options.standstill })
+  const fromDatabase = Effect.map(picture, (seen) => gauges(seen, options.providers))
+  return {
+    obstacle: obstacleOf(options),
+    metrics: (reads) =>
+      Effect.gen(function* () {
+        const families = yield* reads === "database" ? fromDatabase : Effect.map(answersInTime(options), databaseUp)
+        return `${yield* PrometheusMetrics.format()}${familiesText([...(yield* options.process), ...families])}`
+      })
+  }
+})
+
+const obstacleOf = Effect.fnUntraced(function* ({ database, draining, obstacles, standstill }: StandingOptions) {
+  if (yield* draining) return "draining"
+  const why = yield* standstill
+  if (why !== null) return why
+  const checked = yield* Effect.exit(Effect.timeout(Effect.andThen(database, Effect.all(obstacles)), READY_TIMEOUT_MS))
+  if (Exit.isFailure(checked)) return "the database does not answer"
+  const reasons = checked.value.filter((reason) => reason !== null)
+  return reasons.length === 0 ? null : reasons.join("\n")
+})
+
+const answersInTime = ({ database, standstill }: StandingOptions) =>
+  Effect.flatMap(standstill, (why) =>
+    why === null ? Effect.map(Effect.exit(Effect.timeout(database, READY_TIMEOUT_MS)), Exit.isSuccess) : Effect.succeed(false)
+  )

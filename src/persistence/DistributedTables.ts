@@ -1,0 +1,70 @@
+/** The tables of tenants. Each is divided by app_id, so that all rows of one tenant lie on one server; a table stands behind those that it refers to. */
+export const tenantTables = [
+  "tenants",
+  "api_keys",
+  "nonces",
+  "idempotency_keys",
+  "limits",
+  "counters",
+  "payer_locks",
+  "charge_codes",
+  "code_requests",
+  "sent_codes",
+  "fx_quotes",
+  "transactions",
+  "provider_references",
+  "open_work",
+  "journal",
+  "float_positions",
+  "float_adjustments",
+  "beneficiaries",
+  "webhook_endpoints",
+  "webhook_flights",
+  "events",
+  "deliveries",
+  "due_deliveries",
+  "delivery_attempts",
+  "tenant_changes"
+] as const
+
+/**
+ * The tables that stay on the coordinator, and why. It plans every statement, and so nothing works without it: what is kept there depends on no
+ * other server. A reference table has to be written on every server, and would let no corridor be switched off while one of them is down.
+ */
+export const coordinatorTables: Readonly<Record<string, string>> = {
+  schema_migrations: "says what the schema is",
+  tenant_directory: "says which tenants there are while their server is down",
+  corridors: "common to all tenants, kept in memory by every gateway",
+  ceilings: "common to all tenants, kept in memory by every gateway",
+  denials: "common to all tenants",
+  provider_inbox: "callbacks, before anybody knows whose they are: they are stored while a server is down",
+  audit_log: "one chain over all tenants",
+  audit_head: "the lock and the end of that chain",
+  vault_keys: "keys of the gateway itself",
+  integrity_checks: "one row a check",
+  kept_since: "says since when everything is kept",
+  events_kept: "says since when everything is kept",
+  operators: "the console's",
+  console_sessions: "the console's",
+  console_failures: "the console's",
+  console_proposals: "the console's"
+}
+
+/**
+ * Written in the commit of every audited change. Citus has to know of it: a write to a table that it does not know of would be committed after
+ * the other server's part, and a crash between the two would leave money moved without its audit row. Known, both are one two-phase commit.
+ */
+export const auditHead = "audit_head"
+
+/** What app_id says in `counters` for a window that all tenants share. */
+export const SHARED = ""
+
+/** The functions that Citus sends whole to the server of one tenant, and the parameter that names it. */
+export const tenantFunctions: Readonly<Record<string, string>> = {
+  arrive_requests_of_tenant: "p_app",
+  spend_nonces_of_tenant: "p_app",
+  open_step_of_tenant: "p_app_id",
+  open_steps_of_tenant: "p_app",
+  apply_step_of_tenant: "p_app_id",
+  apply_steps_of_tenant: "p_app"
+}

@@ -1,0 +1,22 @@
+import { Context, Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { rowsOf } from "./Rows.ts"
+
+const answers = rowsOf(Schema.Struct({ yes: Schema.Boolean }))
+
+/** Whether the tables of tenants are divided over several servers (Citus, `gateway distribute`). Looked up once: it is changed with no gateway connected. */
+export class Distribution extends Context.Service<Distribution, { readonly isDistributed: boolean }>()(
+  "gateway/persistence/Distribution"
+) {
+  static readonly layer = Layer.effect(
+    Distribution,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const ask = (text: string) => Effect.map(answers(sql.unsafe(text)), ([row]) => row?.yes === true)
+      const isDistributed =
+        (yield* ask("SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL AS yes")) &&
+        (yield* ask("SELECT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = to_regclass('transactions')) AS yes"))
+      return Distribution.of({ isDistributed })
+    })
+  )
+}

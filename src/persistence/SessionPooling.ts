@@ -1,0 +1,43 @@
+import { Context, Effect } from "effect"
+import type { SqlClient, SqlError } from "effect/sql"
+import type { Connections } from "./servers/PrimaryPool.ts"
+
+/**
+ * Whether a pooler stands between the gateway and the server. It may give each transaction to another session of the server, so that what
+ * belongs to a session is ours only inside of a transaction.
+ */
+export const SessionPooling = Context.Reference<Effect.Effect<boolean, SqlError.SqlError>>("gateway/persistence/SessionPooling", {
+  defaultValue: () => Effect.succeed(false)
+})
+
+/** A server names its process to whoever connects; a pooler has another answer. */
+export const poolingOf = (connections: Connections): Effect.Effect<boolean, SqlError.SqlError> =>
+  Effect.scoped(
+    Effect.flatMap(connections.get, (connection) =>
+      Effect.map(
+        connection.query("SELECT pg_backend_pid() AS pid", [], false),
+        ({ rows: [row] }) => row?.["pid"] !== connection.processId
+      )
+    )
+  )
+
+/** A session of the server for as long as the scope lives. */
+export interface OwnSession {
+  readonly ask: (text: string, parameters?: ReadonlyArray<unknown>) => Effect.Effect<ReadonlyArray<unknown>, SqlError.SqlError>
+  /** How the functions for advisory locks begin that last as long as the session is ours. */
+  readonly tryLock: "pg_try_advisory_lock" | "pg_try_advisory_xact_lock"
+}
+
+/** Behind a pooler it is the session of one long transaction, which writes nothing. */
+export const ownSession = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  const isPooled = yield* yield* SessionPooling
+  const connection = yield* sql.reserve
+  const ask: OwnSession["ask"] = (text, parameters = []) => connection.execute(text, parameters, undefined)
+  if (!isPooled) return { ask, tryLock: "pg_try_advisory_lock" } satisfies OwnSession
+  yield* Effect.acquireRelease(ask("BEGIN"), () => Effect.exit(ask("ROLLBACK")))
+  yield* ask("SET LOCAL idle_in_transaction_session_timeout = 0")
+  // What other sessions do is read once in a transaction, unless it is told to forget it.
+  const fresh: OwnSession["ask"] = (text, parameters) =>
+    Effect.andThen(ask("SELECT pg_stat_clear_snapshot()"), ask(text, parameters))
+  return { ask: fresh, tryLock: "pg_try_advisory_xact_lock" } satisfies OwnSession
+})

@@ -1,0 +1,40 @@
+import { Effect, Schema } from "effect"
+import type { SqlClient } from "effect/sql"
+import { DatabaseError } from "./DatabaseError.ts"
+import { rowsOf } from "./Rows.ts"
+
+/** What PostgreSQL has not ended by itself by then, it will not. */
+export const STATEMENT_TIMEOUT_MS = 15_000
+
+/** What every session asks for when it begins, as PostgreSQL shows it. */
+export const sessionSettings: Readonly<Record<string, string>> = {
+  // A lock is waited for this long; one that is held longer belongs to something broken.
+  lock_timeout: "5s",
+  statement_timeout: `${STATEMENT_TIMEOUT_MS / 1000}s`,
+  // A transaction whose node went silent gives its locks back after this.
+  idle_in_transaction_session_timeout: "10s",
+  // A plan that was made while its table was young would read it from end to end until the next ANALYZE.
+  enable_seqscan: "off",
+  // Statements are short, and compiling one takes longer than running it.
+  jit: "off",
+  TimeZone: "UTC"
+}
+
+const rows = rowsOf(Schema.Struct({ name: Schema.String, value: Schema.String, role: Schema.String }))
+
+/** Fails where sessions do not have their settings: a pooler in between may be told to ignore what is asked for. The role has to bring it then. */
+export const settingsHold = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  const names = Object.keys(sessionSettings)
+  const found = yield* rows(
+    sql`SELECT name, current_setting(name) AS value, session_user::text AS role FROM unnest(${names}::text[]) AS name`
+  )
+  const lost = found.filter(({ name, value }) => value !== sessionSettings[name])
+  const [first] = lost
+  if (first === undefined) return
+  const have = lost.map(({ name, value }) => `${name} = ${value}`).join(", ")
+  const role = `"${first.role.replaceAll('"', '""')}"`
+  const set = lost.map(({ name }) => `ALTER ROLE ${role} SET ${name} = '${sessionSettings[name]}'`).join("; ")
+  return yield* new DatabaseError({
+    message: `sessions do not have what the gateway asked for (${have}), because of a pooler in between: set it for the role with ${set}`
+  })
+})

@@ -1,0 +1,71 @@
+import { commitsEnd, type ServerFacts } from "./ServerFacts.ts"
+
+/** A server and what it said of itself, or why it could not be asked. */
+export interface SeenServer {
+  /** For people: host and port, with the address where a name has several. */
+  readonly name: string
+  readonly facts: ServerFacts | string
+}
+
+/** What is known from before. */
+export interface Known {
+  /** Of the database that was worked with; null at the start. */
+  readonly cluster: string | null
+  /** The highest timeline that was ever seen of a cluster; 0 where none was. */
+  readonly highestTimeline: (cluster: string) => number
+  /** The server that is worked with; null where there is none. */
+  readonly accepted: (Pick<ServerFacts, "startedAt" | "timeline"> & Pick<SeenServer, "name">) | null
+}
+
+/** The server to write to, or why there is none, in one line. */
+export type Choice<S extends SeenServer> = { readonly server: Told<S> } | { readonly refusal: string }
+type Told<S extends SeenServer> = S & { readonly facts: ServerFacts }
+
+/**
+ * The one server that may be written to, of those that could be asked. docs/operations.md has the argument.
+ *
+ * A server that came back after another one was promoted is an older timeline than that one, and is refused while anybody here has seen
+ * the newer. Where nobody has, it waits for a standby that does not follow it, and is refused for that: a server that was accepted with
+ * its standby keeps being accepted when that one goes, because its commits then wait and are told of (CommitsWaiting).
+ */
+export const choosePrimary = <S extends SeenServer>(seen: ReadonlyArray<S>, known: Known): Choice<S> => {
+  const primaries: Array<Told<S>> = []
+  const problems: Array<string> = []
+  for (const one of seen) {
+    const { facts, name } = one
+    if (typeof facts === "string") problems.push(`${name}: ${facts}`)
+    else if (facts.isStandby) problems.push(`${name} is a standby`)
+    else if (known.cluster !== null && facts.cluster !== known.cluster) problems.push(`${name} holds another database`)
+    else if (facts.isReadOnly) problems.push(`${name} is read-only`)
+    else primaries.push({ ...one, facts })
+  }
+  const [any] = primaries
+  const stranger = primaries.find(({ facts }) => facts.cluster !== any?.facts.cluster)
+  if (any !== undefined && stranger !== undefined)
+    return { refusal: `${any.name} and ${stranger.name} hold different databases: name servers of one` }
+  const highest = Math.max(0, ...primaries.map(({ facts }) => Math.max(timelineOf(facts), known.highestTimeline(facts.cluster))))
+  const newest: typeof primaries = []
+  for (const one of primaries) {
+    const { facts, name } = one
+    if (timelineOf(facts) < highest)
+      problems.push(`${name} is an old primary, of timeline ${timelineOf(facts)}: the database is at ${highest}`)
+    else if (!isSame(facts, known.accepted) && !commitsEnd(facts))
+      problems.push(
+        `${name} waits for a standby that does not follow it (synchronous_standby_names = ${facts.awaited}): see docs/runbooks/commits-waiting.md`
+      )
+    else newest.push(one)
+  }
+  // Of several ways to one server the one that is used: another one would cut what is under way, and names come back in any order.
+  const first = newest.find(({ name }) => name === known.accepted?.name) ?? newest[0]
+  if (first === undefined) return { refusal: `no server takes writes: ${problems.join("; ")}` }
+  const other = newest.find(({ facts }) => !isSame(facts, first.facts))
+  return other === undefined
+    ? { server: first }
+    : { refusal: `${first.name} and ${other.name} are both primaries of timeline ${highest}: stop the wrong one` }
+}
+
+const timelineOf = ({ timeline }: ServerFacts): number => timeline ?? 0
+
+/** One server may be reached by several addresses. */
+const isSame = (facts: ServerFacts, other: Pick<ServerFacts, "startedAt" | "timeline"> | null): boolean =>
+  other !== null && facts.startedAt === other.startedAt && facts.timeline === other.timeline

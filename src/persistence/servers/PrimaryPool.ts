@@ -1,0 +1,173 @@
+import type * as PgConnection from "@effect/sql-pg/PgConnection"
+import type * as PgPool from "@effect/sql-pg/PgPool"
+import { Clock, Deferred, Effect, Exit, Scope } from "effect"
+import { SqlError } from "effect/sql"
+import type { DatabaseServer } from "./DatabaseServers.ts"
+import { choosePrimary, type Known, type SeenServer } from "./PrimaryChoice.ts"
+import { type ServerFacts, serverFacts } from "./ServerFacts.ts"
+import { type Listener, makeServerPool, type ServerPool } from "./ServerPool.ts"
+import { makeServerProbes } from "./ServerProbes.ts"
+
+const LOOKED_EVERY = "1 second"
+/** While no server takes writes each statement asks again, but not all of them: within this time they share one look. */
+const LOOK_AGAIN_NANOS = 200_000_000n
+
+/** Of several servers behind one address the next may be the right one. */
+const REFUSED_AT_MOST = 3
+
+/** What this process has seen of each cluster: timelines only grow, so that whoever knows a newer one knows that an older is over. */
+const highestTimelines = new Map<string, number>()
+const highestTimeline = (cluster: string): number => highestTimelines.get(cluster) ?? 0
+const remember = ({ cluster, timeline }: ServerFacts): void => {
+  if (timeline !== null && timeline > highestTimeline(cluster)) highestTimelines.set(cluster, timeline)
+}
+
+interface Primary {
+  readonly name: string
+  readonly pool: ServerPool
+  readonly facts: ServerFacts
+}
+
+/** The pool's connections, and those that are reserved of it. */
+export interface Connections {
+  readonly get: Effect.Effect<PgConnection.PgConnection, SqlError.SqlError, Scope.Scope>
+  readonly reserve: Effect.Effect<PgConnection.PgConnection, SqlError.SqlError, Scope.Scope>
+  readonly invalidate: (connection: PgConnection.PgConnection) => Effect.Effect<void>
+}
+
+/**
+ * Connections to the one server of several that may be written to. All of them are looked at each second, and whenever a connection cannot be
+ * had; when another server is the primary, the connections to the one before are cut. A new connection is asked what it reached before it
+ * is used: behind one address there may be another server than a moment ago.
+ */
+export const makePrimaryPool = Effect.fnUntraced(function* (
+  config: PgPool.Config,
+  servers: ReadonlyArray<DatabaseServer>
+): Effect.fn.Return<Connections, never, Scope.Scope> {
+  const scope = yield* Effect.scope
+  const clock = yield* Clock.Clock
+  const probes = yield* makeServerProbes(config, servers)
+  /** The server that each connection was found to reach. */
+  const reached = new WeakMap<PgConnection.PgConnection, { readonly pool: ServerPool; readonly startedAt: string }>()
+  const pools = new Map<string, ServerPool>()
+  let primary: Primary | null = null
+  let cluster: string | null = null
+  /** Why the last look found no server. */
+  let refusal: string | null = null
+  let looking: Deferred.Deferred<void> | null = null
+  let lookedAt: bigint | null = null
+
+  const known = (): Known => ({ cluster, highestTimeline, accepted: primary && { ...primary.facts, name: primary.name } })
+
+  const turnTo = Effect.fnUntraced(function* (name: string, listener: Listener, facts: ServerFacts) {
+    const before = primary
+    refusal = null
+    const pool = pools.get(name) ?? (yield* Scope.provide(makeServerPool(config, listener), scope))
+    pools.set(name, pool)
+    primary = { name, facts, pool }
+    if (before?.name === name) return
+    const told = { note: `${name}, timeline ${facts.timeline}` }
+    if (cluster === null) yield* Effect.annotateLogs(Effect.logInfo("the database is written to at this server"), told)
+    else yield* Effect.annotateLogs(Effect.logWarning("from now on the database is written to at this server"), told)
+    cluster = facts.cluster
+    if (before !== null) yield* before.pool.cut
+  })
+
+  const turnAway = Effect.fnUntraced(function* (why: string, seen: ReadonlyArray<SeenServer>) {
+    if (refusal !== why) yield* Effect.annotateLogs(Effect.logError("no server of the database can be written to"), { note: why })
+    refusal = why
+    // The next look goes to whatever listens there by then: behind one address a wrong primary may have been asked, and the right one not.
+    if (seen.some(({ facts }) => typeof facts !== "string" && !facts.isStandby)) yield* probes.forget
+    if (primary === null) return
+    const { facts: accepted, name: own, pool } = primary
+    // A server that does not answer may be slow, and behind its address another one may have answered: its own connections tell when it has gone.
+    const isToldByItself = seen.some(
+      ({ facts, name }) => name === own && typeof facts !== "string" && facts.startedAt === accepted.startedAt
+    )
+    if (!isToldByItself) return
+    primary = null
+    yield* pool.cut
+  })
+
+  const look = Effect.gen(function* () {
+    const seen = yield* probes.all
+    for (const { facts } of seen) if (typeof facts !== "string") remember(facts)
+    const choice = choosePrimary(seen, known())
+    if ("refusal" in choice) return yield* turnAway(choice.refusal, seen)
+    const { facts, listener, name } = choice.server
+    yield* turnTo(name, listener, facts)
+  })
+
+  const lookAgain = Effect.suspend(() => {
+    if (looking !== null) return Deferred.await(looking)
+    if (lookedAt !== null && clock.monotonicTimeNanosUnsafe() - lookedAt < LOOK_AGAIN_NANOS) return Effect.void
+    const over = Deferred.makeUnsafe<void>()
+    looking = over
+    const looked = Effect.ensuring(
+      look,
+      Effect.suspend(() => {
+        looking = null
+        lookedAt = clock.monotonicTimeNanosUnsafe()
+        return Deferred.succeed(over, undefined)
+      })
+    )
+    return Effect.andThen(Effect.forkIn(looked, scope, { startImmediately: true }), Deferred.await(over))
+  })
+  yield* Effect.forkScoped(Effect.forever(Effect.delay(lookAgain, LOOKED_EVERY)))
+
+  /** Why a connection that was not asked yet must not be used, or null. */
+  const accept = Effect.fnUntraced(function* (own: Primary, connection: PgConnection.PgConnection) {
+    const facts = yield* serverFacts(connection)
+    remember(facts)
+    const choice = choosePrimary([{ name: own.name, facts }], known())
+    if ("refusal" in choice) return choice.refusal
+    reached.set(connection, { pool: own.pool, startedAt: facts.startedAt })
+    if (primary?.pool !== own.pool || primary.facts.startedAt === facts.startedAt) return null
+    // Another server, or the same one after a restart: the sessions to the one before tell nothing of it.
+    primary = { ...own, facts }
+    yield* probes.forget
+    return null
+  })
+
+  const connect: Connections["get"] = Effect.gen(function* () {
+    let why: string | null = null
+    for (let tried = 0; tried <= (config.maxConnections ?? 1) + REFUSED_AT_MOST; tried++) {
+      const own = primary
+      if (own === null) break
+      // Given back when it is not the one: a pool of one connection has no other.
+      const tryScope = yield* Scope.fork(yield* Effect.scope)
+      const connection = yield* Scope.provide(own.pool.get, tryScope)
+      why = reached.has(connection) ? null : yield* accept(own, connection)
+      if (why === null && reached.get(connection)?.startedAt === primary?.facts.startedAt) return connection
+      yield* own.pool.invalidate(connection)
+      yield* Scope.close(tryScope, Exit.void)
+    }
+    return yield* refused(why ?? refusal ?? "the database's primary changes")
+  })
+
+  const get = Effect.suspend(() => (primary === null ? Effect.andThen(lookAgain, connect) : connect)).pipe(
+    Effect.catchTag("SqlError", (error) => {
+      const before = primary
+      return Effect.flatMap(lookAgain, () => {
+        if (refusal !== null) return refused(refusal)
+        return primary === before ? Effect.fail(error) : connect
+      })
+    })
+  )
+  const reserve = Effect.flatMap(get, (connection) =>
+    Effect.tap(connection.pin, (pinned) =>
+      Effect.sync(() => {
+        const own = reached.get(connection)
+        if (own !== undefined) reached.set(pinned, own)
+      })
+    )
+  )
+  const invalidate: Connections["invalidate"] = (connection) =>
+    reached.get(connection)?.pool.invalidate(connection) ?? Effect.void
+  return { get, reserve, invalidate }
+})
+
+const refused = (message: string) =>
+  Effect.fail(
+    new SqlError.SqlError({ reason: new SqlError.ConnectionError({ cause: new Error(message), message, operation: "connect" }) })
+  )

@@ -1,0 +1,50 @@
+import type * as PgConnection from "@effect/sql-pg/PgConnection"
+import { Effect, Schema } from "effect"
+import type { SqlError } from "effect/sql"
+
+/** What a server says of itself, so that nobody writes to the wrong one. */
+export const ServerFacts = Schema.Struct({
+  isStandby: Schema.Boolean,
+  isReadOnly: Schema.Boolean,
+  /** Grows by one with each promotion; null on a standby. */
+  timeline: Schema.NullOr(Schema.Number),
+  /** The same on all copies of a database, and on no other. */
+  cluster: Schema.String,
+  /** When its server process started: tells servers of one cluster apart, and one server before and after a restart. */
+  startedAt: Schema.String,
+  /** `synchronous_standby_names`: whose confirmation commits wait for. */
+  awaited: Schema.String,
+  /** The names of those that follow it now. */
+  followers: Schema.Array(Schema.String)
+})
+export type ServerFacts = typeof ServerFacts.Type
+
+/** Of a standby that is catching up a role without `pg_read_all_stats` sees the name alone. */
+const FACTS = `
+  SELECT pg_is_in_recovery() AS "isStandby", current_setting('transaction_read_only')::boolean AS "isReadOnly",
+    CASE WHEN pg_is_in_recovery() THEN NULL
+      ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int END AS timeline,
+    (SELECT system_identifier::text FROM pg_control_system()) AS cluster,
+    pg_postmaster_start_time()::text AS "startedAt",
+    current_setting('synchronous_standby_names') AS awaited,
+    ARRAY(SELECT application_name FROM pg_stat_replication WHERE coalesce(state, 'streaming') = 'streaming') AS followers`
+
+const decode = Schema.decodeUnknownEffect(Schema.NonEmptyArray(ServerFacts))
+
+/** Asked on this very connection. */
+export const serverFacts = (connection: PgConnection.PgConnection): Effect.Effect<ServerFacts, SqlError.SqlError> =>
+  Effect.flatMap(connection.query(FACTS, [], false), ({ rows }) => Effect.map(Effect.orDie(decode(rows)), ([facts]) => facts))
+
+/** Whether so many of the standbys follow that a commit will end: those that `synchronous_standby_names` asks for. */
+export const commitsEnd = ({ awaited, followers }: Pick<ServerFacts, "awaited" | "followers">): boolean => {
+  if (awaited.trim() === "") return true
+  const [, count = "1", list = awaited] = /^\s*(?:(?:FIRST|ANY)\s+)?(\d+)\s*\((.*)\)\s*$/i.exec(awaited) ?? []
+  const names = list.split(",").map((name) =>
+    name
+      .trim()
+      .replace(/^"(.*)"$/, "$1")
+      .toLowerCase()
+  )
+  const present = followers.filter((name) => names.includes("*") || names.includes(name.toLowerCase()))
+  return present.length >= Number(count)
+}

@@ -1,0 +1,107 @@
+import { ledgerRules } from "../../src/persistence/ledger/LedgerRules.ts"
+import type { RuleName } from "./StatementRules.ts"
+
+/** A statement that breaks rules, known by a piece of its text, and why it may. */
+export interface Exception {
+  readonly text: string
+  readonly rules: ReadonlyArray<RuleName>
+  readonly because: string
+}
+
+const because = (reason: string, rules: ReadonlyArray<RuleName>, texts: ReadonlyArray<string>): ReadonlyArray<Exception> =>
+  texts.map((text) => ({ text, rules, because: reason }))
+
+/** Sent on Citus as well: it reads every server, and fails as a whole while one of them is down. Nobody's money waits for it. */
+export const ofAllTenants: ReadonlyArray<Exception> = [
+  ...because("ledger verify reads everything", ["namesItsTenant"], [") AS breaches ORDER BY 1 LIMIT"]),
+  ...because("an installation that has no key of its own yet", ["namesItsTenant"], ["EXISTS (SELECT 1 FROM api_keys)"]),
+  ...because(
+    "a new master key seals everything anew, with no gateway running",
+    ["namesItsTenant"],
+    ["signing_secret_sealed AS sealed", "secret_sealed AS sealed", "sealed_destination AS sealed"]
+  ),
+  ...because(
+    "review resolve writes its audit row in the same commit, and may take its time",
+    ["callsDelegatedFunctionsInNoTransaction"],
+    ["FROM apply_step_of_tenant("]
+  ),
+  ...because(
+    "what operators look at",
+    ["namesItsTenant"],
+    [
+      "FROM open_work WHERE needs_review ORDER BY created_at LIMIT",
+      "FROM webhook_endpoints WHERE enabled AND failing_since IS NOT NULL",
+      "FROM open_work w JOIN transactions t ON t.app_id = w.app_id AND t.reference = w.reference WHERE w.is_open ORDER BY w.created_at",
+      "FROM float_positions WHERE receivable_minor > 0",
+      "(SELECT app_id, mode FROM deliveries WHERE parked LIMIT",
+      'created_at AS "createdAt" FROM tenants ORDER BY app_id',
+      "SELECT t.reference, t.record, t.revision, t.created_at FROM transactions t WHERE t.created_at >= $1::timestamptz",
+      "WHERE w.needs_review ORDER BY w.created_at, w.reference LIMIT",
+      "SELECT record, revision FROM transactions WHERE provider = $1 AND mode = $2 AND created_at >= $3::timestamptz"
+    ]
+  )
+]
+
+/** Not sent on Citus as it is: there it is narrowed to one tenant, or to the tenants of one shard or server, or is another statement. */
+export const onOneServer: ReadonlyArray<Exception> = [
+  ...because(
+    "TenantFilter narrows it to the owner of the reference",
+    ["namesItsTenant", "locksRowsOfOneTenant"],
+    [
+      "SELECT record, revision, traceparent FROM transactions WHERE reference = $1",
+      "FROM transactions t JOIN transaction_history h ON h.app_id = t.app_id AND h.reference = t.reference WHERE t.reference = $1",
+      "FROM transactions t JOIN open_work w ON w.app_id = t.app_id AND w.reference = t.reference WHERE t.reference = $1",
+      "FROM transactions t JOIN journal j ON j.app_id = t.app_id AND j.reference = t.reference CROSS JOIN LATERAL",
+      "(SELECT app_id, reference FROM transactions WHERE reference = $1 FOR UPDATE",
+      "FROM transactions WHERE reference = $1",
+      "WHERE t.reference = $2"
+    ]
+  ),
+  ...because(
+    "EveryTenant narrows it to the tenants of one server",
+    ["namesItsTenant"],
+    [
+      "FROM tenants t JOIN deliveries d ON d.app_id = t.app_id AND d.id = $1",
+      "FROM due_deliveries WHERE true LIMIT $1) d) AS due",
+      "sum(receivable_minor)::bigint AS receivable FROM float_positions WHERE true GROUP BY mode, currency",
+      "FROM provider_references p JOIN transactions t ON t.app_id = p.app_id AND t.reference = p.reference"
+    ]
+  ),
+  ...because(
+    "EveryTenant narrows it to the tenants of one shard",
+    ["namesItsTenant", "locksRowsOfOneTenant", "insertsInNoCte"],
+    [
+      "WITH RECURSIVE owed AS",
+      "WITH RECURSIVE step AS MATERIALIZED",
+      "SELECT app_id, reference FROM open_work WHERE is_open AND next_poll_at <= $1::timestamptz",
+      "SELECT app_id, key_id, nonce FROM nonces WHERE expires_at <= $1::timestamptz",
+      "WITH since AS (UPDATE kept_since k",
+      "WITH old AS MATERIALIZED ( SELECT",
+      "SELECT min(created_at) AS at FROM transactions WHERE party_hash IS NOT NULL"
+    ]
+  ),
+  ...because(
+    "BatchedRead asks for one tenant at a time",
+    ["namesItsTenant"],
+    ["AS w(app_id, key_id) CROSS JOIN LATERAL", "AS a(ord int, app_id text, mode text, reference text) CROSS JOIN LATERAL"]
+  )
+]
+
+/** Functions that are called only where all tables are on one server. */
+export const functionsOnOneServer: ReadonlyArray<{ readonly name: string; readonly because: string }> = [
+  { name: "open_steps", because: "its batches span tenants; on Citus open_steps_of_tenant is called" },
+  { name: "apply_steps", because: "its batches span tenants; on Citus apply_steps_of_tenant is called" },
+  { name: "retire_events", because: "on Citus it is asked to drop months that are empty, and moves no row" }
+]
+
+const words = (text: string): string => text.replaceAll(/\s+/g, " ").trim()
+
+/** Of ledger verify: whole statements, of which a piece would let through others. */
+const counts: ReadonlySet<string> = new Set(ledgerRules.map(({ counted }) => words(counted)))
+const ofLedgerVerify: Exception = { text: "", rules: ["namesItsTenant"], because: "ledger verify counts everything" }
+
+export const exceptionFor = (statement: string, isForCitus: boolean): Exception | undefined => {
+  const own = words(statement)
+  if (counts.has(own)) return ofLedgerVerify
+  return [...ofAllTenants, ...(isForCitus ? [] : onOneServer)].find(({ text }) => own.includes(words(text)))
+}

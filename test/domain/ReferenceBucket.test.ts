@@ -1,0 +1,49 @@
+import { createHmac } from "node:crypto"
+import { describe, expect, it } from "@effect/vitest"
+import { ALPHABET, AppId, type Reference, referenceFrom } from "../../src/domain/Ids.ts"
+import { type BucketHash, bucketOfReference, bucketOfTenant, referenceInBucket } from "../../src/domain/ReferenceBucket.ts"
+
+const keyed =
+  (key: string): BucketHash =>
+  (purpose, text) =>
+    createHmac("sha256", key).update(`${purpose} ${text}`).digest()
+const hash = keyed("one")
+
+/** 26 bytes that depend on nothing but the number. */
+const randomOf = (seed: number): Reference => referenceFrom(createHmac("sha256", "random").update(String(seed)).digest())
+const referencesOf = (appId: string, count: number) =>
+  Array.from({ length: count }, (_, at) => referenceInBucket(hash, randomOf(at), bucketOfTenant(hash, appId)))
+
+const REFERENCES = 20_000
+/** 31 degrees of freedom: one fair die of 32 faces in a million rolls a worse sum. */
+const CHI_SQUARE_AT_MOST = 80
+
+describe("references that lead to their tenant", () => {
+  it("leads from each reference to its tenant's bucket", () => {
+    for (const appId of [AppId.make("acme"), AppId.make("a"), AppId.make("z".repeat(40))])
+      for (const reference of referencesOf(appId, 50))
+        expect(bucketOfReference(hash, reference)).toBe(bucketOfTenant(hash, appId))
+  })
+
+  it("shows nothing of the tenant: every character of one tenant's references looks random, and no two begin alike more often than by chance", () => {
+    const references = referencesOf("acme", REFERENCES)
+    for (let place = 0; place < 8; place++) {
+      const seen = [...ALPHABET].map((one) => references.filter((reference) => reference.charAt(place) === one).length)
+      const expected = REFERENCES / ALPHABET.length
+      const chiSquare = seen.reduce((sum, count) => sum + (count - expected) ** 2 / expected, 0)
+      expect(chiSquare).toBeLessThan(CHI_SQUARE_AT_MOST)
+    }
+    // 20,000 of 2^20 beginnings: some 190 pairs meet by chance.
+    expect(REFERENCES - new Set(references.map((reference) => reference.slice(0, 4))).size).toBeLessThan(300)
+  })
+
+  it("keeps the tenant from whoever has another key", () => {
+    const others = keyed("another")
+    const found = referencesOf("acme", 1_000).filter((one) => bucketOfReference(others, one) === bucketOfTenant(others, "acme"))
+    expect(found).toEqual([])
+  })
+
+  it("keeps 110 of the random bits", () => {
+    expect(referencesOf("acme", 1).map((one) => one.slice(4))).toEqual([randomOf(0).slice(4)])
+  })
+})

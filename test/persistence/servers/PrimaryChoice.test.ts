@@ -1,0 +1,64 @@
+import { describe, expect, it } from "vitest"
+import { choosePrimary, type Known } from "../../../src/persistence/servers/PrimaryChoice.ts"
+import type { ServerFacts } from "../../../src/persistence/servers/ServerFacts.ts"
+
+const facts: ServerFacts = {
+  isStandby: false,
+  isReadOnly: false,
+  timeline: 3,
+  cluster: "one",
+  startedAt: "monday",
+  awaited: "",
+  followers: []
+}
+const nothing: Known = { cluster: null, highestTimeline: () => 0, accepted: null }
+const standby: Partial<ServerFacts> = { isStandby: true, isReadOnly: true, timeline: null, startedAt: "sunday" }
+
+/** The server that is chosen, or why there is none. */
+const choice = (seen: Readonly<Record<string, Partial<ServerFacts> | string>>, known: Partial<Known> = {}) => {
+  const servers = Object.entries(seen).map(([name, own]) => ({
+    name,
+    facts: typeof own === "string" ? own : { ...facts, ...own }
+  }))
+  const chosen = choosePrimary(servers, { ...nothing, ...known })
+  return "server" in chosen ? chosen.server.name : chosen.refusal
+}
+
+describe("the server that is written to", () => {
+  it("is the primary, wherever it stands, and no standby", () => {
+    expect(choice({ a: standby, b: {} })).toBe("b")
+    expect(choice({ a: "does not answer", b: standby })).toBe("no server takes writes: a: does not answer; b is a standby")
+    expect(choice({ a: { isReadOnly: true } })).toBe("no server takes writes: a is read-only")
+  })
+
+  it("is the one that was promoted last when an older primary is back", () => {
+    const old = { timeline: 2, startedAt: "sunday" }
+    expect(choice({ a: old, b: {} })).toBe("b")
+    expect(choice({ a: old }, { highestTimeline: () => 3 })).toContain("a is an old primary, of timeline 2: the database is at 3")
+  })
+
+  it("is none where two are of one timeline, and one where two names lead to it", () => {
+    expect(choice({ a: {}, b: { startedAt: "sunday" } })).toBe("a and b are both primaries of timeline 3: stop the wrong one")
+    expect(choice({ a: {}, b: {} })).toBe("a")
+    expect(choice({ a: {}, b: {} }, { accepted: { ...facts, name: "b" } })).toBe("b")
+  })
+
+  it("is no primary whose standby is absent, unless it was there when we came", () => {
+    const waits = { awaited: "FIRST 1 (b)", followers: ["c"] }
+    expect(choice({ a: waits })).toContain(
+      "a waits for a standby that does not follow it (synchronous_standby_names = FIRST 1 (b))"
+    )
+    expect(choice({ a: waits }, { accepted: { ...facts, name: "a" } })).toBe("a")
+    expect(choice({ a: { ...waits, startedAt: "after a restart" } }, { accepted: { ...facts, name: "a" } })).toContain(
+      "a waits for a standby"
+    )
+    for (const awaited of ["b", "*", 'ANY 1 (a, "B")', "2 (b, c)", "FIRST 1 (*)"])
+      expect(choice({ a: { awaited, followers: ["b", "c"] } })).toBe("a")
+    expect(choice({ a: { awaited: "ANY 2 (b, c)", followers: ["b"] } })).toContain("a waits for a standby")
+  })
+
+  it("is of the database that was worked with", () => {
+    expect(choice({ a: { cluster: "two" } }, { cluster: "one" })).toBe("no server takes writes: a holds another database")
+    expect(choice({ a: { cluster: "two" }, b: {} })).toBe("a and b hold different databases: name servers of one")
+  })
+})

@@ -1,0 +1,30 @@
+import { expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { momoPayout } from "../support/RequestBodies.ts"
+import { referenceOf } from "../support/SignedClient.ts"
+import { asOwner, givenStack, tenantOn } from "../support/Stack.ts"
+
+/** On a machine that does much else. */
+const WITHIN_MS = 120_000
+
+it.live(
+  "a word that only a newer release knows stops its own record or tenant at an older node, and nobody else",
+  () =>
+    Effect.gen(function* () {
+      const { database, gateway } = yield* givenStack({ PROVIDER_TIMEOUT_MS: "15000", RECONCILER_SCHEDULE: "1h" })
+      const [tenant, other, third] = [yield* tenantOn(gateway), yield* tenantOn(gateway), yield* tenantOn(gateway)]
+      const owner = yield* asOwner(database)
+      const strange = referenceOf(yield* tenant.post("/v1/payouts", momoPayout("0010")))
+      yield* owner`UPDATE transactions SET record = (record::jsonb || '{"status": "held"}')::json WHERE reference = ${strange}`
+      yield* owner`UPDATE tenants SET capabilities = capabilities || '{teleport}' WHERE app_id = ${other.appId}`
+      yield* owner`INSERT INTO float_positions (app_id, mode, currency) VALUES (${third.appId}, 'live', 'XTS')`
+      expect((yield* tenant.get(`/v1/payouts/${strange}`)).status).toBe(500)
+      const paid = referenceOf(yield* tenant.post("/v1/payouts", momoPayout("1234")))
+      yield* tenant.until(`/v1/payouts/${paid}`, ({ status }) => status === "successful")
+      const listed = JSON.parse((yield* tenant.get("/v1/transactions")).text).data.items
+      expect(listed.map(({ reference }: { readonly reference: string }) => reference)).toStrictEqual([paid])
+      const payouts = yield* Effect.forEach([tenant, other, third], (one) => one.post("/v1/payouts", momoPayout("4321")))
+      expect(payouts.map(({ status }) => status)).toStrictEqual([201, 500, 201])
+    }),
+  WITHIN_MS
+)

@@ -1,0 +1,171 @@
+import { execFile } from "node:child_process"
+import { readdirSync, readFileSync } from "node:fs"
+import { appendFile, mkdir, readdir, rm, writeFile } from "node:fs/promises"
+import { dirname, join } from "node:path"
+import { setTimeout as pause } from "node:timers/promises"
+import { promisify } from "node:util"
+import { Effect, Redacted } from "effect"
+import { Client } from "pg"
+import { EmbeddedPostgres } from "../../src/persistence/postgres/EmbeddedPostgres.ts"
+import { PostgresInstall } from "../../src/persistence/postgres/PostgresInstall.ts"
+import { type Durability, PostgresServer } from "../../src/persistence/postgres/PostgresServer.ts"
+
+// Real servers of one database: a primary and what follows it, each of which may die, be promoted, and come back.
+
+export interface Member {
+  readonly name: string
+  readonly port: number
+  readonly folder: string
+  /** One statement of the owner. */
+  readonly sql: (text: string) => Promise<ReadonlyArray<Readonly<Record<string, unknown>>>>
+  /** As it was left: a primary comes back as a primary. Until it answers. */
+  readonly start: () => Promise<void>
+  /** As a machine that loses its power. */
+  readonly kill: () => void
+  /** Throws away what it has, and follows that one from now on, until it does. */
+  readonly follow: (primary: Member) => Promise<void>
+  /** Commits here wait for that one from now on. */
+  readonly awaitCommitsOf: (standby: Member) => Promise<void>
+}
+
+export interface Members {
+  /** Of these the first is the primary at the beginning, alone. */
+  readonly all: ReadonlyArray<Member>
+  /** Of the database on the named members, in this order. */
+  readonly url: (members: ReadonlyArray<Pick<Member, "port">>, parameters?: string) => string
+  readonly close: () => Promise<void>
+}
+
+const LOOKED_EVERY_MS = 20
+const WITHIN_MS = 60_000
+const run = promisify(execFile)
+
+/** What a copy of a running server brings along by itself, or must not. */
+const notCopied = new Set(["pg_wal", "pg_replslot", "postmaster.pid", "postmaster.opts", "standby.signal"])
+
+export const openMembers = async (
+  dataDir: string,
+  names: readonly [string, ...ReadonlyArray<string>],
+  durability: Durability
+) => {
+  const made = await Effect.runPromise(EmbeddedPostgres.ensureRunning(join(dataDir, names[0]), durability))
+  await Effect.runPromise(EmbeddedPostgres.stop(join(dataDir, names[0])))
+  const password = Redacted.value(made.password)
+  const account = await Effect.runPromise(PostgresInstall.account(made.folder))
+  const { postgres: program } = await Effect.runPromise(PostgresInstall.programs(account))
+  const url: Members["url"] = (members, parameters = "") =>
+    `postgres://${made.username}:${password}@${members.map(({ port }) => `${made.host}:${port}`).join(",")}/${made.database}${parameters}`
+  const member = async (name: string): Promise<Member> => {
+    const folder = name === names[0] ? made.folder : join(dirname(made.folder), `postgres-${name}`)
+    const port = name === names[0] ? made.port : await Effect.runPromise(PostgresServer.port(0))
+    const sql: Member["sql"] = async (text) => {
+      const client = new Client({ connectionString: url([{ port }]) })
+      client.on("error", () => undefined)
+      await client.connect()
+      try {
+        return (await client.query(text)).rows
+      } finally {
+        await client.end()
+      }
+    }
+    const start = async () => {
+      const log = join(dataDir, `${name}.log`)
+      await Effect.runPromise(PostgresServer.launch({ program, folder, port, log, account, durability }))
+      await until(() => sql("SELECT 1").then(isTrue, isFalse))
+    }
+    const follow = async (primary: Member) => {
+      await rm(folder, { recursive: true, force: true })
+      await mkdir(join(folder, "pg_wal"), { recursive: true, mode: 0o700 })
+      await mkdir(join(folder, "pg_replslot"), { mode: 0o700 })
+      const client = new Client({ connectionString: url([primary]) })
+      await client.connect()
+      try {
+        await client.query("SELECT pg_backup_start('member', true)")
+        const entries = (await readdir(primary.folder)).filter((entry) => !notCopied.has(entry))
+        // Files that are gone before their turn comes are in the write-ahead log, and `cp` says that they are missing.
+        await run("cp", ["-a", ...entries.map((entry) => join(primary.folder, entry)), folder]).catch(() => undefined)
+        const { rows } = await client.query("SELECT labelfile FROM pg_backup_stop(false)")
+        await writeFile(join(folder, "backup_label"), String(rows[0]?.["labelfile"]))
+      } finally {
+        await client.end()
+      }
+      const from = `host=${made.host} port=${primary.port} user=${made.username} password=${password} application_name=${name}`
+      await writeFile(join(folder, "standby.signal"), "")
+      // Alone after its promotion, it commits alone.
+      await writeFile(
+        join(folder, "postgresql.auto.conf"),
+        `${kept}primary_conninfo = '${from}'\nsynchronous_standby_names = ''\n`
+      )
+      if (account !== undefined) await run("chown", ["-R", `${account.uid}:${account.gid}`, folder])
+      await start()
+      await until(() => isFollower(primary, name, "streaming"))
+    }
+    const awaitCommitsOf = async (standby: Member) => {
+      await sql(`ALTER SYSTEM SET synchronous_standby_names = '${standby.name}'`)
+      await sql("SELECT pg_reload_conf()")
+      await until(async () => {
+        const rows = await sql(
+          `SELECT FROM pg_stat_replication WHERE application_name = '${standby.name}' AND sync_state = 'sync'`
+        )
+        return rows.length > 0
+      })
+    }
+    return { name, port, folder, sql, start, kill: () => killServer(folder), follow, awaitCommitsOf }
+  }
+  await appendFile(join(made.folder, "postgresql.auto.conf"), kept)
+  const all = await Promise.all(names.map(member))
+  await all[0]?.start()
+  // Also where nothing need survive: a commit that waits for nobody is lost in a failover.
+  await all[0]?.sql(`ALTER DATABASE ${made.database} SET synchronous_commit = on`)
+  const close = async () => {
+    for (const { folder } of all) killServer(folder)
+    for (const { folder } of all) await rm(folder, { recursive: true, force: true })
+  }
+  return { all, url, close } satisfies Members
+}
+
+/** Who begins to follow needs what was written since its copy began; a standby that is gone is seen at once. */
+const kept = "wal_keep_size = '512MB'\nwal_retrieve_retry_interval = '200ms'\n"
+
+const isFollower = async (primary: Member, name: string, state: string): Promise<boolean> =>
+  (await primary.sql(`SELECT FROM pg_stat_replication WHERE application_name = '${name}' AND state = '${state}'`)).length > 0
+
+const until = async (holds: () => Promise<boolean>): Promise<void> => {
+  const limit = performance.now() + WITHIN_MS
+  while (!(await holds())) {
+    if (performance.now() > limit) throw new Error("a member does not come so far within a minute")
+    await pause(LOOKED_EVERY_MS)
+  }
+}
+
+const isTrue = () => true
+const isFalse = () => false
+
+/** The server and every process of it. */
+const killServer = (folder: string): void => {
+  let pid: number
+  try {
+    pid = Number(readFileSync(join(folder, "postmaster.pid"), "utf8").split("\n")[0])
+    if (!readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").includes(folder)) return
+  } catch {
+    return
+  }
+  for (const one of [pid, ...childrenOf(pid)])
+    try {
+      process.kill(one, "SIGKILL")
+    } catch {
+      // It has ended by itself.
+    }
+}
+
+const childrenOf = (parent: number): ReadonlyArray<number> =>
+  readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .filter((name) => {
+      try {
+        return readFileSync(`/proc/${name}/stat`, "utf8").split(") ").at(-1)?.split(" ")[1] === String(parent)
+      } catch {
+        return false
+      }
+    })
+    .map(Number)

@@ -1,0 +1,90 @@
+import { core, crypto, http, type ImportRow, node } from "./ImportPackages.ts"
+
+/** The providers, and the other side of their wires. */
+export const providerImports: ReadonlyArray<ImportRow> = [
+  {
+    from: /^providers\/Registry\.ts$/,
+    files: ["domain/", "services/ports/Provider", "services/ports/Vault.ts", "providers/"],
+    packages: [core, crypto]
+  },
+  {
+    from: /^providers\/ProviderModule\.ts$/,
+    files: ["domain/", "services/ports/Provider", "ConfigRules.ts"],
+    packages: [core]
+  },
+  { from: /^providers\/ContractFees\.ts$/, files: ["domain/", "ConfigRules.ts"], packages: [core] },
+  {
+    from: /^providers\/(\w+)\/Settings\.ts$/,
+    files: ["domain/", "providers/$1/", "providers/ProviderModule.ts", "providers/ContractFees.ts", "ConfigRules.ts"],
+    packages: [core, crypto]
+  },
+  // What left the process and what did not is known to the connection only.
+  {
+    from: /^providers\/Transport\.ts$/,
+    files: ["domain/Json.ts", "runtime/ClientSpan.ts", "runtime/Timer.ts", "runtime/Tracing.ts"],
+    packages: [core, /^@effect\/platform-node\/Undici$/]
+  },
+  {
+    from: /^providers\/(\w+)\//,
+    files: [
+      "domain/",
+      "runtime/Tracing.ts",
+      "services/ports/Provider",
+      "providers/$1/",
+      "providers/Transport.ts",
+      "providers/WireNumber.ts",
+      "providers/ContractFees.ts",
+      // What several wires share, and none of them owns.
+      "providers/Balances.ts",
+      "providers/Client.ts",
+      "providers/Connection.ts",
+      "providers/Movements.ts",
+      "providers/Quotes.ts",
+      "providers/AnswerParsing.ts",
+      "providers/ReferenceId.ts",
+      "providers/Refusals.ts",
+      "providers/ProviderStatus.ts",
+      "providers/Statements.ts",
+      "providers/Tokens.ts",
+      "providers/CallbackVerification.ts"
+    ],
+    packages: [core, crypto, http]
+  },
+  {
+    from: /^providers\/Client\.ts$/,
+    files: ["domain/", "runtime/CapturedCall.ts", "providers/Transport.ts"],
+    packages: [core]
+  },
+  // The other side of each wire. Nothing of the product knows it but the commands that run it.
+  {
+    from: /^simulator\/(SimulatorModule|Registry|Fees)\.ts$/,
+    files: ["domain/", "simulator/", "providers/ProviderModule.ts", "providers/ContractFees.ts"],
+    packages: [core, crypto]
+  },
+  {
+    from: /^simulator\/\w+\.ts$/,
+    files: ["domain/", "services/ports/Provider", "simulator/"],
+    packages: [core, crypto, http, node, /^@effect\/platform-node(\/\w+)?$/]
+  },
+  {
+    from: /^simulator\/(\w+)\//,
+    files: ["domain/", "services/ports/Provider", "simulator/", "providers/$1/", "providers/WireNumber.ts"],
+    packages: [core, crypto, http, node]
+  },
+  {
+    from: /^providers\/\w+\.ts$/,
+    files: [
+      "domain/",
+      "runtime/RecentCalls.ts",
+      "services/ports/Provider",
+      "providers/Client.ts",
+      "providers/Connection.ts",
+      "providers/ContractFees.ts",
+      "providers/AnswerParsing.ts",
+      "providers/Refusals.ts",
+      "providers/ProviderStatus.ts",
+      "providers/Transport.ts"
+    ],
+    packages: [core, crypto, http]
+  }
+]

@@ -1,0 +1,98 @@
+import { type ChildProcess, spawn } from "node:child_process"
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { connect } from "node:net"
+import { tmpdir } from "node:os"
+import { join, resolve } from "node:path"
+import { setTimeout as pause } from "node:timers/promises"
+import { Effect } from "effect"
+import { PostgresInstall } from "../../src/persistence/postgres/PostgresInstall.ts"
+import { PostgresServer } from "../../src/persistence/postgres/PostgresServer.ts"
+
+// HAProxy and PgBouncer as deploy/ has them, with the addresses of a test.
+
+export interface Proxy {
+  readonly port: number
+  readonly close: () => Promise<void>
+}
+
+/** The program to try; another release than the installed one is named in the environment. */
+export const pgbouncer = process.env["PGBOUNCER"] ?? "pgbouncer"
+const deploy = resolve(import.meta.dirname, "..", "..", "deploy")
+const WITHIN_MS = 10_000
+
+export const startHaproxy = async (servers: readonly [number, number]): Promise<Proxy> => {
+  const port = await Effect.runPromise(PostgresServer.port(0))
+  const text = readFileSync(join(deploy, "haproxy", "haproxy.cfg"), "utf8")
+    .replace("127.0.0.1:5000", `127.0.0.1:${port}`)
+    .replace("db-a.internal:5432", `127.0.0.1:${servers[0]}`)
+    .replace("db-b.internal:5432", `127.0.0.1:${servers[1]}`)
+  return started("haproxy", (file) => ["-db", "-f", file], { port, files: { "haproxy.cfg": text } })
+}
+
+export interface Pooled {
+  readonly server: number
+  readonly database: string
+  readonly username: string
+  readonly password: string
+  readonly mode: "session" | "transaction"
+}
+
+export const startPgbouncer = async ({ database, mode, password, server, username }: Pooled): Promise<Proxy> => {
+  const port = await Effect.runPromise(PostgresServer.port(0))
+  const text = readFileSync(join(deploy, "pgbouncer", "pgbouncer.ini"), "utf8")
+    .replace(/^gateway = .*$/m, `${database} = host=127.0.0.1 port=${server} dbname=${database}`)
+    .replace("listen_port = 6432", `listen_port = ${port}`)
+    .replace("/etc/pgbouncer/userlist.txt", "users.txt")
+    .replace("pool_mode = transaction", `pool_mode = ${mode}`)
+    .replace(mode === "session" ? /^max_prepared_statements.*$/m : "", "")
+  const files = { "pgbouncer.ini": text, "users.txt": `"${username}" "${password}"\n` }
+  return started(pgbouncer, () => ["pgbouncer.ini"], { port, files })
+}
+
+const started = async (
+  program: string,
+  args: (file: string) => ReadonlyArray<string>,
+  { files, port }: { readonly port: number; readonly files: Readonly<Record<string, string>> }
+): Promise<Proxy> => {
+  const folder = mkdtempSync(join(tmpdir(), "payment-gateway-proxy-"))
+  chmodSync(folder, 0o755)
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
+  // PgBouncer refuses to run as root, as PostgreSQL does.
+  const account = await Effect.runPromise(PostgresInstall.account(folder))
+  const [file = ""] = Object.keys(files)
+  const child = spawn(program, args(file), { ...account, cwd: folder, stdio: ["ignore", "ignore", "pipe"] })
+  let said = ""
+  child.stderr.on("data", (chunk) => {
+    said += String(chunk)
+  })
+  const close = async () => {
+    await ended(child)
+    rmSync(folder, { recursive: true, force: true })
+  }
+  const limit = performance.now() + WITHIN_MS
+  while (!(await answers(port))) {
+    if (child.exitCode !== null || performance.now() > limit) {
+      await close()
+      throw new Error(`${program} does not start: ${said}`)
+    }
+    await pause(20)
+  }
+  return { port, close }
+}
+
+const ended = async (child: ChildProcess): Promise<void> => {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const over = new Promise((resolve) => child.once("exit", resolve))
+  child.kill("SIGKILL")
+  await over
+}
+
+const answers = (port: number): Promise<boolean> =>
+  new Promise((answer) => {
+    const socket = connect(port, "127.0.0.1")
+    socket.once("connect", () => {
+      socket.destroy()
+      answer(true)
+    })
+    socket.once("error", () => answer(false))
+  })

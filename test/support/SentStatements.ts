@@ -1,0 +1,37 @@
+import { subscribe } from "node:diagnostics_channel"
+import { appendFileSync } from "node:fs"
+import { join } from "node:path"
+
+/** Where each process of a run writes down the statements that its gateways sent; unset, nobody listens. */
+const { SENT_STATEMENTS: folder } = process.env
+
+const written = new Set<string>()
+const inTransaction = new WeakSet<object>()
+
+/** A connection is its own while a transaction has it, so that BEGIN says what all that follows on it is inside of. */
+const note = (folder: string, { connection, text }: { readonly connection: object; readonly text: string }): void => {
+  if (text.startsWith("BEGIN")) inTransaction.add(connection)
+  const line = JSON.stringify({
+    text,
+    inTransaction: inTransaction.has(connection),
+    isForCitus: Reflect.has(globalThis, forCitus)
+  })
+  if (written.has(line)) return
+  written.add(line)
+  appendFileSync(join(folder, `${process.pid}.jsonl`), `${line}\n`)
+}
+
+/** Set in a process while its gateways work as on Citus. */
+export const forCitus = Symbol.for("gateway/test/ForCitus")
+
+const isSent = (message: unknown): message is { readonly connection: object; readonly text: string } =>
+  typeof message === "object" && message !== null && "text" in message && "connection" in message
+
+// Files of one process share it: each file would subscribe once more.
+const subscribed = Symbol.for("gateway/test/SentStatements")
+if (folder !== undefined && !Reflect.has(globalThis, subscribed)) {
+  Reflect.set(globalThis, subscribed, true)
+  subscribe("gateway/persistence/SentStatements", (message) => {
+    if (isSent(message)) note(folder, message)
+  })
+}
