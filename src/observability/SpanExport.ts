@@ -70,10 +70,14 @@ const errorTypeOf = (
   const answer = attributes["http.response.status_code"]
   const isFault = typeof answer === "number" && answer >= (kind === SpanKind.SERVER ? FIRST_SERVER_FAULT : FIRST_CLIENT_FAULT)
   if (isFault && (kind === SpanKind.SERVER || kind === SpanKind.CLIENT)) return String(answer)
-  if (status.code !== SpanStatusCode.ERROR) return null
+  // A call that the gateway gave up, because it stops: nobody knows what became of it.
+  if (status.code !== SpanStatusCode.ERROR) return isCall(attributes, kind) && answer === undefined ? "interrupted" : null
   const thrown = events.findLast((event) => event.attributes?.["exception.type"] !== undefined)?.attributes?.["exception.type"]
   return typeof thrown === "string" ? thrown : "_OTHER"
 }
+
+const isCall = (attributes: Attributes, kind: SpanKind): boolean =>
+  kind === SpanKind.CLIENT && attributes["http.request.method"] !== undefined
 
 const KNOWN_METHODS = ["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "QUERY", "TRACE"]
 

@@ -43,10 +43,11 @@ const exported = async (...all: ReadonlyArray<Given>) => {
 it("says of a span that failed why: a refused request is no fault of ours, and a call that the other side refused is one", async () => {
   const client = (attributes: Attributes) => ({ name: "POST", kind: SpanKind.CLIENT, attributes })
   const server = (attributes: Attributes) => ({ name: "POST", kind: SpanKind.SERVER, attributes })
-  const [unavailable, refusedThere, unheard, answered, refused, broken, replayed, thrown] = await exported(
+  const [unavailable, refusedThere, unheard, givenUp, answered, refused, broken, replayed, thrown] = await exported(
     client({ "http.response.status_code": 503 }),
     client({ "http.response.status_code": 404 }),
     client({ "error.type": "timeout" }),
+    client({ "http.request.method": "POST" }),
     client({ "http.response.status_code": 200 }),
     server({ "http.response.status_code": 401, "error.type": "unauthorized", "gateway.error_code": "unauthorized" }),
     server({ "http.response.status_code": 500, "error.type": "internal_error" }),
@@ -56,6 +57,7 @@ it("says of a span that failed why: a refused request is no fault of ours, and a
   expect(unavailable).toMatchObject({ status: SpanStatusCode.ERROR, attributes: { "error.type": "503" } })
   expect(refusedThere).toMatchObject({ status: SpanStatusCode.ERROR, attributes: { "error.type": "404" } })
   expect(unheard).toMatchObject({ status: SpanStatusCode.ERROR, attributes: { "error.type": "timeout" } })
+  expect(givenUp).toMatchObject({ status: SpanStatusCode.ERROR, attributes: { "error.type": "interrupted" } })
   expect(answered).toMatchObject({ status: SpanStatusCode.UNSET, attributes: { "http.response.status_code": 200 } })
   expect(refused?.status).toBe(SpanStatusCode.UNSET)
   expect(refused?.attributes).toEqual({ "http.response.status_code": 401, "gateway.error_code": "unauthorized" })
