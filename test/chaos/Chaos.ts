@@ -1,15 +1,18 @@
 import { setTimeout as pause } from "node:timers/promises"
 import { parseArgs } from "node:util"
 import { seeded } from "../support/Random.ts"
+import { anomalies } from "./Anomalies.ts"
 import { tellCallbacks } from "./Callbacks.ts"
 import { clusterDatabase } from "./ClusterDatabase.ts"
 import { type Failover, failOver, pairOfServers, ways } from "./Failovers.ts"
+import { type Recorder, record } from "./History.ts"
 import { type Operation, perform, planner } from "./Load.ts"
 import { openReceiver } from "./Receiver.ts"
 import { after, each, lookAgain, reconciliation, settle } from "./Settling.ts"
 import { type Actor, type Address, openStage, type Stage } from "./Stage.ts"
 import { makeTenants } from "./Tenants.ts"
 import { type Execution, judge, unexplained } from "./Verdict.ts"
+import { watch } from "./Watchers.ts"
 
 // Real processes under signed load, killed at random moments; afterwards three accounts are held against each other: what the provider
 // executed, what the tenants were told, and the ledger. Exits 1 on the first cent that differs.
@@ -70,20 +73,29 @@ const main = async () => {
   }
 }
 
-/** Signed operations from every client until the disturbance is over; `created` hears of each 201. */
-const load = async (
-  plan: () => Operation,
-  any: () => Address,
-  created: () => void,
-  disturb: (arrive: () => void) => Promise<unknown>
-) => {
+interface Loading {
+  readonly plan: () => Operation
+  readonly any: () => Address
+  /** Hears of each 201. */
+  readonly created: () => void
+  readonly recorder: Recorder
+  /** Others that look on until it is over. */
+  readonly watching: (operations: ReadonlyArray<Operation>, isOver: () => boolean) => Promise<void>
+  readonly disturb: (arrive: () => void) => Promise<unknown>
+}
+
+/** Signed operations from every client until the disturbance is over. */
+const load = async ({ any, created, disturb, plan, recorder, watching }: Loading) => {
   let over = false
   const isOver = () => over
   const operations: Array<Operation> = []
   const one = () => {
     const operation = plan()
     operations.push(operation)
-    return perform(operation, any, isOver, (status) => (status === 201 ? created() : undefined))
+    return perform(operation, any, isOver, (begun, answer) => {
+      recorder.answer({ begun, ended: performance.now() }, operation, answer)
+      if (answer?.status === 201) created()
+    })
   }
   const client = async () => {
     while (!isOver()) await one()
@@ -92,7 +104,7 @@ const load = async (
   const ended = disturb(() => arrived.push(one())).finally(() => {
     over = true
   })
-  await Promise.all([...Array.from({ length: options.clients }, client), ended])
+  await Promise.all([...Array.from({ length: options.clients }, client), watching(operations, isOver), ended])
   await Promise.all(arrived)
   return operations
 }
@@ -127,7 +139,8 @@ const bell = () => {
 
 const play = async (stage: Stage) => {
   const random = seeded(options.seed)
-  const heard = await openReceiver()
+  const recorder = record()
+  const heard = await openReceiver(recorder.told)
   const tenants = await makeTenants(stage, heard.url, heard.learn)
   await tellCallbacks(stage)
   const kills: Record<string, number> = {}
@@ -148,7 +161,10 @@ const play = async (stage: Stage) => {
         )
     })
   }
-  const operations = await load(planner(random, tenants), any, created.ring, disturb)
+  const watching = (operations: ReadonlyArray<Operation>, isOver: () => boolean) =>
+    watch({ operations, tenants, any, random, recorder, isOver })
+  const plan = planner(random, tenants)
+  const operations = await load({ plan, any, created: created.ring, recorder, watching, disturb })
   console.error(`load over: ${operations.length} operations, ${total(kills)} kills; settling`)
 
   const tooLate = after(SETTLE_WITHIN_MS)
@@ -160,6 +176,8 @@ const play = async (stage: Stage) => {
     JSON.parse(await (await fetch(`${stage.simulatorUrl}/__simulator/executions`)).text())
   const evidence = await settle({ operations, tenants, any, executions, heard, tooLate, lookAgain: () => lookAgain(stage) })
   const verdict = judge(evidence)
+  const history = recorder.history()
+  const strange = anomalies(history)
   const ledger = await stage.command("ledger", "verify")
   const reconciled = await reconciliation(stage)
   const times = failovers.map(({ milliseconds }) => milliseconds).toSorted((one, other) => one - other)
@@ -185,6 +203,9 @@ const play = async (stage: Stage) => {
     wrong_floats: verdict.floats.length,
     missed_webhooks: verdict.webhooks.length,
     open: verdict.open,
+    reads: history.looks.length + history.positions.length,
+    final_answers: history.answers.length,
+    anomalies: strange.length,
     ledger_ok: ledger.code === 0,
     unexplained: unexplained(reconciled, operations)
   }
@@ -194,6 +215,7 @@ const play = async (stage: Stage) => {
     ...verdict.invented,
     ...verdict.floats,
     ...verdict.webhooks,
+    ...strange,
     ...ran.unexplained,
     ...times.filter((ms) => ms > BACK_WITHIN_MS).map((ms) => `the first 201 came ${ms} ms after a promotion`),
     ...returns.filter((written) => written > 0).map((written) => `an old primary was written to: ${written} rows or sessions`)

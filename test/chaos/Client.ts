@@ -11,6 +11,8 @@ export interface Key {
 
 export interface Answer {
   readonly status: number
+  /** Its bytes. */
+  readonly text: string
   readonly body: {
     readonly data?: Readonly<Record<string, unknown>> & unknown
     readonly error?: {
@@ -59,7 +61,8 @@ export const send = async (
       ...(text === "" ? {} : { body: text }),
       signal: AbortSignal.timeout(ANSWER_WITHIN_MS)
     })
-    return { status: answer.status, body: JSON.parse(await answer.text()) }
+    const said = await answer.text()
+    return { status: answer.status, text: said, body: JSON.parse(said) }
   } catch {
     return undefined
   }

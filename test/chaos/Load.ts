@@ -65,23 +65,24 @@ const nonEmpty = (list: ReadonlyArray<string>): readonly [string, ...ReadonlyArr
   ...list.slice(1)
 ]
 
-/** Sends it with its one key until an answer settles it; `isOver` lets it be given up for now. `told` hears the status of each answer. */
+/** Sends it with its one key until an answer settles it; `isOver` lets it be given up for now. `heard` is told of each answer, and where none came. */
 export const perform = async (
   operation: Operation,
   gateway: () => { readonly host: string; readonly url: string },
   isOver: () => boolean,
-  told: (status: number) => void = () => undefined
+  heard: (begun: number, answer: Answer | undefined) => void = () => undefined
 ): Promise<void> => {
   const target = operation.kind === "payout" ? "/v1/payouts" : "/v1/collections"
   for (let attempt = 0; attempt < ATTEMPTS_AT_MOST; attempt++) {
     operation.attempts++
+    const begun = performance.now()
     const answer = await send(gateway(), operation.tenant, {
       method: "POST",
       target,
       body: operation.body,
       idempotencyKey: operation.key
     })
-    if (answer !== undefined) told(answer.status)
+    heard(begun, answer)
     note(operation, answer)
     if (operation.settled !== undefined || isOver()) return
     await pause(PAUSE_MS)

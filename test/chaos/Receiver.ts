@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto"
 import { createServer } from "node:http"
+import type { Told } from "./History.ts"
 
 /** What the tenants' endpoint heard: the newest version of each record, and whether each event's bytes were ever the same. */
 export interface Heard {
@@ -14,7 +15,7 @@ export interface Heard {
   readonly close: () => Promise<void>
 }
 
-export const openReceiver = async (): Promise<Heard> => {
+export const openReceiver = async (told: (one: Told) => void = () => undefined): Promise<Heard> => {
   const secrets = new Map<string, string>()
   const bodies = new Map<string, string>()
   const newest = new Map<string, Record<string, unknown>>()
@@ -34,6 +35,8 @@ export const openReceiver = async (): Promise<Heard> => {
     bodies.set(id, body)
     const event: { type: string; data: Record<string, unknown> } = JSON.parse(body)
     const reference = String(event.data["reference"])
+    const { status, version } = event.data
+    told({ id, type: event.type, reference, version: Number(version), status: String(status), at: performance.now() })
     const known = newest.get(reference)
     if (known === undefined || Number(known["version"]) <= Number(event.data["version"])) newest.set(reference, event.data)
     types.set(reference, (types.get(reference) ?? new Set()).add(event.type))

@@ -1,0 +1,143 @@
+import type { FinalAnswer, History, Position } from "./History.ts"
+
+// Held against a recorded history, without a rule of the gateway's. What each check proves, and what it does not, is said in
+// docs/reliability.md under "Isolation".
+
+export const anomalies = (history: History): ReadonlyArray<string> => [
+  ...backward(history),
+  ...ambiguousVersions(history),
+  ...closings(history),
+  ...answersOfKeys(history),
+  ...history.positions.flatMap(unbalanced),
+  ...shrinking(history.positions)
+]
+
+const CLOSED = ["successful", "failed", "expired"]
+
+/** Something that was known of an object from a time on, and a look at it that began later and must not show less. */
+interface Known {
+  readonly object: string
+  readonly value: number
+  readonly from: number
+}
+
+interface Shown {
+  readonly object: string
+  readonly value: number
+  readonly begun: number
+}
+
+/** What shows less than was known before it began: an event at the instant of the beginning comes after it. */
+const behind = (known: ReadonlyArray<Known>, shown: ReadonlyArray<Shown>) => {
+  const waiting = known.toSorted((one, other) => one.from - other.from)
+  const most = new Map<string, number>()
+  let next = 0
+  return shown
+    .toSorted((one, other) => one.begun - other.begun)
+    .flatMap((look) => {
+      for (let one = waiting[next]; one !== undefined && one.from < look.begun; one = waiting[++next])
+        most.set(one.object, Math.max(one.value, most.get(one.object) ?? one.value))
+      const before = most.get(look.object)
+      return before !== undefined && look.value < before ? [{ ...look, before }] : []
+    })
+}
+
+/** A version that a client was shown, in a read, in the answer to its request or by an event, is the least that any later read shows. */
+const backward = ({ answers, looks, plainKeys, told }: History): ReadonlyArray<string> => {
+  const known = [
+    ...looks.map(({ ended, reference, version }) => ({ object: reference, value: version, from: ended })),
+    ...told.map(({ at, reference, version }) => ({ object: reference, value: version, from: at })),
+    ...answers.flatMap(({ ended, key, reference, version }) =>
+      reference === undefined || version === undefined || !plainKeys.has(key)
+        ? []
+        : [{ object: reference, value: version, from: ended }]
+    )
+  ]
+  const shown = looks.map(({ begun, reference, version }) => ({ object: reference, value: version, begun }))
+  return behind(known, shown).map(
+    ({ before, object, value }) => `${object}: a read showed version ${value} after version ${before} was known`
+  )
+}
+
+/** A version has one content. */
+const ambiguousVersions = ({ looks }: History): ReadonlyArray<string> => {
+  const first = new Map<string, string>()
+  return looks.flatMap(({ reference, text, version }) => {
+    const name = `${reference} version ${version}`
+    const before = first.get(name) ?? text
+    first.set(name, before)
+    return before === text ? [] : [`${name}: two reads show it differently`]
+  })
+}
+
+/** A record closes once: no later version has another status, no two clients were told of different ends, and the end has one event. */
+const closings = ({ looks, told }: History): ReadonlyArray<string> => {
+  const seen = [...looks, ...told]
+  const closed = new Map<string, { readonly version: number; readonly status: string }>()
+  for (const { reference, status, version } of seen) {
+    const before = closed.get(reference)
+    if (CLOSED.includes(status) && (before === undefined || version < before.version)) closed.set(reference, { version, status })
+  }
+  const reopened = seen.flatMap(({ reference, status, version }) => {
+    const end = closed.get(reference)
+    return end !== undefined && version >= end.version && status !== end.status
+      ? [`${reference}: ${end.status} in version ${end.version}, and ${status} in version ${version}`]
+      : []
+  })
+  const events = new Map<string, string>()
+  const doubled = told.flatMap(({ id, reference, status, type }) => {
+    if (!CLOSED.includes(status) || !type.endsWith(`.${status}`)) return []
+    const before = events.get(reference) ?? id
+    events.set(reference, before)
+    return before === id ? [] : [`${reference}: two events close it, ${before} and ${id}`]
+  })
+  return [...new Set([...reopened, ...doubled])]
+}
+
+/** A key has one final answer; where an earlier answer was ambiguous or lost, it may show the record as it is by then, and no older. */
+const answersOfKeys = ({ answers, plainKeys }: History): ReadonlyArray<string> => {
+  const first = new Map<string, FinalAnswer>()
+  const troubles = answers
+    .toSorted((one, other) => one.ended - other.ended)
+    .flatMap((answer) => {
+      const { key, reference, status, text } = answer
+      const before = first.get(key) ?? answer
+      first.set(key, before)
+      if (before.status !== status) return [`${key}: answered ${before.status}, and later ${status}`]
+      if (before.reference !== reference) return [`${key}: answered with two references`]
+      return plainKeys.has(key) && before.text !== text ? [`${key}: two final answers with different bytes`] : []
+    })
+  const older = behind(
+    answers.flatMap(({ ended, key, version }) => (version === undefined ? [] : [{ object: key, value: version, from: ended }])),
+    answers.flatMap(({ begun, key, version }) => (version === undefined ? [] : [{ object: key, value: version, begun }]))
+  )
+  return [...troubles, ...older.map(({ before, object, value }) => `${object}: answered version ${before}, and later ${value}`)]
+}
+
+const member = ({ members }: Position, name: string): number => members[`${name}_minor`] ?? 0
+
+const sum = (position: Position, ...names: ReadonlyArray<string>): number =>
+  names.reduce((total, name) => total + member(position, name), 0)
+
+/** Each read of a float is of one moment: nothing below zero, and what came in is what is there and what went out. */
+const unbalanced = (position: Position): ReadonlyArray<string> => {
+  const below = ["available", "reserved"].filter((name) => member(position, name) < 0)
+  const there = sum(position, "available", "reserved")
+  const came = sum(position, "collected", "credited", "fx_in", "returned")
+  const went = sum(position, "fx_out", "paid_out", "debited", "provider_fees")
+  return [
+    ...below.map((name) => `${position.appId}: ${name} is ${member(position, name)}`),
+    ...(there === came - went ? [] : [`${position.appId}: ${there} is there, ${came} came in and ${went} went out`])
+  ]
+}
+
+const GROWING = ["collected", "paid_out", "provider_fees", "credited", "returned"]
+
+/** What was paid stays paid: a later read shows no smaller total. */
+const shrinking = (positions: ReadonlyArray<Position>): ReadonlyArray<string> =>
+  GROWING.flatMap((name) =>
+    behind(
+      positions.map((one) => ({ object: one.appId, value: member(one, name), from: one.ended })),
+      positions.map((one) => ({ object: one.appId, value: member(one, name), begun: one.begun }))
+    ).map(({ before, object, value }) => `${object}: ${name} was ${before}, and later ${value}`)
+  )
