@@ -13,30 +13,31 @@ const NOTHING = Buffer.alloc(0)
  * say: a status and a content-length. A general client would cost the generator more than a request costs the service.
  */
 export class Connection {
-  readonly #socket: Socket
+  readonly #port: number
+  #socket: Socket
   #held: Buffer = NOTHING
   #resolve: ((answer: Answer) => void) | undefined
   #reject: ((cause: Error) => void) | undefined
 
-  private constructor(socket: Socket) {
-    this.#socket = socket
+  private constructor(port: number, socket: Socket) {
+    this.#port = port
+    this.#socket = this.#heard(socket)
+  }
+
+  #heard(socket: Socket): Socket {
     socket.on("data", (chunk) => this.#take(chunk))
     socket.on("error", (cause) => this.#reject?.(cause))
     socket.on("close", () => this.#reject?.(new Error("the connection was closed")))
+    return socket
   }
 
-  static open(port: number): Promise<Connection> {
-    return new Promise((resolve, reject) => {
-      const socket = connect({ port, host: "127.0.0.1", noDelay: true })
-      socket.once("error", reject)
-      socket.once("connect", () => {
-        socket.off("error", reject)
-        resolve(new Connection(socket))
-      })
-    })
+  static async open(port: number): Promise<Connection> {
+    return new Connection(port, await connected(port))
   }
 
-  send(bytes: Buffer): Promise<Answer> {
+  async send(bytes: Buffer): Promise<Answer> {
+    // The service closes a connection that is idle for longer than it says.
+    if (this.#socket.destroyed || this.#socket.readableEnded) this.#socket = this.#heard(await connected(this.#port))
     return new Promise((resolve, reject) => {
       this.#resolve = resolve
       this.#reject = reject
@@ -65,3 +66,13 @@ export class Connection {
     resolve?.(answer)
   }
 }
+
+const connected = (port: number): Promise<Socket> =>
+  new Promise((resolve, reject) => {
+    const socket = connect({ port, host: "127.0.0.1", noDelay: true })
+    socket.once("error", reject)
+    socket.once("connect", () => {
+      socket.off("error", reject)
+      resolve(socket)
+    })
+  })

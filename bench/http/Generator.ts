@@ -112,7 +112,8 @@ const paced = async ({ seconds }: Task, rate: number, open: ReadonlyArray<Connec
     const now = performance.now()
     for (; sent < total && startedAt + (sent * 1000) / rate <= now; sent++) {
       const due = startedAt + (sent * 1000) / rate
-      const connection = free.pop()
+      // In turn, so that none is idle for so long that the service closes it.
+      const connection = free.shift()
       if (connection === undefined) waiting.push(due)
       else begin(connection, due)
     }
