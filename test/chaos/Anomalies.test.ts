@@ -3,7 +3,15 @@ import { expect, it } from "vitest"
 import { anomalies } from "./Anomalies.ts"
 import type { History, Look } from "./History.ts"
 
-const nothing: History = { looks: [], positions: [], answers: [], told: [], plainKeys: new Set(["k1"]) }
+const nothing: History = {
+  looks: [],
+  positions: [],
+  answers: [],
+  told: [],
+  plainKeys: new Set(["k1"]),
+  credit: 1000,
+  returned: new Map([["acme", 50]])
+}
 const look = (version: number, begun: number, ended: number, more: Partial<Look> = {}): Look => {
   const status = more.status ?? (version > 2 ? "successful" : "pending")
   return { reference: "R1", version, status, text: `{"version":${version}}`, begun, ended, ...more }
@@ -27,7 +35,7 @@ const answer = (version: number, begun: number, more: Readonly<Record<string, st
   ended: begun + 1,
   ...more
 })
-const members = { available_minor: 890, collected_minor: 0, credited_minor: 1000, paid_out_minor: 100, provider_fees_minor: 10 }
+const members = { available_minor: 890, reserved_minor: 0, collected_minor: 0, paid_out_minor: 100, provider_fees_minor: 10 }
 const position = (more: Readonly<Record<string, number>> = {}, begun = 0) => ({
   appId: "acme",
   members: { ...members, ...more },
@@ -63,11 +71,11 @@ it.each([
   ["a key whose kept answer changes", { answers: [answer(1, 0), answer(1, 2, { text: "{ }" })] }, "different bytes"],
   ["a key that answers an older version", { answers: [answer(2, 0), answer(1, 2)], plainKeys: new Set<string>() }, "later 1"],
   ["a float below zero", { positions: [position({ available_minor: -10, reserved_minor: 900 })] }, "available is -10"],
-  ["a float that is not what came in", { positions: [position({ available_minor: 889 })] }, "889 is there"],
+  ["a float that is not what came in", { positions: [position({ available_minor: 889 })] }, "-1 is there that nobody"],
   [
     "a total that shrinks",
     { positions: [position(), position({ paid_out_minor: 99, available_minor: 891 }, 2)] },
-    "paid_out was 100"
+    "paid out was 100"
   ]
 ])("finds %s", (_, more, expected) => {
   const found = anomalies({ ...nothing, ...more })

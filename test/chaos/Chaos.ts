@@ -10,8 +10,8 @@ import { type Operation, perform, planner } from "./Load.ts"
 import { openReceiver } from "./Receiver.ts"
 import { after, each, lookAgain, reconciliation, settle } from "./Settling.ts"
 import { type Actor, type Address, openStage, type Stage } from "./Stage.ts"
-import { makeTenants } from "./Tenants.ts"
-import { type Execution, judge, unexplained } from "./Verdict.ts"
+import { CREDIT, makeTenants } from "./Tenants.ts"
+import { type Execution, judge, returnedByTenant, unexplained } from "./Verdict.ts"
 import { watch } from "./Watchers.ts"
 
 // Real processes under signed load, killed at random moments; afterwards three accounts are held against each other: what the provider
@@ -176,7 +176,7 @@ const play = async (stage: Stage) => {
     JSON.parse(await (await fetch(`${stage.simulatorUrl}/__simulator/executions`)).text())
   const evidence = await settle({ operations, tenants, any, executions, heard, tooLate, lookAgain: () => lookAgain(stage) })
   const verdict = judge(evidence)
-  const history = recorder.history()
+  const history = recorder.history(CREDIT, returnedByTenant(evidence))
   const strange = anomalies(history)
   const ledger = await stage.command("ledger", "verify")
   const reconciled = await reconciliation(stage)

@@ -50,6 +50,10 @@ export interface History {
   readonly told: ReadonlyArray<Told>
   /** Keys of which each answer was heard and none was ambiguous: the first final one is the one that is kept. */
   readonly plainKeys: ReadonlySet<string>
+  /** What each tenant had at the beginning. */
+  readonly credit: number
+  /** By tenant: what the provider has returned by the end. */
+  readonly returned: ReadonlyMap<string, number>
 }
 
 /** Collects one. */
@@ -95,7 +99,9 @@ export const record = () => {
       })
     },
     told: (one: Told) => void told.push(one),
-    history: (): History => ({
+    history: (credit: number, returned: ReadonlyMap<string, number>): History => ({
+      credit,
+      returned,
       looks,
       positions,
       answers,

@@ -121,6 +121,17 @@ const floatFaults = (evidence: Evidence, moved: ReadonlyMap<string, ReadonlyArra
   })
 }
 
+/** What the provider sent back of payouts that had been successful. */
+export const returnedByTenant = ({ executions, operations }: Evidence): ReadonlyMap<string, number> => {
+  const amounts = new Map<string, number>()
+  const owners = new Map(operations.map(({ reference, tenant }) => [reference, tenant.app_id]))
+  for (const { amount_minor, client_reference, direction } of executions) {
+    const owner = owners.get(client_reference ?? "")
+    if (direction === "return" && owner !== undefined) amounts.set(owner, (amounts.get(owner) ?? 0) + amount_minor)
+  }
+  return amounts
+}
+
 /** The accounts may differ in what nobody can prove never to have been executed. A dearer fee is booked as drift, and reported as known. */
 export const unexplained = (report: unknown, operations: ReadonlyArray<Operation>): ReadonlyArray<string> => {
   const endings = new Map(operations.map(({ ending, reference }) => [reference, ending]))
