@@ -72,6 +72,8 @@ it.each([
   ["a key that answers an older version", { answers: [answer(2, 0), answer(1, 2)], plainKeys: new Set<string>() }, "later 1"],
   ["a float below zero", { positions: [position({ available_minor: -10, reserved_minor: 900 })] }, "available is -10"],
   ["a float that is not what came in", { positions: [position({ available_minor: 889 })] }, "-1 is there that nobody"],
+  ["a float with more than came in", { positions: [position({ available_minor: 941 })] }, "51 is there that nobody"],
+  ["a return that is gone again", { positions: [position({ available_minor: 920 }), position({}, 2)] }, "returned was 30"],
   [
     "a total that shrinks",
     { positions: [position(), position({ paid_out_minor: 99, available_minor: 891 }, 2)] },
