@@ -1,12 +1,12 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { chmod, mkdtemp, readdir, readFile, stat } from "node:fs/promises"
 import { createServer } from "node:net"
-import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { promisify } from "node:util"
 import { Effect, Option } from "effect"
 import { afterEach, describe, expect, it } from "vitest"
 import { LocalProcess } from "../../src/persistence/postgres/LocalProcess.ts"
+import { databaseFolder } from "../support/DatabaseFolder.ts"
 import { removeDataDir } from "../support/Postgres.ts"
 
 const ROOT = resolve(import.meta.dirname, "../..")
@@ -77,7 +77,7 @@ describe("gateway start", () => {
   const folders: Array<string> = []
   const begun: Array<Running> = []
   const folder = async (name = "payment-gateway-start-"): Promise<string> => {
-    const made = await mkdtemp(join(tmpdir(), name))
+    const made = await mkdtemp(join(databaseFolder(), name))
     await chmod(made, 0o711)
     folders.push(made)
     return made
@@ -183,7 +183,7 @@ describe("gateway demo", () => {
   it(
     "plays the main job end to end and exits 0",
     async () => {
-      const demo = run("unused", ["demo", "--json"])
+      const demo = run("unused", ["demo", "--json"], { TMPDIR: databaseFolder() })
       const { ok, steps } = JSON.parse(await demo.firstLine)
       expect(ok).toBe(true)
       expect(steps).toHaveLength(14)

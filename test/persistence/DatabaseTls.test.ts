@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto"
 import { chown, readFile, stat, writeFile } from "node:fs/promises"
-import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { describe, expect, it } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted } from "effect"
@@ -8,13 +7,14 @@ import { SqlClient } from "effect/sql"
 import { Database } from "../../src/persistence/Database.ts"
 import { EmbeddedPostgres } from "../../src/persistence/postgres/EmbeddedPostgres.ts"
 import { authority, type Certificate, ofAnotherHost, rightful, selfSigned } from "../receivers/Certificates.ts"
+import { databaseFolder } from "../support/DatabaseFolder.ts"
 import { removeDataDir } from "../support/Postgres.ts"
 
 const connected = (url: string) => Layer.build(Layer.fresh(Database.layer({ url: Redacted.make(url) })))
 
 /** A PostgreSQL of this test alone, and a file with the authority that signed its certificates. */
 const server = Effect.gen(function* () {
-  const dataDir = join(tmpdir(), `payment-gateway-tls-${randomBytes(6).toString("hex")}`)
+  const dataDir = join(databaseFolder(), `payment-gateway-tls-${randomBytes(6).toString("hex")}`)
   yield* Effect.addFinalizer(() => Effect.promise(() => removeDataDir(dataDir)))
   const running = Effect.map(EmbeddedPostgres.ensureRunning(dataDir, "off"), (one) => Redacted.value(EmbeddedPostgres.url(one)))
   let url = yield* running

@@ -1,13 +1,13 @@
 import { randomBytes } from "node:crypto"
 import { readdir, readFile, rm } from "node:fs/promises"
-import { tmpdir } from "node:os"
 import { basename, dirname, join, resolve } from "node:path"
 import { Effect, Redacted } from "effect"
-import { inject } from "vitest"
+import { expect, inject } from "vitest"
 import type { TestProject } from "vitest/node"
 import type { EmbeddedDatabase } from "../../src/persistence/postgres/EmbeddedPostgres.ts"
 import { EmbeddedPostgres } from "../../src/persistence/postgres/EmbeddedPostgres.ts"
 import { citusUrl, freshCitusDatabase, removeCitusDatabases } from "./CitusDatabase.ts"
+import { databaseFolder, databaseFolders } from "./DatabaseFolder.ts"
 import { execute, type ServerAddress, urlOf, withSession } from "./DatabaseSession.ts"
 
 type Coordinates = Omit<EmbeddedDatabase, "password" | "startedByUs"> & { readonly password: string }
@@ -19,7 +19,7 @@ declare module "vitest" {
   }
 }
 
-/** A database of one test. The whole server is thrown away after the run, so nobody removes it. */
+/** A database of one test. Nobody removes it: it goes after its test file, or with the whole server. */
 export interface FreshDatabase extends ServerAddress {
   readonly url: string
 }
@@ -30,11 +30,13 @@ const TEMPLATE = "gateway_template"
 /** Found or started, and made or found: this process need not ask again. */
 let server: Promise<Coordinates> | undefined
 let template: Promise<void> | undefined
+/** What this process made for a test file, until it makes one for another. */
+const made = { file: "", databases: new Array<string>() }
 
 /** vitest's globalSetup: one real PostgreSQL for the run, which the first test that needs it starts. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   await removeLeftovers()
-  const dataDir = join(tmpdir(), `${PREFIX}${process.pid}-${randomBytes(6).toString("hex")}`)
+  const dataDir = join(databaseFolder(), `${PREFIX}${process.pid}-${randomBytes(6).toString("hex")}`)
   project.provide("postgres", dataDir)
   return async () => {
     await removeDataDir(dataDir)
@@ -73,10 +75,31 @@ export const freshDatabase = async (migrate?: (url: string) => Promise<void>): P
     return freshCitusDatabase(new URL(citusUrl), basename(inject("postgres")), migrate)
   const found = await (server ??= running(inject("postgres")))
   if (migrate !== undefined) await (template ??= ensureTemplate(found, migrate))
+  await dropEarlier(found)
   const database = `test_${randomBytes(8).toString("hex")}`
+  made.databases.push(database)
   // Copied as files, which costs half of what it does page by page through the log.
   await execute(found, `CREATE DATABASE ${database} ${migrate === undefined ? "" : `TEMPLATE ${TEMPLATE}`} STRATEGY file_copy`)
   return { ...found, database, url: urlOf({ ...found, database }) }
+}
+
+/** The files of a process run one after another: what an earlier one left is no longer used, unless something of it lives on. */
+const dropEarlier = async (server: ServerAddress): Promise<void> => {
+  const file = expect.getState().testPath ?? ""
+  if (file === made.file) return
+  made.file = file
+  const earlier = made.databases.splice(0)
+  if (earlier.length === 0) return
+  await withSession(
+    server,
+    Effect.fnUntraced(function* (sql) {
+      const unused = yield* sql<{ name: string }>`
+        SELECT datname AS name FROM pg_database d WHERE datname = ANY(${earlier})
+          AND NOT EXISTS (SELECT FROM pg_stat_activity a WHERE a.datid = d.oid)`
+      // Somebody may just have come back to it.
+      for (const { name } of unused) yield* Effect.ignore(sql.unsafe(`DROP DATABASE ${name}`))
+    })
+  )
 }
 
 /** Stops the server of a test's data folder and removes what it wrote, wherever the cluster had to be put. */
@@ -115,10 +138,11 @@ const ensureTemplate = (server: Coordinates, migrate: (url: string) => Promise<v
 
 /** A run that was killed leaves its server behind. */
 const removeLeftovers = async (): Promise<void> => {
-  for (const name of await readdir(tmpdir())) {
-    const pid = new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1]
-    if (pid !== undefined && !isAlive(Number(pid))) await removeDataDir(join(tmpdir(), name)).catch(() => undefined)
-  }
+  for (const folder of databaseFolders)
+    for (const name of await readdir(folder).catch(() => [])) {
+      const pid = new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1]
+      if (pid !== undefined && !isAlive(Number(pid))) await removeDataDir(join(folder, name)).catch(() => undefined)
+    }
 }
 
 const isAlive = (pid: number): boolean => {

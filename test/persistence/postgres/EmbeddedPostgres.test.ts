@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto"
 import { mkdir, readFile, stat, writeFile } from "node:fs/promises"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { PgClient } from "@effect/sql-pg"
 import { describe, it } from "@effect/vitest"
@@ -9,6 +8,7 @@ import { Reactivity } from "effect/reactivity"
 import { expect } from "vitest"
 import type { EmbeddedDatabase } from "../../../src/persistence/postgres/EmbeddedPostgres.ts"
 import { EmbeddedPostgres } from "../../../src/persistence/postgres/EmbeddedPostgres.ts"
+import { databaseFolder } from "../../support/DatabaseFolder.ts"
 import { removeDataDir } from "../../support/Postgres.ts"
 
 describe("the embedded PostgreSQL", () => {
@@ -82,7 +82,7 @@ describe("the embedded PostgreSQL", () => {
       yield* killed(dataDir)
       const again = yield* EmbeddedPostgres.running(dataDir).pipe(
         Effect.repeat({ until: Option.isSome, schedule: Schedule.spaced("100 millis") }),
-        Effect.timeout("20 seconds")
+        Effect.timeout("50 seconds")
       )
       expect(Option.map(again, (database) => database.port)).toEqual(Option.some(port))
       yield* Fiber.interrupt(watchdog)
@@ -133,7 +133,7 @@ describe("the embedded PostgreSQL", () => {
 
 /** A folder that does not exist yet, with a space in its name. */
 const givenDataDir = Effect.acquireRelease(
-  Effect.sync(() => join(tmpdir(), `payment-gateway-test-${process.pid}-${randomBytes(6).toString("hex")} of a test`)),
+  Effect.sync(() => join(databaseFolder(), `payment-gateway-test-${process.pid}-${randomBytes(6).toString("hex")} of a test`)),
   (dataDir) => Effect.promise(() => removeDataDir(dataDir))
 )
 

@@ -1,6 +1,5 @@
 import { mkdtempSync } from "node:fs"
 import { chmod } from "node:fs/promises"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { describe, expect, it } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer, Logger, Redacted, References } from "effect"
@@ -8,6 +7,7 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { Database } from "../../../src/persistence/Database.ts"
 import { sqlState } from "../../../src/persistence/DatabaseSpans.ts"
 import { DatabaseNames } from "../../../src/persistence/servers/ServerProbes.ts"
+import { databaseFolder } from "../../support/DatabaseFolder.ts"
 import { databaseProxy } from "../../support/DatabaseProxy.ts"
 import { removeDataDir } from "../../support/Postgres.ts"
 import { openMembers } from "../../support/PostgresMembers.ts"
@@ -24,7 +24,7 @@ const said = <A, R>(statement: Effect.Effect<A, SqlError.SqlError, R>) =>
 describe("a database of several servers", () => {
   it.live("is written to at its primary, also after a failover, and never at a primary that comes back", () =>
     Effect.gen(function* () {
-      const dataDir = mkdtempSync(join(tmpdir(), "payment-gateway-members-"))
+      const dataDir = mkdtempSync(join(databaseFolder(), "payment-gateway-members-"))
       yield* Effect.promise(() => chmod(dataDir, 0o711))
       yield* Effect.addFinalizer(() => Effect.promise(() => removeDataDir(dataDir)))
       const members = yield* Effect.acquireRelease(
