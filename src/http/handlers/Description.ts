@@ -24,10 +24,15 @@ const docsHeaders = {
   ...sameOrigin
 }
 
+/** The same for every gateway of a process, and half the work of starting one: the first makes them. */
+let texts: { readonly description: StaticText; readonly page: StaticText } | undefined
+
 /** The API's description, as OpenAPI and as a page. */
 export const DescriptionHandlers = HttpApiBuilder.group(Api, "description", (handlers) => {
-  const description = staticText(json(describeInterface()), "application/json")
-  const page = staticText(docsPage, "text/html; charset=utf-8")
+  const { description, page } = (texts ??= {
+    description: staticText(json(describeInterface()), "application/json"),
+    page: staticText(docsPage, "text/html; charset=utf-8")
+  })
   return handlers
     .handleRaw("openapi", () =>
       Effect.map(CurrentRequest, ({ rawHeaders }) => staticResponse(description, rawHeaders, sameOrigin))
