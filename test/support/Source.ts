@@ -15,20 +15,21 @@ export class Source {
   /** From the project's root, with `/`. */
   readonly path: string
   readonly text: string
-  readonly nodes: ReadonlyArray<SyntaxNode>
+  #nodes: ReadonlyMap<string, ReadonlyArray<SyntaxNode>> | undefined
 
   constructor(path: string, text: string) {
     this.path = path
     this.text = text
-    this.nodes = path.endsWith(".ts") ? [...walk(parseAst(text, { lang: "ts" }, path))] : []
   }
 
   at(offset: number): string {
     return `${this.path}:${this.text.slice(0, offset).split("\n").length}`
   }
 
+  /** Read when it is first asked for: most rules look at some files only. */
   find(type: string): ReadonlyArray<SyntaxNode> {
-    return this.nodes.filter((node) => node.type === type)
+    this.#nodes ??= this.path.endsWith(".ts") ? byType(parseAst(this.text, { lang: "ts" }, this.path)) : new Map()
+    return this.#nodes.get(type) ?? []
   }
 
   matches(pattern: RegExp): ReadonlyArray<string> {
@@ -37,14 +38,15 @@ export class Source {
 
   /** What is imported or re-exported, statically or not: a package's name, or a path from the project's root. A type is not loaded. */
   get imports(): ReadonlyArray<{ readonly name: string; readonly offset: number; readonly isLoaded: boolean }> {
-    return this.nodes.flatMap((node) => {
-      if (!/^(Import(Declaration|Expression)|Export(Named|All)Declaration|TSImportType)$/.test(node.type)) return []
-      const isLoaded = node.type.endsWith("Declaration") && node["importKind"] !== "type" && node["exportKind"] !== "type"
-      const source = node["source"]
-      if (!isNode(source) || typeof source["value"] !== "string") return []
-      const name = source["value"]
-      return [{ name: name.startsWith(".") ? posix.join(posix.dirname(this.path), name) : name, offset: node.start, isLoaded }]
-    })
+    return loading
+      .flatMap((type) => this.find(type))
+      .flatMap((node) => {
+        const isLoaded = node.type.endsWith("Declaration") && node["importKind"] !== "type" && node["exportKind"] !== "type"
+        const source = node["source"]
+        if (!isNode(source) || typeof source["value"] !== "string") return []
+        const name = source["value"]
+        return [{ name: name.startsWith(".") ? posix.join(posix.dirname(this.path), name) : name, offset: node.start, isLoaded }]
+      })
   }
 
   /** `a.b` for every use of a member of a plain name. */
@@ -90,9 +92,19 @@ export const readSources = (): ReadonlyArray<Source> => {
 export const isNode = (value: unknown): value is SyntaxNode =>
   typeof value === "object" && value !== null && "type" in value && typeof value.type === "string"
 
-function* walk(value: unknown): Generator<SyntaxNode> {
-  if (Array.isArray(value)) for (const each of value) yield* walk(each)
-  if (!isNode(value)) return
-  yield value
-  for (const child of Object.values(value)) if (typeof child === "object" && child !== null) yield* walk(child)
+const loading = ["ImportDeclaration", "ImportExpression", "ExportNamedDeclaration", "ExportAllDeclaration", "TSImportType"]
+
+/** Each kind of node in the order in which they stand in the text. */
+const byType = (tree: unknown): ReadonlyMap<string, ReadonlyArray<SyntaxNode>> => {
+  const found = new Map<string, Array<SyntaxNode>>()
+  const visit = (value: unknown): void => {
+    if (Array.isArray(value)) for (const each of value) visit(each)
+    if (!isNode(value)) return
+    const alike = found.get(value.type)
+    if (alike === undefined) found.set(value.type, [value])
+    else alike.push(value)
+    for (const child of Object.values(value)) if (typeof child === "object" && child !== null) visit(child)
+  }
+  visit(tree)
+  return found
 }
