@@ -40,7 +40,7 @@ const addressOf = ({ path }: Route, reference: string, app: string): string =>
 
 const stack = Stack.layer({ RECONCILER_SCHEDULE: "1h", CONSOLE_PORT: "0" })
 
-layer(stack, { timeout: "30 seconds" })("an attacker of the console", (it) => {
+layer(stack, { timeout: "120 seconds" })("an attacker of the console", (it) => {
   it.effect("gets nothing by any form: not without a session, nor without its token, nor beyond the role", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack

@@ -109,7 +109,7 @@ describe("the management port", () => {
       yield* Ref.set(standing, Effect.never)
       const scraping = yield* Effect.forkChild(get("/metrics"), { startImmediately: true })
       yield* Ref.set(standstill, Effect.succeed("commits wait"))
-      const pages = yield* Effect.all([Fiber.join(scraping), get("/metrics")]).pipe(Effect.timeout("3 seconds"))
+      const pages = yield* Effect.all([Fiber.join(scraping), get("/metrics")]).pipe(Effect.timeout("4500 millis"))
       expect(pages.map(({ body }) => sampled(readExposition(body), "gateway_database_up"))).toEqual([0, 0])
     })
   )

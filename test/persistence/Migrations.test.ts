@@ -103,7 +103,7 @@ describe("a step of a migration", () => {
         const migrating = yield* Effect.forkChild(Migrations.apply([rowsOfOurs, added]))
         yield* waitsForLock
         // It stands behind the step, which waits for the first one.
-        yield* Effect.timeout(sql`SELECT count(*) FROM rows_of_ours`, "1 second")
+        yield* Effect.timeout(sql`SELECT count(*) FROM rows_of_ours`, "20 seconds")
         yield* end
         expect(yield* Fiber.join(migrating)).toStrictEqual([NAME])
       })
@@ -130,7 +130,7 @@ describe("a step of a migration", () => {
         const index = { form: "index", name: "events_typed", table: "events", definition: "(app_id, type, created_at)" } as const
         const migrating = yield* Effect.forkChild(apply(next(index)))
         yield* waitsForLock
-        yield* Effect.timeout(write("2"), "1 second")
+        yield* Effect.timeout(write("2"), "20 seconds")
         yield* end
         expect(yield* Fiber.join(migrating)).toStrictEqual([NAME])
         const made = sql`

@@ -67,7 +67,7 @@ const kinds = [
 
 /** So many at once that those that wait for silence wait together, and no machine is too slow for the others. */
 const AT_ONCE = 12
-const LONGEST_MS = 5_000
+const LONGEST_MS = 30_000
 
 layer(everyProvider, { excludeTestServices: true })("no ending loses or doubles money", (it) => {
   for (const provider of providers)

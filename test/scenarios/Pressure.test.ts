@@ -11,7 +11,7 @@ const PAYOUTS = "/v1/payouts"
 const PLACES = 64
 /** So many requests of each of four tenants come at once: six times what there is place for. */
 const CROWD = 100
-const STORY_MS = 60_000
+const STORY_MS = 120_000
 const mtn = simulatedMtn.simulated(simulatedMtn.accounts({ baseUrl: "", timeoutMs: 5_000 }))
 const settings = {
   CONNECTIONS_AN_ADDRESS: "4096",
@@ -51,7 +51,7 @@ const allOpen = ({ float }: Tenant, count: number) =>
 const times = (count: number) => Array.from({ length: count }, (_, at) => at)
 const isDone = ({ status }: Record<string, unknown>) => status === "successful"
 
-layer(Stack.layer(settings, { beside: [mtn] }), { excludeTestServices: true, timeout: "60 seconds" })(
+layer(Stack.layer(settings, { beside: [mtn] }), { excludeTestServices: true, timeout: "120 seconds" })(
   "a gateway under pressure",
   (it) => {
     it.effect(

@@ -67,7 +67,8 @@ export const said = ({ body, status }: Answer): object => {
 export const referenceOf = ({ body }: Answer): string =>
   (body.error === undefined ? body.data : body.error["details"])?.reference ?? ""
 
-const LONGEST_MS = 15_000
+/** Ten times what a machine needs that does nothing else. */
+const LONGEST_MS = 45_000
 const PAUSE_MS = 20
 
 /** Asks until the answer is the wanted one, at most so long. */

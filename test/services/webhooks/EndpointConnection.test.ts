@@ -13,7 +13,7 @@ import { fakePolicy } from "../../fakes/FakePolicy.ts"
 import { eventually } from "../../support/SignedClient.ts"
 import { receiver } from "../../support/WebhookReceiver.ts"
 
-const WHOLE_MS = 400
+const WHOLE_MS = 1_500
 
 /** How long connecting may take, of each connector that was made. */
 const connecting = vi.hoisted(() => new Array<unknown>())

@@ -13,7 +13,7 @@ import { type SimulatorServer, simulatorServer } from "../../../src/simulator/Si
 const CLIENT = "simulator"
 const SECRET = "simulator-secret"
 /** How long the client waits for an answer that may never come. */
-const SILENCE_MS = 1500
+const SILENCE_MS = 3_000
 const WEBHOOK_SECRET = "webhook-secret"
 
 export const newDataDir = () => mkdtempSync(join(tmpdir(), "simulator-"))
@@ -173,7 +173,7 @@ export const startReceiver = async (running: Running, answer: (count: number) =>
   return { received, count, stop }
 }
 
-const DEADLINE_MS = 10_000
+const DEADLINE_MS = 45_000
 
 const deadline = (what: string) =>
   new Promise<never>((_, reject) => {
