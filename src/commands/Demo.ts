@@ -8,7 +8,8 @@ import { onlyForDevelopment } from "./Installation.ts"
 import { AsJson, printLines, printResult } from "./Output.ts"
 import { KeyFile, signingHeaders } from "./signing/SignedHeaders.ts"
 
-const WITHIN = "60 seconds"
+/** On a machine that does much else; alone it takes twenty seconds. */
+const WITHIN = "3 minutes"
 const PAYER = { type: "momo", msisdn: "256772123456", network: "MTN", country: "UG" }
 
 const Secret = Schema.fromJsonString(Schema.Struct({ secret: Schema.String }))

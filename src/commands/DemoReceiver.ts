@@ -18,7 +18,7 @@ const Event = Schema.fromJsonString(
 )
 const decode = Schema.decodeUnknownOption(Event)
 
-const WAIT_MS = 15_000
+const WAIT_MS = 45_000
 /** How old a signed delivery may be, as the standard's own libraries have it. */
 const TOLERANCE_SECONDS = 300
 

@@ -9,7 +9,7 @@ import { until } from "./DataFolder.ts"
 import { SimulatorProcess } from "./Simulator.ts"
 
 const MAIN = resolve(import.meta.dirname, "..", "gateway.js")
-const UP_WITHIN_MS = 30_000
+const UP_WITHIN_MS = 60_000
 const DOWN_WITHIN_MS = 15_000
 /** Names folders of ours outside the data folder, where PostgreSQL could not reach into that. */
 const OWN_FOLDER = "payment-gateway-"

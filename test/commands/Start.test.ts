@@ -11,7 +11,7 @@ import { removeDataDir } from "../support/Postgres.ts"
 
 const ROOT = resolve(import.meta.dirname, "../..")
 const MAIN = resolve(ROOT, "src/gateway.js")
-const STORY_MS = 90_000
+const STORY_MS = 240_000
 
 interface Running {
   readonly child: ChildProcess

@@ -181,6 +181,6 @@ describe("the console in a browser", () => {
       expect(page.requested.every((url) => url.startsWith(origin) || url.startsWith("data:") || url === "about:blank")).toBe(true)
       expect(page.thrown).toEqual([])
     },
-    120_000
+    240_000
   )
 })

@@ -122,7 +122,7 @@ describe("the page /docs", () => {
         page.requested.filter((url) => !url.startsWith(origin) && !url.startsWith("data:") && url !== "about:blank")
       ).toEqual([])
     }),
-    60_000
+    120_000
   )
 
   itWith(CHROMIUM, "--version")(
@@ -141,7 +141,7 @@ describe("the page /docs", () => {
       await isNoWider(page, "dark")
       expect(await page.run(isDark)).toBe(true)
     }),
-    60_000
+    120_000
   )
 })
 

@@ -16,7 +16,7 @@ const runtime = ManagedRuntime.make(
 afterAll(() => runtime.dispose())
 
 /** On a machine that has much else to do. */
-const LONG_MS = 90_000
+const LONG_MS = 240_000
 
 interface EventBody {
   readonly type: string

@@ -101,7 +101,7 @@ const pays = async (program: string, ending: string, driver: string) => {
 
 const output = (program: string, args: ReadonlyArray<string>, cwd: string, gateway: string) =>
   new Promise<{ readonly printed: string; readonly errors: string }>((done) => {
-    const child = spawn(program, args, { cwd, env: { PATH: process.env["PATH"], GATEWAY: gateway }, timeout: 60_000 })
+    const child = spawn(program, args, { cwd, env: { PATH: process.env["PATH"], GATEWAY: gateway }, timeout: LONG_MS })
     const [printed, errors]: [Array<Buffer>, Array<Buffer>] = [[], []]
     child.stdout.on("data", (part) => printed.push(part))
     child.stderr.on("data", (part) => errors.push(part))
@@ -109,7 +109,7 @@ const output = (program: string, args: ReadonlyArray<string>, cwd: string, gatew
   })
 
 /** On a machine that has much else to do. */
-const LONG_MS = 60_000
+const LONG_MS = 240_000
 
 describe.concurrent("the paying program of docs/integrating undoes nothing that may have been paid, and ends in time, whatever it is answered", () => {
   itWith("python3", "--version")("in Python", () => pays("python3", "py", python), LONG_MS)

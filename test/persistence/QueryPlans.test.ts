@@ -226,5 +226,5 @@ it.live(
         expect(wholes).toStrictEqual([])
       }).pipe(Effect.provideContext(node))
     }).pipe(Effect.scoped),
-  30_000
+  120_000
 )

@@ -18,7 +18,7 @@ const BURST = 20
 const PAYOUTS = 12
 /** Paid, or nobody knows: the provider does not answer, and a poll may know before the time is up; or it gave no price in time. */
 const ENDED = [201, 502, 503]
-const STORY_MS = 120_000
+const STORY_MS = 240_000
 
 const decodeServed = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Struct({ url: Schema.String })))
 

@@ -11,7 +11,7 @@ import { stories } from "./AlertFaults.ts"
 import { fired, rules } from "./AlertFiring.ts"
 
 const DASHBOARD = "deploy/grafana/payment-gateway.json"
-const TIMEOUT_MS = 90_000
+const TIMEOUT_MS = 240_000
 
 /** Labels whose values are few, whoever comes: no tenant, no transaction, no address. */
 const bounded: ReadonlyArray<string> =

@@ -125,7 +125,7 @@ describe("a process killed between any two commits and started again", () => {
           expect(edges).toContain("before apply")
           expect(edges.at(-1)).not.toMatch(/^(before|after)/)
         }).pipe(Effect.scoped),
-      60_000
+      120_000
     )
   }
 })

@@ -91,6 +91,6 @@ describe("a process killed between any two steps of a failover and started again
           expect(edges.at(-1)).not.toMatch(/^(before|after)/)
           expect(ends).toContain(second === "refused" ? "beta failed" : "beta successful")
         }).pipe(Effect.scoped),
-      60_000
+      120_000
     )
 })

@@ -11,12 +11,12 @@ const PAYOUTS = "/v1/payouts"
 const PLACES = 64
 /** So many requests of each of four tenants come at once: six times what there is place for. */
 const CROWD = 100
-const STORY_MS = 120_000
+const STORY_MS = 240_000
 const mtn = simulatedMtn.simulated(simulatedMtn.accounts({ baseUrl: "", timeoutMs: 5_000 }))
 const settings = {
   CONNECTIONS_AN_ADDRESS: "4096",
   REQUESTS_AT_ONCE_MONEY: String(PLACES),
-  PROVIDER_TIMEOUT_MS: "5000",
+  PROVIDER_TIMEOUT_MS: "8000",
   RECONCILER_SCHEDULE: "300ms,600ms,1s"
 }
 

@@ -42,7 +42,7 @@ describe("a gateway whose database", () => {
         expect(yield* tenant.float).toMatchObject({ available_minor: 89_000, reserved_minor: 0, paid_out_minor: 10_000 })
         expect(yield* verified(clear)).toMatchObject({ ok: true, differences: [] })
       }).pipe(Effect.scoped),
-    60_000
+    120_000
   )
 
   it.live(
@@ -69,6 +69,6 @@ describe("a gateway whose database", () => {
         expect(yield* executionsOf(simulator, referenceOf(again))).toHaveLength(1)
         expect(yield* verified(clear)).toMatchObject({ ok: true, differences: [] })
       }).pipe(Effect.scoped),
-    60_000
+    120_000
   )
 })

@@ -9,7 +9,7 @@ import { momoPayout } from "../support/RequestBodies.ts"
 import { referenceOf } from "../support/SignedClient.ts"
 import { givenStack, tenantOn, webhooksOf } from "../support/Stack.ts"
 
-const TIMEOUT_MS = 60_000
+const TIMEOUT_MS = 240_000
 
 /** An OTLP receiver in a process of its own. */
 const receiverProcess = Effect.acquireRelease(

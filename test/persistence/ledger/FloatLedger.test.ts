@@ -43,7 +43,7 @@ describe("FloatLedger", () => {
           expect(results.filter(({ _tag }) => _tag === "ShortFloat")).toHaveLength(64 - k)
         }
       }).pipe(Effect.scoped),
-    120_000
+    240_000
   )
 
   it.live("opens a batch with the same result as its steps one after another", () =>

@@ -156,7 +156,7 @@ it.live(
         expect(yield* compared).toStrictEqual(everyVerdict)
       })
     ),
-  120_000
+  240_000
 )
 
 it.live(
@@ -167,5 +167,5 @@ it.live(
         expect(yield* compare(ofOneTenant, STORIES_OF_ONE_TENANT)).toStrictEqual(everyVerdict)
       })
     ),
-  120_000
+  240_000
 )
