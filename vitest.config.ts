@@ -24,8 +24,13 @@ const first = [
   "test/console/Browser.test.ts",
   "test/scenarios/FailoverCrashes.test.ts",
   "test/persistence/postgres/EmbeddedPostgres.test.ts",
+  "test/integrating/Pages.test.ts",
+  "test/integrating/Catalogues.test.ts",
+  "test/processes/Workers.test.ts",
+  "test/releases/MixedReleases.test.ts",
   "test/scenarios/EveryProviderEndings.test.ts",
   "test/providers/contract/Contract.test.ts",
+  "test/simulator/eversend/Simulator.test.ts",
   "test/scenarios/FxEndings.test.ts",
   "test/scenarios/CollectionEndings.test.ts",
   "test/scenarios/PayoutEndings.test.ts"
