@@ -148,10 +148,11 @@ describe("the log of a database that hangs", () => {
         const warnings = () =>
           behind.logs.map((line) => JSON.parse(line)).filter(({ message }) => message === "request authentication timed out")
         const counts = () => warnings().flatMap(({ annotations: { count = 0 } }) => (count === 0 ? [] : [count]))
-        await vi.waitFor(() => expect(counts().length).toBeGreaterThan(0), { timeout: 5_000 })
-        const own = warnings().length - counts().length
-        expect(own).toBeLessThan(40)
-        expect(own + counts().reduce((sum, count) => sum + count, 0)).toBe(40)
+        const own = () => warnings().length - counts().length
+        // Each window counts its own; the requests may have come in several.
+        const told = () => own() + counts().reduce((sum, count) => sum + count, 0)
+        await vi.waitFor(() => expect(told()).toBe(40), { timeout: 45_000 })
+        expect(own()).toBeLessThan(40)
       },
       { findsKeys: false, haste: 50, prints: true }
     )
