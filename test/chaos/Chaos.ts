@@ -1,6 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises"
 import { parseArgs } from "node:util"
 import { seeded } from "../support/Random.ts"
+import { wrongTime } from "../support/WrongTime.ts"
 import { anomalies } from "./Anomalies.ts"
 import { tellCallbacks } from "./Callbacks.ts"
 import { clusterDatabase } from "./ClusterDatabase.ts"
@@ -18,7 +19,7 @@ import { watch } from "./Watchers.ts"
 // executed, what the tenants were told, and the ledger. Exits 1 on the first cent that differs.
 
 const usage =
-  "npm run chaos -- [--seconds N | --failover [--failovers N] [--through direct|haproxy|pgbouncer]] [--citus] [--seed N] [--clients N] [--json]"
+  "npm run chaos -- [--seconds N | --failover [--failovers N] [--through direct|haproxy|pgbouncer|pgbouncer-session]] [--skew SECONDS] [--citus] [--seed N] [--clients N] [--json]"
 /** A failover that takes longer until the first 201 is a fault. */
 const BACK_WITHIN_MS = 3_000
 const SETTLE_WITHIN_MS = 600_000
@@ -36,6 +37,7 @@ const options = (() => {
         failovers: { type: "string", default: "10" },
         citus: { type: "boolean", default: false },
         through: { type: "string", default: "direct" },
+        skew: { type: "string" },
         json: { type: "boolean", default: false }
       }
     })
@@ -48,6 +50,7 @@ const options = (() => {
     if (through === undefined) throw new Error(`--through is one of ${ways.join(", ")}`)
     return {
       through,
+      skew: values.skew === undefined ? 0 : number(values.skew),
       seconds: number(values.seconds),
       seed: number(values.seed),
       clients: number(values.clients),
@@ -61,11 +64,12 @@ const options = (() => {
   }
 })()
 
-const pair = pairOfServers(options.through)
+const pair = pairOfServers(options.through, options.skew)
 const database = options.failovers > 0 ? pair.database : options.citus ? clusterDatabase : undefined
 
 const main = async () => {
-  const stage = await openStage({}, database)
+  const { skew } = options
+  const stage = await openStage({}, database, skew === 0 ? undefined : [wrongTime(skew), wrongTime(-skew)])
   try {
     await play(stage)
   } finally {
@@ -155,9 +159,9 @@ const play = async (stage: Stage) => {
       arrive,
       comesBack: options.through === "direct",
       random: seeded(options.seed * 31),
-      told: (made, { milliseconds, written }) =>
+      told: (made, { milliseconds, promotedMs, written }) =>
         console.error(
-          `failover ${made}: ${milliseconds} ms${written === null ? "" : `, and the old primary came back (${written} writes)`}`
+          `${new Date().toISOString()} failover ${made}: promoted after ${promotedMs} ms, first 201 after ${milliseconds} ms${written === null ? "" : `, and the old primary came back (${written} writes)`}`
         )
     })
   }
@@ -180,18 +184,20 @@ const play = async (stage: Stage) => {
   const strange = anomalies(history)
   const ledger = await stage.command("ledger", "verify")
   const reconciled = await reconciliation(stage)
-  const times = failovers.map(({ milliseconds }) => milliseconds).toSorted((one, other) => one - other)
+  const times = sorted(failovers.map(({ milliseconds }) => milliseconds))
   const returns = failovers.flatMap(({ written }) => written ?? [])
   const ran = {
     ...(members === undefined
       ? { seconds: options.seconds, kills: { total: total(kills), ...kills } }
       : {
           failovers: failovers.length,
-          first_201_ms: { median: times[Math.floor(times.length / 2)], longest: times.at(-1) },
+          promoted_ms: middleAndEnd(sorted(failovers.map(({ promotedMs }) => promotedMs))),
+          first_201_ms: middleAndEnd(times),
           old_primaries_back: returns.length,
           old_primaries_written: returns.filter((written) => written > 0).length
         }),
     seed: options.seed,
+    ...(options.skew === 0 ? {} : { skew_seconds: options.skew }),
     operations: operations.length,
     sent: operations.reduce((sum, { attempts }) => sum + attempts, 0),
     accepted: operations.filter(({ settled }) => settled === "accepted").length,
@@ -226,6 +232,9 @@ const play = async (stage: Stage) => {
   for (const fault of faults.slice(0, 50)) console.error(fault)
   process.exitCode = faults.length === 0 && ran.ledger_ok ? 0 : 1
 }
+
+const sorted = (times: ReadonlyArray<number>) => times.toSorted((one, other) => one - other)
+const middleAndEnd = (times: ReadonlyArray<number>) => ({ median: times[Math.floor(times.length / 2)], longest: times.at(-1) })
 
 const total = (kills: Readonly<Record<string, number>>): number => Object.values(kills).reduce((sum, one) => sum + one, 0)
 

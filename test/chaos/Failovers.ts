@@ -18,21 +18,23 @@ const COMES_BACK_EVERY = 4
 const ALONE_MS = 1_500
 
 export interface Failover {
+  /** From the order to promote until the server says that it is no standby any more. */
+  readonly promotedMs: number
   /** From the order to promote until the first 201. */
   readonly milliseconds: number
   /** What the old primary was told to write when it came back alone; null where it did not. */
   readonly written: number | null
 }
 
-/** How gateways come to the servers: they know both, or what stands in front of them. PgBouncer has HAProxy behind it. */
-export const ways = ["direct", "haproxy", "pgbouncer"] as const
+/** How gateways come to the servers: they know both, or what stands in front of them. PgBouncer has HAProxy behind it, and two modes. */
+export const ways = ["direct", "haproxy", "pgbouncer", "pgbouncer-session"] as const
 export type Way = (typeof ways)[number]
 
-/** Two servers: the stage's database. */
-export const pairOfServers = (way: Way) => {
+/** Two servers: the stage's database. The second one's clock is ahead by `skewSeconds`. */
+export const pairOfServers = (way: Way, skewSeconds: number) => {
   let pair: Members | undefined
   const database: StageDatabase = async (dataDir, life) => {
-    const opened = await openMembers(join(dataDir, "members"), ["a", "b"], "full")
+    const opened = await openMembers(join(dataDir, "members"), ["a", "b"], "full", skewSeconds === 0 ? {} : { b: skewSeconds })
     pair = opened
     life.ends.push(opened.close)
     const [primary, standby] = both(opened)
@@ -71,7 +73,13 @@ const proxied = async ({ all, url }: Members, way: Exclude<Way, "direct">, life:
   const read = "?target_session_attrs=read-write"
   if (way === "haproxy") return url([haproxy], read)
   const { password, pathname, username } = new URL(url([haproxy]))
-  const pooled = { server: haproxy.port, database: pathname.slice(1), username, password, mode: "transaction" } as const
+  const pooled = {
+    server: haproxy.port,
+    database: pathname.slice(1),
+    username,
+    password,
+    mode: way === "pgbouncer" ? "transaction" : "session"
+  } as const
   const pgbouncer = await startPgbouncer(pooled)
   life.ends.push(pgbouncer.close)
   return url([pgbouncer], read)
@@ -87,6 +95,10 @@ interface Load {
   readonly comesBack: boolean
   readonly told: (made: number, failover: Failover) => void
 }
+
+/** Ends when it is done. */
+const PROMOTED = `SELECT pg_promote(false);
+  DO $$ BEGIN WHILE pg_is_in_recovery() LOOP PERFORM pg_sleep(0.01); END LOOP; END $$`
 
 export const failOver = async (
   stage: Stage,
@@ -105,15 +117,18 @@ export const failOver = async (
     const again = created()
     // Clients of before may wait for a provider, or for the lease of the key that they repeat.
     const arrivals = setInterval(arrive, ARRIVES_EVERY_MS)
-    await standby.sql("SELECT pg_promote(false)")
+    const passed = () => Math.round(performance.now() - from)
+    const promoted = standby.sql(PROMOTED).then(passed)
     await within(again).finally(() => clearInterval(arrivals))
-    const milliseconds = Math.round(performance.now() - from)
+    const milliseconds = passed()
+    const promotedMs = await promoted
     const written =
       comesBack && failovers.length % COMES_BACK_EVERY === 0 ? await aloneAgain(stage, primary, failovers.length) : null
     await primary.follow(standby)
     await standby.awaitCommitsOf(primary)
-    failovers.push({ milliseconds, written })
-    told(failovers.length, { milliseconds, written })
+    const failover = { promotedMs, milliseconds, written }
+    failovers.push(failover)
+    told(failovers.length, failover)
     ;[primary, standby] = [standby, primary]
   }
   return failovers

@@ -9,6 +9,7 @@ import { Client } from "pg"
 import { EmbeddedPostgres } from "../../src/persistence/postgres/EmbeddedPostgres.ts"
 import { PostgresInstall } from "../../src/persistence/postgres/PostgresInstall.ts"
 import { type Durability, PostgresServer } from "../../src/persistence/postgres/PostgresServer.ts"
+import { wrongTime } from "./WrongTime.ts"
 
 // Real servers of one database: a primary and what follows it, each of which may die, be promoted, and come back.
 
@@ -43,16 +44,18 @@ const run = promisify(execFile)
 /** What a copy of a running server brings along by itself, or must not. */
 const notCopied = new Set(["pg_wal", "pg_replslot", "postmaster.pid", "postmaster.opts", "standby.signal"])
 
+/** `clocks`: by how many seconds the clock of a member is wrong. */
 export const openMembers = async (
   dataDir: string,
   names: readonly [string, ...ReadonlyArray<string>],
-  durability: Durability
+  durability: Durability,
+  clocks: Readonly<Record<string, number>> = {}
 ) => {
   const made = await Effect.runPromise(EmbeddedPostgres.ensureRunning(join(dataDir, names[0]), durability))
   await Effect.runPromise(EmbeddedPostgres.stop(join(dataDir, names[0])))
   const password = Redacted.value(made.password)
   const account = await Effect.runPromise(PostgresInstall.account(made.folder))
-  const { postgres: program } = await Effect.runPromise(PostgresInstall.programs(account))
+  const { postgres } = await Effect.runPromise(PostgresInstall.programs(account))
   const url: Members["url"] = (members, parameters = "") =>
     `postgres://${made.username}:${password}@${members.map(({ port }) => `${made.host}:${port}`).join(",")}/${made.database}${parameters}`
   const member = async (name: string): Promise<Member> => {
@@ -68,6 +71,8 @@ export const openMembers = async (
         await client.end()
       }
     }
+    const off = clocks[name]
+    const program = off === undefined ? postgres : await withWrongTime(join(dataDir, `postgres-of-${name}`), postgres, off)
     const start = async () => {
       const log = join(dataDir, `${name}.log`)
       await Effect.runPromise(PostgresServer.launch({ program, folder, port, log, account, durability }))
@@ -122,6 +127,13 @@ export const openMembers = async (
     for (const { folder } of all) await rm(folder, { recursive: true, force: true })
   }
   return { all, url, close } satisfies Members
+}
+
+/** A program that starts that one on a machine whose clock is wrong. */
+const withWrongTime = async (file: string, program: string, seconds: number): Promise<string> => {
+  const variables = Object.entries(wrongTime(seconds)).map(([name, value]) => `${name}='${value}'`)
+  await writeFile(file, `#!/bin/sh\nexport ${variables.join(" ")}\nexec '${program}' "$@"\n`, { mode: 0o755 })
+  return file
 }
 
 /** Who begins to follow needs what was written since its copy began; a standby that is gone is seen at once. */
