@@ -1,4 +1,4 @@
-import { Effect } from "effect"
+import { Effect, Schedule } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import type { DatabaseError } from "./DatabaseError.ts"
 import type { Step } from "./Migration.ts"
@@ -14,6 +14,9 @@ interface Ways<E> {
 
 /** While it is built partitions may be added, which bring the index along. */
 const ROUNDS = 1_000
+/** How often it is looked whether somebody else is still building it: for six hours in all. */
+const LOOKED_EVERY = "1 second"
+const LOOKS = 6 * 3_600
 
 /**
  * Builds an index while the table is written to. What is there and valid is left as it is; what a build that died left behind is dropped and built
@@ -44,13 +47,25 @@ const buildOne = Effect.fnUntraced(function* (
   wish: Wish,
   { long }: Ways<SqlError.SqlError | DatabaseError>
 ) {
-  const [found] = yield* sql<{
-    valid: boolean
-  }>`SELECT indisvalid AS valid FROM pg_index WHERE indexrelid = to_regclass(${wish.name})`
-  if (found?.valid === true) return
-  if (found?.valid === false) yield* long(`DROP INDEX CONCURRENTLY ${wish.name}`)
+  const found = yield* Effect.repeat(stateOf(sql, wish), {
+    schedule: Schedule.spaced(LOOKED_EVERY),
+    times: LOOKS,
+    while: (state) => state === "being built"
+  })
+  if (found === "valid") return
+  if (found !== null) yield* long(`DROP INDEX CONCURRENTLY ${wish.name}`)
   yield* long(`${create(wish)} CONCURRENTLY ${wish.name} ON ${wish.table} ${wish.definition}`)
 })
+
+/** Null where there is none. A session may go on building that a process began which died or lost its lock: to drop its index would wait for it first. */
+const stateOf = (sql: SqlClient.SqlClient, { name }: Wish) =>
+  Effect.map(
+    sql<{ state: "valid" | "being built" | "half" }>`
+      SELECT CASE WHEN i.indisvalid THEN 'valid' WHEN p.pid IS NOT NULL THEN 'being built' ELSE 'half' END AS state
+      FROM pg_index i LEFT JOIN pg_stat_progress_create_index p ON p.index_relid = i.indexrelid AND p.datname = current_database()
+      WHERE i.indexrelid = to_regclass(${name})`,
+    ([row]) => row?.state ?? null
+  )
 
 const create = ({ unique }: Wish): string => (unique === true ? "CREATE UNIQUE INDEX" : "CREATE INDEX")
 

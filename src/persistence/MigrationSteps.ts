@@ -14,6 +14,8 @@ const TRIES = 600
 /** An index or a check of a large table; it holds up nobody. */
 export const LONG_STEP_MS = 6 * 3_600_000
 const ANSWER_AFTER_MS = 3_000
+/** So soon the server ends a long step whose process has died, and does not go on for hours for nobody. */
+const GONE_SEEN_MS = 1_000
 /** A step of rows pauses as long as it took, so that at most half of the database's time is its own. */
 const SHORTEST_PAUSE_MS = 5
 const BATCHES_AT_MOST = 1_000_000
@@ -95,9 +97,14 @@ const longStatement =
     Effect.gen(function* () {
       const connection = yield* sql.reserve
       const send = (one: string) => connection.executeUnprepared(one, [], undefined)
-      yield* Effect.addFinalizer(() => Effect.ignore(Effect.andThen(send("RESET statement_timeout"), send("RESET lock_timeout"))))
+      const reset = Effect.forEach(["statement_timeout", "lock_timeout", "client_connection_check_interval"], (name) =>
+        send(`RESET ${name}`)
+      )
+      yield* Effect.addFinalizer(() => Effect.ignore(reset))
       yield* send(`SET statement_timeout = ${LONG_STEP_MS}`)
       yield* send(`SET lock_timeout = ${LONG_STEP_MS}`)
+      // A server that cannot see that (it says so) goes on to the end.
+      yield* Effect.ignore(send(`SET client_connection_check_interval = ${GONE_SEEN_MS}`))
       yield* send(text)
     }).pipe(Effect.scoped, Effect.provideService(AnswerBoundMs, LONG_STEP_MS + ANSWER_AFTER_MS))
 
