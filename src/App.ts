@@ -23,6 +23,7 @@ import { withFolderLock } from "./persistence/postgres/FolderLock.ts"
 import { LocalProcess } from "./persistence/postgres/LocalProcess.ts"
 import { RandomSourceLive } from "./persistence/RandomSourceLive.ts"
 import { RateLimitsMemory } from "./persistence/RateLimitsMemory.ts"
+import { NoPrimary } from "./persistence/servers/NoPrimary.ts"
 import { knownProviders, providerRegistry } from "./providers/Registry.ts"
 import { makeRecentCalls, RecentCalls } from "./runtime/RecentCalls.ts"
 import { servicesOn } from "./Services.ts"
@@ -180,6 +181,7 @@ const management = (
   Layer.unwrap(
     Effect.gen(function* () {
       const alive = yield* Database.ping
+      const noPrimary = yield* NoPrimary
       const schemaObstacle = yield* Database.schemaObstacle
       const commitsWaiting = yield* CommitsWaiting
       const registry = yield* ProviderRegistry
@@ -204,6 +206,7 @@ const management = (
           port: settings.managementPort,
           draining,
           database: alive,
+          noPrimary,
           standstill,
           obstacles: [Effect.map(skew, wrongClock), obstacle, schemaObstacle],
           providers,

@@ -20,6 +20,8 @@ export interface StandingOptions {
   readonly draining: Effect.Effect<boolean>
   /** A question to the database; what it answers does not matter. */
   readonly database: Effect.Effect<unknown, unknown>
+  /** Why no server of it can be written to, in one line; null where that is not known. Told without asking any. */
+  readonly noPrimary: Effect.Effect<string | null>
   /** The state of the database's queues and records; read for scrapes, at most twice a second however many there are. */
   readonly standing: Effect.Effect<StatusSnapshot, unknown>
   /** Why nothing is asked of the database now, in one line; null where it can be. Told without asking it. */
@@ -45,12 +47,12 @@ export const makeStanding = Effect.fnUntraced(function* (options: StandingOption
   }
 })
 
-const obstacleOf = Effect.fnUntraced(function* ({ database, draining, obstacles, standstill }: StandingOptions) {
+const obstacleOf = Effect.fnUntraced(function* ({ database, draining, noPrimary, obstacles, standstill }: StandingOptions) {
   if (yield* draining) return "draining"
   const why = yield* standstill
   if (why !== null) return why
   const checked = yield* Effect.exit(Effect.timeout(Effect.andThen(database, Effect.all(obstacles)), READY_TIMEOUT_MS))
-  if (Exit.isFailure(checked)) return "the database does not answer"
+  if (Exit.isFailure(checked)) return (yield* noPrimary) ?? "the database does not answer"
   const reasons = checked.value.filter((reason) => reason !== null)
   return reasons.length === 0 ? null : reasons.join("\n")
 })

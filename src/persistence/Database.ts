@@ -13,6 +13,7 @@ import { Migrations } from "./Migrations.ts"
 import { RuntimeRole } from "./RuntimeRole.ts"
 import { poolingOf, SessionPooling } from "./SessionPooling.ts"
 import { STATEMENT_TIMEOUT_MS, sessionSettings, settingsHold } from "./SessionSettings.ts"
+import { NoPrimary } from "./servers/NoPrimary.ts"
 import { type Connections, makePrimaryPool } from "./servers/PrimaryPool.ts"
 
 /** Where the database is. The parts are those of an `EmbeddedDatabase`. */
@@ -62,7 +63,8 @@ export const Database = {
         const timeouts = { connectionMs: FREE_CONNECTION_MS, answerMs: ANSWER_MS }
         const provided = Effect.fnUntraced(function* (pool: Connections, target: DatabaseTarget) {
           const sql = yield* makeBoundedClient(pool, timeouts, target)
-          return Context.make(SqlClient.SqlClient, sql).pipe(Context.add(SessionPooling, poolingOf(pool)))
+          const made = Context.make(SqlClient.SqlClient, sql).pipe(Context.add(SessionPooling, poolingOf(pool)))
+          return pool.refusal === undefined ? made : Context.add(made, NoPrimary, pool.refusal)
         })
         if (!("url" in address)) return yield* provided(yield* PgPool.make({ ...settings, ...address }), address)
         const route = yield* usableRoute(Redacted.value(address.url))

@@ -59,6 +59,19 @@ describe("the management port", () => {
     })
   )
 
+  it.live("is not ready while no server of the database can be written to, and says what was seen of each", () =>
+    Effect.gen(function* () {
+      const { database, get, noPrimary } = yield* management
+      const why = "no server takes writes: a: does not answer; b is a standby"
+      yield* Ref.set(noPrimary, why)
+      expect(yield* get("/readyz")).toEqual({ status: 200, body: "ok\n" })
+      yield* Ref.set(database, Effect.die(new Error("gone")))
+      expect(yield* get("/readyz")).toEqual({ status: 503, body: `${why}\n` })
+      yield* Ref.set(noPrimary, null)
+      expect(yield* get("/readyz")).toEqual({ status: 503, body: "the database does not answer\n" })
+    })
+  )
+
   it.live("shows counters and open work on a page that Prometheus can read", () =>
     Effect.gen(function* () {
       const { get } = yield* management

@@ -16,6 +16,7 @@ export const management = Effect.gen(function* () {
   const database = yield* Ref.make<Effect.Effect<unknown, unknown>>(Effect.void)
   const obstacle = yield* Ref.make<Effect.Effect<string | null, unknown>>(Effect.succeed(null))
   const standstill = yield* Ref.make<Effect.Effect<string | null>>(Effect.succeed(null))
+  const noPrimary = yield* Ref.make<string | null>(null)
   const looks = yield* Ref.make(0)
   const standing = yield* Ref.make<Effect.Effect<StatusSnapshot, unknown>>(Effect.succeed(picture))
   const options = {
@@ -23,6 +24,7 @@ export const management = Effect.gen(function* () {
     port,
     draining: Ref.get(draining),
     database: Effect.flatten(Ref.get(database)),
+    noPrimary: Ref.get(noPrimary),
     standstill: Effect.flatten(Ref.get(standstill)),
     providers: ["eversend", "mtn"],
     obstacles: [Effect.flatten(Ref.get(obstacle))],
@@ -44,7 +46,7 @@ export const management = Effect.gen(function* () {
       return { status: answer.status, body: await answer.text() }
     })
   const headersOf = (path: string) => Effect.promise(async () => (await fetch(`http://127.0.0.1:${port}${path}`)).headers)
-  return { database, draining, get, headersOf, obstacle, options, looks, standing, standstill }
+  return { database, draining, get, headersOf, obstacle, noPrimary, options, looks, standing, standstill }
 })
 
 export const AT = 1_000_000

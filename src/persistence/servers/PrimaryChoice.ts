@@ -25,7 +25,7 @@ type Told<S extends SeenServer> = S & { readonly facts: ServerFacts }
  * The one server that may be written to, of those that could be asked. docs/operations.md has the argument.
  *
  * A server that came back after another one was promoted is an older timeline than that one, and is refused while anybody here has seen
- * the newer. Where nobody has, it waits for a standby that does not follow it, and is refused for that: a server that was accepted with
+ * the newer, or a standby of it. Where nobody has, it waits for a standby that does not follow it, and is refused for that: a server that was accepted with
  * its standby keeps being accepted when that one goes, because its commits then wait and are told of (CommitsWaiting).
  */
 export const choosePrimary = <S extends SeenServer>(seen: ReadonlyArray<S>, known: Known): Choice<S> => {
@@ -43,7 +43,7 @@ export const choosePrimary = <S extends SeenServer>(seen: ReadonlyArray<S>, know
   const stranger = primaries.find(({ facts }) => facts.cluster !== any?.facts.cluster)
   if (any !== undefined && stranger !== undefined)
     return { refusal: `${any.name} and ${stranger.name} hold different databases: name servers of one` }
-  const highest = Math.max(0, ...primaries.map(({ facts }) => Math.max(timelineOf(facts), known.highestTimeline(facts.cluster))))
+  const highest = any === undefined ? 0 : highestOf(any.facts.cluster, seen, known)
   const newest: typeof primaries = []
   for (const one of primaries) {
     const { facts, name } = one
@@ -63,6 +63,14 @@ export const choosePrimary = <S extends SeenServer>(seen: ReadonlyArray<S>, know
     ? { server: first }
     : { refusal: `${first.name} and ${other.name} are both primaries of timeline ${highest}: stop the wrong one` }
 }
+
+/** Of those that are there, a standby among them: who follows a newer primary knows that the older ones are over, also while that one is gone. */
+const highestOf = (cluster: string, seen: ReadonlyArray<SeenServer>, { highestTimeline }: Known): number =>
+  seen.reduce(
+    (highest, { facts }) =>
+      typeof facts === "string" || facts.cluster !== cluster ? highest : Math.max(highest, timelineOf(facts)),
+    highestTimeline(cluster)
+  )
 
 const timelineOf = ({ timeline }: ServerFacts): number => timeline ?? 0
 

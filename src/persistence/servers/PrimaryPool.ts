@@ -33,6 +33,8 @@ export interface Connections {
   readonly get: Effect.Effect<PgConnection.PgConnection, SqlError.SqlError, Scope.Scope>
   readonly reserve: Effect.Effect<PgConnection.PgConnection, SqlError.SqlError, Scope.Scope>
   readonly invalidate: (connection: PgConnection.PgConnection) => Effect.Effect<void>
+  /** Why no server can be written to, as it was seen a second ago at most; null where one can. Absent where none is looked for. */
+  readonly refusal?: Effect.Effect<string | null>
 }
 
 /**
@@ -164,7 +166,7 @@ export const makePrimaryPool = Effect.fnUntraced(function* (
   )
   const invalidate: Connections["invalidate"] = (connection) =>
     reached.get(connection)?.pool.invalidate(connection) ?? Effect.void
-  return { get, reserve, invalidate }
+  return { get, reserve, invalidate, refusal: Effect.sync(() => refusal) }
 })
 
 const refused = (message: string) =>

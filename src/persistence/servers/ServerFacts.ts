@@ -6,7 +6,10 @@ import type { SqlError } from "effect/sql"
 export const ServerFacts = Schema.Struct({
   isStandby: Schema.Boolean,
   isReadOnly: Schema.Boolean,
-  /** Grows by one with each promotion; null on a standby. */
+  /**
+   * Grows with each promotion. Of a standby: of what it has received of its primary, perhaps a little late. It may be null there, and is never above
+   * what the database has reached.
+   */
   timeline: Schema.NullOr(Schema.Number),
   /** The same on all copies of a database, and on no other. */
   cluster: Schema.String,
@@ -19,10 +22,14 @@ export const ServerFacts = Schema.Struct({
 })
 export type ServerFacts = typeof ServerFacts.Type
 
-/** Of a standby that is catching up a role without `pg_read_all_stats` sees the name alone. */
+/**
+ * A role without `pg_read_all_stats` sees of a standby that is catching up the name alone, and not what a standby has received: of that it reads
+ * what the standby has written down.
+ */
 const FACTS = `
   SELECT pg_is_in_recovery() AS "isStandby", current_setting('transaction_read_only')::boolean AS "isReadOnly",
-    CASE WHEN pg_is_in_recovery() THEN NULL
+    CASE WHEN pg_is_in_recovery() THEN greatest((SELECT timeline_id FROM pg_control_checkpoint()),
+        (SELECT min_recovery_end_timeline FROM pg_control_recovery()), (SELECT received_tli FROM pg_stat_wal_receiver))
       ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int END AS timeline,
     (SELECT system_identifier::text FROM pg_control_system()) AS cluster,
     pg_postmaster_start_time()::text AS "startedAt",

@@ -37,6 +37,21 @@ describe("the server that is written to", () => {
     expect(choice({ a: old }, { highestTimeline: () => 3 })).toContain("a is an old primary, of timeline 2: the database is at 3")
   })
 
+  it("is no old primary where a standby follows a newer one, which is gone", () => {
+    const follows = { awaited: "c", followers: ["c"], timeline: 2, startedAt: "sunday" }
+    expect(choice({ a: follows, b: { ...standby, timeline: 3 } })).toContain(
+      "a is an old primary, of timeline 2: the database is at 3"
+    )
+    expect(choice({ a: follows, b: { ...standby, timeline: 2 }, c: standby })).toBe("a")
+    expect(choice({ a: follows, b: { ...standby, timeline: 3, cluster: "another" } })).toBe("a")
+  })
+
+  it("is no standby, whatever timeline it is of", () => {
+    const ofItself = { ...standby, timeline: 4 }
+    expect(choice({ a: ofItself })).toBe("no server takes writes: a is a standby")
+    expect(choice({ a: ofItself, b: {} })).toContain("b is an old primary, of timeline 3: the database is at 4")
+  })
+
   it("is none where two are of one timeline, and one where two names lead to it", () => {
     expect(choice({ a: {}, b: { startedAt: "sunday" } })).toBe("a and b are both primaries of timeline 3: stop the wrong one")
     expect(choice({ a: {}, b: {} })).toBe("a")

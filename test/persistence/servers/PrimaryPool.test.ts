@@ -1,21 +1,22 @@
 import { mkdtempSync } from "node:fs"
 import { chmod } from "node:fs/promises"
 import { join } from "node:path"
+import * as PgPool from "@effect/sql-pg/PgPool"
 import { describe, expect, it } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer, Logger, Redacted, References } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Database } from "../../../src/persistence/Database.ts"
 import { sqlState } from "../../../src/persistence/DatabaseSpans.ts"
+import { NoPrimary } from "../../../src/persistence/servers/NoPrimary.ts"
+import { serverFacts } from "../../../src/persistence/servers/ServerFacts.ts"
 import { DatabaseNames } from "../../../src/persistence/servers/ServerProbes.ts"
 import { databaseFolder } from "../../support/DatabaseFolder.ts"
 import { databaseProxy } from "../../support/DatabaseProxy.ts"
 import { removeDataDir } from "../../support/Postgres.ts"
 import { openMembers } from "../../support/PostgresMembers.ts"
 
-const clientOn = (url: string) =>
-  Effect.map(Layer.build(Layer.fresh(Database.layer({ url: Redacted.make(url) }))), (context) =>
-    Context.get(context, SqlClient.SqlClient)
-  )
+const contextOn = (url: string) => Layer.build(Layer.fresh(Database.layer({ url: Redacted.make(url) })))
+const clientOn = (url: string) => Effect.map(contextOn(url), (context) => Context.get(context, SqlClient.SqlClient))
 
 /** Why a statement fails, as it has to. */
 const said = <A, R>(statement: Effect.Effect<A, SqlError.SqlError, R>) =>
@@ -28,17 +29,18 @@ describe("a database of several servers", () => {
       yield* Effect.promise(() => chmod(dataDir, 0o711))
       yield* Effect.addFinalizer(() => Effect.promise(() => removeDataDir(dataDir)))
       const members = yield* Effect.acquireRelease(
-        Effect.promise(() => openMembers(dataDir, ["a", "b"], "off")),
+        Effect.promise(() => openMembers(dataDir, ["a", "b", "c"], "off")),
         ({ close }) => Effect.promise(close)
       )
-      const [a, b] = members.all
-      if (a === undefined || b === undefined) return yield* Effect.die("two members")
+      const [a, b, c] = members.all
+      if (a === undefined || b === undefined || c === undefined) return yield* Effect.die("three members")
       yield* Effect.promise(() => b.follow(a))
       yield* Effect.promise(() => a.awaitCommitsOf(b))
-      const sql = yield* clientOn(members.url([b, a]))
+      const context = yield* contextOn(members.url([b, a]))
+      const [sql, refusal] = [Context.get(context, SqlClient.SqlClient), Context.get(context, NoPrimary)]
       yield* sql`CREATE TABLE kept (n int)`
       const insert = sql`INSERT INTO kept VALUES (1) RETURNING inet_server_port() AS port`
-      expect(yield* insert).toEqual([{ port: a.port }])
+      expect([yield* insert, yield* refusal]).toEqual([[{ port: a.port }], null])
 
       // A name with several addresses; nobody listens at the first.
       const named = members.url([a], "?target_session_attrs=primary").replace("127.0.0.1", "db.test")
@@ -76,8 +78,17 @@ describe("a database of several servers", () => {
         until: (message) => message.includes("the database is at 2")
       })
 
+      // Alone, a standby of the new one tells of its timeline, also those who may read nothing else.
+      yield* Effect.promise(() => b.sql("CREATE ROLE stranger LOGIN PASSWORD 'stranger'"))
+      yield* Effect.promise(() => c.follow(b))
+      const { hostname, pathname } = new URL(members.url([c]))
+      const stranger = new URL(`postgres://stranger:stranger@${hostname}:${c.port}${pathname}`)
+      const pool = yield* PgPool.make({ url: Redacted.make(stranger.href) })
+      expect(yield* Effect.flatMap(pool.get, serverFacts)).toMatchObject({ isStandby: true, timeline: 2 })
+
       b.kill()
       yield* Effect.repeat(said(insert), { until: (message) => message.includes("the database is at 2") })
+      expect(yield* refusal).toContain("no server takes writes: ")
       expect(yield* Effect.promise(() => a.sql("SELECT count(*)::int AS rows FROM kept"))).toEqual([{ rows: 1 }])
     }).pipe(Effect.scoped)
   )
