@@ -22,7 +22,8 @@ import { FACTOR } from "./Shortened.ts"
 import { openSink, type Sink } from "./Sink.ts"
 import { openStandby, type Standby } from "./Standby.ts"
 import { tenantFaults, webhooksLate, webhooksParked } from "./TenantFaults.ts"
-import { installed, openWatch } from "./Watch.ts"
+import { installed, openWatch, type Watch } from "./Watch.ts"
+import { WORKERS, workerDown } from "./WorkerFaults.ts"
 
 // Every alert once: a fault in a real installation, seen by a real Prometheus with the shipped rules, told by a real Alertmanager to a sink,
 // and told to be over when it is mended. Prints a line for each; exits 1 where one did not fire, did not end, or came without its runbook.
@@ -52,29 +53,25 @@ const main = async () => {
     return
   }
   const sink = await openSink()
-  const stage = await openStage({
-    CIRCUIT_FAILURES: "5",
-    WEBHOOK_SCHEDULE: "0s,1s",
-    SIMULATOR_DELAY_MS: "400",
-    DATABASE_DISK: DISK
-  })
-  const ends: Array<() => Promise<void>> = [stage.close, sink.close]
+  const variables = { CIRCUIT_FAILURES: "5", WEBHOOK_SCHEDULE: "0s,1s", SIMULATOR_DELAY_MS: "400", DATABASE_DISK: DISK }
+  const stage = await openStage(variables, undefined, [{}, { args: ["--workers", String(WORKERS)] }])
   try {
     await tellCallbacks(stage)
     const scene = openScene(stage)
     const standby = await openStandby(stage, scene.sql)
-    ends.unshift(standby.close)
+    stage.atEnd(standby.close)
     await standby.start()
     const targets = stage.managements.map(({ host }) => host)
     const watch = await openWatch({ programs, folder: stage.dataDir, targets, receiver: sink.url })
-    ends.unshift(watch.close)
+    stage.atEnd(watch.close)
     await pause(FIRST_SCRAPES_MS)
-    const played = await play(scene, standby, sink)
+    const played = await play(scene, standby, { sink, watch })
     const ledger = await scene.command("ledger", "verify")
     if (ledger.code !== 0) console.error(JSON.stringify(ledger.json))
     report(played, ledger.code === 0)
   } finally {
-    for (const end of ends) await end()
+    await stage.close()
+    await sink.close()
   }
 }
 
@@ -84,8 +81,13 @@ interface Played {
   readonly uncalled: ReadonlyArray<string>
 }
 
+interface Seen {
+  readonly sink: Sink
+  readonly watch: Watch
+}
+
 /** One fault after another, but for those that take minutes: others are played beside them. */
-const play = async (scene: Scene, standby: Standby, sink: Sink): Promise<Played> => {
+const play = async (scene: Scene, standby: Standby, { sink, watch }: Seen): Promise<Played> => {
   const drilled: Array<Drilled> = []
   const spans: Array<{ readonly names: ReadonlyArray<string>; readonly from: number; to: number }> = []
   const now = async (...faults: ReadonlyArray<Fault>) => {
@@ -108,7 +110,7 @@ const play = async (scene: Scene, standby: Standby, sink: Sink): Promise<Played>
   await now(...providerFaults(scene), ...tenantFaults(scene), connectionsLow(scene))
   await Promise.all(minutes)
   await now(webhooksParked(scene), callbacksParked(scene), diskFilling(scene))
-  await now(...standbyFaults(scene, standby), gatewayDown(scene))
+  await now(...standbyFaults(scene, standby, watch), workerDown(scene), gatewayDown(scene))
   await tenMinutes
   await now(databaseDown(scene))
   const isCalled = ({ alert, atMs }: Sink["told"][number]) =>

@@ -3,6 +3,7 @@ import type { Fault } from "./Fault.ts"
 import { payoutOf } from "./Requests.ts"
 import { eventually, type Scene } from "./Scene.ts"
 import { STANDBY, type Standby } from "./Standby.ts"
+import type { Watch } from "./Watch.ts"
 
 /** While nothing was delivered yet: the month that is dropped must be empty. */
 export const partitionsMissing = ({ hold, sql }: Scene): Fault => {
@@ -59,9 +60,9 @@ export const diskFilling = ({ sql }: Scene): Fault => ({
 const LAG_SECONDS = 60
 const WRITE_EVERY_MS = 500
 
-export const standbyFaults = (scene: Scene, standby: Standby): ReadonlyArray<Fault> => [
+export const standbyFaults = (scene: Scene, standby: Standby, watch: Watch): ReadonlyArray<Fault> => [
   replicationBehind(scene, standby),
-  standbyMissing(standby),
+  standbyMissing(standby, watch),
   commitsWaiting(scene, standby)
 ]
 
@@ -95,11 +96,18 @@ const IN_FLIGHT = 8
 /** What became of the requests that were under way when the standby died; for people. */
 export const inFlight: Array<string> = []
 
-const standbyMissing = (standby: Standby): Fault => ({
+const standbyMissing = (standby: Standby, { value }: Watch): Fault => ({
   about: "a standby dies that no commit waits for, until it is back",
   alerts: ["StandbyMissing"],
   how: "real",
-  begin: standby.kill,
+  begin: async () => {
+    // What was never seen is missed by nobody.
+    await eventually(
+      () => value("max(gateway_database_standbys)"),
+      (standbys) => standbys === 1
+    )
+    await standby.kill()
+  },
   mend: standby.start
 })
 

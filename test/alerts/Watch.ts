@@ -44,13 +44,14 @@ interface Wish {
   readonly receiver: (name: string) => string
 }
 
+export interface Watch {
+  /** What Prometheus has seen: the only value of an expression by now; undefined where it has none. */
+  readonly value: (expression: string) => Promise<number | undefined>
+  readonly close: () => Promise<void>
+}
+
 /** Both, until they are closed. Only addresses and durations differ from what is shipped. */
-export const openWatch = async ({
-  folder,
-  programs,
-  receiver,
-  targets
-}: Wish): Promise<{ readonly close: () => Promise<void> }> => {
+export const openWatch = async ({ folder, programs, receiver, targets }: Wish): Promise<Watch> => {
   const [prometheusPort, alertmanagerPort] = await freePorts(2)
   const write = (name: string, text: string) => {
     writeFileSync(join(folder, name), text)
@@ -97,7 +98,18 @@ export const openWatch = async ({
     await close()
     throw error
   }
-  return { close }
+  return { value: (expression) => valueOf(`http://127.0.0.1:${prometheusPort}`, expression), close }
+}
+
+interface Answer {
+  readonly data: { readonly result: ReadonlyArray<{ readonly value: readonly [at: number, value: string] }> }
+}
+
+const valueOf = async (prometheus: string, expression: string): Promise<number | undefined> => {
+  const answer = await fetch(`${prometheus}/api/v1/query?${new URLSearchParams({ query: expression })}`)
+  const { data }: Answer = JSON.parse(await answer.text())
+  const [only] = data.result
+  return only === undefined ? undefined : Number(only.value[1])
 }
 
 const isReady = (url: string): Promise<boolean> =>

@@ -69,7 +69,11 @@ const database = options.failovers > 0 ? pair.database : options.citus ? cluster
 
 const main = async () => {
   const { skew } = options
-  const stage = await openStage({}, database, skew === 0 ? undefined : [wrongTime(skew), wrongTime(-skew)])
+  const stage = await openStage(
+    {},
+    database,
+    skew === 0 ? undefined : [{ variables: wrongTime(skew) }, { variables: wrongTime(-skew) }]
+  )
   try {
     await play(stage)
   } finally {

@@ -43,6 +43,8 @@ export interface Stage {
   readonly command: (
     ...args: ReadonlyArray<string>
   ) => Promise<{ readonly code: number; readonly json: unknown; readonly errors: string }>
+  /** Something of its own, which is ended before what was there before it. */
+  readonly atEnd: (end: () => Promise<void>) => void
   /** Ends every process of it, and none starts again. A signal that ends this process does it too. */
   readonly close: () => Promise<void>
 }
@@ -68,11 +70,19 @@ export type StageDatabase = (
   Actor & { readonly url: string; readonly others?: ReadonlyArray<Actor>; readonly preparedBy?: ReadonlyArray<string> }
 >
 
+/** What a gateway of a stage has of its own. */
+interface Own {
+  readonly variables?: Variables
+  /** Of `serve`. */
+  readonly args?: ReadonlyArray<string>
+}
+type Owns = readonly [Own, Own]
+
 /** `more` is set for every process of it, and `own` for each of the gateways. */
 export const openStage = async (
   more: Variables = {},
   database: StageDatabase = singleServer,
-  own: readonly [Variables, Variables] = [{}, {}]
+  own: Owns = [{}, {}]
 ): Promise<Stage> => {
   const dataDir = mkdtempSync(join(tmpdir(), "chaos-"))
   // The account that PostgreSQL runs as must reach the cluster in it.
@@ -85,24 +95,19 @@ export const openStage = async (
   for (const signal of ["SIGINT", "SIGTERM"] as const)
     process.once(signal, () => void close().finally(() => process.exit(SIGNALLED)))
   try {
-    return { ...(await opened(dataDir, life, { more, own }, database)), close }
+    return { ...(await opened(dataDir, life, { more, own }, database)), atEnd: (end) => void life.ends.push(end), close }
   } catch (error) {
     await close()
     throw error
   }
 }
 
-interface Settings {
-  readonly more: Variables
-  readonly own: readonly [Variables, Variables]
-}
-
 const opened = async (
   dataDir: string,
   life: Life,
-  { more, own: [ofFirst, ofSecond] }: Settings,
+  { more, own: [ofFirst, ofSecond] }: { readonly more: Variables; readonly own: Owns },
   make: StageDatabase
-): Promise<Omit<Stage, "close">> => {
+): Promise<Omit<Stage, "atEnd" | "close">> => {
   const ports = await freePorts(5)
   const [simulatorPort, firstPort, secondPort, firstManagement, secondManagement] = ports
   const database = await make(dataDir, life)
@@ -136,11 +141,11 @@ const opened = async (
   })
   await simulator.start()
   const provided = { ...shared, ...(await accounts(`http://127.0.0.1:${simulatorPort}`)) }
-  const gateway = (name: string, port: number | undefined, management: number | undefined, own: Variables) =>
+  const gateway = (name: string, port: number | undefined, management: number | undefined, { args = [], variables }: Own) =>
     actor({
       name,
-      args: ["serve"],
-      variables: { ...provided, PORT: String(port), MANAGEMENT_PORT: String(management), ...own },
+      args: ["serve", ...args],
+      variables: { ...provided, PORT: String(port), MANAGEMENT_PORT: String(management), ...variables },
       ready: `http://127.0.0.1:${port}/health`
     })
   const first = gateway("gateway one", firstPort, firstManagement, ofFirst)

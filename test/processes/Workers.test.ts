@@ -5,6 +5,7 @@ import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Redacted, Schedule, Schema } from "effect"
+import { firing, readRules, type Scrapes } from "../support/AlertRules.ts"
 import { type Exposition, readExposition, sampled } from "../support/Exposition.ts"
 import { freePort } from "../support/FreePort.ts"
 import { asRuntime } from "../support/Postgres.ts"
@@ -95,6 +96,12 @@ const many = <A, E, R>(count: number, effect: (at: number) => Effect.Effect<A, E
     { concurrency: "unbounded" }
   )
 
+/** Those that the alert WorkerDown is about, once it has lasted. */
+const down = (scrapes: Scrapes) =>
+  readRules("deploy/prometheus/alerts.yml")
+    .filter(({ alert }) => alert === "WorkerDown")
+    .flatMap((rule) => firing(rule, scrapes).map(({ labels }) => labels["worker"]))
+
 /** The provider executes it and never answers. Each goes to a number of its own. */
 const unanswered = (at: number) =>
   momoPayout("", { destination: { ...momoPayout("").destination, msisdn: `25677${2_000_003 + at * 10_000}` } })
@@ -129,6 +136,10 @@ describe("gateway serve --workers 2", () => {
         yield* eventually(executed, (count) => count >= PAYOUTS / 2)
         const [killed = 0] = workersOf(child)
         process.kill(killed, "SIGKILL")
+        yield* eventually(
+          Effect.map(page, (now) => down({ before, after: now, atSeconds: 0 })),
+          (workers) => workers.includes("1")
+        )
         const paid = yield* Fiber.join(paying)
         const answered = paid.flatMap((exit) => (Exit.isSuccess(exit) ? [exit.value] : []))
         expect(answered.length).toBeGreaterThan(0)
@@ -140,6 +151,7 @@ describe("gateway serve --workers 2", () => {
         // A start takes a second, or twenty on a machine that is busy with other tests.
         const isBack = (now: Exposition) => sampled(now, "gateway_worker_up", { worker: "1" }) === 1
         const after = yield* Effect.repeat(page, { until: isBack, schedule: Schedule.spaced("100 millis") })
+        expect(down({ before, after, atSeconds: 0 })).toEqual([])
         expect(sampled(after, "gateway_worker_restarts_total", { worker: "1" })).toBe(1)
         expect(sampled(after, "gateway_worker_restarts_total", { worker: "2" })).toBe(0)
 
