@@ -23,7 +23,7 @@ const bounded: ReadonlyArray<string> =
 const unheld = (alerts: ReadonlyArray<string>) =>
   alerts.filter((alert) => alert !== "EventLoopHeldUp" && alert !== "DatabaseConnectionsLow")
 
-/** What only several workers could show is in test/processes/Workers.test.ts, with the metrics of theirs. */
+/** What only several workers could show is in test/processes/WorkerAlerts.test.ts, with the metrics of theirs. */
 const ofWorkers = ["WorkerDown"]
 const isOfWorkers = (metric: string) => metric.startsWith("gateway_worker_")
 
