@@ -30,7 +30,7 @@ const pageOf = (serving: ReadonlyArray<number>, restarts: ReadonlyArray<readonly
     }
     const { metrics } = yield* fleetStanding(() => fleet, build)
     return readExposition(
-      `${yield* metrics("database")}# HELP up As Prometheus sees it.\n# TYPE up gauge\nup{job="payment-gateway"} 1\n`
+      `${yield* metrics()}# HELP up As Prometheus sees it.\n# TYPE up gauge\nup{job="payment-gateway"} 1\n`
     )
   })
 

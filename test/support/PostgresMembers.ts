@@ -8,7 +8,7 @@ import { Effect, Redacted } from "effect"
 import { Client } from "pg"
 import { EmbeddedPostgres } from "../../src/persistence/postgres/EmbeddedPostgres.ts"
 import { PostgresInstall } from "../../src/persistence/postgres/PostgresInstall.ts"
-import { type Durability, PostgresServer } from "../../src/persistence/postgres/PostgresServer.ts"
+import { type Durability, type Launch, PostgresServer } from "../../src/persistence/postgres/PostgresServer.ts"
 import { wrongTime } from "./WrongTime.ts"
 
 // Real servers of one database: a primary and what follows it, each of which may die, be promoted, and come back.
@@ -58,6 +58,15 @@ export const openMembers = async (
   const { postgres } = await Effect.runPromise(PostgresInstall.programs(account))
   const url: Members["url"] = (members, parameters = "") =>
     `postgres://${made.username}:${password}@${members.map(({ port }) => `${made.host}:${port}`).join(",")}/${made.database}${parameters}`
+  /** Once they are closed none starts any more, whatever is under way. */
+  let isOver = false
+  const launches = new Set<Promise<unknown>>()
+  const launched = async (of: Omit<Launch, "account" | "durability">) => {
+    if (isOver) throw new Error("the members are closed")
+    const launch = Effect.runPromise(PostgresServer.launch({ ...of, account, durability }))
+    launches.add(launch)
+    await launch.finally(() => launches.delete(launch))
+  }
   const member = async (name: string): Promise<Member> => {
     const folder = name === names[0] ? made.folder : join(dirname(made.folder), `postgres-${name}`)
     const port = name === names[0] ? made.port : await Effect.runPromise(PostgresServer.port(0))
@@ -75,7 +84,7 @@ export const openMembers = async (
     const program = off === undefined ? postgres : await withWrongTime(join(dataDir, `postgres-of-${name}`), postgres, off)
     const start = async () => {
       const log = join(dataDir, `${name}.log`)
-      await Effect.runPromise(PostgresServer.launch({ program, folder, port, log, account, durability }))
+      await launched({ program, folder, port, log })
       await until(() => sql("SELECT 1").then(isTrue, isFalse))
     }
     const follow = async (primary: Member) => {
@@ -123,6 +132,8 @@ export const openMembers = async (
   // Also where nothing need survive: a commit that waits for nobody is lost in a failover.
   await all[0]?.sql(`ALTER DATABASE ${made.database} SET synchronous_commit = on`)
   const close = async () => {
+    isOver = true
+    await Promise.allSettled(launches)
     for (const { folder } of all) killServer(folder)
     for (const { folder } of all) await rm(folder, { recursive: true, force: true })
   }
