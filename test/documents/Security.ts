@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { runsIn, sumsOf } from "../fuzz/Runs.ts"
+import { type Run, runsIn, sumsOf } from "../fuzz/Runs.ts"
 import { exists, found, read } from "./Pages.ts"
 
 const asvs = read("docs/security/asvs.md")
@@ -46,28 +46,46 @@ describe("docs/security", () => {
   })
 })
 
-describe("the sums of the fuzz runs", () => {
-  const runs = runsIn("docs/reliability/fuzz.jsonl")
+const runs = runsIn("docs/reliability/fuzz.jsonl")
+/** Parts whose cases an earlier part of the same seed has played. */
+const playedTwice = (all: ReadonlyArray<Run>) => {
+  const parts = all.flatMap(({ parts, seed }) => parts.map(({ from, until, what }) => ({ from, until, kind: `${seed} ${what}` })))
+  return parts.filter(({ from, kind, until }, at) =>
+    parts.slice(0, at).some((other) => other.kind === kind && other.from < until && from < other.until)
+  )
+}
 
-  it("are those of the runs that are kept", () => {
+describe("the recorded fuzz runs", () => {
+  it("have their sums on the page", () => {
     const written = new Map(
       [...read("docs/reliability.md").matchAll(/^\| ([a-z ]+) \| ([\d,]+) \|$/gm)].map(([, name = "", count = ""]) => [
         name,
         Number(count.replaceAll(",", ""))
       ])
     )
-    const sums = Object.entries(sumsOf(runs))
-    expect(runs.length).toBeGreaterThan(0)
-    expect(sums.filter(([name, count]) => written.get(name) !== count)).toEqual([])
+    expect(Object.entries(sumsOf(runs)).filter(([name, count]) => written.get(name) !== count)).toEqual([])
   })
 
   it("count no case of a seed twice", () => {
-    const parts = runs.flatMap(({ parts, seed }) =>
-      parts.map(({ from, until, what }) => ({ from, until, kind: `${seed} ${what}` }))
-    )
-    const twice = parts.filter(({ from, kind, until }, at) =>
-      parts.slice(0, at).some((other) => other.kind === kind && other.from < until && from < other.until)
-    )
-    expect(twice).toEqual([])
+    expect(playedTwice(runs)).toEqual([])
+  })
+
+  it("are added up by kind and by provider, and compared by seed", () => {
+    const part = { what: "callbacks", of: { mtn: 3 }, statuses: {}, slowestMs: 1, largestBytes: 1, found: 0 } as const
+    const run = (seed: number, from: number): Run => ({
+      date: "",
+      commit: "",
+      command: "",
+      seed,
+      seconds: 2,
+      parts: [{ ...part, from, until: from + 10, requests: 10 }],
+      ledger_ok: true,
+      resident_megabytes: 1,
+      found: 0
+    })
+    const sums = { runs: 2, seconds: 4, found: 0, requests: 20, callbacks: 20, "callbacks of mtn": 6 }
+    expect(sumsOf([run(1, 0), run(1, 10)])).toEqual(sums)
+    expect(playedTwice([run(1, 0), run(1, 10), run(2, 5)])).toEqual([])
+    expect(playedTwice([run(1, 0), run(1, 9)]).length).toBe(1)
   })
 })

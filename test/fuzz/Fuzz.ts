@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process"
-import { appendFileSync } from "node:fs"
+import { appendFileSync, mkdirSync } from "node:fs"
+import { dirname } from "node:path"
 import { parseArgs } from "node:util"
 import { changesOf, readBooks } from "./Books.ts"
 import { type What, whats } from "./Case.ts"
@@ -11,8 +12,10 @@ import { openStage, type Stage } from "./Stage.ts"
 // anything is wrong.
 
 const usage =
-  "npm run fuzz -- [--seed N] [--requests N] [--what raw|json|signed|callbacks|all] [--from N] [--record FILE]\n" +
-  "--from is the number of the first case. --record adds the run to a file, and goes on where the file's last run of the seed ended."
+  "npm run fuzz -- [--seed N] [--requests N] [--what raw|json|signed|callbacks|all] [--minutes N] [--from N] [--record FILE]\n" +
+  "--minutes ends it earlier. --from is the number of the first case. --record adds the run to a file, and goes on where the file's last run of the seed ended."
+
+const MINUTE_MS = 60_000
 
 const options = (() => {
   try {
@@ -21,6 +24,7 @@ const options = (() => {
         seed: { type: "string", default: "1" },
         requests: { type: "string", default: "20000" },
         what: { type: "string", default: "all" },
+        minutes: { type: "string", default: "1440" },
         from: { type: "string", default: "0" },
         record: { type: "string" }
       }
@@ -35,6 +39,7 @@ const options = (() => {
       seed: number(values.seed),
       requests: number(values.requests),
       from: number(values.from),
+      minutes: number(values.minutes),
       chosen,
       record: values.record
     }
@@ -49,7 +54,12 @@ const main = async (): Promise<void> => {
   const stage = await openStage()
   try {
     const parts: Array<Played> = []
-    for (const what of options.chosen) parts.push(await playedOn(stage, what))
+    const until = performance.now() + options.minutes * MINUTE_MS
+    for (const [index, what] of options.chosen.entries()) {
+      // Each kind has the same share of the time that is left.
+      const left = until - performance.now()
+      parts.push(await playedOn(stage, what, performance.now() + left / (options.chosen.length - index)))
+    }
     const verified = await stage.verify()
     const broken = stage.brokenLines()
     const ended = stage.ended()
@@ -77,7 +87,10 @@ const main = async (): Promise<void> => {
       found
     }
     console.log(lineOf(run))
-    if (options.record !== undefined) appendFileSync(options.record, `${lineOf(run)}\n`)
+    if (options.record !== undefined) {
+      mkdirSync(dirname(options.record), { recursive: true })
+      appendFileSync(options.record, `${lineOf(run)}\n`)
+    }
     process.exitCode = found === 0 ? 0 : 1
   } finally {
     await stage.close()
@@ -85,12 +98,13 @@ const main = async (): Promise<void> => {
 }
 
 /** A part, and what it moved though nobody had signed for it. */
-const playedOn = async (stage: Stage, what: What): Promise<Played> => {
+const playedOn = async (stage: Stage, what: What, until: number): Promise<Played> => {
   const { chosen, record, seed } = options
   const from = record === undefined ? options.from : playedBefore(record, seed, what)
   const requests = Math.max(1, Math.floor(options.requests / chosen.length))
   const before = await readBooks(stage.databaseUrl)
-  const played = await play(stage.target, { what, seed, from, requests }, () => stage.ended() !== undefined)
+  const isOver = () => stage.ended() !== undefined || performance.now() > until
+  const played = await play(stage.target, { what, seed, from, requests }, isOver)
   if (what === "callbacks") await stage.rested()
   const changes = what === "json" ? [] : changesOf(before, await readBooks(stage.databaseUrl))
   const found = played.counts.found + changes.length
