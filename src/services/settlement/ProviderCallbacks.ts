@@ -13,6 +13,7 @@ import { type Callback, type CallbackHint, type LeasedCallback, ProviderInbox } 
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 import { type StoredTransaction, Transactions } from "../ports/Transactions.ts"
 import { OutcomePoller } from "./OutcomePoller.ts"
+import { makeSharedPolls } from "./SharedPolls.ts"
 
 /** Callbacks looked into at once. */
 const SLOTS = 32
@@ -108,9 +109,11 @@ export class ProviderCallbacks extends Context.Service<
         }
       )
 
+      const shared = makeSharedPolls()
+
       // A poll that broke has told nothing, and the callback must be parked in the end all the same.
       const poll = Effect.fnUntraced(function* (stored: StoredTransaction) {
-        const exit = yield* Effect.exit(poller.poll(stored, "callback"))
+        const exit = yield* Effect.exit(shared(stored.transaction.reference, poller.poll(stored, "callback")))
         if (Exit.isSuccess(exit)) return exit.value
         yield* Effect.logError("the poll for a callback broke", exit.cause)
         return false

@@ -6,6 +6,8 @@ import { callback, ingress, newWorld } from "./ProviderCallbacksFixture.ts"
 
 /** Forged callbacks in a flood. */
 const FLOOD = 2_000
+/** Callbacks about one transaction, fewer than are looked into at once. */
+const CROWD = 20
 
 describe("ProviderCallbacks", () => {
   it.effect("answers not_found for an unknown path and unauthorized for a wrong signature, and stores neither", () =>
@@ -102,6 +104,33 @@ describe("ProviderCallbacks", () => {
       expect(yield* receive("eversend", "route-key", same)).toBe("stored")
       yield* round
       expect(world.asked.length).toBe(1)
+    })
+  )
+
+  it.effect("asks once more for all callbacks that came while it asked about their transaction, however many", () =>
+    Effect.gen(function* () {
+      const world = newWorld()
+      const { reference } = world.transaction
+      const [answered, begun] = [yield* Deferred.make<boolean>(), yield* Deferred.make<boolean>()]
+      world.learns = Effect.andThen(Deferred.succeed(begun, true), Deferred.await(answered))
+      const { receive, round } = yield* ingress(world)
+      yield* receive("eversend", "route-key", callback({ reference }))
+      const first = yield* Effect.forkChild(round)
+      yield* Deferred.await(begun)
+      for (let each = 0; each < CROWD; each++)
+        yield* receive("eversend", "route-key", callback({ reference, providerReference: `unknown-${each}` }))
+      const others = yield* Effect.forkChild(round)
+      yield* TestClock.adjust(1)
+      expect(world.asked).toEqual([reference])
+      yield* Deferred.succeed(answered, true)
+      yield* Fiber.join(first)
+      yield* Fiber.join(others)
+      expect(world.asked).toEqual([reference, reference])
+      expect(world.done.length).toBe(1 + CROWD)
+      // What comes later is asked about again.
+      yield* receive("eversend", "route-key", callback({ reference, providerReference: "later" }))
+      yield* round
+      expect(world.asked.length).toBe(3)
     })
   )
 
