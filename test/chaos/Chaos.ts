@@ -18,7 +18,7 @@ import { watch } from "./Watchers.ts"
 // executed, what the tenants were told, and the ledger. Exits 1 on the first cent that differs.
 
 const usage =
-  "npm run chaos -- [--seconds N | --failover [--failovers N] [--through direct|haproxy|pgbouncer]] [--citus] [--seed N] [--clients N] [--json]"
+  "npm run chaos -- [--seconds N | --failover [--failovers N] [--through direct|haproxy|pgbouncer]] [--citus [--skew SECONDS]] [--seed N] [--clients N] [--json]"
 /** A failover that takes longer until the first 201 is a fault. */
 const BACK_WITHIN_MS = 3_000
 const SETTLE_WITHIN_MS = 600_000
@@ -35,6 +35,7 @@ const options = (() => {
         failover: { type: "boolean", default: false },
         failovers: { type: "string", default: "10" },
         citus: { type: "boolean", default: false },
+        skew: { type: "string" },
         through: { type: "string", default: "direct" },
         json: { type: "boolean", default: false }
       }
@@ -43,6 +44,8 @@ const options = (() => {
       if (!/^[1-9]\d{0,8}$/.test(text)) throw new Error(`${text} is not a whole number above 0`)
       return Number(text)
     }
+    if (values.skew !== undefined && !values.citus)
+      throw new Error("--skew sets the clocks of a cluster's workers: it needs --citus")
     if (values.failover && values.citus) throw new Error("--failover is of one server and its standby, --citus of a cluster")
     const through = ways.find((way) => way === values.through)
     if (through === undefined) throw new Error(`--through is one of ${ways.join(", ")}`)
@@ -53,6 +56,7 @@ const options = (() => {
       clients: number(values.clients),
       failovers: values.failover ? number(values.failovers) : 0,
       citus: values.citus,
+      skew: values.skew === undefined ? 0 : number(values.skew),
       json: values.json
     }
   } catch (error) {
@@ -62,7 +66,7 @@ const options = (() => {
 })()
 
 const pair = pairOfServers(options.through)
-const database = options.failovers > 0 ? pair.database : options.citus ? clusterDatabase : undefined
+const database = options.failovers > 0 ? pair.database : options.citus ? clusterDatabase(options.skew) : undefined
 
 const main = async () => {
   const stage = await openStage({}, database)
