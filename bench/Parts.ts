@@ -1,3 +1,4 @@
+import { part as citus } from "./citus/Citus.ts"
 import { part as growth } from "./growth/Growth.ts"
 import { part as payoutAlone } from "./http/Alone.ts"
 import { p50 as latencyP50, p99 as latencyP99 } from "./http/Latency.ts"
@@ -40,6 +41,7 @@ export const parts: ReadonlyArray<Part> = [
   webhooks,
   start,
   startGateway,
+  citus,
   growth,
   release,
   memory

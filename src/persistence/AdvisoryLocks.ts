@@ -2,7 +2,7 @@
 export const advisoryLocks = {
   /** One node migrates, the others wait for it. */
   migrations: 7001,
-  /** One node claims deliveries at a time, so that the limit of each endpoint is counted over all nodes. */
+  /** One node claims deliveries at a time, so that the limit of each endpoint is counted over all nodes; on Citus with the number of a shard, one a shard. */
   deliveryClaims: 7002,
   /** One node makes or retires partitions; the others leave it to that one. */
   partitions: 7003,

@@ -2,6 +2,7 @@ import { Effect, type Scope } from "effect"
 import type { SqlClient } from "effect/sql"
 import { AnswerBoundMs } from "./BoundedClient.ts"
 import { Distribution } from "./Distribution.ts"
+import { OfTenant } from "./ServerPlaces.ts"
 import { makeBatcher } from "./StepBatch.ts"
 import { ofAll, ofTenants, type TenantFilter } from "./TenantFilter.ts"
 
@@ -38,13 +39,15 @@ export const makeTenantRead = <Question, Answer, E>(
   Effect.flatMap(Distribution, ({ isDistributed }) => {
     if (!isDistributed) return makeBatchedRead((questions) => statement(questions, ofAll(sql)))
     const one = (question: Question) => statement([question], ofTenants(sql, [tenantOf(question)]))
-    return Effect.succeed((question: Question) =>
-      one(question).pipe(
-        Effect.provideService(AnswerBoundMs, READ_MS),
-        Effect.flatMap(([answer]) =>
-          answer === undefined ? Effect.die(new Error("a read got no answer")) : Effect.succeed(answer)
-        ),
-        Effect.orDie
-      )
+    return Effect.map(
+      OfTenant,
+      (ofTenant) => (question: Question) =>
+        ofTenant(tenantOf(question))(one(question)).pipe(
+          Effect.provideService(AnswerBoundMs, READ_MS),
+          Effect.flatMap(([answer]) =>
+            answer === undefined ? Effect.die(new Error("a read got no answer")) : Effect.succeed(answer)
+          ),
+          Effect.orDie
+        )
     )
   })

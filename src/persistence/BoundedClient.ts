@@ -15,6 +15,11 @@ export interface StatementTimeouts {
   readonly answerMs: number
 }
 
+/** Whether statements may share a connection, where each waits for the one before it: on Citus not, where any of them may wait for a server of its own. */
+export interface Sharing {
+  isAllowed: boolean
+}
+
 /** How long statements wait for their answers where the server's own bound was raised for them; null is the client's bound. */
 export const AnswerBoundMs = Context.Reference<number | null>("gateway/persistence/AnswerBoundMs", { defaultValue: () => null })
 
@@ -35,7 +40,8 @@ const READ_ONLY = "25006"
 export const makeBoundedClient = Effect.fnUntraced(function* (
   pool: Connections,
   { answerMs, connectionMs }: StatementTimeouts,
-  target: DatabaseTarget
+  target: DatabaseTarget,
+  sharing: Sharing = { isAllowed: true }
 ) {
   const timer = yield* makeTimer
   const [inTime, within] = [timeoutWith(timer), endsWithin(timer)]
@@ -101,13 +107,14 @@ export const makeBoundedClient = Effect.fnUntraced(function* (
       }),
       connectionOf
     )
-  const acquirer = connected(pool.get)
+  const [shared, own] = [connected(pool.get), connected(pool.reserve)]
+  const acquirer = Effect.suspend(() => (sharing.isAllowed ? shared : own))
 
   return yield* SqlClient.make({
     driver: "pg",
     acquirer,
     borrower: (use) => Effect.scoped(Effect.flatMap(acquirer, use)),
-    transactionAcquirer: connected(pool.reserve),
+    transactionAcquirer: own,
     prepareTransactionControls: true,
     commit,
     releaseSavepoint: (name) => `RELEASE SAVEPOINT ${name}`,

@@ -51,6 +51,7 @@ export const Database = {
     address: DatabaseAddress,
     { applicationName, connections }: Sessions = defaultSessions
   ): Layer.Layer<SqlClient.SqlClient | Distribution | EveryTenant, DatabaseError> => {
+    const sharing = { isAllowed: true }
     const client = Layer.effectContext(
       Effect.gen(function* () {
         const settings: PgPool.Config = {
@@ -62,7 +63,7 @@ export const Database = {
         }
         const timeouts = { connectionMs: FREE_CONNECTION_MS, answerMs: ANSWER_MS }
         const provided = Effect.fnUntraced(function* (pool: Connections, target: DatabaseTarget) {
-          const sql = yield* makeBoundedClient(pool, timeouts, target)
+          const sql = yield* makeBoundedClient(pool, timeouts, target, sharing)
           const made = Context.make(SqlClient.SqlClient, sql).pipe(Context.add(SessionPooling, poolingOf(pool)))
           return pool.refusal === undefined ? made : Context.add(made, NoPrimary, pool.refusal)
         })
@@ -76,7 +77,12 @@ export const Database = {
       }).pipe(DatabaseError.explain("use the database"))
     ).pipe(Layer.provide(Reactivity.layer))
     const connected = Layer.provideMerge(Layer.effectDiscard(reachable), client)
-    return EveryTenant.layer.pipe(Layer.provideMerge(Distribution.layer), Layer.provideMerge(connected))
+    const apart = Effect.map(Distribution, ({ isDistributed }) => void (sharing.isAllowed = !isDistributed))
+    return EveryTenant.layer.pipe(
+      Layer.provideMerge(Layer.effectDiscard(apart)),
+      Layer.provideMerge(Distribution.layer),
+      Layer.provideMerge(connected)
+    )
   },
 
   /** Brings the schema up to this program's and answers the names that it applied; none when it was. Nodes that start together wait for each other. */

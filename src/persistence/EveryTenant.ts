@@ -1,13 +1,14 @@
-import { Array as Arr, Cause, Context, Effect, Exit, FiberMap, Layer } from "effect"
+import { Array as Arr, type Cause, Context, Effect, Exit, Fiber, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { AnswerBoundMs, PlannedAnew } from "./BoundedClient.ts"
 import { Distribution } from "./Distribution.ts"
-import { cachedShards, type Shard } from "./Shards.ts"
+import { OfTenant, serverPlaces } from "./ServerPlaces.ts"
+import { cachedShards, type ServerTenants, type Shard } from "./Shards.ts"
+import { type Heard, silentServers, unanswered } from "./SilentServers.ts"
+import type { ServerLanes } from "./StepBatch.ts"
 import { ofAll, ofTenants, type TenantFilter } from "./TenantFilter.ts"
 
-/** A server that has not answered a statement of a sweep by then is left alone until it does again. */
-const ANSWER_MS = 4_000
-const PROBE_EVERY = "1 second"
+/** A server that has not said by then who has something due is left out of claims until it has: the others' work does not wait for it. */
+const DUE_MS = 500
 /** Shards of which rows are claimed at the same time. */
 const SHARDS_AT_ONCE = 4
 
@@ -23,8 +24,8 @@ export interface Answers<A> {
 export interface ClaimQueries<A> {
   /** The tenants that have something due. Asked on Citus only. */
   readonly due: (of: TenantFilter) => Query<{ readonly app_id: string }>
-  /** Takes at most so many rows of these tenants, who are named on Citus only. */
-  readonly take: (of: TenantFilter, limit: number, appIds: ReadonlyArray<string>) => Query<A>
+  /** Takes at most so many rows; on Citus of these tenants of one shard, elsewhere of all. */
+  readonly take: (of: TenantFilter, limit: number, shard: Shard | null) => Query<A>
 }
 
 /**
@@ -41,15 +42,19 @@ export class EveryTenant extends Context.Service<
     readonly sweep: <A>(query: (of: TenantFilter) => Query<A>) => Effect.Effect<Answers<A>, SqlError.SqlError>
     /** At most `limit` rows. On Citus the shards that have something due share it, another one first each time. */
     readonly claim: <A>(limit: number, queries: ClaimQueries<A>) => Query<A>
+    /** How steps of tenants are batched; on PostgreSQL as any. */
+    readonly lanesOf: <Step>(appIdOf: (step: Step) => string) => ServerLanes<Step>
     /** Those that did not answer the last statement. */
     readonly silentServers: Effect.Effect<ReadonlyArray<string>>
   }
 >()("gateway/persistence/EveryTenant") {
-  static readonly layer = Layer.effect(
-    EveryTenant,
+  /** With what is around the statements of one tenant. */
+  static readonly layer = Layer.effectContext(
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      return (yield* Distribution).isDistributed ? yield* onCitus(sql) : onPostgres(sql)
+      if (!(yield* Distribution).isDistributed) return Context.make(EveryTenant, onPostgres(sql))
+      const { everyTenant, ofTenant } = yield* onCitus(sql)
+      return Context.make(EveryTenant, everyTenant).pipe(Context.add(OfTenant, ofTenant))
     })
   )
 }
@@ -58,81 +63,118 @@ const onPostgres = (sql: SqlClient.SqlClient): EveryTenant["Service"] => {
   const everyone = ofAll(sql)
   const once = <A>(query: (of: TenantFilter) => Query<A>) =>
     Effect.map(query(everyone), (rows): Answers<A> => ({ rows, isWhole: true }))
-  return { read: once, sweep: once, claim: (limit, { take }) => take(everyone, limit, []), silentServers: Effect.succeed([]) }
+  return {
+    read: once,
+    sweep: once,
+    claim: (limit, { take }) => take(everyone, limit, null),
+    lanesOf: () => ({}),
+    silentServers: Effect.succeed([])
+  }
 }
 
 const onCitus = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
-  const shards = yield* cachedShards(sql)
-  const silent = yield* silentServers(sql)
+  const scope = yield* Effect.scope
+  const cached = yield* cachedShards(sql)
+  const silent = yield* silentServers(sql, (server) => places.refuseWaiting(server))
+  const places = serverPlaces(silent.has)
+
+  /** As the shards were when they were last looked at, which claims do all the time. */
+  let [newest, servers]: [ReadonlyArray<Shard>, ReadonlyMap<string, string>] = [[], new Map()]
+  const shards = Effect.tap(cached, (all) =>
+    Effect.sync(() => {
+      if (all === newest) return
+      newest = all
+      servers = new Map(all.flatMap(({ appIds, server }) => appIds.map((appId) => [appId, server] as const)))
+    })
+  )
 
   const only = (appIds: ReadonlyArray<string>) => ofTenants(sql, appIds)
 
-  /** One statement for each group of tenants of a server; after one that failed, none of the others of that server. */
-  const ask = Effect.fnUntraced(function* <A, Group extends Shard>(
+  const heard = <A>(group: ServerTenants, query: Query<A>): Effect.Effect<Heard<A>> =>
+    Effect.suspend(() => (silent.has(group.server) ? Effect.succeed(unanswered) : silent.watch(group, query)))
+
+  /** Those that take long to say what is due. */
+  const late = new Set<string>()
+  /** As `heard`, if that is known soon. The answer of a server that takes longer, or its silence, is waited for beside the claims. */
+  const heardSoon = Effect.fnUntraced(function* <A>(group: ServerTenants, query: Query<A>): Effect.fn.Return<Heard<A>> {
+    if (late.has(group.server)) return unanswered
+    const fiber = yield* Effect.forkIn(heard(group, query), scope, { startImmediately: true })
+    const soon = yield* Effect.timeoutOption(Fiber.join(fiber), DUE_MS)
+    if (Option.isSome(soon)) return soon.value
+    late.add(group.server)
+    fiber.addObserver(() => void late.delete(group.server))
+    return unanswered
+  })
+
+  /**
+   * One statement for each group of tenants; after a server did not answer, none of the others of that server. A statement that fails although its server
+   * answers says nothing about that server, and keeps no other statement from being run.
+   */
+  const ask = Effect.fnUntraced(function* <A, Group extends ServerTenants>(
     groups: ReadonlyArray<Group>,
     concurrency: number | "unbounded",
-    query: (group: Group) => Query<A>
+    hear: (group: Group) => Effect.Effect<Heard<A>>
   ) {
-    const answers = yield* Effect.forEach(
-      groups,
-      (group) => (silent.has(group.server) ? Effect.succeed(null) : silent.watch(group, query(group))),
-      { concurrency }
-    )
-    return { rows: answers.flatMap((rows) => rows ?? []), isWhole: answers.every((rows) => rows !== null) } satisfies Answers<A>
+    const exits = yield* Effect.forEach(groups, hear, { concurrency })
+    const answers = exits.flatMap((exit) => (Exit.isSuccess(exit) ? [exit.value] : []))
+    const failed = exits.find(Exit.isFailure)
+    return {
+      rows: answers.flatMap((rows) => rows ?? []),
+      isWhole: answers.every((rows) => rows !== null),
+      failure: failed?.cause ?? null
+    } satisfies Asked<A>
   })
 
-  const read = <A>(query: (of: TenantFilter) => Query<A>) =>
-    Effect.flatMap(shards, (all) => ask(byServer(all), "unbounded", ({ appIds }) => query(only(appIds))))
+  /** As on one server, where a statement that fails has no rows. */
+  const allOrNothing = <A>({ failure, isWhole, rows }: Asked<A>): Effect.Effect<Answers<A>, SqlError.SqlError> =>
+    failure === null ? Effect.succeed({ rows, isWhole }) : Effect.failCause(failure)
 
-  const sweep = <A>(query: (of: TenantFilter) => Query<A>) =>
-    Effect.flatMap(shards, (all) => ask(all, SHARDS_AT_ONCE, ({ appIds }) => query(only(appIds))))
+  const askAll = <A>(
+    groups: ReadonlyArray<ServerTenants>,
+    concurrency: number | "unbounded",
+    query: (of: TenantFilter) => Query<A>
+  ) =>
+    Effect.flatMap(
+      ask(groups, concurrency, (group) => heard(group, query(only(group.appIds)))),
+      allOrNothing
+    )
+  const read = <A>(query: (of: TenantFilter) => Query<A>) =>
+    Effect.flatMap(shards, (all) => askAll(byServer(all), "unbounded", query))
+  const sweep = <A>(query: (of: TenantFilter) => Query<A>) => Effect.flatMap(shards, (all) => askAll(all, SHARDS_AT_ONCE, query))
 
   let turn = 0
+  // What was taken is leased: it is worked on, whatever failed beside it.
   const claim = Effect.fnUntraced(function* <A>(limit: number, { due, take }: ClaimQueries<A>) {
-    const owing = new Set((yield* read(due)).rows.map(({ app_id }) => app_id))
-    const shares = sharesOf(limit, turn++, dueIn(yield* shards, owing))
-    return (yield* ask(shares, SHARDS_AT_ONCE, ({ appIds, share }) => take(only(appIds), share, appIds))).rows
+    const all = yield* shards
+    const owing = yield* ask(byServer(all), "unbounded", (group) => heardSoon(group, due(only(group.appIds))))
+    const shares = sharesOf(limit, turn++, dueIn(all, new Set(owing.rows.map(({ app_id }) => app_id))))
+    const taken = yield* ask(shares, SHARDS_AT_ONCE, (shard) => heard(shard, take(only(shard.appIds), shard.share, shard)))
+    const failure = owing.failure ?? taken.failure
+    if (failure === null) return taken.rows
+    if (taken.rows.length === 0) return yield* Effect.failCause(failure)
+    yield* Effect.logError("what is due of some tenants could not be claimed", failure)
+    return taken.rows
   })
 
-  return EveryTenant.of({ read, sweep, claim, silentServers: silent.names })
-})
-
-/** The servers that did not answer, each probed until it does. */
-const silentServers = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
-  const probes = yield* FiberMap.make<string>()
-  const servers = new Set<string>()
-
-  const probe = ({ appIds, server }: Shard) =>
-    bounded(sql`SELECT 1 FROM tenants WHERE app_id = ANY (${appIds}::text[])`).pipe(
-      Effect.delay(PROBE_EVERY),
-      Effect.eventually,
-      Effect.andThen(Effect.sync(() => servers.delete(server))),
-      Effect.andThen(Effect.annotateLogs(Effect.logInfo("a database server answers again"), { database_server: server }))
-    )
-
-  /** The rows; null where they did not come, and then nothing is asked of that server before it answers a probe. */
-  const watch = Effect.fnUntraced(function* <A>(shard: Shard, query: Query<A>) {
-    const exit = yield* Effect.exit(bounded(query))
-    if (Exit.isSuccess(exit)) return exit.value
-    if (Cause.hasInterruptsOnly(exit.cause)) return yield* Effect.failCause(exit.cause)
-    const { server } = shard
-    if (servers.has(server)) return null
-    servers.add(server)
-    yield* Effect.annotateLogs(
-      Effect.logError("a database server does not answer: what is due of its tenants waits", exit.cause),
-      { database_server: server }
-    )
-    yield* FiberMap.run(probes, server, probe(shard))
-    return null
+  const ofTenant: OfTenant = (appId) => {
+    const server = servers.get(appId)
+    return server === undefined ? (statement) => statement : places.within(server)
+  }
+  const lanesOf = <Step>(appIdOf: (step: Step) => string): ServerLanes<Step> => ({
+    isBatchOfOneLane: true,
+    serverOf: (step) => servers.get(appIdOf(step)) ?? null,
+    around: (step) => ofTenant(appIdOf(step))
   })
 
-  return { has: (server: string) => servers.has(server), names: Effect.sync(() => [...servers].toSorted()), watch }
+  return { everyTenant: EveryTenant.of({ read, sweep, claim, lanesOf, silentServers: silent.names }), ofTenant }
 })
 
-const bounded = <A>(query: Query<A>): Query<A> =>
-  query.pipe(Effect.provideService(AnswerBoundMs, ANSWER_MS), Effect.provideService(PlannedAnew, true))
+interface Asked<A> extends Answers<A> {
+  /** The first statement that failed although its server answers. */
+  readonly failure: Cause.Cause<SqlError.SqlError> | null
+}
 
-const byServer = (shards: ReadonlyArray<Shard>): ReadonlyArray<Shard> =>
+const byServer = (shards: ReadonlyArray<Shard>): ReadonlyArray<ServerTenants> =>
   Object.entries(Arr.groupBy(shards, ({ server }) => server)).map(([server, own]) => ({
     server,
     appIds: own.flatMap(({ appIds }) => appIds)

@@ -15,7 +15,7 @@ import {
 import { Policy } from "../services/ports/Policy.ts"
 import { RandomSource } from "../services/ports/RandomSource.ts"
 import { Vault } from "../services/ports/Vault.ts"
-import { type ArrivedRow, arriveTogether } from "./ArrivalSql.ts"
+import { type Arrival, type ArrivedRow, arriveTogether } from "./ArrivalSql.ts"
 import { bucketHash } from "./BucketHash.ts"
 import { Distribution } from "./Distribution.ts"
 import { EveryTenant } from "./EveryTenant.ts"
@@ -55,7 +55,7 @@ export const IdempotencyPg = Layer.effect(
       recover: (_arrival, row) =>
         row.nonce_fresh ? Effect.succeed(row) : Effect.die(new Error("a nonce and a key may have been taken before")),
       laneOf: ({ scope }) => scope.appId,
-      isBatchOfOneLane: isDistributed,
+      ...everyTenant.lanesOf(({ scope }: Arrival) => scope.appId),
       isLockTimeout
     })
 

@@ -48,7 +48,7 @@ export const NoncesPg = Layer.effect(
       // Nobody knows who spent it: perhaps this request's own statement, whose answer was lost.
       recover: (_step, isSpent) => (isSpent ? Effect.succeed(true) : Effect.die(new Error("a nonce may have been spent before"))),
       laneOf: ({ caller }) => caller.appId,
-      isBatchOfOneLane: isDistributed,
+      ...everyTenant.lanesOf(({ caller }: NonceUse) => caller.appId),
       isLockTimeout
     })
 

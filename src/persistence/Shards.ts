@@ -4,13 +4,19 @@ import type { Distribution } from "./Distribution.ts"
 import { makeRowCache } from "./RowCache.ts"
 import { rowsOf } from "./Rows.ts"
 
-/** The tenants whose rows lie together in one shard of every table, and the server that has it. */
-export interface Shard {
+/** Tenants of one server. */
+export interface ServerTenants {
   readonly server: string
   readonly appIds: ReadonlyArray<string>
 }
 
-const shardRows = rowsOf(Schema.Struct({ server: Schema.String, appIds: Schema.Array(Schema.String) }))
+/** The tenants whose rows lie together in one shard of every table, and the server that has it. */
+export interface Shard extends ServerTenants {
+  /** Small enough for an advisory lock. */
+  readonly number: number
+}
+
+const shardRows = rowsOf(Schema.Struct({ server: Schema.String, number: Schema.Number, appIds: Schema.Array(Schema.String) }))
 
 /**
  * Every tenant by its shard on Citus, from what the coordinator has itself: it answers whatever other server does not. Shards of no tenant are left
@@ -20,7 +26,7 @@ export const cachedShards = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient
 ): Effect.fn.Return<Effect.Effect<ReadonlyArray<Shard>>, never, Distribution | Scope.Scope> {
   const read = shardRows(sql`
-    SELECT p.nodename || ':' || p.nodeport AS server, array_agg(d.app_id) AS "appIds"
+    SELECT p.nodename || ':' || p.nodeport AS server, (d.shard % 2147483647)::int AS number, array_agg(d.app_id) AS "appIds"
     FROM (
       SELECT n.app_id, get_shard_id_for_distribution_column('transactions', n.app_id) AS shard
       FROM (SELECT app_id FROM tenant_directory UNION ALL SELECT '') n

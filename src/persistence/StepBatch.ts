@@ -10,21 +10,31 @@ const PATIENCE_MS = 100
 /** How many batches are in flight at most that wait for no row, and how many in all. */
 const BATCHES_AT_ONCE = 3
 const BATCHES_IN_ALL = 4
+/** How many of them may be for one server of several: where it does not answer, the others have the rest. */
+const BATCHES_A_SERVER = 2
 /** How many lanes of a failed batch run at once, and how many steps of a failed lane. */
 const LANES_AT_ONCE = 4
 const SINGLES_AT_ONCE = 2
 
-export interface StepBatcherOptions<Step, Result, E> {
+/** How steps are batched whose rows are on several servers; all of it is left out where they are on one. */
+export interface ServerLanes<Step> {
+  /** A batch holds steps of one lane: on Citus a statement is sent whole to the server of one tenant. */
+  readonly isBatchOfOneLane?: boolean
+  /** The server that a step is for, of which few batches are in flight at once; null where that is not known. */
+  readonly serverOf?: (step: Step) => string | null
+  /** What is around a statement that begins with this step. */
+  readonly around?: (step: Step) => <A, E>(statement: Effect.Effect<A, E>) => Effect.Effect<A, E | SqlError.SqlError>
+}
+
+export interface StepBatcherOptions<Step, Result, E> extends ServerLanes<Step> {
   /** Commits all of them, or none; a result a step, in the steps' order. */
   readonly statement: (steps: ReadonlyArray<Step>) => Effect.Effect<ReadonlyArray<Result>, E>
   /** What a step's result means where an earlier statement may have committed it already: looks whether the step is there. */
   readonly recover: (step: Step, result: Result) => Effect.Effect<Result, E>
   /** Steps of one lane want the same rows: they are never in two batches at once. */
   readonly laneOf: (step: Step) => string
-  /** A batch holds steps of one lane: on Citus a statement is sent whole to the server of one tenant. */
-  readonly isBatchOfOneLane?: boolean
   /** Whether nothing was committed because somebody else held the rows for as long as anybody waits for them. */
-  readonly isLockTimeout: (error: E) => boolean
+  readonly isLockTimeout: (error: E | SqlError.SqlError) => boolean
 }
 
 interface QueuedStep<Step, Result> {
@@ -48,6 +58,8 @@ export const makeBatcher = <Step, Result, E>({
   recover,
   laneOf,
   isBatchOfOneLane = false,
+  serverOf = () => null,
+  around = () => (statement) => statement,
   statement,
   isLockTimeout
 }: StepBatcherOptions<Step, Result, E>): Effect.Effect<(step: Step) => Effect.Effect<Result>, never, Scope.Scope> =>
@@ -59,17 +71,21 @@ export const makeBatcher = <Step, Result, E>({
     const waiting: Array<One> = []
     let isAwake = false
     /** The lanes of all batches in flight; how many of these batches run, and how many are known to wait for a row that somebody holds. */
-    const inFlight = { lanes: new Set<string>(), running: 0, blocked: 0 }
+    const inFlight = { lanes: new Set<string>(), servers: new Map<string | null, number>(), running: 0, blocked: 0 }
+    const count = (server: string | null, by: number) => inFlight.servers.set(server, (inFlight.servers.get(server) ?? 0) + by)
+    const isFull = (server: string | null) => server !== null && (inFlight.servers.get(server) ?? 0) >= BATCHES_A_SERVER
 
     // A step that cannot even be written down breaks its own batch, never the loop.
-    const runStatement = (steps: ReadonlyArray<One>) =>
-      Effect.suspend(() => statement(steps.map(({ step }) => step))).pipe(
+    const runStatement = (steps: ReadonlyArray<One>) => {
+      const [first] = steps
+      const run = Effect.suspend(() => statement(steps.map(({ step }) => step))).pipe(
         Effect.filterOrElse(
           (results) => results.length === steps.length,
           () => missingResult
-        ),
-        Effect.exit
+        )
       )
+      return Effect.exit(first === undefined ? run : Effect.suspend(() => around(first.step)(run)))
+    }
 
     const die = ({ end }: One, cause: unknown) => end(Effect.die(cause))
 
@@ -84,10 +100,10 @@ export const makeBatcher = <Step, Result, E>({
         return Effect.forEach(exit.value, (result) => interpreted(one, result), { discard: true })
       })
 
-    const isLockTimeoutExit = (exit: Exit.Failure<unknown, E>): boolean =>
+    const isLockTimeoutExit = (exit: Exit.Failure<unknown, E | SqlError.SqlError>): boolean =>
       exit.cause.reasons.some((reason) => reason._tag === "Fail" && isLockTimeout(reason.error))
 
-    const failAll = (steps: ReadonlyArray<One>, { cause }: Exit.Failure<unknown, E>) => {
+    const failAll = (steps: ReadonlyArray<One>, { cause }: Exit.Failure<unknown, E | SqlError.SqlError>) => {
       for (const one of steps) die(one, cause)
     }
 
@@ -116,8 +132,11 @@ export const makeBatcher = <Step, Result, E>({
     /** The oldest steps of lanes that are not in flight, or of the one that waited longest. */
     const takeBatch = (): ReadonlyArray<One> => {
       const [batch, left]: [Array<One>, Array<One>] = [[], []]
-      const fits = ({ lane }: One) =>
-        batch.length < STEPS_A_STATEMENT && !inFlight.lanes.has(lane) && (!isBatchOfOneLane || (batch[0]?.lane ?? lane) === lane)
+      const fits = ({ lane, step }: One) =>
+        batch.length < STEPS_A_STATEMENT &&
+        !inFlight.lanes.has(lane) &&
+        (!isBatchOfOneLane || (batch[0]?.lane ?? lane) === lane) &&
+        !isFull(serverOf(step))
       for (const one of waiting) (fits(one) ? batch : left).push(one)
       waiting.splice(0, waiting.length, ...left)
       return batch
@@ -125,7 +144,9 @@ export const makeBatcher = <Step, Result, E>({
 
     const start = (batch: ReadonlyArray<One>) => {
       const lanes = new Set(batch.map(({ lane }) => lane))
+      const server = batch[0] === undefined ? null : serverOf(batch[0].step)
       for (const lane of lanes) inFlight.lanes.add(lane)
+      count(server, 1)
       inFlight.running += 1
       let state: "running" | "blocked" = "running"
       const stop = timer(PATIENCE_MS, () => {
@@ -138,6 +159,7 @@ export const makeBatcher = <Step, Result, E>({
       fiber.addObserver(() => {
         stop()
         inFlight[state] -= 1
+        count(server, -1)
         for (const lane of lanes) inFlight.lanes.delete(lane)
         if (waiting.length > 0) wake()
       })

@@ -65,7 +65,7 @@ const options = (() => {
 })()
 
 const pair = pairOfServers(options.through, options.skew)
-const database = options.failovers > 0 ? pair.database : options.citus ? clusterDatabase : undefined
+const database = options.failovers > 0 ? pair.database : options.citus ? clusterDatabase(options.skew) : undefined
 
 const main = async () => {
   const { skew } = options

@@ -9,6 +9,8 @@ export interface Heard {
   /** The data of the newest event about a reference. */
   readonly newest: (reference: string) => Readonly<Record<string, unknown>> | undefined
   readonly types: (reference: string) => ReadonlySet<string>
+  /** When the first event about a reference arrived. */
+  readonly firstAt: (reference: string) => number | undefined
   readonly count: () => number
   /** Wrong signatures, and events whose bytes changed between attempts: there must be none. */
   readonly faults: ReadonlyArray<string>
@@ -20,6 +22,7 @@ export const openReceiver = async (told: (one: Told) => void = () => undefined):
   const bodies = new Map<string, string>()
   const newest = new Map<string, Record<string, unknown>>()
   const types = new Map<string, Set<string>>()
+  const first = new Map<string, number>()
   const faults: Array<string> = []
   const server = createServer(async (request, response) => {
     let body = ""
@@ -37,6 +40,7 @@ export const openReceiver = async (told: (one: Told) => void = () => undefined):
     const reference = String(event.data["reference"])
     const { status, version } = event.data
     told({ id, type: event.type, reference, version: Number(version), status: String(status), at: performance.now() })
+    first.set(reference, first.get(reference) ?? Date.now())
     const known = newest.get(reference)
     if (known === undefined || Number(known["version"]) <= Number(event.data["version"])) newest.set(reference, event.data)
     types.set(reference, (types.get(reference) ?? new Set()).add(event.type))
@@ -50,6 +54,7 @@ export const openReceiver = async (told: (one: Told) => void = () => undefined):
     learn: (appId, secret) => void secrets.set(appId, secret),
     newest: (reference) => newest.get(reference),
     types: (reference) => types.get(reference) ?? new Set(),
+    firstAt: (reference) => first.get(reference),
     count: () => bodies.size,
     faults,
     close: () =>

@@ -1,56 +1,46 @@
-import { type ChildProcess, execFileSync, spawn } from "node:child_process"
-import { chownSync, existsSync, mkdirSync, openSync } from "node:fs"
-import { join, resolve } from "node:path"
-import { setTimeout as pause } from "node:timers/promises"
+import { resolve } from "node:path"
 import { parseArgs } from "node:util"
 import { Effect } from "effect"
 import { execute, type ServerAddress, urlOf, withSession } from "../support/DatabaseSession.ts"
+import { type Server, type ServerWish, serverOf } from "./Server.ts"
 
 // A Citus cluster on this machine, for the tests and for chaos: a coordinator and workers, each a server of its own. `npm run citus` keeps one up.
 
 const usage = "PG_BIN=FOLDER npm run citus -- [--folder FOLDER] [--port N] [--workers N]"
 const DATABASE = "gateway"
-const OWNER = "gateway"
-const POLL_MS = 100
-const UP_WITHIN_MS = 60_000
 
-/** One server of it. */
-export interface ClusterNode {
-  readonly name: string
-  readonly address: ServerAddress
-  /** As `kill -9` does. */
-  readonly kill: () => Promise<void>
-  /** Until it answers. */
-  readonly start: () => Promise<void>
-  readonly signal: (signal: NodeJS.Signals) => void
+const OF_CITUS = {
+  shared_preload_libraries: "citus",
+  max_prepared_transactions: 600,
+  // Citus has a process of its own for each database, and a test has a database.
+  max_worker_processes: 64,
+  "citus.enable_statistics_collection": "off",
+  "citus.node_conninfo": "sslmode=disable"
 }
 
 export interface Cluster {
   /** The coordinator's database, which knows all of its nodes: what CITUS_URL names. */
   readonly url: string
   /** The coordinator first. */
-  readonly nodes: ReadonlyArray<ClusterNode>
+  readonly nodes: ReadonlyArray<Server>
   /** Ends the servers that this process started. */
   readonly close: () => Promise<void>
 }
 
-interface Wish {
-  /** Where the servers keep their files; what is there already is used again. */
-  readonly folder: string
+interface Wish extends Pick<ServerWish, "folder" | "settings"> {
   /** The coordinator's, and one for each of its workers. */
   readonly ports: ReadonlyArray<number>
-  /** Whether what was committed is there after a machine has lost its power: dearer, and nothing that a killed process needs. */
   readonly isDurable?: boolean
+  /** Of the process of a server, by its name. */
+  readonly variables?: (name: string) => Readonly<Record<string, string>>
 }
 
 /** Starts one with PostgreSQL's programs in PG_BIN, an installation that has the extension `citus`. */
-export const openCluster = async ({ folder, isDurable = false, ports }: Wish): Promise<Cluster> => {
-  mkdirSync(folder, { recursive: true })
-  const account = accountOfServers()
-  if (account !== null) chownSync(folder, account.uid, account.gid)
-  const nodes = ports.map((port, at) =>
-    nodeOf({ name: at === 0 ? "coordinator" : `worker ${at}`, folder, port, account, isDurable })
-  )
+export const openCluster = async ({ folder, isDurable = false, ports, settings = {}, variables }: Wish): Promise<Cluster> => {
+  const nodes = ports.map((port, at) => {
+    const name = at === 0 ? "coordinator" : `worker ${at}`
+    return serverOf({ name, folder, port, isDurable, settings: { ...OF_CITUS, ...settings }, variables: variables?.(name) ?? {} })
+  })
   const close = async () => {
     await Promise.all(nodes.map(({ end }) => end()))
   }
@@ -63,90 +53,6 @@ export const openCluster = async ({ folder, isDurable = false, ports }: Wish): P
   } catch (error) {
     await close()
     throw error
-  }
-}
-
-/** PostgreSQL runs as nobody who owns the machine. */
-const accountOfServers = (): { readonly uid: number; readonly gid: number } | null => {
-  if (process.getuid?.() !== 0) return null
-  const id = (option: string) => Number(execFileSync("id", [option, "postgres"], { encoding: "utf8" }))
-  return { uid: id("-u"), gid: id("-g") }
-}
-
-interface NodeWish {
-  readonly name: string
-  readonly folder: string
-  readonly port: number
-  readonly account: object | null
-  readonly isDurable: boolean
-}
-
-const program = (name: string): string => {
-  const { PG_BIN } = process.env
-  const path = join(PG_BIN ?? "", name)
-  if (PG_BIN === undefined || !existsSync(path))
-    throw new Error(`PG_BIN has to name the folder of PostgreSQL's programs: there is no ${path}\nusage: ${usage}`)
-  return path
-}
-
-const nodeOf = ({ account, folder, isDurable, name, port }: NodeWish) => {
-  const at = join(resolve(folder), name.replace(" ", "-"))
-  const address = { host: "127.0.0.1", port, username: OWNER, password: "trusted", database: DATABASE }
-  const settings = {
-    port,
-    listen_addresses: "127.0.0.1",
-    unix_socket_directories: "",
-    shared_preload_libraries: "citus",
-    max_connections: 300,
-    max_prepared_transactions: 600,
-    // Citus has a process of its own for each database, and a test has a database.
-    max_worker_processes: 64,
-    shared_buffers: "64MB",
-    timezone: "UTC",
-    fsync: isDurable ? "on" : "off",
-    "citus.enable_statistics_collection": "off",
-    "citus.node_conninfo": "sslmode=disable"
-  }
-  let running: ChildProcess | undefined
-  let isOver = false
-  const isUp = () => execute({ ...address, database: "postgres" }, "SELECT 1").then(Boolean.bind(null, true), () => false)
-  const start = async () => {
-    if (!existsSync(join(at, "PG_VERSION"))) {
-      const options = ["-D", at, "-U", OWNER, "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8"]
-      execFileSync(program("initdb"), options, { ...account, cwd: folder, stdio: ["ignore", "ignore", "inherit"] })
-    }
-    const limit = performance.now() + UP_WITHIN_MS
-    while (performance.now() < limit) {
-      if (isOver) return
-      if (running === undefined || running.exitCode !== null || running.signalCode !== null) {
-        const log = openSync(`${at}.log`, "a")
-        const given = Object.entries(settings).flatMap(([key, value]) => ["-c", `${key}=${value}`])
-        running = spawn(program("postgres"), ["-D", at, ...given], { ...account, cwd: folder, stdio: ["ignore", log, log] })
-      }
-      if (await isUp()) return
-      await pause(POLL_MS)
-    }
-    throw new Error(`${name} does not answer: see ${at}.log`)
-  }
-  const endBy = async (signal: NodeJS.Signals) => {
-    const own = running
-    running = undefined
-    if (own === undefined || own.exitCode !== null || own.signalCode !== null) return
-    const gone = new Promise((ended) => own.once("exit", ended))
-    own.kill(signal)
-    await gone
-  }
-  const end = () => {
-    isOver = true
-    return endBy("SIGINT")
-  }
-  return {
-    name,
-    address,
-    start,
-    end,
-    kill: () => endBy("SIGKILL"),
-    signal: (signal: NodeJS.Signals) => void running?.kill(signal)
   }
 }
 

@@ -10,6 +10,7 @@ import { VaultPg } from "../../src/persistence/VaultPg.ts"
 import { type CodeAttempt, Codes } from "../../src/services/ports/Codes.ts"
 import { PayerLocks } from "../../src/services/ports/PayerLocks.ts"
 import { NOON } from "../support/SampleTransactions.ts"
+import { givenTenantRow } from "../support/TenantRow.ts"
 import { givenDatabase, masterKey } from "../support/TestDatabase.ts"
 
 const appId = AppId.make("acme")
@@ -45,7 +46,7 @@ const given = Effect.gen(function* () {
   )
   yield* Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    yield* sql`INSERT INTO tenants (app_id, status, capabilities, created_at) VALUES (${appId}, 'active', '{}', now())`
+    yield* givenTenantRow(sql, appId, [])
     yield* sql`INSERT INTO transactions (app_id, reference, mode, kind, status, needs_review, provider, revision, record, party_hash, created_at)
       VALUES (${appId}, ${reference}, 'live', 'collection', 'requires_action', false, 'eversend', 1, '{}', ${partyHash}, now())`
     yield* (yield* PayerLocks).charges(appId, "live", partyHash)

@@ -2,14 +2,14 @@ import { describe, expect, it } from "@effect/vitest"
 import { dueIn, sharesOf } from "../../src/persistence/EveryTenant.ts"
 import { allFloats, allOpen, allQueues } from "../../src/persistence/StatusTotals.ts"
 
-const shard = (server: string, ...appIds: ReadonlyArray<string>) => ({ server, appIds })
-const three = [shard("one", "a", "b"), shard("two", "c"), shard("one", "d")]
+const shard = (number: number, server: string, ...appIds: ReadonlyArray<string>) => ({ number, server, appIds })
+const three = [shard(1, "one", "a", "b"), shard(2, "two", "c"), shard(3, "one", "d")]
 const sharesIn = (limit: number, turn: number) =>
   sharesOf(limit, turn, three).map(({ appIds, share }) => `${appIds.join("+")} ${share}`)
 
 describe("work that is anybody's, on several servers", () => {
   it("asks only for tenants that have something due, in their own shards", () => {
-    expect(dueIn(three, new Set(["b", "d", "unknown"]))).toEqual([shard("one", "b"), shard("one", "d")])
+    expect(dueIn(three, new Set(["b", "d", "unknown"]))).toEqual([shard(1, "one", "b"), shard(3, "one", "d")])
   })
 
   it("is shared by the shards as evenly as whole numbers are, and never more than the limit", () => {

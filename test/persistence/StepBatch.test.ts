@@ -166,3 +166,26 @@ it.effect(
       expect(yield* Ref.get(sent)).toStrictEqual([["b1", "b2"], ["a1", "a2"], ["c1"]])
     }).pipe(Effect.scoped)
 )
+
+it.effect("of a server that does not answer two batches are in flight, and the steps of another server go on", () =>
+  Effect.gen(function* () {
+    const begun = yield* Ref.make<ReadonlyArray<string>>([])
+    const commit = yield* makeBatcher<string, string, never>({
+      statement: (steps) =>
+        Effect.andThen(
+          Ref.update(begun, (all) => [...all, ...steps]),
+          steps.some((step) => step.startsWith("hung")) ? Effect.never : Effect.succeed(steps)
+        ),
+      recover: (_step, result) => Effect.succeed(result),
+      laneOf: (step) => step,
+      isBatchOfOneLane: true,
+      serverOf: (step) => step.replace(/\d+$/, ""),
+      isLockTimeout: () => false
+    })
+    const hung = yield* Effect.forEach(["hung1", "hung2", "hung3", "hung4", "hung5"], (step) => Effect.forkChild(commit(step)))
+    yield* TestClock.adjust("1 seconds")
+    expect(yield* Effect.forEach(["other1", "other2", "other3"], commit)).toStrictEqual(["other1", "other2", "other3"])
+    expect((yield* Ref.get(begun)).filter((step) => step.startsWith("hung"))).toStrictEqual(["hung1", "hung2"])
+    yield* Fiber.interruptAll(hung)
+  }).pipe(Effect.scoped)
+)

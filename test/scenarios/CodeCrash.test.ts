@@ -13,6 +13,7 @@ import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
 import { eventually, makeBench } from "../simulator/eversend/SimulatorFixture.ts"
 import { claimKey } from "../support/PaymentRequests.ts"
 import { givenServices, type Interference } from "../support/ServicesOnPostgres.ts"
+import { givenTenantRow } from "../support/TenantRow.ts"
 import { auditEntry, givenDatabase } from "../support/TestDatabase.ts"
 
 const bench = makeBench(afterEach)
@@ -22,7 +23,7 @@ const source = { _tag: "momo", msisdn: Redacted.make("+256772123456"), network: 
 
 /** A collection that waits for its code; answers how to say the right one. */
 const waiting = Effect.gen(function* () {
-  yield* (yield* SqlClient.SqlClient)`INSERT INTO tenants VALUES (${appId}, 'active', '{collections}', now())`
+  yield* givenTenantRow(yield* SqlClient.SqlClient, appId, ["collections"])
   const corridors = yield* Corridors
   for (const row of yield* corridors.list) {
     if (row.country === "UG" && row.direction === "collection")

@@ -16,6 +16,7 @@ import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
 import { eventually, makeBench } from "../simulator/eversend/SimulatorFixture.ts"
 import { claimKey, givenFloat } from "../support/PaymentRequests.ts"
 import { givenServices, type Interference } from "../support/ServicesOnPostgres.ts"
+import { givenTenantRow } from "../support/TenantRow.ts"
 import { givenDatabase } from "../support/TestDatabase.ts"
 
 const bench = makeBench(afterEach)
@@ -108,7 +109,7 @@ describe("a process killed between any two commits and started again", () => {
             const first = yield* Scope.make()
             const doomed = yield* givenServices(url, simulator.eversendBaseUrl, crashing(at, died)).pipe(Scope.provide(first))
             yield* Effect.gen(function* () {
-              yield* (yield* SqlClient.SqlClient)`INSERT INTO tenants VALUES (${appId}, 'active', '{payouts,collections}', now())`
+              yield* givenTenantRow(yield* SqlClient.SqlClient, appId, ["payouts", "collections"])
               yield* givenFloat(appId, FLOAT)
             }).pipe(Effect.provideContext(doomed))
             const end = yield* Effect.raceFirst(Effect.provideContext(act(appId), doomed), Deferred.await(died))

@@ -13,6 +13,7 @@ import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
 import { makeBench } from "../simulator/eversend/SimulatorFixture.ts"
 import { claimKey, givenFloat } from "../support/PaymentRequests.ts"
 import { givenServices, type Interference } from "../support/ServicesOnPostgres.ts"
+import { givenTenantRow } from "../support/TenantRow.ts"
 import { givenDatabase } from "../support/TestDatabase.ts"
 
 const bench = makeBench(afterEach)
@@ -22,7 +23,7 @@ const FLOAT = 100_000n
 const query = { sourceCurrency: "UGX", destinationCurrency: "KES", fixed: "source", amount: minor(50_000n) } as const
 
 const given = Effect.gen(function* () {
-  yield* (yield* SqlClient.SqlClient)`INSERT INTO tenants VALUES (${appId}, 'active', '{fx}', now())`
+  yield* givenTenantRow(yield* SqlClient.SqlClient, appId, ["fx"])
   yield* givenFloat(appId, FLOAT)
 })
 

@@ -10,6 +10,7 @@ import type { Claim } from "../../src/services/ports/Idempotency.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
 import { givenClaim, givenFloat } from "./PaymentRequests.ts"
 import { NOON, payout } from "./SampleTransactions.ts"
+import { givenTenantRow } from "./TenantRow.ts"
 import { givenDatabase } from "./TestDatabase.ts"
 import { givenLedger } from "./TestLedger.ts"
 
@@ -75,7 +76,7 @@ export const given = Effect.fnUntraced(function* (float: bigint) {
 
 export const givenTenantWith = Effect.fnUntraced(function* (tenant: AppId, float: bigint) {
   const sql = yield* SqlClient.SqlClient
-  yield* sql`INSERT INTO tenants (app_id, status, capabilities, created_at) VALUES (${tenant}, 'active', '{payouts}', now())`
+  yield* givenTenantRow(sql, tenant, ["payouts"])
   if (float > 0n) yield* givenFloat(tenant, float)
 })
 

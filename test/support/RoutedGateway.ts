@@ -6,6 +6,7 @@ import { Transactions } from "../../src/services/ports/Transactions.ts"
 import { type FakeProvider, fakeProviderRegistry } from "../fakes/FakeProvider.ts"
 import { FLOAT, givenFloat, Holder } from "./PaymentRequests.ts"
 import { type Interference, servicesOn } from "./ServicesOnPostgres.ts"
+import { givenTenantRow } from "./TenantRow.ts"
 import { givenDatabase } from "./TestDatabase.ts"
 
 /** A gateway whose corridors all go to these providers in this order, and a tenant with float. */
@@ -24,7 +25,7 @@ export const routedTo = Effect.fnUntraced(function* (
 export const givenRoutes = Effect.fnUntraced(function* (providers: ReadonlyArray<FakeProvider>) {
   const sql = yield* SqlClient.SqlClient
   const holder = yield* Holder
-  yield* sql`INSERT INTO tenants VALUES (${holder}, 'active', '{payouts,collections,reference_data,bank_resolution,balances}', now())`
+  yield* givenTenantRow(sql, holder, ["payouts", "collections", "reference_data", "bank_resolution", "balances"])
   yield* sql`UPDATE corridors SET providers = ${providers.map(({ name }) => name)}`
   yield* givenFloat(holder, FLOAT)
 })

@@ -29,7 +29,7 @@ const main = async (only: ReadonlyArray<string>): Promise<void> => {
   const passed = counts.reduce((sum, count) => sum + count.passed, 0)
   const failed = counts.reduce((sum, count) => sum + count.failed, 0)
   const skipped = counts.reduce((sum, count) => sum + (count.skipped ?? 0), 0)
-  if (skipped > 0) console.log(`${skipped} skipped: they need a program that is not installed on this machine`)
+  if (skipped > 0) console.log(`${skipped} skipped: they need a program or a cluster that this machine does not have`)
   console.log(`${passed} passed, ${failed} failed`)
   process.exitCode = failed === 0 && passed > 0 ? 0 : 1
 }

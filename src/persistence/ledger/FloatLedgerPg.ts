@@ -15,6 +15,7 @@ import { Vault } from "../../services/ports/Vault.ts"
 import { auditTrail } from "../AuditTrail.ts"
 import { withoutNul } from "../Columns.ts"
 import { Distribution } from "../Distribution.ts"
+import { EveryTenant } from "../EveryTenant.ts"
 import { isLockTimeout, makeBatcher, onOwnConnection } from "../StepBatch.ts"
 import { applyStatement, applyStatementOfTenant } from "./ApplySteps.ts"
 import { decodePositions, manualEntries, positionOf } from "./ManualEntries.ts"
@@ -68,6 +69,7 @@ export const FloatLedgerPg = Layer.effect(
     const randomSource = yield* RandomSource
     const trail = auditTrail(sql, (yield* Vault).hash)
     const { isDistributed } = yield* Distribution
+    const everyTenant = yield* EveryTenant
     const openBatch = openAll(sql, isDistributed ? openStatementOfTenant : openStatement)
     const applyBatch = applyAll(sql, isDistributed ? applyStatementOfTenant : applyStatement)
     const { adjust, resolve } = manualEntries({ sql, randomSource, trail, applyAll: applyBatch })
@@ -76,14 +78,14 @@ export const FloatLedgerPg = Layer.effect(
       statement: openBatch,
       recover: recoverOpen(sql),
       laneOf: ({ transaction }) => transaction.appId,
-      isBatchOfOneLane: isDistributed,
+      ...everyTenant.lanesOf(({ transaction }: OpenStep) => transaction.appId),
       isLockTimeout
     })
     const apply = yield* makeBatcher({
       statement: applyBatch,
       recover: recoverApply(sql),
       laneOf: ({ next }) => next.appId,
-      isBatchOfOneLane: isDistributed,
+      ...everyTenant.lanesOf(({ next }: ApplyStep) => next.appId),
       isLockTimeout
     })
 

@@ -4,6 +4,7 @@ import { type Instant, iso } from "../../domain/Instant.ts"
 import { advisoryLocks } from "../AdvisoryLocks.ts"
 import type { ClaimQueries } from "../EveryTenant.ts"
 import { rowsOf } from "../Rows.ts"
+import type { Shard } from "../Shards.ts"
 import { chooseStatement, claimStatement, firstLeaseStatement, leaseStatement } from "./ClaimSql.ts"
 
 interface DeliveryClaim {
@@ -18,7 +19,10 @@ const chosenRows = rowsOf(
   ])
 )
 
-/** How deliveries that are due are claimed. An advisory lock lets one node claim at a time, so that the bound of each endpoint is counted over all nodes. */
+/**
+ * How deliveries that are due are claimed. An advisory lock lets one node claim at a time, so that the bound of each endpoint is counted over all nodes. On
+ * Citus each shard has a lock of its own: whoever waits for a server that does not answer holds up no other server's claims.
+ */
 export const deliveryClaims =
   (sql: SqlClient.SqlClient) =>
   ({ leaseMs, now, perEndpoint }: DeliveryClaim): ClaimQueries<unknown> => {
@@ -33,8 +37,8 @@ export const deliveryClaims =
         sql.unsafe(claimStatement, [at, limit, perEndpoint, until])
       )
 
-    const claimedOnCitus = Effect.fnUntraced(function* (limit: number, appIds: ReadonlyArray<string>) {
-      yield* sql`SELECT pg_advisory_xact_lock(${advisoryLocks.deliveryClaims})`
+    const claimedOnCitus = Effect.fnUntraced(function* (limit: number, { appIds, number }: Shard) {
+      yield* sql`SELECT pg_advisory_xact_lock(${advisoryLocks.deliveryClaims}, ${number})`
       const chosen = yield* chosenRows(sql.unsafe(chooseStatement, [at, limit, perEndpoint, appIds]))
       if (chosen.length === 0) return chosen
       const endpoints = new Set(chosen.map(({ appId, mode }) => `${appId}/${mode}`))
@@ -57,6 +61,6 @@ export const deliveryClaims =
       due: (of) => sql<{ readonly app_id: string }>`
         SELECT DISTINCT e.app_id FROM webhook_endpoints e WHERE e.enabled ${of("e.app_id")} AND EXISTS (
           SELECT 1 FROM due_deliveries d WHERE d.app_id = e.app_id AND d.mode = e.mode AND d.next_attempt_at <= ${at}::timestamptz ${of("d.app_id")})`,
-      take: (_of, limit, appIds) => sql.withTransaction(appIds.length === 0 ? claimed(limit) : claimedOnCitus(limit, appIds))
+      take: (_of, limit, shard) => sql.withTransaction(shard === null ? claimed(limit) : claimedOnCitus(limit, shard))
     }
   }

@@ -85,6 +85,8 @@ export const WebhookOutboxPg = Layer.effect(
       // This attempt was recorded already, or whoever claimed the delivery since has recorded its own: nothing is left to do.
       recover: (_step, result) => Effect.succeed(result),
       laneOf: ({ attempt }) => webhookSecret(attempt.delivery.endpoint.appId, attempt.delivery.endpoint.mode),
+      // On Citus an attempt of one tenant's does not wait for another's server.
+      ...everyTenant.lanesOf(({ attempt }: AttemptStep) => attempt.delivery.endpoint.appId),
       // A held delivery is one of many of its endpoint: the others' attempts are written without it.
       isLockTimeout: () => false
     })

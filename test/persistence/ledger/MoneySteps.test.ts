@@ -13,6 +13,7 @@ import { foldApply, foldOpen, hex } from "../../support/LedgerFold.ts"
 import { everyRow, rowsOf, sharedWindows } from "../../support/LedgerRows.ts"
 import { seeded } from "../../support/Random.ts"
 import { randomSteps, type StepSource, scopeOf } from "../../support/RandomSteps.ts"
+import { givenTenantRow } from "../../support/TenantRow.ts"
 import { givenDatabase } from "../../support/TestDatabase.ts"
 
 const STORIES = 100
@@ -33,7 +34,7 @@ const givenStory = Effect.fnUntraced(function* (source: StepSource, story: numbe
   for (const [index, appId] of source.tenants.entries()) {
     const status = index === 1 && story % 4 === 0 ? "frozen" : "active"
     if (status === "frozen") books.frozen.add(appId)
-    yield* sql`INSERT INTO tenants (app_id, status, capabilities, created_at) VALUES (${appId}, ${status}, '{payouts}', now())`
+    yield* givenTenantRow(sql, appId, ["payouts"], status)
     const keys = yield* sql<{ key: string; fence: bigint }>`
       INSERT INTO idempotency_keys (app_id, mode, endpoint, key, fingerprint, fence, state, lease_until, created_at)
       SELECT ${appId}, 'live', 'POST /v1/payouts', 'key' || n, '\\x00', nextval('fences'), 'claimed', now(), now()

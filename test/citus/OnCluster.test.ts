@@ -1,0 +1,72 @@
+import { expect } from "@effect/vitest"
+import { Effect, Exit, type Redacted, type Scope } from "effect"
+import { SqlClient } from "effect/sql"
+import { Database } from "../../src/persistence/Database.ts"
+import { Distribute } from "../../src/persistence/Distribute.ts"
+import type { SteppedMigration } from "../../src/persistence/Migration.ts"
+import { Migrations } from "../../src/persistence/Migrations.ts"
+import { itOnCitus } from "../support/Installed.ts"
+import { asOwner } from "../support/Stack.ts"
+import { givenDatabase } from "../support/TestDatabase.ts"
+
+// What only a cluster can show, on the one that CITUS_URL names.
+
+/** The run's first database is migrated and divided. */
+const LONGEST_MS = 120_000
+const NAME = "9999_next"
+const next = (...steps: SteppedMigration["steps"]): SteppedMigration => ({ name: NAME, steps })
+const apply = (migration: SteppedMigration) => Migrations.apply([...Migrations.all, migration])
+
+const onCluster =
+  <A, E>(test: (url: Redacted.Redacted) => Effect.Effect<A, E, SqlClient.SqlClient | Scope.Scope>) =>
+  () =>
+    Effect.runPromise(Effect.scoped(Effect.flatMap(givenDatabase, (url) => Effect.provide(test(url), Database.layer({ url })))))
+
+/** On every server, the coordinator among them: of a table with its partitions, how many lack the index or have an invalid one. */
+const shardsWithout = (sql: SqlClient.SqlClient, table: string, column: string) =>
+  sql<{ answer: string }>`SELECT DISTINCT result AS answer FROM run_command_on_shards(${table}, ${`
+    SELECT count(*) FROM pg_class c WHERE c.oid = '%s'::regclass AND NOT EXISTS (
+      SELECT FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[1]
+      WHERE i.indrelid = c.oid AND i.indisvalid AND a.attname = '${column}' AND i.indnatts = 2)`})`
+
+itOnCitus(
+  "a step of a migration adds a column and builds an index on divided tables with partitions, and again finds nothing to do",
+  onCluster(
+    Effect.fnUntraced(function* (url) {
+      const sql = yield* asOwner(url)
+      const steps = next(
+        { form: "transaction", sql: "ALTER TABLE tenants ADD COLUMN note text" },
+        { form: "index", name: "tenants_note", table: "tenants", definition: "(app_id, note)" },
+        { form: "index", name: "journal_actor", table: "journal", definition: "(app_id, actor)" },
+        { form: "index", name: "events_type", table: "events", definition: "(app_id, type)" }
+      )
+      expect(yield* apply(steps)).toStrictEqual([NAME])
+      expect(yield* apply(steps)).toStrictEqual([])
+      for (const [table, column] of [
+        ["tenants", "note"],
+        ["journal", "actor"],
+        ["events", "type"]
+      ] as const)
+        expect(yield* shardsWithout(sql, table, column)).toStrictEqual([{ answer: "0" }])
+      const invalid = yield* sql`SELECT indexrelid::regclass::text AS name FROM pg_index WHERE NOT indisvalid`
+      expect(invalid).toStrictEqual([])
+    })
+  ),
+  LONGEST_MS
+)
+
+itOnCitus(
+  "a database that is divided in part is named by whatever starts on it, and the next distribute goes on",
+  onCluster(
+    Effect.fnUntraced(function* (url) {
+      const sql = yield* asOwner(url)
+      yield* sql`SELECT undistribute_table('nonces')`
+      const started = Database.migratedLayer({ databaseUrl: url, ownerUrl: null })
+      const exit = yield* Effect.exit(Effect.provide(SqlClient.SqlClient, started))
+      expect(Exit.isFailure(exit) ? String(exit.cause) : "started").toContain("the database is distributed in part")
+      yield* Distribute.run
+      expect(Exit.isSuccess(yield* Effect.exit(Effect.provide(SqlClient.SqlClient, started)))).toBe(true)
+    })
+  ),
+  LONGEST_MS
+)
