@@ -1,13 +1,12 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
-import { chmodSync, mkdtempSync, openSync, readFileSync } from "node:fs"
+import { chmodSync, mkdtempSync, openSync } from "node:fs"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
 import { promisify } from "node:util"
-import { Effect, Redacted } from "effect"
-import { EmbeddedPostgres } from "../../src/persistence/postgres/EmbeddedPostgres.ts"
+import { singleServer } from "./SingleServer.ts"
 
 // The real processes: two gateways, the provider simulator and PostgreSQL, each of which may be killed and comes back.
 
@@ -17,7 +16,7 @@ const UP_WITHIN_MS = 120_000
 /** The exit code of a run that a signal ended. */
 const SIGNALLED = 130
 
-type Variables = Readonly<Record<string, string>>
+export type Variables = Readonly<Record<string, string>>
 
 export interface Actor {
   readonly name: string
@@ -44,6 +43,8 @@ export interface Stage {
   readonly command: (
     ...args: ReadonlyArray<string>
   ) => Promise<{ readonly code: number; readonly json: unknown; readonly errors: string }>
+  /** Something of its own, which is ended before what was there before it. */
+  readonly atEnd: (end: () => Promise<void>) => void
   /** Ends every process of it, and none starts again. A signal that ends this process does it too. */
   readonly close: () => Promise<void>
 }
@@ -69,8 +70,20 @@ export type StageDatabase = (
   Actor & { readonly url: string; readonly others?: ReadonlyArray<Actor>; readonly preparedBy?: ReadonlyArray<string> }
 >
 
-/** `more` is set for every process of it. */
-export const openStage = async (more: Variables = {}, database: StageDatabase = postgres): Promise<Stage> => {
+/** What a gateway of a stage has of its own. */
+interface Own {
+  readonly variables?: Variables
+  /** Of `serve`. */
+  readonly args?: ReadonlyArray<string>
+}
+type Owns = readonly [Own, Own]
+
+/** `more` is set for every process of it, and `own` for each of the gateways. */
+export const openStage = async (
+  more: Variables = {},
+  database: StageDatabase = singleServer,
+  own: Owns = [{}, {}]
+): Promise<Stage> => {
   const dataDir = mkdtempSync(join(tmpdir(), "chaos-"))
   // The account that PostgreSQL runs as must reach the cluster in it.
   chmodSync(dataDir, 0o711)
@@ -82,14 +95,19 @@ export const openStage = async (more: Variables = {}, database: StageDatabase = 
   for (const signal of ["SIGINT", "SIGTERM"] as const)
     process.once(signal, () => void close().finally(() => process.exit(SIGNALLED)))
   try {
-    return { ...(await opened(dataDir, life, more, database)), close }
+    return { ...(await opened(dataDir, life, { more, own }, database)), atEnd: (end) => void life.ends.push(end), close }
   } catch (error) {
     await close()
     throw error
   }
 }
 
-const opened = async (dataDir: string, life: Life, more: Variables, make: StageDatabase): Promise<Omit<Stage, "close">> => {
+const opened = async (
+  dataDir: string,
+  life: Life,
+  { more, own: [ofFirst, ofSecond] }: { readonly more: Variables; readonly own: Owns },
+  make: StageDatabase
+): Promise<Omit<Stage, "atEnd" | "close">> => {
   const ports = await freePorts(5)
   const [simulatorPort, firstPort, secondPort, firstManagement, secondManagement] = ports
   const database = await make(dataDir, life)
@@ -123,15 +141,15 @@ const opened = async (dataDir: string, life: Life, more: Variables, make: StageD
   })
   await simulator.start()
   const provided = { ...shared, ...(await accounts(`http://127.0.0.1:${simulatorPort}`)) }
-  const gateway = (name: string, port: number | undefined, management: number | undefined) =>
+  const gateway = (name: string, port: number | undefined, management: number | undefined, { args = [], variables }: Own) =>
     actor({
       name,
-      args: ["serve"],
-      variables: { ...provided, PORT: String(port), MANAGEMENT_PORT: String(management) },
+      args: ["serve", ...args],
+      variables: { ...provided, PORT: String(port), MANAGEMENT_PORT: String(management), ...variables },
       ready: `http://127.0.0.1:${port}/health`
     })
-  const first = gateway("gateway one", firstPort, firstManagement)
-  const second = gateway("gateway two", secondPort, secondManagement)
+  const first = gateway("gateway one", firstPort, firstManagement, ofFirst)
+  const second = gateway("gateway two", secondPort, secondManagement, ofSecond)
   const command = (...args: ReadonlyArray<string>) => run(provided, args)
   for (const name of database.preparedBy ?? ["migrate"]) await command(name)
   await Promise.all([first.start(), second.start()])
@@ -200,25 +218,6 @@ const child = ({ args, name, ready, variables }: Child, dataDir: string, life: L
     await gone
   }
   return { name, kill, start, signal: (signal) => void running?.kill(signal) }
-}
-
-const postgres: StageDatabase = async (dataDir, life) => {
-  const ensure = () => Effect.runPromise(EmbeddedPostgres.ensureRunning(dataDir))
-  life.ends.push(() => Effect.runPromise(EmbeddedPostgres.stop(dataDir)))
-  const url = Redacted.value(EmbeddedPostgres.url(await ensure()))
-  const pidFile = join(dataDir, "postgres", "postmaster.pid")
-  const signal = (signal: NodeJS.Signals) => void process.kill(Number(readFileSync(pidFile, "utf8").split("\n")[0]), signal)
-  return {
-    name: "postgres",
-    url,
-    signal,
-    kill: async () => signal("SIGKILL"),
-    start: async () => {
-      if (life.isOver) return
-      const again = Redacted.value(EmbeddedPostgres.url(await ensure()))
-      if (again !== url) throw new Error("PostgreSQL came back at another address")
-    }
-  }
 }
 
 const run = async (variables: Variables, args: ReadonlyArray<string>) => {
