@@ -1,0 +1,202 @@
+import { describe, expect, it } from "vitest"
+import type { Execution, Movement } from "./Books.ts"
+import { type Evidence, judge } from "./Judge.ts"
+import type { Operation } from "./Load.ts"
+import { passed } from "./Operators.ts"
+import { explained } from "./Reconciled.ts"
+
+const key = { app_id: "all-eversend", key_id: "k", api_key: "a", signing_secret: "s" }
+const holder = {
+  name: "all-eversend-live",
+  appId: "all-eversend",
+  mode: "live",
+  provider: "eversend",
+  currencies: ["GHS", "UGX"],
+  key
+} as const
+
+const operation = (change: Partial<Operation>): Operation => ({
+  holder,
+  kind: "payout",
+  currency: "GHS",
+  ending: "",
+  amount: 1000,
+  key: "k-1",
+  body: {},
+  code: "right",
+  attempts: 1,
+  begun: 10,
+  created: 20,
+  reference: "R1",
+  settled: "accepted",
+  error: undefined,
+  faults: [],
+  ...change
+})
+const movement = (change: Partial<Movement>): Movement => ({
+  provider: "eversend",
+  account: "simulated-live",
+  id: "P1",
+  reference: "R1",
+  kind: "payout",
+  status: "successful",
+  returned: false,
+  ending: "ordinary",
+  currency: "GHS",
+  amount: 1000,
+  fee: 500,
+  firstFee: 500,
+  destinationCurrency: "GHS",
+  destinationAmount: 1000,
+  ...change
+})
+const execution = (change: Partial<Execution>): Execution => ({
+  provider: "eversend",
+  direction: "payout",
+  id: "P1",
+  reference: "R1",
+  amount: 1000,
+  currency: "GHS",
+  ...change
+})
+
+interface Story {
+  readonly operation?: Partial<Operation>
+  readonly movement?: Partial<Movement>
+  readonly executions?: ReadonlyArray<Partial<Execution>>
+  readonly record?: Readonly<Record<string, unknown>>
+  readonly floats?: Readonly<Record<string, Readonly<Record<string, number>>>>
+  readonly events?: ReadonlyArray<string>
+  readonly newest?: string
+}
+
+const float = (available: number, more: Readonly<Record<string, number>> = {}) => ({
+  available_minor: available,
+  reserved_minor: 0,
+  collected_minor: 0,
+  paid_out_minor: 0,
+  provider_fees_minor: 0,
+  ...more
+})
+const paid = float(98_500, { paid_out_minor: 1000, provider_fees_minor: 500 })
+
+const evidence = (story: Story): Evidence => {
+  const one = operation(story.operation ?? {})
+  const executions = (story.executions ?? [{}]).map(execution)
+  const all = { movements: [movement(story.movement ?? {})], executions }
+  return {
+    operations: [one],
+    books: {
+      of: (reference) => (reference === "R1" ? all : { movements: [], executions: [] }),
+      references: () => executions.map(({ reference }) => reference)
+    },
+    records: new Map([["R1", story.record ?? { status: "successful" }]]),
+    floats: new Map(Object.entries(story.floats ?? { "all-eversend-live GHS": paid })),
+    credit: 100_000,
+    heard: {
+      faults: [],
+      types: () => new Set(story.events ?? ["payout.successful"]),
+      newest: () => ({ status: story.newest ?? "successful" })
+    }
+  }
+}
+
+const faultsOf = (story: Story) => {
+  const { doubled, floats, invented, lost, webhooks } = judge(evidence(story))
+  return { doubled, floats, invented, lost, webhooks }
+}
+const none = { doubled: [], floats: [], invented: [], lost: [], webhooks: [] }
+
+const exchange = {
+  operation: { kind: "exchange" },
+  movement: { kind: "exchange", fee: 0, firstFee: 0, destinationCurrency: "UGX", destinationAmount: 7000 },
+  executions: [{ direction: "exchange" }],
+  events: ["fx.successful"],
+  floats: { "all-eversend-live GHS": float(99_000), "all-eversend-live UGX": float(107_000) }
+} satisfies Story
+const smaller = {
+  operation: { kind: "collection" },
+  movement: { kind: "collection", ending: "0014", amount: 900, fee: 14, firstFee: 15 },
+  executions: [{ direction: "collection", amount: 900 }],
+  events: ["collection.successful"],
+  floats: { "all-eversend-live GHS": float(100_886, { collected_minor: 900, provider_fees_minor: 14 }) }
+} satisfies Story
+
+describe("the judge finds no fault in", () => {
+  it.each<readonly [name: string, story: Story]>([
+    ["a payout that was executed once", {}],
+    ["one that cost more than it was quoted to cost: the excess is the gateway's", { movement: { fee: 700 } }],
+    [
+      "one that came back",
+      {
+        movement: { returned: true },
+        executions: [{}, { direction: "return" }],
+        floats: { "all-eversend-live GHS": float(99_500, { paid_out_minor: 1000, provider_fees_minor: 500 }) }
+      }
+    ],
+    [
+      "one of which nobody knows",
+      {
+        executions: [],
+        record: { status: "pending", fees_minor: 500 },
+        floats: { "all-eversend-live GHS": float(98_500, { reserved_minor: 1500 }) }
+      }
+    ],
+    ["an exchange", exchange],
+    ["a charge of which less was paid", smaller]
+  ])("%s", (_, story) => expect(faultsOf(story)).toEqual(none))
+})
+
+describe("the judge finds", () => {
+  it.each<readonly [name: string, of: keyof typeof none, story: Story, says: string]>([
+    ["money that was sent and is refused here", "lost", { record: { status: "failed" } }, "executed, and failed here"],
+    [
+      "what failed there and keeps its float here",
+      "lost",
+      { movement: { status: "failed" }, executions: [], record: { status: "pending", fees_minor: 500 } },
+      "failed there, and pending here"
+    ],
+    ["a key without an answer", "lost", { operation: { settled: undefined } }, "never answered"],
+    ["a payout that was sent twice", "doubled", { executions: [{}, { id: "P2" }] }, "executed 2 times"],
+    ["a success without money", "invented", { executions: [] }, "never executed"],
+    ["what nobody asked for", "invented", { executions: [{}, { reference: "R9" }] }, "no tenant asked"],
+    ["another amount", "invented", { executions: [{ amount: 1001 }] }, "1001 GHS was executed"],
+    ["another provider", "invented", { executions: [{ provider: "paystack" }] }, "executed at paystack"],
+    ["the account of the other mode", "invented", { movement: { account: "simulated-test" } }, "simulated-test"],
+    ["two references of one key", "invented", { operation: { faults: ["two references"] } }, "two references"],
+    ["a fee that was not charged", "floats", { movement: { fee: 400, firstFee: 400 } }, "available is 98500, not 98600"],
+    ["a return that was not booked", "floats", { movement: { returned: true } }, "available is 98500, not 99500"],
+    [
+      "an exchange that brought another sum",
+      "floats",
+      { ...exchange, movement: { ...exchange.movement, destinationAmount: 7001 } },
+      "available is 107000, not 107001"
+    ],
+    ["a smaller charge credited in full", "floats", { ...smaller, movement: { ...smaller.movement, amount: 1000 } }, "collected"],
+    ["an end that was not told", "webhooks", { events: [] }, "payout.successful was never delivered"],
+    ["a newest event that says less", "webhooks", { newest: "pending" }, "does not say successful"]
+  ])("%s", (_, of, story, says) => expect(faultsOf(story)[of].join("\n")).toContain(says))
+})
+
+it("what was first sent behind a closed gate and made there is found; what was sent before, or made after, is not", () => {
+  const gate = { name: "it was frozen", from: 100, to: 200, forbids: ({ kind }: Operation) => kind === "payout" }
+  const made = (begun: number, created: number | undefined) => passed([gate], [operation({ begun, created })])
+  expect(made(110, 150)).toEqual(["R1: k-1 was made while it was frozen"])
+  for (const [begun, created] of [
+    [90, 150],
+    [110, 210],
+    [110, undefined]
+  ] as const)
+    expect(made(begun, created)).toEqual([])
+  expect(passed([gate], [operation({ begun: 110, created: 150, kind: "collection" })])).toEqual([])
+})
+
+it("a difference is explained by an ending that makes it, and by nothing else", () => {
+  const asked = new Map([["R1", operation({})]])
+  const pending = { kind: "missing_there", reference: "R1", ours: "pending 1000 GHS", theirs: "absent" }
+  const of = (executions: ReadonlyArray<Execution>) => () => ({ movements: [], executions })
+  expect(explained([pending], asked, of([])).because).toEqual({ "nobody can prove that it was not executed": 1 })
+  expect(explained([pending], asked, of([execution({})])).unexplained).toHaveLength(1)
+  expect(explained([{ ...pending, reference: "R2" }], asked, of([])).unexplained).toHaveLength(1)
+  expect(explained([{ ...pending, kind: "doubled" }], asked, of([])).unexplained).toHaveLength(1)
+})

@@ -1,0 +1,96 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process"
+import { resolve } from "node:path"
+import { setTimeout as pause } from "node:timers/promises"
+import { promisify } from "node:util"
+import { seeded } from "../../support/Random.ts"
+import { type Actor, type Address, freePorts, type Stage } from "../Stage.ts"
+
+// What dies besides gateways, the simulator and PostgreSQL: a worker of a gateway, and the proxy before them.
+
+const PROXY = resolve(import.meta.dirname, "Proxy.ts")
+const POLL_MS = 50
+const UP_WITHIN_MS = 30_000
+/** On average half a minute, so that there is a kill every five seconds: 1,000 of them are 200,000 operations at 40 a second. */
+const SHORTEST_LIFE_MS = 2_000
+const LONGEST_LIFE_MS = 58_000
+
+export interface Proxy extends Actor, Address {}
+
+/** Between the clients, the simulator's callbacks and the gateways. */
+export const openProxy = async (stage: Stage): Promise<Proxy> => {
+  const [port = 0] = await freePorts(1)
+  const nodes = stage.gateways.map(({ url }) => new URL(url).port)
+  const address = { host: `127.0.0.1:${port}`, url: `http://127.0.0.1:${port}` }
+  let running: ChildProcess | undefined
+  const life = { isOver: false }
+  const start = async () => {
+    const limit = performance.now() + UP_WITHIN_MS
+    while (!life.isOver && performance.now() < limit) {
+      if (running === undefined || running.exitCode !== null || running.signalCode !== null)
+        running = spawn(process.execPath, [PROXY, String(port), ...nodes], { stdio: ["ignore", "ignore", "inherit"] })
+      const isUp = await fetch(`${address.url}/health`, { signal: AbortSignal.timeout(1000) }).then(
+        () => true,
+        () => false
+      )
+      if (isUp) return
+      await pause(POLL_MS)
+    }
+  }
+  const kill = async () => {
+    running?.kill("SIGKILL")
+    running = undefined
+  }
+  stage.atEnd(async () => {
+    life.isOver = true
+    await kill()
+  })
+  await start()
+  return { ...address, name: "proxy", kill, start, signal: (signal) => void running?.kill(signal) }
+}
+
+/** One worker of the gateways that have several; its primary starts another. */
+export const killWorker = async (choose: (count: number) => number): Promise<boolean> => {
+  const { stdout } = await promisify(execFile)("ps", ["-eo", "pid=,ppid=,args="])
+  const all = stdout.split("\n").map((line) => {
+    const [pid = "", parent = "", ...args] = line.trim().split(/\s+/)
+    return { pid: Number(pid), parent: Number(parent), args: args.join(" ") }
+  })
+  const primaries = all.filter(({ args, parent }) => parent === process.pid && args.includes("serve --workers"))
+  const workers = all.filter(({ parent }) => primaries.some(({ pid }) => pid === parent))
+  const worker = workers[choose(workers.length)]
+  if (worker === undefined) return false
+  try {
+    process.kill(worker.pid, "SIGKILL")
+    return true
+  } catch {
+    // It died meanwhile.
+    return false
+  }
+}
+
+/** Each process has its own misfortune, so that some die alone and some together, also while another comes back. */
+export const killEverything = async (
+  actors: ReadonlyArray<Pick<Actor, "name" | "kill" | "start">>,
+  seed: number,
+  isOver: () => boolean
+): Promise<Readonly<Record<string, number>>> => {
+  const kills: Record<string, number> = {}
+  const haunt = async ({ kill, name, start }: Pick<Actor, "name" | "kill" | "start">, index: number) => {
+    const own = seeded(seed * 31 + index)
+    while (!isOver()) {
+      await pause(SHORTEST_LIFE_MS + own.below(LONGEST_LIFE_MS - SHORTEST_LIFE_MS))
+      await kill()
+      kills[name] = (kills[name] ?? 0) + 1
+      await start()
+    }
+  }
+  const misfortune = seeded(seed * 31 - 1)
+  const hauntWorkers = async () => {
+    while (!isOver()) {
+      await pause(SHORTEST_LIFE_MS + misfortune.below(LONGEST_LIFE_MS - SHORTEST_LIFE_MS))
+      if (await killWorker(misfortune.below)) kills["worker"] = (kills["worker"] ?? 0) + 1
+    }
+  }
+  await Promise.all([...actors.map(haunt), hauntWorkers()])
+  return kills
+}
