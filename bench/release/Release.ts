@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs"
 import { setTimeout as pause } from "node:timers/promises"
 import { Effect, Redacted, References } from "effect"
 import { Database } from "../../src/persistence/Database.ts"
@@ -22,6 +23,7 @@ const QUICK = { rows: 20_000, pastTenants: 500, seconds: 2 }
 /** Payouts a second, sent when they are due: whatever holds one up counts for each that was due meanwhile. */
 const RATE = Number(process.env["RELEASE_RATE"] ?? 20)
 const BEFORE_MS = 1_000
+const ERRORS_SHOWN = 10
 
 interface Seen extends Locks {
   readonly name: string
@@ -88,6 +90,13 @@ const run = async (cluster: Cluster, effort: Effort): Promise<Measured> => {
       note: `beside a plain index ${Math.round(Math.max(plain.longestWait, plain.longestHeld))} ms; longest requests: ${requests.join(", ")}`,
       details: { rows, rate: RATE, without, seen, plain }
     }
+  } catch (cause) {
+    // The log goes with the gateway, and says what an answer does not.
+    const errors = readFileSync(ours.log, "utf8")
+      .split("\n")
+      .filter((line) => line.includes('"level":"error"'))
+    for (const line of errors.slice(0, ERRORS_SHOWN)) console.error(line)
+    throw cause
   } finally {
     await ours.stop()
     await stand.close()

@@ -1,5 +1,5 @@
 import { codeFaults } from "./CodeFaults.ts"
-import { executedOf, MINUTE, type Movement, OFF_AT_MOST_MS, PAYOUT_FEE } from "./Movement.ts"
+import { executedOf, isReversed, MINUTE, type Movement, OFF_AT_MOST_MS, PAYOUT_FEE } from "./Movement.ts"
 import { wrongPositions } from "./Positions.ts"
 import { LOOK_BACK_MS, TEST_CEILING, unjustified } from "./Refusals.ts"
 import { type Event, named, refusalIn, type Seen, type Told } from "./Seen.ts"
@@ -18,6 +18,7 @@ export const judge = (seen: Seen): ReadonlyArray<string> => [
   ...wrongPositions(seen),
   ...overCaps(seen),
   ...overCeiling(seen),
+  ...openedFrozen(seen),
   ...codeFaults(seen),
   ...seen.told.flatMap((one) => unjustified(one, seen)),
   ...doubleCharges(seen),
@@ -36,14 +37,18 @@ const faultsOf = (one: Told, seen: Seen): ReadonlyArray<string> => {
   const events = seen.events.filter((event) => event.reference === reference)
   const types = new Set(events.map(({ type }) => type))
   const newest = events.toSorted((a, b) => b.version - a.version)[0]
-  const returned = moved.some(({ returnsAt }) => returnsAt !== null)
+  const returned = moved.some(({ kind, returnsAt }) => kind === "payout" && returnsAt !== null)
+  // Taken back before anybody here had heard of its success, a charge is over without one.
+  const isOver = moved.some(isReversed) && record.status === "failed"
   const family = kind === "exchange" ? "fx" : kind
   return [
     ...faults,
     ...moved.flatMap((movement) => strays(one, movement)),
     ...(moved.length > 1 ? [`${reference}: executed ${moved.length} times`] : []),
     ...(record.needsReview ? [`${reference}: still in review`] : []),
-    ...(moved.length > 0 && record.status !== "successful" ? [`${reference}: executed, and ${record.status} here`] : []),
+    ...(moved.length > 0 && record.status !== "successful" && !isOver
+      ? [`${reference}: executed, and ${record.status} here`]
+      : []),
     ...(moved.length === 0 && record.status === "successful" ? [`${reference}: successful here, and never executed`] : []),
     ...(returned !== record.returned ? [`${reference}: ${returned ? "came back, unseen" : "did not come back"}`] : []),
     ...(types.has(`${family}.${record.status}`) ? [] : [`${reference}: ${family}.${record.status} was never delivered`]),
@@ -87,6 +92,15 @@ const strangers = ({ movements, told }: Seen): ReadonlyArray<string> => {
     .filter(({ reference }) => !known.has(reference))
     .map(({ reference }) => `${reference}: executed, and nobody was told`)
 }
+
+/** Nothing begins for a tenant between its freeze and the end of that. */
+const openedFrozen = ({ freezes, openings, told }: Seen): ReadonlyArray<string> =>
+  openings.flatMap(({ at, reference }) => {
+    const owner = told.find((one) => one.reference === reference)
+    return freezes.some(({ appId, from, until }) => appId === owner?.appId && at > from && at < until)
+      ? [`${reference}: opened while ${owner?.appId} was frozen`]
+      : []
+  })
 
 /** What failed gave its place back, so that what did not fail must fit; a charge never does. */
 const overCaps = ({ caps, records, told }: Seen): ReadonlyArray<string> => {

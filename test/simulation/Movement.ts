@@ -22,7 +22,7 @@ export interface Movement {
   readonly from: number
   readonly settlesAt: number
   readonly outcome: "successful" | "failed"
-  /** Null where it stays delivered. */
+  /** When a payout came back, or a charge was taken back; null where it stays as it is. */
   readonly returnsAt: number | null
 }
 
@@ -34,6 +34,8 @@ export interface Hint {
   readonly at: number
   /** False where somebody else made it up. */
   readonly genuine: boolean
+  /** The provider sends it until it is taken: nobody asks about a charge that was paid. */
+  readonly isRepeated: boolean
   /** Makes the bytes of two hints differ. */
   readonly serial: number
 }
@@ -48,6 +50,8 @@ export const collectionFee = (amount: bigint): bigint => (amount * 15n + 999n) /
 
 /** What the tenant is debited of a payout's fee: never more than was held for it. */
 export const feeCharged = (fee: bigint): bigint => (fee < PAYOUT_FEE ? fee : PAYOUT_FEE)
+
+export const isReversed = ({ kind, returnsAt }: Movement): boolean => kind === "collection" && returnsAt !== null
 
 export const executedOf = (movements: ReadonlyArray<Movement>, reference: string | undefined): ReadonlyArray<Movement> =>
   movements.filter((one) => one.reference === reference && one.outcome === "successful")

@@ -68,3 +68,17 @@ export const MOVERS: ReadonlyArray<Mover> = [
     lateShare: 0.1
   }
 ]
+
+/** It exchanges, each quote once, and may not find for hours what it took. */
+export const EXCHANGER: Mover = {
+  name: "gamma",
+  guarantees: {
+    clientReference: "none",
+    lookup: "by_client_ref_inferred",
+    callbackAuth: "hmac",
+    quoteTtlMs: MINUTE,
+    notFoundGraceMs: 10 * MINUTE
+  },
+  lateMs: 360 * MINUTE,
+  lateShare: 0.1
+}

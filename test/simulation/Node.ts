@@ -75,29 +75,44 @@ export class Node {
   }
 
   /** Lets the work that waits longest go on, until it is done, waits again or dies. */
-  readonly resume: Effect.Effect<void> = Effect.suspend(() => {
-    const next = this.#waiting.shift()
+  readonly resume: Effect.Effect<void> = Effect.suspend(() => this.resumeAt(0))
+
+  /** The same of the work that waits in this place. */
+  resumeAt(place: number): Effect.Effect<void> {
+    const [next] = this.#waiting.splice(place, 1)
     if (next === undefined) return Effect.void
     next.task.paused = Deferred.makeUnsafe<void>()
     this.#current = next.task
     return Effect.andThen(Deferred.succeed(next.resume, undefined), this.#until(next.task))
+  }
+
+  /** All that waits goes on at the same time, until each is done or waits again: whoever lets it has to make it wait behind the next effect. */
+  readonly resumeAll: Effect.Effect<void> = Effect.suspend(() => {
+    const all = this.#waiting.splice(0)
+    for (const { task } of all) task.paused = Deferred.makeUnsafe<void>()
+    return Effect.forEach(all, ({ resume }) => Deferred.succeed(resume, undefined), { discard: true }).pipe(
+      Effect.andThen(Effect.forEach(all, ({ task }) => this.#until(task), { discard: true }))
+    )
   })
 
   readonly between: Between = (moment, effect, mayWait = true) =>
-    this.#pass(`before ${moment}`, mayWait).pipe(
-      Effect.andThen(effect),
-      Effect.flatMap((answer) => Effect.as(this.#pass(`after ${moment}`, mayWait), answer))
-    )
+    Effect.suspend(() => {
+      // Of several that go on at the same time, each waits as itself.
+      const task = this.#current
+      return this.#pass(task, `before ${moment}`, mayWait).pipe(
+        Effect.andThen(effect),
+        Effect.flatMap((answer) => Effect.as(this.#pass(task, `after ${moment}`, mayWait), answer))
+      )
+    })
 
   #until({ ended, paused }: Task): Effect.Effect<void> {
     return Effect.raceAllFirst([Deferred.await(ended), Deferred.await(paused), Deferred.await(this.#died)])
   }
 
-  #pass(moment: string, mayWait: boolean): Effect.Effect<void> {
+  #pass(task: Task | undefined, moment: string, mayWait: boolean): Effect.Effect<void> {
     return Effect.suspend((): Effect.Effect<void> => {
       if (this.#dead) return Effect.never
       const fate = this.#gate(moment, mayWait)
-      const task = this.#current
       if (fate === "dies") return Effect.andThen(this.kill, Effect.never)
       if (fate === "goes_on" || task === undefined || !mayWait) return Effect.void
       const resume = Deferred.makeUnsafe<void>()

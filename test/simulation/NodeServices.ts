@@ -94,7 +94,12 @@ const gatedPorts = (node: Node, { notes, ready, takesTime }: Outside): Ready => 
   return ready.pipe(
     Context.add(FloatLedger, {
       ...ledger,
-      open: (step) => between("open", ledger.open(step)),
+      open: (step) => {
+        const opened = Effect.tap(ledger.open(step), ({ _tag }) =>
+          Effect.sync(() => (_tag === "Opened" ? notes.opened(step.transaction.reference) : undefined))
+        )
+        return between("open", opened)
+      },
       apply: (step) => {
         const written = Effect.tap(Effect.andThen(takesTime, ledger.apply(step)), ({ _tag }) =>
           Effect.sync(() => (_tag === "Applied" ? notes.committed(step.next) : undefined))

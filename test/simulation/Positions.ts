@@ -1,4 +1,4 @@
-import { executedOf, feeCharged } from "./Movement.ts"
+import { executedOf, feeCharged, isReversed } from "./Movement.ts"
 import type { Position, Seen } from "./Seen.ts"
 
 /** What every position has to be, folded from what the providers did, against what it is. */
@@ -28,7 +28,8 @@ const expected = ({ credits, movements, told }: Seen): ReadonlyMap<string, Posit
     })
   }
   for (const { appId, mode, reference } of told) {
-    for (const { amount, brings, currency, fee, kind, returnsAt } of executedOf(movements, reference)) {
+    const lasting = executedOf(movements, reference).filter((one) => !isReversed(one))
+    for (const { amount, brings, currency, fee, kind, returnsAt } of lasting) {
       const name = `${appId}/${mode}/${currency}`
       if (kind === "collection") add(name, { available: amount - fee, collected: amount, fees: fee })
       if (kind === "exchange") {

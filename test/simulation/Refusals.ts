@@ -124,6 +124,8 @@ const reasons: Readonly<Record<string, Reason | undefined>> = {
   charge_rejected_by_provider: isRejected,
   otp_incorrect: ({ pin, reference }, _, { wrongCodes }) =>
     wrongCodes.some((one) => one.reference === reference && one.pin === pin),
+  tenant_frozen: ({ appId }, { answeredAt, askedAt }, { freezes }) =>
+    freezes.some((one) => one.appId === appId && one.from <= answeredAt && one.until >= askedAt),
   quote_expired: ({ kind }) => kind === "exchange",
   rate_limited: (one, heard, seen) => one.pin === null && seen.needsCode && codesAtMost(one, heard, seen) >= CODES_AT_MOST,
   // The outside is silent, or another request has the key: nothing here is decided by a count.

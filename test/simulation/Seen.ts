@@ -95,9 +95,17 @@ export interface Commit {
   readonly at: number
 }
 
-/** Told of both at their moment: just before a call that may be held back, and inside a commit. */
+/** A tenant that may move no money: from when the freeze was done until it was about to be ended. */
+export interface Freeze {
+  readonly appId: string
+  readonly from: number
+  until: number
+}
+
+/** Told of each at its moment: just before a call that may be held back, and inside a commit. */
 export interface Notes {
   readonly placed: (reference: string) => void
+  readonly opened: (reference: string) => void
   readonly committed: (change: Omit<Commit, "at">) => void
 }
 
@@ -125,6 +133,9 @@ export interface Seen {
   readonly unrefusedCodes: ReadonlyArray<string>
   readonly movements: ReadonlyArray<Movement>
   readonly placings: ReadonlyArray<Placing>
+  /** When each transaction was opened. */
+  readonly openings: ReadonlyArray<Placing>
+  readonly freezes: ReadonlyArray<Freeze>
   readonly commits: ReadonlyArray<Commit>
   readonly events: ReadonlyArray<Event>
   /** By reference, as it is stored at the end. */

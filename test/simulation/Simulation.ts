@@ -56,7 +56,7 @@ const broken = (cause: Cause.Cause<unknown>): Outcome => {
 
 const outcomeOf = Effect.fnUntraced(function* (story: Story, setting: Setting, ports: Ready): Effect.fn.Return<Outcome> {
   const { codeRequests, endpoint, reviewed, told, world } = story
-  const { commits, crashes, jumps, log, placings } = story.stage
+  const { commits, crashes, jumps, log, openings, placings } = story.stage
   const records = new Map<string, Stored>()
   for (const { reference } of told) {
     if (reference === undefined) continue
@@ -89,6 +89,8 @@ const outcomeOf = Effect.fnUntraced(function* (story: Story, setting: Setting, p
     unrefusedCodes: world.codes.unrefused,
     movements: world.movements,
     placings,
+    openings,
+    freezes: story.events?.freezes ?? [],
     commits,
     events: endpoint.events,
     records,

@@ -1,18 +1,21 @@
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Exit } from "effect"
 import { TestClock } from "effect/testing"
 import { makeDatabaseTime } from "../../src/persistence/DatabaseClock.ts"
 import { type Random, seeded } from "../support/Random.ts"
 import { offBy } from "../support/WrongClock.ts"
 import { MODES } from "./Client.ts"
 import type { Endpoint } from "./Endpoint.ts"
+import { callbackOf } from "./Hints.ts"
 import type { Hint } from "./Movement.ts"
 import { type Fate, Node } from "./Node.ts"
 import { type NodeServices, openServices } from "./NodeServices.ts"
 import type { Commit, Notes, Placing } from "./Seen.ts"
 import type { Ready, Testbed } from "./Testbed.ts"
-import { callbackOf, type World } from "./World.ts"
+import type { World } from "./World.ts"
 
 const ITEMS_AT_MOST = 1_000
+/** A provider repeats what was not taken. */
+const AGAIN_MS = 5 * 60_000
 /** How far the machine of each process is off: one ahead, one behind. Both take their time from the database, which is right. */
 const OFF_MS = [11 * 60_000, -11 * 60_000]
 
@@ -42,12 +45,15 @@ export class Stage {
   readonly log: Array<string> = []
   readonly placings: Array<Placing> = []
   readonly commits: Array<Commit> = []
+  readonly openings: Array<Placing> = []
   crashes = 0
   now: number
   /** Nobody dies or is left standing any more, and every round does all that is due. */
   calm = false
   /** The only moment at which the next piece of work is left standing; undefined where the dice decide. */
   held: string | undefined
+  /** The moment at which each piece of work is left standing, while several go on at the same time. */
+  heldEach: string | undefined
   jumps = 0
   #databaseOff = 0
   readonly #clockRandom: Random
@@ -148,8 +154,18 @@ export class Stage {
   }
 
   get callbacks(): Effect.Effect<void> {
-    const bring = (hint: Hint) =>
-      this.work(({ ingress }) => Effect.exit(ingress.receive(hint.provider, hint.mode, callbackOf(hint))))
+    const bring = (hint: Hint) => {
+      let isTaken = false
+      const receive = this.work(
+        ({ ingress }) => Effect.exit(ingress.receive(hint.provider, hint.mode, callbackOf(hint))),
+        (exit) => void (isTaken = Exit.isSuccess(exit))
+      )
+      const again = Effect.sync(() => void this.#world.hints.push({ ...hint, at: this.now + AGAIN_MS }))
+      return Effect.andThen(
+        receive,
+        Effect.suspend(() => (hint.isRepeated && !isTaken ? again : Effect.void))
+      )
+    }
     return Effect.suspend(() => Effect.forEach(this.#world.dueHints(this.now), bring, { discard: true })).pipe(
       Effect.andThen(this.round((services) => services.ingress.round))
     )
@@ -164,6 +180,7 @@ export class Stage {
   }
 
   #choose(moment: string, mayWait: boolean): Fate {
+    if (this.heldEach !== undefined) return mayWait && moment === this.heldEach ? "waits" : "goes_on"
     if (this.held !== undefined) {
       const isThere = mayWait && moment.replace(/send|charge|execute/, "money") === this.held
       if (isThere) this.held = undefined
@@ -185,6 +202,7 @@ export class Stage {
       const takesTime = Effect.provideService(this.moment, Clock.Clock, right)
       const notes: Notes = {
         placed: (reference) => void this.placings.push({ reference, at: this.now }),
+        opened: (reference) => void this.openings.push({ reference, at: this.now }),
         committed: ({ completedAt, reference, status }) =>
           void this.commits.push({ reference, status, completedAt, at: this.now })
       }

@@ -1,5 +1,6 @@
 import { Effect, Result } from "effect"
 import { type Random, seeded } from "../support/Random.ts"
+import type { Ask, Heard, Sent } from "./Asking.ts"
 import {
   authorization,
   type Code,
@@ -14,6 +15,19 @@ import {
   wish
 } from "./Client.ts"
 import { Endpoint } from "./Endpoint.ts"
+import { EVENTFUL_FROM, Events } from "./Events.ts"
+import {
+  CALM_MINUTES,
+  CODE_HOLDS,
+  HOLDS,
+  HOURS_AT_MOST,
+  NEXT_DAY,
+  NEXT_HOUR,
+  OVERSLEPT_MS,
+  PATIENCE_MS,
+  PAUSES,
+  TRIES_AT_MOST
+} from "./Moments.ts"
 import { MINUTE } from "./Movement.ts"
 import { codeFor, quoteFor, request } from "./NodeServices.ts"
 import { rule } from "./Person.ts"
@@ -22,35 +36,6 @@ import { type Process, Stage } from "./Stage.ts"
 import type { Setting, Testbed } from "./Testbed.ts"
 import { World } from "./World.ts"
 
-/** A client gives up before the lease of its key ends, as the gateway's own deadline does. */
-const PATIENCE_MS = 85_000
-const OVERSLEPT_MS = 100_000
-/** Where a request is held in the stories of two that come at once; the fence is behind the second, and few other ways lead there. */
-const HOLDS = ["after claim", "before open", "before open", "after open", "before money", "after money", "before apply"] as const
-/** The same for one that says a code. */
-const CODE_HOLDS = ["after begin", "before money", "after money", "before wrong", "after wrong", "before apply"] as const
-const PAUSES = [1_000, 5_000, 20_000, MINUTE, 5 * MINUTE, 30 * MINUTE, 180 * MINUTE] as const
-/** After the last answer: past every lease and window, then past the end of the schedule and what comes to light late, and the last events. */
-const CALM_MINUTES = [5, 10, 20, 60, 25 * 60, 60]
-/** How long a client waits before it comes back: past an hour's window, and after a few hours past a day's. */
-const NEXT_HOUR = 61
-const NEXT_DAY = 25 * 60
-const HOURS_AT_MOST = 6
-const TRIES_AT_MOST = 60
-
-/** How one request is sent to a node, and whether another one stood beside it when it was answered. */
-type Ask = (process?: Process, beside?: () => string | null) => Effect.Effect<void>
-
-/** One request as it leaves its client. */
-interface Sent {
-  readonly body: Uint8Array
-  readonly key: string | null
-  readonly asked: Parameters<typeof request>[2]
-}
-
-/** What the client does with the answer that it hears. */
-type Heard = (answer: Omit<Operation["answers"][number], "beside">) => void
-
 /** What two gateways, their tenants and their providers do, chosen by a seed; `begin` once, then steps, then `end`. */
 export class Story {
   readonly world: World
@@ -58,6 +43,8 @@ export class Story {
   readonly told: Array<Operation> = []
   readonly codeRequests: Array<CodeRequest> = []
   readonly endpoint: Endpoint
+  /** Null in the stories that have none. */
+  readonly events: Events | null
   reviewed = 0
   /** Codes that were said so far. */
   #spoken = 0
@@ -66,14 +53,20 @@ export class Story {
 
   constructor(seed: number, testbed: Testbed, { customerAction }: Setting, now: number) {
     this.#random = seeded(seed)
-    this.world = new World(this.#random)
+    const isEventful = seed >= EVENTFUL_FROM
+    this.world = new World(this.#random, isEventful)
     this.endpoint = new Endpoint(this.#random, (line) => this.stage.log.push(line))
     const played = { seed, random: this.#random, world: this.world, endpoint: this.endpoint }
     this.stage = new Stage(testbed, played, now)
     this.#needsCode = customerAction === "otp"
+    const begun = (goOn: (one: Operation) => Effect.Effect<void>) => this.#begun(goOn)
+    const ask = (one: Operation, process: Process) => this.#ask(one)(process)
+    const [ports] = testbed.ports
+    this.events = isEventful ? new Events({ stage: this.stage, random: this.#random, ports, begun, ask }) : null
   }
 
   readonly step: Effect.Effect<void> = Effect.suspend(() => {
+    if (this.events !== null && this.#random.chance(0.12)) return this.events.one
     const dice = this.#random.below(100)
     if (dice < 28) return this.#begun((one) => this.#ask(one)())
     if (dice < 40) return this.#begun((one) => this.#together(this.#ask(one), HOLDS))
@@ -92,6 +85,7 @@ export class Story {
     stage.calm = true
     world.calm = true
     this.endpoint.calm = true
+    if (this.events !== null) yield* this.events.over
     for (const { node } of stage.processes) while (node.waiting.length > 0) yield* node.resume
     for (let hour = 0; hour < TRIES_AT_MOST; hour++) {
       const unsettled = this.told.filter(({ settled }) => settled === undefined)

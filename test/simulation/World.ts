@@ -1,6 +1,5 @@
-import { Clock, Effect, Option, Redacted, Schema } from "effect"
+import { Clock, Effect, Redacted } from "effect"
 import { ProviderError } from "../../src/domain/errors/Retriable.ts"
-import { Reference } from "../../src/domain/Ids.ts"
 import type {
   ChargeOrder,
   ChargeOutcome,
@@ -13,14 +12,21 @@ import type {
   StatusQuery
 } from "../../src/services/ports/Provider.ts"
 import type { Random } from "../support/Random.ts"
-import { collectionFee, type Hint, type Kind, MINUTE, type Mode, type Movement, PAYOUT_FEE, SHORT_BY } from "./Movement.ts"
-import { MOVERS, type Mover } from "./Movers.ts"
+import { readHint } from "./Hints.ts"
+import {
+  collectionFee,
+  type Hint,
+  isReversed,
+  type Kind,
+  MINUTE,
+  type Mode,
+  type Movement,
+  PAYOUT_FEE,
+  SHORT_BY
+} from "./Movement.ts"
+import { EXCHANGER, MOVERS, type Mover } from "./Movers.ts"
 import { brought, duplicate, executed, lost, quoted, redirected, refused, succeeded, unseen } from "./ProviderWords.ts"
 import { SentCodes } from "./SentCodes.ts"
-
-const EXCHANGER = "gamma"
-/** How long the exchanger may not find what it took. */
-const LATE_MS = 360 * MINUTE
 
 /** What is asked of a provider, whatever its kind. */
 interface Wish {
@@ -46,8 +52,12 @@ export class World {
   readonly #spent = new Set<string>()
   #serial = 0
 
-  constructor(random: Random) {
+  readonly #reverses: boolean
+
+  /** With `reverses` some charges are taken back after their success. */
+  constructor(random: Random, reverses = false) {
     this.#random = random
+    this.#reverses = reverses
   }
 
   providers(mode: Mode): ReadonlyArray<Provider> {
@@ -60,12 +70,14 @@ export class World {
     for (const hint of due) this.hints.splice(this.hints.indexOf(hint), 1)
     const shuffled: Array<Hint> = []
     for (const hint of due) shuffled.splice(this.#random.below(shuffled.length + 1), 0, hint)
-    return shuffled.flatMap((hint) => (this.#chance(0.2) ? [] : this.#chance(0.2) ? [hint, hint] : [hint]))
+    return shuffled.flatMap((hint) =>
+      hint.isRepeated ? [hint] : this.#chance(0.2) ? [] : this.#chance(0.2) ? [hint, hint] : [hint]
+    )
   }
 
-  /** What really happened to a reference; undefined where nothing moved. */
+  /** What really happened to a reference in the end; undefined where nothing moved, or a charge was taken back. */
   moved(reference: string): Movement | undefined {
-    return this.movements.find((one) => one.reference === reference && one.outcome === "successful")
+    return this.movements.find((one) => one.reference === reference && one.outcome === "successful" && !isReversed(one))
   }
 
   #mover(mover: Mover, mode: Mode): Provider {
@@ -115,30 +127,18 @@ export class World {
   }
 
   #exchanger(mode: Mode): Provider {
-    const seller: Mover = {
-      name: EXCHANGER,
-      guarantees: {
-        clientReference: "none",
-        lookup: "by_client_ref_inferred",
-        callbackAuth: "hmac",
-        quoteTtlMs: MINUTE,
-        notFoundGraceMs: 10 * MINUTE
-      },
-      lateMs: LATE_MS,
-      lateShare: 0.1
-    }
     return {
-      name: EXCHANGER,
+      name: EXCHANGER.name,
       mode,
-      guarantees: seller.guarantees,
+      guarantees: EXCHANGER.guarantees,
       callbacks: { verify: ({ body }) => readHint(Buffer.from(body).toString("utf8"), false) },
       exchange: {
         quote: (order) =>
           Effect.flatMap(Clock.currentTimeMillis, (now) =>
             this.#chance(0.04) ? Effect.fail(new ProviderError()) : Effect.succeed(this.#rate(order, now))
           ),
-        execute: (order) => Effect.map(Clock.currentTimeMillis, (now) => this.#exchange(seller, mode, order, now)),
-        fetchStatus: (order) => this.#asked(seller, mode, order)
+        execute: (order) => Effect.map(Clock.currentTimeMillis, (now) => this.#exchange(EXCHANGER, mode, order, now)),
+        fetchStatus: (order) => this.#asked(EXCHANGER, mode, order)
       }
     }
   }
@@ -193,7 +193,8 @@ export class World {
     const outcome = this.#chance(0.15) ? "failed" : "successful"
     const isShort = kind !== "exchange" && this.#chance(0.06)
     const moved = isShort ? amount - SHORT_BY : amount
-    const returns = kind === "payout" && outcome === "successful" && !isShort && this.#chance(0.1)
+    const mayReturn = kind === "payout" || (this.#reverses && kind === "collection")
+    const returns = mayReturn && outcome === "successful" && !isShort && this.#chance(0.1)
     const surprise = isShort ? 0n : this.#chance(0.1) ? 200n : this.#chance(0.1) ? -300n : 0n
     const movement: Movement = {
       provider,
@@ -214,8 +215,11 @@ export class World {
     this.movements.push(movement)
     const at = [...(this.#chance(0.2) ? [now] : []), settlesAt, ...(movement.returnsAt === null ? [] : [movement.returnsAt])]
     const hint = { provider, mode, reference }
-    for (const when of at) this.hints.push({ ...hint, at: when, genuine: true, serial: this.#serial++ })
-    if (this.#chance(0.1)) this.hints.push({ ...hint, at: now, genuine: false, serial: this.#serial++ })
+    for (const when of at) {
+      const isRepeated = kind === "collection" && when === movement.returnsAt
+      this.hints.push({ ...hint, at: when, genuine: true, isRepeated, serial: this.#serial++ })
+    }
+    if (this.#chance(0.1)) this.hints.push({ ...hint, at: now, genuine: false, isRepeated: false, serial: this.#serial++ })
     return movement
   }
 
@@ -233,17 +237,3 @@ export class World {
     })
   }
 }
-
-const HintBody = Schema.fromJsonString(Schema.Struct({ reference: Reference, genuine: Schema.Boolean, serial: Schema.Number }))
-export const callbackOf = ({ genuine, reference, serial }: Hint) => ({
-  method: "POST",
-  path: "/",
-  headers: {},
-  body: Buffer.from(JSON.stringify({ reference, genuine, serial }))
-})
-
-const readHint = (body: string, isBelieved: boolean) =>
-  Schema.decodeUnknownOption(HintBody)(body).pipe(
-    Option.filter(({ genuine }) => genuine || isBelieved),
-    Option.map(({ reference }) => ({ reference, providerReference: null }))
-  )
