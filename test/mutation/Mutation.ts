@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process"
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join, relative, resolve } from "node:path"
 import { parseArgs } from "node:util"
 import { type Part, parts } from "./Parts.ts"
@@ -11,6 +11,7 @@ import { type FileScore, type StrykerReport, scoresOf, sumOf, survivorsOf } from
 const usage = `npm run mutation -- [--part ${Object.keys(parts).join("|")}] [--file src/...ts]... [--concurrency N]`
 const root = resolve(import.meta.dirname, "..", "..")
 const work = join(root, ".data", "mutation")
+const tools = join(work, "tools")
 /** Where the newest figure of each file is kept. */
 const KEPT = join(root, "docs", "reliability", "mutation.json")
 
@@ -41,15 +42,19 @@ const run = (program: string, args: ReadonlyArray<string>, more: Readonly<Record
   if (status !== 0) throw new Error(`${program} ${args.join(" ")} ended with ${status}`)
 }
 
+/** Outside the folders that tests and documents are looked for in. */
 const install = () => {
-  if (existsSync(join(import.meta.dirname, "node_modules", "@stryker-mutator"))) return
-  run("npm", ["ci", "--no-audit", "--no-fund"], {}, import.meta.dirname)
+  if (existsSync(join(tools, "node_modules", "@stryker-mutator"))) return
+  mkdirSync(tools, { recursive: true })
+  for (const file of ["package.json", "package-lock.json", ".npmrc"])
+    copyFileSync(join(import.meta.dirname, file), join(tools, file))
+  run("npm", ["ci", "--no-audit", "--no-fund"], {}, tools)
 }
 
 const measure = (name: string, { files, tests }: Part): StrykerReport => {
   const report = join(work, `${name}.json`)
   const configuration = join(work, `${name}.config.json`)
-  const plugin = join(import.meta.dirname, "node_modules", "@stryker-mutator", "vitest-runner", "dist", "src", "index.js")
+  const plugin = join(tools, "node_modules", "@stryker-mutator", "vitest-runner", "dist", "src", "index.js")
   const options = {
     plugins: [plugin],
     testRunner: "vitest",
@@ -60,13 +65,13 @@ const measure = (name: string, { files, tests }: Part): StrykerReport => {
     reporters: ["progress-append-only", "json"],
     jsonReporter: { fileName: report },
     tempDirName: relative(root, join(work, "sandbox")),
-    ignorePatterns: [".git", "docs", "deploy", "test/mutation/node_modules"],
+    ignorePatterns: [".git", ".data", "docs", "deploy"],
     // It would read this file with an interface that TypeScript 7 no longer has; nothing here needs it.
     tsconfigFile: "none.json",
     allowConsoleColors: false
   }
   writeFileSync(configuration, JSON.stringify(options))
-  const stryker = join(import.meta.dirname, "node_modules", "@stryker-mutator", "core", "bin", "stryker.js")
+  const stryker = join(tools, "node_modules", "@stryker-mutator", "core", "bin", "stryker.js")
   run(process.execPath, [stryker, "run", configuration], { MUTATION_TESTS: tests.join(",") })
   return JSON.parse(readFileSync(report, "utf8"))
 }
