@@ -1,0 +1,20 @@
+/** A mistake that no test need notice, because nothing that anybody can see depends on it. */
+export interface Explained {
+  readonly original: string
+  readonly replacement: string
+  /** The line that it is in, without its indentation, where the same text stands more than once. */
+  readonly line?: string
+  readonly why: string
+}
+
+/** By file; each is still there, which `Explained.test.ts` checks. */
+export const explained: Readonly<Record<string, ReadonlyArray<Explained>>> = {
+  "src/domain/Money.ts": [
+    { original: "a < b", replacement: "a <= b", why: "of two equal amounts either is the smaller" },
+    {
+      original: '"MinorUnits"',
+      replacement: '""',
+      why: "a brand is a type's name, and nothing of it is left when the program runs"
+    }
+  ]
+}
