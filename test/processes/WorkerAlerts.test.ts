@@ -29,9 +29,7 @@ const pageOf = (serving: ReadonlyArray<number>, restarts: ReadonlyArray<readonly
       kill: () => undefined
     }
     const { metrics } = yield* fleetStanding(() => fleet, build)
-    return readExposition(
-      `${yield* metrics()}# HELP up As Prometheus sees it.\n# TYPE up gauge\nup{job="payment-gateway"} 1\n`
-    )
+    return readExposition(`${yield* metrics()}# HELP up As Prometheus sees it.\n# TYPE up gauge\nup{job="payment-gateway"} 1\n`)
   })
 
 const never = [
