@@ -183,7 +183,7 @@ describe("gateway demo", () => {
   it(
     "plays the main job end to end and exits 0",
     async () => {
-      const demo = run("unused", ["demo", "--json"], { TMPDIR: databaseFolder() })
+      const demo = run("unused", ["demo", "--json"])
       const { ok, steps } = JSON.parse(await demo.firstLine)
       expect(ok).toBe(true)
       expect(steps).toHaveLength(14)
