@@ -149,10 +149,10 @@ const onCitus = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
     const owing = yield* ask(byServer(all), "unbounded", (group) => heardSoon(group, due(only(group.appIds))))
     const shares = sharesOf(limit, turn++, dueIn(all, new Set(owing.rows.map(({ app_id }) => app_id))))
     const taken = yield* ask(shares, SHARDS_AT_ONCE, (shard) => heard(shard, take(only(shard.appIds), shard.share, shard)))
-    const failure = owing.failure ?? taken.failure
-    if (failure === null) return taken.rows
-    if (taken.rows.length === 0) return yield* Effect.failCause(failure)
-    yield* Effect.logError("what is due of some tenants could not be claimed", failure)
+    const cause = owing.failure ?? taken.failure
+    if (cause === null) return taken.rows
+    if (taken.rows.length === 0) return yield* Effect.failCause(cause)
+    yield* Effect.logError("what is due of some tenants could not be claimed", cause)
     return taken.rows
   })
 

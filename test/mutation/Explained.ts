@@ -7,7 +7,7 @@ export interface Explained {
   readonly why: string
 }
 
-/** By file; each is still there, which `Explained.test.ts` checks. */
+/** By file; each is still there, which `Report.test.ts` checks. */
 export const explained: Readonly<Record<string, ReadonlyArray<Explained>>> = {
   "src/domain/Money.ts": [
     { original: "a < b", replacement: "a <= b", why: "of two equal amounts either is the smaller" },
