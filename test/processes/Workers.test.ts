@@ -143,6 +143,9 @@ describe("gateway serve --workers 2", () => {
         expect(sampled(after, "gateway_worker_restarts_total", { worker: "1" })).toBe(1)
         expect(sampled(after, "gateway_worker_restarts_total", { worker: "2" })).toBe(0)
 
+        expect(yield* refused.ended).toBe(1)
+        expect(refused.errors()).toEqual([expect.stringMatching(/^cannot listen on .* \(the address is taken\)/)])
+
         const settled = yield* executed
         const last = yield* Effect.forkChild(many(4, (at) => tenant.post("/v1/payouts", unanswered(PAYOUTS + at))))
         yield* eventually(executed, (count) => count > settled)
@@ -150,8 +153,6 @@ describe("gateway serve --workers 2", () => {
         expect((yield* Fiber.join(last)).filter(({ status }) => !ENDED.includes(status))).toEqual([])
         expect(yield* ended).toBe(0)
         expect(errors().map((line) => JSON.parse(line).message)).toEqual(["a worker process ended: another takes its place"])
-        expect(yield* refused.ended).toBe(1)
-        expect(refused.errors()).toEqual([expect.stringMatching(/^cannot listen on .* \(the address is taken\)/)])
       }),
     STORY_MS
   )

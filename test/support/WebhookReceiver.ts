@@ -43,7 +43,11 @@ export const receiver = (
       )
   )
 
-export const newReference = (): Reference => referenceFrom(randomBytes(26))
+/** Random, and without so many digits in a row that they are masked as a number where a call is kept. */
+export const newReference = (): Reference => {
+  const reference = referenceFrom(randomBytes(26))
+  return /\d{7}/.test(reference) ? newReference() : reference
+}
 export const newSecret = (): string => `whsec_${randomBytes(32).toString("base64")}`
 
 export const delivery = (
