@@ -73,7 +73,8 @@ const holders = (sql: SqlClient.SqlClient) =>
       WHERE l.locktype = 'advisory' AND l.granted AND l.classid = 0 AND l.objid = ${advisoryLocks.migrations}
         AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
     (rows) => rows.map(({ who }) => who).join(", ") || "gone by now"
-  )
+    // Who waits goes on waiting, whether or not it learns for whom.
+  ).pipe(Effect.catchTag("SqlError", () => Effect.succeed("not known: the server did not say")))
 
 /**
  * Runs `body` outside of any transaction, while one beside it has the lock. It has no snapshot, so that it holds up no index. Where its session ends,

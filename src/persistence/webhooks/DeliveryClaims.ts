@@ -38,7 +38,8 @@ export const deliveryClaims =
       )
 
     const claimedOnCitus = Effect.fnUntraced(function* (limit: number, { appIds, number }: Shard) {
-      yield* sql`SELECT pg_advisory_xact_lock(${advisoryLocks.deliveryClaims}, ${number})`
+      // Shared among those that claim by shard; a node of the release before claims all of them at once, and has it alone.
+      yield* sql`SELECT pg_advisory_xact_lock_shared(${advisoryLocks.deliveryClaims}), pg_advisory_xact_lock(${advisoryLocks.deliveryClaims}, ${number})`
       const chosen = yield* chosenRows(sql.unsafe(chooseStatement, [at, limit, perEndpoint, appIds]))
       if (chosen.length === 0) return chosen
       const endpoints = new Set(chosen.map(({ appId, mode }) => `${appId}/${mode}`))
