@@ -1,5 +1,5 @@
 import { executedOf, MINUTE, OFF_AT_MOST_MS } from "./Movement.ts"
-import { type CodeRequest, refusalIn, type Said, type Seen, type Span, type Told } from "./Seen.ts"
+import { type CodeRequest, refusalIn, type Said, type Seen, type Span, type Told, wasFrozen } from "./Seen.ts"
 
 const WRONG_AT_MOST = 5
 const REQUESTS_AT_MOST = 3
@@ -28,15 +28,18 @@ const saidTooOften = ({ reference }: Told, { unrefusedCodes, wrongCodes }: Seen)
   ]
 }
 
-const falseAnswers = (one: Told, { wrongCodes }: Seen): ReadonlyArray<string> =>
+const falseAnswers = (one: Told, { freezes, wrongCodes }: Seen): ReadonlyArray<string> =>
   one.said.flatMap((said) => {
-    const { pin, status } = said
+    const { answeredAt, isReplay, pin, status } = said
     const code = refusalIn(said.body)?.code
     const wrong = wrongCodes.filter(({ reference }) => reference === one.reference)
     if (code === "otp_incorrect" && !wrong.some((other) => other.pin === pin))
       return [`${one.reference}: a code was called wrong that the provider did not refuse`]
     if (code === "rate_limited" && wrong.length < WRONG_AT_MOST)
       return [`${one.reference}: no more codes after ${wrong.length} wrong ones`]
+    // What is repeated was decided for an earlier request.
+    if (code === "tenant_frozen" && wasFrozen(freezes, one.appId, { askedAt: isReplay ? one.askedAt : said.askedAt, answeredAt }))
+      return []
     return status === 200 || EXPECTED.has(code ?? "") ? [] : [`${one.reference}: a code was answered ${status} ${code}`]
   })
 

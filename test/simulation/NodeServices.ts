@@ -1,5 +1,8 @@
-import { Context, Effect, Exit, Layer, Option, Redacted, Result, Scope } from "effect"
+import { Clock, Context, Effect, Exit, Layer, Option, Redacted, Result, Scope } from "effect"
 import { HttpServerResponse } from "effect/http"
+import { SqlClient } from "effect/sql"
+import type { Reference } from "../../src/domain/Ids.ts"
+import { iso } from "../../src/domain/Instant.ts"
 import { minor } from "../../src/domain/Money.ts"
 import { authorizeBody, collectionBody } from "../../src/http/CollectionBody.ts"
 import { fxExchangeBody } from "../../src/http/handlers/Fx.ts"
@@ -18,7 +21,7 @@ import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
 import { Idempotency } from "../../src/services/ports/Idempotency.ts"
 import { Policy } from "../../src/services/ports/Policy.ts"
 import type { Provider } from "../../src/services/ports/Provider.ts"
-import { ProviderInbox } from "../../src/services/ports/ProviderInbox.ts"
+import { type LeasedCallback, ProviderInbox } from "../../src/services/ports/ProviderInbox.ts"
 import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
 import { Quotes } from "../../src/services/ports/Quotes.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
@@ -30,6 +33,7 @@ import { ProviderCallbacks } from "../../src/services/settlement/ProviderCallbac
 import { Review } from "../../src/services/settlement/Review.ts"
 import { WebhookDispatcher } from "../../src/services/webhooks/WebhookDispatcher.ts"
 import { unhurried } from "../support/PaymentRequests.ts"
+import { impatient } from "../support/WrongClock.ts"
 import { callerOf, type Wish } from "./Client.ts"
 import { registryOf } from "./GatedProviders.ts"
 import type { Kind } from "./Movement.ts"
@@ -78,6 +82,9 @@ export const openServices = Effect.fnUntraced(function* (node: Node, outside: Ou
     review: Context.get(context, Review)
   }
 }, Effect.orDie)
+
+/** For a row that is being written. */
+const LOOKS_AT_MOST = 1_000
 
 /** A client waits no longer than a request may take; what it does not hear any more is not held against the gateway. */
 const FOREVER_MS = 1_000 * 24 * 3_600_000
@@ -147,7 +154,7 @@ const oneByOne = (ready: Ready, between: Between): Ready => {
       ...inbox,
       claimDue: (now, _, leaseMs) => inbox.claimDue(now, 1, leaseMs),
       store: (callback, dueAt) => between("store", inbox.store(callback, dueAt)),
-      markProcessed: (callback, reference) => between("done", inbox.markProcessed(callback, reference))
+      markProcessed: (callback, reference) => between("done", markedProcessed(ready, callback, reference))
     }),
     Context.add(WebhookOutbox, {
       claimDue: (now, _, perEndpoint, leaseMs) => outbox.claimDue(now, 1, perEndpoint, leaseMs),
@@ -155,6 +162,17 @@ const oneByOne = (ready: Ready, between: Between): Ready => {
     })
   )
 }
+
+/** Written at once: by the clock of the story it would be written while something else happens, in one run before that and in another after. */
+const markedProcessed = (ready: Ready, callback: LeasedCallback, reference: Reference): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    const sql = Context.get(ready, SqlClient.SqlClient)
+    const soon = impatient(yield* Clock.Clock)
+    yield* Effect.provideService(Context.get(ready, ProviderInbox).markProcessed(callback, reference), Clock.Clock, soon)
+    const leased = sql`SELECT FROM provider_inbox
+      WHERE id = ${callback.id} AND status = 'due' AND next_look_at = ${iso(callback.leasedUntil)}::timestamptz`
+    yield* Effect.repeat(leased, { until: (rows) => rows.length === 0, times: LOOKS_AT_MOST })
+  }).pipe(Effect.asVoid, Effect.orDie)
 
 /** What a tenant asks for; the reference is that of the collection which a code is said for. */
 export type Asked = { readonly kind: Kind } | { readonly kind: "authorize"; readonly reference: string }

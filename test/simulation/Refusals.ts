@@ -1,6 +1,6 @@
 import { codesAtMost } from "./CodeFaults.ts"
 import { executedOf, feeCharged, MINUTE, OFF_AT_MOST_MS, PAYOUT_FEE } from "./Movement.ts"
-import { type Heard, refusalIn, type Seen, type Stored, type Told } from "./Seen.ts"
+import { type Heard, refusalIn, type Seen, type Stored, type Told, wasFrozen } from "./Seen.ts"
 
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
@@ -124,8 +124,7 @@ const reasons: Readonly<Record<string, Reason | undefined>> = {
   charge_rejected_by_provider: isRejected,
   otp_incorrect: ({ pin, reference }, _, { wrongCodes }) =>
     wrongCodes.some((one) => one.reference === reference && one.pin === pin),
-  tenant_frozen: ({ appId }, { answeredAt, askedAt }, { freezes }) =>
-    freezes.some((one) => one.appId === appId && one.from <= answeredAt && one.until >= askedAt),
+  tenant_frozen: ({ appId }, heard, { freezes }) => wasFrozen(freezes, appId, heard),
   quote_expired: ({ kind }) => kind === "exchange",
   rate_limited: (one, heard, seen) => one.pin === null && seen.needsCode && codesAtMost(one, heard, seen) >= CODES_AT_MOST,
   // The outside is silent, or another request has the key: nothing here is decided by a count.

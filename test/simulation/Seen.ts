@@ -102,6 +102,10 @@ export interface Freeze {
   until: number
 }
 
+/** At some moment while a request was under way. */
+export const wasFrozen = (freezes: ReadonlyArray<Freeze>, appId: string, { answeredAt, askedAt }: Span): boolean =>
+  freezes.some((one) => one.appId === appId && one.from <= answeredAt && one.until >= askedAt)
+
 /** Told of each at its moment: just before a call that may be held back, and inside a commit. */
 export interface Notes {
   readonly placed: (reference: string) => void

@@ -1,5 +1,8 @@
 import { type Clock, Effect } from "effect"
 
+/** What waits by this clock does not wait. */
+export const impatient = (clock: Clock.Clock): Clock.Clock => ({ ...offBy(clock, 0), sleep: () => Effect.void })
+
 /** The clock of a machine that is off by so much. Nothing else about it is wrong. */
 export const offBy = (clock: Clock.Clock, ms: number): Clock.Clock => {
   const millis = () => clock.currentTimeMillisUnsafe() + ms
