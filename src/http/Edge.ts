@@ -4,6 +4,7 @@ import { InternalError } from "../domain/errors/Ambiguous.ts"
 import { RateLimited } from "../domain/errors/Retriable.ts"
 import { MalformedRequest, MethodNotAllowed, NotFound } from "../domain/errors/Terminal.ts"
 import { endsWithin, makeTimer, timeoutWith } from "../runtime/Timer.ts"
+import { whereTooLate } from "../runtime/TooLate.ts"
 import { inSpan } from "../runtime/Tracing.ts"
 import { Authentication, type RawRequest } from "../services/admission/Authentication.ts"
 import { CommitsWaiting } from "../services/ports/CommitsWaiting.ts"
@@ -130,9 +131,8 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
     const body = isBodyless(method) ? NO_BODY : yield* bodyInTime(rawBody(request, limit))
     if (body === null) return { appId: "", response: lateBody }
     const signedWithinMs = (yield* commitsWaiting) ? STANDSTILL_ARRIVAL_MS : ARRIVAL_MS
-    const signed = isSigned
-      ? yield* withTimeout(authenticated({ method, rawTarget, rawHeaders, body }, match), signedWithinMs, shed)
-      : null
+    const arriving = whereTooLate(authenticated({ method, rawTarget, rawHeaders, body }, match), shed)
+    const signed = isSigned ? yield* withTimeout(arriving, signedWithinMs, shed) : null
     const { caller, nonce } = signed ?? { caller: null, nonce: null }
     if (signed?.commitsWait === true) return { appId: signed.caller.appId, response: internal(requestId) }
     const rate = caller === null ? null : rateOf({ ...head, caller, peer })

@@ -37,6 +37,7 @@ const attributes = {
   found: "in which list a record was",
   database_role: "the database role that a gateway logs in as",
   database_server: "a server of a distributed database",
+  due: "what a claim was for: polls or webhooks",
   count: "how many requests a line stands for",
   duration_ms: "how long it took",
   skew_ms: "how far the clock of this machine is ahead of the database's",

@@ -24,25 +24,24 @@ export const AcknowledgementsPg = Layer.effect(
       until: Instant,
       audit: AuditEntry
     ) {
-      const of = yield* ownerOf(reference)
-      const [row] = yield* trail.with(
-        written(sql`
+      const { of, within } = yield* ownerOf(reference)
+      const change = written(sql`
           WITH locked AS MATERIALIZED (SELECT app_id, reference FROM transactions WHERE reference = ${reference} ${of("app_id")} FOR UPDATE)
           UPDATE open_work w SET acknowledged_until = ${iso(until)}::timestamptz, acknowledged_in_review = w.needs_review
           FROM locked l WHERE w.app_id = l.app_id AND w.reference = l.reference ${of("w.app_id")} AND (w.is_open OR w.needs_review)
-          RETURNING w.needs_review AS "inReview", w.acknowledged_until AS until`),
-        audit
-      )
+          RETURNING w.needs_review AS "inReview", w.acknowledged_until AS until`)
+      const [row] = yield* Effect.orDie(within(trail.with(change, audit)))
       return Option.fromUndefinedOr(row)
     })
 
     const standing = Effect.fn("Acknowledgements.standing")(function* (reference: Reference, at: Instant) {
-      const of = yield* ownerOf(reference)
-      const [row] = yield* written(sql`
+      const { of, within } = yield* ownerOf(reference)
+      const read = sql`
         SELECT w.needs_review AS "inReview", w.acknowledged_until AS until
         FROM transactions t JOIN open_work w ON w.app_id = t.app_id AND w.reference = t.reference
         WHERE t.reference = ${reference} ${of("t.app_id")} AND (w.is_open OR w.needs_review)
-          AND w.acknowledged_in_review = w.needs_review AND w.acknowledged_until > ${iso(at)}::timestamptz`)
+          AND w.acknowledged_in_review = w.needs_review AND w.acknowledged_until > ${iso(at)}::timestamptz`
+      const [row] = yield* written(within(read))
       return Option.fromUndefinedOr(row)
     })
 

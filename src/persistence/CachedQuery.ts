@@ -1,4 +1,5 @@
 import { Clock, Deferred, Effect, Exit, Option, type Scope } from "effect"
+import { TooLate } from "../runtime/TooLate.ts"
 
 /**
  * Every node sees an operator's change within this time. It counts from when the query was sent and not from when its result came, which may
@@ -86,7 +87,7 @@ export const freshResult = Effect.fnUntraced(function* <A>(question: Effect.Effe
     if ((yield* elapsed) - sentAt <= FRESH_MS) return answer
   }
   return yield* Effect.die(
-    new Error(`${TRIES_AT_MOST} times the database took longer than ${FRESH_MS} ms to say what is in force`)
+    new TooLate(`${TRIES_AT_MOST} times the database took longer than ${FRESH_MS} ms to say what is in force`)
   )
 })
 

@@ -109,19 +109,22 @@ export const CodesPg = Layer.effect(
     )
 
     const partyHash = Effect.fn("Codes.partyHash")(function* (reference: Reference) {
-      const of = yield* ownerOf(reference)
-      const [row] = yield* partyRows(sql`SELECT party_hash FROM transactions WHERE reference = ${reference} ${of("app_id")}`)
+      const { of, within } = yield* ownerOf(reference)
+      const [row] = yield* partyRows(
+        within(sql`SELECT party_hash FROM transactions WHERE reference = ${reference} ${of("app_id")}`)
+      )
       return Option.fromNullOr(row?.party_hash ?? null)
     })
 
     const close = Effect.fn("Codes.close")(function* (reference: Reference, at: Instant) {
-      const of = yield* ownerOf(reference)
-      const closed = yield* sql`INSERT INTO charge_codes AS c (app_id, reference, closed)
+      const { of, within } = yield* ownerOf(reference)
+      const closed = yield* within(sql`INSERT INTO charge_codes AS c (app_id, reference, closed)
         SELECT app_id, reference, true FROM transactions WHERE reference = ${reference} ${of("app_id")}
-        ON CONFLICT (app_id, reference) DO UPDATE SET closed = true WHERE NOT c.sent RETURNING 1 AS closed`
+        ON CONFLICT (app_id, reference) DO UPDATE SET closed = true WHERE NOT c.sent RETURNING 1 AS closed`)
       if (closed.length === 1) return "free"
-      const [row] = yield* leasedRows(sql`SELECT coalesce(c.lease_until > ${iso(at)}::timestamptz, false) AS leased
-        FROM transactions t JOIN charge_codes c ON c.app_id = t.app_id AND c.reference = t.reference WHERE t.reference = ${reference} ${of("t.app_id")}`)
+      const read = sql`SELECT coalesce(c.lease_until > ${iso(at)}::timestamptz, false) AS leased
+        FROM transactions t JOIN charge_codes c ON c.app_id = t.app_id AND c.reference = t.reference WHERE t.reference = ${reference} ${of("t.app_id")}`
+      const [row] = yield* leasedRows(within(read))
       return row?.leased === true ? "leased" : "unheard"
     }, Effect.orDie)
 

@@ -1,10 +1,16 @@
 import { Context, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { tenantTables } from "./DistributedTables.ts"
 import { rowsOf } from "./Rows.ts"
+
+const tables = tenantTables.map((table) => `to_regclass('${table}')`).join(", ")
 
 const answers = rowsOf(Schema.Struct({ yes: Schema.Boolean }))
 
-/** Whether the tables of tenants are divided over several servers (Citus, `gateway distribute`). Looked up once: it is changed with no gateway connected. */
+/**
+ * Whether the tables of tenants are divided over several servers (Citus, `gateway distribute`), also where only some are so far (Distribute.obstacle). Looked
+ * up once: it is changed with no gateway connected.
+ */
 export class Distribution extends Context.Service<Distribution, { readonly isDistributed: boolean }>()(
   "gateway/persistence/Distribution"
 ) {
@@ -15,7 +21,7 @@ export class Distribution extends Context.Service<Distribution, { readonly isDis
       const ask = (text: string) => Effect.map(answers(sql.unsafe(text)), ([row]) => row?.yes === true)
       const isDistributed =
         (yield* ask("SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL AS yes")) &&
-        (yield* ask("SELECT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = to_regclass('transactions')) AS yes"))
+        (yield* ask(`SELECT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = ANY (ARRAY[${tables}])) AS yes`))
       return Distribution.of({ isDistributed })
     })
   )

@@ -1,18 +1,23 @@
-import { Array as Arr, type Cause, Context, Effect, Exit, Fiber, Layer, Option } from "effect"
+import { Array as Arr, type Cause, Context, Effect, Exit, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Distribution } from "./Distribution.ts"
+import { lateAnswers } from "./LateAnswers.ts"
 import { OfTenant, serverPlaces } from "./ServerPlaces.ts"
 import { cachedShards, type ServerTenants, type Shard } from "./Shards.ts"
 import { type Heard, silentServers, unanswered } from "./SilentServers.ts"
 import type { ServerLanes } from "./StepBatch.ts"
 import { ofAll, ofTenants, type TenantFilter } from "./TenantFilter.ts"
 
-/** A server that has not said by then who has something due is left out of claims until it has: the others' work does not wait for it. */
+/** A server that has not said by then who has something due is left out of claims until it has, and then of none: the others' work does not wait for it. */
 const DUE_MS = 500
 /** Shards of which rows are claimed at the same time. */
 const SHARDS_AT_ONCE = 4
 
 type Query<A> = Effect.Effect<ReadonlyArray<A>, SqlError.SqlError>
+
+interface Due {
+  readonly app_id: string
+}
 
 /** `isWhole`: every server answered. Where one did not, the rows of its tenants are not among these. */
 export interface Answers<A> {
@@ -22,8 +27,10 @@ export interface Answers<A> {
 
 /** How rows are claimed that are anybody's. */
 export interface ClaimQueries<A> {
+  /** What is claimed, in a word. */
+  readonly kind: string
   /** The tenants that have something due. Asked on Citus only. */
-  readonly due: (of: TenantFilter) => Query<{ readonly app_id: string }>
+  readonly due: (of: TenantFilter) => Query<Due>
   /** Takes at most so many rows; on Citus of these tenants of one shard, elsewhere of all. */
   readonly take: (of: TenantFilter, limit: number, shard: Shard | null) => Query<A>
 }
@@ -73,18 +80,25 @@ const onPostgres = (sql: SqlClient.SqlClient): EveryTenant["Service"] => {
 }
 
 const onCitus = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
-  const scope = yield* Effect.scope
   const cached = yield* cachedShards(sql)
-  const silent = yield* silentServers(sql, (server) => places.refuseWaiting(server))
-  const places = serverPlaces(silent.has)
+  const silent = yield* silentServers({
+    // One row of one shard.
+    probe: ({ appIds: [one] }) => sql`SELECT 1 FROM tenants WHERE app_id = ${one}`,
+    found: (server) => places.refuseWaiting(server),
+    within: (server) => places.within(server, "asked")
+  })
+  const places = serverPlaces(silent.has, () => tenantServers)
 
   /** As the shards were when they were last looked at, which claims do all the time. */
   let [newest, servers]: [ReadonlyArray<Shard>, ReadonlyMap<string, string>] = [[], new Map()]
+  /** Those that have tenants: what all tenants share lies on the coordinator, without which nothing works. */
+  let tenantServers: ReadonlySet<string> = new Set()
   const shards = Effect.tap(cached, (all) =>
     Effect.sync(() => {
       if (all === newest) return
       newest = all
       servers = new Map(all.flatMap(({ appIds, server }) => appIds.map((appId) => [appId, server] as const)))
+      tenantServers = new Set([...servers].flatMap(([appId, server]) => (appId === "" ? [] : [server])))
     })
   )
 
@@ -93,18 +107,20 @@ const onCitus = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const heard = <A>(group: ServerTenants, query: Query<A>): Effect.Effect<Heard<A>> =>
     Effect.suspend(() => (silent.has(group.server) ? Effect.succeed(unanswered) : silent.watch(group, query)))
 
-  /** Those that take long to say what is due. */
-  const late = new Set<string>()
-  /** As `heard`, if that is known soon. The answer of a server that takes longer, or its silence, is waited for beside the claims. */
-  const heardSoon = Effect.fnUntraced(function* <A>(group: ServerTenants, query: Query<A>): Effect.fn.Return<Heard<A>> {
-    if (late.has(group.server)) return unanswered
-    const fiber = yield* Effect.forkIn(heard(group, query), scope, { startImmediately: true })
-    const soon = yield* Effect.timeoutOption(Fiber.join(fiber), DUE_MS)
-    if (Option.isSome(soon)) return soon.value
-    late.add(group.server)
-    fiber.addObserver(() => void late.delete(group.server))
-    return unanswered
-  })
+  const dues = yield* lateAnswers<Heard<Due>>(DUE_MS)
+  /** As `heard`, if that is known soon, or what was asked for the last time. */
+  const heardSoon = (kind: string, group: ServerTenants, query: Query<Due>): Effect.Effect<Heard<Due>> => {
+    const { server } = group
+    if (silent.has(server)) return Effect.succeed(unanswered)
+    const late = Effect.annotateLogs(
+      Effect.logWarning("a database server takes long to say what is due: what is due there is claimed late"),
+      { database_server: server, due: kind }
+    )
+    return Effect.map(
+      dues.soon(`${kind} at ${server}`, heard(group, query), late),
+      Option.getOrElse(() => unanswered)
+    )
+  }
 
   /**
    * One statement for each group of tenants; after a server did not answer, none of the others of that server. A statement that fails although its server
@@ -144,9 +160,9 @@ const onCitus = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
 
   let turn = 0
   // What was taken is leased: it is worked on, whatever failed beside it.
-  const claim = Effect.fnUntraced(function* <A>(limit: number, { due, take }: ClaimQueries<A>) {
+  const claim = Effect.fnUntraced(function* <A>(limit: number, { due, kind, take }: ClaimQueries<A>) {
     const all = yield* shards
-    const owing = yield* ask(byServer(all), "unbounded", (group) => heardSoon(group, due(only(group.appIds))))
+    const owing = yield* ask(byServer(all), "unbounded", (group) => heardSoon(kind, group, due(only(group.appIds))))
     const shares = sharesOf(limit, turn++, dueIn(all, new Set(owing.rows.map(({ app_id }) => app_id))))
     const taken = yield* ask(shares, SHARDS_AT_ONCE, (shard) => heard(shard, take(only(shard.appIds), shard.share, shard)))
     const cause = owing.failure ?? taken.failure

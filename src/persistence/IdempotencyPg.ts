@@ -20,6 +20,7 @@ import { bucketHash } from "./BucketHash.ts"
 import { Distribution } from "./Distribution.ts"
 import { EveryTenant } from "./EveryTenant.ts"
 import { recordPrunedBefore } from "./Retention.ts"
+import { OfTenant } from "./ServerPlaces.ts"
 import { isLockTimeout, makeBatcher } from "./StepBatch.ts"
 
 /** What a key that was taken says to the request. */
@@ -46,6 +47,7 @@ export const IdempotencyPg = Layer.effect(
     const distribution = yield* Distribution
     const { isDistributed } = distribution
     const everyTenant = yield* EveryTenant
+    const ofTenant = yield* OfTenant
     const hash = bucketHash(yield* Vault)
 
     const arrive = yield* makeBatcher({
@@ -79,20 +81,19 @@ export const IdempotencyPg = Layer.effect(
 
     const complete = Effect.fn("Idempotency.complete")(function* ({ fence, scope }: Claim, response: StoredResponse) {
       const { appId, endpoint, key, mode } = scope
-      const rows =
-        yield* sql`UPDATE idempotency_keys SET state = 'done', answer_status = ${response.status}, answer_body = convert_to(${response.body}, 'UTF8'),
+      const write = sql`UPDATE idempotency_keys SET state = 'done', answer_status = ${response.status}, answer_body = convert_to(${response.body}, 'UTF8'),
           answer_digest = answer_digest(${endpoint}, ${key}, ${response.status}, convert_to(${response.body}, 'UTF8'))
         WHERE app_id = ${appId} AND mode = ${mode} AND endpoint = ${endpoint} AND key = ${key} AND fence = ${fence} AND state = 'claimed'
         RETURNING 1 AS completed`
-      return rows.length === 1
+      return (yield* ofTenant(appId)(write)).length === 1
     }, Effect.orDie)
 
     const release = Effect.fn("Idempotency.release")(function* ({ fence, scope }: Claim) {
       const { appId, endpoint, key, mode } = scope
-      const rows = yield* sql`DELETE FROM idempotency_keys
+      const write = sql`DELETE FROM idempotency_keys
         WHERE app_id = ${appId} AND mode = ${mode} AND endpoint = ${endpoint} AND key = ${key} AND fence = ${fence} AND state = 'claimed'
         RETURNING 1 AS released`
-      return rows.length === 1
+      return (yield* ofTenant(appId)(write)).length === 1
     }, Effect.orDie)
 
     // A key that somebody works with is held, and is left for the next round.

@@ -6,13 +6,20 @@ import { Vault } from "../services/ports/Vault.ts"
 import { bucketHash } from "./BucketHash.ts"
 import { Distribution } from "./Distribution.ts"
 import { EveryTenant } from "./EveryTenant.ts"
+import { OfTenant } from "./ServerPlaces.ts"
 import { ofAll, ofNobody, ofTenants, type TenantFilter } from "./TenantFilter.ts"
 
 /** References whose tenants are kept in memory; whose a reference is never changes. */
 const KNOWN_AT_MOST = 20_000
 
-/** Narrows a statement about this reference to whoever has it. */
-export type ReferenceOwner = (reference: Reference) => Effect.Effect<TenantFilter>
+/** Whoever has a reference. */
+interface Owner {
+  /** Narrows a statement to them. */
+  readonly of: TenantFilter
+  /** Around a statement about their rows, or a transaction. */
+  readonly within: ReturnType<OfTenant>
+}
+export type ReferenceOwner = (reference: Reference) => Effect.Effect<Owner>
 
 type Owned = { readonly app_id: string }
 
@@ -29,9 +36,10 @@ export const makeReferenceOwner: Effect.Effect<
   const sql = yield* SqlClient.SqlClient
   const everyTenant = yield* EveryTenant
   const hash = bucketHash(yield* Vault)
-  const anybody = Effect.succeed(ofAll(sql))
+  const anybody = Effect.succeed<Owner>({ of: ofAll(sql), within: (statement) => statement })
   if (!(yield* Distribution).isDistributed) return () => anybody
 
+  const ofTenant = yield* OfTenant
   const known = new Map<Reference, string>()
   const remember = (reference: Reference, appId: string) => {
     for (const oldest of known.size < KNOWN_AT_MOST ? [] : known.keys().take(1)) known.delete(oldest)
@@ -41,7 +49,7 @@ export const makeReferenceOwner: Effect.Effect<
   const ofBucket = Effect.fnUntraced(function* (reference: Reference) {
     const candidates = yield* sql<Owned>`SELECT app_id FROM tenant_directory WHERE bucket = ${bucketOfReference(hash, reference)}`
     for (const { app_id } of candidates) {
-      const rows = yield* sql`SELECT 1 FROM transactions WHERE app_id = ${app_id} AND reference = ${reference}`
+      const rows = yield* ofTenant(app_id)(sql`SELECT 1 FROM transactions WHERE app_id = ${app_id} AND reference = ${reference}`)
       if (rows.length > 0) return app_id
     }
     return undefined
@@ -56,11 +64,12 @@ export const makeReferenceOwner: Effect.Effect<
     return isWhole ? undefined : yield* Effect.die(new Error(`${NOT_WHOLE}: whether there is a ${reference} cannot be said now`))
   })
 
+  const nobody: Owner = { of: ofNobody(sql), within: (statement) => statement }
   return Effect.fnUntraced(function* (reference: Reference) {
     const owner = known.get(reference) ?? (yield* ofBucket(reference)) ?? (yield* anywhere(reference))
-    if (owner === undefined) return ofNobody(sql)
+    if (owner === undefined) return nobody
     remember(reference, owner)
-    return ofTenants(sql, [owner])
+    return { of: ofTenants(sql, [owner]), within: ofTenant(owner) }
   }, Effect.orDie)
 })
 

@@ -10,59 +10,81 @@ export const OfTenant = Context.Reference<OfTenant>("gateway/persistence/OfTenan
   defaultValue: () => () => (statement) => statement
 })
 
-/** Of the ten connections of a process; what is of no tenant, and what is of one and was not foreseen, has the rest. */
-const PLACES_A_SERVER = 4
+/** Of the ten connections of a process; what is of no tenant, and the probes of servers, have the rest. */
 const PLACES_IN_ALL = 8
+/** Of these so many are one server's at most: as far as the others keep their share. */
+const PLACES_A_SERVER = 4
+/** Of these so many are for claims, sweeps and what is asked of every server; the others are for requests alone. */
+const ASKED_A_SERVER = 2
+
+type Kind = "request" | "asked"
 
 interface Waiting {
   readonly server: string
+  readonly kind: Kind
   readonly end: (place: Effect.Effect<void, SqlError.SqlError>) => void
 }
 
 /**
- * How many statements one process sends to the servers of a cluster at a time: a server that does not answer holds no more connections than its share, and the
- * others go on with the rest. Whoever waits for a place when the server is found to be silent is refused, and so is everybody until it answers.
+ * How many statements one process sends to the servers of tenants at a time: a server that does not answer holds no more connections than its share, and the
+ * others go on with the rest. Each has an even share kept for it, as far as there are enough. Whoever waits for a place when the server is found to be silent is
+ * refused, and so is everybody until it answers. A server that is none of these, such as one of no tenants, has no places.
  */
-export const serverPlaces = (isSilent: (server: string) => boolean) => {
+export const serverPlaces = (isSilent: (server: string) => boolean, servers: () => ReadonlySet<string>) => {
   const taken = new Map<string, number>()
+  const asked = new Map<string, number>()
   const waiting = new Set<Waiting>()
   let inAll = 0
 
-  const count = (server: string, by: number) => {
-    taken.set(server, (taken.get(server) ?? 0) + by)
+  const of = (counts: ReadonlyMap<string, number>, server: string) => counts.get(server) ?? 0
+  const count = (server: string, kind: Kind, by: number) => {
+    taken.set(server, of(taken, server) + by)
+    if (kind === "asked") asked.set(server, of(asked, server) + by)
     inAll += by
   }
-  const isFree = (server: string) => inAll < PLACES_IN_ALL && (taken.get(server) ?? 0) < PLACES_A_SERVER
+  const isFree = (server: string, kind: Kind) => {
+    const all = servers()
+    const share = Math.min(PLACES_A_SERVER, Math.floor(PLACES_IN_ALL / all.size))
+    if (of(taken, server) >= (share === 0 ? 1 : PLACES_A_SERVER)) return false
+    if (kind === "asked" && of(asked, server) >= ASKED_A_SERVER) return false
+    let kept = 0
+    for (const other of all) if (other !== server) kept += Math.max(0, share - of(taken, other))
+    return inAll + kept < PLACES_IN_ALL
+  }
 
-  const take = (server: string): Effect.Effect<void, SqlError.SqlError> =>
+  const take = (server: string, kind: Kind): Effect.Effect<void, SqlError.SqlError> =>
     Effect.callback((end) => {
       if (isSilent(server)) return end(notAsked(server))
-      if (isFree(server)) {
-        count(server, 1)
+      if (isFree(server, kind)) {
+        count(server, kind, 1)
         return end(Effect.void)
       }
-      const one = { server, end }
+      const one = { server, kind, end }
       waiting.add(one)
       return Effect.sync(() => void waiting.delete(one))
     })
 
-  const give = (server: string) =>
+  const give = (server: string, kind: Kind) =>
     Effect.sync(() => {
-      count(server, -1)
+      count(server, kind, -1)
       for (const one of waiting) {
-        if (!isFree(one.server)) continue
+        if (!isFree(one.server, one.kind)) continue
         waiting.delete(one)
-        count(one.server, 1)
+        count(one.server, one.kind, 1)
         one.end(Effect.void)
       }
     })
 
   return {
     within:
-      (server: string) =>
+      (server: string, kind: Kind = "request") =>
       <A, E, R>(statement: Effect.Effect<A, E, R>): Effect.Effect<A, E | SqlError.SqlError, R> =>
-        Effect.uninterruptibleMask((restore) =>
-          Effect.flatMap(restore(take(server)), () => Effect.ensuring(restore(statement), give(server)))
+        Effect.suspend(() =>
+          servers().has(server)
+            ? Effect.uninterruptibleMask((restore) =>
+                Effect.flatMap(restore(take(server, kind)), () => Effect.ensuring(restore(statement), give(server, kind)))
+              )
+            : statement
         ),
     /** The server was found to be silent. */
     refuseWaiting: (server: string) => {

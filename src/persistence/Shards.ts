@@ -28,7 +28,7 @@ export const cachedShards = Effect.fnUntraced(function* (
   const read = shardRows(sql`
     SELECT p.nodename || ':' || p.nodeport AS server, (d.shard % 2147483647)::int AS number, array_agg(d.app_id) AS "appIds"
     FROM (
-      SELECT n.app_id, get_shard_id_for_distribution_column('transactions', n.app_id) AS shard
+      SELECT n.app_id, get_shard_id_for_distribution_column('tenants', n.app_id) AS shard
       FROM (SELECT app_id FROM tenant_directory UNION ALL SELECT '') n
     ) d JOIN pg_dist_shard_placement p ON p.shardid = d.shard
     GROUP BY p.nodename, p.nodeport, d.shard ORDER BY d.shard`)

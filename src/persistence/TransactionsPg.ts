@@ -73,36 +73,33 @@ const firstOf = (rows: unknown) => Effect.map(decodeTransactions(rows), (all) =>
 /** Reads that only operators make; those of what was sent and answered leave an audit row. */
 const operatorReads = (sql: SqlClient.SqlClient, trail: AuditTrail, ownerOf: ReferenceOwner) => {
   const raw = Effect.fn("Transactions.raw")(function* (mode: Mode, reference: Reference, audit: AuditEntry) {
-    const of = yield* ownerOf(reference)
-    const rows = yield* trail.with(
-      sql`
-        SELECT record, raw_request AS "rawRequest", raw_response AS "rawResponse"
-        FROM transactions WHERE reference = ${reference} AND mode = ${mode} AND kind <> 'exchange' ${of("app_id")}`,
-      audit
-    )
+    const { of, within } = yield* ownerOf(reference)
+    const read = sql`
+      SELECT record, raw_request AS "rawRequest", raw_response AS "rawResponse"
+      FROM transactions WHERE reference = ${reference} AND mode = ${mode} AND kind <> 'exchange' ${of("app_id")}`
+    const rows = yield* within(trail.with(read, audit))
     const [row] = yield* decodeRaw(rows)
     return row === undefined
       ? Option.none()
       : Option.some({ transaction: row.record, rawRequest: row.rawRequest, rawResponse: row.rawResponse })
   }, Effect.orDie)
   const lastCall = Effect.fn("Transactions.lastCall")(function* (reference: Reference, audit: AuditEntry) {
-    const of = yield* ownerOf(reference)
-    const rows = yield* trail.with(
-      sql`SELECT raw_request AS "rawRequest", raw_response AS "rawResponse" FROM transactions WHERE reference = ${reference} ${of("app_id")}`,
-      audit
-    )
+    const { of, within } = yield* ownerOf(reference)
+    const read = sql`SELECT raw_request AS "rawRequest", raw_response AS "rawResponse" FROM transactions WHERE reference = ${reference} ${of("app_id")}`
+    const rows = yield* within(trail.with(read, audit))
     return Option.fromUndefinedOr((yield* decodeCalls(rows))[0])
   }, Effect.orDie)
   const audited = Effect.fn("Transactions.audited")(function* (reference: Reference, audit: AuditEntry) {
-    const of = yield* ownerOf(reference)
+    const { of, within } = yield* ownerOf(reference)
     const read = sql`SELECT record, revision, traceparent FROM transactions WHERE reference = ${reference} ${of("app_id")}`
-    return yield* firstOf(yield* trail.with(read, audit))
+    return yield* firstOf(yield* within(trail.with(read, audit)))
   }, Effect.orDie)
   const nextPoll = Effect.fn("Transactions.nextPoll")(function* (reference: Reference) {
-    const of = yield* ownerOf(reference)
-    const [row] = yield* polls(sql`SELECT w.next_poll_at AS "nextPollAt"
+    const { of, within } = yield* ownerOf(reference)
+    const read = sql`SELECT w.next_poll_at AS "nextPollAt"
       FROM transactions t JOIN open_work w ON w.app_id = t.app_id AND w.reference = t.reference
-      WHERE t.reference = ${reference} ${of("t.app_id")} AND w.next_poll_at IS NOT NULL`)
+      WHERE t.reference = ${reference} ${of("t.app_id")} AND w.next_poll_at IS NOT NULL`
+    const [row] = yield* polls(within(read))
     return Option.map(Option.fromUndefinedOr(row), ({ nextPollAt }) => nextPollAt)
   })
   return { raw, lastCall, audited, nextPoll, entries: postedEntries(sql, ownerOf) }
@@ -144,8 +141,8 @@ export const TransactionsPg = Layer.effect(
       )
 
     const byReference = (reference: Reference) =>
-      Effect.flatMap(ownerOf(reference), (of) =>
-        sql`SELECT record, revision, traceparent FROM transactions WHERE reference = ${reference} ${of("app_id")}`.pipe(
+      Effect.flatMap(ownerOf(reference), ({ of, within }) =>
+        within(sql`SELECT record, revision, traceparent FROM transactions WHERE reference = ${reference} ${of("app_id")}`).pipe(
           Effect.flatMap(firstOf),
           Effect.orDie
         )
@@ -167,11 +164,11 @@ export const TransactionsPg = Layer.effect(
     }, Effect.orDie)
 
     const history = Effect.fn("Transactions.history")(function* (reference: Reference) {
-      const of = yield* ownerOf(reference)
-      const rows = yield* sql`SELECT (extract(epoch FROM h.at) * 1000)::float8 AS at_ms, h.actor, h.fact, h.note, h.status
+      const { of, within } = yield* ownerOf(reference)
+      const read = sql`SELECT (extract(epoch FROM h.at) * 1000)::float8 AS at_ms, h.actor, h.fact, h.note, h.status
         FROM transactions t JOIN transaction_history h ON h.app_id = t.app_id AND h.reference = t.reference
         WHERE t.reference = ${reference} ${of("t.app_id")} ORDER BY h.line`
-      return (yield* decodeHistory(rows)).map(({ at_ms, ...line }) => ({ at: Math.round(at_ms), ...line }))
+      return (yield* decodeHistory(yield* within(read))).map(({ at_ms, ...line }) => ({ at: Math.round(at_ms), ...line }))
     }, Effect.orDie)
 
     const claimRows = duePolls(sql, everyTenant)
@@ -209,11 +206,10 @@ export const TransactionsPg = Layer.effect(
     }, Effect.orDie)
 
     const sealedDestination = Effect.fn("Transactions.sealedDestination")(function* (reference: Reference) {
-      const of = yield* ownerOf(reference)
-      const rows =
-        yield* sql`SELECT w.sealed_destination FROM transactions t JOIN open_work w ON w.app_id = t.app_id AND w.reference = t.reference
-          WHERE t.reference = ${reference} ${of("t.app_id")} AND w.sealed_destination IS NOT NULL`
-      const [row] = yield* decodeSealed(rows)
+      const { of, within } = yield* ownerOf(reference)
+      const read = sql`SELECT w.sealed_destination FROM transactions t JOIN open_work w ON w.app_id = t.app_id AND w.reference = t.reference
+        WHERE t.reference = ${reference} ${of("t.app_id")} AND w.sealed_destination IS NOT NULL`
+      const [row] = yield* decodeSealed(yield* within(read))
       return Option.fromUndefinedOr(row?.sealed_destination)
     }, Effect.orDie)
 

@@ -1,7 +1,7 @@
 import type { FinalAnswer, History, Position } from "./History.ts"
 
 // Held against a recorded history, without a rule of the gateway's. What each check proves, and what it does not, is said in
-// docs/reliability.md under "Isolation".
+// docs/reliability/chaos.md under "Isolation".
 
 export const anomalies = (history: History): ReadonlyArray<string> => [
   ...backward(history),

@@ -1,8 +1,10 @@
-import { expect, layer } from "@effect/vitest"
-import { Context, Effect, Redacted } from "effect"
+import { expect, layer, it as plain } from "@effect/vitest"
+import { Context, Effect, Exit, Layer, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
 import { afterAll, beforeAll } from "vitest"
 import { Reference } from "../../src/domain/Ids.ts"
 import { minor } from "../../src/domain/Money.ts"
+import { Database } from "../../src/persistence/Database.ts"
 import { GatewayStatus } from "../../src/services/ports/GatewayStatus.ts"
 import { Idempotency } from "../../src/services/ports/Idempotency.ts"
 import { Nonces } from "../../src/services/ports/Nonces.ts"
@@ -14,7 +16,7 @@ import { Settlement } from "../../src/services/settlement/Settlement.ts"
 import { gateway as command } from "../commands/Gateway.ts"
 import { momoCharge, momoPayout } from "../support/RequestBodies.ts"
 import { referenceOf } from "../support/SignedClient.ts"
-import { Stack, tenantOn, verified, webhooksOf } from "../support/Stack.ts"
+import { asOwner, Stack, tenantOn, verified, webhooksOf } from "../support/Stack.ts"
 import { givenDatabase, masterKey } from "../support/TestDatabase.ts"
 import { sentForCitus, standInForCitus } from "./StandIn.ts"
 
@@ -92,3 +94,17 @@ layer(onStandIn, { excludeTestServices: true })("a gateway whose database says t
     })
   )
 })
+
+plain.live("no gateway starts where only some tables of tenants are divided so far, whichever they are", () =>
+  Effect.gen(function* () {
+    const url = yield* givenDatabase
+    yield* standInForCitus(url)
+    const owner = yield* asOwner(url)
+    const started = Database.migratedLayer({ databaseUrl: url, ownerUrl: null })
+    const start = Effect.exit(Effect.provide(SqlClient.SqlClient, Layer.fresh(started)))
+    expect(Exit.isSuccess(yield* start)).toBe(true)
+    yield* owner`DELETE FROM pg_dist_partition WHERE logicalrelid = 'transactions'::regclass`
+    const exit = yield* start
+    expect(Exit.isFailure(exit) ? String(exit.cause) : "started").toContain("the database is distributed in part")
+  }).pipe(Effect.scoped)
+)

@@ -1,5 +1,5 @@
 import { expect, it } from "@effect/vitest"
-import { Context, Deferred, Effect, Exit, Fiber } from "effect"
+import { Context, Deferred, Effect, Exit, Fiber, Logger } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
 import { EveryTenant } from "../../src/persistence/EveryTenant.ts"
 import { isSilence } from "../../src/persistence/SilentServers.ts"
@@ -7,41 +7,20 @@ import type { TenantFilter } from "../../src/persistence/TenantFilter.ts"
 import { WebhookEndpoints } from "../../src/services/ports/WebhookEndpoints.ts"
 import { WebhookOutbox } from "../../src/services/ports/WebhookOutbox.ts"
 import { eventually } from "../support/SignedClient.ts"
-import { asOwner } from "../support/Stack.ts"
-import { givenDatabase, givenNode } from "../support/TestDatabase.ts"
+import { givenNode } from "../support/TestDatabase.ts"
 import { endpoint, givenWaiting, LEASE_MS, NOW, put, tenantsOf } from "../support/TestOutbox.ts"
-import { standInForCitus } from "./StandIn.ts"
-
-// One server stands in for two: what one of them does must not stop the tenants of the other.
-
-const FIRST = "first.example:5432"
+import { FIRST, failing, givenTwoServers, RAISED, whileUnheard } from "./TwoServers.ts"
 
 /** Two gateways, and a tenant on each server. */
-const givenTwoServers = Effect.gen(function* () {
-  const url = yield* givenDatabase
-  yield* standInForCitus(url)
-  const owner = yield* asOwner(url)
-  const names = yield* owner<{ name: string }>`
-    SELECT DISTINCT ON (place) name FROM (
-      SELECT 't' || n AS name, get_shard_id_for_distribution_column('transactions', 't' || n) AS place FROM generate_series(1, 99) AS n
-    ) named ORDER BY place`
-  const [first = "", second = ""] = names.map(({ name }) => name)
-  for (const name of [first, second]) yield* owner`INSERT INTO tenant_directory (app_id, bucket) VALUES (${name}, 0)`
-  const [one, other] = yield* Effect.all([givenNode(url), givenNode(url)])
-  return { owner, first, second, one, other }
+const givenTwoNodes = Effect.gen(function* () {
+  const servers = yield* givenTwoServers
+  const [one, other] = yield* Effect.all([givenNode(servers.url), givenNode(servers.url)])
+  return { ...servers, one, other }
 })
-
-/** Fails for the tenants of whatever server has `whose`, by what it is told to raise. */
-const failing = (sql: SqlClient.SqlClient, whose: string, state: string) => (of: TenantFilter) =>
-  sql<{ name: string }>`SELECT CASE WHEN app_id = ${whose} THEN raised(${state}) ELSE app_id END AS name
-    FROM tenant_directory WHERE true ${of("app_id")}`
-
-const RAISED = `CREATE FUNCTION raised(state text) RETURNS text LANGUAGE plpgsql AS
-  $$ BEGIN RAISE EXCEPTION 'raised' USING ERRCODE = state; END $$`
 
 it.live("a claim that waits on one server holds up no node's claim on another", () =>
   Effect.gen(function* () {
-    const { first, one, other, owner, second } = yield* givenTwoServers
+    const { first, one, other, owner, second } = yield* givenTwoNodes
     for (const name of [first, second]) {
       yield* put(Context.get(one, WebhookEndpoints), endpoint(name))
       yield* givenWaiting(owner, name, 1)
@@ -72,17 +51,17 @@ it.live("a claim that waits on one server holds up no node's claim on another", 
 
 it.live("a statement that fails on a server that answers makes no server a silent one, and loses no claim of the others", () =>
   Effect.gen(function* () {
-    const { first, one, owner, second } = yield* givenTwoServers
+    const { first, one, owner, second } = yield* givenTwoNodes
     yield* owner.unsafe(RAISED)
     const [sql, everyTenant] = [Context.get(one, SqlClient.SqlClient), Context.get(one, EveryTenant)]
     const broken = failing(sql, first, "22012")
     const all = (of: TenantFilter) => sql<{ app_id: string }>`SELECT app_id FROM tenant_directory WHERE true ${of("app_id")}`
     expect(Exit.isFailure(yield* Effect.exit(everyTenant.sweep(broken)))).toBe(true)
     expect(Exit.isFailure(yield* Effect.exit(everyTenant.read(broken)))).toBe(true)
-    expect(yield* everyTenant.claim(8, { due: all, take: broken })).toEqual([{ name: second }])
+    expect(yield* everyTenant.claim(8, { kind: "rows", due: all, take: broken })).toEqual([{ name: second }])
     // Where nothing was claimed it says why, as on one server.
-    expect(Exit.isFailure(yield* Effect.exit(everyTenant.claim(1, { due: all, take: broken })))).toBe(false)
-    expect(Exit.isFailure(yield* Effect.exit(everyTenant.claim(1, { due: all, take: broken })))).toBe(true)
+    expect(Exit.isFailure(yield* Effect.exit(everyTenant.claim(1, { kind: "rows", due: all, take: broken })))).toBe(false)
+    expect(Exit.isFailure(yield* Effect.exit(everyTenant.claim(1, { kind: "rows", due: all, take: broken })))).toBe(true)
     expect(yield* everyTenant.silentServers).toEqual([])
     expect((yield* everyTenant.read(all)).isWhole).toBe(true)
   }).pipe(Effect.scoped)
@@ -90,12 +69,88 @@ it.live("a statement that fails on a server that answers makes no server a silen
 
 it.live("a server that is not heard stops its own tenants until it answers a probe", () =>
   Effect.gen(function* () {
-    const { first, one, owner, second } = yield* givenTwoServers
+    const { first, one, owner, second } = yield* givenTwoNodes
+    yield* owner.unsafe(RAISED)
+    const [sql, everyTenant] = [Context.get(one, SqlClient.SqlClient), Context.get(one, EveryTenant)]
+    yield* whileUnheard(
+      owner,
+      Effect.gen(function* () {
+        expect(yield* everyTenant.sweep(failing(sql, first, "08006"))).toEqual({ rows: [{ name: second }], isWhole: false })
+        expect(yield* everyTenant.silentServers).toEqual([FIRST])
+      })
+    )
+    yield* eventually(everyTenant.silentServers, (names) => names.length === 0)
+  }).pipe(Effect.scoped)
+)
+
+it.live("a server of which one connection broke is not silent while it answers others", () =>
+  Effect.gen(function* () {
+    const { first, one, owner, second } = yield* givenTwoNodes
     yield* owner.unsafe(RAISED)
     const [sql, everyTenant] = [Context.get(one, SqlClient.SqlClient), Context.get(one, EveryTenant)]
     expect(yield* everyTenant.sweep(failing(sql, first, "08006"))).toEqual({ rows: [{ name: second }], isWhole: false })
-    expect(yield* everyTenant.silentServers).toEqual([FIRST])
+    expect(yield* everyTenant.silentServers).toEqual([])
+  }).pipe(Effect.scoped)
+)
+
+it.live("a statement that waits longer than anybody does makes its server no silent one", () =>
+  Effect.gen(function* () {
+    const { first, one, second } = yield* givenTwoNodes
+    const [sql, everyTenant] = [Context.get(one, SqlClient.SqlClient), Context.get(one, EveryTenant)]
+    const waits = (of: TenantFilter) => sql<{ name: string }>`
+      SELECT app_id AS name FROM tenant_directory, LATERAL (SELECT pg_sleep(CASE WHEN app_id = ${first} THEN 12 ELSE 0 END)) s WHERE true ${of("app_id")}`
+    expect(yield* everyTenant.sweep(waits)).toEqual({ rows: [{ name: second }], isWhole: false })
+    expect(yield* everyTenant.silentServers).toEqual([])
+  }).pipe(Effect.scoped)
+)
+
+it.live("a server is probed also when who found it silent is gone", () =>
+  Effect.gen(function* () {
+    const { first, one, owner } = yield* givenTwoNodes
+    yield* owner.unsafe(RAISED)
+    const [sql, everyTenant] = [Context.get(one, SqlClient.SqlClient), Context.get(one, EveryTenant)]
+    const asking: { fiber: Fiber.Fiber<unknown, unknown> | null; told: number } = { fiber: null, told: 0 }
+    const goes = Logger.make(({ message }) => {
+      if (!String(message).includes("does not answer")) return
+      asking.told += 1
+      asking.fiber?.interruptUnsafe()
+    })
+    yield* whileUnheard(
+      owner,
+      Effect.gen(function* () {
+        asking.fiber = yield* Effect.forkChild(
+          Effect.provide(everyTenant.sweep(failing(sql, first, "08006")), Logger.layer([goes]))
+        )
+        yield* eventually(
+          Effect.sync(() => asking.told),
+          (told) => told > 0
+        )
+        yield* Fiber.await(asking.fiber)
+      })
+    )
     yield* eventually(everyTenant.silentServers, (names) => names.length === 0)
+  }).pipe(Effect.scoped)
+)
+
+it.live("a server that always takes long to say what is due is claimed from, and the others do not wait for it", () =>
+  Effect.gen(function* () {
+    const { first, one, second } = yield* givenTwoNodes
+    const [sql, everyTenant] = [Context.get(one, SqlClient.SqlClient), Context.get(one, EveryTenant)]
+    const logged: Array<string> = []
+    const due = (of: TenantFilter) => sql<{ app_id: string }>`
+      SELECT app_id FROM tenant_directory, LATERAL (SELECT pg_sleep(CASE WHEN app_id = ${first} THEN 0.8 ELSE 0 END)) s WHERE true ${of("app_id")}`
+    const take = (of: TenantFilter) =>
+      sql<{ name: string }>`SELECT app_id AS name FROM tenant_directory WHERE true ${of("app_id")}`
+    const claimed: Array<string> = []
+    const claim = Effect.map(everyTenant.claim(8, { kind: "rows", due, take }), (rows) => {
+      claimed.push(...rows.map(({ name }) => name))
+      return claimed.filter((name) => name === first).length
+    })
+    yield* eventually(claim, (times) => times >= 3).pipe(
+      Effect.provide(Logger.layer([Logger.make(({ message }) => void logged.push(String(message)))]))
+    )
+    expect(claimed.filter((name) => name === second).length).toBeGreaterThan(3)
+    expect(logged.filter((message) => message.includes("takes long to say what is due"))).toHaveLength(1)
   }).pipe(Effect.scoped)
 )
 

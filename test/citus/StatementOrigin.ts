@@ -25,9 +25,9 @@ export const isOfTheGateway = (): ((statement: string) => boolean) => {
 
 const spaced = (text: string): string => text.replaceAll(/\s+/g, " ").trim()
 
-/** Parameters, and what stands in their places in the source, are no words. */
+/** Parameters, and what stands in their places in the source, are no words. A text ends on its line: comments have apostrophes. */
 const wordRowsOf = (text: string): ReadonlyArray<string> => {
-  const words = text.replaceAll(/\$\{[^{}]*\}|\$\d+|'[^']*'/g, " ").match(/\w+/g) ?? []
+  const words = text.replaceAll(/\$\{[^{}]*\}|\$\d+|'[^'\n]*'/g, " ").match(/\w+/g) ?? []
   return words.slice(WORDS - 1).map((_, at) => words.slice(at, at + WORDS).join(" "))
 }
 

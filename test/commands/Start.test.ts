@@ -96,16 +96,33 @@ describe("gateway start", () => {
   })
 
   it(
-    "adopts the processes that survived a killed gateway, keeps its tenant, yields to a newer start, and stops everything on request",
+    "prints commands that work, adopts the processes that survived a killed gateway, yields to a newer start, and stops everything on request",
     async () => {
-      const dataDir = await folder()
+      const dataDir = await folder("payment-gateway-it's a start-")
       const first = start(dataDir)
-      const { tenant } = await started(first)
+      const { login, sign_and_send, tenant, trigger } = await started(first)
       const others = [await remembered(dataDir, "simulator"), await postmaster(dataDir)]
       expect(await readableByOthers(dataDir)).toEqual([])
+      const shell = promisify(execFile)
+      const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], DATA_DIR: dataDir, XDG_CONFIG_HOME: dataDir }
+      const { stdout } = await shell("sh", ["-c", sign_and_send], { cwd: ROOT, env })
+      expect(JSON.parse(stdout).data).toEqual([expect.objectContaining({ currency: "UGX", available_minor: 1_000_000 })])
+
+      await shell("sh", ["-c", login], { cwd: ROOT, env })
+      const refused = await shell("sh", ["-c", trigger], { cwd: ROOT, env }).catch((error: { stderr: string }) => error)
+      expect(refused.stderr).toMatch(/^payout_rejected_by_provider: /m)
+
+      const status = async () => JSON.parse(await run(dataDir, ["status", "--json"]).firstLine)
+      const here = await status()
+      expect(here.node_here).toEqual({ address: expect.stringMatching(/^http:/), readyz: "ok", circuits_open: [] })
+      expect(here.needs_attention).toEqual(["the ledger was not verified for a day"])
+
       first.child.kill("SIGKILL")
       await first.ended
       expect(await Promise.all(others.map(lives))).toEqual([true, true])
+      const gone = await status()
+      expect(gone.node_here).toMatchObject({ readyz: "unreachable", circuits_open: "unreachable" })
+      expect(gone.needs_attention[0]).toContain("unreachable")
 
       const second = start(dataDir)
       const again = await started(second)
@@ -123,37 +140,6 @@ describe("gateway start", () => {
       expect(await newer.ended).toEqual({ code: 0, errors: "" })
       await expect(remembered(dataDir, "management")).rejects.toThrow("ENOENT")
       expect(await Promise.all([...others, ...last].map(lives))).toEqual([false, false, false, false])
-    },
-    STORY_MS
-  )
-
-  it(
-    "prints commands that work in a folder whose name has spaces and quotes, and is found by status while it runs",
-    async () => {
-      const dataDir = await folder("payment-gateway-it's a start-")
-      const first = start(dataDir)
-      const { login, sign_and_send, trigger } = await started(first)
-      const shell = promisify(execFile)
-      const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], DATA_DIR: dataDir, XDG_CONFIG_HOME: dataDir }
-      const { stdout } = await shell("sh", ["-c", sign_and_send], { cwd: ROOT, env })
-      expect(JSON.parse(stdout).data).toEqual([expect.objectContaining({ currency: "UGX", available_minor: 1_000_000 })])
-
-      await shell("sh", ["-c", login], { cwd: ROOT, env })
-      const refused = await shell("sh", ["-c", trigger], { cwd: ROOT, env }).catch((error: { stderr: string }) => error)
-      expect(refused.stderr).toMatch(/^payout_rejected_by_provider: /m)
-
-      const status = async () => JSON.parse(await run(dataDir, ["status", "--json"]).firstLine)
-      const here = await status()
-      expect(here.node_here).toEqual({ address: expect.stringMatching(/^http:/), readyz: "ok", circuits_open: [] })
-      expect(here.needs_attention).toEqual(["the ledger was not verified for a day"])
-
-      first.child.kill("SIGKILL")
-      await first.ended
-      const gone = await status()
-      expect(gone.node_here).toMatchObject({ readyz: "unreachable", circuits_open: "unreachable" })
-      expect(gone.needs_attention[0]).toContain("unreachable")
-      // Whoever starts it again stops what lived on.
-      await started(start(dataDir))
     },
     STORY_MS
   )

@@ -58,7 +58,7 @@ const playedTwice = (all: ReadonlyArray<Run>) => {
 describe("the recorded fuzz runs", () => {
   it("have their sums on the page", () => {
     const written = new Map(
-      [...read("docs/reliability.md").matchAll(/^\| ([a-z ]+) \| ([\d,]+) \|$/gm)].map(([, name = "", count = ""]) => [
+      [...read("docs/reliability/fuzzing.md").matchAll(/^\| ([a-z ]+) \| ([\d,]+) \|$/gm)].map(([, name = "", count = ""]) => [
         name,
         Number(count.replaceAll(",", ""))
       ])

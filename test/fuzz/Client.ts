@@ -50,7 +50,8 @@ const exchange = (socket: Socket, { asked, pieces, whole }: Case): Promise<Heard
       for (const event of ["data", "end", "error", "close"]) socket.removeAllListeners(event)
       socket.on("error", () => {})
       const ms = performance.now() - began
-      heard(fault === undefined ? { answers, ms } : { answers, ms, fault })
+      // A refusal may come before its request has left as a whole, and the rest would be read as part of the next one.
+      void written.then(() => heard(fault === undefined ? { answers, ms } : { answers, ms, fault }))
     }
     const isAnswered = () => whole && answers.length >= asked.length
     // A connection that was told to close need not answer the rest.
@@ -72,7 +73,7 @@ const exchange = (socket: Socket, { asked, pieces, whole }: Case): Promise<Heard
     socket.on("close", () => over())
     // A connection that the gateway has closed may say so by a reset.
     socket.on("error", () => over())
-    void write(socket, pieces, !whole)
+    const written = write(socket, pieces, !whole)
   })
 
 const write = async (socket: Socket, pieces: ReadonlyArray<Buffer>, ends: boolean) => {

@@ -59,7 +59,8 @@ const isOpen = (path: string) => path === "/health" || PAGES.some((page) => page
 
 /** Nobody signed anything: no answer tells more than that, and none is another request's. */
 const unsignedFault = ({ headers, status, text }: Answer, target: string, id: string, unauthorized: string) => {
-  if (headers["x-request-id"] !== id) return `is the answer to ${headers["x-request-id"]}, not to ${id}`
+  if (headers["x-request-id"] !== id)
+    return `is the answer to ${headers["x-request-id"]}, not to ${id}: ${status} ${text.slice(0, 400)}`
   if (status < 300 && !isOpen(target.split("?")[0] ?? "")) return `${status}: ${text.slice(0, 100)}`
   return status === 401 && text !== "" && text !== unauthorized ? `another 401: ${text.slice(0, 200)}` : undefined
 }

@@ -158,3 +158,18 @@ describe("the log of a database that hangs", () => {
     )
   )
 })
+
+it(
+  "a request is shed where the database does not say in time what is in force, and nothing broke",
+  onEdge(
+    async ({ behind, signed: asSigned }) => {
+      const answer = await asSigned("GET", "/v1/float")
+      expect([answer.status, JSON.parse(answer.text).error]).toMatchObject([
+        429,
+        { code: "rate_limited", details: { scope: "server" } }
+      ])
+      expect(behind.logs).not.toContain("the request broke")
+    },
+    { findsKeys: "late" }
+  )
+)

@@ -2,9 +2,12 @@ import { expect, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber } from "effect"
 import { serverPlaces } from "../../src/persistence/ServerPlaces.ts"
 
-const givenPlaces = () => {
+const givenPlaces = (...servers: ReadonlyArray<string>) => {
   const silent = new Set<string>()
-  const places = serverPlaces((server) => silent.has(server))
+  const places = serverPlaces(
+    (server) => silent.has(server),
+    () => new Set(servers)
+  )
   const fallSilent = (server: string) => {
     silent.add(server)
     places.refuseWaiting(server)
@@ -16,7 +19,7 @@ const forked = <A, E>(effect: Effect.Effect<A, E>) => Effect.forkChild(effect, {
 
 it.effect("of a server that hangs a few statements are under way, and none of another server waits for them", () =>
   Effect.gen(function* () {
-    const { within } = givenPlaces()
+    const { within } = givenPlaces("one", "two")
     const answered = yield* Deferred.make<void>()
     let begun = 0
     const hanging = Effect.andThen(
@@ -45,7 +48,7 @@ it.effect("of a server that hangs a few statements are under way, and none of an
 
 it.effect("who waits for a place is refused when the server falls silent, and nothing is sent to it until it answers", () =>
   Effect.gen(function* () {
-    const { fallSilent, silent, within } = givenPlaces()
+    const { fallSilent, silent, within } = givenPlaces("one", "two")
     const hanging = yield* Effect.forEach(Array.from({ length: 4 }), () => forked(within("one")(Effect.never)))
     const waiting = yield* forked(within("one")(Effect.succeed("sent")))
     // One whose caller has gone is nobody's turn.
@@ -56,5 +59,42 @@ it.effect("who waits for a place is refused when the server falls silent, and no
     silent.clear()
     yield* Fiber.interruptAll(hanging)
     expect(yield* within("one")(Effect.succeed("sent"))).toBe("sent")
+  })
+)
+
+/** How many of twelve statements that are never answered are sent to each of these servers, one server after another. */
+const sentToHanging = Effect.fnUntraced(function* (servers: ReadonlyArray<string>, hanging: ReadonlyArray<string>) {
+  const { within } = givenPlaces(...servers)
+  return yield* Effect.forEach(hanging, (server) =>
+    Effect.gen(function* () {
+      let sent = 0
+      const statement = Effect.andThen(
+        Effect.sync(() => ++sent),
+        Effect.never
+      )
+      yield* Effect.forEach(Array.from({ length: 12 }), () => forked(within(server)(statement)))
+      return sent
+    })
+  )
+})
+
+it.effect("servers that hang leave every other one its share, however many there are", () =>
+  Effect.gen(function* () {
+    expect(yield* sentToHanging(["one", "two"], ["one", "two"])).toEqual([4, 4])
+    expect(yield* sentToHanging(["one", "two", "three"], ["one", "two", "three"])).toEqual([4, 2, 2])
+    expect(yield* sentToHanging(["one", "two", "three", "four"], ["one", "two"])).toEqual([2, 2])
+    const many = Array.from({ length: 12 }, (_, at) => `server ${at}`)
+    expect(yield* sentToHanging(many, many.slice(0, 7))).toEqual([1, 1, 1, 1, 1, 1, 1])
+  })
+)
+
+it.effect("what is asked of every server leaves places of each to requests", () =>
+  Effect.gen(function* () {
+    const { within } = givenPlaces("one", "two")
+    yield* Effect.forEach(Array.from({ length: 12 }), () => forked(within("one", "asked")(Effect.never)))
+    expect(yield* within("one")(Effect.succeed("sent"))).toBe("sent")
+    // What all tenants share has no server of tenants.
+    yield* Effect.forEach(Array.from({ length: 12 }), () => forked(within("coordinator", "asked")(Effect.never)))
+    expect(yield* within("coordinator")(Effect.succeed("sent"))).toBe("sent")
   })
 )

@@ -66,7 +66,9 @@ const calling: ReadonlyArray<Bug> = [
     name: "open again after a lost answer",
     breaks: "a payout whose commit was lost is recognised",
     test: lost,
-    edits: [{ file: ledger, text: "recover: recoverOpen(sql)", instead: "recover: (_, result) => Effect.succeed(result)" }]
+    edits: [
+      { file: ledger, text: "recover: recoverOpen(sql, ofTenant)", instead: "recover: (_, result) => Effect.succeed(result)" }
+    ]
   }
 ]
 

@@ -133,7 +133,7 @@ it.live(
 
       // Its whole life can be read: the request, the callback, the webhook, and what was written for them.
       const life = lifeOf([...own, ...all.filter(({ spanId }) => spanId === receiving?.spanId)], all)
-      expect(life.length, life.map(({ name }) => name).join("\n")).toBeLessThanOrEqual(25)
+      expect(life.length, life.map(({ name }) => name).join("\n")).toBeLessThanOrEqual(27)
       for (const { attributes } of life)
         expect(attributes).toMatchObject({ "gateway.reference": reference, "gateway.mode": "live" })
 

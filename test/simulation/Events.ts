@@ -20,7 +20,8 @@ interface Given {
   readonly ports: Ready
   /** A new operation, handed on and not sent. */
   readonly begun: (goOn: (one: Operation) => Effect.Effect<void>) => Effect.Effect<void>
-  readonly ask: (one: Operation, process: Process) => Effect.Effect<void>
+  /** `process` is the node that it comes to; any where none is named. */
+  readonly ask: (one: Operation, process?: Process) => Effect.Effect<void>
 }
 
 /** A tenant is frozen, or may move money again. */
@@ -69,8 +70,11 @@ export class Events {
     return Effect.gen({ self: this }, function* () {
       const { ask, begun, random, stage } = this.#given
       const asked: Array<Operation> = []
+      // Of two charges of a number one would ask about the other, and wait for what stands still.
+      const after: Array<Operation> = []
+      const asksAgain = (one: Operation) => one.kind === "collection" && asked.some((other) => isSamePayer(one, other))
       for (let left = 2 + random.below(ABREAST_AT_MOST - 1); left > 0; left--)
-        yield* begun((one) => Effect.sync(() => void asked.push(one)))
+        yield* begun((one) => Effect.sync(() => void (asksAgain(one) ? after : asked).push(one)))
       const process = stage.any()
       const { node } = process
       const isFree = node.waiting.length === 0
@@ -89,6 +93,7 @@ export class Events {
       stage.held = undefined
       while (node.waiting.length > 0 && !node.isDead) yield* node.resumeAt(random.below(node.waiting.length))
       yield* stage.raiseTheDead
+      for (const one of after) yield* ask(one)
     })
   }
 
@@ -105,3 +110,6 @@ export class Events {
     })
   }
 }
+
+const isSamePayer = (one: Operation, other: Operation): boolean =>
+  other.kind === "collection" && other.appId === one.appId && other.mode === one.mode && other.party === one.party

@@ -38,8 +38,8 @@ const faultsOf = (one: Told, seen: Seen): ReadonlyArray<string> => {
   const types = new Set(events.map(({ type }) => type))
   const newest = events.toSorted((a, b) => b.version - a.version)[0]
   const returned = moved.some(({ kind, returnsAt }) => kind === "payout" && returnsAt !== null)
-  // Taken back before anybody here had heard of its success, a charge is over without one.
-  const isOver = moved.some(isReversed) && record.status === "failed"
+  // Taken back before anybody here had heard of its success, a charge is over without one: its provider said so, or did not find it in time.
+  const isOver = moved.some(isReversed) && (record.status === "failed" || record.status === "expired")
   const family = kind === "exchange" ? "fx" : kind
   return [
     ...faults,

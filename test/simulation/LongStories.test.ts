@@ -6,7 +6,7 @@ const WITHIN_MS = 240_000
 describe("two gateways in long stories of lost answers, crashes and repeated requests", () => {
   const { holds, play } = givenGround()
 
-  for (const first of [100_001, 100_011, 100_021, 100_031])
+  for (const first of [100_001, 100_021])
     it(`lose, double and invent no money from seed ${first} on`, () => holds(first, 10, 28), WITHIN_MS)
 
   // A process stood still for half an hour, before or within a provider's call, and then the next provider charged a number that was
@@ -26,6 +26,29 @@ describe("two gateways in long stories of lost answers, crashes and repeated req
     (seed) => holds(seed, 1, 40),
     WITHIN_MS
   )
+
+  // News of a transaction came to a node in which the question about it stood still: all news of one transaction share one question.
+  it(
+    "go on where news comes of a transaction whose question stands still, as in seed 1000012",
+    () => holds(1_000_012, 1, 20),
+    WITHIN_MS
+  )
+
+  // A charge was paid and taken back before its provider could find it, and had expired here by then.
+  it(
+    "are not blamed for a charge that was taken back before anybody could hear of it, as in seed 1000158",
+    () => holds(1_000_158, 1, 40),
+    WITHIN_MS
+  )
+
+  // Money was paid out and the charge that brought it was taken back: the tenant owes it.
+  it("count what a tenant owes for a charge that was taken back, as in seed 1000181", () => holds(1_000_181, 1, 40), WITHIN_MS)
+
+  // A client came back with its quote a day later.
+  it("are not blamed for forgetting a quote that expired a day ago, as in seed 300052", () => holds(300_052, 1, 200), WITHIN_MS)
+
+  // Tenants are frozen, charges are reversed, and several requests are on one node at once.
+  it("lose, double and invent no money in eventful stories from seed 1000000 on", () => holds(1_000_000, 4, 20), WITHIN_MS)
 
   it("play the same story again for the same seed", async () => {
     const { story } = await play(7, 20)

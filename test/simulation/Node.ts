@@ -9,6 +9,9 @@ export type Gate = (moment: string, mayWait: boolean) => Fate
 /** Puts an effect between two such moments. */
 export type Between = <A, E, R>(moment: string, effect: Effect.Effect<A, E, R>, mayWait?: boolean) => Effect.Effect<A, E, R>
 
+/** Where the answer to a shared question is there. */
+const ANSWERED: ReadonlySet<string> = new Set(["before done", "after done"])
+
 /** Work that a node has begun. */
 export interface Task {
   readonly ended: Deferred.Deferred<void>
@@ -16,6 +19,8 @@ export interface Task {
   paused: Deferred.Deferred<void>
   /** That it is about, or that of the key that it claimed itself. */
   reference: string | undefined
+  /** Whose news it asks a provider for, where all news about one transaction share one question. */
+  asksAbout: string | undefined
 }
 
 interface Waiting {
@@ -62,7 +67,8 @@ export class Node {
   /** Runs work until it is done, waits at a gate, or dies with its node. `heard` gets its answer, now or once it goes on. */
   run<A>(work: Effect.Effect<A>, heard: (answer: A, task: Task) => void = () => {}, about?: string): Effect.Effect<void> {
     return Effect.suspend(() => {
-      const task: Task = { ended: Deferred.makeUnsafe<void>(), paused: Deferred.makeUnsafe<void>(), reference: about }
+      const [ended, paused] = [Deferred.makeUnsafe<void>(), Deferred.makeUnsafe<void>()]
+      const task: Task = { ended, paused, reference: about, asksAbout: undefined }
       const begun = work.pipe(
         Effect.tap((answer) => Effect.sync(() => heard(answer, task))),
         Effect.ensuring(Deferred.succeed(task.ended, undefined)),
@@ -94,6 +100,31 @@ export class Node {
       Effect.andThen(Effect.forEach(all, ({ task }) => this.#until(task), { discard: true }))
     )
   })
+
+  /**
+   * The work that goes on is about to ask what other work of this node may be asking: that has its answer first. Otherwise one would wait for
+   * the other, which stands still until the story lets it go on, and the story for both.
+   */
+  asks(subject: string): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const own = this.#current
+      if (own !== undefined) own.asksAbout = subject
+      return Effect.andThen(
+        this.#answered(subject),
+        Effect.suspend(() => {
+          this.#current = own
+          return this.#dead ? Effect.never : Effect.void
+        })
+      )
+    })
+  }
+
+  #answered(subject: string): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const place = this.#waiting.findIndex(({ moment, task }) => task.asksAbout === subject && !ANSWERED.has(moment))
+      return place === -1 ? Effect.void : Effect.andThen(this.resumeAt(place), this.#answered(subject))
+    })
+  }
 
   readonly between: Between = (moment, effect, mayWait = true) =>
     Effect.suspend(() => {

@@ -1,8 +1,5 @@
-import { Clock, Context, Effect, Exit, Layer, Option, Redacted, Result, Scope } from "effect"
+import { Context, Effect, Exit, Layer, Option, Redacted, Result, Scope } from "effect"
 import { HttpServerResponse } from "effect/http"
-import { SqlClient } from "effect/sql"
-import type { Reference } from "../../src/domain/Ids.ts"
-import { iso } from "../../src/domain/Instant.ts"
 import { minor } from "../../src/domain/Money.ts"
 import { authorizeBody, collectionBody } from "../../src/http/CollectionBody.ts"
 import { fxExchangeBody } from "../../src/http/handlers/Fx.ts"
@@ -21,11 +18,8 @@ import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
 import { Idempotency } from "../../src/services/ports/Idempotency.ts"
 import { Policy } from "../../src/services/ports/Policy.ts"
 import type { Provider } from "../../src/services/ports/Provider.ts"
-import { type LeasedCallback, ProviderInbox } from "../../src/services/ports/ProviderInbox.ts"
 import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
 import { Quotes } from "../../src/services/ports/Quotes.ts"
-import { Transactions } from "../../src/services/ports/Transactions.ts"
-import { WebhookOutbox } from "../../src/services/ports/WebhookOutbox.ts"
 import { WebhookSender } from "../../src/services/ports/WebhookSender.ts"
 import { CircuitsHere } from "../../src/services/routing/CircuitsHere.ts"
 import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
@@ -33,11 +27,11 @@ import { ProviderCallbacks } from "../../src/services/settlement/ProviderCallbac
 import { Review } from "../../src/services/settlement/Review.ts"
 import { WebhookDispatcher } from "../../src/services/webhooks/WebhookDispatcher.ts"
 import { unhurried } from "../support/PaymentRequests.ts"
-import { impatient } from "../support/WrongClock.ts"
 import { callerOf, type Wish } from "./Client.ts"
 import { registryOf } from "./GatedProviders.ts"
 import type { Kind } from "./Movement.ts"
-import type { Between, Node } from "./Node.ts"
+import type { Node } from "./Node.ts"
+import { oneByOne } from "./OneByOne.ts"
 import type { Notes } from "./Seen.ts"
 import type { Ready } from "./Testbed.ts"
 
@@ -82,9 +76,6 @@ export const openServices = Effect.fnUntraced(function* (node: Node, outside: Ou
     review: Context.get(context, Review)
   }
 }, Effect.orDie)
-
-/** For a row that is being written. */
-const LOOKS_AT_MOST = 1_000
 
 /** A client waits no longer than a request may take; what it does not hear any more is not held against the gateway. */
 const FOREVER_MS = 1_000 * 24 * 3_600_000
@@ -139,40 +130,9 @@ const gatedPorts = (node: Node, { notes, ready, takesTime }: Outside): Ready => 
     Context.add(Quotes, { ...quotes, take: (quote, claim) => between("take", quotes.take(quote, claim)) }),
     // The request's own deadline would let its work go on beside the story; the lease of its key is the ports' own.
     Context.add(Policy, { ...Context.get(ready, Policy), idempotencyLeaseMs: FOREVER_MS }),
-    (gated) => oneByOne(gated, between)
+    (gated) => oneByOne(gated, node)
   )
 }
-
-/** A worker claims one item at a time: children of one round would go on in whatever order the database answers. */
-const oneByOne = (ready: Ready, between: Between): Ready => {
-  const transactions = Context.get(ready, Transactions)
-  const inbox = Context.get(ready, ProviderInbox)
-  const outbox = Context.get(ready, WebhookOutbox)
-  return ready.pipe(
-    Context.add(Transactions, { ...transactions, claimDue: (now, _, leaseMs) => transactions.claimDue(now, 1, leaseMs) }),
-    Context.add(ProviderInbox, {
-      ...inbox,
-      claimDue: (now, _, leaseMs) => inbox.claimDue(now, 1, leaseMs),
-      store: (callback, dueAt) => between("store", inbox.store(callback, dueAt)),
-      markProcessed: (callback, reference) => between("done", markedProcessed(ready, callback, reference))
-    }),
-    Context.add(WebhookOutbox, {
-      claimDue: (now, _, perEndpoint, leaseMs) => outbox.claimDue(now, 1, perEndpoint, leaseMs),
-      recordAttempt: (attempt, verdict) => between("settle", outbox.recordAttempt(attempt, verdict))
-    })
-  )
-}
-
-/** Written at once: by the clock of the story it would be written while something else happens, in one run before that and in another after. */
-const markedProcessed = (ready: Ready, callback: LeasedCallback, reference: Reference): Effect.Effect<void> =>
-  Effect.gen(function* () {
-    const sql = Context.get(ready, SqlClient.SqlClient)
-    const soon = impatient(yield* Clock.Clock)
-    yield* Effect.provideService(Context.get(ready, ProviderInbox).markProcessed(callback, reference), Clock.Clock, soon)
-    const leased = sql`SELECT FROM provider_inbox
-      WHERE id = ${callback.id} AND status = 'due' AND next_look_at = ${iso(callback.leasedUntil)}::timestamptz`
-    yield* Effect.repeat(leased, { until: (rows) => rows.length === 0, times: LOOKS_AT_MOST })
-  }).pipe(Effect.asVoid, Effect.orDie)
 
 /** What a tenant asks for; the reference is that of the collection which a code is said for. */
 export type Asked = { readonly kind: Kind } | { readonly kind: "authorize"; readonly reference: string }

@@ -126,6 +126,8 @@ const reasons: Readonly<Record<string, Reason | undefined>> = {
     wrongCodes.some((one) => one.reference === reference && one.pin === pin),
   tenant_frozen: ({ appId }, heard, { freezes }) => wasFrozen(freezes, appId, heard),
   quote_expired: ({ kind }) => kind === "exchange",
+  // A day after its end a quote is forgotten.
+  not_found: ({ askedAt, kind }, { answeredAt }) => kind === "exchange" && answeredAt - askedAt > DAY,
   rate_limited: (one, heard, seen) => one.pin === null && seen.needsCode && codesAtMost(one, heard, seen) >= CODES_AT_MOST,
   // The outside is silent, or another request has the key: nothing here is decided by a count.
   request_in_progress: always,

@@ -1,13 +1,13 @@
-import { Cause, Context, Effect, Option, Random, References } from "effect"
+import { Cause, Clock, Context, Effect, Option, Random, References } from "effect"
 import { TestClock } from "effect/testing"
 import { AppId, Reference } from "../../src/domain/Ids.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
-import { LedgerVerification } from "../../src/services/ports/LedgerVerification.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
 import { seeded } from "../support/Random.ts"
 import { TENANTS } from "./Client.ts"
 import { CAP, CREDIT, POSITIONS, START, settingOf } from "./Fixtures.ts"
 import { judge } from "./Judge.ts"
+import { ledgerDifferences } from "./LedgerCheck.ts"
 import type { Position, Stored } from "./Seen.ts"
 import { Story } from "./Story.ts"
 import type { Ready, Setting, Testbed } from "./Testbed.ts"
@@ -25,16 +25,15 @@ export interface Outcome {
 }
 
 const DAY = 24 * 3_600_000
-/** Stories begin this far apart, so that no cache of a port remembers the one before. */
+/** Stories begin this far apart. */
 const APART_MS = 60 * DAY
 /** As many as there are until the year has more digits than PostgreSQL reads. */
 const BEGINNINGS = 45_000
 
 /** One run: the same seed and number of steps plays the same story. */
-export const simulate = (seed: number, steps: number, testbed: Testbed): Effect.Effect<Outcome> =>
-  Effect.gen(function* () {
-    const start = START + (1 + (seed % BEGINNINGS)) * APART_MS
-    yield* TestClock.setTime(start)
+export const simulate = (seed: number, steps: number, testbed: Testbed): Effect.Effect<Outcome> => {
+  const start = START + (1 + (seed % BEGINNINGS)) * APART_MS
+  const play = Effect.gen(function* () {
     const setting = settingOf(seeded(seed))
     yield* testbed.clear(setting)
     const story = new Story(seed, testbed, setting, start)
@@ -42,12 +41,16 @@ export const simulate = (seed: number, steps: number, testbed: Testbed): Effect.
     for (let step = 0; step < steps; step++) yield* Effect.andThen(story.stage.databaseClockMayJump, story.step)
     yield* story.end
     return yield* outcomeOf(story, setting, testbed.ports[0])
-  }).pipe(
+  })
+  return TestClock.setTime(start).pipe(
+    Effect.andThen(Clock.Clock),
+    Effect.flatMap((clock) => Effect.provideService(play, Clock.Clock, testbed.clockAfter(clock))),
     Effect.catchCause((cause) => Effect.succeed(broken(cause))),
     Effect.provide(TestClock.layer()),
     Effect.provideService(References.MinimumLogLevel, "None"),
     Random.withSeed(`simulation ${seed}`)
   )
+}
 
 const broken = (cause: Cause.Cause<unknown>): Outcome => {
   const faults = [`the story broke: ${Cause.pretty(cause)}`]
@@ -74,10 +77,17 @@ const outcomeOf = Effect.fnUntraced(function* (story: Story, setting: Setting, p
   const positions = new Map<string, Position>()
   for (const { appId, mode } of POSITIONS)
     for (const own of yield* Context.get(ports, FloatLedger).positions(AppId.make(appId), mode)) {
-      const { available, collected, currency, paidOut, providerFees: fees, reserved } = own
-      positions.set(`${appId}/${mode}/${currency}`, { available, reserved, collected, paidOut, fees })
+      const { available, collected, currency, paidOut, providerFees: fees, receivable, reserved } = own
+      // What was taken back after it was paid out is owed by the tenant.
+      positions.set(`${appId}/${mode}/${currency}`, {
+        available: available - (receivable ?? 0n),
+        reserved,
+        collected,
+        paidOut,
+        fees
+      })
     }
-  const report = yield* Context.get(ports, LedgerVerification).verify
+  const differences = yield* ledgerDifferences(ports)
   const faults = judge({
     credits: new Map(POSITIONS.map(({ name }) => [name, CREDIT])),
     caps: new Map([[`${TENANTS[1]}/live`, CAP]]),
@@ -95,7 +105,7 @@ const outcomeOf = Effect.fnUntraced(function* (story: Story, setting: Setting, p
     events: endpoint.events,
     records,
     positions,
-    ledger: report.differences.map((difference) => JSON.stringify(difference))
+    ledger: differences.map((difference) => JSON.stringify(difference))
   })
   const ends = [
     ...[...positions].map(([name, own]) => `${name} ${Object.values(own).join(" ")}`),

@@ -60,7 +60,7 @@ export class Story {
     this.stage = new Stage(testbed, played, now)
     this.#needsCode = customerAction === "otp"
     const begun = (goOn: (one: Operation) => Effect.Effect<void>) => this.#begun(goOn)
-    const ask = (one: Operation, process: Process) => this.#ask(one)(process)
+    const ask = (one: Operation, process?: Process) => this.#ask(one)(process)
     const [ports] = testbed.ports
     this.events = isEventful ? new Events({ stage: this.stage, random: this.#random, ports, begun, ask }) : null
   }

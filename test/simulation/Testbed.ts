@@ -1,4 +1,4 @@
-import { Context, Effect, Layer, type Redacted, type Scope } from "effect"
+import { type Clock, Context, Effect, Layer, type Redacted, type Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { Ports } from "../../src/Ports.ts"
@@ -24,7 +24,14 @@ export interface Testbed {
   readonly ports: readonly [Ready, Ready]
   /** Takes away what the story before left, and makes ready for the next one. */
   readonly clear: (setting: Setting) => Effect.Effect<void>
+  /**
+   * A story's clock, whose monotonic time goes on after that of the story before, whichever of them has the earlier date: what a port
+   * read for that one is old for this one.
+   */
+  readonly clockAfter: (clock: Clock.Clock) => Clock.Clock
 }
+
+const BETWEEN_NANOS = 3_600_000_000_000n
 
 /** What no story writes. */
 const KEPT = ["schema_migrations", "vault_keys"]
@@ -57,7 +64,13 @@ export const makeTestbed = Effect.fnUntraced(function* (url: Redacted.Redacted):
         )
       )
     )
-  return { ports: [first, second], clear }
+  let latest = 0n
+  const clockAfter = (clock: Clock.Clock): Clock.Clock => {
+    const from = latest + BETWEEN_NANOS - clock.monotonicTimeNanosUnsafe()
+    const monotonic = () => (latest = from + clock.monotonicTimeNanosUnsafe())
+    return { ...clock, monotonicTimeNanosUnsafe: monotonic, monotonicTimeNanos: Effect.sync(monotonic) }
+  }
+  return { ports: [first, second], clear, clockAfter }
 })
 
 /** What every story begins with is written once, and copied from then on. Answers whether there is anything. */

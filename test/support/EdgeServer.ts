@@ -9,6 +9,7 @@ import type { ConnectionPlaces } from "../../src/http/ConnectionLimit.ts"
 import { Server } from "../../src/http/Server.ts"
 import { Logs } from "../../src/observability/Logs.ts"
 import { RateLimitsMemory } from "../../src/persistence/RateLimitsMemory.ts"
+import { TooLate } from "../../src/runtime/TooLate.ts"
 import { Authentication } from "../../src/services/admission/Authentication.ts"
 import { BeneficiaryBook } from "../../src/services/BeneficiaryBook.ts"
 import { CodeFlow } from "../../src/services/collections/CodeFlow.ts"
@@ -64,8 +65,8 @@ export interface EdgeOptions {
   readonly port?: number
   /** Whether the database's commits wait for a standby; false if left out. */
   readonly commitsWait?: () => boolean
-  /** False where the database says nothing of keys. */
-  readonly findsKeys?: boolean
+  /** False where the database says nothing of keys, or that too late. */
+  readonly findsKeys?: boolean | "late"
   /** True: `logs` has the lines as a gateway prints them; else their messages, all of them. */
   readonly prints?: boolean
   /** Of reads and of money posts alike; off if left out. */
@@ -187,9 +188,11 @@ const tenants = (options: EdgeOptions) =>
     find: () => Effect.succeedNone,
     keys: () => Effect.succeed([]),
     signingKey: (appId, keyId) =>
-      (options.findsKeys ?? true)
-        ? Effect.succeed(appId === vectors.app_id && keyId === vectors.key_id ? Option.some(keyOf(options)) : Option.none())
-        : Effect.never
+      options.findsKeys === "late"
+        ? Effect.die(new TooLate("the keys"))
+        : (options.findsKeys ?? true)
+          ? Effect.succeed(appId === vectors.app_id && keyId === vectors.key_id ? Option.some(keyOf(options)) : Option.none())
+          : Effect.never
   })
 
 const policy = ({ keptRefusals, leaseMs = 90_000, publicHosts = [] }: EdgeOptions) =>

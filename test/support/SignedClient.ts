@@ -69,16 +69,19 @@ export const referenceOf = ({ body }: Answer): string =>
 
 /** Ten times what a machine needs that does nothing else. */
 const LONGEST_MS = 45_000
-const PAUSE_MS = 20
+/** The longer it takes, the less often it is looked at: to look costs the processor that is waited for. */
+const FIRST_PAUSE_MS = 20
+const LONGEST_PAUSE_MS = 160
+const SLOWER = 1.25
 
 /** Asks until the answer is the wanted one, at most so long. */
 export const eventually = Effect.fnUntraced(function* <A, E, R>(ask: Effect.Effect<A, E, R>, wanted: (answer: A) => boolean) {
   const until = (yield* Clock.currentTimeMillis) + LONGEST_MS
-  for (;;) {
+  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * SLOWER, LONGEST_PAUSE_MS)) {
     const answer = yield* ask
     if (wanted(answer)) return answer
     if ((yield* Clock.currentTimeMillis) > until) return yield* Effect.die(new Error(`never came: ${inspect(answer)}`))
-    yield* Effect.sleep(PAUSE_MS)
+    yield* Effect.sleep(pause)
   }
 })
 

@@ -16,6 +16,7 @@ import { auditTrail } from "../AuditTrail.ts"
 import { withoutNul } from "../Columns.ts"
 import { Distribution } from "../Distribution.ts"
 import { EveryTenant } from "../EveryTenant.ts"
+import { OfTenant } from "../ServerPlaces.ts"
 import { isLockTimeout, makeBatcher, onOwnConnection } from "../StepBatch.ts"
 import { applyStatement, applyStatementOfTenant } from "./ApplySteps.ts"
 import { decodePositions, manualEntries, positionOf } from "./ManualEntries.ts"
@@ -70,20 +71,21 @@ export const FloatLedgerPg = Layer.effect(
     const trail = auditTrail(sql, (yield* Vault).hash)
     const { isDistributed } = yield* Distribution
     const everyTenant = yield* EveryTenant
+    const ofTenant = yield* OfTenant
     const openBatch = openAll(sql, isDistributed ? openStatementOfTenant : openStatement)
     const applyBatch = applyAll(sql, isDistributed ? applyStatementOfTenant : applyStatement)
     const { adjust, resolve } = manualEntries({ sql, randomSource, trail, applyAll: applyBatch })
 
     const open = yield* makeBatcher({
       statement: openBatch,
-      recover: recoverOpen(sql),
+      recover: recoverOpen(sql, ofTenant),
       laneOf: ({ transaction }) => transaction.appId,
       ...everyTenant.lanesOf(({ transaction }: OpenStep) => transaction.appId),
       isLockTimeout
     })
     const apply = yield* makeBatcher({
       statement: applyBatch,
-      recover: recoverApply(sql),
+      recover: recoverApply(sql, ofTenant),
       laneOf: ({ next }) => next.appId,
       ...everyTenant.lanesOf(({ next }: ApplyStep) => next.appId),
       isLockTimeout
@@ -107,22 +109,24 @@ export const FloatLedgerPg = Layer.effect(
 // find out whether this very step was committed, or whether another request was faster.
 
 /** ClaimLost means Opened where the key is pinned to this step's own transaction. */
-const recoverOpen = (sql: SqlClient.SqlClient) =>
+const recoverOpen = (sql: SqlClient.SqlClient, ofTenant: OfTenant) =>
   Effect.fnUntraced(function* ({ claim, transaction }: OpenStep, result: OpenOutcome) {
     if (result._tag !== "ClaimLost") return result
     const { appId, endpoint, key, mode } = claim.scope
-    const rows = yield* sql`SELECT 1 FROM idempotency_keys
+    const read = sql`SELECT 1 FROM idempotency_keys
       WHERE app_id = ${appId} AND mode = ${mode} AND endpoint = ${endpoint} AND key = ${key} AND fence = ${claim.fence}
         AND reference = ${transaction.reference}`
+    const rows = yield* ofTenant(appId)(read)
     return rows.length === 1 ? ({ _tag: "Opened" } satisfies OpenOutcome) : result
   })
 
 /** Stale means Applied where this step's own row stands in the journal. */
-const recoverApply = (sql: SqlClient.SqlClient) =>
+const recoverApply = (sql: SqlClient.SqlClient, ofTenant: OfTenant) =>
   Effect.fnUntraced(function* ({ expectedRevision, line, next: { appId, reference } }: ApplyStep, result: ApplyOutcome) {
     if (result._tag !== "Stale") return result
-    const rows = yield* sql`SELECT 1 FROM journal
+    const read = sql`SELECT 1 FROM journal
       WHERE app_id = ${appId} AND reference = ${reference} AND revision = ${expectedRevision + 1n} AND at = ${iso(line.at)}::timestamptz
         AND actor = ${line.actor} AND fact = ${line.fact} AND note = ${withoutNul(line.note)} AND status = ${line.status}`
+    const rows = yield* ofTenant(appId)(read)
     return rows.length === 1 ? ({ _tag: "Applied" } satisfies ApplyOutcome) : result
   })

@@ -11,8 +11,10 @@ export interface SeenServer {
 export interface Known {
   /** Of the database that was worked with; null at the start. */
   readonly cluster: string | null
-  /** The highest timeline that was ever seen of a cluster; 0 where none was. */
+  /** The highest timeline of a primary that was ever seen of a cluster; 0 where none was. */
   readonly highestTimeline: (cluster: string) => number
+  /** What standbys said last, by their names. */
+  readonly standbys: ReadonlyMap<string, Pick<ServerFacts, "cluster" | "timeline">>
   /** The server that is worked with; null where there is none. */
   readonly accepted: (Pick<ServerFacts, "startedAt" | "timeline"> & Pick<SeenServer, "name">) | null
 }
@@ -43,12 +45,12 @@ export const choosePrimary = <S extends SeenServer>(seen: ReadonlyArray<S>, know
   const stranger = primaries.find(({ facts }) => facts.cluster !== any?.facts.cluster)
   if (any !== undefined && stranger !== undefined)
     return { refusal: `${any.name} and ${stranger.name} hold different databases: name servers of one` }
-  const highest = any === undefined ? 0 : highestOf(any.facts.cluster, seen, known)
+  const { by, highest } = highestOf(any?.facts.cluster ?? null, seen, known)
   const newest: typeof primaries = []
   for (const one of primaries) {
     const { facts, name } = one
     if (timelineOf(facts) < highest)
-      problems.push(`${name} is an old primary, of timeline ${timelineOf(facts)}: the database is at ${highest}`)
+      problems.push(`${name} is an old primary, of timeline ${timelineOf(facts)}: the database is at ${highest}${by}`)
     else if (!isSame(facts, known.accepted) && !commitsEnd(facts))
       problems.push(
         `${name} waits for a standby that does not follow it (synchronous_standby_names = ${facts.awaited}): see docs/runbooks/commits-waiting.md`
@@ -64,15 +66,25 @@ export const choosePrimary = <S extends SeenServer>(seen: ReadonlyArray<S>, know
     : { refusal: `${first.name} and ${other.name} are both primaries of timeline ${highest}: stop the wrong one` }
 }
 
-/** Of those that are there, a standby among them: who follows a newer primary knows that the older ones are over, also while that one is gone. */
-const highestOf = (cluster: string, seen: ReadonlyArray<SeenServer>, { highestTimeline }: Known): number =>
-  seen.reduce(
-    (highest, { facts }) =>
-      typeof facts === "string" || facts.cluster !== cluster ? highest : Math.max(highest, timelineOf(facts)),
-    highestTimeline(cluster)
-  )
+/**
+ * Of those that are there or were, standbys among them: who follows a newer primary knows that the older ones are over, also while that one is gone. `by` names
+ * the standby where it alone says so.
+ */
+const highestOf = (cluster: string | null, seen: ReadonlyArray<SeenServer>, { highestTimeline, standbys }: Known) => {
+  let [highest, by] = [cluster === null ? 0 : highestTimeline(cluster), ""]
+  const told = seen.flatMap(({ facts, name }) => (typeof facts === "string" ? [] : [{ name, facts }]))
+  for (const { facts } of told) if (!facts.isStandby && facts.cluster === cluster) highest = Math.max(highest, timelineOf(facts))
+  const ofStandbys = new Map(standbys)
+  for (const { facts, name } of told) if (facts.isStandby) ofStandbys.set(name, facts)
+  for (const [name, facts] of ofStandbys)
+    if (facts.cluster === cluster && timelineOf(facts) > highest) {
+      highest = timelineOf(facts)
+      by = `, which its standby ${name} says: see docs/operations.md#failover`
+    }
+  return { highest, by }
+}
 
-const timelineOf = ({ timeline }: ServerFacts): number => timeline ?? 0
+const timelineOf = ({ timeline }: Pick<ServerFacts, "timeline">): number => timeline ?? 0
 
 /** One server may be reached by several addresses. */
 const isSame = (facts: ServerFacts, other: Pick<ServerFacts, "startedAt" | "timeline"> | null): boolean =>

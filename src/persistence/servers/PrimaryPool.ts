@@ -6,7 +6,8 @@ import type { DatabaseServer } from "./DatabaseServers.ts"
 import { choosePrimary, type Known, type SeenServer } from "./PrimaryChoice.ts"
 import { type ServerFacts, serverFacts } from "./ServerFacts.ts"
 import { type Listener, makeServerPool, type ServerPool } from "./ServerPool.ts"
-import { makeServerProbes } from "./ServerProbes.ts"
+import { makeServerProbes, NO_ADDRESS } from "./ServerProbes.ts"
+import { standbyTimelines } from "./StandbyTimelines.ts"
 
 const LOOKED_EVERY = "1 second"
 /** While no server takes writes each statement asks again, but not all of them: within this time they share one look. */
@@ -15,11 +16,11 @@ const LOOK_AGAIN_NANOS = 200_000_000n
 /** Of several servers behind one address the next may be the right one. */
 const REFUSED_AT_MOST = 3
 
-/** What this process has seen of each cluster: timelines only grow, so that whoever knows a newer one knows that an older is over. */
+/** What this process has seen of each cluster's primaries: timelines only grow, so that whoever knows a newer one knows that an older is over. */
 const highestTimelines = new Map<string, number>()
 const highestTimeline = (cluster: string): number => highestTimelines.get(cluster) ?? 0
-const remember = ({ cluster, timeline }: ServerFacts): void => {
-  if (timeline !== null && timeline > highestTimeline(cluster)) highestTimelines.set(cluster, timeline)
+const remember = ({ cluster, isStandby, timeline }: ServerFacts): void => {
+  if (!isStandby && timeline !== null && timeline > highestTimeline(cluster)) highestTimelines.set(cluster, timeline)
 }
 
 interface Primary {
@@ -52,6 +53,7 @@ export const makePrimaryPool = Effect.fnUntraced(function* (
   /** The server that each connection was found to reach. */
   const reached = new WeakMap<PgConnection.PgConnection, { readonly pool: ServerPool; readonly startedAt: string }>()
   const pools = new Map<string, ServerPool>()
+  const standbys = standbyTimelines()
   let primary: Primary | null = null
   let cluster: string | null = null
   /** Why the last look found no server. */
@@ -59,7 +61,12 @@ export const makePrimaryPool = Effect.fnUntraced(function* (
   let looking: Deferred.Deferred<void> | null = null
   let lookedAt: bigint | null = null
 
-  const known = (): Known => ({ cluster, highestTimeline, accepted: primary && { ...primary.facts, name: primary.name } })
+  const known = (): Known => ({
+    cluster,
+    highestTimeline,
+    standbys: standbys.last,
+    accepted: primary && { ...primary.facts, name: primary.name }
+  })
 
   const turnTo = Effect.fnUntraced(function* (name: string, listener: Listener, facts: ServerFacts) {
     const before = primary
@@ -93,7 +100,11 @@ export const makePrimaryPool = Effect.fnUntraced(function* (
 
   const look = Effect.gen(function* () {
     const seen = yield* probes.all
-    for (const { facts } of seen) if (typeof facts !== "string") remember(facts)
+    for (const one of seen) {
+      if (typeof one.facts !== "string") remember(one.facts)
+      standbys.heard(one)
+    }
+    if (!seen.some(({ facts }) => facts === NO_ADDRESS)) standbys.forgetOthers(seen)
     const choice = choosePrimary(seen, known())
     if ("refusal" in choice) return yield* turnAway(choice.refusal, seen)
     const { facts, listener, name } = choice.server
@@ -121,6 +132,7 @@ export const makePrimaryPool = Effect.fnUntraced(function* (
   const accept = Effect.fnUntraced(function* (own: Primary, connection: PgConnection.PgConnection) {
     const facts = yield* serverFacts(connection)
     remember(facts)
+    standbys.heard({ name: own.name, facts })
     const choice = choosePrimary([{ name: own.name, facts }], known())
     if ("refusal" in choice) return choice.refusal
     reached.set(connection, { pool: own.pool, startedAt: facts.startedAt })

@@ -11,6 +11,9 @@ import { type Listener, makeServerPool, type ServerPool } from "./ServerPool.ts"
 /** A server that says nothing for so long is passed over. */
 const FACTS_WITHIN = "2 seconds"
 
+/** Told of a server whose name is not resolved now. */
+export const NO_ADDRESS = "its name has no address"
+
 /** The addresses of a name, as the system resolves it. */
 export const DatabaseNames = Context.Reference<(host: string) => Promise<ReadonlyArray<string>>>(
   "gateway/persistence/servers/DatabaseNames",
@@ -62,8 +65,7 @@ export const makeServerProbes = Effect.fnUntraced(function* (config: PgPool.Conf
     const { host, port } = server
     const addresses = yield* resolved(server)
     const name = host.startsWith("/") ? host : `${host}:${port}`
-    if (addresses.length === 0)
-      return [{ name, facts: "its name has no address", listener: { host, port, address: host } } satisfies Probe]
+    if (addresses.length === 0) return [{ name, facts: NO_ADDRESS, listener: { host, port, address: host } } satisfies Probe]
     return yield* Effect.forEach(
       addresses,
       // Also where a name has one address: by tomorrow it may have two.

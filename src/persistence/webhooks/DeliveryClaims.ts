@@ -58,6 +58,7 @@ export const deliveryClaims =
     })
 
     return {
+      kind: "webhooks",
       // What waits for an endpoint that is disabled is due to nobody.
       due: (of) => sql<{ readonly app_id: string }>`
         SELECT DISTINCT e.app_id FROM webhook_endpoints e WHERE e.enabled ${of("e.app_id")} AND EXISTS (

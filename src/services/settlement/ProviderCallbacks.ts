@@ -19,6 +19,8 @@ import { makeSharedPolls } from "./SharedPolls.ts"
 const SLOTS = 32
 /** How often waiting callbacks are looked for when none comes in. */
 const IDLE_MS = 1_000
+/** A callback that has waited so long for the poll under way is looked into later: its lease is that of one poll, and has a margin of twice as much. */
+const TURN_WITHIN_MS = 5_000
 /**
  * Ages, in milliseconds, at which a callback is looked into again that told nothing so far: the first ones are for callbacks that
  * overtake the answer to our own request. Past the last it is parked for a person, and the poller goes on by its schedule.
@@ -109,11 +111,20 @@ export class ProviderCallbacks extends Context.Service<
         }
       )
 
-      const shared = makeSharedPolls()
+      const shared = makeSharedPolls(TURN_WITHIN_MS)
+
+      const pollAgain = (reference: Reference) =>
+        Effect.flatMap(
+          transactions.byReference(reference),
+          Option.match({ onNone: () => Effect.succeed(false), onSome: (stored) => poller.poll(stored, "callback") })
+        )
 
       // A poll that broke has told nothing, and the callback must be parked in the end all the same.
       const poll = Effect.fnUntraced(function* (stored: StoredTransaction) {
-        const exit = yield* Effect.exit(shared(stored.transaction.reference, poller.poll(stored, "callback")))
+        const { reference } = stored.transaction
+        // What was read before another poll ended is decided about no more.
+        const once = (waited: boolean) => (waited ? pollAgain(reference) : poller.poll(stored, "callback"))
+        const exit = yield* Effect.exit(shared(reference, once))
         if (Exit.isSuccess(exit)) return exit.value
         yield* Effect.logError("the poll for a callback broke", exit.cause)
         return false

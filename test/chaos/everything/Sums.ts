@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 
-// What docs/reliability.md says of docs/reliability/kills.jsonl.
+// What docs/reliability/chaos.md says of docs/reliability/kills.jsonl.
 
 const root = join(import.meta.dirname, "..", "..", "..")
 export const RECORD = join(root, "docs", "reliability", "kills.jsonl")

@@ -83,7 +83,7 @@ it.live("a batch of money steps reads its own rows alone, also where the tables 
     const many = [...after].map(([name, read]) => ({ name, read: Number(read - (before.get(name) ?? 0n)) }))
     expect(many.filter(({ read }) => read > STEPS * READS_A_STEP)).toStrictEqual([])
     yield* sql.unsafe(...applyStatement(steps.slice(STEPS).map(failing)))
-    expect(yield* sql`SELECT 1 FROM open_work`).toHaveLength(0)
+    expect(yield* sql`SELECT is_open FROM open_work`).toHaveLength(0)
   }).pipe(
     Effect.provide(
       Layer.unwrap(Effect.map(givenDatabase, (url) => Database.layer({ url }, { applicationName: "plans", connections: 1 }))),

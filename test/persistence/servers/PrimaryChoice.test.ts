@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest"
 import { choosePrimary, type Known } from "../../../src/persistence/servers/PrimaryChoice.ts"
 import type { ServerFacts } from "../../../src/persistence/servers/ServerFacts.ts"
+import { standbyTimelines } from "../../../src/persistence/servers/StandbyTimelines.ts"
 
 const facts: ServerFacts = {
   isStandby: false,
@@ -11,7 +12,7 @@ const facts: ServerFacts = {
   awaited: "",
   followers: []
 }
-const nothing: Known = { cluster: null, highestTimeline: () => 0, accepted: null }
+const nothing: Known = { cluster: null, highestTimeline: () => 0, standbys: new Map(), accepted: null }
 const standby: Partial<ServerFacts> = { isStandby: true, isReadOnly: true, timeline: null, startedAt: "sunday" }
 
 /** The server that is chosen, or why there is none. */
@@ -44,6 +45,26 @@ describe("the server that is written to", () => {
     )
     expect(choice({ a: follows, b: { ...standby, timeline: 2 }, c: standby })).toBe("a")
     expect(choice({ a: follows, b: { ...standby, timeline: 3, cluster: "another" } })).toBe("a")
+  })
+
+  it("is refused for what a standby says by the standby's name, until that one says otherwise or is named no more", () => {
+    const { forgetOthers, heard, last } = standbyTimelines()
+    const primary = { a: { timeline: 2 } }
+    const stray = { name: "c", facts: { ...facts, ...standby, timeline: 3 } }
+    heard(stray)
+    expect(choice(primary, { standbys: last })).toBe(
+      "no server takes writes: a is an old primary, of timeline 2: the database is at 3, which its standby c says: see docs/operations.md#failover"
+    )
+    // Gone for a while, it has not taken back what it said.
+    heard({ name: "c", facts: "does not answer" })
+    forgetOthers([{ name: "c", facts: "does not answer" }])
+    expect(choice({ ...primary, c: "does not answer" }, { standbys: last })).toContain("its standby c says")
+    // Made anew, it follows this one.
+    heard({ name: "c", facts: { ...stray.facts, timeline: 2 } })
+    expect(choice(primary, { standbys: last })).toBe("a")
+    heard(stray)
+    forgetOthers([{ name: "a", facts }])
+    expect(choice(primary, { standbys: last })).toBe("a")
   })
 
   it("is no standby, whatever timeline it is of", () => {

@@ -9,6 +9,23 @@ const FLOOD = 2_000
 /** Callbacks about one transaction, fewer than are looked into at once. */
 const CROWD = 20
 
+/** A poll that a callback has led to and that has no answer yet, and so many callbacks about the same transaction that wait for it. */
+const givenPollUnderWay = Effect.fnUntraced(function* (waiting: number) {
+  const world = newWorld()
+  const { reference } = world.transaction
+  const [answered, begun] = [yield* Deferred.make<boolean>(), yield* Deferred.make<boolean>()]
+  world.learns = Effect.andThen(Deferred.succeed(begun, true), Deferred.await(answered))
+  const { receive, round } = yield* ingress(world)
+  yield* receive("eversend", "route-key", callback({ reference }))
+  const first = yield* Effect.forkChild(round)
+  yield* Deferred.await(begun)
+  const another = (providerReference: string) => receive("eversend", "route-key", callback({ reference, providerReference }))
+  for (let each = 0; each < waiting; each++) yield* another(`unknown-${each}`)
+  const others = yield* Effect.forkChild(round)
+  yield* TestClock.adjust(1)
+  return { world, answered, first, others, more: (name: string) => Effect.andThen(another(name), round) }
+})
+
 describe("ProviderCallbacks", () => {
   it.effect("answers not_found for an unknown path and unauthorized for a wrong signature, and stores neither", () =>
     Effect.gen(function* () {
@@ -109,28 +126,41 @@ describe("ProviderCallbacks", () => {
 
   it.effect("asks once more for all callbacks that came while it asked about their transaction, however many", () =>
     Effect.gen(function* () {
-      const world = newWorld()
-      const { reference } = world.transaction
-      const [answered, begun] = [yield* Deferred.make<boolean>(), yield* Deferred.make<boolean>()]
-      world.learns = Effect.andThen(Deferred.succeed(begun, true), Deferred.await(answered))
-      const { receive, round } = yield* ingress(world)
-      yield* receive("eversend", "route-key", callback({ reference }))
-      const first = yield* Effect.forkChild(round)
-      yield* Deferred.await(begun)
-      for (let each = 0; each < CROWD; each++)
-        yield* receive("eversend", "route-key", callback({ reference, providerReference: `unknown-${each}` }))
-      const others = yield* Effect.forkChild(round)
-      yield* TestClock.adjust(1)
-      expect(world.asked).toEqual([reference])
+      const { answered, first, more, others, world } = yield* givenPollUnderWay(CROWD)
+      expect(world.asked).toHaveLength(1)
       yield* Deferred.succeed(answered, true)
-      yield* Fiber.join(first)
-      yield* Fiber.join(others)
-      expect(world.asked).toEqual([reference, reference])
+      yield* Fiber.joinAll([first, others])
+      expect(world.asked).toHaveLength(2)
       expect(world.done.length).toBe(1 + CROWD)
       // What comes later is asked about again.
-      yield* receive("eversend", "route-key", callback({ reference, providerReference: "later" }))
-      yield* round
+      yield* more("later")
       expect(world.asked.length).toBe(3)
+    })
+  )
+
+  it.effect("polls by the record as it is once the poll before it has ended", () =>
+    Effect.gen(function* () {
+      const { answered, first, others, world } = yield* givenPollUnderWay(1)
+      world.revision = 7n
+      yield* Deferred.succeed(answered, true)
+      yield* Fiber.joinAll([first, others])
+      expect(world.revisions).toEqual([1n, 7n])
+    })
+  )
+
+  it.effect("waits for no poll longer than its lease allows, and looks again", () =>
+    Effect.gen(function* () {
+      const { answered, first, more, others, world } = yield* givenPollUnderWay(CROWD)
+      yield* TestClock.adjust("6 seconds")
+      yield* Fiber.join(others)
+      expect(world.done).toEqual([])
+      expect(world.later).toHaveLength(CROWD)
+      yield* Deferred.succeed(answered, true)
+      yield* Fiber.join(first)
+      expect(world.asked).toHaveLength(1)
+      // Nobody is in the way of the next.
+      yield* more("later")
+      expect(world.asked).toHaveLength(2)
     })
   )
 

@@ -77,6 +77,9 @@ interface World {
   /** What asking tells. */
   learns: Effect.Effect<boolean>
   readonly asked: Array<Reference>
+  /** Of the record, and of what was polled about. */
+  revision: bigint
+  readonly revisions: Array<bigint>
   readonly done: Array<Reference>
   readonly later: Array<number | null>
   readonly stored: Map<string, Callback>
@@ -93,6 +96,8 @@ export const newWorld = (given: Partial<Payout> = {}): World => ({
   keys: new Set(["right"]),
   learns: Effect.succeed(true),
   asked: [],
+  revision: 1n,
+  revisions: [],
   done: [],
   later: [],
   stored: new Map(),
@@ -103,7 +108,7 @@ export const newWorld = (given: Partial<Payout> = {}): World => ({
 })
 
 const ports = (world: World) => {
-  const stored = { transaction: world.transaction, revision: 1n }
+  const stored = () => ({ transaction: world.transaction, revision: world.revision })
   const provider = providerOf(world)
   return Layer.mergeAll(
     Layer.succeed(ProviderRegistry, {
@@ -135,15 +140,18 @@ const ports = (world: World) => {
       byReference: (reference) =>
         Effect.sync(() => {
           world.calls.push("find")
-          return reference === stored.transaction.reference ? Option.some(stored) : Option.none()
+          return reference === world.transaction.reference ? Option.some(stored()) : Option.none()
         }),
       byProviderReference: (_provider, _mode, reference) =>
-        Effect.succeed(reference === stored.transaction.providerReference ? Option.some(stored) : Option.none())
+        Effect.sync(() => (reference === world.transaction.providerReference ? Option.some(stored()) : Option.none()))
     }),
     fake(OutcomePoller, {
-      poll: ({ transaction }) =>
+      poll: ({ revision, transaction }) =>
         Effect.andThen(
-          Effect.sync(() => world.asked.push(transaction.reference)),
+          Effect.sync(() => {
+            world.asked.push(transaction.reference)
+            world.revisions.push(revision)
+          }),
           world.learns
         )
     }),

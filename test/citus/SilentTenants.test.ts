@@ -1,0 +1,55 @@
+import { expect, it } from "@effect/vitest"
+import { Cause, Effect, Exit } from "effect"
+import { SqlClient } from "effect/sql"
+import { AppId, Reference } from "../../src/domain/Ids.ts"
+import { EveryTenant } from "../../src/persistence/EveryTenant.ts"
+import { Idempotency } from "../../src/services/ports/Idempotency.ts"
+import { Transactions } from "../../src/services/ports/Transactions.ts"
+import { givenTenantWith, openOne } from "../support/LedgerSteps.ts"
+import { givenClaim } from "../support/PaymentRequests.ts"
+import { givenLedger } from "../support/TestLedger.ts"
+import { FIRST, failing, givenTwoServers, RAISED, whileUnheard } from "./TwoServers.ts"
+
+/** What became of a statement: refused before it was sent, or sent. */
+const ended = <A, E, R>(statement: Effect.Effect<A, E, R>) =>
+  Effect.map(Effect.exit(statement), (exit) =>
+    Exit.isFailure(exit) && Cause.pretty(exit.cause).includes(`${FIRST} does not answer`) ? "refused" : "sent"
+  )
+
+it.live(
+  "what is about one tenant's rows is not sent to a server that is silent, whether it names the tenant or the reference",
+  () =>
+    Effect.gen(function* () {
+      const { first, owner, second, url } = yield* givenTwoServers
+      yield* owner.unsafe(RAISED)
+      const node = yield* givenLedger(url)
+      yield* Effect.gen(function* () {
+        const [{ complete, release }, { byReference, history, sealedDestination }] = [yield* Idempotency, yield* Transactions]
+        const everyTenant = yield* EveryTenant
+        const statementsOf = Effect.fnUntraced(function* (name: string) {
+          const appId = AppId.make(name)
+          yield* owner`DELETE FROM tenant_directory WHERE app_id = ${appId}`
+          yield* givenTenantWith(appId, 50_000n)
+          yield* openOne(appId, "opened", 1_000n)
+          const [row] = yield* owner<{ reference: string }>`SELECT reference FROM transactions WHERE app_id = ${appId}`
+          const reference = Reference.make(row?.reference ?? "")
+          // Whose it is, is known from now on.
+          yield* byReference(reference)
+          const [claim, other] = [yield* givenClaim(appId, "completed"), yield* givenClaim(appId, "released")]
+          return [
+            ended(complete(claim, { status: 422, body: "{}" })),
+            ended(release(other)),
+            ended(byReference(reference)),
+            ended(history(reference)),
+            ended(sealedDestination(reference))
+          ]
+        })
+        const [ofFirst, ofSecond] = [yield* statementsOf(first), yield* statementsOf(second)]
+        const sql = yield* SqlClient.SqlClient
+        yield* whileUnheard(owner, everyTenant.sweep(failing(sql, first, "08006")))
+        expect(yield* everyTenant.silentServers).toEqual([FIRST])
+        expect(yield* Effect.all(ofFirst)).toEqual(ofFirst.map(() => "refused"))
+        expect(yield* Effect.all(ofSecond)).toEqual(ofSecond.map(() => "sent"))
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+)
