@@ -3,7 +3,7 @@ import { besideRequests, protectionAnnounced } from "./BesideRequests.ts"
 import * as Config from "./Config.ts"
 import { ConsoleAddress } from "./console/ConsoleAddress.ts"
 import { Mode } from "./domain/Ids.ts"
-import { Server } from "./http/Server.ts"
+import { ensureListenable, Server } from "./http/Server.ts"
 import { databaseDisk } from "./observability/DatabaseDisk.ts"
 import { eventLoop } from "./observability/EventLoop.ts"
 import { clockSkew, gauges, picture } from "./observability/Gauges.ts"
@@ -66,6 +66,9 @@ export const embeddedPostgres = EmbeddedPostgres
 export type { EmbeddedDatabase }
 export const localProcess = LocalProcess
 export const folderLock = withFolderLock
+
+/** Fails where a gateway could not listen. */
+export { ensureListenable }
 
 /** Logs as the settings want them, on standard error. */
 export const logsOf = (process: string | null) =>

@@ -25,8 +25,10 @@ export const start = Command.make(
   {},
   Effect.fn(
     function* () {
-      const { dataDir } = yield* App.settings
+      const given = yield* App.settings
+      const { dataDir } = given
       yield* replaceOlderGateway(dataDir)
+      yield* App.ensureListenable(given)
       const installed = yield* Installation.forServer
       const simulator = yield* startSimulator(installed)
       // Only who simulates reads the simulators.

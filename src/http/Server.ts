@@ -1,3 +1,4 @@
+import { createServer } from "node:net"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Effect, Layer, Metric, Schema } from "effect"
 import { HttpMiddleware, HttpServer } from "effect/http"
@@ -66,6 +67,14 @@ const Handlers = Layer.mergeAll(
   ReferenceHandlers,
   RefundsHandlers
 ).pipe(Layer.provideMerge(SignedRequest.layer), Layer.provide(Idempotent.layer))
+
+/** Fails where the server would, which starts long after: nothing else has to be started, and stopped again, for an address that is taken. */
+export const ensureListenable = ({ host, port }: Pick<ServerSettings, "host" | "port">) =>
+  Effect.callback<void, ListenFailed>((resume) => {
+    const server = createServer()
+    server.once("error", (cause) => resume(Effect.fail(new ListenFailed({ host, port, reason: reasonOf(cause) }))))
+    server.listen(port, host, () => server.close(() => resume(Effect.void)))
+  })
 
 const serve = (settings: RateSettings) =>
   Layer.unwrap(
