@@ -12,7 +12,7 @@ import { standardHeaders } from "./Response.ts"
 import { makeUnreadLimit } from "./UnreadResponses.ts"
 
 // An import would load everything that node:http exports, and with it an HTTP client of 16 MB that nobody uses.
-const { createServer, ServerResponse } = process.getBuiltinModule("node:http")
+export const { createServer, ServerResponse } = process.getBuiltinModule("node:http")
 
 /** A whole request, and its headers, arrive within these times; then the connection is closed. */
 const REQUEST_MS = 30_000

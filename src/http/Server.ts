@@ -1,4 +1,3 @@
-import { createServer } from "node:net"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Effect, Layer, Metric, Schema } from "effect"
 import { HttpMiddleware, HttpServer } from "effect/http"
@@ -20,7 +19,7 @@ import { HealthHandlers } from "./handlers/System.ts"
 import { TransactionsHandlers } from "./handlers/Transactions.ts"
 import { WebhooksHandlers } from "./handlers/Webhooks.ts"
 import { Idempotent } from "./Idempotent.ts"
-import { makeHttpServer } from "./NodeListener.ts"
+import { createServer, makeHttpServer } from "./NodeListener.ts"
 import type { RateSettings } from "./RequestRate.ts"
 import { startErrorCounters } from "./RequestTelemetry.ts"
 import { SignedRequest } from "./SignedRequest.ts"
@@ -70,11 +69,7 @@ const Handlers = Layer.mergeAll(
 
 /** Fails where the server would, which starts long after: nothing else has to be started, and stopped again, for an address that is taken. */
 export const ensureListenable = ({ host, port }: Pick<ServerSettings, "host" | "port">) =>
-  Effect.callback<void, ListenFailed>((resume) => {
-    const server = createServer()
-    server.once("error", (cause) => resume(Effect.fail(new ListenFailed({ host, port, reason: reasonOf(cause) }))))
-    server.listen(port, host, () => server.close(() => resume(Effect.void)))
-  })
+  Effect.scoped(Effect.asVoid(listenOn(createServer, { host, port })))
 
 const serve = (settings: RateSettings) =>
   Layer.unwrap(
@@ -110,13 +105,17 @@ const listen = ({ connectionPlaces, host, keepAliveDrainMs, port, trustedProxies
         placeFor: makeConnections(connectionPlaces, trustedProxies),
         onRefused: (why) => void run(countRefusedConnection({ why }, 1))
       })
-      const server = yield* NodeHttpServer.make(() => node, { host, port, gracefulShutdownTimeout: DRAIN }).pipe(
-        Effect.mapError(({ cause }) => new ListenFailed({ host, port, reason: reasonOf(cause) }))
-      )
+      const server = yield* listenOn(() => node, { host, port })
       // Runs after the drain. What is still open then is idle, or its client has stopped sending.
       yield* Effect.addFinalizer(() => Effect.sync(() => node.closeAllConnections()))
       return server
     })
+  )
+
+const listenOn = (make: typeof createServer, { host, port }: Pick<ServerSettings, "host" | "port">) =>
+  Effect.mapError(
+    NodeHttpServer.make(make, { host, port, gracefulShutdownTimeout: DRAIN }),
+    ({ cause }) => new ListenFailed({ host, port, reason: reasonOf(cause) })
   )
 
 const reasonOf = (cause: unknown): string => {
