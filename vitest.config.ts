@@ -58,8 +58,8 @@ export default defineConfig({
   test: {
     globalSetup: ["test/support/Postgres.ts"],
     pool: "forks",
-    // Two more than the cores that it has to do with: many tests wait for something.
-    maxWorkers: 4,
+    // Three more than the cores that it has to do with: many tests wait for something.
+    maxWorkers: 5,
     sequence: { sequencer: LongFirst },
     silent: "passed-only",
     projects: [

@@ -9,8 +9,8 @@ import { changeCorridor, type Gateway, Stack, tenantOn, verified } from "../supp
 
 const PAYOUTS = "/v1/payouts"
 const PLACES = 64
-/** So many requests of each of four tenants come at once: six times what there is place for. */
-const CROWD = 100
+/** So many requests of each of four tenants come at once: more than three times what there is place for. */
+const CROWD = 55
 const STORY_MS = 240_000
 const mtn = simulatedMtn.simulated(simulatedMtn.accounts({ baseUrl: "", timeoutMs: 5_000 }))
 const settings = {

@@ -6,8 +6,7 @@ const WITHIN_MS = 240_000
 describe("two gateways in long stories of lost answers, crashes and repeated requests", () => {
   const { holds, play } = givenGround()
 
-  for (const first of [100_001, 100_021])
-    it(`lose, double and invent no money from seed ${first} on`, () => holds(first, 10, 28), WITHIN_MS)
+  it("lose, double and invent no money from seed 100001 on", () => holds(100_001, 10, 28), WITHIN_MS)
 
   // A process stood still for half an hour, before or within a provider's call, and then the next provider charged a number that was
   // charged again meanwhile.
