@@ -14,6 +14,11 @@ const STATEMENT_MS = 3_600_000
 const ANSWER_MS = STATEMENT_MS + 3_000
 /** As long as a gateway's session waits for a lock. */
 const { lock_timeout: LOCK_TIMEOUT } = sessionSettings
+/**
+ * What sessions of workers need, too: a session's settings do not reach them. A statement that is compiled anew each time takes half a second of a
+ * processor instead of some milliseconds, and it is compiled from when statistics say that tables have grown.
+ */
+const OF_WORKERS = ["jit", "enable_seqscan"]
 
 /** What is divided already. */
 const Division = Schema.Struct({ distributed: Schema.Array(Schema.String), delegated: Schema.Array(Schema.String) })
@@ -34,6 +39,7 @@ const divisions = rowsOf(Division)
 const states = rowsOf(State)
 const names = rowsOf(Schema.Struct({ name: Schema.String }))
 const placements = rowsOf(Schema.Struct({ alone: Schema.Boolean, onCoordinator: Schema.Boolean }))
+const statements = rowsOf(Schema.Struct({ statement: Schema.String }))
 const locks = rowsOf(Schema.Struct({ isHeld: Schema.Boolean }))
 
 export const Distribute = {
@@ -66,9 +72,13 @@ export const Distribute = {
       const [lock] = yield* locks(sql`SELECT pg_try_advisory_lock(${advisoryLocks.masterKey}) AS "isHeld"`)
       if (lock?.isHeld !== true)
         return yield* new DatabaseError({ message: "stop every gateway first: one of them is connected" })
-      const statements = yield* missing(sql)
-      for (const statement of statements) yield* sql.unsafe(statement)
-      return statements
+      const plan = yield* missing(sql)
+      for (const statement of plan) yield* sql.unsafe(statement)
+      // Citus answers a worker's refusal and does not fail.
+      const [refused] = yield* settingStatements(sql)
+      if (refused !== undefined)
+        return yield* new DatabaseError({ message: `a worker refused its settings, of which ${refused.statement} answers why` })
+      return plan
     })
     return yield* Effect.provideService(run, pool.transactionService, [connection, 0])
   }).pipe(
@@ -91,9 +101,24 @@ const missing = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
     ...tenantTables.filter((table) => kept.has(table)).map(emptyOriginal),
     ...(state.distributed.includes(auditHead) ? [] : [`SELECT citus_add_local_table_to_metadata('${auditHead}')`]),
     ...(yield* sharedStatements(sql, state)),
-    ...undelegated(state).flatMap(delegateFunction)
+    ...undelegated(state).flatMap(delegateFunction),
+    ...(yield* settingStatements(sql)).map(({ statement }) => statement)
   ]
 })
+
+/** For workers that lack what their database or their role could bring; one that is down is not asked. Citus itself would tell them only of some databases. */
+const settingStatements = (sql: SqlClient.SqlClient) => {
+  const values = OF_WORKERS.map((name) => sessionSettings[name] ?? "")
+  return statements(sql`
+    SELECT format('SELECT nodename, nodeport, success, result FROM run_command_on_workers(%L)',
+      format('DO $$BEGIN SET LOCAL citus.enable_ddl_propagation = off; ALTER DATABASE %I SET %I = %L; END$$', current_database(), name, value)) AS statement
+    FROM unnest(${OF_WORKERS}::text[], ${values}::text[]) WITH ORDINALITY AS wanted(name, value, at)
+    WHERE EXISTS (SELECT 1 FROM run_command_on_workers(format('SELECT EXISTS (
+      SELECT 1 FROM pg_db_role_setting LEFT JOIN pg_database d ON d.oid = setdatabase
+      WHERE %L = ANY (setconfig) AND setrole IN (0, current_user::regrole) AND (setdatabase = 0 OR d.datname = current_database()))',
+      name || '=' || value)) WHERE success AND result = 'f')
+    ORDER BY at`)
+}
 
 /** The tables that are divided, and the functions that are delegated with a wait for locks of their own. */
 const divisionOf = (sql: SqlClient.SqlClient) => sql`

@@ -20,6 +20,8 @@ interface Settling {
   readonly heard: Evidence["heard"]
   readonly tooLate: () => boolean
   readonly lookAgain: () => Promise<void>
+  /** Also until none is open: where no ending of the load stays open for hours. */
+  readonly isEachToEnd?: boolean
 }
 
 /** Reads everything until nothing changes any more that still can. */
@@ -27,6 +29,7 @@ export const settle = async ({
   any,
   executions,
   heard,
+  isEachToEnd = false,
   lookAgain,
   operations,
   tenants,
@@ -52,8 +55,9 @@ export const settle = async ({
       floats.set(tenant.app_id, position ?? {})
     }
     const evidence: Evidence = { operations, executions: await executions(), records, floats, credit: CREDIT, heard }
-    const { floats: wrong, lost, webhooks } = judge(evidence)
-    if ((lost.length === 0 && wrong.length === 0 && webhooks.length === 0) || tooLate()) return evidence
+    const { floats: wrong, lost, open, webhooks } = judge(evidence)
+    const isStill = lost.length === 0 && wrong.length === 0 && webhooks.length === 0 && (open === 0 || !isEachToEnd)
+    if (isStill || tooLate()) return evidence
     await pause(1000)
   }
 }

@@ -120,7 +120,16 @@ const play = async (stage: Stage) => {
   )
   const executions = async () => JSON.parse(await (await fetch(`${stage.simulatorUrl}/__simulator/executions`)).text())
   const tenants = customers.map(([key]) => key)
-  const evidence = await settle({ operations, tenants, any, executions, heard, tooLate, lookAgain: () => lookAgain(stage) })
+  const evidence = await settle({
+    operations,
+    tenants,
+    any,
+    executions,
+    heard,
+    tooLate,
+    lookAgain: () => lookAgain(stage),
+    isEachToEnd: true
+  })
   const { doubled, floats, invented, lost, open, webhooks } = judge(evidence)
   const [ledger, audit] = [await stage.command("ledger", "verify"), await stage.command("audit", "verify")]
   const wrong = [

@@ -95,3 +95,19 @@ itOnCitus(
   ),
   LONGEST_MS
 )
+
+itOnCitus(
+  "sessions of workers compile no statement and read no table from end to end, as those of gateways do not",
+  onCluster(
+    Effect.fnUntraced(function* (url) {
+      const sql = yield* asOwner(url)
+      // A database that is copied does not have what is set for the original.
+      expect(yield* Distribute.run).toHaveLength(2)
+      const ofWorkers = sql`SELECT DISTINCT result FROM run_command_on_workers(
+        $$SELECT concat_ws(' ', current_setting('jit'), current_setting('enable_seqscan'))$$)`
+      expect(yield* ofWorkers).toStrictEqual([{ result: "off off" }])
+      expect(yield* Distribute.plan).toStrictEqual([])
+    })
+  ),
+  LONGEST_MS
+)
