@@ -56,8 +56,12 @@ const run = async (cluster: Cluster, effort: Effort): Promise<Measured> => {
         })
         .finally(() => done.abort())
       const latencies: Array<number> = []
-      do latencies.push(...(await load()).latencies)
-      while (!done.signal.aborted)
+      try {
+        do latencies.push(...(await load()).latencies)
+        while (!done.signal.aborted)
+      } finally {
+        await working
+      }
       const took = await working
       const [p50, p99, longest] = [0.5, 0.99, 1].map((share) => Math.round(percentile(latencies, share)))
       return {
@@ -80,14 +84,17 @@ const run = async (cluster: Cluster, effort: Effort): Promise<Measured> => {
         Effect.provideService(References.MinimumLogLevel, "Warn")
       )
       seen.push(await beside(name, () => Effect.runPromise(migrate)))
+      console.error(JSON.stringify(seen.at(-1)))
     }
-    const plain = await beside("a plain index", () => ours.database.query(plainly))
+    // Payments wait five seconds for a lock: past that there is no latency to tell of.
+    const plain = await beside("a plain index", () => ours.database.query(plainly)).catch(() => null)
     const locked = Math.max(...seen.flatMap((one) => [one.longestWait, one.longestHeld]))
-    const requests = [without, ...seen, plain].map((one) => `${one.name} ${one.longest} ms`)
+    const requests = [without, ...seen].map((one) => `${one.name} ${one.longest} ms`)
+    const ofPlain = plain === null ? "requests fail" : `${Math.round(Math.max(plain.longestWait, plain.longestHeld))} ms`
     return {
       ...within(LIMIT_MS, locked),
       unit: "ms",
-      note: `beside a plain index ${Math.round(Math.max(plain.longestWait, plain.longestHeld))} ms; longest requests: ${requests.join(", ")}`,
+      note: `beside a plain index ${ofPlain}; longest requests: ${requests.join(", ")}`,
       details: { rows, rate: RATE, without, seen, plain }
     }
   } catch (cause) {

@@ -1,5 +1,6 @@
 import { createHmac } from "node:crypto"
 import { mkdtempSync } from "node:fs"
+import { rm } from "node:fs/promises"
 import { createServer, type Server } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -91,7 +92,10 @@ export const startSimulator = async (wish: Wish = {}) => {
     control,
     executions,
     search,
-    stop: () => runtime.dispose()
+    stop: async () => {
+      await runtime.dispose()
+      if (wish.dataDir === undefined) await rm(dataDir, { recursive: true, force: true })
+    }
   }
 }
 

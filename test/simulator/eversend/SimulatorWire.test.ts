@@ -1,6 +1,7 @@
 import { appendFileSync } from "node:fs"
+import { rm } from "node:fs/promises"
 import { join } from "node:path"
-import { afterEach, describe, expect, it } from "vitest"
+import { afterEach, describe, expect, it, onTestFinished } from "vitest"
 import * as Wire from "../../../src/providers/eversend/Wire.ts"
 import { collection, decode, eventually, makeBench, newDataDir, payout, person, quotation, settled } from "./SimulatorFixture.ts"
 
@@ -175,6 +176,7 @@ describe("the control port and the account of the simulator", () => {
 
   it("remembers what it executed and does what is due after a restart, also after a torn line in its journal", async () => {
     const dataDir = newDataDir()
+    onTestFinished(() => rm(dataDir, { recursive: true, force: true }))
     const first = await start({ dataDir, delayMs: 1500 })
     const receiver = await receive(first)
     await payout(first, "0005", "K1")
