@@ -10,11 +10,13 @@ export const singleServer: StageDatabase = async (dataDir, life) => {
   life.ends.push(() => Effect.runPromise(EmbeddedPostgres.stop(dataDir)))
   const url = Redacted.value(EmbeddedPostgres.url(await ensure()))
   const pidFile = join(dataDir, "postgres", "postmaster.pid")
-  const signal = (signal: NodeJS.Signals) => void process.kill(Number(readFileSync(pidFile, "utf8").split("\n")[0]), signal)
+  const pid = () => Number(readFileSync(pidFile, "utf8").split("\n")[0])
+  const signal = (signal: NodeJS.Signals) => void process.kill(pid(), signal)
   return {
     name: "postgres",
     url,
     signal,
+    pid,
     kill: async () => signal("SIGKILL"),
     start: async () => {
       if (life.isOver) return

@@ -26,6 +26,8 @@ export interface Actor {
   readonly start: () => Promise<void>
   /** Such as SIGSTOP, under which it stands still. */
   readonly signal: (signal: NodeJS.Signals) => void
+  /** While it runs; of a server, that of the process that started the others. */
+  readonly pid?: () => number | undefined
 }
 
 export interface Stage {
@@ -217,7 +219,7 @@ const child = ({ args, name, ready, variables }: Child, dataDir: string, life: L
     own.kill("SIGKILL")
     await gone
   }
-  return { name, kill, start, signal: (signal) => void running?.kill(signal) }
+  return { name, kill, start, signal: (signal) => void running?.kill(signal), pid: () => running?.pid }
 }
 
 const run = async (variables: Variables, args: ReadonlyArray<string>) => {

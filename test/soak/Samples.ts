@@ -1,0 +1,51 @@
+import { readdirSync, readFileSync } from "node:fs"
+import type { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+
+// What the system and the database say about a gateway that works.
+
+const MEBIBYTE = 1024 * 1024
+
+/** Memory that is a process's own, and its share of what it has with others, in MiB; none where it has ended. */
+export const memoryOf = (pid: number): number => {
+  const [, kilobytes] = /^Pss:\s+(\d+) kB/m.exec(read(`/proc/${pid}/smaps_rollup`)) ?? []
+  return Number(kilobytes ?? 0) / 1024
+}
+
+/** Files, sockets and pipes that a process has open. */
+export const handlesOf = (pid: number): number => {
+  try {
+    return readdirSync(`/proc/${pid}/fd`).length
+  } catch {
+    return 0
+  }
+}
+
+/** A server with all of its processes. */
+export const treeOf = (pid: number): ReadonlyArray<number> => {
+  const children = readdirSync("/proc").filter((entry) => /^\d+$/.test(entry) && parentOf(entry) === pid)
+  return [pid, ...children.map(Number)]
+}
+
+const parentOf = (pid: string): number => Number(read(`/proc/${pid}/stat`).split(") ")[1]?.split(" ")[1] ?? 0)
+
+const read = (file: string): string => {
+  try {
+    return readFileSync(file, "utf8")
+  } catch {
+    return ""
+  }
+}
+
+export const mebibytes = (bytes: number): number => bytes / MEBIBYTE
+
+export const databaseFigures = (sql: SqlClient.SqlClient): Effect.Effect<ReadonlyArray<DatabaseFigures>, unknown> =>
+  sql<DatabaseFigures>`SELECT pg_database_size(current_database())::float8 AS bytes,
+    (SELECT count(*)::int FROM pg_stat_activity WHERE datname = current_database()) AS connections,
+    (SELECT count(*)::int FROM open_work WHERE is_open) AS open`
+
+export interface DatabaseFigures {
+  readonly bytes: number
+  readonly connections: number
+  readonly open: number
+}
