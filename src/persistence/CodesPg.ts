@@ -7,6 +7,7 @@ import type { Claim } from "../services/ports/Idempotency.ts"
 import { makeReferenceOwner } from "./ReferenceOwner.ts"
 import { rowsOf } from "./Rows.ts"
 import { sentCodes } from "./SentCodesPg.ts"
+import { OfTenant } from "./ServerPlaces.ts"
 
 const codeRows = rowsOf(
   Schema.Struct({
@@ -34,6 +35,7 @@ export const CodesPg = Layer.effect(
   Codes,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
+    const ofTenant = yield* OfTenant
     const ownerOf = yield* makeReferenceOwner
 
     const locked = Effect.fnUntraced(function* ({ appId, reference }: Place, codeHash: Uint8Array, at: Instant) {
@@ -89,7 +91,7 @@ export const CodesPg = Layer.effect(
           WHERE app_id = ${appId} AND reference = ${reference}`
         return { _tag: "Leased" } satisfies CodeAttemptOutcome
       },
-      (effect) => sql.withTransaction(effect),
+      (effect, { appId }) => ofTenant(appId)(sql.withTransaction(effect)),
       Effect.orDie
     )
 
@@ -104,7 +106,7 @@ export const CodesPg = Layer.effect(
           WHERE app_id = ${appId} AND mode = ${mode} AND party_hash = ${partyHash}`
         return row?.wrong ?? (yield* Effect.die(new Error("the codes of a charge vanished")))
       },
-      (effect) => sql.withTransaction(effect),
+      (effect, { appId }) => ofTenant(appId)(sql.withTransaction(effect)),
       Effect.orDie
     )
 
@@ -128,6 +130,6 @@ export const CodesPg = Layer.effect(
       return row?.leased === true ? "leased" : "unheard"
     }, Effect.orDie)
 
-    return Codes.of({ begin, wrong, partyHash, close, ...sentCodes(sql) })
+    return Codes.of({ begin, wrong, partyHash, close, ...sentCodes(sql, ofTenant) })
   })
 )

@@ -106,7 +106,7 @@ const missing = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   ]
 })
 
-/** For workers that lack what their database or their role could bring; one that is down is not asked. Citus itself would tell them only of some databases. */
+/** For workers whose database does not bring them; one that is down is not asked. Citus itself would tell them only of some databases. */
 const settingStatements = (sql: SqlClient.SqlClient) => {
   const values = OF_WORKERS.map((name) => sessionSettings[name] ?? "")
   return statements(sql`
@@ -115,7 +115,7 @@ const settingStatements = (sql: SqlClient.SqlClient) => {
     FROM unnest(${OF_WORKERS}::text[], ${values}::text[]) WITH ORDINALITY AS wanted(name, value, at)
     WHERE EXISTS (SELECT 1 FROM run_command_on_workers(format('SELECT EXISTS (
       SELECT 1 FROM pg_db_role_setting LEFT JOIN pg_database d ON d.oid = setdatabase
-      WHERE %L = ANY (setconfig) AND setrole IN (0, current_user::regrole) AND (setdatabase = 0 OR d.datname = current_database()))',
+      WHERE %L = ANY (setconfig) AND setrole = 0 AND (setdatabase = 0 OR d.datname = current_database()))',
       name || '=' || value)) WHERE success AND result = 'f')
     ORDER BY at`)
 }

@@ -1,5 +1,6 @@
 import { Array as Arr, type Cause, Context, Effect, Exit, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import { elapsed } from "./CachedQuery.ts"
 import { Distribution } from "./Distribution.ts"
 import { lateAnswers } from "./LateAnswers.ts"
 import { OfTenant, serverPlaces } from "./ServerPlaces.ts"
@@ -8,8 +9,10 @@ import { type Heard, silentServers, unanswered } from "./SilentServers.ts"
 import type { ServerLanes } from "./StepBatch.ts"
 import { ofAll, ofTenants, type TenantFilter } from "./TenantFilter.ts"
 
-/** A server that has not said by then who has something due is left out of claims until it has, and then of none: the others' work does not wait for it. */
+/** A server that has not said by then who has something due is left out of this claim, and its answer counts in the next: the others' work does not wait. */
 const DUE_MS = 500
+/** After so long a claim takes no more: what it has is leased since it began, and shards of a slow server would keep the others' from being worked on. */
+const TAKE_MS = 1_000
 /** Shards of which rows are claimed at the same time. */
 const SHARDS_AT_ONCE = 4
 
@@ -51,7 +54,7 @@ export class EveryTenant extends Context.Service<
     readonly claim: <A>(limit: number, queries: ClaimQueries<A>) => Query<A>
     /** How steps of tenants are batched; on PostgreSQL as any. */
     readonly lanesOf: <Step>(appIdOf: (step: Step) => string) => ServerLanes<Step>
-    /** Those that did not answer the last statement. */
+    /** Those that did not answer their last probe. */
     readonly silentServers: Effect.Effect<ReadonlyArray<string>>
   }
 >()("gateway/persistence/EveryTenant") {
@@ -162,9 +165,12 @@ const onCitus = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   // What was taken is leased: it is worked on, whatever failed beside it.
   const claim = Effect.fnUntraced(function* <A>(limit: number, { due, kind, take }: ClaimQueries<A>) {
     const all = yield* shards
+    const began = yield* elapsed
     const owing = yield* ask(byServer(all), "unbounded", (group) => heardSoon(kind, group, due(only(group.appIds))))
     const shares = sharesOf(limit, turn++, dueIn(all, new Set(owing.rows.map(({ app_id }) => app_id))))
-    const taken = yield* ask(shares, SHARDS_AT_ONCE, (shard) => heard(shard, take(only(shard.appIds), shard.share, shard)))
+    const inTime = (shard: Shard, taking: Query<A>): Effect.Effect<Heard<A>> =>
+      Effect.flatMap(elapsed, (now) => (now - began > TAKE_MS ? Effect.succeed(unanswered) : heard(shard, taking)))
+    const taken = yield* ask(shares, SHARDS_AT_ONCE, (shard) => inTime(shard, take(only(shard.appIds), shard.share, shard)))
     const cause = owing.failure ?? taken.failure
     if (cause === null) return taken.rows
     if (taken.rows.length === 0) return yield* Effect.failCause(cause)

@@ -4,6 +4,7 @@ import { type AppId, type Mode, Reference } from "../domain/Ids.ts"
 import { Instant, iso } from "../domain/Instant.ts"
 import { type PayerCharges, PayerLocks } from "../services/ports/PayerLocks.ts"
 import { rowsOf } from "./Rows.ts"
+import { OfTenant } from "./ServerPlaces.ts"
 
 const PayerRow = Schema.Struct({
   reference: Schema.NullOr(Reference),
@@ -19,19 +20,21 @@ export const PayerLocksPg = Layer.effect(
   PayerLocks,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
+    const ofTenant = yield* OfTenant
 
     const charges = Effect.fn("PayerLocks.charges")(function* (appId: AppId, mode: Mode, partyHash: Uint8Array) {
       const [row] = yield* payerRows(
-        sql`SELECT reference, (
+        ofTenant(appId)(sql`SELECT reference, (
             SELECT coalesce(json_agg(json_build_object('reference', c.key, 'at', c.value) ORDER BY c.value DESC), '[]') FROM jsonb_each(recent) c
           ) AS recent
-          FROM payer_locks WHERE app_id = ${appId} AND mode = ${mode} AND party_hash = ${partyHash}`
+          FROM payer_locks WHERE app_id = ${appId} AND mode = ${mode} AND party_hash = ${partyHash}`)
       )
       if (row !== undefined) return { holder: row.reference, placed: row.recent } satisfies PayerCharges
       // Whoever is faster makes it; a charge that was placed in between is found when the row is locked.
       const now = iso(yield* Clock.currentTimeMillis)
-      yield* sql`INSERT INTO payer_locks (app_id, mode, party_hash, at) VALUES (${appId}, ${mode}, ${partyHash}, ${now}::timestamptz)
-        ON CONFLICT DO NOTHING`.pipe(Effect.orDie)
+      const make = sql`INSERT INTO payer_locks (app_id, mode, party_hash, at) VALUES (${appId}, ${mode}, ${partyHash}, ${now}::timestamptz)
+        ON CONFLICT DO NOTHING`
+      yield* Effect.orDie(ofTenant(appId)(make))
       return { holder: null, placed: [] } satisfies PayerCharges
     })
 

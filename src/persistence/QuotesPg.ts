@@ -6,6 +6,7 @@ import { iso } from "../domain/Instant.ts"
 import type { Claim } from "../services/ports/Idempotency.ts"
 import { Quotes } from "../services/ports/Quotes.ts"
 import { Moment, rowsOf } from "./Rows.ts"
+import { OfTenant } from "./ServerPlaces.ts"
 
 /** How long an expired quote is kept, so that it is refused as expired and not as unknown. */
 const EXPIRED_KEPT_MS = 86_400_000
@@ -20,9 +21,10 @@ export const QuotesPg = Layer.effect(
   Quotes,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
+    const ofTenant = yield* OfTenant
 
     const put = Effect.fn("Quotes.put")(function* (quote: Quote) {
-      yield* sql`
+      yield* ofTenant(quote.appId)(sql`
         WITH forgotten AS (
           DELETE FROM fx_quotes WHERE app_id = ${quote.appId} AND mode = ${quote.mode}
             AND expires_at < ${iso(quote.createdAt - EXPIRED_KEPT_MS)}::timestamptz
@@ -31,32 +33,32 @@ export const QuotesPg = Layer.effect(
           destination_minor, destination_raw, rate, created_at, expires_at)
         VALUES (${quote.appId}, ${quote.mode}, ${quote.id}, ${quote.provider}, ${quote.token}, ${quote.currency}, ${quote.amount},
           ${quote.destinationCurrency}, ${quote.destinationAmount}, ${quote.rawDestinationAmount}, ${quote.rate},
-          ${iso(quote.createdAt)}::timestamptz, ${iso(quote.expiresAt)}::timestamptz)`
+          ${iso(quote.createdAt)}::timestamptz, ${iso(quote.expiresAt)}::timestamptz)`)
     }, Effect.orDie)
 
     const find = Effect.fn("Quotes.find")((appId: AppId, mode: Mode, id: Reference) =>
-      quotes(sql`
+      quotes(
+        ofTenant(appId)(sql`
         SELECT quote_id AS id, app_id AS "appId", mode, provider, token, source_currency AS currency, source_minor AS amount,
           destination_currency AS "destinationCurrency", destination_minor AS "destinationAmount",
           destination_raw AS "rawDestinationAmount", rate, created_at AS "createdAt", expires_at AS "expiresAt"
-        FROM fx_quotes WHERE app_id = ${appId} AND mode = ${mode} AND quote_id = ${id}`).pipe(
-        Effect.map(([quote]) => Option.fromUndefinedOr(quote))
-      )
+        FROM fx_quotes WHERE app_id = ${appId} AND mode = ${mode} AND quote_id = ${id}`)
+      ).pipe(Effect.map(([quote]) => Option.fromUndefinedOr(quote)))
     )
 
     const holder = ({ fence, scope }: Claim): string => `${fence}:${scope.key}`
 
     const take = Effect.fn("Quotes.take")(function* ({ appId, id, mode }: Quote, claim: Claim) {
-      const rows = yield* sql`UPDATE fx_quotes SET taken_by = ${holder(claim)}
+      const rows = yield* ofTenant(appId)(sql`UPDATE fx_quotes SET taken_by = ${holder(claim)}
         WHERE app_id = ${appId} AND mode = ${mode} AND quote_id = ${id}
           AND (taken_by IS NULL OR substr(taken_by, strpos(taken_by, ':') + 1) = ${claim.scope.key})
-        RETURNING 1 AS taken`
+        RETURNING 1 AS taken`)
       return rows.length === 1
     }, Effect.orDie)
 
     const release = Effect.fn("Quotes.release")(function* ({ appId, id, mode }: Quote, claim: Claim) {
-      yield* sql`UPDATE fx_quotes SET taken_by = NULL
-        WHERE app_id = ${appId} AND mode = ${mode} AND quote_id = ${id} AND taken_by = ${holder(claim)}`
+      yield* ofTenant(appId)(sql`UPDATE fx_quotes SET taken_by = NULL
+        WHERE app_id = ${appId} AND mode = ${mode} AND quote_id = ${id} AND taken_by = ${holder(claim)}`)
     }, Effect.orDie)
 
     return Quotes.of({ put, find, take, release })

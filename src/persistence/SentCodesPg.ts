@@ -4,6 +4,7 @@ import { iso } from "../domain/Instant.ts"
 import type { WindowUse } from "../domain/VelocityLimits.ts"
 import type { Codes, CountedCode, SendQuotaOutcome } from "../services/ports/Codes.ts"
 import { Moment, rowsOf } from "./Rows.ts"
+import type { OfTenant } from "./ServerPlaces.ts"
 
 const requestRows = rowsOf(Schema.Struct({ sent: Schema.Array(Moment) }))
 
@@ -14,7 +15,10 @@ const BOTH_MODES = "both"
  * The part of `CodesPg` that counts codes and knows to whom they were sent. It owns code_requests and sent_codes. The row of the number is
  * locked by its upsert, then the windows by their names, so that requests for one number are counted one after the other.
  */
-export const sentCodes = (sql: SqlClient.SqlClient): Pick<Codes["Service"], "request" | "unsent" | "sent" | "isSent"> => {
+export const sentCodes = (
+  sql: SqlClient.SqlClient,
+  ofTenant: OfTenant
+): Pick<Codes["Service"], "request" | "unsent" | "sent" | "isSent"> => {
   /** The moment from which on the number may be texted again; null where it may now, and is counted. */
   const countNumber = Effect.fnUntraced(function* ({ appId, at, partyHash }: CountedCode, atMost: number, windowMs: number) {
     const own = sql`app_id = ${appId} AND mode = ${BOTH_MODES} AND party_hash = ${partyHash}`
@@ -49,7 +53,7 @@ export const sentCodes = (sql: SqlClient.SqlClient): Pick<Codes["Service"], "req
         if (!(yield* countWindow(counter))) return yield* Effect.fail({ _tag: "TenantFull", counter } as const)
       return { _tag: "Granted" } as const
     }).pipe(
-      (counted) => sql.withTransaction(counted),
+      (counted) => ofTenant(code.appId)(sql.withTransaction(counted)),
       Effect.catchTag("NumberFull", (full): Effect.Effect<SendQuotaOutcome> => Effect.succeed(full)),
       Effect.catchTag("TenantFull", (full): Effect.Effect<SendQuotaOutcome> => Effect.succeed(full)),
       Effect.orDie
@@ -68,19 +72,19 @@ export const sentCodes = (sql: SqlClient.SqlClient): Pick<Codes["Service"], "req
         yield* sql`UPDATE counters SET used = greatest(used - ${amount}::bigint, 0) WHERE app_id = ${appId} AND mode = ${mode}
           AND name = ${name} AND subject = ${subject} AND starts_at = ${iso(startsAt)}::timestamptz`
     },
-    (effect) => sql.withTransaction(effect),
+    (effect, { appId }) => ofTenant(appId)(sql.withTransaction(effect)),
     Effect.orDie
   )
 
   const sent: Codes["Service"]["sent"] = Effect.fn("Codes.sent")(function* ({ appId, mode, partyHash, pinId }, at) {
-    yield* sql`INSERT INTO sent_codes (app_id, mode, pin_id, party_hash, at)
+    yield* ofTenant(appId)(sql`INSERT INTO sent_codes (app_id, mode, pin_id, party_hash, at)
       VALUES (${appId}, ${mode}, ${pinId}, ${partyHash}, ${iso(at)}::timestamptz)
-      ON CONFLICT (app_id, mode, pin_id) DO UPDATE SET party_hash = EXCLUDED.party_hash, at = EXCLUDED.at`
+      ON CONFLICT (app_id, mode, pin_id) DO UPDATE SET party_hash = EXCLUDED.party_hash, at = EXCLUDED.at`)
   }, Effect.orDie)
 
   const isSent: Codes["Service"]["isSent"] = Effect.fn("Codes.isSent")(function* ({ appId, mode, partyHash, pinId }) {
-    const rows = yield* sql`SELECT 1 AS sent FROM sent_codes
-      WHERE app_id = ${appId} AND mode = ${mode} AND pin_id = ${pinId} AND party_hash = ${partyHash}`
+    const rows = yield* ofTenant(appId)(sql`SELECT 1 AS sent FROM sent_codes
+      WHERE app_id = ${appId} AND mode = ${mode} AND pin_id = ${pinId} AND party_hash = ${partyHash}`)
     return rows.length === 1
   }, Effect.orDie)
 

@@ -14,10 +14,12 @@ export const OfTenant = Context.Reference<OfTenant>("gateway/persistence/OfTenan
 const PLACES_IN_ALL = 8
 /** Of these so many are one server's at most: as far as the others keep their share. */
 const PLACES_A_SERVER = 4
-/** Of these so many are for claims, sweeps and what is asked of every server; the others are for requests alone. */
+/** Of these so many are for claims, sweeps and what is asked of every server, and always one less than its share: the others are for requests alone. */
 const ASKED_A_SERVER = 2
 
 type Kind = "request" | "asked"
+
+type Restore = <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
 
 interface Waiting {
   readonly server: string
@@ -46,19 +48,23 @@ export const serverPlaces = (isSilent: (server: string) => boolean, servers: () 
     const all = servers()
     const share = Math.min(PLACES_A_SERVER, Math.floor(PLACES_IN_ALL / all.size))
     if (of(taken, server) >= (share === 0 ? 1 : PLACES_A_SERVER)) return false
-    if (kind === "asked" && of(asked, server) >= ASKED_A_SERVER) return false
+    if (kind === "asked" && of(asked, server) >= Math.min(ASKED_A_SERVER, Math.max(1, share - 1))) return false
     let kept = 0
     for (const other of all) if (other !== server) kept += Math.max(0, share - of(taken, other))
     return inAll + kept < PLACES_IN_ALL
   }
 
-  const take = (server: string, kind: Kind): Effect.Effect<void, SqlError.SqlError> =>
+  /** Not interruptible where a place is free: an interruption after it was counted would keep it for ever. */
+  const take = (server: string, kind: Kind, restore: Restore): Effect.Effect<void, SqlError.SqlError> =>
+    Effect.suspend(() => {
+      if (isSilent(server)) return notAsked(server)
+      if (!isFree(server, kind)) return restore(wait(server, kind))
+      count(server, kind, 1)
+      return Effect.void
+    })
+
+  const wait = (server: string, kind: Kind): Effect.Effect<void, SqlError.SqlError> =>
     Effect.callback((end) => {
-      if (isSilent(server)) return end(notAsked(server))
-      if (isFree(server, kind)) {
-        count(server, kind, 1)
-        return end(Effect.void)
-      }
       const one = { server, kind, end }
       waiting.add(one)
       return Effect.sync(() => void waiting.delete(one))
@@ -82,7 +88,7 @@ export const serverPlaces = (isSilent: (server: string) => boolean, servers: () 
         Effect.suspend(() =>
           servers().has(server)
             ? Effect.uninterruptibleMask((restore) =>
-                Effect.flatMap(restore(take(server, kind)), () => Effect.ensuring(restore(statement), give(server, kind)))
+                Effect.flatMap(take(server, kind, restore), () => Effect.ensuring(restore(statement), give(server, kind)))
               )
             : statement
         ),

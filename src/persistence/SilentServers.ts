@@ -4,7 +4,7 @@ import { AnswerBoundMs, PlannedAnew } from "./BoundedClient.ts"
 import { sqlState } from "./DatabaseSpans.ts"
 import type { ServerTenants } from "./Shards.ts"
 
-/** Behind a lock a statement ends before that, by `lock_timeout`: one that does not waits for something else. */
+/** Behind a lock a statement ends before that, by `lock_timeout` (of a worker: docs/citus.md): one that does not waits for something else. */
 const ANSWER_MS = 7_000
 /** A statement that has no answer by then has its server probed, and again after as long. */
 const SUSPECT_MS = 1_000
@@ -52,9 +52,11 @@ export const silentServers = Effect.fnUntraced(function* ({ found, probe, within
     yield* Effect.annotateLogs(
       Effect.logError("a database server does not answer: what is due of its tenants waits", exit.cause),
       { database_server: server }
+    ).pipe(
+      Effect.andThen(Effect.eventually(Effect.delay(answers(group), PROBE_EVERY))),
+      // However it ended: the next statement finds out anew.
+      Effect.ensuring(Effect.sync(() => servers.delete(server)))
     )
-    yield* Effect.eventually(Effect.delay(answers(group), PROBE_EVERY))
-    servers.delete(server)
     yield* Effect.annotateLogs(Effect.logInfo("a database server answers again"), { database_server: server })
   })
 

@@ -98,3 +98,24 @@ it.effect("what is asked of every server leaves places of each to requests", () 
     expect(yield* within("coordinator")(Effect.succeed("sent"))).toBe("sent")
   })
 )
+
+it.effect("what is asked of every server leaves a place to the requests of each, also where there are four", () =>
+  Effect.gen(function* () {
+    const { within } = givenPlaces("one", "two", "three", "four")
+    for (const server of ["one", "two", "three", "four"])
+      yield* Effect.forEach(Array.from({ length: 3 }), () => forked(within(server, "asked")(Effect.never)))
+    expect(yield* within("one")(Effect.succeed("sent"))).toBe("sent")
+  })
+)
+
+it.effect("a place is given back whenever its statement is interrupted, also before it was sent", () =>
+  Effect.gen(function* () {
+    const { within } = givenPlaces("one", "two")
+    for (let at = 0; at < 64; at++) {
+      const one = yield* Effect.forkChild(within("one")(Effect.never))
+      if (at % 2 === 0) yield* Effect.yieldNow
+      yield* Fiber.interrupt(one)
+    }
+    expect(yield* within("one")(Effect.succeed("sent"))).toBe("sent")
+  })
+)

@@ -92,12 +92,13 @@ export const FloatLedgerPg = Layer.effect(
     })
 
     const positions = Effect.fn("FloatLedger.positions")(function* (appId: AppId, mode: Mode) {
-      const rows =
-        yield* sql`SELECT currency, available_minor, reserved_minor, collected_minor, paid_out_minor, provider_fees_minor,
+      const rows = yield* ofTenant(
+        appId
+      )(sql`SELECT currency, available_minor, reserved_minor, collected_minor, paid_out_minor, provider_fees_minor,
           receivable_minor
         FROM float_positions WHERE app_id = ${appId} AND mode = ${mode}
           AND (available_minor, reserved_minor, collected_minor, credited_minor, fx_in_minor, receivable_minor) <> (0, 0, 0, 0, 0, 0)
-        ORDER BY currency`
+        ORDER BY currency`)
       return (yield* decodePositions(rows)).map(positionOf)
     }, Effect.orDie)
 

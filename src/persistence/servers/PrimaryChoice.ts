@@ -1,4 +1,5 @@
 import { commitsEnd, type ServerFacts } from "./ServerFacts.ts"
+import { laterWord, type Told } from "./StandbyTimelines.ts"
 
 /** A server and what it said of itself, or why it could not be asked. */
 export interface SeenServer {
@@ -14,14 +15,14 @@ export interface Known {
   /** The highest timeline of a primary that was ever seen of a cluster; 0 where none was. */
   readonly highestTimeline: (cluster: string) => number
   /** What standbys said last, by their names. */
-  readonly standbys: ReadonlyMap<string, Pick<ServerFacts, "cluster" | "timeline">>
+  readonly standbys: ReadonlyMap<string, Told>
   /** The server that is worked with; null where there is none. */
   readonly accepted: (Pick<ServerFacts, "startedAt" | "timeline"> & Pick<SeenServer, "name">) | null
 }
 
 /** The server to write to, or why there is none, in one line. */
-export type Choice<S extends SeenServer> = { readonly server: Told<S> } | { readonly refusal: string }
-type Told<S extends SeenServer> = S & { readonly facts: ServerFacts }
+export type Choice<S extends SeenServer> = { readonly server: Answered<S> } | { readonly refusal: string }
+type Answered<S extends SeenServer> = S & { readonly facts: ServerFacts }
 
 /**
  * The one server that may be written to, of those that could be asked. docs/operations.md has the argument.
@@ -31,7 +32,7 @@ type Told<S extends SeenServer> = S & { readonly facts: ServerFacts }
  * its standby keeps being accepted when that one goes, because its commits then wait and are told of (CommitsWaiting).
  */
 export const choosePrimary = <S extends SeenServer>(seen: ReadonlyArray<S>, known: Known): Choice<S> => {
-  const primaries: Array<Told<S>> = []
+  const primaries: Array<Answered<S>> = []
   const problems: Array<string> = []
   for (const one of seen) {
     const { facts, name } = one
@@ -75,7 +76,7 @@ const highestOf = (cluster: string | null, seen: ReadonlyArray<SeenServer>, { hi
   const told = seen.flatMap(({ facts, name }) => (typeof facts === "string" ? [] : [{ name, facts }]))
   for (const { facts } of told) if (!facts.isStandby && facts.cluster === cluster) highest = Math.max(highest, timelineOf(facts))
   const ofStandbys = new Map(standbys)
-  for (const { facts, name } of told) if (facts.isStandby) ofStandbys.set(name, facts)
+  for (const { facts, name } of told) if (facts.isStandby) ofStandbys.set(name, laterWord(ofStandbys.get(name), facts))
   for (const [name, facts] of ofStandbys)
     if (facts.cluster === cluster && timelineOf(facts) > highest) {
       highest = timelineOf(facts)

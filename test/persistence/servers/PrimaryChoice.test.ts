@@ -59,8 +59,12 @@ describe("the server that is written to", () => {
     heard({ name: "c", facts: "does not answer" })
     forgetOthers([{ name: "c", facts: "does not answer" }])
     expect(choice({ ...primary, c: "does not answer" }, { standbys: last })).toContain("its standby c says")
-    // Made anew, it follows this one.
+    // The one from which it received the newer timeline is gone, and it no longer says so: it knew.
     heard({ name: "c", facts: { ...stray.facts, timeline: 2 } })
+    expect(choice(primary, { standbys: last })).toContain("its standby c says")
+    expect(choice({ ...primary, c: { ...standby, timeline: null } }, { standbys: last })).toContain("its standby c says")
+    // Made anew, it follows this one.
+    heard({ name: "c", facts: { ...stray.facts, timeline: 2, startedAt: "another start" } })
     expect(choice(primary, { standbys: last })).toBe("a")
     heard(stray)
     forgetOthers([{ name: "a", facts }])
