@@ -234,18 +234,14 @@ const run = async (variables: Variables, args: ReadonlyArray<string>) => {
   return { code: ran.code, json, errors: ran.stderr }
 }
 
-export const freePorts = (count: number): Promise<ReadonlyArray<number>> =>
-  Promise.all(
-    Array.from(
-      { length: count },
-      () =>
-        new Promise<number>((found) => {
-          const server = createServer()
-          server.listen(0, "127.0.0.1", () => {
-            const address = server.address()
-            const port = typeof address === "object" && address !== null ? address.port : 0
-            server.close(() => found(port))
-          })
-        })
-    )
-  )
+export const freePorts = (count: number): Promise<ReadonlyArray<number>> => Promise.all(Array.from({ length: count }, freePort))
+
+const freePort = () =>
+  new Promise<number>((found) => {
+    const server = createServer()
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address()
+      const port = typeof address === "object" && address !== null ? address.port : 0
+      server.close(() => found(port))
+    })
+  })

@@ -1,5 +1,4 @@
 import { commitsEnd, type ServerFacts } from "./ServerFacts.ts"
-import { laterWord, type Told } from "./StandbyTimelines.ts"
 
 /** A server and what it said of itself, or why it could not be asked. */
 export interface SeenServer {
@@ -7,6 +6,9 @@ export interface SeenServer {
   readonly name: string
   readonly facts: ServerFacts | string
 }
+
+/** What a standby says of how far it has come. */
+export type Told = Pick<ServerFacts, "cluster" | "startedAt" | "timeline">
 
 /** What is known from before. */
 export interface Known {
@@ -83,6 +85,15 @@ const highestOf = (cluster: string | null, seen: ReadonlyArray<SeenServer>, { hi
       by = `, which its standby ${name} says: see docs/operations.md#failover`
     }
   return { highest, by }
+}
+
+/**
+ * Which of two words of one standby counts. The later one, but a standby that has not started anew since knows no less than before: what it received
+ * of a primary that is gone it may say no more.
+ */
+export const laterWord = (before: Told | undefined, now: Told): Told => {
+  if (before === undefined || before.cluster !== now.cluster || before.startedAt !== now.startedAt) return now
+  return (now.timeline ?? 0) < (before.timeline ?? 0) ? before : now
 }
 
 const timelineOf = ({ timeline }: Pick<ServerFacts, "timeline">): number => timeline ?? 0

@@ -1,16 +1,4 @@
-import type { SeenServer } from "./PrimaryChoice.ts"
-import type { ServerFacts } from "./ServerFacts.ts"
-
-export type Told = Pick<ServerFacts, "cluster" | "startedAt" | "timeline">
-
-/**
- * Which of two words of one standby counts. The later one, but a standby that has not started anew since knows no less than before: what it received
- * of a primary that is gone it may say no more.
- */
-export const laterWord = (before: Told | undefined, now: Told): Told => {
-  if (before === undefined || before.cluster !== now.cluster || before.startedAt !== now.startedAt) return now
-  return (now.timeline ?? 0) < (before.timeline ?? 0) ? before : now
-}
+import { laterWord, type SeenServer, type Told } from "./PrimaryChoice.ts"
 
 /**
  * What each standby said of its timeline last, also while it does not answer: who follows a newer primary knows that the older ones are over. One that was
