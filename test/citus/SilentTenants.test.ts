@@ -1,9 +1,18 @@
 import { expect, it } from "@effect/vitest"
-import { Cause, Effect, Exit } from "effect"
+import { Cause, Effect, Exit, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { AppId, Reference } from "../../src/domain/Ids.ts"
+import { BeneficiariesPg } from "../../src/persistence/BeneficiariesPg.ts"
+import { CodesPg } from "../../src/persistence/CodesPg.ts"
 import { EveryTenant } from "../../src/persistence/EveryTenant.ts"
+import { PayerLocksPg } from "../../src/persistence/PayerLocksPg.ts"
+import { QuotesPg } from "../../src/persistence/QuotesPg.ts"
+import { Beneficiaries } from "../../src/services/ports/Beneficiaries.ts"
+import { Codes } from "../../src/services/ports/Codes.ts"
+import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
 import { Idempotency } from "../../src/services/ports/Idempotency.ts"
+import { PayerLocks } from "../../src/services/ports/PayerLocks.ts"
+import { Quotes } from "../../src/services/ports/Quotes.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
 import { givenTenantWith, openOne } from "../support/LedgerSteps.ts"
 import { givenClaim } from "../support/PaymentRequests.ts"
@@ -25,6 +34,8 @@ it.live(
       const node = yield* givenLedger(url)
       yield* Effect.gen(function* () {
         const [{ complete, release }, { byReference, history, sealedDestination }] = [yield* Idempotency, yield* Transactions]
+        const [{ positions }, { charges }] = [yield* FloatLedger, yield* PayerLocks]
+        const [quotes, beneficiaries, codes] = [yield* Quotes, yield* Beneficiaries, yield* Codes]
         const everyTenant = yield* EveryTenant
         const statementsOf = Effect.fnUntraced(function* (name: string) {
           const appId = AppId.make(name)
@@ -41,7 +52,12 @@ it.live(
             ended(release(other)),
             ended(byReference(reference)),
             ended(history(reference)),
-            ended(sealedDestination(reference))
+            ended(sealedDestination(reference)),
+            ended(positions(appId, "live")),
+            ended(charges(appId, "live", new Uint8Array(32))),
+            ended(quotes.find(appId, "live", reference)),
+            ended(beneficiaries.find(appId, "live", reference)),
+            ended(codes.isSent({ appId, mode: "live", partyHash: new Uint8Array(32), pinId: "pin" }))
           ]
         })
         const [ofFirst, ofSecond] = [yield* statementsOf(first), yield* statementsOf(second)]
@@ -50,6 +66,6 @@ it.live(
         expect(yield* everyTenant.silentServers).toEqual([FIRST])
         expect(yield* Effect.all(ofFirst)).toEqual(ofFirst.map(() => "refused"))
         expect(yield* Effect.all(ofSecond)).toEqual(ofSecond.map(() => "sent"))
-      }).pipe(Effect.provideContext(node))
+      }).pipe(Effect.provide(Layer.mergeAll(PayerLocksPg, QuotesPg, BeneficiariesPg, CodesPg)), Effect.provideContext(node))
     }).pipe(Effect.scoped)
 )

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs"
 import type { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
+import { parentOf } from "../../bench/Processes.ts"
 
 // What the system and the database say about a gateway that works.
 
@@ -23,11 +24,9 @@ export const handlesOf = (pid: number): number => {
 
 /** A server with all of its processes. */
 export const treeOf = (pid: number): ReadonlyArray<number> => {
-  const children = readdirSync("/proc").filter((entry) => /^\d+$/.test(entry) && parentOf(entry) === pid)
-  return [pid, ...children.map(Number)]
+  const all = readdirSync("/proc").filter((entry) => /^\d+$/.test(entry))
+  return [pid, ...all.map(Number).filter((one) => parentOf(one) === pid)]
 }
-
-const parentOf = (pid: string): number => Number(read(`/proc/${pid}/stat`).split(") ")[1]?.split(" ")[1] ?? 0)
 
 const read = (file: string): string => {
   try {
