@@ -1,4 +1,4 @@
-import { Array as Arr, type Cause, Context, Effect, Exit, Layer, Option } from "effect"
+import { Array as Arr, type Cause, Context, Deferred, Effect, Exit, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { elapsed } from "./CachedQuery.ts"
 import { Distribution } from "./Distribution.ts"
@@ -48,6 +48,8 @@ export class EveryTenant extends Context.Service<
   {
     /** A read: on Citus one statement a server. */
     readonly read: <A>(query: (of: TenantFilter) => Query<A>) => Effect.Effect<Answers<A>, SqlError.SqlError>
+    /** A read of what one server has at most: the first rows end it, whatever the other servers do. */
+    readonly find: <A>(query: (of: TenantFilter) => Query<A>) => Effect.Effect<Answers<A>, SqlError.SqlError>
     /** A write that locks rows, or joins as only one shard can: on Citus one statement a shard. */
     readonly sweep: <A>(query: (of: TenantFilter) => Query<A>) => Effect.Effect<Answers<A>, SqlError.SqlError>
     /** At most `limit` rows. On Citus the shards that have something due share it, another one first each time. */
@@ -75,6 +77,7 @@ const onPostgres = (sql: SqlClient.SqlClient): EveryTenant["Service"] => {
     Effect.map(query(everyone), (rows): Answers<A> => ({ rows, isWhole: true }))
   return {
     read: once,
+    find: once,
     sweep: once,
     claim: (limit, { take }) => take(everyone, limit, null),
     lanesOf: () => ({}),
@@ -159,6 +162,12 @@ const onCitus = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
     )
   const read = <A>(query: (of: TenantFilter) => Query<A>) =>
     Effect.flatMap(shards, (all) => askAll(byServer(all), "unbounded", query))
+  const find = Effect.fnUntraced(function* <A>(query: (of: TenantFilter) => Query<A>) {
+    const found = yield* Deferred.make<Answers<A>>()
+    const telling = (of: TenantFilter) =>
+      Effect.tap(query(of), (rows) => (rows.length > 0 ? Deferred.succeed(found, { rows, isWhole: true }) : Effect.void))
+    return yield* Effect.raceFirst(read(telling), Deferred.await(found))
+  })
   const sweep = <A>(query: (of: TenantFilter) => Query<A>) => Effect.flatMap(shards, (all) => askAll(all, SHARDS_AT_ONCE, query))
 
   let turn = 0
@@ -188,7 +197,7 @@ const onCitus = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
     around: (step) => ofTenant(appIdOf(step))
   })
 
-  return { everyTenant: EveryTenant.of({ read, sweep, claim, lanesOf, silentServers: silent.names }), ofTenant }
+  return { everyTenant: EveryTenant.of({ read, find, sweep, claim, lanesOf, silentServers: silent.names }), ofTenant }
 })
 
 interface Asked<A> extends Answers<A> {

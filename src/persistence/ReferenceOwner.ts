@@ -56,7 +56,7 @@ export const makeReferenceOwner: Effect.Effect<
   })
 
   const anywhere = Effect.fnUntraced(function* (reference: Reference) {
-    const { isWhole, rows } = yield* everyTenant.read(
+    const { isWhole, rows } = yield* everyTenant.find(
       (of) => sql<Owned>`SELECT app_id FROM transactions WHERE reference = ${reference} ${of("app_id")}`
     )
     const [found] = rows

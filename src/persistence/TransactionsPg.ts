@@ -149,7 +149,7 @@ export const TransactionsPg = Layer.effect(
       )
 
     const byProviderReference = Effect.fnUntraced(function* (provider: string, mode: Mode, providerReference: string) {
-      const { isWhole, rows } = yield* everyTenant.read(
+      const { isWhole, rows } = yield* everyTenant.find(
         (of) => sql`SELECT t.record, t.revision, t.traceparent
           FROM provider_references p JOIN transactions t ON t.app_id = p.app_id AND t.reference = p.reference
           WHERE p.provider = ${provider} AND p.mode = ${mode} AND p.provider_reference = ${providerReference} ${of("p.app_id")} ${of("t.app_id")}

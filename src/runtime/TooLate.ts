@@ -4,5 +4,11 @@ import { Effect } from "effect"
 export class TooLate extends Error {}
 
 /** For who has begun nothing yet. */
-export const whereTooLate = <A, E, R, B, E2, R2>(effect: Effect.Effect<A, E, R>, orElse: () => Effect.Effect<B, E2, R2>) =>
-  Effect.catchDefect(effect, (defect): Effect.Effect<B, E2, R2> => (defect instanceof TooLate ? orElse() : Effect.die(defect)))
+export const whereTooLate = <A, E, R, B, E2, R2>(
+  effect: Effect.Effect<A, E, R>,
+  orElse: (cause: TooLate) => Effect.Effect<B, E2, R2>
+) =>
+  Effect.catchDefect(
+    effect,
+    (defect): Effect.Effect<B, E2, R2> => (defect instanceof TooLate ? orElse(defect) : Effect.die(defect))
+  )

@@ -154,6 +154,35 @@ it.live("a server that always takes long to say what is due is claimed from, and
   }).pipe(Effect.scoped)
 )
 
+it.live("a claim from slow shards takes for one second, and the next ones begin further on", () =>
+  Effect.gen(function* () {
+    const { names, one, owner } = yield* givenTwoNodes
+    yield* owner`INSERT INTO tenant_directory (app_id, bucket) SELECT unnest(${names}::text[]), 0 ON CONFLICT DO NOTHING`
+    const [sql, everyTenant] = [Context.get(one, SqlClient.SqlClient), Context.get(one, EveryTenant)]
+    const all = (of: TenantFilter) => sql<{ app_id: string }>`SELECT app_id FROM tenant_directory WHERE true ${of("app_id")}`
+    yield* eventually(everyTenant.read(all), ({ rows }) => rows.length === names.length)
+    const take = (of: TenantFilter) =>
+      sql<{ name: string }>`SELECT app_id AS name FROM tenant_directory, LATERAL (SELECT pg_sleep(1.2)) s
+        WHERE true ${of("app_id")}`
+    const claim = Effect.map(everyTenant.claim(60, { kind: "rows", due: all, take }), (rows) => rows.map(({ name }) => name))
+    const [earlier, later] = [yield* claim, yield* claim]
+    expect([earlier.length, later.length]).toEqual([4, 4])
+    expect(new Set([...earlier, ...later]).size).toBeGreaterThan(4)
+  }).pipe(Effect.scoped)
+)
+
+it.live("what one server has at most is known when that server has said it", () =>
+  Effect.gen(function* () {
+    const { first, one, second } = yield* givenTwoNodes
+    const [sql, everyTenant] = [Context.get(one, SqlClient.SqlClient), Context.get(one, EveryTenant)]
+    const slow = (of: TenantFilter) => sql<{ name: string }>`
+      SELECT app_id AS name FROM tenant_directory, LATERAL (SELECT pg_sleep(CASE WHEN app_id = ${first} THEN 60 ELSE 0 END)) s WHERE true ${of("app_id")}`
+    expect(yield* everyTenant.find(slow)).toEqual({ rows: [{ name: second }], isWhole: true })
+    const none = (of: TenantFilter) => sql`SELECT app_id FROM tenant_directory WHERE false ${of("app_id")}`
+    expect(yield* everyTenant.find(none)).toEqual({ rows: [], isWhole: true })
+  }).pipe(Effect.scoped)
+)
+
 const { ConnectionError, LockTimeoutError, StatementTimeoutError, UnknownError } = SqlError
 const told = (code: string) => ({ cause: { code }, operation: "query" })
 const unheard = (operation: string) => new ConnectionError({ cause: new Error("silent"), operation })

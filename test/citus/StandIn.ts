@@ -4,6 +4,9 @@ import { sessionSettings } from "../../src/persistence/SessionSettings.ts"
 import { forCitus } from "../support/SentStatements.ts"
 import { asOwner } from "../support/Stack.ts"
 
+/** More than a claim takes from at a time; every other one is on the first server. */
+const SHARDS = 6
+
 /**
  * Makes a database of one server answer what a gateway asks Citus for, so that every gateway on it works as on a cluster: half of the tenants on one
  * server, half on another. What it then sends is what a cluster would be sent, and is held against the rules; and it is executed, as PostgreSQL does it.
@@ -28,9 +31,10 @@ const statements = [
     `INSERT INTO pg_catalog.pg_dist_object VALUES ('pg_proc'::regclass, '${name}'::regproc, 0)`
   ]),
   "CREATE TABLE pg_catalog.pg_dist_shard_placement (shardid bigint NOT NULL, nodename text NOT NULL, nodeport int NOT NULL)",
-  "INSERT INTO pg_catalog.pg_dist_shard_placement VALUES (0, 'first.example', 5432), (1, 'second.example', 5432)",
+  `INSERT INTO pg_catalog.pg_dist_shard_placement
+    SELECT shard, CASE shard % 2 WHEN 0 THEN 'first.example' ELSE 'second.example' END, 5432 FROM generate_series(0, ${SHARDS - 1}) AS shard`,
   `CREATE FUNCTION pg_catalog.get_shard_id_for_distribution_column(of_table regclass, of_value text) RETURNS bigint LANGUAGE sql STABLE
-    AS 'SELECT abs(hashtext(of_value)::bigint) % 2'`,
+    AS 'SELECT abs(hashtext(of_value)::bigint) % ${SHARDS}'`,
   "GRANT SELECT ON pg_catalog.pg_dist_partition, pg_catalog.pg_dist_object, pg_catalog.pg_dist_shard_placement TO PUBLIC"
 ]
 

@@ -9,18 +9,19 @@ import { standInForCitus } from "./StandIn.ts"
 
 export const FIRST = "first.example:5432"
 
-/** The name of a tenant on each server. */
+/** The names of a tenant of each shard, of which the first is on one server and the second on the other. Those two are tenants already. */
 export const givenTwoServers = Effect.gen(function* () {
   const url = yield* givenDatabase
   yield* standInForCitus(url)
   const owner = yield* asOwner(url)
-  const names = yield* owner<{ name: string }>`
+  const rows = yield* owner<{ name: string }>`
     SELECT DISTINCT ON (place) name FROM (
       SELECT 't' || n AS name, get_shard_id_for_distribution_column('transactions', 't' || n) AS place FROM generate_series(1, 99) AS n
     ) named ORDER BY place`
-  const [first = "", second = ""] = names.map(({ name }) => name)
+  const names = rows.map(({ name }) => name)
+  const [first = "", second = ""] = names
   for (const name of [first, second]) yield* owner`INSERT INTO tenant_directory (app_id, bucket) VALUES (${name}, 0)`
-  return { url, owner, first, second }
+  return { url, owner, first, second, names }
 })
 
 /** Fails for the tenants of whatever server has `whose`, by what it is told to raise. */
