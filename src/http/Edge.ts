@@ -223,7 +223,8 @@ const SHED_RETRY_AFTER_SECONDS = 1
 
 const shedUnless = Effect.fnUntraced(function* (commitsWaiting: Effect.Effect<boolean>, requestId: string, cause?: TooLate) {
   if (yield* commitsWaiting) return yield* new InternalError({ request_id: requestId })
-  yield* Effect.logWarning("request authentication timed out", ...(cause === undefined ? [] : [cause]))
+  if (cause === undefined) yield* Effect.logWarning("request authentication timed out")
+  else yield* Effect.logWarning("what requests are authenticated by was not known in time", cause)
   return yield* new RateLimited({ scope: "server", retry_after_seconds: SHED_RETRY_AFTER_SECONDS })
 })
 
