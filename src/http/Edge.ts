@@ -4,7 +4,7 @@ import { InternalError } from "../domain/errors/Ambiguous.ts"
 import { RateLimited } from "../domain/errors/Retriable.ts"
 import { MalformedRequest, MethodNotAllowed, NotFound } from "../domain/errors/Terminal.ts"
 import { endsWithin, makeTimer, timeoutWith } from "../runtime/Timer.ts"
-import { type TooLate, whereTooLate } from "../runtime/TooLate.ts"
+import { whereTooLate } from "../runtime/TooLate.ts"
 import { inSpan } from "../runtime/Tracing.ts"
 import { Authentication, type RawRequest } from "../services/admission/Authentication.ts"
 import { CommitsWaiting } from "../services/ports/CommitsWaiting.ts"
@@ -109,7 +109,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
     kept: Kept
   ) {
     const { match, method, path, rawHeaders, rawTarget, requestId } = head
-    const shed = (cause?: TooLate) => shedUnless(commitsWaiting, requestId, cause)
+    const shed = (cause: Cause.Cause<never> = Cause.empty) => shedUnless(commitsWaiting, requestId, cause)
     const stray = strayCallback(head)
     const peer = Option.getOrElse(request.remoteAddress, () => "")
     const isSigned = isSignedPath(rawTarget, path)
@@ -221,10 +221,9 @@ const ARRIVAL_MS = 5_000
 const STANDSTILL_ARRIVAL_MS = 1_000
 const SHED_RETRY_AFTER_SECONDS = 1
 
-const shedUnless = Effect.fnUntraced(function* (commitsWaiting: Effect.Effect<boolean>, requestId: string, cause?: TooLate) {
-  if (yield* commitsWaiting) return yield* new InternalError({ request_id: requestId })
-  if (cause === undefined) yield* Effect.logWarning("request authentication timed out")
-  else yield* Effect.logWarning("what requests are authenticated by was not known in time", cause)
+const shedUnless = Effect.fnUntraced(function* (waiting: Effect.Effect<boolean>, requestId: string, cause: Cause.Cause<never>) {
+  if (yield* waiting) return yield* new InternalError({ request_id: requestId })
+  yield* Effect.logWarning("request authentication timed out", cause)
   return yield* new RateLimited({ scope: "server", retry_after_seconds: SHED_RETRY_AFTER_SECONDS })
 })
 

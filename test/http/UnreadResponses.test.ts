@@ -160,7 +160,7 @@ describe("the log of a database that hangs", () => {
 })
 
 it(
-  "a request is shed where the database does not say in time what is in force, and nothing broke",
+  "a request is shed where the database does not say in time what is in force, the log says why, and nothing broke",
   onEdge(
     async ({ behind, signed: asSigned }) => {
       const answer = await asSigned("GET", "/v1/float")
@@ -168,8 +168,15 @@ it(
         429,
         { code: "rate_limited", details: { scope: "server" } }
       ])
-      expect(behind.logs).not.toContain("the request broke")
+      const lines = behind.logs.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line))
+      expect(lines.filter(({ level }) => level === "warn" || level === "error")).toEqual([
+        expect.objectContaining({
+          level: "warn",
+          message: "request authentication timed out",
+          error: expect.stringContaining("the keys")
+        })
+      ])
     },
-    { findsKeys: "late" }
+    { findsKeys: "late", prints: true }
   )
 )
