@@ -29,6 +29,9 @@ export interface Launch {
 const STOP_POLL_MILLIS = 50
 const STOP_MAX_POLLS = 200
 const PORT_TRIES = 50
+/** A backend that was just being forked when its server was killed holds the server's port until it has seen that. */
+const OWN_PORT_TRIES = 20
+const OWN_PORT_PAUSE_MILLIS = 100
 /** Below the ranges that systems take outgoing ports from: a client that retries a dead port there can connect to itself and block it. */
 const PORTS = { from: 20_000, to: 32_000 }
 /** Larger than any process number can be, and still one that PostgreSQL reads. */
@@ -53,16 +56,21 @@ export const PostgresServer = {
     return yield* EmbeddedPostgresError.attempt(`start ${launch.program}`, () => spawnDetached(launch))
   }),
 
-  /** `wanted` if nothing listens on it, else another port of loopback. */
-  port: (wanted: number): Effect.Effect<number, EmbeddedPostgresError> =>
-    EmbeddedPostgresError.attempt("find a free port", async () => {
-      if (wanted !== 0 && (await isFree(wanted))) return wanted
-      for (let tried = 0; tried < PORT_TRIES; tried++) {
-        const port = randomInt(PORTS.from, PORTS.to)
-        if (await isFree(port)) return port
-      }
-      throw new Error(`none of ${PORT_TRIES} ports between ${PORTS.from} and ${PORTS.to} is free`)
-    }),
+  /** `wanted` if nothing listens on it within two seconds, else another port of loopback. */
+  port: Effect.fn("PostgresServer.port")(function* (wanted: number): Effect.fn.Return<number, EmbeddedPostgresError> {
+    const ownTries = wanted === 0 ? 0 : OWN_PORT_TRIES
+    for (let tried = 0; tried < ownTries; tried++) {
+      if (yield* isFree(wanted)) return wanted
+      yield* Effect.sleep(OWN_PORT_PAUSE_MILLIS)
+    }
+    for (let tried = 0; tried < PORT_TRIES; tried++) {
+      const port = randomInt(PORTS.from, PORTS.to)
+      if (yield* isFree(port)) return port
+    }
+    return yield* new EmbeddedPostgresError({
+      message: `none of ${PORT_TRIES} ports between ${PORTS.from} and ${PORTS.to} is free`
+    })
+  }),
 
   /** Fast shutdown: open transactions are rolled back, and a checkpoint is written. Answers at once when nothing runs. */
   stop: Effect.fn("PostgresServer.stop")(function* (folder: string): Effect.fn.Return<void, EmbeddedPostgresError> {
@@ -152,9 +160,9 @@ const spawnDetached = async (launch: Launch): Promise<() => boolean> => {
   }
 }
 
-const isFree = (port: number): Promise<boolean> =>
-  new Promise((resolve) => {
+const isFree = (port: number): Effect.Effect<boolean> =>
+  Effect.callback((resume) => {
     const server = createServer()
-    server.once("error", () => resolve(false))
-    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)))
+    server.once("error", () => resume(Effect.succeed(false)))
+    server.listen(port, "127.0.0.1", () => server.close(() => resume(Effect.succeed(true))))
   })

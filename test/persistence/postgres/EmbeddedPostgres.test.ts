@@ -1,13 +1,16 @@
 import { randomBytes } from "node:crypto"
 import { mkdir, readFile, stat, writeFile } from "node:fs/promises"
+import { createServer, type Server } from "node:net"
 import { join } from "node:path"
 import { PgClient } from "@effect/sql-pg"
 import { describe, it } from "@effect/vitest"
 import { Effect, Fiber, Option, Schedule } from "effect"
 import { Reactivity } from "effect/reactivity"
+import { TestClock } from "effect/testing"
 import { expect } from "vitest"
 import type { EmbeddedDatabase } from "../../../src/persistence/postgres/EmbeddedPostgres.ts"
 import { EmbeddedPostgres } from "../../../src/persistence/postgres/EmbeddedPostgres.ts"
+import { PostgresServer } from "../../../src/persistence/postgres/PostgresServer.ts"
 import { databaseFolder } from "../../support/DatabaseFolder.ts"
 import { removeDataDir } from "../../support/Postgres.ts"
 
@@ -50,6 +53,24 @@ describe("the embedded PostgreSQL", () => {
       const second = yield* EmbeddedPostgres.ensureRunning(dataDir)
       expect(second.startedByUs).toBe(true)
       expect(yield* ask(second, "SELECT amount FROM kept")).toEqual([{ amount: 7 }])
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("keeps its port if what holds it lets go within two seconds, as a backend of a killed server does", () =>
+    Effect.gen(function* () {
+      const [holder, port] = yield* givenListener
+      const starting = yield* Effect.forkScoped(PostgresServer.port(port))
+      yield* passUntil(starting, (passed) => passed === 5 && holder.close())
+      expect(yield* Fiber.join(starting)).toBe(port)
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("takes another port if another program keeps its own", () =>
+    Effect.gen(function* () {
+      const [, port] = yield* givenListener
+      const starting = yield* Effect.forkScoped(PostgresServer.port(port))
+      yield* passUntil(starting, () => {})
+      expect(yield* Fiber.join(starting)).not.toBe(port)
     }).pipe(Effect.scoped)
   )
 
@@ -136,6 +157,26 @@ const givenDataDir = Effect.acquireRelease(
   Effect.sync(() => join(databaseFolder(), `payment-gateway-test-${process.pid}-${randomBytes(6).toString("hex")} of a test`)),
   (dataDir) => Effect.promise(() => removeDataDir(dataDir))
 )
+
+const givenListener = Effect.acquireRelease(
+  Effect.callback<readonly [server: Server, port: number]>((resume) => {
+    const server = createServer()
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address()
+      resume(Effect.succeed([server, typeof address === "object" && address !== null ? address.port : 0]))
+    })
+  }),
+  ([server]) => Effect.sync(() => server.close())
+)
+
+/** A tenth of a second passes after each look at the port; `then` is told how many have. */
+const passUntil = Effect.fnUntraced(function* <A, E>(fiber: Fiber.Fiber<A, E>, then: (passed: number) => unknown) {
+  for (let passed = 0; fiber.pollUnsafe() === undefined; passed++) {
+    then(passed)
+    yield* TestClock.adjust("100 millis")
+    yield* Effect.promise(() => new Promise(setImmediate))
+  }
+})
 
 const ask = (database: EmbeddedDatabase, statement: string) =>
   PgClient.makeClient(database).pipe(
