@@ -33,7 +33,7 @@ const columns = {
   reference: Schema.NullOr(Reference),
   provider_reference: Schema.NullOr(Schema.String)
 }
-const Claimed = Schema.Struct(columns)
+const Claimed = Schema.Struct({ ...columns, looks: Schema.Number })
 const claimedRows = rowsOf(Claimed)
 const Listed = Schema.Struct({
   ...columns,
@@ -62,7 +62,7 @@ export const ProviderInboxPg = Layer.effect(
         VALUES (${id}, ${provider}, ${mode}, ${digest}, ${iso(receivedAt)}::timestamptz, ${hint.reference}, ${hint.providerReference},
           'due', ${iso(dueAt)}::timestamptz)
         ON CONFLICT (id) DO UPDATE
-          SET status = 'due', received_at = EXCLUDED.received_at, next_look_at = EXCLUDED.next_look_at, matched_reference = NULL
+          SET status = 'due', received_at = EXCLUDED.received_at, next_look_at = EXCLUDED.next_look_at, looks = 0, matched_reference = NULL
           WHERE i.status <> 'due' AND i.received_at <= ${iso(receivedAt - REPEATED_WITHIN_MS)}::timestamptz
         RETURNING id`)
       return rows.length === 1
@@ -76,16 +76,16 @@ export const ProviderInboxPg = Layer.effect(
         ),
         leased AS (
           UPDATE provider_inbox i SET next_look_at = ${iso(now + leaseMs)}::timestamptz FROM due WHERE i.id = due.id
-          RETURNING i.id, i.provider, i.mode, i.received_at, i.digest, i.reference, i.provider_reference
+          RETURNING i.id, i.provider, i.mode, i.received_at, i.digest, i.reference, i.provider_reference, i.looks
         )
-        SELECT id, provider, mode, received_at, digest, reference, provider_reference FROM leased ORDER BY received_at, id`)
-      return rows.map((row): LeasedCallback => ({ ...callbackOf(row), leasedUntil: now + leaseMs }))
+        SELECT id, provider, mode, received_at, digest, reference, provider_reference, looks FROM leased ORDER BY received_at, id`)
+      return rows.map(({ looks, ...row }): LeasedCallback => ({ ...callbackOf(row), leasedUntil: now + leaseMs, looks }))
     })
 
     const retryAt = Effect.fn("ProviderInbox.retryAt")(function* (id: Reference, at: Instant | null) {
       yield* at === null
-        ? sql`UPDATE provider_inbox SET status = 'parked', next_look_at = NULL WHERE id = ${id} AND status = 'due'`
-        : sql`UPDATE provider_inbox SET next_look_at = ${iso(at)}::timestamptz WHERE id = ${id} AND status = 'due'`
+        ? sql`UPDATE provider_inbox SET status = 'parked', looks = looks + 1, next_look_at = NULL WHERE id = ${id} AND status = 'due'`
+        : sql`UPDATE provider_inbox SET looks = looks + 1, next_look_at = ${iso(at)}::timestamptz WHERE id = ${id} AND status = 'due'`
     }, Effect.orDie)
 
     const list = Effect.fn("ProviderInbox.list")(function* (status: CallbackStatus | null, limit: number) {
@@ -114,7 +114,10 @@ export const ProviderInboxPg = Layer.effect(
     })
 
     const replay = Effect.fn("ProviderInbox.replay")((id: Reference, at: Instant, audit: AuditEntry) =>
-      change(sql`SET status = 'due', next_look_at = ${iso(at)}::timestamptz, matched_reference = NULL WHERE id = ${id}`, audit)
+      change(
+        sql`SET status = 'due', next_look_at = ${iso(at)}::timestamptz, looks = 0, matched_reference = NULL WHERE id = ${id}`,
+        audit
+      )
     )
 
     const close = Effect.fn("ProviderInbox.close")((id: Reference, audit: AuditEntry) =>
@@ -136,7 +139,7 @@ export const ProviderInboxPg = Layer.effect(
   })
 )
 
-const callbackOf = ({ provider_reference, received_at, reference, ...rest }: typeof Claimed.Type): Callback => ({
+const callbackOf = ({ provider_reference, received_at, reference, ...rest }: Omit<typeof Claimed.Type, "looks">): Callback => ({
   ...rest,
   receivedAt: received_at,
   hint: { reference, providerReference: provider_reference }

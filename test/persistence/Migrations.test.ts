@@ -73,8 +73,9 @@ describe("a schema of a newer release", () => {
       Effect.gen(function* () {
         const obstacle = yield* Database.schemaObstacle
         const sql = yield* SqlClient.SqlClient
-        yield* sql`DELETE FROM schema_migrations WHERE name = '0012_kept_proposals'`
-        expect(yield* obstacle).toBe("the database's schema lacks 0012_kept_proposals: run `gateway migrate`")
+        const newest = Migrations.all.at(-1)?.name
+        yield* sql`DELETE FROM schema_migrations WHERE name = ${newest}`
+        expect(yield* obstacle).toBe(`the database's schema lacks ${newest}: run \`gateway migrate\``)
       })
     )
   )

@@ -22,7 +22,7 @@ const givenCallback = (override: Partial<Omit<Callback, "id">> = {}): Callback =
 }
 
 /** As it is stored by whoever leaves it to a claim: due at once, and its lease is that moment. */
-const left = (callback: Callback): LeasedCallback => ({ ...callback, leasedUntil: callback.receivedAt })
+const left = (callback: Callback): LeasedCallback => ({ ...callback, leasedUntil: callback.receivedAt, looks: 0 })
 
 /** Writes what was processed: it goes with the next one that is stored, which is due in a long time. */
 const written = (inbox: ProviderInbox["Service"]) =>
@@ -65,7 +65,7 @@ describe("the provider's inbox", () => {
       ).toEqual(callbacks.map(({ id }) => id).sort())
       expect(yield* inboxes[0].claimDue(2_000 + LEASE_MS - 1, 9, LEASE_MS)).toEqual([])
       expect(yield* inboxes[1].claimDue(2_000 + LEASE_MS, 9, LEASE_MS)).toEqual(
-        callbacks.map((callback) => ({ ...callback, leasedUntil: 2_000 + 2 * LEASE_MS }))
+        callbacks.map((callback) => ({ ...callback, leasedUntil: 2_000 + 2 * LEASE_MS, looks: 0 }))
       )
     })
   )
@@ -85,7 +85,7 @@ describe("the provider's inbox", () => {
       yield* inbox.retryAt(parked.id, null)
       yield* written(inbox)
       expect(yield* inbox.claimDue(4_999, 9, LEASE_MS)).toEqual([])
-      expect(yield* inbox.claimDue(5_000, 9, LEASE_MS)).toEqual([{ ...later, leasedUntil: 5_000 + LEASE_MS }])
+      expect(yield* inbox.claimDue(5_000, 9, LEASE_MS)).toEqual([{ ...later, leasedUntil: 5_000 + LEASE_MS, looks: 1 }])
       expect(yield* inbox.store(givenCallback({ digest: done.digest }), 1_000)).toBe(false)
     })
   )
@@ -95,7 +95,7 @@ describe("the provider's inbox", () => {
       const url = yield* givenDatabase
       const inbox = Context.get(yield* givenNode(url), ProviderInbox)
       const [first, second] = [givenCallback(), givenCallback({ digest: new Uint8Array(32).fill(2), receivedAt: 2_000 })]
-      const leased = { ...first, leasedUntil: first.receivedAt + LEASE_MS }
+      const leased = { ...first, leasedUntil: first.receivedAt + LEASE_MS, looks: 0 }
       yield* inbox.store(first, leased.leasedUntil)
       expect(yield* inbox.claimDue(leased.leasedUntil - 1, 9, LEASE_MS)).toEqual([])
       const reference = yield* newReference
@@ -116,13 +116,34 @@ describe("the provider's inbox", () => {
         const [late, replayed] = [givenCallback(), givenCallback({ digest: new Uint8Array(32).fill(2) })]
         for (const callback of [late, replayed]) yield* inbox.store(callback, 2_000)
         const reference = yield* newReference
-        for (const callback of [late, replayed]) yield* inbox.markProcessed({ ...callback, leasedUntil: 2_000 }, reference)
+        for (const callback of [late, replayed])
+          yield* inbox.markProcessed({ ...callback, leasedUntil: 2_000, looks: 0 }, reference)
         yield* inbox.replay(replayed.id, 3_000, auditEntry())
         const again = yield* inbox.claimDue(3_000, 9, LEASE_MS)
         expect(new Set(again.map(({ id }) => id))).toEqual(new Set([late.id, replayed.id]))
         yield* written(inbox)
         expect(yield* inbox.list("done", 9)).toEqual([])
       })
+  )
+
+  it.effect("counts the looks in vain, and begins anew when a callback is replayed or comes again", () =>
+    Effect.gen(function* () {
+      const inbox = Context.get(yield* givenNode(yield* givenDatabase), ProviderInbox)
+      const first = givenCallback()
+      const claimed = (now: number) => Effect.map(inbox.claimDue(now, 9, LEASE_MS), (all) => all.map(({ looks }) => looks))
+      yield* inbox.store(first, first.receivedAt)
+      expect(yield* claimed(2_000)).toEqual([0])
+      // Its node died: nothing was looked into.
+      expect(yield* claimed(2_000 + LEASE_MS)).toEqual([0])
+      yield* inbox.retryAt(first.id, 30_000)
+      expect(yield* claimed(30_000)).toEqual([1])
+      yield* inbox.retryAt(first.id, null)
+      yield* inbox.replay(first.id, 40_000, auditEntry())
+      expect(yield* claimed(40_000)).toEqual([0])
+      yield* inbox.retryAt(first.id, null)
+      expect(yield* inbox.store({ ...first, receivedAt: 3 * MINUTE }, 3 * MINUTE)).toBe(true)
+      expect(yield* claimed(3 * MINUTE)).toEqual([0])
+    })
   )
 
   it.effect("removes old callbacks that are done in bounded steps, and never waiting ones", () =>

@@ -23,6 +23,8 @@ export interface Callback {
 /** A callback that one node looks into until then. */
 export interface LeasedCallback extends Callback {
   readonly leasedUntil: Instant
+  /** How often it was looked into in vain since it came, or since it was replayed. */
+  readonly looks: number
 }
 
 /** Due: it is processed by itself. Done: the transaction that it pointed at was polled. Parked: it led to nothing, and waits for a person. */
@@ -58,7 +60,7 @@ export class ProviderInbox extends Context.Service<
      * callback that is stored, or two seconds later. When the process dies before that, the callback is looked into once more.
      */
     readonly markProcessed: (callback: LeasedCallback, reference: Reference) => Effect.Effect<void>
-    /** Nothing matched, or the provider did not answer: look again at `at`; null parks it for a person. */
+    /** Nothing matched, or the provider did not answer: that look is counted. Look again at `at`; null parks it for a person. */
     readonly retryAt: (id: Reference, at: Instant | null) => Effect.Effect<void>
     /** Newest first, at most `limit`, of every status where none is given. */
     readonly list: (status: CallbackStatus | null, limit: number) => Effect.Effect<ReadonlyArray<StoredCallback>>

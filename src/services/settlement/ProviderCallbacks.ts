@@ -22,10 +22,11 @@ const IDLE_MS = 1_000
 /** A callback that has waited so long for the poll under way is looked into later: its lease is that of one poll, and has a margin of twice as much. */
 const TURN_WITHIN_MS = 5_000
 /**
- * Ages, in milliseconds, at which a callback is looked into again that told nothing so far: the first ones are for callbacks that
- * overtake the answer to our own request. Past the last it is parked for a person, and the poller goes on by its schedule.
+ * What passes, in milliseconds, between a look into a callback that told nothing and the next: the first ones are for callbacks that overtake
+ * the answer to our own request. After the last look it is parked for a person, and the poller goes on by its schedule. Looks are counted, and
+ * not the time since it came: one that nobody could look into for hours is not parked because one answer to the question about it was lost.
  */
-export const LOOK_AGES_MS: ReadonlyArray<number> = [250, 1_000, 5_000, 30_000, 120_000, 600_000, 1_800_000, 3_600_000]
+export const LOOK_PAUSES_MS: ReadonlyArray<number> = [250, 750, 4_000, 25_000, 90_000, 480_000, 1_200_000, 1_800_000]
 
 /** Callbacks of which it is remembered where they came in; beyond that the oldest are forgotten. */
 const RECEIVING_SPANS_KEPT = 1_000
@@ -95,7 +96,7 @@ export class ProviderCallbacks extends Context.Service<
           const found = Option.getOrUndefined(yield* find(callback))
           const learnt = found === undefined ? false : yield* poll(found)
           if (found !== undefined && learnt) return yield* inbox.markProcessed(callback, found.transaction.reference)
-          const at = nextLook(callback.receivedAt, yield* Clock.currentTimeMillis)
+          const at = nextLook(callback.looks, yield* Clock.currentTimeMillis)
           if (at === null)
             yield* Effect.logWarning(
               found === undefined ? "a callback is parked: it matched nothing" : "a callback is parked: nothing was learnt"
@@ -149,7 +150,7 @@ export class ProviderCallbacks extends Context.Service<
         const leasedUntil = receivedAt + leaseMs
         const stored = yield* worker.submit((isTaken) =>
           Effect.flatMap(inbox.store(received, isTaken ? leasedUntil : receivedAt), (isNew) =>
-            isNew ? Effect.as(rememberReceivingSpan(id), { ...received, leasedUntil }) : Effect.succeed(null)
+            isNew ? Effect.as(rememberReceivingSpan(id), { ...received, leasedUntil, looks: 0 }) : Effect.succeed(null)
           )
         )
         const isNew = stored !== null
@@ -182,8 +183,8 @@ const verify = (callbacks: Callbacks, callback: RawCallback): Effect.Effect<Opti
       : Effect.map(callbacks.refreshKeys, () => callbacks.verify(callback))
   })
 
-/** Null once it is older than the last age. */
-const nextLook = (receivedAt: Instant, now: Instant): Instant | null => {
-  const age = LOOK_AGES_MS.find((candidate) => candidate > now - receivedAt)
-  return age === undefined ? null : receivedAt + age
+/** After one more look in vain than `looks`; null after the last. */
+const nextLook = (looks: number, now: Instant): Instant | null => {
+  const pause = LOOK_PAUSES_MS[looks]
+  return pause === undefined ? null : now + pause
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Metric } from "effect"
 import { TestClock } from "effect/testing"
-import { LOOK_AGES_MS } from "../../../src/services/settlement/ProviderCallbacks.ts"
+import { LOOK_PAUSES_MS } from "../../../src/services/settlement/ProviderCallbacks.ts"
 import { callback, ingress, newWorld } from "./ProviderCallbacksFixture.ts"
 
 /** Forged callbacks in a flood. */
@@ -172,7 +172,7 @@ describe("ProviderCallbacks", () => {
         yield* receive("eversend", "route-key", callback({ reference: world.transaction.reference, providerReference: "ever-1" }))
         yield* round
         expect(world.asked).toEqual([])
-        expect(world.later).toEqual([LOOK_AGES_MS[0]])
+        expect(world.later).toEqual([LOOK_PAUSES_MS[0]])
       }
     })
   )
@@ -185,14 +185,34 @@ describe("ProviderCallbacks", () => {
         const { receive, round } = yield* ingress(world)
         yield* receive("eversend", "route-key", callback({ reference: world.transaction.reference }))
         const [waiting] = world.due
-        for (const [turn, age] of [0, ...LOOK_AGES_MS].entries()) {
-          yield* TestClock.setTime(age)
+        for (const [turn, pause] of [0, ...LOOK_PAUSES_MS].entries()) {
+          yield* TestClock.adjust(pause)
           world.learns = turn % 2 === 0 ? Effect.succeed(false) : Effect.die(new Error("broken"))
           yield* round
           if (waiting !== undefined) world.due.push(waiting)
         }
-        expect(world.later).toEqual([...LOOK_AGES_MS, null])
+        const ages = [250, 1_000, 5_000, 30_000, 120_000, 600_000, 1_800_000, 3_600_000]
+        expect(world.later).toEqual([...ages, null])
         expect(world.done).toEqual([])
       })
+  )
+
+  it.effect("processes a callback again that nobody looked into for hours, if the first answer about it is lost", () =>
+    Effect.gen(function* () {
+      const world = newWorld()
+      const { receive, round } = yield* ingress(world)
+      yield* receive("eversend", "route-key", callback({ reference: world.transaction.reference }))
+      const [waiting] = world.due
+      yield* TestClock.adjust("3 hours")
+      world.learns = Effect.succeed(false)
+      yield* round
+      const now = 3 * 3_600_000
+      expect(world.later).toEqual([now + 250])
+      if (waiting !== undefined) world.due.push(waiting)
+      world.learns = Effect.succeed(true)
+      yield* TestClock.adjust(250)
+      yield* round
+      expect(world.done).toEqual([world.transaction.reference])
+    })
   )
 })

@@ -84,6 +84,8 @@ interface World {
   readonly later: Array<number | null>
   readonly stored: Map<string, Callback>
   readonly due: Array<Callback>
+  /** How often each was looked into in vain. */
+  readonly looks: Map<Reference, number>
   /** What the database was asked, in order. */
   readonly calls: Array<string>
   /** For how long callbacks were taken. */
@@ -102,6 +104,7 @@ export const newWorld = (given: Partial<Payout> = {}): World => ({
   later: [],
   stored: new Map(),
   due: [],
+  looks: new Map(),
   calls: [],
   leases: [],
   providerTimeoutMs: policy.providerTimeoutMs
@@ -131,10 +134,16 @@ const ports = (world: World) => {
         Effect.sync(() => {
           world.calls.push("claim")
           world.leases.push(leaseMs)
-          return world.due.splice(0, limit).map((callback) => ({ ...callback, leasedUntil: now + leaseMs }))
+          return world.due
+            .splice(0, limit)
+            .map((callback) => ({ ...callback, leasedUntil: now + leaseMs, looks: world.looks.get(callback.id) ?? 0 }))
         }),
       markProcessed: (_callback, reference) => Effect.sync(() => void world.done.push(reference)),
-      retryAt: (_id, at) => Effect.sync(() => void world.later.push(at))
+      retryAt: (id, at) =>
+        Effect.sync(() => {
+          world.later.push(at)
+          world.looks.set(id, (world.looks.get(id) ?? 0) + 1)
+        })
     }),
     fake(Transactions, {
       byReference: (reference) =>
