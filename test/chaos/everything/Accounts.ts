@@ -15,8 +15,8 @@ interface Account {
   readonly accounts: Readonly<Record<Mode, string>>
   readonly settings: (mode: Mode) => Variables
   readonly shared?: Variables
-  /** Its wire has a word for what was sent back. Elsewhere a person finds it out. */
-  readonly tellsReturns: boolean
+  /** What its wire says of a payout that was delivered and came back. Where it says nothing, a person finds it out. */
+  readonly returns: "came back" | "failed" | "nothing"
 }
 
 const named = { live: "simulated-live", test: "simulated-test" } as const
@@ -27,12 +27,12 @@ const mtnUsers = {
 const fees = "GHS:momo:500"
 
 export const accounts = {
-  eversend: { mount: "/v1", accounts: named, settings: () => ({}), tellsReturns: true },
+  eversend: { mount: "/v1", accounts: named, settings: () => ({}), returns: "came back" },
   flutterwave: {
     mount: "/v3",
     accounts: named,
     settings: (mode) => ({ SECRET_KEY: `FLWSECK-simulated-${mode}`, WEBHOOK_SECRET_HASH: `simulated-${mode}-secret-hash` }),
-    tellsReturns: false
+    returns: "failed"
   },
   mtn: {
     mount: "",
@@ -44,21 +44,21 @@ export const accounts = {
       DISBURSEMENT_KEY: `GH:simulated-${mode}-disbursement-key`
     }),
     shared: { PAYOUT_FEES: fees, COLLECTION_FEE: "1.5%" },
-    tellsReturns: false
+    returns: "nothing"
   },
   pawapay: {
     mount: "/v2",
     accounts: named,
     settings: (mode) => ({ API_TOKEN: `simulated-${mode}-token` }),
     shared: { PAYOUT_FEES: fees, COLLECTION_FEE: "1.5%" },
-    tellsReturns: false
+    returns: "nothing"
   },
   paystack: {
     mount: "",
     accounts: named,
     settings: (mode) => ({ SECRET_KEY: `sk_${mode}_simulated` }),
     shared: { PAYOUT_FEES: fees },
-    tellsReturns: true
+    returns: "came back"
   }
 } as const satisfies Readonly<Record<string, Account>>
 
@@ -67,8 +67,13 @@ export const providers = ["eversend", "flutterwave", "mtn", "pawapay", "paystack
 
 const accountOf = (provider: Provider): Account => accounts[provider]
 
-export const tellsReturns = (provider: string): boolean =>
-  providers.some((one) => one === provider && accountOf(one).tellsReturns)
+const saysOfReturns = (provider: string, words: Account["returns"]): boolean =>
+  providers.some((one) => one === provider && accountOf(one).returns === words)
+
+export const tellsReturns = (provider: string): boolean => saysOfReturns(provider, "came back")
+
+/** Whoever did not ask between the delivery and the return hears of a payout that failed. */
+export const tellsReturnsAsFailures = (provider: string): boolean => saysOfReturns(provider, "failed")
 
 /** The account that a mode's money has to move in. */
 export const accountName = (provider: Provider, mode: Mode): string => accountOf(provider).accounts[mode]

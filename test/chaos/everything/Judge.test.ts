@@ -101,6 +101,17 @@ const evidence = (story: Story): Evidence => {
   }
 }
 
+const atFlutterwave = { ...holder, name: "all-flutterwave-live", appId: "all-flutterwave", provider: "flutterwave" } as const
+const backBeforeAnybodyAsked = {
+  operation: { holder: atFlutterwave },
+  movement: { provider: "flutterwave", returned: true },
+  executions: [{ provider: "flutterwave" }, { provider: "flutterwave", direction: "return" }],
+  record: { status: "failed" },
+  events: ["payout.failed"],
+  newest: "failed",
+  floats: { "all-flutterwave-live GHS": float(100_000) }
+} satisfies Story
+
 const faultsOf = (story: Story) => {
   const { doubled, floats, invented, lost, webhooks } = judge(evidence(story))
   return { doubled, floats, invented, lost, webhooks }
@@ -134,6 +145,7 @@ describe("the judge finds no fault in", () => {
         floats: { "all-eversend-live GHS": float(99_500, { paid_out_minor: 1000, provider_fees_minor: 500 }) }
       }
     ],
+    ["one that came back before anybody asked, at a provider that says failed then", backBeforeAnybodyAsked],
     [
       "one of which nobody knows",
       {
@@ -165,6 +177,18 @@ describe("the judge finds", () => {
     ["the account of the other mode", "invented", { movement: { account: "simulated-test" } }, "simulated-test"],
     ["two references of one key", "invented", { operation: { faults: ["two references"] } }, "two references"],
     ["a fee that was not charged", "floats", { movement: { fee: 400, firstFee: 400 } }, "available is 98500, not 98600"],
+    [
+      "a failure that returned less than it held",
+      "floats",
+      { ...backBeforeAnybodyAsked, floats: { "all-flutterwave-live GHS": float(99_500) } },
+      "available is 99500, not 100000"
+    ],
+    [
+      "a delivery that is refused here, at a provider that says failed of what came back",
+      "lost",
+      { ...backBeforeAnybodyAsked, movement: { provider: "flutterwave" } },
+      "executed, and failed here"
+    ],
     ["a return that was not booked", "floats", { movement: { returned: true } }, "available is 98500, not 99500"],
     [
       "an exchange that brought another sum",

@@ -1,5 +1,5 @@
 import type { Heard } from "../Receiver.ts"
-import { accountName, tellsReturns } from "./Accounts.ts"
+import { accountName, tellsReturns, tellsReturnsAsFailures } from "./Accounts.ts"
 import type { Execution, Known, Movement } from "./Books.ts"
 import type { Kind, Operation } from "./Load.ts"
 
@@ -56,7 +56,7 @@ export const judge = (evidence: Evidence): Verdict => {
     const status = String(record["status"])
     const what = `${kind} at ${operation.holder.provider}, ending ${movements[0]?.ending ?? operation.ending}`
     if (executed.length > 1) doubled.push(`${reference}: executed ${executed.length} times (${what})`)
-    if (executed.length === 1 && status !== "successful" && !isTakenBack(movements))
+    if (executed.length === 1 && status !== "successful" && !isTakenBack(movements) && !isToldAsFailed(record, movements))
       lost.push(`${reference}: executed, and ${status} here (${what})`)
     if (executed.length === 0 && status === "successful")
       invented.push(`${reference}: successful here, and never executed (${what})`)
@@ -86,6 +86,11 @@ const known = ({ books }: Pick<Evidence, "books">, reference: string, kind: Kind
 /** The provider moved it back and says so; of a payout the record stays what it was. */
 const isTakenBack = (movements: ReadonlyArray<Movement>): boolean =>
   movements.some(({ kind, provider, returned }) => returned && kind !== "payout" && tellsReturns(provider))
+
+/** Delivered, and back before anybody asked: the provider has no other word for it than that it failed. */
+const isToldAsFailed = (record: Record_ | undefined, movements: ReadonlyArray<Movement>): boolean =>
+  record?.["status"] === "failed" &&
+  movements.some(({ kind, provider, returned }) => returned && kind === "payout" && tellsReturnsAsFailures(provider))
 
 const misdirected = ({ amount, currency, holder }: Operation, one: Execution, movements: ReadonlyArray<Movement>) => {
   const wanted = accountName(holder.provider, holder.mode)
@@ -127,6 +132,7 @@ const floatFaults = (evidence: Evidence): ReadonlyArray<string> => {
     const { executed, movements } = known(evidence, reference, kind)
     const record = evidence.records.get(reference)
     const [movement] = movements
+    if (isToldAsFailed(record, movements)) continue
     if (executed.length > 0 && movement !== undefined) {
       const into = positionOf(operation, movement.destinationCurrency)
       moved[kind](own, movement, into)
