@@ -47,6 +47,8 @@ export interface Stage {
   ) => Promise<{ readonly code: number; readonly json: unknown; readonly errors: string }>
   /** Something of its own, which is ended before what was there before it. */
   readonly atEnd: (end: () => Promise<void>) => void
+  /** What the first signal that would end this process does instead; the next one ends it. */
+  readonly onSignal: (act: () => void) => void
   /** Ends every process of it, and none starts again. A signal that ends this process does it too. */
   readonly close: () => Promise<void>
 }
@@ -94,10 +96,20 @@ export const openStage = async (
     life.isOver = true
     for (const end of life.ends.toReversed()) await end()
   }
-  for (const signal of ["SIGINT", "SIGTERM"] as const)
-    process.once(signal, () => void close().finally(() => process.exit(SIGNALLED)))
+  let instead: (() => void) | undefined
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    const signalled = () => {
+      const act = instead
+      instead = undefined
+      if (act === undefined) return void close().finally(() => process.exit(SIGNALLED))
+      process.once(signal, signalled)
+      act()
+    }
+    process.once(signal, signalled)
+  }
   try {
-    return { ...(await opened(dataDir, life, { more, own }, database)), atEnd: (end) => void life.ends.push(end), close }
+    const begun = await opened(dataDir, life, { more, own }, database)
+    return { ...begun, atEnd: (end) => void life.ends.push(end), onSignal: (act) => void (instead = act), close }
   } catch (error) {
     await close()
     throw error
@@ -109,7 +121,7 @@ const opened = async (
   life: Life,
   { more, own: [ofFirst, ofSecond] }: { readonly more: Variables; readonly own: Owns },
   make: StageDatabase
-): Promise<Omit<Stage, "atEnd" | "close">> => {
+): Promise<Omit<Stage, "atEnd" | "onSignal" | "close">> => {
   const ports = await freePorts(5)
   const [simulatorPort, firstPort, secondPort, firstManagement, secondManagement] = ports
   const database = await make(dataDir, life)
@@ -204,7 +216,9 @@ const child = ({ args, name, ready, variables }: Child, dataDir: string, life: L
       if (running === undefined || running.exitCode !== null || running.signalCode !== null)
         running = spawn(process.execPath, [MAIN, ...args], {
           env: { PATH: process.env["PATH"], ...variables },
-          stdio: ["ignore", log, log]
+          stdio: ["ignore", log, log],
+          // In a group of its own: a terminal's Ctrl-C ends this process only, which ends the others when it is time.
+          detached: true
         })
       if (await answers()) return
       await pause(POLL_MS)

@@ -35,7 +35,7 @@ export interface Verdict {
 const PAYOUT_FEE = 1000
 const COLLECTION_FEE_PER_MILLE = 15
 
-const terminal = ["successful", "failed", "expired"]
+export const isTerminal = (status: string): boolean => ["successful", "failed", "expired"].includes(status)
 
 /** A plain fold of what the provider executed, held against what the tenants were told and what their floats say. */
 export const judge = (evidence: Evidence): Verdict => {
@@ -43,13 +43,15 @@ export const judge = (evidence: Evidence): Verdict => {
   const moved = new Map<string, Array<Execution>>()
   for (const one of executions) {
     const reference = one.client_reference ?? ""
-    moved.set(reference, [...(moved.get(reference) ?? []), one])
+    const own = moved.get(reference)
+    if (own === undefined) moved.set(reference, [one])
+    else own.push(one)
   }
   const lost: Array<string> = []
   const doubled: Array<string> = []
   const invented: Array<string> = []
   const webhooks: Array<string> = [...heard.faults]
-  const known = new Set(operations.flatMap(({ reference }) => reference ?? []))
+  const known = new Set(operations.map(({ reference }) => reference))
   for (const reference of moved.keys())
     if (!known.has(reference)) invented.push(`${reference}: executed, and no tenant asked for it`)
   let open = 0
@@ -73,7 +75,7 @@ export const judge = (evidence: Evidence): Verdict => {
       invented.push(`${reference}: successful here, and never executed (${operation.ending})`)
     if (own.some(({ amount_minor }) => amount_minor !== operation.amount))
       invented.push(`${reference}: another amount was executed`)
-    if (!terminal.includes(status)) open++
+    if (!isTerminal(status)) open++
     else if (!heard.types(reference).has(`${kind}.${status}`))
       webhooks.push(`${reference}: ${kind}.${status} was never delivered`)
     else if (heard.newest(reference)?.["status"] !== status)

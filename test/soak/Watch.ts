@@ -1,87 +1,129 @@
-import { Effect } from "effect"
+import { appendFileSync } from "node:fs"
+import { setTimeout as pause } from "node:timers/promises"
 import type { Actor, Stage } from "../chaos/Stage.ts"
 import { withSession } from "../support/DatabaseSession.ts"
 import { databaseFigures, handlesOf, mebibytes, memoryOf, treeOf } from "./Samples.ts"
-import { type Sample, type Trend, trendOf } from "./Trend.ts"
+import { type Line, lineThrough } from "./Trend.ts"
 
 const EVERY_MS = 15_000
 /** What a process takes while it gets going, compiling and filling its caches, is no leak. */
 const WARM_UP_HOURS = 10 / 60
 const HOUR_MS = 3_600_000
+const DISK = "PostgreSQL: disk, MiB"
+const DISK_BY_OPERATIONS = "PostgreSQL: disk, MiB per 1,000 operations"
 
-/** Samples a stage until it is ended; of a short run all samples count. */
-export const watch = (stage: Stage) => {
-  const [first, second, simulator, server] = stage.actors
-  const series = new Map<string, Array<Sample>>()
+type Figures = Readonly<Record<string, number>>
+
+/** What one look found; of a look that failed in part, the rest. */
+interface Look {
+  readonly hours: number
+  /** Answered until then. */
+  readonly operations: number
+  readonly figures: Figures
+  readonly missed?: string
+}
+
+export type Trends = Readonly<Record<string, Line>>
+
+/** Looks at a stage until it is ended, and writes each look to a file at once. Of a short run all looks count. */
+export const watch = (stage: Stage, file: string) => {
+  const looks: Array<Look> = []
   const began = performance.now()
-  const latencies: Array<number> = []
-  let failed = 0
-  const note = (name: string, value: number) => {
-    const own = series.get(name) ?? []
-    series.set(name, own)
-    own.push({ hours: (performance.now() - began) / HOUR_MS, value })
-  }
-  const ofProcess = ({ name, pid }: Actor) => {
-    const id = pid?.()
-    if (id === undefined) return
-    note(`${name}: memory, MiB`, memoryOf(id))
-    note(`${name}: open files and sockets`, handlesOf(id))
-  }
+  let latencies: Array<number> = []
+  let [failed, operations] = [0, 0]
   const look = async () => {
-    for (const actor of [first, second, simulator]) ofProcess(actor)
-    const postgres = server.pid?.()
-    if (postgres !== undefined)
-      note(
-        "PostgreSQL: memory, MiB",
-        treeOf(postgres).reduce((sum, pid) => sum + memoryOf(pid), 0)
-      )
-    const [figures] = await withSession(addressOf(stage), databaseFigures)
-    if (figures !== undefined) {
-      note("PostgreSQL: disk, MiB", mebibytes(figures.bytes))
-      note("PostgreSQL: connections", figures.connections)
-      note("open transactions", figures.open)
-    }
-    const sorted = latencies.splice(0).toSorted((one, other) => one - other)
-    const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]
-    for (const [name, share] of [
-      ["p50", 0.5],
-      ["p99", 0.99]
-    ] as const) {
-      const latency = at(share)
-      if (latency !== undefined) note(`${name} of an operation, ms`, latency)
-    }
+    const hours = (performance.now() - began) / HOUR_MS
+    const took = latencies
+    latencies = []
+    const made = operations
+    const own = { ...processFigures(stage), ...latencyFigures(took) }
+    const found = await databaseOf(stage).then(
+      (figures) => ({ figures: { ...own, ...figures } }),
+      (cause: unknown) => ({ figures: own, missed: String(cause) })
+    )
+    const one = { hours, operations: made, ...found }
+    looks.push(one)
+    appendFileSync(file, `${JSON.stringify(one)}\n`)
   }
   const end = new AbortController()
-  const looking = Effect.runPromise(Effect.forever(Effect.andThen(Effect.promise(look), Effect.sleep(EVERY_MS))), {
-    signal: end.signal
-  }).catch((cause: unknown) => {
-    if (!end.signal.aborted) throw cause
-  })
+  const looking = (async () => {
+    while (!end.signal.aborted) {
+      await look()
+      await pause(EVERY_MS, undefined, { signal: end.signal }).catch(() => undefined)
+    }
+  })()
   return {
     /** How long the first answer to an operation took, from when it was due. */
     answered: (milliseconds: number, status: number | undefined) => {
       latencies.push(milliseconds)
+      operations++
       // Refusals by the provider are among the endings.
       if (status === undefined || status >= 500 || status === 429) failed++
     },
     ended: async () => {
-      await look()
       end.abort()
       await looking
-      return { failed, trends: Object.fromEntries([...series].flatMap(([name, all]) => trendFor(name, all))) }
+      await look()
+      const missed = looks.filter((one) => one.missed !== undefined).length
+      return { failed, samples: looks.length, missed, trends: trendsOf(looks) }
     }
   }
 }
 
-const trendFor = (name: string, all: ReadonlyArray<Sample>): ReadonlyArray<readonly [string, Trend]> => {
-  const warm = all.filter(({ hours }) => hours >= WARM_UP_HOURS)
-  const trend = trendOf(warm.length < 3 ? all : warm)
-  return trend === undefined ? [] : [[name, rounded(trend)]]
+export type Watching = ReturnType<typeof watch>
+
+const processFigures = ({ actors }: Stage): Figures => {
+  const [first, second, simulator, server] = actors
+  const figures: Record<string, number> = { "this harness: memory, MiB": memoryOf(process.pid) }
+  for (const { name, pid } of [first, second, simulator] satisfies ReadonlyArray<Actor>) {
+    const id = pid?.()
+    if (id === undefined) continue
+    figures[`${name}: memory, MiB`] = memoryOf(id)
+    figures[`${name}: open files and sockets`] = handlesOf(id)
+  }
+  const postgres = server.pid?.()
+  if (postgres !== undefined) figures["PostgreSQL: memory, MiB"] = treeOf(postgres).reduce((sum, pid) => sum + memoryOf(pid), 0)
+  return figures
 }
 
-const rounded = ({ from, give_or_take, per_hour, to }: Trend): Trend => {
+const latencyFigures = (took: ReadonlyArray<number>): Figures => {
+  const sorted = took.toSorted((one, other) => one - other)
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]
+  const [p50, p99] = [at(0.5), at(0.99)]
+  return p50 === undefined || p99 === undefined ? {} : { "p50 of an operation, ms": p50, "p99 of an operation, ms": p99 }
+}
+
+const databaseOf = async (stage: Stage): Promise<Figures> => {
+  const [found] = await withSession(addressOf(stage), databaseFigures)
+  if (found === undefined) throw new Error("PostgreSQL said nothing")
+  return {
+    [DISK]: mebibytes(found.bytes),
+    "PostgreSQL: connections": found.connections,
+    "open transactions": found.open
+  }
+}
+
+const trendsOf = (looks: ReadonlyArray<Look>): Trends => {
+  const warm = looks.filter(({ hours }) => hours >= WARM_UP_HOURS)
+  const counted = warm.length < 3 ? looks : warm
+  const lineOf = (name: string, of: (look: Look) => number) => {
+    const samples = counted.flatMap((look) => {
+      const value = look.figures[name]
+      return value === undefined ? [] : [{ at: of(look), value }]
+    })
+    return lineThrough(samples)
+  }
+  const names = [...new Set(counted.flatMap(({ figures }) => Object.keys(figures)))]
+  const lines = [
+    ...names.map((name) => [name, lineOf(name, ({ hours }) => hours)] as const),
+    [DISK_BY_OPERATIONS, lineOf(DISK, ({ operations }) => operations / 1000)] as const
+  ]
+  return Object.fromEntries(lines.flatMap(([name, line]) => (line === undefined ? [] : [[name, rounded(line)]])))
+}
+
+const rounded = ({ from, give_or_take, slope, to }: Line): Line => {
   const short = (value: number) => Math.round(value * 100) / 100
-  return { from: short(from), to: short(to), per_hour: short(per_hour), give_or_take: short(give_or_take) }
+  return { from: short(from), to: short(to), slope: short(slope), give_or_take: short(give_or_take) }
 }
 
 const addressOf = ({ variables }: Stage) => {
