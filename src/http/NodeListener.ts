@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto"
 import type { IncomingMessage, Server } from "node:http"
+import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import type { HttpServerRequest } from "effect/http"
@@ -22,7 +23,7 @@ const KEEP_ALIVE_MS = 5_000
 
 /** How often Node looks for requests that take too long. */
 const LOOK_MS = 5_000
-/** A client that was told to close its connection has this long to do so. */
+/** A client that was told that its connection is closed has this long to close it, too. */
 const CLOSE_MS = 2_000
 
 export interface ListenerParts {
@@ -53,7 +54,10 @@ export const makeHttpServer = ({ keepAliveDrainMs, onRefused, placeFor, timer }:
   }
   server.on("connection", (socket) => {
     const place = placeFor(socket.remoteAddress ?? "")
-    if (typeof place === "function") return socket.once("close", place)
+    if (typeof place === "function") {
+      closeGently(socket, timer)
+      return socket.once("close", place)
+    }
     onRefused(place)
     return socket.destroy()
   })
@@ -64,6 +68,24 @@ export const makeHttpServer = ({ keepAliveDrainMs, onRefused, placeFor, timer }:
   // An unknown expectation is no reason to refuse a request.
   server.on("checkExpectation", (request, response) => server.emit("request", request, response))
   return server
+}
+
+/**
+ * Node destroys a connection when its last response is written. If something that the client sent is unread then, that resets the connection, and
+ * takes from the client what it has not read of its responses. Here the client is told the end, and what it sends is read and dropped until it
+ * closes, for a bounded time.
+ */
+const closeGently = (socket: Socket, timer: Timer): void => {
+  socket.destroySoon = () => {
+    if (socket.writableEnded) return
+    socket.once("finish", () =>
+      socket.once(
+        "close",
+        timer(CLOSE_MS, () => socket.destroy())
+      )
+    )
+    socket.end()
+  }
 }
 
 /**
@@ -86,7 +108,10 @@ const limitUnread = (server: Server, timer: Timer): void => {
   emitter.emit = (event, ...told) => {
     const [, response] = told
     if (event !== "request" || !(response instanceof ServerResponse)) return emit(event, ...told)
-    return !isAdmitted(response.req.socket, response) || emit(event, ...told)
+    if (isAdmitted(response.req.socket, response)) return emit(event, ...told)
+    // Nobody else reads its body, and what comes after it would wait.
+    response.req.resume()
+    return true
   }
 }
 

@@ -37,8 +37,8 @@ export const makeUnreadLimit = (timer: Timer) => {
 
   /** Whether a request may be worked on. If not, its connection is closed. */
   return (socket: Socket, response: ServerResponse): boolean => {
-    // Node parses all that one read brought, even where the connection has been closed meanwhile.
-    if (socket.destroyed) return false
+    // Node parses all that one read brought, even where the connection has been closed meanwhile; nobody can be answered then.
+    if (socket.destroyed || socket.writableEnded) return false
     const owed = stateOf(socket)
     if (owed.responses.size >= MAX_UNREAD) {
       socket.destroy()
