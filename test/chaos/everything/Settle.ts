@@ -11,6 +11,8 @@ import { type Command, CREDIT, type Holder } from "./Tenants.ts"
 
 const LOOK_AGAIN_EVERY_MS = 20_000
 const PAUSE_MS = 1_000
+/** What is wrong and has not changed for so long does not change any more. */
+const STILL_AFTER_MS = 240_000
 
 interface Settling {
   readonly operations: ReadonlyArray<Operation>
@@ -22,7 +24,10 @@ interface Settling {
   readonly tooLate: () => boolean
 }
 
-/** Reads everything, and does what operators do afterwards, until nothing changes any more that still can. */
+/**
+ * Reads everything, and does what operators do afterwards, until nothing is wrong, or what is wrong has not changed for a while. A part that
+ * was given up while it still changed would be judged by what had not been read yet.
+ */
 export const settle = async ({ books, command, heard, holders, operations, tooLate, world }: Settling) => {
   const records = new Map<string, Readonly<Record<string, unknown>>>()
   const floats = new Map<string, Readonly<Record<string, number>>>()
@@ -33,6 +38,7 @@ export const settle = async ({ books, command, heard, holders, operations, tooLa
   let rulings = 0
   let asked = 0
   let isTimeToLook = () => true
+  let [wrongBefore, isStillWrong] = ["", after(STILL_AFTER_MS)]
   for (;;) {
     books.refresh()
     const referred = operations.filter(({ reference }) => reference !== undefined)
@@ -52,7 +58,10 @@ export const settle = async ({ books, command, heard, holders, operations, tooLa
     const evidence: Evidence = { operations, books, records, floats, credit: CREDIT, heard }
     const { floats: wrong, invented, lost, webhooks } = judge(evidence)
     const isSettled = ruled === 0 && [wrong, invented, lost, webhooks].every(({ length }) => length === 0)
-    if (isSettled || tooLate()) return { evidence, rulings, asked }
+    if (isSettled || isStillWrong() || tooLate()) return { evidence, rulings, asked }
+    const wrongNow = JSON.stringify([ruled, wrong, invented, lost, webhooks])
+    if (wrongNow !== wrongBefore) isStillWrong = after(STILL_AFTER_MS)
+    wrongBefore = wrongNow
     await pause(PAUSE_MS)
   }
 }
