@@ -57,7 +57,12 @@ export const account = async (
   const differences = unexplained(await reconciliation(stage), operations)
   const [ledgerOk, auditOk] = [ledger.code === 0, audit.code === 0]
   const faults = [
-    ...[...lost, ...doubled, ...invented, ...floats, ...webhooks, ...differences],
+    ...lost,
+    ...doubled,
+    ...invented,
+    ...floats,
+    ...webhooks,
+    ...differences,
     ...(ledgerOk ? [] : [`ledger verify: ${ledger.errors}`]),
     ...(auditOk ? [] : [`audit verify: ${audit.errors}`]),
     ...(isEachToEnd && open > 0 ? [`${open} are still open`] : [])

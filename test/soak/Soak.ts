@@ -74,7 +74,7 @@ const play = async (stage: Stage) => {
   const random = seeded(options.seed)
   const any = () => random.pick(stage.gateways)
   const file = join(stage.dataDir, "samples.jsonl")
-  console.error(`what is sampled is in ${file}`)
+  console.error(`what is sampled is in ${file}; kill -TERM ${process.pid} ends the load early`)
   const watching = watch(stage, file)
   const began = performance.now()
   let isStopped = false
