@@ -114,12 +114,17 @@ describe("the arrival of a request with a key", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("is taken over from a request that died in its lease, and only by the same request", () =>
+  it.live("takes over a key whose lease ran out for the same request only: another body is refused", () =>
     Effect.gen(function* () {
       const { node } = yield* given(0n)
+      const sql = Context.get(node, SqlClient.SqlClient)
+      const row = sql`SELECT k.*, k.xmin::text FROM idempotency_keys k`
       yield* arrive(node, arriving("one"))
-      yield* Context.get(node, SqlClient.SqlClient)`UPDATE idempotency_keys SET lease_until = now() - interval '1 second'`
+      yield* sql`UPDATE idempotency_keys SET lease_until = now() - interval '1 second'`
+      const before = yield* row
+      // 422 idempotency_key_reused.
       expect(yield* arrive(node, arriving("one", { fingerprint: new Uint8Array(32).fill(1) }))).toBe("Reused")
+      expect(yield* row).toStrictEqual(before)
       expect(yield* arrive(node, arriving("one"))).toBe("Fresh")
       expect(yield* arrive(node, arriving("one"))).toBe("Busy")
     }).pipe(Effect.scoped)

@@ -136,7 +136,16 @@ const opening: ReadonlyArray<Bug> = [
   )
 ]
 
+const olderRevision = "a step decided against an older revision changes nothing"
 const applying: ReadonlyArray<Bug> = [
+  mistake(
+    { name: "apply to a newer record", breaks: olderRevision, test: aRace },
+    at(applyStep, "AND revision = p_expected_revision", "AND revision >= p_expected_revision")
+  ),
+  mistake(
+    { name: "apply a batch to newer records", breaks: olderRevision, test: aRace },
+    at(applySteps, "t.revision = s.expected_revision", "t.revision >= s.expected_revision")
+  ),
   mistake(
     {
       name: "apply beside another decision",

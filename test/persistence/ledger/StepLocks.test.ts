@@ -5,6 +5,7 @@ import { describe, expect } from "vitest"
 import { applyStatement } from "../../../src/persistence/ledger/ApplySteps.ts"
 import { openStatement } from "../../../src/persistence/ledger/OpenSteps.ts"
 import { FloatLedger } from "../../../src/services/ports/FloatLedger.ts"
+import { everyRow } from "../../support/LedgerRows.ts"
 import { appId, applyStep, given, openStep, succeeded } from "../../support/LedgerSteps.ts"
 import { givenClaim } from "../../support/PaymentRequests.ts"
 import { NOON } from "../../support/SampleTransactions.ts"
@@ -120,6 +121,33 @@ describe("a money step", () => {
         const unknown = text.replace(parameter, `$1 => array_replace($2, ${number}, NULL)`)
         const rows = yield* sql.unsafe<{ verdict: string }>(unknown, parameters)
         expect(rows.map((row) => row.verdict)).toStrictEqual(keys.map(() => verdict))
+      }).pipe(Effect.scoped)
+    )
+})
+
+describe("a step decided against an older revision", () => {
+  for (const [how, keys] of [
+    ["alone", ["one"]],
+    ["in a batch", ["one", "two"]]
+  ] as const)
+    it.live(`changes nothing, ${how}`, () =>
+      Effect.gen(function* () {
+        const { claims, node } = yield* givenClaims(keys)
+        const ledger = Context.get(node, FloatLedger)
+        const sql = Context.get(node, SqlClient.SqlClient)
+        const rows = sql.unsafe(`SELECT name || row::text AS row FROM (${everyRow}) r ORDER BY 1`, [appId])
+        yield* Effect.forEach(claims, (claim) => ledger.open(openStep(claim, 1_000n)))
+        const steps = yield* Effect.forEach(claims, (claim) => applyStep(claim, succeeded)).pipe(Effect.provideContext(node))
+        // Meanwhile something else was noted: the slot of their entries is still free, and so is their place in the history.
+        for (const { line, next, ...step } of steps) {
+          const noted = { ...step, line: { ...line, at: NOON + 1 }, next: { ...next, status: "pending" as const } }
+          expect(yield* ledger.apply({ ...noted, entry: null, response: null })).toStrictEqual({ _tag: "Applied" })
+        }
+        const before = yield* rows
+        const [text, parameters] = applyStatement(steps.map((step) => ({ ...step, traceparent })))
+        const answers = yield* sql.unsafe<{ applied: boolean }>(text, parameters)
+        expect(answers.map(({ applied }) => applied)).toStrictEqual(keys.map(() => false))
+        expect(yield* rows).toStrictEqual(before)
       }).pipe(Effect.scoped)
     )
 })
