@@ -112,6 +112,14 @@ const backBeforeAnybodyAsked = {
   floats: { "all-flutterwave-live GHS": float(100_000) }
 } satisfies Story
 
+const ruledFailed = {
+  ...backBeforeAnybodyAsked,
+  record: { status: "successful", returned: { amount_minor: 1500 } },
+  events: ["payout.successful"],
+  newest: "successful",
+  floats: { "all-flutterwave-live GHS": float(100_000, { paid_out_minor: 1000, provider_fees_minor: 500 }) }
+} satisfies Story
+
 const faultsOf = (story: Story) => {
   const { doubled, floats, invented, lost, webhooks } = judge(evidence(story))
   return { doubled, floats, invented, lost, webhooks }
@@ -146,6 +154,7 @@ describe("the judge finds no fault in", () => {
       }
     ],
     ["one that came back before anybody asked, at a provider that says failed then", backBeforeAnybodyAsked],
+    ["one that came back after somebody had asked, there, and that a person ruled to have failed", ruledFailed],
     [
       "one of which nobody knows",
       {
@@ -182,6 +191,12 @@ describe("the judge finds", () => {
       "floats",
       { ...backBeforeAnybodyAsked, floats: { "all-flutterwave-live GHS": float(99_500) } },
       "available is 99500, not 100000"
+    ],
+    [
+      "a return that was booked without a ruling",
+      "floats",
+      { ...ruledFailed, record: { status: "successful", returned: null } },
+      "available is 100000, not 98500"
     ],
     [
       "a delivery that is refused here, at a provider that says failed of what came back",

@@ -92,6 +92,9 @@ const isToldAsFailed = (record: Record_ | undefined, movements: ReadonlyArray<Mo
   record?.["status"] === "failed" &&
   movements.some(({ kind, provider, returned }) => returned && kind === "payout" && tellsReturnsAsFailures(provider))
 
+const isRuledFailed = (record: Record_ | undefined, { kind, provider, returned }: Movement): boolean =>
+  returned && kind === "payout" && tellsReturnsAsFailures(provider) && (record?.["returned"] ?? null) !== null
+
 const misdirected = ({ amount, currency, holder }: Operation, one: Execution, movements: ReadonlyArray<Movement>) => {
   const wanted = accountName(holder.provider, holder.mode)
   const movement = movements.find(({ id, provider }) => id === one.id && provider === one.provider)
@@ -136,6 +139,8 @@ const floatFaults = (evidence: Evidence): ReadonlyArray<string> => {
     if (executed.length > 0 && movement !== undefined) {
       const into = positionOf(operation, movement.destinationCurrency)
       moved[kind](own, movement, into)
+      // It had been seen delivered, and a person ruled that it failed as its provider says: all of it comes back, the fee, too.
+      if (isRuledFailed(record, movement)) own.available += movement.amount + Math.min(movement.fee, movement.firstFee)
     } else if (record?.["status"] === "pending") hold(own, operation, record)
   }
   return [...expected].flatMap(([name, own]) => {
