@@ -9,6 +9,11 @@ export interface Explained {
 
 /** By file; each is still there, which `Report.test.ts` checks. */
 export const explained: Readonly<Record<string, ReadonlyArray<Explained>>> = {
+  "src/domain/Ledger.ts": [
+    { original: "amount < 0n", replacement: "amount <= 0n", why: "no posting is of nothing: `postingsOf` leaves it out" },
+    { original: "short < 0n", replacement: "short <= 0n", why: "where nothing is short, nothing is owed in either case" },
+    { original: "amount < receivable", replacement: "amount <= receivable", why: "of two equal amounts either is the smaller" }
+  ],
   "src/domain/Money.ts": [
     { original: "a < b", replacement: "a <= b", why: "of two equal amounts either is the smaller" },
     {
