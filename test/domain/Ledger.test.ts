@@ -19,9 +19,7 @@ import {
   settle
 } from "../../src/domain/Ledger.ts"
 import { minor } from "../../src/domain/Money.ts"
-
-/** The lines of an entry in their order, as "UGX available -100". */
-const linesOf = ({ postings }: Entry) => postings.map(({ account, amount, currency }) => `${currency} ${account} ${amount}`)
+import { linesOf } from "../support/EntryLines.ts"
 
 const entries: ReadonlyArray<readonly [what: string, entry: () => Entry, Phase, ReadonlyArray<string>]> = [
   ["a credit", () => credit("UGX", minor(500n)), "credit", ["UGX available 500", "UGX credited -500"]],

@@ -15,6 +15,13 @@ export const explained: Readonly<Record<string, ReadonlyArray<Explained>>> = {
     { original: "amount < receivable", replacement: "amount <= receivable", why: "of two equal amounts either is the smaller" }
   ],
   "src/domain/Money.ts": [
+    { original: "a > b", replacement: "a >= b", why: "of two equal amounts nothing is left in either case" },
+    {
+      original: '"0"',
+      replacement: '""',
+      line: 'const [, whole = "0", fraction = ""] = match',
+      why: "a decimal that matched has its whole part"
+    },
     { original: "a < b", replacement: "a <= b", why: "of two equal amounts either is the smaller" },
     {
       original: '"MinorUnits"',
