@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import { Currency } from "./Currency.ts"
-import { MinorUnits, minor, ZERO } from "./Money.ts"
+import { MinorUnits, minusOrZero, smaller } from "./Money.ts"
 
 /**
  * The accounts of one tenant, mode and currency. A claim of the tenant is positive; every entry sums to zero.
@@ -54,13 +54,17 @@ export const Phase = Schema.Literals([
 export type Phase = typeof Phase.Type
 
 /** One balanced entry. */
-export const Entry = Schema.Struct({ phase: Phase, postings: Schema.Array(Posting) })
-export type Entry = typeof Entry.Type
+export interface Entry {
+  readonly phase: Phase
+  readonly postings: ReadonlyArray<Posting>
+}
 
-const entry = (phase: Phase, currency: Currency, lines: ReadonlyArray<readonly [Account, bigint]>): Entry => ({
-  phase,
-  postings: lines.filter(([, amount]) => amount !== 0n).map(([account, amount]) => ({ currency, account, amount }))
-})
+type Lines = ReadonlyArray<readonly [Account, bigint]>
+
+const entry = (phase: Phase, currency: Currency, lines: Lines): Entry => ({ phase, postings: postingsOf(currency, lines) })
+
+const postingsOf = (currency: Currency, lines: Lines): ReadonlyArray<Posting> =>
+  lines.filter(([, amount]) => amount !== 0n).map(([account, amount]) => ({ currency, account, amount }))
 
 export const credit = (currency: Currency, amount: MinorUnits): Entry =>
   entry("credit", currency, [
@@ -88,8 +92,8 @@ export const release = (currency: Currency, held: MinorUnits): Entry =>
 
 /** The tenant pays the smaller of the held and the actual fee; an unused hold returns; an excess is the gateway's drift. */
 export const settle = (currency: Currency, principal: MinorUnits, heldFee: MinorUnits, actualFee: MinorUnits): Entry => {
-  const charged = actualFee < heldFee ? actualFee : heldFee
-  const excess = actualFee > heldFee ? actualFee - heldFee : 0n
+  const charged = smaller(actualFee, heldFee)
+  const excess = minusOrZero(actualFee, heldFee)
   return entry("settle", currency, [
     ["reserved", -(principal + heldFee)],
     ["paid_out", principal],
@@ -104,14 +108,14 @@ export const settle = (currency: Currency, principal: MinorUnits, heldFee: Minor
 export const exchange = (from: Currency, source: MinorUnits, to: Currency, destination: MinorUnits): Entry => ({
   phase: "exchange",
   postings: [
-    ...entry("exchange", from, [
+    ...postingsOf(from, [
       ["reserved", -source],
       ["fx_out", source]
-    ]).postings,
-    ...entry("exchange", to, [
+    ]),
+    ...postingsOf(to, [
       ["available", destination],
       ["fx_in", -destination]
-    ]).postings
+    ])
   ]
 })
 
@@ -168,10 +172,10 @@ export const coveringReceivable = (
     const { available, receivable } = held(currency)
     const short = amount + available
     const owed = amount < 0n ? (short < 0n ? short : 0n) : amount < receivable ? amount : receivable
-    return entry(phase, currency, [
+    return postingsOf(currency, [
       ["available", amount - owed],
       ["receivable", owed]
-    ]).postings
+    ])
   })
 })
 
@@ -187,17 +191,3 @@ export const FloatPosition = Schema.Struct({
   receivable: Schema.optionalKey(MinorUnits)
 })
 export type FloatPosition = typeof FloatPosition.Type
-
-export const positionOf = (currency: Currency, postings: ReadonlyArray<Posting>): FloatPosition => {
-  const sum = (account: Account): bigint =>
-    postings.reduce((total, line) => (line.currency === currency && line.account === account ? total + line.amount : total), 0n)
-  const nonNegative = (amount: bigint): MinorUnits => (amount === 0n ? ZERO : minor(amount))
-  return {
-    currency,
-    available: nonNegative(sum("available")),
-    reserved: nonNegative(sum("reserved")),
-    collected: nonNegative(-sum("collected")),
-    paidOut: nonNegative(sum("paid_out")),
-    providerFees: nonNegative(sum("provider_fees"))
-  }
-}

@@ -41,11 +41,7 @@ export const fromDecimalDown = (text: string, currency: Currency): Result.Result
   Result.map(scaled(text, currency), ({ units }) => units)
 
 /** A decimal of more minor units than the largest amount: it is well said, and cannot be counted here. */
-export const isBeyond = (text: string, currency: Currency): boolean => {
-  const [, whole = "0", fraction = ""] = DECIMAL.exec(text) ?? []
-  const exponent = exponents[currency]
-  return BigInt(whole + fraction.slice(0, exponent).padEnd(exponent, "0")) > LARGEST_AMOUNT
-}
+export const isBeyond = (text: string, currency: Currency): boolean => (parsed(text, currency)?.units ?? 0n) > LARGEST_AMOUNT
 
 /** Minor units as a decimal in major units with exactly the currency's decimals: 10050 KES is "100.50", 500 UGX is "500". */
 export const toDecimal = (amount: bigint, currency: Currency): string => {
@@ -56,11 +52,16 @@ export const toDecimal = (amount: bigint, currency: Currency): string => {
 }
 
 const scaled = (text: string, currency: Currency): Result.Result<{ units: MinorUnits; rest: string }, "inexact"> => {
+  const decimal = parsed(text, currency)
+  if (decimal === null || decimal.units > LARGEST_AMOUNT) return Result.fail("inexact")
+  return Result.succeed({ units: minor(decimal.units), rest: decimal.rest })
+}
+
+/** A plain decimal as minor units of any size, and its digits beyond them; null for any other text. */
+const parsed = (text: string, currency: Currency): { readonly units: bigint; readonly rest: string } | null => {
   const match = DECIMAL.exec(text)
-  if (match === null) return Result.fail("inexact")
+  if (match === null) return null
   const [, whole = "0", fraction = ""] = match
   const exponent = exponents[currency]
-  const units = BigInt(whole + fraction.slice(0, exponent).padEnd(exponent, "0"))
-  if (units > LARGEST_AMOUNT) return Result.fail("inexact")
-  return Result.succeed({ units: minor(units), rest: fraction.slice(exponent) })
+  return { units: BigInt(whole + fraction.slice(0, exponent).padEnd(exponent, "0")), rest: fraction.slice(exponent) }
 }

@@ -106,7 +106,7 @@ const afterResolution = <R extends LedgerRecord>(record: R, { amount, outcome }:
 /** What a ruling leaves besides where it gives the record another status: its late polls, if there are any, begin then. */
 const closedAs = <S extends "successful" | "failed">(record: LedgerRecord, status: S, at: Instant) =>
   record.status === status
-    ? { status }
+    ? {}
     : { status, completedAt: at, asked: 0, notFound: 0, ...(status === "failed" ? { failedBy: "person" as const } : {}) }
 
 export const resolvePayout = (payout: Payout, resolution: Resolution, at: Instant): Ruling<Payout> => {
@@ -154,10 +154,10 @@ export const resolveCollection = (collection: Collection, resolution: Resolution
   const closed = { ...settled, nextAction: null }
   const { currency } = collection
   if (way === "keep") return ruled(settled, null, null)
-  const isBooked = collection.status === "successful"
-  const before = { collected: isBooked ? amountOf(collection) : ZERO, fees: isBooked ? (collection.fees ?? ZERO) : ZERO }
   if (way === "close")
     return ruled<Collection>({ ...closed, ...closedAs(collection, "failed", at), failure }, null, "collection.failed")
+  /** What a correction starts from. */
+  const before = { collected: amountOf(collection), fees: collection.fees ?? ZERO }
   if (resolution.outcome === "failed") {
     const next: Collection = { ...closed, failure: reversal, observedAmount: ZERO, fees: ZERO }
     return ruled(next, correct(currency, { collected: -before.collected, fees: -before.fees }), null)

@@ -10,6 +10,7 @@ import {
   isBeyond,
   LARGEST_AMOUNT,
   minor,
+  minusOrZero,
   toDecimal
 } from "../../src/domain/Money.ts"
 
@@ -45,11 +46,33 @@ describe("an amount of money", () => {
     }
   )
 
+  it.each([
+    ["3200", "KES", 320_000n],
+    ["3200.5", "KES", 320_050n],
+    ["3200.05", "KES", 320_005n],
+    ["0.05", "KES", 5n],
+    ["3200", "UGX", 3_200n]
+  ] as const)("%s %s is read with the currency's decimals, however many of them are written", (text, currency, amount) => {
+    for (const read of [fromDecimal, fromDecimalUp, fromDecimalDown])
+      expect(read(text, currency)).toStrictEqual(Result.succeed(minor(amount)))
+  })
+
   it("is recognised as too large, whatever the exponent of the decimal", () => {
     expect(isBeyond("9007199254740991.999", "UGX")).toBe(false)
     expect(isBeyond("9007199254740992", "UGX")).toBe(true)
     expect(isBeyond("90071992547409.91", "KES")).toBe(false)
     expect(isBeyond("90071992547409.92", "KES")).toBe(true)
+    expect(isBeyond("90071992547409", "KES")).toBe(false)
+    expect(isBeyond("90071992547410", "KES")).toBe(true)
+    expect(isBeyond("no decimal", "KES")).toBe(false)
+  })
+
+  it("is never less than nothing, and never more than a JSON integer carries exactly", () => {
+    expect(minor(LARGEST_AMOUNT)).toBe(9_007_199_254_740_991n)
+    expect(() => minor(LARGEST_AMOUNT + 1n)).toThrow()
+    expect(() => minor(-1n)).toThrow()
+    expect(minusOrZero(minor(7n), minor(5n))).toBe(2n)
+    expect(minusOrZero(minor(5n), minor(7n))).toBe(0n)
   })
 
   it("is written as a JSON integer of any size", () => {

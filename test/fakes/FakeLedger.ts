@@ -1,7 +1,7 @@
 import { Effect, Layer, Option } from "effect"
 import type { LedgerRecord } from "../../src/domain/Exchange.ts"
 import type { AppId, Mode } from "../../src/domain/Ids.ts"
-import { type Entry, type FloatPosition, positionOf } from "../../src/domain/Ledger.ts"
+import type { Entry, FloatPosition } from "../../src/domain/Ledger.ts"
 import {
   type Adjustment,
   type AdjustmentOutcome,
@@ -14,6 +14,7 @@ import {
 import { PayerLocks } from "../../src/services/ports/PayerLocks.ts"
 import { Tenants } from "../../src/services/ports/Tenants.ts"
 import { FIRST_REVISION } from "../../src/services/ports/Transactions.ts"
+import { foldedPosition } from "../support/FoldedPosition.ts"
 import { fake } from "./Fake.ts"
 import { FakeMemory, floatName, keyName, windowName } from "./FakeMemory.ts"
 
@@ -129,7 +130,7 @@ const commitApply = (memory: Memory, step: ApplyStep): ApplyOutcome => {
 const postingsOf = (memory: Memory, appId: AppId, mode: Mode) => memory.postings.get(floatName(appId, mode)) ?? []
 
 const positionIn = (memory: Memory, appId: AppId, mode: Mode, currency: FloatPosition["currency"]) =>
-  positionOf(currency, postingsOf(memory, appId, mode))
+  foldedPosition(currency, postingsOf(memory, appId, mode))
 
 const post = (memory: Memory, appId: AppId, mode: Mode, { postings }: Entry): void =>
   void memory.postings.set(floatName(appId, mode), [...postingsOf(memory, appId, mode), ...postings])

@@ -9,7 +9,19 @@ export interface Explained {
 
 /** By file; each is still there, which `Report.test.ts` checks. */
 export const explained: Readonly<Record<string, ReadonlyArray<Explained>>> = {
+  "src/domain/Ledger.ts": [
+    { original: "amount < 0n", replacement: "amount <= 0n", why: "no posting is of nothing: `postingsOf` leaves it out" },
+    { original: "short < 0n", replacement: "short <= 0n", why: "where nothing is short, nothing is owed in either case" },
+    { original: "amount < receivable", replacement: "amount <= receivable", why: "of two equal amounts either is the smaller" }
+  ],
   "src/domain/Money.ts": [
+    { original: "a > b", replacement: "a >= b", why: "of two equal amounts nothing is left in either case" },
+    {
+      original: '"0"',
+      replacement: '""',
+      line: 'const [, whole = "0", fraction = ""] = match',
+      why: "a decimal that matched has its whole part"
+    },
     { original: "a < b", replacement: "a <= b", why: "of two equal amounts either is the smaller" },
     {
       original: '"MinorUnits"',

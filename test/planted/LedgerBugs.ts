@@ -89,7 +89,7 @@ const moveBugs: ReadonlyArray<Bug> = [
       { file: payoutMoves, text: "fees: smaller(actualFee, payout.heldFee)", instead: "fees: actualFee" },
       {
         file: "src/domain/Ledger.ts",
-        text: "const charged = actualFee < heldFee ? actualFee : heldFee\n  const excess = actualFee > heldFee ? actualFee - heldFee : 0n",
+        text: "const charged = smaller(actualFee, heldFee)\n  const excess = minusOrZero(actualFee, heldFee)",
         instead: "const charged = actualFee\n  const excess = 0n"
       }
     ]

@@ -3,7 +3,7 @@ import type { Fact } from "../../src/domain/Fact.ts"
 import { Reference } from "../../src/domain/Ids.ts"
 import { minor } from "../../src/domain/Money.ts"
 import { decide } from "../../src/domain/Moves.ts"
-import { type Resolution, resolveCollection, resolveExchange, resolvePayout } from "../../src/domain/Resolution.ts"
+import { type Resolution, type Ruling, rulingOn } from "../../src/domain/Resolution.ts"
 import type { Transaction } from "../../src/domain/Transaction.ts"
 import { TOLD_AT } from "./SampleFacts.ts"
 import { collection, NOON, payout } from "./SampleTransactions.ts"
@@ -43,17 +43,22 @@ export type Any = Transaction | Exchange
 
 export const told = (record: Any, fact: Fact) => decide(record, fact, "callback", TOLD_AT)
 
-const ruling = (outcome: Resolution["outcome"]): Resolution => ({ outcome, amount: null, fee: null, evidence: "a statement" })
-export const ruled = (record: Any, outcome: Resolution["outcome"], at = TOLD_AT): Any => {
-  const made =
-    record.kind === "payout"
-      ? resolvePayout(record, ruling(outcome), at)
-      : record.kind === "collection"
-        ? resolveCollection(record, ruling(outcome), at)
-        : resolveExchange(record, ruling(outcome), at)
-  if (typeof made === "string") throw new Error(made)
-  return made.next
+/** What a person found out: the figures are those of the record, where none are said. */
+export const say = (outcome: Resolution["outcome"], amount: bigint | null = null, fee: bigint | null = null): Resolution => ({
+  outcome,
+  amount: amount === null ? null : minor(amount),
+  fee: fee === null ? null : minor(fee),
+  evidence: "a statement"
+})
+
+/** A ruling that was not refused. */
+export const decided = <R>(ruling: Ruling<R>) => {
+  if (typeof ruling === "string") throw new Error(ruling)
+  return ruling
 }
+
+export const ruled = (record: Any, outcome: Resolution["outcome"], at = TOLD_AT): Any =>
+  decided(rulingOn(record, say(outcome), at)).next
 
 // Every case that a person can be asked about, before anything was said of it.
 const booked = { completedAt: NOON, needsReview: true } as const

@@ -5,11 +5,12 @@ import * as fc from "fast-check"
 import { describe, expect } from "vitest"
 import type { Fact } from "../../../src/domain/Fact.ts"
 import { AppId } from "../../../src/domain/Ids.ts"
-import { type Posting, positionOf } from "../../../src/domain/Ledger.ts"
+import type { Posting } from "../../../src/domain/Ledger.ts"
 import { minor } from "../../../src/domain/Money.ts"
 import { openStatement } from "../../../src/persistence/ledger/OpenSteps.ts"
 import { FloatLedger, type OpenStep } from "../../../src/services/ports/FloatLedger.ts"
 import { Transactions } from "../../../src/services/ports/Transactions.ts"
+import { foldedPosition } from "../../support/FoldedPosition.ts"
 import { appId, applyStep, given, givenTenantWith, openOne, openStep, position, succeeded } from "../../support/LedgerSteps.ts"
 import { claimKey, givenClaim } from "../../support/PaymentRequests.ts"
 import { givenLedger } from "../../support/TestLedger.ts"
@@ -178,7 +179,7 @@ describe("FloatLedger", () => {
         )
         const postings =
           yield* sql<Posting>`SELECT currency, account, amount_minor AS amount FROM postings WHERE app_id = ${appId}`
-        expect(yield* ledger.positions(appId, "live")).toStrictEqual([positionOf("UGX", postings)])
+        expect(yield* ledger.positions(appId, "live")).toStrictEqual([foldedPosition("UGX", postings)])
       }).pipe(Effect.provideContext(node))
     }).pipe(Effect.scoped)
   )
