@@ -2,7 +2,6 @@ import { Clock, Console, Effect, Layer, Logger, Option, Redacted } from "effect"
 import { HttpServer } from "effect/http"
 import type { NotFound } from "../../src/domain/errors/Terminal.ts"
 import { NotFound as NoSuchThing } from "../../src/domain/errors/Terminal.ts"
-import { AppId } from "../../src/domain/Ids.ts"
 import type { Transaction } from "../../src/domain/Transaction.ts"
 import type { RequestPlaces } from "../../src/http/ConcurrencyLimit.ts"
 import type { ConnectionPlaces } from "../../src/http/ConnectionLimit.ts"
@@ -36,6 +35,7 @@ import { fakeNonces } from "../fakes/FakePorts.ts"
 import { fakeHash, fakeRandomSource, fakeVault } from "../fakes/FakeVault.ts"
 import vectors from "../http/signing-vectors.json" with { type: "json" }
 import { frozen } from "./FrozenClock.ts"
+import { caller } from "./RawHttp.ts"
 import { collection, payout } from "./SampleTransactions.ts"
 
 /** What the services behind the edge were asked, and how they answer; a test overrides only what it is about. */
@@ -81,8 +81,6 @@ export interface EdgeOptions {
   /** Unix milliseconds; the vectors' own moment if left out. */
   readonly now?: number
 }
-
-export const caller = { appId: AppId.make(vectors.app_id), keyId: vectors.key_id, mode: "live", role: "tenant" } as const
 
 /** A running edge on a free port of the loopback, with nothing but memory behind it. */
 export const edge = (options: EdgeOptions = {}) => {

@@ -1,5 +1,6 @@
 import { createHash, createHmac } from "node:crypto"
 import { connect } from "node:net"
+import { AppId } from "../../src/domain/Ids.ts"
 import vectors from "../http/signing-vectors.json" with { type: "json" }
 
 export interface RawAnswer {
@@ -59,6 +60,9 @@ const parsed = (bytes: Buffer): RawAnswer | undefined => {
   if (body.length < Number(headers["content-length"] ?? 0)) return undefined
   return { status: Number(first.split(" ")[1]), headers, text: body.toString() }
 }
+
+/** The vectors' tenant. */
+export const caller = { appId: AppId.make(vectors.app_id), keyId: vectors.key_id, mode: "live", role: "tenant" } as const
 
 let nonces = 0
 

@@ -10,8 +10,7 @@ import { fakePolicy } from "../../fakes/FakePolicy.ts"
 import { fakeNonces } from "../../fakes/FakePorts.ts"
 import { fakeHash, fakeVault } from "../../fakes/FakeVault.ts"
 import vectors from "../../http/signing-vectors.json" with { type: "json" }
-import { caller } from "../../support/EdgeServer.ts"
-import { signed } from "../../support/RawHttp.ts"
+import { caller, signed } from "../../support/RawHttp.ts"
 
 type Headers = ReadonlyArray<readonly [name: string, value: string]>
 

@@ -1,0 +1,113 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Layer, Option, Redacted } from "effect"
+import { TestClock } from "effect/testing"
+import { Authentication, type RawRequest } from "../../../src/services/admission/Authentication.ts"
+import { Nonces, type NonceUse } from "../../../src/services/ports/Nonces.ts"
+import { Tenants } from "../../../src/services/ports/Tenants.ts"
+import { fake } from "../../fakes/Fake.ts"
+import { fakePolicy } from "../../fakes/FakePolicy.ts"
+import { fakeHash, fakeVault } from "../../fakes/FakeVault.ts"
+import file from "../../http/signing-vectors.json" with { type: "json" }
+import { caller, signed } from "../../support/RawHttp.ts"
+
+const NOW = file.now * 1000
+
+const signingKey = {
+  caller,
+  apiKeyHash: fakeHash("api_key", Redacted.make(file.api_key)),
+  signingSecret: Redacted.make(file.signing_secret)
+}
+const tenants = fake(Tenants, {
+  find: () => Effect.succeedNone,
+  keys: () => Effect.succeed([]),
+  signingKey: (appId, keyId) =>
+    Effect.succeed(appId === caller.appId && keyId === caller.keyId ? Option.some(signingKey) : Option.none())
+})
+
+/** What the authentication says of a request, and the uses of nonces that were spent. */
+const ask = (request: Partial<RawRequest>, publicHosts: ReadonlyArray<string> = []) => {
+  const spent: Array<NonceUse> = []
+  const nonces = fake(Nonces, { spend: (use) => Effect.sync(() => spent.push(use) === 1) })
+  return Effect.gen(function* () {
+    yield* TestClock.setTime(NOW)
+    const { authenticate } = yield* Authentication
+    const whole = { method: "GET", rawTarget: "/v1/float", rawHeaders: [], body: new Uint8Array(), ...request }
+    const found = yield* Effect.result(authenticate(whole))
+    if (found._tag === "Failure") return { verdict: found.failure._tag, spent }
+    const { caller: by, nonce } = found.success
+    return { verdict: "accepted" as const, by, nonce, spent }
+  }).pipe(Effect.provide(Authentication.layer.pipe(Layer.provide([tenants, nonces, fakeVault, fakePolicy({ publicHosts })]))))
+}
+
+const headersOf = (headers: ReadonlyArray<readonly [name: string, value: string]>) => headers.flat()
+
+describe("the authentication of a request", () => {
+  it.effect("gives each signing vector its verdict", () =>
+    Effect.gen(function* () {
+      const verdicts = yield* Effect.forEach(file.vectors, ({ request: { body_base64, headers, host, method, target } }) =>
+        ask({
+          method,
+          rawTarget: target,
+          rawHeaders: ["Host", host, ...Object.entries(headers).flat()],
+          body: Buffer.from(body_base64, "base64")
+        })
+      )
+      expect(verdicts.map(({ verdict }, at) => [file.vectors[at]?.name, verdict])).toStrictEqual(
+        file.vectors.map(({ name, verdict }) => [name, verdict === "401" ? "unauthorized" : verdict])
+      )
+    })
+  )
+
+  it.effect("says who signed, and hands a nonce on that is not spent yet and is kept for 180 s", () =>
+    Effect.gen(function* () {
+      const headers = signed("GET", "/v1/float")
+      const { by, nonce, spent, verdict } = yield* ask({ rawHeaders: headersOf(headers) })
+      expect([verdict, by, spent]).toStrictEqual(["accepted", caller, []])
+      yield* nonce?.spend ?? Effect.void
+      const [, value] = headers.find(([name]) => name === "X-Gateway-Nonce") ?? []
+      expect(spent).toStrictEqual([{ caller, nonce: value, expiresAt: NOW + 180_000 }])
+    })
+  )
+
+  it.effect("takes a request for one of the public hosts, in any case; for any host where none is named", () =>
+    Effect.gen(function* () {
+      const at = (host: string, publicHosts: ReadonlyArray<string>) =>
+        Effect.map(
+          ask({ rawHeaders: headersOf(signed("GET", "/v1/float", "", { host })) }, publicHosts),
+          ({ verdict }) => verdict
+        )
+      const hosts = ["API.gateway.example", "pay.example:8443"]
+      expect(yield* at("api.GATEWAY.example", hosts)).toBe("accepted")
+      expect(yield* at("pay.example:8443", hosts)).toBe("accepted")
+      expect(yield* at("pay.example", hosts)).toBe("unauthorized")
+      expect(yield* at("anything.example", [])).toBe("accepted")
+    })
+  )
+
+  it.effect("needs the secret, the key and every part of the request: one that differs in any of them is refused", () =>
+    Effect.gen(function* () {
+      const body = Buffer.from('{"amount_minor":1}')
+      const sent = signed("POST", "/v1/payouts", body)
+      const good = { method: "POST", rawTarget: "/v1/payouts", rawHeaders: headersOf(sent), body }
+      const change = (name: string, value: string) => ({
+        ...good,
+        rawHeaders: headersOf(sent.map(([header, old]) => [header, header === name ? value : old]))
+      })
+      const differing: Readonly<Record<string, RawRequest>> = {
+        "its method": { ...good, method: "PUT" },
+        "its path": { ...good, rawTarget: "/v1/collections" },
+        "its query": { ...good, rawTarget: "/v1/payouts?a=1" },
+        "its body": { ...good, body: Buffer.from('{"amount_minor":2}') },
+        "its host": change("Host", "other.example"),
+        "its time": change("X-Gateway-Timestamp", String(file.now + 1)),
+        "its nonce": change("X-Gateway-Nonce", "another-nonce-0001"),
+        "its tenant": change("X-Gateway-Key", `other.${file.key_id}.${file.api_key}`),
+        "its key": change("X-Gateway-Key", `${file.app_id}.k_other.${file.api_key}`),
+        "its API key": change("X-Gateway-Key", `${file.app_id}.${file.key_id}.ak_other`)
+      }
+      expect((yield* ask(good)).verdict).toBe("accepted")
+      for (const [what, request] of Object.entries(differing))
+        expect([what, (yield* ask(request)).verdict]).toStrictEqual([what, "unauthorized"])
+    })
+  )
+})
