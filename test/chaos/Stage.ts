@@ -6,6 +6,7 @@ import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
 import { promisify } from "node:util"
+import { simulatedAccounts } from "./SimulatedAccounts.ts"
 import { singleServer } from "./SingleServer.ts"
 
 // The real processes: two gateways, the provider simulator and PostgreSQL, each of which may be killed and comes back.
@@ -154,7 +155,7 @@ const opened = async (
     ready: `http://127.0.0.1:${simulatorPort}/__simulator/ready`
   })
   await simulator.start()
-  const provided = { ...shared, ...(await accounts(`http://127.0.0.1:${simulatorPort}`)) }
+  const provided = { ...shared, ...(await simulatedAccounts(`http://127.0.0.1:${simulatorPort}`)) }
   const gateway = (name: string, port: number | undefined, management: number | undefined, { args = [], variables }: Own) =>
     actor({
       name,
@@ -176,21 +177,6 @@ const opened = async (
     variables: provided,
     command
   }
-}
-
-/** The accounts that the simulator opens when nobody set any. */
-const accounts = async (control: string): Promise<Variables> => {
-  const ready = await fetch(`${control}/__simulator/ready`)
-  const { providers }: { providers: Record<string, { base_url: string }> } = JSON.parse(await ready.text())
-  const modes = ["live", "test"].flatMap((mode) => {
-    const prefix = `EVERSEND_${mode.toUpperCase()}`
-    return [
-      [`${prefix}_CLIENT_ID`, `simulated-${mode}`],
-      [`${prefix}_CLIENT_SECRET`, `simulated-${mode}-secret`],
-      [`${prefix}_WEBHOOK_SECRET`, `simulated-${mode}-webhook-secret`]
-    ]
-  })
-  return { EVERSEND_BASE_URL: providers["eversend"]?.base_url ?? "", ...Object.fromEntries(modes) }
 }
 
 interface Child {

@@ -8,8 +8,16 @@ import { parentOf } from "../../bench/Processes.ts"
 const MEBIBYTE = 1024 * 1024
 
 /** Memory that is a process's own, and its share of what it has with others, in MiB; none where it has ended. */
-export const memoryOf = (pid: number): number => {
-  const [, kilobytes] = /^Pss:\s+(\d+) kB/m.exec(read(`/proc/${pid}/smaps_rollup`)) ?? []
+export const memoryOf = (pid: number): number => proportional(read(`/proc/${pid}/smaps_rollup`), "Pss")
+
+/** The same without segments that processes share to write in, such as PostgreSQL's shared buffers. */
+export const unsharedOf = (pid: number): number => {
+  const rollup = read(`/proc/${pid}/smaps_rollup`)
+  return proportional(rollup, "Pss") - proportional(rollup, "Pss_Shmem")
+}
+
+const proportional = (rollup: string, what: "Pss" | "Pss_Shmem"): number => {
+  const [, kilobytes] = new RegExp(`^${what}:\\s+(\\d+) kB`, "m").exec(rollup) ?? []
   return Number(kilobytes ?? 0) / 1024
 }
 

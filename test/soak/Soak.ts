@@ -11,6 +11,8 @@ import { after } from "../chaos/Settling.ts"
 import { type Address, openStage, type Stage } from "../chaos/Stage.ts"
 import { makeTenants } from "../chaos/Tenants.ts"
 import { type Random, seeded } from "../support/Random.ts"
+import { RECORD } from "./Sums.ts"
+import { verdictsOf } from "./Verdict.ts"
 import { type Watching, watch } from "./Watch.ts"
 
 // Two gateways work for hours at a steady rate. What they have in memory, open and on disk, and how fast they answer, is sampled, and a line
@@ -18,7 +20,6 @@ import { type Watching, watch } from "./Watch.ts"
 // found. A signal ends the load early, and the rest is done as ever.
 
 const usage = "npm run soak -- [--minutes N] [--rate OPERATIONS_A_SECOND] [--seed N] [--record]"
-const RECORD = join(import.meta.dirname, "..", "..", "docs", "reliability", "soak.jsonl")
 /** Of all samples; with fewer nothing is said about trends. */
 const MISSED_AT_MOST = 0.5
 /** So many faults are in the record as they are. */
@@ -87,7 +88,9 @@ const play = async (stage: Stage) => {
   const operations = await load((made) => planned(random, random.pick(tenants), made), any, isOver, watching)
   const minutes = Math.round((performance.now() - began) / 6_000) / 10
   const { failed, missed, samples, trends } = await watching.ended()
+  const verdicts = verdictsOf({ minutes, trends })
   console.table(trends)
+  console.table(verdicts)
   console.error(`load over: ${operations.length} operations; settling. ${JSON.stringify(trends)}`)
   const { counts, faults } = await accountedFor(stage, { operations, tenants, any, heard })
   await heard.close()
@@ -110,7 +113,7 @@ const play = async (stage: Stage) => {
   }
   console.log(JSON.stringify(part))
   if (options.record) appendFileSync(RECORD, `${JSON.stringify(part)}\n`)
-  process.exitCode = all.length === 0 ? 0 : 1
+  process.exitCode = all.length === 0 && verdicts.every(({ verdict }) => verdict !== "grows") ? 0 : 1
 }
 
 /** Each is sent when it is due, whether or not the others are answered. */

@@ -2,7 +2,7 @@ import { appendFileSync } from "node:fs"
 import { setTimeout as pause } from "node:timers/promises"
 import type { Actor, Stage } from "../chaos/Stage.ts"
 import { withSession } from "../support/DatabaseSession.ts"
-import { databaseFigures, handlesOf, mebibytes, memoryOf, treeOf } from "./Samples.ts"
+import { databaseFigures, handlesOf, mebibytes, memoryOf, treeOf, unsharedOf } from "./Samples.ts"
 import { type Line, lineThrough } from "./Trend.ts"
 
 const EVERY_MS = 15_000
@@ -82,7 +82,11 @@ const processFigures = ({ actors }: Stage): Figures => {
     figures[`${name}: open files and sockets`] = handlesOf(id)
   }
   const postgres = server.pid?.()
-  if (postgres !== undefined) figures["PostgreSQL: memory, MiB"] = treeOf(postgres).reduce((sum, pid) => sum + memoryOf(pid), 0)
+  if (postgres !== undefined) {
+    const all = treeOf(postgres)
+    figures["PostgreSQL: memory, MiB"] = all.reduce((sum, pid) => sum + memoryOf(pid), 0)
+    figures["PostgreSQL: memory beside shared buffers, MiB"] = all.reduce((sum, pid) => sum + unsharedOf(pid), 0)
+  }
   return figures
 }
 
