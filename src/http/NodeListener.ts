@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto"
 import type { IncomingMessage, Server } from "node:http"
-import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import type { HttpServerRequest } from "effect/http"
@@ -75,7 +74,7 @@ export const makeHttpServer = ({ keepAliveDrainMs, onRefused, placeFor, timer }:
  * takes from the client what it has not read of its responses. Here the client is told the end, and what it sends is read and dropped until it
  * closes, for a bounded time.
  */
-const closeGently = (socket: Socket, timer: Timer): void => {
+const closeGently = (socket: IncomingMessage["socket"], timer: Timer): void => {
   socket.destroySoon = () => {
     if (socket.writableEnded) return
     socket.once("finish", () =>
