@@ -17,6 +17,7 @@ import * as applyStep from "./migrations/0009_apply_step.ts"
 import * as applySteps from "./migrations/0010_apply_steps.ts"
 import * as operatorConsole from "./migrations/0011_console.ts"
 import * as keptProposals from "./migrations/0012_kept_proposals.ts"
+import * as callbackLooks from "./migrations/0013_callback_looks.ts"
 import { MADE_BY_A_DRAFT, readApplied, schemaStanding, tellNewer } from "./SchemaStanding.ts"
 import { SessionPooling } from "./SessionPooling.ts"
 
@@ -39,7 +40,8 @@ const all: ReadonlyArray<Migration> = [
   applyStep,
   applySteps,
   operatorConsole,
-  keptProposals
+  keptProposals,
+  callbackLooks
 ]
 
 export const Migrations = {

@@ -43,6 +43,13 @@ describe("two gateways in long stories of lost answers, crashes and repeated req
   // Money was paid out and the charge that brought it was taken back: the tenant owes it.
   it("count what a tenant owes for a charge that was taken back, as in seed 1000181", () => holds(1_000_181, 1, 40), WITHIN_MS)
 
+  // News of a charge that was taken back was first looked into three hours after it came, and then had no answer.
+  it(
+    "learn what was taken back although the first look at it came late and had no answer, as in seed 1001572",
+    () => holds(1_001_572, 1, 40),
+    WITHIN_MS
+  )
+
   // A client came back with its quote a day later.
   it("are not blamed for forgetting a quote that expired a day ago, as in seed 300052", () => holds(300_052, 1, 200), WITHIN_MS)
 

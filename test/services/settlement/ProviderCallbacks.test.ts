@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Metric } from "effect"
 import { TestClock } from "effect/testing"
-import { LOOK_AGES_MS } from "../../../src/services/settlement/ProviderCallbacks.ts"
+import { LOOK_AGES_MS } from "../../../src/services/settlement/CallbackLooks.ts"
 import { callback, ingress, newWorld } from "./ProviderCallbacksFixture.ts"
 
 /** Forged callbacks in a flood. */
@@ -175,24 +175,5 @@ describe("ProviderCallbacks", () => {
         expect(world.later).toEqual([LOOK_AGES_MS[0]])
       }
     })
-  )
-
-  it.effect(
-    "processes a callback again at growing intervals when nothing was learnt or asking failed, and parks it in the end",
-    () =>
-      Effect.gen(function* () {
-        const world = newWorld()
-        const { receive, round } = yield* ingress(world)
-        yield* receive("eversend", "route-key", callback({ reference: world.transaction.reference }))
-        const [waiting] = world.due
-        for (const [turn, age] of [0, ...LOOK_AGES_MS].entries()) {
-          yield* TestClock.setTime(age)
-          world.learns = turn % 2 === 0 ? Effect.succeed(false) : Effect.die(new Error("broken"))
-          yield* round
-          if (waiting !== undefined) world.due.push(waiting)
-        }
-        expect(world.later).toEqual([...LOOK_AGES_MS, null])
-        expect(world.done).toEqual([])
-      })
   )
 })
