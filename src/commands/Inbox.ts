@@ -81,13 +81,14 @@ export const inbox = Command.make("inbox").pipe(
   Command.withSubcommands([list, replay, close])
 )
 
-const rowView = ({ hint, id, matched, mode, nextLookAt, provider, receivedAt, status }: StoredCallback) => ({
+const rowView = ({ hint, id, looks, matched, mode, nextLookAt, provider, receivedAt, status }: StoredCallback) => ({
   id,
   provider,
   mode,
   status,
   received_at: iso(receivedAt),
   next_look_at: nextLookAt === null ? null : iso(nextLookAt),
+  looks,
   reference: hint.reference,
   provider_reference: hint.providerReference,
   matched_reference: matched

@@ -17,7 +17,7 @@ import * as applyStep from "./migrations/0009_apply_step.ts"
 import * as applySteps from "./migrations/0010_apply_steps.ts"
 import * as operatorConsole from "./migrations/0011_console.ts"
 import * as keptProposals from "./migrations/0012_kept_proposals.ts"
-import * as countedLooks from "./migrations/0013_counted_looks.ts"
+import * as callbackLooks from "./migrations/0013_callback_looks.ts"
 import { MADE_BY_A_DRAFT, readApplied, schemaStanding, tellNewer } from "./SchemaStanding.ts"
 import { SessionPooling } from "./SessionPooling.ts"
 
@@ -41,7 +41,7 @@ const all: ReadonlyArray<Migration> = [
   applySteps,
   operatorConsole,
   keptProposals,
-  countedLooks
+  callbackLooks
 ]
 
 export const Migrations = {

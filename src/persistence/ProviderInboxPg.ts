@@ -7,8 +7,10 @@ import {
   type Callback,
   CallbackStatus,
   type LeasedCallback,
+  type NextLook,
   ProviderInbox,
-  type StoredCallback
+  type StoredCallback,
+  type Tries
 } from "../services/ports/ProviderInbox.ts"
 import { Vault } from "../services/ports/Vault.ts"
 import { auditTrail } from "./AuditTrail.ts"
@@ -33,12 +35,13 @@ const columns = {
   reference: Schema.NullOr(Reference),
   provider_reference: Schema.NullOr(Schema.String)
 }
-const Claimed = Schema.Struct({ ...columns, looks: Schema.Number })
+const Claimed = Schema.Struct({ ...columns, looks: Schema.Number, claims: Schema.Number })
 const claimedRows = rowsOf(Claimed)
 const Listed = Schema.Struct({
   ...columns,
   status: CallbackStatus,
   next_look_at: Schema.NullOr(Moment),
+  looks: Schema.Number,
   matched_reference: Schema.NullOr(Reference)
 })
 const listedRows = rowsOf(Listed)
@@ -62,7 +65,7 @@ export const ProviderInboxPg = Layer.effect(
         VALUES (${id}, ${provider}, ${mode}, ${digest}, ${iso(receivedAt)}::timestamptz, ${hint.reference}, ${hint.providerReference},
           'due', ${iso(dueAt)}::timestamptz)
         ON CONFLICT (id) DO UPDATE
-          SET status = 'due', received_at = EXCLUDED.received_at, next_look_at = EXCLUDED.next_look_at, looks = 0, matched_reference = NULL
+          SET status = 'due', received_at = EXCLUDED.received_at, next_look_at = EXCLUDED.next_look_at, looks = 0, claims = 0, matched_reference = NULL
           WHERE i.status <> 'due' AND i.received_at <= ${iso(receivedAt - REPEATED_WITHIN_MS)}::timestamptz
         RETURNING id`)
       return rows.length === 1
@@ -75,17 +78,23 @@ export const ProviderInboxPg = Layer.effect(
           ORDER BY next_look_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
         ),
         leased AS (
-          UPDATE provider_inbox i SET next_look_at = ${iso(now + leaseMs)}::timestamptz FROM due WHERE i.id = due.id
-          RETURNING i.id, i.provider, i.mode, i.received_at, i.digest, i.reference, i.provider_reference, i.looks
+          UPDATE provider_inbox i SET next_look_at = ${iso(now + leaseMs)}::timestamptz, claims = i.claims + 1 FROM due WHERE i.id = due.id
+          RETURNING i.id, i.provider, i.mode, i.received_at, i.digest, i.reference, i.provider_reference, i.looks, i.claims
         )
-        SELECT id, provider, mode, received_at, digest, reference, provider_reference, looks FROM leased ORDER BY received_at, id`)
-      return rows.map(({ looks, ...row }): LeasedCallback => ({ ...callbackOf(row), leasedUntil: now + leaseMs, looks }))
+        SELECT id, provider, mode, received_at, digest, reference, provider_reference, looks, claims FROM leased ORDER BY received_at, id`)
+      return rows.map(
+        ({ claims, looks, ...row }): LeasedCallback => ({ ...callbackOf(row), looks, claims, leasedUntil: now + leaseMs })
+      )
     })
 
-    const retryAt = Effect.fn("ProviderInbox.retryAt")(function* (id: Reference, at: Instant | null) {
-      yield* at === null
-        ? sql`UPDATE provider_inbox SET status = 'parked', looks = looks + 1, next_look_at = NULL WHERE id = ${id} AND status = 'due'`
-        : sql`UPDATE provider_inbox SET looks = looks + 1, next_look_at = ${iso(at)}::timestamptz WHERE id = ${id} AND status = 'due'`
+    const retryAt = Effect.fn("ProviderInbox.retryAt")(function* (
+      { id, leasedUntil }: LeasedCallback,
+      { at, claims, looks }: NextLook
+    ) {
+      yield* sql`
+        UPDATE provider_inbox SET status = ${at === null ? "parked" : "due"}, next_look_at = ${at === null ? null : iso(at)}::timestamptz,
+          looks = ${looks}, claims = ${claims}
+        WHERE id = ${id} AND status = 'due' AND next_look_at = ${iso(leasedUntil)}::timestamptz`
     }, Effect.orDie)
 
     const list = Effect.fn("ProviderInbox.list")(function* (status: CallbackStatus | null, limit: number) {
@@ -95,7 +104,7 @@ export const ProviderInboxPg = Layer.effect(
       )
       const rows = yield* listedRows(
         sql.unsafe(
-          `SELECT id, provider, mode, received_at, digest, reference, provider_reference, status, next_look_at, matched_reference
+          `SELECT id, provider, mode, received_at, digest, reference, provider_reference, status, next_look_at, looks, matched_reference
           FROM (${newest.join(" UNION ALL ")}) AS n ORDER BY received_at DESC, id DESC LIMIT $1`,
           [limit]
         )
@@ -107,7 +116,7 @@ export const ProviderInboxPg = Layer.effect(
       const [row] = yield* trail.with(
         listedRows(sql`
           UPDATE provider_inbox ${set}
-          RETURNING id, provider, mode, received_at, digest, reference, provider_reference, status, next_look_at, matched_reference`),
+          RETURNING id, provider, mode, received_at, digest, reference, provider_reference, status, next_look_at, looks, matched_reference`),
         audit
       )
       return Option.map(Option.fromUndefinedOr(row), rowOf)
@@ -115,7 +124,7 @@ export const ProviderInboxPg = Layer.effect(
 
     const replay = Effect.fn("ProviderInbox.replay")((id: Reference, at: Instant, audit: AuditEntry) =>
       change(
-        sql`SET status = 'due', next_look_at = ${iso(at)}::timestamptz, looks = 0, matched_reference = NULL WHERE id = ${id}`,
+        sql`SET status = 'due', next_look_at = ${iso(at)}::timestamptz, looks = 0, claims = 0, matched_reference = NULL WHERE id = ${id}`,
         audit
       )
     )
@@ -139,15 +148,18 @@ export const ProviderInboxPg = Layer.effect(
   })
 )
 
-const callbackOf = ({ provider_reference, received_at, reference, ...rest }: Omit<typeof Claimed.Type, "looks">): Callback => ({
+type Received = Omit<typeof Claimed.Type, keyof Tries>
+
+const callbackOf = ({ provider_reference, received_at, reference, ...rest }: Received): Callback => ({
   ...rest,
   receivedAt: received_at,
   hint: { reference, providerReference: provider_reference }
 })
 
-const rowOf = ({ matched_reference, next_look_at, status, ...callback }: typeof Listed.Type): StoredCallback => ({
+const rowOf = ({ looks, matched_reference, next_look_at, status, ...callback }: typeof Listed.Type): StoredCallback => ({
   ...callbackOf(callback),
   status,
   nextLookAt: next_look_at,
+  looks,
   matched: matched_reference
 })

@@ -109,8 +109,7 @@ export const callbacksParked = ({ must, sql, stage }: Scene): Fault => ({
       () => sql("SELECT id FROM provider_inbox WHERE status = 'due' AND next_look_at > now() + interval '2 seconds'"),
       (due) => due.length > 0
     )
-    await sql(`UPDATE provider_inbox SET received_at = received_at - interval '2 hours', next_look_at = now()
-      WHERE status = 'due'`)
+    await sql("UPDATE provider_inbox SET looks = 8, next_look_at = now() WHERE status = 'due'")
   },
   mend: async () => {
     for (const { id } of await sql("SELECT id FROM provider_inbox WHERE status = 'parked'"))

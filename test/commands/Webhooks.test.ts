@@ -119,8 +119,10 @@ describe("the operators' commands for webhooks", () => {
       const id = yield* newReference
       const digest = new Uint8Array(32)
       const hint = { reference: null, providerReference: "BSB1" }
-      yield* inbox.store({ id, provider: "eversend", mode: "test", receivedAt: 1_000, digest, hint }, 1_000)
-      yield* inbox.retryAt(id, null)
+      const callback = { id, provider: "eversend", mode: "test", receivedAt: 1_000, digest, hint } as const
+      yield* inbox.store(callback, 1_000)
+      const tries = { looks: 9, claims: 0 }
+      yield* inbox.retryAt({ ...callback, ...tries, leasedUntil: 1_000 }, { ...tries, at: null })
       const row = {
         id,
         provider: "eversend",
@@ -128,6 +130,7 @@ describe("the operators' commands for webhooks", () => {
         status: "parked",
         received_at: "1970-01-01T00:00:01.000Z",
         next_look_at: null,
+        looks: 9,
         reference: null,
         provider_reference: "BSB1",
         matched_reference: null
@@ -135,7 +138,7 @@ describe("the operators' commands for webhooks", () => {
       expect(yield* result("inbox", "list", "--status", "parked")).toEqual([row])
       expect(yield* result("inbox", "list", "--status", "due")).toEqual([])
       const next_look_at = expect.stringMatching(/Z$/)
-      expect(yield* result("inbox", "replay", id)).toEqual({ ...row, status: "due", next_look_at })
+      expect(yield* result("inbox", "replay", id)).toEqual({ ...row, status: "due", next_look_at, looks: 0 })
       expect(yield* result("inbox", "list")).toMatchObject([{ id, status: "due" }])
       expect(yield* inbox.claimDue(FAR, 9, LEASE_MS)).toMatchObject([{ id, hint }])
       expect(yield* run("inbox", "replay", "nothing")).toMatchObject({

@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process"
-import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs"
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { createInterface } from "node:readline"
@@ -36,6 +36,10 @@ export const buildReleaseBefore = (): Release => {
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"))
   return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) }
 }
+
+/** What it does not know of migrations, by their names. */
+export const unknownTo = ({ folder }: Release, names: ReadonlyArray<string>): ReadonlyArray<string> =>
+  names.filter((name) => !existsSync(join(folder, "src", "persistence", "migrations", `${name}.ts`)))
 
 export interface Node {
   readonly url: string

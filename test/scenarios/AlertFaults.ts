@@ -175,8 +175,8 @@ export const stories: ReadonlyArray<Fault> = [
       const id = "0".repeat(26)
       yield* sql`CREATE FUNCTION refuse_write() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''read only''; END'`
       yield* sql`CREATE TRIGGER read_only BEFORE UPDATE ON provider_inbox FOR EACH STATEMENT EXECUTE FUNCTION refuse_write()`
-      yield* sql`INSERT INTO provider_inbox (id, provider, mode, digest, received_at, provider_reference, status, next_look_at)
-        VALUES (${id}, 'eversend', 'live', sha256('unknown'), now() - interval '2 hours', 'nobody', 'due', now() - interval '10 minutes')`
+      yield* sql`INSERT INTO provider_inbox (id, provider, mode, digest, received_at, provider_reference, status, next_look_at, looks)
+        VALUES (${id}, 'eversend', 'live', sha256('unknown'), now() - interval '2 hours', 'nobody', 'due', now() - interval '10 minutes', 8)`
       yield* fires(operated, before, "CallbacksLate")
       yield* sql`DROP TRIGGER read_only ON provider_inbox`
       yield* fires(operated, before, "CallbacksParked")

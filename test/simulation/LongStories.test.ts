@@ -43,9 +43,9 @@ describe("two gateways in long stories of lost answers, crashes and repeated req
   // Money was paid out and the charge that brought it was taken back: the tenant owes it.
   it("count what a tenant owes for a charge that was taken back, as in seed 1000181", () => holds(1_000_181, 1, 40), WITHIN_MS)
 
-  // A callback about a charge that was taken back waited three hours, and the one answer to the question about it was lost.
+  // News of a charge that was taken back was first looked into three hours after it came, and then had no answer.
   it(
-    "look again into a callback that waited for hours if the first answer about it is lost, as in seed 1001572",
+    "learn what was taken back although the first look at it came late and had no answer, as in seed 1001572",
     () => holds(1_001_572, 1, 40),
     WITHIN_MS
   )

@@ -20,11 +20,24 @@ export interface Callback {
   readonly hint: CallbackHint
 }
 
-/** A callback that one node looks into until then. */
-export interface LeasedCallback extends Callback {
+/** What was tried with a callback since it came, came again or was replayed. */
+export interface Tries {
+  /** Looks that ended and told nothing. */
+  readonly looks: number
+  /** Claims since the last of these, or since the beginning, of which no look has ended: a node died, or could not look. */
+  readonly claims: number
+}
+
+/** A callback that one node looks into until then; if it was claimed for that, this claim is counted. */
+export interface LeasedCallback extends Callback, Tries {
   readonly leasedUntil: Instant
   /** How often it was looked into in vain since it came, or since it was replayed. */
   readonly looks: number
+}
+
+/** When a callback is looked into next, and what counts as tried by then; null parks it for a person. */
+export interface NextLook extends Tries {
+  readonly at: Instant | null
 }
 
 /** Due: it is processed by itself. Done: the transaction that it pointed at was polled. Parked: it led to nothing, and waits for a person. */
@@ -34,6 +47,7 @@ export type CallbackStatus = typeof CallbackStatus.Type
 export interface StoredCallback extends Callback {
   readonly status: CallbackStatus
   readonly nextLookAt: Instant | null
+  readonly looks: number
   /** The transaction that was polled because of it. */
   readonly matched: Reference | null
 }
@@ -42,7 +56,8 @@ export interface StoredCallback extends Callback {
  * The inbox of providers' callbacks. A callback is committed here before the provider gets its answer, once for the same bytes.
  *
  * Delivery: at least once. A claimed callback, or one that was stored with a lease, belongs to one node for its lease; unless `markProcessed`
- * or `retryAt` is called it is due again afterwards. Oldest first, without a guaranteed order. After the last retry it is parked for a person and never dropped.
+ * or `retryAt` is called it is due again afterwards. Oldest first, without a guaranteed order. It counts looks and claims, in commits that are made anyway;
+ * the caller decides by them when it is parked for a person. It is never dropped.
  */
 export class ProviderInbox extends Context.Service<
   ProviderInbox,
@@ -53,18 +68,18 @@ export class ProviderInbox extends Context.Service<
      * looks into them at once says when its lease ends, which needs no second commit.
      */
     readonly store: (callback: Callback, dueAt: Instant) => Effect.Effect<boolean>
-    /** Takes up to `limit` that wait to be looked at, for `leaseMs`. */
+    /** Takes up to `limit` that wait to be looked at, for `leaseMs`, and counts the claim. */
     readonly claimDue: (now: Instant, limit: number, leaseMs: number) => Effect.Effect<ReadonlyArray<LeasedCallback>>
     /**
      * It was looked into for this transaction, unless its lease is somebody else's by now. Not committed for itself: it is written with the next
      * callback that is stored, or two seconds later. When the process dies before that, the callback is looked into once more.
      */
     readonly markProcessed: (callback: LeasedCallback, reference: Reference) => Effect.Effect<void>
-    /** Nothing matched, or the provider did not answer: that look is counted. Look again at `at`; null parks it for a person. */
-    readonly retryAt: (id: Reference, at: Instant | null) => Effect.Effect<void>
+    /** It led to nothing so far: it is looked into again, or parked, unless its lease is somebody else's by now. Twice is as once. */
+    readonly retryAt: (callback: LeasedCallback, next: NextLook) => Effect.Effect<void>
     /** Newest first, at most `limit`, of every status where none is given. */
     readonly list: (status: CallbackStatus | null, limit: number) => Effect.Effect<ReadonlyArray<StoredCallback>>
-    /** Has it looked into at `at`, whatever came of it before, and answers it as it stands then; none when there is no such callback. */
+    /** Has it looked into at `at` as if it had just come, whatever came of it before, and answers it as it stands then; none when there is no such callback. */
     readonly replay: (id: Reference, at: Instant, audit: AuditEntry) => Effect.Effect<Option.Option<StoredCallback>>
     /** Ends a parked one that a person found to be about nothing of ours; none when it is not there, or not parked. */
     readonly close: (id: Reference, audit: AuditEntry) => Effect.Effect<Option.Option<StoredCallback>>

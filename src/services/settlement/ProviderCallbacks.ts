@@ -3,7 +3,6 @@ import { Clock, Context, Effect, Exit, Layer, Metric, Option } from "effect"
 import { Unauthorized } from "../../domain/errors/Retriable.ts"
 import { NotFound } from "../../domain/errors/Terminal.ts"
 import { type Mode, type Reference, referenceFrom } from "../../domain/Ids.ts"
-import type { Instant } from "../../domain/Instant.ts"
 import { pollLeaseMs } from "../../domain/TimeLimits.ts"
 import { currentTraceparent, linkCurrentSpan } from "../../runtime/Tracing.ts"
 import { makeWorker } from "../../runtime/Worker.ts"
@@ -12,6 +11,7 @@ import type { Callbacks, RawCallback } from "../ports/Provider.ts"
 import { type Callback, type CallbackHint, type LeasedCallback, ProviderInbox } from "../ports/ProviderInbox.ts"
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 import { type StoredTransaction, Transactions } from "../ports/Transactions.ts"
+import { afterLastClaim, afterNoLook, afterVainLook, CLAIMS_AT_MOST } from "./CallbackLooks.ts"
 import { OutcomePoller } from "./OutcomePoller.ts"
 import { makeSharedPolls } from "./SharedPolls.ts"
 
@@ -21,13 +21,6 @@ const SLOTS = 32
 const IDLE_MS = 1_000
 /** A callback that has waited so long for the poll under way is looked into later: its lease is that of one poll, and has a margin of twice as much. */
 const TURN_WITHIN_MS = 5_000
-/**
- * What passes, in milliseconds, between a look into a callback that told nothing and the next: the first ones are for callbacks that overtake
- * the answer to our own request. After the last look it is parked for a person, and the poller goes on by its schedule. Looks are counted, and
- * not the time since it came: one that nobody could look into for hours is not parked because one answer to the question about it was lost.
- */
-export const LOOK_PAUSES_MS: ReadonlyArray<number> = [250, 750, 4_000, 25_000, 90_000, 480_000, 1_200_000, 1_800_000]
-
 /** Callbacks of which it is remembered where they came in; beyond that the oldest are forgotten. */
 const RECEIVING_SPANS_KEPT = 1_000
 
@@ -93,15 +86,24 @@ export class ProviderCallbacks extends Context.Service<
         function* (callback: LeasedCallback) {
           yield* linkCurrentSpan([receivingSpans.get(callback.id) ?? null])
           receivingSpans.delete(callback.id)
-          const found = Option.getOrUndefined(yield* find(callback))
+          if (callback.claims > CLAIMS_AT_MOST) {
+            yield* Effect.logWarning("a callback is parked: none of the looks into it came to an end")
+            return yield* inbox.retryAt(callback, afterLastClaim(callback))
+          }
+          const finding = yield* Effect.exit(find(callback))
+          if (Exit.isFailure(finding)) {
+            yield* Effect.logError("whose a callback is could not be read", finding.cause)
+            return yield* inbox.retryAt(callback, afterNoLook(callback, yield* Clock.currentTimeMillis))
+          }
+          const found = Option.getOrUndefined(finding.value)
           const learnt = found === undefined ? false : yield* poll(found)
           if (found !== undefined && learnt) return yield* inbox.markProcessed(callback, found.transaction.reference)
-          const at = nextLook(callback.looks, yield* Clock.currentTimeMillis)
-          if (at === null)
+          const next = afterVainLook(callback, yield* Clock.currentTimeMillis)
+          if (next.at === null)
             yield* Effect.logWarning(
               found === undefined ? "a callback is parked: it matched nothing" : "a callback is parked: nothing was learnt"
             )
-          yield* inbox.retryAt(callback.id, at)
+          yield* inbox.retryAt(callback, next)
         },
         (effect, { id, mode, provider }) => {
           const names = { callback_id: id, provider, mode }
@@ -150,7 +152,7 @@ export class ProviderCallbacks extends Context.Service<
         const leasedUntil = receivedAt + leaseMs
         const stored = yield* worker.submit((isTaken) =>
           Effect.flatMap(inbox.store(received, isTaken ? leasedUntil : receivedAt), (isNew) =>
-            isNew ? Effect.as(rememberReceivingSpan(id), { ...received, leasedUntil, looks: 0 }) : Effect.succeed(null)
+            isNew ? Effect.as(rememberReceivingSpan(id), { ...received, leasedUntil, looks: 0, claims: 0 }) : Effect.succeed(null)
           )
         )
         const isNew = stored !== null
@@ -182,9 +184,3 @@ const verify = (callbacks: Callbacks, callback: RawCallback): Effect.Effect<Opti
       ? Effect.succeed(hint)
       : Effect.map(callbacks.refreshKeys, () => callbacks.verify(callback))
   })
-
-/** After one more look in vain than `looks`; null after the last. */
-const nextLook = (looks: number, now: Instant): Instant | null => {
-  const pause = LOOK_PAUSES_MS[looks]
-  return pause === undefined ? null : now + pause
-}

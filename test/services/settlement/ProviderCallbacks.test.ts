@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Metric } from "effect"
 import { TestClock } from "effect/testing"
-import { LOOK_PAUSES_MS } from "../../../src/services/settlement/ProviderCallbacks.ts"
+import { LOOK_AGES_MS } from "../../../src/services/settlement/CallbackLooks.ts"
 import { callback, ingress, newWorld } from "./ProviderCallbacksFixture.ts"
 
 /** Forged callbacks in a flood. */
@@ -174,45 +174,6 @@ describe("ProviderCallbacks", () => {
         expect(world.asked).toEqual([])
         expect(world.later).toEqual([LOOK_PAUSES_MS[0]])
       }
-    })
-  )
-
-  it.effect(
-    "processes a callback again at growing intervals when nothing was learnt or asking failed, and parks it in the end",
-    () =>
-      Effect.gen(function* () {
-        const world = newWorld()
-        const { receive, round } = yield* ingress(world)
-        yield* receive("eversend", "route-key", callback({ reference: world.transaction.reference }))
-        const [waiting] = world.due
-        for (const [turn, pause] of [0, ...LOOK_PAUSES_MS].entries()) {
-          yield* TestClock.adjust(pause)
-          world.learns = turn % 2 === 0 ? Effect.succeed(false) : Effect.die(new Error("broken"))
-          yield* round
-          if (waiting !== undefined) world.due.push(waiting)
-        }
-        const ages = [250, 1_000, 5_000, 30_000, 120_000, 600_000, 1_800_000, 3_600_000]
-        expect(world.later).toEqual([...ages, null])
-        expect(world.done).toEqual([])
-      })
-  )
-
-  it.effect("processes a callback again that nobody looked into for hours, if the first answer about it is lost", () =>
-    Effect.gen(function* () {
-      const world = newWorld()
-      const { receive, round } = yield* ingress(world)
-      yield* receive("eversend", "route-key", callback({ reference: world.transaction.reference }))
-      const [waiting] = world.due
-      yield* TestClock.adjust("3 hours")
-      world.learns = Effect.succeed(false)
-      yield* round
-      const now = 3 * 3_600_000
-      expect(world.later).toEqual([now + 250])
-      if (waiting !== undefined) world.due.push(waiting)
-      world.learns = Effect.succeed(true)
-      yield* TestClock.adjust(250)
-      yield* round
-      expect(world.done).toEqual([world.transaction.reference])
     })
   )
 })

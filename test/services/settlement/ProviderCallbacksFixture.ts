@@ -3,7 +3,7 @@ import { AppId, type Reference } from "../../../src/domain/Ids.ts"
 import { MinorUnits } from "../../../src/domain/Money.ts"
 import type { Payout } from "../../../src/domain/Transaction.ts"
 import type { Provider, RawCallback } from "../../../src/services/ports/Provider.ts"
-import type { Callback, CallbackHint } from "../../../src/services/ports/ProviderInbox.ts"
+import type { Callback, CallbackHint, Tries } from "../../../src/services/ports/ProviderInbox.ts"
 import { ProviderRegistry } from "../../../src/services/ports/ProviderRegistry.ts"
 import { Transactions } from "../../../src/services/ports/Transactions.ts"
 import { OutcomePoller } from "../../../src/services/settlement/OutcomePoller.ts"
@@ -82,10 +82,12 @@ interface World {
   readonly revisions: Array<bigint>
   readonly done: Array<Reference>
   readonly later: Array<number | null>
+  /** What is to be looked into later, until the test has it due. */
+  readonly waiting: Array<Callback & Tries>
   readonly stored: Map<string, Callback>
-  readonly due: Array<Callback>
-  /** How often each was looked into in vain. */
-  readonly looks: Map<Reference, number>
+  readonly due: Array<Callback & Tries>
+  /** What the database says about a reference that is asked for, if it cannot say. */
+  unread?: Effect.Effect<never>
   /** What the database was asked, in order. */
   readonly calls: Array<string>
   /** For how long callbacks were taken. */
@@ -102,6 +104,7 @@ export const newWorld = (given: Partial<Payout> = {}): World => ({
   revisions: [],
   done: [],
   later: [],
+  waiting: [],
   stored: new Map(),
   due: [],
   looks: new Map(),
@@ -127,7 +130,7 @@ const ports = (world: World) => {
           const key = Buffer.from(callback.digest).toString("hex")
           if (world.stored.has(key)) return false
           world.stored.set(key, callback)
-          if (dueAt === callback.receivedAt) world.due.push(callback)
+          if (dueAt === callback.receivedAt) world.due.push({ ...callback, looks: 0, claims: 0 })
           return true
         }),
       claimDue: (now, limit, leaseMs) =>
@@ -136,20 +139,21 @@ const ports = (world: World) => {
           world.leases.push(leaseMs)
           return world.due
             .splice(0, limit)
-            .map((callback) => ({ ...callback, leasedUntil: now + leaseMs, looks: world.looks.get(callback.id) ?? 0 }))
+            .map(({ claims, ...callback }) => ({ ...callback, claims: claims + 1, leasedUntil: now + leaseMs }))
         }),
       markProcessed: (_callback, reference) => Effect.sync(() => void world.done.push(reference)),
-      retryAt: (id, at) =>
+      retryAt: (callback, { at, ...tries }) =>
         Effect.sync(() => {
           world.later.push(at)
-          world.looks.set(id, (world.looks.get(id) ?? 0) + 1)
+          world.waiting.push({ ...callback, ...tries })
         })
     }),
     fake(Transactions, {
       byReference: (reference) =>
-        Effect.sync(() => {
+        Effect.suspend(() => {
           world.calls.push("find")
-          return reference === world.transaction.reference ? Option.some(stored()) : Option.none()
+          if (world.unread !== undefined) return world.unread
+          return Effect.succeed(reference === world.transaction.reference ? Option.some(stored()) : Option.none())
         }),
       byProviderReference: (_provider, _mode, reference) =>
         Effect.sync(() => (reference === world.transaction.providerReference ? Option.some(stored()) : Option.none()))

@@ -1,0 +1,105 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { CLAIMS_AT_MOST, LOOK_AGES_MS } from "../../../src/services/settlement/CallbackLooks.ts"
+import { callback, ingress, newWorld } from "./ProviderCallbacksFixture.ts"
+
+const HOUR = 3_600_000
+
+/** A callback that came at the beginning of time, and that nobody has looked into. */
+const givenCallback = Effect.gen(function* () {
+  const world = newWorld()
+  const { receive, round } = yield* ingress(world)
+  yield* receive("eversend", "route-key", callback({ reference: world.transaction.reference }))
+  return { round, world }
+})
+
+describe("looks into a callback", () => {
+  it.effect.each([0, 3 * HOUR, 30 * 24 * HOUR])(
+    "processes a callback again at growing intervals when nothing was learnt or asking failed, and parks it after its last look, however late the first: %i ms",
+    (begun) =>
+      Effect.gen(function* () {
+        const { round, world } = yield* givenCallback
+        for (const [turn, age] of [0, ...LOOK_AGES_MS].entries()) {
+          yield* TestClock.setTime(begun + age)
+          world.learns = turn % 2 === 0 ? Effect.succeed(false) : Effect.die(new Error("broken"))
+          yield* round
+          world.due.push(...world.waiting.splice(0))
+        }
+        expect(world.later).toEqual([...LOOK_AGES_MS.map((age) => begun + age), null])
+        expect(world.asked).toHaveLength(LOOK_AGES_MS.length + 1)
+        expect(world.done).toEqual([])
+      })
+  )
+
+  it.effect("settles a callback that lay for hours although the first answer to it was lost", () =>
+    Effect.gen(function* () {
+      const { round, world } = yield* givenCallback
+      yield* TestClock.setTime(3 * HOUR)
+      world.learns = Effect.succeed(false)
+      yield* round
+      world.due.push(...world.waiting.splice(0))
+      world.learns = Effect.succeed(true)
+      yield* round
+      expect(world.later).toEqual([3 * HOUR + 250])
+      expect(world.done).toEqual([world.transaction.reference])
+    })
+  )
+
+  it.effect("counts the looks that were made, not the claims of nodes that died before they looked", () =>
+    Effect.gen(function* () {
+      const { round, world } = yield* givenCallback
+      world.learns = Effect.succeed(false)
+      for (const callback of world.due.splice(0)) world.due.push({ ...callback, claims: CLAIMS_AT_MOST - 1 })
+      yield* round
+      expect(world.waiting).toMatchObject([{ looks: 1, claims: 0 }])
+      expect(world.later).toEqual([LOOK_AGES_MS[0]])
+    })
+  )
+
+  it.effect("parks a callback without a look that so many nodes died of in a row", () =>
+    Effect.gen(function* () {
+      const { round, world } = yield* givenCallback
+      for (const callback of world.due.splice(0)) world.due.push({ ...callback, looks: 2, claims: CLAIMS_AT_MOST })
+      yield* round
+      expect(world.asked).toEqual([])
+      expect(world.later).toEqual([null])
+      // What looks into it again on a request begins anew, whatever release writes that.
+      expect(world.waiting).toMatchObject([{ looks: 2, claims: 0 }])
+    })
+  )
+
+  it.effect(
+    "counts no look while the database cannot say whose a callback is, waits longer each time, and parks it in the end",
+    () =>
+      Effect.gen(function* () {
+        const { round, world } = yield* givenCallback
+        world.unread = Effect.die(new Error("a server is down"))
+        for (let turn = 0; turn < CLAIMS_AT_MOST; turn++) {
+          yield* round
+          const [last] = world.waiting
+          expect(last).toMatchObject({ looks: 0, claims: turn + 1 })
+          world.due.push(...world.waiting.splice(0))
+          yield* TestClock.setTime(world.later.at(-1) ?? 0)
+        }
+        const pauses = world.later.map((at, turn) => (at ?? 0) - (world.later[turn - 1] ?? 0))
+        expect(pauses).toEqual(pauses.toSorted((one, other) => one - other))
+        expect(world.later.at(-1)).toBeGreaterThan(6 * HOUR)
+        yield* round
+        expect(world.later.at(-1)).toBe(null)
+        expect(world.asked).toEqual([])
+      })
+  )
+
+  it.effect("settles a callback once the database says whose it is", () =>
+    Effect.gen(function* () {
+      const { round, world } = yield* givenCallback
+      world.unread = Effect.die(new Error("a server is down"))
+      yield* round
+      delete world.unread
+      world.due.push(...world.waiting.splice(0))
+      yield* round
+      expect(world.done).toEqual([world.transaction.reference])
+    })
+  )
+})
