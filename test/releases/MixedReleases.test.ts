@@ -1,5 +1,3 @@
-import { existsSync } from "node:fs"
-import { join } from "node:path"
 import { expect, it } from "@effect/vitest"
 import { Context, Effect, Fiber } from "effect"
 import { Database } from "../../src/persistence/Database.ts"

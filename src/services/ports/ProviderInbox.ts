@@ -31,8 +31,6 @@ export interface Tries {
 /** A callback that one node looks into until then; if it was claimed for that, this claim is counted. */
 export interface LeasedCallback extends Callback, Tries {
   readonly leasedUntil: Instant
-  /** How often it was looked into in vain since it came, or since it was replayed. */
-  readonly looks: number
 }
 
 /** When a callback is looked into next, and what counts as tried by then; null parks it for a person. */

@@ -172,7 +172,7 @@ describe("ProviderCallbacks", () => {
         yield* receive("eversend", "route-key", callback({ reference: world.transaction.reference, providerReference: "ever-1" }))
         yield* round
         expect(world.asked).toEqual([])
-        expect(world.later).toEqual([LOOK_PAUSES_MS[0]])
+        expect(world.later).toEqual([LOOK_AGES_MS[0]])
       }
     })
   )

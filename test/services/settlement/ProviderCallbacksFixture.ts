@@ -107,7 +107,6 @@ export const newWorld = (given: Partial<Payout> = {}): World => ({
   waiting: [],
   stored: new Map(),
   due: [],
-  looks: new Map(),
   calls: [],
   leases: [],
   providerTimeoutMs: policy.providerTimeoutMs
