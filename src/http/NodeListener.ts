@@ -1,11 +1,12 @@
 import { randomUUID } from "node:crypto"
-import type { IncomingMessage, Server } from "node:http"
+import type { IncomingMessage, ServerResponse as Response, Server } from "node:http"
 import type { Duplex } from "node:stream"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import type { HttpServerRequest } from "effect/http"
 import type { ApiError } from "../domain/errors/ApiError.ts"
 import { MalformedRequest, MethodNotAllowed } from "../domain/errors/Terminal.ts"
 import type { Timer } from "../runtime/Timer.ts"
+import { makeConnectionEnd } from "./ConnectionEnd.ts"
 import type { makeConnections, NoPlace } from "./ConnectionLimit.ts"
 import { errorEnvelope } from "./Envelope.ts"
 import { standardHeaders } from "./Response.ts"
@@ -22,8 +23,6 @@ const KEEP_ALIVE_MS = 5_000
 
 /** How often Node looks for requests that take too long. */
 const LOOK_MS = 5_000
-/** A client that was told that its connection is closed has this long to close it, too. */
-const CLOSE_MS = 2_000
 
 export interface ListenerParts {
   readonly timer: Timer
@@ -44,26 +43,20 @@ export const makeHttpServer = ({ keepAliveDrainMs, onRefused, placeFor, timer }:
     requireHostHeader: false,
     shouldUpgradeCallback: () => false
   })
-  const answerRaw = (socket: Duplex, error: ApiError) => {
-    writeRaw(socket, error)
-    socket.once(
-      "close",
-      timer(CLOSE_MS, () => socket.destroy())
-    )
-  }
+  const { isAdmitted, owedOn } = makeUnreadLimit(timer)
+  const { endsGently, isEnding, refuse } = makeConnectionEnd(timer, owedOn)
   server.on("connection", (socket) => {
     const place = placeFor(socket.remoteAddress ?? "")
-    if (typeof place === "function") {
-      closeGently(socket, timer)
-      return socket.once("close", place)
-    }
+    if (typeof place === "function") return endsGently(socket.once("close", place))
     onRefused(place)
     return socket.destroy()
   })
-  limitUnread(server, timer)
+  admit(server, (response) => !isEnding(response.req.socket) && isAdmitted(response.req.socket, response))
   keepIdle(server, timer, keepAliveDrainMs)
-  server.on("clientError", (error: NodeJS.ErrnoException, socket) => answerRaw(socket, malformed(error.code ?? "")))
-  server.on("connect", (_request: IncomingMessage, socket: Duplex) => answerRaw(socket, new MethodNotAllowed()))
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) =>
+    refuse(socket, () => rawResponse(malformed(error.code ?? "")))
+  )
+  server.on("connect", (_request: IncomingMessage, socket: Duplex) => refuse(socket, () => rawResponse(new MethodNotAllowed())))
   // An unknown expectation is no reason to refuse a request.
   server.on("checkExpectation", (request, response) => server.emit("request", request, response))
   return server
@@ -94,25 +87,32 @@ const closeGently = (socket: IncomingMessage["socket"], timer: Timer): void => {
 const keepIdle = (server: Server, timer: Timer, forMs: number): void => {
   const closeIdle = server.closeIdleConnections.bind(server)
   server.closeIdleConnections = () => void (forMs === 0 ? closeIdle() : timer(forMs, closeIdle))
-  server.prependListener("request", (_request, response) => {
-    if (!server.listening) response.shouldKeepAlive = false
-  })
+  for (const event of REQUEST_EVENTS)
+    server.prependListener(event, (_request, response) => {
+      if (!server.listening) response.shouldKeepAlive = false
+    })
 }
 
+/** A request is told by one of these: by the second if its client waits for "100 Continue" before it sends the body. */
+const REQUEST_EVENTS = ["request", "checkContinue"] as const
+
 /** Replaces `emit`, because no listener can keep a request from the listeners after it: one too many must not even become a fiber. */
-const limitUnread = (server: Server, timer: Timer): void => {
-  const isAdmitted = makeUnreadLimit(timer)
+const admit = (server: Server, isAdmitted: (response: Response) => boolean): void => {
   const emitter: { emit: (event: string, ...told: ReadonlyArray<unknown>) => boolean } = server
   const emit = emitter.emit.bind(server)
   emitter.emit = (event, ...told) => {
     const [, response] = told
-    if (event !== "request" || !(response instanceof ServerResponse)) return emit(event, ...told)
-    if (isAdmitted(response.req.socket, response)) return emit(event, ...told)
-    // Nobody else reads its body, and what comes after it would wait.
-    response.req.resume()
-    return true
+    if (!REQUEST_EVENTS.some((one) => one === event) || !(response instanceof ServerResponse)) return emit(event, ...told)
+    if (!isAdmitted(response)) return true
+    if (event === "request" || hasBody(response.req)) return emit(event, ...told)
+    // There is no body to wait for. An expectation that is not met would close the connection after the response.
+    response.writeContinue()
+    return emit("request", ...told)
   }
 }
+
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0
 
 /** Calls `then` once: when the client has taken the whole response, or its connection is closed. */
 export const afterResponse = (request: HttpServerRequest.HttpServerRequest, then: () => void): void => {
@@ -135,12 +135,8 @@ const reasons: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: "The request did not arrive in time."
 }
 
-/** Writes an error to the socket by hand and closes it: where Node could not parse a request there is no response object. */
-const writeRaw = (socket: Duplex, error: ApiError): void => {
-  if (!socket.writable || ("bytesWritten" in socket && isResponseBegun(socket))) {
-    socket.destroy()
-    return
-  }
+/** An error as it is written by hand: where Node could not parse a request there is no response object. */
+const rawResponse = (error: ApiError): string => {
   const { body, status } = errorEnvelope(error)
   const head = [
     `HTTP/1.1 ${status} ${error._tag}`,
@@ -150,11 +146,5 @@ const writeRaw = (socket: Duplex, error: ApiError): void => {
     `x-request-id: ${randomUUID()}`,
     "connection: close"
   ]
-  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`)
-}
-
-/** Whether an earlier response on this connection has begun and not ended: the client would read more bytes as the rest of that one. */
-const isResponseBegun = (socket: Duplex): boolean => {
-  const message: unknown = Reflect.get(socket, "_httpMessage")
-  return typeof message === "object" && message !== null && Reflect.get(message, "headersSent") === true
+  return `${head.join("\r\n")}\r\n\r\n${body}`
 }

@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http"
 import type { Socket } from "node:net"
+import type { Duplex } from "node:stream"
 import type { Timer } from "../runtime/Timer.ts"
 
 /** How many requests of one connection may wait for their responses to be read. Each holds memory until then. */
@@ -20,7 +21,7 @@ interface ConnectionState {
  * reading runs from the first response that waits until none does: reading one of them gives no more time for the next.
  */
 export const makeUnreadLimit = (timer: Timer) => {
-  const connections = new WeakMap<Socket, ConnectionState>()
+  const connections = new WeakMap<Duplex, ConnectionState>()
 
   const stateOf = (socket: Socket): ConnectionState => {
     const known = connections.get(socket)
@@ -36,9 +37,9 @@ export const makeUnreadLimit = (timer: Timer) => {
   }
 
   /** Whether a request may be worked on. If not, its connection is closed. */
-  return (socket: Socket, response: ServerResponse): boolean => {
-    // Node parses all that one read brought, even where the connection has been closed meanwhile; nobody can be answered then.
-    if (socket.destroyed || socket.writableEnded) return false
+  const isAdmitted = (socket: Socket, response: ServerResponse): boolean => {
+    // Node parses all that one read brought, even where the connection has been closed meanwhile.
+    if (socket.destroyed) return false
     const owed = stateOf(socket)
     if (owed.responses.size >= MAX_UNREAD) {
       socket.destroy()
@@ -58,4 +59,12 @@ export const makeUnreadLimit = (timer: Timer) => {
     })
     return true
   }
+
+  return {
+    isAdmitted,
+    /** The responses to the requests that were admitted, until their clients have taken them. */
+    owedOn: (socket: Duplex): ReadonlySet<ServerResponse> => connections.get(socket)?.responses ?? NONE
+  }
 }
+
+const NONE: ReadonlySet<ServerResponse> = new Set()

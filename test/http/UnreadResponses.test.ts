@@ -1,25 +1,13 @@
 import type { ServerResponse } from "node:http"
-import { connect, type Socket } from "node:net"
+import type { Socket } from "node:net"
 import { describe, expect, it, vi } from "vitest"
-import { makeHttpServer } from "../../src/http/NodeListener.ts"
+import { bareListener, closed, opened, turn } from "../support/BareListener.ts"
 import { type EdgeClient, onEdge } from "../support/EdgeClient.ts"
 
 const GET = "GET /health HTTP/1.1\r\nHost: a\r\n\r\n"
 /** More than the buffers of both ends take. */
 const LARGE = 32 * 1024 * 1024
 
-const opened = (port: number): Promise<Socket> =>
-  new Promise((resolve, reject) => {
-    const socket = connect(port, "127.0.0.1", () => resolve(socket)).on("error", reject)
-  })
-const closed = (socket: Socket) =>
-  new Promise<void>((resolve) =>
-    socket
-      .removeAllListeners("error")
-      .on("error", () => {})
-      .once("close", () => resolve())
-  )
-const turn = () => new Promise((resolve) => setImmediate(resolve))
 /** Reads until so many bytes are there, and then no more. */
 const take = (socket: Socket, bytes: number): Promise<void> =>
   new Promise((resolve) => {
@@ -33,33 +21,9 @@ const take = (socket: Socket, bytes: number): Promise<void> =>
     socket.on("data", read).resume()
   })
 
-/** A listener whose timers a test fires, and which answers by `answer`. */
-const listening = async (answer: (response: ServerResponse) => void) => {
-  const timers: Array<{ ms: number; fire: () => void }> = []
-  const server = makeHttpServer({
-    timer: (ms, fire) => {
-      const one = { ms, fire }
-      timers.push(one)
-      return () => void (timers.includes(one) && timers.splice(timers.indexOf(one), 1))
-    },
-    keepAliveDrainMs: 0,
-    placeFor: () => () => {},
-    onRefused: () => {}
-  })
-  server.on("request", (_, response) => answer(response))
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
-  const address = server.address()
-  const port = typeof address === "object" && address !== null ? address.port : 0
-  const stop = () => {
-    server.closeAllConnections()
-    server.close()
-  }
-  return { timers, port, stop }
-}
-
 describe("a connection with unanswered requests", () => {
   it("is closed a fixed time after its first unread answer, even if it reads the queued answers slowly", async () => {
-    const { timers, port, stop } = await listening((response) => response.end(Buffer.alloc(LARGE)))
+    const { timers, port, stop } = await bareListener((response) => response.end(Buffer.alloc(LARGE)))
     const socket = await opened(port)
     socket.pause().write(GET.repeat(4))
     while (timers.length === 0) await turn()
@@ -74,7 +38,7 @@ describe("a connection with unanswered requests", () => {
   })
 
   it("gets the full time again once every answer was read", async () => {
-    const { timers, port, stop } = await listening((response) => response.end(Buffer.alloc(LARGE)))
+    const { timers, port, stop } = await bareListener((response) => response.end(Buffer.alloc(LARGE)))
     const socket = await opened(port)
     for (const _ of [1, 2]) {
       socket.write(GET)
@@ -87,7 +51,7 @@ describe("a connection with unanswered requests", () => {
 
   it("may have eight of them; a ninth closes it before any further request is processed", async () => {
     const asked: Array<ServerResponse> = []
-    const { port, stop } = await listening((response) => void asked.push(response))
+    const { port, stop } = await bareListener((response) => void asked.push(response))
     const socket = await opened(port)
     socket.write(GET.repeat(8))
     while (asked.length < 8) await turn()

@@ -66,7 +66,7 @@ export const imports: ReadonlyArray<ImportRow> = [
   { from: /^http\/ManualPage\.ts$/, files: ["http/"], packages: [/^node:path$/, /^marked$/] },
   { from: /^http\/ClientAddress\.ts$/, files: [], packages: [/^node:net$/] },
   { from: /^http\/ConnectionLimit\.ts$/, files: ["http/ClientAddress.ts"], packages: [/^node:net$/] },
-  { from: /^http\/UnreadResponses\.ts$/, files: ["runtime/Timer.ts"], packages: [/^node:(http|net)$/] },
+  { from: /^http\/(ConnectionEnd|UnreadResponses)\.ts$/, files: ["runtime/Timer.ts"], packages: [/^node:(http|net|stream)$/] },
   { from: /^http\//, files: ["domain/", "runtime/", "services/", "http/"], packages: [core, http, /^effect\/http-api(\/\w+)?$/] },
   ...providerImports,
   {
