@@ -63,24 +63,6 @@ export const makeHttpServer = ({ keepAliveDrainMs, onRefused, placeFor, timer }:
 }
 
 /**
- * Node destroys a connection when its last response is written. If something that the client sent is unread then, that resets the connection, and
- * takes from the client what it has not read of its responses. Here the client is told the end, and what it sends is read and dropped until it
- * closes, for a bounded time.
- */
-const closeGently = (socket: IncomingMessage["socket"], timer: Timer): void => {
-  socket.destroySoon = () => {
-    if (socket.writableEnded) return
-    socket.once("finish", () =>
-      socket.once(
-        "close",
-        timer(CLOSE_MS, () => socket.destroy())
-      )
-    )
-    socket.end()
-  }
-}
-
-/**
  * Node closes what is idle when a server stops, and a client that sends a request on it at that moment gets no answer. A connection stays for its
  * next request instead, whose answer says that it is the last, or until as long has passed as any idle connection is kept.
  */
