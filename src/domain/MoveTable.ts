@@ -56,7 +56,7 @@ export const track = <R extends LedgerRecord>(record: R, fact: { readonly provid
 export const hasHandle = ({ providerReference }: LedgerRecord): boolean => providerReference !== null
 
 export const tracked = <R extends LedgerRecord>(record: R, providerReference: string | null): R =>
-  providerReference === null || providerReference === record.providerReference ? record : { ...record, providerReference }
+  providerReference === null ? record : { ...record, providerReference }
 
 /** A change that the tenant sees, after which the provider's answers are counted anew. */
 export const visibleChange = ({ version }: LedgerRecord, at: Instant) => ({

@@ -173,6 +173,23 @@ describe("the table of status changes of an exchange", () => {
     })
   })
 
+  it.each([
+    ["exactly one percent above", 1_000n, 1_010n, "successful"],
+    ["exactly one percent below", 1_000n, 990n, "successful"],
+    ["one unit beyond one percent", 1_000n, 989n, "pending"],
+    ["two units, of a quote of three", 3n, 1n, "successful"],
+    ["three units, of a quote of four", 4n, 1n, "pending"],
+    ["nothing, of a quote of two", 2n, 0n, "pending"]
+  ])("a difference to the quote of %s: %d became %d, which leaves it %s", (_, quoted, came, status) => {
+    const { next } = decide(exchange({ destinationAmount: minor(quoted) }), brought(came, "?"), "reconciler", LATER)
+    expect(next).toMatchObject({ status, needsReview: status === "pending" })
+  })
+
+  it("believes a success that does not say what was exchanged", () => {
+    const unsaid = { ...succeeded, amount: null, currency: null }
+    expect(decide(exchange(), unsaid, "reconciler", LATER).next).toMatchObject({ status: "successful", needsReview: false })
+  })
+
   it("books the quoted amount when the provider does not say what was bought", () => {
     expect(decide(exchange(), succeeded, "reconciler", LATER).next).toMatchObject({ destinationAmount: 174_324n })
   })

@@ -63,6 +63,40 @@ describe("a payout that is returned", () => {
     })
   })
 
+  // Of a payout of 10,000 that cost 700, at most 10,700 can come back.
+  it.each([
+    ["all of it", 10_700n, { amount: 10_000n, fee: 700n }, true],
+    ["all of it, in other words", 10_700n, { amount: 10_000n, fee: 0n }, true],
+    ["more than can come back", 10_700n, { amount: 10_000n, fee: 701n }, false],
+    ["the amount without the fee", 10_000n, { amount: 10_000n, fee: 0n }, true],
+    ["less than the amount that was booked", 10_000n, { amount: 9_000n, fee: 0n }, false],
+    ["the same part, and twice that much cannot come back", 5_351n, { amount: 5_000n, fee: 351n }, true],
+    ["the same part, and twice that much is all of it", 5_350n, { amount: 5_000n, fee: 350n }, false]
+  ])("takes a later report of %s, where %d were booked, for the same money or for news", (_, booked, reported, isSame) => {
+    const returned = { amount: minor(booked), at: TOLD_AT, reason: "" }
+    const fact = { ...facts(reported.amount).Returned, fee: minor(reported.fee), at: TOLD_AT + HOUR }
+    const given = payout({ status: "successful", fees: minor(700n), returned })
+    const { entry, next } = decide(given, fact, "callback", TOLD_AT + HOUR)
+    expect([entry, next.needsReview]).toStrictEqual([null, !isSame])
+  })
+
+  it.each([
+    ["all of its amount and its fee", 700n, 10_000n, 700n, true],
+    ["more than its amount", 700n, 10_001n, 0n, false],
+    ["more than its fee", 700n, 10_000n, 701n, false],
+    ["its amount, where its fee is not known", null, 10_000n, 0n, true],
+    ["a fee, where none is known", null, 10_000n, 1n, false]
+  ])("books the first report, and opens a review of one that cannot be: %s", (_, fees, amount, fee, isBooked) => {
+    const given = payout({ status: "successful", fees: fees === null ? null : minor(fees) })
+    const { entry, next } = decide(given, { ...facts(amount).Returned, fee: minor(fee) }, "reconciler", TOLD_AT)
+    expect([entry?.phase ?? null, next.needsReview]).toStrictEqual(isBooked ? ["return", false] : [null, true])
+  })
+
+  it("is known to be the return that was booked where no fee is known, too", () => {
+    const { next } = decide(payout({ status: "successful", fees: null }), facts(10_000n).Returned, "reconciler", TOLD_AT)
+    expect(decide(next, facts(10_000n).Returned, "callback", TOLD_AT + HOUR).next.needsReview).toBe(false)
+  })
+
   it("treats a full return as the same news whatever time it names", () => {
     const { next: back } = decide(payout({ status: "successful" }), facts(10_000n).Returned, "reconciler", TOLD_AT)
     const again = { ...facts(10_000n).Returned, at: TOLD_AT + HOUR }

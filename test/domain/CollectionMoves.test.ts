@@ -1,0 +1,241 @@
+import { describe, expect, it } from "vitest"
+import { waitsForCode } from "../../src/domain/CollectionMoves.ts"
+import type { Actor, Fact } from "../../src/domain/Fact.ts"
+import { minor } from "../../src/domain/Money.ts"
+import { decide } from "../../src/domain/Moves.ts"
+import type { Collection } from "../../src/domain/Transaction.ts"
+import { changesOf } from "../support/Changes.ts"
+import { textOf } from "../support/EntryLines.ts"
+import { facts, TOLD_AT } from "../support/SampleFacts.ts"
+import { collection, NOON } from "../support/SampleTransactions.ts"
+
+const EXPIRY = NOON + 15 * 60_000
+/** 50,000 UGX, about which the provider was asked three times. */
+const polled = (overrides: Partial<Collection> = {}) => collection({ asked: 3, notFound: 2, expiresAt: EXPIRY, ...overrides })
+const { Accepted, Charged, Expired, NeedsRedirect, NotSent, Refused, StillPending, Succeeded, WrongCode } = facts(50_000n)
+
+/** What the tenant sees changed; how often it was asked counts on, or anew. */
+const seen = { version: 2, updatedAt: TOLD_AT }
+const anew = { ...seen, asked: 0, notFound: 0 }
+/** It is closed without a word of the provider. */
+const ended = { ...anew, completedAt: TOLD_AT }
+/** It is closed by the provider's word. */
+const closed = { ...ended, saidAtOpening: [], ruling: null }
+const took = { providerReference: "P1", said: ["under way"] }
+const other = { observedAmount: minor(49_000n), observedCurrency: "UGX" } as const
+const code = { _tag: "otp", pinId: "VE0", message: "say it", expiresAt: EXPIRY } as const
+const page = {
+  _tag: "redirect",
+  redirectUrl: "https://pay.example/1",
+  message: "Send the payer to redirect_url to finish the payment.",
+  expiresAt: EXPIRY
+} as const
+const asks = (nextAction: Collection["nextAction"], more: Partial<Collection> = {}) =>
+  polled({ status: "requires_action", nextAction, ...more })
+const refused = { code: "provider_rejected", message: "no" }
+const timedOut = { code: "timed_out", message: "The payer did not finish in time." }
+const neverSent = { code: "unknown", message: "It never left the gateway: nothing was sent to the provider." }
+const paid = {
+  ...closed,
+  status: "successful",
+  providerReference: "P1",
+  observedAmount: 50_000n,
+  observedCurrency: "UGX",
+  said: ["succeeded 50000 UGX"]
+}
+
+type Row = readonly [what: string, given: Collection, fact: Fact, actor: Actor, changes: object, event: string | null]
+
+const rows: ReadonlyArray<Row> = [
+  ["taken by the provider", polled(), Accepted, "request", took, null],
+  [
+    "taken for another amount, which is shown",
+    polled(),
+    { ...Accepted, ...other },
+    "request",
+    { ...took, ...seen, ...other },
+    null
+  ],
+  [
+    "taken at once, although an action of the payer was expected",
+    asks(null),
+    { ...Accepted, ...other },
+    "request",
+    { ...took, ...seen, ...other, status: "pending" },
+    "collection.pending"
+  ],
+  ["taken while the payer has a page to pay on", asks(page), Accepted, "reconciler", took, null],
+  [
+    "to be paid on a page",
+    polled(),
+    { ...NeedsRedirect, ...other },
+    "request",
+    { ...took, ...anew, ...other, status: "requires_action", nextAction: page },
+    "collection.requires_action"
+  ],
+  [
+    "to be paid on a page, and has no time of its own",
+    polled({ expiresAt: null }),
+    NeedsRedirect,
+    "request",
+    { ...took, ...anew, status: "requires_action", nextAction: { ...page, expiresAt: TOLD_AT } },
+    "collection.requires_action"
+  ],
+  ["to be paid on a page, says a poll, which has no page to show", polled(), NeedsRedirect, "reconciler", took, null],
+  ["to be paid on another page than the one that was shown", asks(page), NeedsRedirect, "request", took, null],
+  [
+    "charged by a code",
+    asks(code),
+    Charged,
+    "request",
+    { ...anew, status: "pending", nextAction: null, expiresAt: Charged.expiresAt },
+    "collection.pending"
+  ],
+  [
+    "found charged, although nobody heard the answer to the code",
+    asks(code),
+    StillPending,
+    "reconciler",
+    { ...took, ...anew, status: "pending", nextAction: null },
+    "collection.pending"
+  ],
+  [
+    "asked for another code, because the one in the request was wrong",
+    asks(null),
+    WrongCode,
+    "request",
+    {
+      ...seen,
+      nextAction: { _tag: "otp", pinId: "VE1", message: "the code", expiresAt: WrongCode.expiresAt },
+      expiresAt: WrongCode.expiresAt
+    },
+    "collection.requires_action"
+  ],
+  ["paid, with a fee", asks(page), Succeeded, "callback", { ...paid, fees: 750n, nextAction: null }, "collection.successful"],
+  [
+    "paid, and no fee is named",
+    polled(),
+    { ...Succeeded, fee: null },
+    "callback",
+    { ...paid, fees: 0n },
+    "collection.successful"
+  ],
+  [
+    "paid after it failed",
+    polled({ status: "failed" }),
+    Succeeded,
+    "callback",
+    { ...paid, fees: 750n, lateSuccess: true },
+    "collection.successful"
+  ],
+  [
+    "paid after it expired",
+    polled({ status: "expired" }),
+    Succeeded,
+    "callback",
+    { ...paid, fees: 750n, lateSuccess: true },
+    "collection.successful"
+  ],
+  [
+    "refused",
+    asks(page, { needsReview: true }),
+    Refused,
+    "request",
+    {
+      ...closed,
+      status: "failed",
+      needsReview: false,
+      nextAction: null,
+      failure: refused,
+      failedBy: "provider",
+      said: ["failed"]
+    },
+    "collection.failed"
+  ],
+  [
+    "never sent, says the request itself, although an earlier provider had given a handle",
+    polled({ providerReference: "P0" }),
+    NotSent,
+    "request",
+    { ...ended, status: "failed", failure: neverSent, failedBy: "gateway" },
+    "collection.failed"
+  ],
+  [
+    "never sent, says a poll, although the provider had given a handle",
+    polled({ providerReference: "P0" }),
+    NotSent,
+    "reconciler",
+    {},
+    null
+  ],
+  [
+    "over its time",
+    asks(code),
+    Expired,
+    "reconciler",
+    { ...ended, status: "expired", nextAction: null, failure: timedOut },
+    "collection.expired"
+  ]
+]
+
+describe("a collection that is", () => {
+  it.each(rows)("%s", (_, given, fact, actor, changes, event) => {
+    const decision = decide(given, fact, actor, TOLD_AT)
+    expect(changesOf(given, decision.next)).toStrictEqual(changes)
+    expect(decision.event).toBe(event)
+  })
+
+  it.each([
+    [750n, ["collect", "UGX available 49250", "UGX collected -50000", "UGX provider_fees 750"]],
+    [50_000n, ["collect", "UGX collected -50000", "UGX provider_fees 50000"]],
+    [null, ["collect", "UGX available 50000", "UGX collected -50000"]],
+    [50_001n, null]
+  ] as const)("paid with a fee of %s is credited without it, if the fee is no larger than the amount", (fee, entry) => {
+    const decision = decide(polled(), { ...Succeeded, fee: fee === null ? null : minor(fee) }, "callback", TOLD_AT)
+    expect([textOf(decision.entry), decision.next.needsReview]).toStrictEqual([entry, entry === null])
+  })
+})
+
+describe("a collection of which the provider says that another sum was paid", () => {
+  const shown = { observedAmount: minor(49_000n), observedCurrency: "KES" } as const
+  const reviewed = { ...seen, needsReview: true }
+  const opened = (changes: object, report: string) => ({ ...changes, said: [report], saidAtOpening: [report] })
+
+  it.each([
+    ["another amount", polled(), { amount: 49_000n, currency: "UGX" }, opened({ ...reviewed, ...other }, "succeeded 49000 UGX")],
+    ["no currency", polled(), { amount: 49_000n, currency: null }, opened({ ...reviewed, ...other }, "succeeded 49000 ?")],
+    [
+      "no amount",
+      polled(),
+      { amount: null, currency: "KES" },
+      opened({ ...reviewed, observedCurrency: "KES" }, "succeeded ? KES")
+    ],
+    [
+      "what is shown already",
+      polled({ ...shown, needsReview: true }),
+      { amount: 49_000n, currency: "KES" },
+      { said: ["succeeded 49000 KES"] }
+    ],
+    [
+      "another amount than is shown",
+      polled({ ...shown, needsReview: true }),
+      { amount: 48_000n, currency: "KES" },
+      { ...seen, observedAmount: 48_000n, said: ["succeeded 48000 KES"] }
+    ],
+    [
+      "another currency than is shown",
+      polled({ ...shown, needsReview: true }),
+      { amount: 49_000n, currency: "UGX" },
+      { ...seen, observedCurrency: "UGX", said: ["succeeded 49000 UGX"] }
+    ]
+  ] as const)("goes to a person, and the tenant sees what was said: %s", (_, given, { amount, currency }, changes) => {
+    const fact = { ...Succeeded, amount: amount === null ? null : minor(amount), currency }
+    const { entry, event, next } = decide(given, fact, "callback", TOLD_AT)
+    expect([changesOf(given, next), entry, event]).toStrictEqual([changes, null, null])
+  })
+})
+
+it("the payer has to say a code while the collection requires that action, and at no other time", () => {
+  const waiting = [asks(code), asks(page), asks(null), polled({ nextAction: code }), { status: "requires_action" }]
+  expect(waiting.map(waitsForCode)).toStrictEqual([true, false, false, false, false])
+})

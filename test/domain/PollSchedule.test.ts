@@ -1,0 +1,114 @@
+import { describe, expect, it } from "vitest"
+import type { LedgerRecord } from "../../src/domain/Exchange.ts"
+import { minor } from "../../src/domain/Money.ts"
+import { isOverdue, nextPoll, POLLED_FOR_MS } from "../../src/domain/PollSchedule.ts"
+import type { Collection } from "../../src/domain/Transaction.ts"
+import { cases } from "../support/ReviewCases.ts"
+import { collection, NOON, payout } from "../support/SampleTransactions.ts"
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+const schedule = { open: [15 * SECOND, 30 * SECOND, MINUTE, HOUR] }
+
+/** Milliseconds from when the record was made to its next poll, as it is decided so long after it was made. */
+const after = (record: LedgerRecord, age: number, open: ReadonlyArray<number> = schedule.open) => {
+  const at = nextPoll(record, { open }, NOON + age)
+  return at === null ? null : at - NOON
+}
+
+describe("an open transaction is polled", () => {
+  it.each([
+    [0, 15 * SECOND],
+    [15 * SECOND - 1, 15 * SECOND],
+    [15 * SECOND, 30 * SECOND],
+    [30 * SECOND, MINUTE],
+    [MINUTE, HOUR],
+    [HOUR - 1, HOUR],
+    [HOUR, 2 * HOUR],
+    [2 * HOUR - 1, 2 * HOUR],
+    [2 * HOUR, 3 * HOUR],
+    [DAY - 1, DAY],
+    [DAY, null],
+    [DAY + 1, null]
+  ])("at the next age of the schedule, whose last repeats until it is a day old: at %d ms next at %s", (age, next) => {
+    expect(after(payout(), age)).toBe(next)
+    expect(after(cases["pending exchange"], age)).toBe(next)
+  })
+
+  it("every hour where the schedule names no age", () => {
+    expect([after(payout(), 0, []), after(payout(), HOUR, []), after(payout(), 90 * MINUTE, [])]).toStrictEqual([
+      HOUR,
+      2 * HOUR,
+      2 * HOUR
+    ])
+  })
+
+  it("when it expires, if that comes before its next age", () => {
+    const expiring = (expiry: number | null) => collection({ expiresAt: expiry === null ? null : NOON + expiry })
+    expect(after(expiring(20 * MINUTE), MINUTE)).toBe(20 * MINUTE)
+    expect(after(expiring(20 * SECOND), 0)).toBe(15 * SECOND)
+    expect(after(expiring(MINUTE + 1), MINUTE)).toBe(MINUTE + 1)
+    expect(after(expiring(MINUTE), MINUTE)).toBe(HOUR)
+    expect(after(expiring(MINUTE - 1), MINUTE)).toBe(HOUR)
+    expect(after(expiring(null), MINUTE)).toBe(HOUR)
+    expect(after(payout({ expiresAt: NOON + 20 * MINUTE }), MINUTE)).toBe(20 * MINUTE)
+  })
+
+  it("not before its code expires, while nothing was charged that could be found", () => {
+    const code = { _tag: "otp", pinId: "V1", message: "", expiresAt: NOON + 10 * MINUTE } as const
+    const waiting = (overrides: Partial<Collection> = {}) =>
+      collection({ status: "requires_action", nextAction: code, expiresAt: NOON + 10 * MINUTE, ...overrides })
+    expect(after(waiting(), 0)).toBe(10 * MINUTE)
+    expect(after(waiting(), 10 * MINUTE - 1)).toBe(10 * MINUTE)
+    expect(after(waiting(), 10 * MINUTE)).toBe(HOUR)
+    expect(after(waiting({ expiresAt: null }), 0)).toBe(15 * SECOND)
+    expect(after(waiting({ status: "pending", nextAction: null }), 0)).toBe(15 * SECOND)
+  })
+})
+
+describe("a closed transaction is polled again", () => {
+  const ages = (record: LedgerRecord) => [0, 1, 2, 3, 4].map((asked) => after({ ...record, asked }, 5 * MINUTE))
+  const closed = { completedAt: NOON + 1, updatedAt: NOON + 2 }
+  const back = (amount: bigint) => ({ returned: { amount: minor(amount), at: NOON, reason: "" } })
+  const ofPayout = [HOUR + 1, DAY + 1, 3 * DAY + 1, null, null]
+  const never = [null, null, null, null, null]
+
+  it.each([
+    ["a successful payout after 1, 24 and 72 hours", payout({ ...closed, status: "successful" }), ofPayout],
+    [
+      "a payout that came back in part, because the rest may",
+      payout({ ...closed, status: "successful", ...back(9_999n) }),
+      ofPayout
+    ],
+    ["a payout whose whole amount came back: never", payout({ ...closed, status: "successful", ...back(10_000n) }), never],
+    ["a failed payout: never", payout({ ...closed, status: "failed" }), never],
+    [
+      "an expired charge after 1, 6, 24 and 72 hours",
+      collection({ ...closed, status: "expired" }),
+      [HOUR + 1, 6 * HOUR + 1, DAY + 1, 3 * DAY + 1, null]
+    ],
+    ["a successful charge: never", collection({ ...closed, status: "successful" }), never],
+    ["a failed charge: never", collection({ ...closed, status: "failed" }), never],
+    ["a successful exchange: never", { ...cases["successful exchange"], ...closed }, never],
+    [
+      "since its last change where nothing says when it was closed",
+      payout({ ...closed, completedAt: null, status: "successful" }),
+      [HOUR + 2, DAY + 2, 3 * DAY + 2, null, null]
+    ]
+  ])("%s", (_, record, expected) => {
+    expect(ages(record)).toStrictEqual(expected)
+  })
+})
+
+describe("a transaction goes to a person", () => {
+  it("when it is a day old and still open, once", () => {
+    const goes = (record: LedgerRecord, age: number) => isOverdue(record, NOON + age)
+    expect(POLLED_FOR_MS).toBe(DAY)
+    expect([goes(payout(), DAY - 1), goes(payout(), DAY), goes(payout(), DAY + 1)]).toStrictEqual([false, true, true])
+    expect(goes(collection({ status: "requires_action" }), DAY)).toBe(true)
+    expect(goes(payout({ needsReview: true }), DAY)).toBe(false)
+    expect(goes(payout({ status: "successful" }), DAY)).toBe(false)
+  })
+})

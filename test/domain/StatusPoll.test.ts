@@ -1,0 +1,104 @@
+import { describe, expect, it } from "vitest"
+import type { LedgerRecord } from "../../src/domain/Exchange.ts"
+import type { Fact } from "../../src/domain/Fact.ts"
+import { countPoll, provenFact, type StatusPoll } from "../../src/domain/StatusPoll.ts"
+import { cases } from "../support/ReviewCases.ts"
+import { factNames, facts } from "../support/SampleFacts.ts"
+import { collection, NOON, payout } from "../support/SampleTransactions.ts"
+
+const GRACE_MS = 600_000
+const { NotFound, StillPending, Succeeded } = facts(10_000n)
+
+/** The schedule's fourth poll of a record that was made at noon, when the grace is just over. */
+const poll = (overrides: Partial<StatusPoll> = {}): StatusPoll => ({
+  provider: "eversend",
+  actor: "reconciler",
+  polledAt: NOON + GRACE_MS,
+  pollCount: 3,
+  version: 1,
+  isDocumented: true,
+  graceMs: GRACE_MS,
+  notFoundAtLeast: 3,
+  ...overrides
+})
+/** Polled three times, and the provider found nothing the last two times. */
+const polled = { asked: 3, notFound: 2 }
+const neverSent: Fact = { _tag: "NotSent", note: "the provider does not know it: it was never sent" }
+const overTime: Fact = { _tag: "Expired", note: "the window passed and the provider knows no such charge" }
+
+describe("that a provider does not find a record", () => {
+  it.each([
+    ["after the grace, the third time in a row", payout(polled), poll(), neverSent],
+    ["a millisecond before the end of the grace", payout(polled), poll({ polledAt: NOON + GRACE_MS - 1 }), NotFound],
+    ["within the grace since it last changed", payout({ ...polled, updatedAt: NOON + 1 }), poll(), NotFound],
+    ["the second time in a row", payout({ ...polled, notFound: 1 }), poll(), NotFound],
+    ["more often than is needed", payout({ ...polled, notFound: 7 }), poll(), neverSent],
+    ["where no documentation says that it finds what it was sent", payout(polled), poll({ isDocumented: false }), NotFound],
+    ["in a poll for a callback", payout(polled), poll({ actor: "callback" }), NotFound],
+    ["in a poll for a request", payout(polled), poll({ actor: "request" }), NotFound],
+    ["in a poll that was counted before", payout({ ...polled, asked: 4 }), poll(), NotFound],
+    ["in a poll about an earlier version", payout({ ...polled, version: 2 }), poll(), NotFound],
+    ["when a payout is closed", payout({ ...polled, status: "successful" }), poll(), NotFound],
+    ["about an exchange", { ...cases["pending exchange"], ...polled }, poll(), neverSent],
+    [
+      "about a payout with an expiry that passed",
+      payout({ ...polled, notFound: 0, expiresAt: NOON }),
+      poll({ polledAt: NOON + 1 }),
+      NotFound
+    ],
+    [
+      "about a charge a millisecond before its window ends",
+      collection({ expiresAt: NOON + 1 }),
+      poll({ polledAt: NOON }),
+      NotFound
+    ],
+    ["about a charge whose window has just ended", collection({ expiresAt: NOON + 1 }), poll({ polledAt: NOON + 1 }), overTime],
+    [
+      "about a charge whose window is over, for a callback",
+      collection({ expiresAt: NOON }),
+      poll({ actor: "callback", isDocumented: false }),
+      overTime
+    ],
+    ["about a charge without a window", collection({ ...polled, expiresAt: null }), poll(), neverSent],
+    ["about a charge that expired before", collection({ status: "expired", expiresAt: NOON }), poll(), NotFound]
+  ] as const)("proves this: %s", (_, record, made, proven) => {
+    expect(provenFact(record, NotFound, made)).toStrictEqual(proven)
+  })
+
+  it.each(factNames.filter((name) => name !== "NotFound"))("is nothing that %s says: that is believed as it is", (name) => {
+    const fact = facts(10_000n)[name]
+    expect(provenFact(payout(polled), fact, poll())).toBe(fact)
+    expect(provenFact(collection({ expiresAt: NOON }), fact, poll())).toBe(fact)
+  })
+})
+
+describe("the count of polls", () => {
+  const given = payout(polled)
+  const counted = (fact: Fact, made: StatusPoll | null, next: LedgerRecord = given) => {
+    const { asked, notFound } = countPoll(given, next, fact, made)
+    return [asked, notFound]
+  }
+
+  it.each([
+    ["one more, and one more without a find", NotFound, poll(), [4, 3]],
+    ["one more, and the row is broken by a charge under way", StillPending, poll(), [4, 0]],
+    ["one more, and the row is as it was after any other answer", Succeeded, poll(), [4, 2]],
+    ["no more for a poll of a callback", NotFound, poll({ actor: "callback" }), [3, 2]],
+    ["no more for a poll that was counted before", NotFound, poll({ pollCount: 2 }), [3, 2]],
+    ["no more for a poll about an earlier version", NotFound, poll({ version: 0 }), [3, 2]],
+    ["no more for what was no poll", NotFound, null, [3, 2]],
+    ["a broken row for what was no poll", StillPending, null, [3, 0]]
+  ] as const)("is %s", (_, fact, made, expected) => {
+    expect(counted(fact, made)).toStrictEqual(expected)
+  })
+
+  it("is left as the move says where the status or the provider changes", () => {
+    expect(counted(NotFound, poll(), payout({ status: "failed", asked: 0, notFound: 0 }))).toStrictEqual([0, 0])
+    expect(counted(NotFound, poll(), payout({ provider: "other", asked: 0, notFound: 0 }))).toStrictEqual([0, 0])
+  })
+
+  it("changes nothing else of the record", () => {
+    const next = payout({ providerReference: "P1", version: 2 })
+    expect(countPoll(given, next, NotFound, poll())).toStrictEqual({ ...next, asked: 4, notFound: 3 })
+  })
+})
