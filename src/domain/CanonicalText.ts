@@ -47,7 +47,6 @@ const queryOf = (target: string): string => {
 
 /** Parameters decoded, encoded again and sorted by encoded key, then by encoded value; none for a bad escape or one that is not UTF-8. */
 export const canonicalQuery = (query: string): Option.Option<string> => {
-  if (query === "") return Option.some("")
   const pairs: Array<readonly [key: string, value: string]> = []
   for (const segment of query.split("&")) {
     if (segment === "") continue

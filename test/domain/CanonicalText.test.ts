@@ -1,7 +1,13 @@
 import { Option } from "effect"
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { canonicalQuery, canonicalText, isInSignatureWindow, parseKeyHeader } from "../../src/domain/CanonicalText.ts"
+import {
+  canonicalQuery,
+  canonicalText,
+  isInSignatureWindow,
+  parseKeyHeader,
+  parseSignature
+} from "../../src/domain/CanonicalText.ts"
 
 const window = { maxAgeSeconds: 120, maxAheadSeconds: 30 }
 
@@ -23,8 +29,23 @@ describe("the text to sign", () => {
     }
   })
 
+  it("accepts a signature of exactly v1= and 64 hexadecimal digits in lower case", () => {
+    const digits = "0123456789abcdef".repeat(4)
+    expect(parseSignature(`v1=${digits}`)).toEqual(Option.some(digits))
+    for (const text of [
+      digits,
+      `v1=${digits}0`,
+      `v1=${digits.slice(1)}`,
+      `v0=${digits}`,
+      `a,v1=${digits}`,
+      `V1=${digits.toUpperCase()}`
+    ])
+      expect(parseSignature(text)).toEqual(Option.none())
+  })
+
   it("refuses a bad escape, half a character, and an absolute URL as target", () => {
-    for (const query of ["q=%", "q=%2", "q=%zz", "q=%ff", "q=%ed%a0%80"]) expect(canonicalQuery(query)).toEqual(Option.none())
+    for (const query of ["q=%", "q=%2", "q=%zz", "%zz=q", "q=%ff", "q=%ed%a0%80"])
+      expect(canonicalQuery(query)).toEqual(Option.none())
     const fields = { appId: "a", keyId: "k", host: "h", method: "GET", timestamp: "1", nonce: "n", bodyHash: "" }
     for (const target of ["http://h/v1/float", "*", "h:80", ""])
       expect(canonicalText({ ...fields, target })).toEqual(Option.none())

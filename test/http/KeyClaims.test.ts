@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Deferred, Effect, Exit, Fiber, Layer, Logger, Option } from "effect"
+import { Deferred, Effect, Exit, Fiber, Layer, Logger, Option, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { keyClaims } from "../../src/http/KeyClaims.ts"
 import type { Signed } from "../../src/http/SignedRequest.ts"
@@ -120,5 +120,22 @@ describe("the claim of a request's key", () => {
       expect([asked.length, nonce.isSettled()]).toStrictEqual([1, true])
       expect(Exit.isSuccess(yield* Effect.exit(nonce.spend))).toBe(true)
     }).pipe(Effect.scoped)
+  )
+
+  it.effect("is waited for by a server that stops: whether the key was taken is known in the end", () =>
+    Effect.gen(function* () {
+      const { commit, nonce, told } = given()
+      const server = yield* Scope.make()
+      const waiting = yield* Effect.forkChild(Effect.provideService(told(Effect.never), Scope.Scope, server), {
+        startImmediately: true
+      })
+      const stopped = yield* Effect.forkChild(Scope.close(server, Exit.void), { startImmediately: true })
+      yield* TestClock.adjust(1)
+      expect([stopped.pollUnsafe(), nonce.isSettled()]).toStrictEqual([undefined, true])
+      yield* Deferred.succeed(commit, Option.some(fresh))
+      yield* Fiber.join(stopped)
+      expect(Exit.isSuccess(yield* Effect.exit(nonce.spend))).toBe(true)
+      yield* Fiber.interrupt(waiting)
+    })
   )
 })

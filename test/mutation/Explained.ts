@@ -17,6 +17,77 @@ export const explained: Readonly<Record<string, ReadonlyArray<Explained>>> = {
     { original: "short < 0n", replacement: "short <= 0n", why: "where nothing is short, nothing is owed in either case" },
     { original: "amount < receivable", replacement: "amount <= receivable", why: "of two equal amounts either is the smaller" }
   ],
+  "src/domain/CanonicalText.ts": [
+    {
+      original: "{\n    return undefined\n  }",
+      replacement: "{}",
+      why: "a function that ends without a value gives undefined, too"
+    },
+    ...[
+      [
+        "appId === undefined || keyId === undefined || apiKey === undefined",
+        "(appId === undefined || keyId === undefined) && apiKey === undefined"
+      ],
+      ["appId === undefined || keyId === undefined", "appId === undefined && keyId === undefined"],
+      ["appId === undefined || keyId === undefined", "false"],
+      ["appId === undefined", "false"],
+      ["keyId === undefined", "false"],
+      ["apiKey === undefined", "false"]
+    ].map(([original = "", replacement = ""]) => ({
+      original,
+      replacement,
+      why: "a key that matched has all three parts, and any other has none"
+    })),
+    {
+      original: "[]",
+      replacement: '["Stryker was here"]',
+      line: "const [, appId, keyId, apiKey] = KEY_HEADER.exec(text) ?? []",
+      why: "the first of them is not read"
+    }
+  ],
+  "src/services/admission/Authentication.ts": [
+    {
+      original: '"gateway/services/Authentication"',
+      replacement: '""',
+      why: "the name of a service, which is read where it is missing"
+    },
+    {
+      original: '"no such key has a secret"',
+      replacement: '""',
+      why: "an unknown key is refused whatever its signature is compared with"
+    },
+    { original: '"Authentication.authenticate"', replacement: '""', why: "the name of a span" },
+    {
+      original: "at < rawHeaders.length",
+      replacement: "at <= rawHeaders.length",
+      why: "nobody asks for a header without a name"
+    },
+    {
+      original: "rawHeaders[at]?.toLowerCase",
+      replacement: "rawHeaders[at].toLowerCase",
+      why: "a name stands at every second place"
+    },
+    {
+      original: '""',
+      replacement: '"Stryker was here!"',
+      line: 'const name = rawHeaders[at]?.toLowerCase() ?? ""',
+      why: "a name stands at every second place"
+    }
+  ],
+  "src/services/admission/SignatureLog.ts": [
+    {
+      original: '"Requests without an acceptable signature, by what was wrong."',
+      replacement: '""',
+      why: "what a metric is, in words for people"
+    }
+  ],
+  "src/services/admission/Signature.ts": [
+    {
+      original: "body.length === 0",
+      replacement: "false",
+      why: "the hash of nothing is the same when it is computed again; this only saves doing so"
+    }
+  ],
   "src/domain/Money.ts": [
     { original: "a > b", replacement: "a >= b", why: "of two equal amounts nothing is left in either case" },
     {

@@ -1,5 +1,5 @@
 import { it } from "@effect/vitest"
-import { Effect, Exit, Option } from "effect"
+import { Cause, Effect, Exit, Option } from "effect"
 import { describe, expect } from "vitest"
 import { AppId } from "../../../src/domain/Ids.ts"
 import { requestNonce } from "../../../src/services/admission/RequestNonce.ts"
@@ -27,8 +27,15 @@ const given = (isOwn: boolean | "lost") => {
 
 const tag = <A>(effect: Effect.Effect<A, { readonly _tag: string }>) =>
   Effect.map(Effect.exit(Effect.result(effect)), (exit) =>
-    Exit.isFailure(exit) ? "died" : exit.value._tag === "Success" ? "done" : exit.value.failure._tag
+    Exit.isFailure(exit)
+      ? Cause.pretty(exit.cause).split("\n")[0]
+      : exit.value._tag === "Success"
+        ? "done"
+        : exit.value.failure._tag
   )
+
+const handedTwice = "Error: a nonce was handed to a second commit"
+const nobodyKnows = "Error: nobody knows whether the nonce was spent"
 
 describe("the nonce of a request", () => {
   it.effect("is spent once, however often it is asked for", () =>
@@ -70,11 +77,11 @@ describe("the nonce of a request", () => {
     Effect.gen(function* () {
       const { nonce } = given(true)
       const commit = nonce.spendWith(() => Effect.succeed(Option.some("done")))
-      expect([yield* tag(commit), yield* tag(commit)]).toEqual(["done", "died"])
+      expect([yield* tag(commit), yield* tag(commit)]).toEqual(["done", handedTwice])
       const other = given(true).nonce
       expect([yield* tag(other.spend), yield* tag(other.spendWith(() => Effect.succeed(Option.some(1))))]).toEqual([
         "done",
-        "died"
+        handedTwice
       ])
     })
   )
@@ -82,8 +89,21 @@ describe("the nonce of a request", () => {
   it.effect("lets nobody go on while nobody knows whether it was spent", () =>
     Effect.gen(function* () {
       const { nonce, seen } = given("lost")
-      expect([yield* tag(nonce.spend), yield* tag(nonce.spend), yield* tag(nonce.settle)]).toEqual(["died", "died", "done"])
+      expect([yield* tag(nonce.spend), yield* tag(nonce.spend), yield* tag(nonce.settle)]).toEqual([
+        "Error: the answer was lost",
+        nobodyKnows,
+        "done"
+      ])
       expect(seen).toEqual({ commits: 1, lines: 0 })
+    })
+  )
+
+  it.effect("is settled once its commit has begun, unless another request spent it", () =>
+    Effect.gen(function* () {
+      const unspent = given(true).nonce
+      const [spent, lost, reused] = [given(true).nonce, given("lost").nonce, given(false).nonce]
+      for (const nonce of [spent, lost, reused]) yield* tag(nonce.settle)
+      expect([unspent, spent, lost, reused].map((nonce) => nonce.isSettled())).toEqual([false, true, true, false])
     })
   )
 })

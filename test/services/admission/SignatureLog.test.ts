@@ -1,8 +1,9 @@
 import { expect, layer } from "@effect/vitest"
-import { Effect, Layer, Logger, Option, Redacted, References } from "effect"
+import { Effect, Layer, Logger, Metric, Option, Redacted, References } from "effect"
 import { TestClock } from "effect/testing"
 import { AppId } from "../../../src/domain/Ids.ts"
 import { defaultCapabilities } from "../../../src/domain/Tenant.ts"
+import { IsBounded } from "../../../src/runtime/BoundedLog.ts"
 import { Authentication } from "../../../src/services/admission/Authentication.ts"
 import { Tenants } from "../../../src/services/ports/Tenants.ts"
 import { fake } from "../../fakes/Fake.ts"
@@ -35,7 +36,8 @@ const tenants = fake(Tenants, {
           })
         : Option.none()
     ),
-  keys: () => Effect.succeed([{ ...revoked, keyId: caller.keyId, revokedAt: null }, revoked]),
+  // The cache of signing keys has not seen the newest one yet.
+  keys: () => Effect.succeed([revoked, ...[caller.keyId, "k_new"].map((keyId) => ({ ...revoked, keyId, revokedAt: null }))]),
   signingKey: (appId, keyId) =>
     Effect.succeed(
       appId === caller.appId && keyId === caller.keyId
@@ -51,7 +53,12 @@ interface Line {
 const lines: Array<Line> = []
 const logger = Logger.make(({ fiber, message }) => {
   const annotations = fiber.getRef(References.CurrentLogAnnotations)
-  lines.push({ message: String(Array.isArray(message) ? message[0] : message), ...annotations })
+  const isBounded = fiber.getRef(IsBounded)
+  lines.push({
+    message: String(Array.isArray(message) ? message[0] : message),
+    ...annotations,
+    ...(isBounded ? { isBounded } : {})
+  })
 })
 
 const authentication = Authentication.layer.pipe(
@@ -81,8 +88,9 @@ layer(authentication)("the log of refused signatures", (it) => {
     ]
     for (const secret of secrets) expect(JSON.stringify(lines)).not.toContain(secret)
     expect(lines.length).toBe(1)
-    const { message, ...annotations } = lines[0] ?? { message: "" }
-    expect(message).toBe("a signature was refused")
+    const { isBounded, message, ...annotations } = lines[0] ?? { message: "" }
+    // What bounds the log as a whole leaves it alone: it is bounded here.
+    expect([message, isBounded]).toStrictEqual(["a signature was refused", true])
     return annotations
   })
 
@@ -91,26 +99,38 @@ layer(authentication)("the log of refused signatures", (it) => {
       for (const header of ["Host", "X-Gateway-Timestamp", "X-Gateway-Nonce", "X-Gateway-Signature"]) {
         const name = header.toLowerCase()
         const without = good().filter(([one]) => one !== header)
-        expect(yield* lineOf(without)).toEqual({ ...known, reason: "missing_header", header: name })
+        expect(yield* lineOf(without)).toStrictEqual({ ...known, reason: "missing_header", header: name })
         const doubled = [...good(), ...good().filter(([one]) => one === header)]
-        expect(yield* lineOf(doubled)).toEqual({ ...known, reason: "doubled_header", header: name })
+        expect(yield* lineOf(doubled)).toStrictEqual({ ...known, reason: "doubled_header", header: name })
       }
       const unnamed = good().filter(([one]) => one !== "X-Gateway-Key")
-      expect(yield* lineOf(unnamed)).toEqual({ reason: "missing_header", header: "x-gateway-key" })
-      expect(yield* lineOf(with_("X-Gateway-Key", "acme.k_1"))).toEqual({ reason: "malformed_header", header: "x-gateway-key" })
+      expect(yield* lineOf(unnamed)).toStrictEqual({ reason: "missing_header", header: "x-gateway-key" })
+      expect(yield* lineOf(with_("X-Gateway-Key", "acme.k_1"))).toStrictEqual({
+        reason: "malformed_header",
+        header: "x-gateway-key"
+      })
       const nonce = yield* lineOf(with_("X-Gateway-Nonce", "too-short"))
-      expect(nonce).toEqual({ ...known, reason: "malformed_header", header: "x-gateway-nonce" })
+      expect(nonce).toStrictEqual({ ...known, reason: "malformed_header", header: "x-gateway-nonce" })
       const signature = yield* lineOf(with_("X-Gateway-Signature", "sha256=abc"))
-      expect(signature).toEqual({ ...known, reason: "malformed_header", header: "x-gateway-signature" })
+      expect(signature).toStrictEqual({ ...known, reason: "malformed_header", header: "x-gateway-signature" })
     })
   )
 
   it.effect("tells an unknown tenant, an unknown key and a revoked key apart, and writes no name that does not exist", () =>
     Effect.gen(function* () {
       const key = (text: string) => lineOf(with_("X-Gateway-Key", text))
-      expect(yield* key(`nobody.k_7Qm2.${vectors.api_key}`)).toEqual({ reason: "unknown_tenant" })
-      expect(yield* key(`acme.k_none.${vectors.api_key}`)).toEqual({ app_id: "acme", reason: "unknown_key" })
-      expect(yield* key(`acme.k_old.${vectors.api_key}`)).toEqual({ app_id: "acme", key_id: "k_old", reason: "revoked_key" })
+      expect(yield* key(`nobody.k_7Qm2.${vectors.api_key}`)).toStrictEqual({ reason: "unknown_tenant" })
+      expect(yield* key(`acme.k_none.${vectors.api_key}`)).toStrictEqual({ app_id: "acme", reason: "unknown_key" })
+      expect(yield* key(`acme.k_old.${vectors.api_key}`)).toStrictEqual({
+        app_id: "acme",
+        key_id: "k_old",
+        reason: "revoked_key"
+      })
+      expect(yield* key(`acme.k_new.${vectors.api_key}`)).toStrictEqual({
+        app_id: "acme",
+        key_id: "k_new",
+        reason: "unknown_key"
+      })
     })
   )
 
@@ -118,27 +138,27 @@ layer(authentication)("the log of refused signatures", (it) => {
     Effect.gen(function* () {
       const at = (timestamp: number) => lineOf(signed("GET", TARGET, "", { timestamp }))
       const reason = "timestamp_outside_window"
-      expect(yield* at(vectors.now - 121)).toEqual({ ...known, reason, clock_skew_seconds: -121 })
-      expect(yield* at(vectors.now + 31)).toEqual({ ...known, reason, clock_skew_seconds: 31 })
-      expect(yield* lineOf(with_("X-Gateway-Timestamp", "2026-11-22"))).toEqual({ ...known, reason: "malformed_timestamp" })
+      expect(yield* at(vectors.now - 121)).toStrictEqual({ ...known, reason, clock_skew_seconds: -121 })
+      expect(yield* at(vectors.now + 31)).toStrictEqual({ ...known, reason, clock_skew_seconds: 31 })
+      expect(yield* lineOf(with_("X-Gateway-Timestamp", "2026-11-22"))).toStrictEqual({ ...known, reason: "malformed_timestamp" })
     })
   )
 
   it.effect("tells a wrong signature, a wrong API key, a reused nonce, a strange host and a bad query apart", () =>
     Effect.gen(function* () {
-      expect(yield* lineOf(good("/v1/other"))).toEqual({ ...known, reason: "wrong_signature" })
+      expect(yield* lineOf(good("/v1/other"))).toStrictEqual({ ...known, reason: "wrong_signature" })
       const other = `${vectors.app_id}.${vectors.key_id}.ak_wrong`
-      expect(yield* lineOf(with_("X-Gateway-Key", other))).toEqual({ ...known, reason: "wrong_api_key" })
+      expect(yield* lineOf(with_("X-Gateway-Key", other))).toStrictEqual({ ...known, reason: "wrong_api_key" })
       const used = good()
       yield* TestClock.setTime(vectors.now * 1000)
       const { authenticate } = yield* Authentication
       const { nonce } = yield* authenticate({ method: "GET", rawTarget: TARGET, rawHeaders: used.flat(), body: new Uint8Array() })
       yield* nonce.spend
-      expect(yield* lineOf(used)).toEqual({ ...known, reason: "reused_nonce" })
+      expect(yield* lineOf(used)).toStrictEqual({ ...known, reason: "reused_nonce" })
       const strange = signed("GET", TARGET, "", { host: "127.0.0.1:8080" })
-      expect(yield* lineOf(strange)).toEqual({ ...known, reason: "host_not_public" })
-      expect(yield* lineOf(good(), `${TARGET}?q=%zz`)).toEqual({ ...known, reason: "bad_query_escape" })
-      expect(yield* lineOf(good(), `http://api.gateway.example${TARGET}`)).toEqual({ ...known, reason: "absolute_target" })
+      expect(yield* lineOf(strange)).toStrictEqual({ ...known, reason: "host_not_public" })
+      expect(yield* lineOf(good(), `${TARGET}?q=%zz`)).toStrictEqual({ ...known, reason: "bad_query_escape" })
+      expect(yield* lineOf(good(), `http://api.gateway.example${TARGET}`)).toStrictEqual({ ...known, reason: "absolute_target" })
     })
   )
 
@@ -156,5 +176,32 @@ layer(authentication)("the log of refused signatures", (it) => {
         { message: "more refused signatures", reason: "missing_header", count: 150 }
       ])
     })
+  )
+
+  it.effect("counts what it refuses, by what was wrong", () =>
+    Effect.gen(function* () {
+      const unnamed = good().filter(([one]) => one !== "Host")
+      const old = signed("GET", TARGET, "", { timestamp: vectors.now - 121 })
+      const ill = with_("X-Gateway-Timestamp", "2026-11-22")
+      const strange = signed("GET", TARGET, "", { host: "127.0.0.1:8080" })
+      for (const headers of [
+        unnamed,
+        [...good(), ...good()],
+        with_("X-Gateway-Nonce", "short"),
+        ill,
+        old,
+        strange,
+        good("/v1/other")
+      ])
+        yield* lineOf(headers)
+      for (const target of [`${TARGET}?q=%zz`, `http://api.gateway.example${TARGET}`]) yield* lineOf(good(), target)
+      for (const name of [`acme.k_none.${vectors.api_key}`, `acme.${caller.keyId}.ak_wrong`])
+        yield* lineOf(with_("X-Gateway-Key", name))
+      const snapshot = yield* Metric.snapshot
+      const counted = snapshot.filter(({ id }) => id === "gateway_signatures_refused_total")
+      const counts = { headers: 5, timestamp: 2, host: 1, unknown_key: 1, signature: 1, api_key: 1 }
+      const expected = Object.entries(counts).map(([reason, count]) => [{ reason }, { count, incremental: true }])
+      expect(new Set(counted.map(({ attributes, state }) => [attributes, state]))).toEqual(new Set(expected))
+    }).pipe(Effect.provideService(Metric.MetricRegistry, new Map()))
   )
 })
