@@ -33,6 +33,8 @@ export interface Case {
    * connection of its own, which the client half closes, and may be answered with anything or nothing.
    */
   readonly whole: boolean
+  /** Whether the client of a case that is not whole resets its connection instead of ending it. */
+  readonly isReset?: boolean
 }
 
 /** Whom a fuzz run asks, and as whom. */

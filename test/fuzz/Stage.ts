@@ -18,6 +18,8 @@ const RUNTIME = ["--max-semi-space-size=16", "--heap-growing-percent=100"]
 /** More than any run spends. */
 const CREDIT = "1000000000000"
 const CALLBACKS_SETTLE_MS = 3_000
+/** Of the log, for whoever asks why the gateway did not start. */
+const LINES_KEPT = 20
 
 export interface Stage {
   readonly target: Target
@@ -93,11 +95,14 @@ export const openStage = async (): Promise<Stage> => {
 const begun = (env: NodeJS.ProcessEnv) => {
   const child = spawn(process.execPath, [...RUNTIME, MAIN, "start", "--json"], { env, stdio: ["ignore", "pipe", "pipe"] })
   const broken: Array<string> = []
+  const last: Array<string> = []
   let output = ""
   let rest = ""
   child.stderr.on("data", (chunk) => {
     const lines = `${rest}${chunk}`.split("\n")
     rest = lines.pop() ?? ""
+    last.push(...lines)
+    last.splice(0, last.length - LINES_KEPT)
     // A simulated provider's refusal of our account is what the case asked for.
     broken.push(...lines.filter((line) => /"level":"(ERROR|FATAL)"/i.test(line) && !line.includes('"alarm":')))
   })
@@ -108,7 +113,7 @@ const begun = (env: NodeJS.ProcessEnv) => {
       output += chunk
       if (output.includes("\n")) done(JSON.parse(output.slice(0, output.indexOf("\n"))))
     })
-    child.once("close", () => failed(new Error(`gateway start ended with ${ended()}: ${rest}${broken.join("\n")}`)))
+    child.once("close", () => failed(new Error(`gateway start ended with ${ended()}: ${[output, ...last, rest].join("\n")}`)))
   })
   started.catch(() => undefined)
   return { started, ended, brokenLines: () => broken, stop: () => stopped(child), residentMegabytes: () => residentOf(child) }
