@@ -26,9 +26,9 @@ export const nextPoll = (transaction: LedgerRecord, schedule: PollSchedule, now:
   if (now - transaction.createdAt >= POLLED_FOR_MS) return null
   const scheduled = transaction.createdAt + openAge(schedule.open, now - transaction.createdAt)
   const expiry = transaction.kind === "exchange" ? null : transaction.expiresAt
+  if (expiry === null || expiry <= now) return scheduled
   // Nothing was charged that could be polled; a charge whose answer was lost is found when its code expires.
-  if (expiry !== null && expiry > now && waitsForCode(transaction)) return expiry
-  return expiry !== null && expiry > now ? Math.min(scheduled, expiry) : scheduled
+  return waitsForCode(transaction) ? expiry : Math.min(scheduled, expiry)
 }
 
 /** Polled to the end of the schedule without an outcome: a person has to review it. */

@@ -102,5 +102,25 @@ export const explained: Readonly<Record<string, ReadonlyArray<Explained>>> = {
       replacement: '""',
       why: "a brand is a type's name, and nothing of it is left when the program runs"
     }
+  ],
+  "src/domain/PollSchedule.ts": [
+    { original: "expiry === null", replacement: "false", why: "for the compiler: null is not later than now" },
+    {
+      original: 'transaction.kind === "payout"',
+      replacement: "true",
+      why: "only a payout has a principal: of anything else no part is missing"
+    }
+  ],
+  "src/domain/DeductedFee.ts": [
+    { original: "net > least", replacement: "net >= least", why: "of two equal amounts either is the larger" }
+  ],
+  "src/domain/SourceAmount.ts": [
+    {
+      original: '""',
+      replacement: '"Stryker was here!"',
+      line: 'const [whole = "", fraction = ""] = rawDestinationAmount.split(".")',
+      why: "the first part of a split text is always there; the second one has its test"
+    },
+    { original: "a < b", replacement: "a <= b", why: "of two equal amounts either is the smaller" }
   ]
 }

@@ -8,7 +8,10 @@ export default defineConfig({
   test: {
     globalSetup: ["test/support/Postgres.ts"],
     setupFiles: ["test/support/PropertySeed.ts"],
-    testTimeout: 30_000,
+    // The rules share no state: each file of their tests need not load everything again, which is most of the time that a mutant takes.
+    isolate: MUTATION_TESTS !== "test/domain",
+    // A mutant that hangs is ended by Stryker, which knows how long its tests took; a test of a busy machine is not.
+    testTimeout: 120_000,
     hookTimeout: 60_000,
     include
   }
