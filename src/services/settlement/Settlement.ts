@@ -12,7 +12,7 @@ import { recordView } from "../../domain/View.ts"
 import type { CapturedCall } from "../../runtime/CapturedCall.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
 import { type ApplyStep, FloatLedger } from "../ports/FloatLedger.ts"
-import type { Claim, StoredResponse } from "../ports/Idempotency.ts"
+import type { Claim } from "../ports/Idempotency.ts"
 import { Policy } from "../ports/Policy.ts"
 import { RandomSource } from "../ports/RandomSource.ts"
 import { ResponseEncoder } from "../ports/ResponseEncoder.ts"
@@ -111,7 +111,6 @@ export class Settlement extends Context.Service<
                 },
                 recordView(next)
               )
-        const response = claim === null ? null : responseBytes(encoder, next, fact, successStatus)
         return {
           expectedRevision: revision,
           next,
@@ -119,7 +118,7 @@ export class Settlement extends Context.Service<
           line: { at, actor, fact: fact._tag, note: noteOf(fact, overdue), status: next.status },
           event,
           nextPollAt: nextPoll(next, policy.pollSchedule, at),
-          response: claim === null || response === null ? null : { claim, response },
+          response: claim === null ? null : keptResponse(encoder, claim, outcomeResponse(next, fact), successStatus),
           savesBeneficiary: transaction.kind === "payout" && (fact._tag === "Accepted" || fact._tag === "Succeeded"),
           restoreLimits: transaction.kind === "payout" && transaction.status !== "failed" && next.status === "failed",
           wipeDestination: isTerminal(next),
@@ -189,16 +188,16 @@ const noteOf = (fact: Fact, overdue: boolean): string => {
     .join("; ")
 }
 
-/** The bytes to keep with the commit; null while the outcome is open, because then nothing may be kept. */
-const responseBytes = (
+/** The bytes to keep for the claim with the commit; null while the outcome is open, because then nothing may be kept. */
+const keptResponse = (
   encoder: ResponseEncoder["Service"],
-  next: LedgerRecord,
-  fact: Fact,
+  claim: Claim,
+  outcome: ReturnType<typeof outcomeResponse>,
   successStatus: number
-): StoredResponse | null =>
-  Result.match(outcomeResponse(next, fact), {
-    onSuccess: (transaction) => encoder.success(successStatus, recordView(transaction)),
-    onFailure: (error) => (isFinal(error) ? encoder.error(error) : null)
+): ApplyStep["response"] =>
+  Result.match(outcome, {
+    onSuccess: (transaction) => ({ claim, response: encoder.success(successStatus, recordView(transaction)) }),
+    onFailure: (error) => (isFinal(error) ? { claim, response: encoder.error(error) } : null)
   })
 
 const isFinal = (error: FinalError | UnknownOutcomeError): error is FinalError =>
