@@ -9,7 +9,7 @@ export const brokenCase = (random: Random, { port }: Target, count: number): Cas
   const all = Buffer.concat(requests)
   const bytes = random.chance(0.4) ? changedBytes(random, all) : all
   const asked = requests.map(() => ({ method: "", target: "", sent: "" }))
-  return { pieces: cut(random, bytes), asked, whole: false, isReset: random.chance(0.1) }
+  return { pieces: cut(random, bytes), asked, whole: false, isReset: random.chance(bytes.includes("CONNECT") ? 0.5 : 0.1) }
 }
 
 const brokenRequest = (random: Random, port: number): Buffer => {

@@ -36,7 +36,7 @@ export const playedBefore = (file: string, seed: number, what: What): number =>
       .map(({ until }) => until)
   )
 
-/** Requests of each kind over all runs, and of each provider's callbacks. */
+/** Requests of each kind over all runs, of each provider's callbacks, and wrong signatures: a replayed request holds until it is replayed. */
 export const sumsOf = (runs: ReadonlyArray<Run>) => {
   const sums: Record<string, number> = {}
   const add = (name: string, count: number) => {
@@ -46,9 +46,10 @@ export const sumsOf = (runs: ReadonlyArray<Run>) => {
     add("runs", 1)
     add("seconds", seconds)
     add("found", found)
-    for (const { of, requests, what } of parts) {
+    for (const { of, requests, statuses, what } of parts) {
       add("requests", requests)
       add(what, requests)
+      if (what === "signed") add("wrong signatures", statuses["401"] ?? 0)
       for (const [name, count] of Object.entries(of)) add(`callbacks of ${name}`, count)
     }
   }
