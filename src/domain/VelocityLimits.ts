@@ -111,9 +111,7 @@ export const windowUse = (
  * request named its windows.
  */
 export const windowsAt = (windows: ReadonlyArray<WindowUse>, at: Instant): ReadonlyArray<WindowUse> =>
-  windows.map((window) =>
-    window.startsAt <= at && at < window.endsAt ? window : { ...window, ...windowOf(at, window.endsAt - window.startsAt) }
-  )
+  windows.map((window) => ({ ...window, ...windowOf(at, window.endsAt - window.startsAt) }))
 
 /** What one payout takes of a provider account's ceiling, in minor units of its currency, fees included. */
 export interface CeilingUse {
