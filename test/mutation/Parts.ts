@@ -68,7 +68,7 @@ export const parts: Readonly<Record<string, Part>> = {
   ledger: { files: ["src/persistence/ledger/*.ts"], tests: ["test/persistence"], atLeast: 85 },
   webhooks: {
     files: services("webhooks/WebhookDispatcher", "webhooks/WebhookRecovery"),
-    tests: ["WebhookDispatcher", "WebhookRecovery"].map((name) => `test/services/webhooks/${name}.test.ts`),
+    tests: ["AttemptRecord", "WebhookDispatcher", "WebhookRecovery"].map((name) => `test/services/webhooks/${name}.test.ts`),
     atLeast: 85
   },
   guard: {
