@@ -51,6 +51,58 @@ export const explained: Readonly<Record<string, ReadonlyArray<Explained>>> = {
       why: "the first of them is not read"
     }
   ],
+  "src/http/Idempotent.ts": [
+    { original: '"gateway/http/Idempotent"', replacement: '""', why: "the name of a service, which is read where it is missing" },
+    ...[
+      'const made = Option.isSome(claim) ? (yield* claim.value).reference : ""',
+      'Effect.map(internalError(request, step.about ?? ""), httpResponse)'
+    ].map((line) => ({ original: '""', replacement: '"Stryker was here!"', line, why: "neither is a reference" })),
+    {
+      original: "step.keyless?.(request.caller, command)",
+      replacement: "step.keyless(request.caller, command)",
+      why: "a step without one is refused before, where the key is missing"
+    },
+    ...[
+      ['"reference" in error && error.reference !== undefined', '"reference" in error || error.reference !== undefined'],
+      ["error.reference !== undefined", "true"]
+    ].map(([original = "", replacement = ""]) => ({ original, replacement, why: "an error has no member that is undefined" }))
+  ],
+  "src/persistence/IdempotencyPg.ts": [
+    ...['"Idempotency.claim"', '"Idempotency.complete"', '"Idempotency.release"', '"Idempotency.prune"'].map((original) => ({
+      original,
+      replacement: '""',
+      why: "the name of a span"
+    })),
+    {
+      original: '"a nonce and a key may have been taken before"',
+      replacement: '""',
+      why: "words for people: whatever it dies of, the request is ambiguous"
+    },
+    ...[
+      ["row.answer_status !== null && row.answer_body !== null", "row.answer_status !== null || row.answer_body !== null"],
+      ["row.answer_status !== null", "true"],
+      ["row.answer_body !== null", "true"]
+    ].map(([original = "", replacement = ""]) => ({
+      original,
+      replacement,
+      why: "a key has both a status and a body, or neither"
+    })),
+    ...[
+      ['row.state === "pinned" && row.reference !== null', 'row.state === "pinned" || row.reference !== null'],
+      ['row.state === "pinned"', "true"],
+      ["row.reference !== null", "true"]
+    ].map(([original = "", replacement = ""]) => ({
+      original,
+      replacement,
+      why: "a key without an answer has a reference where it is pinned, and nowhere else"
+    })),
+    { original: "[]", replacement: '["Stryker was here"]', why: "a tenant that has a status has its capabilities" },
+    {
+      original: "row.used?.[at]",
+      replacement: "row.used[at]",
+      why: "where there are windows the function says what is used of each"
+    }
+  ],
   "src/services/admission/Authentication.ts": [
     {
       original: '"gateway/services/Authentication"',
@@ -138,5 +190,6 @@ export const explained: Readonly<Record<string, ReadonlyArray<Explained>>> = {
       replacement: "false",
       why: "only a collection ever waits for a code, as waitsForCode says: the kind is for the compiler, which then knows expiresAt"
     }
-  ]
+  ],
+  "src/services/webhooks/WebhookRecovery.ts": [{ original: '"WebhookRecovery"', replacement: '""', why: "the name of a span" }]
 }

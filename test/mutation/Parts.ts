@@ -62,14 +62,22 @@ export const parts: Readonly<Record<string, Part>> = {
     atLeast: 85
   },
   claims: {
-    files: ["src/persistence/IdempotencyPg.ts", "src/persistence/StepBatch.ts", "src/persistence/NoncesPg.ts"],
-    tests: ["test/persistence"],
+    files: [
+      ...["IdempotencyPg", "StepBatch", "NoncesPg", "ArrivalSql"].map((name) => `src/persistence/${name}.ts`),
+      ...["KeyClaims", "Idempotent"].map((name) => `src/http/${name}.ts`)
+    ],
+    tests: [
+      ...["Arrival", "BatchBounds", "ClaimLanes", "Idempotency", "StepBatch", "Tenants"].map(
+        (name) => `test/persistence/${name}.test.ts`
+      ),
+      ...["Idempotent", "KeyClaims", "MoneyStep", "OncePerKey"].map((name) => `test/http/${name}.test.ts`)
+    ],
     atLeast: 85
   },
   ledger: { files: ["src/persistence/ledger/*.ts"], tests: ["test/persistence"], atLeast: 85 },
   webhooks: {
     files: services("webhooks/WebhookDispatcher", "webhooks/WebhookRecovery"),
-    tests: ["test/services/webhooks", "test/persistence/webhooks"],
+    tests: ["AttemptRecord", "WebhookDispatcher", "WebhookRecovery"].map((name) => `test/services/webhooks/${name}.test.ts`),
     atLeast: 85
   },
   guard: {

@@ -1,5 +1,5 @@
 import { expect, it } from "@effect/vitest"
-import { Cause, Clock, Context, Deferred, Effect, Exit, Fiber } from "effect"
+import { Cause, Clock, Context, Deferred, Effect, Exit, Fiber, Scope } from "effect"
 import type { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { EndsInCommit } from "../../src/persistence/BoundedClient.ts"
@@ -60,7 +60,14 @@ it.effect("a statement holds 128 steps at most, and three are under way at once"
 it.effect("a fourth batch begins where one of three waits for longer than 100 ms, and a fifth never before one has ended", () =>
   Effect.gen(function* () {
     const end = Deferred.makeUnsafe<ReadonlyArray<string>>()
-    const { begun, commit } = yield* batcher((steps) => (steps[0] === "a" ? Deferred.await(end) : Effect.never))
+    const { begun, commit } = yield* batcher((steps) => {
+      if (steps[0] === "ended") return Effect.succeed(steps)
+      return steps[0] === "a" ? Deferred.await(end) : Effect.never
+    })
+    // One that has ended long ago counts no more.
+    yield* commit("ended")
+    yield* TestClock.adjust(1_000)
+    begun.length = 0
     for (const step of ["a", "b", "c", "d", "e"]) {
       yield* every([step], commit)
       yield* TestClock.adjust(1)
@@ -196,3 +203,17 @@ it("only a lock timeout of the database proves that nothing was committed", () =
   ]
   expect(errors.map(isLockTimeout)).toStrictEqual([true, false, false, false])
 })
+
+it.effect("a batch ends with the process that it is made in", () =>
+  Effect.gen(function* () {
+    const scope = yield* Scope.make()
+    let isOver = false
+    const { commit } = yield* batcher(() => Effect.onInterrupt(Effect.never, () => Effect.sync(() => (isOver = true)))).pipe(
+      Effect.provideService(Scope.Scope, scope)
+    )
+    yield* every(["a"], commit)
+    yield* TestClock.adjust(1)
+    yield* Scope.close(scope, Exit.void)
+    expect(isOver).toBe(true)
+  })
+)
