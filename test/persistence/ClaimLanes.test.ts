@@ -47,7 +47,7 @@ const given = Effect.fnUntraced(function* (isDistributed: boolean) {
     transactionService: Context.Service<never, never>("test/transaction"),
     unsafe: (text: string, parameters: ReadonlyArray<unknown>) => {
       const written = JSON.stringify(parameters)
-      const names = ["a1", "a2", "b1", "hangs1"].filter((name) => written.includes(name))
+      const names = ["a1", "a2", "b1", "hangs1", "hangs2", "hangs3"].filter((name) => written.includes(name))
       sent.push([
         /FROM (\w+)|SELECT (spend\w+)/
           .exec(text)
@@ -63,7 +63,7 @@ const given = Effect.fnUntraced(function* (isDistributed: boolean) {
   const everyTenant = {
     lanesOf: (appIdOf: (step: never) => string) => ({
       isBatchOfOneLane: isDistributed,
-      serverOf: (step: never) => (appIdOf(step) === "hangs" ? "silent" : "other")
+      serverOf: (step: never) => (appIdOf(step).startsWith("hangs") ? "silent" : "other")
     })
   } as unknown as EveryTenant["Service"]
   const ports = Layer.mergeAll(
@@ -106,13 +106,16 @@ it.effect(
 it.effect("on Citus each statement is of one tenant, which it names first, and a silent server takes no other's place", () =>
   Effect.gen(function* () {
     const { keys, nonces, sent } = yield* given(true)
-    const hanging = yield* Effect.forEach(["hangs1", "hangs1"], (key) => Effect.forkChild(keys.claim(requestOf("hangs", key))))
+    const hanging = yield* Effect.forEach(["hangs1", "hangs2", "hangs3"], (one) =>
+      Effect.forkChild(keys.claim(requestOf(one, one)))
+    )
     yield* Effect.promise(() => new Promise(setImmediate))
     const claims = [requestOf("a", "a1"), requestOf("b", "b1"), requestOf("a", "a2")]
     yield* Effect.forEach(claims, keys.claim, { concurrency: "unbounded" })
     yield* Effect.forEach(claims, ({ nonce }) => nonces.spend(nonce), { concurrency: "unbounded" })
     expect(sent).toStrictEqual([
-      ["arrive_requests_of_tenant", "hangs", ["hangs1"]],
+      ["arrive_requests_of_tenant", "hangs1", ["hangs1"]],
+      ["arrive_requests_of_tenant", "hangs2", ["hangs2"]],
       ["arrive_requests_of_tenant", "a", ["a1", "a2"]],
       ["arrive_requests_of_tenant", "b", ["b1"]],
       ["spend_nonces_of_tenant", "a", ["a1", "a2"]],
