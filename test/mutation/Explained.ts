@@ -140,5 +140,19 @@ export const explained: Readonly<Record<string, ReadonlyArray<Explained>>> = {
       why: "a brand is a type's name, and nothing of it is left when the program runs"
     }
   ],
-  "src/services/webhooks/WebhookRecovery.ts": [{ original: '"WebhookRecovery"', replacement: '""', why: "the name of a span" }]
+  "src/services/webhooks/WebhookRecovery.ts": [{ original: '"WebhookRecovery"', replacement: '""', why: "the name of a span" }],
+  "src/services/webhooks/WebhookDispatcher.ts": [
+    {
+      original: '"gateway/services/WebhookDispatcher"',
+      replacement: '""',
+      why: "the name of a service, which is read where it is missing"
+    },
+    { original: '"WebhookDispatcher"', replacement: '""', why: "the name of a worker, as its spans and lines have it" },
+    { original: "status !== null", replacement: "true", why: "null is not above 199" },
+    {
+      original: "keys.set(secret, key)",
+      replacement: ";",
+      why: "a key is the same when it is made again; this only saves doing so"
+    }
+  ]
 }
