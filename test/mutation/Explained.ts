@@ -89,6 +89,45 @@ export const explained: Readonly<Record<string, ReadonlyArray<Explained>>> = {
       why: "where there are windows the function says what is used of each"
     }
   ],
+  "src/persistence/StepBatch.ts": [
+    ...["{ discard: true }", "true"].flatMap((original) =>
+      [
+        "return Effect.forEach(exit.value, (result) => interpreted(one, result), { discard: true })",
+        "return yield* Effect.forEach(Arr.zip(steps, exit.value), ([one, result]) => interpreted(one, result), { discard: true })",
+        "yield* Effect.forEach(steps, runSingle, { concurrency: SINGLES_AT_ONCE, discard: true })",
+        "return Effect.forEach(lanes, runLane, { concurrency: LANES_AT_ONCE, discard: true })"
+      ].map((line) => ({
+        original,
+        replacement: original === "true" ? "false" : "{}",
+        line,
+        why: "nobody reads what they give; this only saves keeping it"
+      }))
+    ),
+    { original: "first === undefined", replacement: "false", why: "a batch has a step" },
+    { original: "batch[0] === undefined", replacement: "false", why: "a batch has a step" },
+    {
+      original: 'exit.cause.reasons.some((reason) => reason._tag === "Fail" && isLockTimeout(reason.error))',
+      replacement: 'exit.cause.reasons.every(reason => reason._tag === "Fail" && isLockTimeout(reason.error))',
+      why: "a statement fails for one reason"
+    },
+    ...["true", "waiting.length >= 0"].map((replacement) => ({
+      original: "waiting.length > 0",
+      replacement,
+      why: "where nothing waits, nothing is started"
+    })),
+    {
+      original: "isAwake",
+      replacement: "false",
+      line: "if (isAwake) return",
+      why: "a second look finds nothing more to start; this only saves it"
+    },
+    {
+      original: "true",
+      replacement: "false",
+      line: "isAwake = true",
+      why: "a second look finds nothing more to start; this only saves it"
+    }
+  ],
   "src/services/admission/Authentication.ts": [
     {
       original: '"gateway/services/Authentication"',
