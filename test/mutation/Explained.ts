@@ -53,6 +53,10 @@ export const explained: Readonly<Record<string, ReadonlyArray<Explained>>> = {
       ["error.reference !== undefined", "true"]
     ].map(([original = "", replacement = ""]) => ({ original, replacement, why: "an error has no member that is undefined" }))
   ],
+  "src/persistence/ArrivalSql.ts": [
+    { original: "arrivals[0]?.scope", replacement: "arrivals[0].scope", why: "a batch has a step" },
+    { original: '""', replacement: '"Stryker was here!"', why: "a batch has a step" }
+  ],
   "src/persistence/IdempotencyPg.ts": [
     ...['"Idempotency.claim"', '"Idempotency.complete"', '"Idempotency.release"', '"Idempotency.prune"'].map((original) => ({
       original,
@@ -88,6 +92,22 @@ export const explained: Readonly<Record<string, ReadonlyArray<Explained>>> = {
       replacement: "row.used[at]",
       why: "where there are windows the function says what is used of each"
     }
+  ],
+  "src/persistence/NoncesPg.ts": [
+    { original: '"Nonces.prune"', replacement: '""', why: "the name of a span" },
+    ...[
+      ["steps[0]?.caller", "steps[0].caller"],
+      ['""', '"Stryker was here!"']
+    ].map(([original = "", replacement = ""]) => ({
+      original,
+      replacement,
+      line: '? sql.unsafe(spendStatementOfTenant, [steps[0]?.caller.appId ?? "", ...columns.arrays(steps)])',
+      why: "a batch has a step"
+    })),
+    ...[
+      ["row?.spent", "row.spent"],
+      ["[]", '["Stryker was here"]']
+    ].map(([original = "", replacement = ""]) => ({ original, replacement, why: "the call of a function gives one row" }))
   ],
   "src/persistence/StepBatch.ts": [
     ...["{ discard: true }", "true"].flatMap((original) =>
