@@ -67,6 +67,10 @@ export const explained: Readonly<Record<string, ReadonlyArray<Explained>>> = {
       ["error.reference !== undefined", "true"]
     ].map(([original = "", replacement = ""]) => ({ original, replacement, why: "an error has no member that is undefined" }))
   ],
+  "src/persistence/ArrivalSql.ts": [
+    { original: "arrivals[0]?.scope", replacement: "arrivals[0].scope", why: "a batch has a step" },
+    { original: '""', replacement: '"Stryker was here!"', why: "a batch has a step" }
+  ],
   "src/persistence/IdempotencyPg.ts": [
     ...['"Idempotency.claim"', '"Idempotency.complete"', '"Idempotency.release"', '"Idempotency.prune"'].map((original) => ({
       original,
@@ -101,6 +105,61 @@ export const explained: Readonly<Record<string, ReadonlyArray<Explained>>> = {
       original: "row.used?.[at]",
       replacement: "row.used[at]",
       why: "where there are windows the function says what is used of each"
+    }
+  ],
+  "src/persistence/NoncesPg.ts": [
+    { original: '"Nonces.prune"', replacement: '""', why: "the name of a span" },
+    ...[
+      ["steps[0]?.caller", "steps[0].caller"],
+      ['""', '"Stryker was here!"']
+    ].map(([original = "", replacement = ""]) => ({
+      original,
+      replacement,
+      line: '? sql.unsafe(spendStatementOfTenant, [steps[0]?.caller.appId ?? "", ...columns.arrays(steps)])',
+      why: "a batch has a step"
+    })),
+    ...[
+      ["row?.spent", "row.spent"],
+      ["[]", '["Stryker was here"]']
+    ].map(([original = "", replacement = ""]) => ({ original, replacement, why: "the call of a function gives one row" }))
+  ],
+  "src/persistence/StepBatch.ts": [
+    ...["{ discard: true }", "true"].flatMap((original) =>
+      [
+        "return Effect.forEach(exit.value, (result) => interpreted(one, result), { discard: true })",
+        "return yield* Effect.forEach(Arr.zip(steps, exit.value), ([one, result]) => interpreted(one, result), { discard: true })",
+        "yield* Effect.forEach(steps, runSingle, { concurrency: SINGLES_AT_ONCE, discard: true })",
+        "return Effect.forEach(lanes, runLane, { concurrency: LANES_AT_ONCE, discard: true })"
+      ].map((line) => ({
+        original,
+        replacement: original === "true" ? "false" : "{}",
+        line,
+        why: "nobody reads what they give; this only saves keeping it"
+      }))
+    ),
+    { original: "first === undefined", replacement: "false", why: "a batch has a step" },
+    { original: "batch[0] === undefined", replacement: "false", why: "a batch has a step" },
+    {
+      original: 'exit.cause.reasons.some((reason) => reason._tag === "Fail" && isLockTimeout(reason.error))',
+      replacement: 'exit.cause.reasons.every(reason => reason._tag === "Fail" && isLockTimeout(reason.error))',
+      why: "a statement fails for one reason"
+    },
+    ...["true", "waiting.length >= 0"].map((replacement) => ({
+      original: "waiting.length > 0",
+      replacement,
+      why: "where nothing waits, nothing is started"
+    })),
+    {
+      original: "isAwake",
+      replacement: "false",
+      line: "if (isAwake) return",
+      why: "a second look finds nothing more to start; this only saves it"
+    },
+    {
+      original: "true",
+      replacement: "false",
+      line: "isAwake = true",
+      why: "a second look finds nothing more to start; this only saves it"
     }
   ],
   "src/services/admission/Authentication.ts": [
@@ -191,5 +250,19 @@ export const explained: Readonly<Record<string, ReadonlyArray<Explained>>> = {
       why: "only a collection ever waits for a code, as waitsForCode says: the kind is for the compiler, which then knows expiresAt"
     }
   ],
-  "src/services/webhooks/WebhookRecovery.ts": [{ original: '"WebhookRecovery"', replacement: '""', why: "the name of a span" }]
+  "src/services/webhooks/WebhookRecovery.ts": [{ original: '"WebhookRecovery"', replacement: '""', why: "the name of a span" }],
+  "src/services/webhooks/WebhookDispatcher.ts": [
+    {
+      original: '"gateway/services/WebhookDispatcher"',
+      replacement: '""',
+      why: "the name of a service, which is read where it is missing"
+    },
+    { original: '"WebhookDispatcher"', replacement: '""', why: "the name of a worker, as its spans and lines have it" },
+    { original: "status !== null", replacement: "true", why: "null is not above 199" },
+    {
+      original: "keys.set(secret, key)",
+      replacement: ";",
+      why: "a key is the same when it is made again; this only saves doing so"
+    }
+  ]
 }

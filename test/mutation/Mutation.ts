@@ -84,7 +84,7 @@ const keep = (scores: Kept) => {
   mkdirSync(resolve(KEPT, ".."), { recursive: true })
   const lines = all
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
-    .map(([file, score]) => `  "${file}": ${JSON.stringify(score)}`)
+    .map(([file, score]) => `  "${file}": ${JSON.stringify(score, null, 1).replaceAll(/\n */g, " ")}`)
   writeFileSync(KEPT, `{\n${lines.join(",\n")}\n}\n`)
 }
 

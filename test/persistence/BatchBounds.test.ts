@@ -24,7 +24,7 @@ const batcher = (
         }),
       recover: (step, result) => Effect.sync(() => (recovered.push([step, result]), `${result} after all`)),
       laneOf,
-      isLockTimeout: (error) => error === "lock timeout",
+      isLockTimeout: (error) => error.toString() === "lock timeout",
       ...more
     })
     return { begun, commit, recovered }

@@ -1,5 +1,5 @@
 import { expect, it } from "@effect/vitest"
-import { Context, Effect, Fiber, Layer, Option } from "effect"
+import { Cause, Context, Effect, Exit, Fiber, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import { AppId } from "../../src/domain/Ids.ts"
 import { Distribution } from "../../src/persistence/Distribution.ts"
@@ -40,14 +40,14 @@ const requestOf = (tenant: string, key: string): ClaimRequest => ({
   windows: []
 })
 
-/** Keys and nonces on a client that answers every statement but those that name a tenant that hangs; the statements, and what each was for. */
-const given = Effect.fnUntraced(function* (isDistributed: boolean) {
+/** Keys and nonces on a client that answers every statement but the first so many, which break, and those that name a tenant that hangs; the statements, and what each was for. */
+const given = Effect.fnUntraced(function* (isDistributed: boolean, broken = 0) {
   const sent: Array<readonly [called: string, first: unknown, names: ReadonlyArray<string>]> = []
   const sql = {
     transactionService: Context.Service<never, never>("test/transaction"),
     unsafe: (text: string, parameters: ReadonlyArray<unknown>) => {
       const written = JSON.stringify(parameters)
-      const names = ["a1", "a2", "b1", "hangs1"].filter((name) => written.includes(name))
+      const names = ["a1", "a2", "b1", "hangs1", "hangs2", "hangs3", "mine1", "theirs1"].filter((name) => written.includes(name))
       sent.push([
         /FROM (\w+)|SELECT (spend\w+)/
           .exec(text)
@@ -57,13 +57,16 @@ const given = Effect.fnUntraced(function* (isDistributed: boolean) {
         names
       ])
       if (written.includes("hangs")) return Effect.never
-      return Effect.succeed(text.includes("arrive") ? names.map(() => busy) : [{ spent: names.map(() => true) }])
+      if (broken-- > 0) return Effect.fail("the connection broke")
+      return Effect.succeed(
+        text.includes("arrive") ? names.map(() => busy) : [{ spent: names.map((name) => name !== "theirs1") }]
+      )
     }
   } as unknown as SqlClient.SqlClient
   const everyTenant = {
     lanesOf: (appIdOf: (step: never) => string) => ({
       isBatchOfOneLane: isDistributed,
-      serverOf: (step: never) => (appIdOf(step) === "hangs" ? "silent" : "other")
+      serverOf: (step: never) => (appIdOf(step).startsWith("hangs") ? "silent" : "other")
     })
   } as unknown as EveryTenant["Service"]
   const ports = Layer.mergeAll(
@@ -106,18 +109,36 @@ it.effect(
 it.effect("on Citus each statement is of one tenant, which it names first, and a silent server takes no other's place", () =>
   Effect.gen(function* () {
     const { keys, nonces, sent } = yield* given(true)
-    const hanging = yield* Effect.forEach(["hangs1", "hangs1"], (key) => Effect.forkChild(keys.claim(requestOf("hangs", key))))
+    const silent = ["hangs1", "hangs2", "hangs3"]
+    const hanging = [
+      ...(yield* Effect.forEach(silent, (one) => Effect.forkChild(keys.claim(requestOf(one, one)), { startImmediately: true }))),
+      ...(yield* Effect.forEach(silent, (one) => Effect.forkChild(nonces.spend(useOf(one, one)), { startImmediately: true })))
+    ]
     yield* Effect.promise(() => new Promise(setImmediate))
     const claims = [requestOf("a", "a1"), requestOf("b", "b1"), requestOf("a", "a2")]
     yield* Effect.forEach(claims, keys.claim, { concurrency: "unbounded" })
     yield* Effect.forEach(claims, ({ nonce }) => nonces.spend(nonce), { concurrency: "unbounded" })
     expect(sent).toStrictEqual([
-      ["arrive_requests_of_tenant", "hangs", ["hangs1"]],
+      ["arrive_requests_of_tenant", "hangs1", ["hangs1"]],
+      ["arrive_requests_of_tenant", "hangs2", ["hangs2"]],
+      ["spend_nonces_of_tenant", "hangs1", ["hangs1"]],
+      ["spend_nonces_of_tenant", "hangs2", ["hangs2"]],
       ["arrive_requests_of_tenant", "a", ["a1", "a2"]],
       ["arrive_requests_of_tenant", "b", ["b1"]],
       ["spend_nonces_of_tenant", "a", ["a1", "a2"]],
       ["spend_nonces_of_tenant", "b", ["b1"]]
     ])
     yield* Fiber.interruptAll(hanging)
+  })
+)
+
+it.effect("a nonce whose statement broke is its request's where it was still there, and else nobody knows whose it is", () =>
+  Effect.gen(function* () {
+    const { nonces } = yield* given(false, 1)
+    const exits = yield* Effect.forEach(["mine1", "theirs1"], (nonce) => Effect.exit(nonces.spend(useOf(nonce, nonce))), {
+      concurrency: "unbounded"
+    })
+    const said = exits.map((exit) => (Exit.isSuccess(exit) ? exit.value : Cause.pretty(exit.cause)))
+    expect(said).toStrictEqual([true, expect.stringContaining("a nonce may have been spent before")])
   })
 )
