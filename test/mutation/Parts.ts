@@ -82,7 +82,11 @@ export const parts: Readonly<Record<string, Part>> = {
   },
   guard: {
     files: services("collections/ChargeGuard", "admission/Velocity", "routing/GuardedProviders", "routing/Failover"),
-    tests: ["test/services", "test/fakes"],
+    tests: [
+      "test/services/collections/ChargeGuard.test.ts",
+      "test/services/admission/VelocityWindows.test.ts",
+      "test/services/routing"
+    ],
     atLeast: 85
   }
 }

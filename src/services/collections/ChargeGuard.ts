@@ -62,10 +62,10 @@ export class ChargeGuard extends Context.Service<
       const tenants = yield* Tenants
 
       // Requests that find the same earlier charge at the same time wait for one poll.
-      const polls = yield* Cache.makeWith<Reference, boolean>(
+      const polls = yield* Cache.makeWith<Reference, void>(
         Effect.fnUntraced(function* (reference) {
           const stored = yield* transactions.byReference(reference)
-          return Option.isSome(stored) ? yield* poller.poll(stored.value, "request") : false
+          if (Option.isSome(stored)) yield* poller.poll(stored.value, "request")
         }),
         { capacity: POLLED_AT_ONCE, timeToLive: () => Duration.zero }
       )

@@ -31,12 +31,31 @@ interface World {
   /** What the provider says of the earlier charge. */
   readonly becomes?: CollectionStatus
   readonly age?: number
+  /** When it was completed, where the record says so before the request comes; null where it does not say when. */
+  readonly completedAt?: number | null
   /** How often another charge is faster. */
   readonly overtaken?: number
 }
 
 /** The guard before one earlier charge, made at noon; answers what was refused or compared with, and how often the provider was asked. */
 const guarded = (world: World, own = payer.own) =>
+  Effect.gen(function* () {
+    const { layer, place, asked } = yield* standing(world)
+    const ended = yield* ChargeGuard.pipe(
+      Effect.flatMap(({ placeWhenFree }) => placeWhenFree({ ...payer, own }, place)),
+      Effect.map(Option.some),
+      Effect.catchTags({
+        duplicate_charge_in_flight: ({ already_succeeded = "no" }) => Effect.succeed(already_succeeded),
+        request_in_progress: () => Effect.succeed("in progress")
+      }),
+      Effect.provide(layer),
+      Effect.exit
+    )
+    return { ended: Exit.isSuccess(ended) ? ended.value : ended, asked: yield* Ref.get(asked) }
+  })
+
+/** The guard before that charge, and what places the next one. */
+const standing = (world: World) =>
   Effect.gen(function* () {
     const { age = MINUTE, becomes = "pending", followed = false, overtaken = 0, repeats = false, was = "pending" } = world
     yield* TestClock.setTime(NOON + age)
@@ -55,17 +74,21 @@ const guarded = (world: World, own = payer.own) =>
         fake(Transactions, {
           byReference: (reference) =>
             Effect.map(Ref.get(status), (now) => {
-              const completedAt = was === "pending" ? NOON + age : NOON + 2
+              const { completedAt = was === "pending" ? NOON + age : NOON + 2 } = world
               const transaction =
                 reference === later ? collection({ status: "failed" }) : collection({ status: now, completedAt })
               return Option.some({ revision: 1n, transaction })
             })
         }),
         fake(OutcomePoller, {
-          poll: () =>
+          poll: (_, actor) =>
             Effect.as(
+              // It takes a moment: whoever comes meanwhile can wait for it.
               Effect.andThen(
-                Ref.update(asked, (n) => n + 1),
+                Effect.andThen(
+                  Effect.yieldNow,
+                  Ref.update(asked, (n) => (actor === "request" ? n + 1 : Number.NaN))
+                ),
                 Ref.set(status, becomes)
               ),
               true
@@ -78,14 +101,7 @@ const guarded = (world: World, own = payer.own) =>
         Ref.getAndUpdate(left, (n) => n - 1),
         (n) => (n > 0 ? Option.none() : Option.some(guard.holder))
       )
-    const ended = yield* ChargeGuard.pipe(
-      Effect.flatMap(({ placeWhenFree }) => placeWhenFree({ ...payer, own }, place)),
-      Effect.map(Option.some),
-      Effect.catchTag("duplicate_charge_in_flight", ({ already_succeeded = "no" }) => Effect.succeed(already_succeeded)),
-      Effect.provide(layer),
-      Effect.exit
-    )
-    return { ended: Exit.isSuccess(ended) ? ended.value : ended, asked: yield* Ref.get(asked) }
+    return { layer, place, asked }
   })
 
 const free = Option.some(earlier.reference)
@@ -97,6 +113,13 @@ const stories: ReadonlyArray<readonly [string, World, unknown, number]> = [
   ["refuses when it succeeded while a later one failed", { was: "successful", followed: true }, "true", 0],
   ["refuses while it is live and a later one failed", { followed: true }, "no", 1],
   ["lets repeat sales follow what the record knows as successful", { was: "successful", repeats: true }, free, 0],
+  [
+    "lets no repeat sale follow what succeeded with the request",
+    { was: "successful", repeats: true, completedAt: NOON + MINUTE },
+    "true",
+    0
+  ],
+  ["nor what succeeded nobody knows when", { was: "successful", repeats: true, completedAt: null }, "true", 0],
   ["lets no repeat sale follow what is live", { repeats: true }, "no", 1],
   ["nor what was live when the request came", { becomes: "successful", repeats: true }, "true", 1],
   ["goes on when it failed", { becomes: "failed" }, free, 1],
@@ -105,7 +128,9 @@ const stories: ReadonlyArray<readonly [string, World, unknown, number]> = [
   ["and no further", { age: 15 * MINUTE }, free, 0],
   ["looks fifteen minutes back for one that succeeded", { age: 15 * MINUTE - 1, was: "successful" }, "true", 0],
   ["and no further for that either", { age: 15 * MINUTE, was: "successful" }, free, 0],
-  ["looks again when another charge was faster", { becomes: "failed", overtaken: 2 }, free, 1]
+  ["looks again when another charge was faster", { becomes: "failed", overtaken: 2 }, free, 1],
+  ["looks four times", { becomes: "failed", overtaken: 3 }, free, 1],
+  ["and is in progress where another charge was faster each time", { becomes: "failed", overtaken: 4 }, "in progress", 1]
 ]
 for (const [promise, world, expected, questions] of stories) {
   it.effect(promise, () =>
@@ -115,4 +140,18 @@ for (const [promise, world, expected, questions] of stories) {
 
 it.effect("never refuses a charge because of itself", () =>
   Effect.map(guarded({}, earlier.reference), ({ asked, ended }) => expect([ended, asked]).toStrictEqual([free, 0]))
+)
+
+it.effect("polls once for the requests that wait at the same time, and once more for the next", () =>
+  Effect.gen(function* () {
+    const { asked, layer, place } = yield* standing({ becomes: "pending" })
+    yield* Effect.gen(function* () {
+      const { placeWhenFree } = yield* ChargeGuard
+      const refused = Effect.flip(placeWhenFree(payer, place))
+      yield* Effect.all([refused, refused], { concurrency: 2 })
+      expect(yield* Ref.get(asked)).toBe(1)
+      yield* refused
+      expect(yield* Ref.get(asked)).toBe(2)
+    }).pipe(Effect.provide(layer))
+  })
 )

@@ -1,0 +1,101 @@
+import { expect, it } from "@effect/vitest"
+import { Effect, Layer, Option } from "effect"
+import { TestClock } from "effect/testing"
+import { GlobalCeilingReached, VelocityLimitExceeded } from "../../../src/domain/errors/Retriable.ts"
+import { minor } from "../../../src/domain/Money.ts"
+import { ceilingWindowUse, type VelocityLimit, windowUse } from "../../../src/domain/VelocityLimits.ts"
+import { Velocity } from "../../../src/services/admission/Velocity.ts"
+import { VelocityLimits } from "../../../src/services/ports/VelocityLimits.ts"
+import { fake } from "../../fakes/Fake.ts"
+import { appId, caller } from "../../support/PaymentRequests.ts"
+import { NOON } from "../../support/SampleTransactions.ts"
+
+const hourly: VelocityLimit = { mode: "live", direction: "payout", window: "hour", count: 3 }
+const daily: VelocityLimit = { mode: "live", direction: "payout", window: "day", count: 5_000 }
+
+/** A tenant with three payouts an hour, and a ceiling of 1,000,000 UGX a day at one provider. */
+const limits = fake(VelocityLimits, {
+  own: (tenant) => Effect.succeed(tenant === appId ? [hourly] : []),
+  ceiling: (provider, currency) =>
+    Effect.succeed(provider === "eversend" && currency === "UGX" ? Option.some(minor(1_000_000n)) : Option.none())
+})
+const at =
+  (time: number) =>
+  <A, E>(use: (velocity: Velocity["Service"]) => Effect.Effect<A, E>) =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(time)
+      return yield* use(yield* Velocity)
+    }).pipe(Effect.provide(Layer.provide(Velocity.layer, limits)))
+const atNoon = at(NOON)
+
+it.effect("a payout counts in the tenant's hour and day and in those of its number, by the tenant's own limits first", () =>
+  Effect.gen(function* () {
+    const windows = yield* atNoon(({ windows: named }) => named(caller, "payout", Uint8Array.of(10, 255)))
+    expect(windows).toStrictEqual([
+      windowUse(appId, hourly, "0aff", NOON),
+      windowUse(appId, daily, "0aff", NOON),
+      windowUse(appId, { ...hourly, window: "destination", count: 20 }, "0aff", NOON),
+      windowUse(appId, { ...hourly, window: "destination_day", count: 100 }, "0aff", NOON)
+    ])
+  })
+)
+
+it.effect("a window has room up to its bound, and the first full one refuses", () =>
+  Effect.gen(function* () {
+    const hour = { ...windowUse(appId, hourly, "", NOON), used: 2n }
+    const day = { ...windowUse(appId, daily, "", NOON), used: 4_999n }
+    expect(yield* atNoon(({ requireRoom }) => requireRoom([hour, day]))).toBeUndefined()
+    expect(yield* atNoon(({ requireRoom }) => requireRoom([]))).toBeUndefined()
+    const refusals = yield* at(NOON + 60_000)(({ requireRoom }) =>
+      Effect.all([
+        Effect.flip(
+          requireRoom([
+            { ...hour, used: 3n },
+            { ...day, used: 5_000n }
+          ])
+        ),
+        Effect.flip(requireRoom([hour, { ...day, used: 5_000n }]))
+      ])
+    )
+    expect(refusals.map(({ _tag, retry_after_seconds, window }) => [_tag, window, retry_after_seconds])).toStrictEqual([
+      ["velocity_limit_exceeded", "hour", 3_600 - 60],
+      ["velocity_limit_exceeded", "day", 16 * 3_600 - 60]
+    ])
+  })
+)
+
+it.effect("a payout through an account with a ceiling counts in the day in which it is recorded", () =>
+  Effect.gen(function* () {
+    const own = [windowUse(appId, hourly, "", NOON)]
+    const spend = {
+      provider: "eversend",
+      mode: "live",
+      currency: "UGX",
+      total: minor(11_000n),
+      recordedAt: NOON + 60_000
+    } as const
+    const { currency, mode, provider, recordedAt, total: amount } = spend
+    expect(yield* atNoon(({ addCeiling }) => addCeiling(own, spend))).toStrictEqual([
+      ...own,
+      ceilingWindowUse({ provider, mode, currency, amount, bound: 1_000_000n }, recordedAt)
+    ])
+    expect(yield* atNoon(({ addCeiling }) => addCeiling(own, { ...spend, provider: "pawapay" }))).toStrictEqual(own)
+  })
+)
+
+it.effect(
+  "what the ledger found full is refused by its name; a ceiling, and what has no name, names none; read early it is the day's",
+  () =>
+    Effect.gen(function* () {
+      const spend = { provider: "eversend", mode: "live", currency: "UGX", amount: 1n, bound: 1n } as const
+      const refusalOf = (counter: Parameters<Velocity["Service"]["refusal"]>[0]) =>
+        atNoon(({ refusal }) => Effect.flip(refusal(counter)))
+      expect(yield* refusalOf(windowUse(appId, hourly, "", NOON))).toStrictEqual(
+        new VelocityLimitExceeded({ window: "hour", retry_after_seconds: 3_600 })
+      )
+      const early = { ...ceilingWindowUse(spend, NOON), used: 1n }
+      expect(yield* atNoon(({ requireRoom }) => Effect.flip(requireRoom([early])))).toMatchObject({ window: "day" })
+      expect(yield* refusalOf(ceilingWindowUse(spend, NOON))).toStrictEqual(new GlobalCeilingReached({}))
+      expect(yield* refusalOf(undefined)).toStrictEqual(new GlobalCeilingReached({}))
+    })
+)
