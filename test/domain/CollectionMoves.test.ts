@@ -179,7 +179,7 @@ const rows: ReadonlyArray<Row> = [
 ]
 
 describe("a collection that is", () => {
-  it.each(rows)("%s", (_, given, fact, actor, changes, event) => {
+  it.each(rows.map(([what, ...row]) => ({ what, row })))("$what", ({ row: [given, fact, actor, changes, event] }) => {
     const decision = decide(given, fact, actor, TOLD_AT)
     expect(changesOf(given, decision.next)).toStrictEqual(changes)
     expect(decision.event).toBe(event)

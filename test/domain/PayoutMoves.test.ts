@@ -167,7 +167,7 @@ const rows: ReadonlyArray<Row> = [
 ]
 
 describe("a payout that is", () => {
-  it.each(rows)("%s", (_, given, fact, actor, changes, entry, event) => {
+  it.each(rows.map(([what, ...row]) => ({ what, row })))("$what", ({ row: [given, fact, actor, changes, entry, event] }) => {
     const decision = decide(given, fact, actor, TOLD_AT)
     expect(changesOf(given, decision.next)).toStrictEqual(changes)
     expect([textOf(decision.entry), decision.event]).toStrictEqual([entry, event])

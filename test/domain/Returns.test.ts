@@ -81,12 +81,12 @@ describe("a payout that is returned", () => {
   })
 
   it.each([
-    ["all of its amount and its fee", 700n, 10_000n, 700n, true],
-    ["more than its amount", 700n, 10_001n, 0n, false],
-    ["more than its fee", 700n, 10_000n, 701n, false],
-    ["its amount, where its fee is not known", null, 10_000n, 0n, true],
-    ["a fee, where none is known", null, 10_000n, 1n, false]
-  ])("books the first report, and opens a review of one that cannot be: %s", (_, fees, amount, fee, isBooked) => {
+    ["all of its amount and its fee", 700n, { amount: 10_000n, fee: 700n }, true],
+    ["more than its amount", 700n, { amount: 10_001n, fee: 0n }, false],
+    ["more than its fee", 700n, { amount: 10_000n, fee: 701n }, false],
+    ["its amount, where its fee is not known", null, { amount: 10_000n, fee: 0n }, true],
+    ["a fee, where none is known", null, { amount: 10_000n, fee: 1n }, false]
+  ])("books the first report, and opens a review of one that cannot be: %s", (_, fees, { amount, fee }, isBooked) => {
     const given = payout({ status: "successful", fees: fees === null ? null : minor(fees) })
     const { entry, next } = decide(given, { ...facts(amount).Returned, fee: minor(fee) }, "reconciler", TOLD_AT)
     expect([entry?.phase ?? null, next.needsReview]).toStrictEqual(isBooked ? ["return", false] : [null, true])
