@@ -268,7 +268,9 @@ export const explained: Readonly<Record<string, ReadonlyArray<Explained>>> = {
     {
       original: "keys.set(secret, key)",
       replacement: ";",
-      why: "a key is the same when it is made again; this only saves doing so",
+      why: "a key is the same when it is made again; this only saves doing so"
+    }
+  ],
   "src/services/admission/Velocity.ts": [keyOf("Velocity")],
   "src/services/routing/Failover.ts": [keyOf("Failover")],
   "src/services/collections/ChargeGuard.ts": [
