@@ -86,10 +86,21 @@ const admit = (server: Server, isAdmitted: (response: Response) => boolean): voi
     const [, response] = told
     if (!REQUEST_EVENTS.some((one) => one === event) || !(response instanceof ServerResponse)) return emit(event, ...told)
     if (!isAdmitted(response)) return true
-    if (event === "request" || hasBody(response.req)) return emit(event, ...told)
-    // There is no body to wait for. An expectation that is not met would close the connection after the response.
-    response.writeContinue()
-    return emit("request", ...told)
+    if (event === "request") return emit(event, ...told)
+    // Node would close the connection after a response without "100 Continue". Effect does so where the body may still come.
+    Reflect.set(response, "_expect_continue", false)
+    if (!hasBody(response.req)) return emit("request", ...told)
+    continueInTurn(response)
+    return emit(event, ...told)
+  }
+}
+
+/** Node writes the "100 Continue" of a response that waits for its turn into the middle of that response. So it waits, too. */
+const continueInTurn = (response: Response): void => {
+  const write = response.writeContinue.bind(response)
+  response.writeContinue = () => {
+    if (response.socket !== null) write()
+    else response.once("socket", () => response.headersSent || write())
   }
 }
 

@@ -7,6 +7,7 @@ import { onEdge } from "../support/EdgeClient.ts"
 
 const GET = "GET /health HTTP/1.1\r\nHost: a\r\n\r\n"
 const EXPECTS = "GET /health HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n\r\n"
+const WITH_BODY = "POST /health HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\nx"
 const LAST = "GET /health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
 const CLOSE_MS = 2_000
 const MEBIBYTE = 1024 * 1024
@@ -162,15 +163,38 @@ describe("a request that expects 100-continue", () => {
       const all = heard(socket)
       socket.write(`${EXPECTS}${EXPECTS}${LAST}`)
       const { text } = await all
-      expect(statusesIn(text)).toEqual([100, 200, 100, 200, 200])
+      expect(statusesIn(text)).toEqual([200, 200, 200])
       expect(text.match(/connection: close/gi)).toHaveLength(1)
       socket.destroy()
     })
   )
 
+  it("is answered in its turn and whole, and is told to go on in its turn as well", async () => {
+    const { asked, server, socket, stop, until } = await answering()
+    server.on("checkContinue", (_, response) => {
+      response.writeContinue()
+      asked.push(response)
+    })
+    const all = heard(socket)
+    socket.write(`${GET}${EXPECTS}${WITH_BODY}${WITH_BODY.slice(0, -1)}`)
+    await until(4)
+    const [first, second, third, fourth] = asked
+    second?.end(Buffer.from("second"))
+    third?.end(Buffer.from("third"))
+    first?.end(Buffer.from("first"))
+    while (!third?.closed) await turn()
+    socket.write("x")
+    while (!fourth?.req.complete) await turn()
+    fourth?.writeHead(200, { connection: "close", "content-length": 6 }).end(Buffer.from("fourth"))
+    const { text } = await all
+    const parts = text.split("\r\n\r\n").map((part) => part.replace(/HTTP\/1\.1 (\d+)[^]*$/, " $1"))
+    expect(parts).toEqual([" 200", "first 200", "second 200", "third 100", " 200", "fourth"])
+    socket.destroy()
+    stop()
+  })
+
   it("counts as one of eight, whether it has a body or not", async () => {
-    const withBody = "POST /health HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\nx"
-    for (const request of [EXPECTS, withBody]) {
+    for (const request of [EXPECTS, WITH_BODY]) {
       const { asked, server, socket, stop, until } = await answering()
       server.on("checkContinue", (_, response) => void asked.push(response))
       const cut = closed(socket.resume())
