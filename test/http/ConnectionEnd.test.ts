@@ -182,7 +182,7 @@ describe("a request that expects 100-continue", () => {
     second?.end(Buffer.from("second"))
     third?.end(Buffer.from("third"))
     first?.end(Buffer.from("first"))
-    while (!third?.closed) await turn()
+    while (asked[2]?.closed !== true) await turn()
     socket.write("x")
     while (!fourth?.req.complete) await turn()
     fourth?.writeHead(200, { connection: "close", "content-length": 6 }).end(Buffer.from("fourth"))

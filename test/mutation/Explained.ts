@@ -1,3 +1,5 @@
+import { explainedOfDomain } from "./ExplainedDomain.ts"
+
 /** A mistake that no test need notice, because nothing that anybody can see depends on it. */
 export interface Explained {
   readonly original: string
@@ -21,42 +23,7 @@ const spanOf = (name: string): Explained => ({
 
 /** By file; each is still there, which `Report.test.ts` checks. */
 export const explained: Readonly<Record<string, ReadonlyArray<Explained>>> = {
-  "src/domain/ExchangeMoves.ts": [
-    { original: "brought > quoted", replacement: "brought >= quoted", why: "two equal amounts are not apart in either case" }
-  ],
-  "src/domain/Ledger.ts": [
-    { original: "amount < 0n", replacement: "amount <= 0n", why: "no posting is of nothing: `postingsOf` leaves it out" },
-    { original: "short < 0n", replacement: "short <= 0n", why: "where nothing is short, nothing is owed in either case" },
-    { original: "amount < receivable", replacement: "amount <= receivable", why: "of two equal amounts either is the smaller" }
-  ],
-  "src/domain/CanonicalText.ts": [
-    {
-      original: "{\n    return undefined\n  }",
-      replacement: "{}",
-      why: "a function that ends without a value gives undefined, too"
-    },
-    ...[
-      [
-        "appId === undefined || keyId === undefined || apiKey === undefined",
-        "(appId === undefined || keyId === undefined) && apiKey === undefined"
-      ],
-      ["appId === undefined || keyId === undefined", "appId === undefined && keyId === undefined"],
-      ["appId === undefined || keyId === undefined", "false"],
-      ["appId === undefined", "false"],
-      ["keyId === undefined", "false"],
-      ["apiKey === undefined", "false"]
-    ].map(([original = "", replacement = ""]) => ({
-      original,
-      replacement,
-      why: "a key that matched has all three parts, and any other has none"
-    })),
-    {
-      original: "[]",
-      replacement: '["Stryker was here"]',
-      line: "const [, appId, keyId, apiKey] = KEY_HEADER.exec(text) ?? []",
-      why: "the first of them is not read"
-    }
-  ],
+  ...explainedOfDomain,
   "src/http/Idempotent.ts": [
     { original: '"gateway/http/Idempotent"', replacement: '""', why: "the name of a service, which is read where it is missing" },
     ...[
@@ -210,41 +177,6 @@ export const explained: Readonly<Record<string, ReadonlyArray<Explained>>> = {
       replacement: "false",
       why: "the hash of nothing is the same when it is computed again; this only saves doing so"
     }
-  ],
-  "src/domain/Money.ts": [
-    { original: "a > b", replacement: "a >= b", why: "of two equal amounts nothing is left in either case" },
-    {
-      original: '"0"',
-      replacement: '""',
-      line: 'const [, whole = "0", fraction = ""] = match',
-      why: "a decimal that matched has its whole part"
-    },
-    { original: "a < b", replacement: "a <= b", why: "of two equal amounts either is the smaller" },
-    {
-      original: '"MinorUnits"',
-      replacement: '""',
-      why: "a brand is a type's name, and nothing of it is left when the program runs"
-    }
-  ],
-  "src/domain/PollSchedule.ts": [
-    { original: "expiry === null", replacement: "false", why: "for the compiler: null is not later than now" },
-    {
-      original: 'transaction.kind === "payout"',
-      replacement: "true",
-      why: "only a payout has a principal: of anything else no part is missing"
-    }
-  ],
-  "src/domain/DeductedFee.ts": [
-    { original: "net > least", replacement: "net >= least", why: "of two equal amounts either is the larger" }
-  ],
-  "src/domain/SourceAmount.ts": [
-    {
-      original: '""',
-      replacement: '"Stryker was here!"',
-      line: 'const [whole = "", fraction = ""] = rawDestinationAmount.split(".")',
-      why: "the first part of a split text is always there; the second one has its test"
-    },
-    { original: "a < b", replacement: "a <= b", why: "of two equal amounts either is the smaller" }
   ],
   "src/services/settlement/Settlement.ts": [keyOf("Settlement")],
   "src/services/settlement/Review.ts": [keyOf("Review")],

@@ -29,9 +29,16 @@ const signed = domain("CanonicalText", "StandardWebhook")
 
 /** Those that need no database: a mistake that they notice is noticed within seconds. */
 const deciding = [
-  ...["Settlement", "OutcomeResponse", "Review", "StatusPolls", "NotFoundAnswers"].map(
-    (name) => `test/services/settlement/${name}.test.ts`
-  ),
+  ...[
+    "Settlement",
+    "SettlementRaces",
+    "OutcomeResponse",
+    "Review",
+    "OpenReviews",
+    "StatusPolls",
+    "LateStatusPolls",
+    "NotFoundAnswers"
+  ].map((name) => `test/services/settlement/${name}.test.ts`),
   "test/services/collections/ChargeGuard.test.ts",
   "test/fakes"
 ]

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
-import { TestClock } from "effect/testing"
+import { Effect } from "effect"
 import { encodeEvent } from "../../../src/domain/Event.ts"
 import type { LedgerRecord } from "../../../src/domain/Exchange.ts"
 import { OtpIncorrect } from "../../../src/domain/errors/Retriable.ts"
@@ -10,60 +9,18 @@ import {
   PayoutRejectedByProvider
 } from "../../../src/domain/errors/Terminal.ts"
 import type { Fact } from "../../../src/domain/Fact.ts"
-import { Reference } from "../../../src/domain/Ids.ts"
 import { release, settle } from "../../../src/domain/Ledger.ts"
-import { minor, ZERO } from "../../../src/domain/Money.ts"
+import { minor } from "../../../src/domain/Money.ts"
 import { POLLED_FOR_MS } from "../../../src/domain/PollSchedule.ts"
 import { recordView } from "../../../src/domain/View.ts"
 import { errorEnvelope, successEnvelope } from "../../../src/http/Envelope.ts"
-import type { Claim } from "../../../src/services/ports/Idempotency.ts"
-import { type News, Settlement } from "../../../src/services/settlement/Settlement.ts"
+import { type News } from "../../../src/services/settlement/Settlement.ts"
 import { policy } from "../../fakes/FakePolicy.ts"
 import { cases } from "../../support/ReviewCases.ts"
-import { facts, TOLD_AT } from "../../support/SampleFacts.ts"
+import { TOLD_AT } from "../../support/SampleFacts.ts"
 import { collection, NOON, payout } from "../../support/SampleTransactions.ts"
-import { givenTelemetry } from "../../support/Telemetry.ts"
-import { FIRST, storedRecord } from "./StoredRecord.ts"
-
-const said = facts(10_000n)
-const { reference } = payout()
-const EVENT = Reference.make("00000000000000000000000001")
-const claim: Claim = {
-  scope: { appId: payout().appId, mode: "live", endpoint: "POST /v1/payouts", key: "one" },
-  fence: 7n,
-  reference
-}
-const raw = { request: "sent", response: "received" }
-
-/** A record, and Settlement over it a minute after it was made. */
-const given = (record: LedgerRecord, overtakenBy: ReadonlyArray<LedgerRecord> = []) => {
-  const kept = storedRecord(record, overtakenBy)
-  const telemetry = givenTelemetry()
-  const layer = Layer.merge(Layer.provide(Settlement.layer, kept.ports), telemetry.layer)
-  const told = (news: Omit<News, "reference" | "actor"> & Partial<Pick<News, "reference">>, at = TOLD_AT) =>
-    Effect.gen(function* () {
-      yield* TestClock.setTime(at)
-      return yield* (yield* Settlement).apply({ reference, actor: "callback", ...news })
-    }).pipe(Effect.provide(layer))
-  const heardFrom = (provider: string, fact: Fact) =>
-    Effect.flatMap(Settlement, ({ applyFromProvider }) =>
-      applyFromProvider(provider, { reference, fact, actor: "callback" })
-    ).pipe(Effect.provide(layer))
-  return { ...kept, ...telemetry, told, heardFrom }
-}
-
-/** What one fact writes. */
-const written = Effect.fnUntraced(function* (
-  record: LedgerRecord,
-  news: Parameters<ReturnType<typeof given>["told"]>[0],
-  at = TOLD_AT
-) {
-  const { steps, told } = given(record)
-  yield* told(news, at)
-  expect(steps).toHaveLength(1)
-  const [step] = steps
-  return step ?? (yield* Effect.die(new Error("nothing was written")))
-})
+import { claim, collected, EVENT, failed, given, paid, raw, reference, said, written } from "./SettlementFixture.ts"
+import { FIRST } from "./StoredRecord.ts"
 
 describe("one fact", () => {
   it.effect("is one commit of the record, its entry, the history, the event, the answer and what was sent and received", () =>
@@ -136,10 +93,6 @@ describe("one fact", () => {
     })
   )
 })
-
-const failed = payout({ status: "failed", completedAt: NOON })
-const paid = payout({ status: "successful", completedAt: NOON })
-const collected = collection({ status: "successful", amount: minor(10_000n), completedAt: NOON })
 
 describe("beside the money", () => {
   // What the recipient of a closed payout was is kept sealed nowhere; only a payout has a recipient to keep, and windows to count in.
@@ -236,147 +189,6 @@ describe("the history", () => {
   ])("has %s", ([, fact, at, note]) =>
     Effect.gen(function* () {
       expect((yield* written(payout(), { fact }, at)).line.note).toBe(note)
-    })
-  )
-})
-
-it.effect("“not found” proves nothing where it answers no poll", () =>
-  Effect.gen(function* () {
-    const old = collection({ notFound: 9, asked: 9, expiresAt: NOON })
-    expect((yield* written(old, { fact: said.NotFound })).next).toStrictEqual(old)
-  })
-)
-
-describe("a record that was polled to the end of the schedule", () => {
-  const OLD = NOON + POLLED_FOR_MS
-  it.effect("goes to a person in the commit of its last poll, and is polled no more", () =>
-    Effect.gen(function* () {
-      const { line, next, nextPollAt } = yield* written(payout(), { fact: said.Unknown }, OLD)
-      expect([next, nextPollAt]).toStrictEqual([
-        { ...payout(), needsReview: true, saidAtOpening: [], version: 2, updatedAt: OLD },
-        null
-      ])
-      expect(line.status).toBe("pending")
-    })
-  )
-
-  it.effect("goes there once, and not a moment earlier", () =>
-    Effect.gen(function* () {
-      expect((yield* written(payout(), { fact: said.Unknown }, OLD - 1)).next).toStrictEqual(payout())
-      const open = payout({ needsReview: true, version: 2 })
-      expect((yield* written(open, { fact: said.Unknown }, OLD)).next).toStrictEqual(open)
-    })
-  )
-})
-
-describe("news of one provider", () => {
-  it.effect("is written while the record is there", () =>
-    Effect.gen(function* () {
-      const { heardFrom, steps } = given(payout())
-      expect(yield* heardFrom("eversend", said.Accepted)).toMatchObject({ providerReference: "P1" })
-      expect(steps).toHaveLength(1)
-    })
-  )
-
-  it.effect("is none once the record is at another provider: nothing is written, and the log says so", () =>
-    Effect.gen(function* () {
-      const { heardFrom, lines, steps } = given(payout({ provider: "pawapay" }))
-      expect(yield* heardFrom("eversend", said.Refused)).toStrictEqual(payout({ provider: "pawapay" }))
-      expect(steps).toStrictEqual([])
-      expect(lines).toStrictEqual([
-        [
-          "Warn",
-          "ignored a fact from a provider that no longer has the transaction",
-          { reference, provider: "eversend", fact: "Refused", actor: "callback" }
-        ]
-      ])
-    })
-  )
-})
-
-describe("a record that moves while a fact is written", () => {
-  it.effect("is decided about as it then is", () =>
-    Effect.gen(function* () {
-      const moved = payout({ providerReference: "P9", version: 2 })
-      const { seen, steps, told } = given(payout(), [moved])
-      const { next } = { next: yield* told({ fact: said.Refused }) }
-      expect(next).toMatchObject({ status: "failed", providerReference: "P9", version: 3 })
-      expect(steps.map(({ expectedRevision }) => expectedRevision)).toStrictEqual([FIRST + 1n])
-      expect(seen).toStrictEqual({ reads: 2, nudges: 1 })
-    })
-  )
-
-  it.effect("is read once less where the caller has just read it, and again where it has moved on since", () =>
-    Effect.gen(function* () {
-      const lastKnown = { transaction: payout(), revision: FIRST }
-      const still = given(payout())
-      yield* still.told({ fact: said.Accepted, lastKnown })
-      expect(still.seen.reads).toBe(0)
-      const moving = given(payout(), [payout({ providerReference: "P9" })])
-      yield* moving.told({ fact: said.Refused, lastKnown })
-      expect(moving.seen.reads).toBe(1)
-      expect(moving.steps).toMatchObject([{ expectedRevision: FIRST + 1n, next: { providerReference: "P9" } }])
-    })
-  )
-
-  const times = (count: number) => Array.from({ length: count }, (_, at) => payout({ version: at + 2 }))
-
-  it.effect("is decided about sixteen times at most: that it never stands still is a defect", () =>
-    Effect.gen(function* () {
-      expect(yield* given(payout(), times(15)).told({ fact: said.Refused })).toMatchObject({ status: "failed" })
-      const restless = given(payout(), times(16))
-      const exit = yield* Effect.exit(restless.told({ fact: said.Refused }))
-      expect(String(exit)).toContain(`the transaction ${reference} kept moving`)
-      expect([restless.steps, restless.seen.reads]).toStrictEqual([[], 16])
-    })
-  )
-
-  it.effect("that does not exist is a defect", () =>
-    Effect.gen(function* () {
-      const other = Reference.make("00000000000000000000000009")
-      const exit = yield* Effect.exit(given(payout()).told({ reference: other, fact: said.Refused }))
-      expect(String(exit)).toContain(`there is no transaction ${other}`)
-    })
-  )
-})
-
-describe("what operators see of a fact", () => {
-  it.effect("is one line with the reference, who brought it, the status and whether money moved", () =>
-    Effect.gen(function* () {
-      const { lines, told } = given(payout())
-      yield* told({ fact: said.Accepted })
-      yield* told({ fact: said.Refused })
-      const line = { reference, actor: "callback" }
-      expect(lines).toStrictEqual([
-        ["Info", "applied a fact", { ...line, fact: "Accepted", transaction_status: "pending", moved: false }],
-        ["Info", "applied a fact", { ...line, fact: "Refused", transaction_status: "failed", moved: true }]
-      ])
-    })
-  )
-
-  it.effect("is a warning where the provider took more than the fee that was held", () =>
-    Effect.gen(function* () {
-      const { lines, told } = given(payout())
-      yield* told({ fact: { ...said.Succeeded, fee: minor(1_300n) } })
-      expect(lines[0]).toStrictEqual([
-        "Warn",
-        "the provider took more than the fee that was held: the gateway bears the drift",
-        { reference, drift_minor: "300", currency: "UGX" }
-      ])
-      expect(lines).toHaveLength(2)
-      const exact = given(payout())
-      yield* exact.told({ fact: { ...said.Succeeded, fee: ZERO } })
-      expect(exact.lines.map(([level]) => level)).toStrictEqual(["Info"])
-    })
-  )
-
-  it.effect("is a span that is found by the reference", () =>
-    Effect.gen(function* () {
-      const { spans, told } = given(payout())
-      yield* told({ fact: said.Accepted })
-      expect(yield* spans).toStrictEqual([
-        ["Settlement.apply", { "gateway.reference": reference, "gateway.fact": "Accepted", "gateway.actor": "callback" }]
-      ])
     })
   )
 })

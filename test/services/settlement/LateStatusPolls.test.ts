@@ -1,0 +1,166 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { pollLeaseMs } from "../../../src/domain/TimeLimits.ts"
+import type { Collection } from "../../../src/domain/Transaction.ts"
+import type { ProviderGuarantees } from "../../../src/services/ports/Provider.ts"
+import { OutcomePoller } from "../../../src/services/settlement/OutcomePoller.ts"
+import { policy } from "../../fakes/FakePolicy.ts"
+import { TOLD_AT } from "../../support/SampleFacts.ts"
+import { collection, NOON, payout } from "../../support/SampleTransactions.ts"
+import { given, HOUR, NotFound, reference, StillPending, Succeeded } from "./StatusPollsFixture.ts"
+
+describe("“not found”", () => {
+  /** Heard so often that it is enough, so long after sending. */
+  const heard = (guarantees: Partial<ProviderGuarantees>, ageMs: number, notFound = policy.notFoundCount - 1) =>
+    Effect.gen(function* () {
+      const world = given(payout({ asked: 5, notFound }), NotFound, { guarantees })
+      yield* world.poll(NOON + ageMs)
+      return world.read().transaction.status
+    })
+
+  it.effect.each<readonly [ProviderGuarantees["lookup"], string]>([
+    ["by_client_ref", "failed"],
+    ["by_client_ref_inferred", "pending"],
+    ["by_provider_ref", "pending"],
+    ["none", "pending"]
+  ])("of a provider that finds %s leaves a payout %s", ([lookup, status]) =>
+    Effect.map(heard({ lookup }, HOUR), (became) => expect(became).toBe(status))
+  )
+
+  it.effect("proves nothing within the longer grace of the setting and the provider", () =>
+    Effect.gen(function* () {
+      const { notFoundGraceMs } = policy
+      expect(yield* heard({ notFoundGraceMs: 1 }, notFoundGraceMs - 1)).toBe("pending")
+      expect(yield* heard({ notFoundGraceMs: 1 }, notFoundGraceMs)).toBe("failed")
+      expect(yield* heard({ notFoundGraceMs: HOUR }, HOUR - 1)).toBe("pending")
+      expect(yield* heard({ notFoundGraceMs: HOUR }, HOUR)).toBe("failed")
+    })
+  )
+
+  it.effect("proves nothing before it was said often enough in a row", () =>
+    Effect.map(heard({}, HOUR, policy.notFoundCount - 2), (status) => expect(status).toBe("pending"))
+  )
+
+  it.effect("proves nothing of a provider that is not registered", () =>
+    Effect.gen(function* () {
+      const world = given(payout({ asked: 5, notFound: 5 }), NotFound, { registered: false })
+      yield* world.poll(NOON + HOUR)
+      expect(world.read().transaction.status).toBe("pending")
+    })
+  )
+})
+
+describe("a charge whose payer did not say the code in time", () => {
+  const expiresAt = TOLD_AT
+  const waiting = collection({
+    status: "requires_action",
+    expiresAt,
+    nextAction: { _tag: "otp", pinId: "VE1", message: "the code", expiresAt }
+  })
+
+  it.effect("is expired where no code was sent: nothing was charged, and nobody is asked", () =>
+    Effect.gen(function* () {
+      const world = given(waiting, Succeeded, { code: "free" })
+      expect(yield* world.poll()).toBe(true)
+      expect(world.closed).toStrictEqual([[reference, TOLD_AT]])
+      expect(world.read().transaction.status).toBe("expired")
+      expect(world.steps.map(({ line }) => line)).toStrictEqual([
+        {
+          at: TOLD_AT,
+          actor: "reconciler",
+          fact: "Expired",
+          note: "the code expired and nothing was charged",
+          status: "expired"
+        }
+      ])
+      expect(world.queries).toStrictEqual([])
+    })
+  )
+
+  it.effect("is left alone while a request is sending a code: that request brings the answer", () =>
+    Effect.gen(function* () {
+      const world = given(waiting, Succeeded, { code: "leased" })
+      expect(yield* world.poll()).toBe(false)
+      expect([world.steps, world.queries]).toStrictEqual([[], []])
+      expect(world.closed).toStrictEqual([[reference, TOLD_AT]])
+    })
+  )
+
+  it.effect("counts as charged where nobody heard the answer to a code: from then on it is polled like any other", () =>
+    Effect.gen(function* () {
+      const world = given(waiting, Succeeded, { code: "unheard" })
+      expect(yield* world.poll()).toBe(false)
+      expect(world.read().transaction).toMatchObject({ status: "pending", expiresAt: TOLD_AT + policy.collectionExpiryMs })
+      expect(world.steps.map(({ line }) => line)).toStrictEqual([
+        { at: TOLD_AT, actor: "reconciler", fact: "Charged", note: "nobody heard the answer to a code", status: "pending" }
+      ])
+      expect(world.queries).toStrictEqual([])
+    })
+  )
+
+  const redirect = { _tag: "redirect", redirectUrl: "https://pay.example/1", message: "", expiresAt } as const
+  it.effect.each<readonly [string, Partial<Collection>]>([
+    ["its time is not over", { expiresAt: TOLD_AT + 1 }],
+    ["its payer has a page to go to", { nextAction: redirect }],
+    ["its payer was asked for nothing yet", { nextAction: null }],
+    ["it was placed", { status: "pending", nextAction: null }]
+  ])("is none while %s: the provider is asked", ([, change]) =>
+    Effect.gen(function* () {
+      const world = given({ ...waiting, ...change }, StillPending)
+      expect(yield* world.poll()).toBe(true)
+      expect(world.queries).toHaveLength(1)
+    })
+  )
+
+  it.effect("is one as well where no time was set", () =>
+    Effect.gen(function* () {
+      const world = given({ ...waiting, expiresAt: null }, Succeeded, { code: "free" })
+      expect(yield* world.poll()).toBe(true)
+      expect(world.read().transaction.status).toBe("expired")
+    })
+  )
+})
+
+describe("the poller", () => {
+  it.effect("claims at most sixteen due records for the lease of a poll, and polls as the schedule", () =>
+    Effect.gen(function* () {
+      const world = given(payout(), NotFound)
+      yield* Effect.gen(function* () {
+        yield* TestClock.setTime(TOLD_AT)
+        const { round } = yield* OutcomePoller
+        expect([yield* round, yield* round]).toStrictEqual([1, 0])
+      }).pipe(Effect.provide(world.layer))
+      const claim = [TOLD_AT, 16, pollLeaseMs(policy.providerTimeoutMs)]
+      expect(world.claims).toStrictEqual([claim, claim])
+      expect(world.steps).toMatchObject([{ line: { actor: "reconciler", fact: "NotFound" }, next: { asked: 1, notFound: 1 } }])
+    })
+  )
+
+  it.effect("names the record in every line that its poll logs", () =>
+    Effect.gen(function* () {
+      const world = given(payout(), StillPending, { calling: Effect.logInfo("called") })
+      yield* Effect.flatMap(OutcomePoller, ({ round }) => round).pipe(Effect.provide(world.layer))
+      expect(world.lines[0]).toStrictEqual(["Info", "called", { reference }])
+    })
+  )
+
+  it.effect("goes on after a poll that broke, and the log says so", () =>
+    Effect.gen(function* () {
+      const world = given(payout(), StillPending, { calling: Effect.die(new Error("the adapter broke")) })
+      expect(yield* Effect.flatMap(OutcomePoller, ({ round }) => round).pipe(Effect.provide(world.layer))).toBe(1)
+      expect(world.lines).toStrictEqual([["Error", "an item of a worker broke", { worker: "OutcomePoller" }]])
+    })
+  )
+
+  it.effect("looks for due records four times a second", () =>
+    Effect.gen(function* () {
+      const world = given(payout(), StillPending, { isDue: false })
+      yield* Effect.gen(function* () {
+        yield* Effect.forkScoped((yield* OutcomePoller).run)
+        yield* TestClock.adjust("1 second")
+      }).pipe(Effect.scoped, Effect.provide(world.layer))
+      expect(world.claims.map(([now]) => now)).toStrictEqual([0, 250, 500, 750, 1_000])
+    })
+  )
+})

@@ -1,0 +1,109 @@
+import { Effect, Layer, Option } from "effect"
+import { TestClock } from "effect/testing"
+import type { LedgerRecord } from "../../../src/domain/Exchange.ts"
+import type { CodeStanding } from "../../../src/services/ports/Codes.ts"
+import type { Provider, ProviderGuarantees, StatusOutcome, StatusQuery } from "../../../src/services/ports/Provider.ts"
+import { ProviderRegistry } from "../../../src/services/ports/ProviderRegistry.ts"
+import { OutcomePoller } from "../../../src/services/settlement/OutcomePoller.ts"
+import { Settlement } from "../../../src/services/settlement/Settlement.ts"
+import { unexpected } from "../../fakes/Fake.ts"
+import { fakeCodes } from "../../fakes/FakePorts.ts"
+import { cases } from "../../support/ReviewCases.ts"
+import { facts, TOLD_AT } from "../../support/SampleFacts.ts"
+import { NOON, payout } from "../../support/SampleTransactions.ts"
+import { givenTelemetry } from "../../support/Telemetry.ts"
+import { FIRST, storedRecord } from "./StoredRecord.ts"
+
+export const HOUR = 3_600_000
+export const { NotFound, Refused, Returned, StillPending, Succeeded, Unknown } = facts(10_000n)
+export const { reference } = payout()
+export const exchange = cases["pending exchange"]
+
+export const everything = ["payouts", "collections", "exchange"] as const
+
+export interface World {
+  readonly guarantees?: Partial<ProviderGuarantees>
+  /** What the provider can be polled about. */
+  readonly offers?: ReadonlyArray<"payouts" | "collections" | "exchange">
+  readonly registered?: boolean
+  readonly isDue?: boolean
+  /** What the call of the provider does besides. */
+  readonly calling?: Effect.Effect<void>
+  /** Where the code of the charge stands; undefined: nobody asks for it. */
+  readonly code?: CodeStanding
+}
+
+/** One record, its provider, which answers every query alike, and the poller a minute after the record was made. */
+export const given = (record: LedgerRecord, answer: StatusOutcome, world: World = {}) => {
+  const { calling = Effect.void, code, guarantees, isDue = true, offers = everything, registered = true } = world
+  const telemetry = givenTelemetry()
+  const queries: Array<StatusQuery> = []
+  const closed: Array<unknown> = []
+  const claims: Array<readonly [now: number, limit: number, leaseMs: number]> = []
+  const kept = storedRecord(record, [], {
+    claimDue: (...claim) =>
+      Effect.sync(() => {
+        claims.push(claim)
+        return isDue && claims.length === 1 ? [{ transaction: record, revision: FIRST }] : []
+      })
+  })
+  const unused = (...args: ReadonlyArray<unknown>) => unexpected("a provider", args)
+  const fetchStatus = (query: StatusQuery) => {
+    queries.push(query)
+    return Effect.as(calling, answer)
+  }
+  const operations: Required<Pick<Provider, "payouts" | "collections" | "exchange">> = {
+    payouts: { quote: unused, send: unused, fetchStatus },
+    collections: { charge: unused, fetchStatus },
+    exchange: { quote: unused, execute: unused, fetchStatus }
+  }
+  const provider: Provider = {
+    name: "eversend",
+    mode: "live",
+    guarantees: {
+      clientReference: "idempotent",
+      lookup: "by_client_ref",
+      callbackAuth: "hmac",
+      quoteTtlMs: 1,
+      notFoundGraceMs: 1,
+      ...guarantees
+    },
+    callbacks: { verify: unused },
+    ...Object.fromEntries(offers.map((name) => [name, operations[name]]))
+  }
+  const layer = OutcomePoller.layer.pipe(
+    Layer.provide(Settlement.layer),
+    Layer.provide([
+      kept.ports,
+      Layer.succeed(ProviderRegistry, {
+        known: ["eversend"],
+        find: (name, mode) => (registered && name === "eversend" && mode === "live" ? Option.some(provider) : Option.none()),
+        byRouteKey: unused,
+        routeKey: unused
+      }),
+      fakeCodes(
+        code === undefined
+          ? {}
+          : {
+              close: (about, at) =>
+                Effect.sync(() => {
+                  closed.push([about, at])
+                  return code
+                })
+            }
+      )
+    ]),
+    Layer.merge(telemetry.layer)
+  )
+  const poll = (at = TOLD_AT, traceparent: string | null = null) =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(at)
+      return yield* (yield* OutcomePoller).poll({ ...kept.read(), traceparent }, "reconciler")
+    }).pipe(Effect.provide(layer))
+  return { ...kept, ...telemetry, layer, provider, poll, queries, closed, claims }
+}
+
+/** The facts that were written, with their notes. */
+export const told = ({ steps }: Pick<ReturnType<typeof given>, "steps">) =>
+  steps.map(({ line: { fact, note } }) => (note === "" ? fact : `${fact}: ${note}`))
+export const paid = payout({ status: "successful", completedAt: NOON })
