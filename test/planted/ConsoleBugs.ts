@@ -4,7 +4,7 @@ import type { Bug } from "./Bug.ts"
 export const consoleBugs: ReadonlyArray<Bug> = [
   {
     name: "proposal: carry out without its lock",
-    breaks: "what two people approve is done once, however many press the button",
+    breaks: "what two people approve is done once, and whoever else presses the button is told so",
     test: "test/console/FloatsByTwo.test.ts",
     edits: [
       { file: "src/persistence/ProposalsPg.ts", text: "AND status = 'approved' FOR UPDATE`", instead: "AND status = 'approved'`" }
