@@ -6,6 +6,7 @@ import { part as payoutsOneTenant } from "./http/OneTenant.ts"
 import { part as reads } from "./http/Reads.ts"
 import { processor as gatewayProcessor, part as payoutsSpread } from "./http/Spread.ts"
 import { part as twoGateways } from "./http/TwoGateways.ts"
+import { part as twoWorkers } from "./http/TwoWorkers.ts"
 import { part as ledgerAlone } from "./ledger/Alone.ts"
 import { part as ledgerOneRow } from "./ledger/OneRow.ts"
 import { part as ledgerPgledger } from "./ledger/Pgledger.ts"
@@ -38,6 +39,7 @@ export const parts: ReadonlyArray<Part> = [
   latencyP50,
   latencyP99,
   twoGateways,
+  twoWorkers,
   webhooks,
   start,
   startGateway,

@@ -67,12 +67,12 @@ export const openOurs = async (cluster: Cluster, stand: Stand, { node = [], prep
   const folder = mkdtempSync(join(tmpdir(), "payment-gateway-bench-"))
   const started: Array<Child> = []
   const logOf = (gateway: number) => join(folder, `gateway-${gateway}.log`)
-  const start = async (): Promise<Started> => {
+  const start = async (args: ReadonlyArray<string> = []): Promise<Started> => {
     const [port, managementPort] = [await freePort(), await freePort()]
     const log = logOf(started.length)
     const environment = { ...settings(stand, database.url, masterKey), DATA_DIR: folder, ...variables }
     const child = await gateway(
-      ["serve"],
+      ["serve", ...args],
       { ...environment, PORT: String(port), MANAGEMENT_PORT: String(managementPort) },
       { log, managementPort, node }
     )
