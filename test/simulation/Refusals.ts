@@ -1,5 +1,5 @@
 import { codesAtMost } from "./CodeFaults.ts"
-import { executedOf, feeCharged, MINUTE, OFF_AT_MOST_MS, PAYOUT_FEE } from "./Movement.ts"
+import { executedOf, feeCharged, isReversed, MINUTE, OFF_AT_MOST_MS, PAYOUT_FEE } from "./Movement.ts"
 import { type Heard, refusalIn, type Seen, type Stored, type Told, wasFrozen } from "./Seen.ts"
 
 const HOUR = 60 * MINUTE
@@ -100,7 +100,8 @@ const leastAvailable = (one: Told, heard: Heard, seen: Seen): bigint =>
       (sum, { amount, kind, record, reference }) => {
         const isEnded = !wasOpen(record, heard)
         const [moved] = isEnded ? executedOf(seen.movements, reference) : []
-        if (kind === "collection") return moved === undefined ? sum : sum + moved.amount - moved.fee
+        // What was taken back may have been heard of before its success, and leaves nothing either way.
+        if (kind === "collection") return moved === undefined || isReversed(moved) ? sum : sum + moved.amount - moved.fee
         if (isEnded && record.status === "failed") return sum
         if (kind === "exchange") return sum - amount
         return sum - amount - (moved === undefined ? PAYOUT_FEE : feeCharged(moved.fee))
