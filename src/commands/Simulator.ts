@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process"
 import { open } from "node:fs/promises"
 import { join, resolve } from "node:path"
-import { Effect, Option, Schema } from "effect"
+import { Effect, Option, Schedule, Schema } from "effect"
 import { Command } from "effect/cli"
 import * as App from "../App.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
-import { DataFolder, type ProcessRecord, until } from "./DataFolder.ts"
+import { DataFolder, type ProcessRecord } from "./DataFolder.ts"
 import { printResult } from "./Output.ts"
 import { untilStopped } from "./ServedPlaces.ts"
 
@@ -61,7 +61,9 @@ export interface SimulatorPlace {
 }
 
 const MAIN = resolve(import.meta.dirname, "..", "gateway.js")
-const READY_WITHIN_MS = 15_000
+/** A machine that has much else to do needs most of it. */
+const READY_WITHIN = "60 seconds"
+const ASKED_EVERY = "50 millis"
 const ANSWERS_WITHIN = "2 seconds"
 const STOP_WITHIN_MS = 5_000
 const WATCH_EVERY = "1 second"
@@ -90,8 +92,7 @@ export const SimulatorProcess = {
 
   /** The settings with the accounts that open the one that runs; as they are where none does. */
   withRunningSimulator: Effect.fn("SimulatorProcess.withRunningSimulator")(function* (settings: App.ReadySettings) {
-    const living = yield* DataFolder.findProcess(simulatorFile(settings.dataDir))
-    const place = Option.isSome(living) ? yield* placeOf(living.value) : Option.none()
+    const place = yield* placeIn(simulatorFile(settings.dataDir))
     if (Option.isNone(place)) return settings
     const { baseUrls } = place.value
     const { withSimulators } = yield* Effect.promise(() => import("../simulator/Registry.ts"))
@@ -126,19 +127,19 @@ const revive = (settings: App.Settings): Effect.Effect<void> =>
 const launch = Effect.fnUntraced(function* (settings: App.Settings, file: string) {
   const log = join(settings.dataDir, "simulator.log")
   const variables = yield* App.Environment
-  const hasEnded = yield* Effect.tryPromise({
+  const child = yield* Effect.tryPromise({
     try: () => spawnDetached(variables, log),
     catch: (cause) => new CommandRefusal({ message: `cannot start the simulator: ${String(cause)}` })
   })
-  const isUp = Effect.map(DataFolder.findProcess(file), Option.isSome)
-  yield* until(
-    Effect.map(isUp, (up) => up || hasEnded()),
-    READY_WITHIN_MS
-  )
-  const living = yield* DataFolder.findProcess(file)
-  const place = Option.isSome(living) ? yield* placeOf(living.value) : Option.none()
+  const hasEnded = () => child.exitCode !== null || child.signalCode !== null
+  const place = yield* Effect.repeat(placeIn(file), {
+    until: (found) => Option.isSome(found) || hasEnded(),
+    schedule: Schedule.spaced(ASKED_EVERY)
+  }).pipe(Effect.timeoutOption(READY_WITHIN), Effect.map(Option.flatten))
   if (Option.isSome(place)) return place.value
-  return yield* new CommandRefusal({ message: `the simulator did not start: ${yield* lastWords(log)}` })
+  if (hasEnded()) return yield* new CommandRefusal({ message: `the simulator did not start: ${yield* lastWords(log)}` })
+  yield* Effect.sync(() => child.kill("SIGKILL"))
+  return yield* new CommandRefusal({ message: `the simulator did not answer within ${READY_WITHIN}; its log is ${log}` })
 })
 
 const spawnDetached = async (variables: Readonly<Record<string, string | undefined>>, log: string) => {
@@ -151,7 +152,7 @@ const spawnDetached = async (variables: Readonly<Record<string, string | undefin
     })
     await new Promise<void>((started, failed) => child.once("spawn", started).once("error", failed))
     child.unref()
-    return () => child.exitCode !== null || child.signalCode !== null
+    return child
   } finally {
     await output.close()
   }
@@ -163,6 +164,12 @@ const hasEveryProvider = ({ baseUrls }: SimulatorPlace): boolean =>
 /** Settings that name a port want that one. */
 const isWanted = ({ simulatorPort }: App.Settings, { url }: ProcessRecord): boolean =>
   simulatorPort === 0 || new URL(url).port === String(simulatorPort)
+
+/** Of the one that a data folder remembers; none when there is none, or it does not answer. */
+const placeIn = Effect.fnUntraced(function* (file: string) {
+  const living = yield* DataFolder.findProcess(file)
+  return Option.isSome(living) ? yield* placeOf(living.value) : Option.none()
+})
 
 /** None when it does not answer as a simulator does. */
 const placeOf = ({ url }: ProcessRecord): Effect.Effect<Option.Option<SimulatorPlace>> =>

@@ -1,0 +1,65 @@
+import { existsSync } from "node:fs"
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { setImmediate } from "node:timers/promises"
+import { expect, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import * as App from "../../src/App.ts"
+import { SimulatorProcess, simulatorFile } from "../../src/commands/Simulator.ts"
+
+const TURNS = 50
+const LONGEST_TURNS = 10_000_000
+
+/** Lets everything else go on until it is there, whatever the clock of the test says. */
+const appeared = (file: string) =>
+  Effect.promise(async () => {
+    for (let turns = 0; !existsSync(file); turns++) {
+      if (turns > LONGEST_TURNS) throw new Error(`${file} never came`)
+      await setImmediate()
+    }
+    for (let turns = 0; turns < TURNS; turns++) await setImmediate()
+  })
+
+const givenFolder = Effect.acquireRelease(
+  Effect.promise(() => mkdtemp(join(tmpdir(), "payment-gateway-simulator-"))),
+  (folder) =>
+    SimulatorProcess.stop(folder).pipe(
+      TestClock.withLive,
+      Effect.andThen(Effect.promise(() => rm(folder, { recursive: true, force: true })))
+    )
+)
+
+const ensureRunning = (variables: Readonly<Record<string, string>>) =>
+  Effect.flatMap(App.settings, SimulatorProcess.ensureRunning).pipe(Effect.provideService(App.Environment, variables))
+
+it.effect("the simulator is waited for where a busy machine needs half a minute to start it", () =>
+  Effect.gen(function* () {
+    const folder = yield* givenFolder
+    const begun = yield* Effect.forkChild(ensureRunning({ DATA_DIR: folder, SIMULATOR_PORT: "0" }))
+    yield* appeared(join(folder, "simulator.log"))
+    yield* TestClock.adjust("30 seconds")
+    yield* appeared(simulatorFile(folder))
+    yield* TestClock.adjust("1 second")
+    const { baseUrls } = yield* Fiber.join(begun)
+    expect(Object.keys(baseUrls).toSorted()).toEqual([...App.providerNames].toSorted())
+  })
+)
+
+it.effect("a simulator that never answers is given up after a minute, is ended, and the refusal says where its log is", () =>
+  Effect.gen(function* () {
+    const folder = yield* givenFolder
+    const begun = yield* Effect.forkChild(ensureRunning({ DATA_DIR: folder, SIMULATOR_PORT: "0" }))
+    // Over as soon as it is waited for: no program is loaded so quickly.
+    while (begun.pollUnsafe() === undefined)
+      yield* Effect.andThen(
+        TestClock.adjust("2 minutes"),
+        Effect.promise(() => setImmediate())
+      )
+    const refusal = yield* Effect.flip(Fiber.join(begun))
+    const log = join(folder, "simulator.log")
+    expect(refusal.message).toBe(`the simulator did not answer within 60 seconds; its log is ${log}`)
+    expect(existsSync(simulatorFile(folder))).toBe(false)
+  })
+)
