@@ -5,7 +5,7 @@ import { looksLikeCard } from "../../src/domain/CardNumber.ts"
 /** Digits with the check digit that makes them a card's number, by adding every other one twice. */
 const withCheckDigit = (digits: string): string => {
   const sum = Array.from(digits, Number)
-    .reverse()
+    .toReversed()
     .reduce((total, digit, at) => total + (at % 2 === 1 ? digit : Math.trunc((digit * 2) / 10) + ((digit * 2) % 10)), 0)
   return `${digits}${(10 - (sum % 10)) % 10}`
 }

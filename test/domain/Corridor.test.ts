@@ -50,7 +50,8 @@ describe("the availability of a corridor", () => {
 describe("a corridor is named", () => {
   it("by country, currency, direction and method, whatever else a row has", () => {
     const key = { country: "UG", currency: "UGX", direction: "payout", method: "momo" } as const
-    expect(corridorKeyOf({ ...key, ...{ active: true } })).toStrictEqual(key)
+    const row = { ...key, active: true }
+    expect(corridorKeyOf(row)).toStrictEqual(key)
   })
 
   it("with a country of two capital letters", () => {

@@ -12,7 +12,7 @@ const reversed = (value: unknown): unknown =>
     : typeof value === "object" && value !== null
       ? Object.fromEntries(
           Object.entries(value)
-            .reverse()
+            .toReversed()
             .map(([name, member]) => [name, reversed(member)])
         )
       : value

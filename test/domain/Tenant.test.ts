@@ -2,7 +2,7 @@ import { expect, it } from "vitest"
 import { Capability, defaultCapabilities, sortedCapabilities } from "../../src/domain/Tenant.ts"
 
 it("what a tenant is granted is shown in one order, and each once", () => {
-  expect(sortedCapabilities([...Capability.literals].reverse())).toStrictEqual(Capability.literals)
+  expect(sortedCapabilities(Capability.literals.toReversed())).toStrictEqual(Capability.literals)
   expect(sortedCapabilities(["fx", "collections", "fx"])).toStrictEqual(["collections", "fx"])
   expect(sortedCapabilities([])).toStrictEqual([])
 })
