@@ -57,7 +57,7 @@ export const parts: Readonly<Record<string, Part>> = {
   },
   callbacks: {
     files: services("settlement/ProviderCallbacks"),
-    tests: ["ProviderCallbacks", "CallbackLooks", "LateCallbacks"].map((name) => `test/services/settlement/${name}.test.ts`),
+    tests: ["ProviderCallbacks", "CallbackLooks", "CallbackTraces"].map((name) => `test/services/settlement/${name}.test.ts`),
     atLeast: 85
   },
   signing: {
