@@ -3,7 +3,7 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from
 import { join, relative, resolve } from "node:path"
 import { parseArgs } from "node:util"
 import { type Part, parts } from "./Parts.ts"
-import { type FileScore, type StrykerReport, scoresOf, sumOf, survivorsOf } from "./Report.ts"
+import { type Kept, type StrykerReport, scoresOf, sumOf, survivorsOf } from "./Report.ts"
 
 // Makes one mistake after another in what moves money and decides, and counts those that the tests notice. Stryker makes them; what it needs is
 // in a package of its own, so that nobody who only runs the gateway or its tests installs it.
@@ -75,8 +75,6 @@ const measure = (name: string, { files, tests }: Part): StrykerReport => {
   run(process.execPath, [stryker, "run", configuration], { MUTATION_TESTS: tests.join(",") })
   return JSON.parse(readFileSync(report, "utf8"))
 }
-
-type Kept = Readonly<Record<string, FileScore>>
 
 const keep = (scores: Kept) => {
   const before: Kept = existsSync(KEPT) ? JSON.parse(readFileSync(KEPT, "utf8")) : {}

@@ -1,4 +1,6 @@
+import { matchesGlob } from "node:path"
 import { explained } from "./Explained.ts"
+import { type Part, parts } from "./Parts.ts"
 
 /** Of the report that Stryker writes, what is read here. */
 export interface StrykerReport {
@@ -98,3 +100,24 @@ export const sumOf = (scores: ReadonlyArray<FileScore>): FileScore =>
       { mutants: 0, found: 0, explained: 0, open: 0 }
     )
   )
+
+/** The newest figure of each file, as docs/reliability/mutation.json keeps it. */
+export type Kept = Readonly<Record<string, FileScore>>
+
+const isOf = ({ files }: Part, file: string): boolean =>
+  files.some((pattern) => matchesGlob(file, pattern)) && !files.includes(`!${file}`)
+
+const number = (value: number): string => value.toLocaleString("en-US")
+
+/** The rows of the table in docs/reliability/mistakes.md: a part each, and all of them. */
+export const tableOf = (kept: Kept): ReadonlyArray<string> => {
+  const scores = (part: Part) => Object.entries(kept).flatMap(([file, score]) => (isOf(part, file) ? [score] : []))
+  const row = (name: string, { explained: said, found, mutants, open, score }: FileScore, goal: string) =>
+    mutants === 0
+      ? `| ${name} | not run | | | | | ${goal} |`
+      : `| ${name} | ${[mutants, found, said, open].map(number).join(" | ")} | ${score} % | ${goal} |`
+  return [
+    ...Object.entries(parts).map(([name, part]) => row(`\`${name}\``, sumOf(scores(part)), `${part.atLeast} %`)),
+    row("all", sumOf(Object.values(parts).flatMap(scores)), "")
+  ]
+}
