@@ -1,4 +1,4 @@
-import { matchesGlob } from "node:path"
+import { globSync } from "node:fs"
 import { explained } from "./Explained.ts"
 import { type Part, parts } from "./Parts.ts"
 
@@ -104,20 +104,30 @@ export const sumOf = (scores: ReadonlyArray<FileScore>): FileScore =>
 /** The newest figure of each file, as docs/reliability/mutation.json keeps it. */
 export type Kept = Readonly<Record<string, FileScore>>
 
-const isOf = ({ files }: Part, file: string): boolean =>
-  files.some((pattern) => matchesGlob(file, pattern)) && !files.includes(`!${file}`)
+/** The files of a part; those that hold types alone have nothing to be wrong. */
+const filesOf = ({ files }: Part): ReadonlyArray<string> =>
+  globSync(
+    files.filter((pattern) => !pattern.startsWith("!")),
+    { exclude: files.flatMap((pattern) => (pattern.startsWith("!") ? [pattern.slice(1)] : [])) }
+  )
 
 const number = (value: number): string => value.toLocaleString("en-US")
 
 /** The rows of the table in docs/reliability/mistakes.md: a part each, and all of them. */
 export const tableOf = (kept: Kept): ReadonlyArray<string> => {
-  const scores = (part: Part) => Object.entries(kept).flatMap(([file, score]) => (isOf(part, file) ? [score] : []))
-  const row = (name: string, { explained: said, found, mutants, open, score }: FileScore, goal: string) =>
-    mutants === 0
-      ? `| ${name} | not run | | | | | ${goal} |`
-      : `| ${name} | ${[mutants, found, said, open].map(number).join(" | ")} | ${score} % | ${goal} |`
+  const row = (name: string, files: ReadonlyArray<string>, goal: string) => {
+    const scores = files.flatMap((file) => kept[file] ?? [])
+    const { explained: said, found, mutants, open, score } = sumOf(scores)
+    const figures = [mutants, found, said, open].map(number).join(" | ")
+    return `| ${name} | ${scores.length} of ${files.length} | ${figures} |${mutants === 0 ? "" : ` ${score} %`} |${goal} |`
+  }
+  const all = Object.entries(parts).map(([name, part]) => ({ name, files: filesOf(part), goal: ` ${part.atLeast} %` }))
   return [
-    ...Object.entries(parts).map(([name, part]) => row(`\`${name}\``, sumOf(scores(part)), `${part.atLeast} %`)),
-    row("all", sumOf(Object.values(parts).flatMap(scores)), "")
+    ...all.map(({ files, goal, name }) => row(`\`${name}\``, files, goal)),
+    row(
+      "all",
+      all.flatMap(({ files }) => files),
+      ""
+    )
   ]
 }
