@@ -61,7 +61,7 @@ const measure = (name: string, { files, tests }: Part): StrykerReport => {
     // What is loaded with the module is noticed by tests that load it; the others need not run.
     vitest: { configFile: "test/mutation/vitest.config.ts", related: true },
     // On a machine that has much else to do a mistake is not found because its tests took long.
-    timeoutMS: 30_000,
+    timeoutMS: 15_000,
     mutate: wanted.files.length > 0 ? wanted.files : files,
     coverageAnalysis: "perTest",
     concurrency: wanted.concurrency,
