@@ -85,7 +85,20 @@ export const parts: Readonly<Record<string, Part>> = {
     ],
     atLeast: 85
   },
-  ledger: { files: ["src/persistence/ledger/*.ts"], tests: ["test/persistence"], atLeast: 85 },
+  ledger: {
+    files: ["src/persistence/ledger/*.ts"],
+    tests: [
+      "BatchModes",
+      "FloatAdjustments",
+      "FloatEntries",
+      "FloatLedger",
+      "Journal",
+      "LostAnswers",
+      "MoneySteps",
+      "StepLocks"
+    ].map((name) => `test/persistence/ledger/${name}.test.ts`),
+    atLeast: 85
+  },
   webhooks: {
     files: services("webhooks/WebhookDispatcher", "webhooks/WebhookRecovery"),
     tests: ["AttemptRecord", "WebhookDispatcher", "WebhookRecovery"].map((name) => `test/services/webhooks/${name}.test.ts`),
