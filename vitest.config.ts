@@ -6,7 +6,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node"
 const TESTS = "test/**/*.test.ts"
 /** Replaces a module, listens to the console, or reads what the whole process counts. */
 const OWN_PROCESS = /vi\.mock\(|spyOn\(console|givenOperated/
-const apart = globSync(TESTS, { cwd: import.meta.dirname }).filter((file) => {
+export const apart = globSync(TESTS, { cwd: import.meta.dirname }).filter((file) => {
   const text = readFileSync(join(import.meta.dirname, file), "utf8")
   const reads = /\bMetric\b/.test(text) && !text.includes("Metric.MetricRegistry")
   // A command line only reads the settings of what is traced.

@@ -11,7 +11,7 @@ export const msisdnOf = (text: string, country: string): Option.Option<string> =
   if (text.length > LONGEST || !isSupportedCountry(country)) return Option.none()
   const digits = /^\+?([0-9]+)$/.exec(text.replaceAll(" ", ""))?.[1]
   if (digits === undefined) return Option.none()
-  const parsed = parsePhoneNumberFromString(`+${digits}`, { extract: false })
+  const parsed = parsePhoneNumberFromString(`+${digits}`)
   if (parsed === undefined || !parsed.isPossible()) return Option.none()
   return parsed.countryCallingCode === getCountryCallingCode(country) ? Option.some(parsed.number) : Option.none()
 }

@@ -93,21 +93,20 @@ export const openStage = async (
   // The account that PostgreSQL runs as must reach the cluster in it.
   chmodSync(dataDir, 0o711)
   const life: Life = { isOver: false, ends: [] }
+  const signals = ["SIGINT", "SIGTERM"] as const
+  let instead: (() => void) | undefined
+  const signalled = () => {
+    const act = instead
+    instead = undefined
+    if (act === undefined) return void close().finally(() => process.exit(SIGNALLED))
+    act()
+  }
   const close = async () => {
     life.isOver = true
     for (const end of life.ends.toReversed()) await end()
+    for (const signal of signals) process.off(signal, signalled)
   }
-  let instead: (() => void) | undefined
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    const signalled = () => {
-      const act = instead
-      instead = undefined
-      if (act === undefined) return void close().finally(() => process.exit(SIGNALLED))
-      process.once(signal, signalled)
-      act()
-    }
-    process.once(signal, signalled)
-  }
+  for (const signal of signals) process.on(signal, signalled)
   try {
     const begun = await opened(dataDir, life, { more, own }, database)
     return { ...begun, atEnd: (end) => void life.ends.push(end), onSignal: (act) => void (instead = act), close }

@@ -1,7 +1,14 @@
 import { describe, expect, it } from "vitest"
 import type { LedgerRecord } from "../../src/domain/Exchange.ts"
 import { minor } from "../../src/domain/Money.ts"
-import { differences, knownBecause, type ProviderRecord } from "../../src/domain/ReconciliationDifference.ts"
+import {
+  differenceOf,
+  differences,
+  knownBecause,
+  missingHere,
+  type ProviderRecord
+} from "../../src/domain/ReconciliationDifference.ts"
+import { cases } from "../support/ReviewCases.ts"
 import { collection, NOON, payout } from "../support/SampleTransactions.ts"
 
 const theirs = (status: "pending" | "successful" | "failed" | "returned", change: object = {}): ProviderRecord => ({
@@ -63,5 +70,68 @@ describe("reconciliation", () => {
     const line = theirs("successful", { amount: minor(10_000n), currency: "UGX" })
     expect(found(payout(), line)).toEqual([["state", "pending 10000 UGX", "successful 10000 UGX"]])
     expect(found(payout(), absent)).toEqual([["missing_there", "pending 10000 UGX", "absent"]])
+  })
+
+  it("names the currency only where the provider did", () => {
+    expect(found(payout(), theirs("failed"))).toEqual([["state", "pending 10000 UGX", "failed"]])
+    expect(found(payout(), theirs("failed", { amount: minor(1n) }))).toEqual([["state", "pending 10000 UGX", "failed 1"]])
+    expect(found(payout(), theirs("failed", { currency: "UGX" }))).toEqual([["state", "pending 10000 UGX", "failed"]])
+  })
+
+  it("compares what was sent without the fee, in the currency of the float", () => {
+    const dearer = payout({ status: "successful", amount: minor(7n), amountCurrency: "KES" })
+    expect(found(dearer, theirs("successful", { amount: minor(10_000n), currency: "UGX" }))).toEqual([])
+    const credited = collection({ status: "successful" })
+    expect(found(credited, theirs("successful", { amount: minor(50_000n), currency: "UGX" }))).toEqual([])
+    expect(found(credited, theirs("successful", { amount: minor(1n) }))).toEqual([["amount", "50000", "1"]])
+  })
+
+  it("compares a fee only where it is known on both sides, and none of an exchange", () => {
+    expect(found(payout({ status: "successful", fees: null }), theirs("successful", { fee: minor(1n) }))).toEqual([])
+    expect(found(payout(), theirs("pending", { fee: minor(1n) }))).toEqual([])
+    expect(found(returned, theirs("returned", { fee: minor(1_001n) }))).toEqual([["fee", "1000", "1001"]])
+    const exchanged = cases["successful exchange"]
+    expect(found(exchanged, theirs("successful", { amount: minor(10_000n), currency: "UGX", fee: minor(1n) }))).toEqual([])
+    expect(found(exchanged, theirs("successful", { amount: minor(9n) }))).toEqual([["amount", "10000", "9"]])
+  })
+
+  it("says which record of whose it is", () => {
+    const record = payout({ providerReference: "P1" })
+    const whole = {
+      direction: "payout",
+      reference: record.reference,
+      provider_reference: "P1",
+      ours: "pending 10000 UGX",
+      theirs: "twice"
+    }
+    expect(differenceOf(record, "doubled", "twice")).toStrictEqual({ ...whole, kind: "doubled" })
+    expect(differenceOf(returned, "unanswered", null)).toMatchObject({ ours: "returned 10000 UGX", theirs: null })
+    const line = {
+      direction: "collection",
+      providerReference: "P2",
+      reference: null,
+      amount: minor(5n),
+      currency: "KES"
+    } as const
+    expect(missingHere({ ...line, fee: null, status: "successful", at: NOON })).toStrictEqual({
+      kind: "missing_here",
+      direction: "collection",
+      reference: null,
+      provider_reference: "P2",
+      ours: null,
+      theirs: "successful 5 KES"
+    })
+  })
+
+  it("knows no other difference, and no fee that a side does not name, by what was booked", () => {
+    const fee = { kind: "fee", direction: "payout", reference: null, provider_reference: null, ours: "5", theirs: "7" } as const
+    const booked = (change: object, bookedDrift = 2n) => knownBecause({ ...fee, ...change }, { bookedDrift, needsReview: false })
+    expect([booked({}), booked({ kind: "amount" }), booked({ ours: null }), booked({ theirs: null })]).toEqual([
+      "drift_booked",
+      null,
+      null,
+      null
+    ])
+    expect([booked({ theirs: "5" }, 0n), booked({ theirs: "4" }, -1n), booked({ ours: null }, 7n)]).toEqual([null, null, null])
   })
 })

@@ -46,4 +46,18 @@ describe("references that lead to their tenant", () => {
   it("keeps 110 of the random bits", () => {
     expect(referencesOf("acme", 1).map((one) => one.slice(4))).toEqual([randomOf(0).slice(4)])
   })
+
+  it("is as it has always been: the bucket of a name, and the beginning of a reference", () => {
+    const fixed: BucketHash = (purpose) => Buffer.from(purpose === "tenant_bucket" ? "fff12345" : "00abcdef", "hex")
+    expect(bucketOfTenant(fixed, "any")).toBe(0x12345)
+    const made = referenceInBucket(fixed, randomOf(0), 0x12345)
+    // 0x12345 and 0xbcdef differ in 0xaeeaa, which is 21, 27, 21 and 10 in base 32.
+    expect(made).toBe(`NVNA${randomOf(0).slice(4)}`)
+    expect(bucketOfReference(fixed, made)).toBe(0x12345)
+  })
+
+  it("is read from the bytes where they are", () => {
+    const whole = Buffer.from("ffffffff00012345", "hex")
+    expect(bucketOfTenant(() => whole.subarray(4), "any")).toBe(0x12345)
+  })
 })

@@ -23,6 +23,62 @@ describe("the reason of a review", () => {
     expect(told(collection({ status: "requires_action" }), "Returned")).toMatch(/never said that it succeeded$/)
   })
 
+  const other = "the provider says that it succeeded, with another amount, currency or fee than this record has"
+  const unasked = "the provider says that it was sent back, and never said that it succeeded"
+  const refused = "it is booked as successful, and later the provider said that it failed"
+  const unfitting = "it is booked as successful, and what the provider says came back does not fit it"
+  const late = "it is closed as failed, and later the provider said that it succeeded"
+  const otherLate = "it expired, and later the provider said that it succeeded with another amount or currency"
+  const again = "the provider said again that it succeeded, with other figures, or after a person ruled that it did not"
+  const underWay = "it was closed as failed although no provider ever said so, and later one said that it has it under way"
+  const reversed = "it was credited, and later the provider said that it was reversed"
+  const silence = "it was asked for to the end of the schedule, and nobody could say what became of it"
+
+  it.each([
+    [payout(), "pending", { Succeeded: other, Returned: unasked, Refused: silence, Accepted: silence }],
+    [collection(), "pending", { Succeeded: other, Returned: unasked, NeedsRedirect: silence }],
+    [
+      payout({ status: "successful" }),
+      "successful",
+      { Refused: refused, Returned: unfitting, Succeeded: again, Accepted: silence }
+    ],
+    [collection({ status: "successful" }), "successful", { Refused: refused, Returned: reversed, Succeeded: again }],
+    [
+      payout({ status: "failed" }),
+      "failed",
+      {
+        Succeeded: late,
+        Accepted: underWay,
+        StillPending: underWay,
+        NeedsRedirect: underWay,
+        Refused: silence,
+        Returned: silence
+      }
+    ],
+    [collection({ status: "expired" }), "expired", { Succeeded: otherLate, Accepted: silence, Returned: silence }]
+  ] as const)("is said in words by the news after the record was closed: %#", (record, status, said) => {
+    const closed = [...opened, line("Any", "", "callback", status)]
+    for (const [fact, words] of Object.entries(said)) {
+      expect([fact, reviewReason(record, [...closed, line(fact, "", "callback", status)])]).toEqual([fact, words])
+      expect(reviewReason(record, [...closed, line(fact, "", "review", status)])).toBe(silence)
+      // What closed it is no news, and nothing before that is.
+      if (status !== "pending")
+        expect(reviewReason(record, [...opened, line(fact), line(fact, "", "callback", status)])).toBe(silence)
+    }
+  })
+
+  it("is the last of several, and what stands between open states is news", () => {
+    const failed = payout({ status: "failed" })
+    const closed = [...opened, line("Refused", "", "callback", "failed")]
+    const news = (...facts: ReadonlyArray<string>) => [...closed, ...facts.map((fact) => line(fact, "", "callback", "failed"))]
+    expect(reviewReason(failed, news("Succeeded", "StillPending"))).toBe(late)
+    const asked = [line("Opened", "", "request", "requires_action"), line("Succeeded", "", "callback", "pending")]
+    expect(reviewReason(collection(), asked)).toBe(other)
+    expect(reviewReason(payout(), [line("Returned"), line("Succeeded")])).toBe(other)
+    expect(reviewReason(payout(), [line("Succeeded"), line("Returned")])).toBe(unasked)
+    expect(reviewReason(payout(), [])).toBe(silence)
+  })
+
   it("is silence where no answer contradicted the record, whatever a person ruled before", () => {
     const asked = [...opened, line("NotFound", "", "reconciler"), line("Succeeded", "", "review")]
     expect(reviewReason(payout(), asked)).toMatch(/^it was asked for to the end of the schedule/)
@@ -31,5 +87,6 @@ describe("the reason of a review", () => {
   it("is shown with the last answer from outside", () => {
     expect(lastReport([...opened, line("Unknown"), line("Resolved", "successful; a statement", "review")])).toBe("status pending")
     expect(lastReport([line("Opened", "", "request")])).toBe(null)
+    expect(lastReport([line("Accepted", "one"), line("Unknown", "two"), line("Unknown")])).toBe("two")
   })
 })

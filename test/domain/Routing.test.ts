@@ -1,7 +1,7 @@
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { type Availability, availabilityOf, type Method, worse } from "../../src/domain/Corridor.ts"
-import { failoverOrder, routedProviders } from "../../src/domain/Routing.ts"
+import { failoverOrder, pinnedFirst, routedProviders, routeOrder } from "../../src/domain/Routing.ts"
 
 const names = ["alpha", "beta", "gamma", "delta"] as const
 const name = fc.constantFrom(...names)
@@ -61,6 +61,18 @@ describe("all providers that a tenant can be routed to", () => {
         expect(new Set(others.slice(0, first.size))).toStrictEqual(first)
       })
     ))
+})
+
+it("a tenant's own provider is before all others, where it is among them", () => {
+  expect(pinnedFirst(["alpha", "beta", "gamma"], "beta")).toStrictEqual(["beta", "alpha", "gamma"])
+  expect(pinnedFirst(["alpha", "beta"], "delta")).toStrictEqual(["alpha", "beta"])
+  expect(pinnedFirst(["alpha", "beta"], null)).toStrictEqual(["alpha", "beta"])
+})
+
+it("a row's providers are the tenant's own alone, where the row has it, and each once", () => {
+  expect(routeOrder({ providers: ["alpha", "beta", "alpha"] }, "beta")).toStrictEqual(["beta"])
+  expect(routeOrder({ providers: ["alpha", "beta", "alpha"] }, "delta")).toStrictEqual(["alpha", "beta"])
+  expect(routeOrder({ providers: ["alpha", "beta", "alpha"] }, null)).toStrictEqual(["alpha", "beta"])
 })
 
 describe("the availability of a corridor", () => {

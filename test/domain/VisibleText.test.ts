@@ -20,6 +20,8 @@ const hostile = [
 describe("text from outside, as a terminal shows it", () => {
   for (const [what, given, shown] of hostile) it(`shows ${what}`, () => expect(visibleText(given)).toBe(shown))
 
+  it("shows what is nothing but unseen", () => expect(visibleText("\u202e\u200b")).toBe("\\u202e\\u200b"))
+
   it("keeps ordinary text of any language", () => {
     const said = "José Ångström, 田中, مرحبا, UGX 1,000 — “ok” \\n 🎉"
     expect(visibleText(said)).toBe(said)

@@ -188,6 +188,16 @@ export const explained: Readonly<Record<string, ReadonlyArray<Explained>>> = {
       why: "only a collection ever waits for a code, as waitsForCode says: the kind is for the compiler, which then knows expiresAt"
     }
   ],
+  "src/services/settlement/ProviderCallbacks.ts": [
+    keyOf("ProviderCallbacks"),
+    {
+      original: '"Callbacks whose signature was not the provider\'s."',
+      replacement: '""',
+      why: "what a metric is, in words for people"
+    },
+    { original: "oldest !== undefined", replacement: "true", why: "for the compiler: where so many are kept, one is the oldest" },
+    { original: "traceparent !== null", replacement: "true", why: "null links to nothing; this only saves keeping it" }
+  ],
   "src/services/webhooks/WebhookRecovery.ts": [{ original: '"WebhookRecovery"', replacement: '""', why: "the name of a span" }],
   "src/services/webhooks/WebhookDispatcher.ts": [
     {

@@ -5,6 +5,35 @@ export const explainedOfDomain: Readonly<Record<string, ReadonlyArray<Explained>
   "src/domain/ExchangeMoves.ts": [
     { original: "brought > quoted", replacement: "brought >= quoted", why: "two equal amounts are not apart in either case" }
   ],
+  "src/domain/CardNumber.ts": [
+    {
+      original: "total + (at % 2 === 0 ? digit : digit > 4 ? digit * 2 - 9 : digit * 2)",
+      replacement: "total - (at % 2 === 0 ? digit : digit > 4 ? digit * 2 - 9 : digit * 2)",
+      why: "a sum and the same below zero are multiples of ten together"
+    }
+  ],
+  "src/domain/Denylist.ts": [
+    {
+      original: "/[^\\p{L}\\p{N}]+/u",
+      replacement: "/[^\\p{L}\\p{N}]/u",
+      why: "what is between two signs is empty, and no word"
+    }
+  ],
+  "src/domain/Instant.ts": [
+    {
+      original: String.raw`/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,3})?Z$/`,
+      replacement: String.raw`/\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,3})?Z$/`,
+      why: "with something before it, it does not begin as its moment is written"
+    },
+    {
+      original: String.raw`/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,3})?Z$/`,
+      replacement: String.raw`/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,3})?Z/`,
+      why: "the language reads no moment where something is behind the Z"
+    }
+  ],
+  "src/domain/Msisdn.ts": [
+    { original: "digits === undefined", replacement: "false", why: "for the compiler: a text without digits is no number either" }
+  ],
   "src/domain/Ledger.ts": [
     { original: "amount < 0n", replacement: "amount <= 0n", why: "no posting is of nothing: `postingsOf` leaves it out" },
     { original: "short < 0n", replacement: "short <= 0n", why: "where nothing is short, nothing is owed in either case" },

@@ -3,7 +3,7 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from
 import { join, relative, resolve } from "node:path"
 import { parseArgs } from "node:util"
 import { type Part, parts } from "./Parts.ts"
-import { type FileScore, type StrykerReport, scoresOf, sumOf, survivorsOf } from "./Report.ts"
+import { type Kept, type StrykerReport, scoresOf, sumOf, survivorsOf } from "./Report.ts"
 
 // Makes one mistake after another in what moves money and decides, and counts those that the tests notice. Stryker makes them; what it needs is
 // in a package of its own, so that nobody who only runs the gateway or its tests installs it.
@@ -58,7 +58,10 @@ const measure = (name: string, { files, tests }: Part): StrykerReport => {
   const options = {
     plugins: [plugin],
     testRunner: "vitest",
-    vitest: { configFile: "test/mutation/vitest.config.ts", related: false },
+    // What is loaded with the module is noticed by tests that load it; the others need not run.
+    vitest: { configFile: "test/mutation/vitest.config.ts", related: true },
+    // On a machine that has much else to do a mistake is not found because its tests took long.
+    timeoutMS: 15_000,
     mutate: wanted.files.length > 0 ? wanted.files : files,
     coverageAnalysis: "perTest",
     concurrency: wanted.concurrency,
@@ -75,8 +78,6 @@ const measure = (name: string, { files, tests }: Part): StrykerReport => {
   run(process.execPath, [stryker, "run", configuration], { MUTATION_TESTS: tests.join(",") })
   return JSON.parse(readFileSync(report, "utf8"))
 }
-
-type Kept = Readonly<Record<string, FileScore>>
 
 const keep = (scores: Kept) => {
   const before: Kept = existsSync(KEPT) ? JSON.parse(readFileSync(KEPT, "utf8")) : {}

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs"
 import { resolve } from "node:path"
 import { expect, it } from "vitest"
 import { explained } from "./Explained.ts"
-import { percentage, type StrykerReport, scoresOf, sumOf, survivorsOf } from "./Report.ts"
+import { percentage, type StrykerReport, scoresOf, sumOf, survivorsOf, tableOf } from "./Report.ts"
 
 const source = "export const smaller = (a: bigint, b: bigint) => (a < b ? a : b)\nexport const none = 0n\n"
 const file = "src/domain/Money.ts"
@@ -50,4 +50,10 @@ it("every explained mistake is still there to be made", () => {
       expect(why.length).toBeGreaterThan(10)
     }
   }
+})
+
+it("docs/reliability/mistakes.md shows the sums of docs/reliability/mutation.json", () => {
+  const read = (name: string) => readFileSync(resolve("docs", "reliability", name), "utf8")
+  const rows = read("mistakes.md").split("\n| Part |")[1]?.split("\n\n")[0]?.split("\n").slice(2)
+  expect(rows).toEqual(tableOf(JSON.parse(read("mutation.json"))))
 })

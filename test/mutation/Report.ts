@@ -1,4 +1,6 @@
+import { globSync } from "node:fs"
 import { explained } from "./Explained.ts"
+import { type Part, parts } from "./Parts.ts"
 
 /** Of the report that Stryker writes, what is read here. */
 export interface StrykerReport {
@@ -98,3 +100,34 @@ export const sumOf = (scores: ReadonlyArray<FileScore>): FileScore =>
       { mutants: 0, found: 0, explained: 0, open: 0 }
     )
   )
+
+/** The newest figure of each file, as docs/reliability/mutation.json keeps it. */
+export type Kept = Readonly<Record<string, FileScore>>
+
+/** The files of a part; those that hold types alone have nothing to be wrong. */
+const filesOf = ({ files }: Part): ReadonlyArray<string> =>
+  globSync(
+    files.filter((pattern) => !pattern.startsWith("!")),
+    { exclude: files.flatMap((pattern) => (pattern.startsWith("!") ? [pattern.slice(1)] : [])) }
+  )
+
+const number = (value: number): string => value.toLocaleString("en-US")
+
+/** The rows of the table in docs/reliability/mistakes.md: a part each, and all of them. */
+export const tableOf = (kept: Kept): ReadonlyArray<string> => {
+  const row = (name: string, files: ReadonlyArray<string>, goal: string) => {
+    const scores = files.flatMap((file) => kept[file] ?? [])
+    const { explained: said, found, mutants, open, score } = sumOf(scores)
+    const figures = [mutants, found, said, open].map(number).join(" | ")
+    return `| ${name} | ${scores.length} of ${files.length} | ${figures} |${mutants === 0 ? "" : ` ${score} %`} |${goal} |`
+  }
+  const all = Object.entries(parts).map(([name, part]) => ({ name, files: filesOf(part), goal: ` ${part.atLeast} %` }))
+  return [
+    ...all.map(({ files, goal, name }) => row(`\`${name}\``, files, goal)),
+    row(
+      "all",
+      all.flatMap(({ files }) => files),
+      ""
+    )
+  ]
+}

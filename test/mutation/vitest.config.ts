@@ -1,4 +1,6 @@
+import { matchesGlob } from "node:path"
 import { defineConfig } from "vitest/config"
+import { apart } from "../../vitest.config.ts"
 
 const { MUTATION_TESTS = "test/domain" } = process.env
 const include = MUTATION_TESTS.split(",").map((path) => (path.endsWith(".ts") ? path : `${path}/**/*.test.ts`))
@@ -8,8 +10,8 @@ export default defineConfig({
   test: {
     globalSetup: ["test/support/Postgres.ts"],
     setupFiles: ["test/support/PropertySeed.ts"],
-    // The rules share no state: each file of their tests need not load everything again, which is most of the time that a mutant takes.
-    isolate: MUTATION_TESTS !== "test/domain",
+    // To load everything again for each file is most of the time that a mutant takes.
+    isolate: apart.some((file) => include.some((pattern) => matchesGlob(file, pattern))),
     // A mutant that hangs is ended by Stryker, which knows how long its tests took; a test of a busy machine is not.
     testTimeout: 120_000,
     hookTimeout: 60_000,

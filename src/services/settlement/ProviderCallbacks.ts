@@ -96,8 +96,8 @@ export class ProviderCallbacks extends Context.Service<
             return yield* inbox.retryAt(callback, afterNoLook(callback, yield* Clock.currentTimeMillis))
           }
           const found = Option.getOrUndefined(finding.value)
-          const learnt = found === undefined ? false : yield* poll(found)
-          if (found !== undefined && learnt) return yield* inbox.markProcessed(callback, found.transaction.reference)
+          if (found !== undefined && (yield* poll(found)))
+            return yield* inbox.markProcessed(callback, found.transaction.reference)
           const next = afterVainLook(callback, yield* Clock.currentTimeMillis)
           if (next.at === null)
             yield* Effect.logWarning(

@@ -1,8 +1,11 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Metric } from "effect"
 import { TestClock } from "effect/testing"
+import { pollLeaseMs } from "../../../src/domain/TimeLimits.ts"
 import { LOOK_AGES_MS } from "../../../src/services/settlement/CallbackLooks.ts"
-import { callback, ingress, newWorld } from "./ProviderCallbacksFixture.ts"
+import { givenTelemetry } from "../../support/Telemetry.ts"
+import { newReference } from "../../support/WebhookReceiver.ts"
+import { callback, ingress, newWorld, payout } from "./ProviderCallbacksFixture.ts"
 
 /** Forged callbacks in a flood. */
 const FLOOD = 2_000
@@ -30,8 +33,13 @@ describe("ProviderCallbacks", () => {
   it.effect("answers not_found for an unknown path and unauthorized for a wrong signature, and stores neither", () =>
     Effect.gen(function* () {
       const world = newWorld()
-      const { receive } = yield* ingress(world)
+      const { knows, receive } = yield* ingress(world)
       const hint = { reference: world.transaction.reference }
+      expect([knows("eversend", "route-key"), knows("eversend", "guess"), knows("other", "route-key")]).toEqual([
+        true,
+        false,
+        false
+      ])
       expect((yield* Effect.flip(receive("eversend", "guess", callback(hint))))._tag).toBe("not_found")
       expect((yield* Effect.flip(receive("other", "route-key", callback(hint))))._tag).toBe("not_found")
       expect((yield* Effect.flip(receive("eversend", "route-key", callback(hint, "wrong"))))._tag).toBe("unauthorized")
@@ -92,6 +100,7 @@ describe("ProviderCallbacks", () => {
       expect(yield* receive("eversend", "route-key", callback({ reference: world.transaction.reference }))).toBe("stored")
       expect(yield* round).toBe(1)
       expect(world.asked).toEqual([world.transaction.reference])
+      expect(world.actors).toEqual(["callback"])
       expect(world.done).toEqual([world.transaction.reference])
     })
   )
@@ -108,6 +117,7 @@ describe("ProviderCallbacks", () => {
       yield* receive("eversend", "route-key", callback({ providerReference: "ever-1" }))
       expect(yield* Deferred.await(asked)).toBe(true)
       expect(world.calls).toEqual(["store"])
+      expect(world.dueAts).toEqual([1 + pollLeaseMs(world.providerTimeoutMs)])
       yield* Fiber.interrupt(running)
     })
   )
@@ -145,8 +155,24 @@ describe("ProviderCallbacks", () => {
       yield* Deferred.succeed(answered, true)
       yield* Fiber.joinAll([first, others])
       expect(world.revisions).toEqual([1n, 7n])
+      expect(world.actors).toEqual(["callback", "callback"])
     })
   )
+
+  it.effect("asks about no record that is gone once the poll before it has ended", () => {
+    const { layer, lines } = givenTelemetry()
+    return Effect.gen(function* () {
+      const { answered, first, others, world } = yield* givenPollUnderWay(1)
+      const { reference } = world.transaction
+      world.transaction = payout()
+      yield* Deferred.succeed(answered, true)
+      yield* Fiber.joinAll([first, others])
+      expect(world.asked).toEqual([reference])
+      expect(world.done).toEqual([reference])
+      expect(world.later).toHaveLength(1)
+      expect(lines).toEqual([])
+    }).pipe(Effect.provide(layer))
+  })
 
   it.effect("waits for no poll longer than its lease allows, and looks again", () =>
     Effect.gen(function* () {
@@ -161,6 +187,18 @@ describe("ProviderCallbacks", () => {
       // Nobody is in the way of the next.
       yield* more("later")
       expect(world.asked).toHaveLength(2)
+    })
+  )
+
+  it.effect("does not ask about the first that has no reference of the provider's, where the callback names none either", () =>
+    Effect.gen(function* () {
+      const world = newWorld({ providerReference: null })
+      const { receive, round } = yield* ingress(world)
+      yield* receive("eversend", "route-key", callback({}))
+      yield* receive("eversend", "route-key", callback({ reference: newReference() }))
+      yield* round
+      expect(world.asked).toEqual([])
+      expect(world.later).toEqual([LOOK_AGES_MS[0], LOOK_AGES_MS[0]])
     })
   )
 

@@ -14,7 +14,7 @@ import { fakeProviderInbox } from "../../fakes/FakePorts.ts"
 import { fakeRandomSource } from "../../fakes/FakeVault.ts"
 import { newReference } from "../../support/WebhookReceiver.ts"
 
-const payout = (given: Partial<Payout> = {}): Payout => ({
+export const payout = (given: Partial<Payout> = {}): Payout => ({
   kind: "payout",
   status: "pending",
   reference: newReference(),
@@ -70,13 +70,15 @@ export const callback = (hint: Partial<CallbackHint>, signature = "right"): RawC
 })
 
 interface World {
-  readonly transaction: Payout
+  transaction: Payout
   /** What callbacks may be signed with. */
   readonly keys: Set<string>
   refreshKeys?: Effect.Effect<void>
   /** What asking tells. */
   learns: Effect.Effect<boolean>
   readonly asked: Array<Reference>
+  /** Who is said to have brought the news. */
+  readonly actors: Array<string>
   /** Of the record, and of what was polled about. */
   revision: bigint
   readonly revisions: Array<bigint>
@@ -85,9 +87,13 @@ interface World {
   /** What is to be looked into later, until the test has it due. */
   readonly waiting: Array<Callback & Tries>
   readonly stored: Map<string, Callback>
+  /** When each that was stored is due. */
+  readonly dueAts: Array<number>
   readonly due: Array<Callback & Tries>
   /** What the database says about a reference that is asked for, if it cannot say. */
   unread?: Effect.Effect<never>
+  /** What it says to what is to be kept of a look, if it cannot keep it. */
+  unkept?: Effect.Effect<never>
   /** What the database was asked, in order. */
   readonly calls: Array<string>
   /** For how long callbacks were taken. */
@@ -100,12 +106,14 @@ export const newWorld = (given: Partial<Payout> = {}): World => ({
   keys: new Set(["right"]),
   learns: Effect.succeed(true),
   asked: [],
+  actors: [],
   revision: 1n,
   revisions: [],
   done: [],
   later: [],
   waiting: [],
   stored: new Map(),
+  dueAts: [],
   due: [],
   calls: [],
   leases: [],
@@ -129,6 +137,7 @@ const ports = (world: World) => {
           const key = Buffer.from(callback.digest).toString("hex")
           if (world.stored.has(key)) return false
           world.stored.set(key, callback)
+          world.dueAts.push(dueAt)
           if (dueAt === callback.receivedAt) world.due.push({ ...callback, looks: 0, claims: 0 })
           return true
         }),
@@ -142,9 +151,11 @@ const ports = (world: World) => {
         }),
       markProcessed: (_callback, reference) => Effect.sync(() => void world.done.push(reference)),
       retryAt: (callback, { at, ...tries }) =>
-        Effect.sync(() => {
+        Effect.suspend(() => {
+          if (world.unkept !== undefined) return world.unkept
           world.later.push(at)
           world.waiting.push({ ...callback, ...tries })
+          return Effect.void
         })
     }),
     fake(Transactions, {
@@ -158,9 +169,10 @@ const ports = (world: World) => {
         Effect.sync(() => (reference === world.transaction.providerReference ? Option.some(stored()) : Option.none()))
     }),
     fake(OutcomePoller, {
-      poll: ({ revision, transaction }) =>
+      poll: ({ revision, transaction }, actor) =>
         Effect.andThen(
           Effect.sync(() => {
+            world.actors.push(actor)
             world.asked.push(transaction.reference)
             world.revisions.push(revision)
           }),
