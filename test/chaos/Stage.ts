@@ -96,6 +96,7 @@ export const openStage = async (
   const signals = ["SIGINT", "SIGTERM"] as const
   let instead: (() => void) | undefined
   const signalled = () => {
+    if (life.isOver) process.exit(SIGNALLED)
     const act = instead
     instead = undefined
     if (act === undefined) return void close().finally(() => process.exit(SIGNALLED))
