@@ -96,7 +96,8 @@ export const openStage = async (
   const signals = ["SIGINT", "SIGTERM"] as const
   let instead: (() => void) | undefined
   const signalled = () => {
-    if (life.isOver) process.exit(SIGNALLED)
+    // npm passes on the signal that its process group has already had.
+    if (life.isOver) return
     const act = instead
     instead = undefined
     if (act === undefined) return void close().finally(() => process.exit(SIGNALLED))
