@@ -126,6 +126,12 @@ const line = ({ by, name, outcome, said, seconds, seeds }: Result): string =>
   `${name.padEnd(38)} ${outcome.padEnd(14)} ${by.padEnd(10)} ${String(seeds ?? "").padStart(5)} ${String(seconds).padStart(4)} s  ${said}`
 
 const main = async () => {
+  const chosen = bugs.filter(({ name }) => name.includes(options.only))
+  if (chosen.length === 0) {
+    console.error(`no mistake has "${options.only}" in its name; they are:\n${bugs.map(({ name }) => name).join("\n")}`)
+    process.exitCode = 2
+    return
+  }
   const untouched = await inCopy(simulate)
   if (untouched.outcome !== "missed") {
     console.error(`the program fails without a bug: ${untouched.said}`)
@@ -133,7 +139,7 @@ const main = async () => {
     return
   }
   const results: Array<Result> = []
-  for (const bug of bugs.filter(({ name }) => name.includes(options.only))) {
+  for (const bug of chosen) {
     const result = await check(bug)
     results.push(result)
     if (!options.json) console.log(line(result))

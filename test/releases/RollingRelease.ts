@@ -113,17 +113,19 @@ const main = async (): Promise<boolean> => {
 
   const { failed, references, requests } = await load.end()
   const limit = performance.now() + SETTLED_WITHIN_MS
-  const left = new Set(references)
+  const left = new Map(references.map((reference) => [reference, "never looked at"]))
   while (left.size > 0 && performance.now() < limit)
-    for (const reference of left) {
+    for (const reference of left.keys()) {
       const answer = await send(balancer, key, { method: "GET", target: `/v1/payouts/${reference}` })
       if (answer?.body.data?.["status"] === "successful") left.delete(reference)
+      else left.set(reference, JSON.stringify(answer?.body ?? "no answer"))
     }
   const verdict: { readonly ok?: boolean } = await command(HERE, "ledger", "verify")
   say(
     `${requests} requests, ${references.length} payouts; failed: ${failed.length}; not settled: ${left.size}; ledger ok: ${verdict.ok}`
   )
   for (const one of failed.slice(0, 10)) say(one)
+  for (const [reference, last] of [...left].slice(0, 10)) say(`not settled: ${reference}: ${last}`)
   return failed.length === 0 && left.size === 0 && verdict.ok === true
 }
 
