@@ -5,7 +5,7 @@ import type { ProviderRegistry } from "../../src/services/ports/ProviderRegistry
 import type { Between } from "./Node.ts"
 import type { Notes } from "./Seen.ts"
 
-/** What a node asks of the outside, between its gates; `placed` is told when a charge is about to be sent. */
+/** What a node asks of the outside, between its gates; `placed` is told when money is about to be moved. */
 export const registryOf = (
   providers: ReadonlyArray<Provider>,
   between: Between,
@@ -23,23 +23,24 @@ export const registryOf = (
 
 const gatedProvider = (provider: Provider, between: Between, { placed }: Pick<Notes, "placed">): Provider => {
   const { collections, exchange, payouts } = provider
+  const place = <A>({ reference }: { readonly reference: string }, call: Effect.Effect<A>): Effect.Effect<A> =>
+    Effect.andThen(
+      Effect.sync(() => placed(reference)),
+      call
+    )
   return {
     ...provider,
     ...(payouts && {
       payouts: {
         quote: (order) => between("quote", payouts.quote(order)),
-        send: (order) => between("send", payouts.send(order)),
+        send: (order) => place(order, between("send", payouts.send(order))),
         fetchStatus: (order) => between("ask", payouts.fetchStatus(order), false)
       }
     }),
     ...(collections && {
       collections: {
         ...collections,
-        charge: (order) =>
-          Effect.andThen(
-            Effect.sync(() => placed(order.reference)),
-            between("charge", collections.charge(order))
-          ),
+        charge: (order) => place(order, between("charge", collections.charge(order))),
         sendCode: (source) => between("text", collections.sendCode?.(source) ?? Effect.fail(new ProviderError())),
         fetchStatus: (order) => between("ask", collections.fetchStatus(order), false)
       }
@@ -47,7 +48,7 @@ const gatedProvider = (provider: Provider, between: Between, { placed }: Pick<No
     ...(exchange && {
       exchange: {
         quote: exchange.quote,
-        execute: (order) => between("execute", exchange.execute(order)),
+        execute: (order) => place(order, between("execute", exchange.execute(order))),
         fetchStatus: (order) => between("ask", exchange.fetchStatus(order), false)
       }
     })

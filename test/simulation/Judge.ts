@@ -53,7 +53,10 @@ const faultsOf = (one: Told, seen: Seen): ReadonlyArray<string> => {
     ...(returned !== record.returned ? [`${reference}: ${returned ? "came back, unseen" : "did not come back"}`] : []),
     ...(types.has(`${family}.${record.status}`) ? [] : [`${reference}: ${family}.${record.status} was never delivered`]),
     ...(newest === undefined || newest.status === record.status ? [] : [`${reference}: the newest event says ${newest.status}`]),
-    ...(kind !== "collection" && types.has(`${family}.successful`) && types.has(`${family}.failed`)
+    ...(kind !== "collection" &&
+    types.has(`${family}.successful`) &&
+    types.has(`${family}.failed`) &&
+    !moved.some((movement) => leftTooLate(movement, seen))
       ? [`${reference}: told successful and failed`]
       : [])
   ]
@@ -140,8 +143,7 @@ const overCeiling = ({ ceiling, records, told }: Seen): ReadonlyArray<string> =>
 const doubleCharges = (seen: Seen): ReadonlyArray<string> => {
   const charges = seen.told.flatMap((one) => {
     const [moved] = one.kind === "collection" ? executedOf(seen.movements, one.reference) : []
-    const placed = seen.placings.findLast(({ at, reference }) => reference === one.reference && at <= (moved?.takenAt ?? 0))
-    return moved === undefined ? [] : [{ ...one, moved, placedAt: placed?.at ?? moved.takenAt }]
+    return moved === undefined ? [] : [{ ...one, moved, placedAt: placedAt(moved, seen) }]
   })
   return charges.flatMap((late) =>
     charges
@@ -159,15 +161,24 @@ const doubleCharges = (seen: Seen): ReadonlyArray<string> => {
 }
 
 /** It stood still so long that it counted as never sent when the other one was placed, and reached its provider after that all the same. */
-const wasGivenUp = (
-  { moved, placedAt }: { readonly moved: Movement; readonly placedAt: number },
-  before: number,
-  { commits }: Seen
-): boolean => {
-  const last = commits.findLast(({ at, reference }) => reference === moved.reference && at <= before)
-  const isEnded = last?.status === "failed" || last?.status === "expired"
-  return isEnded && moved.takenAt > before && moved.takenAt > placedAt + IN_FLIGHT_MS - OFF_AT_MOST_MS
+const wasGivenUp = ({ moved }: { readonly moved: Movement }, before: number, seen: Seen): boolean =>
+  hasEnded(moved, before, seen) && moved.takenAt > before && stoodStill(moved, seen)
+
+/**
+ * It stood still between its last look at the time and its leaving, and had failed here by the time it came to its provider: its tenant is told
+ * that, and then what a person rules.
+ */
+const leftTooLate = (moved: Movement, seen: Seen): boolean => hasEnded(moved, moved.takenAt, seen) && stoodStill(moved, seen)
+
+const hasEnded = ({ reference }: Movement, at: number, { commits }: Seen): boolean => {
+  const last = commits.findLast((one) => one.at <= at && one.reference === reference)
+  return last?.status === "failed" || last?.status === "expired"
 }
+
+const stoodStill = (moved: Movement, seen: Seen): boolean => moved.takenAt > placedAt(moved, seen) + IN_FLIGHT_MS - OFF_AT_MOST_MS
+
+const placedAt = ({ reference, takenAt }: Movement, { placings }: Seen): number =>
+  placings.findLast((one) => one.reference === reference && one.at <= takenAt)?.at ?? takenAt
 
 const changedBytes = (event: Event, events: ReadonlyArray<Event>): ReadonlyArray<string> =>
   events.some(({ body, id }) => id === event.id && body !== event.body) ? [`${event.id}: sent again with other bytes`] : []

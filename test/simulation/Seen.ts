@@ -80,7 +80,7 @@ export interface Stored {
   readonly endedAt: number | null
 }
 
-/** A charge whose call has begun: it is placed from then on, however long its process stands still before the provider has it. */
+/** A payout, a charge or an exchange whose call has begun: it is placed from then on, however long its process stands still before the provider has it. */
 export interface Placing {
   readonly reference: string
   readonly at: number

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest"
 import { type Part, parts, sums } from "./Sums.ts"
 
 const part = (override: Partial<Part>): Part => ({
-  minutes: 90,
+  minutes: 120,
   operations: 1_000,
   webhooks: 2_000,
   failed: 1,
@@ -34,7 +34,7 @@ describe("the record of soaks", () => {
   it("adds its parts up, also one that could not be accounted for", () => {
     const { lost: _, ...unaccounted } = part({ minutes: 30, faults: 1 })
     const all = [part({ lost: 2, ledger_ok: false }), part({ minutes: 60, lost: 1 }), unaccounted]
-    expect(sums(all)).toEqual(expect.arrayContaining(["| Hours | 3 |", "| Money operations | 3,000 |", "| Lost | 3 |"]))
+    expect(sums(all)).toEqual(expect.arrayContaining(["| Hours | 3.5 |", "| Money operations | 3,000 |", "| Lost | 3 |"]))
     expect(shown(all, "`ledger verify`")).toBe("| `ledger verify` not ok | 1 |")
     expect(shown(all, "Parts that could not")).toBe("| Parts that could not be accounted for | 1 |")
   })

@@ -6,7 +6,11 @@ import { databaseFigures, handlesOf, mebibytes, memoryOf, treeOf, unsharedOf } f
 import { type Line, lineThrough } from "./Trend.ts"
 
 const EVERY_MS = 15_000
-/** What a process takes while it gets going, compiling and filling its caches, is no leak. */
+/**
+ * From when on looks count: a successful payout is asked about again after an hour, so that the work is the same from then on. Of a run that
+ * ends before, what a process takes while it gets going, compiling and filling its caches, is no leak either.
+ */
+const STEADY_HOURS = 70 / 60
 const WARM_UP_HOURS = 10 / 60
 const HOUR_MS = 3_600_000
 const DISK = "PostgreSQL: disk, MiB"
@@ -107,9 +111,9 @@ const databaseOf = async (stage: Stage): Promise<Figures> => {
   }
 }
 
-const trendsOf = (looks: ReadonlyArray<Look>): Trends => {
-  const warm = looks.filter(({ hours }) => hours >= WARM_UP_HOURS)
-  const counted = warm.length < 3 ? looks : warm
+export const trendsOf = (looks: ReadonlyArray<Look>): Trends => {
+  const since = (from: number) => looks.filter(({ hours }) => hours >= from)
+  const counted = [since(STEADY_HOURS), since(WARM_UP_HOURS)].find(({ length }) => length >= 3) ?? looks
   const lineOf = (name: string, of: (look: Look) => number) => {
     const samples = counted.flatMap((look) => {
       const value = look.figures[name]
