@@ -6,12 +6,14 @@ const BROKEN_PAUSE_MS = 1_000
 const ENOUGH = 1 / 4
 /** unless so much time passed since the first of it ended. */
 const GATHER_MS = 20
+/** A worker that is told to stop gives what is under way this long to end: what it ends itself stays leased, and nobody works on it meanwhile. */
+const DRAIN_MS = 5_000
 
 /** Background work on rows that are claimed under a lease. */
 export interface Worker<A> {
   /** Claims once, does all of it, and answers how many. */
   readonly round: Effect.Effect<number>
-  /** Claims and works for ever. A slow item holds up one slot and nobody else. */
+  /** Claims and works for ever. A slow item holds up one slot and nobody else. Interrupted, it gives items `DRAIN_MS` to end. */
   readonly run: Effect.Effect<never>
   /** Has `run` claim at once. */
   readonly nudge: Effect.Effect<void>
@@ -109,9 +111,13 @@ export const makeWorker = Effect.fnUntraced(function* <A>(options: WorkerOptions
   })
 
   const loop = Effect.fnUntraced(function* (): Effect.fn.Return<never, never, Scope.Scope> {
-    const fork = yield* FiberSet.runtime(yield* FiberSet.make<void>())()
+    const items = yield* FiberSet.make<void>()
+    const fork = yield* FiberSet.runtime(items)()
     const run = (item: A) => void fork(attempted(item)).addObserver(ended)
-    yield* Effect.addFinalizer(() => Effect.sync(() => void (begin = undefined)))
+    yield* Effect.addFinalizer(() => {
+      begin = undefined
+      return Effect.timeoutOption(Effect.interruptible(FiberSet.awaitEmpty(items)), DRAIN_MS)
+    })
     begin = run
     return yield* Effect.forever(step(run))
   })

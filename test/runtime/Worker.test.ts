@@ -5,6 +5,13 @@ import { makeWorker } from "../../src/runtime/Worker.ts"
 
 const options = { name: "test", slots: 4, idleMs: 250 }
 
+/** Ends a worker whose items do not end. */
+const ended = Effect.fnUntraced(function* (running: Fiber.Fiber<never>) {
+  const stopped = yield* Effect.forkChild(Fiber.interrupt(running))
+  yield* TestClock.adjust("5 seconds")
+  yield* Fiber.join(stopped)
+})
+
 describe("Worker", () => {
   it.effect("delays no other item when one is slow", () =>
     Effect.gen(function* () {
@@ -29,7 +36,7 @@ describe("Worker", () => {
       yield* worker.nudge
       yield* Deferred.await(quick)
       expect(done).toEqual(["quick"])
-      yield* Fiber.interrupt(running)
+      yield* ended(running)
     })
   )
 
@@ -93,6 +100,54 @@ describe("Worker", () => {
     })
   )
 
+  it.effect("lets what is under way end when it is told to stop, and begins nothing else", () =>
+    Effect.gen(function* () {
+      const [done, told] = [[] as Array<string>, [] as Array<boolean>]
+      const go = yield* Deferred.make<void>()
+      let claims = 0
+      const worker = yield* makeWorker<string>({
+        ...options,
+        claim: () => Effect.sync(() => (claims++ === 0 ? ["under way"] : [])),
+        work: (item) =>
+          Effect.andThen(
+            Deferred.await(go),
+            Effect.sync(() => void done.push(item))
+          )
+      })
+      const running = yield* Effect.forkChild(worker.run)
+      yield* TestClock.adjust("1 second")
+      const claimed = claims
+      const stopped = yield* Effect.forkChild(Fiber.interrupt(running))
+      yield* TestClock.adjust("4 seconds")
+      yield* worker.submit((isTaken) => Effect.sync(() => (told.push(isTaken), "submitted")))
+      yield* Deferred.succeed(go, undefined)
+      yield* Fiber.join(stopped)
+      expect(done).toEqual(["under way"])
+      expect(told).toEqual([false])
+      expect(claims).toBe(claimed)
+    })
+  )
+
+  it.effect("gives an item that does not end five seconds when it is told to stop", () =>
+    Effect.gen(function* () {
+      let interrupted = 0
+      const worker = yield* makeWorker<string>({
+        ...options,
+        slots: 1,
+        claim: () => Effect.succeed(["stuck"]),
+        work: () => Effect.onInterrupt(Effect.never, () => Effect.sync(() => void interrupted++))
+      })
+      const running = yield* Effect.forkChild(worker.run)
+      yield* TestClock.adjust("1 second")
+      const stopped = yield* Effect.forkChild(Fiber.interrupt(running))
+      yield* TestClock.adjust(4_999)
+      expect(interrupted).toBe(0)
+      yield* TestClock.adjust(1)
+      yield* Fiber.join(stopped)
+      expect(interrupted).toBe(1)
+    })
+  )
+
   it.effect("claims again by itself without a nudge", () =>
     Effect.gen(function* () {
       let claims = 0
@@ -119,7 +174,7 @@ describe("Worker", () => {
       const running = yield* Effect.forkChild(worker.run)
       yield* TestClock.adjust("10 seconds")
       expect(asked).toEqual([4, 1])
-      yield* Fiber.interrupt(running)
+      yield* ended(running)
     })
   )
 
@@ -149,7 +204,7 @@ describe("Worker", () => {
       expect(yield* after(1, 2)).toEqual([])
       yield* worker.nudge
       expect(yield* after(0, 2)).toEqual([1])
-      yield* Fiber.interrupt(running)
+      yield* ended(running)
     })
   )
 })
