@@ -35,8 +35,8 @@ export const reportOf = (fact: Fact): string | null => {
 export const withReport = <R extends LedgerRecord>(before: R, next: R, fact: Fact): R => {
   const report = reportOf(fact)
   if (next.status !== before.status && isTerminal(next)) {
-    const isNew = before.said === undefined && before.ruling === undefined && report === null
-    return isNew ? next : { ...next, said: report === null ? [] : [report], saidAtOpening: [], ruling: null }
+    const isFirst = before.said === undefined && report === null
+    return isFirst ? next : { ...next, said: report === null ? [] : [report], saidAtOpening: [], ruling: null }
   }
   const said = next.said ?? []
   const reported =

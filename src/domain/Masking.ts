@@ -84,6 +84,7 @@ export const maskedProviderCall = (request: string, response: string | null) => 
 }
 
 const maskedPayload = (given: string, known: Set<string>): string => {
+  // PostgreSQL keeps no NUL.
   const text = given.slice(0, LONGEST_READ).replaceAll("\u0000", "")
   return Option.getOrElse(maskedJson(text, known), () => plainText(text))
 }
@@ -172,13 +173,13 @@ const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, "\
 /** Of one UTF-16 unit in UTF-8. */
 const LONGEST_CHARACTER_BYTES = 3
 
-/** PostgreSQL keeps neither NUL nor half a character. */
+/** PostgreSQL keeps no half of a character. */
 const bounded = (text: string): string => {
-  const whole = text.replaceAll("\u0000", "").toWellFormed()
+  const whole = text.toWellFormed()
   if (whole.length * LONGEST_CHARACTER_BYTES <= LONGEST_RAW_BYTES) return whole
   const bytes = new TextEncoder().encode(whole)
   if (bytes.length <= LONGEST_RAW_BYTES) return whole
   // What a cut leaves of a character is dropped.
   const room = LONGEST_RAW_BYTES - new TextEncoder().encode(CUT).length
-  return `${new TextDecoder().decode(bytes.subarray(0, room)).replace(/\uFFFD+$/, "")}${CUT}`
+  return `${new TextDecoder().decode(bytes.subarray(0, room)).replace(/\uFFFD$/, "")}${CUT}`
 }

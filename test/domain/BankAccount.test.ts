@@ -18,6 +18,7 @@ describe("comparing the holder of a bank account with the recipient's name", () 
     expect(same("John Doe Ltd", "JOHN DOE")).toBe(false)
     expect(same("John John Doe", "JOHN DOE")).toBe(false)
     expect(same("Ann Abe", "ANNA BE")).toBe(false)
+    expect(same("Ab C", "A BC")).toBe(false)
   })
 
   it("shows the name beside the masked number", () => {

@@ -86,6 +86,19 @@ describe("a circuit breaker", () => {
     expect(failing(onCallEnd(half, call("answered", { tenant: two }), policy), 1, two)._tag).toBe("Closed")
   })
 
+  it("counts no more than half of what opens it for one tenant", () => {
+    const ten = { failures: 10, openMs: 1_000 }
+    const failed = (circuit: Circuit, times: number, tenant: AppId) =>
+      Array.from({ length: times }).reduce<Circuit>((before) => onCallEnd(before, call("failed", { tenant }), ten), circuit)
+    const half = failed(closedCircuit, 100, AppId.make("one"))
+    expect(failed(half, 4, AppId.make("two"))._tag).toBe("Closed")
+    expect(failed(half, 5, AppId.make("two"))._tag).toBe("Open")
+  })
+
+  it("stays closed when a call begins", () => {
+    expect(onCallStart(closedCircuit)).toBe(closedCircuit)
+  })
+
   it("is never opened by one tenant alone, whatever the settings", () =>
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 50 }), fc.integer({ min: 0, max: 200 }), (failures, times) => {

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest"
+import { afterRuling, sentToReview, withReport } from "../../src/domain/Contradiction.ts"
+import type { LedgerRecord } from "../../src/domain/Exchange.ts"
 import type { Fact } from "../../src/domain/Fact.ts"
-import { minor } from "../../src/domain/Money.ts"
+import { type MinorUnits, minor } from "../../src/domain/Money.ts"
 import { decide } from "../../src/domain/Moves.ts"
 import { nextPoll } from "../../src/domain/PollSchedule.ts"
 import type { Transaction } from "../../src/domain/Transaction.ts"
@@ -105,6 +107,37 @@ describe("what the provider says after a person's ruling", () => {
   })
 })
 
+describe("what a ruling knows", () => {
+  const said = (amount: string) => [`succeeded ${amount} UGX`, `succeeded ${amount} ?`]
+  const unnamed = [...said("?")]
+  const knownOf = (record: LedgerRecord, found: MinorUnits | null = null) => afterRuling(record, "successful", found).ruling.known
+
+  it.each<readonly [what: string, record: LedgerRecord, found: bigint | null, amount: string]>([
+    ["a payout's principal", payout({ amount: minor(12_000n) }), null, "10000"],
+    ["the amount that the person found of a payout", payout(), 9_000n, "9000"],
+    ["a collection's amount", collection(), null, "50000"],
+    ["what was observed of a collection", collection({ observedAmount: minor(40_000n), observedCurrency: "UGX" }), null, "40000"],
+    ["the amount that the person found of a collection", collection({ observedAmount: minor(40_000n) }), 30_000n, "30000"]
+  ])("are the reports of %s, of no amount and of no currency, as far as they were said", (_, record, found, amount) => {
+    const agreeing = [...said(amount), ...unnamed]
+    const heard = { ...record, said: [...agreeing, "succeeded 1 UGX", "under way", "failed"] }
+    expect(knownOf(heard, found === null ? null : minor(found))).toStrictEqual(agreeing)
+    expect(knownOf(record, found === null ? null : minor(found))).toStrictEqual([])
+  })
+
+  it("are at most sixteen reports, the newest", () => {
+    const numbered = (from: number) => Array.from({ length: 16 }, (_, at) => `returned ${from + at} UGX, fee 0`)
+    const record = payout({ saidAtOpening: numbered(100), ruling: { outcome: "failed", known: numbered(1) } })
+    expect(knownOf(record)).toStrictEqual(numbered(100))
+  })
+
+  it("loses what contradicts it once the provider agrees, and keeps what agrees", () => {
+    const ruling = { outcome: "successful", known: ["failed", ...said("10000")] } as const
+    const record = payout({ status: "successful", said: [], ruling })
+    expect(told(record, facts(10_000n).Succeeded).next.ruling?.known).toStrictEqual(said("10000"))
+  })
+})
+
 describe("the list of answers that contradicted a record", () => {
   it("is bounded, whatever a provider says", () => {
     let record: Any = payout()
@@ -112,6 +145,20 @@ describe("the list of answers that contradicted a record", () => {
     expect(record.said?.length).toBe(16)
     for (const name of factNames) record = told(record, facts(10_000n)[name]).next
     expect((record.said ?? []).length).toBeLessThanOrEqual(16)
+  })
+
+  it("begins anew where the status becomes final, also by what is no report", () => {
+    const said = ["under way"]
+    const unsent = facts(10_000n).NotSent
+    const ended = withReport(payout({ said }), payout({ said, status: "failed" }), unsent)
+    expect(ended).toMatchObject({ said: [], saidAtOpening: [], ruling: null })
+    expect(withReport(payout(), payout({ status: "failed" }), unsent)).not.toHaveProperty("said")
+  })
+
+  it("is empty when a review opens before anything was said", () => {
+    const asked = facts(10_000n).NotFound
+    expect(withReport(payout(), payout({ needsReview: true }), asked).saidAtOpening).toStrictEqual([])
+    expect(sentToReview(payout(), TOLD_AT).saidAtOpening).toStrictEqual([])
   })
 
   it.each(["Accepted", "StillPending"] as const)(

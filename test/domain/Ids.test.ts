@@ -15,6 +15,17 @@ describe("an app_id", () => {
 })
 
 describe("a reference", () => {
+  it("has 26 characters and nothing before or behind them", () => {
+    const whole = "0123456789ABCDEFGHJKMNPQRS"
+    expect([whole, `0${whole}`, `${whole}0`, whole.slice(1), whole.toLowerCase()].map(isReference)).toStrictEqual([
+      true,
+      false,
+      false,
+      false,
+      false
+    ])
+  })
+
   const MADE = 2_000
   const ALPHABET = 32
 

@@ -15,6 +15,10 @@ describe("a tenant's own JSON comes back", () => {
     for (const text of ['{"a":"1","b":[true,false,null],"c":{}}', '"x"', "null", "[]"]) expect(json(new RawJson(text))).toBe(text)
     expect(json(new RawJson('{ "a" : [ 1.0 , "b" ] }'))).toBe('{"a":[1.0,"b"]}')
   })
+
+  it("with its texts in the shortest form, beside a number too", () => {
+    expect(json(new RawJson('{"a":"\\u0041","b":1}'))).toBe('{"a":"A","b":1}')
+  })
 })
 
 describe("JSON is read exactly", () => {

@@ -37,6 +37,36 @@ describe("the stored request and response of a provider call", () => {
     expect(maskedText("order 123456 of 2026-11-21T08:00:00.000Z")).toBe("order 123456 of 2026-11-21T08:00:00.000Z")
   })
 
+  // What is next to a moment is no part of a number that begins in it.
+  it.each([
+    "2026-11-21 123456",
+    "2026-11-21 08:00 123456",
+    "2026-11-21 08:00:00 123456",
+    "2026-11-21T08:00:00.123456789Z",
+    "2026-11-21T08:00:00Z 123456",
+    "2026-11-21T08:00:00+03:00 123456",
+    "2026-11-21T08:00:00-0300 123456"
+  ])("keep a moment as it is: %s", (moment) => {
+    expect(maskedText(`at ${moment}`)).toBe(`at ${moment}`)
+  })
+
+  it("keep every moment of many, and take no number for one", () => {
+    const moments = Array.from({ length: 12 }, (_, at) => `2026-11-${at + 10}T08:00Z`).join(", ")
+    expect(maskedText(`${moments} and 256772123456`)).toBe(`${moments} and ••••3456`)
+    expect(maskedText("070-12-34-567")).toBe("••••4567")
+  })
+
+  it("mask a number that NUL takes apart", () => {
+    expect(maskedProviderCall("{}", "to 2567\u000072123456").response).toBe("to ••••3456")
+  })
+
+  it("keep every character that the cut does not take apart", () => {
+    const { response } = maskedProviderCall("{}", `\uFFFD ${"é".repeat(20_000)}`)
+    expect(response?.startsWith("\uFFFD é")).toBe(true)
+    expect(response?.endsWith("é…[cut]") === true || response?.endsWith("…[cut]") === true).toBe(true)
+    expect(response?.slice(1).includes("\uFFFD")).toBe(false)
+  })
+
   it("mask numbers, names and addresses, remove credentials, and leave amounts as they were written", () => {
     const { request } = maskedProviderCall(
       JSON.stringify({

@@ -46,6 +46,11 @@ describe("reconciliation", () => {
     }
   })
 
+  it("compares no figures of a charge that expired here and failed there", () => {
+    const other = { amount: minor(1n), currency: "KES", fee: minor(1n) }
+    expect(found(collection({ status: "expired" }), theirs("failed", other))).toStrictEqual([])
+  })
+
   it("compares amount, currency and fee to the minor unit, and only where money moved", () => {
     const same = { amount: minor(10_000n), currency: "UGX", fee: minor(1_000n) }
     expect(found(paid, theirs("successful", same))).toEqual([])

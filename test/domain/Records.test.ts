@@ -9,7 +9,7 @@ import { minor } from "../../src/domain/Money.ts"
 import { Operator } from "../../src/domain/Operator.ts"
 import { Proposal } from "../../src/domain/Proposal.ts"
 import { Caller, Tenant } from "../../src/domain/Tenant.ts"
-import { NextAction } from "../../src/domain/Transaction.ts"
+import { NextAction, Transaction } from "../../src/domain/Transaction.ts"
 import { cases } from "../support/ReviewCases.ts"
 import { facts } from "../support/SampleFacts.ts"
 import { collection, NOON, payout } from "../support/SampleTransactions.ts"
@@ -106,6 +106,7 @@ const rows: ReadonlyArray<readonly [string, Schema.Decoder<unknown>, Readonly<Re
     { appId: "acme", status: "active", capabilities: ["fx"], pinned: "eversend", repeatSales: false, createdAt: NOON }
   ],
   ["caller", Caller, { ...owner, keyId: "k", role: "tenant" }],
+  ["payout", Transaction, payout({ needsReview: true, said: [], saidAtOpening: [], failedBy: "gateway", ruling: null })],
   ["code to say", NextAction, { _tag: "otp", pinId: "V1", message: "say it", expiresAt: NOON }],
   ["page to pay on", NextAction, { _tag: "redirect", redirectUrl: "https://pay.example/1", message: "go", expiresAt: NOON }],
   ...Object.values({ ...facts(1n), Succeeded: succeeded }).map((fact) => [`fact ${fact._tag}`, Fact, { ...fact }] as const)

@@ -1,5 +1,9 @@
 import type { Explained } from "./Explained.ts"
 
+const BRAND = "a brand is a type's name, and nothing of it is left when the program runs"
+const QUICKER = "the same comes out, only slower or with more memory"
+const OPENING = "the first line of a history opens it, and nothing is before that"
+
 /** Of the files in src/domain. */
 export const explainedOfDomain: Readonly<Record<string, ReadonlyArray<Explained>>> = {
   "src/domain/ExchangeMoves.ts": [
@@ -10,6 +14,138 @@ export const explainedOfDomain: Readonly<Record<string, ReadonlyArray<Explained>
       original: "total + (at % 2 === 0 ? digit : digit > 4 ? digit * 2 - 9 : digit * 2)",
       replacement: "total - (at % 2 === 0 ? digit : digit > 4 ? digit * 2 - 9 : digit * 2)",
       why: "a sum and the same below zero are multiples of ten together"
+    }
+  ],
+  "src/domain/BankAccount.ts": [
+    {
+      original: "/[^\\p{L}\\p{N}]+/u",
+      replacement: "/[^\\p{L}\\p{N}]/u",
+      why: "what is between two signs is empty, and no word"
+    }
+  ],
+  "src/domain/CircuitBreaker.ts": [
+    {
+      original: 'circuit._tag === "Open"',
+      replacement: "true",
+      line: 'circuit._tag === "Closed" || (circuit._tag === "Open" && now >= circuit.until)',
+      why: "for the compiler: half open it has no end, and no moment is later than that"
+    }
+  ],
+  "src/domain/Contradiction.ts": [
+    {
+      original: 'record.status === "successful"',
+      replacement: "true",
+      why: "a ruling stands for as long as the status that it gave, and both say the same"
+    },
+    {
+      original: 'record.kind !== "exchange"',
+      replacement: "false",
+      why: "only the report of an exchange names what it brought, and so more of them agree with nothing"
+    },
+    { original: "report !== null", replacement: "true", why: "for the compiler: null is no known report" }
+  ],
+  "src/domain/Corridor.ts": [
+    {
+      original: "Availability.literals.indexOf(one) > Availability.literals.indexOf(other)",
+      replacement: "Availability.literals.indexOf(one) >= Availability.literals.indexOf(other)",
+      why: "two of one place are the same word"
+    }
+  ],
+  "src/domain/Ids.ts": [...['"AppId"', '"Reference"'].map((original) => ({ original, replacement: '""', why: BRAND }))],
+  "src/domain/Operator.ts": [{ original: '"OperatorName"', replacement: '""', why: BRAND }],
+  "src/domain/RequestFingerprint.ts": [{ original: "a < b", replacement: "a <= b", why: "no two members have one name" }],
+  "src/domain/ReviewReason.ts": [
+    { original: "at > 0", replacement: "true", why: OPENING },
+    { original: "at > 0", replacement: "at >= 0", why: OPENING },
+    {
+      original: "history[at - 1]?.status",
+      replacement: "history[at - 1].status",
+      why: "for the compiler: each line but the first has one before it"
+    },
+    { original: '""', replacement: '"Stryker was here!"', why: "for the compiler: each line but the first has one before it" }
+  ],
+  "src/domain/Routing.ts": [
+    { original: "pin !== null", replacement: "true", why: "for the compiler: no provider is called null" }
+  ],
+  "src/domain/WebhookRetrySchedule.ts": [
+    {
+      original: "failed.retryAfter === null",
+      replacement: "false",
+      why: "for the compiler: null is neither a number of seconds nor a date"
+    }
+  ],
+  "src/domain/VisibleText.ts": [{ original: "/^[ -~]*$/", replacement: "/^[ -~]$/", why: QUICKER }],
+  "src/domain/Json.ts": [
+    { original: "!holdsNumber(tree)", replacement: "false", why: QUICKER },
+    {
+      original:
+        'typeof tree === "number" || (typeof tree === "object" && tree !== null && Object.values(tree).some(holdsNumber))',
+      replacement: "true",
+      why: QUICKER
+    },
+    { original: "source !== undefined", replacement: "true", why: "for the compiler: a number of a text has its source" },
+    {
+      original: "token.startsWith('\"')",
+      replacement: "token.endsWith('\"')",
+      why: "a string has a quote at both of its ends, and a number at none"
+    }
+  ],
+  "src/domain/Masking.ts": [
+    ...[
+      ["!SUSPECT.test(text) || WHOLE_INSTANT.test(text)", "false"],
+      ["!SUSPECT.test(text) || WHOLE_INSTANT.test(text)", "!SUSPECT.test(text) && WHOLE_INSTANT.test(text)"],
+      [String.raw`/\d(?:[ ().-]{0,2}\d){6}|@/`, String.raw`/\d(?:[ ().-]{0,2}\d)|@/`],
+      ["known !== undefined", "false"],
+      ["kinds.size < NAMES_KEPT && name.length <= LONGEST_NAME", "true"],
+      ["kinds.size < NAMES_KEPT && name.length <= LONGEST_NAME", "false"],
+      ["kinds.size < NAMES_KEPT && name.length <= LONGEST_NAME", "kinds.size < NAMES_KEPT || name.length <= LONGEST_NAME"],
+      ["kinds.size < NAMES_KEPT", "true"],
+      ["kinds.size < NAMES_KEPT", "kinds.size <= NAMES_KEPT"],
+      ["kinds.size < NAMES_KEPT", "kinds.size >= NAMES_KEPT"],
+      ["name.length <= LONGEST_NAME", "true"],
+      ["name.length <= LONGEST_NAME", "name.length < LONGEST_NAME"],
+      ["name.length <= LONGEST_NAME", "name.length > LONGEST_NAME"],
+      ["kinds.set(name, kind)", ";"],
+      ["given.slice(0, LONGEST_READ)", "given"],
+      ["whole.length * LONGEST_CHARACTER_BYTES <= LONGEST_RAW_BYTES", "false"],
+      [
+        "whole.length * LONGEST_CHARACTER_BYTES <= LONGEST_RAW_BYTES",
+        "whole.length * LONGEST_CHARACTER_BYTES < LONGEST_RAW_BYTES"
+      ]
+    ].map(([original = "", replacement = ""]) => ({ original, replacement, why: QUICKER })),
+    ...[
+      ['typeof exact === "object" && exact !== null', "true"],
+      ['typeof exact === "object" && exact !== null', 'typeof exact === "object" || exact !== null'],
+      ['typeof exact === "object"', "true"],
+      ["exact !== null", "true"]
+    ].map(([original = "", replacement = ""]) => ({
+      original,
+      replacement,
+      why: "for the compiler: the exact value has the members of the value"
+    })),
+    {
+      original: "[]",
+      replacement: '["Stryker was here"]',
+      line: 'const exactly: ReadonlyArray<unknown> = typeof exact === "object" && exact !== null ? Object.values(exact) : []',
+      why: "for the compiler: the exact value has the members of the value"
+    },
+    {
+      original: "[]",
+      replacement: '["Stryker was here"]',
+      line: "const instants: Array<string> = []",
+      why: "a moment is found again where it was put, whatever is before it"
+    },
+    {
+      original: '""',
+      replacement: '"Stryker was here!"',
+      line: String.raw`.replace(/\uE000(\d+)\uE001/g, (_, index: string) => instants[Number(index)] ?? "")`,
+      why: "for the compiler: each of them was put there"
+    },
+    {
+      original: '""',
+      replacement: '"Stryker was here!"',
+      line: 'return written(tree, exact, kindOf(""), known)',
+      why: "a value without a name is of no kind, and that name is of none either"
     }
   ],
   "src/domain/Denylist.ts": [
@@ -79,7 +215,7 @@ export const explainedOfDomain: Readonly<Record<string, ReadonlyArray<Explained>
     {
       original: '"MinorUnits"',
       replacement: '""',
-      why: "a brand is a type's name, and nothing of it is left when the program runs"
+      why: BRAND
     }
   ],
   "src/domain/PollSchedule.ts": [
