@@ -13,6 +13,7 @@ import { Transactions } from "../../../src/services/ports/Transactions.ts"
 import { foldedPosition } from "../../support/FoldedPosition.ts"
 import { appId, applyStep, given, givenTenantWith, openOne, openStep, position, succeeded } from "../../support/LedgerSteps.ts"
 import { claimKey, givenClaim } from "../../support/PaymentRequests.ts"
+import { NOON } from "../../support/SampleTransactions.ts"
 import { givenLedger } from "../../support/TestLedger.ts"
 
 /** Until one statement of this database waits for another one's lock. */
@@ -100,6 +101,28 @@ describe("FloatLedger", () => {
         const claim = yield* givenClaim(appId, "frozen")
         yield* (yield* SqlClient.SqlClient)`UPDATE tenants SET status = 'frozen'`
         expect(yield* (yield* FloatLedger).open(openStep(claim, 10_000n))).toStrictEqual({ _tag: "Frozen" })
+        expect(yield* position(appId)).toStrictEqual([50_000n, 0n])
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("says which window is full, what the float has, and that another charge of the number came first", () =>
+    Effect.gen(function* () {
+      const { node } = yield* given(50_000n)
+      yield* Effect.gen(function* () {
+        const ledger = yield* FloatLedger
+        const claim = yield* givenClaim(appId, "refused")
+        const window = { appId, mode: "live", subject: "", startsAt: NOON, endsAt: NOON + 3_600_000, amount: 1n } as const
+        const counters = [
+          { ...window, name: "payout:hour", window: "hour", bound: 5n },
+          { ...window, name: "payout:day", window: "day", bound: 0n }
+        ] as const
+        expect(yield* ledger.open({ ...openStep(claim, 10_000n), counters })).toStrictEqual({ _tag: "OverCap", counter: 1 })
+        expect(yield* ledger.open(openStep(claim, 60_000n))).toStrictEqual({ _tag: "ShortFloat", available: 50_000n })
+        const step = openStep(claim, 10_000n)
+        yield* (yield* SqlClient.SqlClient)`INSERT INTO payer_locks (app_id, mode, party_hash, reference, at)
+          VALUES (${appId}, 'live', ${step.partyHash}, 'another charge', now())`
+        expect(yield* ledger.open({ ...step, payer: { holder: null } })).toStrictEqual({ _tag: "PayerBusy" })
         expect(yield* position(appId)).toStrictEqual([50_000n, 0n])
       }).pipe(Effect.provideContext(node))
     }).pipe(Effect.scoped)

@@ -1,6 +1,6 @@
 import { it } from "@effect/vitest"
 import { Context, Effect } from "effect"
-import type { SqlClient } from "effect/sql"
+import { SqlClient } from "effect/sql"
 import { describe, expect } from "vitest"
 import { FloatLedger } from "../../../src/services/ports/FloatLedger.ts"
 import { Transactions } from "../../../src/services/ports/Transactions.ts"
@@ -41,6 +41,21 @@ describe("a commit whose answer was lost", () => {
       )
       expect(results.map(({ _tag }) => _tag)).toStrictEqual(["Opened", "Opened", "ShortFloat"])
       expect(yield* Effect.provideContext(position(appId), node)).toStrictEqual([18_000n, 32_000n])
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("is not taken for that of a request that has the key by now", () =>
+    Effect.gen(function* () {
+      const { node, url } = yield* given(50_000n)
+      const losing = yield* givenLedger(url, losesOneAnswer("open_step"))
+      yield* Effect.gen(function* () {
+        const stale = yield* givenClaim(appId, "slept")
+        yield* (yield* SqlClient.SqlClient)`UPDATE idempotency_keys SET lease_until = now() - interval '1 second'`
+        const fresh = yield* givenClaim(appId, "slept")
+        expect(yield* (yield* FloatLedger).open(openStep(fresh, 10_000n))).toStrictEqual({ _tag: "Opened" })
+        expect(yield* Context.get(losing, FloatLedger).open(openStep(stale, 10_000n))).toStrictEqual({ _tag: "ClaimLost" })
+        expect(yield* position(appId)).toStrictEqual([39_000n, 11_000n])
+      }).pipe(Effect.provideContext(node))
     }).pipe(Effect.scoped)
   )
 
