@@ -42,7 +42,13 @@ export const explainedOfDomain: Readonly<Record<string, ReadonlyArray<Explained>
       replacement: "false",
       why: "only the report of an exchange names what it brought, and so more of them agree with nothing"
     },
-    { original: "report !== null", replacement: "true", why: "for the compiler: null is no known report" }
+    { original: "report !== null", replacement: "true", why: "for the compiler: null is no known report" },
+    {
+      original: "[]",
+      replacement: '["Stryker was here"]',
+      line: "const agreed = (record.said ?? []).filter((report) => agreeing.includes(report))",
+      why: "what nobody says agrees with nothing"
+    }
   ],
   "src/domain/Corridor.ts": [
     {
