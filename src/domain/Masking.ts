@@ -19,9 +19,10 @@ const ACCOUNT = /phone|msisdn|mobile|account_?(number|no)$|account$|iban|card|pa
 /** Members whose numbers are money or counts, not somebody's. */
 const FIGURE = /amount|fees?$|charge|balance|total|rate|price|minimum|maximum|limit|status|code/i
 
-const INSTANT = /\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?/g
+/** In a group, so that `split` keeps it. */
+const INSTANT = /(\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?)/
 /** Providers' answers hold several. */
-const WHOLE_INSTANT = new RegExp(`^(?:${INSTANT.source})$`)
+const WHOLE_INSTANT = new RegExp(`^${INSTANT.source}$`)
 /** Seven digits or more, whatever people put between them. */
 const NUMBER = /[+(]{0,2}\d(?:[ ().-]{0,2}\d){6,}/g
 // Both begin where a word does, so that a long word is looked at once and not from each of its letters.
@@ -56,12 +57,14 @@ export const maskedName = (name: string): string =>
 /** A text for people without numbers and e-mail addresses. */
 export const maskedText = (text: string): string => {
   if (!SUSPECT.test(text) || WHOLE_INSTANT.test(text)) return text
-  const instants: Array<string> = []
-  const held = text.replace(EMAIL, maskedNumber).replace(INSTANT, (instant) => `\uE000${instants.push(instant) - 1}\uE001`)
-  return held
-    .replace(NUMBER, (number) => `••••${number.replace(/\D/g, "").slice(-4)}`)
-    .replace(/\uE000(\d+)\uE001/g, (_, index: string) => instants[Number(index)] ?? "")
+  return text
+    .replace(EMAIL, maskedNumber)
+    .split(INSTANT)
+    .map((part, at) => (at % 2 === 0 ? part.replace(NUMBER, lastDigits) : part))
+    .join("")
 }
+
+const lastDigits = (number: string): string => `••••${number.replace(/\D/g, "").slice(-4)}`
 
 /** One money call as it may be kept. What the request says about a person is masked wherever the answer repeats it. */
 export const maskedProviderCall = (request: string, response: string | null) => {
@@ -73,7 +76,7 @@ export const maskedProviderCall = (request: string, response: string | null) => 
       (rest, person) =>
         // Seldom is it there, and making a pattern costs more than looking.
         rest.toUpperCase().includes(person.toUpperCase())
-          ? rest.replace(new RegExp(escaped(person), "gi"), maskedNumber(person))
+          ? rest.replace(new RegExp(escaped(person), "gi"), () => maskedNumber(person))
           : rest,
       text
     )

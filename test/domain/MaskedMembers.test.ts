@@ -154,6 +154,7 @@ describe("what the request says of a person is masked in the answer", () => {
 
   it("with every sign in it as itself", () => {
     expect(answered({ name: "A.B*C+(D)" }, '["A.B*C+(D) AxBBCC"]')).toBe('["••••+(D) AxBBCC"]')
+    expect(answered({ name: "Josephine$&" }, '["to Josephine$&"]')).toBe('["to ••••ne$&"]')
   })
 })
 

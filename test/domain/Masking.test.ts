@@ -56,6 +56,12 @@ describe("the stored request and response of a provider call", () => {
     expect(maskedText("070-12-34-567")).toBe("••••4567")
   })
 
+  it("keep what is no moment, whatever signs are in it", () => {
+    expect(maskedText("\uE0000\uE001 at 2026-11-21T08:00Z to 256772123456")).toBe(
+      "\uE0000\uE001 at 2026-11-21T08:00Z to ••••3456"
+    )
+  })
+
   it("mask a number that NUL takes apart", () => {
     expect(maskedProviderCall("{}", "to 2567\u000072123456").response).toBe("to ••••3456")
   })

@@ -136,18 +136,6 @@ export const explainedOfDomain: Readonly<Record<string, ReadonlyArray<Explained>
       why: "for the compiler: the exact value has the members of the value"
     },
     {
-      original: "[]",
-      replacement: '["Stryker was here"]',
-      line: "const instants: Array<string> = []",
-      why: "a moment is found again where it was put, whatever is before it"
-    },
-    {
-      original: '""',
-      replacement: '"Stryker was here!"',
-      line: String.raw`.replace(/\uE000(\d+)\uE001/g, (_, index: string) => instants[Number(index)] ?? "")`,
-      why: "for the compiler: each of them was put there"
-    },
-    {
       original: '""',
       replacement: '"Stryker was here!"',
       line: 'return written(tree, exact, kindOf(""), known)',
