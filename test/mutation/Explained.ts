@@ -1,4 +1,5 @@
 import { explainedOfDomain } from "./ExplainedDomain.ts"
+import { explainedOfLedger } from "./ExplainedLedger.ts"
 
 /** A mistake that no test need notice, because nothing that anybody can see depends on it. */
 export interface Explained {
@@ -24,50 +25,7 @@ const spanOf = (name: string): Explained => ({
 /** By file; each is still there, which `Report.test.ts` checks. */
 export const explained: Readonly<Record<string, ReadonlyArray<Explained>>> = {
   ...explainedOfDomain,
-  "src/persistence/ledger/FloatLedgerPg.ts": [
-    spanOf("FloatLedger.positions"),
-    ...[
-      ['"open"', '""'],
-      ["({ transaction }) => transaction", "() => undefined"],
-      ['"apply"', '""'],
-      ["({ next }) => next", "() => undefined"]
-    ].map(([original = "", replacement = ""]) => ({
-      original,
-      replacement,
-      why: "what a span and a histogram say of a statement, and nothing decides by"
-    })),
-    ...[
-      "({ transaction }) => transaction.appId",
-      "({ transaction }: OpenStep) => transaction.appId",
-      "({ next }) => next.appId",
-      "({ next }: ApplyStep) => next.appId"
-    ].map((original) => ({
-      original,
-      replacement: "() => undefined",
-      why: "which steps share a statement changes how long they wait, and no outcome; `StepBatch.test.ts` has lanes of its own"
-    })),
-    ...['result._tag !== "ClaimLost"', 'result._tag !== "Stale"'].map((original) => ({
-      original,
-      replacement: "false",
-      why: "a step with any other result has no row of its own to be found by"
-    })),
-    ...[
-      [
-        `{
-  verdict: Schema.Literals(["Opened", "ClaimLost", "Frozen", "PayerBusy", "OverCap", "ShortFloat"]),
-  failed_window: Schema.Number,
-  reservable: Schema.BigInt
-}`,
-        "{}"
-      ],
-      ['"Opened"', '""'],
-      ["{ applied: Schema.Boolean }", "{}"]
-    ].map(([original = "", replacement = ""]) => ({
-      original,
-      replacement,
-      why: "an answer that cannot be read is one that was lost: what was committed is found by its own row"
-    }))
-  ],
+  ...explainedOfLedger,
   "src/http/Idempotent.ts": [
     { original: '"gateway/http/Idempotent"', replacement: '""', why: "the name of a service, which is read where it is missing" },
     ...[
