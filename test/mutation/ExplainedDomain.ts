@@ -57,7 +57,7 @@ export const explainedOfDomain: Readonly<Record<string, ReadonlyArray<Explained>
       why: "two of one place are the same word"
     }
   ],
-  "src/domain/Ids.ts": [...['"AppId"', '"Reference"'].map((original) => ({ original, replacement: '""', why: BRAND }))],
+  "src/domain/Ids.ts": ['"AppId"', '"Reference"'].map((original) => ({ original, replacement: '""', why: BRAND })),
   "src/domain/Operator.ts": [{ original: '"OperatorName"', replacement: '""', why: BRAND }],
   "src/domain/RequestFingerprint.ts": [{ original: "a < b", replacement: "a <= b", why: "no two members have one name" }],
   "src/domain/ReviewReason.ts": [
