@@ -1,5 +1,6 @@
 import { Effect, Layer } from "effect"
 import type { Settings } from "./Config.ts"
+import { runTogether } from "./runtime/Worker.ts"
 import { auditWatching } from "./services/AuditWatch.ts"
 import { dataRetention } from "./services/DataRetention.ts"
 import { GatewayStatus } from "./services/ports/GatewayStatus.ts"
@@ -10,9 +11,7 @@ import { WebhookDispatcher } from "./services/webhooks/WebhookDispatcher.ts"
 /** Work that goes on beside the requests. */
 export const besideRequests = Layer.effectDiscard(
   Effect.gen(function* () {
-    yield* Effect.forkScoped((yield* WebhookDispatcher).run)
-    yield* Effect.forkScoped((yield* OutcomePoller).run)
-    yield* Effect.forkScoped((yield* ProviderCallbacks).run)
+    yield* runTogether([yield* WebhookDispatcher, yield* OutcomePoller, yield* ProviderCallbacks])
     yield* Effect.forkScoped(dataRetention)
     yield* Effect.forkScoped(auditWatching)
   })

@@ -69,7 +69,7 @@ const lastDigits = (number: string): string => `••••${number.replace(/\D
 /** One money call as it may be kept. What the request says about a person is masked wherever the answer repeats it. */
 export const maskedProviderCall = (request: string, response: string | null) => {
   const known = new Set<string>()
-  const kept = maskedPayload(request, known)
+  const kept = maskedPayload(request, { known, repeated: (text) => text })
   const persons = [...known].sort((a, b) => b.length - a.length)
   const repeated = (text: string): string =>
     persons.reduce(
@@ -82,40 +82,47 @@ export const maskedProviderCall = (request: string, response: string | null) => 
     )
   return {
     request: bounded(kept),
-    response: response === null ? null : bounded(repeated(maskedPayload(response, known)))
+    response: response === null ? null : bounded(maskedPayload(response, { known, repeated }))
   }
 }
 
-const maskedPayload = (given: string, known: Set<string>): string => {
+interface Persons {
+  /** What the members of a payload say of them is added. */
+  readonly known: Set<string>
+  /** A text without those that are known from the request. */
+  readonly repeated: (text: string) => string
+}
+
+const maskedPayload = (given: string, persons: Persons): string => {
   // PostgreSQL keeps no NUL.
   const text = given.slice(0, LONGEST_READ).replaceAll("\u0000", "")
-  return Option.getOrElse(maskedJson(text, known), () => plainText(text))
+  return Option.getOrElse(maskedJson(text, persons), () => persons.repeated(plainText(text)))
 }
 
 /** None for what is no JSON, or nests deeper than can be walked. */
-const maskedJson = Option.liftThrowable((text: string, known: Set<string>): string => {
+const maskedJson = Option.liftThrowable((text: string, persons: Persons): string => {
   const { exact, tree } = parseBoth(text)
-  return written(tree, exact, kindOf(""), known)
+  return written(tree, exact, kindOf(""), persons)
 })
 
-/** The JSON of a masked value. `exact` is the same value with each number as it was written. */
-const written = (value: unknown, exact: unknown, kind: MemberKind, known: Set<string>): string => {
+/** The JSON of a masked value. `exact` is the same value, member for member, with each number as it was written. */
+const written = (value: unknown, exact: unknown, kind: MemberKind, persons: Persons): string => {
   if (value === null) return "null"
   if (kind.isSecret) return JSON.stringify(REMOVED)
-  if (typeof value === "string") return JSON.stringify(maskedString(value, kind, known))
-  if (typeof value === "number") return maskedFigure(String(exact), kind)
+  if (typeof value === "string") return JSON.stringify(persons.repeated(maskedString(value, kind, persons.known)))
+  if (typeof value === "number") return maskedFigure(String(exact), kind, persons)
   if (typeof value !== "object") return JSON.stringify(value)
-  const exactly: ReadonlyArray<unknown> = typeof exact === "object" && exact !== null ? Object.values(exact) : []
-  if (Array.isArray(value)) return `[${value.map((item, at) => written(item, exactly[at], kind, known)).join(",")}]`
+  const exactly: ReadonlyArray<unknown> = Object.values(exact ?? {})
+  if (Array.isArray(value)) return `[${value.map((item, at) => written(item, exactly[at], kind, persons)).join(",")}]`
   const members = Object.entries(value).map(([name, member], at) => {
     const own = kindOf(name)
-    return `${own.shown}:${written(member, exactly[at], own, known)}`
+    return `${JSON.stringify(persons.repeated(own.shown))}:${written(member, exactly[at], own, persons)}`
   })
   return `{${members.join(",")}}`
 }
 
-const maskedFigure = (literal: string, kind: MemberKind): string => {
-  const text = kind.isFigure ? literal : maskedText(literal)
+const maskedFigure = (literal: string, kind: MemberKind, { repeated }: Persons): string => {
+  const text = kind.isFigure ? literal : repeated(maskedText(literal))
   return text === literal ? literal : JSON.stringify(text)
 }
 
@@ -141,7 +148,7 @@ const plainText = (text: string): string =>
 
 /** What the name of a member says of its value. */
 interface MemberKind {
-  /** The name itself, masked and in JSON. */
+  /** The name itself, masked. */
   readonly shown: string
   readonly isSecret: boolean
   readonly isAccount: boolean
@@ -158,7 +165,7 @@ const kindOf = (name: string): MemberKind => {
   if (known !== undefined) return known
   const key = snake(name)
   const kind = {
-    shown: JSON.stringify(maskedText(name)),
+    shown: maskedText(name),
     isSecret: SECRET.test(key),
     isAccount: ACCOUNT.test(key),
     isPerson: PERSON.test(key),

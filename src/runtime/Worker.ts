@@ -1,4 +1,4 @@
-import { Cause, Effect, Exit, FiberSet, Option, Queue, type Scope } from "effect"
+import { Cause, Effect, Exit, FiberSet, Option, Queue, Scope } from "effect"
 
 /** How long a worker that could not claim anything waits before it tries again. */
 const BROKEN_PAUSE_MS = 1_000
@@ -123,4 +123,10 @@ export const makeWorker = Effect.fnUntraced(function* <A>(options: WorkerOptions
   })
 
   return { round, run: Effect.scoped(loop()), nudge, submit }
+})
+
+/** Runs workers until the scope closes, and stops them at the same time: together they take no longer than the slowest of them. */
+export const runTogether = Effect.fnUntraced(function* (workers: ReadonlyArray<Pick<Worker<unknown>, "run">>) {
+  const together = yield* Scope.fork(yield* Effect.scope, "parallel")
+  yield* Effect.forEach(workers, ({ run }) => Effect.forkIn(run, together), { discard: true })
 })

@@ -69,7 +69,7 @@ describe("the stored request and response of a provider call", () => {
   it("keep every character that the cut does not take apart", () => {
     const { response } = maskedProviderCall("{}", `\uFFFD ${"é".repeat(20_000)}`)
     expect(response?.startsWith("\uFFFD é")).toBe(true)
-    expect(response?.endsWith("é…[cut]") === true || response?.endsWith("…[cut]") === true).toBe(true)
+    expect(response?.endsWith("é…[cut]")).toBe(true)
     expect(response?.slice(1).includes("\uFFFD")).toBe(false)
   })
 

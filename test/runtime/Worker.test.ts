@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Queue } from "effect"
+import { Deferred, Effect, Exit, Fiber, Queue, Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { makeWorker } from "../../src/runtime/Worker.ts"
+import { makeWorker, runTogether } from "../../src/runtime/Worker.ts"
 
 const options = { name: "test", slots: 4, idleMs: 250 }
 
@@ -145,6 +145,28 @@ describe("Worker", () => {
       yield* TestClock.adjust(1)
       yield* Fiber.join(stopped)
       expect(interrupted).toBe(1)
+    })
+  )
+
+  it.effect("stops together with the others within the same five seconds", () =>
+    Effect.gen(function* () {
+      let interrupted = 0
+      const stuck = {
+        ...options,
+        slots: 1,
+        claim: () => Effect.succeed(["stuck"]),
+        work: () => Effect.onInterrupt(Effect.never, () => Effect.sync(() => void interrupted++))
+      }
+      const scope = yield* Scope.make()
+      const workers = yield* Effect.forEach([stuck, stuck, stuck], makeWorker)
+      yield* Scope.provide(runTogether(workers), scope)
+      yield* TestClock.adjust("1 second")
+      const stopped = yield* Effect.forkChild(Scope.close(scope, Exit.void))
+      yield* TestClock.adjust(4_999)
+      expect(interrupted).toBe(0)
+      yield* TestClock.adjust(1)
+      yield* Fiber.join(stopped)
+      expect(interrupted).toBe(3)
     })
   )
 

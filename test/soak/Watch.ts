@@ -111,7 +111,7 @@ const databaseOf = async (stage: Stage): Promise<Figures> => {
   }
 }
 
-export const trendsOf = (looks: ReadonlyArray<Look>): Trends => {
+const trendsOf = (looks: ReadonlyArray<Look>): Trends => {
   const since = (from: number) => looks.filter(({ hours }) => hours >= from)
   const counted = [since(STEADY_HOURS), since(WARM_UP_HOURS)].find(({ length }) => length >= 3) ?? looks
   const lineOf = (name: string, of: (look: Look) => number) => {
