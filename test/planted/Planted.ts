@@ -138,6 +138,7 @@ const main = async () => {
     process.exitCode = 1
     return
   }
+  if (!options.json) console.log(`${untouched.seeds} stories of the program as it is: clean`)
   const results: Array<Result> = []
   for (const bug of chosen) {
     const result = await check(bug)

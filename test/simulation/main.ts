@@ -45,15 +45,15 @@ const options = (() => {
 })()
 const { first, jobs, seeds, steps } = options
 
-const commit = options.record ? commitPlayed() : "none"
-if (commit === undefined) wrong("only a program that is committed plays for the record")
+const commit = commitPlayed()
+if (options.record && commit === undefined) wrong("only a program that is committed plays for the record")
 const before = options.record ? playedBefore(parts(), { first, seeds, steps }) : undefined
 if (before !== undefined)
   wrong(
     `seeds ${before.first} to ${before.first + before.seeds - 1} of ${steps} steps are on record: --from-record goes on after them`
   )
 
-const empty = (from: number) => emptyPart({ commit: commit ?? "none", first: from, steps })
+const empty = (from: number) => emptyPart({ commit: commit ?? "not committed", first: from, steps })
 let totals = empty(first)
 let part = empty(first)
 const put = () => {
@@ -67,7 +67,7 @@ const heard = (seed: number, played: Outcome) => {
   if (options.digest) console.error(`${seed} ${createHash("sha256").update(played.story).digest("hex")}`)
   if (options.story) console.error(played.story)
   if (part.seeds === PART_STORIES) {
-    console.error(JSON.stringify(totals))
+    console.error(`so far: ${JSON.stringify(totals)}`)
     put()
   }
   if (played.faults.length === 0) return

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import type { Line } from "./Trend.ts"
-import { type Judged, rules, verdictsOf } from "./Verdict.ts"
+import { type Judged, rules, SHORTEST_MINUTES, verdictsOf } from "./Verdict.ts"
 
 // What docs/reliability/soak.md says of docs/reliability/soak.jsonl.
 
@@ -62,6 +62,8 @@ export const sums = (all: ReadonlyArray<Part>): ReadonlyArray<string> => {
 interface Found {
   readonly line: Line
   readonly verdict: string
+  /** Whether the part was long enough for each verdict. */
+  readonly isLong: boolean
 }
 
 /** The steepest line of all parts whose verdict is the worst. */
@@ -69,11 +71,12 @@ const worst = (all: ReadonlyArray<Part>, series: RegExp): string => {
   const found = all.flatMap((part) =>
     verdictsOf(part).flatMap(({ series: name, verdict }): ReadonlyArray<Found> => {
       const line = part.trends[name]
-      return line === undefined || !series.test(name) ? [] : [{ line, verdict }]
+      return line === undefined || !series.test(name) ? [] : [{ line, verdict, isLong: part.minutes >= SHORTEST_MINUTES }]
     })
   )
-  const of = (verdict: string) => found.filter((one) => one.verdict === verdict)
-  const steepest = ["grows", "ok", "uncertain"].map(of).find((some) => some.length > 0) ?? []
+  const of = (verdict: string, some = found) => some.filter((one) => one.verdict === verdict)
+  const long = found.filter(({ isLong }) => isLong)
+  const steepest = [of("grows"), of("uncertain", long), of("ok"), of("uncertain")].find((some) => some.length > 0) ?? []
   const [first] = steepest.toSorted((one, other) => other.line.slope - one.line.slope)
   if (first === undefined) return "not measured"
   const lines = ["ok", "grows", "uncertain"].map((verdict) => `${of(verdict).length} ${verdict}`)

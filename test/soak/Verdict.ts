@@ -29,7 +29,7 @@ interface Rule {
 }
 
 /** The work is the same from minute 70 on, and a slope needs half an hour: before, heaps and what payouts are asked for still grow. */
-const SHORTEST_MINUTES = 100
+export const SHORTEST_MINUTES = 100
 /** src/persistence/postgres/PostgresServer.ts starts it with so much. */
 const SHARED_BUFFERS = 512
 /** A connection's own catalogue caches and plans, and those of the server's own processes. */
