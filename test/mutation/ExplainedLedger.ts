@@ -3,27 +3,28 @@ import type { Explained } from "./Explained.ts"
 const NAME = "the name of a span, which people read in a trace and nothing decides by"
 const NOT_EMPTY = "for the compiler: a batch has a step"
 
-/** How the statement of a batch is chosen, or that of a step which is alone. */
-const chosen = (step: string): ReadonlyArray<Explained> => [
-  {
-    original: "step !== undefined && all.length === 1",
-    replacement: "false",
-    why: "a batch of one step does the same, only slower"
-  },
-  { original: "step !== undefined", replacement: "true", why: NOT_EMPTY },
-  { original: "step !== undefined", replacement: "step === undefined", why: "a batch of one step does the same, only slower" },
-  { original: `step?.${step}`, replacement: `step.${step}`, why: NOT_EMPTY },
-  {
-    original: '""',
-    replacement: '"Stryker was here!"',
-    why: NOT_EMPTY,
-    line: `: [${step === "next" ? "apply" : "open"}StepsOfTenantCall, [step?.${step}.appId ?? "", ...${step === "next" ? "steps.arrays" : "batchParameters"}(all)]]`
-  }
-]
-
 /** Of the files in src/persistence/ledger. */
 export const explainedOfLedger: Readonly<Record<string, ReadonlyArray<Explained>>> = {
-  "src/persistence/ledger/ApplySteps.ts": chosen("next"),
+  "src/persistence/ledger/ApplySteps.ts": [
+    ...[
+      ["step !== undefined && all.length === 1", "false"],
+      ["step !== undefined", "step === undefined"]
+    ].map(([original = "", replacement = ""]) => ({
+      original,
+      replacement,
+      why: "a batch of one step does the same, only slower"
+    })),
+    ...[
+      ["step !== undefined", "true"],
+      ["step?.next", "step.next"]
+    ].map(([original = "", replacement = ""]) => ({ original, replacement, why: NOT_EMPTY })),
+    {
+      original: '""',
+      replacement: '"Stryker was here!"',
+      line: ': [applyStepsOfTenantCall, [step?.next.appId ?? "", ...steps.arrays(all)]]',
+      why: NOT_EMPTY
+    }
+  ],
   "src/persistence/ledger/FloatEntriesPg.ts": [
     ...['"FloatEntries.list"', '"FloatEntries.adjustment"'].map((original) => ({ original, replacement: '""', why: NAME })),
     {
@@ -45,11 +46,7 @@ export const explainedOfLedger: Readonly<Record<string, ReadonlyArray<Explained>
     }
   ],
   "src/persistence/ledger/FloatLedgerPg.ts": [
-    {
-      original: '"FloatLedger.positions"',
-      replacement: '""',
-      why: "the name of a span, which people read in a trace and nothing decides by"
-    },
+    { original: '"FloatLedger.positions"', replacement: '""', why: NAME },
     ...[
       ['"open"', '""'],
       ["({ transaction }) => transaction", "() => undefined"],

@@ -45,15 +45,16 @@ const options = (() => {
 })()
 const { first, jobs, seeds, steps } = options
 
-const commit = commitPlayed()
-if (options.record && commit === undefined) wrong("only a program that is committed plays for the record")
+// Only for the record: a copy that a mistake is planted in has no history.
+const commit = options.record ? commitPlayed() : "none"
+if (commit === undefined) wrong("only a program that is committed plays for the record")
 const before = options.record ? playedBefore(parts(), { first, seeds, steps }) : undefined
 if (before !== undefined)
   wrong(
     `seeds ${before.first} to ${before.first + before.seeds - 1} of ${steps} steps are on record: --from-record goes on after them`
   )
 
-const empty = (from: number) => emptyPart({ commit: commit ?? "not committed", first: from, steps })
+const empty = (from: number) => emptyPart({ commit: commit ?? "none", first: from, steps })
 let totals = empty(first)
 let part = empty(first)
 const put = () => {

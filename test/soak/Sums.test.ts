@@ -47,4 +47,9 @@ describe("the record of soaks", () => {
     expect(tail([short, level])).toBe("2 ± 1 (1 ok, 0 grows, 1 uncertain) |")
     expect(tail([short, level, leak])).toBe("20 ± 1 (1 ok, 1 grows, 1 uncertain) |")
   })
+
+  it("shows what a long part leaves undecided, whatever another part decided", () => {
+    const [level, undecided] = [part({ trends: memory(2) }), part({ trends: memory(9.5) })]
+    expect(shown([undecided, level], "Memory of a gateway")?.split(" | ")[1]).toBe("9.5 ± 1 (1 ok, 0 grows, 1 uncertain) |")
+  })
 })

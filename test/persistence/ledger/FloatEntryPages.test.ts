@@ -7,6 +7,7 @@ import { FloatEntriesPg } from "../../../src/persistence/ledger/FloatEntriesPg.t
 import { FloatEntries, type FloatName } from "../../../src/services/ports/FloatEntries.ts"
 import { FloatLedger } from "../../../src/services/ports/FloatLedger.ts"
 import { appId, given } from "../../support/LedgerSteps.ts"
+import { waitsForLock } from "../../support/LockWaits.ts"
 import { NOON } from "../../support/SampleTransactions.ts"
 import { auditEntry } from "../../support/TestDatabase.ts"
 import { givenLedger } from "../../support/TestLedger.ts"
@@ -37,11 +38,6 @@ const fromNoon = (machine: Clock.Clock, eachMs: number): Clock.Clock => {
   }
   return Object.assign(Object.create(machine), { currentTimeMillisUnsafe: next, currentTimeMillis: Effect.sync(next) })
 }
-
-const waitsForLock = (sql: SqlClient.SqlClient) =>
-  Effect.repeat(sql`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`, {
-    until: (rows) => rows.length > 0
-  })
 
 it.live("a search that takes too long ends its page where it came to, and the next one goes on there", () =>
   Effect.gen(function* () {

@@ -12,16 +12,10 @@ import { FloatLedger, type OpenStep } from "../../../src/services/ports/FloatLed
 import { Transactions } from "../../../src/services/ports/Transactions.ts"
 import { foldedPosition } from "../../support/FoldedPosition.ts"
 import { appId, applyStep, given, givenTenantWith, openOne, openStep, position, succeeded } from "../../support/LedgerSteps.ts"
+import { waitsForLock } from "../../support/LockWaits.ts"
 import { claimKey, givenClaim } from "../../support/PaymentRequests.ts"
 import { NOON } from "../../support/SampleTransactions.ts"
 import { givenLedger } from "../../support/TestLedger.ts"
-
-/** Until one statement of this database waits for another one's lock. */
-const waitsForLock = Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient
-  const waiting = sql`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
-  yield* Effect.repeat(waiting, { until: (rows) => rows.length > 0 })
-})
 
 const untraced = (step: OpenStep) => ({ ...step, traceparent: null })
 
@@ -151,7 +145,7 @@ describe("FloatLedger", () => {
         .unsafe<{ verdict: string }>(...openStatement([untraced(openStep(claim, 500n, 10n))]))
         .pipe(Effect.forkChild)
       // It waits for the row: the credit commits only now.
-      yield* Effect.provideContext(waitsForLock, other)
+      yield* Effect.provideContext(Effect.flatMap(SqlClient.SqlClient, waitsForLock), other)
       yield* Deferred.succeed(end, undefined)
       yield* Fiber.join(crediting)
       expect((yield* Fiber.join(opening)).map(({ verdict }) => verdict)).toStrictEqual(["Opened"])

@@ -7,6 +7,7 @@ import { openStatement } from "../../../src/persistence/ledger/OpenSteps.ts"
 import { FloatLedger } from "../../../src/services/ports/FloatLedger.ts"
 import { everyRow } from "../../support/LedgerRows.ts"
 import { appId, applyStep, given, openStep, succeeded } from "../../support/LedgerSteps.ts"
+import { waitsForLock } from "../../support/LockWaits.ts"
 import { givenClaim } from "../../support/PaymentRequests.ts"
 import { NOON } from "../../support/SampleTransactions.ts"
 import { givenLedger } from "../../support/TestLedger.ts"
@@ -27,11 +28,6 @@ const givenClaims = Effect.fnUntraced(function* (keys: ReadonlyArray<string>) {
   )
   return { claims, node, url }
 })
-
-const waitsForLock = (sql: SqlClient.SqlClient) =>
-  Effect.repeat(sql`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`, {
-    until: (rows) => rows.length > 0
-  })
 
 /** What the statement answers where it begins after another connection's change and before its commit. */
 const beside = Effect.fnUntraced(function* <Row extends object>(
