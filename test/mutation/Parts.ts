@@ -93,10 +93,14 @@ export const parts: Readonly<Record<string, Part>> = {
       "FloatEntries",
       "FloatEntryPages",
       "FloatLedger",
+      "FloatResolutions",
       "Journal",
+      "LedgerVerification",
       "LostAnswers",
       "MoneySteps",
-      "StepLocks"
+      "OpenSteps",
+      "StepLocks",
+      "StepTracing"
     ].map((name) => `test/persistence/ledger/${name}.test.ts`),
     atLeast: 85
   },

@@ -9,7 +9,7 @@ import { TOLD_AT } from "./SampleFacts.ts"
 import { collection, NOON, payout } from "./SampleTransactions.ts"
 
 /** 10,000 UGX for a quoted 348.64 KES. */
-const exchange = (overrides: Partial<Exchange>): Exchange => {
+export const exchange = (overrides: Partial<Exchange>): Exchange => {
   const { appId, createdAt, reference } = payout()
   return {
     kind: "exchange",

@@ -1,14 +1,28 @@
 import { it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Context, Effect } from "effect"
+import { SqlClient } from "effect/sql"
 import { describe, expect } from "vitest"
 import { AppId } from "../../../src/domain/Ids.ts"
-import { credit } from "../../../src/domain/Ledger.ts"
-import { minor } from "../../../src/domain/Money.ts"
-import { FloatLedger } from "../../../src/services/ports/FloatLedger.ts"
+import { credit, debit } from "../../../src/domain/Ledger.ts"
+import { LARGEST_AMOUNT, minor } from "../../../src/domain/Money.ts"
+import { type Adjustment, FloatLedger } from "../../../src/services/ports/FloatLedger.ts"
 import { appId, given, position } from "../../support/LedgerSteps.ts"
 import { givenFloat } from "../../support/PaymentRequests.ts"
 import { NOON } from "../../support/SampleTransactions.ts"
 import { auditEntry } from "../../support/TestDatabase.ts"
+
+const adjustmentOf = (direction: "credit" | "debit", amount: bigint, externalId: string): Adjustment => ({
+  appId,
+  mode: "live",
+  currency: "UGX",
+  direction,
+  amount: minor(amount),
+  externalId,
+  note: "by hand",
+  at: NOON,
+  entry: (direction === "credit" ? credit : debit)("UGX", minor(amount)),
+  audit: auditEntry()
+})
 
 describe("an operator's credits and debits", () => {
   it.live("posts an adjustment once per external id and answers its first result again", () =>
@@ -16,27 +30,83 @@ describe("an operator's credits and debits", () => {
       const { node } = yield* given(0n)
       yield* Effect.gen(function* () {
         const ledger = yield* FloatLedger
-        const adjustment = {
-          appId,
-          mode: "live",
-          currency: "UGX",
-          direction: "credit",
-          amount: minor(700n),
-          externalId: "bank-1",
-          note: "",
-          at: NOON,
-          entry: credit("UGX", minor(700n)),
-          audit: auditEntry()
-        } as const
+        const adjustment = adjustmentOf("credit", 700n, "bank-1")
         const first = yield* ledger.adjust(adjustment)
         yield* givenFloat(appId, 50n)
         expect(yield* ledger.adjust(adjustment)).toStrictEqual({ ...first, isNew: false })
-        expect(yield* ledger.adjust({ ...adjustment, amount: minor(701n) })).toStrictEqual({ _tag: "Conflict" })
+        const others: ReadonlyArray<Partial<Adjustment>> = [
+          { amount: minor(701n) },
+          { currency: "KES", entry: credit("KES", minor(700n)) },
+          { direction: "debit", entry: debit("UGX", minor(700n)) }
+        ]
+        for (const other of others) expect(yield* ledger.adjust({ ...adjustment, ...other })).toStrictEqual({ _tag: "Conflict" })
         expect(yield* ledger.adjust({ ...adjustment, appId: AppId.make("nobody") })).toStrictEqual({ _tag: "NoTenant" })
-        const debit = { ...adjustment, direction: "debit", externalId: "bank-2", amount: minor(751n) } as const
-        expect(yield* ledger.adjust(debit)).toStrictEqual({ _tag: "ShortFloat", available: 750n })
         expect(yield* position(appId)).toStrictEqual([750n, 0n])
       }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("takes no more than there is, and never more than the largest amount", () =>
+    Effect.gen(function* () {
+      const { node } = yield* given(750n)
+      yield* Effect.gen(function* () {
+        const ledger = yield* FloatLedger
+        expect(yield* ledger.adjust(adjustmentOf("debit", 751n, "bank-2"))).toStrictEqual({ _tag: "ShortFloat", available: 750n })
+        expect(yield* ledger.adjust(adjustmentOf("debit", 750n, "bank-2"))).toMatchObject({ position: { available: 0n } })
+        expect(yield* ledger.adjust(adjustmentOf("credit", LARGEST_AMOUNT, "bank-3"))).toMatchObject({ isNew: true })
+        expect(yield* ledger.adjust(adjustmentOf("credit", 1n, "bank-4"))).toStrictEqual({ _tag: "FullFloat" })
+        expect(yield* position(appId)).toStrictEqual([LARGEST_AMOUNT, 0n])
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("is posted, counted and audited in one commit, in its own mode", () =>
+    Effect.gen(function* () {
+      const { node } = yield* given(0n)
+      const sql = Context.get(node, SqlClient.SqlClient)
+      const { adjust } = Context.get(node, FloatLedger)
+      yield* adjust({ ...adjustmentOf("credit", 5n, "bank-1"), mode: "test" })
+      yield* adjust(adjustmentOf("credit", 700n, "bank-1"))
+      const after = { currency: "UGX", available: 500n, reserved: 0n, collected: 0n, paidOut: 0n, providerFees: 0n }
+      expect(yield* adjust(adjustmentOf("debit", 200n, "bank-2"))).toStrictEqual({
+        _tag: "Adjusted",
+        position: after,
+        isNew: true
+      })
+      expect(
+        yield* sql`SELECT mode, available_minor, credited_minor, debited_minor, receivable_minor FROM float_positions ORDER BY mode`
+      ).toEqual([
+        { mode: "live", available_minor: 500n, credited_minor: 700n, debited_minor: 200n, receivable_minor: 0n },
+        { mode: "test", available_minor: 5n, credited_minor: 5n, debited_minor: 0n, receivable_minor: 0n }
+      ])
+      const lines = yield* sql<{
+        reference: string
+      }>`SELECT j.reference, j.revision::int AS revision, actor, fact, j.note, slot, phase,
+          array_to_string(currencies, ' ') AS currencies, array_to_string(accounts, ' ') AS accounts, array_to_string(amounts, ' ') AS amounts
+        FROM journal j JOIN float_adjustments a USING (app_id, reference) WHERE j.mode = 'live' AND j.at = a.at ORDER BY external_id`
+      const common = { revision: 1, actor: "operator", note: "by hand", currencies: "UGX UGX" }
+      expect(lines).toMatchObject([
+        { ...common, fact: "Credited", slot: "open", phase: "credit", accounts: "available credited", amounts: "700 -700" },
+        { ...common, fact: "Debited", slot: "open", phase: "debit", accounts: "available debited", amounts: "-200 200" }
+      ])
+      const rows = yield* sql<{ details: string }>`SELECT details FROM audit_log ORDER BY sequence`
+      expect(rows.map(({ details }) => JSON.parse(details)).slice(-2)).toStrictEqual(
+        (
+          [
+            ["credit", "700", "bank-1"],
+            ["debit", "200", "bank-2"]
+          ] as const
+        ).map(([direction, amount_minor, external_id], at) => ({
+          ...auditEntry().details,
+          app_id: appId,
+          mode: "live",
+          direction,
+          currency: "UGX",
+          amount_minor,
+          external_id,
+          reference: lines[at]?.reference
+        }))
+      )
     }).pipe(Effect.scoped)
   )
 })

@@ -1,7 +1,7 @@
 import { expect, it } from "@effect/vitest"
 import { Clock, Context, Deferred, Effect, Fiber, Option } from "effect"
 import { SqlClient } from "effect/sql"
-import { credit } from "../../../src/domain/Ledger.ts"
+import { credit, debit } from "../../../src/domain/Ledger.ts"
 import { minor } from "../../../src/domain/Money.ts"
 import { FloatEntriesPg } from "../../../src/persistence/ledger/FloatEntriesPg.ts"
 import { FloatEntries, type FloatName } from "../../../src/services/ports/FloatEntries.ts"
@@ -15,19 +15,21 @@ import { givenLedger } from "../../support/TestLedger.ts"
 const MINUTE_MS = 60_000
 const ugx: FloatName = { appId, mode: "live", currency: "UGX" }
 
-const credited = (externalId: string, at: number) =>
+const adjusted = (direction: "credit" | "debit", amount: bigint, externalId: string, at: number) =>
   Effect.flatMap(FloatLedger, ({ adjust }) =>
     adjust({
       ...ugx,
-      direction: "credit",
-      amount: minor(300n),
+      direction,
+      amount: minor(amount),
       externalId,
       note: "by hand",
       at,
-      entry: credit("UGX", minor(300n)),
+      entry: (direction === "credit" ? credit : debit)("UGX", minor(amount)),
       audit: auditEntry()
     })
   )
+
+const credited = (externalId: string, at: number) => adjusted("credit", 300n, externalId, at)
 
 /** It is noon, and whoever asks for the time again is answered so much later. */
 const fromNoon = (machine: Clock.Clock, eachMs: number): Clock.Clock => {
@@ -110,6 +112,10 @@ it.live("what was posted by hand is found by its external id, in its own mode", 
       const { adjustment } = yield* FloatEntries
       expect(yield* adjustment(appId, "live", "bank-17")).toEqual(
         Option.some({ at: NOON, direction: "credit", currency: "UGX", amount: 300n })
+      )
+      yield* adjusted("debit", 200n, "bank-16", NOON)
+      expect(yield* adjustment(appId, "live", "bank-16")).toEqual(
+        Option.some({ at: NOON, direction: "debit", currency: "UGX", amount: 200n })
       )
       expect(yield* adjustment(appId, "live", "bank-18")).toEqual(Option.none())
       expect(yield* adjustment(appId, "test", "bank-17")).toEqual(Option.none())
