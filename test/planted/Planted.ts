@@ -1,15 +1,17 @@
 import { spawn } from "node:child_process"
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
-import { join, resolve } from "node:path"
+import { join, relative, resolve } from "node:path"
 import { parseArgs } from "node:util"
+import { commitPlayed } from "../simulation/Record.ts"
 import type { Bug } from "./Bug.ts"
 import { bugs } from "./Bugs.ts"
+import { RECORD, record } from "./Record.ts"
 
 // Checks the checkers: each bug is planted in a copy of the program, and the run that guards against it has to fail there. Exits 1 where
 // one goes unnoticed, where a text to be replaced is not there any more, or where the copy without a bug fails.
 
-const usage = "npm run planted -- [--only TEXT] [--seeds N] [--steps N] [--json]"
+const usage = "npm run planted -- [--only TEXT] [--seeds N] [--steps N] [--json] [--record]"
 const ROOT = resolve(import.meta.dirname, "..", "..")
 const COPIED = ["src", "test", "package.json", "package-lock.json", "tsconfig.json", "vitest.config.ts"]
 const RUN_MS = 900_000
@@ -23,12 +25,14 @@ const options = (() => {
         only: { type: "string", default: "" },
         seeds: { type: "string", default: "200" },
         steps: { type: "string", default: "20" },
-        json: { type: "boolean", default: false }
+        json: { type: "boolean", default: false },
+        record: { type: "boolean", default: false }
       }
     })
     const [seeds, steps] = [values.seeds, values.steps].map(Number)
     if (![seeds, steps].every((one) => Number.isSafeInteger(one) && Number(one) > 0))
       throw new Error("not a whole number above 0")
+    if (values.record && values.only !== "") throw new Error("only a whole run is put on record")
     return { ...values, seeds: seeds ?? 0, steps: steps ?? 0 }
   } catch (error) {
     console.error(`${error instanceof Error ? error.message : error}\nusage: ${usage}`)
@@ -126,6 +130,12 @@ const line = ({ by, name, outcome, said, seconds, seeds }: Result): string =>
   `${name.padEnd(38)} ${outcome.padEnd(14)} ${by.padEnd(10)} ${String(seeds ?? "").padStart(5)} ${String(seconds).padStart(4)} s  ${said}`
 
 const main = async () => {
+  const commit = options.record ? commitPlayed() : "none"
+  if (commit === undefined) {
+    console.error("only a program that is committed runs for the record")
+    process.exitCode = 2
+    return
+  }
   const chosen = bugs.filter(({ name }) => name.includes(options.only))
   if (chosen.length === 0) {
     console.error(`no mistake has "${options.only}" in its name; they are:\n${bugs.map(({ name }) => name).join("\n")}`)
@@ -144,6 +154,11 @@ const main = async () => {
     const result = await check(bug)
     results.push(result)
     if (!options.json) console.log(line(result))
+  }
+  if (options.record) {
+    const mistakes = results.map(({ name, outcome, seeds }) => ({ name, outcome, stories: seeds }))
+    record({ date: new Date().toISOString().slice(0, 10), commit, mistakes })
+    if (!options.json) console.log(`on record in ${relative(ROOT, RECORD)}`)
   }
   const missed = results.filter(({ outcome }) => outcome !== "caught")
   if (options.json) console.log(JSON.stringify(results))
