@@ -1,3 +1,4 @@
+import { rm } from "node:fs/promises"
 import { setTimeout as pause } from "node:timers/promises"
 import { parseArgs } from "node:util"
 import { seeded } from "../support/Random.ts"
@@ -76,9 +77,15 @@ const main = async () => {
   )
   try {
     await play(stage)
+  } catch (error) {
+    // Such as a machine that is too busy to bring a process back in time: nothing was found out.
+    console.error(error instanceof Error ? error.message : error)
+    process.exitCode = 1
   } finally {
     await stage.close()
   }
+  if (process.exitCode === 0) await rm(stage.dataDir, { recursive: true, force: true })
+  else console.error(`what is stored, and what each process said, is in ${stage.dataDir}`)
 }
 
 interface Loading {
