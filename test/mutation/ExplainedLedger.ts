@@ -1,6 +1,7 @@
 import type { Explained } from "./Explained.ts"
 
 const NAME = "the name of a span, which people read in a trace and nothing decides by"
+const TYPED = "the statement itself makes the types that this checks"
 const NOT_EMPTY = "for the compiler: a batch has a step"
 
 /** Of the files in src/persistence/ledger. */
@@ -108,8 +109,41 @@ export const explainedOfLedger: Readonly<Record<string, ReadonlyArray<Explained>
     ...["{ count: Schema.BigInt }", "{ subject: Schema.String, found: Schema.String }"].map((original) => ({
       original,
       replacement: "{}",
-      why: "the statement itself makes the types that this checks"
+      why: TYPED
     }))
+  ],
+  "src/persistence/ledger/ManualEntries.ts": [
+    ...['"FloatLedger.adjust"', '"FloatLedger.resolve"'].map((original) => ({ original, replacement: '""', why: NAME })),
+    ...[
+      ["row === undefined", "false"],
+      ['"a float position vanished"', '""'],
+      ["{ available: 0n, receivable: 0n }", "{}"]
+    ].map(([original = "", replacement = ""]) => ({
+      original,
+      replacement,
+      why: "for the compiler: each position is made and locked before it is read"
+    })),
+    ...[
+      ["locked?.slots", "locked.slots"],
+      ["result?._tag", "result._tag"]
+    ].map(([original = "", replacement = ""]) => ({
+      original,
+      replacement,
+      why: "for the compiler: the transaction was read before and is never deleted, and one step has one result"
+    })),
+    { original: "a < b", replacement: "a <= b", why: "no two postings of an entry are equal" },
+    ...[
+      `{
+  currency: Currency,
+  available_minor: Schema.BigInt,
+  reserved_minor: Schema.BigInt,
+  collected_minor: Schema.BigInt,
+  paid_out_minor: Schema.BigInt,
+  provider_fees_minor: Schema.BigInt,
+  receivable_minor: Schema.BigInt
+}`,
+      "{ slots: Schema.Array(Schema.String) }"
+    ].map((original) => ({ original, replacement: "{}", why: TYPED }))
   ],
   "src/persistence/ledger/StepTracing.ts": [
     ...[

@@ -184,7 +184,6 @@ const resolutionEntry = (audit: AuditEntry, reference: Reference, entry: Entry |
 /** Sorted by bytes, as the database sorts them. */
 const textOf = ({ postings }: Entry): string =>
   postings
-    .filter(({ amount }) => amount !== 0n)
     .map(({ account, amount, currency }) => `${currency} ${account} ${amount}`)
     .sort((a, b) => (a < b ? -1 : 1))
     .join("; ")
