@@ -42,6 +42,14 @@ export const explained: Readonly<Record<string, ReadonlyArray<Explained>>> = {
       ["error.reference !== undefined", "true"]
     ].map(([original = "", replacement = ""]) => ({ original, replacement, why: "an error has no member that is undefined" }))
   ],
+  "src/http/KeyClaims.ts": [
+    {
+      original: "true",
+      replacement: "false",
+      line: "const claiming = yield* Effect.forkIn(claim, scope, { startImmediately: true, uninterruptible: true })",
+      why: "it begins a turn of the loop later; that it may not be interrupted is noticed"
+    }
+  ],
   "src/persistence/ArrivalSql.ts": [
     { original: "arrivals[0]?.scope", replacement: "arrivals[0].scope", why: "a batch has a step" },
     { original: '""', replacement: '"Stryker was here!"', why: "a batch has a step" }

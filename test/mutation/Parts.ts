@@ -81,7 +81,8 @@ export const parts: Readonly<Record<string, Part>> = {
       ...["Arrival", "BatchBounds", "ClaimLanes", "Idempotency", "StepBatch", "Tenants"].map(
         (name) => `test/persistence/${name}.test.ts`
       ),
-      ...["Idempotent", "KeyClaims", "MoneyStep", "OncePerKey"].map((name) => `test/http/${name}.test.ts`)
+      ...["Idempotent", "KeyClaims", "MoneyStep", "OncePerKey"].map((name) => `test/http/${name}.test.ts`),
+      "test/citus/CitusForm.test.ts"
     ],
     atLeast: 85
   },
