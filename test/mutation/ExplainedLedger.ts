@@ -1,7 +1,7 @@
 import type { Explained } from "./Explained.ts"
 
 const NAME = "the name of a span, which people read in a trace and nothing decides by"
-const TYPED = "the statement itself makes the types that this checks"
+export const TYPED = "the statement itself makes the types that this checks"
 const NOT_EMPTY = "for the compiler: a batch has a step"
 
 /** Of the files in src/persistence/ledger. */
