@@ -104,7 +104,7 @@ export const sumOf = (scores: ReadonlyArray<FileScore>): FileScore =>
 /** The newest figure of each file, as docs/reliability/mutation.json keeps it. */
 export type Kept = Readonly<Record<string, FileScore>>
 
-/** The files of a part; those that hold types alone have nothing to be wrong. */
+/** The files of a part. */
 const filesOf = ({ files }: Part): ReadonlyArray<string> =>
   globSync(
     files.filter((pattern) => !pattern.startsWith("!")),

@@ -20,7 +20,7 @@ export const RECORD = resolve(import.meta.dirname, "..", "..", "docs", "reliabil
 
 /** A mistake a line, so that a change of one is a change of its line. */
 export const record = ({ mistakes, ...about }: Run): void => {
-  const lines = mistakes.map((one) => `    ${JSON.stringify(one)}`)
+  const lines = mistakes.map((one) => `    ${JSON.stringify(one, null, 1).replaceAll(/\n */g, " ")}`)
   writeFileSync(RECORD, `${JSON.stringify(about, null, 2).slice(0, -2)},\n  "mistakes": [\n${lines.join(",\n")}\n  ]\n}\n`)
 }
 
