@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest"
+import type { Currency } from "../../../src/domain/Currency.ts"
 import { AppId, Reference } from "../../../src/domain/Ids.ts"
 import type { WindowUse } from "../../../src/domain/VelocityLimits.ts"
 import { openStatement, openStatementOfTenant } from "../../../src/persistence/ledger/OpenSteps.ts"
@@ -28,9 +29,10 @@ const stepOf = (key: string, more: Partial<Step> = {}, holder = appId): Step => 
 }
 
 /** A charge, which reserves nothing; guarded where it says which charge of the payer it saw last. */
-const chargeOf = (key: string, payer: Step["payer"], more: Partial<Step> = {}): Step => {
-  const step = stepOf(key, { entry: null, ...more })
-  return { ...step, transaction: collection({ appId: step.claim.scope.appId }), ...(payer === undefined ? {} : { payer }) }
+const chargeOf = (key: string, payer: Step["payer"], partyHash: Uint8Array, currency: Currency = "UGX"): Step => {
+  const step = stepOf(key, { entry: null, partyHash })
+  const transaction = collection({ appId: step.claim.scope.appId, currency })
+  return { ...step, transaction, ...(payer === undefined ? {} : { payer }) }
 }
 
 /** What a statement gives to its function, by the names of its parameters. */
@@ -112,11 +114,11 @@ describe("the rows of a batch", () => {
     const other = AppId.make("other")
     const batch = parametersOf(
       openStatement([
-        chargeOf("1", { holder: null }, { partyHash: hash(1) }),
+        chargeOf("1", { holder: null }, hash(1)),
         stepOf("2"),
-        chargeOf("3", undefined, { partyHash: hash(2) }),
-        chargeOf("4", { holder: Reference.make("00000000000000000000000009") }, { partyHash: hash(3) }),
-        chargeOf("5", { holder: null }, { partyHash: hash(1) }),
+        chargeOf("3", undefined, hash(2), "KES"),
+        chargeOf("4", { holder: Reference.make("00000000000000000000000009") }, hash(3)),
+        chargeOf("5", { holder: null }, hash(1)),
         stepOf("6"),
         stepOf("7", {}, other)
       ])
@@ -139,7 +141,7 @@ describe("the rows of a batch", () => {
     ])
     expect(batch["held"]).toEqual([0n, 11_000n, 0n, 0n, 0n, 11_000n, 11_000n])
     expect(batch["last_charge_seen"]).toEqual([null, null, null, "00000000000000000000000009", null, null, null])
-    expect(batch["credited_currency"]).toEqual(["UGX", null, "UGX", "UGX", "UGX", null, null])
+    expect(batch["credited_currency"]).toEqual(["UGX", null, "KES", "UGX", "UGX", null, null])
   })
 
   it("are those of one tenant on Citus, where the tenant is said first", () => {
