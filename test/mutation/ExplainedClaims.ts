@@ -10,6 +10,12 @@ export const explainedOfClaims: Readonly<Record<string, ReadonlyArray<Explained>
       'Effect.map(internalError(request, step.about ?? ""), httpResponse)'
     ].map((line) => ({ original: '""', replacement: '"Stryker was here!"', line, why: "neither is a reference" })),
     {
+      original: "true",
+      replacement: "false",
+      line: "const fiber = yield* Effect.forkIn(work(claimed), steps, { startImmediately: true, uninterruptible: true })",
+      why: "it begins a turn of the loop later; that it may not be interrupted is noticed"
+    },
+    {
       original: "step.keyless?.(request.caller, command)",
       replacement: "step.keyless(request.caller, command)",
       why: "a step without one is refused before, where the key is missing"
