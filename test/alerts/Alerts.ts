@@ -3,6 +3,7 @@ import { setTimeout as pause } from "node:timers/promises"
 import { parseArgs } from "node:util"
 import { tellCallbacks } from "../chaos/Callbacks.ts"
 import { openStage } from "../chaos/Stage.ts"
+import { recordRun } from "../runs/Runs.ts"
 import { readRules } from "../support/AlertRules.ts"
 import { bookFaults, unchecked } from "./BookFaults.ts"
 import {
@@ -28,7 +29,7 @@ import { WORKERS, workerDown } from "./WorkerFaults.ts"
 // Every alert once: a fault in a real installation, seen by a real Prometheus with the shipped rules, told by a real Alertmanager to a sink,
 // and told to be over when it is mended. Prints a line for each; exits 1 where one did not fire, did not end, or came without its runbook.
 
-const usage = "npm run alerts -- [--only ALERT,…] [--json]"
+const usage = "npm run alerts -- [--only ALERT,…] [--json] [--record]"
 /** So that counters and gauges have a past before the first fault, as an installation's have. */
 const FIRST_SCRAPES_MS = 3_000
 /** A message may come so long after the fault that it is about. */
@@ -37,9 +38,13 @@ const AFTERWARDS_MS = 30_000
 const options = (() => {
   try {
     const { values } = parseArgs({
-      options: { only: { type: "string", default: "" }, json: { type: "boolean", default: false } }
+      options: {
+        only: { type: "string", default: "" },
+        json: { type: "boolean", default: false },
+        record: { type: "boolean", default: false }
+      }
     })
-    return { only: values.only.split(",").filter((name) => name !== ""), json: values.json }
+    return { only: values.only.split(",").filter((name) => name !== ""), json: values.json, record: values.record }
   } catch (error) {
     console.error(`${error instanceof Error ? error.message : error}\nusage: ${usage}`)
     process.exit(2)
@@ -149,7 +154,9 @@ const report = ({ drilled, uncalled }: Played, isLedgerOk: boolean) => {
     for (const one of drilled) console.log(lineOf(one))
     for (const [name, value] of Object.entries(figures)) console.log(`${name.padEnd(40)} ${JSON.stringify(value)}`)
   }
-  process.exitCode = good.length === drilled.length && left.length === 0 && isLedgerOk ? 0 : 1
+  const isRight = good.length === drilled.length && left.length === 0 && isLedgerOk
+  if (options.record) recordRun("alerts", isRight, figures)
+  process.exitCode = isRight ? 0 : 1
 }
 
 await main()

@@ -1,6 +1,7 @@
 import { rm } from "node:fs/promises"
 import { setTimeout as pause } from "node:timers/promises"
 import { parseArgs } from "node:util"
+import { recordRun } from "../runs/Runs.ts"
 import { seeded } from "../support/Random.ts"
 import { wrongTime } from "../support/WrongTime.ts"
 import { account } from "./Accounting.ts"
@@ -21,7 +22,7 @@ import { watch } from "./Watchers.ts"
 // executed, what the tenants were told, and the ledger. Exits 1 on the first cent that differs.
 
 const usage =
-  "npm run chaos -- [--seconds N | --failover [--failovers N] [--through direct|haproxy|pgbouncer|pgbouncer-session]] [--skew SECONDS] [--citus] [--seed N] [--clients N] [--json]"
+  "npm run chaos -- [--seconds N | --failover [--failovers N] [--through direct|haproxy|pgbouncer|pgbouncer-session]] [--skew SECONDS] [--citus] [--seed N] [--clients N] [--json] [--record]"
 /** A failover that takes longer until the first 201 is a fault. */
 const BACK_WITHIN_MS = 3_000
 const SHORTEST_LIFE_MS = 1_000
@@ -39,7 +40,8 @@ const options = (() => {
         citus: { type: "boolean", default: false },
         through: { type: "string", default: "direct" },
         skew: { type: "string" },
-        json: { type: "boolean", default: false }
+        json: { type: "boolean", default: false },
+        record: { type: "boolean", default: false }
       }
     })
     const number = (text: string) => {
@@ -57,7 +59,8 @@ const options = (() => {
       clients: number(values.clients),
       failovers: values.failover ? number(values.failovers) : 0,
       citus: values.citus,
-      json: values.json
+      json: values.json,
+      record: values.record
     }
   } catch (error) {
     console.error(`${error instanceof Error ? error.message : error}\nusage: ${usage}`)
@@ -228,6 +231,7 @@ const play = async (stage: Stage) => {
   if (options.json) console.log(JSON.stringify(ran))
   else for (const [name, value] of Object.entries(ran)) console.log(`${name.padEnd(16)} ${JSON.stringify(value)}`)
   for (const fault of faults.slice(0, 50)) console.error(fault)
+  if (options.record) recordRun("chaos", faults.length === 0, { ...ran, faults: faults.length })
   process.exitCode = faults.length === 0 ? 0 : 1
 }
 

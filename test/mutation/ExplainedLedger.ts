@@ -2,6 +2,8 @@ import type { Explained } from "./Explained.ts"
 
 const NAME = "the name of a span, which people read in a trace and nothing decides by"
 export const TYPED = "the statement itself makes the types that this checks"
+const MADE_ONCE =
+  "`StepTracing.test.ts` notices it, but a histogram is made once, and here another test's statement makes it before"
 const NOT_EMPTY = "for the compiler: a batch has a step"
 
 /** Of the files in src/persistence/ledger. */
@@ -167,14 +169,8 @@ export const explainedOfLedger: Readonly<Record<string, ReadonlyArray<Explained>
     }
   ],
   "src/persistence/ledger/StepTracing.ts": [
-    ...[
-      ['"gateway_money_step_batch_size"', '""'],
-      ['"How many money steps one statement held."', '""'],
-      ["[1, 2, 4, 8, 16, 32, 64, 128, 256]", "[]"]
-    ].map(([original = "", replacement = ""]) => ({
-      original,
-      replacement,
-      why: "`StepTracing.test.ts` notices it, but a histogram is made once, and here another test's statement makes it before"
-    }))
+    { original: '"gateway_money_step_batch_size"', replacement: '""', why: MADE_ONCE },
+    { original: '"How many money steps one statement held."', replacement: '""', why: MADE_ONCE },
+    { original: "[1, 2, 4, 8, 16, 32, 64, 128, 256]", replacement: "[]", why: MADE_ONCE }
   ]
 }

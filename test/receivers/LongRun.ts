@@ -5,6 +5,7 @@ import { setTimeout as pause } from "node:timers/promises"
 import { parseArgs } from "node:util"
 import { perform } from "../chaos/Load.ts"
 import { type Actor, openStage, type Stage } from "../chaos/Stage.ts"
+import { recordRun } from "../runs/Runs.ts"
 import { seeded } from "../support/Random.ts"
 import { openBooks } from "./Books.ts"
 import { authority } from "./Certificates.ts"
@@ -17,7 +18,7 @@ import type { Account } from "./Verdict.ts"
 // healed; what was parked meanwhile its tenant asks for again. Prints one JSON document; exits 1 if one event never arrived, or only because it
 // was recovered though nothing had kept its delivery from being made.
 
-const usage = "npm run receivers -- [--events N] [--seed N]"
+const usage = "npm run receivers -- [--events N] [--seed N] [--record]"
 const CLIENTS = 16
 /** A receiver fails for at least so long, and until a share of the payouts, of its own and at most so large, has been sent. */
 const SICK_MS = 10_000
@@ -34,11 +35,15 @@ const LOAD_WITHIN_MS = 1_800_000
 const options = (() => {
   try {
     const { values } = parseArgs({
-      options: { events: { type: "string", default: "2000" }, seed: { type: "string", default: "1" } }
+      options: {
+        events: { type: "string", default: "2000" },
+        seed: { type: "string", default: "1" },
+        record: { type: "boolean", default: false }
+      }
     })
     const [events = 0, seed = 0] = [Number(values.events), Number(values.seed)]
     if (![events, seed].every((one) => Number.isSafeInteger(one) && one > 0)) throw new Error("not a whole number above 0")
-    return { events, seed }
+    return { events, seed, record: values.record }
   } catch (error) {
     console.error(`${error instanceof Error ? error.message : error}\nusage: ${usage}`)
     process.exit(2)
@@ -90,11 +95,12 @@ const play = async (stage: Stage): Promise<boolean> => {
   console.log(JSON.stringify(figures, null, 1))
   for (const [name, value] of Object.entries(figure)) say(`${name.padEnd(16)} ${JSON.stringify(value)}`)
   for (const [name, row] of Object.entries(rows)) say(`  ${name.padEnd(40)} ${JSON.stringify(row)}`)
-  return (
+  const isRight =
     figure.lost + figure.changed_bytes + figure.stale_records + figure.faults.length + figure.refused + figure.parked === 0 &&
     figure.unexplained.length === 0 &&
     figure.ledger_ok
-  )
+  if (options.record) recordRun("receivers", isRight, figure)
+  return isRight
 }
 
 const payoutsOf = (tenants: ReadonlyArray<Tenant>) => tenants.flatMap(({ operations }) => operations)

@@ -3,16 +3,18 @@ import { chmodSync, mkdtempSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
+import { parseArgs } from "node:util"
 import { Effect, Redacted, References } from "effect"
 import { Database } from "../../src/persistence/Database.ts"
 import { Migrations } from "../../src/persistence/Migrations.ts"
 import { EmbeddedPostgres } from "../../src/persistence/postgres/EmbeddedPostgres.ts"
 import { type Answer, type Key, send } from "../chaos/Client.ts"
 import { freePorts } from "../chaos/Stage.ts"
+import { recordRun } from "../runs/Runs.ts"
 import { removeDataDir } from "../support/Postgres.ts"
 import { openBalancer } from "./Balancer.ts"
 import { ofNextRelease } from "./NextRelease.ts"
-import { buildReleaseBefore, commandFrom, type Node, serveFrom, started } from "./ReleaseBefore.ts"
+import { buildReleaseBefore, commandFrom, commitBefore, type Node, serveFrom, started } from "./ReleaseBefore.ts"
 
 // npm run releases: two nodes of the release before behind a balancer are replaced by two of this one, and those by two of the release before, while
 // payouts go on. Every request is answered with success.
@@ -24,6 +26,15 @@ const BETWEEN_REQUESTS_MS = 20
 /** How long nodes work beside each other before the next one is replaced. */
 const BESIDE_MS = 3_000
 const SETTLED_WITHIN_MS = 60_000
+
+const options = (() => {
+  try {
+    return parseArgs({ options: { record: { type: "boolean", default: false } } }).values
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : error}\nusage: npm run releases -- [--record]`)
+    process.exit(2)
+  }
+})()
 
 const say = (line: string) => console.log(`${(performance.now() / 1000).toFixed(1).padStart(6)} s  ${line}`)
 
@@ -126,7 +137,10 @@ const main = async (): Promise<boolean> => {
   )
   for (const one of failed.slice(0, 10)) say(one)
   for (const [reference, last] of [...left].slice(0, 10)) say(`not settled: ${reference}: ${last}`)
-  return failed.length === 0 && left.size === 0 && verdict.ok === true
+  const isRight = failed.length === 0 && left.size === 0 && verdict.ok === true
+  const figures = { requests, payouts: references.length, failed: failed.length, not_settled: left.size, ledger_ok: verdict.ok }
+  if (options.record) recordRun("releases", isRight, { release_before: commitBefore.slice(0, 12), ...figures })
+  return isRight
 }
 
 /** Payouts, the same again, and a look at each, through the balancer. */

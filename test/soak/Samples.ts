@@ -21,6 +21,14 @@ const proportional = (rollup: string, what: "Pss" | "Pss_Shmem"): number => {
   return Number(kilobytes ?? 0) / 1024
 }
 
+/** What a gateway says at `/metrics` that its JavaScript heap has in use, in MiB. */
+export const heapOf = async (management: string): Promise<number> => {
+  const answer = await fetch(`http://${management}/metrics`, { signal: AbortSignal.timeout(2_000) })
+  const [, bytes] = /^nodejs_heap_size_used_bytes (\S+)/m.exec(await answer.text()) ?? []
+  if (bytes === undefined) throw new Error(`${management} does not tell its heap`)
+  return mebibytes(Number(bytes))
+}
+
 /** Files, sockets and pipes that a process has open. */
 export const handlesOf = (pid: number): number => {
   try {

@@ -48,6 +48,12 @@ describe("the record of soaks", () => {
     expect(tail([short, level, leak])).toBe("20 ± 1 (1 ok, 1 grows, 1 uncertain) |")
   })
 
+  it("shows the slope of a long part where a short one, which is still filling, is steeper", () => {
+    const filling = (slope: number) => ({ "PostgreSQL: memory, MiB": { from: 300, to: 500, slope, give_or_take: 1 } })
+    const all = [part({ minutes: 20, trends: filling(1_000) }), part({ trends: filling(-5) })]
+    expect(shown(all, "PostgreSQL's memory, MiB")?.split(" | ")[1]).toBe("-5 ± 1 (2 ok, 0 grows, 0 uncertain) |")
+  })
+
   it("shows what a long part leaves undecided, whatever another part decided", () => {
     const [level, undecided] = [part({ trends: memory(2) }), part({ trends: memory(9.5) })]
     expect(shown([undecided, level], "Memory of a gateway")?.split(" | ")[1]).toBe("9.5 ± 1 (1 ok, 0 grows, 1 uncertain) |")

@@ -76,7 +76,8 @@ const worst = (all: ReadonlyArray<Part>, series: RegExp): string => {
   )
   const of = (verdict: string, some = found) => some.filter((one) => one.verdict === verdict)
   const long = found.filter(({ isLong }) => isLong)
-  const steepest = [of("grows"), of("uncertain", long), of("ok"), of("uncertain")].find((some) => some.length > 0) ?? []
+  const steepest =
+    [of("grows"), of("uncertain", long), of("ok", long), of("ok"), of("uncertain")].find((some) => some.length > 0) ?? []
   const [first] = steepest.toSorted((one, other) => other.line.slope - one.line.slope)
   if (first === undefined) return "not measured"
   const lines = ["ok", "grows", "uncertain"].map((verdict) => `${of(verdict).length} ${verdict}`)

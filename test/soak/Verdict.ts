@@ -50,6 +50,12 @@ export const rules: ReadonlyArray<Rule> = [
       "at 10 MiB an hour a gateway of 300 MiB needs more than a day to double, and gateways are released more often than that"
   },
   {
+    name: "JavaScript heap of a gateway, MiB an hour",
+    series: /^gateway .*: JavaScript heap in use, MiB$/,
+    atMost: 10,
+    reason: "what the program itself keeps: nothing of an operation stays in memory once it is settled"
+  },
+  {
     name: "Open files and sockets of a process, an hour",
     series: /^(gateway .*|simulator): open files and sockets$/,
     atMost: 5,

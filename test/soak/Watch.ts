@@ -1,11 +1,13 @@
 import { appendFileSync } from "node:fs"
 import { setTimeout as pause } from "node:timers/promises"
-import type { Actor, Stage } from "../chaos/Stage.ts"
+import type { Actor, Address, Stage } from "../chaos/Stage.ts"
 import { withSession } from "../support/DatabaseSession.ts"
-import { databaseFigures, handlesOf, mebibytes, memoryOf, treeOf, unsharedOf } from "./Samples.ts"
+import { databaseFigures, handlesOf, heapOf, mebibytes, memoryOf, treeOf, unsharedOf } from "./Samples.ts"
 import { type Line, lineThrough } from "./Trend.ts"
 
 const EVERY_MS = 15_000
+/** The heap grows and is collected every few seconds: a look has the mean of some readings. */
+const HEAP_EVERY_MS = 3_000
 /**
  * From when on looks count: a successful payout is asked about again after an hour, so that the work is the same from then on. Of a run that
  * ends before, what a process takes while it gets going, compiling and filling its caches, is no leak either.
@@ -40,7 +42,7 @@ export const watch = (stage: Stage, file: string) => {
     const took = latencies
     latencies = []
     const made = operations
-    const own = { ...processFigures(stage), ...latencyFigures(took) }
+    const own = { ...processFigures(stage), ...latencyFigures(took), ...heaps.means() }
     const found = await databaseOf(stage).then(
       (figures) => ({ figures: { ...own, ...figures } }),
       (cause: unknown) => ({ figures: own, missed: String(cause) })
@@ -50,12 +52,14 @@ export const watch = (stage: Stage, file: string) => {
     appendFileSync(file, `${JSON.stringify(one)}\n`)
   }
   const end = new AbortController()
-  const looking = (async () => {
+  const heaps = readHeaps(stage)
+  const again = async (everyMs: number, one: () => Promise<void>) => {
     while (!end.signal.aborted) {
-      await look()
-      await pause(EVERY_MS, undefined, { signal: end.signal }).catch(() => undefined)
+      await one()
+      await pause(everyMs, undefined, { signal: end.signal }).catch(() => undefined)
     }
-  })()
+  }
+  const looking = Promise.all([again(EVERY_MS, look), again(HEAP_EVERY_MS, heaps.read)])
   return {
     /** How long the first answer to an operation took, from when it was due. */
     answered: (milliseconds: number, status: number | undefined) => {
@@ -92,6 +96,25 @@ const processFigures = ({ actors }: Stage): Figures => {
     figures["PostgreSQL: memory beside shared buffers, MiB"] = all.reduce((sum, pid) => sum + unsharedOf(pid), 0)
   }
   return figures
+}
+
+/** What both gateways said of their heaps since the last look; one that does not answer is left out. */
+const readHeaps = ({ actors: [first, second], managements: [ofFirst, ofSecond] }: Stage) => {
+  let readings: ReadonlyArray<readonly [name: string, mebibytes: number]> = []
+  const reading = async (name: string, { host }: Address) => {
+    const found = await heapOf(host).catch(() => undefined)
+    if (found !== undefined) readings = [...readings, [`${name}: JavaScript heap in use, MiB`, found]]
+  }
+  return {
+    read: async () => {
+      await Promise.all([reading(first.name, ofFirst), reading(second.name, ofSecond)])
+    },
+    means: (): Figures => {
+      const taken = Map.groupBy(readings, ([name]) => name)
+      readings = []
+      return Object.fromEntries([...taken].map(([name, all]) => [name, all.reduce((sum, [, one]) => sum + one, 0) / all.length]))
+    }
+  }
 }
 
 const latencyFigures = (took: ReadonlyArray<number>): Figures => {

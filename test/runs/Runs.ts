@@ -1,0 +1,57 @@
+import { execFileSync } from "node:child_process"
+import { appendFileSync, existsSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+
+// Long runs that are not parts of a sum: a line of docs/reliability/runs.jsonl for each, whatever it found, and what
+// docs/reliability/runs.md shows of them.
+
+const RECORD = join(import.meta.dirname, "..", "..", "docs", "reliability", "runs.jsonl")
+
+export interface Run {
+  readonly date: string
+  readonly commit: string
+  readonly command: string
+  /** What it exited with. */
+  readonly ok: boolean
+  readonly figures: Readonly<Record<string, unknown>>
+}
+
+/** The commit that is played, whatever is checked out when the run ends. */
+const COMMIT = execFileSync("git", ["rev-parse", "--short=12", "HEAD"], { encoding: "utf8", cwd: import.meta.dirname }).trim()
+
+/** `npm run SCRIPT` with the options that this process was started with. */
+export const recordRun = (script: string, ok: boolean, figures: Run["figures"]): void => {
+  const given = process.argv.slice(2).filter((one) => one !== "--record")
+  const command = [`npm run ${script}`, ...(given.length === 0 ? [] : ["--", ...given])].join(" ")
+  const run: Run = { date: new Date().toISOString().slice(0, 10), commit: COMMIT, command, ok, figures }
+  appendFileSync(RECORD, `${JSON.stringify(run)}\n`)
+}
+
+export const runs = (): ReadonlyArray<Run> =>
+  (existsSync(RECORD) ? readFileSync(RECORD, "utf8") : "")
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line))
+
+/** The rows of the page's table: all figures of each run, as the run printed them. */
+export const rows = (all: ReadonlyArray<Run>): ReadonlyArray<string> =>
+  all.map(
+    ({ command, commit, date, figures, ok }) =>
+      `| \`${command}\` | ${date}, ${commit} | ${ok ? "passed" : "**failed**"} | ${shown(figures).join(", ")} |`
+  )
+
+const shown = (figures: Run["figures"]): ReadonlyArray<string> =>
+  Object.entries(figures).map(([name, value]) => `${name.replaceAll("_", " ")} ${said(value)}`)
+
+const said = (value: unknown): string => {
+  if (typeof value === "number") return value.toLocaleString("en-US")
+  if (Array.isArray(value)) return value.length === 0 ? "none" : value.map(said).join(" ")
+  if (typeof value === "object" && value !== null)
+    return `(${Object.entries(value)
+      .map(([name, one]) => `${name} ${said(one)}`)
+      .join(", ")})`
+  return String(value)
+}
+
+// As a command it prints them.
+if (process.argv[1] === import.meta.filename) for (const row of rows(runs())) console.log(row)
