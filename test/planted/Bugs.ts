@@ -221,7 +221,13 @@ const refusalBugs: ReadonlyArray<Bug> = [
   {
     name: "refuse the last payout of a limit",
     breaks: "what a limit allows is not refused",
-    edits: [{ file: "src/services/admission/Velocity.ts", text: "Option.isNone(ceiling)", instead: "true" }]
+    edits: [
+      {
+        file: "src/services/admission/Velocity.ts",
+        text: "window.used + window.amount > window.bound",
+        instead: "window.used + window.amount >= window.bound"
+      }
+    ]
   },
   {
     name: "guard a number for too long",

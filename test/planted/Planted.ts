@@ -81,8 +81,11 @@ const simulate = async (folder: string): Promise<Pick<Result, "outcome" | "by" |
   return { outcome: "broken", by: "simulation", seeds: null, said: lastLine(text) }
 }
 
-const test = async (folder: string, file: string): Promise<Pick<Result, "outcome" | "by" | "seeds" | "said">> => {
-  const args = ["run", "--no-color", file]
+const test = async (
+  folder: string,
+  ...files: ReadonlyArray<string>
+): Promise<Pick<Result, "outcome" | "by" | "seeds" | "said">> => {
+  const args = ["run", "--no-color", ...files]
   const { code, text } = await run(folder, join(ROOT, "node_modules", "vitest", "vitest.mjs"), args)
   const failed = /^ *FAIL +(.*)$/m.exec(text)
   if (failed !== null) return { outcome: "caught", by: "test", seeds: null, said: failed[1] ?? "" }
@@ -148,7 +151,14 @@ const main = async () => {
     process.exitCode = 1
     return
   }
-  if (!options.json) console.log(`${untouched.seeds} stories of the program as it is: clean`)
+  const files = [...new Set(chosen.flatMap((bug) => bug.test ?? []))]
+  const tested = files.length === 0 ? undefined : await inCopy((folder) => test(folder, ...files))
+  if (tested !== undefined && tested.outcome !== "missed") {
+    console.error(`a test fails without a bug: ${tested.said}`)
+    process.exitCode = 1
+    return
+  }
+  if (!options.json) console.log(`${untouched.seeds} stories and ${files.length} files of tests of the program as it is: clean`)
   const results: Array<Result> = []
   for (const bug of chosen) {
     const result = await check(bug)
@@ -156,7 +166,7 @@ const main = async () => {
     if (!options.json) console.log(line(result))
   }
   if (options.record) {
-    const mistakes = results.map(({ name, outcome, seeds }) => ({ name, outcome, stories: seeds }))
+    const mistakes = results.map(({ name, outcome, said, seeds }) => ({ name, outcome, stories: seeds, said }))
     record({ date: new Date().toISOString().slice(0, 10), commit, mistakes })
     if (!options.json) console.log(`on record in ${relative(ROOT, RECORD)}`)
   }

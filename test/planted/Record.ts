@@ -8,6 +8,8 @@ export interface Recorded {
   readonly outcome: "caught" | "missed" | "does not apply" | "broken"
   /** Stories that were played, the failing one among them; null for a test. */
   readonly stories: number | null
+  /** The fault of the story, or the test that failed. */
+  readonly said: string
 }
 
 export interface Run {

@@ -9,10 +9,11 @@ describe("two gateways in long stories of lost answers, crashes and repeated req
   it("lose, double and invent no money from seed 100001 on", () => holds(100_001, 6, 28), WITHIN_MS)
 
   // A process stood still for half an hour, before or within a provider's call, and then the next provider charged a number that was
-  // charged again meanwhile.
+  // charged again meanwhile; or for three hours between claiming a key and opening its payout, which was counted in the wrong hour.
   it.each([
     [20_098, 24],
-    [21_390, 40]
+    [21_390, 40],
+    [21_330, 40]
   ])(
     "lose, double and invent no money in stories that once found a defect: seed %i",
     (seed, steps) => holds(seed, 1, steps),
