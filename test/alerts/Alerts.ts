@@ -154,8 +154,10 @@ const report = ({ drilled, uncalled }: Played, isLedgerOk: boolean) => {
     for (const one of drilled) console.log(lineOf(one))
     for (const [name, value] of Object.entries(figures)) console.log(`${name.padEnd(40)} ${JSON.stringify(value)}`)
   }
+  const tenth = (value: number | null) => (value === null ? "never" : Number(value.toFixed(1)))
+  const seconds = Object.fromEntries(drilled.map((one) => [one.alert, [tenth(one.firedAfter), tenth(one.resolvedAfter)]]))
   const isRight = good.length === drilled.length && left.length === 0 && isLedgerOk
-  if (options.record) recordRun("alerts", isRight, figures)
+  if (options.record) recordRun("alerts", isRight, { ...figures, seconds_until_fired_and_ended: seconds })
   process.exitCode = isRight ? 0 : 1
 }
 

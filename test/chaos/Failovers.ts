@@ -41,11 +41,12 @@ export const pairOfServers = (way: Way, skewSeconds: number) => {
     if (way !== "direct") await admitProxies(primary)
     await standby.follow(primary)
     await primary.awaitCommitsOf(standby)
-    const url = way === "direct" ? opened.url(opened.all) : await proxied(opened, way, life)
+    const direct = opened.url(opened.all)
+    const url = way === "direct" ? direct : await proxied(opened, way, life)
     const never = async () => {
       throw new Error("the servers of a pair are killed by failovers alone")
     }
-    return { name: "postgres", url, kill: never, start: never, signal: () => undefined }
+    return { name: "postgres", url, direct, kill: never, start: never, signal: () => undefined }
   }
   return { database, members: () => (pair === undefined ? undefined : both(pair)) }
 }

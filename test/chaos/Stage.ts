@@ -67,13 +67,16 @@ export interface Life {
   readonly ends: Array<() => Promise<void>>
 }
 
-/** The database of a stage, as long as that lives; one of several servers names the others, and the commands that make it ready. */
-export type StageDatabase = (
-  dataDir: string,
-  life: Life
-) => Promise<
-  Actor & { readonly url: string; readonly others?: ReadonlyArray<Actor>; readonly preparedBy?: ReadonlyArray<string> }
->
+/** The database of a stage, as long as that lives. */
+export type StageDatabase = (dataDir: string, life: Life) => Promise<Actor & Reached>
+
+interface Reached {
+  readonly url: string
+  /** For the commands that make it ready, where a proxy or a pooler stands before it. */
+  readonly direct?: string
+  readonly preparedBy?: ReadonlyArray<string>
+  readonly others?: ReadonlyArray<Actor>
+}
 
 /** What a gateway of a stage has of its own. */
 interface Own {
@@ -84,11 +87,7 @@ interface Own {
 type Owns = readonly [Own, Own]
 
 /** `more` is set for every process of it, and `own` for each of the gateways. */
-export const openStage = async (
-  more: Variables = {},
-  database: StageDatabase = singleServer,
-  own: Owns = [{}, {}]
-): Promise<Stage> => {
+export const openStage = async (more: Variables = {}, database = singleServer, own: Owns = [{}, {}]): Promise<Stage> => {
   const dataDir = mkdtempSync(join(tmpdir(), "chaos-"))
   // The account that PostgreSQL runs as must reach the cluster in it.
   chmodSync(dataDir, 0o711)
@@ -124,8 +123,7 @@ const opened = async (
   { more, own: [ofFirst, ofSecond] }: { readonly more: Variables; readonly own: Owns },
   make: StageDatabase
 ): Promise<Omit<Stage, "atEnd" | "onSignal" | "close">> => {
-  const ports = await freePorts(5)
-  const [simulatorPort, firstPort, secondPort, firstManagement, secondManagement] = ports
+  const [simulatorPort, firstPort, secondPort, firstManagement, secondManagement] = await freePorts(5)
   const database = await make(dataDir, life)
   const shared: Variables = {
     DATABASE_URL: database.url,
@@ -167,7 +165,11 @@ const opened = async (
   const first = gateway("gateway one", firstPort, firstManagement, ofFirst)
   const second = gateway("gateway two", secondPort, secondManagement, ofSecond)
   const command = (...args: ReadonlyArray<string>) => run(provided, args)
-  for (const name of database.preparedBy ?? ["migrate"]) await command(name)
+  const directly = { ...provided, DATABASE_URL: database.direct ?? database.url }
+  for (const name of database.preparedBy ?? ["migrate"]) {
+    const { code, errors } = await run(directly, [name])
+    if (code !== 0) throw new Error(`gateway ${name} failed: ${errors}`)
+  }
   await Promise.all([first.start(), second.start()])
   return {
     gateways: [addressOf(firstPort), addressOf(secondPort)],
