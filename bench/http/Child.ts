@@ -1,6 +1,5 @@
 import { type ChildProcess, fork } from "node:child_process"
 import { openSync, readFileSync } from "node:fs"
-import { createServer } from "node:net"
 import { resolve } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
 import { cpuSeconds } from "../Processes.ts"
@@ -106,12 +105,3 @@ const running = new Set<Child>()
 
 /** Ends what a part that failed has left behind: the parts after it need the machine. */
 export const stopAll = async (): Promise<void> => void (await Promise.all([...running].map((child) => child.stop())))
-
-export const freePort = (): Promise<number> =>
-  new Promise((found) => {
-    const server = createServer()
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address()
-      server.close(() => found(typeof address === "object" && address !== null ? address.port : 0))
-    })
-  })

@@ -2,8 +2,9 @@ import { randomBytes } from "node:crypto"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { freePorts } from "../../test/support/FreePort.ts"
 import type { Bench, Cluster } from "../Cluster.ts"
-import { type Child, freePort, gateway, program, type Readiness } from "./Child.ts"
+import { type Child, gateway, program, type Readiness } from "./Child.ts"
 import type { Outcome, Task } from "./Generator.ts"
 import type { Key } from "./Requests.ts"
 import { callbackPathOf, openTenants, type Wanted } from "./Tenants.ts"
@@ -68,7 +69,7 @@ export const openOurs = async (cluster: Cluster, stand: Stand, { node = [], prep
   const started: Array<Child> = []
   const logOf = (gateway: number) => join(folder, `gateway-${gateway}.log`)
   const start = async (args: ReadonlyArray<string> = []): Promise<Started> => {
-    const [port, managementPort] = [await freePort(), await freePort()]
+    const [port = 0, managementPort = 0] = await freePorts(2)
     const log = logOf(started.length)
     const environment = { ...settings(stand, database.url, masterKey), DATA_DIR: folder, ...variables }
     const child = await gateway(

@@ -5,7 +5,7 @@ import { join, resolve } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
 import { Effect } from "effect"
 import { EmbeddedPostgres } from "../../src/persistence/postgres/EmbeddedPostgres.ts"
-import { freePort } from "../http/Child.ts"
+import { freePorts } from "../../test/support/FreePort.ts"
 import { median, type Part } from "../Report.ts"
 
 const ROOT = resolve(import.meta.dirname, "..", "..")
@@ -41,7 +41,7 @@ export const part: Part = {
 
 /** Seconds from the command to ready; everything is stopped again. */
 const started = async (dataDir: string): Promise<number> => {
-  const [port, managementPort, simulatorPort] = [await freePort(), await freePort(), await freePort()]
+  const [port = 0, managementPort = 0, simulatorPort = 0] = await freePorts(3)
   const variables = {
     DATA_DIR: dataDir,
     PORT: String(port),

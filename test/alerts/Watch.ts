@@ -2,7 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from "node:child_process"
 import { openSync, readFileSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
-import { freePorts } from "../chaos/Stage.ts"
+import { freePorts } from "../support/FreePort.ts"
 import { shortened } from "./Shortened.ts"
 
 // A real Prometheus and a real Alertmanager with the configuration of deploy/prometheus.

@@ -1,7 +1,8 @@
 import { join } from "node:path"
 import { openCluster } from "../citus/Cluster.ts"
+import { freePorts } from "../support/FreePort.ts"
 import { wrongTime } from "../support/WrongTime.ts"
-import { freePorts, type StageDatabase } from "./Stage.ts"
+import type { StageDatabase } from "./Stage.ts"
 
 /**
  * A Citus cluster of the programs in PG_BIN: a coordinator and two workers, each a process that is killed by itself. The first worker's clock is ahead by

@@ -1,11 +1,11 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { chmodSync, mkdtempSync, openSync } from "node:fs"
-import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
 import { promisify } from "node:util"
+import { freePorts } from "../support/FreePort.ts"
 import { simulatedAccounts } from "./SimulatedAccounts.ts"
 import { singleServer } from "./SingleServer.ts"
 
@@ -236,15 +236,3 @@ const run = async (variables: Variables, args: ReadonlyArray<string>) => {
   const json: unknown = ran.stdout === "" ? null : JSON.parse(ran.stdout)
   return { code: ran.code, json, errors: ran.stderr }
 }
-
-export const freePorts = (count: number): Promise<ReadonlyArray<number>> => Promise.all(Array.from({ length: count }, freePort))
-
-const freePort = () =>
-  new Promise<number>((found) => {
-    const server = createServer()
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address()
-      const port = typeof address === "object" && address !== null ? address.port : 0
-      server.close(() => found(port))
-    })
-  })

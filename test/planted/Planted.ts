@@ -13,7 +13,8 @@ import { RECORD, record } from "./Record.ts"
 
 const usage = "npm run planted -- [--only TEXT] [--seeds N] [--steps N] [--json] [--record]"
 const ROOT = resolve(import.meta.dirname, "..", "..")
-const COPIED = ["src", "test", "package.json", "package-lock.json", "tsconfig.json", "vitest.config.ts"]
+/** A gateway serves what is in `docs` and `clients`. */
+const COPIED = ["src", "test", "docs", "clients", "package.json", "package-lock.json", "tsconfig.json", "vitest.config.ts"]
 const RUN_MS = 900_000
 /** Of what a run said, enough to name its fault. */
 const SAID_AT_MOST = 200_000

@@ -1,7 +1,8 @@
 import { mkdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
+import { freePorts } from "../../support/FreePort.ts"
 import { singleServer } from "../SingleServer.ts"
-import { freePorts, type Stage, type StageDatabase, type Variables } from "../Stage.ts"
+import type { Stage, StageDatabase, Variables } from "../Stage.ts"
 
 // Every provider that is simulated, and an account of each in both modes.
 

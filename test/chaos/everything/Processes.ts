@@ -2,8 +2,9 @@ import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { resolve } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
 import { promisify } from "node:util"
+import { freePorts } from "../../support/FreePort.ts"
 import { seeded } from "../../support/Random.ts"
-import { type Actor, type Address, freePorts, type Stage } from "../Stage.ts"
+import type { Actor, Address, Stage } from "../Stage.ts"
 
 // What dies besides gateways, the simulator and PostgreSQL: a worker of a gateway, and the proxy before them.
 
