@@ -238,7 +238,7 @@ const refusalBugs: ReadonlyArray<Bug> = [
     name: "charge a number that has just paid",
     breaks: "no charge of a number within fifteen minutes of one that succeeded",
     test: "test/scenarios/ChargeGuard.test.ts",
-    edits: [{ file: "src/services/collections/ChargeGuard.ts", text: "repeats && succeededBefore", instead: "settledBefore" }]
+    edits: [{ file: "src/services/collections/ChargeGuard.ts", text: "repeats && succeededBefore", instead: "succeededBefore" }]
   },
   {
     name: "count no ceiling",

@@ -88,8 +88,8 @@ const test = async (
 ): Promise<Pick<Result, "outcome" | "by" | "seeds" | "said">> => {
   const args = ["run", "--no-color", ...files]
   const { code, text } = await run(folder, join(ROOT, "node_modules", "vitest", "vitest.mjs"), args)
-  const failed = /^ *FAIL +(.*)$/m.exec(text)
-  if (failed !== null) return { outcome: "caught", by: "test", seeds: null, said: failed[1] ?? "" }
+  const failed = /^ *FAIL +(.*)\n(.*)$/m.exec(text)
+  if (failed !== null) return { outcome: "caught", by: "test", seeds: null, said: `${failed[1]}: ${failed[2]}` }
   return { outcome: code === 0 ? "missed" : "broken", by: "test", seeds: null, said: code === 0 ? "" : lastLine(text) }
 }
 

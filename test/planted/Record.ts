@@ -8,7 +8,7 @@ export interface Recorded {
   readonly outcome: "caught" | "missed" | "does not apply" | "broken"
   /** Stories that were played, the failing one among them; null for a test. */
   readonly stories: number | null
-  /** The fault of the story, or the test that failed. */
+  /** The fault of the story, or the first test that failed and its error. */
   readonly said: string
 }
 
@@ -20,11 +20,7 @@ export interface Run {
 
 export const RECORD = resolve(import.meta.dirname, "..", "..", "docs", "reliability", "planted.json")
 
-/** A mistake a line, so that a change of one is a change of its line. */
-export const record = ({ mistakes, ...about }: Run): void => {
-  const lines = mistakes.map((one) => `    ${JSON.stringify(one, null, 1).replaceAll(/\n */g, " ")}`)
-  writeFileSync(RECORD, `${JSON.stringify(about, null, 2).slice(0, -2)},\n  "mistakes": [\n${lines.join(",\n")}\n  ]\n}\n`)
-}
+export const record = (run: Run): void => writeFileSync(RECORD, `${JSON.stringify(run, null, 2)}\n`)
 
 /** The rows of the table in docs/reliability/mistakes.md, for the mistakes that are planted now. */
 export const rows = (bugs: ReadonlyArray<Bug>, { mistakes }: Run): ReadonlyArray<string> =>
