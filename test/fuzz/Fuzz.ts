@@ -1,7 +1,7 @@
-import { execFileSync } from "node:child_process"
 import { appendFileSync, mkdirSync } from "node:fs"
 import { dirname } from "node:path"
 import { parseArgs } from "node:util"
+import { commitPlayed } from "../runs/Commit.ts"
 import { changesOf, readBooks } from "./Books.ts"
 import { type What, whats } from "./Case.ts"
 import { type Played, play } from "./Play.ts"
@@ -49,6 +49,8 @@ const options = (() => {
   }
 })()
 
+const commit = commitPlayed(options.record !== undefined)
+
 const main = async (): Promise<void> => {
   const began = performance.now()
   const stage = await openStage()
@@ -77,7 +79,7 @@ const main = async (): Promise<void> => {
       (verified.ok ? 0 : 1)
     const run: Run = {
       date: new Date().toISOString(),
-      commit: execFileSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8" }).trim(),
+      commit,
       command: `npm run fuzz -- ${process.argv.slice(2).join(" ")}`.trim(),
       seed: options.seed,
       seconds: Math.round((performance.now() - began) / 1000),

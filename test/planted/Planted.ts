@@ -3,7 +3,7 @@ import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join, relative, resolve } from "node:path"
 import { parseArgs } from "node:util"
-import { commitPlayed } from "../simulation/Record.ts"
+import { commitPlayed } from "../runs/Commit.ts"
 import type { Bug } from "./Bug.ts"
 import { bugs } from "./Bugs.ts"
 import { RECORD, record } from "./Record.ts"
@@ -134,12 +134,7 @@ const line = ({ by, name, outcome, said, seconds, seeds }: Result): string =>
   `${name.padEnd(38)} ${outcome.padEnd(14)} ${by.padEnd(10)} ${String(seeds ?? "").padStart(5)} ${String(seconds).padStart(4)} s  ${said}`
 
 const main = async () => {
-  const commit = options.record ? commitPlayed() : "none"
-  if (commit === undefined) {
-    console.error("only a program that is committed runs for the record")
-    process.exitCode = 2
-    return
-  }
+  const commit = commitPlayed(options.record)
   const chosen = bugs.filter(({ name }) => name.includes(options.only))
   if (chosen.length === 0) {
     console.error(`no mistake has "${options.only}" in its name; they are:\n${bugs.map(({ name }) => name).join("\n")}`)

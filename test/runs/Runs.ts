@@ -1,6 +1,6 @@
-import { execFileSync } from "node:child_process"
 import { appendFileSync, existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
+import { commitPlayed } from "./Commit.ts"
 
 // Long runs that are not parts of a sum: a line of docs/reliability/runs.jsonl for each, whatever it found, and what
 // docs/reliability/runs.md shows of them.
@@ -16,14 +16,14 @@ export interface Run {
   readonly figures: Readonly<Record<string, unknown>>
 }
 
-/** The commit that is played, whatever is checked out when the run ends. */
-const COMMIT = execFileSync("git", ["rev-parse", "--short=12", "HEAD"], { encoding: "utf8", cwd: import.meta.dirname }).trim()
+/** Asked before the run begins: one that cannot be put on record does not start. */
+const commit = commitPlayed(process.argv.includes("--record"))
 
 /** `npm run SCRIPT` with the options that this process was started with. */
 export const recordRun = (script: string, ok: boolean, figures: Run["figures"]): void => {
   const given = process.argv.slice(2).filter((one) => one !== "--record")
   const command = [`npm run ${script}`, ...(given.length === 0 ? [] : ["--", ...given])].join(" ")
-  const run: Run = { date: new Date().toISOString().slice(0, 10), commit: COMMIT, command, ok, figures }
+  const run: Run = { date: new Date().toISOString().slice(0, 10), commit, command, ok, figures }
   appendFileSync(RECORD, `${JSON.stringify(run)}\n`)
 }
 

@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process"
 import { appendFileSync, existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { EVENTFUL_FROM } from "./Events.ts"
@@ -76,12 +75,6 @@ export const withStory = (part: Part, played: Omit<Outcome, "story">): Part => (
 })
 
 export const record = (part: Part): void => appendFileSync(RECORD, `${JSON.stringify(part)}\n`)
-
-/** The commit whose program plays; undefined where a file of it was changed since. */
-export const commitPlayed = (): string | undefined => {
-  const git = (...args: ReadonlyArray<string>) => execFileSync("git", ["-C", root, ...args], { encoding: "utf8" }).trim()
-  return git("diff", "--name-only", "HEAD", "--", "src", "test") === "" ? git("rev-parse", "--short=12", "HEAD") : undefined
-}
 
 const kindOf = (seed: number): string => (seed >= EVENTFUL_FROM ? "eventful" : "ordinary")
 

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto"
 import { parseArgs } from "node:util"
+import { commitPlayed } from "../runs/Commit.ts"
 import { openPlayers } from "./Players.ts"
-import { commitPlayed, emptyPart, nextSeed, parts, playedBefore, record, withStory } from "./Record.ts"
+import { emptyPart, nextSeed, parts, playedBefore, record, withStory } from "./Record.ts"
 import type { Outcome } from "./Simulation.ts"
 
 // Plays seeds until the first that fails, and says how to play that one again. With --record what was played is added to
@@ -45,16 +46,14 @@ const options = (() => {
 })()
 const { first, jobs, seeds, steps } = options
 
-// Only for the record: a copy that a mistake is planted in has no history.
-const commit = options.record ? commitPlayed() : "none"
-if (commit === undefined) wrong("only a program that is committed plays for the record")
+const commit = commitPlayed(options.record)
 const before = options.record ? playedBefore(parts(), { first, seeds, steps }) : undefined
 if (before !== undefined)
   wrong(
     `seeds ${before.first} to ${before.first + before.seeds - 1} of ${steps} steps are on record: --from-record goes on after them`
   )
 
-const empty = (from: number) => emptyPart({ commit: commit ?? "none", first: from, steps })
+const empty = (from: number) => emptyPart({ commit, first: from, steps })
 let totals = empty(first)
 let part = empty(first)
 const put = () => {

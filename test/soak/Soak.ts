@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process"
 import { appendFileSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
@@ -10,6 +9,7 @@ import { openReceiver } from "../chaos/Receiver.ts"
 import { after } from "../chaos/Settling.ts"
 import { type Address, openStage, type Stage } from "../chaos/Stage.ts"
 import { makeTenants } from "../chaos/Tenants.ts"
+import { commitPlayed } from "../runs/Commit.ts"
 import { type Random, seeded } from "../support/Random.ts"
 import { RECORD } from "./Sums.ts"
 import { verdictsOf } from "./Verdict.ts"
@@ -24,8 +24,6 @@ const usage = "npm run soak -- [--minutes N] [--rate OPERATIONS_A_SECOND] [--see
 const MISSED_AT_MOST = 0.5
 /** So many faults are in the record as they are. */
 const SHOWN = 20
-/** That is played, whatever is checked out meanwhile. */
-const COMMIT = execFileSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8" }).trim()
 /** Six of a hundred operations take a way of their own; all of them end by themselves. */
 const ENDINGS: readonly [string, ...ReadonlyArray<string>] = [
   "0001",
@@ -58,6 +56,8 @@ const options = (() => {
     process.exit(2)
   }
 })()
+
+const commit = commitPlayed(options.record)
 
 const main = async () => {
   const stage = await openStage({ SIMULATOR_DELAY_MS: "50", RATE_LIMIT_MONEY: "off", RATE_LIMIT_READS: "off" })
@@ -97,7 +97,7 @@ const play = async (stage: Stage) => {
   const all = [...faults, ...(missed > samples * MISSED_AT_MOST ? [`${missed} of ${samples} samples were missed`] : [])]
   const part = {
     date: new Date().toISOString().slice(0, 10),
-    commit: COMMIT,
+    commit,
     minutes,
     rate: options.rate,
     seed: options.seed,

@@ -34,7 +34,14 @@ it("what keeps the account grows by design, and is not judged", () => {
 
 it("every series of a part has a rule with a reason", () => {
   const series = [
-    ...["gateway one", "gateway two"].flatMap((name) => [`${name}: memory, MiB`, `${name}: open files and sockets`]),
+    ...["gateway one", "gateway two"].flatMap((name) => [
+      `${name}: memory, MiB`,
+      `${name}: open files and sockets`,
+      `${name}: JavaScript heap in use, MiB`,
+      `${name}: pages of its heap, MiB`,
+      `${name}: pages of its heap in memory, MiB`,
+      `${name}: memory beside them, MiB`
+    ]),
     "simulator: memory, MiB",
     "simulator: open files and sockets",
     "this harness: memory, MiB",

@@ -56,6 +56,11 @@ export const rules: ReadonlyArray<Rule> = [
     reason: "what the program itself keeps: nothing of an operation stays in memory once it is settled"
   },
   {
+    name: "Parts of a gateway's memory, MiB an hour",
+    series: /^gateway .*: (pages of its heap|pages of its heap in memory|memory beside them), MiB$/,
+    reason: "they add up to its memory, which is judged, and tell which part of it grows"
+  },
+  {
     name: "Open files and sockets of a process, an hour",
     series: /^(gateway .*|simulator): open files and sockets$/,
     atMost: 5,

@@ -2,7 +2,7 @@ import { appendFileSync } from "node:fs"
 import { setTimeout as pause } from "node:timers/promises"
 import type { Actor, Address, Stage } from "../chaos/Stage.ts"
 import { withSession } from "../support/DatabaseSession.ts"
-import { databaseFigures, handlesOf, heapOf, mebibytes, memoryOf, treeOf, unsharedOf } from "./Samples.ts"
+import { databaseFigures, handlesOf, heapOf, heapPagesOf, mebibytes, memoryOf, treeOf, unsharedOf } from "./Samples.ts"
 import { type Line, lineThrough } from "./Trend.ts"
 
 const EVERY_MS = 15_000
@@ -88,6 +88,14 @@ const processFigures = ({ actors }: Stage): Figures => {
     if (id === undefined) continue
     figures[`${name}: memory, MiB`] = memoryOf(id)
     figures[`${name}: open files and sockets`] = handlesOf(id)
+  }
+  for (const { name, pid } of [first, second] satisfies ReadonlyArray<Actor>) {
+    const id = pid?.()
+    if (id === undefined) continue
+    const { inMemory, taken } = heapPagesOf(id)
+    figures[`${name}: pages of its heap, MiB`] = taken
+    figures[`${name}: pages of its heap in memory, MiB`] = inMemory
+    figures[`${name}: memory beside them, MiB`] = memoryOf(id) - inMemory
   }
   const postgres = server.pid?.()
   if (postgres !== undefined) {

@@ -1,7 +1,7 @@
-import { execFileSync } from "node:child_process"
 import { appendFileSync } from "node:fs"
 import { rm } from "node:fs/promises"
 import { parseArgs } from "node:util"
+import { commitPlayed } from "../../runs/Commit.ts"
 import { seeded } from "../../support/Random.ts"
 import { openReceiver } from "../Receiver.ts"
 import { after, each } from "../Settling.ts"
@@ -180,7 +180,7 @@ const counted = (all: ReadonlyArray<string>): Readonly<Record<string, number>> =
   return counts
 }
 
-const commit = () => execFileSync("git", ["rev-parse", "--short=12", "HEAD"], { encoding: "utf8" }).trim()
+const commit = commitPlayed(options.record)
 
 process.exitCode = 0
 for (let at = 0; at < options.parts; at++) {
@@ -188,7 +188,7 @@ for (let at = 0; at < options.parts; at++) {
   const { faults, ran } = await part(seed)
   const line = {
     date: new Date().toISOString().slice(0, 10),
-    commit: commit(),
+    commit,
     command: `npm run chaos -- --everything --seconds ${options.seconds} --seed ${seed} --clients ${options.clients}`,
     ...ran
   }
