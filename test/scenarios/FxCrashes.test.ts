@@ -65,15 +65,37 @@ const nothing = { UGX: [FLOAT, 0n] }
 const held = { UGX: [50_000n, 50_000n] }
 const booked = { KES: [174_324n, 0n], UGX: [50_000n, 0n] }
 
+const crashes = [
+  { at: "before claim", status: undefined, float: nothing, executed: 0 },
+  { at: "after claim", status: undefined, float: nothing, executed: 0 },
+  { at: "before open", status: undefined, float: nothing, executed: 0 },
+  { at: "after open", status: "pending", float: held, executed: 0 },
+  { at: "before execute", status: "pending", float: held, executed: 0 },
+  { at: "after execute", status: "successful", float: booked, executed: 1 },
+  { at: "before apply", status: "successful", float: booked, executed: 1 },
+  { at: "after apply", status: "successful", float: booked, executed: 1 }
+]
+
 describe("a process killed during an exchange and started again", () => {
-  it.effect.each([
-    { at: "before open", status: undefined, float: nothing, executed: 0 },
-    { at: "after open", status: "pending", float: held, executed: 0 },
-    { at: "before execute", status: "pending", float: held, executed: 0 },
-    { at: "after execute", status: "successful", float: booked, executed: 1 },
-    { at: "before apply", status: "successful", float: booked, executed: 1 },
-    { at: "after apply", status: "successful", float: booked, executed: 1 }
-  ])("$at: nothing lost, nothing twice", ({ at, executed, float, status }) =>
+  it.effect("has these points to die at, and no others", () =>
+    Effect.gen(function* () {
+      const simulator = yield* Effect.promise(() => bench.start({ delayMs: 0 }))
+      const points: Array<string> = []
+      const noted: Interference = (step, effect) =>
+        Effect.tap(
+          Effect.suspend(() => {
+            points.push(`before ${step}`)
+            return effect
+          }),
+          () => Effect.sync(() => points.push(`after ${step}`))
+        )
+      const node = yield* givenServices(yield* givenDatabase, simulator.eversendBaseUrl, noted)
+      expect(yield* Effect.provideContext(Effect.andThen(given, act), node)).toBe("successful")
+      expect(points).toEqual(crashes.map(({ at }) => at))
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect.each(crashes)("$at: nothing lost, nothing twice", ({ at, executed, float, status }) =>
     Effect.gen(function* () {
       const simulator = yield* Effect.promise(() => bench.start({ delayMs: 0, duplicates: "accept" }))
       const url = yield* givenDatabase
