@@ -32,8 +32,8 @@ export interface Verdict {
   readonly open: number
 }
 
-const PAYOUT_FEE = 1000
-const COLLECTION_FEE_PER_MILLE = 15
+export const PAYOUT_FEE = 1000
+export const COLLECTION_FEE_PER_MILLE = 15
 
 export const isTerminal = (status: string): boolean => ["successful", "failed", "expired"].includes(status)
 

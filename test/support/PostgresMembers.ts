@@ -27,6 +27,12 @@ export interface Member {
   readonly follow: (primary: Member) => Promise<void>
   /** Commits here wait for that one from now on. */
   readonly awaitCommitsOf: (standby: Member) => Promise<void>
+  /** Starts again, and from now on copies its write-ahead log there, each segment as soon as it is full or so old. */
+  readonly archive: (to: string, seconds: number) => Promise<void>
+  /** A base backup, taken while it works. */
+  readonly backUp: (to: string) => Promise<void>
+  /** Throws away what it has, and is what the backup and the archive make of it, to the archive's end; until it takes writes. */
+  readonly restore: (backup: string, archive: string) => Promise<void>
 }
 
 export interface Members {
@@ -87,22 +93,11 @@ export const openMembers = async (
       await launched({ program, folder, port, log })
       await until(() => sql("SELECT 1").then(isTrue, isFalse))
     }
+    const ownedByServer = async (path: string) => {
+      if (account !== undefined) await run("chown", ["-R", `${account.uid}:${account.gid}`, path])
+    }
     const follow = async (primary: Member) => {
-      await rm(folder, { recursive: true, force: true })
-      await mkdir(join(folder, "pg_wal"), { recursive: true, mode: 0o700 })
-      await mkdir(join(folder, "pg_replslot"), { mode: 0o700 })
-      const client = new Client({ connectionString: url([primary]) })
-      await client.connect()
-      try {
-        await client.query("SELECT pg_backup_start('member', true)")
-        const entries = (await readdir(primary.folder)).filter((entry) => !notCopied.has(entry))
-        // Files that are gone before their turn comes are in the write-ahead log, and `cp` says that they are missing.
-        await run("cp", ["-a", ...entries.map((entry) => join(primary.folder, entry)), folder]).catch(() => undefined)
-        const { rows } = await client.query("SELECT labelfile FROM pg_backup_stop(false)")
-        await writeFile(join(folder, "backup_label"), String(rows[0]?.["labelfile"]))
-      } finally {
-        await client.end()
-      }
+      await primary.backUp(folder)
       const from = `host=${made.host} port=${primary.port} user=${made.username} password=${password} application_name=${name}`
       await writeFile(join(folder, "standby.signal"), "")
       // Alone after its promotion, it commits alone.
@@ -110,9 +105,44 @@ export const openMembers = async (
         join(folder, "postgresql.auto.conf"),
         `${kept}primary_conninfo = '${from}'\nsynchronous_standby_names = ''\n`
       )
-      if (account !== undefined) await run("chown", ["-R", `${account.uid}:${account.gid}`, folder])
+      await ownedByServer(folder)
       await start()
       await until(() => isFollower(primary, name, "streaming"))
+    }
+    const backUp = async (to: string) => {
+      await rm(to, { recursive: true, force: true })
+      await mkdir(join(to, "pg_wal"), { recursive: true, mode: 0o700 })
+      await mkdir(join(to, "pg_replslot"), { mode: 0o700 })
+      const client = new Client({ connectionString: url([{ port }]) })
+      await client.connect()
+      try {
+        await client.query("SELECT pg_backup_start('member', true)")
+        const entries = (await readdir(folder)).filter((entry) => !notCopied.has(entry))
+        // Files that are gone before their turn comes are in the write-ahead log, and `cp` says that they are missing.
+        await run("cp", ["-a", ...entries.map((entry) => join(folder, entry)), to]).catch(() => undefined)
+        const { rows } = await client.query("SELECT labelfile FROM pg_backup_stop(false)")
+        await writeFile(join(to, "backup_label"), String(rows[0]?.["labelfile"]))
+      } finally {
+        await client.end()
+      }
+    }
+    const archive = async (to: string, seconds: number) => {
+      await mkdir(to, { recursive: true, mode: 0o700 })
+      await ownedByServer(to)
+      await sql("ALTER SYSTEM SET archive_mode = on")
+      await sql(`ALTER SYSTEM SET archive_command = 'cp %p "${to}/%f.part" && mv "${to}/%f.part" "${to}/%f"'`)
+      await sql(`ALTER SYSTEM SET archive_timeout = ${seconds}`)
+      await Effect.runPromise(PostgresServer.stop(folder))
+      await start()
+    }
+    const restore = async (backup: string, archived: string) => {
+      await rm(folder, { recursive: true, force: true })
+      await run("cp", ["-a", backup, folder])
+      await writeFile(join(folder, "recovery.signal"), "")
+      await writeFile(join(folder, "postgresql.auto.conf"), `${kept}restore_command = 'cp "${archived}/%f" "%p"'\n`)
+      await ownedByServer(folder)
+      await start()
+      await until(async () => (await sql("SELECT WHERE NOT pg_is_in_recovery()")).length > 0)
     }
     const awaitCommitsOf = async (standby: Member) => {
       await sql(`ALTER SYSTEM SET synchronous_standby_names = '${standby.name}'`)
@@ -124,7 +154,7 @@ export const openMembers = async (
         return rows.length > 0
       })
     }
-    return { name, port, folder, sql, start, kill: () => killServer(folder), follow, awaitCommitsOf }
+    return { name, port, folder, sql, start, kill: () => killServer(folder), follow, awaitCommitsOf, archive, backUp, restore }
   }
   await appendFile(join(made.folder, "postgresql.auto.conf"), kept)
   const all = await Promise.all(names.map(member))

@@ -1,0 +1,44 @@
+import { rm } from "node:fs/promises"
+import { join } from "node:path"
+import type { StageDatabase } from "../chaos/Stage.ts"
+import { type Member, type Members, openMembers } from "../support/PostgresMembers.ts"
+
+// A server that archives its write-ahead log elsewhere, and the machine that it is restored to when it is gone with all it had.
+
+export const archivedServer = (archiveSeconds: number) => {
+  let opened: (Members & { readonly backup: string; readonly archive: string }) | undefined
+  const database: StageDatabase = async (dataDir, life) => {
+    const members = await openMembers(join(dataDir, "members"), ["lost", "restored"], "full")
+    opened = { ...members, backup: join(dataDir, "members", "base-backup"), archive: join(dataDir, "members", "archive") }
+    life.ends.push(members.close)
+    await first(members).archive(opened.archive, archiveSeconds)
+    const never = async () => {
+      throw new Error("this server is not killed and started: it is lost")
+    }
+    return { name: "postgres", url: members.url(members.all), kill: never, start: never, signal: () => undefined }
+  }
+  const it = () => {
+    if (opened === undefined) throw new Error("the server is not there yet")
+    return opened
+  }
+  return {
+    database,
+    backUp: () => first(it()).backUp(it().backup),
+    lose: async () => {
+      first(it()).kill()
+      await rm(first(it()).folder, { recursive: true, force: true })
+    },
+    /** On the other machine, until it takes writes. */
+    restore: async (): Promise<Member> => {
+      const [, other] = it().all
+      if (other === undefined) throw new Error("there is no other machine")
+      await other.restore(it().backup, it().archive)
+      return other
+    }
+  }
+}
+
+const first = ({ all: [member] }: Pick<Members, "all">): Member => {
+  if (member === undefined) throw new Error("there is no server")
+  return member
+}
