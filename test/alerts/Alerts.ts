@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises"
 import { parseArgs } from "node:util"
 import { tellCallbacks } from "../chaos/Callbacks.ts"
 import { openStage } from "../chaos/Stage.ts"
-import { recordRun } from "../runs/Runs.ts"
+import { runRecorder } from "../runs/Runs.ts"
 import { readRules } from "../support/AlertRules.ts"
 import { bookFaults, unchecked } from "./BookFaults.ts"
 import {
@@ -50,6 +50,7 @@ const options = (() => {
     process.exit(2)
   }
 })()
+const putOnRecord = runRecorder("alerts", options.record)
 
 const main = async () => {
   const programs = installed()
@@ -157,7 +158,7 @@ const report = ({ drilled, uncalled }: Played, isLedgerOk: boolean) => {
   const tenth = (value: number | null) => (value === null ? "never" : Number(value.toFixed(1)))
   const seconds = Object.fromEntries(drilled.map((one) => [one.alert, [tenth(one.firedAfter), tenth(one.resolvedAfter)]]))
   const isRight = good.length === drilled.length && left.length === 0 && isLedgerOk
-  if (options.record) recordRun("alerts", isRight, { ...figures, seconds_until_fired_and_ended: seconds })
+  putOnRecord(isRight, { ...figures, seconds_until_fired_and_ended: seconds })
   process.exitCode = isRight ? 0 : 1
 }
 

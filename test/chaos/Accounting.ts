@@ -71,7 +71,7 @@ export const account = async (
 }
 
 /** Only what is judged of each: there may be hundreds of thousands. */
-const executionsOf = async (stage: Stage, tooLate: () => boolean): Promise<ReadonlyArray<Execution>> => {
+export const executionsOf = async (stage: Stage, tooLate: () => boolean): Promise<ReadonlyArray<Execution>> => {
   for (;;) {
     try {
       const answer = await fetch(`${stage.simulatorUrl}/__simulator/executions`)

@@ -1,7 +1,7 @@
 import { rm } from "node:fs/promises"
 import { setTimeout as pause } from "node:timers/promises"
 import { parseArgs } from "node:util"
-import { recordRun } from "../runs/Runs.ts"
+import { runRecorder } from "../runs/Runs.ts"
 import { seeded } from "../support/Random.ts"
 import { wrongTime } from "../support/WrongTime.ts"
 import { account } from "./Accounting.ts"
@@ -67,6 +67,7 @@ const options = (() => {
     process.exit(2)
   }
 })()
+const putOnRecord = runRecorder("chaos", options.record)
 
 const pair = pairOfServers(options.through, options.skew)
 const database = options.failovers > 0 ? pair.database : options.citus ? clusterDatabase(options.skew) : undefined
@@ -231,7 +232,7 @@ const play = async (stage: Stage) => {
   if (options.json) console.log(JSON.stringify(ran))
   else for (const [name, value] of Object.entries(ran)) console.log(`${name.padEnd(16)} ${JSON.stringify(value)}`)
   for (const fault of faults.slice(0, 50)) console.error(fault)
-  if (options.record) recordRun("chaos", faults.length === 0, { ...ran, faults: faults.length })
+  putOnRecord(faults.length === 0, { ...ran, faults: faults.length })
   process.exitCode = faults.length === 0 ? 0 : 1
 }
 

@@ -1,7 +1,7 @@
 import { appendFileSync, mkdirSync } from "node:fs"
 import { dirname } from "node:path"
 import { parseArgs } from "node:util"
-import { commitPlayed } from "../runs/Commit.ts"
+import { commitPlayed, mustStillPlay } from "../runs/Commit.ts"
 import { changesOf, readBooks } from "./Books.ts"
 import { type What, whats } from "./Case.ts"
 import { type Played, play } from "./Play.ts"
@@ -90,6 +90,7 @@ const main = async (): Promise<void> => {
     }
     console.log(lineOf(run))
     if (options.record !== undefined) {
+      mustStillPlay(commit)
       mkdirSync(dirname(options.record), { recursive: true })
       appendFileSync(options.record, `${lineOf(run)}\n`)
     }

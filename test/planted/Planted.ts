@@ -3,7 +3,7 @@ import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join, relative, resolve } from "node:path"
 import { parseArgs } from "node:util"
-import { commitPlayed } from "../runs/Commit.ts"
+import { commitPlayed, mustStillPlay } from "../runs/Commit.ts"
 import type { Bug } from "./Bug.ts"
 import { bugs } from "./Bugs.ts"
 import { RECORD, record } from "./Record.ts"
@@ -162,6 +162,7 @@ const main = async () => {
     if (!options.json) console.log(line(result))
   }
   if (options.record) {
+    mustStillPlay(commit)
     const mistakes = results.map(({ name, outcome, said, seeds }) => ({ name, outcome, stories: seeds, said }))
     record({ date: new Date().toISOString().slice(0, 10), commit, mistakes })
     if (!options.json) console.log(`on record in ${relative(ROOT, RECORD)}`)

@@ -5,7 +5,7 @@ import { setTimeout as pause } from "node:timers/promises"
 import { parseArgs } from "node:util"
 import { perform } from "../chaos/Load.ts"
 import { type Actor, openStage, type Stage } from "../chaos/Stage.ts"
-import { recordRun } from "../runs/Runs.ts"
+import { runRecorder } from "../runs/Runs.ts"
 import { seeded } from "../support/Random.ts"
 import { openBooks } from "./Books.ts"
 import { authority } from "./Certificates.ts"
@@ -49,6 +49,7 @@ const options = (() => {
     process.exit(2)
   }
 })()
+const putOnRecord = runRecorder("receivers", options.record)
 const random = seeded(options.seed)
 const begun = new Date().toISOString()
 const say = (line: string) => console.error(line)
@@ -99,7 +100,7 @@ const play = async (stage: Stage): Promise<boolean> => {
     figure.lost + figure.changed_bytes + figure.stale_records + figure.faults.length + figure.refused + figure.parked === 0 &&
     figure.unexplained.length === 0 &&
     figure.ledger_ok
-  if (options.record) recordRun("receivers", isRight, figure)
+  putOnRecord(isRight, figure)
   return isRight
 }
 

@@ -9,7 +9,7 @@ import { Database } from "../../src/persistence/Database.ts"
 import { Migrations } from "../../src/persistence/Migrations.ts"
 import { EmbeddedPostgres } from "../../src/persistence/postgres/EmbeddedPostgres.ts"
 import { type Answer, type Key, send } from "../chaos/Client.ts"
-import { recordRun } from "../runs/Runs.ts"
+import { runRecorder } from "../runs/Runs.ts"
 import { freePorts } from "../support/FreePort.ts"
 import { removeDataDir } from "../support/Postgres.ts"
 import { openBalancer } from "./Balancer.ts"
@@ -35,6 +35,7 @@ const options = (() => {
     process.exit(2)
   }
 })()
+const putOnRecord = runRecorder("releases", options.record)
 
 const say = (line: string) => console.log(`${(performance.now() / 1000).toFixed(1).padStart(6)} s  ${line}`)
 
@@ -139,7 +140,7 @@ const main = async (): Promise<boolean> => {
   for (const [reference, last] of [...left].slice(0, 10)) say(`not settled: ${reference}: ${last}`)
   const isRight = failed.length === 0 && left.size === 0 && verdict.ok === true
   const figures = { requests, payouts: references.length, failed: failed.length, not_settled: left.size, ledger_ok: verdict.ok }
-  if (options.record) recordRun("releases", isRight, { release_before: commitBefore.slice(0, 12), ...figures })
+  putOnRecord(isRight, { release_before: commitBefore.slice(0, 12), ...figures })
   return isRight
 }
 

@@ -2,13 +2,17 @@ import type { Key } from "../chaos/Client.ts"
 import type { Operation } from "../chaos/Load.ts"
 import { COLLECTION_FEE_PER_MILLE, type Execution, PAYOUT_FEE } from "../chaos/Verdict.ts"
 
-// What a restored database does not know any more, and who can say so.
+// What a restored database does not know any more, and who can say so. Each operation has an amount of its own, by which a movement at the
+// provider is told to be its: what a provider's own record of the recipient is to an operator.
 
 /** Of `gateway reconcile`. */
 export interface Difference {
   readonly kind: string
+  readonly direction: string
   readonly reference: string | null
   readonly ours: string | null
+  /** As `successful 1000 UGX`. */
+  readonly theirs: string | null
 }
 
 export interface Forgotten {
@@ -16,8 +20,14 @@ export interface Forgotten {
   readonly answered: ReadonlyArray<Operation>
   /** The provider moved their money. */
   readonly moved: ReadonlyArray<Execution>
-  /** Of these, what `gateway reconcile` does not name. */
+  /** What `gateway reconcile` names of these, as an operator reads it. */
+  readonly listed: ReadonlyArray<Listed>
+  /** Of these, what it does not name. */
   readonly unlisted: ReadonlyArray<string>
+}
+
+export interface Listed extends Pick<Execution, "direction" | "amount_minor"> {
+  readonly reference: string
 }
 
 interface After {
@@ -30,17 +40,24 @@ interface After {
 
 export const forgottenAfter = ({ differences, executions, known, operations }: After): Forgotten => {
   const isKnown = (reference: string | null | undefined) => known.has(reference ?? "")
-  const named = new Set(
-    differences.flatMap(({ kind, reference }) => (kind === "missing_here" && reference !== null ? [reference] : []))
-  )
+  const listed = differences.flatMap(listedIn)
+  const named = new Set(listed.map(({ reference }) => reference))
   const moved = executions.filter(({ client_reference }) => !isKnown(client_reference))
   return {
     answered: operations.filter(({ reference, settled }) => settled === "accepted" && !isKnown(reference)),
     moved,
+    listed,
     unlisted: moved.flatMap(({ client_reference }) =>
       client_reference !== null && named.has(client_reference) ? [] : [client_reference ?? "a movement without a reference"]
     )
   }
+}
+
+const listedIn = ({ direction, kind, reference, theirs }: Difference): ReadonlyArray<Listed> => {
+  const [, amount] = /^successful (\d+) UGX$/.exec(theirs ?? "") ?? []
+  if (kind !== "missing_here" || reference === null || amount === undefined) return []
+  if (direction !== "payout" && direction !== "collection") return []
+  return [{ reference, direction, amount_minor: Number(amount) }]
 }
 
 /** What `reconcile` says in the end besides that, and besides what was never sent and stays open. */
@@ -52,20 +69,26 @@ export const unexplainedOf = (differences: ReadonlyArray<Difference>, { moved }:
   )
 }
 
-/** Each with its tenant, where that was answered. */
-export const withTenants = (
-  movements: ReadonlyArray<Execution>,
-  operations: ReadonlyArray<Operation>
-): ReadonlyArray<readonly [Key, Execution]> => {
-  const tenants = new Map(operations.map(({ reference, tenant }) => [reference, tenant]))
-  return movements.flatMap((one) => {
-    const tenant = tenants.get(one.client_reference ?? "")
-    return tenant === undefined ? [] : [[tenant, one] as const]
-  })
+type Movement = Pick<Execution, "direction" | "amount_minor">
+
+const nameOf = ({ amount_minor, direction }: Movement): string => `${direction} of ${amount_minor}`
+
+/** Whose a movement is. */
+export const ownersOf = (operations: ReadonlyArray<Operation>) => {
+  const tenants = new Map(operations.map(({ amount, kind, tenant }) => [`${kind} of ${amount}`, tenant]))
+  return (movement: Movement): Key => {
+    const tenant = tenants.get(nameOf(movement))
+    if (tenant === undefined) throw new Error(`nobody asked for a ${nameOf(movement)}`)
+    return tenant
+  }
 }
 
+/** Operations whose money moved more than once. */
+export const movedTwice = (movements: ReadonlyArray<Movement>): ReadonlyArray<string> =>
+  [...Map.groupBy(movements, nameOf)].flatMap(([name, own]) => (own.length > 1 ? [`${name}, ${own.length} times`] : []))
+
 /** What a movement at the provider makes of its tenant's available float. */
-export const changeBy = ({ amount_minor, direction }: Execution): number =>
+export const changeBy = ({ amount_minor, direction }: Movement): number =>
   direction === "payout"
     ? -(amount_minor + PAYOUT_FEE)
     : amount_minor - Math.ceil((amount_minor * COLLECTION_FEE_PER_MILLE) / 1000)

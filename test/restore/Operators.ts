@@ -2,16 +2,11 @@ import { Effect } from "effect"
 import { type Key, send } from "../chaos/Client.ts"
 import { each } from "../chaos/Settling.ts"
 import type { Stage } from "../chaos/Stage.ts"
-import type { Evidence, Execution } from "../chaos/Verdict.ts"
 import { gateway } from "../commands/Gateway.ts"
-import { changeBy, type Difference } from "./Forgotten.ts"
+import { changeBy, type Difference, type Listed } from "./Forgotten.ts"
 import type { Any } from "./Payments.ts"
 
 // What operators do after a restore: they look at the provider's account, freeze the tenants, and book what was forgotten.
-
-/** What the provider moved. */
-export const executions = async ({ simulatorUrl }: Stage): Promise<ReadonlyArray<Execution>> =>
-  JSON.parse(await (await fetch(`${simulatorUrl}/__simulator/executions`)).text())
 
 const BEGAN_ON = new Date()
 
@@ -31,31 +26,42 @@ export const freeze = (stage: Stage, { app_id }: Key) =>
 
 interface Booking {
   readonly stage: Stage
-  readonly any: Any
-  readonly tenants: ReadonlyArray<Key>
-  /** What only the provider knows, of those whose tenant has its reference. */
-  readonly movements: ReadonlyArray<readonly [tenant: Key, Execution]>
-  /** As it was before. */
-  readonly floats: Evidence["floats"]
+  readonly listed: ReadonlyArray<Listed>
+  /** As the provider says whom it paid. */
+  readonly ownerOf: (listed: Listed) => Key
 }
 
-/** Books each to its tenant's float and lets the tenants pay again; what is then wrong with a float. */
-export const bookAll = async ({ any, floats, movements, stage, tenants }: Booking): Promise<ReadonlyArray<string>> => {
-  await each(movements, async ([{ app_id }, movement]) => {
-    const change = changeBy(movement)
+/** Books to its tenant's float what `reconcile` lists; what is credited first, so that it covers what is debited. */
+export const bookAll = async ({ listed, ownerOf, stage }: Booking): Promise<void> => {
+  const book = async (one: Listed) => {
+    const change = changeBy(one)
     const money = ["--currency", "UGX", "--amount-minor", String(Math.abs(change))]
-    const why = ["--external-id", `restore-${movement.client_reference}`, "--note", "forgotten by the restored database"]
-    await must(stage, "float", change < 0 ? "debit" : "credit", app_id, "--mode", "live", ...money, ...why)
-  })
+    const why = ["--external-id", one.reference, "--note", "forgotten by the restored database"]
+    await must(stage, "float", change < 0 ? "debit" : "credit", ownerOf(one).app_id, "--mode", "live", ...money, ...why)
+  }
+  const isCredit = (one: Listed) => changeBy(one) > 0
+  await each(listed.filter(isCredit), book)
+  await each(
+    listed.filter((one) => !isCredit(one)),
+    book
+  )
+}
+
+export const unfreeze = (stage: Stage, { app_id }: Key) =>
+  must(stage, "tenant", "unfreeze", app_id, "--reason", "what was forgotten is booked")
+
+/** Tenants whose available float is not that. */
+export const wrongFloats = async (
+  any: Any,
+  tenants: ReadonlyArray<Key>,
+  wanted: (tenant: Key) => number
+): Promise<ReadonlyArray<string>> => {
   const wrong: Array<string> = []
   for (const tenant of tenants) {
-    await must(stage, "tenant", "unfreeze", tenant.app_id, "--reason", "booked what was forgotten")
     const answer = await send(any(), tenant, { method: "GET", target: "/v1/float" })
     const [position]: ReadonlyArray<Readonly<Record<string, number>>> = JSON.parse(JSON.stringify(answer?.body.data ?? []))
-    const own = movements.filter(([{ app_id }]) => app_id === tenant.app_id)
-    const wanted = own.reduce((sum, [, one]) => sum + changeBy(one), floats.get(tenant.app_id)?.["available_minor"] ?? 0)
-    if (position?.["available_minor"] !== wanted)
-      wrong.push(`${tenant.app_id} has ${position?.["available_minor"]} after the booking, not ${wanted}`)
+    const has = position?.["available_minor"]
+    if (has !== wanted(tenant)) wrong.push(`${tenant.app_id} has ${has} after the booking, not ${wanted(tenant)}`)
   }
   return wrong
 }

@@ -12,17 +12,18 @@ it("a run for the record has all that it plays in its commit", () => {
   const write = (file: string, text: string) => writeFileSync(join(root, file), text)
   try {
     git("init", "--quiet")
-    for (const folder of ["src", "test", "docs"]) mkdirSync(join(root, folder))
+    for (const folder of ["src", "test", "deploy", "docs/reliability"]) mkdirSync(join(root, folder), { recursive: true })
     write("src/Ledger.ts", "1")
     git("add", ".")
     git("commit", "--quiet", "-m", "first")
     expect(notCommitted(root)).toEqual([])
-    write("docs/page.md", "a page plays no part")
+    write("docs/reliability/runs.jsonl", "a record plays no part")
     expect(notCommitted(root)).toEqual([])
     write("src/Ledger.ts", "2")
     write("test/New.ts", "3")
+    write("deploy/haproxy.cfg", "4")
     git("add", "src")
-    expect(notCommitted(root)).toEqual(["src/Ledger.ts", "test/"])
+    expect(notCommitted(root)).toEqual(["src/Ledger.ts", "deploy/haproxy.cfg", "test/New.ts"])
   } finally {
     rmSync(root, { recursive: true })
   }

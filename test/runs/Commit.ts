@@ -4,8 +4,8 @@ import { join } from "node:path"
 const ROOT = join(import.meta.dirname, "..", "..")
 
 /**
- * The commit that this process plays, whatever is checked out when it ends; "none" in a copy that has no history. A run for the record needs one
- * that anybody can check out: where a file of the program or its tests is not in it, the process ends with exit code 2.
+ * The commit that this process plays; "none" in a copy that has no history. A run for the record needs one that anybody can check out: where
+ * any file but the records themselves differs from it, the process ends with exit code 2.
  */
 export const commitPlayed = (isForRecord: boolean): string => {
   const changed = isForRecord ? notCommitted(ROOT) : []
@@ -21,9 +21,16 @@ export const commitPlayed = (isForRecord: boolean): string => {
   }
 }
 
-/** Files of the program, its tests and its libraries that differ from the commit, or are not in it. */
+/** Asked before a run is put on record: its processes start anew from the files, so another commit in between would have been played, too. */
+export const mustStillPlay = (commit: string): void => {
+  if (commitPlayed(true) === commit) return
+  console.error(`not put on record: ${commit} is not checked out any more`)
+  process.exit(2)
+}
+
+/** Files that differ from the commit, or are not in it. */
 export const notCommitted = (root: string): ReadonlyArray<string> =>
-  git(root, "status", "--porcelain", "--", "src", "test", "package.json", "package-lock.json")
+  git(root, "status", "--porcelain", "--untracked-files=all", "--", ".", ":!docs/reliability")
     .split("\n")
     .filter((line) => line !== "")
     .map((line) => line.slice(3))

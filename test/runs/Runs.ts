@@ -1,6 +1,6 @@
 import { appendFileSync, existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import { commitPlayed } from "./Commit.ts"
+import { commitPlayed, mustStillPlay } from "./Commit.ts"
 
 // Long runs that are not parts of a sum: a line of docs/reliability/runs.jsonl for each, whatever it found, and what
 // docs/reliability/runs.md shows of them.
@@ -16,11 +16,23 @@ export interface Run {
   readonly figures: Readonly<Record<string, unknown>>
 }
 
-/** Asked before the run begins: one that cannot be put on record does not start. */
-const commit = commitPlayed(process.argv.includes("--record"))
+/**
+ * Asked for before the run begins, so that one which cannot be put on record does not start. What it gives puts `npm run SCRIPT` on record, with
+ * the options that this process was started with; it does nothing where nobody asked for a record.
+ */
+export const runRecorder = (script: string, isForRecord: boolean) => {
+  const commit = commitPlayed(isForRecord)
+  return (ok: boolean, figures: Run["figures"]): void => {
+    if (isForRecord) put({ script, commit, ok, figures })
+  }
+}
 
-/** `npm run SCRIPT` with the options that this process was started with. */
-export const recordRun = (script: string, ok: boolean, figures: Run["figures"]): void => {
+interface Ended extends Pick<Run, "commit" | "ok" | "figures"> {
+  readonly script: string
+}
+
+const put = ({ commit, figures, ok, script }: Ended): void => {
+  mustStillPlay(commit)
   const given = process.argv.slice(2).filter((one) => one !== "--record")
   const command = [`npm run ${script}`, ...(given.length === 0 ? [] : ["--", ...given])].join(" ")
   const run: Run = { date: new Date().toISOString().slice(0, 10), commit, command, ok, figures }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto"
 import { parseArgs } from "node:util"
-import { commitPlayed } from "../runs/Commit.ts"
+import { commitPlayed, mustStillPlay } from "../runs/Commit.ts"
 import { openPlayers } from "./Players.ts"
 import { emptyPart, nextSeed, parts, playedBefore, record, withStory } from "./Record.ts"
 import type { Outcome } from "./Simulation.ts"
@@ -57,7 +57,10 @@ const empty = (from: number) => emptyPart({ commit, first: from, steps })
 let totals = empty(first)
 let part = empty(first)
 const put = () => {
-  if (options.record && part.seeds > 0) record(part)
+  if (options.record && part.seeds > 0) {
+    mustStillPlay(commit)
+    record(part)
+  }
   part = empty(part.first + part.seeds)
 }
 

@@ -9,7 +9,7 @@ import { openReceiver } from "../chaos/Receiver.ts"
 import { after } from "../chaos/Settling.ts"
 import { type Address, openStage, type Stage } from "../chaos/Stage.ts"
 import { makeTenants } from "../chaos/Tenants.ts"
-import { commitPlayed } from "../runs/Commit.ts"
+import { commitPlayed, mustStillPlay } from "../runs/Commit.ts"
 import { type Random, seeded } from "../support/Random.ts"
 import { RECORD } from "./Sums.ts"
 import { verdictsOf } from "./Verdict.ts"
@@ -112,7 +112,10 @@ const play = async (stage: Stage) => {
     trends
   }
   console.log(JSON.stringify(part))
-  if (options.record) appendFileSync(RECORD, `${JSON.stringify(part)}\n`)
+  if (options.record) {
+    mustStillPlay(commit)
+    appendFileSync(RECORD, `${JSON.stringify(part)}\n`)
+  }
   process.exitCode = all.length === 0 && verdicts.every(({ verdict }) => verdict !== "grows") ? 0 : 1
 }
 

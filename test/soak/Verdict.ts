@@ -58,7 +58,8 @@ export const rules: ReadonlyArray<Rule> = [
   {
     name: "Parts of a gateway's memory, MiB an hour",
     series: /^gateway .*: (pages of its heap|pages of its heap in memory|memory beside them), MiB$/,
-    reason: "they add up to its memory, which is judged, and tell which part of it grows"
+    reason:
+      "of its memory, which is judged, they tell the part that grows: the heap's pages that are in memory, of those that it has, or the rest"
   },
   {
     name: "Open files and sockets of a process, an hour",

@@ -118,8 +118,7 @@ export const openMembers = async (
       try {
         await client.query("SELECT pg_backup_start('member', true)")
         const entries = (await readdir(folder)).filter((entry) => !notCopied.has(entry))
-        // Files that are gone before their turn comes are in the write-ahead log, and `cp` says that they are missing.
-        await run("cp", ["-a", ...entries.map((entry) => join(folder, entry)), to]).catch(() => undefined)
+        await run("cp", ["-a", ...entries.map((entry) => join(folder, entry)), to], english).catch(mustBeGone)
         const { rows } = await client.query("SELECT labelfile FROM pg_backup_stop(false)")
         await writeFile(join(to, "backup_label"), String(rows[0]?.["labelfile"]))
       } finally {
@@ -168,6 +167,14 @@ export const openMembers = async (
     for (const { folder } of all) await rm(folder, { recursive: true, force: true })
   }
   return { all, url, close } satisfies Members
+}
+
+const english = { env: { ...process.env, LC_ALL: "C" } }
+
+/** Files that are gone before their turn comes are in the write-ahead log, and `cp` says that they are missing. It must say nothing else. */
+const mustBeGone = (cause: unknown): void => {
+  const said = cause instanceof Error && "stderr" in cause ? String(cause.stderr).trim().split("\n") : []
+  if (said.length === 0 || said.some((line) => !line.endsWith("No such file or directory"))) throw cause
 }
 
 /** A program that starts that one on a machine whose clock is wrong. */

@@ -1,7 +1,7 @@
 import { appendFileSync } from "node:fs"
 import { rm } from "node:fs/promises"
 import { parseArgs } from "node:util"
-import { commitPlayed } from "../../runs/Commit.ts"
+import { commitPlayed, mustStillPlay } from "../../runs/Commit.ts"
 import { seeded } from "../../support/Random.ts"
 import { openReceiver } from "../Receiver.ts"
 import { after, each } from "../Settling.ts"
@@ -193,7 +193,10 @@ for (let at = 0; at < options.parts; at++) {
     ...ran
   }
   console.log(JSON.stringify(line))
-  if (options.record) appendFileSync(RECORD, `${JSON.stringify(line)}\n`)
+  if (options.record) {
+    mustStillPlay(commit)
+    appendFileSync(RECORD, `${JSON.stringify(line)}\n`)
+  }
   for (const fault of faults.slice(0, SHOWN)) console.error(fault)
   if (faults.length > 0) process.exitCode = 1
 }
