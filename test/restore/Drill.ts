@@ -13,7 +13,7 @@ import { type Evidence, type Execution, judge, PAYOUT_FEE } from "../chaos/Verdi
 import { runRecorder } from "../runs/Runs.ts"
 import { seeded } from "../support/Random.ts"
 import { archivedServer } from "./ArchivedServer.ts"
-import { changeBy, forgottenAfter, movedTwice, ownersOf, unexplainedOf } from "./Forgotten.ts"
+import { changeBy, type Difference, type Forgotten, forgottenAfter, movedTwice, ownersOf, unexplainedOf } from "./Forgotten.ts"
 import { bookAll, freeze, reconciled, unfreeze, wrongFloats } from "./Operators.ts"
 import { type Any, load, planned, repeated } from "./Payments.ts"
 
@@ -135,19 +135,36 @@ const play = async (stage: Stage) => {
     [
       ...[remembered.lost, remembered.doubled, remembered.invented, remembered.floats, remembered.webhooks].flat(),
       ...wrong,
-      ...(found.ledger_ok ? [] : ["ledger verify found a difference"]),
-      ...(found.audit_ok ? [] : ["audit verify found a difference"]),
-      ...forgotten.unlisted.map((reference) => `${reference}: executed, forgotten, and not listed by reconcile`),
-      ...again.filter((answer) => answer !== FROZEN).map((answer) => `a repeat of what is forgotten was answered ${answer}`),
-      ...answers
-        .filter((answer) => answer !== FROZEN && !known.has(answer))
-        .map((answer) => `a repeat of what had no answer was answered ${answer}`),
-      ...twice.map((name) => `moved twice: ${name}`),
-      ...unexplained.map(({ kind, reference }) => `reconcile still says ${kind} of ${reference}`)
+      ...wrongAnswers(again, answers, known),
+      ...notFoundAgain(forgotten, found, unexplained),
+      ...twice.map((name) => `moved twice: ${name}`)
     ]
   )
   await heard.close()
 }
+
+/** Of those whose answer was forgotten, and of those who had none, whose key may be remembered. */
+const wrongAnswers = (
+  again: ReadonlyArray<string>,
+  late: ReadonlyArray<string>,
+  known: ReadonlySet<string>
+): ReadonlyArray<string> => [
+  ...again.filter((answer) => answer !== FROZEN).map((answer) => `a repeat of what is forgotten was answered ${answer}`),
+  ...late
+    .filter((answer) => answer !== FROZEN && !known.has(answer))
+    .map((answer) => `a repeat of what had no answer was answered ${answer}`)
+]
+
+const notFoundAgain = (
+  { unlisted }: Forgotten,
+  { audit_ok, ledger_ok }: { readonly audit_ok: boolean; readonly ledger_ok: boolean },
+  unexplained: ReadonlyArray<Difference>
+): ReadonlyArray<string> => [
+  ...(ledger_ok ? [] : ["ledger verify found a difference"]),
+  ...(audit_ok ? [] : ["audit verify found a difference"]),
+  ...unlisted.map((reference) => `${reference}: executed, forgotten, and not listed by reconcile`),
+  ...unexplained.map(({ kind, reference }) => `reconcile still says ${kind} of ${reference}`)
+]
 
 const report = (figures: Readonly<Record<string, unknown>>, faults: ReadonlyArray<string>) => {
   for (const [name, value] of Object.entries(figures)) console.log(`${name.padEnd(24)} ${value}`)
