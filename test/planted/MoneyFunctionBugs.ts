@@ -197,11 +197,11 @@ const applying: ReadonlyArray<Bug> = [
   ),
   mistake(
     { name: "note a step without its answer's digest", breaks: "ledger verify can compare every answer" },
-    at(applyStep, "answer_digest(p_endpoint, p_key, p_answer_status, p_answer_body)", "NULL")
+    at(applyStep, "answer_digest(p_endpoint, p_key, p_answer_status, p_answer_body)", "NULL::bytea")
   ),
   mistake(
     { name: "note the steps of a batch without their events' digests", breaks: "ledger verify can compare every event" },
-    at(applySteps, "event_digest(p_event_id[n], p_event_type[n], p_event_body[n])", "NULL")
+    at(applySteps, "event_digest(p_event_id[n], p_event_type[n], p_event_body[n])", "NULL::bytea")
   )
 ]
 

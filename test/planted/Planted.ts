@@ -2,7 +2,7 @@ import { spawn } from "node:child_process"
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join, relative, resolve } from "node:path"
-import { parseArgs } from "node:util"
+import { parseArgs, stripVTControlCharacters } from "node:util"
 import { commitPlayed, mustStillPlay } from "../runs/Commit.ts"
 import type { Bug } from "./Bug.ts"
 import { bugs } from "./Bugs.ts"
@@ -52,6 +52,10 @@ interface Result {
   readonly seconds: number
 }
 
+/** The mistake is in no valid statement, such as one of a wrong type, and so breaks no promise. */
+const INVALID_STATEMENT = /SqlSyntaxError/
+const SAID_BY_POSTGRESQL = /\bcause: (?:Error|error): (.*)/
+
 interface Run {
   readonly code: number | null
   readonly text: string
@@ -87,10 +91,15 @@ const test = async (
   ...files: ReadonlyArray<string>
 ): Promise<Pick<Result, "outcome" | "by" | "seeds" | "said">> => {
   const args = ["run", "--no-color", ...files]
-  const { code, text } = await run(folder, join(ROOT, "node_modules", "vitest", "vitest.mjs"), args)
-  const failed = /^ *FAIL +(.*)\n(.*)$/m.exec(text)
-  if (failed !== null) return { outcome: "caught", by: "test", seeds: null, said: `${failed[1]}: ${failed[2]}` }
-  return { outcome: code === 0 ? "missed" : "broken", by: "test", seeds: null, said: code === 0 ? "" : lastLine(text) }
+  const ran = await run(folder, join(ROOT, "node_modules", "vitest", "vitest.mjs"), args)
+  const text = stripVTControlCharacters(ran.text)
+  const failed = /^ *FAIL +(.*)\n(?: *FAIL .*\n)*(.*)$/m.exec(text)
+  if (failed === null && ran.code === 0) return { outcome: "missed", by: "test", seeds: null, said: "" }
+  if (failed === null) return { outcome: "broken", by: "test", seeds: null, said: lastLine(text) }
+  const [, title, error = ""] = failed
+  const refused = error.includes("SqlError") ? `, ${SAID_BY_POSTGRESQL.exec(text)?.[1] ?? ""}` : ""
+  const outcome = INVALID_STATEMENT.test(text) ? "broken" : "caught"
+  return { outcome, by: "test", seeds: null, said: `${title}: ${error}${refused}` }
 }
 
 const lastLine = (text: string): string => text.trim().split("\n").at(-1) ?? ""
