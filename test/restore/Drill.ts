@@ -167,7 +167,7 @@ const notFoundAgain = (
 ]
 
 const report = (figures: Readonly<Record<string, unknown>>, faults: ReadonlyArray<string>) => {
-  for (const [name, value] of Object.entries(figures)) console.log(`${name.padEnd(24)} ${value}`)
+  for (const [name, value] of Object.entries({ ...figures, faults: faults.length })) console.log(`${name.padEnd(24)} ${value}`)
   for (const fault of faults.slice(0, SHOWN)) console.error(fault)
   process.exitCode = faults.length === 0 ? 0 : 1
   putOnRecord(faults.length === 0, { ...figures, faults: faults.length })
