@@ -1,4 +1,3 @@
-import { rm } from "node:fs/promises"
 import { setTimeout as pause } from "node:timers/promises"
 import { parseArgs } from "node:util"
 import { runRecorder } from "../runs/Runs.ts"
@@ -11,6 +10,7 @@ import { clusterDatabase } from "./ClusterDatabase.ts"
 import { type Failover, failOver, pairOfServers, ways } from "./Failovers.ts"
 import { type Recorder, record } from "./History.ts"
 import { type Operation, perform, planner } from "./Load.ts"
+import { playedOn } from "./PlayedOn.ts"
 import { openReceiver } from "./Receiver.ts"
 import { after } from "./Settling.ts"
 import { type Actor, type Address, openStage, type Stage } from "./Stage.ts"
@@ -79,17 +79,7 @@ const main = async () => {
     database,
     skew === 0 ? undefined : [{ variables: wrongTime(skew) }, { variables: wrongTime(-skew) }]
   )
-  try {
-    await play(stage)
-  } catch (error) {
-    // Such as a machine that is too busy to bring a process back in time: nothing was found out.
-    console.error(error instanceof Error ? error.message : error)
-    process.exitCode = 1
-  } finally {
-    await stage.close()
-  }
-  if (process.exitCode === 0) await rm(stage.dataDir, { recursive: true, force: true })
-  else console.error(`what is stored, and what each process said, is in ${stage.dataDir}`)
+  await playedOn(stage, play)
 }
 
 interface Loading {

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs"
 import { resolve } from "node:path"
 import { expect, it } from "vitest"
 import { explained } from "./Explained.ts"
-import { percentage, type StrykerReport, scoresOf, sumOf, survivorsOf, tableOf } from "./Report.ts"
+import { isEnough, percentage, type StrykerReport, scoresOf, sumOf, survivorsOf, tableOf } from "./Report.ts"
 
 const source = "export const smaller = (a: bigint, b: bigint) => (a < b ? a : b)\nexport const none = 0n\n"
 const file = "src/domain/Money.ts"
@@ -38,6 +38,13 @@ it("what is explained is not found and not open, and a score is never rounded up
   expect(scoresOf(report)).toEqual({ [file]: expected })
   expect(sumOf([expected, expected])).toEqual({ mutants: 6, found: 2, explained: 2, open: 2, score: 33.3 })
   expect(percentage(9_499, 10_000)).toBe(94.9)
+})
+
+it("a part is good enough where none is open and its goal is reached, whatever was explained", () => {
+  const part = { mutants: 100, found: 90, explained: 10, open: 0, score: 90 }
+  expect(isEnough(part, 85)).toBe(true)
+  expect(isEnough(part, 95)).toBe(false)
+  expect(isEnough({ ...part, explained: 9, open: 1 }, 85)).toBe(false)
 })
 
 it("every explained mistake is still there to be made", () => {

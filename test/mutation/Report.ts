@@ -85,6 +85,9 @@ const score = (counts: Omit<FileScore, "score">): FileScore => ({
   score: percentage(counts.found, counts.mutants)
 })
 
+/** Whether each mistake was found or is explained, and as many were found as the goal asks for, of a hundred. */
+export const isEnough = ({ open, score }: FileScore, goal: number): boolean => open === 0 && score >= goal
+
 /** To a tenth, and never up: 94.99 has not reached 95. */
 export const percentage = (part: number, whole: number): number => (whole === 0 ? 100 : Math.floor((1000 * part) / whole) / 10)
 

@@ -2,11 +2,12 @@ import { spawn } from "node:child_process"
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join, relative, resolve } from "node:path"
-import { parseArgs, stripVTControlCharacters } from "node:util"
+import { parseArgs } from "node:util"
 import { commitPlayed, mustStillPlay } from "../runs/Commit.ts"
 import type { Bug } from "./Bug.ts"
 import { bugs } from "./Bugs.ts"
 import { RECORD, record } from "./Record.ts"
+import { lastLine, type Run, toldBy } from "./Told.ts"
 
 // Checks the checkers: each bug is planted in a copy of the program, and the run that guards against it has to fail there. Exits 1 where
 // one goes unnoticed, where a text to be replaced is not there any more, or where the copy without a bug fails.
@@ -52,15 +53,6 @@ interface Result {
   readonly seconds: number
 }
 
-/** The mistake is in no valid statement, such as one of a wrong type, and so breaks no promise. */
-const INVALID_STATEMENT = /SqlSyntaxError/
-const SAID_BY_POSTGRESQL = /\bcause: (?:Error|error): (.*)/
-
-interface Run {
-  readonly code: number | null
-  readonly text: string
-}
-
 const run = (folder: string, file: string, args: ReadonlyArray<string>): Promise<Run> =>
   new Promise((done) => {
     const child = spawn(process.execPath, [file, ...args], {
@@ -91,18 +83,8 @@ const test = async (
   ...files: ReadonlyArray<string>
 ): Promise<Pick<Result, "outcome" | "by" | "seeds" | "said">> => {
   const args = ["run", "--no-color", ...files]
-  const ran = await run(folder, join(ROOT, "node_modules", "vitest", "vitest.mjs"), args)
-  const text = stripVTControlCharacters(ran.text)
-  const failed = /^ *FAIL +(.*)\n(?: *FAIL .*\n)*(.*)$/m.exec(text)
-  if (failed === null && ran.code === 0) return { outcome: "missed", by: "test", seeds: null, said: "" }
-  if (failed === null) return { outcome: "broken", by: "test", seeds: null, said: lastLine(text) }
-  const [, title, error = ""] = failed
-  const refused = error.includes("SqlError") ? `, ${SAID_BY_POSTGRESQL.exec(text)?.[1] ?? ""}` : ""
-  const outcome = INVALID_STATEMENT.test(text) ? "broken" : "caught"
-  return { outcome, by: "test", seeds: null, said: `${title}: ${error}${refused}` }
+  return toldBy(await run(folder, join(ROOT, "node_modules", "vitest", "vitest.mjs"), args))
 }
-
-const lastLine = (text: string): string => text.trim().split("\n").at(-1) ?? ""
 
 /** False where a text is not there exactly once. */
 const plant = async (folder: string, { edits }: Pick<Bug, "edits">): Promise<boolean> => {

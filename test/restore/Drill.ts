@@ -1,10 +1,10 @@
-import { rm } from "node:fs/promises"
 import { setTimeout as pause } from "node:timers/promises"
 import { parseArgs } from "node:util"
 import { executionsOf } from "../chaos/Accounting.ts"
 import { tellCallbacks } from "../chaos/Callbacks.ts"
 import type { Key } from "../chaos/Client.ts"
 import { type Operation, perform } from "../chaos/Load.ts"
+import { playedOn } from "../chaos/PlayedOn.ts"
 import { openReceiver } from "../chaos/Receiver.ts"
 import { after, lookAgain, settle } from "../chaos/Settling.ts"
 import { openStage, type Stage } from "../chaos/Stage.ts"
@@ -60,20 +60,7 @@ const options = (() => {
 const putOnRecord = runRecorder("restore-drill", options.record)
 const server = archivedServer(options.archiveTimeout)
 
-const main = async () => {
-  const stage = await openStage({}, server.database)
-  try {
-    await play(stage)
-  } catch (error) {
-    // Such as a machine that is too busy to bring a process back in time: nothing was found out.
-    console.error(error instanceof Error ? error.message : error)
-    process.exitCode = 1
-  } finally {
-    await stage.close()
-  }
-  if (process.exitCode === 0) await rm(stage.dataDir, { recursive: true, force: true })
-  else console.error(`what is stored, and what each process said, is in ${stage.dataDir}`)
-}
+const main = async () => playedOn(await openStage({}, server.database), play)
 
 const play = async (stage: Stage) => {
   const heard = await openReceiver()

@@ -14,18 +14,21 @@ export const commitPlayed = (isForRecord: boolean): string => {
     process.exit(2)
   }
   try {
-    return git(ROOT, "rev-parse", "--short=12", "HEAD").trim()
+    return head(ROOT)
   } catch (error) {
     if (isForRecord) throw error
     return "none"
   }
 }
 
-/** Asked before a run is put on record: its processes start anew from the files, so another commit in between would have been played, too. */
-export const mustStillPlay = (commit: string): void => {
-  if (commitPlayed(true) === commit) return
-  console.error(`not put on record: ${commit} is not checked out any more`)
-  process.exit(2)
+/**
+ * Asked before a run is put on record: its processes start anew from the files, so that another commit in between was played, too. Fails, and does
+ * not end the process: what the run has started is still to be ended.
+ */
+export const mustStillPlay = (commit: string, root = ROOT): void => {
+  const [now, changed] = [head(root), notCommitted(root)]
+  if (now === commit && changed.length === 0) return
+  throw new Error(`not put on record: ${commit} began, and in the end it was ${[now, ...changed].join(", ")}`)
 }
 
 /** Files that differ from the commit, or are not in it. */
@@ -34,6 +37,8 @@ export const notCommitted = (root: string): ReadonlyArray<string> =>
     .split("\n")
     .filter((line) => line !== "")
     .map((line) => line.slice(3))
+
+export const head = (root: string): string => git(root, "rev-parse", "--short=12", "HEAD").trim()
 
 const git = (root: string, ...args: ReadonlyArray<string>): string =>
   execFileSync("git", ["-C", root, ...args], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] })

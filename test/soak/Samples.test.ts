@@ -1,4 +1,5 @@
 import { expect, it } from "vitest"
+import { itWith } from "../support/Installed.ts"
 import { heapPagesIn, heapPagesOf } from "./Samples.ts"
 
 const mapping = (range: string, what: string, kilobytes: number) =>
@@ -18,7 +19,11 @@ it("V8's pages are told from other memory", () => {
   expect(heapPagesIn("")).toEqual({ taken: 0, inMemory: 0 })
 })
 
-it("this process's own pages hold at least its heap", () => {
+itWith(
+  "test",
+  "-r",
+  "/proc/self/smaps"
+)("this process's own pages hold at least its heap", () => {
   const { inMemory, taken } = heapPagesOf(process.pid)
   const heap = process.memoryUsage().heapUsed / 1024 / 1024
   expect(inMemory).toBeGreaterThan(heap / 2)

@@ -95,7 +95,7 @@ const processFigures = ({ actors }: Stage): Figures => {
     const { inMemory, taken } = heapPagesOf(id)
     figures[`${name}: pages of its heap, MiB`] = taken
     figures[`${name}: pages of its heap in memory, MiB`] = inMemory
-    figures[`${name}: memory beside them, MiB`] = memoryOf(id) - inMemory
+    figures[`${name}: memory beside them, MiB`] = (figures[`${name}: memory, MiB`] ?? 0) - inMemory
   }
   const postgres = server.pid?.()
   if (postgres !== undefined) {

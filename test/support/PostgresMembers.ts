@@ -169,12 +169,13 @@ export const openMembers = async (
   return { all, url, close } satisfies Members
 }
 
+const ofFilesThatChange = /(No such file or directory|as it was replaced while being copied)$/
 const english = { env: { ...process.env, LC_ALL: "C" } }
 
-/** Files that are gone before their turn comes are in the write-ahead log, and `cp` says that they are missing. It must say nothing else. */
+/** Files that are gone or exchanged when their turn comes are in the write-ahead log, or are caches. `cp` must complain of nothing else. */
 const mustBeGone = (cause: unknown): void => {
   const said = cause instanceof Error && "stderr" in cause ? String(cause.stderr).trim().split("\n") : []
-  if (said.length === 0 || said.some((line) => !line.endsWith("No such file or directory"))) throw cause
+  if (said.length === 0 || said.some((line) => !ofFilesThatChange.test(line))) throw cause
 }
 
 /** A program that starts that one on a machine whose clock is wrong. */
