@@ -40,43 +40,52 @@ export const pathOf = (target: string): string => {
   return mark === -1 ? target : target.slice(0, mark)
 }
 
-const queryOf = (target: string): string => {
+/** The query of a request target: all that follows the first `?`, never decoded. A request target has no fragment. */
+export const queryOf = (target: string): string => {
   const mark = target.indexOf("?")
   return mark === -1 ? "" : target.slice(mark + 1)
 }
 
-/** Parameters decoded, encoded again and sorted by encoded key, then by encoded value; none for a bad escape or one that is not UTF-8. */
-export const canonicalQuery = (query: string): Option.Option<string> => {
-  const pairs: Array<readonly [key: string, value: string]> = []
+/**
+ * The parameters of a query in their order, decoded; none for a bad escape or one that is not UTF-8. A `+` is a plus (contract SIG-7). What is signed and
+ * what an endpoint reads are both made of these, so that a request has one meaning.
+ */
+export const queryParameters = (query: string): Option.Option<ReadonlyArray<readonly [name: string, value: string]>> => {
+  const parameters: Array<readonly [string, string]> = []
   for (const segment of query.split("&")) {
     if (segment === "") continue
     const equals = segment.indexOf("=")
-    const key = reencoded(equals === -1 ? segment : segment.slice(0, equals))
-    const value = reencoded(equals === -1 ? "" : segment.slice(equals + 1))
-    if (key === undefined || value === undefined) return Option.none()
-    pairs.push([key, value])
+    const name = decoded(equals === -1 ? segment : segment.slice(0, equals))
+    const value = decoded(equals === -1 ? "" : segment.slice(equals + 1))
+    if (name === undefined || value === undefined) return Option.none()
+    parameters.push([name, value])
   }
-  return Option.some(
-    pairs
+  return Option.some(parameters)
+}
+
+/** Parameters decoded, encoded again and sorted by encoded key, then by encoded value; none for a bad escape or one that is not UTF-8. */
+export const canonicalQuery = (query: string): Option.Option<string> =>
+  Option.map(queryParameters(query), (parameters) =>
+    parameters
+      .map(([name, value]) => [encoded(name), encoded(value)] as const)
       .sort((a, b) => ordered(a[0], b[0]) || ordered(a[1], b[1]))
-      .map(([key, value]) => `${key}=${value}`)
+      .map(([name, value]) => `${name}=${value}`)
       .join("&")
   )
-}
 
 const ordered = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-const reencoded = (text: string): string | undefined => {
+const decoded = (text: string): string | undefined => {
   try {
-    // encodeURIComponent leaves these five, which RFC 3986 reserves; both functions throw on what is not UTF-8.
-    return encodeURIComponent(decodeURIComponent(text)).replace(
-      /[!'()*]/g,
-      (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`
-    )
+    return decodeURIComponent(text)
   } catch {
     return undefined
   }
 }
+
+/** `encodeURIComponent` leaves these five, which RFC 3986 reserves. */
+const encoded = (text: string): string =>
+  encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
 
 /** The three parts of `X-Gateway-Key`. */
 export interface KeyHeader {

@@ -2,6 +2,7 @@ import type { Context } from "effect"
 import { Effect, Result, Schema, SchemaParser } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
 import type { HttpApi, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
+import { queryOf, queryParameters } from "../domain/CanonicalText.ts"
 import { ValidationFailed } from "../domain/errors/Terminal.ts"
 import { Api } from "./Api.ts"
 import { type Found, routeOf } from "./HttpRoutes.ts"
@@ -64,7 +65,7 @@ const runnerOf = ({ middlewares, params, path, query }: Endpoint, handler: Handl
     decodeQuery === undefined
       ? Effect.flatMap(decodeParams?.(sent) ?? none, (params) => handle(admitted, { request, params }))
       : Effect.gen(function* () {
-          const search = searchOf(request.url)
+          const search = yield* Effect.fromResult(searchOf(request.url))
           const input = { request, params: yield* decodeParams?.(sent) ?? none, query: yield* decodeQuery(search) }
           return yield* Effect.provideService(handle(admitted, input), HttpServerRequest.ParsedSearchParams, search)
         })
@@ -83,17 +84,19 @@ const decoderOf = (schema: Schema.ConstraintDecoder<unknown>) => {
 }
 
 /**
- * A request's query, each parameter with its value, or with all of its values where it came more than once. It is all that follows the first
- * `?`, as it was signed: a request target has no fragment.
+ * A request's query as it was signed, each parameter with its value, or with all of its values where it came more than once. One that cannot be decoded
+ * cannot be signed: only an endpoint that takes no signature could be asked with it.
  */
-const searchOf = (target: string): Record<string, string | Array<string>> => {
-  const found = new Map<string, string | Array<string>>()
-  const start = target.indexOf("?")
-  for (const [name, value] of new URLSearchParams(start < 0 ? "" : target.slice(start + 1))) {
-    const earlier = found.get(name)
-    if (earlier === undefined) found.set(name, value)
-    else if (typeof earlier === "string") found.set(name, [earlier, value])
-    else earlier.push(value)
-  }
-  return Object.fromEntries(found)
-}
+const searchOf = (target: string): Result.Result<Record<string, string | Array<string>>, ValidationFailed> =>
+  Result.map(Result.fromOption(queryParameters(queryOf(target)), undecodable), (parameters) => {
+    const found = new Map<string, string | Array<string>>()
+    for (const [name, value] of parameters) {
+      const earlier = found.get(name)
+      if (earlier === undefined) found.set(name, value)
+      else if (typeof earlier === "string") found.set(name, [earlier, value])
+      else earlier.push(value)
+    }
+    return Object.fromEntries(found)
+  })
+
+const undecodable = () => new ValidationFailed({ issues: [{ path: "", message: "The query is not percent-encoded UTF-8." }] })

@@ -6,7 +6,8 @@ import {
   canonicalText,
   isInSignatureWindow,
   parseKeyHeader,
-  parseSignature
+  parseSignature,
+  queryParameters
 } from "../../src/domain/CanonicalText.ts"
 
 const window = { maxAgeSeconds: 120, maxAheadSeconds: 30 }
@@ -74,6 +75,22 @@ describe("the canonical query", () => {
         expect(canonicalQuery(once)).toEqual(Option.some(once))
       })
     )
+  })
+
+  it("has the parameters that an endpoint reads, and no others: a query with another meaning has another signature", () => {
+    const raw = fc.string({ unit: fc.constantFrom("a", "b", "+", "%2B", "%20", "=", "&", "%26", "?", "%C3%A9") })
+    const sorted = (query: string) =>
+      Option.map(queryParameters(query), (all) => all.map((one) => JSON.stringify(one)).toSorted())
+    fc.assert(
+      fc.property(raw, raw, (one, other) => {
+        expect(sorted(Option.getOrThrow(canonicalQuery(one)))).toEqual(sorted(one))
+        const hasOneSignature = Option.getOrThrow(canonicalQuery(one)) === Option.getOrThrow(canonicalQuery(other))
+        expect(JSON.stringify(Option.getOrThrow(sorted(one))) === JSON.stringify(Option.getOrThrow(sorted(other)))).toBe(
+          hasOneSignature
+        )
+      })
+    )
+    expect(queryParameters("order+7=a+b")).toEqual(Option.some([["order+7", "a+b"]]))
   })
 
   it("keeps every parameter whole, duplicates included", () => {

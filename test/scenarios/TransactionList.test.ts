@@ -99,6 +99,31 @@ layer(Stack.layer(), { excludeTestServices: true })("the list of transactions, o
     })
   )
 
+  it.effect("reads a query as it was signed: a plus is a plus, and a blank is written as %20", () =>
+    Effect.gen(function* () {
+      const { gateway } = yield* Stack
+      const tenant = yield* tenantOn(gateway)
+      const made = (ending: string, order: string) =>
+        Effect.map(tenant.post("/v1/payouts", { ...momoPayout(ending), metadata: { order } }), referenceOf)
+      const plus = yield* made("3001", "order+7")
+      const blank = yield* made("3002", "order 7")
+      // The first two have one signature.
+      const asked = [
+        "metadata.order=order%2B7",
+        "metadata.order=order+7",
+        "metadata.order=order%207",
+        "meta%64ata.order=order%207"
+      ]
+      const found = yield* Effect.forEach(asked, (query) => tenant.get(`/v1/transactions?${query}`))
+      expect(found.map((answer) => pageOf(answer).items.map(({ reference }) => reference))).toStrictEqual([
+        [plus],
+        [plus],
+        [blank],
+        [blank]
+      ])
+    })
+  )
+
   const mistakes = [
     ["kind=exchange", "kind"],
     ["status=done", "status"],
