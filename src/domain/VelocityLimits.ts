@@ -25,11 +25,14 @@ export const windowsOf = (direction: LimitDirection): ReadonlyArray<LimitWindow>
 
 type Counts = { readonly [W in LimitWindow]?: number }
 
-/** The limits of a tenant without its own (contract LIM-9). A missing window is not limited. */
+/**
+ * The limits of a tenant without its own (contract LIM-9). A missing window is not limited. A live charge costs us nothing, and each is a prompt on
+ * somebody's handset: as many as a shop of medium size makes, so that a stolen key cannot prompt a country. A larger merchant is given its own.
+ */
 export const defaultLimits: { readonly [M in Mode]: { readonly [D in LimitDirection]: Counts } } = {
   live: {
     payout: { hour: 600, day: 5_000, destination: 20, destination_day: 100 },
-    collection: { destination: 10, destination_day: 30 },
+    collection: { hour: 1_200, day: 10_000, destination: 10, destination_day: 30 },
     code: { hour: 600, day: 5_000 }
   },
   test: {

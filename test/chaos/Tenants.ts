@@ -22,8 +22,9 @@ export const makeTenants = async (
     keys.push({ app_id: appId, api_key, key_id, signing_secret })
     const money = ["--currency", "UGX", "--amount-minor", String(CREDIT)]
     await must("float", "credit", appId, "--mode", "live", ...money, "--external-id", "chaos", "--note", "chaos")
-    for (const window of ["hour", "day"])
-      await must("limit", "set", appId, "--mode", "live", "--window", window, "--count", "1000000")
+    for (const direction of ["payout", "collection"])
+      for (const window of ["hour", "day"])
+        await must("limit", "set", appId, "--mode", "live", "--direction", direction, "--window", window, "--count", "1000000")
     const { secret = "" } = await must("webhook", "endpoint", appId, "--mode", "live", "--url", url(appId))
     learn(appId, secret)
   }

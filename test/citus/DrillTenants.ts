@@ -47,8 +47,9 @@ const tenant = async ({ variables }: Stage, appId: string, heard: Heard): Promis
   const { api_key = "", key_id = "", signing_secret = "" } = await must("key", "issue", appId, "--mode", "live")
   const money = ["--currency", "UGX", "--amount-minor", String(CREDIT)]
   await must("float", "credit", appId, "--mode", "live", ...money, "--external-id", "drill", "--note", "drill")
-  for (const window of ["hour", "day"])
-    await must("limit", "set", appId, "--mode", "live", "--window", window, "--count", "1000000")
+  for (const direction of ["payout", "collection"])
+    for (const window of ["hour", "day"])
+      await must("limit", "set", appId, "--mode", "live", "--direction", direction, "--window", window, "--count", "1000000")
   const { secret = "" } = await must("webhook", "endpoint", appId, "--mode", "live", "--url", heard.url(appId))
   heard.learn(appId, secret)
   return { app_id: appId, api_key, key_id, signing_secret }

@@ -26,6 +26,8 @@ describe("the commands that limit", () => {
       expect(errors).toBe("")
       expect(answer).toContainEqual({ mode: "live", direction: "payout", window: "destination", count: 3 })
       expect(answer).toContainEqual({ mode: "live", direction: "payout", window: "hour", count: 600 })
+      expect(answer).toContainEqual({ mode: "live", direction: "collection", window: "hour", count: 1_200 })
+      expect(answer).toContainEqual({ mode: "live", direction: "collection", window: "day", count: 10_000 })
       expect((yield* run("limit list acme")).answer).toStrictEqual(answer)
       expect(yield* run("limit set nobody --mode live --window hour --count 1")).toMatchObject({
         code: 1,

@@ -24,7 +24,7 @@ describe("the limits of a tenant", () => {
 
   it.each([
     ["live", "payout", ["hour 600", "day 5000", "destination 20", "destination_day 100"]],
-    ["live", "collection", ["destination 10", "destination_day 30"]],
+    ["live", "collection", ["hour 1200", "day 10000", "destination 10", "destination_day 30"]],
     ["live", "code", ["hour 600", "day 5000"]],
     ["test", "payout", ["hour 60", "day 200", "destination 20", "destination_day 100"]],
     ["test", "collection", ["hour 60", "day 200", "destination 10", "destination_day 30"]],
@@ -55,7 +55,12 @@ describe("the limits of a tenant", () => {
     const rest = ["destination 20", "destination_day 100"]
     expect(shown(effectiveLimits("live", "payout", own))).toStrictEqual(["hour 600", "day 0", ...rest])
     expect(shown(effectiveLimits("test", "payout", own))).toStrictEqual(["hour 1", "day 200", ...rest])
-    expect(shown(effectiveLimits("live", "collection", own))).toStrictEqual(["hour 2", "destination 10", "destination_day 30"])
+    expect(shown(effectiveLimits("live", "collection", own))).toStrictEqual([
+      "hour 2",
+      "day 10000",
+      "destination 10",
+      "destination_day 30"
+    ])
   })
 })
 

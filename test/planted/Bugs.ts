@@ -1,5 +1,6 @@
 import type { Bug } from "./Bug.ts"
 import { ledgerBugs } from "./LedgerBugs.ts"
+import { limitBugs } from "./LimitBugs.ts"
 
 const providerBugs: ReadonlyArray<Bug> = [
   {
@@ -217,34 +218,4 @@ const codeBugs: ReadonlyArray<Bug> = [
   }
 ]
 
-const refusalBugs: ReadonlyArray<Bug> = [
-  {
-    name: "refuse the last payout of a limit",
-    breaks: "what a limit allows is not refused",
-    edits: [
-      {
-        file: "src/services/admission/Velocity.ts",
-        text: "window.used + window.amount > window.bound",
-        instead: "window.used + window.amount >= window.bound"
-      }
-    ]
-  },
-  {
-    name: "guard a number for too long",
-    breaks: "only a recent charge refuses the next one",
-    edits: [{ file: "src/services/collections/ChargeGuard.ts", text: "= 15 * 60_000", instead: "= 45 * 60_000" }]
-  },
-  {
-    name: "charge a number that has just paid",
-    breaks: "no charge of a number within fifteen minutes of one that succeeded",
-    test: "test/scenarios/ChargeGuard.test.ts",
-    edits: [{ file: "src/services/collections/ChargeGuard.ts", text: "repeats && succeededBefore", instead: "succeededBefore" }]
-  },
-  {
-    name: "count no ceiling",
-    breaks: "not more through a provider's account in a day than its ceiling",
-    edits: [{ file: "src/services/admission/Velocity.ts", text: "Option.isNone(ceiling)", instead: "true" }]
-  }
-]
-
-export const bugs: ReadonlyArray<Bug> = [...ledgerBugs, ...providerBugs, ...clientBugs, ...codeBugs, ...refusalBugs]
+export const bugs: ReadonlyArray<Bug> = [...ledgerBugs, ...providerBugs, ...clientBugs, ...codeBugs, ...limitBugs]

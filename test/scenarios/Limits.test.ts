@@ -75,6 +75,20 @@ layer(Stack.layer({ PROVIDER_TIMEOUT_MS: "5000" }), { excludeTestServices: true 
     })
   )
 
+  it.effect("lets exactly as many charges of one tenant through as the hourly limit, of 32 at once, each of another payer", () =>
+    Effect.gen(function* () {
+      const tenant = yield* limited({ direction: "collection", count: 5 })
+      const answers = yield* Effect.forEach(
+        Array.from({ length: 32 }, (_, index) => `${3000 + index}`),
+        (ending) => tenant.post("/v1/collections", momoCharge(ending)),
+        { concurrency: "unbounded" }
+      )
+      expect(answers.filter(({ status }) => status === 201)).toHaveLength(5)
+      for (const refusal of answers.filter(({ status }) => status !== 201).map(said))
+        expect(refusal).toMatchObject({ status: 422, code: "velocity_limit_exceeded", details: { window: "hour" } })
+    })
+  )
+
   it.effect("never pays out more than the provider account's ceiling for the day", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
