@@ -17,7 +17,7 @@ export interface DeliveryAttempt {
   readonly durationMs: number
   /** Null when there was no answer. */
   readonly status: number | null
-  /** The first bytes of the answer, or why there was none. */
+  /** The first bytes of the answer, or a sentence that says that there was none. */
   readonly excerpt: string
 }
 
@@ -38,6 +38,20 @@ export interface Delivery {
   readonly attempts: ReadonlyArray<DeliveryAttempt>
 }
 
+/**
+ * All that a tenant learns of an endpoint that did not get the request. Which of these it was would tell what a name is inside our network, and
+ * whose certificate an address has; our log has it.
+ */
+export const NOT_REACHED =
+  "The endpoint could not be reached. Its name must lead to public addresses only, and they must accept a TLS connection with a valid certificate."
+/** The endpoint had the request. */
+export const CUT_OFF = "The connection ended before an answer."
+export const noAnswerWithin = (ms: number): string => `no answer within ${ms} ms`
+
+/** Attempts of releases that kept the network's own words are shown without them. */
+const ownWords = (excerpt: string): string =>
+  excerpt === CUT_OFF || /^no answer within \d+ ms$/.test(excerpt) ? excerpt : NOT_REACHED
+
 /** A delivery as its tenant sees it. */
 export const deliveryView = (delivery: Delivery) => ({
   id: delivery.id,
@@ -53,6 +67,6 @@ export const deliveryView = (delivery: Delivery) => ({
     at: iso(at),
     duration_ms: durationMs,
     status,
-    excerpt
+    excerpt: status === null ? ownWords(excerpt) : excerpt
   }))
 })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { beneficiaryView } from "../../src/domain/Beneficiary.ts"
-import { deliveryView } from "../../src/domain/Delivery.ts"
+import { CUT_OFF, deliveryView, NOT_REACHED } from "../../src/domain/Delivery.ts"
 import { encodeEvent } from "../../src/domain/Event.ts"
 import { AppId, Reference } from "../../src/domain/Ids.ts"
 import { json } from "../../src/domain/Json.ts"
@@ -12,14 +12,25 @@ const LATER = "2026-11-21T08:15:00.000Z"
 const ID = "00000000000000000000000001"
 const id = Reference.make(ID)
 const appId = AppId.make("acme")
+const delivery = {
+  id,
+  appId,
+  mode: "live",
+  eventId: id,
+  eventType: "payout.failed",
+  reference: null,
+  status: "due",
+  nextAttemptAt: NOON + 900_000,
+  createdAt: NOON,
+  completedAt: null
+} as const
 /** As the tenant reads it. */
 const read = (view: unknown): unknown => JSON.parse(json(view))
 
 describe("a tenant is shown", () => {
   it("a delivery with its attempts", () => {
-    const attempts = [{ at: NOON, durationMs: 12, status: null, excerpt: "no answer" }]
-    const due = { id, appId, mode: "live", eventId: id, eventType: "payout.failed", reference: null, status: "due" } as const
-    const given = { ...due, nextAttemptAt: NOON + 900_000, createdAt: NOON, completedAt: null, attempts }
+    const attempts = [{ at: NOON, durationMs: 12, status: null, excerpt: "no answer within 15000 ms" }]
+    const given = { ...delivery, attempts }
     const shown = {
       id: ID,
       event_id: ID,
@@ -30,7 +41,7 @@ describe("a tenant is shown", () => {
       next_attempt_at: LATER,
       created_at: SHOWN,
       completed_at: null,
-      attempts: [{ at: SHOWN, duration_ms: 12, status: null, excerpt: "no answer" }]
+      attempts: [{ at: SHOWN, duration_ms: 12, status: null, excerpt: "no answer within 15000 ms" }]
     }
     expect(read(deliveryView(given))).toStrictEqual(shown)
     expect(read(deliveryView({ ...given, mode: "test", nextAttemptAt: null, completedAt: NOON }))).toStrictEqual({
@@ -39,6 +50,24 @@ describe("a tenant is shown", () => {
       next_attempt_at: null,
       completed_at: SHOWN
     })
+  })
+
+  it("no network's own words about its endpoint, also where an earlier release kept them", () => {
+    const shown = (status: number | null, excerpt: string) =>
+      deliveryView({ ...delivery, attempts: [{ at: NOON, durationMs: 12, status, excerpt }] }).attempts[0]?.excerpt
+    const words = [
+      "10.1.2.3 is not a public address",
+      "db.internal was not resolved: ESERVFAIL",
+      "connect ECONNREFUSED 93.184.215.14:443",
+      "Hostname/IP does not match certificate's altnames: Host: shop.example. is not in the cert's altnames: DNS:db.internal"
+    ]
+    expect(words.map((text) => shown(null, text))).toEqual(words.map(() => NOT_REACHED))
+    expect([NOT_REACHED, CUT_OFF, "no answer within 15000 ms"].map((text) => shown(null, text))).toEqual([
+      NOT_REACHED,
+      CUT_OFF,
+      "no answer within 15000 ms"
+    ])
+    expect(shown(500, "10.1.2.3 is not a public address")).toBe("10.1.2.3 is not a public address")
   })
 
   it("where its events go", () => {

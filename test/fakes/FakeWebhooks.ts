@@ -24,6 +24,6 @@ export const fakeWebhookOutbox = (due: ReadonlyArray<DueDelivery> = [], settled:
 
 /** WebhookSender whose endpoints all give this answer; what was posted is added to `posted`. */
 export const fakeWebhookSender = (
-  answer: EndpointResponse = { status: 200, excerpt: "", retryAfter: null },
+  answer: EndpointResponse = { status: 200, excerpt: "", retryAfter: null, problem: null },
   posted: Array<SignedDelivery> = []
 ) => fake(WebhookSender, { post: (delivery) => Effect.sync(() => void posted.push(delivery)).pipe(Effect.as(answer)) })

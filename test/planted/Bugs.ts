@@ -1,4 +1,5 @@
 import type { Bug } from "./Bug.ts"
+import { doorBugs } from "./DoorBugs.ts"
 import { ledgerBugs } from "./LedgerBugs.ts"
 import { limitBugs } from "./LimitBugs.ts"
 
@@ -218,4 +219,4 @@ const codeBugs: ReadonlyArray<Bug> = [
   }
 ]
 
-export const bugs: ReadonlyArray<Bug> = [...ledgerBugs, ...providerBugs, ...clientBugs, ...codeBugs, ...limitBugs]
+export const bugs: ReadonlyArray<Bug> = [...ledgerBugs, ...providerBugs, ...clientBugs, ...codeBugs, ...limitBugs, ...doorBugs]

@@ -26,6 +26,6 @@ export class Endpoint {
       if (!refuses || this.#random.chance(0.5))
         this.events.push({ id, type, body, reference: data.reference, version: data.version ?? 0, status: data.status })
       this.#say(`event ${refuses ? "refused" : "taken"} ${body}`)
-      return { status: refuses ? 500 : 204, excerpt: "", retryAfter: null }
+      return { status: refuses ? 500 : 204, excerpt: "", retryAfter: null, problem: null }
     })
 }

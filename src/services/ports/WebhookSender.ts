@@ -10,9 +10,11 @@ export interface SignedDelivery {
 export interface EndpointResponse {
   /** Null when there was no answer. */
   readonly status: number | null
-  /** The first bytes of the answer, or why there was none. */
+  /** For the tenant: the first bytes of the answer, or a sentence of ours. */
   readonly excerpt: string
   readonly retryAfter: string | null
+  /** For our log only: why there was no answer, in the words of the network. Null when there was one. */
+  readonly problem: string | null
 }
 
 /** Sends webhooks to addresses that tenants chose. They are not trusted: private addresses are refused (SSRF), and answers are cut. */

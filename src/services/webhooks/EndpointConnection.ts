@@ -1,6 +1,7 @@
 import { isIP, type LookupFunction } from "node:net"
 import { Agent, buildConnector, type Dispatcher } from "@effect/platform-node/Undici"
 import { Effect, Layer } from "effect"
+import { CUT_OFF, NOT_REACHED, noAnswerWithin } from "../../domain/Delivery.ts"
 import { inClientSpan } from "../../runtime/ClientSpan.ts"
 import { makeTimer, type Timer } from "../../runtime/Timer.ts"
 import { annotateTraced } from "../../runtime/Tracing.ts"
@@ -54,7 +55,8 @@ export const endpointConnection = (
       const targetOf = targets(webhookAllowLoopback)
       const post = ({ body, headers, url }: SignedDelivery): Effect.Effect<EndpointResponse> => {
         const target = targetOf(url)
-        if (typeof target === "string") return Effect.succeed({ status: null, excerpt: target, retryAfter: null })
+        if (typeof target === "string")
+          return Effect.succeed({ status: null, excerpt: NOT_REACHED, retryAfter: null, problem: target })
         return ask({ agent, timer, wholeMs }, { ...target, method: "POST", headers, body })
       }
       return {
@@ -112,19 +114,22 @@ const ask = ({ agent, timer, wholeMs }: Sending, request: Dispatcher.DispatchOpt
     const chunks: Array<Buffer> = []
     let sent: Dispatcher.DispatchController | undefined
     let isOver = false
-    const end = (problem: string) => {
+    const end = (problem: string, told = CUT_OFF) => {
       if (isOver) return
       isOver = true
       cancelTimeout()
-      const excerpt = chunks.length === 0 ? problem : textOf(chunks)
+      const { retryAfter, status } = received
+      // What went wrong before the endpoint had the request says what its name, its address and its certificate are.
+      const without = { status, excerpt: sent === undefined ? NOT_REACHED : told, retryAfter, problem }
+      const response = status === null ? without : { status, excerpt: textOf(chunks), retryAfter, problem: null }
       // Not on the stack of the parser, which is not done with these bytes.
-      queueMicrotask(() => resume(Effect.succeed({ status: received.status, excerpt, retryAfter: received.retryAfter })))
+      queueMicrotask(() => resume(Effect.succeed(response)))
     }
     const giveUp = (problem: string) => {
-      end(problem)
+      end(problem, problem)
       sent?.abort(new Error("nobody listens any more"))
     }
-    const cancelTimeout = timer(wholeMs, () => giveUp(received.status === null ? `no answer within ${wholeMs} ms` : ""))
+    const cancelTimeout = timer(wholeMs, () => giveUp(noAnswerWithin(wholeMs)))
     agent.dispatch(request, {
       onRequestStart: (controller) => {
         sent = controller

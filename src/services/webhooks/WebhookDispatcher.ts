@@ -107,9 +107,9 @@ const told = (delivery: DueDelivery, { answer, verdict }: Ended): Effect.Effect<
     verdict._tag === "Delivered" ? Effect.void : warned(delivery, answer)
   )
 
-const warned = (delivery: DueDelivery, { excerpt, status }: EndpointResponse): Effect.Effect<void> => {
+const warned = (delivery: DueDelivery, { problem, status }: EndpointResponse): Effect.Effect<void> => {
   // Not the endpoint's own words: they are kept with the attempt, and do not belong into a log.
-  const why = status === null ? { note: excerpt } : { status }
+  const why = status === null ? { note: problem } : { status }
   const warning = Effect.annotateLogs(Effect.logWarning("a webhook delivery attempt failed"), why)
   return inSomeSpan(ATTEMPT)(Effect.annotateLogs(warning, namesOf(delivery)))
 }

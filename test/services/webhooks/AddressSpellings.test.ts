@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
+import { NOT_REACHED } from "../../../src/domain/Delivery.ts"
 import { WebhookSender } from "../../../src/services/ports/WebhookSender.ts"
 import { addressProblem, endpointUrlProblem } from "../../../src/services/webhooks/EndpointAddress.ts"
 import { endpointConnection } from "../../../src/services/webhooks/EndpointConnection.ts"
@@ -103,7 +104,7 @@ describe("the address check of tenants' endpoints", () => {
       const spelt = [...hosts.map((host) => `https://${host}/hook`), ...urls]
       expect(spelt.length).toBeGreaterThan(80)
       const answered = yield* Effect.forEach(spelt, (url) => Effect.map(post(url), (answer) => ({ url, ...answer })))
-      expect(answered.filter(({ excerpt, status }) => status !== null || !REFUSED.test(excerpt))).toEqual([])
+      expect(answered.filter(({ problem, status }) => status !== null || !REFUSED.test(problem ?? ""))).toEqual([])
       expect(names.asked).toEqual([])
     })
   )
@@ -139,11 +140,12 @@ describe("the address check of tenants' endpoints", () => {
         answers.set(`n${index}.example`, [[address]])
         const answer = yield* post(`https://n${index}.example/`)
         // As the resolver spells it: "::ffff:127.0.0.1" and "::ffff:7f00:1" are one address.
-        expect([address, answer.excerpt]).toEqual([address, expect.stringMatching(/^[\da-f.:]+ is not a public address$/)])
+        expect([address, answer.problem]).toEqual([address, expect.stringMatching(/^[\da-f.:]+ is not a public address$/)])
+        expect(answer.excerpt).toBe(NOT_REACHED)
       }
       // Behind a public address, in one answer.
       answers.set("both.example", [["93.184.215.14", "127.0.0.1"]])
-      expect((yield* post("https://both.example/")).excerpt).toBe("127.0.0.1 is not a public address")
+      expect((yield* post("https://both.example/")).problem).toBe("127.0.0.1 is not a public address")
       // Public when the endpoint was set, private when it is dialled. Each dial looks up once: what was checked is what is dialled.
       answers.set("turning.example", [["10.0.0.1"], ["127.0.0.1"], ["93.184.215.14", "::1"]])
       expect(endpointUrlProblem("https://turning.example/", false)).toBe(undefined)
@@ -152,7 +154,7 @@ describe("the address check of tenants' endpoints", () => {
         yield* post("https://turning.example/"),
         yield* post("https://turning.example/")
       ]
-      expect(turned.map(({ excerpt }) => excerpt)).toEqual(
+      expect(turned.map(({ problem }) => problem)).toEqual(
         ["10.0.0.1", "127.0.0.1", "::1"].map((address) => `${address} is not a public address`)
       )
       expect(names.asked.filter((question) => question === "A turning.example")).toHaveLength(3)

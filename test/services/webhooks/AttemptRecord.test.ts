@@ -27,7 +27,7 @@ const attempted = Effect.fnUntraced(function* (due: DueDelivery, answer: Partial
       return span
     }
   })
-  const response = { status: null, excerpt: "", retryAfter: null, ...answer }
+  const response = { status: null, excerpt: "", retryAfter: null, problem: null, ...answer }
   const sender = fake(WebhookSender, {
     post: (one) =>
       Effect.as(
@@ -93,7 +93,7 @@ describe("an attempt at a delivery", () => {
       expect((yield* attempted(due, { status: 204 })).logged).toStrictEqual([])
       const refused = yield* attempted(due, { status: 500, excerpt: "a secret of theirs" })
       expect(refused.logged).toStrictEqual([[line, { ...namesOf(due), status: 500 }]])
-      const unreached = yield* attempted(due, { status: null, excerpt: "ECONNREFUSED" })
+      const unreached = yield* attempted(due, { status: null, excerpt: "told", problem: "ECONNREFUSED" })
       expect(unreached.logged).toStrictEqual([[line, { ...namesOf(due), note: "ECONNREFUSED" }]])
     })
   )

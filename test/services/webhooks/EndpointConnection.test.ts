@@ -3,6 +3,7 @@ import type * as Undici from "@effect/platform-node/Undici"
 import { describe, expect, it } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer } from "effect"
 import { vi } from "vitest"
+import { NOT_REACHED } from "../../../src/domain/Delivery.ts"
 import { WebhookSender } from "../../../src/services/ports/WebhookSender.ts"
 import {
   CONNECTIONS_PER_ENDPOINT,
@@ -54,9 +55,9 @@ describe("TenantConnection", () => {
       const { received, url } = yield* receiver(
         (response) => void response.writeHead(202, { "retry-after": "7" }).write("so far")
       )
-      expect(yield* posted(url)).toEqual({ status: 202, excerpt: "so far", retryAfter: "7" })
+      expect(yield* posted(url)).toEqual({ status: 202, excerpt: "so far", retryAfter: "7", problem: null })
       const { url: other } = yield* receiver((response) => response.writeHead(204, { "content-length": "5" }).flushHeaders())
-      expect(yield* posted(other)).toEqual({ status: 204, excerpt: "", retryAfter: null })
+      expect(yield* posted(other)).toEqual({ status: 204, excerpt: "", retryAfter: null, problem: null })
       expect(received).toHaveLength(1)
     })
   )
@@ -68,7 +69,7 @@ describe("TenantConnection", () => {
         response.writeEarlyHints({ link: "</style.css>; rel=preload", "retry-after": "7" })
         response.writeHead(503).end("busy")
       })
-      expect(yield* posted(url)).toEqual({ status: 503, excerpt: "busy", retryAfter: null })
+      expect(yield* posted(url)).toEqual({ status: 503, excerpt: "busy", retryAfter: null, problem: null })
     })
   )
 
@@ -96,14 +97,18 @@ describe("TenantConnection", () => {
   it.live("reports that an endpoint was too slow when it sent no status", () =>
     Effect.gen(function* () {
       const { url } = yield* receiver(() => {})
-      expect(yield* posted(url)).toEqual({ status: null, excerpt: `no answer within ${WHOLE_MS} ms`, retryAfter: null })
+      expect(yield* posted(url)).toMatchObject({ status: null, excerpt: `no answer within ${WHOLE_MS} ms` })
     })
   )
 
   it.live("gives up an endpoint that does not finish connecting, long before the end of the attempt", () =>
     Effect.gen(function* () {
       const { url } = yield* mute
-      expect(yield* posted(url, 100, 20_000)).toMatchObject({ status: null, excerpt: expect.stringMatching(/^Connect Timeout/) })
+      expect(yield* posted(url, 100, 20_000)).toMatchObject({
+        status: null,
+        excerpt: NOT_REACHED,
+        problem: expect.stringMatching(/^Connect Timeout/)
+      })
     })
   )
 

@@ -1,6 +1,7 @@
 import { createServer } from "node:net"
 import { describe, expect, it } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer } from "effect"
+import { NOT_REACHED } from "../../../src/domain/Delivery.ts"
 import { WebhookSender } from "../../../src/services/ports/WebhookSender.ts"
 import { endpointConnection } from "../../../src/services/webhooks/EndpointConnection.ts"
 import { fakePolicy } from "../../fakes/FakePolicy.ts"
@@ -33,8 +34,9 @@ describe("the host names of tenants' endpoints", () => {
       const post = yield* senderOn([address], SHORT_MS)
       expect(yield* post("https://dead.example/")).toEqual({
         status: null,
-        excerpt: `dead.example was not resolved within ${SHORT_MS} ms`,
-        retryAfter: null
+        excerpt: NOT_REACHED,
+        retryAfter: null,
+        problem: `dead.example was not resolved within ${SHORT_MS} ms`
       })
       expect(new Set(asked)).toEqual(new Set(["A dead.example", "AAAA dead.example"]))
     })
@@ -46,7 +48,7 @@ describe("the host names of tenants' endpoints", () => {
       const post = yield* senderOn([address], SHORT_MS)
       const urls = ["https://one.example/", "https://two.example:8443/x"].flatMap((url) => Array<string>(20).fill(url))
       const answers = yield* Effect.forEach(urls, post, { concurrency: "unbounded" })
-      expect(new Set(answers.map(({ excerpt }) => excerpt.split(" ", 1)[0]))).toEqual(new Set(["one.example", "two.example"]))
+      expect(new Set(answers.map(({ problem }) => problem?.split(" ", 1)[0]))).toEqual(new Set(["one.example", "two.example"]))
       expect(asked.length).toBeLessThan(20)
     })
   )
@@ -61,7 +63,7 @@ describe("the host names of tenants' endpoints", () => {
         Effect.sync(() => asked.length),
         (count) => count >= 2 * dead.length
       )
-      expect((yield* post("https://living.example/")).excerpt).toBe("living.example has no address")
+      expect((yield* post("https://living.example/")).problem).toBe("living.example has no address")
       expect(waiting.pollUnsafe()).toBeUndefined()
       yield* Fiber.interrupt(waiting)
     })
@@ -93,8 +95,8 @@ describe("the host names of tenants' endpoints", () => {
       expect((yield* allowed(`https://shop.example:${dialled.port}/`)).status).toBeNull()
       expect(dialled.count()).toBe(1)
       const guarded = yield* senderOn([address], LONG_MS, false)
-      expect((yield* guarded(`https://shop.example:${dialled.port}/`)).excerpt).toBe("127.0.0.1 is not a public address")
-      expect((yield* guarded(`https://both.example:${dialled.port}/`)).excerpt).toBe("10.0.0.1 is not a public address")
+      expect((yield* guarded(`https://shop.example:${dialled.port}/`)).problem).toBe("127.0.0.1 is not a public address")
+      expect((yield* guarded(`https://both.example:${dialled.port}/`)).problem).toBe("10.0.0.1 is not a public address")
       expect(dialled.count()).toBe(1)
     })
   )

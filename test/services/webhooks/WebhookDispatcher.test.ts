@@ -2,6 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Clock, Deferred, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { Webhook } from "standardwebhooks"
+import { CUT_OFF, NOT_REACHED } from "../../../src/domain/Delivery.ts"
 import { WebhookOutbox } from "../../../src/services/ports/WebhookOutbox.ts"
 import { EndpointConnection } from "../../../src/services/webhooks/EndpointConnection.ts"
 import { WebhookDispatcher } from "../../../src/services/webhooks/WebhookDispatcher.ts"
@@ -154,12 +155,39 @@ describe("WebhookDispatcher", () => {
     })
   )
 
-  it.effect("says why an endpoint could not be reached", () =>
+  it.effect("keeps one sentence for every endpoint that could not be reached, without its name, address or certificate", () =>
     Effect.gen(function* () {
-      const { url } = yield* Effect.scoped(receiver(() => {}))
+      const closed = yield* Effect.scoped(receiver(() => {}))
+      const plain = yield* receiver((response) => response.end())
+      const names = yield* nameServer((name) =>
+        name === "inside.example" ? ["10.1.2.3"] : name === "silent.example" ? null : []
+      )
+      const unreachable = [
+        closed.url,
+        closed.url.replace("http:", "https:"),
+        plain.url.replace("http:", "https:"),
+        "https://inside.example/hook",
+        "https://absent.example/hook",
+        "https://10.1.2.3/hook",
+        "http://shop.example/hook"
+      ]
+      const settled = yield* dispatched(
+        unreachable.map((url) => delivery(url, newSecret())),
+        {},
+        [names.address]
+      )
+      expect(settled.map(({ attempt: { excerpt, status } }) => [status, excerpt])).toEqual(
+        unreachable.map(() => [null, NOT_REACHED])
+      )
+    })
+  )
+
+  it.effect("keeps a sentence of its own for an endpoint that ended the connection once it had the request", () =>
+    Effect.gen(function* () {
+      const { received, url } = yield* receiver((response) => void response.destroy())
       const [settled] = yield* dispatched([delivery(url, newSecret())])
-      expect(settled?.attempt.status).toBe(null)
-      expect(settled?.attempt.excerpt).toMatch(/ECONNREFUSED/)
+      expect(received).toHaveLength(1)
+      expect(settled?.attempt).toMatchObject({ status: null, excerpt: CUT_OFF })
     })
   )
 
@@ -181,7 +209,7 @@ describe("WebhookDispatcher", () => {
     Effect.gen(function* () {
       const names = yield* nameServer(() => ["93.184.215.14", "169.254.169.254"])
       const [settled] = yield* dispatched([delivery("https://tenant.example/hook", newSecret())], {}, [names.address])
-      expect(settled?.attempt).toMatchObject({ status: null, excerpt: "169.254.169.254 is not a public address" })
+      expect(settled?.attempt).toMatchObject({ status: null, excerpt: NOT_REACHED })
     })
   )
 })
