@@ -206,7 +206,7 @@ export class Idempotent extends Context.Service<
       /** Bounds the errors that are stored for a tenant. Null where there is room for one more. */
       const storeLimit = ({ scope: { appId, mode } }: Claim): Effect.Effect<RateLimited | null> => {
         if (policy.keptRefusals === "off") return Effect.succeed(null)
-        return Effect.map(rates.take(`refusals:tenant:${appId}:${mode}`, policy.keptRefusals), (taken) =>
+        return Effect.map(rates.take(`refusals:tenant:${appId}:${mode}`, policy.keptRefusals, 1), (taken) =>
           taken._tag === "Allowed" ? null : new RateLimited({ scope: "key", retry_after_seconds: taken.retryAfterSeconds })
         )
       }

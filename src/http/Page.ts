@@ -3,7 +3,7 @@ import { described, optional } from "../domain/Description.ts"
 import { ValidationFailed } from "../domain/errors/Terminal.ts"
 import { Reference } from "../domain/Ids.ts"
 
-const MAX_PAGE = 100
+export const MAX_PAGE = 100
 export const DEFAULT_PAGE = 50
 const LONGEST_CURSOR = 256
 

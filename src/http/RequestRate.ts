@@ -1,4 +1,5 @@
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
+import { queryOf, queryParameters } from "../domain/CanonicalText.ts"
 import { RateLimited } from "../domain/errors/Retriable.ts"
 import type { Caller } from "../domain/Tenant.ts"
 import { type RateLimit, RateLimits } from "../services/ports/RateLimits.ts"
@@ -6,7 +7,9 @@ import { TENANT_CHANGES_A_DAY } from "../services/ports/TenantChanges.ts"
 import { clientAddress } from "./ClientAddress.ts"
 import type { RequestPlaces } from "./ConcurrencyLimit.ts"
 import type { Match } from "./HttpRoutes.ts"
+import { DEFAULT_PAGE, MAX_PAGE } from "./Page.ts"
 import { valuesOf } from "./RequestHeaders.ts"
+import { TRANSACTIONS_A_PAGE } from "./TransactionQuery.ts"
 
 export interface RateSettings {
   readonly rateLimits: {
@@ -31,6 +34,8 @@ export interface RateCheck {
 interface RatedRequest {
   readonly caller: Caller
   readonly method: string
+  /** The target as it was sent, with its query. */
+  readonly rawTarget: string
   readonly match: Match
   readonly rawHeaders: ReadonlyArray<string>
   readonly peer: string
@@ -40,6 +45,7 @@ interface Bucket {
   readonly scope: "key" | "ip"
   readonly name: string
   readonly limit: RateLimit | "off"
+  readonly tokens: number
 }
 
 /** These move money or begin to; everything else counts as a read. */
@@ -77,6 +83,24 @@ const resolution = {
   ip: { count: 600, windowMs: MINUTE_MS, burst: 600 }
 } as const
 
+/** So many records of a list count as one read: they cost about as much. */
+const RECORDS_A_READ = 10
+/** The lists, and how many records a page of each holds at most where its query does not say. */
+const lists: Readonly<Record<string, number>> = {
+  "/v1/transactions": TRANSACTIONS_A_PAGE,
+  "/v1/beneficiaries": DEFAULT_PAGE,
+  "/v1/webhooks/deliveries": DEFAULT_PAGE
+}
+
+/** How many reads a request counts as. A page counts as it is asked for: what it will hold is known when it has been made. */
+const readsOf = ({ match, method, rawTarget }: Pick<RatedRequest, "match" | "method" | "rawTarget">): number => {
+  const page = match._tag === "Found" && (method === "GET" || method === "HEAD") ? lists[match.route.template] : undefined
+  if (page === undefined) return 1
+  const [, asked] = Option.getOrElse(queryParameters(queryOf(rawTarget)), () => []).find(([name]) => name === "limit") ?? []
+  const records = asked === undefined ? page : Math.min(Number(asked) || 1, MAX_PAGE)
+  return Math.max(1, Math.ceil(records / RECORDS_A_READ))
+}
+
 /** All keys of a tenant in one mode together may ask this many times as often as one key. */
 const OF_A_TENANT = 2
 
@@ -84,34 +108,36 @@ const ofTenant = (limit: RateLimit | "off"): RateLimit | "off" =>
   limit === "off" ? "off" : { ...limit, count: limit.count * OF_A_TENANT, burst: limit.burst * OF_A_TENANT }
 
 /**
- * Refuses a request that comes too often (429). Limits each key, all keys of a tenant together, the deliveries that a tenant orders,
+ * Refuses a request that comes too often (429); a page of a list counts by its records. Limits each key, all keys of a tenant together, the deliveries that a tenant orders,
  * the changes that it makes and, for resolving bank accounts, each client address.
  */
 export const makeRequestRate = ({ rateLimits, trustedProxies }: Pick<RateSettings, "rateLimits" | "trustedProxies">) =>
   Effect.map(RateLimits, ({ giveBack, take }) => {
     const addressOf = clientAddress(trustedProxies)
-    const bucketsOf = ({ caller, match, method, peer, rawHeaders }: RatedRequest): ReadonlyArray<Bucket> => {
+    const bucketsOf = ({ caller, match, method, peer, rawHeaders, rawTarget }: RatedRequest): ReadonlyArray<Bucket> => {
       const template = match._tag === "Found" ? match.route.template : ""
       const kind = kindOf({ match, method })
       const key = `${caller.appId}:${caller.keyId}`
       const tenant = `${caller.appId}:${caller.mode}`
+      const tokens = readsOf({ match, method, rawTarget })
       const own: ReadonlyArray<Bucket> = [
-        { scope: "key", name: `${kind}:${key}`, limit: rateLimits[kind] },
-        { scope: "key", name: `${kind}:tenant:${tenant}`, limit: ofTenant(rateLimits[kind]) }
+        { scope: "key", name: `${kind}:${key}`, limit: rateLimits[kind], tokens },
+        { scope: "key", name: `${kind}:tenant:${tenant}`, limit: ofTenant(rateLimits[kind]), tokens }
       ]
       if (method === "POST" && deliveryRoutes.includes(template))
-        return [...own, { scope: "key", name: `deliveries:tenant:${tenant}`, limit: rateLimits.deliveries }]
+        return [...own, { scope: "key", name: `deliveries:tenant:${tenant}`, limit: rateLimits.deliveries, tokens }]
       if (changeRoutes.includes(`${method} ${template}`))
-        return [...own, { scope: "key", name: `changes:tenant:${tenant}`, limit: changesADay }]
+        return [...own, { scope: "key", name: `changes:tenant:${tenant}`, limit: changesADay, tokens }]
       if (template !== resolution.route) return own
       return [
         ...own,
-        { scope: "key", name: `bank_resolution:key:${key}`, limit: resolution.key },
-        { scope: "key", name: `bank_resolution:tenant:${tenant}`, limit: ofTenant(resolution.key) },
+        { scope: "key", name: `bank_resolution:key:${key}`, limit: resolution.key, tokens },
+        { scope: "key", name: `bank_resolution:tenant:${tenant}`, limit: ofTenant(resolution.key), tokens },
         {
           scope: "ip",
           name: `bank_resolution:ip:${addressOf(peer, valuesOf(rawHeaders, "x-forwarded-for"))}`,
-          limit: resolution.ip
+          limit: resolution.ip,
+          tokens
         }
       ]
     }
@@ -119,11 +145,11 @@ export const makeRequestRate = ({ rateLimits, trustedProxies }: Pick<RateSetting
       const taken: Array<Effect.Effect<void>> = []
       return {
         take: Effect.gen(function* () {
-          for (const { limit, name, scope } of bucketsOf(asked)) {
+          for (const { limit, name, scope, tokens } of bucketsOf(asked)) {
             if (limit === "off") continue
-            const answer = yield* take(name, limit)
+            const answer = yield* take(name, limit, tokens)
             if (answer._tag === "Limited") return yield* new RateLimited({ scope, retry_after_seconds: answer.retryAfterSeconds })
-            taken.push(giveBack(name, limit))
+            taken.push(giveBack(name, limit, tokens))
           }
         }),
         giveBack: Effect.suspend(() => Effect.all(taken, { discard: true }))

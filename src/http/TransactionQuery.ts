@@ -9,7 +9,7 @@ import { Timestamp } from "./api/Wire.ts"
 import { bounded, childPlace, issueAt } from "./Issues.ts"
 import { CURSOR_RULE, Flag, pageQueryOf, readCursor } from "./Page.ts"
 
-const TRANSACTIONS_A_PAGE = 20
+export const TRANSACTIONS_A_PAGE = 20
 const METADATA = "metadata."
 
 const Key = Schema.String.check(Schema.isPattern(/^[\x20-\x7e]{1,255}$/, { expected: "1 to 255 printable ASCII characters" }))

@@ -15,24 +15,28 @@ export const rateLimited = (milliseconds: number): RateLimitDecision => ({
 /** Between two tokens that come back. */
 export const intervalMs = ({ count, windowMs }: RateLimit): number => windowMs / count
 
+/** No call takes more than its bucket can hold. */
+export const tokensOf = ({ burst }: RateLimit, tokens: number): number => Math.min(tokens, burst)
+
 /** A bucket is one moment: when it will be full again. Each token taken moves it on by one interval. */
 export const countingHere = (mostBuckets: number = MOST_BUCKETS): RateLimits["Service"] => {
   const fullAt = new Map<string, number>()
   return {
-    take: (bucket, limit) =>
+    take: (bucket, limit, tokens) =>
       Effect.map(Clock.currentTimeMillis, (now) => {
         const interval = intervalMs(limit)
         const full = Math.max(fullAt.get(bucket) ?? now, now)
-        const wait = full - now - (limit.burst - 1) * interval
+        const taken = tokensOf(limit, tokens)
+        const wait = full - now - (limit.burst - taken) * interval
         fullAt.delete(bucket)
-        fullAt.set(bucket, wait > 0 ? full : full + interval)
+        fullAt.set(bucket, wait > 0 ? full : full + taken * interval)
         if (fullAt.size > mostBuckets) forgetOldest(fullAt)
         return wait > 0 ? rateLimited(wait) : withinRateLimit
       }),
-    giveBack: (bucket, limit) =>
+    giveBack: (bucket, limit, tokens) =>
       Effect.sync(() => {
         const full = fullAt.get(bucket)
-        if (full !== undefined) fullAt.set(bucket, full - intervalMs(limit))
+        if (full !== undefined) fullAt.set(bucket, full - tokensOf(limit, tokens) * intervalMs(limit))
       })
   }
 }

@@ -2,7 +2,7 @@ import * as NodeRedis from "@effect/platform-node/NodeRedis"
 import { Cause, Context, Deferred, Duration, Effect, Layer, Redacted, Schedule } from "effect"
 import * as RateLimiter from "effect/persistence/RateLimiter"
 import { type RateLimit, RateLimits } from "../services/ports/RateLimits.ts"
-import { countingHere, intervalMs, rateLimited, withinRateLimit } from "./RateLimitsMemory.ts"
+import { countingHere, intervalMs, rateLimited, tokensOf, withinRateLimit } from "./RateLimitsMemory.ts"
 
 /** How long one request may wait for Redis before this process decides for itself. */
 const ANSWER_MS = 250
@@ -65,20 +65,20 @@ export const RateLimitsRedis = {
             .pipe(Effect.timeout(ANSWER_MS))
 
         return RateLimits.of({
-          take: (bucket, limit) =>
+          take: (bucket, limit, tokens) =>
             limiter === null
-              ? here.take(bucket, limit)
-              : Effect.matchEffect(consume(limiter, bucket, limit, 1), {
+              ? here.take(bucket, limit, tokens)
+              : Effect.matchEffect(consume(limiter, bucket, limit, tokensOf(limit, tokens)), {
                   onSuccess: () => Effect.as(found, withinRateLimit),
                   onFailure: (error) =>
                     error._tag === "RateLimiterError" && error.reason._tag === "RateLimitExceeded"
                       ? Effect.as(found, rateLimited(Duration.toMillis(error.reason.retryAfter)))
-                      : Effect.andThen(lost(error), here.take(bucket, limit))
+                      : Effect.andThen(lost(error), here.take(bucket, limit, tokens))
                 }),
-          giveBack: (bucket, limit) =>
+          giveBack: (bucket, limit, tokens) =>
             limiter === null
-              ? here.giveBack(bucket, limit)
-              : Effect.matchEffect(consume(limiter, bucket, limit, -1), {
+              ? here.giveBack(bucket, limit, tokens)
+              : Effect.matchEffect(consume(limiter, bucket, limit, -tokensOf(limit, tokens)), {
                   onSuccess: () => found,
                   onFailure: lost
                 })

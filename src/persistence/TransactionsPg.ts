@@ -5,6 +5,7 @@ import { Actor } from "../domain/Fact.ts"
 import type { AppId, Mode, Reference } from "../domain/Ids.ts"
 import { type Instant, iso } from "../domain/Instant.ts"
 import { Transaction } from "../domain/Transaction.ts"
+import { inTurns } from "../runtime/InTurns.ts"
 import { inSpan } from "../runtime/Tracing.ts"
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import { type CreatedRange, type StoredTransaction, Transactions } from "../services/ports/Transactions.ts"
@@ -67,7 +68,7 @@ const decodeOrSkip =
       )
     )
 const decodeReadable = (found: string, rows: ReadonlyArray<object>) =>
-  Effect.map(Effect.forEach(rows, decodeOrSkip(found)), (all) => all.flatMap(Option.toArray))
+  Effect.map(inTurns(rows, decodeOrSkip(found)), (all) => all.flatMap(Option.toArray))
 const firstOf = (rows: unknown) => Effect.map(decodeTransactions(rows), (all) => Option.fromUndefinedOr(all[0]))
 
 /** Reads that only operators make; those of what was sent and answered leave an audit row. */

@@ -11,7 +11,8 @@ const question = <Asked, Answer>(
 
 const Bucket = Schema.Struct({
   bucket: Schema.String,
-  limit: Schema.Struct({ count: Schema.Number, windowMs: Schema.Number, burst: Schema.Number })
+  limit: Schema.Struct({ count: Schema.Number, windowMs: Schema.Number, burst: Schema.Number }),
+  tokens: Schema.Number
 })
 const Line = Schema.Struct({ provider: Schema.String, mode: Mode, operation: Schema.Literals(operations) })
 const Call = Schema.Struct({ line: Line, tenant: Schema.NullOr(AppId) })

@@ -35,8 +35,8 @@ export const makeSharedCounts = (clock: Clock.Clock, circuit: CircuitPolicy, onL
   const forWorker = (): WorkerShare => {
     const calls = new Map<number, EndCall>()
     const answers = [
-      answering(ofWorkers.take, ({ bucket, limit }) => buckets.take(bucket, limit)),
-      answering(ofWorkers.giveBack, ({ bucket, limit }) => Effect.as(buckets.giveBack(bucket, limit), null)),
+      answering(ofWorkers.take, ({ bucket, limit, tokens }) => buckets.take(bucket, limit, tokens)),
+      answering(ofWorkers.giveBack, ({ bucket, limit, tokens }) => Effect.as(buckets.giveBack(bucket, limit, tokens), null)),
       answering(ofWorkers.beginCall, ({ call, line, tenant }) =>
         Effect.map(circuits.begin(line, tenant), (end) => {
           if (end !== null) calls.set(call, end)

@@ -17,11 +17,11 @@ export const sharedRateLimits = ({ ask }: Pick<Conversation, "ask">, workers: nu
       burst: Math.max(1, Math.floor(burst / workers))
     })
     return RateLimits.of({
-      take: (bucket, limit) =>
+      take: (bucket, limit, tokens) =>
         Effect.flatMap(
-          ask(ofWorkers.take, { bucket, limit }),
-          Option.match({ onNone: () => here.take(bucket, shareOf(limit)), onSome: Effect.succeed })
+          ask(ofWorkers.take, { bucket, limit, tokens }),
+          Option.match({ onNone: () => here.take(bucket, shareOf(limit), tokens), onSome: Effect.succeed })
         ),
-      giveBack: (bucket, limit) => Effect.asVoid(ask(ofWorkers.giveBack, { bucket, limit }))
+      giveBack: (bucket, limit, tokens) => Effect.asVoid(ask(ofWorkers.giveBack, { bucket, limit, tokens }))
     })
   })

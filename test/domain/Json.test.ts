@@ -1,6 +1,7 @@
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { json, parseBoth, parseExact, RawJson } from "../../src/domain/Json.ts"
+import { stepsOf } from "../support/StepCount.ts"
 
 /** More digits than a number of the language has, and spellings that it does not keep. */
 const numbers = ["0.1000", "123456789012345678901234567890", "-1.50e+3", "1E2", "-0", "9007199254740993", "7"]
@@ -11,13 +12,31 @@ describe("a tenant's own JSON comes back", () => {
       expect(json({ metadata: new RawJson(text) })).toBe(`{"metadata":${text}}`)
   })
 
-  it("without numbers as it was written, too, and compact", () => {
-    for (const text of ['{"a":"1","b":[true,false,null],"c":{}}', '"x"', "null", "[]"]) expect(json(new RawJson(text))).toBe(text)
-    expect(json(new RawJson('{ "a" : [ 1.0 , "b" ] }'))).toBe('{"a":[1.0,"b"]}')
+  it("without numbers as it was written, too", () => {
+    for (const text of ['{"a":"1","b":[true,false,null],"c":{}}', '"x"', "null", "[]", '{"a":"\\u0041","b":1}'])
+      expect(json(new RawJson(text))).toBe(text)
   })
 
-  it("with its texts in the shortest form, beside a number too", () => {
-    expect(json(new RawJson('{"a":"\\u0041","b":1}'))).toBe('{"a":"A","b":1}')
+  it("where it stood, whatever the texts around it hold, the sign of its place among them", () => {
+    const hostile = fc.string({ unit: fc.constantFrom("\\", '"', "u0041", "A", "\u0001", "\ud800", "\u2028", ",", ":") })
+    fc.assert(
+      fc.property(fc.array(fc.tuple(hostile, hostile), { maxLength: 6 }), (texts) => {
+        const tree = texts.map(([name, value]) => ({ [name]: value }))
+        const written = JSON.stringify(tree)
+        expect(json(tree.map((one) => [one, new RawJson(JSON.stringify(one))]))).toBe(
+          JSON.stringify(tree.map((one) => [one, one]))
+        )
+        expect(json({ [written]: new RawJson(written), of: written })).toBe(JSON.stringify({ [written]: tree, of: written }))
+      })
+    )
+  })
+
+  it("without being read: of a text no step is taken, however many members it has", () => {
+    const page = (text: string) => Array.from({ length: 100 }, () => ({ amount_minor: 1n, metadata: new RawJson(text) }))
+    const steps = (text: string) => stepsOf(() => json(page(text)))
+    const members = (count: number) => `{"a":[${Array.from({ length: count }, (_, at) => (at % 2 === 0 ? "[]" : "1.50"))}]}`
+    steps("{}")
+    expect(steps(members(1_000))).toBe(steps("{}"))
   })
 })
 

@@ -65,6 +65,7 @@ describe("the rate limit", () => {
           caller: { appId: AppId.make(`acme-${keyId}`), keyId, mode: "live", role: "tenant" },
           method: "POST",
           match: found("POST", "/v1/reference/resolve-bank-account"),
+          rawTarget: "/",
           rawHeaders: ["X-Forwarded-For", "203.0.113.1"],
           peer
         }).take
@@ -90,6 +91,7 @@ describe("the rate limit", () => {
             caller: { appId: AppId.make(appId), keyId: `k${at}`, mode, role: "tenant" },
             method: "POST",
             match: found("POST", template),
+            rawTarget: "/",
             rawHeaders: [],
             peer: `192.0.2.${at}`
           }).take
@@ -104,6 +106,62 @@ describe("the rate limit", () => {
     }).pipe(Effect.provide(RateLimitsMemory))
   )
 
+  it.effect("counts a page of a list by the records that it is asked for, ten a read, and never more than a bucket holds", () =>
+    Effect.gen(function* () {
+      const reads = { count: 1, windowMs: 1000, burst: 12 }
+      const check = yield* makeRequestRate({ rateLimits: { reads, money: "off", deliveries: "off" }, trustedProxies: [] })
+      let keys = 0
+      /** How many of a dozen requests of a key that is full go through, and the whole seconds after which there is room for one more. */
+      const allowed = Effect.fnUntraced(function* (path: string, query: string, method = "GET") {
+        const caller = { appId: AppId.make(`acme-${keys++}`), keyId: "k", mode: "live", role: "tenant" } as const
+        const match = found(method === "HEAD" ? "GET" : method, path)
+        const asked = check({ caller, method, match, rawTarget: `${path}${query}`, rawHeaders: [], peer: "192.0.2.1" })
+        const exits = yield* Effect.forEach(Array.from({ length: 13 }), () => Effect.exit(asked.take))
+        const all = exits.filter(Exit.isSuccess).length
+        yield* asked.giveBack
+        expect(Exit.isSuccess(yield* Effect.exit(asked.take)), "what was taken is given back").toBe(true)
+        return all
+      })
+      expect({
+        hundred: yield* allowed("/v1/transactions", "?limit=100"),
+        encoded: yield* allowed("/v1/transactions", "?kind=payout&%6Cimit=%35%30"),
+        head: yield* allowed("/v1/transactions", "?limit=60", "HEAD"),
+        twenty: yield* allowed("/v1/transactions", ""),
+        one: yield* allowed("/v1/transactions", "?limit=1"),
+        mistaken: yield* allowed("/v1/transactions", "?limit=1000000"),
+        deliveries: yield* allowed("/v1/webhooks/deliveries", ""),
+        beneficiaries: yield* allowed("/v1/beneficiaries", "?limit=40"),
+        purge: yield* allowed("/v1/beneficiaries", "?limit=100", "DELETE"),
+        single: yield* allowed("/v1/payouts/{reference}", "?limit=100")
+      }).toStrictEqual({
+        hundred: 1,
+        encoded: 2,
+        head: 2,
+        twenty: 6,
+        one: 12,
+        mistaken: 1,
+        deliveries: 2,
+        beneficiaries: 3,
+        purge: 12,
+        single: 12
+      })
+    }).pipe(Effect.provide(RateLimitsMemory))
+  )
+
+  it.effect("lets a page through whose key can never hold that many reads", () =>
+    Effect.gen(function* () {
+      const rateLimits = { reads: { count: 1, windowMs: 1000, burst: 2 }, money: "off", deliveries: "off" } as const
+      const check = yield* makeRequestRate({ rateLimits, trustedProxies: [] })
+      const caller = { appId: AppId.make("acme"), keyId: "k", mode: "live", role: "tenant" } as const
+      const match = found("GET", "/v1/transactions")
+      const asked = check({ caller, method: "GET", match, rawTarget: "/v1/transactions?limit=100", rawHeaders: [], peer: "" })
+      yield* asked.take
+      expect((yield* Effect.flip(asked.take)).retry_after_seconds).toBe(2)
+      yield* TestClock.adjust("2 seconds")
+      yield* asked.take
+    }).pipe(Effect.provide(RateLimitsMemory))
+  )
+
   it.effect("bounds the webhook deliveries that all keys of a tenant order, tests and redeliveries together", () =>
     Effect.gen(function* () {
       const deliveries = { count: 10, windowMs: 60_000, burst: 10 }
@@ -111,7 +169,7 @@ describe("the rate limit", () => {
       const refusal = Effect.fnUntraced(function* (appId: string, method: string, template: string) {
         const caller = { appId: AppId.make(appId), keyId: template, mode: "live", role: "tenant" } as const
         const match = found(method, template)
-        const asked = check({ caller, method, match, rawHeaders: [], peer: "192.0.2.1" }).take
+        const asked = check({ caller, method, match, rawTarget: "/", rawHeaders: [], peer: "192.0.2.1" }).take
         return Option.map(yield* Effect.option(Effect.flip(asked)), ({ scope }) => scope)
       })
       const [test, again] = ["/v1/webhooks/endpoint/test", "/v1/webhooks/deliveries/{id}/redeliver"] as const
@@ -137,7 +195,7 @@ describe("the rate limit", () => {
       const refusal = Effect.fnUntraced(function* (appId: string, [method, template]: readonly [string, string]) {
         const caller = { appId: AppId.make(appId), keyId: method, mode: "live", role: "tenant" } as const
         const match = found(method, template)
-        const asked = check({ caller, method, match, rawHeaders: [], peer: "192.0.2.1" }).take
+        const asked = check({ caller, method, match, rawTarget: "/", rawHeaders: [], peer: "192.0.2.1" }).take
         return Option.getOrNull(yield* Effect.option(Effect.flip(asked)))
       })
       for (let at = 0; at < 40; at++) for (const change of changes) expect(yield* refusal("acme", change)).toBe(null)

@@ -10,7 +10,7 @@ import { RateLimits } from "../../src/services/ports/RateLimits.ts"
 const limit = { count: 30, windowMs: 60_000, burst: 3 }
 const take = (bucket: string) =>
   Effect.flatMap(RateLimits, (limits) =>
-    Effect.map(limits.take(bucket, limit), (taken) => (taken._tag === "Allowed" ? 0 : taken.retryAfterSeconds))
+    Effect.map(limits.take(bucket, limit, 1), (taken) => (taken._tag === "Allowed" ? 0 : taken.retryAfterSeconds))
   )
 
 /** Speaks enough of Redis to hold buckets that never fill again; what its real script computes is Effect's own matter. */
@@ -74,7 +74,7 @@ describe("rate limits in memory", () => {
     Effect.gen(function* () {
       const counting = countingHere(2)
       const once = { count: 1, windowMs: 60_000, burst: 1 }
-      const tags = (bucket: string) => Effect.map(counting.take(bucket, once), ({ _tag }) => _tag)
+      const tags = (bucket: string) => Effect.map(counting.take(bucket, once, 1), ({ _tag }) => _tag)
       expect([yield* tags("a"), yield* tags("b"), yield* tags("a"), yield* tags("c")]).toEqual([
         "Allowed",
         "Allowed",

@@ -76,12 +76,12 @@ describe("what the workers of one machine count together", () => {
   it.live("a rate limit is as large for two workers as for one process", () =>
     Effect.gen(function* () {
       const { first, second } = yield* givenMachine
-      const takes = Array.from({ length: 40 }, (_, at) => (at % 2 === 0 ? first : second).limits.take("reads:acme", limit))
+      const takes = Array.from({ length: 40 }, (_, at) => (at % 2 === 0 ? first : second).limits.take("reads:acme", limit, 1))
       const answers = yield* Effect.all(takes, { concurrency: "unbounded" })
       expect(answers.filter(({ _tag }) => _tag === "Allowed")).toHaveLength(limit.burst)
-      yield* second.limits.giveBack("reads:acme", limit)
-      expect((yield* first.limits.take("reads:acme", limit))._tag).toBe("Allowed")
-      expect((yield* first.limits.take("reads:acme", limit))._tag).toBe("Limited")
+      yield* second.limits.giveBack("reads:acme", limit, 1)
+      expect((yield* first.limits.take("reads:acme", limit, 1))._tag).toBe("Allowed")
+      expect((yield* first.limits.take("reads:acme", limit, 1))._tag).toBe("Limited")
     })
   )
 
@@ -148,7 +148,7 @@ describe("what the workers of one machine count together", () => {
     Effect.gen(function* () {
       const mute = { ask: () => Effect.succeedNone }
       const limits = Context.get(yield* Layer.build(sharedRateLimits(mute, 2)), RateLimits)
-      const answers = yield* Effect.forEach(Array.from({ length: 10 }), () => limits.take("reads:acme", limit))
+      const answers = yield* Effect.forEach(Array.from({ length: 10 }), () => limits.take("reads:acme", limit, 1))
       expect(answers.filter(({ _tag }) => _tag === "Allowed")).toHaveLength(limit.burst / 2)
       const { heard, statesOf } = makeSharedCircuits()
       yield* heard.answer([{ line, isUntouched: false }])

@@ -1,7 +1,9 @@
 import { Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
+import { json, RawJson } from "../../domain/Json.ts"
 import { transactionView } from "../../domain/View.ts"
+import { inTurns } from "../../runtime/InTurns.ts"
 import type { RawTransaction, TransactionPage } from "../../services/ports/Transactions.ts"
 import { Records } from "../../services/Records.ts"
 import { Api } from "../Api.ts"
@@ -11,10 +13,11 @@ import { respond } from "../Response.ts"
 import { withCaller } from "../SignedRequest.ts"
 import { listRequest } from "../TransactionQuery.ts"
 
-const pageView = ({ items, next }: TransactionPage) => ({
-  items: items.map(transactionView),
-  next_cursor: next === null ? null : cursorOf(next)
-})
+const pageView = ({ items, next }: TransactionPage) =>
+  Effect.map(
+    inTurns(items, (item) => Effect.sync(() => json(transactionView(item)))),
+    (texts) => ({ items: new RawJson(`[${texts.join()}]`), next_cursor: next === null ? null : cursorOf(next) })
+  )
 
 /** What only an admin key sees (contract TXN-10). */
 const rawView = ({ rawRequest, rawResponse, transaction }: RawTransaction) => ({
@@ -35,7 +38,7 @@ export const TransactionsHandlers = HttpApiBuilder.group(
         withCaller((caller) =>
           Effect.gen(function* () {
             const { filter, page } = yield* Effect.fromResult(listRequest(query, yield* HttpServerRequest.ParsedSearchParams))
-            return pageView(yield* records.list(caller, filter, page))
+            return yield* pageView(yield* records.list(caller, filter, page))
           })
         ).pipe(respond(200))
       )

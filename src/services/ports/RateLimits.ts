@@ -14,13 +14,13 @@ export class RateLimits extends Context.Service<
   RateLimits,
   {
     /**
-     * Takes one token from a bucket, which exists from its first use on. Each call takes one, also when it is the same request again;
-     * a refused call takes none. Never fails: where the shared store cannot be reached, this process counts for itself.
+     * Takes so many tokens from a bucket, which exists from its first use on, or as many as it can hold where that is less. Each call takes them, also
+     * when it is the same request again; a refused call takes none. Never fails: where the shared store cannot be reached, this process counts for itself.
      * `bucket` names its kind, then whose it is ("bank_resolution:key:…"); it is stored, so that a person's number stands in it only as
      * a keyed hash.
      */
-    readonly take: (bucket: string, limit: RateLimit) => Effect.Effect<RateLimitDecision>
-    /** Gives back a token that was taken for what turned out to be nobody's request. Never fails. */
-    readonly giveBack: (bucket: string, limit: RateLimit) => Effect.Effect<void>
+    readonly take: (bucket: string, limit: RateLimit, tokens: number) => Effect.Effect<RateLimitDecision>
+    /** Gives back tokens that were taken for what turned out to be nobody's request. Never fails. */
+    readonly giveBack: (bucket: string, limit: RateLimit, tokens: number) => Effect.Effect<void>
   }
 >()("gateway/services/ports/RateLimits") {}

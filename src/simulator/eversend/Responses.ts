@@ -1,6 +1,6 @@
 import { Effect, type Redacted, type Schema } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
-import { RawJson } from "../../domain/Json.ts"
+import { json as exactJson, RawJson } from "../../domain/Json.ts"
 import { toDecimal } from "../../domain/Money.ts"
 import { byReference, type Merchant, type MerchantCall, newDigits } from "../Call.ts"
 import type { SimulatedTransaction } from "../Facts.ts"
@@ -17,7 +17,7 @@ export interface EversendAccount extends Merchant {
 export type Call = MerchantCall<EversendAccount>
 
 const json = (status: number, body: unknown): SimulatedResponse =>
-  response(status, "application/json; charset=utf-8", JSON.stringify(body))
+  response(status, "application/json; charset=utf-8", exactJson(body))
 
 export const plain = (body: unknown): SimulatedResponse => json(200, body)
 export const success = (data: unknown): SimulatedResponse => json(200, { code: 200, data, success: true })
