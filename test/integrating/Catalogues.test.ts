@@ -126,9 +126,10 @@ const played = Effect.gen(function* () {
       // An accepted payment can have ended before its answer was written, and a callback can overtake a broken answer.
       const said = `${created.body.error?.["code"] ?? "pending"}`
       const overtaken = said === "pending" && ends === "`successful`"
+      const hasFailedMeanwhile = answer === "`pending`" && ends === "`failed`" && said.endsWith("_rejected_by_provider")
       const isLate = answer.endsWith(", late") && said === "provider_timeout"
       yield* tenant.until(`${target}/${referenceOf(created)}`, (record) => hasEnded(ends, record))
-      return { target, number, answer: isLate || overtaken ? answer : `\`${said}\`` }
+      return { target, number, answer: isLate || overtaken || hasFailedMeanwhile ? answer : `\`${said}\`` }
     })
   )
 })
