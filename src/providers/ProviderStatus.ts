@@ -1,5 +1,6 @@
 import { Result } from "effect"
 import { type Currency, isCurrency } from "../domain/Currency.ts"
+import type { LedgerRecord } from "../domain/Exchange.ts"
 import type { Fact } from "../domain/Fact.ts"
 import { fromDecimal, fromDecimalDown, fromDecimalUp, type MinorUnits, ZERO } from "../domain/Money.ts"
 import type { StatusOutcome } from "../services/ports/Provider.ts"
@@ -20,6 +21,7 @@ export interface Sum {
 
 /** One transaction as a provider shows it, in the gateway's terms. */
 export interface Shown {
+  readonly kind: LedgerRecord["kind"]
   /** Whether every reference that it names is ours. */
   readonly isOurs: boolean
   /** The provider's own word. */
@@ -36,9 +38,13 @@ export interface Shown {
   readonly returnedAt?: number | null
 }
 
-/** What a provider shows, as a fact. Another's transaction, an unknown word and an unreadable amount are `Unknown`, with an alarm. */
+/**
+ * What a provider shows, as a fact. Another's transaction, an unknown word and an unreadable amount are `Unknown`, with an alarm. So is a paid
+ * collection without its fee: the float is credited net of it, and the gross amount would be more than came in. Of a payout the held fee stands.
+ */
 export const answerBy = ({
   isOurs,
+  kind,
   note,
   providerReference,
   refusal,
@@ -56,7 +62,9 @@ export const answerBy = ({
     case "failed":
       return refusedBy(refusal, providerReference, note)
     case "successful":
-      return sum === undefined ? unreadableSum(status) : withoutAlarm({ _tag: "Succeeded", providerReference, ...sum, note })
+      return sum === undefined || (kind === "collection" && sum.fee === null)
+        ? unreadableSum(status)
+        : withoutAlarm({ _tag: "Succeeded", providerReference, ...sum, note })
     case "returned": {
       if (sum === undefined) return unreadableSum(status)
       // Whether a fee came back is not said, so none is given back.
@@ -92,6 +100,3 @@ export const sumOf = ({ amount, currency, fee }: WrittenSum, format: AmountForma
     ? undefined
     : { amount: whole.success, currency, fee: charged.success }
 }
-
-/** Where a success cannot be booked without the fee that was taken from it. */
-export const withFee = (sum: ReturnType<typeof sumOf>): ReturnType<typeof sumOf> => (sum?.fee === null ? undefined : sum)

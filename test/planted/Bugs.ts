@@ -2,6 +2,7 @@ import type { Bug } from "./Bug.ts"
 import { doorBugs } from "./DoorBugs.ts"
 import { ledgerBugs } from "./LedgerBugs.ts"
 import { limitBugs } from "./LimitBugs.ts"
+import { rulingBugs } from "./RulingBugs.ts"
 
 const providerBugs: ReadonlyArray<Bug> = [
   {
@@ -219,4 +220,12 @@ const codeBugs: ReadonlyArray<Bug> = [
   }
 ]
 
-export const bugs: ReadonlyArray<Bug> = [...ledgerBugs, ...providerBugs, ...clientBugs, ...codeBugs, ...limitBugs, ...doorBugs]
+export const bugs: ReadonlyArray<Bug> = [
+  ...ledgerBugs,
+  ...providerBugs,
+  ...clientBugs,
+  ...codeBugs,
+  ...limitBugs,
+  ...doorBugs,
+  ...rulingBugs
+]

@@ -127,6 +127,7 @@ const answerOf = (kind: Kind, wire: Wire, { currency, reference }: ExpectedTrans
   if (matches && standing === "pending" && isRefunded === true) return unreadable("refunded while pending", status)
   const isReturned = standing === "successful" && isRefunded === true
   return answerBy({
+    kind,
     isOurs: matches,
     status,
     standing: isReturned ? "returned" : standing,

@@ -12,7 +12,7 @@ import {
   nothingObserved,
   onceNotFound
 } from "../Movements.ts"
-import { answerBy, type Shown, type Standing, sumOf, withFee } from "../ProviderStatus.ts"
+import { answerBy, type Shown, type Standing, sumOf } from "../ProviderStatus.ts"
 import { notPaid } from "../Refusals.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import { failureOf, identity, refusal, refusalStatus, usedReference } from "./Refusals.ts"
@@ -127,17 +127,23 @@ type Named = string | null | undefined
 
 const shownCharge = (charge: Charge, own: string, named: Named): Shown => ({
   ...shownBy(charge, own === named),
+  kind: "collection",
   standing: chargeStanding(charge.status),
-  sum: withFee(chargeSum(charge)),
+  sum: chargeSum(charge),
   refusal: notPaid
 })
 
-const shownTransfer = (transfer: Payout, own: string, named: Named): Shown => ({
-  ...shownBy(transfer, own === named),
-  standing: transferStanding(transfer.status),
-  sum: withFee(transferSum(transfer)),
-  refusal: failureOf(transfer)
-})
+const shownTransfer = (transfer: Payout, own: string, named: Named): Shown => {
+  const sum = transferSum(transfer)
+  return {
+    ...shownBy(transfer, own === named),
+    kind: "payout",
+    standing: transferStanding(transfer.status),
+    // Flutterwave names the fee of every transfer that is done.
+    sum: sum?.fee === null ? undefined : sum,
+    refusal: failureOf(transfer)
+  }
+}
 
 const shownBy = ({ id, status }: Pick<Charge, "id" | "status">, isOurs: boolean) => ({
   isOurs,

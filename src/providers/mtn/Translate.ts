@@ -56,6 +56,7 @@ const answerOf = (product: Product, wire: Wire, { fee, reference }: ExpectedMove
   const why = reason ?? status
   const sum = sumOf(wire)
   return answerBy({
+    kind: product === "collection" ? "collection" : "payout",
     isOurs: (externalId ?? reference) === reference,
     status,
     standing,

@@ -84,6 +84,7 @@ const answerOf = (kind: Kind, payment: Payment, reference: Reference, feeOf: Fee
   const failureCode = failureReason?.failureCode ?? UNSAID
   const sum = sumOf(payment)
   return answerBy({
+    kind,
     isOurs: idOf(kind, payment) === providerReference && (payment.clientReferenceId ?? reference) === reference,
     status,
     standing,

@@ -11,7 +11,7 @@ import {
   notSent,
   onceNotFound
 } from "../Movements.ts"
-import { answerBy, type Standing, sumOf, withFee } from "../ProviderStatus.ts"
+import { answerBy, type Standing, sumOf } from "../ProviderStatus.ts"
 import { undelivered } from "../Refusals.ts"
 import { instantIn } from "../Statements.ts"
 import type { ProviderResponse } from "../Transport.ts"
@@ -104,6 +104,7 @@ export const transferFound = (response: ProviderResponse, expected: ExpectedTran
 const transferAnswer = (wire: typeof Transfer.Type, { reference }: ExpectedTransaction): FactWithAlarm<StatusOutcome> => {
   const { status } = wire
   const { alarm, fact } = answerBy({
+    kind: "payout",
     isOurs: wire.reference === wireReference(reference),
     status,
     standing: transferStanding(status),
@@ -195,15 +196,14 @@ const chargeAnswer = (
 ): FactWithAlarm<StatusOutcome> => {
   const { id, status } = wire
   const standing = chargeStanding(status)
-  const sum = chargeSum(wire)
   return answerBy({
+    kind: "collection",
     isOurs: wire.reference === wireReference(reference),
     status,
     standing,
     providerReference: id ?? null,
     note: `status ${status}`,
-    // Without its fees a success cannot be booked: the float is credited net of them.
-    sum: standing === "successful" ? withFee(sum) : sum,
+    sum: chargeSum(wire),
     refusal: chargeFailure(status)
   })
 }

@@ -1,8 +1,9 @@
 import { expect, type Vitest } from "@effect/vitest"
 import { Effect, Option } from "effect"
 import { eventually } from "../../support/SignedClient.ts"
-import { ContractBench, verified } from "./Fixture.ts"
-import type { Abilities, Way } from "./Orders.ts"
+import { ContractBench, collectionsOf, verified } from "./Fixture.ts"
+import { feeless, openLine } from "./Line.ts"
+import { type Abilities, askOrder, type Way } from "./Orders.ts"
 import { expectDiscreet, idOf, type Kind, type Played, played } from "./Play.ts"
 import { type Row, refusals, rows } from "./Table.ts"
 
@@ -80,6 +81,21 @@ export const endings = (it: Vitest.MethodsNonLive<ContractBench>, abilities: Abi
       Effect.gen(function* () {
         const one = yield* played("charge", chargeWay, "0013")
         yield* eventually(one.ask(null), ({ _tag }) => _tag === "Succeeded")
+      })
+    )
+
+  if (chargeWay !== undefined)
+    it.effect("a charge is successful with its fee, or not yet: without one the whole amount would be credited", () =>
+      Effect.gen(function* () {
+        const { baseUrl, open } = yield* ContractBench
+        const one = yield* played("charge", chargeWay, "1234")
+        const { _tag } = yield* eventually(one.ask(null), ({ _tag }) => _tag === "Succeeded")
+        expect(_tag).toBe("Succeeded")
+        const line = yield* openLine(baseUrl, feeless, 1, true)
+        const { fetchStatus } = collectionsOf((yield* open(line.baseUrl)).live)
+        const answer = yield* Effect.flatMap(askOrder(chargeWay, one.reference, idOf(one.outcome)), fetchStatus)
+        // A fee that the contract names needs no word of the provider's.
+        expect(answer).toMatchObject(answer._tag === "Succeeded" ? { fee: one.fee } : { _tag: "Unknown", reason: "bad_response" })
       })
     )
 }

@@ -82,6 +82,17 @@ export const silent: ReadonlyArray<Fault> = [
   torn("silence in the answer", (bytes) => headEnd(bytes) - 3, "silence")
 ]
 
+/** The provider names no fee, under whatever name it has one. */
+export const feeless = fault("answers without a fee", { answer: (whole) => ({ ...whole, body: withoutFees(whole.body) }) })
+
+function withoutFees(body: string): string {
+  try {
+    return JSON.stringify(JSON.parse(body, (name, value: unknown) => (/fee|settled/i.test(name) ? undefined : value)))
+  } catch {
+    return body
+  }
+}
+
 export interface Line {
   readonly baseUrl: string
   /** Whether the request of that number came. */

@@ -48,6 +48,7 @@ const answerOf = (kind: Kind, movement: Movement, reference: Reference): FactWit
   const standing = standingOf(status)
   const code = failure ?? "unsaid"
   return answerBy({
+    kind,
     isOurs: client_ref === reference,
     status,
     standing,
