@@ -4,7 +4,7 @@ import { Schema } from "effect"
 export const AppId = Schema.String.check(Schema.isPattern(/^[a-z0-9_-]{1,40}$/u)).pipe(Schema.brand("AppId"))
 export type AppId = typeof AppId.Type
 
-/** The handle of a transaction, an exchange or an event: 26 Crockford base32 characters, random to everybody without the keys (ReferenceBucket). */
+/** The handle of a transaction, an exchange or an event: 26 Crockford base32 characters, random to everybody without the key (ReferenceBucket). */
 export const Reference = Schema.String.check(Schema.isPattern(/^[0-9ABCDEFGHJKMNPQRSTVWXYZ]{26}$/u)).pipe(
   Schema.brand("Reference")
 )
@@ -17,7 +17,7 @@ export type Mode = typeof Mode.Type
 export const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 const REFERENCE_LENGTH = 26
 
-/** A reference from at least 26 random bytes; five bits of each are used. */
+/** A reference from at least 26 bytes, random or a keyed hash; five bits of each are used. */
 export const referenceFrom = (bytes: Uint8Array): Reference => {
   let text = ""
   for (const byte of bytes.subarray(0, REFERENCE_LENGTH)) text += ALPHABET.charAt(byte & 31)

@@ -1,4 +1,6 @@
-import { ALPHABET, Reference } from "./Ids.ts"
+import { ALPHABET, Reference, referenceFrom } from "./Ids.ts"
+import { json } from "./Json.ts"
+import type { IdempotencyScope } from "./RequestFingerprint.ts"
 
 /**
  * A reference leads to its tenant, so that a database which is divided by tenant need not ask every one of its servers. Tenants are spread over
@@ -9,12 +11,23 @@ const BUCKET_CHARACTERS = 4
 const BITS_A_CHARACTER = 5
 export const BUCKETS = 2 ** (BUCKET_CHARACTERS * BITS_A_CHARACTER)
 
-/** At least 4 bytes of the keyed hash of a text; `purpose` keeps the two kinds apart. */
-export type BucketHash = (purpose: "tenant_bucket" | "reference_mask", text: string) => Uint8Array
+/** 32 bytes, the keyed hash of a text; `purpose` keeps the kinds apart. */
+export type BucketHash = (purpose: "tenant_bucket" | "reference_mask" | "reference", text: string) => Uint8Array
+
+/**
+ * The reference of what a key makes: the same key always makes the same one, so that a repeat that the database has forgotten reaches the
+ * provider under the reference that the provider knows. `earlier` is how many transactions the key made before, after each of which it was
+ * pruned.
+ */
+export const referenceOfKey = (hash: BucketHash, scope: IdempotencyScope, earlier: number): Reference => {
+  const { appId, endpoint, key, mode } = scope
+  const bytes = hash("reference", json([appId, mode, endpoint, key, earlier]))
+  return referenceInBucket(hash, referenceFrom(bytes), bucketOfTenant(hash, appId))
+}
 
 export const bucketOfTenant = (hash: BucketHash, appId: string): number => twentyBits(hash("tenant_bucket", appId))
 
-/** A random reference as one of this bucket; 110 random bits are left of its 130. */
+/** A reference that looks random as one of this bucket; 110 bits are left of its 130. */
 export const referenceInBucket = (hash: BucketHash, random: Reference, bucket: number): Reference => {
   const rest = random.slice(BUCKET_CHARACTERS)
   return Reference.make(charactersOf(bucket ^ maskOf(hash, rest)) + rest)

@@ -1,7 +1,7 @@
 import { type Cause, Context, Deferred, Effect, Exit, Layer, Option, Redacted, Result } from "effect"
 import type { HttpServerResponse } from "effect/http"
 import type { LedgerRecord } from "../domain/Exchange.ts"
-import { InternalError } from "../domain/errors/Ambiguous.ts"
+import { IndeterminateOutcome, InternalError } from "../domain/errors/Ambiguous.ts"
 import type { ApiError } from "../domain/errors/ApiError.ts"
 import { RateLimited, RequestInProgress } from "../domain/errors/Retriable.ts"
 import { IdempotencyKeyRequired, IdempotencyKeyReused } from "../domain/errors/Terminal.ts"
@@ -140,6 +140,8 @@ export class Idempotent extends Context.Service<
               onSuccess: (record) => httpResponse(successOf(step, record)),
               onFailure: errorResponse
             })
+          case "Booked":
+            return errorResponse(new IndeterminateOutcome({ reference: taken.reference }))
           case "Reused":
             return errorResponse(new IdempotencyKeyReused())
           case "Busy":

@@ -1,8 +1,6 @@
 import { Clock, Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
-import type { AppId } from "../domain/Ids.ts"
 import { type Instant, iso } from "../domain/Instant.ts"
-import { bucketOfTenant, referenceInBucket } from "../domain/ReferenceBucket.ts"
 import { inSpan } from "../runtime/Tracing.ts"
 import {
   type Claim,
@@ -13,12 +11,10 @@ import {
   type StoredResponse
 } from "../services/ports/Idempotency.ts"
 import { Policy } from "../services/ports/Policy.ts"
-import { RandomSource } from "../services/ports/RandomSource.ts"
-import { Vault } from "../services/ports/Vault.ts"
 import { type Arrival, type ArrivedRow, arriveTogether } from "./ArrivalSql.ts"
-import { bucketHash } from "./BucketHash.ts"
 import { Distribution } from "./Distribution.ts"
 import { EveryTenant } from "./EveryTenant.ts"
+import { makeKeyReferences } from "./KeyReferences.ts"
 import { recordPrunedBefore } from "./Retention.ts"
 import { OfTenant } from "./ServerPlaces.ts"
 import { isLockTimeout, makeBatcher } from "./StepBatch.ts"
@@ -42,13 +38,12 @@ export const IdempotencyPg = Layer.effect(
   Idempotency,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const randomSource = yield* RandomSource
     const policy = yield* Policy
     const distribution = yield* Distribution
     const { isDistributed } = distribution
     const everyTenant = yield* EveryTenant
     const ofTenant = yield* OfTenant
-    const hash = bucketHash(yield* Vault)
+    const referenceOf = yield* makeKeyReferences
 
     const arrive = yield* makeBatcher({
       statement: arriveTogether(sql, isDistributed),
@@ -60,24 +55,6 @@ export const IdempotencyPg = Layer.effect(
       ...everyTenant.lanesOf(({ scope }: Arrival) => scope.appId),
       isLockTimeout
     })
-
-    /** It leads to its tenant: a callback and an operator name the reference alone. */
-    const referenceFor = (appId: AppId) =>
-      Effect.map(randomSource.reference, (random) => referenceInBucket(hash, random, bucketOfTenant(hash, appId)))
-
-    const claim = Effect.fnUntraced(function* (request: ClaimRequest) {
-      const now = yield* Clock.currentTimeMillis
-      const row = yield* arrive({ ...request, now, leaseUntil: now + policy.idempotencyLeaseMs })
-      if (!row.nonce_fresh) return Option.none()
-      if (row.fence === null) return Option.some(takenKey(row))
-      const fresh: FreshClaim = {
-        _tag: "Fresh",
-        claim: { scope: request.scope, fence: row.fence, reference: yield* referenceFor(request.scope.appId) },
-        tenant: row.status === null ? null : { status: row.status, capabilities: row.capabilities ?? [] },
-        windows: request.windows.map((window, at) => ({ ...window, used: row.used?.[at] ?? 0n }))
-      }
-      return Option.some(fresh)
-    }, inSpan("Idempotency.claim"))
 
     const complete = Effect.fn("Idempotency.complete")(function* ({ fence, scope }: Claim, response: StoredResponse) {
       const { appId, endpoint, key, mode } = scope
@@ -95,6 +72,27 @@ export const IdempotencyPg = Layer.effect(
         RETURNING 1 AS released`
       return (yield* ofTenant(appId)(write)).length === 1
     }, Effect.orDie)
+
+    const claim = Effect.fnUntraced(function* (request: ClaimRequest) {
+      const { scope } = request
+      const now = yield* Clock.currentTimeMillis
+      const row = yield* arrive({ ...request, now, leaseUntil: now + policy.idempotencyLeaseMs })
+      if (!row.nonce_fresh) return Option.none()
+      if (row.fence === null) return Option.some(takenKey(row))
+      const { booked, reference } = yield* referenceOf(scope)
+      const own = { scope, fence: row.fence, reference }
+      if (booked) {
+        yield* release(own)
+        return Option.some<Claimed>({ _tag: "Booked", reference })
+      }
+      const fresh: FreshClaim = {
+        _tag: "Fresh",
+        claim: own,
+        tenant: row.status === null ? null : { status: row.status, capabilities: row.capabilities ?? [] },
+        windows: request.windows.map((window, at) => ({ ...window, used: row.used?.[at] ?? 0n }))
+      }
+      return Option.some<Claimed>(fresh)
+    }, inSpan("Idempotency.claim"))
 
     // A key that somebody works with is held, and is left for the next round.
     const prune = Effect.fn("Idempotency.prune")(function* (before: Instant, limit: number) {

@@ -83,7 +83,11 @@ export const onOneServer: ReadonlyArray<Exception> = [
   ...because(
     "BatchedRead asks for one tenant at a time",
     ["namesItsTenant"],
-    ["AS w(app_id, key_id) CROSS JOIN LATERAL", "AS a(ord int, app_id text, mode text, reference text) CROSS JOIN LATERAL"]
+    [
+      "AS w(app_id, key_id) CROSS JOIN LATERAL",
+      "AS a(ord int, app_id text, mode text, reference text) CROSS JOIN LATERAL",
+      "AS a(ord int, app_id text, mode text, reference text) LEFT JOIN LATERAL"
+    ]
   )
 ]
 

@@ -1,7 +1,13 @@
 import { createHmac } from "node:crypto"
 import { describe, expect, it } from "@effect/vitest"
 import { ALPHABET, AppId, type Reference, referenceFrom } from "../../src/domain/Ids.ts"
-import { type BucketHash, bucketOfReference, bucketOfTenant, referenceInBucket } from "../../src/domain/ReferenceBucket.ts"
+import {
+  type BucketHash,
+  bucketOfReference,
+  bucketOfTenant,
+  referenceInBucket,
+  referenceOfKey
+} from "../../src/domain/ReferenceBucket.ts"
 
 const keyed =
   (key: string): BucketHash =>
@@ -13,6 +19,9 @@ const hash = keyed("one")
 const randomOf = (seed: number): Reference => referenceFrom(createHmac("sha256", "random").update(String(seed)).digest())
 const referencesOf = (appId: string, count: number) =>
   Array.from({ length: count }, (_, at) => referenceInBucket(hash, randomOf(at), bucketOfTenant(hash, appId)))
+
+const scopeOf = (key: string, appId = "acme") =>
+  ({ appId: AppId.make(appId), mode: "live", endpoint: "POST /v1/payouts", key }) as const
 
 const REFERENCES = 20_000
 /** 31 degrees of freedom: one fair die of 32 faces in a million rolls a worse sum. */
@@ -68,5 +77,45 @@ describe("references that lead to their tenant", () => {
   it("is read from the bytes where they are", () => {
     const whole = Buffer.from("ffffffff00012345", "hex")
     expect(bucketOfTenant(() => whole.subarray(4), "any")).toBe(0x12345)
+  })
+
+  it("follows from the key: always the same, another one for each part and each earlier transaction, and led to its tenant", () => {
+    const scope = scopeOf("order-1")
+    const reference = referenceOfKey(hash, scope, 0)
+    expect(referenceOfKey(hash, { ...scope }, 0)).toBe(reference)
+    expect(bucketOfReference(hash, reference)).toBe(bucketOfTenant(hash, "acme"))
+    const made = [
+      reference,
+      referenceOfKey(hash, scope, 1),
+      referenceOfKey(hash, scopeOf("order-2"), 0),
+      referenceOfKey(hash, scopeOf("order-1", "acm"), 0),
+      referenceOfKey(hash, { ...scope, mode: "test" }, 0),
+      referenceOfKey(hash, { ...scope, endpoint: "POST /v1/collections" }, 0),
+      // What a key is made of cannot be taken for another part of it.
+      referenceOfKey(hash, { ...scope, endpoint: 'POST /v1/payouts","order-1', key: "" }, 0),
+      referenceOfKey(keyed("another"), scope, 0)
+    ]
+    expect(new Set(made).size).toBe(made.length)
+    expect(new Set(made.map((one) => one.slice(4))).size).toBe(made.length)
+  })
+
+  it("is in every release what it was: what is hashed for the reference of a key does not change", () => {
+    const hashed: Array<string> = []
+    const heard: BucketHash = (purpose, text) => {
+      hashed.push(`${purpose} ${text}`)
+      return hash(purpose, text)
+    }
+    referenceOfKey(heard, scopeOf("order-1"), 2)
+    expect(hashed[0]).toBe('reference ["acme","live","POST /v1/payouts","order-1",2]')
+  })
+
+  it("is as random of counted keys as of random bytes", () => {
+    const references = Array.from({ length: REFERENCES }, (_, at) => referenceOfKey(hash, scopeOf(`order-${at}`), 0))
+    expect(new Set(references.map((one) => one.slice(4))).size).toBe(REFERENCES)
+    for (let place = 0; place < 26; place++) {
+      const seen = [...ALPHABET].map((one) => references.filter((reference) => reference.charAt(place) === one).length)
+      const expected = REFERENCES / ALPHABET.length
+      expect(seen.reduce((sum, count) => sum + (count - expected) ** 2 / expected, 0)).toBeLessThan(CHI_SQUARE_AT_MOST)
+    }
   })
 })

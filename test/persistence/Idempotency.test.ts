@@ -3,11 +3,21 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { describe, expect } from "vitest"
 import { AppId } from "../../src/domain/Ids.ts"
+import { debit } from "../../src/domain/Ledger.ts"
+import { minor } from "../../src/domain/Money.ts"
+import type { IdempotencyScope } from "../../src/domain/RequestFingerprint.ts"
+import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
 import { Idempotency } from "../../src/services/ports/Idempotency.ts"
 import { appId, given, openOne } from "../support/LedgerSteps.ts"
 import { claimKey, givenClaim } from "../support/PaymentRequests.ts"
+import { NOON } from "../support/SampleTransactions.ts"
 
 const DAY = 24 * 3_600_000
+
+const referenceFor = (scope: IdempotencyScope) =>
+  Effect.flatMap(claimKey(scope), (claimed) =>
+    claimed._tag === "Fresh" ? Effect.succeed(claimed.claim.reference) : Effect.die(new Error(`the key was ${claimed._tag}`))
+  )
 
 describe("an idempotency key", () => {
   it.live("is removed after its retention, a bounded number at once, and never while its transaction is open", () =>
@@ -107,6 +117,70 @@ describe("an idempotency key", () => {
           windows: []
         })
         expect(yield* claimKey({ ...holder.scope, appId: AppId.make("nobody") })).toMatchObject({ _tag: "Fresh", tenant: null })
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("has the reference that a restored database forgot, and another one after each transaction whose key was pruned", () =>
+    Effect.gen(function* () {
+      const { node } = yield* given(50_000n)
+      yield* Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const { release } = yield* Idempotency
+        const forget = sql`DELETE FROM idempotency_keys WHERE app_id = ${appId}`
+        const again = () => givenClaim(appId, "kept")
+        const first = yield* again()
+        expect(yield* release(first)).toBe(true)
+        expect((yield* again()).reference).toBe(first.reference)
+        yield* forget
+        // One key of another mode, endpoint or name makes another one.
+        const others = [
+          { ...first.scope, mode: "test" as const },
+          { ...first.scope, endpoint: "POST /v1/collections" },
+          { ...first.scope, key: "kept " }
+        ]
+        const made = new Set([first.reference])
+        for (const scope of others) made.add(yield* referenceFor(scope))
+        expect(made.size).toBe(4)
+
+        const kept: Array<string | undefined> = []
+        for (let earlier = 0; earlier < 3; earlier++) {
+          yield* openOne(appId, "kept", 1_000n)
+          const [row] = yield* sql<{
+            reference: string
+          }>`SELECT reference FROM idempotency_keys WHERE key = 'kept' AND state = 'pinned'`
+          kept.push(row?.reference)
+          yield* forget
+        }
+        expect(kept[0]).toBe(first.reference)
+        expect(new Set(kept).size).toBe(3)
+        // What a restore loses of these, the next claims make again in their order.
+        yield* sql`DELETE FROM transactions WHERE app_id = ${appId} AND reference = ${kept[2] ?? ""}`
+        expect((yield* again()).reference).toBe(kept[2])
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("does not run again where operators booked by its reference what a restore forgot", () =>
+    Effect.gen(function* () {
+      const { node } = yield* given(50_000n)
+      yield* Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const { reference, scope } = yield* givenClaim(appId, "booked")
+        yield* sql`DELETE FROM idempotency_keys WHERE app_id = ${appId}`
+        const entry = debit("UGX", minor(1_000n))
+        const booking = {
+          appId,
+          mode: "live",
+          currency: "UGX",
+          direction: "debit",
+          amount: minor(1_000n),
+          note: "forgotten"
+        } as const
+        const audit = { at: NOON, actor: "operator", action: "float debit", subject: appId, details: {} }
+        yield* (yield* FloatLedger).adjust({ ...booking, externalId: reference, at: NOON, entry, audit })
+        for (const _ of [1, 2]) expect(yield* claimKey(scope)).toStrictEqual({ _tag: "Booked", reference })
+        expect(yield* claimKey({ ...scope, mode: "test" })).toMatchObject({ _tag: "Fresh" })
       }).pipe(Effect.provideContext(node))
     }).pipe(Effect.scoped)
   )

@@ -1,8 +1,15 @@
 import { expect, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Context, Effect } from "effect"
+import { debit } from "../../src/domain/Ledger.ts"
+import { minor } from "../../src/domain/Money.ts"
+import { referenceOfKey } from "../../src/domain/ReferenceBucket.ts"
+import { bucketHash } from "../../src/persistence/BucketHash.ts"
+import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
+import { Vault } from "../../src/services/ports/Vault.ts"
 import { momoCharge, momoPayout } from "../support/RequestBodies.ts"
 import { type Answer, eventually, referenceOf, said } from "../support/SignedClient.ts"
 import { callsOf, creditOn, executionsOf, keyOn, Stack, tenantOn, verified } from "../support/Stack.ts"
+import { auditEntry } from "../support/TestDatabase.ts"
 
 const PAYOUTS = "/v1/payouts"
 const replayed = ({ headers }: Answer) => headers.get("idempotency-replayed")
@@ -215,6 +222,25 @@ layer(stack, { excludeTestServices: true, concurrent: true })("a key whose outco
       const code = "charge_rejected_by_provider"
       const details = { reference, failure_code: "timed_out" }
       expect(said(yield* ask)).toStrictEqual({ status: 422, code, class: "terminal", details })
+    })
+  )
+
+  it.effect("does not pay again what a restore forgot and operators booked by its reference", () =>
+    Effect.gen(function* () {
+      const { gateway, simulator } = yield* Stack
+      const { appId, mode, ...tenant } = yield* tenantOn(gateway)
+      // A restored database that forgot a payout is one that never had it.
+      const scope = { appId, mode, endpoint: "POST /v1/payouts", key: "booked" }
+      const reference = referenceOfKey(bucketHash(Context.get(gateway.context, Vault)), scope, 0)
+      const booking = { appId, mode, currency: "UGX", direction: "debit", amount: minor(11_000n), note: "forgotten" } as const
+      const entry = debit("UGX", minor(11_000n))
+      const ledger = Context.get(gateway.context, FloatLedger)
+      yield* ledger.adjust({ ...booking, externalId: reference, at: Date.now(), entry, audit: auditEntry() })
+      const ask = tenant.post(PAYOUTS, momoPayout("1234"), "booked")
+      for (const _ of [1, 2]) expect(said(yield* ask)).toStrictEqual(indeterminate(reference))
+      expect(yield* callsOf(simulator, reference)).toStrictEqual([])
+      const other = referenceOfKey(bucketHash(Context.get(gateway.context, Vault)), { ...scope, key: "other" }, 0)
+      expect(referenceOf(yield* tenant.post(PAYOUTS, momoPayout("1234"), "other"))).toBe(other)
     })
   )
 })

@@ -19,7 +19,7 @@ export interface ClaimRequest {
 export interface Claim {
   readonly scope: IdempotencyScope
   readonly fence: bigint
-  /** The reference that the transaction will have, should one be made. */
+  /** The reference that the transaction will have, should one be made: the same for each claim of the key, until a transaction has it. */
   readonly reference: Reference
 }
 
@@ -45,6 +45,8 @@ export type Claimed =
   | { readonly _tag: "Replay"; readonly response: StoredResponse }
   /** A transaction exists and no final answer was kept: answer from the transaction as it now is. `leased`: its request may still be under way. */
   | { readonly _tag: "Pinned"; readonly reference: Reference; readonly leased: boolean }
+  /** Its transaction was forgotten by a restore, and operators booked what it had moved under this reference: it does not run again. */
+  | { readonly _tag: "Booked"; readonly reference: Reference }
   /** The key was used with other parameters. */
   | { readonly _tag: "Reused" }
   /** Somebody is doing it right now. */
