@@ -1,6 +1,7 @@
 import { Layer, type Redacted } from "effect"
 import type { SqlClient } from "effect/sql"
 import { Metrics } from "./observability/Metrics.ts"
+import { AccessSealing } from "./persistence/AccessSealing.ts"
 import { AcknowledgementsPg } from "./persistence/AcknowledgementsPg.ts"
 import { AuditLogPg } from "./persistence/AuditLogPg.ts"
 import { BeneficiariesPg } from "./persistence/BeneficiariesPg.ts"
@@ -81,7 +82,7 @@ const portsOn = <R, E>(database: Layer.Layer<R | SqlClient.SqlClient, E>, { mast
     WebhookDeliveriesPg,
     WebhookEndpointsPg
   ).pipe(
-    Layer.provideMerge(VaultPg.layer(masterKey)),
+    Layer.provideMerge(Layer.provideMerge(AccessSealing, VaultPg.layer(masterKey))),
     Layer.provideMerge(Layer.succeed(Policy, policy)),
     Layer.provideMerge(RandomSourceLive),
     Layer.provideMerge(database)

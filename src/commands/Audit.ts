@@ -92,19 +92,25 @@ const verify = Command.make(
   },
   Effect.fn(function* ({ head: exported }) {
     const log = yield* AuditLog
-    const { brokenAt, head, rows, why } = yield* log.verify(Option.getOrNull(exported))
+    const { access, brokenAt, head, rows, why } = yield* log.verify(Option.getOrNull(exported))
+    const differences = access ?? []
     yield* printResult({
-      ok: brokenAt === null,
+      ok: brokenAt === null && differences.length === 0,
       rows,
       broken_at: brokenAt,
       why,
-      head: `${head.sequence}:${head.hash}`
+      head: `${head.sequence}:${head.hash}`,
+      differences
     })
+    if (differences.length > 0)
+      return yield* new CommandRefusal({
+        message: `${differences.length} rows that say who may do what are not as the audit log says: ${differences[0]?.subject}`
+      })
     if (brokenAt !== null) return yield* new CommandRefusal({ message: `the audit log is broken at row ${brokenAt}: ${why}` })
   }, Effect.provide(operatorPorts))
 ).pipe(
   Command.withDescription(
-    "Recompute the keyed chain of the audit log; exit 1 where a row was changed or is missing, or where the exported head is not in it"
+    "Recompute the keyed chain of the audit log, and replay it: operators, keys, tenants, limits, ceilings, denials, corridors and proposals have to be as it says. Exit 1 where a row was changed or is missing, where the exported head is not in it, or where they differ"
   ),
   Command.withExamples([{ command: "gateway audit verify", description: "Check the chain of the audit log; run it daily" }])
 )

@@ -18,7 +18,7 @@ const issue = Command.make(
     mode,
     role: Flag.Literals("role", Role.literals).pipe(
       Flag.withDefault("tenant"),
-      Flag.withDescription("an admin key reads any tenant's records and never moves money")
+      Flag.withDescription("an admin key reads any tenant's records and changes nothing")
     )
   },
   Effect.fn(function* ({ appId, mode, role }) {

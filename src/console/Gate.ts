@@ -76,7 +76,8 @@ export const makeGate = ({ host, trustedProxies, url }: GateSettings) => {
 
 export type Gate = ReturnType<typeof makeGate>
 
-const SESSION = /^[0-9a-f]{64}$/
+/** A name and 256 random bits, in hex. */
+const SESSION = /^[a-z][a-z0-9._-]{0,39}:[0-9a-f]{64}$/
 
 /** Whether a form was made for this very session. */
 export const isOwnForm = ({ formToken }: Visitor, form: URLSearchParams): boolean => {

@@ -30,3 +30,9 @@ export const Proposal = Schema.Struct({
   note: Schema.String
 })
 export type Proposal = typeof Proposal.Type
+
+/** What nobody has carried out by then has expired: whoever looks at it later sees another world. */
+export const PROPOSAL_WAITS_MS = 72 * 3_600_000
+
+export const hasExpired = ({ proposedAt }: Pick<Proposal, "proposedAt">, at: Instant): boolean =>
+  at - proposedAt >= PROPOSAL_WAITS_MS

@@ -13,7 +13,7 @@ import { ProviderCallbacks } from "../services/settlement/ProviderCallbacks.ts"
 import { CALLBACK_BYTES, isBodyless, mediaType, NO_BODY, origin, REQUEST_BYTES, rawBody } from "./BodyGuard.ts"
 import { clientAddress, clientOf } from "./ClientAddress.ts"
 import { makeConcurrencyLimit, type PlaceKind, type Release } from "./ConcurrencyLimit.ts"
-import type { Endpoints } from "./Endpoints.ts"
+import { type Endpoints, isRead } from "./Endpoints.ts"
 import { callbackOf, isCallbackPath, isSignedPath, type Match } from "./HttpRoutes.ts"
 import { afterResponse } from "./NodeListener.ts"
 import { operations } from "./Operations.ts"
@@ -202,8 +202,6 @@ interface Kept {
 }
 
 const claimsKey = (match: Match): boolean => match._tag === "Found" && operations[match.route.name]?.idempotencyKey !== undefined
-
-const isRead = (method: string): boolean => method === "GET" || method === "HEAD"
 
 /** The whole body arrives in this time, however slowly it is sent; then the connection is closed. */
 const BODY_MS = 30_000

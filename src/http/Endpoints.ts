@@ -3,7 +3,7 @@ import { Effect, Result, Schema, SchemaParser } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
 import type { HttpApi, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { queryOf, queryParameters } from "../domain/CanonicalText.ts"
-import { ValidationFailed } from "../domain/errors/Terminal.ts"
+import { CapabilityNotAllowed, ValidationFailed } from "../domain/errors/Terminal.ts"
 import { Api } from "./Api.ts"
 import { type Found, routeOf } from "./HttpRoutes.ts"
 import { bounded, fieldIssues } from "./Issues.ts"
@@ -13,7 +13,11 @@ type Response = HttpServerResponse.HttpServerResponse
 type Groups = typeof Api extends HttpApi.HttpApi<infer Id, infer Group> ? HttpApiGroup.ToService<Id, Group> : never
 
 /** Runs the endpoint that a request was matched to. Refuses path and query parameters that the endpoint's schemas do not take. */
-export type Endpoints = (request: Incoming, match: Found, admitted: EdgeRequest) => Effect.Effect<Response, ValidationFailed>
+export type Endpoints = (
+  request: Incoming,
+  match: Found,
+  admitted: EdgeRequest
+) => Effect.Effect<Response, ValidationFailed | CapabilityNotAllowed>
 
 /**
  * The handlers of every endpoint, by their routes. It stands in the place of `HttpApiBuilder.layer` and its router. They would match the
@@ -29,9 +33,14 @@ export const makeEndpoints: Effect.Effect<Endpoints, never, Groups> = Effect.con
   )
   return Effect.succeed((request, { params, route }, admitted) => {
     const run = endpoints.get(route.name)
+    // An admin key is for looking, whatever its tenant may do.
+    if (admitted.caller?.role === "admin" && !isRead(request.method))
+      return Effect.fail(new CapabilityNotAllowed({ capability: "changes" }))
     return run === undefined ? Effect.die(new Error(`${route.name} has no handler`)) : run(request, params, admitted)
   })
 })
+
+export const isRead = (method: string): boolean => method === "GET" || method === "HEAD"
 
 type Incoming = HttpServerRequest.HttpServerRequest
 

@@ -14,6 +14,8 @@ export const errorCodesOf = (method: string, path: string): ReadonlyArray<Code> 
     ...(isSignedPath(path, path) || isCallbackPath(path) ? (["rate_limited"] as const) : []),
     "cross_origin_denied",
     "method_not_allowed",
+    // An admin key changes nothing.
+    ...(isSignedPath(path, path) && method !== "GET" ? (["capability_not_allowed"] as const) : []),
     ...(isSent ? payloadErrors : []),
     ...(isSent && own?.withoutBody !== true ? bodyErrors : []),
     ...(own?.errors ?? []),

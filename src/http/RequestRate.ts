@@ -101,6 +101,9 @@ const readsOf = ({ match, method, rawTarget }: Pick<RatedRequest, "match" | "met
   return Math.max(1, Math.ceil(records / RECORDS_A_READ))
 }
 
+/** An admin key reads what other tenants sent and were answered, each time with an audit row: enough for an incident, too few to copy a day's payments. */
+const adminReads = { count: 120, windowMs: 60 * MINUTE_MS, burst: 120 } as const
+
 /** All keys of a tenant in one mode together may ask this many times as often as one key. */
 const OF_A_TENANT = 2
 
@@ -128,6 +131,8 @@ export const makeRequestRate = ({ rateLimits, trustedProxies }: Pick<RateSetting
         return [...own, { scope: "key", name: `deliveries:tenant:${tenant}`, limit: rateLimits.deliveries, tokens }]
       if (changeRoutes.includes(`${method} ${template}`))
         return [...own, { scope: "key", name: `changes:tenant:${tenant}`, limit: changesADay, tokens }]
+      if (caller.role === "admin")
+        return [...own, { scope: "key", name: `admin_reads:tenant:${tenant}`, limit: adminReads, tokens: 1 }]
       if (template !== resolution.route) return own
       return [
         ...own,

@@ -6,7 +6,8 @@ import { Caller, Role } from "../domain/Tenant.ts"
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import type { KeyRow, NewKey, SigningKey, Tenants } from "../services/ports/Tenants.ts"
 import type { Vault } from "../services/ports/Vault.ts"
-import type { AuditTrail } from "./AuditTrail.ts"
+import { fits, keySeal } from "./AccessSeals.ts"
+import { type AuditTrail, byteaText } from "./AuditTrail.ts"
 import type { RowCache } from "./RowCache.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 import type { TenantFilter } from "./TenantFilter.ts"
@@ -29,8 +30,15 @@ const keyRows = rowsOf(
   })
 )
 const signingKeys = rowsOf(
-  Schema.Struct({ ...Caller.fields, apiKeyHash: Schema.Uint8Array, signingSecretSealed: Schema.Uint8Array })
+  Schema.Struct({
+    ...Caller.fields,
+    apiKeyHash: Schema.Uint8Array,
+    signingSecretSealed: Schema.Uint8Array,
+    createdAt: Moment,
+    accessSeal: Schema.NullOr(Schema.Uint8Array)
+  })
 )
+const NOT_OURS = "a key is refused: its row is not as a gateway wrote it, so run gateway audit verify"
 
 interface KeyStorage {
   readonly sql: SqlClient.SqlClient
@@ -42,7 +50,7 @@ interface KeyStorage {
 type ApiKeys = Pick<Tenants["Service"], "issueKey" | "revokeKey" | "keys" | "signingKey">
 
 /**
- * The API keys of tenants on PostgreSQL, a part of `TenantsPg`. It owns api_keys. An API key is stored as a keyed hash only, a signing secret
+ * The API keys of tenants on PostgreSQL, a part of `TenantsPg`. It reads api_keys, which `change_access` writes. An API key is stored as a keyed hash only, a signing secret
  * sealed. Keys are cached, because every request needs one; the audit row of a change makes every node read them again.
  */
 export const makeApiKeys = ({ sql, trail, unchanged, vault }: KeyStorage): Effect.Effect<ApiKeys, never, Scope.Scope> =>
@@ -50,27 +58,26 @@ export const makeApiKeys = ({ sql, trail, unchanged, vault }: KeyStorage): Effec
     const issueKey = Effect.fn("Tenants.issueKey")(function* (key: NewKey, audit: AuditEntry) {
       const { appId, keyId, mode, role } = key.caller
       const secret = yield* vault.seal(secretOf(appId, keyId), key.signingSecret)
-      const rows = yield* trail.withKept(
-        sql`
-        INSERT INTO api_keys (app_id, key_id, mode, role, api_key_hash, signing_secret_sealed, created_at)
-        SELECT app_id, ${keyId}, ${mode}, ${role}, ${key.apiKeyHash}, ${secret}, ${iso(key.createdAt)}::timestamptz
-        FROM tenants WHERE app_id = ${appId}
-        RETURNING key_id`,
-        audit
-      )
+      const to = {
+        app_id: appId,
+        key_id: keyId,
+        mode,
+        role,
+        api_key_hash: byteaText(key.apiKeyHash),
+        signing_secret_sealed: byteaText(secret),
+        access_seal: byteaText(keySeal(vault.hash, key)),
+        created_at: iso(key.createdAt)
+      }
+      const isIssued = yield* trail.change({ change: "key issue", to }, audit)
       yield* unchanged.forget
-      return rows.length === 1
+      return isIssued
     })
 
     const revokeKey = Effect.fn("Tenants.revokeKey")(function* (appId: AppId, keyId: string, at: Instant, audit: AuditEntry) {
-      const rows = yield* trail.withKept(
-        sql`
-        UPDATE api_keys SET revoked_at = ${iso(at)}::timestamptz WHERE app_id = ${appId} AND key_id = ${keyId} AND revoked_at IS NULL
-        RETURNING key_id`,
-        audit
-      )
+      const to = { app_id: appId, key_id: keyId, revoked_at: iso(at) }
+      const isRevoked = yield* trail.change({ change: "key revoke", to }, audit)
       yield* unchanged.forget
-      return rows.length === 1
+      return isRevoked
     })
 
     const keys = Effect.fn("Tenants.keys")(
@@ -84,13 +91,18 @@ export const makeApiKeys = ({ sql, trail, unchanged, vault }: KeyStorage): Effec
       const rows = yield* signingKeys(sql`
         SELECT k.* FROM unnest(${names.map(appIdOf)}::text[], ${names.map(keyIdOf)}::text[]) AS w(app_id, key_id)
         CROSS JOIN LATERAL (
-          SELECT app_id AS "appId", key_id AS "keyId", mode, role, api_key_hash AS "apiKeyHash", signing_secret_sealed AS "signingSecretSealed"
+          SELECT app_id AS "appId", key_id AS "keyId", mode, role, api_key_hash AS "apiKeyHash", signing_secret_sealed AS "signingSecretSealed",
+            created_at AS "createdAt", access_seal AS "accessSeal"
           FROM api_keys WHERE app_id = w.app_id AND key_id = w.key_id AND revoked_at IS NULL ${of("app_id")} LIMIT 1
         ) k`)
       const found = new Map<string, SigningKey>()
-      for (const { apiKeyHash, signingSecretSealed, ...caller } of rows) {
+      for (const { accessSeal, apiKeyHash, createdAt, signingSecretSealed, ...caller } of rows) {
         const { appId, keyId } = caller
         const signingSecret = yield* vault.open(secretOf(appId, keyId), signingSecretSealed)
+        if (!fits(accessSeal, keySeal(vault.hash, { caller, createdAt, apiKeyHash, signingSecret }))) {
+          yield* Effect.annotateLogs(Effect.logError(NOT_OURS), { app_id: appId, key_id: keyId })
+          continue
+        }
         found.set(nameOf(appId, keyId), { caller, apiKeyHash, signingSecret })
       }
       return names.map((name) => Option.fromUndefinedOr(found.get(name)))
@@ -110,4 +122,4 @@ const appIdOf = (name: string): string => name.slice(0, name.indexOf("/"))
 const keyIdOf = (name: string): string => name.slice(name.indexOf("/") + 1)
 
 /** Names the place as well, so that a secret copied to another key's row does not open there. */
-const secretOf = (appId: string, keyId: string): string => `signing_secret ${appId}/${keyId}`
+export const secretOf = (appId: string, keyId: string): string => `signing_secret ${appId}/${keyId}`

@@ -2,7 +2,9 @@ import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { type AuditHead, AuditLog, type AuditReport, type AuditRow } from "../services/ports/AuditLog.ts"
 import { Vault } from "../services/ports/Vault.ts"
-import { HeadRow, isAuthentic, isSame, keyedHash } from "./AuditChain.ts"
+import { makeAccessReplay } from "./AccessReplay.ts"
+import { accessDifferences, readAccess } from "./AccessRows.ts"
+import { type ChainedRow, HeadRow, isAuthentic, isSame, type KeyedHash, keyedHash } from "./AuditChain.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 
 /** How many rows are verified with one statement. */
@@ -41,7 +43,8 @@ export const AuditLogPg = Layer.effect(
   AuditLog,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const { hash: keyed } = yield* Vault
+    const vault = yield* Vault
+    const { hash: keyed } = vault
     const headRow = readHead(sql)
 
     const list = Effect.fn("AuditLog.list")(
@@ -51,40 +54,16 @@ export const AuditLogPg = Layer.effect(
           ORDER BY sequence DESC LIMIT ${limit}`)
     )
 
-    const page = (after: bigint, last: bigint) =>
-      chainedRows(sql`
-        SELECT sequence, (extract(epoch FROM at) * 1000000)::bigint AS "atMicros", actor, action, subject, details, hash
-        FROM audit_log WHERE sequence > ${after} AND sequence <= ${last} ORDER BY sequence LIMIT ${PAGE_ROWS}`)
-
-    const verify = Effect.fn("AuditLog.verify")(function* (exported: AuditHead | null) {
-      // Read first: what is appended meanwhile is beyond it.
-      const row = yield* headRow
-      const head = headOf(row)
-      const broken = (at: bigint, why: string): AuditReport => ({
-        rows: at - 1n,
-        brokenAt: at,
-        why,
-        head
-      })
-      let previous: Uint8Array = new Uint8Array(0)
-      let sequence = 0n
-      while (sequence < row.sequence) {
-        const found = yield* page(sequence, row.sequence)
-        if (found.length === 0) return broken(sequence + 1n, MISSING)
-        for (const link of found) {
-          if (link.sequence !== sequence + 1n) return broken(sequence + 1n, MISSING)
-          if (!isSame(link.hash, keyedHash(keyed, previous, link))) return broken(link.sequence, CHANGED)
-          if (exported?.sequence === link.sequence && !hex(link.hash).startsWith(exported.hash))
-            return broken(link.sequence, OTHER)
-          previous = link.hash
-          sequence = link.sequence
-        }
-      }
-      if (!isSame(previous, row.hash)) return broken(row.sequence, CHANGED)
-      if (!isAuthentic(keyed, row)) return broken(row.sequence + 1n, FORGED)
-      if (exported !== null && exported.sequence > row.sequence) return broken(row.sequence + 1n, SHORTER)
-      return { rows: row.sequence, brokenAt: null, why: null, head } satisfies AuditReport
-    })
+    const verify = Effect.fn("AuditLog.verify")(
+      function* (exported: AuditHead | null) {
+        yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`
+        const replay = makeAccessReplay()
+        const report = yield* verifyChain({ sql, keyed, exported, visit: replay.read })
+        if (report.brokenAt !== null) return report
+        return { ...report, access: accessDifferences(replay.texts(), yield* readAccess(sql, vault)) }
+      },
+      (effect) => Effect.orDie(sql.withTransaction(effect))
+    )
 
     const head = Effect.map(headRow, (row) => ({ ...headOf(row), authentic: isAuthentic(keyed, row) }))
 
@@ -98,6 +77,41 @@ export const AuditLogPg = Layer.effect(
     return AuditLog.of({ list, head, hashAt, verify })
   })
 )
+
+interface Chain {
+  readonly sql: SqlClient.SqlClient
+  readonly keyed: KeyedHash
+  readonly exported: AuditHead | null
+  readonly visit: (row: ChainedRow) => void
+}
+
+/** Recomputes the chain from its first row to its head, and shows each row that holds. */
+export const verifyChain = Effect.fnUntraced(function* ({ exported, keyed, sql, visit }: Chain) {
+  // Read first: what is appended meanwhile is beyond it.
+  const row = yield* readHead(sql)
+  const head = headOf(row)
+  const broken = (at: bigint, why: string): AuditReport => ({ rows: at - 1n, brokenAt: at, why, head, access: null })
+  let previous: Uint8Array = new Uint8Array(0)
+  let sequence = 0n
+  while (sequence < row.sequence) {
+    const found = yield* chainedRows(sql`
+      SELECT sequence, (extract(epoch FROM at) * 1000000)::bigint AS "atMicros", actor, action, subject, details, hash
+      FROM audit_log WHERE sequence > ${sequence} AND sequence <= ${row.sequence} ORDER BY sequence LIMIT ${PAGE_ROWS}`)
+    if (found.length === 0) return broken(sequence + 1n, MISSING)
+    for (const link of found) {
+      if (link.sequence !== sequence + 1n) return broken(sequence + 1n, MISSING)
+      if (!isSame(link.hash, keyedHash(keyed, previous, link))) return broken(link.sequence, CHANGED)
+      if (exported?.sequence === link.sequence && !hex(link.hash).startsWith(exported.hash)) return broken(link.sequence, OTHER)
+      visit(link)
+      previous = link.hash
+      sequence = link.sequence
+    }
+  }
+  if (!isSame(previous, row.hash)) return broken(row.sequence, CHANGED)
+  if (!isAuthentic(keyed, row)) return broken(row.sequence + 1n, FORGED)
+  if (exported !== null && exported.sequence > row.sequence) return broken(row.sequence + 1n, SHORTER)
+  return { rows: row.sequence, brokenAt: null, why: null, head, access: [] } satisfies AuditReport
+})
 
 const MISSING = "the row is missing"
 const CHANGED = "the row is not what a gateway wrote"

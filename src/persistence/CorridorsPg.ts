@@ -12,7 +12,7 @@ import { Moment, rowsOf } from "./Rows.ts"
 const corridors = rowsOf(Schema.Struct({ ...Corridor.fields, updatedAt: Moment }))
 
 /**
- * Corridors on PostgreSQL. It owns the table corridors: a row a primary key, written by one upsert, of which the last one holds. The whole
+ * Corridors on PostgreSQL. The table corridors has a row a primary key, which `change_access` writes whole; of two changes the last one holds. The whole
  * list is small and is read as one.
  *
  * The column `active` is the corridor's switch. `gateway corridor set` (`commands/Corridor`) turns it, and `Admission.corridor` refuses
@@ -38,28 +38,36 @@ export const CorridorsPg = Layer.effect(
     })
 
     const put = Effect.fn("Corridors.put")(function* (corridor: Corridor, audit: AuditEntry) {
-      yield* trail.withKept(
-        sql`
-          INSERT INTO corridors (country, currency, direction, method, active, providers, networks, minimum_minor, maximum_minor,
-            customer_action, requires_redirect_url, requires_msisdn, destination_currencies, availability, inactive_reason, updated_at)
-          VALUES (${corridor.country}, ${corridor.currency}, ${corridor.direction}, ${corridor.method}, ${corridor.active},
-            ${corridor.providers}, ${corridor.networks}, ${corridor.minimum}, ${corridor.maximum}, ${corridor.customerAction},
-            ${corridor.requiresRedirectUrl}, ${corridor.requiresMsisdn}, ${corridor.destinationCurrencies}, ${corridor.availability},
-            ${corridor.inactiveReason}, ${iso(corridor.updatedAt)}::timestamptz)
-          ON CONFLICT (country, currency, direction, method) DO UPDATE SET active = EXCLUDED.active, providers = EXCLUDED.providers,
-            networks = EXCLUDED.networks, minimum_minor = EXCLUDED.minimum_minor, maximum_minor = EXCLUDED.maximum_minor,
-            customer_action = EXCLUDED.customer_action, requires_redirect_url = EXCLUDED.requires_redirect_url,
-            requires_msisdn = EXCLUDED.requires_msisdn, destination_currencies = EXCLUDED.destination_currencies,
-            availability = EXCLUDED.availability, inactive_reason = EXCLUDED.inactive_reason, updated_at = EXCLUDED.updated_at
-          RETURNING country`,
-        audit
-      )
+      const row = rowOf(corridor)
+      // The audit row has the corridor whole, so that `audit verify` can tell whether it is still so.
+      const details = { ...audit.details, row: JSON.stringify(row) }
+      yield* trail.change({ change: "corridor set", to: row }, { ...audit, details })
       yield* forget
     })
 
     return Corridors.of({ list, find, put })
   })
 )
+
+/** Its columns. */
+const rowOf = (corridor: Corridor) => ({
+  country: corridor.country,
+  currency: corridor.currency,
+  direction: corridor.direction,
+  method: corridor.method,
+  active: corridor.active,
+  providers: corridor.providers,
+  networks: corridor.networks,
+  minimum_minor: corridor.minimum?.toString() ?? null,
+  maximum_minor: corridor.maximum?.toString() ?? null,
+  customer_action: corridor.customerAction,
+  requires_redirect_url: corridor.requiresRedirectUrl,
+  requires_msisdn: corridor.requiresMsisdn,
+  destination_currencies: corridor.destinationCurrencies,
+  availability: corridor.availability,
+  inactive_reason: corridor.inactiveReason,
+  updated_at: iso(corridor.updatedAt)
+})
 
 const isNamed = (row: CorridorKey, key: CorridorKey): boolean =>
   row.country === key.country && row.currency === key.currency && row.direction === key.direction && row.method === key.method

@@ -6,7 +6,7 @@ import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import { Denylist } from "../services/ports/Denylist.ts"
 import { Screening } from "../services/ports/Screening.ts"
 import { Vault } from "../services/ports/Vault.ts"
-import { auditTrail } from "./AuditTrail.ts"
+import { auditTrail, byteaText } from "./AuditTrail.ts"
 import { makeBatchedRead } from "./BatchedRead.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 
@@ -24,7 +24,7 @@ SELECT DISTINCT a.ord FROM json_to_recordset($1::json) AS a(ord int, kind text, 
 CROSS JOIN LATERAL (SELECT FROM denials WHERE kind = a.kind AND hash = decode(a.hash, 'hex') LIMIT 1) d`
 
 /**
- * Denylist on PostgreSQL. It owns the table denials. Its primary key, kind and hash, makes a second entry of the same value nothing.
+ * Denylist on PostgreSQL. `change_access` writes the table denials. Its primary key, kind and hash, makes a second entry of the same value nothing.
  */
 export const DenylistPg = Layer.effect(
   Denylist,
@@ -58,14 +58,12 @@ export const DenylistPg = Layer.effect(
       reason: string,
       audit: AuditEntry
     ) {
-      const rows = yield* trail.withKept(
-        sql`
-          INSERT INTO denials (kind, hash, masked, reason, created_at)
-          VALUES (${kind}, ${hashOf(kind, value)}, ${maskedEntry(kind, Redacted.value(value))}, ${reason}, ${iso(audit.at)}::timestamptz)
-          ON CONFLICT (kind, hash) DO NOTHING RETURNING kind`,
-        audit
-      )
-      return rows.length === 1
+      const hash = hashOf(kind, value)
+      const masked = maskedEntry(kind, Redacted.value(value))
+      const to = { kind, hash: byteaText(hash), masked, reason, created_at: iso(audit.at) }
+      // The hash is in the audit row, too: `audit verify` tells by it whether the entry still denies what it denied.
+      const details = { ...audit.details, hash: Buffer.from(hash).toString("hex") }
+      return yield* trail.change({ change: "denial add", to }, { ...audit, details })
     })
 
     const list = Effect.fn("Denylist.list")((kinds: ReadonlyArray<DenylistKind>, limit: number) =>

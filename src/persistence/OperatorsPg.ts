@@ -5,48 +5,48 @@ import { OperatorName, OperatorRole } from "../domain/Operator.ts"
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import { type OperatorAccount, Operators } from "../services/ports/Operators.ts"
 import { Vault } from "../services/ports/Vault.ts"
-import { auditTrail } from "./AuditTrail.ts"
+import { fits, operatorSeal } from "./AccessSeals.ts"
+import { auditTrail, byteaText } from "./AuditTrail.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 
 /** An operator's row. */
 export const operatorColumns = { name: OperatorName, role: OperatorRole, createdAt: Moment }
 
 const operators = rowsOf(Schema.Struct(operatorColumns))
-const accounts = rowsOf(Schema.Struct({ ...operatorColumns, tokenHash: Schema.Uint8Array }))
+const accounts = rowsOf(
+  Schema.Struct({ ...operatorColumns, tokenHash: Schema.Uint8Array, accessSeal: Schema.NullOr(Schema.Uint8Array) })
+)
+const NOT_OURS = "an operator is refused: the row is not as a gateway wrote it, so run gateway audit verify"
 
-/** Operators on PostgreSQL. It owns the table operators; console_sessions goes with its rows. */
+/** Operators on PostgreSQL: `change_access` writes the table; console_sessions goes with its rows. */
 export const OperatorsPg = Layer.effect(
   Operators,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const trail = auditTrail(sql, (yield* Vault).hash)
+    const { hash } = yield* Vault
+    const trail = auditTrail(sql, hash)
 
-    const add = Effect.fn("Operators.add")(function* (account: OperatorAccount, audit: AuditEntry) {
+    const add = Effect.fn("Operators.add")((account: OperatorAccount, audit: AuditEntry) => {
       const { createdAt, name, role, tokenHash } = account
-      const added = yield* trail.with(
-        sql`INSERT INTO operators (name, role, token_hash, created_at)
-          VALUES (${name}, ${role}, ${tokenHash}, ${iso(createdAt)}::timestamptz)
-          ON CONFLICT (name) DO NOTHING RETURNING name`,
-        audit
-      )
-      return added.length === 1
+      const seal = operatorSeal(hash, account)
+      const to = { name, role, token_hash: byteaText(tokenHash), access_seal: byteaText(seal), created_at: iso(createdAt) }
+      return trail.change({ change: "operator add", to }, audit)
     })
 
     const list = operators(sql`SELECT name, role, created_at AS "createdAt" FROM operators ORDER BY name`)
 
-    const remove = Effect.fn("Operators.remove")(function* (name: OperatorName, audit: AuditEntry) {
-      const removed = yield* trail.with(sql`DELETE FROM operators WHERE name = ${name} RETURNING name`, audit)
-      return removed.length === 1
-    })
-
-    const find = Effect.fn("Operators.find")((name: OperatorName) =>
-      Effect.map(
-        accounts(
-          sql`SELECT name, role, created_at AS "createdAt", token_hash AS "tokenHash" FROM operators WHERE name = ${name}`
-        ),
-        ([found]) => Option.fromUndefinedOr(found)
-      )
+    const remove = Effect.fn("Operators.remove")((name: OperatorName, audit: AuditEntry) =>
+      trail.change({ change: "operator remove", to: { name } }, audit, sql`SELECT id FROM hold_proposals(NULL, ${name})`)
     )
+
+    const find = Effect.fn("Operators.find")(function* (name: OperatorName) {
+      const [found] =
+        yield* accounts(sql`SELECT name, role, created_at AS "createdAt", token_hash AS "tokenHash", access_seal AS "accessSeal"
+        FROM operators WHERE name = ${name}`)
+      if (found === undefined || fits(found.accessSeal, operatorSeal(hash, found))) return Option.fromUndefinedOr(found)
+      yield* Effect.annotateLogs(Effect.logError(NOT_OURS), { operator: name })
+      return Option.none()
+    })
 
     return Operators.of({ add, list, remove, find })
   })

@@ -1,8 +1,9 @@
+import { createHash } from "node:crypto"
 import { Effect, Layer, Option, Result, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Reference } from "../domain/Ids.ts"
-import { iso } from "../domain/Instant.ts"
-import { Proposal } from "../domain/Proposal.ts"
+import { type Instant, iso } from "../domain/Instant.ts"
+import { Proposal, ProposalStatus } from "../domain/Proposal.ts"
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import {
   type NewProposal,
@@ -24,7 +25,11 @@ const proposals = rowsOf(
   })
 )
 
-/** Proposals on PostgreSQL. It owns console_proposals, whose row is locked before anything that is done for it. The table's constraint `two_people` holds whatever is sent. */
+const held = rowsOf(Schema.Struct({ id: Schema.String, status: ProposalStatus }))
+
+const EXPIRED = "it expired"
+
+/** Proposals on PostgreSQL. `change_access` writes console_proposals, whose row is locked before anything that is done for it. The table's constraint `two_people` holds whatever is sent. */
 export const ProposalsPg = Layer.effect(
   Proposals,
   Effect.gen(function* () {
@@ -34,15 +39,13 @@ export const ProposalsPg = Layer.effect(
       `id, kind, subject, details, proposed_by AS "proposedBy", proposed_at AS "proposedAt", status, decided_by AS "decidedBy", decided_at AS "decidedAt", note`
     )
 
-    const open = Effect.fn("Proposals.open")(function* (proposal: NewProposal, audit: AuditEntry) {
+    const open = Effect.fn("Proposals.open")((proposal: NewProposal, audit: AuditEntry) => {
       const { details, id, kind, proposedAt, proposedBy, subject } = proposal
-      const opened = yield* trail.with(
-        sql`INSERT INTO console_proposals (id, kind, subject, details, proposed_by, proposed_at, status)
-          VALUES (${id}, ${kind}, ${subject}, ${JSON.stringify(details)}, ${proposedBy}, ${iso(proposedAt)}::timestamptz, 'open')
-          ON CONFLICT DO NOTHING RETURNING id`,
-        audit
-      )
-      return opened.length === 1
+      const text = JSON.stringify(details)
+      const to = { id, kind, subject, details: text, proposed_by: proposedBy, proposed_at: iso(proposedAt) }
+      // What was proposed, for `audit verify`: details may be longer than an audit row shows.
+      const proposed = createHash("sha256").update(text, "utf8").digest("hex")
+      return trail.change({ change: "proposal open", to }, { ...audit, details: { ...audit.details, proposal: id, proposed } })
     })
 
     const list = Effect.fn("Proposals.list")(({ about, kinds }: ProposalFilter, limit: number) =>
@@ -52,33 +55,39 @@ export const ProposalsPg = Layer.effect(
         LIMIT ${limit}`)
     )
 
+    // A proposal is an account's and not a name's: one that is older than the account of its proposer's name is nobody's.
     const find = Effect.fn("Proposals.find")((id: Reference) =>
-      Effect.map(proposals(sql`SELECT ${columns} FROM console_proposals WHERE id = ${id}`), ([found]) =>
-        Option.fromUndefinedOr(found)
+      Effect.map(
+        proposals(sql`SELECT ${columns} FROM console_proposals WHERE id = ${id}
+          AND NOT EXISTS (SELECT FROM operators o WHERE o.name = proposed_by AND o.created_at > proposed_at)`),
+        ([found]) => Option.fromUndefinedOr(found)
       )
     )
 
+    const hold = (id: Reference) => held(sql`SELECT id, status FROM hold_proposals(${id}, NULL)`)
+
     const decide = Effect.fn("Proposals.decide")(function* ({ at, by, id, note, status }: ProposalDecision, audit: AuditEntry) {
-      const rows = yield* trail.with(
-        sql`UPDATE console_proposals
-          SET status = ${status}, decided_by = ${by}, decided_at = ${iso(at)}::timestamptz, note = ${note}
-          WHERE id = ${id} AND status = 'open' AND (proposed_by = ${by}) = ${status === "withdrawn"} RETURNING id`,
-        audit
-      )
-      return rows.length === 0 ? Option.none() : yield* find(id)
+      const found = yield* find(id)
+      const isOwn = Option.exists(found, ({ proposedBy }) => proposedBy === by)
+      if (Option.isNone(found) || isOwn !== (status === "withdrawn")) return Option.none()
+      const to = { id, status, decided_by: by, decided_at: iso(at), note }
+      const isDecided = yield* trail.change({ change: "proposal decide", to }, audit, hold(id))
+      return isDecided ? yield* find(id) : Option.none()
     })
 
     const carryOut = Effect.fn("Proposals.carryOut")(
       function* <A>(id: Reference, act: Effect.Effect<A, NotCarriedOut>, failure: AuditEntry) {
-        const held = yield* sql`SELECT FROM console_proposals WHERE id = ${id} AND status = 'approved' FOR UPDATE`
-        if (held.length === 0) return Option.none<Result.Result<A, NotCarriedOut>>()
+        const [proposal] = yield* hold(id)
+        if (proposal?.status !== "approved") return Option.none<Result.Result<A, NotCarriedOut>>()
         const result = yield* Effect.result(act)
         if (Result.isSuccess(result)) {
-          yield* sql`UPDATE console_proposals SET status = 'done' WHERE id = ${id}`
+          yield* sql`SELECT end_proposal(${id})`
         } else {
           const why = result.failure.message
-          yield* sql`UPDATE console_proposals SET status = 'failed', note = ${why} WHERE id = ${id}`
-          yield* trail.write({ ...failure, details: { ...failure.details, why } })
+          yield* trail.change(
+            { change: "proposal fail", to: { id, note: why } },
+            { ...failure, details: { ...failure.details, why } }
+          )
         }
         return Option.some(result)
       },
@@ -86,6 +95,20 @@ export const ProposalsPg = Layer.effect(
       Effect.orDie
     )
 
-    return Proposals.of({ open, list, find, decide, carryOut })
+    const expire = Effect.fn("Proposals.expire")(function* (before: Instant, at: Instant, limit: number) {
+      const old = yield* proposals(sql`SELECT ${columns} FROM console_proposals
+        WHERE status IN ('open', 'approved') AND proposed_at <= ${iso(before)}::timestamptz ORDER BY proposed_at, id LIMIT ${limit}`)
+      yield* Effect.forEach(old, ({ id, proposedBy, status, subject }) => {
+        const audit = { at, actor: "console", action: "proposal expire", subject: id, details: { about: subject } }
+        // The words that the table has: nobody decided it, and so it is as if its proposer had taken it back.
+        const withdrawn = { id, status: "withdrawn", decided_by: proposedBy, decided_at: iso(at), note: EXPIRED }
+        return status === "open"
+          ? trail.change({ change: "proposal decide", to: withdrawn }, audit, hold(id))
+          : trail.change({ change: "proposal fail", to: { id, note: EXPIRED } }, audit, hold(id))
+      })
+      return old.length
+    })
+
+    return Proposals.of({ open, list, find, decide, carryOut, expire })
   })
 )

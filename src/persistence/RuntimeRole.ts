@@ -5,7 +5,8 @@ import { advisoryLocks } from "./AdvisoryLocks.ts"
 import { DatabaseError } from "./DatabaseError.ts"
 import { rowsOf } from "./Rows.ts"
 
-type Privilege = "SELECT" | "INSERT" | "UPDATE" | "DELETE"
+/** A row can be locked by whoever may update one column of it: of tenants the one that says nothing about what they may do. */
+type Privilege = "SELECT" | "INSERT" | "UPDATE" | "DELETE" | `UPDATE (${string})`
 
 /** Of these a gateway may never change or remove a row: what was done, and by whom. Through a view, a right to it would reach its table. */
 const evidence = ["audit_log", "audit_head", "journal", "postings", "transaction_history", "float_adjustments"]
@@ -23,11 +24,17 @@ const privileges: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
   transactions: ["SELECT", "INSERT", "UPDATE"],
   provider_references: ["SELECT", "INSERT"],
   float_positions: ["SELECT", "INSERT", "UPDATE"],
-  tenants: ["SELECT", "INSERT", "UPDATE"],
-  tenant_directory: ["SELECT", "INSERT"],
-  api_keys: ["SELECT", "INSERT", "UPDATE"],
-  vault_keys: ["SELECT", "UPDATE"],
-  console_proposals: ["SELECT", "INSERT", "UPDATE"]
+  // Who may do what is changed through change_access alone.
+  tenants: ["SELECT", "UPDATE (created_at)"],
+  tenant_directory: ["SELECT"],
+  api_keys: ["SELECT", "UPDATE (signing_secret_sealed)"],
+  limits: ["SELECT"],
+  ceilings: ["SELECT"],
+  denials: ["SELECT"],
+  corridors: ["SELECT"],
+  operators: ["SELECT"],
+  console_proposals: ["SELECT"],
+  vault_keys: ["SELECT", "UPDATE (sealed)"]
 }
 
 /** They run with the rights of the owner, and do one thing each. */
@@ -35,6 +42,10 @@ const functions = [
   "audit_head_locked()",
   "append_audit_row(bigint, timestamptz, text, text, text, text, bytea, bytea, boolean)",
   "key_audit_head(bytea, text, bytea)",
+  "change_access(text, json, bigint, timestamptz, text, text, text, text, bytea, bytea)",
+  "hold_proposals(text, text)",
+  "end_proposal(text)",
+  "seal_access(bytea, json)",
   "make_month(text, timestamptz)",
   "retire_month(timestamptz, int)"
 ]
@@ -44,6 +55,7 @@ const relations = rowsOf(
     name: Schema.String,
     isPart: Schema.Boolean,
     isView: Schema.Boolean,
+    isOnCitus: Schema.Boolean,
     held: Schema.Array(Schema.String)
   })
 )
@@ -54,13 +66,16 @@ const protections = rowsOf(Schema.Struct({ role: Schema.String, holds: Schema.Bo
 const HELD = `array_remove(ARRAY[
   CASE WHEN has_any_column_privilege($1, c.oid, 'SELECT') THEN 'SELECT' END,
   CASE WHEN has_any_column_privilege($1, c.oid, 'INSERT') THEN 'INSERT' END,
-  CASE WHEN has_any_column_privilege($1, c.oid, 'UPDATE') THEN 'UPDATE' END,
+  CASE WHEN has_table_privilege($1, c.oid, 'UPDATE') THEN 'UPDATE'
+    ELSE (SELECT 'UPDATE (' || string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) || ')' FROM pg_attribute a
+      WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND has_column_privilege($1, c.oid, a.attnum, 'UPDATE')) END,
   CASE WHEN has_table_privilege($1, c.oid, 'DELETE') THEN 'DELETE' END,
   CASE WHEN has_table_privilege($1, c.oid, 'TRUNCATE') THEN 'TRUNCATE' END,
   CASE WHEN has_table_privilege($1, c.oid, 'TRIGGER') THEN 'TRIGGER' END], NULL)`
 
 const relationsStatement = `
-  SELECT c.relname::text AS name, c.relispartition AS "isPart", c.relkind = 'v' AS "isView", ${HELD} AS held
+  SELECT c.relname::text AS name, c.relispartition AS "isPart", c.relkind = 'v' AS "isView",
+    EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') AS "isOnCitus", ${HELD} AS held
   FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p', 'v') ORDER BY 1`
 
 const othersStatement = `
@@ -76,12 +91,16 @@ interface Relation {
   readonly name: string
   readonly isPart: boolean
   readonly isView: boolean
+  readonly isOnCitus: boolean
   readonly held: ReadonlyArray<string>
 }
 
-/** A partition is written through its table, and so is a view. */
-const privilegesFor = ({ isPart, isView, name }: Relation): ReadonlyArray<string> =>
-  isPart || isView ? ["SELECT"] : (privileges[name] ?? everything)
+/** A partition is written through its table, and so is a view. Citus carries no right to a single column to the workers. */
+const privilegesFor = ({ isOnCitus, isPart, isView, name }: Relation): ReadonlyArray<string> => {
+  if (isPart || isView) return ["SELECT"]
+  const wanted = privileges[name] ?? everything
+  return isOnCitus ? wanted.map((privilege) => privilege.replace(/ \(.*/, "")) : wanted
+}
 
 const hasWrongPrivileges = (relation: Relation): boolean =>
   [...relation.held].sort().join() !== [...privilegesFor(relation)].sort().join()

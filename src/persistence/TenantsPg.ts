@@ -1,5 +1,5 @@
 import { Array as Arr, Effect, Layer, Option, Schema } from "effect"
-import { SqlClient, type Statement } from "effect/sql"
+import { SqlClient } from "effect/sql"
 import type { AppId } from "../domain/Ids.ts"
 import { iso } from "../domain/Instant.ts"
 import { bucketOfTenant } from "../domain/ReferenceBucket.ts"
@@ -22,7 +22,7 @@ const defaultTreatment: Pick<Tenant, "pinned" | "repeatSales"> = { pinned: null,
 const tenants = rowsOf(Schema.Struct({ ...Tenant.fields, createdAt: Moment }))
 
 /**
- * Tenants on PostgreSQL. It owns tenants and tenant_directory; `ApiKeysPg` has their keys. A change is one statement on one row, committed with its audit row. Pins
+ * Tenants on PostgreSQL. `change_access` writes tenants and tenant_directory, one row with its audit row; `ApiKeysPg` has the keys. Pins
  * are cached, because every request needs them; the audit row counts up the number that tells every node to read them again.
  */
 export const TenantsPg = Layer.effect(
@@ -36,20 +36,9 @@ export const TenantsPg = Layer.effect(
 
     const create = Effect.fn("Tenants.create")(function* (tenant: NewTenant, audit: AuditEntry) {
       const { appId, capabilities, createdAt, status } = tenant
-      const tenantRow = sql`
-        INSERT INTO tenants (app_id, status, capabilities, created_at)
-        VALUES (${appId}, ${status}, ${capabilities}, ${iso(createdAt)}::timestamptz)
-        ON CONFLICT (app_id) DO NOTHING
-        RETURNING app_id`
-      // A statement of its own: the two tables may be on two servers.
-      const directoryRow = sql`
-        INSERT INTO tenant_directory (app_id, bucket) VALUES (${appId}, ${bucketOfTenant(bucketHash(vault), appId)})
-        ON CONFLICT (app_id) DO NOTHING`
-      const rows = yield* trail.withKept(
-        Effect.tap(tenantRow, (made) => (made.length === 0 ? Effect.void : Effect.asVoid(directoryRow))),
-        audit
-      )
-      return rows.length === 1
+      const bucket = bucketOfTenant(bucketHash(vault), appId)
+      const to = { app_id: appId, status, capabilities, created_at: iso(createdAt), bucket }
+      return yield* trail.change({ change: "tenant create", to }, audit)
     })
 
     const itself = (appId: string) => appId
@@ -87,33 +76,41 @@ export const TenantsPg = Layer.effect(
 /** What operators change of a tenant. */
 const changesOf = (sql: SqlClient.SqlClient, trail: AuditTrail, forget: Effect.Effect<void>) => {
   /** One change of one tenant and its audit row; the tenant as it then is. */
-  const change = Effect.fnUntraced(function* (appId: AppId, assignment: Statement.Fragment, audit: AuditEntry) {
-    const rows = yield* trail.withKept(
-      tenants(sql`UPDATE tenants SET ${assignment} WHERE app_id = ${appId} RETURNING ${sql.literal(COLUMNS)}`),
-      audit
-    )
-    yield* forget
-    return Option.fromUndefinedOr(rows[0])
-  })
+  const change = Effect.fnUntraced(
+    function* (appId: AppId, changed: (tenant: Tenant) => Partial<Tenant>, audit: AuditEntry) {
+      const [before] = yield* tenants(sql`SELECT ${sql.literal(COLUMNS)} FROM tenants WHERE app_id = ${appId} FOR UPDATE`)
+      if (before === undefined) return Option.none<Tenant>()
+      const after = { ...before, ...changed(before) }
+      const { capabilities, pinned, repeatSales, status } = after
+      const to = { app_id: appId, status, capabilities, pinned_provider: pinned, repeat_sales: repeatSales }
+      yield* trail.change({ change: "tenant change", to }, audit)
+      return Option.some(after)
+    },
+    (effect) => Effect.ensuring(Effect.orDie(sql.withTransaction(effect)), forget)
+  )
 
   const setStatus = Effect.fn("Tenants.setStatus")((appId: AppId, status: Tenant["status"], audit: AuditEntry) =>
-    change(appId, sql`status = ${status}`, audit)
+    change(appId, () => ({ status }), audit)
   )
 
   const setCapability = Effect.fn("Tenants.setCapability")(
-    (appId: AppId, capability: Capability, granted: boolean, audit: AuditEntry) => {
-      const others = sql`array_remove(capabilities, ${capability}::text)`
-      const all = granted ? sql`array_append(${others}, ${capability}::text)` : others
-      return change(appId, sql`capabilities = ${all}`, audit)
-    }
+    (appId: AppId, capability: Capability, granted: boolean, audit: AuditEntry) =>
+      change(
+        appId,
+        ({ capabilities }) => {
+          const others = capabilities.filter((one) => one !== capability)
+          return { capabilities: granted ? [...others, capability] : others }
+        },
+        audit
+      )
   )
 
-  const pin = Effect.fn("Tenants.pin")((appId: AppId, provider: Tenant["pinned"], audit: AuditEntry) =>
-    change(appId, sql`pinned_provider = ${provider}`, audit)
+  const pin = Effect.fn("Tenants.pin")((appId: AppId, pinned: Tenant["pinned"], audit: AuditEntry) =>
+    change(appId, () => ({ pinned }), audit)
   )
 
-  const setRepeatSales = Effect.fn("Tenants.setRepeatSales")((appId: AppId, allowed: boolean, audit: AuditEntry) =>
-    change(appId, sql`repeat_sales = ${allowed}`, audit)
+  const setRepeatSales = Effect.fn("Tenants.setRepeatSales")((appId: AppId, repeatSales: boolean, audit: AuditEntry) =>
+    change(appId, () => ({ repeatSales }), audit)
   )
 
   return { setStatus, setCapability, pin, setRepeatSales }

@@ -29,7 +29,7 @@ const limits = rowsOf(
 const ceilings = rowsOf(Schema.Struct({ name: Schema.String, amount: MinorUnits }))
 
 /**
- * VelocityLimits on PostgreSQL. It owns limits, ceilings and counters. The money steps make the rows of
+ * VelocityLimits on PostgreSQL. It owns counters; `change_access` writes limits and ceilings. The money steps make the rows of
  * windows and count in them, under their locks. Sweeping skips rows that are locked.
  */
 export const VelocityLimitsPg = Layer.effect(
@@ -60,27 +60,17 @@ export const VelocityLimitsPg = Layer.effect(
       )
     const ceilingOf = yield* unchanged.keep({ read: readCeilings, atMost: KEPT_AT_MOST })
 
-    const set = Effect.fn("VelocityLimits.set")(
-      function* (appId: AppId, { count, direction, mode, window }: VelocityLimit, audit: AuditEntry) {
-        const tenants = yield* sql`SELECT 1 FROM tenants WHERE app_id = ${appId} FOR SHARE`
-        if (tenants.length === 0) return false
-        yield* sql`INSERT INTO limits (app_id, mode, direction, window_name, count) VALUES (${appId}, ${mode}, ${direction}, ${window}, ${BigInt(count)})
-          ON CONFLICT (app_id, mode, direction, window_name) DO UPDATE SET count = EXCLUDED.count`
-        yield* trail.writeKept(audit)
-        return true
-      },
-      (effect) => sql.withTransaction(effect),
-      Effect.orDie
-    )
+    const set = Effect.fn("VelocityLimits.set")((appId: AppId, limit: VelocityLimit, audit: AuditEntry) => {
+      const { count, direction, mode, window } = limit
+      return trail.change(
+        { change: "limit set", to: { app_id: appId, mode, direction, window_name: window, count: String(count) } },
+        audit
+      )
+    })
 
     const setCeiling = Effect.fn("VelocityLimits.setCeiling")(
-      function* (provider: string, currency: Currency, amount: Amount, audit: AuditEntry) {
-        yield* sql`INSERT INTO ceilings (provider, currency, amount_minor) VALUES (${provider}, ${currency}, ${amount})
-          ON CONFLICT (provider, currency) DO UPDATE SET amount_minor = EXCLUDED.amount_minor`
-        yield* trail.writeKept(audit)
-      },
-      (effect) => sql.withTransaction(effect),
-      Effect.orDie
+      (provider: string, currency: Currency, amount: Amount, audit: AuditEntry) =>
+        Effect.asVoid(trail.change({ change: "ceiling set", to: { provider, currency, amount_minor: amount.toString() } }, audit))
     )
 
     // A late give-back may hold some of them, locked in the order of their keys: they are left for the next round, and nothing waits.

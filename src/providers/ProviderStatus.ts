@@ -1,5 +1,4 @@
 import { Result } from "effect"
-import type { Reported } from "../domain/CallbackReport.ts"
 import { type Currency, isCurrency } from "../domain/Currency.ts"
 import type { LedgerRecord } from "../domain/Exchange.ts"
 import type { Fact } from "../domain/Fact.ts"
@@ -9,7 +8,7 @@ import { type FactWithAlarm, unreadable, withoutAlarm } from "./AnswerParsing.ts
 import { type ProviderRefusal, refusedBy } from "./Refusals.ts"
 
 /** What a provider's word for the state of a transaction means. Each provider has a table of its whole vocabulary. */
-export type Standing = Reported
+export type Standing = "pending" | "successful" | "failed" | "returned"
 
 type Exchanged = Pick<Extract<Fact, { _tag: "Succeeded" }>, "exchanged">
 

@@ -1,9 +1,11 @@
 import { Clock, Duration, Effect, Exit, Ref } from "effect"
 import type { Instant } from "../domain/Instant.ts"
+import { PROPOSAL_WAITS_MS } from "../domain/Proposal.ts"
 import { Idempotency } from "./ports/Idempotency.ts"
 import { Nonces } from "./ports/Nonces.ts"
 import { type PartitionChange, Partitions } from "./ports/Partitions.ts"
 import { PartyHashRetention } from "./ports/PartyHashRetention.ts"
+import { Proposals } from "./ports/Proposals.ts"
 import { ProviderInbox } from "./ports/ProviderInbox.ts"
 import { TENANT_CHANGES_KEPT_MS, TenantChanges } from "./ports/TenantChanges.ts"
 import { VelocityLimits } from "./ports/VelocityLimits.ts"
@@ -39,6 +41,7 @@ export const makeRetentionRound = Effect.gen(function* () {
   const parties = yield* PartyHashRetention
   const inbox = yield* ProviderInbox
   const changes = yield* TenantChanges
+  const proposals = yield* Proposals
   const removeOldEvents = yield* makeEventRetention
   const keepPartitions = yield* makePartitionMaintenance
   // Each answers how many rows it removed. Where that is the most that a step may remove, there may be more.
@@ -50,6 +53,7 @@ export const makeRetentionRound = Effect.gen(function* () {
     { step: "old events", sweep: (now: number) => removeOldEvents(now - LEFT_TO_THEIR_MONTH_MS) },
     { step: "old callbacks", sweep: (now: number) => inbox.prune(now - CALLBACKS_KEPT_MS, ROWS_PER_STEP) },
     { step: "tenants' changes", sweep: (now: number) => changes.prune(now - TENANT_CHANGES_KEPT_MS, ROWS_PER_STEP) },
+    { step: "expired proposals", sweep: (now: number) => proposals.expire(now - PROPOSAL_WAITS_MS, now, ROWS_PER_STEP) },
     { step: "hashes of phone numbers", sweep: (now: number) => parties.prune(now - PARTIES_KNOWN_MS, ROWS_PER_STEP) }
   ]
 

@@ -14,6 +14,15 @@ const because = (reason: string, rules: ReadonlyArray<RuleName>, texts: Readonly
 /** Sent on Citus as well: it reads every server, and fails as a whole while one of them is down. Nobody's money waits for it. */
 export const ofAllTenants: ReadonlyArray<Exception> = [
   ...because("ledger verify reads everything", ["namesItsTenant"], [") AS breaches ORDER BY 1 LIMIT"]),
+  ...because(
+    "audit verify reads everything that says who may do what, and so does the first start with seals",
+    ["namesItsTenant"],
+    [
+      "CASE WHEN repeat_sales THEN 'allow' ELSE 'refuse' END AS",
+      "SELECT 'limit ' || concat_ws('/', app_id, mode, direction, window_name) AS name",
+      'revoked_at IS NOT NULL AS "isRevoked" FROM api_keys ORDER BY app_id, key_id'
+    ]
+  ),
   ...because("an installation that has no key of its own yet", ["namesItsTenant"], ["EXISTS (SELECT 1 FROM api_keys)"]),
   ...because(
     "a new master key seals everything anew, with no gateway running",

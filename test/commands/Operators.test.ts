@@ -89,7 +89,8 @@ describe("audit verify", () => {
           rows: 2,
           broken_at: null,
           why: null,
-          head: expect.stringMatching(/^2:[0-9a-f]{64}$/)
+          head: expect.stringMatching(/^2:[0-9a-f]{64}$/),
+          differences: []
         })
         expect(yield* result("audit", "verify", "--head", holds.head)).toEqual(holds)
         const other = holds.head.replace(/[0-9a-f]{64}/, "0".repeat(64))
@@ -140,7 +141,7 @@ describe("secrets rotate", () => {
             "webhook_endpoints.secret_sealed": 1,
             "webhook_endpoints.previous_secret_sealed": 0,
             "open_work.sealed_destination": 0,
-            "vault_keys.sealed": 1
+            "vault_keys.sealed": 2
           }
         })
         const again = yield* gateway(renewed, "secrets", "rotate", "--from", oldKey, "--json")

@@ -1,5 +1,6 @@
 import { describe, expect, it, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { h } from "preact"
 import { page, type Route, redirect } from "../../src/console/Route.ts"
@@ -53,7 +54,9 @@ layer(access)("the console's door", (it) => {
         const person = browser()
         const entered = yield* person.logIn("asha", token)
         expect([entered.status, entered.headers.get("location")]).toEqual([303, "/"])
-        expect(entered.headers.get("set-cookie")).toMatch(/^console_session=[0-9a-f]{64}; Path=\/; HttpOnly; SameSite=Strict$/)
+        expect(entered.headers.get("set-cookie")).toMatch(
+          /^console_session=asha:[0-9a-f]{64}; Path=\/; HttpOnly; SameSite=Strict$/
+        )
         expect((yield* person.read("/")).text).toContain("for asha")
         const before = person.cookie()
         yield* person.logIn("asha", token)
@@ -91,6 +94,19 @@ layer(access)("the console's door", (it) => {
         yield* TestClock.adjust("25 seconds")
         expect((yield* person.read("/")).status).toBe(303)
       })
+  )
+
+  it.effect("gives nobody another name by a session whose row somebody with the gateway's own role gave it", () =>
+    Effect.gen(function* () {
+      const { browser } = yield* theConsole
+      const sql = yield* SqlClient.SqlClient
+      const person = browser()
+      yield* operatorOn("boss", "admin")
+      yield* person.logIn("clerk", yield* operatorOn("clerk", "viewer"))
+      expect((yield* person.read("/")).text).toContain("for clerk")
+      yield* sql`UPDATE console_sessions SET operator = 'boss' WHERE operator = 'clerk'`
+      expect((yield* person.read("/")).status).toBe(303)
+    })
   )
 
   it.effect(

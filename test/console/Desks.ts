@@ -7,6 +7,7 @@ import { Database } from "../../src/persistence/Database.ts"
 import { FloatEntriesPg } from "../../src/persistence/ledger/FloatEntriesPg.ts"
 import { FloatLedgerPg } from "../../src/persistence/ledger/FloatLedgerPg.ts"
 import { LedgerVerificationPg } from "../../src/persistence/ledger/LedgerVerificationPg.ts"
+import { OperatorsPg } from "../../src/persistence/OperatorsPg.ts"
 import { ProposalsPg } from "../../src/persistence/ProposalsPg.ts"
 import { RandomSourceLive } from "../../src/persistence/RandomSourceLive.ts"
 import { TenantsPg } from "../../src/persistence/TenantsPg.ts"
@@ -51,7 +52,9 @@ export const desks = Layer.unwrap(
       Layer.provideMerge(Layer.merge(FloatDesk.layer, KeyDesk.layer)),
       Layer.provide(Layer.mergeAll(fake(ReviewDesk, { needsTwo: () => false }), mortalFloats, mortalKeys)),
       Layer.provideMerge(FloatAdjustments.layer),
-      Layer.provideMerge(Layer.mergeAll(ProposalsPg, AuditLogPg, TenantsPg, FloatEntriesPg, FloatLedgerPg, LedgerVerificationPg)),
+      Layer.provideMerge(
+        Layer.mergeAll(OperatorsPg, ProposalsPg, AuditLogPg, TenantsPg, FloatEntriesPg, FloatLedgerPg, LedgerVerificationPg)
+      ),
       Layer.provideMerge(VaultPg.layer(masterKey)),
       Layer.provideMerge(
         Layer.mergeAll(Database.layer({ url: asRuntime(url) }), RandomSourceLive, Layer.succeed(Policy, policy))

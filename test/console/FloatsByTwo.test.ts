@@ -1,14 +1,20 @@
 import { expect, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Option, Result } from "effect"
 import { SqlClient } from "effect/sql"
-import { AppId, type Reference } from "../../src/domain/Ids.ts"
+import { AppId, Reference } from "../../src/domain/Ids.ts"
 import { LARGEST_AMOUNT, minor } from "../../src/domain/Money.ts"
+import type { OperatorName } from "../../src/domain/Operator.ts"
+import { PROPOSAL_WAITS_MS } from "../../src/domain/Proposal.ts"
 import { Approvals } from "../../src/services/console/Approvals.ts"
 import { FloatDesk } from "../../src/services/console/FloatDesk.ts"
+import { KeyDesk } from "../../src/services/console/KeyDesk.ts"
+import { AuditLog } from "../../src/services/ports/AuditLog.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
 import { LedgerVerification } from "../../src/services/ports/LedgerVerification.ts"
+import { Operators } from "../../src/services/ports/Operators.ts"
 import { Proposals } from "../../src/services/ports/Proposals.ts"
 import { FloatAdjustments } from "../../src/services/tenants/FloatAdjustments.ts"
+import { auditEntry } from "../support/TestDatabase.ts"
 import { asha, auditOf, biko, chidi, desks, fate, newTenant, refusal, waiting } from "./Desks.ts"
 
 const wishOf = (appId: AppId, amount = 12_500n, direction: "credit" | "debit" = "credit") => ({
@@ -21,9 +27,13 @@ const wishOf = (appId: AppId, amount = 12_500n, direction: "credit" | "debit" = 
   note: "transfer 17"
 })
 
-const proposed = Effect.fnUntraced(function* (wish: ReturnType<typeof wishOf>) {
-  yield* (yield* FloatDesk).propose(wish, { by: asha, at: 1 })
+const proposed = Effect.fnUntraced(function* (wish: ReturnType<typeof wishOf>, at = 1) {
+  yield* (yield* FloatDesk).propose(wish, { by: asha, at })
   return yield* waiting(wish.appId)
+})
+const waitingKey = Effect.fnUntraced(function* (appId: AppId) {
+  const [found] = yield* (yield* Proposals).list({ kinds: ["key issue"], about: appId }, 1)
+  return found?.id ?? Reference.make("")
 })
 /** So often it is looked whether two transactions wait for a row; by the one that they wait for, which takes no connection from them. */
 const LOOKS = 10_000
@@ -44,6 +54,57 @@ const stateOf = Effect.fnUntraced(function* (appId: AppId, id: Reference) {
 })
 
 layer(desks)("a credit or a debit in the console", (it) => {
+  it.effect("is not approved after three days, ends then, and can be proposed anew", () =>
+    Effect.gen(function* () {
+      const { approve } = yield* Approvals
+      const proposals = yield* Proposals
+      const appId = yield* newTenant
+      const id = yield* proposed(wishOf(appId))
+      const late = 1 + PROPOSAL_WAITS_MS
+      expect(yield* refusal(approve(id, { by: biko, at: late }))).toContain("It expired")
+      expect(yield* proposals.expire(0, late, 10)).toBe(0)
+      expect(yield* proposals.expire(late - PROPOSAL_WAITS_MS, late, 10)).toBe(1)
+      expect(yield* stateOf(appId, id)).toEqual([0n, "withdrawn"])
+      const again = yield* proposed(wishOf(appId), 5)
+      yield* approve(again, { by: biko, at: 6 })
+      expect(yield* stateOf(appId, again)).toEqual([12_500n, "done"])
+      expect((yield* auditOf(id)).map(({ action, actor }) => [actor, action])).toEqual([["console", "proposal expire"]])
+      expect((yield* (yield* AuditLog).verify(null)).access?.filter(({ subject }) => subject.startsWith("proposal"))).toEqual([])
+    })
+  )
+
+  it.effect("ends with the account of its proposer or of who approved it, whoever has the name next", () =>
+    Effect.gen(function* () {
+      const { approve, issueKey } = yield* Approvals
+      const keyDesk = yield* KeyDesk
+      const operators = yield* Operators
+      const add = (name: OperatorName, at: number) =>
+        operators.add(
+          { name, role: "admin", createdAt: at, tokenHash: new Uint8Array(32).fill(at) },
+          auditEntry({ action: "operator add", subject: name, details: { role: "admin" } })
+        )
+      const remove = (name: OperatorName) =>
+        operators.remove(name, auditEntry({ action: "operator remove", subject: name, details: {} }))
+      yield* add(asha, 0)
+      const appId = yield* newTenant
+      const open = yield* proposed(wishOf(appId))
+      yield* keyDesk.proposeIssue({ appId, mode: "live", role: "tenant", note: "n" }, { by: asha, at: 2 })
+      const key = yield* waitingKey(appId)
+      yield* approve(key, { by: biko, at: 3 })
+      expect(yield* remove(asha)).toBe(true)
+      yield* add(asha, 9)
+      expect(yield* refusal(issueKey(key, { by: asha, at: 10 }))).toContain("decided already")
+      expect(yield* refusal(approve(open, { by: biko, at: 10 }))).toContain("decided already")
+      const all = yield* (yield* Proposals).list({ kinds: ["float credit", "key issue"], about: appId }, 10)
+      expect(all.map(({ kind, note, status }) => [kind, status, note]).sort()).toEqual([
+        ["float credit", "withdrawn", "the operator was removed"],
+        ["key issue", "failed", "the operator asha was removed"]
+      ])
+      yield* remove(asha)
+      expect((yield* (yield* AuditLog).verify(null)).access?.filter(({ subject }) => subject.startsWith("proposal"))).toEqual([])
+    })
+  )
+
   it.effect("is posted once, after somebody else approved it, under both names, and the ledger agrees with the audit log", () =>
     Effect.gen(function* () {
       const { approve } = yield* Approvals

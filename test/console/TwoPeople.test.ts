@@ -1,6 +1,6 @@
 import { inspect } from "node:util"
 import { expect, layer } from "@effect/vitest"
-import { Effect, Fiber, Layer, Option } from "effect"
+import { Context, Effect, Fiber, Layer, Option, type Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { consoleOf } from "../../src/ConfigConsole.ts"
 import { reader } from "../../src/ConfigRules.ts"
@@ -73,6 +73,9 @@ const transactions = fake(Transactions, {
   }
 })
 
+/** Whoever has every right to the tables. */
+class Owner extends Context.Service<Owner, { readonly url: Redacted.Redacted }>()("test/Owner") {}
+
 const desk = Layer.unwrap(
   Effect.map(givenDatabase, (url) =>
     Approvals.layer.pipe(
@@ -81,6 +84,7 @@ const desk = Layer.unwrap(
       Layer.provideMerge(Layer.merge(ProposalsPg, AuditLogPg)),
       Layer.provideMerge(VaultPg.layer(masterKey)),
       Layer.provideMerge(Layer.merge(Database.layer({ url: asRuntime(url) }), RandomSourceLive)),
+      Layer.provideMerge(Layer.succeed(Owner, Owner.of({ url }))),
       Layer.fresh
     )
   )
@@ -154,7 +158,9 @@ layer(desk)("a ruling in the console", (it) => {
 
   it.effect("is refused by the database itself where both people are one, or where what was proposed is changed", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
+      const runtime = yield* SqlClient.SqlClient
+      const owner = yield* Layer.build(Layer.fresh(Database.layer({ url: (yield* Owner).url })))
+      const sql = Context.get(owner, SqlClient.SqlClient)
       const { id } = yield* opened()
       const forged = sql`UPDATE console_proposals SET status = 'approved', decided_by = proposed_by, decided_at = now() WHERE id = ${id}`
       expect(inspect(yield* Effect.flip(forged), { depth: 6 })).toContain("two_people")
@@ -165,7 +171,10 @@ layer(desk)("a ruling in the console", (it) => {
       const change = (assignment: string) => sql`UPDATE console_proposals SET ${sql.literal(assignment)} WHERE id = ${id}`
       for (const assignment of ["details = '{}'", "subject = 'x'", "proposed_by = 'biko'", "kind = 'key revoke'"])
         expect(inspect(yield* Effect.flip(change(assignment)), { depth: 6 })).toContain("what was proposed does not change")
-      expect(inspect(yield* Effect.flip(sql`DELETE FROM console_proposals`), { depth: 6 })).toContain("permission denied")
+      expect(inspect(yield* Effect.flip(runtime`DELETE FROM console_proposals`), { depth: 6 })).toContain("permission denied")
+      expect(inspect(yield* Effect.flip(runtime`UPDATE console_proposals SET note = 'x'`), { depth: 6 })).toContain(
+        "permission denied"
+      )
       yield* (yield* Approvals).approve(id, { by: biko, at: 3 })
       expect(inspect(yield* Effect.flip(change("status = 'approved'")), { depth: 6 })).toContain("the proposal is over")
     })

@@ -181,6 +181,29 @@ describe("the rate limit", () => {
     }).pipe(Effect.provide(RateLimitsMemory))
   )
 
+  it.effect("lets the admin keys of a tenant read 120 times an hour together, and other keys as often as they may", () =>
+    Effect.gen(function* () {
+      const rateLimits = { reads: "off", money: "off", deliveries: "off" } as const
+      const rateOf = yield* makeRequestRate({ rateLimits, trustedProxies: [] })
+      const read = (keyId: string, role: "admin" | "tenant") =>
+        Effect.exit(
+          rateOf({
+            caller: { appId: AppId.make("acme"), keyId, mode: "live", role },
+            method: "GET",
+            match: found("GET", "/v1/transactions/00000000000000000000000001"),
+            rawTarget: "/v1/transactions/00000000000000000000000001",
+            rawHeaders: [],
+            peer: "10.0.0.1"
+          }).take
+        )
+      const reads = yield* Effect.forEach(Array.from({ length: 121 }), (_, turn) => read(turn % 2 === 0 ? "k1" : "k2", "admin"))
+      expect(reads.map(Exit.isSuccess)).toEqual([...Array.from({ length: 120 }, () => true), false])
+      expect(Exit.isSuccess(yield* read("k3", "tenant"))).toBe(true)
+      yield* TestClock.adjust("30 seconds")
+      expect(Exit.isSuccess(yield* read("k1", "admin"))).toBe(true)
+    }).pipe(Effect.provide(RateLimitsMemory))
+  )
+
   it.effect("bounds the changes that all keys of a tenant make to 200 a day, and says when the next is possible", () =>
     Effect.gen(function* () {
       const rateLimits = { reads: "off", money: "off", deliveries: "off" } as const

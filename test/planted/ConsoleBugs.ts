@@ -7,7 +7,7 @@ export const consoleBugs: ReadonlyArray<Bug> = [
     breaks: "what two people approve is done once, and whoever else presses the button is told so",
     test: "test/console/FloatsByTwo.test.ts",
     edits: [
-      { file: "src/persistence/ProposalsPg.ts", text: "AND status = 'approved' FOR UPDATE`", instead: "AND status = 'approved'`" }
+      { file: "src/persistence/migrations/0020_access.ts", text: "  ORDER BY p.id FOR UPDATE\n", instead: "  ORDER BY p.id\n" }
     ]
   },
   {
@@ -15,6 +15,44 @@ export const consoleBugs: ReadonlyArray<Bug> = [
     breaks: "what two people approve is done once, wherever a process dies",
     test: "test/console/FloatsByTwo.test.ts",
     edits: [{ file: "src/persistence/ProposalsPg.ts", text: "      sql.withTransaction,\n", instead: "" }]
+  },
+  {
+    name: "proposal: let it outlive its operator",
+    breaks: "what waits ends with the account of whoever proposed or approved it",
+    test: "test/console/FloatsByTwo.test.ts",
+    edits: [
+      {
+        file: "src/persistence/migrations/0020_access.ts",
+        text: "WHERE p.status = 'approved' AND r.name IN (p.proposed_by, p.decided_by);",
+        instead: "WHERE p.status = 'approved' AND r.name = p.decided_by;"
+      }
+    ]
+  },
+  {
+    name: "access: take a key's row at its word",
+    breaks: "a key whose mode or role somebody changed with SQL is no key",
+    test: "test/persistence/AccessRights.test.ts",
+    edits: [{ file: "src/persistence/AccessSeals.ts", text: "    caller.mode,\n", instead: "" }]
+  },
+  {
+    name: "access: seal whatever has no seal",
+    breaks: "a row is sealed once, where the audit log says that somebody made it",
+    test: "test/persistence/AccessRights.test.ts",
+    edits: [
+      { file: "src/persistence/AccessSealing.ts", text: "to !== null && said.get(subject) === text", instead: "to !== null" }
+    ]
+  },
+  {
+    name: "access: leave the grants out of the replay",
+    breaks: "audit verify names every row that is not as the log says",
+    test: "test/persistence/AccessRights.test.ts",
+    edits: [
+      {
+        file: "src/persistence/AccessReplay.ts",
+        text: '[...capabilities].sort().join(" ") || "nothing"',
+        instead: 'capabilities.length === 0 ? "nothing" : "something"'
+      }
+    ]
   },
   {
     name: "proposal: show a key to whoever asks",

@@ -71,6 +71,30 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })
           `UPDATE float_adjustments SET currency = 'KES' ${adjustment}`,
           [new RegExp(`${credit}: a credit of KES 5000, audit row \\d+ says credit of UGX 5000$`)]
         ],
+        [
+          `UPDATE float_adjustments SET note = 'another' ${adjustment}`,
+          [new RegExp(`adjustments_are_as_written ${appId}/live/e: its note is not the one of audit row \\d+$`)]
+        ],
+        [
+          `UPDATE journal SET note = 'another' WHERE app_id = '${appId}' AND fact = 'Credited' AND note = 'n'`,
+          [
+            new RegExp(
+              `adjustments_are_as_written ${appId}/live/e: its line of the history is another than its own: operator, Credited, another`
+            )
+          ]
+        ],
+        [
+          `UPDATE audit_log SET actor = 'console/asha' ${row}`,
+          [new RegExp(`console_postings_have_two_people ${appId}, audit row \\d+: posted in the console by one person$`)]
+        ],
+        [
+          `UPDATE audit_log SET actor = 'console/asha', details = (details::jsonb || '{"proposal": "P", "about": "x", "proposed_by": "biko"}')::text ${row}`,
+          [
+            new RegExp(
+              `console_postings_have_two_people ${appId}, audit row \\d+: posted in the console, and no audit row says that console/biko proposed it$`
+            )
+          ]
+        ],
         [`DELETE FROM audit_log ${row}`, [`${credit}: a credit without its audit row`]],
         [`UPDATE audit_log SET details = 'spoilt' ${row}`, [`${credit}: a credit without its audit row`]],
         [

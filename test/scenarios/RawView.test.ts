@@ -50,6 +50,26 @@ layer(Stack.layer(), { excludeTestServices: true })("the raw view", (it) => {
     })
   )
 
+  it.effect("is all that an admin key is for: it changes nothing, also not of its own tenant", () =>
+    Effect.gen(function* () {
+      const { admin, operator } = yield* given
+      const url = "https://example.com/hook"
+      for (const [method, path, body] of [
+        ["PUT", "/v1/webhooks/endpoint", { url }],
+        ["DELETE", "/v1/webhooks/endpoint", undefined],
+        ["POST", "/v1/webhooks/endpoint/rotate-secret", undefined],
+        ["POST", "/v1/webhooks/endpoint/test", undefined],
+        ["DELETE", "/v1/beneficiaries", undefined],
+        ["POST", "/v1/payouts", momoPayout("1234")]
+      ] as const)
+        expect(said(yield* admin.call(method, path, body))).toEqual(
+          refused(403, "capability_not_allowed", { capability: "changes" })
+        )
+      expect((yield* operator.get("/v1/webhooks/endpoint")).status).toBe(404)
+      expect((yield* admin.get("/v1/float")).status).toBe(200)
+    })
+  )
+
   it.effect("is refused to a tenant's key before anything else is checked", () =>
     Effect.gen(function* () {
       const { tenant } = yield* given

@@ -6,6 +6,7 @@ import { Idempotency } from "../../src/services/ports/Idempotency.ts"
 import { Nonces } from "../../src/services/ports/Nonces.ts"
 import { type PartitionChange, Partitions } from "../../src/services/ports/Partitions.ts"
 import { PartyHashRetention } from "../../src/services/ports/PartyHashRetention.ts"
+import { Proposals } from "../../src/services/ports/Proposals.ts"
 import { ProviderInbox } from "../../src/services/ports/ProviderInbox.ts"
 import { TenantChanges } from "../../src/services/ports/TenantChanges.ts"
 import { VelocityLimits } from "../../src/services/ports/VelocityLimits.ts"
@@ -47,6 +48,7 @@ const given = (
     }),
     fake(PartyHashRetention, { prune: (before) => noted("hashes of phone numbers", before, 0) }),
     fake(ProviderInbox, { prune: (before) => noted("callbacks", before, 0) }),
+    fake(Proposals, { expire: (before) => noted("proposals", before, 0) }),
     fake(TenantChanges, { prune: (before) => noted("tenants' changes", before, 0) }),
     fake(WebhookDeliveries, { purge: (before) => noted("events", before, { removed: 0, next: null }) }),
     fake(Partitions, {
@@ -73,6 +75,7 @@ describe("data retention", () => {
         "months of events": 31,
         events: 62,
         nonces: 0,
+        proposals: 3,
         keys: 90,
         callbacks: 90,
         "hashes of phone numbers": 90,

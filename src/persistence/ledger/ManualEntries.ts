@@ -170,8 +170,17 @@ export const manualEntries = ({ applyAll, randomSource, sql, trail }: Tools) => 
 
 /** The audit row of an adjustment: what was posted, and under which reference. */
 const adjustmentEntry = (adjustment: Adjustment, reference: Reference): AuditEntry => {
-  const { amount, appId, audit, currency, direction, externalId, mode } = adjustment
-  const done = { app_id: appId, mode, direction, currency, amount_minor: amount.toString(), external_id: externalId, reference }
+  const { amount, appId, audit, currency, direction, externalId, mode, note } = adjustment
+  const done = {
+    app_id: appId,
+    mode,
+    direction,
+    currency,
+    amount_minor: amount.toString(),
+    external_id: externalId,
+    reference,
+    note
+  }
   return { ...audit, details: { ...audit.details, ...done } }
 }
 

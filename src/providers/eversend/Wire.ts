@@ -221,7 +221,5 @@ export const CallbackBody = Schema.Struct({
   eventType: Schema.optionalKey(Schema.String),
   transactionRef: nullable(Schema.String),
   transactionId: nullable(Text),
-  data: Schema.optionalKey(
-    Schema.Struct({ transactionRef: nullable(Schema.String), transactionId: nullable(Text), status: nullable(Schema.String) })
-  )
+  data: Schema.optionalKey(Schema.Struct({ transactionRef: nullable(Schema.String), transactionId: nullable(Text) }))
 })

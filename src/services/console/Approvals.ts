@@ -1,7 +1,7 @@
 import { Context, Effect, Layer, Option } from "effect"
 import type { Reference } from "../../domain/Ids.ts"
 import { consoleActor } from "../../domain/Operator.ts"
-import type { Proposal, ProposalKind } from "../../domain/Proposal.ts"
+import { hasExpired, type Proposal, type ProposalKind } from "../../domain/Proposal.ts"
 import type { AuditBy, AuditEntry } from "../ports/AuditLog.ts"
 import { NotCarriedOut, Proposals } from "../ports/Proposals.ts"
 import type { IssuedKey } from "../tenants/TenantKeys.ts"
@@ -53,6 +53,12 @@ export class Approvals extends Context.Service<
         return Option.isSome(proposal) ? proposal.value : yield* new NotDecided({ message: notYours })
       })
 
+      /** One that can still be approved or carried out. */
+      const current = Effect.fnUntraced(function* (id: Reference, { at }: Acting) {
+        const proposal = yield* found(id)
+        return hasExpired(proposal, at) ? yield* new NotDecided({ message: expired }) : proposal
+      })
+
       /** Done, or failed for good, in one commit with the end of the proposal. */
       const inOneCommit = Effect.fnUntraced(function* <A>(
         proposal: Proposal,
@@ -66,7 +72,7 @@ export class Approvals extends Context.Service<
 
       const approve = Effect.fn("Approvals.approve")(function* (id: Reference, acting: Acting) {
         const { at, by } = acting
-        const proposal = yield* found(id)
+        const proposal = yield* current(id, acting)
         if (proposal.proposedBy === by) return yield* new NotDecided({ message: notYours })
         const carryOut = carriers[proposal.kind]
         if (proposal.status === "approved" && carryOut !== null)
@@ -80,7 +86,7 @@ export class Approvals extends Context.Service<
       }, Effect.uninterruptible)
 
       const issueKey = Effect.fn("Approvals.issueKey")(function* (id: Reference, acting: Acting) {
-        const proposal = yield* found(id)
+        const proposal = yield* current(id, acting)
         if (proposal.kind !== "key issue" || proposal.proposedBy !== acting.by || proposal.status !== "approved")
           return yield* new NotDecided({ message: notToIssue })
         return yield* inOneCommit(proposal, acting, keys.issue(proposal, auditBy(proposal, acting)))
@@ -117,4 +123,5 @@ const rowOf = (proposal: Proposal, { at, by }: Acting, action: string): AuditEnt
 })
 
 const notYours = "It is decided already, or it is your own: somebody else has to approve it."
+const expired = "It expired: nobody carried it out within three days. Propose it anew, if it is still wanted."
 const notToIssue = "Its proposer issues it, once, after somebody else approved it."

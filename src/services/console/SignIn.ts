@@ -88,7 +88,8 @@ export class SignIn extends Context.Service<
         if (failed.some(isLockedOut(limits))) return Option.none<Redacted.Redacted>()
         if (Option.isNone(found)) return yield* refused(limits, at)
         const { name, role } = found.value
-        const session = Redacted.make(yield* secret)
+        // The name is part of what is hashed: another name in the row of a session is no session of that name.
+        const session = Redacted.make(`${name}:${yield* secret}`)
         const replaces = attempt.replaces === null ? null : hashOf(attempt.replaces)
         const audit = {
           at,
@@ -105,7 +106,8 @@ export class SignIn extends Context.Service<
         const at = yield* Clock.currentTimeMillis
         const found = yield* sessions.find(hashOf(session), at, SESSION_LIMITS, counts)
         const formToken = Buffer.from(vault.hash("console_form", session)).toString("hex")
-        return Option.map(found, (operator): Visitor => ({ ...operator, session, formToken }))
+        const own = Option.filter(found, ({ name }) => Redacted.value(session).startsWith(`${name}:`))
+        return Option.map(own, (operator): Visitor => ({ ...operator, session, formToken }))
       })
 
       const logOut = Effect.fn("SignIn.logOut")(function* ({ name, session }: Visitor) {

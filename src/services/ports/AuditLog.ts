@@ -52,6 +52,13 @@ export interface CurrentAuditHead extends AuditHead {
   readonly authentic: boolean
 }
 
+/** A row that says who may do what, and is not as the log says. */
+export interface AccessDifference {
+  /** "operator asha", "key shop/k_1", "tenant shop". */
+  readonly subject: string
+  readonly found: string
+}
+
 export interface AuditReport {
   /** So many rows hold, from the first on. */
   readonly rows: bigint
@@ -59,6 +66,8 @@ export interface AuditReport {
   readonly brokenAt: bigint | null
   readonly why: string | null
   readonly head: AuditHead
+  /** Operators, keys, tenants, limits, ceilings, denials, corridors and proposals that differ from a log that holds; null where it does not hold. */
+  readonly access: ReadonlyArray<AccessDifference> | null
 }
 
 /**
@@ -75,7 +84,8 @@ export class AuditLog extends Context.Service<
     /** The hash, in hex, that the row of this number has now; null where there is no such row. */
     readonly hashAt: (sequence: bigint) => Effect.Effect<string | null>
     /**
-     * Recomputes the whole chain, up to a head that only a gateway can have written. Without `exported` it cannot tell a database that was put
+     * Recomputes the whole chain, up to a head that only a gateway can have written, and replays it: whoever may do something may do it because an
+     * operator said so. Without `exported` it cannot tell a database that was put
      * back as a whole to an earlier state; with a head that was seen outside it can. Of its hash the first digits are enough.
      */
     readonly verify: (exported: AuditHead | null) => Effect.Effect<AuditReport>

@@ -36,6 +36,7 @@ export class Proposals extends Context.Service<
     readonly open: (proposal: NewProposal, audit: AuditEntry) => Effect.Effect<boolean>
     /** What waits for a person first, the oldest first, so that nobody can push it off the list; then the newest. At most `limit`. */
     readonly list: (filter: ProposalFilter, limit: number) => Effect.Effect<ReadonlyArray<Proposal>>
+    /** None as well where the account that proposed it is gone, and another has its name. */
     readonly find: (id: Reference) => Effect.Effect<Option.Option<Proposal>>
     /** As it then is; none where it is not open, or where this person may not decide it. */
     readonly decide: (decision: ProposalDecision, audit: AuditEntry) => Effect.Effect<Option.Option<Proposal>>
@@ -49,5 +50,7 @@ export class Proposals extends Context.Service<
       act: Effect.Effect<A, NotCarriedOut>,
       failure: AuditEntry
     ) => Effect.Effect<Option.Option<Result.Result<A, NotCarriedOut>>>
+    /** Ends what waits and was proposed until then, at most `limit` of it, each with its audit row; answers how many. */
+    readonly expire: (before: Instant, at: Instant, limit: number) => Effect.Effect<number>
   }
 >()("gateway/services/ports/Proposals") {}

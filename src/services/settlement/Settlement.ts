@@ -1,5 +1,4 @@
 import { Clock, Context, Effect, Layer, Option, Result } from "effect"
-import { contradicts, type Reported } from "../../domain/CallbackReport.ts"
 import { sentToReview } from "../../domain/Contradiction.ts"
 import { encodeEvent } from "../../domain/Event.ts"
 import type { LedgerRecord } from "../../domain/Exchange.ts"
@@ -98,7 +97,6 @@ export class Settlement extends Context.Service<
         // In the same commit as the last poll: nothing open is ever left with nobody to look at it.
         const overdue = isOverdue(decided, at)
         const next = overdue ? sentToReview(decided, at) : decided
-        const contradicted = (poll?.said ?? []).filter((word) => contradicts(next, word))
         const event =
           decision.event === null
             ? null
@@ -117,7 +115,7 @@ export class Settlement extends Context.Service<
           expectedRevision: revision,
           next,
           entry: decision.entry,
-          line: { at, actor, fact: fact._tag, note: noteOf(fact, overdue, contradicted), status: next.status },
+          line: { at, actor, fact: fact._tag, note: noteOf(fact, overdue), status: next.status },
           event,
           nextPollAt: nextPoll(next, policy.pollSchedule, at),
           response: claim === null ? null : keptResponse(encoder, claim, outcomeResponse(next, fact), successStatus),
@@ -179,14 +177,13 @@ export class Settlement extends Context.Service<
   )
 }
 
-/** The provider's words, the figures that a person compares, and the callbacks that say something else. */
-const noteOf = (fact: Fact, overdue: boolean, contradicted: ReadonlyArray<Reported>): string => {
+/** The provider's words, and the figures that a person compares. */
+const noteOf = (fact: Fact, overdue: boolean): string => {
   const sums =
     fact._tag === "Succeeded"
       ? [`amount ${fact.amount ?? "unsaid"} ${fact.currency ?? ""}`.trim(), `fee ${fact.fee ?? "unsaid"}`]
       : []
-  const callbacks = contradicted.map((word) => `an authenticated callback says ${word}`)
-  return [fact.note, ...sums, ...callbacks, ...(overdue ? ["polled to the end of the schedule: a person has to look"] : [])]
+  return [fact.note, ...sums, ...(overdue ? ["polled to the end of the schedule: a person has to look"] : [])]
     .filter((part) => part !== "")
     .join("; ")
 }

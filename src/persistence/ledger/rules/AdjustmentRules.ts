@@ -12,8 +12,17 @@ const saying = (name: string) => `
 const audited = `
   SELECT l.sequence, l.v->>'app_id' AS app_id, l.v->>'mode' AS mode, l.v->>'external_id' AS external_id,
     l.v->>'direction' AS direction, l.v->>'currency' AS currency,
-    l.v->>'amount_minor' AS amount_minor, l.v->>'reference' AS reference
+    l.v->>'amount_minor' AS amount_minor, l.v->>'reference' AS reference, l.v->>'note' AS note
   ${saying("external_id")}`
+
+// What people of the console posted: each float entry, and each ruling that was proposed.
+const byTwo = ["external_id", "resolved"]
+  .map(
+    (name) => `
+  SELECT a.sequence, a.actor, a.subject, l.v->>'about' AS about, l.v->>'proposal' AS proposal, 'console/' || (l.v->>'proposed_by') AS proposer
+  ${saying(name)} JOIN audit_log a ON a.sequence = l.sequence AND a.actor LIKE 'console/%' AND (l.v ? 'external_id' OR l.v ? 'proposal')`
+  )
+  .join(" UNION ALL ")
 
 // What people resolved; without postings where no money moved.
 const resolved = `
@@ -36,6 +45,39 @@ export const adjustmentRules: ReadonlyArray<LedgerRule> = [
       FULL JOIN audited l ON l.app_id = a.app_id AND l.mode = a.mode AND l.external_id = a.external_id
       WHERE l.sequence IS NULL OR a.app_id IS NULL
         OR (l.reference, l.direction, l.currency, l.amount_minor) IS DISTINCT FROM (a.reference, a.direction, a.currency, a.amount_minor::text)`
+  },
+  {
+    rule: "adjustments_are_as_written",
+    counted: "SELECT count(*) FROM float_adjustments",
+    broken: `
+      WITH audited AS (${audited})
+      SELECT a.app_id || '/' || a.mode || '/' || a.external_id AS subject,
+        CASE WHEN l.note IS DISTINCT FROM a.note THEN 'its note is not the one of audit row ' || l.sequence
+          ELSE 'its line of the history is another than its own: ' || concat_ws(', ', j.actor, j.fact, j.note, j.at) END AS found
+      FROM float_adjustments a
+      JOIN audited l ON l.app_id = a.app_id AND l.mode = a.mode AND l.external_id = a.external_id
+      JOIN journal j ON j.app_id = a.app_id AND j.reference = a.reference
+      WHERE l.note IS DISTINCT FROM a.note OR (j.actor, j.fact, j.note, j.at) IS DISTINCT FROM
+        ('operator', CASE a.direction WHEN 'credit' THEN 'Credited' ELSE 'Debited' END, a.note, a.at)`
+  },
+  {
+    rule: "console_postings_have_two_people",
+    counted:
+      "SELECT count(*) FROM audit_log WHERE actor LIKE 'console/%' AND action IN ('float credit', 'float debit', 'review resolve')",
+    broken: `
+      WITH posted AS (${byTwo}),
+      approved AS (SELECT subject AS proposal, actor, max(sequence) AS sequence FROM audit_log WHERE action = 'proposal approve' GROUP BY 1, 2),
+      proposed AS (SELECT subject AS about, actor, min(sequence) AS sequence FROM audit_log WHERE action IN ('float propose', 'review propose') GROUP BY 1, 2)
+      SELECT p.subject || ', audit row ' || p.sequence AS subject, CASE
+          WHEN p.proposal IS NULL THEN 'posted in the console by one person'
+          WHEN o.actor IS NULL THEN 'posted in the console, and no audit row says that ' || coalesce(p.proposer, 'somebody') || ' proposed it'
+          ELSE 'posted in the console, and no audit row says that somebody else approved it'
+        END AS found
+      FROM posted p
+      LEFT JOIN proposed o ON o.about = p.about AND o.actor = p.proposer AND o.sequence < p.sequence
+      LEFT JOIN (SELECT p.sequence FROM posted p JOIN approved y ON y.proposal = p.proposal WHERE y.actor <> p.proposer AND y.sequence < p.sequence) y
+        ON y.sequence = p.sequence
+      WHERE p.proposal IS NULL OR o.actor IS NULL OR y.sequence IS NULL`
   },
   {
     rule: "resolutions_are_audited",
