@@ -2,6 +2,7 @@ import { Layer, type Redacted } from "effect"
 import type { SqlClient } from "effect/sql"
 import { Metrics } from "./observability/Metrics.ts"
 import { AccessSealing } from "./persistence/AccessSealing.ts"
+import { AccountClaimsPg } from "./persistence/AccountClaimsPg.ts"
 import { AcknowledgementsPg } from "./persistence/AcknowledgementsPg.ts"
 import { AuditLogPg } from "./persistence/AuditLogPg.ts"
 import { BeneficiariesPg } from "./persistence/BeneficiariesPg.ts"
@@ -55,6 +56,7 @@ const databaseOf = ({ databaseUrl, ownerUrl = null }: DatabaseSettings) => Datab
 const portsOn = <R, E>(database: Layer.Layer<R | SqlClient.SqlClient, E>, { masterKey, policy }: DatabaseSettings) => {
   const outbox = Layer.provide(Metrics.deliveries, WebhookOutboxPg)
   return Layer.mergeAll(
+    AccountClaimsPg,
     AcknowledgementsPg,
     CodesPg,
     PayerLocksPg,

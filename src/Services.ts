@@ -19,6 +19,7 @@ import { Exchanges } from "./services/exchanges/Exchanges.ts"
 import { PayoutDispatch } from "./services/payouts/PayoutDispatch.ts"
 import { PayoutPricing } from "./services/payouts/PayoutPricing.ts"
 import { Payouts } from "./services/payouts/Payouts.ts"
+import type { AccountClaims } from "./services/ports/AccountClaims.ts"
 import type { CircuitStates } from "./services/ports/CircuitStates.ts"
 import type { Policy } from "./services/ports/Policy.ts"
 import type { ProviderRegistry } from "./services/ports/ProviderRegistry.ts"
@@ -43,7 +44,7 @@ type PortsLayer = ReturnType<typeof Ports.layer>
 
 /** What the services stand on: the outside world and the ports. A test puts a world of its own there. */
 interface Foundations<P> {
-  readonly providers: Layer.Layer<ProviderRegistry, never, Vault>
+  readonly providers: Layer.Layer<ProviderRegistry, never, Vault | AccountClaims>
   readonly ports: Layer.Layer<
     Exclude<Layer.Success<PortsLayer>, SqlClient.SqlClient | Distribution | EveryTenant> | P,
     Layer.Error<PortsLayer>

@@ -1,8 +1,9 @@
 import { Effect, Layer, Option } from "effect"
 import { Command } from "effect/cli"
 import * as App from "../App.ts"
-import { Mode } from "../domain/Ids.ts"
+import { GatewayStatus } from "../services/ports/GatewayStatus.ts"
 import { ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
+import { accountStandings } from "../services/settlement/AccountStanding.ts"
 import { Installation } from "./Installation.ts"
 import { printResult } from "./Output.ts"
 import { SimulatorProcess } from "./Simulator.ts"
@@ -14,26 +15,29 @@ export const settingsWithProviders = Effect.gen(function* () {
   return yield* SimulatorProcess.withRunningSimulator(settings)
 })
 
-const registryLayer = Layer.unwrap(Effect.map(settingsWithProviders, App.providers)).pipe(Layer.provideMerge(App.logs))
+const registryLayer = Layer.unwrap(Effect.map(settingsWithProviders, App.gatewayStatus)).pipe(Layer.provideMerge(App.logs))
 
 const list = Command.make(
   "list",
   {},
   Effect.fn(function* () {
     const registry = yield* ProviderRegistry
-    const rows = registry.known.flatMap((provider) =>
-      Mode.literals.map((mode) => ({
-        provider,
-        mode,
-        registered: Option.isSome(registry.find(provider, mode)),
-        callback_path: `/webhooks/${provider}/${registry.routeKey(provider, mode)}`
-      }))
-    )
+    const standings = accountStandings(registry, yield* (yield* GatewayStatus).byAccount)
+    const rows = standings.map(({ fingerprints, followed, mode, open, provider, turn }) => ({
+      provider,
+      mode,
+      registered: Option.isSome(registry.find(provider, mode)),
+      account: turn,
+      fingerprint: fingerprints.length === 0 ? null : fingerprints.join(", "),
+      open,
+      followed,
+      callback_path: `/webhooks/${provider}/${registry.routeKey(provider, mode)}`
+    }))
     yield* printResult(rows)
   }, Effect.provide(registryLayer))
 ).pipe(
   Command.withDescription(
-    "List every provider and mode: whether it has an account here, and the path to which it has to send its callbacks"
+    "List every provider and mode: its accounts here, how many transactions need each of them (open, or followed after their end), and the path to which it has to send its callbacks. An account that is unset was sent transactions and is in no settings: nobody can ask about them"
   ),
   Command.withExamples([{ command: "gateway provider list", description: "List the providers" }])
 )

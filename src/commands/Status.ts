@@ -12,6 +12,7 @@ import {
   type UnansweredTransaction
 } from "../services/ports/GatewayStatus.ts"
 import { ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
+import { accountStandings, accountWarnings } from "../services/settlement/AccountStanding.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { type NodeHere, nodeHere, UNREACHABLE } from "./NodeHere.ts"
 import { printResult } from "./Output.ts"
@@ -32,18 +33,19 @@ export const status = Command.make("status", {}, () =>
 )
 
 const standing = Effect.gen(function* () {
-  const { protection, read, tenants, unanswered } = yield* GatewayStatus
+  const { byAccount, protection, read, tenants, unanswered } = yield* GatewayStatus
   const registry = yield* ProviderRegistry
   const picture = yield* read
   const { failing, owing, parked } = yield* tenants(NAMED)
   const node = yield* nodeHere(yield* App.settings)
   const databaseRole = yield* protection
+  const swapped = accountWarnings(accountStandings(registry, yield* byAccount))
   const registered = registry.known.flatMap((provider) =>
     Mode.literals.filter((mode) => Option.isSome(registry.find(provider, mode))).map((mode) => ({ provider, mode }))
   )
   yield* printResult({
     at: iso(picture.at),
-    needs_attention: attentionOf(picture, node, databaseRole),
+    needs_attention: attentionOf(picture, databaseRole, [...swapped, ...nodeAttention(node)]),
     database_role: { role: databaseRole.role, evidence_protected: databaseRole.holds },
     schema: { newer_than_this_program: picture.database.schema.newer, under_way: picture.database.schema.underWay },
     providers: providersView(picture, registered),
@@ -120,8 +122,12 @@ const withoutDatabase = Effect.fnUntraced(function* ({ message }: { readonly mes
 })
 
 /** "nothing" when all is well. */
-const attentionOf = (picture: StatusSnapshot, node: NodeHere, protection: AuditProtection): ReadonlyArray<string> => {
-  const found = attention(picture, protection, nodeAttention(node))
+const attentionOf = (
+  picture: StatusSnapshot,
+  protection: AuditProtection,
+  others: ReadonlyArray<string>
+): ReadonlyArray<string> => {
+  const found = attention(picture, protection, others)
   return found.length === 0 ? ["nothing"] : found
 }
 

@@ -5,7 +5,7 @@ import { ExchangeStatus } from "../domain/Exchange.ts"
 import { AppId, isReference, Mode } from "../domain/Ids.ts"
 import { type Instant, instantOf, iso } from "../domain/Instant.ts"
 import { CollectionStatus, PayoutStatus } from "../domain/Transaction.ts"
-import { ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
+import { ProviderRegistry, sentWith } from "../services/ports/ProviderRegistry.ts"
 import { Tenants } from "../services/ports/Tenants.ts"
 import { Transactions } from "../services/ports/Transactions.ts"
 import { WebhookDeliveries } from "../services/ports/WebhookDeliveries.ts"
@@ -122,9 +122,9 @@ const ask = Command.make(
     if (Option.isNone(found)) return yield* noTransaction(reference)
     const before = found.value
     const { mode, provider } = before.transaction
-    if (Option.isNone((yield* ProviderRegistry).find(provider, mode)))
+    if (Option.isNone(sentWith(yield* ProviderRegistry, before.transaction)))
       return yield* new CommandRefusal({
-        message: `${provider} cannot be asked: it has no account here in ${mode} mode, see gateway provider list`
+        message: `${provider} cannot be asked: the account that it was sent with is not set here in ${mode} mode, see gateway provider list`
       })
     const known = (yield* transactions.history(before.transaction.reference)).length
     yield* (yield* OutcomePoller).poll(before, "operator")

@@ -5,6 +5,7 @@ import type { Instant } from "./Instant.ts"
 import { collect } from "./Ledger.ts"
 import { ZERO } from "./Money.ts"
 import {
+  atNextProvider,
   type FactOf,
   type FactOrigin,
   failureBy,
@@ -130,8 +131,12 @@ function expire(collection: Collection, _: FactOf<"Expired">, { at }: FactOrigin
   return { next: { ...closed(collection, at), status: "expired", failure: timedOut }, entry: null, event: "collection.expired" }
 }
 
-function reroute(collection: Collection, { provider }: FactOf<"Rerouted">, { at }: FactOrigin): Decision<Collection> {
-  return unchanged({ ...collection, ...visibleChange(collection, at), provider })
+function reroute(
+  { account: _first, ...collection }: Collection,
+  fact: FactOf<"Rerouted">,
+  { at }: FactOrigin
+): Decision<Collection> {
+  return unchanged({ ...collection, ...visibleChange(collection, at), ...atNextProvider(fact) })
 }
 
 /** A person has to look, and the tenant sees what the provider says that the payer paid. */

@@ -4,7 +4,7 @@ import { AppId, Mode, Reference } from "./Ids.ts"
 import { Instant, iso } from "./Instant.ts"
 import { RawJson } from "./Json.ts"
 import { MinorUnits, ZERO } from "./Money.ts"
-import { Collection, Failure, Payout, reviewMemory } from "./Transaction.ts"
+import { Collection, Failure, Payout, reviewMemory, sentWithAccount } from "./Transaction.ts"
 
 export const ExchangeStatus = Schema.Literals(["pending", "successful", "failed"])
 export type ExchangeStatus = typeof ExchangeStatus.Type
@@ -17,6 +17,7 @@ export const Exchange = Schema.Struct({
   appId: AppId,
   mode: Mode,
   provider: Schema.String,
+  ...sentWithAccount,
   providerReference: Schema.NullOr(Schema.String),
   needsReview: Schema.Boolean,
   quoteId: Reference,
@@ -80,6 +81,8 @@ export const Quote = Schema.Struct({
   appId: AppId,
   mode: Mode,
   provider: Schema.String,
+  /** The fingerprint of the account there that quoted it, and that alone executes it; none of a quote from before it was kept. */
+  account: Schema.optionalKey(Schema.NullOr(Schema.String)),
   /** The provider's own handle. */
   token: Schema.String,
   currency: Currency,

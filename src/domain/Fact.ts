@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { Currency } from "./Currency.ts"
 import { Instant } from "./Instant.ts"
 import { MinorUnits } from "./Money.ts"
-import { Failure } from "./Transaction.ts"
+import { Failure, sentWithAccount } from "./Transaction.ts"
 
 const providerReference = Schema.NullOr(Schema.String)
 /** The provider's own words, for the history; never a number or a name. */
@@ -55,8 +55,11 @@ export const Fact = Schema.TaggedUnion({
   Refused: { providerReference, kind: RefusalKind, failure: Failure, note },
   /** Provably never left this process. */
   NotSent: { note },
-  /** Provably never left for the provider before, and goes to this one now; `fee` is what this one quoted, null for a charge. */
-  Rerouted: { provider: Schema.String, fee: Schema.NullOr(MinorUnits), note },
+  /**
+   * Provably never left for the provider before, and goes to this one now, with this account of it; `fee` is what this one quoted, null for a
+   * charge.
+   */
+  Rerouted: { provider: Schema.String, ...sentWithAccount, fee: Schema.NullOr(MinorUnits), note },
   /** Sent, and no answer that can be believed. `reason` chooses the code that the tenant sees. */
   Unknown: { reason: Schema.Literals(["timeout", "unavailable", "bad_response"]), note },
   /** Asked, and still under way. */

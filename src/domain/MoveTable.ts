@@ -58,8 +58,14 @@ export const hasHandle = ({ providerReference }: LedgerRecord): boolean => provi
 export const tracked = <R extends LedgerRecord>(record: R, providerReference: string | null): R =>
   providerReference === null ? record : { ...record, providerReference }
 
+/** The next provider has it, with an account of its own. */
+export const atNextProvider = ({ account, provider }: FactOf<"Rerouted">) => ({
+  provider,
+  ...(account === undefined ? {} : { account })
+})
+
 /** A change that the tenant sees, after which the provider's answers are counted anew. */
-export const visibleChange = ({ version }: LedgerRecord, at: Instant) => ({
+export const visibleChange = ({ version }: Pick<LedgerRecord, "version">, at: Instant) => ({
   version: version + 1,
   updatedAt: at,
   asked: 0,

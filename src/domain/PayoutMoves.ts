@@ -4,6 +4,7 @@ import type { Fact } from "./Fact.ts"
 import { release, returnFunds, settle } from "./Ledger.ts"
 import { add, smaller, ZERO } from "./Money.ts"
 import {
+  atNextProvider,
   type FactOf,
   type FactOrigin,
   failureBy,
@@ -73,12 +74,12 @@ function fail(payout: Payout, fact: FactOf<"Refused" | "NotSent">, { at }: FactO
 }
 
 /** What was reserved stays reserved. */
-function reroute(payout: Payout, { fee, provider }: FactOf<"Rerouted">, { at }: FactOrigin): Decision<Payout> {
+function reroute({ account: _first, ...payout }: Payout, fact: FactOf<"Rerouted">, { at }: FactOrigin): Decision<Payout> {
   return unchanged({
     ...payout,
     ...visibleChange(payout, at),
-    provider,
-    fees: smaller(fee ?? payout.heldFee, payout.heldFee)
+    ...atNextProvider(fact),
+    fees: smaller(fact.fee ?? payout.heldFee, payout.heldFee)
   })
 }
 

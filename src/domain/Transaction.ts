@@ -76,11 +76,15 @@ export const reviewMemory = {
   ruling: Schema.optionalKey(Schema.NullOr(ReviewRuling))
 }
 
+/** The fingerprint of the account at the provider that it was sent with; absent in records from before it was kept. */
+export const sentWithAccount = { account: Schema.optionalKey(Schema.String) }
+
 const common = {
   reference: Reference,
   appId: AppId,
   mode: Mode,
   provider: Schema.String,
+  ...sentWithAccount,
   providerReference: Schema.NullOr(Schema.String),
   needsReview: Schema.Boolean,
   /** In `amountCurrency`, as the tenant asked. */

@@ -42,7 +42,7 @@ export const GatewayStatusPg = Layer.effect(
     const everyTenant = yield* EveryTenant
     const { head: auditHead } = yield* AuditLog
 
-    const { open, reviews, unanswered } = openWorkStatus(sql, everyTenant)
+    const { byAccount, open, reviews, unanswered } = openWorkStatus(sql, everyTenant)
 
     const failingFor = (now: Instant, forMs: number, of: TenantFilter) => sql`
       FROM webhook_endpoints WHERE enabled AND failing_since IS NOT NULL AND failing_since <= ${iso(now - forMs)}::timestamptz ${of("app_id")}`
@@ -131,7 +131,7 @@ export const GatewayStatusPg = Layer.effect(
         ON CONFLICT (name, subject) DO UPDATE SET at = EXCLUDED.at, differences = EXCLUDED.differences
         WHERE integrity_checks.at <= EXCLUDED.at`.pipe(Effect.asVoid, Effect.orDie)
 
-    return GatewayStatus.of({ read, protection: RuntimeRole.protection(sql), unanswered, tenants, recordCheck })
+    return GatewayStatus.of({ read, byAccount, protection: RuntimeRole.protection(sql), unanswered, tenants, recordCheck })
   })
 )
 

@@ -18,6 +18,7 @@ import * as applySteps from "./migrations/0010_apply_steps.ts"
 import * as operatorConsole from "./migrations/0011_console.ts"
 import * as keptProposals from "./migrations/0012_kept_proposals.ts"
 import * as callbackLooks from "./migrations/0013_callback_looks.ts"
+import * as providerAccounts from "./migrations/0015_provider_accounts.ts"
 import * as access from "./migrations/0020_access.ts"
 import { MADE_BY_A_DRAFT, readApplied, schemaStanding, tellNewer } from "./SchemaStanding.ts"
 import { SessionPooling } from "./SessionPooling.ts"
@@ -43,6 +44,7 @@ const all: ReadonlyArray<Migration> = [
   operatorConsole,
   keptProposals,
   callbackLooks,
+  providerAccounts,
   access
 ]
 

@@ -1,7 +1,7 @@
 import { Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { type Instant, iso } from "../domain/Instant.ts"
-import { type AgeBand, COUNTED_AT_MOST, OpenGroup, UnansweredTransaction } from "../services/ports/GatewayStatus.ts"
+import { AccountWork, type AgeBand, COUNTED_AT_MOST, OpenGroup, UnansweredTransaction } from "../services/ports/GatewayStatus.ts"
 import type { EveryTenant } from "./EveryTenant.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 import { allOpen, allReviews } from "./StatusTotals.ts"
@@ -16,6 +16,7 @@ const bands: ReadonlyArray<readonly [typeof AgeBand.Type, number]> = [
 ]
 
 const groups = rowsOf(Schema.Struct({ ...OpenGroup.fields, oldestAt: Moment, oldestUnknownAt: Schema.NullOr(Moment) }))
+const accountRows = rowsOf(AccountWork)
 const counts = rowsOf(Schema.Struct({ count: Schema.Number, acknowledged: Schema.Number, oldestAt: Schema.NullOr(Moment) }))
 const unansweredRows = rowsOf(
   Schema.Struct({
@@ -87,5 +88,18 @@ export const openWorkStatus = (sql: SqlClient.SqlClient, everyTenant: EveryTenan
       ({ rows }) => rows.toSorted((one, other) => one.createdAt - other.createdAt).slice(0, limit)
     ).pipe(Effect.orDie)
 
-  return { open, reviews, unanswered }
+  // An exchange and a payout begin with the float's currency: it is what the account is looked up by.
+  const byAccount = Effect.map(
+    everyTenant.sweep((of) =>
+      accountRows(sql`
+        SELECT t.provider, t.mode, t.record->>'currency' AS currency, t.record->>'account' AS account,
+          (count(*) FILTER (WHERE w.is_open))::int AS open, (count(*) FILTER (WHERE NOT w.is_open))::int AS followed
+        FROM (SELECT app_id, reference, is_open FROM open_work WHERE true ${of("app_id")} ORDER BY is_open DESC LIMIT ${COUNTED_AT_MOST}) w
+        JOIN transactions t ON t.app_id = w.app_id AND t.reference = w.reference ${of("t.app_id")}
+        GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`)
+    ),
+    ({ rows }) => rows
+  ).pipe(Effect.orDie)
+
+  return { open, reviews, unanswered, byAccount }
 }

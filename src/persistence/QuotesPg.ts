@@ -29,9 +29,9 @@ export const QuotesPg = Layer.effect(
           DELETE FROM fx_quotes WHERE app_id = ${quote.appId} AND mode = ${quote.mode}
             AND expires_at < ${iso(quote.createdAt - EXPIRED_KEPT_MS)}::timestamptz
         )
-        INSERT INTO fx_quotes (app_id, mode, quote_id, provider, token, source_currency, source_minor, destination_currency,
+        INSERT INTO fx_quotes (app_id, mode, quote_id, provider, account, token, source_currency, source_minor, destination_currency,
           destination_minor, destination_raw, rate, created_at, expires_at)
-        VALUES (${quote.appId}, ${quote.mode}, ${quote.id}, ${quote.provider}, ${quote.token}, ${quote.currency}, ${quote.amount},
+        VALUES (${quote.appId}, ${quote.mode}, ${quote.id}, ${quote.provider}, ${quote.account ?? null}, ${quote.token}, ${quote.currency}, ${quote.amount},
           ${quote.destinationCurrency}, ${quote.destinationAmount}, ${quote.rawDestinationAmount}, ${quote.rate},
           ${iso(quote.createdAt)}::timestamptz, ${iso(quote.expiresAt)}::timestamptz)`)
     }, Effect.orDie)
@@ -39,7 +39,7 @@ export const QuotesPg = Layer.effect(
     const find = Effect.fn("Quotes.find")((appId: AppId, mode: Mode, id: Reference) =>
       quotes(
         ofTenant(appId)(sql`
-        SELECT quote_id AS id, app_id AS "appId", mode, provider, token, source_currency AS currency, source_minor AS amount,
+        SELECT quote_id AS id, app_id AS "appId", mode, provider, account, token, source_currency AS currency, source_minor AS amount,
           destination_currency AS "destinationCurrency", destination_minor AS "destinationAmount",
           destination_raw AS "rawDestinationAmount", rate, created_at AS "createdAt", expires_at AS "expiresAt"
         FROM fx_quotes WHERE app_id = ${appId} AND mode = ${mode} AND quote_id = ${id}`)

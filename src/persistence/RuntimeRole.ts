@@ -24,6 +24,7 @@ const privileges: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
   transactions: ["SELECT", "INSERT", "UPDATE"],
   provider_references: ["SELECT", "INSERT"],
   float_positions: ["SELECT", "INSERT", "UPDATE"],
+  account_claims: ["SELECT", "INSERT"],
   // Who may do what is changed through change_access alone.
   tenants: ["SELECT", "UPDATE (created_at)"],
   tenant_directory: ["SELECT"],

@@ -1,4 +1,4 @@
-import { Effect, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { iso } from "../domain/Instant.ts"
 import type { WindowUse } from "../domain/VelocityLimits.ts"
@@ -6,6 +6,7 @@ import type { Codes, CountedCode, SendQuotaOutcome } from "../services/ports/Cod
 import { Moment, rowsOf } from "./Rows.ts"
 import type { OfTenant } from "./ServerPlaces.ts"
 
+const sentRows = rowsOf(Schema.Struct({ account: Schema.NullOr(Schema.String) }))
 const requestRows = rowsOf(Schema.Struct({ sent: Schema.Array(Moment) }))
 
 /** A number's codes are counted over both modes: what stands in the place of the mode. */
@@ -18,7 +19,7 @@ const BOTH_MODES = "both"
 export const sentCodes = (
   sql: SqlClient.SqlClient,
   ofTenant: OfTenant
-): Pick<Codes["Service"], "request" | "unsent" | "sent" | "isSent"> => {
+): Pick<Codes["Service"], "request" | "unsent" | "sent" | "sentBy"> => {
   /** The moment from which on the number may be texted again; null where it may now, and is counted. */
   const countNumber = Effect.fnUntraced(function* ({ appId, at, partyHash }: CountedCode, atMost: number, windowMs: number) {
     const own = sql`app_id = ${appId} AND mode = ${BOTH_MODES} AND party_hash = ${partyHash}`
@@ -76,19 +77,21 @@ export const sentCodes = (
     Effect.orDie
   )
 
-  const sent: Codes["Service"]["sent"] = Effect.fn("Codes.sent")(function* ({ appId, mode, partyHash, pinId }, at) {
-    yield* ofTenant(appId)(sql`INSERT INTO sent_codes (app_id, mode, pin_id, party_hash, at)
-      VALUES (${appId}, ${mode}, ${pinId}, ${partyHash}, ${iso(at)}::timestamptz)
-      ON CONFLICT (app_id, mode, pin_id) DO UPDATE SET party_hash = EXCLUDED.party_hash, at = EXCLUDED.at`)
+  const sent: Codes["Service"]["sent"] = Effect.fn("Codes.sent")(function* ({ account, appId, mode, partyHash, pinId }, at) {
+    yield* ofTenant(appId)(sql`INSERT INTO sent_codes (app_id, mode, pin_id, party_hash, account, at)
+      VALUES (${appId}, ${mode}, ${pinId}, ${partyHash}, ${account}, ${iso(at)}::timestamptz)
+      ON CONFLICT (app_id, mode, pin_id) DO UPDATE SET party_hash = EXCLUDED.party_hash, account = EXCLUDED.account, at = EXCLUDED.at`)
   }, Effect.orDie)
 
-  const isSent: Codes["Service"]["isSent"] = Effect.fn("Codes.isSent")(function* ({ appId, mode, partyHash, pinId }) {
-    const rows = yield* ofTenant(appId)(sql`SELECT 1 AS sent FROM sent_codes
+  const sentBy: Codes["Service"]["sentBy"] = Effect.fn("Codes.sentBy")(function* ({ appId, mode, partyHash, pinId }) {
+    const [row] = yield* sentRows(
+      ofTenant(appId)(sql`SELECT account FROM sent_codes
       WHERE app_id = ${appId} AND mode = ${mode} AND pin_id = ${pinId} AND party_hash = ${partyHash}`)
-    return rows.length === 1
-  }, Effect.orDie)
+    )
+    return Option.map(Option.fromUndefinedOr(row), ({ account }) => account)
+  })
 
-  return { request, unsent, sent, isSent }
+  return { request, unsent, sent, sentBy }
 }
 
 /** As every statement locks windows. */

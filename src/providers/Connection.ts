@@ -2,7 +2,7 @@ import { Clock, Effect, Option, type Schema, type Scope } from "effect"
 import { ProviderError } from "../domain/errors/Retriable.ts"
 import type { Mode } from "../domain/Ids.ts"
 import { type CallMemory, RecentCalls } from "../runtime/RecentCalls.ts"
-import type { Provider, ProviderGuarantees } from "../services/ports/Provider.ts"
+import type { Adapter, ProviderGuarantees } from "../services/ports/Provider.ts"
 import { alarmLogger, decoded, type FactWithAlarm, logAlarm, type ReadAsUnknown } from "./AnswerParsing.ts"
 import type { Call, Client, Deadline } from "./Client.ts"
 import { deadlineAfter } from "./Client.ts"
@@ -34,7 +34,7 @@ export interface Connection extends Identity {
 }
 
 /** What a provider does over one account; what it cannot do is absent. */
-export type Operations = Omit<Provider, "name" | "mode" | "guarantees">
+export type Operations = Omit<Adapter, "name" | "mode" | "guarantees">
 
 /** Opens one account in one mode. Its connections close with the scope. */
 export const adapterOf = <Account>(
@@ -42,7 +42,7 @@ export const adapterOf = <Account>(
   guarantees: ProviderGuarantees,
   operations: (account: Account, transport: Transport) => Effect.Effect<Operations, never, Scope.Scope>
 ) =>
-  Effect.fn(name)(function* (account: Account, mode: Mode): Effect.fn.Return<Provider, never, Scope.Scope> {
+  Effect.fn(name)(function* (account: Account, mode: Mode): Effect.fn.Return<Adapter, never, Scope.Scope> {
     const transport = remembering(yield* RecentCalls, { provider: name, mode }, yield* openTransport(name))
     return { name, mode, guarantees, ...(yield* operations(account, transport)) }
   })

@@ -1,7 +1,8 @@
-import { Effect, type Scope } from "effect"
-import { httpUrl, isLoopback, type Reader, type Rule } from "../ConfigRules.ts"
+import { Effect, Redacted, type Scope } from "effect"
+import { httpUrl, isLoopback, type Reader, type Rule, text } from "../ConfigRules.ts"
+import type { Currency } from "../domain/Currency.ts"
 import type { Mode } from "../domain/Ids.ts"
-import type { Provider } from "../services/ports/Provider.ts"
+import type { Adapter } from "../services/ports/Provider.ts"
 
 /** Where a provider is reached, and how long one call may take, whatever it needs before it. */
 export interface Reach {
@@ -11,7 +12,7 @@ export interface Reach {
 
 /** One account's settings, read by the ends of their names. Null where a setting is absent or wrong, which is noted as a mistake. */
 export interface AccountReader extends Reach {
-  /** `<PROVIDER>_<MODE>_<PART>` */
+  /** `<PROVIDER>_<MODE>_<PART>`; of the account before it `<PROVIDER>_<MODE>_PREVIOUS_<PART>`. */
   readonly own: <A>(part: string, rule: Rule<A>) => A | null
   /** `<PROVIDER>_<PART>`: the same for both modes. */
   readonly shared: <A>(part: string, rule: Rule<A>) => A | null
@@ -27,22 +28,44 @@ interface SettingNames {
   readonly shared: ReadonlyArray<string>
 }
 
+/** What tells an account from every other one at its provider. `within`: the part of the provider in which `own` is its own. */
+export interface AccountIdentity {
+  readonly within: string
+  /** What does not change when a secret is rotated, where the settings have anything of the kind; else the secret itself. */
+  readonly own: Redacted.Redacted
+}
+
 /** All that one provider brings along: its settings and its adapter are found through this and nowhere else. */
 export interface ProviderModule<Account> extends SettingNames {
   /** Null where a part is missing. */
   readonly account: (reader: AccountReader) => Account | null
-  readonly open: (account: Account, mode: Mode) => Effect.Effect<Provider, never, Scope.Scope>
+  /** Of the account that moves money in this currency; null where none does. */
+  readonly identity: (account: Account, currency: Currency) => AccountIdentity | null
+  readonly open: (account: Account, mode: Mode) => Effect.Effect<Adapter, never, Scope.Scope>
 }
 
 /** Our accounts at one provider, whatever their settings look like. */
 export interface ProviderAccounts {
   readonly name: string
-  readonly open: Effect.Effect<ReadonlyArray<Provider>, never, Scope.Scope>
+  readonly open: Effect.Effect<ReadonlyArray<OpenedAccount>, never, Scope.Scope>
+}
+
+/** The account that money is moved with, or the one before it, which is only asked about what was sent with it. */
+export type AccountTurn = "current" | "previous"
+
+export interface OpenedAccount {
+  readonly adapter: Adapter
+  readonly turn: AccountTurn
+  /** What it is known by for movements in a currency, the name that its operator gave it first. */
+  readonly names: (currency: Currency) => ReadonlyArray<Redacted.Redacted>
 }
 
 export interface ProviderAccountInMode<Account> {
   readonly mode: Mode
+  readonly turn: AccountTurn
   readonly account: Account
+  /** `<PROVIDER>_<MODE>_ACCOUNT`: what its operator says that it is; null where nothing is said. */
+  readonly title: string | null
 }
 
 export interface KnownProvider {
@@ -71,14 +94,16 @@ const modes: ReadonlyArray<Mode> = ["live", "test"]
 
 export const knownProvider = <Account>(module: ProviderModule<Account>): KnownProviderOf<Account> => {
   const behind = new WeakMap<ProviderAccounts, ReadonlyArray<ProviderAccountInMode<Account>>>()
-  const withAccounts = (of: (mode: Mode) => Account | null): ProviderAccounts => {
-    const all = modes.flatMap((mode) => {
-      const account = of(mode)
-      return account === null ? [] : [{ mode, account }]
-    })
+  const made = (all: ReadonlyArray<ProviderAccountInMode<Account>>): ProviderAccounts => {
     const accounts = {
       name: module.name,
-      open: Effect.forEach(all, ({ account, mode }) => module.open(account, mode))
+      open: Effect.forEach(all, (one) =>
+        Effect.map(module.open(one.account, one.mode), (adapter) => ({
+          adapter,
+          turn: one.turn,
+          names: (currency: Currency) => namesOf(module, one, currency)
+        }))
+      )
     }
     behind.set(accounts, all)
     return accounts
@@ -89,10 +114,16 @@ export const knownProvider = <Account>(module: ProviderModule<Account>): KnownPr
       const baseUrl = baseUrlOf(module, read, mistakes, bounds)
       // Read without an address too, so that every mistake is told at once.
       const reach = { baseUrl: baseUrl ?? "", timeoutMs: bounds.timeoutMs }
-      const accounts = withAccounts((mode) => accountIn(module, mode, reach, { read, mistakes }))
+      const accounts = made(modes.flatMap((mode) => accountsIn(module, mode, reach, { read, mistakes })))
       return baseUrl === null ? undefined : accounts
     },
-    with: withAccounts,
+    with: (of) =>
+      made(
+        modes.flatMap((mode) => {
+          const account = of(mode)
+          return account === null ? [] : [{ mode, turn: "current", account, title: null }]
+        })
+      ),
     accountsOf: (accounts) => behind.get(accounts) ?? []
   }
 }
@@ -134,20 +165,54 @@ const placeMistakes = (
   ]
 }
 
-const accountIn = <Account>(
+const PREVIOUS = "PREVIOUS"
+
+/** The account of a mode, and the one before it where that is still set. */
+const accountsIn = <Account>(
   module: ProviderModule<Account>,
   mode: Mode,
   reach: Reach,
+  settings: { readonly read: Reader; readonly mistakes: Array<string> }
+): ReadonlyArray<ProviderAccountInMode<Account>> => {
+  const current = accountIn(module, [mode], reach, settings)
+  const previous = accountIn(module, [mode, PREVIOUS], reach, settings)
+  const [first = ""] = module.credentials
+  if (previous !== null && !settings.read.has(settingName(module, mode, first)))
+    settings.mistakes.push(`${settingName(module, mode, PREVIOUS, first)} stands beside another account: set that, or unset it`)
+  return [
+    ...(current === null ? [] : [{ ...current, mode, turn: "current" as const }]),
+    ...(previous === null ? [] : [{ ...previous, mode, turn: "previous" as const }])
+  ]
+}
+
+/** `place` is what its settings have between the provider's name and the part. */
+const accountIn = <Account>(
+  module: ProviderModule<Account>,
+  place: ReadonlyArray<string>,
+  reach: Reach,
   { mistakes, read }: { readonly read: Reader; readonly mistakes: Array<string> }
-): Account | null => {
-  const names = module.credentials.map((part) => settingName(module, mode, part))
+): Pick<ProviderAccountInMode<Account>, "account" | "title"> | null => {
+  const own: AccountReader["own"] = (part, rule) => read.optional(settingName(module, ...place, part), rule)
+  const names = module.credentials.map((part) => settingName(module, ...place, part))
   const missing = names.filter((name) => !read.has(name))
   if (missing.length === names.length) return null
   for (const name of missing)
-    mistakes.push(`${name} is required together with the other ${settingName(module, mode)} credentials`)
-  return module.account({
-    ...reach,
-    own: (part, rule) => read.optional(settingName(module, mode, part), rule),
-    shared: (part, rule) => read.optional(settingName(module, part), rule)
-  })
+    mistakes.push(`${name} is required together with the other ${settingName(module, ...place)} credentials`)
+  const shared: AccountReader["shared"] = (part, rule) => read.optional(settingName(module, part), rule)
+  const account = module.account({ ...reach, own, shared })
+  return account === null ? null : { account, title: own("ACCOUNT", text) }
+}
+
+const namesOf = <Account>(
+  module: ProviderModule<Account>,
+  { account, title }: ProviderAccountInMode<Account>,
+  currency: Currency
+): ReadonlyArray<Redacted.Redacted> => {
+  const identity = module.identity(account, currency)
+  if (identity === null) return []
+  const { own, within } = identity
+  return [
+    ...(title === null ? [] : [Redacted.make(`${within} account ${title}`)]),
+    Redacted.make(`${within} own ${Redacted.value(own)}`)
+  ]
 }

@@ -1,12 +1,16 @@
 import { timingSafeEqual } from "node:crypto"
 import { Effect, Layer, Option, Redacted } from "effect"
-import { type Mode, referenceFrom } from "../domain/Ids.ts"
+import { Currency } from "../domain/Currency.ts"
+import { Mode, referenceFrom } from "../domain/Ids.ts"
+import type { AccountFingerprint } from "../domain/ProviderAccount.ts"
+import { AccountClaims } from "../services/ports/AccountClaims.ts"
+import type { Callbacks, Provider } from "../services/ports/Provider.ts"
 import { ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
 import { Vault } from "../services/ports/Vault.ts"
 import { eversendProvider } from "./eversend/Settings.ts"
 import { flutterwaveProvider } from "./flutterwave/Settings.ts"
 import { mtnProvider } from "./mtn/Settings.ts"
-import type { KnownProvider, ProviderAccounts } from "./ProviderModule.ts"
+import type { KnownProvider, OpenedAccount, ProviderAccounts } from "./ProviderModule.ts"
 import { pawapayProvider } from "./pawapay/Settings.ts"
 import { paystackProvider } from "./paystack/Settings.ts"
 
@@ -21,22 +25,33 @@ export const knownProviders: ReadonlyArray<KnownProvider> = [
 
 export const providerRegistry = (
   accounts: ReadonlyArray<Pick<ProviderAccounts, "open">>
-): Layer.Layer<ProviderRegistry, never, Vault> =>
+): Layer.Layer<ProviderRegistry, never, Vault | AccountClaims> =>
   Layer.effect(
     ProviderRegistry,
     Effect.gen(function* () {
       const vault = yield* Vault
-      const providers = (yield* Effect.forEach(accounts, ({ open }) => open)).flat()
+      const claims = yield* AccountClaims
+      const opened = (yield* Effect.forEach(accounts, ({ open }) => open)).flat()
       const routeKey = (name: string, mode: Mode) => referenceFrom(vault.hash("route_key", Redacted.make(`${name}:${mode}`)))
-      const routes = providers.map((provider) => ({ provider, key: Buffer.from(routeKey(provider.name, provider.mode)) }))
+      const places = yield* Effect.forEach(placesOf(opened), ({ mode, name }) => {
+        const own = opened.filter(({ adapter }) => adapter.name === name && adapter.mode === mode)
+        const set = setAccounts(own, (text) => vault.hash("provider_account", Redacted.make(`${name} ${mode} ${text}`)))
+        const [current] = set
+        const known = current === undefined ? [] : Currency.literals.flatMap((currency) => current.fingerprints(currency))
+        const claimed = known.length === 0 ? Effect.succeed([]) : claims.claim(name, mode, [...new Set(known)])
+        return Effect.map(claimed, (before) => ({ name, mode, set, claimed: before, key: Buffer.from(routeKey(name, mode)) }))
+      })
+      const placeOf = (name: string, mode: Mode) => places.find((one) => one.name === name && one.mode === mode)
       return {
         known: knownProviders.map(({ name }) => name),
-        find: (name, mode) => Option.fromUndefinedOr(providers.find((one) => one.name === name && one.mode === mode)),
+        find: (name, mode) => Option.fromUndefinedOr(placeOf(name, mode)?.set[0]),
+        accounts: (name, mode) => placeOf(name, mode)?.set ?? [],
+        claimed: (name, mode) => placeOf(name, mode)?.claimed ?? [],
         byRouteKey: (name, given) => {
           const key = Buffer.from(given)
           // All of a provider's are compared, each in the same time, so that the time tells nothing about a key.
-          const fitting = routes.filter(({ key: own, provider }) => isSame(own, key) && provider.name === name)
-          return Option.fromUndefinedOr(fitting[0]?.provider)
+          const fitting = places.filter((place) => isSame(place.key, key) && place.name === name)
+          return Option.fromUndefinedOr(fitting[0]?.set[0])
         },
         routeKey
       }
@@ -44,3 +59,55 @@ export const providerRegistry = (
   )
 
 const isSame = (a: Buffer, b: Buffer): boolean => a.length === b.length && timingSafeEqual(a, b)
+
+/** Where accounts are, each place once. */
+const placesOf = (opened: ReadonlyArray<OpenedAccount>): ReadonlyArray<{ readonly name: string; readonly mode: Mode }> =>
+  [...new Set(opened.map(({ adapter }) => adapter.name))].flatMap((name) =>
+    Mode.literals
+      .filter((mode) => opened.some(({ adapter }) => adapter.name === name && adapter.mode === mode))
+      .map((mode) => ({ name, mode }))
+  )
+
+const SHOWN_DIGITS = 16
+
+/**
+ * The account of one provider and mode, and the one before it where that is another one. Where both have a name in common they are one account
+ * whose secret was changed: only what is set now is asked, and it is known by all of their names.
+ */
+const setAccounts = (opened: ReadonlyArray<OpenedAccount>, hash: (name: string) => Uint8Array): ReadonlyArray<Provider> => {
+  const fingerprintsOf = ({ names }: OpenedAccount) => {
+    const all = new Map(
+      Currency.literals.map((currency): [Currency, ReadonlyArray<AccountFingerprint>] => [
+        currency,
+        names(currency).map((name) =>
+          Buffer.from(hash(Redacted.value(name)))
+            .toString("hex")
+            .slice(0, SHOWN_DIGITS)
+        )
+      ])
+    )
+    return (currency: Currency): ReadonlyArray<AccountFingerprint> => all.get(currency) ?? []
+  }
+  const current = opened.find(({ turn }) => turn === "current")
+  const previous = opened.find(({ turn }) => turn === "previous")
+  if (current === undefined) return []
+  const own = fingerprintsOf(current)
+  if (previous === undefined) return [{ ...current.adapter, fingerprints: own }]
+  const before = fingerprintsOf(previous)
+  const isOne = (currency: Currency) => own(currency).some((name) => before(currency).includes(name))
+  const callbacks = ofEither(current.adapter.callbacks, previous.adapter.callbacks)
+  const fingerprints = (currency: Currency) => [...own(currency), ...(isOne(currency) ? before(currency) : [])]
+  const others = Currency.literals.filter((currency) => before(currency).length > 0 && !isOne(currency))
+  return [
+    { ...current.adapter, callbacks, fingerprints },
+    ...(others.length === 0
+      ? []
+      : [{ ...previous.adapter, callbacks, fingerprints: (one: Currency) => (others.includes(one) ? before(one) : []) }])
+  ]
+}
+
+/** Both accounts call the same path, each with its own secret. */
+const ofEither = (one: Callbacks, other: Callbacks): Callbacks => ({
+  verify: (callback) => Option.orElse(one.verify(callback), () => other.verify(callback)),
+  refreshKeys: Effect.all([one.refreshKeys ?? Effect.void, other.refreshKeys ?? Effect.void], { discard: true })
+})

@@ -6,11 +6,11 @@ const DAY_MS = 1440 * MINUTE_MS
 /** A queue that is later than this stands still. */
 const LATE_MS = 5 * MINUTE_MS
 
-/** What a person should look at first, in the order in which it matters; empty when all is well. `heldBack` says what circuits hold back. */
+/** What a person should look at first, in the order in which it matters; empty when all is well. `others` says what else is: accounts that are still needed, and what circuits hold back. */
 export const attention = (
   { at, auditHead, checks, endpointsFailing, floats, inbox, open, outbox, reviews, silentServers, unparted }: StatusSnapshot,
   { holds, role }: AuditProtection,
-  heldBack: ReadonlyArray<string>
+  others: ReadonlyArray<string>
 ): ReadonlyArray<string> => {
   const unknown = open.reduce((total, row) => (row.age === "1m" ? total : total + row.unknown), 0)
   const broken = checks.filter(({ differences }) => differences > 0)
@@ -22,7 +22,7 @@ export const attention = (
     ...broken.map(({ differences, name, subject }) => `${`${name} ${subject}`.trim()} found ${differences} differences`),
     ...(reviews.count > 0 ? [`reviews that wait for a person: ${reviews.count}`] : []),
     ...(unknown > 0 ? [`outcomes unknown for more than a minute: ${unknown}`] : []),
-    ...heldBack,
+    ...others,
     ...(isLate(inbox) ? ["callbacks are not looked at"] : []),
     ...(isLate(outbox) ? ["webhooks are not sent"] : []),
     ...(endpointsFailing > 0 ? [`webhook endpoints that accept nothing: ${endpointsFailing}`] : []),

@@ -34,7 +34,7 @@ export const knownSimulator = <Account>(module: SimulatorModule<Account>): Known
     accountName: (accounts, wanted) =>
       provider
         .accountsOf(accounts)
-        .filter(({ mode }) => mode === wanted)
+        .filter(({ mode, turn }) => mode === wanted && turn === "current")
         .map(({ account }) => module.accountName(account))[0]
   }
 }

@@ -57,7 +57,7 @@ it.live(
             ended(charges(appId, "live", new Uint8Array(32))),
             ended(quotes.find(appId, "live", reference)),
             ended(beneficiaries.find(appId, "live", reference)),
-            ended(codes.isSent({ appId, mode: "live", partyHash: new Uint8Array(32), pinId: "pin" }))
+            ended(codes.sentBy({ appId, mode: "live", partyHash: new Uint8Array(32), pinId: "pin" }))
           ]
         })
         const [ofFirst, ofSecond] = [yield* statementsOf(first), yield* statementsOf(second)]

@@ -1,4 +1,5 @@
 import { Effect, Layer } from "effect"
+import { AccountClaims } from "../../src/services/ports/AccountClaims.ts"
 import { Acknowledgements } from "../../src/services/ports/Acknowledgements.ts"
 import { AuditLog } from "../../src/services/ports/AuditLog.ts"
 import { Beneficiaries } from "../../src/services/ports/Beneficiaries.ts"
@@ -25,6 +26,20 @@ import { type Expected, fake } from "./Fake.ts"
 
 /** Acknowledgements: what operators look after. */
 export const fakeAcknowledgements = (expected: Expected<Acknowledgements["Service"]> = {}) => fake(Acknowledgements, expected)
+
+/** AccountClaims: the first claim stands, and all that come after it are answered with it. */
+export const fakeAccountClaims = () =>
+  Layer.sync(AccountClaims, () => {
+    const kept = new Map<string, ReadonlyArray<string>>()
+    return AccountClaims.of({
+      claim: (provider, mode, fingerprints) =>
+        Effect.sync(() => {
+          const first = kept.get(`${provider} ${mode}`) ?? fingerprints
+          kept.set(`${provider} ${mode}`, first)
+          return first
+        })
+    })
+  })
 
 /** AuditLog: what operators did. The other fakes write no audit rows. */
 export const fakeAuditLog = (expected: Expected<AuditLog["Service"]> = {}) => fake(AuditLog, expected)
@@ -101,6 +116,7 @@ export const fakeCircuitStates = fake(CircuitStates, {
 
 /** The ports that expect nothing, together. */
 export const unexpectedPorts = Layer.mergeAll(
+  fakeAccountClaims(),
   fakeAuditLog(),
   fakeBeneficiaries(),
   fakeCodes(),

@@ -41,13 +41,14 @@ export interface Script {
 const silence = { _tag: "Unknown", reason: "timeout", note: "" } as const
 
 /**
- * A provider in memory, with a live and a test account. It pays, collects and answers questions as its `script` says, which a test may
+ * A provider in memory, with a live and a test account; another one of the same name has others, and knows nothing of what this one did. It pays, collects and answers questions as its `script` says, which a test may
  * change meanwhile; `calls` and `executed` are what it was asked and what it did, in order. It exchanges nothing and sends no callbacks.
  */
 export const fakeProvider = (
   name: string,
   wish: Partial<Script> = {},
-  unable: ReadonlyArray<"payouts" | "collections" | "reference"> = []
+  unable: ReadonlyArray<"payouts" | "collections" | "reference"> = [],
+  account = `the account at ${name}`
 ) => {
   const script: Script = {
     down: false,
@@ -105,6 +106,7 @@ export const fakeProvider = (
   const provider = (mode: Provider["mode"]): Provider => ({
     name,
     mode,
+    fingerprints: () => [account],
     guarantees: {
       clientReference: "idempotent",
       lookup: "by_client_ref",
@@ -153,12 +155,18 @@ const priced = (principal: MinorUnits, destinationCurrency: Currency, { fee, wor
 
 const refused = (kind: QuoteRefused["kind"]): QuoteRefused => ({ _tag: "QuoteRefused", kind, note: "" })
 
-/** A registry of such providers, each with a live account only. Callbacks are not expected. */
-export const fakeProviderRegistry = (providers: ReadonlyArray<FakeProvider>) =>
+/**
+ * A registry of such providers, each with a live account only; of two with one name the second is the account before. Callbacks are not
+ * expected.
+ */
+export const fakeProviderRegistry = (providers: ReadonlyArray<FakeProvider>, claimed: ReadonlyArray<string> = []) =>
   Layer.succeed(
     ProviderRegistry,
     ProviderRegistry.of({
-      known: providers.map(({ name }) => name),
+      known: [...new Set(providers.map(({ name }) => name))],
+      accounts: (name, mode) =>
+        mode === "live" ? providers.filter((one) => one.name === name).map(({ provider }) => provider(mode)) : [],
+      claimed: () => claimed,
       find: (name, mode) =>
         Option.map(
           Option.fromUndefinedOr(mode === "live" ? providers.find((one) => one.name === name) : undefined),

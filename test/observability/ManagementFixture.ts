@@ -96,6 +96,7 @@ const silent = Effect.succeed({ _tag: "Unknown", reason: "timeout", note: "" } a
 const provider: Provider = {
   name: "eversend",
   mode: "test",
+  fingerprints: () => ["one"],
   guarantees: { clientReference: "none", lookup: "none", callbackAuth: "none", quoteTtlMs: 0, notFoundGraceMs: 0 },
   callbacks: { verify: () => Option.none() },
   payouts: {
@@ -108,6 +109,8 @@ const provider: Provider = {
 const registry = Layer.succeed(ProviderRegistry, {
   known: ["eversend"],
   find: () => Option.some(provider),
+  accounts: () => [provider],
+  claimed: () => [],
   byRouteKey: () => Option.none(),
   routeKey: () => ""
 })

@@ -13,6 +13,7 @@ const fails = Effect.fail(new ProviderError())
 const provider: Provider = {
   name: "counted",
   mode: "live",
+  fingerprints: () => ["one"],
   guarantees: { clientReference: "none", lookup: "none", callbackAuth: "none", quoteTtlMs: 0, notFoundGraceMs: 0 },
   callbacks: { verify: () => Option.none() },
   payouts: {
@@ -26,6 +27,8 @@ const provider: Provider = {
 const registry = Layer.succeed(ProviderRegistry, {
   known: ["counted", "absent"],
   find: (name, mode) => (name === "counted" && mode === "live" ? Option.some(provider) : Option.none()),
+  accounts: () => [provider],
+  claimed: () => [],
   byRouteKey: () => Option.none(),
   routeKey: () => ""
 })

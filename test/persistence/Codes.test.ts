@@ -1,5 +1,5 @@
 import { expect, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import { AppId, type Mode, Reference } from "../../src/domain/Ids.ts"
 import { effectiveLimits, windowUse } from "../../src/domain/VelocityLimits.ts"
@@ -194,14 +194,16 @@ story(
 )
 
 story(
-  "knows whose code it sent: of this tenant, this mode and this number",
+  "knows whose code it sent, of this tenant, this mode and this number, and with which account",
   Effect.gen(function* () {
     const codes = yield* Codes
-    const code = { ...number, pinId: "VE1" }
+    const code = { ...number, pinId: "VE1", account: "one" }
     yield* codes.sent(code, NOON)
-    expect(yield* codes.isSent(code)).toBe(true)
+    expect(yield* codes.sentBy(code)).toEqual(Option.some("one"))
     for (const other of [{ pinId: "VE2" }, { mode: "test" as const }, { appId: AppId.make("other") }, { partyHash: hashOf(9) }])
-      expect([other, yield* codes.isSent({ ...code, ...other })]).toEqual([other, false])
+      expect([other, yield* codes.sentBy({ ...code, ...other })]).toEqual([other, Option.none()])
+    yield* codes.sent({ ...code, account: null }, NOON)
+    expect(yield* codes.sentBy(code)).toEqual(Option.some(null))
   })
 )
 

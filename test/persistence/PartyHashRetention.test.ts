@@ -62,7 +62,7 @@ describe("the hash of a number", () => {
           yield* (yield* PayerLocks).charges(appId, "live", partyHash)
           const code = { appId, mode: "live", partyHash } as const
           yield* (yield* Codes).request({ ...code, at: NOON, counters: [] }, { perNumber: 3, windowMs: 600_000 })
-          yield* (yield* Codes).sent({ ...code, pinId: "VE1" }, NOON)
+          yield* (yield* Codes).sent({ ...code, pinId: "VE1", account: null }, NOON)
           expect(yield* standing).toEqual(["code_requests", "counters", "payer_locks", "sent_codes", "transactions"])
           yield* prune(NOON - DAY, 10)
           expect(yield* standing).toEqual(["code_requests", "counters", "payer_locks", "sent_codes", "transactions"])

@@ -22,6 +22,7 @@ describe("a quote of an exchange", () => {
           appId,
           mode: "live",
           provider: "eversend",
+          account: "one",
           token: "t",
           currency: "UGX",
           amount: minor(1_000n),

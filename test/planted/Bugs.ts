@@ -168,8 +168,8 @@ const codeBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/services/collections/Collections.ts",
-        text: 'corridor.customerAction === "otp" && command.otp === null ?',
-        instead: 'corridor.customerAction === "otp" && command.otp === null && command.amount > 4_000n ?'
+        text: 'corridor.customerAction === "otp" && command.otp === null',
+        instead: 'corridor.customerAction === "otp" && command.otp === null && command.amount > 4_000n'
       }
     ]
   },
@@ -208,7 +208,13 @@ const codeBugs: ReadonlyArray<Bug> = [
     name: "take anybody's code",
     breaks: "a code is its tenant's, its mode's and its number's alone",
     test: "test/scenarios/SentCodes.test.ts",
-    edits: [{ file: "src/persistence/SentCodesPg.ts", text: "return rows.length === 1", instead: "return rows.length <= 1" }]
+    edits: [
+      {
+        file: "src/persistence/SentCodesPg.ts",
+        text: "Option.map(Option.fromUndefinedOr(row), ({ account }) => account)",
+        instead: "Option.some(row?.account ?? null)"
+      }
+    ]
   },
   {
     name: "text codes without end",

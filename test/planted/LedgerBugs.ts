@@ -1,3 +1,4 @@
+import { accountBugs } from "./AccountBugs.ts"
 import type { Bug, Edit } from "./Bug.ts"
 import { consoleBugs } from "./ConsoleBugs.ts"
 import { moneyCallBugs } from "./MoneyCallBugs.ts"
@@ -118,4 +119,10 @@ const moveBugs: ReadonlyArray<Bug> = [
   }
 ]
 
-export const ledgerBugs: ReadonlyArray<Bug> = [...moveBugs, ...moneyFunctionBugs, ...moneyCallBugs, ...consoleBugs]
+export const ledgerBugs: ReadonlyArray<Bug> = [
+  ...moveBugs,
+  ...moneyFunctionBugs,
+  ...moneyCallBugs,
+  ...accountBugs,
+  ...consoleBugs
+]

@@ -11,11 +11,13 @@ export const registryOf = (
   between: Between,
   notes: Pick<Notes, "placed">
 ): ProviderRegistry["Service"] => {
-  const find: ProviderRegistry["Service"]["find"] = (name, mode) =>
-    Option.fromUndefinedOr(providers.find((one) => one.name === name && one.mode === mode))
+  const accounts: ProviderRegistry["Service"]["accounts"] = (name, mode) =>
+    providers.filter((one) => one.name === name && one.mode === mode).map((provider) => gatedProvider(provider, between, notes))
   return {
     known: [...new Set(providers.map(({ name }) => name))],
-    find: (name, mode) => Option.map(find(name, mode), (provider) => gatedProvider(provider, between, notes)),
+    find: (name, mode) => Option.fromUndefinedOr(accounts(name, mode)[0]),
+    accounts,
+    claimed: () => [],
     byRouteKey: (name, key) => Option.fromUndefinedOr(providers.find((one) => one.name === name && one.mode === key)),
     routeKey: (_, mode) => mode
   }

@@ -15,6 +15,7 @@ const IN_FLIGHT_MS = MINUTE / 2
 export const judge = (seen: Seen): ReadonlyArray<string> => [
   ...seen.told.flatMap((one) => faultsOf(one, seen)),
   ...strangers(seen),
+  ...seen.strays,
   ...wrongPositions(seen),
   ...overCaps(seen),
   ...overCeiling(seen),

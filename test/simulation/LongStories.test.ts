@@ -65,6 +65,13 @@ describe("two gateways in long stories of lost answers, crashes and repeated req
   // Tenants are frozen, charges are reversed, and several requests are on one node at once.
   it("lose, double and invent no money in eventful stories from seed 1000000 on", () => holds(1_000_000, 3, 20), WITHIN_MS)
 
+  // Operators swap accounts, and at times forget to keep the one before.
+  it(
+    "lose, double and invent no money where accounts are swapped, from seed 2000000 on",
+    () => holds(2_000_000, 2, 30),
+    WITHIN_MS
+  )
+
   it("play the same story again for the same seed", async () => {
     const { story } = await play(7, 20)
     expect((await play(7, 20)).story).toBe(story)

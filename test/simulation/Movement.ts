@@ -4,6 +4,8 @@ export type Kind = "payout" | "collection" | "exchange"
 /** One movement of money at a provider, as it really is; the gateway sees of it only what an answer shows. */
 export interface Movement {
   readonly provider: string
+  /** Which account of the provider's it was. */
+  readonly account: string
   readonly mode: Mode
   readonly kind: Kind
   readonly reference: string

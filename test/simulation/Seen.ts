@@ -137,6 +137,8 @@ export interface Seen {
   readonly unrefusedCodes: ReadonlyArray<string>
   readonly movements: ReadonlyArray<Movement>
   readonly placings: ReadonlyArray<Placing>
+  /** Questions to an account of what another one was sent. */
+  readonly strays: ReadonlyArray<string>
   /** When each transaction was opened. */
   readonly openings: ReadonlyArray<Placing>
   readonly freezes: ReadonlyArray<Freeze>

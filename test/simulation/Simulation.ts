@@ -4,6 +4,7 @@ import { AppId, Reference } from "../../src/domain/Ids.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
 import { seeded } from "../support/Random.ts"
+import { Swaps } from "./Accounts.ts"
 import { TENANTS } from "./Client.ts"
 import { CAP, CREDIT, POSITIONS, START, settingOf } from "./Fixtures.ts"
 import { judge } from "./Judge.ts"
@@ -38,7 +39,10 @@ export const simulate = (seed: number, steps: number, testbed: Testbed): Effect.
     yield* testbed.clear(setting)
     const story = new Story(seed, testbed, setting, start)
     yield* story.stage.begin
-    for (let step = 0; step < steps; step++) yield* Effect.andThen(story.stage.databaseClockMayJump, story.step)
+    const swaps = new Swaps(seed, story)
+    for (let step = 0; step < steps; step++)
+      yield* Effect.andThen(Effect.andThen(story.stage.databaseClockMayJump, swaps.one), story.step)
+    yield* swaps.over
     yield* story.end
     return yield* outcomeOf(story, setting, testbed.ports[0])
   })
@@ -98,6 +102,7 @@ const outcomeOf = Effect.fnUntraced(function* (story: Story, setting: Setting, p
     wrongCodes: world.codes.wrong,
     unrefusedCodes: world.codes.unrefused,
     movements: world.movements,
+    strays: world.accounts.strays,
     placings,
     openings,
     freezes: story.events?.freezes ?? [],

@@ -114,6 +114,14 @@ export class Stage {
 
   readonly moment = Effect.suspend(() => this.pass(1))
 
+  /** Every process ends where it stands, and begins anew: with what is in the settings by then. */
+  get restart(): Effect.Effect<void> {
+    return Effect.andThen(
+      Effect.suspend(() => Effect.forEach(this.#processes, ({ node }) => node.kill, { discard: true })),
+      this.raiseTheDead
+    )
+  }
+
   /** A dead process is started again, knowing nothing. */
   get raiseTheDead(): Effect.Effect<void> {
     return Effect.gen({ self: this }, function* () {

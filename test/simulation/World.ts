@@ -12,30 +12,17 @@ import type {
   StatusQuery
 } from "../../src/services/ports/Provider.ts"
 import type { Random } from "../support/Random.ts"
+import { Accounts } from "./Accounts.ts"
+import { drawMovement, type Wish } from "./Fate.ts"
 import { readHint } from "./Hints.ts"
-import {
-  collectionFee,
-  type Hint,
-  isReversed,
-  type Kind,
-  MINUTE,
-  type Mode,
-  type Movement,
-  PAYOUT_FEE,
-  SHORT_BY
-} from "./Movement.ts"
+import { type Hint, isReversed, MINUTE, type Mode, type Movement } from "./Movement.ts"
 import { EXCHANGER, MOVERS, type Mover } from "./Movers.ts"
 import { brought, duplicate, executed, lost, quoted, redirected, refused, succeeded, unseen } from "./ProviderWords.ts"
 import { SentCodes } from "./SentCodes.ts"
 
-/** What is asked of a provider, whatever its kind. */
-interface Wish {
-  readonly kind: Kind
+interface InMode {
+  readonly account: string
   readonly mode: Mode
-  readonly reference: string
-  readonly amount: bigint
-  readonly brings: Movement["brings"]
-  readonly hasCode: boolean
 }
 
 /**
@@ -46,6 +33,7 @@ export class World {
   readonly movements: Array<Movement> = []
   readonly hints: Array<Hint> = []
   readonly codes = new SentCodes()
+  readonly accounts = new Accounts()
   /** Nothing goes wrong any more, so that what is open can come to its end. */
   calm = false
   readonly #random: Random
@@ -60,8 +48,12 @@ export class World {
     this.#reverses = reverses
   }
 
+  /** Of each the account that money is moved with, and after it the one before, where the gateway still has that. */
   providers(mode: Mode): ReadonlyArray<Provider> {
-    return [...MOVERS.map((mover) => this.#mover(mover, mode)), this.#exchanger(mode)]
+    return [
+      ...MOVERS.flatMap((mover) => this.accounts.set(mover.name).map((account) => this.#mover(mover, account, mode))),
+      ...this.accounts.set(EXCHANGER.name).map((account) => this.#exchanger(account, mode))
+    ]
   }
 
   /** The hints whose time has come, in an order that nobody can rely on; some come twice and some never. */
@@ -80,11 +72,12 @@ export class World {
     return this.movements.find((one) => one.reference === reference && one.outcome === "successful" && !isReversed(one))
   }
 
-  #mover(mover: Mover, mode: Mode): Provider {
+  #mover(mover: Mover, account: string, mode: Mode): Provider {
     const { name, guarantees } = mover
     return {
       name,
       mode,
+      fingerprints: () => [account],
       guarantees,
       callbacks: { verify: ({ body }) => readHint(Buffer.from(body).toString("utf8"), guarantees.callbackAuth === "none") },
       payouts: {
@@ -92,68 +85,90 @@ export class World {
           this.#chance(0.04) ? Effect.fail(new ProviderError()) : Effect.succeed(quoted(amount, corridor.currency)),
         send: ({ quote, reference }: PayoutOrder) =>
           Effect.map(Clock.currentTimeMillis, (now) => {
-            const wish: Wish = { kind: "payout", mode, reference, amount: quote.principal, brings: null, hasCode: false }
+            const wish: Wish = { account, kind: "payout", mode, reference, amount: quote.principal, brings: null, hasCode: false }
             return this.#take(mover, wish, now)
           }),
-        fetchStatus: (order) => this.#asked(mover, mode, order)
+        fetchStatus: (order) => this.#asked(mover, { account, mode }, order)
       },
       collections: {
-        charge: (order) => Effect.map(Clock.currentTimeMillis, (now) => this.#charge(mover, mode, order, now)),
+        charge: (order) => Effect.map(Clock.currentTimeMillis, (now) => this.#charge(mover, { account, mode }, order, now)),
         sendCode: (source) =>
           Effect.flatMap(Clock.currentTimeMillis, (now) => {
             if (this.#chance(0.05)) return Effect.fail(new ProviderError())
-            const pinId = this.codes.send(name, mode, Redacted.value(source.msisdn), now)
+            const pinId = this.codes.send(account, mode, Redacted.value(source.msisdn), now)
             // The payer has it, and the gateway does not know.
             return Effect.succeed(this.#chance(0.05) ? "unknown" : { pinId })
           }),
-        fetchStatus: (order) => this.#asked(mover, mode, order)
+        fetchStatus: (order) => this.#asked(mover, { account, mode }, order)
       }
     }
   }
 
-  #charge(mover: Mover, mode: Mode, { amount, corridor, otp, reference, source }: ChargeOrder, now: number): ChargeOutcome {
-    const wish: Wish = { kind: "collection", mode, reference, amount, brings: null, hasCode: otp !== null }
+  #charge(
+    mover: Mover,
+    { account, mode }: InMode,
+    { amount, corridor, otp, reference, source }: ChargeOrder,
+    now: number
+  ): ChargeOutcome {
+    const wish: Wish = { account, kind: "collection", mode, reference, amount, brings: null, hasCode: otp !== null }
     if (otp !== null) {
       if (this.#chance(0.08)) return { _tag: "NotSent", note: "connection refused" }
-      const said = { provider: mover.name, mode, party: Redacted.value(source.msisdn), reference, otp }
+      const said = { provider: account, mode, party: Redacted.value(source.msisdn), reference, otp }
       const isLost = this.#chance(0.08)
-      const isTaken = this.#isKnown(mover, reference) !== undefined || (!isLost && this.codes.isRight(said, now))
+      const isTaken = this.#isKnown(account, reference) !== undefined || (!isLost && this.codes.isRight(said, now))
       if (!isLost && !isTaken && !this.#chance(0.1)) return { _tag: "CodeRejected", note: "" }
       this.codes.unrefused.push(reference)
+      this.accounts.sent(mover.name, account, reference)
       if (!isTaken) return lost
     }
     const outcome = this.#take(mover, wish, now)
     return outcome._tag === "Accepted" && corridor.customerAction === "redirect" ? redirected(reference) : outcome
   }
 
-  #exchanger(mode: Mode): Provider {
+  #exchanger(account: string, mode: Mode): Provider {
     return {
       name: EXCHANGER.name,
       mode,
+      fingerprints: () => [account],
       guarantees: EXCHANGER.guarantees,
       callbacks: { verify: ({ body }) => readHint(Buffer.from(body).toString("utf8"), false) },
       exchange: {
         quote: (order) =>
           Effect.flatMap(Clock.currentTimeMillis, (now) =>
-            this.#chance(0.04) ? Effect.fail(new ProviderError()) : Effect.succeed(this.#rate(order, now))
+            this.#chance(0.04) ? Effect.fail(new ProviderError()) : Effect.succeed(this.#rate(account, order, now))
           ),
-        execute: (order) => Effect.map(Clock.currentTimeMillis, (now) => this.#exchange(EXCHANGER, mode, order, now)),
-        fetchStatus: (order) => this.#asked(EXCHANGER, mode, order)
+        execute: (order) =>
+          Effect.map(Clock.currentTimeMillis, (now) => this.#exchange(EXCHANGER, { account, mode }, order, now)),
+        fetchStatus: (order) => this.#asked(EXCHANGER, { account, mode }, order)
       }
     }
   }
 
-  #rate(order: ExchangeOrder, now: number): ExchangeQuote {
-    return { ...order, ...brought(order.amount), rate: "0.03", expiresAt: now + MINUTE, token: `quote-${this.#serial++}` }
+  #rate(account: string, order: ExchangeOrder, now: number): ExchangeQuote {
+    return { ...order, ...brought(order.amount), rate: "0.03", expiresAt: now + MINUTE, token: `${account} ${this.#serial++}` }
   }
 
-  #exchange(seller: Mover, mode: Mode, order: ExchangeOrder & { reference: string; token: string }, now: number): PayoutOutcome {
+  #exchange(
+    seller: Mover,
+    { account, mode }: InMode,
+    order: ExchangeOrder & { reference: string; token: string },
+    now: number
+  ): PayoutOutcome {
     if (this.#spent.has(order.token)) return refused("quote spent")
+    if (!order.token.startsWith(`${account} `)) return refused("a quote of another account")
     const { destinationAmount } = brought(order.amount)
     // A floor elsewhere, or a market that moved: a little is booked, and a lot is a person's.
     const other = this.#chance(0.1) ? 2n : this.#chance(0.1) ? -(destinationAmount / 10n) : 0n
     const brings = { currency: order.destinationCurrency, amount: destinationAmount + other }
-    const wish: Wish = { kind: "exchange", mode, reference: order.reference, amount: order.amount, brings, hasCode: false }
+    const wish: Wish = {
+      account,
+      kind: "exchange",
+      mode,
+      reference: order.reference,
+      amount: order.amount,
+      brings,
+      hasCode: false
+    }
     const outcome = this.#take(seller, wish, now)
     if (outcome._tag !== "NotSent") this.#spent.add(order.token)
     return outcome
@@ -163,12 +178,13 @@ export class World {
     return !this.calm && this.#random.chance(share)
   }
 
-  #isKnown({ name }: Mover, reference: string): Movement | undefined {
-    return this.movements.find((one) => one.provider === name && one.reference === reference)
+  #isKnown(account: string, reference: string): Movement | undefined {
+    return this.movements.find((one) => one.account === account && one.reference === reference)
   }
 
   #take(mover: Mover, wish: Wish, now: number): PayoutOutcome {
-    const known = this.#isKnown(mover, wish.reference)
+    const known = this.#isKnown(wish.account, wish.reference)
+    this.accounts.sent(mover.name, wish.account, wish.reference)
     // Who promises nothing about our reference moves the money once more.
     if (known !== undefined && mover.guarantees.clientReference === "idempotent")
       return { _tag: "Accepted", ...unseen, providerReference: known.reference, note: "known" }
@@ -183,36 +199,11 @@ export class World {
     return { _tag: "Accepted", ...unseen, providerReference: movement.reference, note: "taken" }
   }
 
-  #record(
-    { lateMs, lateShare, name: provider }: Mover,
-    { amount, brings, hasCode, kind, mode, reference }: Wish,
-    now: number
-  ): Movement {
-    const from = this.#chance(lateShare) ? now + this.#random.below(lateMs) : now
-    const settlesAt = from + (this.#chance(0.3) ? 0 : this.#random.below(this.calm ? 1000 : 20 * MINUTE))
-    const outcome = this.#chance(0.15) ? "failed" : "successful"
-    const isShort = kind !== "exchange" && this.#chance(0.06)
-    const moved = isShort ? amount - SHORT_BY : amount
-    const mayReturn = kind === "payout" || (this.#reverses && kind === "collection")
-    const returns = mayReturn && outcome === "successful" && !isShort && this.#chance(0.1)
-    const surprise = isShort ? 0n : this.#chance(0.1) ? 200n : this.#chance(0.1) ? -300n : 0n
-    const movement: Movement = {
-      provider,
-      mode,
-      kind,
-      reference,
-      currency: "UGX",
-      amount: moved,
-      fee: kind === "exchange" ? 0n : kind === "collection" ? collectionFee(moved) : PAYOUT_FEE + surprise,
-      brings,
-      takenAt: now,
-      hasCode,
-      from,
-      settlesAt,
-      outcome,
-      returnsAt: returns ? settlesAt + this.#random.below(60 * MINUTE) : null
-    }
+  #record(mover: Mover, wish: Wish, now: number): Movement {
+    const chances = { random: this.#random, chance: (share: number) => this.#chance(share), isCalm: this.calm }
+    const movement = drawMovement(mover, wish, now, { ...chances, reverses: this.#reverses })
     this.movements.push(movement)
+    const { account: _, kind, mode, provider, reference, settlesAt } = movement
     const at = [...(this.#chance(0.2) ? [now] : []), settlesAt, ...(movement.returnsAt === null ? [] : [movement.returnsAt])]
     const hint = { provider, mode, reference }
     for (const when of at) {
@@ -223,11 +214,12 @@ export class World {
     return movement
   }
 
-  #asked({ name, guarantees }: Mover, mode: Mode, { reference }: StatusQuery): Effect.Effect<StatusOutcome> {
+  #asked({ name, guarantees }: Mover, { account, mode }: InMode, { reference }: StatusQuery): Effect.Effect<StatusOutcome> {
     return Effect.map(Clock.currentTimeMillis, (now): StatusOutcome => {
+      this.accounts.asked(name, account, reference)
       if (this.#chance(0.15)) return lost
       const movement = this.movements.find(
-        (one) => one.provider === name && one.mode === mode && one.reference === reference && one.from <= now
+        (one) => one.account === account && one.mode === mode && one.reference === reference && one.from <= now
       )
       const mayMiss =
         guarantees.lookup !== "by_client_ref" || (movement !== undefined && now < movement.from + guarantees.notFoundGraceMs)

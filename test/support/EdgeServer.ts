@@ -228,6 +228,8 @@ const idempotency = (claims: Behind["claims"]) => {
 const registry = Layer.succeed(ProviderRegistry, {
   known: ["eversend", "mtn"],
   find: () => Option.none(),
+  accounts: () => [],
+  claimed: () => [],
   byRouteKey: () => Option.none(),
   routeKey: () => ""
 })

@@ -4,7 +4,7 @@ import { core, crypto, http, type ImportRow, node } from "./ImportPackages.ts"
 export const providerImports: ReadonlyArray<ImportRow> = [
   {
     from: /^providers\/Registry\.ts$/,
-    files: ["domain/", "services/ports/Provider", "services/ports/Vault.ts", "providers/"],
+    files: ["domain/", "services/ports/Provider", "services/ports/AccountClaims.ts", "services/ports/Vault.ts", "providers/"],
     packages: [core, crypto]
   },
   {

@@ -13,10 +13,11 @@ import { givenDatabase } from "./TestDatabase.ts"
 export const routedTo = Effect.fnUntraced(function* (
   providers: ReadonlyArray<FakeProvider>,
   interfere?: Interference,
-  url?: Redacted.Redacted
+  url?: Redacted.Redacted,
+  claimed?: ReadonlyArray<string>
 ) {
   const database = url ?? (yield* givenDatabase)
-  const node = yield* servicesOn(database, fakeProviderRegistry(providers), interfere)
+  const node = yield* servicesOn(database, fakeProviderRegistry(providers, claimed), interfere)
   if (url === undefined) yield* Effect.provideContext(givenRoutes(providers), node)
   return { database, node }
 })
@@ -26,7 +27,7 @@ export const givenRoutes = Effect.fnUntraced(function* (providers: ReadonlyArray
   const sql = yield* SqlClient.SqlClient
   const holder = yield* Holder
   yield* givenTenantRow(sql, holder, ["payouts", "collections", "reference_data", "bank_resolution", "balances"])
-  yield* sql`UPDATE corridors SET providers = ${providers.map(({ name }) => name)}`
+  yield* sql`UPDATE corridors SET providers = ${[...new Set(providers.map(({ name }) => name))]}`
   yield* givenFloat(holder, FLOAT)
 })
 

@@ -1,5 +1,6 @@
 import { Effect, Layer, Option, Redacted } from "effect"
 import { Envelope } from "../../src/http/Envelope.ts"
+import { AccountClaimsPg } from "../../src/persistence/AccountClaimsPg.ts"
 import { CodesPg } from "../../src/persistence/CodesPg.ts"
 import { CorridorsPg } from "../../src/persistence/CorridorsPg.ts"
 import { Database } from "../../src/persistence/Database.ts"
@@ -15,7 +16,7 @@ import { TransactionsPg } from "../../src/persistence/TransactionsPg.ts"
 import { VaultPg } from "../../src/persistence/VaultPg.ts"
 import { VelocityLimitsPg } from "../../src/persistence/VelocityLimitsPg.ts"
 import { WebhookOutboxPg } from "../../src/persistence/webhooks/WebhookOutboxPg.ts"
-import { eversend } from "../../src/providers/eversend/Adapter.ts"
+import { eversendProvider } from "../../src/providers/eversend/Settings.ts"
 import { providerRegistry } from "../../src/providers/Registry.ts"
 import { Admission } from "../../src/services/admission/Admission.ts"
 import { PartyScreening } from "../../src/services/admission/PartyScreening.ts"
@@ -28,6 +29,7 @@ import { Exchanges } from "../../src/services/exchanges/Exchanges.ts"
 import { PayoutDispatch } from "../../src/services/payouts/PayoutDispatch.ts"
 import { PayoutPricing } from "../../src/services/payouts/PayoutPricing.ts"
 import { Payouts } from "../../src/services/payouts/Payouts.ts"
+import type { AccountClaims } from "../../src/services/ports/AccountClaims.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
 import { Idempotency } from "../../src/services/ports/Idempotency.ts"
 import { Policy } from "../../src/services/ports/Policy.ts"
@@ -111,14 +113,13 @@ export const givenServices = (url: Redacted.Redacted, baseUrl: string, interfere
     origin: null,
     timeoutMs: 2_000
   }
-  const open = Effect.forEach(["live", "test"] as const, (mode) => eversend(account, mode))
-  return servicesOn(url, providerRegistry([{ open }]), interfere)
+  return servicesOn(url, providerRegistry([eversendProvider.with(() => account)]), interfere)
 }
 
 /** The same with other providers. */
 export const servicesOn = (
   url: Redacted.Redacted,
-  providers: Layer.Layer<ProviderRegistry, never, Vault>,
+  providers: Layer.Layer<ProviderRegistry, never, Vault | AccountClaims>,
   interfere: Interference = none
 ) => {
   const interfered = Layer.effect(
@@ -126,9 +127,8 @@ export const servicesOn = (
     Effect.map(ProviderRegistry, (all) =>
       ProviderRegistry.of({
         ...all,
-        find: (name, mode) => {
-          return Option.map(all.find(name, mode), (provider) => interferedProvider(provider, interfere))
-        }
+        find: (name, mode) => Option.map(all.find(name, mode), (provider) => interferedProvider(provider, interfere)),
+        accounts: (name, mode) => all.accounts(name, mode).map((provider) => interferedProvider(provider, interfere))
       })
     )
   ).pipe(Layer.provide(providers))
@@ -145,6 +145,7 @@ export const servicesOn = (
       Layer.provideMerge(
         Layer.mergeAll(
           interferedPorts(interfere),
+          AccountClaimsPg,
           CodesPg,
           PayerLocksPg,
           TransactionsPg,

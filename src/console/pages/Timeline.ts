@@ -8,7 +8,7 @@ import { may } from "../../domain/Operator.ts"
 import { reviewReason } from "../../domain/ReviewReason.ts"
 import { type Acknowledgement, Acknowledgements } from "../../services/ports/Acknowledgements.ts"
 import type { HistoryLine } from "../../services/ports/FloatLedger.ts"
-import { ProviderRegistry } from "../../services/ports/ProviderRegistry.ts"
+import { ProviderRegistry, sentWith } from "../../services/ports/ProviderRegistry.ts"
 import { type StoredTransaction, Transactions } from "../../services/ports/Transactions.ts"
 import { WebhookDeliveries } from "../../services/ports/WebhookDeliveries.ts"
 import { OutcomePoller } from "../../services/settlement/OutcomePoller.ts"
@@ -46,7 +46,7 @@ export const makeTimeline = Effect.fnUntraced(function* (traceUrl: string | null
     const sent = yield* deliveries.ofTransaction(record, steps, DELIVERIES_SHOWN)
     const nextPoll = Option.getOrNull(yield* transactions.nextPoll(record.reference))
     const resting = yield* acknowledgements.standing(record.reference, visit.at)
-    const isAskable = Option.isSome(registry.find(record.provider, record.mode))
+    const isAskable = Option.isSome(sentWith(registry, record))
     const body = [
       h("div", { class: "columns" }, [
         section(

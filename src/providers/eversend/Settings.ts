@@ -1,3 +1,4 @@
+import { Redacted } from "effect"
 import { httpUrl, secret, text } from "../../ConfigRules.ts"
 import { knownProvider } from "../ProviderModule.ts"
 import { eversend } from "./Adapter.ts"
@@ -17,5 +18,7 @@ export const eversendProvider = knownProvider<EversendAccount>({
     if (clientId === null || clientSecret === null || webhookSecret === null) return null
     return { baseUrl, timeoutMs, clientId, clientSecret, webhookSecret, origin: shared("ORIGIN", httpUrl) }
   },
+  // A new secret belongs to the same client.
+  identity: ({ clientId }) => ({ within: "", own: Redacted.make(clientId) }),
   open: eversend
 })

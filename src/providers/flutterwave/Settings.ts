@@ -1,3 +1,4 @@
+import { Redacted } from "effect"
 import { type Rule, secret } from "../../ConfigRules.ts"
 import { knownProvider } from "../ProviderModule.ts"
 import { flutterwave } from "./Adapter.ts"
@@ -25,5 +26,9 @@ export const flutterwaveProvider = knownProvider<FlutterwaveSettings>({
     if (secretKey === null || webhookSecretHash === null) return null
     return { baseUrl, timeoutMs, secretKey, webhookSecretHash, sender: sentBy }
   },
+  // Neither a key nor any free answer names the account. The key chooses the mode, whatever its settings are called.
+  identity: ({ secretKey }) => ({ within: keyMode(secretKey), own: secretKey }),
   open: flutterwave
 })
+
+const keyMode = (secretKey: Redacted.Redacted): string => (Redacted.value(secretKey).startsWith("FLWSECK_TEST") ? "test" : "live")

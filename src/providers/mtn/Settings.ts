@@ -24,6 +24,11 @@ export const mtnProvider = knownProvider<MtnSettings>({
     if (countries === null || fees.payout === null || fees.collection === null) return null
     return { countries, payoutFees: fees.payout, collectionFee: fees.collection, callbackUrl, timeoutMs }
   },
+  // A new key belongs to the same API user; users and accounts end at the border.
+  identity: ({ countries }, currency) => {
+    const account = countries.find((one) => one.currency === currency)
+    return account === undefined ? null : { within: account.environment, own: Redacted.make(account.userId) }
+  },
   open: mtn
 })
 

@@ -1,4 +1,5 @@
 import type { KeyObject } from "node:crypto"
+import { Option, Redacted, Schema } from "effect"
 import { type Rule, secret } from "../../ConfigRules.ts"
 import { collectionFee, payoutFees } from "../ContractFees.ts"
 import { knownProvider } from "../ProviderModule.ts"
@@ -31,5 +32,18 @@ export const pawapayProvider = knownProvider<PawapaySettings>({
       collectionFee: fees.collectionFee
     }
   },
+  identity: ({ apiToken, baseUrl }) => ({
+    within: new URL(baseUrl).hostname.split(".").includes("sandbox") ? "sandbox" : "",
+    own: customerOf(apiToken)
+  }),
   open: pawapay
 })
+
+const Claims = Schema.fromJsonString(Schema.Struct({ sub: Schema.String }))
+
+/** The customer whose token it is, which is the same in each of its tokens; the token itself where it does not say. */
+const customerOf = (token: Redacted.Redacted): Redacted.Redacted => {
+  const [, claims = ""] = Redacted.value(token).split(".")
+  const read = Schema.decodeUnknownOption(Claims)(Buffer.from(claims, "base64url").toString("utf8"))
+  return Option.match(read, { onNone: () => token, onSome: ({ sub }) => Redacted.make(sub) })
+}

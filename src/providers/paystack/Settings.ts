@@ -1,3 +1,4 @@
+import { Redacted } from "effect"
 import { type Rule, secret } from "../../ConfigRules.ts"
 import { payoutFees } from "../ContractFees.ts"
 import { knownProvider } from "../ProviderModule.ts"
@@ -24,5 +25,9 @@ export const paystackProvider = knownProvider<PaystackSettings>({
     if (secretKey === null || fees === null) return null
     return { baseUrl, timeoutMs, secretKey, payoutFees: fees, emailDomain }
   },
+  // Neither a key nor any free answer names the account. The key chooses the mode, whatever its settings are called.
+  identity: ({ secretKey }) => ({ within: keyMode(secretKey), own: secretKey }),
   open: paystack
 })
+
+const keyMode = (secretKey: Redacted.Redacted): string => (Redacted.value(secretKey).startsWith("sk_test_") ? "test" : "live")

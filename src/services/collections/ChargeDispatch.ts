@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, Layer, Redacted } from "effect"
+import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
 import type { Corridor } from "../../domain/Corridor.ts"
 import type { Currency } from "../../domain/Currency.ts"
 import type { LedgerRecord } from "../../domain/Exchange.ts"
@@ -6,12 +6,14 @@ import type { Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import { maskedNumber } from "../../domain/Masking.ts"
 import { type MomoParty, type PayerDetails } from "../../domain/Party.ts"
+import type { AccountFingerprint } from "../../domain/ProviderAccount.ts"
 import type { Collection } from "../../domain/Transaction.ts"
 import type { CapturedCall } from "../../runtime/CapturedCall.ts"
-import { Codes } from "../ports/Codes.ts"
+import { Codes, type SentCode } from "../ports/Codes.ts"
 import type { Claim } from "../ports/Idempotency.ts"
 import { Policy } from "../ports/Policy.ts"
 import type { ChargeOutcome, CodeRejected, CollectionOperations, Otp } from "../ports/Provider.ts"
+import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 import { Vault } from "../ports/Vault.ts"
 import { Failover } from "../routing/Failover.ts"
 import { firstToSucceed, type RoutedProvider, Routes } from "../routing/Routes.ts"
@@ -46,21 +48,31 @@ export type Charger = RoutedProvider<CollectionOperations>
 export const chargersFor = (chargers: ReadonlyArray<Charger>, payer: MomoParty, currency: Currency): ReadonlyArray<Charger> =>
   chargers.filter(({ operations }) => operations.reachesNetwork?.(payer, currency) ?? true)
 
+/** Whether a code of that account can be said to this one; null is of any. */
+export const isOf = ({ provider }: Charger, account: AccountFingerprint | null, currency: Currency): boolean =>
+  account === null || provider.fingerprints(currency).includes(account)
+
 /** Places charges and applies what was answered, to codes as well. */
 export class ChargeDispatch extends Context.Service<
   ChargeDispatch,
   {
     /**
      * Places a charge once. A wrong code leaves the transaction open, and so does one that was not sent to this payer for this tenant and
-     * mode, of which the provider hears nothing; silence after a code is a charge that may have been placed. Only what
+     * mode by this very account, of which the provider hears nothing; silence after a code is a charge that may have been placed. Only what
      * provably never left goes to the first of `others` that is ready, after the record was moved there; a code belongs to the provider that
      * sent it.
      */
     readonly place: (
-      port: CollectionOperations,
+      charger: Charger,
       placement: Placement,
       others?: ReadonlyArray<Charger>
     ) => Effect.Effect<LedgerRecord, FinalError | UnknownOutcomeError>
+    /** The same chargers, the first of them with the account of its provider that sent the code, where accounts were swapped since. */
+    readonly senderFirst: (
+      chargers: ReadonlyArray<Charger>,
+      code: Omit<SentCode, "account">,
+      currency: Currency
+    ) => Effect.Effect<ReadonlyArray<Charger>>
     /** The keyed hash of a code for one transaction. */
     readonly codeHash: (reference: Reference, otp: Otp) => Uint8Array
   }
@@ -74,6 +86,7 @@ export class ChargeDispatch extends Context.Service<
       const policy = yield* Policy
       const routes = yield* Routes
       const failover = yield* Failover
+      const registry = yield* ProviderRegistry
 
       const codeHash = (reference: Reference, { pin, pinId }: Otp) =>
         vault.hash("code", Redacted.make(`${reference}|${pinId}|${Redacted.value(pin)}`))
@@ -103,30 +116,46 @@ export class ChargeDispatch extends Context.Service<
       })
 
       const place = Effect.fn("ChargeDispatch.place")(function* (
-        port: CollectionOperations,
+        charger: Charger,
         placement: Placement,
         others: ReadonlyArray<Charger> = []
       ) {
         const { collection, corridor, otp, partyHash, payer, redirectUrl, source, takenAt } = placement
-        const { amount, appId, mode, narration, reference } = collection
-        if (otp !== null && !(yield* codes.isSent({ appId, mode, partyHash, pinId: otp.pinId })))
-          return yield* rejectCode(placement, otp, notOwn)
+        const { amount, appId, currency, mode, narration, reference } = collection
+        if (otp !== null) {
+          const sender = yield* codes.sentBy({ appId, mode, partyHash, pinId: otp.pinId })
+          if (!Option.exists(sender, (account) => isOf(charger, account, currency)))
+            return yield* rejectCode(placement, otp, notOwn)
+        }
         const order = { reference, corridor, amount, source, redirectUrl, narration, payer, otp }
         const { outcome, raw } = yield* failover.send({
           record: collection,
           recordedAt: takenAt,
-          first: { port, others },
+          first: { port: charger.operations, others },
           send: (offer) => offer.port.charge(order),
           nextAfter: (offer) => (otp === null ? firstReady(offer.others) : Effect.succeedNone)
         })
         return yield* applyOutcome(placement, outcome, raw)
       })
 
+      const senderFirst = Effect.fnUntraced(function* (
+        [first, ...others]: ReadonlyArray<Charger>,
+        code: Omit<SentCode, "account">,
+        currency: Currency
+      ) {
+        if (first === undefined) return []
+        const sender = Option.getOrNull(yield* codes.sentBy(code))
+        const accounts = registry
+          .accounts(first.provider.name, code.mode)
+          .flatMap((provider) => (provider.collections ? [{ provider, operations: provider.collections }] : []))
+        return [accounts.find((one) => isOf(one, sender, currency)) ?? first, ...others]
+      })
+
       const firstReady = (chargers: ReadonlyArray<Charger>) =>
         Effect.option(
           firstToSucceed(chargers, ({ operations: port, provider }, index) =>
             Effect.as(routes.requireReady(provider, "charge"), {
-              provider: provider.name,
+              provider,
               fee: null,
               offer: { port, others: chargers.slice(index + 1) }
             })
@@ -149,7 +178,7 @@ export class ChargeDispatch extends Context.Service<
         return yield* Effect.fromResult(outcomeResponse(applied, outcome))
       })
 
-      return ChargeDispatch.of({ place, codeHash })
+      return ChargeDispatch.of({ place, senderFirst, codeHash })
     })
   )
 }

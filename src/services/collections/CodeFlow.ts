@@ -22,7 +22,7 @@ import { type CodeAttemptOutcome, Codes } from "../ports/Codes.ts"
 import type { Claim } from "../ports/Idempotency.ts"
 import { Policy } from "../ports/Policy.ts"
 import type { Otp } from "../ports/Provider.ts"
-import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
+import { ProviderRegistry, sentWith } from "../ports/ProviderRegistry.ts"
 import { Transactions } from "../ports/Transactions.ts"
 import { Vault } from "../ports/Vault.ts"
 import { Records } from "../Records.ts"
@@ -116,12 +116,12 @@ export class CodeFlow extends Context.Service<
         return { _tag: "momo", msisdn: Redacted.make(msisdn.value), network: source.network, country } satisfies MomoParty
       })
 
-      /** A code can be said again later: none is spent on a provider that is left alone. */
-      const chargerOf = Effect.fnUntraced(function* ({ mode, provider: name }: Collection) {
-        const provider = Option.getOrUndefined(registry.find(name, mode))
+      /** Where the code was sent from. A code can be said again later: none is spent on a provider that is left alone. */
+      const chargerOf = Effect.fnUntraced(function* (collection: Collection) {
+        const provider = Option.getOrUndefined(sentWith(registry, collection))
         if (provider?.collections === undefined) return yield* new ProviderError({})
         yield* routes.requireReady(provider, "charge")
-        return provider.collections
+        return { provider, operations: provider.collections }
       })
 
       const authorize = Effect.fn("CodeFlow.authorize")(function* (
@@ -144,7 +144,7 @@ export class CodeFlow extends Context.Service<
         if (action._tag !== "otp") return yield* invalid("authorization", "this collection does not wait for a code")
         const at = yield* Clock.currentTimeMillis
         if (at >= action.expiresAt) return yield* answerExpired(caller, collection)
-        const port = yield* chargerOf(collection)
+        const charger = yield* chargerOf(collection)
 
         const { otp } = command
         const { appId, mode, reference } = collection
@@ -172,7 +172,7 @@ export class CodeFlow extends Context.Service<
         switch (attempted._tag) {
           case "Leased": {
             const payment = { collection, corridor, source, partyHash, otp, redirectUrl: null, payer: null, claim }
-            return yield* dispatch.place(port, { ...payment, takenAt: attempted.takenAt, by: "authorize" })
+            return yield* dispatch.place(charger, { ...payment, takenAt: attempted.takenAt, by: "authorize" })
           }
           case "Expired":
             return yield* answerExpired(caller, collection)

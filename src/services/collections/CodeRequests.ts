@@ -12,6 +12,7 @@ import {
 import { iso } from "../../domain/Instant.ts"
 import { maskedNumber } from "../../domain/Masking.ts"
 import { type MomoParty } from "../../domain/Party.ts"
+import { stampOf } from "../../domain/ProviderAccount.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import { Admission, requireNetwork } from "../admission/Admission.ts"
 import { PartyScreening } from "../admission/PartyScreening.ts"
@@ -87,11 +88,12 @@ export class CodeRequests extends Context.Service<
         const [first] = chargersFor(providers, { ...source, network }, corridor.currency)
         if (first === undefined) return yield* new CorridorUnsupported(corridorKeyOf(corridor))
         const port = first.operations
+        const account = stampOf(first.provider, corridor.currency).account ?? null
         if (port.sendCode === undefined)
           return yield* new ProviderCapabilityUnsupported({ capability: "collections", reason: "provider_not_supported" })
         const { appId, mode } = caller
         const number = { appId, mode, partyHash: vault.hash("party", source.msisdn) }
-        const { expiresAt, message, pinId } = yield* sendCode(port, number, source)
+        const { expiresAt, message, pinId } = yield* sendCode(port, number, source, account)
         return { pin_id: pinId, message, masked_msisdn: maskedNumber(Redacted.value(source.msisdn)), expires_at: iso(expiresAt) }
       })
 

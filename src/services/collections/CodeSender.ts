@@ -1,6 +1,7 @@
 import { Clock, Effect } from "effect"
 import { ProviderError, RateLimited } from "../../domain/errors/Retriable.ts"
 import type { MomoParty } from "../../domain/Party.ts"
+import type { AccountFingerprint } from "../../domain/ProviderAccount.ts"
 import { effectiveLimits, retryAfterSeconds, windowUse } from "../../domain/VelocityLimits.ts"
 import { Codes, type TextedNumber } from "../ports/Codes.ts"
 import { Policy } from "../ports/Policy.ts"
@@ -41,14 +42,15 @@ export const codeSender = Effect.gen(function* () {
   return Effect.fn("CodeSender.send")(function* (
     port: Pick<CollectionOperations, "sendCode">,
     number: TextedNumber,
-    source: MomoParty
+    source: MomoParty,
+    account: AccountFingerprint | null
   ) {
     if (port.sendCode === undefined) return yield* new ProviderError({})
     const code = yield* countFirst(number)
     const texted = yield* Effect.tapError(port.sendCode(source), () => codes.unsent(code))
     if (texted === "unknown") return yield* new ProviderError({})
     const { pinId } = texted
-    yield* codes.sent({ ...number, pinId }, code.at)
+    yield* codes.sent({ ...number, pinId, account }, code.at)
     return codeAction(source, pinId, code.at + policy.otpExpiryMs)
   })
 })

@@ -23,6 +23,7 @@ import type { Instant } from "../../domain/Instant.ts"
 import { maskedNumber } from "../../domain/Masking.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 import { type MomoParty, type PayerDetails } from "../../domain/Party.ts"
+import { stampOf } from "../../domain/ProviderAccount.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import type { Collection } from "../../domain/Transaction.ts"
 import { type WindowUse, windowsAt } from "../../domain/VelocityLimits.ts"
@@ -33,7 +34,7 @@ import { newRecord, recordOpener } from "../NewRecord.ts"
 import type { OpenStep } from "../ports/FloatLedger.ts"
 import type { Claim, FreshClaim } from "../ports/Idempotency.ts"
 import { Policy } from "../ports/Policy.ts"
-import type { Otp } from "../ports/Provider.ts"
+import type { Otp, Provider } from "../ports/Provider.ts"
 import { Vault } from "../ports/Vault.ts"
 import { Routes } from "../routing/Routes.ts"
 import type { FinalError, UnknownOutcomeError } from "../settlement/OutcomeResponse.ts"
@@ -121,20 +122,25 @@ export class Collections extends Context.Service<
           })
         const network = yield* requireNetwork(corridor, source.country, source.network, "source.network")
         const chargers = chargersFor(providers, { ...source, network }, command.currency)
-        // A code that the payer has belongs to the provider that is asked for codes: the first.
-        const [first, ...others] = command.otp === null ? yield* preferReady(chargers) : chargers
+        const partyHash = vault.hash("party", source.msisdn)
+        const number = { appId: caller.appId, mode: caller.mode, partyHash }
+        // A code that the payer has belongs to the provider that is asked for codes: the first, and to the account that sent it.
+        const [first, ...others] = yield* command.otp === null
+          ? preferReady(chargers)
+          : dispatch.senderFirst(chargers, { ...number, pinId: command.otp.pinId }, command.currency)
         if (first === undefined) return yield* new CorridorUnsupported(key)
         yield* requireRedirectUrl(corridor, command.redirectUrl)
         yield* admission.requireUnderTestCeiling(caller, command.amount, command.currency)
-        const partyHash = vault.hash("party", source.msisdn)
         yield* screening.payer(source, command.payer)
         yield* requireWithinCorridorBounds(corridor, command.amount)
         yield* velocity.requireRoom(counters)
         // Where the corridor demands a code and none came, a code is sent and nothing is charged yet.
-        const number = { appId: caller.appId, mode: caller.mode, partyHash }
+        const account = stampOf(first.provider, command.currency).account ?? null
         const code =
-          corridor.customerAction === "otp" && command.otp === null ? yield* sendCode(first.operations, number, source) : null
-        const draft = { caller, command, claim, corridor, provider: first.provider.name, network, code, partyHash, counters }
+          corridor.customerAction === "otp" && command.otp === null
+            ? yield* sendCode(first.operations, number, source, account)
+            : null
+        const draft = { caller, command, claim, corridor, provider: first.provider, network, code, partyHash, counters }
         const openIfFree = (payer: LastCharge) =>
           // Nothing is recorded while nobody would take it.
           Effect.andThen(routes.requireReady(first.provider, "charge"), open(draft, payer)).pipe(
@@ -150,7 +156,7 @@ export class Collections extends Context.Service<
 
         const { otp, payer, redirectUrl } = command
         const payment = { corridor, source: { ...source, network }, partyHash, otp, redirectUrl, payer, collection, claim }
-        return yield* dispatch.place(first.operations, { ...payment, takenAt: collection.createdAt, by: "create" }, others)
+        return yield* dispatch.place(first, { ...payment, takenAt: collection.createdAt, by: "create" }, others)
       })
 
       const windows = (caller: Caller, { source }: CollectionCommand): Effect.Effect<ReadonlyArray<WindowUse>> =>
@@ -192,7 +198,7 @@ interface Draft {
   readonly command: CollectionCommand
   readonly claim: Claim
   readonly corridor: Corridor
-  readonly provider: string
+  readonly provider: Provider
   readonly network: string
   /** The code that was sent for it; null where the charge is placed at once. */
   readonly code: Collection["nextAction"]
@@ -212,7 +218,8 @@ const newCollection = (
   ...newRecord(caller, claim, createdAt),
   kind: "collection",
   status: code !== null || command.otp !== null || corridor.customerAction === "redirect" ? "requires_action" : "pending",
-  provider,
+  provider: provider.name,
+  ...stampOf(provider, command.currency),
   amount: command.amount,
   amountCurrency: command.currency,
   currency: command.currency,

@@ -17,12 +17,13 @@ import { isReference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import { reserve } from "../../domain/Ledger.ts"
 import { type MinorUnits, minor, minusOrZero, ZERO } from "../../domain/Money.ts"
+import { stampOf } from "../../domain/ProviderAccount.ts"
 import { smallestSourceFor } from "../../domain/SourceAmount.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import { Admission } from "../admission/Admission.ts"
 import { newRecord, recordOpener } from "../NewRecord.ts"
 import type { Claim } from "../ports/Idempotency.ts"
-import type { ExchangeQuote, ExchangeOperations as Port } from "../ports/Provider.ts"
+import type { ExchangeQuote, ExchangeOperations as Port, Provider } from "../ports/Provider.ts"
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 import { Quotes } from "../ports/Quotes.ts"
 import { RandomSource } from "../ports/RandomSource.ts"
@@ -93,15 +94,16 @@ export class Exchanges extends Context.Service<
         yield* admission.requireCapability(caller, "fx")
         const traders = yield* routes.withoutCorridor(caller, ({ exchange }) => exchange)
         if (traders.length === 0) return yield* unsupported
-        const { priced, provider } = yield* firstToSucceed(traders, ({ operations, provider: { name } }) =>
-          Effect.map(price(operations, query), (quoted) => ({ priced: quoted, provider: name }))
+        const { priced, provider } = yield* firstToSucceed(traders, ({ operations, provider }) =>
+          Effect.map(price(operations, query), (quoted) => ({ priced: quoted, provider }))
         )
         const made: Quote = {
           ...priced,
           id: yield* randomSource.reference,
           appId: caller.appId,
           mode: caller.mode,
-          provider,
+          provider: provider.name,
+          ...stampOf(provider, priced.currency),
           createdAt: yield* Clock.currentTimeMillis
         }
         yield* quotes.put(made)
@@ -113,12 +115,15 @@ export class Exchanges extends Context.Service<
         const quoted = yield* ownQuote(caller, command.quoteId)
         const now = yield* Clock.currentTimeMillis
         if (now >= quoted.expiresAt) return yield* new QuoteExpired({ quote_id: quoted.id })
-        const port = Option.getOrUndefined(registry.find(quoted.provider, caller.mode))?.exchange
-        if (port === undefined) return yield* unsupported
+        const provider = Option.getOrUndefined(registry.find(quoted.provider, caller.mode))
+        const port = provider?.exchange
+        if (provider === undefined || port === undefined) return yield* unsupported
+        // Another account knows nothing of its token.
+        if (!isQuotedBy(provider, quoted)) return yield* new QuoteExpired({ quote_id: quoted.id })
         yield* admission.requireUnderTestCeiling(caller, quoted.amount, quoted.currency)
         // Taken before anything is held: a process that dies in between has spent a quote and nothing else.
         if (!(yield* quotes.take(quoted, claim))) return yield* new QuoteExpired({ quote_id: quoted.id })
-        yield* open(newExchange({ caller, command, claim, quoted, createdAt: now }), claim).pipe(
+        yield* open(newExchange({ caller, command, claim, quoted, provider, createdAt: now }), claim).pipe(
           // A lost claim says that somebody else works with the same key, and perhaps with this quote.
           Effect.tapError(({ _tag }) => (_tag === "request_in_progress" ? Effect.void : quotes.release(quoted, claim)))
         )
@@ -200,14 +205,19 @@ interface Draft {
   readonly command: FxCommand
   readonly claim: Claim
   readonly quoted: Quote
+  readonly provider: Provider
   readonly createdAt: Instant
 }
 
-const newExchange = ({ caller, claim, command, createdAt, quoted }: Draft): Exchange => ({
+const isQuotedBy = ({ fingerprints }: Provider, { account = null, currency }: Quote): boolean =>
+  account === null || fingerprints(currency).includes(account)
+
+const newExchange = ({ caller, claim, command, createdAt, provider, quoted }: Draft): Exchange => ({
   ...newRecord(caller, claim, createdAt),
   kind: "exchange",
   status: "pending",
   provider: quoted.provider,
+  ...stampOf(provider, quoted.currency),
   quoteId: quoted.id,
   amount: quoted.amount,
   currency: quoted.currency,

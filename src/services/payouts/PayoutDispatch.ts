@@ -74,13 +74,13 @@ export class PayoutDispatch extends Context.Service<
         payoutProvider: PayoutProvider,
         others: ReadonlyArray<PayoutProvider>
       ) {
-        const { name } = payoutProvider.provider
+        const { provider } = payoutProvider
         // A ceiling is counted when the float is reserved, and only there: an account that has one takes nothing over.
-        const ceiling = yield* limits.ceiling(name, payout.currency)
+        const ceiling = yield* limits.ceiling(provider.name, payout.currency)
         if (Option.isSome(ceiling)) return yield* new ProviderError()
         const quote = yield* pricing.requote(route, payoutProvider, command, payout.principal)
         if (!isCovered(payout, quote)) return yield* new ProviderError()
-        return { provider: name, fee: quote.fee, offer: { payoutProvider, quote, others } }
+        return { provider, fee: quote.fee, offer: { payoutProvider, quote, others } }
       })
 
       return PayoutDispatch.of({ send })

@@ -14,6 +14,7 @@ import type { Instant } from "../../domain/Instant.ts"
 import { reserve } from "../../domain/Ledger.ts"
 import { add, type MinorUnits, minusOrZero, ZERO } from "../../domain/Money.ts"
 import { type Destination, maskedDestination, recipientIdentity } from "../../domain/Party.ts"
+import { stampOf } from "../../domain/ProviderAccount.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import type { Payout } from "../../domain/Transaction.ts"
 import { type WindowUse, windowsAt } from "../../domain/VelocityLimits.ts"
@@ -186,6 +187,7 @@ const newPayout = ({ caller, claim, command, createdAt, offer, route }: Draft): 
   kind: "payout",
   status: "pending",
   provider: offer.payoutProvider.provider.name,
+  ...stampOf(offer.payoutProvider.provider, command.currency),
   amount: command.amount,
   amountCurrency: amountCurrencyOf(command),
   currency: command.currency,

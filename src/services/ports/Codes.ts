@@ -1,6 +1,7 @@
 import { Context, type Effect, type Option } from "effect"
 import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
+import type { AccountFingerprint } from "../../domain/ProviderAccount.ts"
 import type { WindowUse } from "../../domain/VelocityLimits.ts"
 import type { Claim } from "./Idempotency.ts"
 
@@ -70,6 +71,8 @@ export type SendQuotaOutcome =
 export interface SentCode extends TextedNumber {
   /** The provider's handle of it. */
   readonly pinId: string
+  /** The fingerprint of the account that sent it; null where nobody knows. */
+  readonly account: AccountFingerprint | null
 }
 
 /**
@@ -108,7 +111,10 @@ export class Codes extends Context.Service<
     readonly unsent: (code: CountedCode) => Effect.Effect<void>
     /** Keeps whose code it is: only then can it be said. */
     readonly sent: (code: SentCode, at: Instant) => Effect.Effect<void>
-    /** Whether this very code was sent to this number for this tenant in this mode. */
-    readonly isSent: (code: SentCode) => Effect.Effect<boolean>
+    /**
+     * Which account sent this very code to this number for this tenant in this mode; none where nobody did. Null where it was sent before accounts
+     * were kept.
+     */
+    readonly sentBy: (code: Omit<SentCode, "account">) => Effect.Effect<Option.Option<AccountFingerprint | null>>
   }
 >()("gateway/services/ports/Codes") {}

@@ -25,6 +25,18 @@ export const OpenGroup = Schema.Struct({
 })
 export type OpenGroup = typeof OpenGroup.Type
 
+/** What was sent with one account at a provider and is still looked after: open, or polled after its end because its outcome may change. */
+export const AccountWork = Schema.Struct({
+  provider: Schema.String,
+  mode: Mode,
+  currency: Currency,
+  /** Null of records from before accounts were kept. */
+  account: Schema.NullOr(Schema.String),
+  open: Schema.Number,
+  followed: Schema.Number
+})
+export type AccountWork = typeof AccountWork.Type
+
 /** What waits in one queue. `oldestAt` is since when it should have been done; null when nothing is due. */
 export const QueueBacklog = Schema.Struct({ due: Schema.Number, parked: Schema.Number, oldestAt: Schema.NullOr(Instant) })
 export type QueueBacklog = typeof QueueBacklog.Type
@@ -117,6 +129,8 @@ export class GatewayStatus extends Context.Service<
   {
     /** Counts end at `COUNTED_AT_MOST`, of which the oldest are counted first. */
     readonly read: Effect.Effect<StatusSnapshot>
+    /** By the account that it was sent with. The counts end at `COUNTED_AT_MOST` together. */
+    readonly byAccount: Effect.Effect<ReadonlyArray<AccountWork>>
     /** Asked of the database anew each time. */
     readonly protection: Effect.Effect<AuditProtection>
     /** At most `limit` open transactions of which the last news is none, the oldest first. */

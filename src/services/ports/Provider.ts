@@ -8,6 +8,7 @@ import type { Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 import type { Destination, MomoParty, PayerDetails } from "../../domain/Party.ts"
+import type { KnownAccount } from "../../domain/ProviderAccount.ts"
 import type { StatementLine } from "../../domain/ReconciliationDifference.ts"
 import type { AmountType } from "../../domain/Transaction.ts"
 import type { CallbackHint } from "./ProviderInbox.ts"
@@ -212,7 +213,7 @@ export interface Callbacks {
  * known, `Unknown` included, and only `NotSent` means that nothing left the process. Free reads fail with `ProviderError`, which says nothing
  * about what was read; they may be repeated.
  */
-export interface Provider {
+export interface Provider extends KnownAccount {
   readonly name: string
   readonly mode: Mode
   readonly guarantees: ProviderGuarantees
@@ -224,3 +225,6 @@ export interface Provider {
   /** All that the account lists as begun on a UTC day, written 2026-01-31. A list that cannot be read to its end is a ProviderError. */
   readonly statement?: (day: string) => Effect.Effect<ReadonlyArray<StatementLine>, ProviderError>
 }
+
+/** The same as its adapter makes it, which does not know by what the account is told apart from others. */
+export type Adapter = Omit<Provider, "fingerprints">

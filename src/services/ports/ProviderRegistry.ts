@@ -1,5 +1,7 @@
 import { Context, Option } from "effect"
+import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { Mode } from "../../domain/Ids.ts"
+import { type AccountFingerprint, accountOf } from "../../domain/ProviderAccount.ts"
 import type { Provider } from "./Provider.ts"
 
 /** The provider accounts that this installation has credentials for. Fixed while the process runs. */
@@ -8,14 +10,29 @@ export class ProviderRegistry extends Context.Service<
   {
     /** Every provider that this program knows, whether registered or not, in a fixed order. */
     readonly known: ReadonlyArray<string>
-    /** None where the provider has no address or credentials for that mode. */
+    /** The account that money is moved with from now on; none where the provider has no address or credentials for that mode. */
     readonly find: (name: string, mode: Mode) => Option.Option<Provider>
-    /** By the secret last part of a callback's path. */
+    /** That one, and after it the account before it, where that is still set. They are two accounts, and neither knows what the other moved. */
+    readonly accounts: (name: string, mode: Mode) => ReadonlyArray<Provider>
+    /** By which account records were sent that keep none; empty where nobody knows. */
+    readonly claimed: (name: string, mode: Mode) => ReadonlyArray<AccountFingerprint>
+    /** By the secret last part of a callback's path. Its `callbacks` are those of all accounts of the name and mode. */
     readonly byRouteKey: (name: string, routeKey: string) => Option.Option<Provider>
     /** The secret last part of the path that this provider is to be told: `/webhooks/{name}/{route_key}`. */
     readonly routeKey: (name: string, mode: Mode) => string
   }
 >()("gateway/services/ports/ProviderRegistry") {}
+
+type Accounts = Pick<ProviderRegistry["Service"], "accounts" | "claimed">
+
+/** The account that a record was sent with: nobody else can say what became of it. None where that account is not set here. */
+export const sentWith = (
+  { accounts, claimed }: Accounts,
+  record: Pick<LedgerRecord, "provider" | "mode" | "account" | "currency">
+): Option.Option<Provider> => {
+  const { mode, provider } = record
+  return Option.fromUndefinedOr(accountOf(accounts(provider, mode), claimed(provider, mode), record))
+}
 
 /** The registry with each provider wrapped, once: every step of a request looks its provider up. */
 export const decorateProviders = (
@@ -28,5 +45,9 @@ export const decorateProviders = (
     built.set(provider, known)
     return known
   }
-  return ProviderRegistry.of({ ...registry, find: (name, mode) => Option.map(registry.find(name, mode), once) })
+  return ProviderRegistry.of({
+    ...registry,
+    find: (name, mode) => Option.map(registry.find(name, mode), once),
+    accounts: (name, mode) => registry.accounts(name, mode).map(once)
+  })
 }

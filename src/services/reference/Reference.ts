@@ -13,7 +13,8 @@ import type { Caller, Capability } from "../../domain/Tenant.ts"
 import { Admission } from "../admission/Admission.ts"
 import { Corridors } from "../ports/Corridors.ts"
 import type { Balance, PayableBank, PayableCountry, Provider } from "../ports/Provider.ts"
-import { firstToSucceed, Routes } from "../routing/Routes.ts"
+import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
+import { firstToSucceed, type RoutedProvider, Routes } from "../routing/Routes.ts"
 import { BankAccounts, resolverOf } from "./BankAccounts.ts"
 import { coalescedReads } from "./CoalescedReads.ts"
 
@@ -69,6 +70,7 @@ export class Reference extends Context.Service<
       const admission = yield* Admission
       const corridors = yield* Corridors
       const routes = yield* Routes
+      const registry = yield* ProviderRegistry
       const accounts = yield* BankAccounts
       const sharedBanks = yield* coalescedReads<ReadonlyArray<PayableBank>, ProviderError>()
       const sharedCountries = yield* coalescedReads<ReadonlyArray<PayableCountry>, ProviderError>()
@@ -118,17 +120,28 @@ export class Reference extends Context.Service<
 
       const balances = Effect.fn("Reference.balances")(function* (caller: Caller) {
         yield* admission.requireCapability(caller, "balances")
-        const readers = yield* routes.forCorridors(caller, yield* corridors.list, ({ reference }) => reference?.balances)
+        const routed = yield* routes.forCorridors(caller, yield* corridors.list, ({ reference }) => reference?.balances)
         const wallets = yield* everyone(
-          yield* some(readers, "balances"),
-          Effect.fnUntraced(function* ({ operations: read, provider }) {
-            const found = yield* sharedBalances(nameOf(provider), read)
+          walletsOf(yield* some(routed, "balances")),
+          Effect.fnUntraced(function* ({ name, provider, read }) {
+            const found = yield* sharedBalances(name, read)
             const asOf = yield* Clock.currentTimeMillis
-            return found.map((wallet): PoolBalance => ({ ...wallet, provider: provider.name, asOf }))
+            return found
+              .filter(({ currency }) => provider.fingerprints(currency).length > 0)
+              .map((wallet): PoolBalance => ({ ...wallet, provider: provider.name, asOf }))
           })
         )
         return wallets.flat()
       })
+
+      /** Those of the account before, too, where it is still set: what is in its wallets is the pool's until it is moved. */
+      const walletsOf = (routed: ReadonlyArray<RoutedProvider<unknown>>) =>
+        routed.flatMap(({ provider: { mode, name } }) =>
+          registry.accounts(name, mode).flatMap((provider, index) => {
+            const read = provider.reference?.balances
+            return read === undefined ? [] : [{ name: `${name}:${mode}:${index}`, provider, read }]
+          })
+        )
 
       const bankRows = (country: string) =>
         Effect.map(payouts, (rows) => rows.filter((row) => row.active && row.method === "bank" && row.country === country))

@@ -3,17 +3,19 @@ import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { Fact } from "../../domain/Fact.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
+import { stampOf } from "../../domain/ProviderAccount.ts"
 import { isTooLateToSend } from "../../domain/TimeLimits.ts"
 import { isTerminal } from "../../domain/Transaction.ts"
 import { type CapturedCall, withCapturedCall } from "../../runtime/CapturedCall.ts"
 import { latestTime } from "../../runtime/LatestTime.ts"
+import type { Provider } from "../ports/Provider.ts"
 import { Settlement } from "../settlement/Settlement.ts"
 
 type NotSent = Extract<Fact, { readonly _tag: "NotSent" }>
 
 /** A provider that can take a payout or charge over as the tenant was told of it; `fee` is what it quoted, null for a charge. */
 export interface NextProvider<Offer> {
-  readonly provider: string
+  readonly provider: Pick<Provider, "name" | "fingerprints">
   readonly fee: MinorUnits | null
   readonly offer: Offer
 }
@@ -80,21 +82,22 @@ export class Failover extends Context.Service<
           const recordedAt = yield* Clock.currentTimeMillis
           const isMoved = Option.isSome(next) && (yield* moveRecord(record, turn.provider, next.value, outcome.note))
           if (!isMoved) return { outcome, raw, isRerouted }
-          turn = { ...next.value, recordedAt }
+          turn = { provider: next.value.provider.name, offer: next.value.offer, recordedAt }
         }
       })
 
       /** False where the record has moved on meanwhile: somebody else knows what became of it. */
       const moveRecord = Effect.fnUntraced(function* (
-        { reference }: LedgerRecord,
+        { currency, reference }: LedgerRecord,
         from: string,
         { fee, provider }: NextProvider<unknown>,
         why: string
       ) {
-        const note = [`never sent to ${from}, goes to ${provider}`, why].filter((part) => part !== "").join(": ")
-        const fact = { _tag: "Rerouted", provider, fee, note } as const
+        const { name } = provider
+        const note = [`never sent to ${from}, goes to ${name}`, why].filter((part) => part !== "").join(": ")
+        const fact = { _tag: "Rerouted", provider: name, ...stampOf(provider, currency), fee, note } as const
         const moved = yield* settlement.applyFromProvider(from, { reference, fact, actor: "request" })
-        return moved.provider === provider && !isTerminal(moved)
+        return moved.provider === name && !isTerminal(moved)
       })
 
       return Failover.of({ send })

@@ -9,8 +9,8 @@ import { linkCurrentSpan } from "../../runtime/Tracing.ts"
 import { makeWorker } from "../../runtime/Worker.ts"
 import { Codes } from "../ports/Codes.ts"
 import { Policy } from "../ports/Policy.ts"
-import type { Provider, ProviderGuarantees, StatusOutcome } from "../ports/Provider.ts"
-import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
+import type { Adapter, ProviderGuarantees, StatusOutcome } from "../ports/Provider.ts"
+import { ProviderRegistry, sentWith } from "../ports/ProviderRegistry.ts"
 import { type StoredTransaction, Transactions } from "../ports/Transactions.ts"
 import { Settlement } from "./Settlement.ts"
 
@@ -53,7 +53,7 @@ export class OutcomePoller extends Context.Service<
           "gateway.actor": actor
         })
         yield* linkCurrentSpan([traceparent ?? null])
-        const provider = registry.find(transaction.provider, transaction.mode)
+        const provider = sentWith(registry, transaction)
         const guarantees = Option.getOrNull(Option.map(provider, (one) => one.guarantees))
         const statusPoll = {
           ...proofOf(guarantees, policy),
@@ -64,10 +64,8 @@ export class OutcomePoller extends Context.Service<
           version: transaction.version
         }
         if (Option.isNone(provider)) {
-          yield* Effect.logError("an open transaction belongs to a provider that is not registered").pipe(
-            Effect.annotateLogs({ reference })
-          )
-          const unknown = { _tag: "Unknown", reason: "unavailable", note: "the provider is not registered" } as const
+          const note = yield* tellNobodyToAsk(registry, transaction)
+          const unknown = { _tag: "Unknown", reason: "unavailable", note } as const
           yield* settlement.applyAnswer(statusPoll, { reference, fact: unknown, lastKnown: stored })
           return false
         }
@@ -139,6 +137,24 @@ const proofOf = (
   notFoundAtLeast: notFoundCount
 })
 
+/** Why nobody can say what became of a record, told to the operator as well: another account's "not found" would prove nothing. */
+const tellNobodyToAsk = Effect.fnUntraced(function* (registry: ProviderRegistry["Service"], record: LedgerRecord) {
+  const { currency, mode, provider, reference } = record
+  const accounts = registry.accounts(provider, mode)
+  if (accounts.length === 0) {
+    const unregistered = Effect.logError("an open transaction belongs to a provider that is not registered")
+    yield* Effect.annotateLogs(unregistered, { reference })
+    return "the provider is not registered"
+  }
+  const sent = record.account ?? registry.claimed(provider, mode).join(" or ")
+  const set = accounts.flatMap(({ fingerprints }) => fingerprints(currency)).join(" and ")
+  const elsewhere = Effect.logError(
+    "an open transaction was sent with an account that is not set: nobody can ask what became of it"
+  )
+  yield* Effect.annotateLogs(elsewhere, { reference, provider, mode, sent_with: sent, set_here: set })
+  return `it was sent with the account ${sent}, and those that are set are ${set}: what another account says proves nothing`
+})
+
 const deliveredBefore = (
   { providerReference }: LedgerRecord,
   { amount, charged, currency, note }: Extract<StatusOutcome, { _tag: "Returned" }>
@@ -152,7 +168,7 @@ const deliveredBefore = (
 })
 
 /** Polls the provider about one record; `Unknown` if the provider cannot be polled about its kind. */
-export const pollProvider = (provider: Provider, transaction: LedgerRecord): Effect.Effect<StatusOutcome> => {
+export const pollProvider = (provider: Adapter, transaction: LedgerRecord): Effect.Effect<StatusOutcome> => {
   const port = { payout: provider.payouts, collection: provider.collections, exchange: provider.exchange }[transaction.kind]
   const unable: StatusOutcome = { _tag: "Unknown", reason: "unavailable", note: "the provider cannot be asked for this" }
   if (port === undefined) return Effect.succeed(unable)

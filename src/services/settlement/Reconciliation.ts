@@ -13,12 +13,15 @@ import {
   type StatementLine
 } from "../../domain/ReconciliationDifference.ts"
 import type { Provider, StatusOutcome } from "../ports/Provider.ts"
-import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
+import { ProviderRegistry, sentWith } from "../ports/ProviderRegistry.ts"
 import { Transactions } from "../ports/Transactions.ts"
 import { pollProvider } from "./OutcomePoller.ts"
 
-/** A difference in one of the provider's accounts: there is one for each mode. */
-export type ModeDifference = ReconciliationDifference & { readonly mode: Mode }
+/** Which of a mode's accounts: the one before is that which is still set beside another; `unset` was sent with one that is set no more. */
+type Account = "current" | "previous" | "unset"
+
+/** A difference in one of the provider's accounts. */
+export type ModeDifference = ReconciliationDifference & { readonly mode: Mode; readonly account: Account }
 
 export interface ReconciliationReport {
   readonly ok: boolean
@@ -36,6 +39,13 @@ export type KnownDifference = ModeDifference & { readonly because: KnownBecause 
 
 /** Why nothing was compared: one line for the person who asked. */
 export class NotReconciled extends Schema.TaggedError<NotReconciled>()("NotReconciled", { message: Schema.String }) {}
+
+/** One account, and what of ours was sent with it on the day. */
+interface Compared {
+  readonly provider: Provider
+  readonly account: Account
+  readonly ours: ReadonlyArray<LedgerRecord>
+}
 
 const PAGE = 500
 const QUESTIONS_AT_ONCE = 4
@@ -75,14 +85,18 @@ export class Reconciliation extends Context.Service<
         }
       })
 
-      /** Ours that a line of their statement is about, whenever it was begun. */
-      const oursOf = Effect.fnUntraced(function* ({ mode, name }: Provider, line: StatementLine) {
+      const isOf = (provider: Provider, record: LedgerRecord): boolean =>
+        Option.getOrUndefined(sentWith(registry, record)) === provider
+
+      /** Ours that a line of their statement is about, whenever it was begun. What another account was sent is none of this one's. */
+      const oursOf = Effect.fnUntraced(function* (provider: Provider, line: StatementLine) {
+        const { mode, name } = provider
         const reference = Option.fromNullishOr(line.reference).pipe(Option.flatMap(Schema.decodeOption(Reference)))
         const byOurs = Option.isSome(reference) ? yield* transactions.byReference(reference.value) : Option.none()
         const found = Option.isSome(byOurs) ? byOurs : yield* transactions.byProviderReference(name, mode, line.providerReference)
         return found.pipe(
           Option.map(({ transaction }) => transaction),
-          Option.filter((record) => record.provider === name && record.mode === mode && record.kind === line.direction)
+          Option.filter((record) => isOf(provider, record) && record.kind === line.direction)
         )
       })
 
@@ -122,9 +136,23 @@ export class Reconciliation extends Context.Service<
           { concurrency: QUESTIONS_AT_ONCE }
         ).pipe(Effect.map((all): ReadonlyArray<ReconciliationDifference> => all.flat()))
 
-      const inMode = Effect.fnUntraced(function* (provider: Provider, start: Instant, day: string) {
+      const inMode = Effect.fnUntraced(function* (accounts: ReadonlyArray<Provider>, start: Instant, day: string) {
+        const [first] = accounts
+        const all = first === undefined ? [] : yield* begunOn(first, start)
+        const compared = yield* Effect.forEach(accounts, (provider, index) => {
+          const account = index === 0 ? "current" : "previous"
+          const ours = all.filter((record) => isOf(provider, record))
+          return inAccount({ provider, account, ours }, day)
+        })
+        // What was sent with an account that is set no more cannot be compared with anything.
+        const unset = all
+          .filter((record) => Option.isNone(sentWith(registry, record)))
+          .map((record): ModeDifference => ({ mode: record.mode, account: "unset", ...differenceOf(record, "unanswered", null) }))
+        return { ours: all.length, compared, unset }
+      })
+
+      const inAccount = Effect.fnUntraced(function* ({ account, ours, provider }: Compared, day: string) {
         const { mode, statement } = provider
-        const ours = yield* begunOn(provider, start)
         const lines =
           statement === undefined
             ? []
@@ -137,9 +165,8 @@ export class Reconciliation extends Context.Service<
         return {
           mode,
           comparedBy: statement === undefined ? ("questions" as const) : ("statement" as const),
-          ours: ours.length,
           theirs: lines.length,
-          found: found.map((difference): ModeDifference => ({ mode, ...difference }))
+          found: found.map((difference): ModeDifference => ({ mode, account, ...difference }))
         }
       })
 
@@ -162,11 +189,12 @@ export class Reconciliation extends Context.Service<
       const reconcile = Effect.fn("Reconciliation.reconcile")(function* (name: string, start: Instant, day: string) {
         if (!registry.known.includes(name))
           return yield* new NotReconciled({ message: `there is no provider ${name}: it is one of ${registry.known.join(", ")}` })
-        const accounts = modes.flatMap((mode) => Option.toArray(registry.find(name, mode)))
+        const accounts = modes.map((mode) => registry.accounts(name, mode)).filter(({ length }) => length > 0)
         if (accounts.length === 0) return yield* new NotReconciled({ message: `no account at ${name} is set` })
-        const compared = yield* Effect.forEach(accounts, (provider) => inMode(provider, start, day))
+        const inModes = yield* Effect.forEach(accounts, (own) => inMode(own, start, day))
+        const compared = inModes.flatMap((one) => one.compared)
         const all = yield* Effect.forEach(
-          compared.flatMap(({ found }) => found),
+          [...compared.flatMap(({ found }) => found), ...inModes.flatMap(({ unset }) => unset)],
           explained
         )
         const known = all.filter((one) => "because" in one)
@@ -177,7 +205,7 @@ export class Reconciliation extends Context.Service<
           day,
           compared_by: Object.fromEntries(compared.map(({ comparedBy, mode }) => [mode, comparedBy])),
           checked: {
-            ours: compared.reduce((sum, { ours }) => sum + ours, 0),
+            ours: inModes.reduce((sum, { ours }) => sum + ours, 0),
             theirs: compared.reduce((sum, { theirs }) => sum + theirs, 0)
           },
           differences: unexplained,

@@ -1,11 +1,11 @@
 import { expect, type Vitest } from "@effect/vitest"
 import { Effect, Option } from "effect"
-import type { ExchangeOperations, Provider } from "../../../src/services/ports/Provider.ts"
+import type { Adapter, ExchangeOperations } from "../../../src/services/ports/Provider.ts"
 import { eventually } from "../../support/SignedClient.ts"
 import { ContractBench } from "./Fixture.ts"
 import { type Abilities, newReference } from "./Orders.ts"
 
-const exchangesOf = ({ exchange }: Provider): ExchangeOperations => Option.getOrThrow(Option.fromUndefinedOr(exchange))
+const exchangesOf = ({ exchange }: Adapter): ExchangeOperations => Option.getOrThrow(Option.fromUndefinedOr(exchange))
 
 /** What an exchange may answer, what a question finds afterwards, and how often it was executed. */
 const rows = [

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Context, Effect, Layer, Option, Schema, type Scope } from "effect"
 import type { Mode, Reference } from "../../../src/domain/Ids.ts"
-import type { CollectionOperations, PayoutOperations, Provider, RawCallback } from "../../../src/services/ports/Provider.ts"
+import type { Adapter, CollectionOperations, PayoutOperations, RawCallback } from "../../../src/services/ports/Provider.ts"
 import { Execution } from "../../../src/simulator/Facts.ts"
 import type { KnownSimulator } from "../../../src/simulator/SimulatorModule.ts"
 import { simulatorServer } from "../../../src/simulator/SimulatorServer.ts"
@@ -21,14 +21,14 @@ export const IMPATIENCE_MS = 800
 
 /** Both modes of a provider, opened as a gateway opens them. */
 interface Opened {
-  readonly live: Provider
-  readonly test: Provider
+  readonly live: Adapter
+  readonly test: Adapter
 }
 
 interface Parts extends Opened {
   readonly name: string
   /** The same account with a short deadline. */
-  readonly impatient: Provider
+  readonly impatient: Adapter
   readonly baseUrl: string
   /** Another gateway's adapter, before any other address. */
   readonly open: (baseUrl: string, timeoutMs?: number) => Effect.Effect<Opened, never, Scope.Scope>
@@ -52,7 +52,8 @@ export const openBench = Effect.fnUntraced(function* (known: KnownSimulator): Ef
   })
   const baseUrl = server.baseUrls[known.name] ?? ""
   const open: Parts["open"] = Effect.fnUntraced(function* (address, timeoutMs = PATIENCE_MS) {
-    const providers = yield* known.accounts({ baseUrl: address, timeoutMs }).open
+    const opened = yield* known.accounts({ baseUrl: address, timeoutMs }).open
+    const providers = opened.map(({ adapter }) => adapter)
     return { live: inMode(providers, "live"), test: inMode(providers, "test") }
   })
   const control: Parts["control"] = (path, body) =>
@@ -86,12 +87,12 @@ export class ContractBench extends Context.Service<ContractBench, Parts>()("test
   static readonly layer = (known: KnownSimulator) => Layer.effect(ContractBench, openBench(known))
 }
 
-export const payoutsOf = ({ payouts }: Provider): PayoutOperations => Option.getOrThrow(Option.fromUndefinedOr(payouts))
-export const collectionsOf = ({ collections }: Provider): CollectionOperations =>
+export const payoutsOf = ({ payouts }: Adapter): PayoutOperations => Option.getOrThrow(Option.fromUndefinedOr(payouts))
+export const collectionsOf = ({ collections }: Adapter): CollectionOperations =>
   Option.getOrThrow(Option.fromUndefinedOr(collections))
 
 /** As the gateway verifies: once more after what it needs was got anew. */
-export const verified = Effect.fnUntraced(function* ({ callbacks }: Provider, callback: RawCallback) {
+export const verified = Effect.fnUntraced(function* ({ callbacks }: Adapter, callback: RawCallback) {
   const hint = callbacks.verify(callback)
   if (Option.isSome(hint) || callbacks.refreshKeys === undefined) return hint
   yield* callbacks.refreshKeys
@@ -104,7 +105,7 @@ const isNamed = (body: Uint8Array, name: string): boolean =>
 
 const decodeExecutions = Schema.decodeUnknownSync(Schema.Array(Execution))
 
-const inMode = (providers: ReadonlyArray<Provider>, mode: Mode): Provider =>
+const inMode = (providers: ReadonlyArray<Adapter>, mode: Mode): Adapter =>
   Option.getOrThrow(Option.fromUndefinedOr(providers.find((one) => one.mode === mode)))
 
 const receiver = Effect.gen(function* () {

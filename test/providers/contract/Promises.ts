@@ -1,7 +1,7 @@
 import { expect, type Vitest } from "@effect/vitest"
 import { Effect, Option } from "effect"
 import type { Reference } from "../../../src/domain/Ids.ts"
-import type { ChargeOutcome, PayoutOutcome, Provider, RawCallback } from "../../../src/services/ports/Provider.ts"
+import type { Adapter, ChargeOutcome, PayoutOutcome, RawCallback } from "../../../src/services/ports/Provider.ts"
 import { eventually } from "../../support/SignedClient.ts"
 import { ContractBench, collectionsOf, payoutsOf, verified } from "./Fixture.ts"
 import { type Abilities, askOrder, chargeOrder, payoutOrder, type Way } from "./Orders.ts"
@@ -11,7 +11,7 @@ import { idOf } from "./Play.ts"
 interface Movement {
   readonly reference: Reference
   readonly make: Effect.Effect<PayoutOutcome | ChargeOutcome>
-  readonly askBy: (provider: Provider, id?: string | null) => ReturnType<ReturnType<typeof payoutsOf>["fetchStatus"]>
+  readonly askBy: (provider: Adapter, id?: string | null) => ReturnType<ReturnType<typeof payoutsOf>["fetchStatus"]>
   readonly askOtherwise: Effect.Effect<{ readonly _tag: string }> | null
 }
 

@@ -7,12 +7,12 @@ import type { Destination } from "../../../src/domain/Party.ts"
 import { eversend } from "../../../src/providers/eversend/Adapter.ts"
 import type { EversendSettings } from "../../../src/providers/eversend/Client.ts"
 import type {
+  Adapter,
   ChargeOrder,
   CollectionOperations,
   PayoutOperations,
   PayoutOrder,
   PayoutQuote,
-  Provider,
   QuoteOrder,
   StatusQuery
 } from "../../../src/services/ports/Provider.ts"
@@ -35,8 +35,8 @@ const present = <A>(part: A | undefined): A => {
   if (part === undefined) throw new Error("Eversend can do this")
   return part
 }
-export const payoutsOf = ({ payouts }: Provider): PayoutOperations => present(payouts)
-export const collectionsOf = ({ collections }: Provider): CollectionOperations => present(collections)
+export const payoutsOf = ({ payouts }: Adapter): PayoutOperations => present(payouts)
+export const collectionsOf = ({ collections }: Adapter): CollectionOperations => present(collections)
 
 let made = 0
 /** Another one each time. */

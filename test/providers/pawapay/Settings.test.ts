@@ -25,7 +25,7 @@ describe("pawaPay's settings", () => {
         expect(pawapay?.name).toBe("pawapay")
         const opened = yield* Effect.scoped(pawapay?.open ?? Effect.succeed([]))
         expect(
-          opened.map(({ callbacks, mode, name, guarantees }) => [
+          opened.map(({ adapter: { callbacks, mode, name, guarantees } }) => [
             name,
             mode,
             guarantees.callbackAuth,

@@ -33,7 +33,7 @@ describe("Paystack's settings", () => {
     Effect.gen(function* () {
       const { accounts, mistakes } = read({ ...whole, PAYSTACK_EMAIL_DOMAIN: "payers.shop.example" })
       expect(mistakes).toStrictEqual([])
-      const [live, ...others] = (yield* accounts?.open ?? Effect.succeed([])).map((one) => one)
+      const [live, ...others] = (yield* accounts?.open ?? Effect.succeed([])).map(({ adapter }) => adapter)
       expect([live?.name, live?.mode, others]).toStrictEqual(["paystack", "live", []])
       if (live === undefined) return yield* Effect.die(new Error("there is no account"))
       const quote = payoutsOf(live).quote

@@ -16,5 +16,6 @@ export const sixthProvider = knownProvider<SixthSettings>({
     if (apiKey === null || webhookSecret === null || fees === null) return null
     return { baseUrl, timeoutMs, apiKey, webhookSecret, payoutFees: fees }
   },
+  identity: ({ apiKey }) => ({ within: "", own: apiKey }),
   open: sixth
 })

@@ -36,7 +36,7 @@ const story = (
     Effect.gen(function* () {
       const send = yield* given
       const answers = yield* Effect.forEach(attempts, (attempt) =>
-        send({ sendCode: () => attempt }, number, source).pipe(
+        send({ sendCode: () => attempt }, number, source, null).pipe(
           Effect.map(() => "sent"),
           Effect.catch(({ _tag }) => Effect.succeed(_tag))
         )
@@ -64,10 +64,10 @@ it.effect("an interrupted sending may have arrived, and counts as sent", () =>
     const send = yield* given
     const begun = yield* Deferred.make<void>()
     const unheard = Effect.andThen(Deferred.succeed(begun, undefined), Effect.never)
-    const fiber = yield* Effect.forkChild(send({ sendCode: () => unheard }, number, source))
+    const fiber = yield* Effect.forkChild(send({ sendCode: () => unheard }, number, source, null))
     yield* Deferred.await(begun)
     yield* Fiber.interrupt(fiber)
-    const again = send({ sendCode: () => sent }, number, source)
+    const again = send({ sendCode: () => sent }, number, source, null)
     expect(yield* again).toStrictEqual({
       _tag: "otp",
       pinId: "p-1",

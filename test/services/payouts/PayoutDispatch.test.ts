@@ -57,7 +57,7 @@ it.effect("a charge with its payer's code that was recorded too long ago is not 
     const { node } = yield* routedTo([alpha], standingStill("31 seconds"))
     yield* Effect.gen(function* () {
       const number = { appId: yield* Holder, mode: "live", partyHash: (yield* Vault).hash("party", Redacted.make(jane)) } as const
-      yield* (yield* Codes).sent({ ...number, pinId: "sent" }, NOON)
+      yield* (yield* Codes).sent({ ...number, pinId: "sent", account: null }, NOON)
       expect(yield* charge("one", jane, { pinId: "sent", pin: Redacted.make("123456") })).toBe("provider_unavailable")
       expect(alpha.executed).toEqual([])
       expect((yield* onlyRecord).transaction.status).toBe("failed")

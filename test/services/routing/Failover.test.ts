@@ -61,7 +61,13 @@ const sending = ({ ageMs = 0, answers, callMs = 0, moved = null, movingMs = 0 }:
         nextAfter: (turn) => {
           const provider = turn + 1 < answers.length ? names[turn + 1] : undefined
           return Effect.succeed(
-            provider === undefined ? Option.none() : Option.some({ provider, fee: minor(900n), offer: turn + 1 })
+            provider === undefined
+              ? Option.none()
+              : Option.some({
+                  provider: { name: provider, fingerprints: () => [`${provider}'s`] },
+                  fee: minor(900n),
+                  offer: turn + 1
+                })
           )
         }
       })
@@ -86,7 +92,7 @@ describe("a payout", () => {
 
   it.effect("that provably never left is moved to the next provider, and then sent there", () =>
     Effect.gen(function* () {
-      const fact = { _tag: "Rerouted", provider: "pawapay", fee: minor(900n) } as const
+      const fact = { _tag: "Rerouted", provider: "pawapay", account: "pawapay's", fee: minor(900n) } as const
       const note = "never sent to eversend, goes to pawapay: connection refused"
       expect(yield* sending({ answers: [never, Accepted] })).toStrictEqual({
         ended: { outcome: Accepted, raw: rawOf("pawapay"), isRerouted: true },

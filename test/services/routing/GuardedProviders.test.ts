@@ -36,6 +36,7 @@ const givenProvider = (call: Effect.Effect<unknown, ProviderError>, offers: Read
   const provider: Provider = {
     name: "eversend",
     mode: "test",
+    fingerprints: () => ["one"],
     guarantees: {
       clientReference: "idempotent",
       lookup: "by_client_ref",
@@ -65,6 +66,8 @@ const guarded = (provider: Provider, isOpen = false) => {
   const registry = Layer.succeed(ProviderRegistry, {
     known: ["eversend"],
     find: () => Option.some(provider),
+    accounts: () => [provider],
+    claimed: () => [],
     byRouteKey: () => Option.none(),
     routeKey: () => ""
   })

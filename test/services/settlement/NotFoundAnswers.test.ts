@@ -31,6 +31,7 @@ const given = (answer: StatusOutcome, { losing = 0, takesMs = 0 } = {}) => {
   const provider: Provider = {
     name: "eversend",
     mode: "live",
+    fingerprints: () => ["one"],
     guarantees: {
       clientReference: "idempotent",
       lookup: "by_client_ref",
@@ -61,6 +62,8 @@ const given = (answer: StatusOutcome, { losing = 0, takesMs = 0 } = {}) => {
       Layer.succeed(ProviderRegistry, {
         known: ["eversend"],
         find: () => Option.some(provider),
+        accounts: () => [provider],
+        claimed: () => [],
         byRouteKey: () => Option.none(),
         routeKey: () => ""
       }),

@@ -54,6 +54,7 @@ export const payout = (given: Partial<Payout> = {}): Payout => ({
 const providerOf = ({ keys, refreshKeys }: World): Provider => ({
   name: "eversend",
   mode: "test",
+  fingerprints: () => ["one"],
   guarantees: { clientReference: "idempotent", lookup: "by_client_ref", callbackAuth: "hmac", quoteTtlMs: 1, notFoundGraceMs: 1 },
   callbacks: {
     verify: ({ body, headers }) =>
@@ -127,6 +128,8 @@ const ports = (world: World) => {
     Layer.succeed(ProviderRegistry, {
       known: ["eversend"],
       find: () => Option.some(provider),
+      accounts: () => [provider],
+      claimed: () => [],
       byRouteKey: (name, key) => (name === "eversend" && key === "route-key" ? Option.some(provider) : Option.none()),
       routeKey: () => "route-key"
     }),

@@ -1,4 +1,4 @@
-import { Effect, Layer, Option } from "effect"
+import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import type { LedgerRecord } from "../../../src/domain/Exchange.ts"
 import type { CodeStanding } from "../../../src/services/ports/Codes.ts"
@@ -60,6 +60,7 @@ export const given = (record: LedgerRecord, answer: StatusOutcome, world: World 
   const provider: Provider = {
     name: "eversend",
     mode: "live",
+    fingerprints: () => ["one"],
     guarantees: {
       clientReference: "idempotent",
       lookup: "by_client_ref",
@@ -77,7 +78,9 @@ export const given = (record: LedgerRecord, answer: StatusOutcome, world: World 
       kept.ports,
       Layer.succeed(ProviderRegistry, {
         known: ["eversend"],
-        find: (name, mode) => (registered && name === "eversend" && mode === "live" ? Option.some(provider) : Option.none()),
+        find: unused,
+        accounts: (name, mode) => (registered && name === "eversend" && mode === "live" ? [provider] : []),
+        claimed: () => [],
         byRouteKey: unused,
         routeKey: unused
       }),

@@ -1,0 +1,87 @@
+import { Option } from "effect"
+import { Currency } from "../../domain/Currency.ts"
+import { Mode } from "../../domain/Ids.ts"
+import type { AccountWork } from "../ports/GatewayStatus.ts"
+import type { Provider } from "../ports/Provider.ts"
+import { type ProviderRegistry, sentWith } from "../ports/ProviderRegistry.ts"
+
+/** `unset`: transactions were sent with it, and it is in no settings. `absent`: no account is set. */
+type Turn = "current" | "previous" | "unset" | "absent"
+
+/** One account, and how many transactions only it can tell of. */
+export interface AccountStanding {
+  readonly provider: string
+  readonly mode: Mode
+  readonly turn: Turn
+  /** By which its transactions are known; more than one where countries have accounts of their own, or a secret was changed. */
+  readonly fingerprints: ReadonlyArray<string>
+  readonly open: number
+  readonly followed: number
+}
+
+/** Every provider and mode with the accounts that are set, and those that are not and are still needed. */
+export const accountStandings = (
+  registry: ProviderRegistry["Service"],
+  work: ReadonlyArray<AccountWork>
+): ReadonlyArray<AccountStanding> =>
+  registry.known.flatMap((provider) => Mode.literals.flatMap((mode) => standingsIn(registry, provider, mode, work)))
+
+const standingsIn = (
+  registry: ProviderRegistry["Service"],
+  provider: string,
+  mode: Mode,
+  work: ReadonlyArray<AccountWork>
+): ReadonlyArray<AccountStanding> => {
+  const own = work.filter((row) => row.provider === provider && row.mode === mode)
+  const senderOf = ({ account, ...row }: AccountWork): Provider | undefined =>
+    Option.getOrUndefined(sentWith(registry, account === null ? row : { ...row, account }))
+  const accounts = registry.accounts(provider, mode)
+  const set = accounts.map((account, index) =>
+    standing({
+      provider,
+      mode,
+      turn: index === 0 ? "current" : "previous",
+      fingerprints: Currency.literals.flatMap(account.fingerprints),
+      work: own.filter((row) => senderOf(row) === account)
+    })
+  )
+  const strays = own.filter((row) => senderOf(row) === undefined)
+  const names = [...new Set(strays.map(({ account }) => account))]
+  const unset = names.map((name) =>
+    standing({
+      provider,
+      mode,
+      turn: "unset",
+      fingerprints: name === null ? registry.claimed(provider, mode) : [name],
+      work: strays.filter(({ account }) => account === name)
+    })
+  )
+  const absent = standing({ provider, mode, turn: "absent", fingerprints: [], work: [] })
+  return set.length + unset.length === 0 ? [absent] : [...set, ...unset]
+}
+
+const standing = ({
+  fingerprints,
+  work,
+  ...place
+}: Pick<AccountStanding, "provider" | "mode" | "turn" | "fingerprints"> & {
+  readonly work: ReadonlyArray<AccountWork>
+}): AccountStanding => ({
+  ...place,
+  fingerprints: [...new Set(fingerprints)],
+  open: work.reduce((sum, { open }) => sum + open, 0),
+  followed: work.reduce((sum, { followed }) => sum + followed, 0)
+})
+
+/** What an operator has to know of them: of what nobody can ask, and which account cannot be taken out of the settings yet. */
+export const accountWarnings = (standings: ReadonlyArray<AccountStanding>): ReadonlyArray<string> =>
+  standings.flatMap(({ fingerprints, followed, mode, open, provider, turn }) => {
+    const place = `${provider} (${mode})`
+    const count = `${open} open transactions${followed === 0 ? "" : ` and ${followed} that are followed after their end`}`
+    if (open + followed === 0) return []
+    if (turn === "unset")
+      return [
+        `${count} were sent with the account ${fingerprints.join(", ")} at ${place}, which is not set: nobody can ask about them`
+      ]
+    return turn === "previous" ? [`${count} still need the previous account at ${place}`] : []
+  })

@@ -1,0 +1,70 @@
+import type { Bug } from "./Bug.ts"
+
+// Mistakes in which account is asked what became of a transaction, and in what tells accounts apart.
+
+const swaps = "test/scenarios/AccountSwaps.test.ts"
+const registry = "test/providers/Registry.test.ts"
+
+export const accountBugs: ReadonlyArray<Bug> = [
+  {
+    name: "ask the account that is set, whichever a transaction was sent with",
+    breaks: "only the account that a transaction was sent with says what became of it",
+    test: swaps,
+    edits: [
+      {
+        file: "src/domain/ProviderAccount.ts",
+        text: "return accounts.find((one) => one.fingerprints(currency).some((known) => sentWith.includes(known)))",
+        instead:
+          "return accounts.find((one) => one.fingerprints(currency).some((known) => sentWith.includes(known))) ?? accounts[0]"
+      }
+    ]
+  },
+  {
+    name: "take a record without an account for the account of today",
+    breaks: "what was sent before accounts were kept was sent with the account that was claimed first",
+    test: swaps,
+    edits: [
+      {
+        file: "src/domain/ProviderAccount.ts",
+        text: "const sentWith = account === undefined ? claimed : [account]",
+        instead: "const sentWith = account === undefined ? claimed.slice(0, 0) : [account]"
+      }
+    ]
+  },
+  {
+    name: "keep the first provider's account after a failover",
+    breaks: "a transaction keeps the account that it was sent with",
+    test: swaps,
+    edits: [
+      {
+        file: "src/domain/MoveTable.ts",
+        text: "...(account === undefined ? {} : { account })",
+        instead: "...(account === undefined ? {} : {})"
+      }
+    ]
+  },
+  {
+    name: "tell accounts apart by a key's account alone",
+    breaks: "a test key in the settings of live is another account",
+    test: registry,
+    edits: [
+      {
+        file: "src/providers/paystack/Settings.ts",
+        text: "within: keyMode(secretKey)",
+        instead: "within: keyMode(secretKey).slice(0, 0)"
+      }
+    ]
+  },
+  {
+    name: "refuse the callbacks of the account before",
+    breaks: "callbacks of both accounts are taken while one is swapped for the other",
+    test: registry,
+    edits: [
+      {
+        file: "src/providers/Registry.ts",
+        text: "Option.orElse(one.verify(callback), () => other.verify(callback))",
+        instead: "Option.filter(one.verify(callback), () => other.refreshKeys !== null)"
+      }
+    ]
+  }
+]
