@@ -133,6 +133,7 @@ describe("the operators' commands for webhooks", () => {
         looks: 9,
         reference: null,
         provider_reference: "BSB1",
+        says: null,
         matched_reference: null
       }
       expect(yield* result("inbox", "list", "--status", "parked")).toEqual([row])

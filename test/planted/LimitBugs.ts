@@ -16,6 +16,42 @@ export const limitBugs: ReadonlyArray<Bug> = [
     ]
   },
   {
+    name: "recover what is due already",
+    breaks: "a recovery makes no delivery of an event that is due",
+    test: "test/persistence/webhooks/WebhookDeliveries.test.ts",
+    edits: [
+      {
+        file: "src/persistence/webhooks/EventSteps.ts",
+        text: "AND d.id = p.id AND d.event_id = p.id AND d.status = 'due')",
+        instead: "AND d.id = p.id AND d.event_id = p.id AND d.status = 'due' AND d.attempts = 0)"
+      }
+    ]
+  },
+  {
+    name: "recover without a bound",
+    breaks: "what is due to one endpoint is bounded when a recovery ends",
+    test: "test/persistence/webhooks/WebhookDeliveries.test.ts",
+    edits: [
+      {
+        file: "src/persistence/webhooks/EventSteps.ts",
+        text: "ids.length, dueAtMost - (queue?.due ?? 0)",
+        instead: "ids.length, dueAtMost"
+      }
+    ]
+  },
+  {
+    name: "be done with a callback that contradicts the record",
+    breaks: "a callback that contradicts the record never ends silently",
+    test: "test/services/settlement/LateCallbacks.test.ts",
+    edits: [
+      {
+        file: "src/services/settlement/ProviderCallbacks.ts",
+        text: "if (contradicts(record, says))",
+        instead: "if (contradicts(record, says) && !isTerminal(record))"
+      }
+    ]
+  },
+  {
     name: "refuse the last payout of a limit",
     breaks: "what a limit allows is not refused",
     edits: [

@@ -2,6 +2,7 @@ import { Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { type Instant, iso } from "../../domain/Instant.ts"
 import type { DeliveryCursor, RecoveryStep } from "../../services/ports/WebhookDeliveries.ts"
+import { advisoryLocks } from "../AdvisoryLocks.ts"
 import type { AuditTrail } from "../AuditTrail.ts"
 import type { EveryTenant } from "../EveryTenant.ts"
 import { Moment, rowsOf } from "../Rows.ts"
@@ -16,6 +17,9 @@ const Step = Schema.Struct({
 const steps = rowsOf(Step)
 const pages = rowsOf(Schema.Struct({ ...Step.fields, events: Schema.Array(Schema.String), times: Schema.Array(Schema.String) }))
 
+const locks = rowsOf(Schema.Struct({ ours: Schema.Boolean }))
+const counts = rowsOf(Schema.Struct({ due: Schema.Number }))
+
 interface EventStorage {
   readonly sql: SqlClient.SqlClient
   readonly trail: AuditTrail
@@ -26,20 +30,26 @@ interface EventStorage {
 /** Steps of WebhookDeliveries that go through events by their age: those that are sent again, and those that are removed. */
 export const eventSteps = ({ everyTenant, isDistributed, sql, trail }: EventStorage) => {
   const recover = Effect.fn("WebhookDeliveries.recover")(
-    function* ({ appId, change, from, ids, mode, until }: RecoveryStep) {
+    function* ({ appId, change, dueAtMost, from, ids, mode, until }: RecoveryStep) {
+      // Before the statements that read: what another recovery has made is due by then, and is skipped.
+      const [lock] = yield* locks(sql`SELECT pg_try_advisory_xact_lock(${advisoryLocks.recoveries}, hashtext(${appId})) AS ours`)
+      const [queue] = yield* counts(sql`SELECT count(*)::int AS due FROM (
+        SELECT 1 FROM due_deliveries WHERE app_id = ${appId} AND mode = ${mode} LIMIT ${dueAtMost}) d`)
+      const room = Math.min(ids.length, dueAtMost - (queue?.due ?? 0))
+      if (lock?.ours !== true || room === 0) return { made: 0, next: "later" } as const
       const [row] = yield* pages(sql`
       WITH page AS MATERIALIZED (
         SELECT id, type, created_at FROM events
         WHERE app_id = ${appId} AND mode = ${mode} AND (created_at, id) > (${iso(from.at)}::timestamptz, ${from.id})
           AND created_at <= ${iso(until)}::timestamptz
-        ORDER BY created_at, id LIMIT ${ids.length}
+        ORDER BY created_at, id LIMIT ${room}
       ),
       wanted AS MATERIALIZED (
         SELECT p.id, p.created_at, row_number() OVER (ORDER BY p.created_at, p.id) AS place
         FROM page p JOIN webhook_endpoints e ON e.app_id = ${appId} AND e.mode = ${mode} AND e.enabled AND p.type = ANY (e.events)
         WHERE p.type <> 'webhook.test'
-          AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.app_id = ${appId} AND d.id = p.id AND d.event_id = p.id AND d.status = 'due' AND d.attempts = 0)
-          AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.app_id = ${appId} AND d.event_id = p.id AND d.id <> d.event_id AND d.status = 'due' AND d.attempts = 0)
+          AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.app_id = ${appId} AND d.id = p.id AND d.event_id = p.id AND d.status = 'due')
+          AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.app_id = ${appId} AND d.event_id = p.id AND d.id <> d.event_id AND d.status = 'due')
       ),
       last AS (SELECT created_at, id FROM page ORDER BY created_at DESC, id DESC LIMIT 1)
       SELECT (SELECT count(*)::int FROM page) AS seen, (SELECT count(*)::int FROM wanted) AS changed,
@@ -57,7 +67,7 @@ export const eventSteps = ({ everyTenant, isDistributed, sql, trail }: EventStor
       }
       const made = row?.changed ?? 0
       if (made > 0) yield* trail.write(change)
-      return { made, next: nextOf(row, ids.length) }
+      return { made, next: nextOf(row, room) }
     },
     (effect) => sql.withTransaction(effect),
     Effect.orDie

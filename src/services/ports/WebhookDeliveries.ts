@@ -40,6 +40,8 @@ export interface RecoveryStep {
   readonly until: Instant
   /** Fresh ids; as many events are looked at. */
   readonly ids: ReadonlyArray<Reference>
+  /** No more deliveries of the tenant and mode than these are due after it. */
+  readonly dueAtMost: number
   readonly change: AuditedChange
 }
 
@@ -76,10 +78,12 @@ export class WebhookDeliveries extends Context.Service<
     readonly deliver: (event: OutboxEvent) => Effect.Effect<void>
     /**
      * Makes a new delivery, due at once and in the order of their events, of everything the endpoint is subscribed to; not of
-     * `webhook.test`, nor of an event whose first attempt still waits. Nothing is made for a disabled or absent endpoint. `next` is
-     * where to go on; null at the end.
+     * `webhook.test`, nor of an event that is due already. Nothing is made for a disabled or absent endpoint. `next` is where to go on; null
+     * at the end; "later" where nothing was done, because as much is due as may be, or another recovery of the tenant's is at work.
      */
-    readonly recover: (step: RecoveryStep) => Effect.Effect<{ readonly made: number; readonly next: DeliveryCursor | null }>
+    readonly recover: (
+      step: RecoveryStep
+    ) => Effect.Effect<{ readonly made: number; readonly next: DeliveryCursor | "later" | null }>
     /**
      * Looks at `limit` events made before `before`, from `after` on, and removes those whose deliveries all arrived, or that never had
      * one. What is due or parked keeps its event for as long as it takes. `next` is where to go on; null at the end.

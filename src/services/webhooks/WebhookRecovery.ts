@@ -10,6 +10,8 @@ export const EVENTS_KEPT_MS = 30 * 24 * 3_600_000
 const STEP = 1_000
 /** One recovery looks at no more than so many steps; what is left is asked for again. */
 const STEPS = 100
+/** What is due to one endpoint at most when a recovery ends: what no endpoint takes in a while is asked for again. */
+const DUE_AT_MOST = 10_000
 
 export interface Recovered {
   readonly deliveries: number
@@ -35,10 +37,11 @@ export const makeRecovery = Effect.fnUntraced(function* (stepped: Effect.Effect<
     let deliveries = 0
     for (let step = 0; step < STEPS; step++) {
       const ids = yield* Effect.replicateEffect(randomSource.reference, STEP)
-      const done = yield* outgoing.recover({ ...wish, from, ids })
+      const done = yield* outgoing.recover({ ...wish, from, ids, dueAtMost: DUE_AT_MOST })
       deliveries += done.made
       yield* stepped
       if (done.next === null) return { deliveries, resumeAt: null }
+      if (done.next === "later") break
       from = done.next
     }
     return { deliveries, resumeAt: from.at }

@@ -63,16 +63,72 @@ describe("a recovery", () => {
       yield* events(2, "payout.failed", "delivered", 7)
       const step = Effect.fnUntraced(function* (from: { at: number; id: string }, size: number) {
         const ids = yield* Effect.replicateEffect(newReference, size)
-        return yield* deliveries.recover({ appId: acme, mode: "test", from, until: 1_000, ids, change: auditEntry() })
+        return yield* deliveries.recover({
+          appId: acme,
+          mode: "test",
+          from,
+          until: 1_000,
+          ids,
+          change: auditEntry(),
+          dueAtMost: 99
+        })
       })
       const first = yield* step({ at: 2, id: "" }, 4)
       expect(first).toEqual({ made: 3, next: { at: 5, id: idOf(5) } })
-      expect(yield* step(first.next ?? { at: 0, id: "" }, 9)).toEqual({ made: 2, next: null })
+      expect(yield* step({ at: 5, id: idOf(5) }, 9)).toEqual({ made: 2, next: null })
       const claimed = yield* outbox.claimDue(2_000, 20, 20, 1_000)
       expect(claimed.map(({ eventId }) => Number(eventId))).toEqual([2, 3, 4, 7, 8, 9])
       expect(yield* log.list(9)).toHaveLength(3)
       expect(yield* step({ at: 2_000, id: "" }, 9)).toEqual({ made: 0, next: null })
       expect(yield* log.list(9)).toHaveLength(3)
+    })
+  )
+
+  const everything = Effect.fnUntraced(function* (
+    { deliveries }: Effect.Success<typeof given>,
+    size: number,
+    more: { readonly dueAtMost?: number } = {}
+  ) {
+    const ids = yield* Effect.replicateEffect(newReference, size)
+    const from = { at: 0, id: "" }
+    return yield* deliveries.recover({
+      appId: acme,
+      mode: "test",
+      from,
+      until: 1_000,
+      ids,
+      change: auditEntry(),
+      dueAtMost: 1_000,
+      ...more
+    })
+  })
+
+  it.effect("skips what is due already, also where attempts at it have failed", () =>
+    Effect.gen(function* () {
+      const world = yield* given
+      yield* world.events(3, "payout.failed", "due")
+      yield* world.sql`UPDATE deliveries SET attempts = 2`
+      expect(yield* everything(world, 9)).toMatchObject({ made: 0, next: null })
+    })
+  )
+
+  it.effect("makes a delivery of each event once, of many recoveries at once", () =>
+    Effect.gen(function* () {
+      const world = yield* given
+      yield* world.events(20)
+      const made = yield* Effect.replicateEffect(everything(world, 30), 8, { concurrency: "unbounded" })
+      expect(made.reduce((sum, step) => sum + step.made, 0)).toBe(20)
+      expect(yield* world.sql`SELECT count(*)::int AS count FROM deliveries`).toEqual([{ count: 20 }])
+    })
+  )
+
+  it.effect("makes no more than its bound of due deliveries leaves room for, and says where to go on", () =>
+    Effect.gen(function* () {
+      const world = yield* given
+      yield* world.events(2, "payout.failed", "due")
+      yield* world.events(5, "payout.failed", null, 2)
+      expect(yield* everything(world, 9, { dueAtMost: 6 })).toEqual({ made: 2, next: { at: 4, id: idOf(4) } })
+      expect(yield* everything(world, 9, { dueAtMost: 4 })).toEqual({ made: 0, next: "later" })
     })
   )
 })

@@ -12,7 +12,7 @@ const change: AuditedChange = { at: 10_000, actor: "operator", action: "webhook 
 const wish = { appId: AppId.make("acme"), mode: "live", since: 1_000, until: 9_000, change } as const
 
 /** A recovery whose step `n` makes `n` deliveries and goes on at `next(n)`; what each step was asked, and when it was over. */
-const recovery = (next: (step: number) => DeliveryCursor | null) => {
+const recovery = (next: (step: number) => DeliveryCursor | "later" | null) => {
   const asked: Array<RecoveryStep> = []
   const seen: Array<string> = []
   const deliveries = fakeWebhookDeliveries({
@@ -45,10 +45,18 @@ describe("the recovery of webhooks", () => {
           from,
           until: 9_000,
           change,
-          ids: expect.any(Array)
+          ids: expect.any(Array),
+          dueAtMost: 10_000
         }))
       )
       expect(seen).toStrictEqual(["step 1", "over", "step 2", "over", "step 3", "over"])
+    })
+  )
+
+  it.effect("ends where too much is due, or another recovery is at work, and says from when it has to be asked for again", () =>
+    Effect.gen(function* () {
+      const { recovered } = recovery((step) => (step === 1 ? { at: 1_500, id: "b" } : "later"))
+      expect(yield* recovered).toStrictEqual({ deliveries: 3, resumeAt: 1_500 })
     })
   )
 
