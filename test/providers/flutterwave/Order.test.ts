@@ -1,5 +1,6 @@
 import { Redacted } from "effect"
 import { describe, expect, it } from "vitest"
+import { json } from "../../../src/domain/Json.ts"
 import { minor } from "../../../src/domain/Money.ts"
 import type { MomoParty } from "../../../src/domain/Party.ts"
 import { accountOf, chargeCall, transferBody } from "../../../src/providers/flutterwave/Order.ts"
@@ -58,7 +59,7 @@ describe("the body of an order", () => {
         amount: minor(units),
         corridor: { ...uganda.corridor, currency }
       })?.body ?? { amount: null, currency: null }
-      return `${JSON.stringify(amount)} ${unit}`
+      return `${json(amount)} ${unit}`
     }
     expect(amountOf(9_007_199_254_740_991n, "KES")).toBe("90071992547409.91 KES")
     expect(amountOf(550_000n, "KES")).toBe("5500 KES")
@@ -88,7 +89,7 @@ describe("the body of an order", () => {
     const account = accountOf(order.destination)
     if (account === undefined) throw new Error("no account")
     const sender = { name: "Acme Ltd", country: "KE", phone: "254700000000" }
-    expect(JSON.parse(JSON.stringify(transferBody(order, account, null, sender)))).toStrictEqual({
+    expect(JSON.parse(json(transferBody(order, account, null, sender)))).toStrictEqual({
       account_bank: "MPS",
       account_number: "254700001234",
       beneficiary_name: "Payment Recipient",
