@@ -1,5 +1,6 @@
 import { Redacted } from "effect"
 import { maskedNumber } from "./Masking.ts"
+import { nameIdentity } from "./PartyIdentity.ts"
 
 /** An account as a tenant names it. */
 export interface BankAccount {
@@ -9,7 +10,8 @@ export interface BankAccount {
 }
 
 /** Whether two spellings name the same holder: banks write in capitals, without accents, and the family name first or last. */
-export const isSameHolder = (a: Redacted.Redacted, b: Redacted.Redacted): boolean => words(a) === words(b)
+export const isSameHolder = (a: Redacted.Redacted, b: Redacted.Redacted): boolean =>
+  nameIdentity(Redacted.value(a)) === nameIdentity(Redacted.value(b))
 
 /** A resolved account as its asker sees it (contract REF-2). */
 export const bankAccountView = ({ accountNumber, bankCode, country }: BankAccount, holder: Redacted.Redacted) => ({
@@ -18,13 +20,3 @@ export const bankAccountView = ({ accountNumber, bankCode, country }: BankAccoun
   country,
   masked_account_number: maskedNumber(Redacted.value(accountNumber))
 })
-
-const words = (name: Redacted.Redacted): string =>
-  Redacted.value(name)
-    .normalize("NFKD")
-    .replace(/\p{M}/gu, "")
-    .toUpperCase()
-    .split(/[^\p{L}\p{N}]+/u)
-    .filter((word) => word !== "")
-    .sort()
-    .join(" ")

@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import { maskedName, maskedNumber } from "./Masking.ts"
+import { deniedIdentity, nameIdentity, sortedWords, withoutAccents } from "./PartyIdentity.ts"
 
 /** What a row of the denylist refuses: a destination that payouts may not go to, a number or a name that screening denies. */
 export const DenylistKind = Schema.Literals(["destination", "screened_number", "screened_name"])
@@ -14,23 +15,21 @@ export const DenylistEntry = Schema.Struct({
 })
 export type DenylistEntry = typeof DenylistEntry.Type
 
-const MAY_BE_A_NUMBER = /^\+?[\d\s().-]{4,}$/
+/** The spelling under which a value is kept. */
+export const deniedSpelling = (kind: DenylistKind, value: string): string =>
+  kind === "screened_name" ? nameIdentity(value) : deniedIdentity(value)
 
-/** A number, an account or a handle in one spelling: "+256 772-123456" and "256772123456" are the same, "Jane@Example.com" is lower case. */
-export const normalizedNumber = (value: string): string =>
+/** The spellings under which a value may be kept: rows of earlier releases have another one, and only who is looked up can be spelled so again. */
+export const deniedSpellings = (kind: DenylistKind, value: string): ReadonlyArray<string> => [
+  ...new Set([deniedSpelling(kind, value), kind === "screened_name" ? earlierName(value) : earlierNumber(value)])
+]
+
+const MAY_BE_A_NUMBER = /^\+?[\d\s().-]{4,}$/
+const earlierNumber = (value: string): string =>
   MAY_BE_A_NUMBER.test(value.trim()) ? value.replace(/\D/g, "") : value.trim().toLowerCase()
 
-/** A name in one spelling: without accents, case, punctuation and the order of its words. */
-export const normalizedName = (value: string): string =>
-  value
-    .normalize("NFKD")
-    .replace(/\p{M}/gu, "")
-    .toLowerCase()
-    .split(/[^\p{L}\p{N}]+/u)
-    .filter((word) => word !== "")
-    .sort()
-    .join(" ")
+const earlierName = (value: string): string => sortedWords(withoutAccents(value).toLowerCase())
 
 /** How a list shows it. */
 export const maskedEntry = (kind: DenylistKind, value: string): string =>
-  kind === "screened_name" ? maskedName(value) : maskedNumber(normalizedNumber(value))
+  kind === "screened_name" ? maskedName(value) : maskedNumber(deniedIdentity(value))

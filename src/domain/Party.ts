@@ -51,13 +51,3 @@ const numberOf = (destination: Destination): Redacted.Redacted => {
       return destination.value
   }
 }
-
-/** What makes two destinations the same recipient: only ever the input of a keyed HMAC. */
-export const recipientIdentity = (destination: Destination): Redacted.Redacted =>
-  Redacted.make(
-    [
-      destination._tag,
-      destination._tag === "bank" ? `${destination.country}:${destination.bankCode}` : "",
-      Redacted.value(numberOf(destination))
-    ].join("|")
-  )

@@ -18,6 +18,9 @@ const short = new Map([
  */
 export const visibleText = (text: string): string => (PLAIN.test(text) ? text : text.replace(UNSEEN, escaped))
 
+/** The text without any of it. */
+export const withoutUnseen = (text: string): string => (PLAIN.test(text) ? text : text.replace(UNSEEN, ""))
+
 const escaped = (character: string): string =>
   short.get(character) ??
   Array.from({ length: character.length }, (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`).join("")

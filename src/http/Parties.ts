@@ -1,8 +1,10 @@
 import { Option, Redacted, Result } from "effect"
+import type { BankAccount } from "../domain/BankAccount.ts"
 import { looksLikeCard } from "../domain/CardNumber.ts"
 import type { Issue } from "../domain/errors/Terminal.ts"
 import { msisdnOf } from "../domain/Msisdn.ts"
 import type { BankParty, Destination, MomoParty, PayerDetails, WalletParty } from "../domain/Party.ts"
+import { plainText } from "../domain/PartyIdentity.ts"
 import type { Payer, Source } from "./api/Collections.ts"
 import type { Destination as WireDestination } from "./api/Payouts.ts"
 import { childPlace, issueAt, type Place } from "./Issues.ts"
@@ -69,14 +71,27 @@ const momo = (msisdn: string, network: string, country: string): MomoParty => ({
   country
 })
 
+/** An account as it is sent: what is not seen is left out, and what no bank has in its numbers is refused, for a provider might skip it. */
+export const accountOf = (
+  account: { readonly country: string; readonly bank_code: string; readonly account_number: string },
+  place: string
+): Parsed<BankAccount> => {
+  const [bankCode, number] = [plainText(account.bank_code), plainText(account.account_number)]
+  const issues = [
+    ...(ACCOUNT.test(bankCode) ? [] : [{ path: `${place}bank_code`, message: ACCOUNT_RULE }]),
+    ...(ACCOUNT.test(number) ? [] : [{ path: `${place}account_number`, message: ACCOUNT_RULE }])
+  ]
+  if (issues.length > 0) return Result.fail(issues)
+  return Result.succeed({ country: account.country, bankCode, accountNumber: Redacted.make(number) })
+}
+
+const ACCOUNT = /^[A-Za-z0-9][A-Za-z0-9 ./-]*$/
+const ACCOUNT_RULE = "must be Latin letters and digits, with blanks, dots, dashes and slashes between them"
+
 const bankOf = (bank: Extract<typeof WireDestination.Type, { type: "bank" }>): Parsed<BankParty> => {
-  const party = {
-    _tag: "bank",
-    country: bank.country,
-    bankCode: bank.bank_code,
-    accountNumber: Redacted.make(bank.account_number),
-    accountName: Redacted.make(bank.account_name)
-  } as const
+  const account = accountOf(bank, "destination.")
+  if (Result.isFailure(account)) return Result.fail(account.failure)
+  const party = { _tag: "bank", ...account.success, accountName: Redacted.make(plainText(bank.account_name)) } as const
   if (bank.msisdn === undefined) return Result.succeed({ ...party, msisdn: null })
   return Result.map(numberOf(bank.msisdn, bank.country, "destination.msisdn"), (msisdn) => ({
     ...party,
@@ -99,8 +114,10 @@ const walletOf = ({
   if ([msisdn, email, tag].filter((handle) => handle !== undefined).length === 1) {
     if (msisdn !== undefined)
       return Result.map(numberOf(msisdn, country, "destination.msisdn"), (number) => wallet("msisdn", number))
-    if (email !== undefined) return Result.succeed(wallet("email", email))
-    if (tag !== undefined) return Result.succeed(wallet("tag", tag))
+    const [identifier, handle] =
+      email === undefined ? (["tag", plainText(tag ?? "")] as const) : (["email", plainText(email)] as const)
+    if (handle !== "") return Result.succeed(wallet(identifier, handle))
+    return Result.fail([{ path: `destination.${identifier}`, message: "must be a text that is not blank" }])
   }
   return Result.fail([{ path: "destination", message: "requires exactly one of msisdn, email and tag" }])
 }

@@ -1,6 +1,6 @@
 import { Effect, Layer, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { DenylistEntry, type DenylistKind, maskedEntry, normalizedName, normalizedNumber } from "../domain/Denylist.ts"
+import { DenylistEntry, type DenylistKind, deniedSpelling, deniedSpellings, maskedEntry } from "../domain/Denylist.ts"
 import { iso } from "../domain/Instant.ts"
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import { Denylist } from "../services/ports/Denylist.ts"
@@ -33,10 +33,10 @@ export const DenylistPg = Layer.effect(
     const vault = yield* Vault
     const trail = auditTrail(sql, vault.hash)
 
-    const hashOf = (kind: DenylistKind, value: Redacted.Redacted): Uint8Array => {
-      const spelled = kind === "screened_name" ? normalizedName(Redacted.value(value)) : normalizedNumber(Redacted.value(value))
-      return vault.hash(`denial ${kind}`, Redacted.make(spelled))
-    }
+    const hashOf = (kind: DenylistKind, spelling: string): Uint8Array => vault.hash(`denial ${kind}`, Redacted.make(spelling))
+
+    const hashesOf = (kind: DenylistKind, value: Redacted.Redacted): ReadonlyArray<string> =>
+      deniedSpellings(kind, Redacted.value(value)).map((spelling) => Buffer.from(hashOf(kind, spelling)).toString("hex"))
 
     const isListed = yield* makeBatchedRead((questions: ReadonlyArray<Question>) => {
       const rows = questions.flatMap(({ hashes, kind }, ord) => hashes.map((hash) => ({ ord, kind, hash })))
@@ -48,9 +48,7 @@ export const DenylistPg = Layer.effect(
     })
 
     const matches = (kind: DenylistKind, values: ReadonlyArray<Redacted.Redacted>): Effect.Effect<boolean> =>
-      values.length === 0
-        ? Effect.succeed(false)
-        : isListed({ kind, hashes: values.map((value) => Buffer.from(hashOf(kind, value)).toString("hex")) })
+      values.length === 0 ? Effect.succeed(false) : isListed({ kind, hashes: values.flatMap((value) => hashesOf(kind, value)) })
 
     const add = Effect.fn("Denylist.add")(function* (
       kind: DenylistKind,
@@ -58,7 +56,7 @@ export const DenylistPg = Layer.effect(
       reason: string,
       audit: AuditEntry
     ) {
-      const hash = hashOf(kind, value)
+      const hash = hashOf(kind, deniedSpelling(kind, Redacted.value(value)))
       const masked = maskedEntry(kind, Redacted.value(value))
       const to = { kind, hash: byteaText(hash), masked, reason, created_at: iso(audit.at) }
       // The hash is in the audit row, too: `audit verify` tells by it whether the entry still denies what it denied.

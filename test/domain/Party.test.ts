@@ -2,7 +2,8 @@ import { Redacted, Schema } from "effect"
 import { describe, expect, it } from "vitest"
 import { beneficiaryOf } from "../../src/domain/Beneficiary.ts"
 import { AppId, Reference } from "../../src/domain/Ids.ts"
-import { Destination, maskedDestination, recipientIdentity } from "../../src/domain/Party.ts"
+import { Destination, maskedDestination } from "../../src/domain/Party.ts"
+import { recipientIdentity } from "../../src/domain/PartyIdentity.ts"
 import { NOON } from "../support/SampleTransactions.ts"
 
 const read = Schema.decodeUnknownSync(Destination)

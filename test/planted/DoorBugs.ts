@@ -13,5 +13,29 @@ export const doorBugs: ReadonlyArray<Bug> = [
         instead: "excerpt: sent === undefined ? problem : told"
       }
     ]
+  },
+  {
+    name: "count a number twice, by momo and by wallet",
+    breaks: "a recipient is one, however it is spelled",
+    test: "test/domain/PartyIdentity.test.ts",
+    edits: [
+      {
+        file: "src/domain/PartyIdentity.ts",
+        text: 'if (identifier === "msisdn") return numberIdentity(value)\n',
+        instead: ""
+      }
+    ]
+  },
+  {
+    name: "forget what earlier releases blocked",
+    breaks: "a block of an earlier release still refuses",
+    test: "test/domain/PartyIdentity.test.ts",
+    edits: [
+      {
+        file: "src/domain/Denylist.ts",
+        text: '...new Set([deniedSpelling(kind, value), kind === "screened_name" ? earlierName(value) : earlierNumber(value)])',
+        instead: "deniedSpelling(kind, value)"
+      }
+    ]
   }
 ]

@@ -6,7 +6,7 @@ import { minor } from "../../src/domain/Money.ts"
 import type { VelocityLimit } from "../../src/domain/VelocityLimits.ts"
 import { Denylist } from "../../src/services/ports/Denylist.ts"
 import { VelocityLimits } from "../../src/services/ports/VelocityLimits.ts"
-import { bankPayout, momoCharge, momoPayout } from "../support/RequestBodies.ts"
+import { bankPayout, momoCharge, momoPayout, walletPayout } from "../support/RequestBodies.ts"
 import { said } from "../support/SignedClient.ts"
 import { callsOf, Stack, tenantOn, verified } from "../support/Stack.ts"
 import { auditEntry } from "../support/TestDatabase.ts"
@@ -52,6 +52,31 @@ layer(Stack.layer({ PROVIDER_TIMEOUT_MS: "5000" }), { excludeTestServices: true 
       const refused = yield* tenant.post("/v1/payouts", momoPayout("2001"), "again")
       expect(said(refused)).toMatchObject({ code: "velocity_limit_exceeded", details: { window: "destination" } })
       expect((yield* tenant.post("/v1/payouts", momoPayout("2002"), "again")).status).toBe(201)
+    })
+  )
+
+  it.effect("counts a recipient as one in every spelling, and a number as one by momo and by wallet", () =>
+    Effect.gen(function* () {
+      const tenant = yield* limited({ window: "destination", count: 1 })
+      const bank = bankPayout("2010")
+      const to = (change: object) => ({ ...bank, destination: { ...bank.destination, ...change } })
+      const wallet = (handle: object) => walletPayout("", { destination: { type: "wallet", country: "UG", ...handle } })
+      const recipients = [
+        [
+          bank,
+          to({ account_number: "9030-0012 2010" }),
+          to({ account_number: "\u200B903000122010\u00A0" }),
+          to({ bank_code: "01 " })
+        ],
+        [momoPayout("2011"), wallet({ msisdn: "+256 772 122 011" })],
+        [wallet({ email: "bob2012@x.org" }), wallet({ email: "BOB2012@X.ORG" })],
+        [wallet({ tag: "jane2013" }), wallet({ tag: "Jane2013 " }), wallet({ tag: "@jane2013" })]
+      ]
+      for (const [first, ...again] of recipients) {
+        expect((yield* tenant.post("/v1/payouts", first)).status).toBe(201)
+        for (const body of again)
+          expect([body, said(yield* tenant.post("/v1/payouts", body))]).toMatchObject([body, { code: "velocity_limit_exceeded" }])
+      }
     })
   )
 
@@ -131,6 +156,14 @@ layer(Stack.layer(), { excludeTestServices: true })("denied destinations and nam
         class: "terminal"
       })
       expect(yield* callsOf(simulator)).toHaveLength(0)
+      const wallet = walletPayout("", { destination: { type: "wallet", country: "UG", msisdn: payout.destination.msisdn } })
+      yield* denied("destination", "AC-2204\u200B")
+      const account = (number: string) => ({
+        ...bankPayout("2204"),
+        destination: { ...bankPayout("2204").destination, account_number: number }
+      })
+      for (const body of [wallet, account("ac2204"), account("A\u200BC 2204")])
+        expect([body, said(yield* tenant.post("/v1/payouts", body))]).toMatchObject([body, { code: "destination_blocked" }])
     })
   )
 

@@ -1,4 +1,4 @@
-import { Effect, Redacted, Result } from "effect"
+import { Effect, Result } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { type BankAccount, bankAccountView } from "../../domain/BankAccount.ts"
 import { corridorView } from "../../domain/View.ts"
@@ -6,7 +6,8 @@ import { Capabilities } from "../../services/reference/Capabilities.ts"
 import { Reference, type ServedCountry } from "../../services/reference/Reference.ts"
 import { Api } from "../Api.ts"
 import { ResolveBody } from "../api/Reference.ts"
-import { type Body, type BodyError, makeDecoder, reveal } from "../Body.ts"
+import { type Body, type BodyError, invalid, makeDecoder, reveal } from "../Body.ts"
+import { accountOf } from "../Parties.ts"
 import { respond } from "../Response.ts"
 import { withCaller } from "../SignedRequest.ts"
 import type { JsonTree } from "../StrictJson.ts"
@@ -58,13 +59,11 @@ const decode = makeDecoder(ResolveBody)
 
 /** The body of `POST /v1/reference/resolve-bank-account`. */
 export const resolveBody = (body: JsonTree): Result.Result<Body<BankAccount>, BodyError> =>
-  Result.map(decode(body), ({ ignored, wire }) => {
-    const command: BankAccount = {
-      country: wire.country,
-      bankCode: wire.bank_code,
-      accountNumber: Redacted.make(wire.account_number)
-    }
-    return { command, fingerprint: reveal(command), ignored }
+  Result.gen(function* () {
+    const { ignored, wire } = yield* decode(body)
+    const account = accountOf(wire, "")
+    if (Result.isFailure(account)) return yield* invalid(account.failure)
+    return { command: account.success, fingerprint: reveal(account.success), ignored }
   })
 
 /** What the tenant may do. */

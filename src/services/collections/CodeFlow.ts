@@ -14,6 +14,7 @@ import type { Instant } from "../../domain/Instant.ts"
 import { maskedNumber } from "../../domain/Masking.ts"
 import { msisdnOf } from "../../domain/Msisdn.ts"
 import { type MomoParty } from "../../domain/Party.ts"
+import { payerIdentity } from "../../domain/PartyIdentity.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import type { Collection } from "../../domain/Transaction.ts"
 import { Admission, requireNetwork } from "../admission/Admission.ts"
@@ -97,8 +98,9 @@ export class CodeFlow extends Context.Service<
       const current = (caller: Caller, { reference }: Collection) => records.transaction(caller, reference, "collection")
 
       /** 422: a reference cannot be redirected to another payer. The mask decides, and the keyed hash as long as it is kept. */
-      const payerOf = Effect.fnUntraced(function* (collection: Collection, { msisdn, network }: MomoParty) {
-        const partyHash = vault.hash("party", msisdn)
+      const payerOf = Effect.fnUntraced(function* (collection: Collection, payer: MomoParty) {
+        const { msisdn, network } = payer
+        const partyHash = vault.hash("party", payerIdentity(payer))
         const stored = yield* codes.partyHash(collection.reference)
         const same =
           maskedNumber(Redacted.value(msisdn)) === collection.maskedSource &&

@@ -12,6 +12,7 @@ import {
 import { iso } from "../../domain/Instant.ts"
 import { maskedNumber } from "../../domain/Masking.ts"
 import { type MomoParty } from "../../domain/Party.ts"
+import { payerIdentity } from "../../domain/PartyIdentity.ts"
 import { stampOf } from "../../domain/ProviderAccount.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import { Admission, requireNetwork } from "../admission/Admission.ts"
@@ -92,7 +93,7 @@ export class CodeRequests extends Context.Service<
         if (port.sendCode === undefined)
           return yield* new ProviderCapabilityUnsupported({ capability: "collections", reason: "provider_not_supported" })
         const { appId, mode } = caller
-        const number = { appId, mode, partyHash: vault.hash("party", source.msisdn) }
+        const number = { appId, mode, partyHash: vault.hash("party", payerIdentity(source)) }
         const { expiresAt, message, pinId } = yield* sendCode(port, number, source, account)
         return { pin_id: pinId, message, masked_msisdn: maskedNumber(Redacted.value(source.msisdn)), expires_at: iso(expiresAt) }
       })

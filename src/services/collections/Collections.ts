@@ -23,6 +23,7 @@ import type { Instant } from "../../domain/Instant.ts"
 import { maskedNumber } from "../../domain/Masking.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 import { type MomoParty, type PayerDetails } from "../../domain/Party.ts"
+import { payerIdentity } from "../../domain/PartyIdentity.ts"
 import { stampOf } from "../../domain/ProviderAccount.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import type { Collection } from "../../domain/Transaction.ts"
@@ -122,7 +123,7 @@ export class Collections extends Context.Service<
           })
         const network = yield* requireNetwork(corridor, source.country, source.network, "source.network")
         const chargers = chargersFor(providers, { ...source, network }, command.currency)
-        const partyHash = vault.hash("party", source.msisdn)
+        const partyHash = vault.hash("party", payerIdentity(source))
         const number = { appId: caller.appId, mode: caller.mode, partyHash }
         // A code that the payer has belongs to the provider that is asked for codes: the first, and to the account that sent it.
         const [first, ...others] = yield* command.otp === null
@@ -160,7 +161,7 @@ export class Collections extends Context.Service<
       })
 
       const windows = (caller: Caller, { source }: CollectionCommand): Effect.Effect<ReadonlyArray<WindowUse>> =>
-        source === null ? Effect.succeed([]) : velocity.windows(caller, "collection", vault.hash("party", source.msisdn))
+        source === null ? Effect.succeed([]) : velocity.windows(caller, "collection", vault.hash("party", payerIdentity(source)))
 
       /** One that is held back is passed over, unless there is no other. */
       const preferReady = Effect.fnUntraced(function* (chargers: ReadonlyArray<Charger>) {

@@ -1,0 +1,69 @@
+import { Redacted } from "effect"
+import type { Destination, MomoParty } from "./Party.ts"
+import { withoutUnseen } from "./VisibleText.ts"
+
+// Who somebody is, whichever way it is spelled: the one home for it. Caps, the guard of payers, blocks, screening and saved recipients
+// compare these spellings, always as keyed HMACs. What is spelled as it should be is unchanged, so that what was hashed before still matches.
+
+/** The text in the usual forms of its characters (NFKC), without what is not seen and without blanks around it. */
+export const plainText = (text: string): string => withoutUnseen(withoutUnseen(text).normalize("NFKC")).trim()
+
+/** A number momo and wallet reach alike is one recipient; so is an account, whatever stands between its characters, and an address in any case. */
+export const recipientIdentity = (destination: Destination): Redacted.Redacted => Redacted.make(identityOf(destination))
+
+/** A payer is a number, in the one form that is read from a request (`msisdnOf`). */
+export const payerIdentity = ({ msisdn }: MomoParty): Redacted.Redacted => msisdn
+
+/** A denied number, account or handle, whose kind its list does not know. */
+export const deniedIdentity = (text: string): string => {
+  const plain = plainText(text)
+  if (plain.lastIndexOf("@") > 0) return emailIdentity(plain)
+  return /\p{Nd}/u.test(plain) ? compact(plain).toLowerCase() : tagIdentity(plain)
+}
+
+/** A name by its words: without accents, case, punctuation and their order. */
+export const nameIdentity = (name: string): string => sortedWords(withoutAccents(withoutUnseen(name)).toUpperCase().toLowerCase())
+
+export const withoutAccents = (text: string): string => text.normalize("NFKD").replace(/\p{M}/gu, "")
+
+export const sortedWords = (text: string): string =>
+  text
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word !== "")
+    .sort()
+    .join(" ")
+
+const identityOf = (destination: Destination): string => {
+  switch (destination._tag) {
+    case "momo":
+      return numberIdentity(Redacted.value(destination.msisdn))
+    case "bank":
+      return `bank|${destination.country}:${account(destination.bankCode)}|${account(Redacted.value(destination.accountNumber))}`
+    case "wallet":
+      return walletIdentity(destination.identifier, Redacted.value(destination.value))
+  }
+}
+
+const walletIdentity = (identifier: Extract<Destination, { _tag: "wallet" }>["identifier"], value: string): string => {
+  if (identifier === "msisdn") return numberIdentity(value)
+  const plain = plainText(value)
+  return `wallet||${identifier === "email" ? emailIdentity(plain) : tagIdentity(plain)}`
+}
+
+const numberIdentity = (msisdn: string): string => `momo||${msisdn}`
+
+const account = (text: string): string => compact(plainText(text)).toUpperCase()
+
+/** Letters and digits alone: people write blanks, dashes and dots between them. */
+const compact = (plain: string): string => plain.replace(/[^\p{L}\p{N}]/gu, "")
+
+const emailIdentity = (plain: string): string => {
+  const at = plain.lastIndexOf("@")
+  return `${plain.slice(0, at).toLowerCase()}@${hostIdentity(plain.slice(at + 1).replace(/\.$/, ""))}`
+}
+
+/** In small letters, and in the letters of host names. */
+const hostIdentity = (host: string): string =>
+  URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname : host.toLowerCase()
+
+const tagIdentity = (plain: string): string => plain.replace(/^@/, "").toLowerCase()
