@@ -39,7 +39,6 @@ const HistoryRow = Schema.Struct({
 })
 const CallRow = Schema.Struct({ rawRequest: Schema.NullOr(Schema.String), rawResponse: Schema.NullOr(Schema.String) })
 const RawRow = Schema.Struct({ record: storedRecord(Transaction), ...CallRow.fields })
-const SealedRow = Schema.Struct({ sealed_destination: Schema.Uint8Array })
 
 const polls = rowsOf(Schema.Struct({ nextPollAt: Moment }))
 
@@ -47,7 +46,6 @@ const decodeStored = Schema.decodeUnknownEffect(Schema.Array(StoredRow))
 const decodeHistory = Schema.decodeUnknownEffect(Schema.Array(HistoryRow))
 const decodeRaw = Schema.decodeUnknownEffect(Schema.Array(RawRow))
 const decodeCalls = Schema.decodeUnknownEffect(Schema.Array(CallRow))
-const decodeSealed = Schema.decodeUnknownEffect(Schema.Array(SealedRow))
 
 const decodeTransactions = (rows: unknown) =>
   Effect.map(decodeStored(rows), (decoded) =>
@@ -206,14 +204,6 @@ export const TransactionsPg = Layer.effect(
       return found
     }, Effect.orDie)
 
-    const sealedDestination = Effect.fn("Transactions.sealedDestination")(function* (reference: Reference) {
-      const { of, within } = yield* ownerOf(reference)
-      const read = sql`SELECT w.sealed_destination FROM transactions t JOIN open_work w ON w.app_id = t.app_id AND w.reference = t.reference
-        WHERE t.reference = ${reference} ${of("t.app_id")} AND w.sealed_destination IS NOT NULL`
-      const [row] = yield* decodeSealed(yield* within(read))
-      return Option.fromUndefinedOr(row?.sealed_destination)
-    }, Effect.orDie)
-
     return Transactions.of({
       find,
       byReference,
@@ -224,8 +214,7 @@ export const TransactionsPg = Layer.effect(
       createdBetween,
       claimDue,
       inReview,
-      ...operatorReads(sql, trail, ownerOf),
-      sealedDestination
+      ...operatorReads(sql, trail, ownerOf)
     })
   })
 )

@@ -1,15 +1,8 @@
-import { Effect, Layer, Option, Redacted, Schema } from "effect"
+import { Effect, Layer, Option, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import { Destination } from "../domain/Party.ts"
 import { Vault } from "../services/ports/Vault.ts"
 import { keyedHashWith, loadHashKey } from "./HashKey.ts"
 import { openBytes, parseMasterKey, sealBytes, type VaultError } from "./Sealing.ts"
-
-const DESTINATION = "destination"
-
-const DestinationText = Schema.fromJsonString(Destination)
-const encodeDestination = Schema.encodeEffect(DestinationText)
-const decodeDestination = Schema.decodeEffect(DestinationText)
 
 /**
  * Vault on PostgreSQL. It owns vault_keys. The key of the hashes is made once, under the row lock of the audit log's head (HashKey).
@@ -40,13 +33,6 @@ const make = Effect.fnUntraced(function* (masterKey: Redacted.Redacted) {
   return Vault.of({
     seal,
     open,
-    sealDestination: (destination) =>
-      encodeDestination(destination).pipe(
-        Effect.orDie,
-        Effect.flatMap((text) => seal(DESTINATION, Redacted.make(text)))
-      ),
-    openDestination: (value) =>
-      open(DESTINATION, value).pipe(Effect.flatMap((text) => Effect.orDie(decodeDestination(Redacted.value(text))))),
     hash: keyedHashWith(hashKey)
   })
 })

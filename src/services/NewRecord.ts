@@ -31,7 +31,7 @@ export const newRecord = ({ appId, mode }: Caller, { reference }: Claim, created
 /** A record that a request begins, and what is committed with it. What is left out has nothing of that kind. */
 export interface Opening
   extends Pick<OpenStep, "claim" | "entry">,
-    Partial<Pick<OpenStep, "beneficiary" | "counters" | "partyHash" | "payer" | "sealedDestination">> {
+    Partial<Pick<OpenStep, "beneficiary" | "counters" | "partyHash" | "payer">> {
   readonly record: LedgerRecord
   /** Null where the contract names none for a record that has just begun: its answer tells. */
   readonly event: EventType | null
@@ -70,6 +70,7 @@ export const recordOpener = Effect.gen(function* () {
       beneficiary: null,
       counters: [],
       partyHash: null,
+      // A provider is given the recipient by the request itself, and nobody needs it again.
       sealedDestination: null,
       ...step,
       transaction: record,

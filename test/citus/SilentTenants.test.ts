@@ -33,7 +33,7 @@ it.live(
       yield* owner.unsafe(RAISED)
       const node = yield* givenLedger(url)
       yield* Effect.gen(function* () {
-        const [{ complete, release }, { byReference, history, sealedDestination }] = [yield* Idempotency, yield* Transactions]
+        const [{ complete, release }, { byReference, history }] = [yield* Idempotency, yield* Transactions]
         const [{ positions }, { charges }] = [yield* FloatLedger, yield* PayerLocks]
         const [quotes, beneficiaries, codes] = [yield* Quotes, yield* Beneficiaries, yield* Codes]
         const everyTenant = yield* EveryTenant
@@ -52,7 +52,6 @@ it.live(
             ended(release(other)),
             ended(byReference(reference)),
             ended(history(reference)),
-            ended(sealedDestination(reference)),
             ended(positions(appId, "live")),
             ended(charges(appId, "live", new Uint8Array(32))),
             ended(quotes.find(appId, "live", reference)),

@@ -37,8 +37,7 @@ export const fakeTransactions = Layer.unwrap(
         Effect.map(
           all(({ stored }) => stored.transaction.needsReview, limit),
           (found) => found.map(storedOf)
-        ),
-      sealedDestination: (reference) => Effect.sync(() => Option.fromNullishOr(rows.get(reference)?.sealedDestination))
+        )
     })
   })
 )

@@ -1,14 +1,9 @@
 import { createHmac } from "node:crypto"
-import { Effect, Redacted, Schema } from "effect"
+import { Effect, Redacted } from "effect"
 import { referenceFrom } from "../../src/domain/Ids.ts"
-import { Destination } from "../../src/domain/Party.ts"
 import { RandomSource } from "../../src/services/ports/RandomSource.ts"
 import { Vault } from "../../src/services/ports/Vault.ts"
 import { fake } from "./Fake.ts"
-
-const DestinationText = Schema.fromJsonString(Destination)
-const encode = Schema.encodeEffect(DestinationText)
-const decode = Schema.decodeEffect(DestinationText)
 
 /** A keyed hash of a number or a key, as the fake vault makes it. */
 export const fakeHash = (purpose: string, text: Redacted.Redacted): Uint8Array =>
@@ -28,12 +23,6 @@ const open = (purpose: string, sealed: Uint8Array): string => {
 export const fakeVault = fake(Vault, {
   seal: (purpose, plain) => Effect.sync(() => seal(purpose, Redacted.value(plain))),
   open: (purpose, sealed) => Effect.sync(() => Redacted.make(open(purpose, sealed))),
-  sealDestination: (destination) =>
-    encode(destination).pipe(
-      Effect.map((text) => seal("destination", text)),
-      Effect.orDie
-    ),
-  openDestination: (sealed) => Effect.orDie(decode(open("destination", sealed))),
   hash: fakeHash
 })
 

@@ -2,14 +2,11 @@ import { describe, it } from "@effect/vitest"
 import { Cause, Context, Effect, Exit, Layer, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { expect } from "vitest"
-import { Destination } from "../../src/domain/Party.ts"
 import { Vault } from "../../src/services/ports/Vault.ts"
 import { givenDatabase, givenNode, masterKey } from "../support/TestDatabase.ts"
 
 const OneNode = Layer.effectContext(Effect.flatMap(givenDatabase, (url) => givenNode(url)))
 const text = (value: string) => Redacted.make(value)
-/** Redacted values all look the same. */
-const plain = Schema.encodeSync(Destination)
 
 it.layer(OneNode)("the vault", (it) => {
   it.effect.prop("opens what it sealed, for the same purpose", [Schema.String, Schema.String], ([purpose, secret]) =>
@@ -48,21 +45,6 @@ it.layer(OneNode)("the vault", (it) => {
       }
     })
   )
-
-  const destinations: ReadonlyArray<Destination> = [
-    { _tag: "momo", msisdn: text("256700000001"), network: "MTN", country: "UG" },
-    { _tag: "bank", country: "KE", bankCode: "01", accountNumber: text("123"), accountName: text("Jane Doe"), msisdn: null },
-    { _tag: "wallet", country: "NG", identifier: "tag", value: text("jane") }
-  ]
-  for (const destination of destinations) {
-    it.effect(`returns a ${destination._tag} destination unchanged`, () =>
-      Effect.gen(function* () {
-        const vault = yield* Vault
-        const opened = yield* vault.openDestination(yield* vault.sealDestination(destination))
-        expect(plain(opened)).toEqual(plain(destination))
-      })
-    )
-  }
 
   it.effect("hashes by purpose and text", () =>
     Effect.gen(function* () {

@@ -102,7 +102,6 @@ export class Payouts extends Context.Service<
           note: offer.note,
           counters: counted,
           partyHash: partyHashOf(command),
-          sealedDestination: yield* vault.sealDestination(command.destination),
           beneficiary: beneficiaryOf(
             { id: yield* randomSource.reference, appId: caller.appId, mode: caller.mode },
             command.destination,

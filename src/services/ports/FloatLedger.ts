@@ -34,6 +34,7 @@ export interface OpenStep {
   readonly event: OutboxEvent | null
   readonly nextPollAt: Instant
   /** The recipient, sealed by the Vault, kept until the payout is terminal; null for a collection. */
+  /** What the release before keeps of a payout while it is open; the database wipes it. Nothing is kept any more. */
   readonly sealedDestination: Uint8Array | null
   /** The recipient of a payout, masked; kept as a beneficiary once the provider accepts. */
   readonly beneficiary: Beneficiary | null

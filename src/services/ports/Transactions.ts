@@ -154,7 +154,5 @@ export class Transactions extends Context.Service<
     readonly raw: (mode: Mode, reference: Reference, audit: AuditEntry) => Effect.Effect<Option.Option<RawTransaction>>
     /** What was last sent and answered for any record, masked; the read and its audit row are one commit. None leaves no row. */
     readonly lastCall: (reference: Reference, audit: AuditEntry) => Effect.Effect<Option.Option<RawCall>>
-    /** The recipient, as the Vault sealed it; none once wiped. */
-    readonly sealedDestination: (reference: Reference) => Effect.Effect<Option.Option<Uint8Array>>
   }
 >()("gateway/services/ports/Transactions") {}

@@ -1,5 +1,4 @@
 import { Context, type Effect, type Redacted } from "effect"
-import type { Destination } from "../../domain/Party.ts"
 
 /**
  * Secrets at rest. Sealing is AES-256-GCM under the master key; `purpose` is authenticated with it, so that a sealed value cannot be
@@ -11,8 +10,6 @@ export class Vault extends Context.Service<
     readonly seal: (purpose: string, plain: Redacted.Redacted) => Effect.Effect<Uint8Array>
     /** Dies when the value was sealed under another key or for another purpose: that is a broken installation. */
     readonly open: (purpose: string, sealed: Uint8Array) => Effect.Effect<Redacted.Redacted>
-    readonly sealDestination: (destination: Destination) => Effect.Effect<Uint8Array>
-    readonly openDestination: (sealed: Uint8Array) => Effect.Effect<Destination>
     /** 32 bytes; the same text for the same purpose always gives the same hash. */
     readonly hash: (purpose: string, text: Redacted.Redacted) => Uint8Array
   }

@@ -164,7 +164,10 @@ describe("FloatLedger", () => {
         const results = yield* Effect.forEach(Array.from({ length: 20 }), () => ledger.apply(step), { concurrency: "unbounded" })
         expect(results.filter(({ _tag }) => _tag === "Applied")).toHaveLength(1)
         expect(yield* position(appId)).toStrictEqual([39_000n, 0n])
-        expect(yield* (yield* Transactions).sealedDestination(claim.reference)).toMatchObject({ _tag: "None" })
+        const sql = yield* SqlClient.SqlClient
+        expect(
+          yield* sql`SELECT sealed_destination FROM open_work WHERE app_id = ${appId} AND sealed_destination IS NOT NULL`
+        ).toEqual([])
         const replay = yield* claimKey(claim.scope)
         expect(replay).toStrictEqual({ _tag: "Replay", response: { status: 201, body: '{"kept":true}' } })
       }).pipe(Effect.provideContext(node))
