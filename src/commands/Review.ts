@@ -1,10 +1,13 @@
 import { Effect, Layer, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
+import { settings } from "../App.ts"
+import { needsTwo } from "../domain/ApprovalAmounts.ts"
 import { isReference } from "../domain/Ids.ts"
 import { iso } from "../domain/Instant.ts"
 import { maskedText } from "../domain/Masking.ts"
 import { recordView } from "../domain/View.ts"
 import { ACKNOWLEDGED_HOURS, Acknowledgements, restingUntil } from "../services/ports/Acknowledgements.ts"
+import { Transactions } from "../services/ports/Transactions.ts"
 import { Review } from "../services/settlement/Review.ts"
 import { Amount, AmountOrNothing, Revision, reference, Words } from "./Arguments.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
@@ -47,24 +50,36 @@ const resolve = Command.make(
     ),
     amount: optionalAmount("amount-minor", Amount, "what moved without fees, where it is not what the record says"),
     fee: optionalAmount("fee-minor", AmountOrNothing, "what the provider charged, where it is not what the record says"),
+    alone: Flag.Boolean("no-second-person").pipe(
+      Flag.withDefault(false),
+      Flag.withDescription(
+        "states that nobody else is there to approve it: from the amount on from which a ruling takes two people, and said in the audit log"
+      )
+    ),
     seen: Flag.String("seen").pipe(
       Flag.withSchema(Revision),
       Flag.optional,
       Flag.withDescription("the revision that you looked at: the command is refused when the provider has said something since")
     )
   },
-  Effect.fn(function* ({ amount, evidence, fee, outcome, reference, seen }) {
+  Effect.fn(function* ({ alone, amount, evidence, fee, outcome, reference, seen }) {
     const review = yield* Review
+    const transactions = yield* Transactions
+    const { approvalFrom } = (yield* settings).console
     if (!isReference(reference)) return yield* new CommandRefusal({ message: `there is no transaction ${reference}` })
     const resolution = { outcome, evidence, amount: Option.getOrNull(amount), fee: Option.getOrNull(fee) }
+    const found = Option.getOrUndefined(yield* transactions.byReference(reference))
+    const takesTwo = found !== undefined && needsTwo(approvalFrom, found.transaction, resolution)
+    if (takesTwo && !alone) return yield* new CommandRefusal({ message: twoPeople })
     const entry = yield* auditEntry("review resolve", reference, {
       outcome,
       evidence: maskedText(evidence),
       ...(resolution.amount === null ? {} : { amount_minor: resolution.amount.toString() }),
-      ...(resolution.fee === null ? {} : { fee_minor: resolution.fee.toString() })
+      ...(resolution.fee === null ? {} : { fee_minor: resolution.fee.toString() }),
+      ...(takesTwo ? { second_person: "there is none" } : {})
     })
     const record = yield* review
-      .resolve(reference, resolution, entry, Option.getOrNull(seen))
+      .resolve(reference, resolution, entry, Option.getOrNull(seen) ?? found?.revision ?? null)
       .pipe(Effect.catchTag("NotResolved", ({ message }) => Effect.fail(new CommandRefusal({ message }))))
     yield* printResult({ app_id: record.appId, ...recordView(record) })
   }, Effect.provide(reviewPorts))
@@ -80,6 +95,9 @@ const resolve = Command.make(
     }
   ])
 )
+
+const twoPeople =
+  "from this amount on a ruling takes two people (CONSOLE_APPROVAL_FROM): propose it in the console, where somebody else approves it, or state with --no-second-person that there is nobody else"
 
 const acknowledge = Command.make(
   "acknowledge",

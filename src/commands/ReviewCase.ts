@@ -1,4 +1,5 @@
 import { type Instant, iso } from "../domain/Instant.ts"
+import { feeUnlessSaid, spokeOfAnother } from "../domain/KnownFee.ts"
 import { actionsFor, type Resolution, type ResolutionAction } from "../domain/Resolution.ts"
 import { meaningOf } from "../domain/ResolutionText.ts"
 import { lastReport, reviewReason } from "../domain/ReviewReason.ts"
@@ -31,11 +32,17 @@ export const caseView = ({ call, history, record, revision }: Case) => ({
 const sentView = (record: Case["record"]) => {
   switch (record.kind) {
     case "payout":
-      return { principal_minor: record.principal, held_fee_minor: record.heldFee, party: record.maskedDestination }
+      return {
+        principal_minor: record.principal,
+        held_fee_minor: record.heldFee,
+        reported_fee_minor: record.reported?.fee ?? null,
+        party: record.maskedDestination
+      }
     case "collection":
       return {
         observed_amount_minor: record.observedAmount,
         observed_currency: record.observedCurrency,
+        reported_fee_minor: record.reported?.fee ?? null,
         party: record.maskedSource
       }
     case "exchange":
@@ -83,9 +90,12 @@ const commands = (record: Case["record"], revision: bigint): ReadonlyArray<strin
   ])
 }
 
-const figures = ({ kind }: Case["record"], outcome: Resolution["outcome"], way: ResolutionAction): string => {
+/** What may be left out stands in brackets. A collection is credited net of its fee: what would be booked is written out, or has to be found out. */
+const figures = (record: Case["record"], outcome: Resolution["outcome"], way: ResolutionAction): string => {
   if (outcome === "failed" || way === "keep") return ""
-  return kind === "exchange" ? " [--amount-minor N]" : " [--amount-minor N] [--fee-minor N]"
+  if (record.kind === "exchange") return " [--amount-minor N]"
+  if (record.kind === "payout") return " [--amount-minor N] [--fee-minor N]"
+  return `${spokeOfAnother(record) ? " --amount-minor N" : " [--amount-minor N]"} --fee-minor ${feeUnlessSaid(record) ?? "N"}`
 }
 
 const MINUTE_MS = 60_000

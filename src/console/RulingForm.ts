@@ -1,8 +1,10 @@
 import type { ComponentChild } from "preact"
 import type { Currency } from "../domain/Currency.ts"
 import type { LedgerRecord } from "../domain/Exchange.ts"
+import { feeUnlessSaid } from "../domain/KnownFee.ts"
 import type { MinorUnits } from "../domain/Money.ts"
-import type { Resolution } from "../domain/Resolution.ts"
+import { type Resolution } from "../domain/Resolution.ts"
+import type { Collection, Payout } from "../domain/Transaction.ts"
 import { amountOf, notAnAmount } from "./AmountText.ts"
 import { amountText, choice, field, words } from "./Elements.ts"
 
@@ -24,8 +26,15 @@ export const rulingFields = (record: LedgerRecord): ReadonlyArray<ComponentChild
     // An exchange has no fee beside its rate.
     record.kind === "exchange"
       ? null
-      : field({ name: "fee", label: `Provider's fee, ${record.currency}, if another than the record's`, maxLength: 30 })
+      : field({ name: "fee", label: `Provider's fee, ${record.currency}, ${feeHint(record)}`, maxLength: 30 })
   ]
+}
+
+const feeHint = (record: Collection | Payout): string => {
+  const fee = feeUnlessSaid(record)
+  return fee === null
+    ? "which the provider has not named: 0 where it took nothing"
+    : `if another than ${amountText(fee, record.currency)}`
 }
 
 /** What a ruling books where nobody says another amount, in the currency that is booked. */

@@ -43,7 +43,15 @@ export const withReport = <R extends LedgerRecord>(before: R, next: R, fact: Fac
     report === null
       ? next
       : { ...agreedWith(next, report), ...(said.includes(report) ? {} : { said: [...said, report].slice(-REPORTS_AT_MOST) }) }
-  return !before.needsReview && next.needsReview ? { ...reported, saidAtOpening: reported.said ?? [] } : reported
+  const kept = next.needsReview ? withReportedFee(reported, fact) : reported
+  return !before.needsReview && next.needsReview ? { ...kept, saidAtOpening: kept.said ?? [] } : kept
+}
+
+/** A person who rules on the record has to know the fee: it is kept, because no answer but this one may ever name it. */
+const withReportedFee = <R extends LedgerRecord>(record: R, fact: Fact): R => {
+  if (fact._tag !== "Succeeded" || fact.fee === null || record.kind === "exchange") return record
+  if (fact.currency !== null && fact.currency !== record.currency) return record
+  return { ...record, reported: { amount: fact.amount ?? movedBy(record, null), fee: fact.fee } }
 }
 
 /** A provider that agrees with a ruling takes back its earlier reports against it: repeated afterwards they are new. */
@@ -102,6 +110,10 @@ export const sentToReview = <R extends LedgerRecord>(record: R, at: Instant): R 
   version: record.version + 1,
   updatedAt: at
 })
+
+/** Books nothing of what a fact says, because the float cannot hold it, and opens a review. */
+export const leftToAPerson = <R extends LedgerRecord>(record: R, fact: Fact, at: Instant): Decision<R> =>
+  unchanged(withReport(record, record.needsReview ? record : sentToReview(record, at), fact))
 
 /** Opens a review, unless the same report was known to the last ruling. `shown` is the record with what the tenant sees of it. */
 export const flagged = <R extends LedgerRecord>(record: R, fact: Fact, at: Instant, shown: R = record): Decision<R> => {

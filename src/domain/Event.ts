@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import type { LedgerRecord } from "./Exchange.ts"
 import type { AppId, Mode, Reference } from "./Ids.ts"
 import { type Instant, iso } from "./Instant.ts"
 import { json } from "./Json.ts"
@@ -10,12 +11,18 @@ export const EventType = Schema.Literals([
   "collection.successful",
   "collection.failed",
   "collection.expired",
+  "collection.reversed",
+  "collection.corrected",
+  "collection.updated",
   "payout.pending",
   "payout.successful",
   "payout.failed",
   "payout.returned",
+  "payout.corrected",
+  "payout.updated",
   "fx.successful",
   "fx.failed",
+  "fx.updated",
   "webhook.test"
 ]).annotate({
   identifier: "EventType",
@@ -23,17 +30,29 @@ export const EventType = Schema.Literals([
 })
 export type EventType = typeof EventType.Type
 
-/** What an endpoint gets when its owner chose nothing: the terminal ones and `payout.returned`. */
+/** What an endpoint gets when its owner chose nothing: the terminal ones, and those that say that money moved once more. */
 export const defaultSubscription = [
   "collection.successful",
   "collection.failed",
   "collection.expired",
+  "collection.reversed",
+  "collection.corrected",
   "payout.successful",
   "payout.failed",
   "payout.returned",
+  "payout.corrected",
   "fx.successful",
   "fx.failed"
 ] as const satisfies ReadonlyArray<EventType>
+
+const updates = { collection: "collection.updated", payout: "payout.updated", exchange: "fx.updated" } as const
+
+/**
+ * The event of a step: the one that the step names, or that something else of the record has changed. Null where the tenant sees the record as
+ * before. So no version is without its event (contract HOOK-9).
+ */
+export const tellingOf = (before: LedgerRecord, next: LedgerRecord, named: EventType | null): EventType | null =>
+  named ?? (next.version === before.version ? null : updates[next.kind])
 
 /** An event with its bytes frozen: every attempt and every replay sends exactly these. */
 export interface OutboxEvent {

@@ -56,6 +56,7 @@ export const exchangeView = (exchange: Exchange) => ({
   quote_id: exchange.quoteId,
   ...amountsView(exchange),
   metadata: new RawJson(exchange.metadata),
+  version: exchange.version,
   is_test_mode: exchange.mode === "test",
   failure: exchange.failure,
   created_at: iso(exchange.createdAt),

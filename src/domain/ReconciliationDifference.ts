@@ -105,7 +105,7 @@ const describedRecord = (theirs: ProviderRecord): string =>
     ? theirs.status
     : `${theirs.status} ${theirs.amount} ${theirs.currency ?? ""}`.trimEnd()
 
-type Standing = LedgerRecord["status"] | "returned"
+type Standing = LedgerRecord["status"] | "returned" | "reversed"
 
 // Which of their statuses says the same as ours. What failed here may never have reached them.
 const agreeing: Readonly<Record<Standing, ReadonlyArray<ProviderRecord["status"]>>> = {
@@ -113,14 +113,22 @@ const agreeing: Readonly<Record<Standing, ReadonlyArray<ProviderRecord["status"]
   pending: ["pending"],
   successful: ["successful"],
   returned: ["returned"],
+  // Some providers have one word for what failed and what was taken back.
+  reversed: ["returned", "failed"],
   failed: ["failed", "absent"],
   expired: ["failed", "absent"]
 }
 
-const standingOf = (record: LedgerRecord): Standing =>
-  record.kind === "payout" && record.returned !== null ? "returned" : record.status
+const standingOf = (record: LedgerRecord): Standing => {
+  if (record.kind === "payout" && record.returned !== null) return "returned"
+  return record.kind === "collection" && record.reversed !== null ? "reversed" : record.status
+}
 
-const principalOf = (record: LedgerRecord): MinorUnits => (record.kind === "payout" ? record.principal : record.amount)
+/** What we hold to have moved, without fees: of a collection what was booked, which a person may have found to be another amount than asked for. */
+const principalOf = (record: LedgerRecord): MinorUnits => {
+  if (record.kind === "payout") return record.principal
+  return record.kind === "collection" && record.status === "successful" ? (record.observedAmount ?? record.amount) : record.amount
+}
 
 /** An exchange costs its rate only, and the fee of what is still open is not known. */
 const feeOf = (record: LedgerRecord): MinorUnits | null =>

@@ -3,9 +3,13 @@ import type { Currency } from "./Currency.ts"
 import { type Decision } from "./Decision.ts"
 import type { Exchange, LedgerRecord } from "./Exchange.ts"
 import type { Instant } from "./Instant.ts"
+import { broughtBy, knownFee, spokeOfAnother } from "./KnownFee.ts"
 import { collect, correct, type Entry, exchange as exchanged, release, settle } from "./Ledger.ts"
-import { add, type MinorUnits, minusOrZero, smaller, toDecimal, ZERO } from "./Money.ts"
+import { add, larger, type MinorUnits, minusOrZero, smaller, toDecimal, ZERO } from "./Money.ts"
 import type { Collection, Payout } from "./Transaction.ts"
+
+/** A ruling books at most so many times what was asked for or what the provider reported: more is a digit too many. */
+const AT_MOST_TIMES = 2n
 
 /** What a person found out about a record that needed one: money moved or it did not, and how much where that was in doubt. */
 export interface Resolution {
@@ -28,7 +32,7 @@ type ActionTable<S extends string> = { readonly [K in S]: { readonly [O in Resol
 
 // Every case that a person can be asked about has both outcomes. `keep` ends the case and moves nothing: the record was right. What is
 // closed is changed by a correction, at most one a record. A success stays a success (contract MOVE-8, MOVE-9): a payout that came to
-// nothing is returned in full, and of a collection that was reversed nothing was observed.
+// nothing is returned in full, and a collection that was taken back is reversed.
 export const resolutionActions = {
   payout: {
     pending: { successful: "settle", failed: "release" },
@@ -83,7 +87,8 @@ export const rulingOn = (record: LedgerRecord, resolution: Resolution, at: Insta
 
 const failure = { code: "unknown", message: "A person established that no money moved." } as const
 
-const reversal = { code: "unknown", message: "It was reversed after it had succeeded." } as const
+const REVERSED = "It was reversed after it had succeeded."
+const nothing = { collected: ZERO, fees: ZERO }
 
 const ruled = <R>(next: R, entry: Entry | null, event: Decision<R>["event"]): Decision<R> => ({
   next,
@@ -125,7 +130,10 @@ export const resolvePayout = (payout: Payout, resolution: Resolution, at: Instan
   const back = payout.returned?.amount ?? ZERO
   if (principal < back) return `${back} minor ${currency} of it came back: it cannot have sent less than that`
   const heldFee = minusOrZero(held, principal)
-  const fee = resolution.fee ?? (payout.status === "successful" ? (payout.fees ?? ZERO) : smaller(payout.heldFee, heldFee))
+  const fee =
+    resolution.fee ??
+    knownFee(payout, principal) ??
+    (payout.status === "successful" ? (payout.fees ?? ZERO) : smaller(payout.heldFee, heldFee))
   const fees = smaller(fee, heldFee)
   const next: Payout = { ...settled, ...closedAs(payout, "successful", at), principal, heldFee, fees, failure: null }
   if (way === "settle") return ruled(next, settle(currency, principal, heldFee, fee), "payout.successful")
@@ -136,7 +144,8 @@ export const resolvePayout = (payout: Payout, resolution: Resolution, at: Instan
     fees: fees - (booked?.fees ?? ZERO),
     drift
   })
-  return ruled(next, entry, payout.status === "successful" ? null : "payout.successful")
+  if (booked === null) return ruled(next, entry, "payout.successful")
+  return ruled(next, entry, entry.postings.length === 0 ? null : "payout.corrected")
 }
 
 /** All that a payout took and that did not come back before comes back. */
@@ -152,20 +161,25 @@ export const resolveCollection = (collection: Collection, resolution: Resolution
   const way = resolutionActions.collection[collection.status][resolution.outcome]
   const settled = afterResolution(collection, resolution, at)
   const closed = { ...settled, nextAction: null }
-  const { currency } = collection
-  if (way === "keep") return ruled(settled, null, null)
+  const { currency, reversed } = collection
+  if (way === "keep" || (reversed !== null && resolution.outcome === "failed")) return ruled(settled, null, null)
   if (way === "close")
     return ruled<Collection>({ ...closed, ...closedAs(collection, "failed", at), failure }, null, "collection.failed")
   /** What a correction starts from. */
-  const before = { collected: amountOf(collection), fees: collection.fees ?? ZERO }
+  const before = reversed === null ? { collected: broughtBy(collection), fees: collection.fees ?? ZERO } : nothing
   if (resolution.outcome === "failed") {
-    const next: Collection = { ...closed, failure: reversal, observedAmount: ZERO, fees: ZERO }
-    return ruled(next, correct(currency, { collected: -before.collected, fees: -before.fees }), null)
+    const taken = minusOrZero(before.collected, before.fees)
+    const next: Collection = { ...closed, reversed: { amount: taken, at, reason: REVERSED } }
+    return ruled(next, correct(currency, { collected: -before.collected, fees: -before.fees }), "collection.reversed")
   }
-  const amount = resolution.amount ?? amountOf(collection)
-  const fee = resolution.fee ?? collection.fees ?? ZERO
-  if (resolution.amount === null && collection.observedCurrency !== null && collection.observedCurrency !== currency)
+  if (resolution.amount === null && spokeOfAnother(collection))
     return `the provider spoke of ${collection.observedCurrency}: say with --amount-minor how much ${currency} came in`
+  const amount = resolution.amount ?? broughtBy(collection)
+  const most = AT_MOST_TIMES * larger(collection.amount, broughtBy(collection))
+  if (amount > most) return tooMuch("was opened with", collection.amount, most, currency)
+  const fee = resolution.fee ?? knownFee(collection, amount)
+  if (fee === null)
+    return `the provider named no fee for ${amount} minor ${currency}: say with --fee-minor what it took, 0 where it took nothing`
   if (fee > amount) return "the fee is larger than what came in"
   const next: Collection = {
     ...closed,
@@ -174,13 +188,16 @@ export const resolveCollection = (collection: Collection, resolution: Resolution
     observedCurrency: currency,
     fees: fee,
     failure: null,
+    reversed: null,
     lateSuccess: collection.lateSuccess || collection.status === "failed" || collection.status === "expired"
   }
   if (way === "collect") return ruled(next, collect(currency, amount, fee), "collection.successful")
-  return ruled(next, correct(currency, { collected: amount - before.collected, fees: fee - before.fees }), null)
+  const entry = correct(currency, { collected: amount - before.collected, fees: fee - before.fees })
+  return ruled(next, entry, entry.postings.length === 0 ? null : "collection.corrected")
 }
 
-const amountOf = ({ amount, observedAmount }: Collection): MinorUnits => observedAmount ?? amount
+const tooMuch = (opened: string, expected: MinorUnits, most: bigint, currency: Currency): string =>
+  `it ${opened} ${expected} minor ${currency}: a ruling books at most ${most}; book what is beyond that with float credit`
 
 export const resolveExchange = (exchange: Exchange, resolution: Resolution, at: Instant): Ruling<Exchange> => {
   const way = resolutionActions.exchange[exchange.status][resolution.outcome]
@@ -192,6 +209,9 @@ export const resolveExchange = (exchange: Exchange, resolution: Resolution, at: 
     const entry = way === "release" ? release(exchange.currency, exchange.amount) : moved(exchange, -1n)
     return ruled(next, entry, "fx.failed")
   }
+  const most = AT_MOST_TIMES * exchange.destinationAmount
+  if (resolution.amount !== null && resolution.amount > most)
+    return tooMuch("was to bring", exchange.destinationAmount, most, exchange.destinationCurrency)
   // What a person found out takes the place of the provider's figure, which was only quoted.
   const found =
     resolution.amount === null

@@ -73,7 +73,9 @@ export const reviewMemory = {
   /** Those of them that had been said when the open case was opened, the word that opened it included; empty where none is open. */
   saidAtOpening: Schema.optionalKey(Schema.Array(Schema.String)),
   /** Null where it was closed by the provider's word since. */
-  ruling: Schema.optionalKey(Schema.NullOr(ReviewRuling))
+  ruling: Schema.optionalKey(Schema.NullOr(ReviewRuling)),
+  /** What the provider last said that moved, with the fee that it named, where that was not booked but sent to a person. */
+  reported: Schema.optionalKey(Schema.Struct({ amount: MinorUnits, fee: MinorUnits }))
 }
 
 /** The fingerprint of the account at the provider that it was sent with; absent in records from before it was kept. */
@@ -112,20 +114,23 @@ const common = {
   ...reviewMemory
 }
 
+/** What went back after it had been booked: `amount` is what it gave to the float, or took from it. */
+export const Returned = Schema.Struct({ amount: MinorUnits, at: Instant, reason: Schema.String })
+
 /** Money in. The payer's number is not here: only its last four digits, masked. */
 export const Collection = Schema.Struct({
   kind: Schema.Literal("collection"),
   status: CollectionStatus,
   ...common,
+  /** What was booked, once it is successful: also where it was reversed afterwards. */
   observedAmount: Schema.NullOr(MinorUnits),
   observedCurrency: Schema.NullOr(Currency),
   maskedSource: Schema.NullOr(Schema.String),
   nextAction: Schema.NullOr(NextAction),
-  lateSuccess: Schema.Boolean
+  lateSuccess: Schema.Boolean,
+  reversed: Schema.NullOr(Returned)
 })
 export type Collection = typeof Collection.Type
-
-export const Returned = Schema.Struct({ amount: MinorUnits, at: Instant, reason: Schema.String })
 
 /** Money out of the tenant's float. `principal` and `heldFee` together are what left `available` when it was opened. */
 export const Payout = Schema.Struct({

@@ -4,7 +4,7 @@ import { exchangeView, type LedgerRecord } from "./Exchange.ts"
 import { type Instant, iso } from "./Instant.ts"
 import { RawJson } from "./Json.ts"
 import type { FloatPosition } from "./Ledger.ts"
-import type { NextAction, Transaction } from "./Transaction.ts"
+import type { NextAction, Payout, Transaction } from "./Transaction.ts"
 
 /**
  * The tenant-safe record as it stands on the wire (contract TXN-1, TXN-7): answers, events and reads are the same members in
@@ -49,6 +49,7 @@ export const transactionView = (transaction: Transaction) => {
       masked_source: transaction.maskedSource,
       next_action: nextActionView(transaction.nextAction),
       late_success: transaction.lateSuccess,
+      reversed: movedBack(transaction.reversed),
       ...tail
     }
   }
@@ -62,10 +63,7 @@ export const transactionView = (transaction: Transaction) => {
     amount_type: transaction.amountType,
     deduct_fee_from_amount: transaction.deductFeeFromAmount,
     masked_destination: transaction.maskedDestination,
-    returned:
-      transaction.returned === null
-        ? null
-        : { amount_minor: transaction.returned.amount, at: iso(transaction.returned.at), reason: transaction.returned.reason },
+    returned: movedBack(transaction.returned),
     ...tail
   }
 }
@@ -105,6 +103,9 @@ export const corridorView = (row: Corridor, provider: string) => ({
   inactive_reason: row.inactiveReason,
   updated_at: iso(row.updatedAt)
 })
+
+const movedBack = (moved: Payout["returned"]) =>
+  moved === null ? null : { amount_minor: moved.amount, at: iso(moved.at), reason: moved.reason }
 
 const isoOrNull = (at: Instant | null): string | null => (at === null ? null : iso(at))
 

@@ -25,7 +25,8 @@ const unsaid: Readonly<Record<string, Readonly<Record<string, Schema.Json>>>> = 
     observedCurrency: null,
     maskedSource: null,
     nextAction: null,
-    lateSuccess: false
+    lateSuccess: false,
+    reversed: null
   } satisfies Partial<Collection>,
   payout: { ...asked, amountType: null, deductFeeFromAmount: false, returned: null } satisfies Partial<Payout>,
   exchange: common satisfies Partial<Exchange>

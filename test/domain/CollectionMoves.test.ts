@@ -231,7 +231,9 @@ describe("a collection of which the provider says that another sum was paid", ()
   ] as const)("goes to a person, and the tenant sees what was said: %s", (_, given, { amount, currency }, changes) => {
     const fact = { ...Succeeded, amount: amount === null ? null : minor(amount), currency }
     const { entry, event, next } = decide(given, fact, "callback", TOLD_AT)
-    expect([changesOf(given, next), entry, event]).toStrictEqual([changes, null, null])
+    // The fee is kept for whoever rules on it, where it is of our currency.
+    const reported = currency === "KES" || amount === null ? {} : { reported: { amount, fee: 750n } }
+    expect([changesOf(given, next), entry, event]).toStrictEqual([{ ...changes, ...reported }, null, null])
   })
 })
 

@@ -127,9 +127,11 @@ describe("a person's ruling on a collection", () => {
   })
 
   it("marks a success after the end as late, and fails a collection that never happened", () => {
-    expect(resolveCollection(collection({ ...review, status: "expired" }), say("successful"), NOON)).toMatchObject({
-      next: { lateSuccess: true }
-    })
+    expect(resolveCollection(collection({ ...review, status: "expired" }), say("successful", undefined, 0n), NOON)).toMatchObject(
+      {
+        next: { lateSuccess: true }
+      }
+    )
     expect(what(resolveCollection(collection(review), say("failed"), NOON))).toEqual([
       "failed",
       false,
@@ -147,9 +149,11 @@ describe("a person's ruling on a collection", () => {
       false,
       "correct",
       { available: -49_250n, collected: 50_000n, provider_fees: -750n },
-      null
+      "collection.reversed"
     ])
-    expect(ruling).toMatchObject({ next: { observedAmount: 0n, fees: 0n, failure: { code: "unknown" } } })
+    expect(ruling).toMatchObject({
+      next: { observedAmount: 50_000n, fees: 750n, failure: null, reversed: { amount: 49_250n, at: NOON } }
+    })
     if (typeof ruling === "string" || ruling.entry === null) throw new Error("no entry")
     expect(lines(coveringReceivable(ruling.entry, () => ({ available: 9_250n, receivable: 0n })))).toEqual({
       available: -9_250n,
@@ -187,8 +191,8 @@ describe("a person's ruling on an exchange", () => {
   it("replaces the amount that was only quoted by the one that the person found", () => {
     const pending: Exchange = { ...exchange, status: "pending" }
     const figures = ({ destinationAmount, rawDestinationAmount }: Exchange) => [destinationAmount, rawDestinationAmount]
-    const found = resolveExchange(pending, say("successful", 350n), NOON)
-    expect(typeof found === "string" ? found : figures(found.next)).toStrictEqual([350n, "3.50"])
+    const found = resolveExchange(pending, say("successful", 70n), NOON)
+    expect(typeof found === "string" ? found : figures(found.next)).toStrictEqual([70n, "0.70"])
     const asQuoted = resolveExchange(pending, say("successful"), NOON)
     expect(typeof asQuoted === "string" ? asQuoted : figures(asQuoted.next)).toStrictEqual(figures(exchange))
   })
@@ -201,7 +205,11 @@ it("has a rule for every status and outcome, and every entry balances", () => {
       resolvePayout(payout({ ...review, status: status as never }), say(outcome), NOON)
     ),
     ...Object.keys(resolutionActions.collection).map((status) =>
-      resolveCollection(collection({ ...review, status: status as never }), say(outcome), NOON)
+      resolveCollection(
+        collection({ ...review, status: status as never }),
+        say(outcome, undefined, outcome === "successful" ? 0n : undefined),
+        NOON
+      )
     ),
     ...Object.keys(resolutionActions.exchange).map((status) =>
       resolveExchange({ ...exchange, status: status as never }, say(outcome), NOON)

@@ -1,10 +1,13 @@
 import { describe, expect, it } from "vitest"
-import { minor, ZERO } from "../../src/domain/Money.ts"
+import { LARGEST_AMOUNT, minor, ZERO } from "../../src/domain/Money.ts"
 import { type Resolution, rulingOn } from "../../src/domain/Resolution.ts"
 import { textOf } from "../support/EntryLines.ts"
-import { type Any, cases, decided, say } from "../support/ReviewCases.ts"
+import { type Any, cases, decided, say, told } from "../support/ReviewCases.ts"
 import { TOLD_AT } from "../support/SampleFacts.ts"
 import { collection, NOON, payout } from "../support/SampleTransactions.ts"
+
+const noFee = (amount: bigint) =>
+  `the provider named no fee for ${amount} minor UGX: say with --fee-minor what it took, 0 where it took nothing`
 
 describe("the figures of a ruling", () => {
   const posted = (record: Any, resolution: Resolution) => {
@@ -73,6 +76,7 @@ describe("the figures of a ruling", () => {
       "UGX provider_fees -100"
     ])
     expect(posted(booked, say("successful"))).toBeNull()
+    expect(posted(booked, say("successful", 39_000n))).toBe(noFee(39_000n))
     expect(shown(booked, say("successful", 39_000n, 500n))).toMatchObject({
       observedAmount: 39_000n,
       fees: 500n,
@@ -97,8 +101,55 @@ describe("the figures of a ruling", () => {
   it("have to name the amount where the provider spoke of another currency", () => {
     const foreign = collection({ observedAmount: minor(13n), observedCurrency: "USD" })
     expect(posted(foreign, say("successful"))).toBe("the provider spoke of USD: say with --amount-minor how much UGX came in")
-    expect(posted(foreign, say("successful", 50_000n))).toStrictEqual(["collect", "UGX available 50000", "UGX collected -50000"])
-    expect(shown(foreign, say("successful", 50_000n))).toMatchObject({ observedAmount: 50_000n, observedCurrency: "UGX" })
+    expect(posted(foreign, say("successful", 50_000n, 0n))).toStrictEqual([
+      "collect",
+      "UGX available 50000",
+      "UGX collected -50000"
+    ])
+    expect(shown(foreign, say("successful", 50_000n, 0n))).toMatchObject({ observedAmount: 50_000n, observedCurrency: "UGX" })
+  })
+
+  it("have the fee that the provider named with them, and are refused without one that nobody knows", () => {
+    const succeeded = { _tag: "Succeeded", providerReference: "P1", currency: "UGX", note: "" } as const
+    const paid = { ...succeeded, amount: minor(40_000n), fee: minor(600n) }
+    for (const status of ["pending", "failed", "expired"] as const) {
+      const { next } = told(collection({ status }), paid)
+      expect(next.needsReview).toBe(true)
+      expect(posted(next, say("successful"))).toStrictEqual([
+        "collect",
+        "UGX available 39400",
+        "UGX collected -40000",
+        "UGX provider_fees 600"
+      ])
+      // The fee of another amount is another fee.
+      expect(posted(next, say("successful", 41_000n))).toBe(noFee(41_000n))
+      expect(posted(next, say("successful", 41_000n, 0n))).toStrictEqual([
+        "collect",
+        "UGX available 41000",
+        "UGX collected -41000"
+      ])
+      // A later answer without a fee takes nothing away.
+      expect(posted(told(next, { ...paid, fee: null }).next, say("successful"))).toContain("UGX provider_fees 600")
+      expect(posted(told(next, { ...paid, currency: "USD" }).next, say("successful", 40_000n))).toContain("UGX provider_fees 600")
+    }
+    expect(posted(collection(), say("successful"))).toBe(noFee(50_000n))
+    const { next } = told(payout(), { ...succeeded, amount: minor(9_000n), fee: minor(800n) })
+    expect(posted(next, say("successful", 9_000n))).toContain("UGX provider_fees 800")
+    expect(posted(next, say("successful"))).toContain("UGX provider_fees 1000")
+  })
+
+  it("are bounded: what is more than twice of what was asked for or reported is a digit too many", () => {
+    const most = "it was opened with 50000 minor UGX: a ruling books at most"
+    expect(posted(collection(), say("successful", 100_000n, 0n))).toContain("UGX collected -100000")
+    expect(posted(collection(), say("successful", 100_001n, 0n))).toContain(`${most} 100000;`)
+    expect(posted(collection(), say("successful", LARGEST_AMOUNT, 0n))).toContain(most)
+    const overpaid = collection({ observedAmount: minor(90_000n), observedCurrency: "UGX" })
+    expect(posted(overpaid, say("successful", 180_000n, 0n))).toContain("UGX collected -180000")
+    expect(posted(overpaid, say("successful", 180_001n, 0n))).toContain(`${most} 180000;`)
+    expect(posted(cases["pending exchange"], say("successful", 69_728n))).toContain("KES fx_in -69728")
+    expect(posted(cases["failed exchange"], say("successful", 69_729n))).toBe(
+      "it was to bring 34864 minor KES: a ruling books at most 69728; book what is beyond that with float credit"
+    )
   })
 
   it("are none of an exchange that stays booked, and have no fee", () => {

@@ -17,7 +17,6 @@ const records = { ...cases, "waiting collection": waiting } satisfies Record<str
 const polled = (name: keyof typeof records): Any => ({ ...records[name], asked: 3, notFound: 2 })
 
 const nothingMoved = { code: "unknown", message: "A person established that no money moved." }
-const reversed = { code: "unknown", message: "It was reversed after it had succeeded." }
 const successful = { status: "successful", completedAt: TOLD_AT, asked: 0, notFound: 0, failure: null }
 const failed = { status: "failed", completedAt: TOLD_AT, asked: 0, notFound: 0, failedBy: "person", failure: nothingMoved }
 const paid = { nextAction: null, observedAmount: 10_000n, observedCurrency: "UGX", fees: 0n }
@@ -65,8 +64,8 @@ const table: { readonly [C in keyof typeof records]: { readonly [O in Resolution
     failed: [
       "correct",
       ["correct", "UGX available -10000", "UGX collected 10000"],
-      null,
-      { failure: reversed, observedAmount: 0n, fees: 0n }
+      "collection.reversed",
+      { reversed: { amount: 10_000n, at: TOLD_AT, reason: "It was reversed after it had succeeded." } }
     ]
   },
   "failed collection": {
@@ -112,7 +111,8 @@ describe("the table of what a person's ruling does", () => {
   it.each(rulings)("a %s ruled %s", (name, outcome) => {
     const record = polled(name)
     const [action, entry, event, changes] = table[name][outcome]
-    const decision = decided(rulingOn(record, say(outcome), TOLD_AT))
+    const fee = outcome === "successful" && record.kind === "collection" ? 0n : null
+    const decision = decided(rulingOn(record, say(outcome, null, fee), TOLD_AT))
     expect(actionsFor(record)[outcome]).toBe(action)
     expect([textOf(decision.entry), decision.event]).toStrictEqual([entry, event])
     expect(decision.next).toStrictEqual({

@@ -59,6 +59,7 @@ const shownCollection = {
   masked_source: "••••3456",
   next_action: null,
   late_success: false,
+  reversed: null,
   corridor: { ...corridor, direction: "collection" },
   ...tail,
   expires_at: LATER
@@ -119,6 +120,7 @@ describe("a tenant is shown", () => {
       quote_id: "00000000000000000000000002",
       ...amounts,
       metadata: {},
+      version: 1,
       is_test_mode: false,
       failure: null,
       created_at: SHOWN,

@@ -71,16 +71,16 @@ describe("the words of the interface and of stored records", () => {
     expect(ProposalKind.literals).toStrictEqual(["review resolve", "float credit", "float debit", "key issue", "key revoke"])
   })
 
-  it("stay: the kinds of events; who chooses nothing gets those that are final, and returns", () => {
+  it("stay: the kinds of events; who chooses nothing gets those that are final, and those by which money moves once more", () => {
     const kinds = {
-      collection: ["requires_action", "pending", "successful", "failed", "expired"],
-      payout: ["pending", "successful", "failed", "returned"],
-      fx: ["successful", "failed"],
+      collection: ["requires_action", "pending", "successful", "failed", "expired", "reversed", "corrected", "updated"],
+      payout: ["pending", "successful", "failed", "returned", "corrected", "updated"],
+      fx: ["successful", "failed", "updated"],
       webhook: ["test"]
     }
     expect(EventType.literals).toStrictEqual(Object.entries(kinds).flatMap(([kind, all]) => all.map((what) => `${kind}.${what}`)))
     expect(defaultSubscription).toStrictEqual(
-      EventType.literals.filter((type) => /\.(successful|failed|expired|returned)$/.test(type))
+      EventType.literals.filter((type) => /\.(successful|failed|expired|returned|reversed|corrected)$/.test(type))
     )
   })
 

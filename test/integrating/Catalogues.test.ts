@@ -1,12 +1,18 @@
-import { Effect, Layer, Logger, ManagedRuntime } from "effect"
+import { Context, Effect, Layer, Logger, ManagedRuntime } from "effect"
 import { afterAll, describe, expect, it } from "vitest"
 import { defaultSubscription, EventType } from "../../src/domain/Event.ts"
+import type { Fact } from "../../src/domain/Fact.ts"
+import { Reference } from "../../src/domain/Ids.ts"
+import { minor } from "../../src/domain/Money.ts"
+import { Review } from "../../src/services/settlement/Review.ts"
+import { Settlement } from "../../src/services/settlement/Settlement.ts"
 import { Ending } from "../../src/simulator/Endings.ts"
 import { examples, read } from "../documents/Pages.ts"
 import { lasting } from "../support/ExecutedExamples.ts"
 import { momoCharge, momoPayout } from "../support/RequestBodies.ts"
 import { eventually, referenceOf } from "../support/SignedClient.ts"
 import { Stack, tenantOn, webhooksOf } from "../support/Stack.ts"
+import { auditEntry } from "../support/TestDatabase.ts"
 
 const page = read("docs/integrating/webhooks.md")
 const runtime = ManagedRuntime.make(
@@ -25,12 +31,37 @@ interface EventBody {
 
 /** Whose event stands for its type, where several have one. */
 const numbers: Readonly<Record<string, string>> = {
+  // Nothing overtakes the answer to it.
+  "collection.updated": "0010",
   "collection.pending": "1234",
   "payout.pending": "0015",
   "payout.successful": "0015"
 }
 const isWanted = ({ data, type }: EventBody): boolean =>
   `${data.masked_source ?? data.masked_destination}`.endsWith(numbers[type] ?? "")
+
+const news = { providerReference: null, currency: "UGX", note: "status successful" } as const
+const takenBack: Fact = { ...news, _tag: "Returned", amount: minor(20_000n), fee: minor(0n), charged: null, at: 0 }
+
+/** What only a person's ruling tells: of a charge that was taken back, and of a charge and a payout that moved less than they said. */
+const ruledOn = Effect.fnUntraced(function* (tenant: Effect.Success<ReturnType<typeof tenantOn>>, exchanged: string) {
+  const { context } = (yield* Stack).gateway
+  const rule = Effect.fnUntraced(
+    function* (target: string, body: object, fact: Fact, outcome: "successful" | "failed") {
+      const reference = Reference.make(referenceOf(yield* tenant.post(target, body)))
+      yield* tenant.until(`${target}/${reference}`, ({ status }) => status === "successful")
+      yield* Context.get(context, Settlement).apply({ reference, fact, actor: "callback" })
+      const amount = fact._tag === "Succeeded" ? fact.amount : null
+      yield* (yield* Review).resolve(reference, { outcome, amount, fee: null, evidence: "statement" }, auditEntry())
+    },
+    Effect.provide(Layer.provide(Review.layer, Layer.succeedContext(context)))
+  )
+  const less = (amount: bigint, fee: bigint): Fact => ({ ...news, _tag: "Succeeded", amount: minor(amount), fee: minor(fee) })
+  yield* rule("/v1/collections", momoCharge("4321", { metadata: { order: "A-8" } }), takenBack, "failed")
+  yield* rule("/v1/collections", momoCharge("4322", { metadata: { order: "A-8" } }), less(19_000n, 285n), "successful")
+  yield* rule("/v1/payouts", momoPayout("4323", { metadata: { order: "A-7" } }), less(9_000n, 900n), "successful")
+  yield* Context.get(context, Settlement).apply({ reference: Reference.make(exchanged), fact: takenBack, actor: "callback" })
+})
 
 /** Does what every event type tells of, and answers the first event of each. */
 const everyEvent = Effect.gen(function* () {
@@ -54,7 +85,7 @@ const everyEvent = Effect.gen(function* () {
         source: { type: "momo", msisdn: "233241234567", network: "MTN" },
         metadata: { order: "A-8" }
       }),
-      ...["1234", "0002", "0007"].map((ending) =>
+      ...["1234", "0002", "0007", "0010"].map((ending) =>
         tenant.post("/v1/collections", momoCharge(ending, { metadata: { order: "A-8" } }))
       ),
       ...["0002", "0015"].map((ending) => tenant.post("/v1/payouts", momoPayout(ending, { metadata }))),
@@ -63,7 +94,8 @@ const everyEvent = Effect.gen(function* () {
     ],
     { concurrency: "unbounded" }
   )
-  yield* exchange("ordinary")
+  const exchanged = referenceOf(yield* exchange("ordinary"))
+  yield* ruledOn(tenant, exchanged)
   const first = () => {
     const events = received.map(({ body }): EventBody => JSON.parse(body)).filter(isWanted)
     return new Map(events.toReversed().map((event) => [event.type, event]))

@@ -13,5 +13,29 @@ export const rulingBugs: ReadonlyArray<Bug> = [
         instead: "sum === undefined"
       }
     ]
+  },
+  {
+    name: "change a record and tell nobody",
+    breaks: "no record changes without its event",
+    test: "test/domain/Telling.test.ts",
+    edits: [
+      {
+        file: "src/domain/Event.ts",
+        text: "named ?? (next.version === before.version ? null : updates[next.kind])",
+        instead: "named"
+      }
+    ]
+  },
+  {
+    name: "invent a fee for a ruling",
+    breaks: "a ruling books no fee that nobody named",
+    test: "test/domain/ResolutionFigures.test.ts",
+    edits: [
+      {
+        file: "src/domain/Resolution.ts",
+        text: "knownFee(collection, amount)",
+        instead: "(knownFee(collection, amount) ?? ZERO)"
+      }
+    ]
   }
 ]

@@ -139,6 +139,7 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })
     Effect.gen(function* () {
       const { gateway, resolve, tell } = yield* given
       const tenant = yield* tenantOn(gateway, 0n)
+      const hook = yield* webhooksOf(gateway, tenant)
       const reference = referenceOf(yield* tenant.post("/v1/collections", momoCharge("1234")))
       yield* tenant.until(`/v1/collections/${reference}`, ({ status }) => status === "successful")
       expect((yield* tenant.post("/v1/payouts", momoPayout("0010", { amount_minor: 18_000 }))).status).toBe(201)
@@ -146,10 +147,12 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })
       expect(yield* resolve(reference, "failed")).toMatchObject({
         status: "successful",
         needs_review: false,
-        observed_amount_minor: 0,
-        fees_minor: 0,
-        failure: { code: "unknown" }
+        observed_amount_minor: 20_000,
+        fees_minor: 300,
+        failure: null,
+        reversed: { amount_minor: 19_700, at: expect.any(String), reason: expect.any(String) }
       })
+      expect([...(yield* hook.types(2))].sort()).toEqual(["collection.reversed", "collection.successful"])
       expect(yield* tenant.float).toMatchObject({ available_minor: 0, reserved_minor: 19_000, collected_minor: 0 })
       expect(yield* verified(gateway)).toMatchObject({ ok: true })
 
@@ -169,6 +172,7 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })
     Effect.gen(function* () {
       const { gateway, resolve, tell } = yield* given
       const tenant = yield* tenantOn(gateway, 100_000n)
+      const hook = yield* webhooksOf(gateway, tenant)
       const terms = { source_currency: "UGX", destination_currency: "KES", source_amount_minor: 50_000 }
       const { body } = yield* tenant.post("/v1/fx/quote", terms)
       const reference = referenceOf(yield* tenant.post("/v1/fx/exchange", { quote_id: body.data["quote_id"] }))
@@ -178,6 +182,14 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })
       expect(yield* resolve(reference, "failed")).toMatchObject({ status: "failed", needs_review: false })
       const positions = JSON.parse((yield* tenant.get("/v1/float")).text).data
       expect(positions).toMatchObject([{ currency: "UGX", available_minor: 100_000 }])
+      // What was told last is what holds.
+      yield* tell(reference, delivered(50_000n))
+      expect(yield* resolve(reference, "successful")).toMatchObject({ code: 1 })
+      const told = (yield* hook.count(2)).map(({ body }) => JSON.parse(body)).map(({ data, type }) => [type, data.version])
+      expect(told.sort((one, other) => one[1] - other[1])).toEqual([
+        ["fx.successful", 2],
+        ["fx.failed", 4]
+      ])
       expect(yield* verified(gateway)).toMatchObject({ ok: true })
     })
   )

@@ -58,7 +58,7 @@ export const decided = <R>(ruling: Ruling<R>) => {
 }
 
 export const ruled = (record: Any, outcome: Resolution["outcome"], at = TOLD_AT): Any =>
-  decided(rulingOn(record, say(outcome), at)).next
+  decided(rulingOn(record, say(outcome, null, outcome === "successful" && record.kind === "collection" ? 0n : null), at)).next
 
 // Every case that a person can be asked about, before anything was said of it.
 const booked = { completedAt: NOON, needsReview: true } as const

@@ -60,5 +60,6 @@ export const collection = (overrides: Partial<Collection> = {}): Collection => (
   maskedSource: "••••3456",
   nextAction: null,
   lateSuccess: false,
+  reversed: null,
   ...overrides
 })

@@ -19,12 +19,18 @@ const contents = {
   "collection.successful": ["A collection was paid, and your float credited", CollectionSchema],
   "collection.failed": ["A collection failed", CollectionSchema],
   "collection.expired": ["A collection's time passed", CollectionSchema],
+  "collection.reversed": ["A successful collection was taken back, and your float debited", CollectionSchema],
+  "collection.corrected": ["What came in by a successful collection was corrected, and your float with it", CollectionSchema],
+  "collection.updated": ["Something else of a collection changed; no money moved", CollectionSchema],
   "payout.pending": ["A payout was accepted, and its amount and fee reserved", PayoutSchema],
   "payout.successful": ["A payout reached the recipient", PayoutSchema],
   "payout.failed": ["A payout failed, and your float was returned", PayoutSchema],
   "payout.returned": ["Money of a successful payout came back, and your float was credited", PayoutSchema],
+  "payout.corrected": ["What a successful payout took was corrected, and your float with it", PayoutSchema],
+  "payout.updated": ["Something else of a payout changed; no money moved", PayoutSchema],
   "fx.successful": ["An exchange was made", FxExchange],
   "fx.failed": ["An exchange failed, and your float was returned", FxExchange],
+  "fx.updated": ["Something else of an exchange changed; no money moved", FxExchange],
   "webhook.test": ["A test that you asked for", TestMessage]
 } as const satisfies Readonly<Record<EventType, readonly [string, Schema.Top]>>
 

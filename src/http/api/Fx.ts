@@ -57,6 +57,7 @@ export const FxExchange = Schema.Struct({
   quote_id: described(Schema.String, "The quote that it was made by"),
   ...amounts,
   metadata: Metadata,
+  version: described(Schema.Int, "1 when it was created, one more with each change that you can see"),
   is_test_mode: described(Schema.Boolean, "True where a key of test mode made it"),
   failure: described(Schema.NullOr(Failure), "Why it failed; null where it has not"),
   created_at: described(Timestamp, "When it was created"),

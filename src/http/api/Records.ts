@@ -59,6 +59,12 @@ const tail = {
   expires_at: described(Schema.NullOr(Timestamp), "When it expires unless it is completed; null where it does not")
 }
 
+const Reversed = Schema.Struct({
+  amount_minor: described(Amount, "How much was taken from your float, in minor units of the collection's `currency`"),
+  at: described(Timestamp, "When it was taken"),
+  reason: described(Schema.String, "Why it was taken back, for people")
+}).annotate({ identifier: "CollectionReversal", description: "Money of a successful collection that was taken back" })
+
 /** A collection as every tenant read shows it (contract TXN-1). */
 export const CollectionSchema = Schema.Struct({
   ...head,
@@ -78,6 +84,7 @@ export const CollectionSchema = Schema.Struct({
     "What the payer has to do; always there while the status is `requires_action`, otherwise null"
   ),
   late_success: described(Schema.Boolean, "True where the payment was confirmed after the collection had failed or expired"),
+  reversed: described(Schema.NullOr(Reversed), "What was taken back after the collection was successful; null where nothing was"),
   ...tail
 }).annotate({ identifier: "Collection", description: "Money in: a charge of a payer" })
 

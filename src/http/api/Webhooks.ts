@@ -17,7 +17,7 @@ export const EndpointBody = Schema.Struct({
   url: described(Schema.String.annotate({ format: "uri" }), "Where events go: https, and a public address"),
   events: optional(
     Schema.Array(EventType).check(Schema.isMinLength(1, { expected: "a list of at least one event type" }), isDistinct),
-    "Which events you want, each once; if left out, the final ones and `payout.returned`"
+    "Which events you want, each once; if left out, the final ones and those that say that money moved once more"
   ),
   enabled: optional(Schema.Boolean, "Whether events are sent; true if left out")
 }).annotate({ identifier: "WebhookEndpointRequest", description: "Where events go. It replaces the whole endpoint" })

@@ -2,7 +2,7 @@ import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { AppId, Mode } from "../../domain/Ids.ts"
 import { iso } from "../../domain/Instant.ts"
-import { minor } from "../../domain/Money.ts"
+import { nearestAmount } from "../../domain/Money.ts"
 import {
   type ApplyOutcome,
   type ApplyStep,
@@ -19,7 +19,7 @@ import { EveryTenant } from "../EveryTenant.ts"
 import { OfTenant } from "../ServerPlaces.ts"
 import { isLockTimeout, makeBatcher, onOwnConnection } from "../StepBatch.ts"
 import { applyStatement, applyStatementOfTenant } from "./ApplySteps.ts"
-import { decodePositions, manualEntries, positionOf } from "./ManualEntries.ts"
+import { decodePositions, isFullFloat, manualEntries, positionOf } from "./ManualEntries.ts"
 import { openStatement, openStatementOfTenant } from "./OpenSteps.ts"
 import { linkedBatch, type Traced, withTraceparent, withTraceparentAndAttributes } from "./StepTracing.ts"
 
@@ -36,7 +36,7 @@ const decodeApplyRows = Schema.decodeUnknownEffect(Schema.Array(ApplyRow))
 const openedOf = ({ failed_window, reservable, verdict }: typeof OpenRow.Type): OpenOutcome => {
   // The functions count windows from one.
   if (verdict === "OverCap") return { _tag: "OverCap", counter: failed_window - 1 }
-  return verdict === "ShortFloat" ? { _tag: "ShortFloat", available: minor(reservable) } : { _tag: verdict }
+  return verdict === "ShortFloat" ? { _tag: "ShortFloat", available: nearestAmount(reservable) } : { _tag: verdict }
 }
 
 const openAll = (sql: SqlClient.SqlClient, statementFor: typeof openStatement) => (steps: ReadonlyArray<Traced<OpenStep>>) =>
@@ -84,7 +84,13 @@ export const FloatLedgerPg = Layer.effect(
       isLockTimeout
     })
     const apply = yield* makeBatcher({
-      statement: applyBatch,
+      // A batch in which one float is full runs again, step by step.
+      statement: (steps: ReadonlyArray<Traced<ApplyStep>>) =>
+        Effect.catchIf(
+          applyBatch(steps),
+          (error) => steps.length === 1 && isFullFloat(error),
+          () => Effect.succeed<ReadonlyArray<ApplyOutcome>>([{ _tag: "FullFloat" }])
+        ),
       recover: recoverApply(sql, ofTenant),
       laneOf: ({ next }) => next.appId,
       ...everyTenant.lanesOf(({ next }: ApplyStep) => next.appId),

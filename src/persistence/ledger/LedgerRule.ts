@@ -27,10 +27,10 @@ export const auditSettings = {
 
 /** What the records of some transactions say that they hold and move, as numbers. */
 export const amountsOf = (which: string) => `
-  SELECT t.app_id, t.reference, t.mode, t.kind, t.status, r.currency, coalesce(r."observedAmount", r.amount) AS amount,
-    coalesce(r.fees, 0) AS fees, r.principal,
+  SELECT t.app_id, t.reference, t.mode, t.kind, t.status, r.currency, CASE WHEN r.reversed IS NULL THEN coalesce(r."observedAmount", r.amount) ELSE 0 END AS amount,
+    CASE WHEN r.reversed IS NULL THEN coalesce(r.fees, 0) ELSE 0 END AS fees, r.principal,
     CASE t.kind WHEN 'payout' THEN r.principal + r."heldFee" WHEN 'exchange' THEN r.amount END AS held,
     r."destinationCurrency" AS destination_currency, r."destinationAmount" AS destination, (r.returned->>'amount')::bigint AS returned
   FROM transactions t CROSS JOIN LATERAL json_to_record(t.record) AS r(currency text, "observedAmount" bigint, amount bigint, fees bigint,
-    principal bigint, "heldFee" bigint, "destinationCurrency" text, "destinationAmount" bigint, returned json)
+    principal bigint, "heldFee" bigint, "destinationCurrency" text, "destinationAmount" bigint, returned json, reversed json)
   WHERE ${which}`

@@ -1,10 +1,10 @@
-import { Effect, Option, Schema } from "effect"
-import type { SqlClient } from "effect/sql"
+import { Effect, Option, Predicate, Schema } from "effect"
+import { type SqlClient, SqlError } from "effect/sql"
 import { Currency } from "../../domain/Currency.ts"
 import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import { iso } from "../../domain/Instant.ts"
 import { type Account, coveringReceivable, type Entry, entrySlots, FloatPosition } from "../../domain/Ledger.ts"
-import { LARGEST_AMOUNT, minor, minusOrZero } from "../../domain/Money.ts"
+import { minusOrZero, nearestAmount } from "../../domain/Money.ts"
 import { currentTraceparent } from "../../runtime/Tracing.ts"
 import type { AuditEntry } from "../../services/ports/AuditLog.ts"
 import type { Adjustment, AdjustmentOutcome, ApplyOutcome, ApplyStep, ResolveOutcome } from "../../services/ports/FloatLedger.ts"
@@ -37,13 +37,19 @@ const encodePosition = Schema.encodeSync(Schema.toCodecJson(FloatPosition))
 export const positionOf = (row: typeof PositionRow.Type): FloatPosition => ({
   currency: row.currency,
   // A tenant cannot draw on what it owes.
-  available: minusOrZero(minor(row.available_minor), minor(row.receivable_minor)),
-  reserved: minor(row.reserved_minor),
-  collected: minor(row.collected_minor),
-  paidOut: minor(row.paid_out_minor),
-  providerFees: minor(row.provider_fees_minor),
-  ...(row.receivable_minor === 0n ? {} : { receivable: minor(row.receivable_minor) })
+  available: minusOrZero(nearestAmount(row.available_minor), nearestAmount(row.receivable_minor)),
+  reserved: nearestAmount(row.reserved_minor),
+  collected: nearestAmount(row.collected_minor),
+  paidOut: nearestAmount(row.paid_out_minor),
+  providerFees: nearestAmount(row.provider_fees_minor),
+  ...(row.receivable_minor === 0n ? {} : { receivable: nearestAmount(row.receivable_minor) })
 })
+
+/** A position that cannot hold what would be posted: 0016_float_bounds has the bound, and nothing was written. */
+export const isFullFloat = (error: unknown): boolean =>
+  error instanceof SqlError.SqlError &&
+  Predicate.hasProperty(error.reason.cause, "constraint") &&
+  `${error.reason.cause.constraint}`.startsWith("float_within_bounds")
 
 /** The sum of what an entry posts to one account. */
 const amountPosted = ({ postings }: Entry, account: Account): bigint =>
@@ -121,8 +127,6 @@ export const manualEntries = ({ applyAll, randomSource, sql, trail }: Tools) => 
       if (adjustment.direction === "debit" && adjustment.amount > before.available)
         return { _tag: "ShortFloat", available: before.available } satisfies AdjustmentOutcome
       const entry = coveringReceivable(adjustment.entry, () => balancesOf(row))
-      if (row.available_minor + amountPosted(entry, "available") > LARGEST_AMOUNT)
-        return { _tag: "FullFloat" } satisfies AdjustmentOutcome
       const after = positionOf({
         ...row,
         available_minor: row.available_minor + amountPosted(entry, "available"),
@@ -132,6 +136,7 @@ export const manualEntries = ({ applyAll, randomSource, sql, trail }: Tools) => 
       return { _tag: "Adjusted", position: after, isNew: true } satisfies AdjustmentOutcome
     },
     (effect) => sql.withTransaction(effect),
+    Effect.catchIf(isFullFloat, () => Effect.succeed<AdjustmentOutcome>({ _tag: "FullFloat" })),
     Effect.orDie
   )
 
@@ -160,6 +165,7 @@ export const manualEntries = ({ applyAll, randomSource, sql, trail }: Tools) => 
       return result satisfies ResolveOutcome
     },
     (effect) => sql.withTransaction(effect),
+    Effect.catchIf(isFullFloat, () => Effect.succeed<ResolveOutcome>({ _tag: "FullFloat" })),
     Effect.orDie
   )
 

@@ -234,5 +234,6 @@ const newCollection = (
   observedCurrency: null,
   maskedSource: command.source === null ? null : maskedNumber(Redacted.value(command.source.msisdn)),
   nextAction: code,
-  lateSuccess: false
+  lateSuccess: false,
+  reversed: null
 })

@@ -1,11 +1,12 @@
 import { Layer } from "effect"
+import type { ApprovalAmounts } from "../../domain/ApprovalAmounts.ts"
 import { Review } from "../settlement/Review.ts"
 import { FloatAdjustments } from "../tenants/FloatAdjustments.ts"
 import { TenantKeys } from "../tenants/TenantKeys.ts"
 import { Approvals } from "./Approvals.ts"
 import { FloatDesk } from "./FloatDesk.ts"
 import { KeyDesk } from "./KeyDesk.ts"
-import { type ApprovalAmounts, ReviewDesk } from "./ReviewDesk.ts"
+import { ReviewDesk } from "./ReviewDesk.ts"
 import { SignIn } from "./SignIn.ts"
 
 /** What the console's pages stand on besides the gateway's own services. */

@@ -1,5 +1,5 @@
 import { Context, Effect, Layer, Option, Schema } from "effect"
-import type { Currency } from "../../domain/Currency.ts"
+import { type ApprovalAmounts, needsTwo } from "../../domain/ApprovalAmounts.ts"
 import type { LedgerRecord } from "../../domain/Exchange.ts"
 import { isReference, type Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
@@ -15,9 +15,6 @@ import { RandomSource } from "../ports/RandomSource.ts"
 import { Transactions } from "../ports/Transactions.ts"
 import { type NotResolved, Review } from "../settlement/Review.ts"
 import { type Acting, NotDecided } from "./Deciding.ts"
-
-/** From this amount on, in minor units, a ruling needs two people. */
-export type ApprovalAmounts = Readonly<Record<Currency, MinorUnits>>
 
 /** So many of the newest lines of a record's history are told where an approval fails. */
 const NEWS_SHOWN = 5
@@ -50,9 +47,6 @@ export class ReviewDesk extends Context.Service<
         const transactions = yield* Transactions
         const randomSource = yield* RandomSource
 
-        const needsTwo = (record: LedgerRecord, resolution: Resolution | null): boolean =>
-          sumsOf(record, resolution).some(({ amount, currency }) => (amount < 0n ? -amount : amount) >= amounts[currency])
-
         const rule = Effect.fn("ReviewDesk.rule")(function* ({ reference, resolution, seen }: Wish, { at, by }: Acting) {
           const found = yield* transactions.byReference(reference)
           if (Option.isNone(found)) return yield* new NotDecided({ message: `There is no transaction ${reference}.` })
@@ -60,7 +54,7 @@ export class ReviewDesk extends Context.Service<
           if (typeof ruling === "string") return yield* new NotDecided({ message: ruling })
           const details = detailsOf(resolution)
           const audit = { at, actor: consoleActor(by), subject: reference }
-          if (!needsTwo(found.value.transaction, resolution)) {
+          if (!needsTwo(amounts, found.value.transaction, resolution)) {
             yield* review.resolve(reference, resolution, { ...audit, action: "review resolve", details }, seen)
             return "resolved"
           }
@@ -91,7 +85,7 @@ export class ReviewDesk extends Context.Service<
             )
         })
 
-        return ReviewDesk.of({ needsTwo, rule, carryOut })
+        return ReviewDesk.of({ needsTwo: (record, resolution) => needsTwo(amounts, record, resolution), rule, carryOut })
       })
     )
 }
@@ -102,25 +96,6 @@ const newsSince = (history: ReadonlyArray<HistoryLine>, since: Instant): string 
     ({ actor, fact, note, status }) => `${actor} said ${fact}, now ${status}${note === "" ? "" : ` (${maskedText(note)})`}`
   )
   return told.length === 0 ? "" : `. Since it was proposed: ${told.join("; ")}`
-}
-
-interface Sum {
-  readonly amount: bigint
-  readonly currency: Currency
-}
-
-/** What was asked for, and every line that this ruling, or either outcome without another word, would post: so one case has one answer until somebody says more. */
-const sumsOf = (record: LedgerRecord, resolution: Resolution | null): ReadonlyArray<Sum> => [
-  { amount: record.amount, currency: record.kind === "exchange" ? record.currency : record.amountCurrency },
-  ...[plain("successful"), plain("failed"), ...(resolution === null ? [] : [resolution])].flatMap((one) => postedBy(record, one))
-]
-
-const plain = (outcome: Resolution["outcome"]): Resolution => ({ outcome, amount: null, fee: null, evidence: "" })
-
-/** Nothing where the ruling cannot be made. */
-const postedBy = (record: LedgerRecord, resolution: Resolution): ReadonlyArray<Sum> => {
-  const ruling = rulingOn(record, resolution, record.updatedAt)
-  return typeof ruling === "string" ? [] : (ruling.entry?.postings ?? [])
 }
 
 const detailsOf = ({ amount, evidence, fee, outcome }: Resolution): Readonly<Record<string, string>> => ({

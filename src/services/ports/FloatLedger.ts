@@ -80,7 +80,11 @@ export interface ApplyStep {
   readonly raw: CapturedCall | null
 }
 
-export type ApplyOutcome = { readonly _tag: "Applied" } | { readonly _tag: "Stale" }
+export type ApplyOutcome =
+  | { readonly _tag: "Applied" }
+  | { readonly _tag: "Stale" }
+  /** A position would hold more than the largest amount: nothing was written. */
+  | { readonly _tag: "FullFloat" }
 
 /** `Corrected`: a correction was posted for this transaction before, and there is at most one. */
 export type ResolveOutcome = ApplyOutcome | { readonly _tag: "Corrected" }
@@ -105,7 +109,7 @@ export type AdjustmentOutcome =
   /** The external id was used for something else. */
   | { readonly _tag: "Conflict" }
   | { readonly _tag: "ShortFloat"; readonly available: MinorUnits }
-  /** More would be available than the largest amount. */
+  /** A position would hold more than the largest amount: nothing was written. */
   | { readonly _tag: "FullFloat" }
   | { readonly _tag: "NoTenant" }
 

@@ -1,5 +1,5 @@
 import { Clock, Context, Data, Effect, Layer, Option } from "effect"
-import { encodeEvent } from "../../domain/Event.ts"
+import { encodeEvent, tellingOf } from "../../domain/Event.ts"
 import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { Reference } from "../../domain/Ids.ts"
 import { maskedText } from "../../domain/Masking.ts"
@@ -72,7 +72,8 @@ export class Review extends Context.Service<
         const at = yield* Clock.currentTimeMillis
         const ruling = rulingOn(transaction, resolution, at)
         if (typeof ruling === "string") return yield* new NotResolved({ message: ruling })
-        const { entry, event: type, next } = ruling
+        const { entry, event: named, next } = ruling
+        const type = tellingOf(transaction, next, named)
         const { appId, mode, reference, status } = next
         const event =
           type === null
@@ -116,6 +117,8 @@ export class Review extends Context.Service<
             return yield* new NotResolved({
               message: `${reference} was corrected before, and a record is corrected once: use float credit or float debit`
             })
+          if (result._tag === "FullFloat")
+            return yield* new NotResolved({ message: "the float cannot hold that much: its largest amount is 9007199254740991" })
           if (result._tag === "Applied") return step.next
         }
         return yield* Effect.die(new Error(`the transaction ${reference} kept moving`))

@@ -1,6 +1,6 @@
 import { Clock, Context, Effect, Layer, Option, Result } from "effect"
-import { sentToReview } from "../../domain/Contradiction.ts"
-import { encodeEvent } from "../../domain/Event.ts"
+import { leftToAPerson, sentToReview } from "../../domain/Contradiction.ts"
+import { encodeEvent, tellingOf } from "../../domain/Event.ts"
 import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { Actor, Fact } from "../../domain/Fact.ts"
 import type { Reference } from "../../domain/Ids.ts"
@@ -89,23 +89,25 @@ export class Settlement extends Context.Service<
       const stepOf = Effect.fnUntraced(function* (
         { revision, transaction }: StoredTransaction,
         { actor, claim = null, fact, raw = null, successStatus = CREATED }: News,
-        poll: StatusPoll | null
-      ) {
+        poll: StatusPoll | null,
+        isFull: boolean
+      ): Effect.fn.Return<ApplyStep> {
         const at = yield* Clock.currentTimeMillis
-        const decision = decide(transaction, fact, actor, at)
+        const decision = isFull ? leftToAPerson(transaction, fact, at) : decide(transaction, fact, actor, at)
         const decided = countPoll(transaction, decision.next, fact, poll)
         // In the same commit as the last poll: nothing open is ever left with nobody to look at it.
         const overdue = isOverdue(decided, at)
         const next = overdue ? sentToReview(decided, at) : decided
+        const type = tellingOf(transaction, next, decision.event)
         const event =
-          decision.event === null
+          type === null
             ? null
             : encodeEvent(
                 {
                   id: yield* randomSource.reference,
                   appId: next.appId,
                   mode: next.mode,
-                  type: decision.event,
+                  type,
                   reference: next.reference,
                   at
                 },
@@ -115,7 +117,7 @@ export class Settlement extends Context.Service<
           expectedRevision: revision,
           next,
           entry: decision.entry,
-          line: { at, actor, fact: fact._tag, note: noteOf(fact, overdue), status: next.status },
+          line: { at, actor, fact: fact._tag, note: noteOf(fact, overdue, isFull), status: next.status },
           event,
           nextPollAt: nextPoll(next, policy.pollSchedule, at),
           response: claim === null ? null : keptResponse(encoder, claim, outcomeResponse(next, fact), successStatus),
@@ -133,6 +135,7 @@ export class Settlement extends Context.Service<
           "gateway.fact": news.fact._tag,
           "gateway.actor": actor
         })
+        let isFull: boolean = false
         for (let decisions = 0; decisions < DECISIONS_AT_MOST; decisions++) {
           const known = decisions === 0 ? Option.fromNullishOr(lastKnown) : Option.none()
           const stored = Option.isSome(known) ? known : yield* transactions.byReference(reference)
@@ -144,9 +147,10 @@ export class Settlement extends Context.Service<
             return stored.value.transaction
           }
           const fact = poll === undefined ? news.fact : provenFact(stored.value.transaction, news.fact, poll)
-          const step = yield* stepOf(stored.value, { ...news, fact }, poll ?? null)
+          const step: ApplyStep = yield* stepOf(stored.value, { ...news, fact }, poll ?? null, isFull)
           const result = yield* ledger.apply(step)
-          if (result._tag === "Stale") continue
+          isFull ||= result._tag === "FullFloat"
+          if (result._tag !== "Applied") continue
           if (step.event !== null) yield* dispatcher.nudge
           const drift = step.entry?.postings.find(({ account }) => account === "drift")
           if (drift !== undefined) {
@@ -178,12 +182,13 @@ export class Settlement extends Context.Service<
 }
 
 /** The provider's words, and the figures that a person compares. */
-const noteOf = (fact: Fact, overdue: boolean): string => {
+const noteOf = (fact: Fact, overdue: boolean, isFull: boolean): string => {
   const sums =
     fact._tag === "Succeeded"
       ? [`amount ${fact.amount ?? "unsaid"} ${fact.currency ?? ""}`.trim(), `fee ${fact.fee ?? "unsaid"}`]
       : []
-  return [fact.note, ...sums, ...(overdue ? ["polled to the end of the schedule: a person has to look"] : [])]
+  const full = isFull ? ["not booked: the float cannot hold that much"] : []
+  return [fact.note, ...sums, ...full, ...(overdue ? ["polled to the end of the schedule: a person has to look"] : [])]
     .filter((part) => part !== "")
     .join("; ")
 }
