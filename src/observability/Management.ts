@@ -44,7 +44,7 @@ const listen = ({ host, port }: ManagementPlace, standing: Standing): Layer.Laye
   const serving = Effect.gen(function* () {
     const { address } = yield* HttpServer.HttpServer
     const listening = { host, port: "port" in address ? address.port : port }
-    return Layer.merge(HttpServer.serve(answer(standing)), Layer.succeed(ManagementAddress, listening))
+    return Layer.merge(HttpServer.serve(answer(standing, ownNames(host))), Layer.succeed(ManagementAddress, listening))
   })
   return Layer.unwrap(serving).pipe(
     Layer.provide(server),
@@ -54,9 +54,22 @@ const listen = ({ host, port }: ManagementPlace, standing: Standing): Layer.Laye
   )
 }
 
-const answer = ({ metrics, obstacle }: Standing) =>
+const LOOPBACK = ["127.0.0.1", "localhost", "[::1]"]
+
+/**
+ * What a listener on loopback is called: a page that a browser of this machine shows could lead here by a name of its own DNS. A listener that other
+ * machines reach has names that only their network knows.
+ */
+const ownNames = (host: string): ReadonlySet<string> | null => {
+  const own = host.includes(":") ? `[${host}]` : host
+  return LOOPBACK.includes(own) ? new Set(LOOPBACK) : null
+}
+
+const answer = ({ metrics, obstacle }: Standing, names: ReadonlySet<string> | null) =>
   Effect.gen(function* () {
-    const { method, url } = yield* HttpServerRequest.HttpServerRequest
+    const { headers: sent, method, url } = yield* HttpServerRequest.HttpServerRequest
+    const name = (sent["host"] ?? "").toLowerCase().replace(/:\d+$/, "")
+    if (names !== null && !names.has(name)) return text(421, "this is not the address of the management port")
     if (method !== "GET" && method !== "HEAD") return text(405, "method not allowed")
     switch (url.split("?", 1)[0]) {
       case "/livez":

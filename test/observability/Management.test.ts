@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process"
+import { request } from "node:http"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Layer, Metric, Ref } from "effect"
 import { Management } from "../../src/observability/Management.ts"
@@ -14,6 +15,28 @@ describe("the management port", () => {
         const headers = yield* headersOf(path)
         expect([headers.get("cache-control"), headers.get("x-content-type-options")]).toEqual(["no-store", "nosniff"])
       }
+    })
+  )
+
+  it.live("answers under its own names alone, so that no page of a browser reads it by a name of its own", () =>
+    Effect.gen(function* () {
+      const { options } = yield* management
+      const status = (host: string) =>
+        Effect.callback<number | undefined>((resume) => {
+          const asked = request({ host: "127.0.0.1", port: options.port, path: "/metrics", headers: { host } }, (response) => {
+            response.resume()
+            resume(Effect.succeed(response.statusCode))
+          })
+          asked.end()
+        })
+      const own = ["127.0.0.1", `127.0.0.1:${options.port}`, "LOCALHOST:8081", "[::1]:8081"]
+      const foreign = [
+        "rebound.example",
+        `rebound.example:${options.port}`,
+        "localhost.rebound.example",
+        "127.0.0.1.rebound.example"
+      ]
+      expect(yield* Effect.forEach([...own, ...foreign], status)).toEqual([200, 200, 200, 200, 421, 421, 421, 421])
     })
   )
 
