@@ -16,6 +16,7 @@ const happenings: Readonly<Record<string, string>> = {
   Rerouted: "It goes to another provider",
   Unknown: "No clear answer: nobody knows whether it was executed",
   StillPending: "The provider says that it is under way",
+  Mismatched: "The provider has this reference for another number",
   NotFound: "The provider does not know it, which proves nothing yet",
   Expired: "It expired",
   Returned: "The provider says that it came back",

@@ -11,6 +11,7 @@ import {
   failureBy,
   hasHandle,
   type MoveTable,
+  mismatch,
   note,
   type Row,
   review,
@@ -30,7 +31,8 @@ const open: Row<Collection> = {
   NotSent: when(isKnownToBeSent, note, fail),
   Rerouted: when(isBoundToProvider, note, reroute),
   Expired: expire,
-  Returned: review
+  Returned: review,
+  Mismatched: mismatch
 }
 
 /** What each fact does to a collection. A missing cell is a move that does not exist: the fact is noted and nothing changes. */

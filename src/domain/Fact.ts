@@ -64,6 +64,11 @@ export const Fact = Schema.TaggedUnion({
   Unknown: { reason: Schema.Literals(["timeout", "unavailable", "bad_response"]), note },
   /** Asked, and still under way. */
   StillPending: { providerReference, note },
+  /**
+   * The provider has our reference for another party: its key was used before, for another request, and a restore made us forget that one.
+   * Whatever the provider says by this reference is said of the other one.
+   */
+  Mismatched: { note },
   /** Asked, and the provider has nothing by our reference. Proves nothing by itself. */
   NotFound: { note },
   /** The window passed and an authenticated query said neither success nor live. */

@@ -48,6 +48,12 @@ export const note = <R>(record: R): Decision<R> => unchanged(record)
 export const review = <R extends LedgerRecord>(record: R, fact: Fact, { at }: FactOrigin): Decision<R> =>
   flagged(record, fact, at)
 
+/** What the provider has by the reference is another request: a person has to say what became of this one. */
+export const mismatch = <R extends LedgerRecord>(record: R, fact: Fact, { at }: FactOrigin): Decision<R> => {
+  const { next } = flagged(record, fact, at)
+  return unchanged({ ...next, ofAnother: true })
+}
+
 /** The provider's own handle is kept. */
 export const track = <R extends LedgerRecord>(record: R, fact: { readonly providerReference: string | null }): Decision<R> =>
   unchanged(tracked(record, fact.providerReference))

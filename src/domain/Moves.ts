@@ -1,6 +1,6 @@
 import { collectionMoves } from "./CollectionMoves.ts"
 import { withReport } from "./Contradiction.ts"
-import type { Decision } from "./Decision.ts"
+import { type Decision, unchanged } from "./Decision.ts"
 import type { LedgerRecord } from "./Exchange.ts"
 import { exchangeMoves } from "./ExchangeMoves.ts"
 import type { Actor, Fact } from "./Fact.ts"
@@ -11,7 +11,7 @@ import type { Transaction } from "./Transaction.ts"
 
 /**
  * What one fact does to one record. The tables decide alone: `payoutMoves`, `collectionMoves` and `exchangeMoves` have a row for each status
- * and a cell for each fact that does something (contract MOVE-1). What the provider said of the money is remembered with the record.
+ * and a cell for each fact that does something (contract MOVE-1). After `Mismatched` only a person changes the record. What the provider said of the money is remembered with the record.
  */
 export function decide(record: Transaction, fact: Fact, actor: Actor, at: Instant): Decision<Transaction>
 export function decide(record: LedgerRecord, fact: Fact, actor: Actor, at: Instant): Decision<LedgerRecord>
@@ -21,6 +21,8 @@ export function decide(record: LedgerRecord, fact: Fact, actor: Actor, at: Insta
 }
 
 const decideByKind = (record: LedgerRecord, fact: Fact, origin: FactOrigin): Decision<LedgerRecord> => {
+  // It is said of the other request by this reference.
+  if (record.ofAnother === true) return unchanged(record)
   switch (record.kind) {
     case "payout":
       return moveIn(payoutMoves[record.status], fact._tag)(record, fact, origin)

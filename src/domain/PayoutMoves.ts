@@ -10,6 +10,7 @@ import {
   failureBy,
   hasHandle,
   type MoveTable,
+  mismatch,
   note,
   review,
   track,
@@ -33,7 +34,8 @@ export const payoutMoves: MoveTable<PayoutStatus, Payout> = {
     Succeeded: when(hasOtherFigures, review, succeed),
     Refused: fail,
     NotSent: when(isKnownToBeSent, note, fail),
-    Rerouted: when(hasHandle, note, reroute)
+    Rerouted: when(hasHandle, note, reroute),
+    Mismatched: mismatch
   },
   successful: {
     Returned: when(isReturnBooked, note, when(isOddReturn, review, returnToFloat)),

@@ -15,6 +15,8 @@ type Reasons = { readonly [S in Standing]: { readonly [fact: string]: string } }
 // Which news brings a record to a person, by what the record was when it came. A missing cell is news that needs nobody.
 const reasons: Reasons = {
   open: {
+    Mismatched:
+      "the provider has this reference for another number: its key was used before, for a request that a restore forgot",
     Succeeded: "the provider says that it succeeded, with another amount, currency or fee than this record has",
     Returned: "the provider says that it was sent back, and never said that it succeeded"
   },

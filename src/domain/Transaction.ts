@@ -72,6 +72,8 @@ export const reviewMemory = {
   said: Schema.optionalKey(Schema.Array(Schema.String)),
   /** Those of them that had been said when the open case was opened, the word that opened it included; empty where none is open. */
   saidAtOpening: Schema.optionalKey(Schema.Array(Schema.String)),
+  /** The provider has the reference for another request of the same key, and what it says is about that one: only a person ends this. */
+  ofAnother: Schema.optionalKey(Schema.Literal(true)),
   /** Null where it was closed by the provider's word since. */
   ruling: Schema.optionalKey(Schema.NullOr(ReviewRuling)),
   /** What the provider last said that moved, with the fee that it named, where that was not booked but sent to a person. */

@@ -1,5 +1,12 @@
 import { Clock, Effect, Option, type Schema } from "effect"
-import type { ExchangeOrder, PayoutOrder, PayoutOutcome, StatusOutcome, StatusQuery } from "../services/ports/Provider.ts"
+import type {
+  ChargeOrder,
+  ExchangeOrder,
+  PayoutOrder,
+  PayoutOutcome,
+  StatusOutcome,
+  StatusQuery
+} from "../services/ports/Provider.ts"
 import { decoded, type FactWithAlarm, type ReadAsUnknown, type Unknown, unreadable, withoutAlarm } from "./AnswerParsing.ts"
 import type { Connection } from "./Connection.ts"
 import type { Refused } from "./Refusals.ts"
@@ -14,14 +21,16 @@ export interface NeedsLookup<F> {
 }
 
 /** Our side of the transaction, which an answer has to match: `currency` is the one of the float that moves. */
-export type ExpectedTransaction = Pick<StatusQuery, "reference" | "currency">
+export type ExpectedTransaction = Pick<StatusQuery, "reference" | "currency" | "party">
 
 export const expectedOf = ({ corridor, reference }: Pick<PayoutOrder, "reference" | "corridor">): ExpectedTransaction => ({
   reference,
   currency: corridor.currency
 })
 
-type Ordered = Pick<PayoutOrder, "reference" | "corridor"> | (Pick<PayoutOrder, "reference"> & ExchangeOrder)
+type Ordered =
+  | (Pick<PayoutOrder, "reference" | "corridor"> & Partial<Pick<PayoutOrder, "destination"> & Pick<ChargeOrder, "source">>)
+  | (Pick<PayoutOrder, "reference"> & ExchangeOrder)
 
 interface Movement<Order, F> {
   /** The call that moves money, and whatever has to come before it. It is made once: nothing here repeats it. */
@@ -42,7 +51,7 @@ export const movements = <Order extends Ordered, F>(
     if (!("confirm" in placed)) return yield* logAlarm(placed, order.reference)
     const sentAt = yield* Clock.currentTimeMillis
     const looked = yield* look(
-      { ...currenciesOf(order), reference: order.reference, providerReference: null, sentAt },
+      { ...currenciesOf(order), ...partyOf(order), reference: order.reference, providerReference: null, sentAt },
       yield* deadline
     )
     return yield* logAlarm(placed.confirm(looked), order.reference)
@@ -56,6 +65,15 @@ export const movements = <Order extends Ordered, F>(
 
 const currenciesOf = (order: Ordered) =>
   "corridor" in order ? { currency: order.corridor.currency, destinationCurrency: null } : order
+
+/** Beside the call itself the whole number is known; a wallet's owner has several, and the provider may show any. */
+const partyOf = (order: Ordered): Pick<StatusQuery, "party"> => {
+  if (!("corridor" in order)) return {}
+  const { destination, source } = order
+  if (destination?._tag === "bank") return { party: destination.accountNumber }
+  const party = destination ?? source
+  return party?._tag === "momo" ? { party: party.msisdn } : {}
+}
 
 /** A lookup that is one query by our reference. */
 export const lookingBy =

@@ -1,4 +1,4 @@
-import { Result } from "effect"
+import { Redacted, Result } from "effect"
 import { type Currency, isCurrency } from "../domain/Currency.ts"
 import type { LedgerRecord } from "../domain/Exchange.ts"
 import type { Fact } from "../domain/Fact.ts"
@@ -36,13 +36,26 @@ export interface Shown {
   readonly refusal: ProviderRefusal
   /** When it came back, where that is said. */
   readonly returnedAt?: number | null
+  /** Whether the provider names another number or account than this record's. */
+  readonly isOfAnother?: boolean
 }
+
+/** Written as people do: with blanks, a plus, leading zeros, or masked but for its end. A text too short to tell is nobody else's. */
+export const isOtherParty = (expected: Redacted.Redacted | undefined, shown: string | null | undefined): boolean => {
+  const own = bare(expected === undefined ? "" : Redacted.value(expected))
+  const theirs = bare(shown ?? "").replace(/^0+/, "")
+  if (own.length < TELLING_CHARACTERS || theirs.length < TELLING_CHARACTERS) return false
+  return !own.endsWith(theirs) && !theirs.endsWith(own)
+}
+const TELLING_CHARACTERS = 4
+const bare = (text: string): string => text.toUpperCase().replace(/[^A-Z0-9]/g, "")
 
 /**
  * What a provider shows, as a fact. Another's transaction, an unknown word and an unreadable amount are `Unknown`, with an alarm. So is a paid
  * collection without its fee: the float is credited net of it, and the gross amount would be more than came in. Of a payout the held fee stands.
  */
 export const answerBy = ({
+  isOfAnother = false,
   isOurs,
   kind,
   note,
@@ -54,6 +67,11 @@ export const answerBy = ({
   sum
 }: Shown): FactWithAlarm<StatusOutcome> => {
   if (!isOurs) return unreadable("the answer is about another transaction", status)
+  if (isOfAnother)
+    return {
+      fact: { _tag: "Mismatched", note: `status ${status}, for another number` },
+      alarm: "a reference of ours is another request there"
+    }
   switch (standing) {
     case undefined:
       return unreadable("the status has no meaning here", status)

@@ -76,7 +76,12 @@ export const executionsOf = async (stage: Stage, tooLate: () => boolean): Promis
     try {
       const answer = await fetch(`${stage.simulatorUrl}/__simulator/executions`)
       const all: ReadonlyArray<Execution> = JSON.parse(await answer.text())
-      return all.map(({ amount_minor, client_reference, direction }) => ({ amount_minor, client_reference, direction }))
+      return all.map(({ amount_minor, client_reference, direction, provider }) => ({
+        amount_minor,
+        client_reference,
+        direction,
+        ...(provider === undefined ? {} : { provider })
+      }))
     } catch (cause) {
       if (tooLate()) throw cause
       await pause(ASK_AGAIN_AFTER_MS)

@@ -5,7 +5,7 @@ import { type Key, send } from "./Client.ts"
 import type { Operation } from "./Load.ts"
 import type { Address, Stage } from "./Stage.ts"
 import { CREDIT } from "./Tenants.ts"
-import { type Evidence, type Execution, isTerminal, judge } from "./Verdict.ts"
+import { type Evidence, type Execution, isTerminal, judge, PAYOUT_FEE } from "./Verdict.ts"
 
 const LOOK_AGAIN_EVERY_MS = 60_000
 const POLLS_AT_ONCE = 8
@@ -23,6 +23,8 @@ interface Settling {
   readonly lookAgain: () => Promise<void>
   /** Also until none is open: where no ending of the load stays open for hours. */
   readonly isEachToEnd?: boolean
+  /** What a payout costs, where that is not the usual. */
+  readonly payoutFee?: number
 }
 
 /**
@@ -30,7 +32,7 @@ interface Settling {
  * the floats, to judge by, only once nothing moved between two reads.
  */
 export const settle = async (settling: Settling): Promise<Evidence> => {
-  const { any, executions, heard, isEachToEnd = false, operations, tenants, tooLate } = settling
+  const { any, executions, heard, isEachToEnd = false, operations, payoutFee = PAYOUT_FEE, tenants, tooLate } = settling
   const records = new Map<string, Shown>()
   const floats = new Map<string, Readonly<Record<string, number>>>()
   await Promise.all(tenants.map((tenant) => readAll({ any, tenant, tooLate }, records)))
@@ -55,7 +57,7 @@ export const settle = async (settling: Settling): Promise<Evidence> => {
         const [position] = JSON.parse(JSON.stringify(answer?.body.data ?? []))
         floats.set(tenant.app_id, position ?? {})
       }
-      const evidence: Evidence = { operations, executions: await executions(), records, floats, credit: CREDIT, heard }
+      const evidence: Evidence = { operations, executions: await executions(), records, floats, credit: CREDIT, heard, payoutFee }
       const { floats: wrong, lost, open, webhooks } = judge(evidence)
       const isStill = lost.length === 0 && wrong.length === 0 && webhooks.length === 0 && (open === 0 || !isEachToEnd)
       if (isStill || tooLate()) return evidence

@@ -6,6 +6,7 @@ export interface Execution {
   readonly direction: "payout" | "collection" | "exchange" | "return"
   readonly client_reference: string | null
   readonly amount_minor: number
+  readonly provider?: string
 }
 
 type Record_ = Readonly<Record<string, unknown>>
@@ -20,6 +21,8 @@ export interface Evidence {
   readonly floats: ReadonlyMap<string, Readonly<Record<string, number>>>
   readonly credit: number
   readonly heard: Heard
+  /** What a payout costs, where that is not `PAYOUT_FEE`. */
+  readonly payoutFee?: number
 }
 
 export interface Verdict {
@@ -85,6 +88,7 @@ export const judge = (evidence: Evidence): Verdict => {
 }
 
 const floatFaults = (evidence: Evidence, moved: ReadonlyMap<string, ReadonlyArray<Execution>>): ReadonlyArray<string> => {
+  const { payoutFee = PAYOUT_FEE } = evidence
   const expected = new Map<string, { available: number; reserved: number; collected: number; paid: number; fees: number }>()
   for (const appId of evidence.floats.keys())
     expected.set(appId, { available: evidence.credit, reserved: 0, collected: 0, paid: 0, fees: 0 })
@@ -94,13 +98,13 @@ const floatFaults = (evidence: Evidence, moved: ReadonlyMap<string, ReadonlyArra
     const rows = moved.get(reference) ?? []
     const isOpen = evidence.records.get(reference)?.["status"] === "pending"
     if (kind === "payout" && rows.some(({ direction }) => direction === "payout")) {
-      own.available -= amount + PAYOUT_FEE
+      own.available -= amount + payoutFee
       own.paid += amount
-      own.fees += PAYOUT_FEE
+      own.fees += payoutFee
       if (rows.some(({ direction }) => direction === "return")) own.available += amount
     } else if (kind === "payout" && isOpen) {
-      own.available -= amount + PAYOUT_FEE
-      own.reserved += amount + PAYOUT_FEE
+      own.available -= amount + payoutFee
+      own.reserved += amount + payoutFee
     } else if (kind === "collection" && rows.some(({ direction }) => direction === "collection")) {
       const fee = Math.ceil((amount * COLLECTION_FEE_PER_MILLE) / 1000)
       own.available += amount - fee

@@ -169,6 +169,14 @@ const rows: ReadonlyArray<Row> = [
     null
   ],
   [
+    "succeeded, says the provider of another's by this reference, which a person ruled failed: nothing is credited",
+    polled({ status: "failed", ofAnother: true }),
+    Succeeded,
+    "callback",
+    { said: ["succeeded 50000 UGX"] },
+    null
+  ],
+  [
     "over its time",
     asks(code),
     Expired,

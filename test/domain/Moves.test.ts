@@ -36,7 +36,8 @@ const payoutTable: { readonly [S in keyof typeof payoutStates]: Row } = {
   pending: {
     Succeeded: ["successful", "settle", "payout.successful", false],
     Refused: ["failed", "release", "payout.failed", false],
-    NotSent: ["failed", "release", "payout.failed", false]
+    NotSent: ["failed", "release", "payout.failed", false],
+    Mismatched: ["pending", null, null, true]
   },
   successful: { Returned: ["successful", "return", "payout.returned", false], Refused: ["successful", null, null, true] },
   failed: { Succeeded: looks },
@@ -59,9 +60,10 @@ const collectionTable: { readonly [S in keyof typeof collectionStates]: Row } = 
     Accepted: ["pending", null, "collection.pending", false],
     Charged: ["pending", null, "collection.pending", false],
     WrongCode: ["requires_action", null, "collection.requires_action", false],
-    Returned: sentBack("requires_action")
+    Returned: sentBack("requires_action"),
+    Mismatched: sentBack("requires_action")
   },
-  pending: { ...open, Returned: sentBack("pending") },
+  pending: { ...open, Returned: sentBack("pending"), Mismatched: sentBack("pending") },
   successful: { Refused: ["successful", null, null, true], Returned: ["successful", null, null, true] },
   failed: { Succeeded: late },
   "never sent": unsaid,
@@ -168,7 +170,8 @@ describe("the table of status changes of a payout and a collection", () => {
       Refused: ["failed", null, "collection.failed", false],
       NotSent: ["failed", null, "collection.failed", false],
       Expired: ["expired", null, "collection.expired", false],
-      Returned: ["requires_action", null, null, true]
+      Returned: ["requires_action", null, null, true],
+      Mismatched: ["requires_action", null, null, true]
     }
     it.each(names)("applies the fact %s", (name) => {
       expect(outcome(waiting, facts(50_000n)[name])).toStrictEqual(expected[name] ?? stays("requires_action"))

@@ -10,7 +10,7 @@ import { NOON, payout } from "../support/SampleTransactions.ts"
 
 /** 10,000 UGX with a held fee of 1,000, about which the provider was asked three times. */
 const polled = (overrides: Partial<Payout> = {}) => payout({ asked: 3, notFound: 2, ...overrides })
-const { Accepted, NotSent, Refused, Returned, StillPending, Succeeded } = facts(10_000n)
+const { Accepted, Mismatched, NotSent, Refused, Returned, StillPending, Succeeded } = facts(10_000n)
 
 /** What the tenant sees changed, and how often it was asked is counted anew. */
 const seen = { version: 2, updatedAt: TOLD_AT, asked: 0, notFound: 0 }
@@ -93,6 +93,33 @@ const rows: ReadonlyArray<Row> = [
     { ...paid, fees: 1_000n },
     settled(1_000),
     "payout.successful"
+  ],
+  [
+    "another's by this reference: a person has to look, and whatever the provider says later is said of the other one",
+    polled(),
+    Mismatched,
+    "request",
+    { needsReview: true, ofAnother: true, version: 2, updatedAt: TOLD_AT, saidAtOpening: [] },
+    null,
+    null
+  ],
+  [
+    "delivered, says the provider of another's by this reference: nothing is booked",
+    polled({ needsReview: true, ofAnother: true }),
+    Succeeded,
+    "reconciler",
+    { said: ["succeeded 10000 UGX"] },
+    null,
+    null
+  ],
+  [
+    "failed, says the provider of another's by this reference: nothing is released",
+    polled({ needsReview: true, ofAnother: true }),
+    Refused,
+    "callback",
+    { said: ["failed"] },
+    null,
+    null
   ],
   [
     "refused: all that was held is released",

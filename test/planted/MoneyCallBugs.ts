@@ -3,10 +3,12 @@ import type { Bug } from "./Bug.ts"
 // Mistakes in what calls the functions of the database that move money, and in the arrival of the requests that do.
 
 const arrival = "src/persistence/migrations/0006_arrival.ts"
+const references = "src/persistence/KeyReferences.ts"
 const openCall = "src/persistence/ledger/OpenSteps.ts"
 const ledger = "src/persistence/ledger/FloatLedgerPg.ts"
 
 const arrivals = "test/persistence/Arrival.test.ts"
+const keys = "test/persistence/Idempotency.test.ts"
 const bothModes = "test/persistence/ledger/BatchModes.test.ts"
 const lost = "test/persistence/ledger/LostAnswers.test.ts"
 
@@ -34,6 +36,26 @@ const arriving: ReadonlyArray<Bug> = [
     breaks: "a key belongs to the request that used it first",
     test: arrivals,
     edits: [{ file: arrival, text: "AND k.fingerprint = EXCLUDED.fingerprint", instead: "" }]
+  },
+  {
+    name: "make a new reference for each claim of a key",
+    breaks: "a repeat that a restore forgot reaches the provider under the reference that it knows",
+    test: keys,
+    edits: [
+      { file: references, text: "referenceOfKey(hash, scope, earlier)", instead: "referenceOfKey(hash, scope, Math.random())" }
+    ]
+  },
+  {
+    name: "pay again what operators booked after a restore",
+    breaks: "what is booked by its reference does not run again",
+    test: keys,
+    edits: [{ file: references, text: "f.found IS NOT NULL AS booked", instead: "false AS booked" }]
+  },
+  {
+    name: "believe what the provider says of another request by the reference",
+    breaks: "another body under a forgotten key is never booked",
+    test: "test/domain/PayoutMoves.test.ts",
+    edits: [{ file: "src/domain/Moves.ts", text: "if (record.ofAnother === true) return unchanged(record)", instead: "" }]
   }
 ]
 

@@ -29,13 +29,16 @@ export const archivedServer = (archiveSeconds: number) => {
       await rm(first(it()).folder, { recursive: true, force: true })
     },
     /** On the other machine, until it takes writes. */
-    restore: async (): Promise<Member> => {
-      const [, other] = it().all
-      if (other === undefined) throw new Error("there is no other machine")
-      await other.restore(it().backup, it().archive)
-      return other
-    }
+    restore: () => other(it()).restore(it().backup, it().archive),
+    /** Of every transaction that the restored server has. */
+    references: async (): Promise<ReadonlySet<string>> =>
+      new Set((await other(it()).sql("SELECT reference FROM transactions")).map(({ reference }) => String(reference)))
   }
+}
+
+const other = ({ all: [, member] }: Pick<Members, "all">): Member => {
+  if (member === undefined) throw new Error("there is no other machine")
+  return member
 }
 
 const first = ({ all: [member] }: Pick<Members, "all">): Member => {

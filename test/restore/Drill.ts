@@ -1,24 +1,36 @@
 import { setTimeout as pause } from "node:timers/promises"
 import { parseArgs } from "node:util"
 import { executionsOf } from "../chaos/Accounting.ts"
-import { tellCallbacks } from "../chaos/Callbacks.ts"
 import type { Key } from "../chaos/Client.ts"
+import { providers, tellCallbacks, withAccounts } from "../chaos/everything/Accounts.ts"
+import { commandOn } from "../chaos/everything/Tenants.ts"
 import { type Operation, perform } from "../chaos/Load.ts"
 import { playedOn } from "../chaos/PlayedOn.ts"
 import { openReceiver } from "../chaos/Receiver.ts"
 import { after, lookAgain, settle } from "../chaos/Settling.ts"
 import { openStage, type Stage } from "../chaos/Stage.ts"
-import { CREDIT, makeTenants } from "../chaos/Tenants.ts"
-import { type Evidence, type Execution, judge, PAYOUT_FEE } from "../chaos/Verdict.ts"
+import { CREDIT } from "../chaos/Tenants.ts"
+import { type Evidence, type Execution, judge } from "../chaos/Verdict.ts"
 import { runRecorder } from "../runs/Runs.ts"
 import { seeded } from "../support/Random.ts"
 import { archivedServer } from "./ArchivedServer.ts"
-import { changeBy, type Difference, type Forgotten, forgottenAfter, movedTwice, ownersOf, unexplainedOf } from "./Forgotten.ts"
+import {
+  changeBy,
+  type Difference,
+  type Forgotten,
+  forgottenAfter,
+  listedIn,
+  movedTwice,
+  ownersOf,
+  PAYOUT_FEE,
+  unexplainedOf
+} from "./Forgotten.ts"
+import { makeHolders } from "./Holders.ts"
 import { bookAll, freeze, reconciled, unfreeze, wrongFloats } from "./Operators.ts"
-import { type Any, load, planned, repeated } from "./Payments.ts"
+import { type Any, BOOKED, load, planned, repeated, wrongAnswers } from "./Payments.ts"
 
-// The database is lost with its only copy while tenants pay, and restored from a base backup and the archived write-ahead log, as
-// docs/operations.md says. What was answered after the archive's end is forgotten. Exits 1 where anything of that is not found again.
+// The database is lost with its only copy while tenants pay and charge at every provider, and restored from a base backup and the archived
+// write-ahead log, as docs/operations.md says. What was answered after the archive's end is forgotten. Exits 1 where anything of that is not found again.
 
 const usage =
   "npm run restore-drill -- [--seconds N] [--archive-timeout SECONDS] [--clients N] [--seed N] [--without-freeze] [--record]"
@@ -28,7 +40,6 @@ const SETTLE_WITHIN_MS = 300_000
 const SETTLE_WRONG_WITHIN_MS = 30_000
 /** What was sent just before the loss has moved its money by then. */
 const MOVED_WITHIN_MS = 3_000
-const FROZEN = "tenant_frozen"
 const SHOWN = 30
 
 const options = (() => {
@@ -60,52 +71,80 @@ const options = (() => {
 const putOnRecord = runRecorder("restore-drill", options.record)
 const server = archivedServer(options.archiveTimeout)
 
-const main = async () => playedOn(await openStage({}, server.database), play)
+const main = async () => {
+  const { database, variables } = await withAccounts(server.database)
+  await playedOn(await openStage(variables, database), play)
+}
 
 const play = async (stage: Stage) => {
   const heard = await openReceiver()
-  const [calm, ...busy] = await makeTenants(stage, heard.url, heard.learn)
-  await tellCallbacks(stage)
+  const { calm, busy } = await makeHolders(commandOn(stage), heard)
+  await tellCallbacks(stage, stage.gateways[0].url)
   const random = seeded(options.seed)
   const any = () => random.pick(stage.gateways)
   const { clients } = options
   const { answeredAt, lostAt, operations } = await load({
     random,
-    tenants: busy,
+    holders: busy,
     any,
     clients,
     untilLost: () => untilLost(stage)
   })
   await pause(MOVED_WITHIN_MS)
-  const first = planned(calm, "payout", operations.length)
-  const { forgotten, known, ...found } = await recovered({ stage, operations, concerned: busy, first, any })
+  const first = planned(calm.key, "payout", operations.length)
+  const unpromised = busy.filter(({ isPromised }) => !isPromised).map(({ key }) => key)
+  const { forgotten, known, ...found } = await recovered({ stage, operations, concerned: unpromised, first, any })
 
-  // Everybody whose answer is gone, or who never had one, asks again.
-  const again = await repeated(forgotten.answered, any)
+  // Everybody whose answer is gone, or who never had one, asks again; of those who are frozen half wait until that is over.
+  const isFrozen = ({ tenant }: Operation) => !options.isWithoutFreeze && unpromised.includes(tenant)
+  const isLate = (one: Operation) => isFrozen(one) && one.amount % 2 === 1
   const unanswered = operations.filter(({ settled }) => settled === undefined)
-  const answers = await repeated(unanswered, any)
-  const isKnown = ({ client_reference }: Execution) => known.has(client_reference ?? "")
+  const answers = await repeated(
+    [...forgotten.answered, ...unanswered].filter((one) => !isLate(one)),
+    any
+  )
+  const now = await server.references()
+  const isKnown = ({ client_reference }: Execution) => now.has(client_reference ?? "")
   const evidence = await settle({
-    operations: operations.filter(({ reference }) => known.has(reference ?? "")),
-    tenants: busy,
+    operations: [...operations, first].filter(({ reference }) => now.has(reference ?? "")),
+    tenants: busy.map(({ key }) => key),
     any,
     executions: async () => (await executions(stage)).filter(isKnown),
     heard,
     tooLate: after(options.isWithoutFreeze ? SETTLE_WRONG_WITHIN_MS : SETTLE_WITHIN_MS),
-    lookAgain: () => lookAgain(stage)
+    lookAgain: () => lookAgain(stage),
+    payoutFee: PAYOUT_FEE
   })
   const remembered = judge(evidence)
   const ownerOf = ownersOf([...operations, first])
-  await bookAll({ stage, listed: forgotten.listed, ownerOf })
-  for (const tenant of busy) await unfreeze(stage, tenant)
+  const listed = (await reconciled(stage)).flatMap(listedIn)
+  await bookAll({ stage, listed, ownerOf })
+  if (!options.isWithoutFreeze) for (const tenant of unpromised) await unfreeze(stage, tenant)
+  const booked = new Set(listed.map(({ amount_minor }) => amount_minor))
+  const late = await repeated(
+    [...forgotten.answered, ...unanswered].filter((one) => isLate(one) && booked.has(one.amount)),
+    any
+  )
   const moved = await executions(stage)
   const floatOf = ({ app_id }: Key) =>
     moved.reduce((sum, one) => (ownerOf(one).app_id === app_id ? sum + changeBy(one) : sum), CREDIT) -
     reservedOf(evidence, app_id)
-  const wrong = await wrongFloats(any, [calm, ...busy], floatOf)
+  const wrong = await wrongFloats(
+    any,
+    [calm, ...busy].map(({ key }) => key),
+    floatOf
+  )
   const twice = movedTwice(moved)
   const unexplained = unexplainedOf(await reconciled(stage), forgotten)
   const earliest = Math.min(lostAt, ...forgotten.answered.map(({ key }) => answeredAt.get(key) ?? lostAt))
+  const holderOf = new Map(busy.map((holder) => [holder.key.app_id, holder]))
+  const byProvider = providers.flatMap((provider) => {
+    const own = [...answers, ...late].filter(({ operation }) => holderOf.get(operation.tenant.app_id)?.provider === provider)
+    return [
+      [`${provider}_repeated`, own.length],
+      [`${provider}_moved_twice`, movedTwice(moved.filter((one) => one.provider === provider)).length]
+    ]
+  })
   report(
     {
       operations: operations.length,
@@ -113,34 +152,25 @@ const play = async (stage: Stage) => {
       forgotten: forgotten.answered.length,
       seconds_forgotten: Math.round((lostAt - earliest) / 100) / 10,
       moved_and_forgotten: forgotten.moved.length,
-      listed_by_reconcile: forgotten.moved.length - forgotten.unlisted.length,
-      repeated: again.length + answers.length,
+      repeated: answers.length + late.length,
       moved_twice: twice.length,
+      ...Object.fromEntries(byProvider),
+      booked_by_hand: listed.length,
+      refused_as_booked: late.length,
       open: remembered.open,
       ...found
     },
     [
       ...[remembered.lost, remembered.doubled, remembered.invented, remembered.floats, remembered.webhooks].flat(),
       ...wrong,
-      ...wrongAnswers(again, answers, known),
+      ...wrongAnswers(answers, isFrozen, known),
+      ...late.filter(({ code }) => code !== BOOKED).map(({ code }) => `a repeat of what was booked was answered ${code}`),
       ...notFoundAgain(forgotten, found, unexplained),
       ...twice.map((name) => `moved twice: ${name}`)
     ]
   )
   await heard.close()
 }
-
-/** Of those whose answer was forgotten, and of those who had none, whose key may be remembered. */
-const wrongAnswers = (
-  again: ReadonlyArray<string>,
-  late: ReadonlyArray<string>,
-  known: ReadonlySet<string>
-): ReadonlyArray<string> => [
-  ...again.filter((answer) => answer !== FROZEN).map((answer) => `a repeat of what is forgotten was answered ${answer}`),
-  ...late
-    .filter((answer) => answer !== FROZEN && !known.has(answer))
-    .map((answer) => `a repeat of what had no answer was answered ${answer}`)
-]
 
 const notFoundAgain = (
   { unlisted }: Forgotten,
@@ -194,16 +224,16 @@ interface Recovering {
 const recovered = async ({ any, concerned, first, operations, stage }: Recovering) => {
   const began = performance.now()
   const since = () => Math.round(performance.now() - began)
-  const restored = await server.restore()
+  await server.restore()
   const restored_after_ms = since()
   const [ledger, audit] = [await stage.command("ledger", "verify"), await stage.command("audit", "verify")]
   const differences = await reconciled(stage)
-  // A repeated request would be a second payout.
+  // Where the provider does not promise to take a reference once, a repeated request would move the money again.
   if (!options.isWithoutFreeze) for (const tenant of concerned) await freeze(stage, tenant)
   const checked_after_ms = since()
   const [one, two] = stage.actors
   await Promise.all([one.start(), two.start()])
-  const known = new Set((await restored.sql("SELECT reference FROM transactions")).map(({ reference }) => String(reference)))
+  const known = await server.references()
   const forgotten = forgottenAfter({ operations, known, executions: await executions(stage), differences })
   await perform(first, any, () => false)
   const first_201_after_ms = since()

@@ -14,17 +14,18 @@ const operation = (amount: number, reference: string | undefined, settled: Opera
   reference,
   settled
 })
-const moved = (amount_minor: number, client_reference: string | null): Execution => ({
+const moved = (amount_minor: number, client_reference: string | null, provider = "eversend"): Execution => ({
   direction: "payout",
   client_reference,
-  amount_minor
+  amount_minor,
+  provider
 })
 const missing = (amount: number, reference: string): Difference => ({
   kind: "missing_here",
   direction: "payout",
   reference,
   ours: null,
-  theirs: `successful ${amount} UGX`
+  theirs: `successful ${amount} GHS`
 })
 
 const operations = [operation(501, "KEPT", "accepted"), operation(502, "GONE", "accepted"), operation(503, undefined, undefined)]
@@ -33,7 +34,10 @@ const found = (differences: ReadonlyArray<Difference>, all = executions) =>
   forgottenAfter({ operations, known: new Set(["KEPT"]), executions: all, differences })
 
 it("a movement that neither the database nor reconcile names is unlisted", () => {
-  const { answered, listed, unlisted } = found([missing(502, "GONE"), missing(503, "UNHEARD")], [...executions, moved(504, null)])
+  const { answered, listed, unlisted } = found(
+    [missing(502, "GONE"), missing(503, "UNHEARD")],
+    [...executions, moved(504, null), moved(505, "MTN", "mtn")]
+  )
   expect(answered.map(({ reference }) => reference)).toEqual(["GONE"])
   expect(listed).toEqual([
     { reference: "GONE", direction: "payout", amount_minor: 502 },
@@ -49,11 +53,11 @@ it("what was forgotten and what was never sent explains a difference, and nothin
     kind: "missing_there",
     direction: "payout",
     reference: "KEPT",
-    ours: "pending 501 UGX",
+    ours: "pending 501 GHS",
     theirs: null
   }
   expect(unexplainedOf([missing(502, "GONE"), never], forgotten)).toEqual([])
-  const wrong = [missing(505, "OTHER"), { ...never, ours: "successful 501 UGX" }, { ...missing(502, "GONE"), kind: "amount" }]
+  const wrong = [missing(505, "OTHER"), { ...never, ours: "successful 501 GHS" }, { ...missing(502, "GONE"), kind: "amount" }]
   expect(unexplainedOf(wrong, forgotten)).toEqual(wrong)
 })
 
@@ -65,6 +69,6 @@ it("a movement is its tenant's by its amount, also where that had no answer; twi
 })
 
 it("a payout takes its amount and fee, and a charge gives its amount less the fee, rounded up", () => {
-  expect(changeBy({ direction: "payout", amount_minor: 500 })).toBe(-1500)
+  expect(changeBy({ direction: "payout", amount_minor: 500 })).toBe(-1000)
   expect(changeBy({ direction: "collection", amount_minor: 501 })).toBe(493)
 })

@@ -1,6 +1,11 @@
 import type { Key } from "../chaos/Client.ts"
 import type { Operation } from "../chaos/Load.ts"
-import { COLLECTION_FEE_PER_MILLE, type Execution, PAYOUT_FEE } from "../chaos/Verdict.ts"
+import { COLLECTION_FEE_PER_MILLE, type Execution } from "../chaos/Verdict.ts"
+
+/** In GHS, at every provider. */
+export const PAYOUT_FEE = 500
+/** Who lists the movements of a day; of the others each of our own is asked for, and what was forgotten is not seen. */
+export const LISTING: ReadonlySet<string> = new Set(["eversend", "flutterwave", "paystack"])
 
 // What a restored database does not know any more, and who can say so. Each operation has an amount of its own, by which a movement at the
 // provider is told to be its: what a provider's own record of the recipient is to an operator.
@@ -11,7 +16,7 @@ export interface Difference {
   readonly direction: string
   readonly reference: string | null
   readonly ours: string | null
-  /** As `successful 1000 UGX`. */
+  /** As `successful 1000 GHS`. */
   readonly theirs: string | null
 }
 
@@ -47,14 +52,16 @@ export const forgottenAfter = ({ differences, executions, known, operations }: A
     answered: operations.filter(({ reference, settled }) => settled === "accepted" && !isKnown(reference)),
     moved,
     listed,
-    unlisted: moved.flatMap(({ client_reference }) =>
-      client_reference !== null && named.has(client_reference) ? [] : [client_reference ?? "a movement without a reference"]
-    )
+    unlisted: moved
+      .filter(({ provider }) => LISTING.has(provider ?? ""))
+      .flatMap(({ client_reference }) =>
+        client_reference !== null && named.has(client_reference) ? [] : [client_reference ?? "a movement without a reference"]
+      )
   }
 }
 
-const listedIn = ({ direction, kind, reference, theirs }: Difference): ReadonlyArray<Listed> => {
-  const [, amount] = /^successful (\d+) UGX$/.exec(theirs ?? "") ?? []
+export const listedIn = ({ direction, kind, reference, theirs }: Difference): ReadonlyArray<Listed> => {
+  const [, amount] = /^successful (\d+) GHS$/.exec(theirs ?? "") ?? []
   if (kind !== "missing_here" || reference === null || amount === undefined) return []
   if (direction !== "payout" && direction !== "collection") return []
   return [{ reference, direction, amount_minor: Number(amount) }]

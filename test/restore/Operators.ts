@@ -1,5 +1,6 @@
 import { Effect } from "effect"
 import { type Key, send } from "../chaos/Client.ts"
+import { providers } from "../chaos/everything/Accounts.ts"
 import { each } from "../chaos/Settling.ts"
 import type { Stage } from "../chaos/Stage.ts"
 import { gateway } from "../commands/Gateway.ts"
@@ -14,7 +15,7 @@ const BEGAN_ON = new Date()
 export const reconciled = async (stage: Stage): Promise<ReadonlyArray<Difference>> => {
   const days = new Set([BEGAN_ON, new Date()].map((day) => day.toISOString().slice(0, 10)))
   const reports = []
-  for (const day of days) reports.push(await stage.command("reconcile", "eversend", "--day", day))
+  for (const day of days) for (const provider of providers) reports.push(await stage.command("reconcile", provider, "--day", day))
   return reports.flatMap(({ errors, json }) => {
     if (json === null) throw new Error(`gateway reconcile: ${errors}`)
     return JSON.parse(JSON.stringify(json)).differences
@@ -35,7 +36,7 @@ interface Booking {
 export const bookAll = async ({ listed, ownerOf, stage }: Booking): Promise<void> => {
   const book = async (one: Listed) => {
     const change = changeBy(one)
-    const money = ["--currency", "UGX", "--amount-minor", String(Math.abs(change))]
+    const money = ["--currency", "GHS", "--amount-minor", String(Math.abs(change))]
     const why = ["--external-id", one.reference, "--note", "forgotten by the restored database"]
     await must(stage, "float", change < 0 ? "debit" : "credit", ownerOf(one).app_id, "--mode", "live", ...money, ...why)
   }

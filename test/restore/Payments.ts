@@ -1,20 +1,24 @@
 import { setTimeout as pause } from "node:timers/promises"
-import { type Key, send } from "../chaos/Client.ts"
+import { type Answer, type Key, send } from "../chaos/Client.ts"
 import { type Operation, perform } from "../chaos/Load.ts"
 import { each } from "../chaos/Settling.ts"
 import type { Address } from "../chaos/Stage.ts"
 import type { Random } from "../support/Random.ts"
+import type { Holder } from "./Holders.ts"
 
 // What tenants do before the loss and after it.
 
 export type Any = () => Address
 
+/** Ghana's mobile money is what every provider serves. */
+const SMALLEST = 10_000
+const NUMBERS = 10_000
 const ASK_AGAIN_AFTER_MS = 1_000
 const ASKED_AT_MOST = 60
 
 interface Loading {
   readonly random: Random
-  readonly tenants: ReadonlyArray<Key>
+  readonly holders: ReadonlyArray<Holder>
   readonly any: Any
   readonly clients: number
   /** Until that is over: when the server was lost. */
@@ -22,19 +26,22 @@ interface Loading {
 }
 
 /** Payouts and charges of every client until the server is lost, and when each was answered. */
-export const load = async ({ any, clients, random, tenants, untilLost }: Loading) => {
+export const load = async ({ any, clients, holders, random, untilLost }: Loading) => {
   const operations: Array<Operation> = []
   const answeredAt = new Map<string, number>()
+  const visits: Array<Promise<void>> = []
   let over = false
   const isOver = () => over
   const client = async () => {
     while (!isOver()) {
-      const tenant = tenants[random.below(tenants.length)]
-      if (tenant === undefined) throw new Error("no tenant")
-      const one = planned(tenant, random.chance(0.6) ? "payout" : "collection", operations.length)
+      const holder = holders[random.below(holders.length)]
+      if (holder === undefined) throw new Error("no tenant")
+      const one = planned(holder.key, random.pick(holder.kinds), operations.length)
       operations.push(one)
       await perform(one, any, isOver, (_begun, answer) => {
-        if (answer?.status === 201) answeredAt.set(one.key, performance.now())
+        if (answer?.status !== 201) return
+        answeredAt.set(one.key, performance.now())
+        visits.push(visited(answer))
       })
     }
   }
@@ -42,15 +49,24 @@ export const load = async ({ any, clients, random, tenants, untilLost }: Loading
     over = true
   })
   const [lostAt] = await Promise.all([ended, ...Array.from({ length: clients }, client)])
+  await Promise.all(visits)
   return { operations, answeredAt, lostAt }
+}
+
+/** The payer finishes on the provider's page, where there is one. */
+const visited = async ({ text }: Answer): Promise<void> => {
+  const action: { redirect_url?: string } | null = JSON.parse(text).data?.next_action ?? null
+  if (action?.redirect_url !== undefined) await fetch(action.redirect_url, { redirect: "manual" }).catch(() => undefined)
 }
 
 /** Each with a number of its own, which succeeds, and an amount of its own. */
 export const planned = (tenant: Key, kind: Operation["kind"], made: number): Operation => {
-  const party = { type: "momo", msisdn: `256${10_000 + (made % 90_000)}1000`, network: "MTN", country: "UG" }
-  const amount = 500 + made
-  const terms = { amount_minor: amount, currency: "UGX", country: "UG", method: "momo", metadata: { made } }
-  const body = kind === "payout" ? { ...terms, destination: party } : { ...terms, source: party }
+  const own = String(made % NUMBERS).padStart(4, "0")
+  const party = { type: "momo", msisdn: `23324${own.slice(0, 3)}${own.slice(3)}000`, network: "MTN", country: "GH" }
+  const amount = SMALLEST + made
+  const terms = { amount_minor: amount, currency: "GHS", country: "GH", method: "momo", metadata: { made } }
+  const back = { redirect_url: "https://shop.example/back" }
+  const body = kind === "payout" ? { ...terms, destination: party } : { ...terms, ...back, source: party }
   return {
     tenant,
     kind,
@@ -64,10 +80,21 @@ export const planned = (tenant: Key, kind: Operation["kind"], made: number): Ope
   }
 }
 
-/** The code of each refusal, or the reference that was answered; a key whose claim is remembered is asked for until its lease is over. */
-export const repeated = async (operations: ReadonlyArray<Operation>, any: Any): Promise<ReadonlyArray<string>> => {
-  const answers: Array<string> = []
-  await each(operations, async (one) => {
+const FROZEN = "tenant_frozen"
+/** What a key says whose transaction was forgotten and booked by hand. */
+export const BOOKED = "indeterminate_outcome"
+
+export interface Repeated {
+  readonly operation: Operation
+  /** Undefined where it was taken. */
+  readonly code: string | undefined
+  readonly reference: string | undefined
+}
+
+/** What each was answered; a key whose claim is remembered is asked for until its lease is over. */
+export const repeated = async (operations: ReadonlyArray<Operation>, any: Any): Promise<ReadonlyArray<Repeated>> => {
+  const answers: Array<Repeated> = []
+  const repeat = async (one: Operation) => {
     const target = one.kind === "payout" ? "/v1/payouts" : "/v1/collections"
     const request = { method: "POST", target, body: one.body, idempotencyKey: one.key }
     let answer = await send(any(), one.tenant, request)
@@ -80,7 +107,22 @@ export const repeated = async (operations: ReadonlyArray<Operation>, any: Any): 
       one.reference = named
       one.settled = "accepted"
     }
-    answers.push(typeof named === "string" ? named : (answer?.body.error?.code ?? "not at all"))
-  })
+    const reference = typeof named === "string" ? named : undefined
+    answers.push({ operation: one, code: answer === undefined ? "no answer" : answer.body.error?.code, reference })
+  }
+  await each(operations, repeat)
   return answers
 }
+
+/** Who is frozen is told so, but for what the database remembers; everybody else gets the first reference. */
+export const wrongAnswers = (
+  answers: ReadonlyArray<Repeated>,
+  isFrozen: (operation: Operation) => boolean,
+  known: ReadonlySet<string>
+): ReadonlyArray<string> =>
+  answers.flatMap(({ code, operation, reference }) => {
+    const isRight = isFrozen(operation)
+      ? code === FROZEN || known.has(reference ?? "")
+      : reference !== undefined && reference === operation.reference
+    return isRight ? [] : [`a repeat of ${operation.key} was answered ${code ?? reference}`]
+  })

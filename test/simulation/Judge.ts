@@ -2,6 +2,7 @@ import { codeFaults } from "./CodeFaults.ts"
 import { executedOf, isReversed, MINUTE, type Movement, OFF_AT_MOST_MS, PAYOUT_FEE } from "./Movement.ts"
 import { wrongPositions } from "./Positions.ts"
 import { LOOK_BACK_MS, TEST_CEILING, unjustified } from "./Refusals.ts"
+import { leftToOperators } from "./Restores.ts"
 import { type Event, named, refusalIn, type Seen, type Told } from "./Seen.ts"
 
 // The independent model: a plain fold of what the providers did and of what the tenants were told. It shares no rule with the gateway.
@@ -26,6 +27,23 @@ export const judge = (seen: Seen): ReadonlyArray<string> => [
   ...seen.events.flatMap((event) => changedBytes(event, seen.events)),
   ...seen.ledger.map((line) => `ledger: ${line}`)
 ]
+
+/**
+ * After a restore: what the provider did for a tenant, it did once, and it is here as it is there. Refusals, caps and the guard are of what the
+ * database knew.
+ */
+export const judgeRestored = (seen: Seen): ReadonlyArray<string> => {
+  const left = leftToOperators(seen)
+  const told = seen.told.filter(({ reference }) => reference === undefined || !left.has(reference))
+  const rest = { ...seen, told, movements: seen.movements.filter(({ reference }) => !left.has(reference)) }
+  return [
+    ...told.flatMap((one) => faultsOf(one, rest)),
+    ...strangers(rest),
+    ...wrongPositions(rest),
+    ...seen.events.flatMap((event) => changedBytes(event, seen.events)),
+    ...seen.ledger.map((line) => `ledger: ${line}`)
+  ]
+}
 
 const faultsOf = (one: Told, seen: Seen): ReadonlyArray<string> => {
   const { key, kind, reference, settled } = one

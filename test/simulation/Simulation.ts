@@ -7,8 +7,9 @@ import { seeded } from "../support/Random.ts"
 import { Swaps } from "./Accounts.ts"
 import { TENANTS } from "./Client.ts"
 import { CAP, CREDIT, POSITIONS, START, settingOf } from "./Fixtures.ts"
-import { judge } from "./Judge.ts"
+import { judge, judgeRestored } from "./Judge.ts"
 import { ledgerDifferences } from "./LedgerCheck.ts"
+import { isRestored, restoredSetting, restoring } from "./Restores.ts"
 import type { Position, Stored } from "./Seen.ts"
 import { Story } from "./Story.ts"
 import type { Ready, Setting, Testbed } from "./Testbed.ts"
@@ -35,13 +36,16 @@ const BEGINNINGS = 45_000
 export const simulate = (seed: number, steps: number, testbed: Testbed): Effect.Effect<Outcome> => {
   const start = START + (1 + (seed % BEGINNINGS)) * APART_MS
   const play = Effect.gen(function* () {
-    const setting = settingOf(seeded(seed))
+    const setting = isRestored(seed) ? restoredSetting(seeded(seed)) : settingOf(seeded(seed))
     yield* testbed.clear(setting)
     const story = new Story(seed, testbed, setting, start)
     yield* story.stage.begin
     const swaps = new Swaps(seed, story)
-    for (let step = 0; step < steps; step++)
+    const between = isRestored(seed) ? restoring(story, testbed, steps) : () => Effect.void
+    for (let step = 0; step < steps; step++) {
+      yield* between(step)
       yield* Effect.andThen(Effect.andThen(story.stage.databaseClockMayJump, swaps.one), story.step)
+    }
     yield* swaps.over
     yield* story.end
     return yield* outcomeOf(story, setting, testbed.ports[0])
@@ -92,7 +96,8 @@ const outcomeOf = Effect.fnUntraced(function* (story: Story, setting: Setting, p
       })
     }
   const differences = yield* ledgerDifferences(ports)
-  const faults = judge({
+  const decide = isRestored(story.seed) ? judgeRestored : judge
+  const faults = decide({
     credits: new Map(POSITIONS.map(({ name }) => [name, CREDIT])),
     caps: new Map([[`${TENANTS[1]}/live`, CAP]]),
     ceiling: setting.ceiling,

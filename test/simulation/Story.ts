@@ -31,6 +31,7 @@ import {
 import { MINUTE } from "./Movement.ts"
 import { codeFor, quoteFor, request } from "./NodeServices.ts"
 import { rule } from "./Person.ts"
+import { isRestored } from "./Restores.ts"
 import type { CodeRequest } from "./Seen.ts"
 import { type Process, Stage } from "./Stage.ts"
 import type { Setting, Testbed } from "./Testbed.ts"
@@ -51,9 +52,12 @@ export class Story {
   readonly #random: Random
   readonly #needsCode: boolean
 
+  readonly seed: number
+
   constructor(seed: number, testbed: Testbed, { customerAction }: Setting, now: number) {
+    this.seed = seed
     this.#random = seeded(seed)
-    const isEventful = seed >= EVENTFUL_FROM
+    const isEventful = seed >= EVENTFUL_FROM && !isRestored(seed)
     this.world = new World(this.#random, isEventful)
     this.endpoint = new Endpoint(this.#random, (line) => this.stage.log.push(line))
     const played = { seed, random: this.#random, world: this.world, endpoint: this.endpoint }
@@ -110,6 +114,8 @@ export class Story {
       // Where payers say codes, half of what they do is saying them.
       if (waiting !== undefined && this.#random.chance(0.5)) return yield* this.#saidFor(waiting)
       const asked = wish(this.#random)
+      // Of an exchange no provider promises anything.
+      if (isRestored(this.seed) && asked.kind === "exchange") return
       const key = `k${this.told.length}`
       let quoteId = ""
       if (asked.kind === "exchange") {

@@ -24,6 +24,10 @@ export interface Testbed {
   readonly ports: readonly [Ready, Ready]
   /** Takes away what the story before left, and makes ready for the next one. */
   readonly clear: (setting: Setting) => Effect.Effect<void>
+  /** Keeps the database as it is, in place of what was kept before. */
+  readonly backUp: Effect.Effect<void>
+  /** Goes back to it: what was committed since is forgotten. */
+  readonly restore: Effect.Effect<void>
   /**
    * A story's clock, whose monotonic time goes on after that of the story before, whichever of them has the earlier date: what a port
    * read for that one is old for this one.
@@ -47,30 +51,39 @@ export const makeTestbed = Effect.fnUntraced(function* (url: Redacted.Redacted):
   const second = yield* ports
   const sql = Context.get(first, SqlClient.SqlClient)
   const tables = yield* Effect.orDie(
-    sql<{ name: string }>`SELECT relname AS name FROM pg_class
+    sql<{ name: string; columns: string }>`SELECT relname AS name, (
+        SELECT string_agg(quote_ident(attname), ', ') FROM pg_attribute
+        WHERE attrelid = pg_class.oid AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
+      ) AS columns FROM pg_class
       WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition ORDER BY 1`
   )
-  const names = tables.map(({ name }) => name).filter((name) => !KEPT.includes(name))
+  const written = tables.filter(({ name }) => !KEPT.includes(name))
+  const names = written.map(({ name }) => name)
   yield* Effect.provide(insertFixtures(first), TestClock.layer())
   const kept = yield* Effect.filter(names, (name) => keep(sql, name))
   const deletes = names.map((name) => `DELETE FROM ${name};`)
   const inserts = kept.map((name) => `INSERT INTO ${name} SELECT * FROM beginning.${name};`)
   // One round trip. Not TRUNCATE, after which every statement would be planned anew. The whole is consistent, so that no order is needed.
-  const clear = (setting: Setting) =>
+  const all = (statements: ReadonlyArray<string>) =>
     Effect.asVoid(
-      Effect.orDie(
-        sql.unsafe(
-          `DO $$ BEGIN SET LOCAL session_replication_role = replica; ${[...deletes, ...inserts, ...set(setting)].join(" ")} END $$`
-        )
-      )
+      Effect.orDie(sql.unsafe(`DO $$ BEGIN SET LOCAL session_replication_role = replica; ${statements.join(" ")} END $$`))
     )
+  const clear = (setting: Setting) => all([...deletes, ...inserts, ...set(setting)])
+  const backUp = all([
+    "DROP SCHEMA IF EXISTS backup CASCADE; CREATE SCHEMA backup;",
+    ...written.map(({ columns, name }) => `CREATE UNLOGGED TABLE backup.${name} AS SELECT ${columns} FROM ${name};`)
+  ])
+  const back = written.map(
+    ({ columns, name }) => `INSERT INTO ${name} (${columns}) OVERRIDING SYSTEM VALUE SELECT ${columns} FROM backup.${name};`
+  )
+  const restore = all([...deletes, ...back, KEEP_NOTHING])
   let latest = 0n
   const clockAfter = (clock: Clock.Clock): Clock.Clock => {
     const from = latest + BETWEEN_NANOS - clock.monotonicTimeNanosUnsafe()
     const monotonic = () => (latest = from + clock.monotonicTimeNanosUnsafe())
     return { ...clock, monotonicTimeNanosUnsafe: monotonic, monotonicTimeNanos: Effect.sync(monotonic) }
   }
-  return { ports: [first, second], clear, clockAfter }
+  return { ports: [first, second], clear, backUp, restore, clockAfter }
 })
 
 /** What every story begins with is written once, and copied from then on. Answers whether there is anything. */
@@ -82,9 +95,11 @@ const keep = (sql: SqlClient.SqlClient, name: string) =>
     return row?.filled === true
   }).pipe(Effect.orDie)
 
+/** Nodes keep nothing of the story before, or of what a restore forgot. */
+const KEEP_NOTHING = "UPDATE audit_head SET cache_version = extract(epoch FROM clock_timestamp()) * 1000000;"
+
 const set = ({ ceiling, collections, customerAction, payouts }: Setting): ReadonlyArray<string> => [
-  // Nodes keep nothing of the story before.
-  "UPDATE audit_head SET cache_version = extract(epoch FROM clock_timestamp()) * 1000000;",
+  KEEP_NOTHING,
   `UPDATE corridors SET providers = ${namesOf(payouts)} WHERE country = 'UG' AND method = 'momo' AND direction = 'payout';`,
   `UPDATE corridors SET providers = ${namesOf(collections)}, customer_action = '${customerAction}'
     WHERE country = 'UG' AND method = 'momo' AND direction = 'collection';`,

@@ -32,6 +32,7 @@ export const facts = (principal: bigint): { readonly [F in Fact["_tag"]]: Extrac
   Rerouted: { _tag: "Rerouted", provider: "other", fee: minor(900n), note: "" },
   Unknown: { _tag: "Unknown", reason: "timeout", note: "" },
   StillPending: { _tag: "StillPending", ...heard },
+  Mismatched: { _tag: "Mismatched", note: "" },
   NotFound: { _tag: "NotFound", note: "" },
   Expired: { _tag: "Expired", note: "" },
   Returned: {
@@ -56,6 +57,7 @@ export const factNames = [
   "Rerouted",
   "Unknown",
   "StillPending",
+  "Mismatched",
   "NotFound",
   "Expired",
   "Returned"

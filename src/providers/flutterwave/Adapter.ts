@@ -17,11 +17,12 @@ import { statement } from "./Statement.ts"
 import { chargeFound, chargeOutcome, payoutOutcome, transferFound } from "./Translate.ts"
 
 /**
- * Transfers are unique by our reference; charges are not, and one promise is made for both. Flutterwave answers 503 itself after about 28 s and
+ * Transfers are unique by our reference, charges are not. Flutterwave answers 503 itself after about 28 s and
  * may go on working: what is not found sooner than well after that proves nothing.
  */
 const guarantees: ProviderGuarantees = {
-  clientReference: "none",
+  clientReference: "unique_reject",
+  chargeReference: "none",
   lookup: "by_client_ref",
   callbackAuth: "weak",
   quoteTtlMs: QUOTE_LIFE_MS,

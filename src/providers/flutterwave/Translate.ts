@@ -12,7 +12,7 @@ import {
   nothingObserved,
   onceNotFound
 } from "../Movements.ts"
-import { answerBy, type Shown, type Standing, sumOf } from "../ProviderStatus.ts"
+import { answerBy, isOtherParty, type Shown, type Standing, sumOf } from "../ProviderStatus.ts"
 import { notPaid } from "../Refusals.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import { failureOf, identity, refusal, refusalStatus, usedReference } from "./Refusals.ts"
@@ -105,7 +105,7 @@ export const chargeFound = (
 /** GET /transfers?reference=… */
 export const transferFound = (
   response: ProviderResponse,
-  { currency, reference }: ExpectedTransaction
+  { currency, party, reference }: ExpectedTransaction
 ): FactWithAlarm<StatusOutcome> => {
   const answer = decoded(TransfersAnswer, response)
   if (Option.isNone(answer)) return readAsUnknown(response)
@@ -114,7 +114,8 @@ export const transferFound = (
   // A list that was not filtered proves nothing about what is not in it, and two transfers moved the money twice or may have.
   if ([first, ...more].some((one) => one.reference !== reference)) return unreadable("other transfers are listed", first.status)
   if (more.some((one) => one.id !== first.id)) return unreadable("there is more than one transfer by one reference", first.status)
-  return inStoredCurrency(answerBy(shownTransfer(first, reference, first.reference)), currency)
+  const isOfAnother = isOtherParty(party, first.account_number)
+  return inStoredCurrency(answerBy({ ...shownTransfer(first, reference, first.reference), isOfAnother }), currency)
 }
 
 /** Settlement decides about another currency; here it is loud. */

@@ -83,6 +83,7 @@ export const TransferRequest = Schema.Struct({
 export const Transfer = Schema.Struct({
   id: Text,
   reference: nullable(Schema.String),
+  account_number: nullable(Text),
   amount: Amount,
   currency: Schema.String,
   fee: nullable(Amount),

@@ -109,7 +109,7 @@ const misrouted = (why: string) => misroutedTo(identity.title, "The provider doe
 
 const looking = ({ branches, settings }: Accounts, product: Product) =>
   Effect.fnUntraced(function* (
-    { currency, reference }: StatusQuery,
+    { currency, party, reference }: StatusQuery,
     until: number
   ): Effect.fn.Return<FactWithAlarm<StatusOutcome>> {
     const branch = branches.find((one) => one.currency === currency)
@@ -119,6 +119,7 @@ const looking = ({ branches, settings }: Accounts, product: Product) =>
     // Of a payout the held fee stands: it is the contract's too.
     return found(product, response, {
       reference,
+      ...(party === undefined ? {} : { party }),
       fee: (amount) => (product === "collection" ? feeOf(settings.collectionFee, amount) : null)
     })
   })

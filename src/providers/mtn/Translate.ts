@@ -4,7 +4,7 @@ import type { MinorUnits } from "../../domain/Money.ts"
 import type { PayoutOutcome, StatusOutcome, StatusQuery } from "../../services/ports/Provider.ts"
 import { type FactWithAlarm, isAnswered, withoutAlarm } from "../AnswerParsing.ts"
 import { acceptedAs, asCreateOutcome, type MoneyCallAnswer, notSent } from "../Movements.ts"
-import { answerBy, type Standing, sumOf } from "../ProviderStatus.ts"
+import { answerBy, isOtherParty, type Standing, sumOf } from "../ProviderStatus.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import { codeOf, decodedOk, failureBy, identity, noteOf, refusal } from "./Refusals.ts"
 import { type Product, referenceIdOf, StatusAnswer } from "./Wire.ts"
@@ -12,7 +12,7 @@ import { type Product, referenceIdOf, StatusAnswer } from "./Wire.ts"
 type Wire = typeof StatusAnswer.Type
 
 /** `fee` is what the contract says that a movement of so much costs; the wire never names one. */
-export interface ExpectedMovement extends Pick<StatusQuery, "reference"> {
+export interface ExpectedMovement extends Pick<StatusQuery, "reference" | "party"> {
   readonly fee: (amount: MinorUnits) => MinorUnits | null
 }
 
@@ -47,7 +47,7 @@ export const found = (product: Product, response: ProviderResponse, expected: Ex
 }
 const NOTHING = "RESOURCE_NOT_FOUND"
 
-const answerOf = (product: Product, wire: Wire, { fee, reference }: ExpectedMovement): FactWithAlarm<StatusOutcome> => {
+const answerOf = (product: Product, wire: Wire, { fee, party, reference }: ExpectedMovement): FactWithAlarm<StatusOutcome> => {
   const { externalId, status } = wire
   const word = standings.get(status)
   const reason = reasonOf(wire)
@@ -58,6 +58,7 @@ const answerOf = (product: Product, wire: Wire, { fee, reference }: ExpectedMove
   return answerBy({
     kind: product === "collection" ? "collection" : "payout",
     isOurs: (externalId ?? reference) === reference,
+    isOfAnother: isOtherParty(party, (wire.payee ?? wire.payer)?.partyId),
     status,
     standing,
     providerReference: referenceIdOf(reference),

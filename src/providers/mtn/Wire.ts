@@ -40,12 +40,15 @@ const movement = {
 export const PaymentRequest = Schema.Struct({ ...movement, payer: Party })
 export const TransferRequest = Schema.Struct({ ...movement, payee: Party })
 
+const ShownParty = Schema.Struct({ partyId: nullable(Text) })
 /** What a GET of a movement answers, and the body of a callback. `reason` is a string in practice, and an object in MTN's own description. */
 export const StatusAnswer = Schema.Struct({
   financialTransactionId: nullable(Text),
   externalId: nullable(Schema.String),
   amount: nullable(Amount),
   currency: nullable(Schema.String),
+  payer: nullable(ShownParty),
+  payee: nullable(ShownParty),
   status: Schema.String,
   reason: nullable(Schema.Union([Schema.String, Schema.Struct({ code: Schema.String })]))
 })

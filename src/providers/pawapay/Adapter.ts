@@ -4,7 +4,8 @@ import type {
   CollectionOperations,
   PayoutOrder,
   PayoutOutcome,
-  ProviderGuarantees
+  ProviderGuarantees,
+  StatusQuery
 } from "../../services/ports/Provider.ts"
 import { adapterOf, type Connection, connectionTo, type Operations } from "../Connection.ts"
 import { feeOf } from "../ContractFees.ts"
@@ -84,7 +85,7 @@ const initiate = Effect.fnUntraced(function* (
 })
 
 const looking = ({ client }: Connection, kind: Kind, fee: FeeOf) =>
-  Effect.fnUntraced(function* ({ reference }: Pick<PayoutOrder, "reference">, until: number) {
-    const path = `${paths[kind]}/${paymentId(reference)}`
-    return found(kind, yield* client({ operation: `${kind}_status`, method: "GET", path }, until), reference, fee)
+  Effect.fnUntraced(function* (order: StatusQuery, until: number) {
+    const path = `${paths[kind]}/${paymentId(order.reference)}`
+    return found(kind, yield* client({ operation: `${kind}_status`, method: "GET", path }, until), order, fee)
   })

@@ -1,10 +1,10 @@
 import { Option } from "effect"
 import type { Reference } from "../../domain/Ids.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
-import type { PayoutOutcome, StatusOutcome } from "../../services/ports/Provider.ts"
+import type { PayoutOutcome, StatusOutcome, StatusQuery } from "../../services/ports/Provider.ts"
 import { decoded, type FactWithAlarm, isSuccess, unreadable, withoutAlarm } from "../AnswerParsing.ts"
 import { acceptedAs, type MoneyCallAnswer, notSent } from "../Movements.ts"
-import { answerBy, type Standing, sumOf } from "../ProviderStatus.ts"
+import { answerBy, isOtherParty, type Standing, sumOf } from "../ProviderStatus.ts"
 import { refusedBy } from "../Refusals.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import { identity, type Kind, noteOf, refusalBy } from "./Refusals.ts"
@@ -45,7 +45,7 @@ const afterDuplicate = (
   { alarm, fact }: FactWithAlarm<StatusOutcome>,
   providerReference: string
 ): FactWithAlarm<PayoutOutcome> =>
-  fact._tag === "Succeeded" || fact._tag === "Refused"
+  fact._tag === "Succeeded" || fact._tag === "Refused" || fact._tag === "Mismatched"
     ? { fact, alarm }
     : { fact: acceptedAs({ providerReference, note: "DUPLICATE_IGNORED" }), alarm }
 
@@ -53,19 +53,15 @@ const afterDuplicate = (
 export type FeeOf = (amount: MinorUnits) => MinorUnits | null
 
 /** The answer to GET /payouts/{id} and GET /deposits/{id}. */
-export const found = (
-  kind: Kind,
-  response: ProviderResponse,
-  reference: Reference,
-  feeOf: FeeOf
-): FactWithAlarm<StatusOutcome> => {
+export const found = (kind: Kind, response: ProviderResponse, expected: Expected, feeOf: FeeOf): FactWithAlarm<StatusOutcome> => {
   const answer = Option.getOrUndefined(decoded(StatusAnswer, response))
   if (answer === undefined) return readAsUnknown(response)
   const { data, status } = answer
   if (status === "NOT_FOUND") return withoutAlarm({ _tag: "NotFound", note: status })
   if (status !== "FOUND" || data === undefined || data === null) return unreadable("the answer holds no payment", status)
-  return answerOf(kind, data, reference, feeOf)
+  return answerOf(kind, data, expected, feeOf)
 }
+type Expected = Pick<StatusQuery, "reference" | "party">
 
 // pawaPay's whole vocabulary. What is not here is not understood, and never a failure.
 const standings: ReadonlyMap<string, Standing> = new Map([
@@ -77,7 +73,7 @@ const standings: ReadonlyMap<string, Standing> = new Map([
   ["FAILED", "failed"]
 ])
 
-const answerOf = (kind: Kind, payment: Payment, reference: Reference, feeOf: FeeOf): FactWithAlarm<StatusOutcome> => {
+const answerOf = (kind: Kind, payment: Payment, { party, reference }: Expected, feeOf: FeeOf): FactWithAlarm<StatusOutcome> => {
   const { failureReason, status } = payment
   const providerReference = paymentId(reference)
   const standing = standings.get(status)
@@ -86,6 +82,7 @@ const answerOf = (kind: Kind, payment: Payment, reference: Reference, feeOf: Fee
   return answerBy({
     kind,
     isOurs: idOf(kind, payment) === providerReference && (payment.clientReferenceId ?? reference) === reference,
+    isOfAnother: isOtherParty(party, (payment.recipient ?? payment.payer)?.accountDetails?.phoneNumber),
     status,
     standing,
     providerReference,

@@ -16,6 +16,8 @@ const Account = Schema.Struct({
   accountDetails: Schema.Struct({ provider: Schema.String, phoneNumber: Schema.String })
 })
 
+const ShownAccount = Schema.Struct({ accountDetails: nullable(Schema.Struct({ phoneNumber: nullable(Schema.String) })) })
+
 const request = {
   amount: Schema.String,
   currency: Schema.String,
@@ -56,6 +58,8 @@ export const Payment = Schema.Struct({
   currency: Schema.optionalKey(Schema.String),
   country: nullable(Schema.String),
   clientReferenceId: nullable(Text),
+  recipient: nullable(ShownAccount),
+  payer: nullable(ShownAccount),
   failureReason: nullable(FailureReason),
   created: Schema.optionalKey(Schema.String)
 })

@@ -11,7 +11,7 @@ import {
   notSent,
   onceNotFound
 } from "../Movements.ts"
-import { answerBy, type Standing, sumOf } from "../ProviderStatus.ts"
+import { answerBy, isOtherParty, type Standing, sumOf } from "../ProviderStatus.ts"
 import { undelivered } from "../Refusals.ts"
 import { instantIn } from "../Statements.ts"
 import type { ProviderResponse } from "../Transport.ts"
@@ -101,11 +101,13 @@ export const transferFound = (response: ProviderResponse, expected: ExpectedTran
   return Option.isSome(answer) ? transferAnswer(answer.value.data, expected) : (notFound(response) ?? readAsUnknown(response))
 }
 
-const transferAnswer = (wire: typeof Transfer.Type, { reference }: ExpectedTransaction): FactWithAlarm<StatusOutcome> => {
-  const { status } = wire
+const transferAnswer = (wire: typeof Transfer.Type, { party, reference }: ExpectedTransaction): FactWithAlarm<StatusOutcome> => {
+  const { recipient, status } = wire
+  const account = typeof recipient === "object" ? recipient?.details?.account_number : null
   const { alarm, fact } = answerBy({
     kind: "payout",
     isOurs: wire.reference === wireReference(reference),
+    isOfAnother: isOtherParty(party, account),
     status,
     standing: transferStanding(status),
     providerReference: wire.transfer_code,

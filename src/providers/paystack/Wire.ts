@@ -89,6 +89,10 @@ export const Transfer = Schema.Struct({
   amount: Amount,
   currency: Schema.String,
   fee_charged: nullable(Amount),
+  // Only a number in the answer to the transfer itself.
+  recipient: nullable(
+    Schema.Union([Schema.Struct({ details: nullable(Schema.Struct({ account_number: nullable(Text) })) }), Text])
+  ),
   ...CreatedAt,
   updated_at: nullable(Schema.String),
   updatedAt: nullable(Schema.String)

@@ -17,6 +17,8 @@ import type { CallbackHint } from "./ProviderInbox.ts"
 export interface ProviderGuarantees {
   /** What our reference does there a second time: nothing new, a refusal, or a second execution. */
   readonly clientReference: "idempotent" | "unique_reject" | "none"
+  /** The same of a charge, where that promises less than a payout does. */
+  readonly chargeReference?: "none"
   /** How a transaction is polled. `inferred`: the query is not documented to work so, hence its "not found" proves nothing. */
   readonly lookup: "by_client_ref" | "by_client_ref_inferred" | "by_provider_ref" | "none"
   readonly callbackAuth: "hmac" | "rfc9421" | "weak" | "none"
@@ -94,17 +96,22 @@ export interface StatusQuery {
   readonly currency: Currency
   readonly destinationCurrency: Currency | null
   readonly sentAt: number
+  /**
+   * The number or account of the other side, or its end, where what the provider has by our reference may be another request of the same key;
+   * absent where it was told that it took this one.
+   */
+  readonly party?: Redacted.Redacted
 }
 
 /** Moving money is answered by one of these facts, never by an error: silence is `Unknown`, and nobody can take it for a refusal. */
-export type PayoutOutcome = Extract<Fact, { _tag: "Accepted" | "Succeeded" | "Refused" | "NotSent" | "Unknown" }>
+export type PayoutOutcome = Extract<Fact, { _tag: "Accepted" | "Succeeded" | "Refused" | "NotSent" | "Mismatched" | "Unknown" }>
 export type ChargeOutcome = PayoutOutcome | Extract<Fact, { _tag: "NeedsRedirect" }> | CodeRejected
 /** The code was not taken: nothing was charged, and another code may be tried. Only ever the answer to a charge with a code. */
 export type CodeRejected = { readonly _tag: "CodeRejected"; readonly note: string }
 /** An authenticated answer to a poll; `Unknown` when the poll itself was not answered. */
 export type StatusOutcome = Extract<
   Fact,
-  { _tag: "Succeeded" | "Refused" | "StillPending" | "NotFound" | "Returned" | "Unknown" }
+  { _tag: "Succeeded" | "Refused" | "StillPending" | "Mismatched" | "NotFound" | "Returned" | "Unknown" }
 >
 
 export interface PayoutOperations {
@@ -132,7 +139,7 @@ export interface ExchangeQuote extends ExchangeOrder {
   readonly token: string
 }
 
-export type ExchangeOutcome = Extract<Fact, { _tag: "Succeeded" | "Refused" | "NotSent" | "Unknown" | "Accepted" }>
+export type ExchangeOutcome = Extract<Fact, { _tag: "Succeeded" | "Refused" | "NotSent" | "Mismatched" | "Unknown" | "Accepted" }>
 
 /** Between the wallets of one account. Only a source amount can be quoted. */
 export interface ExchangeOperations {

@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, Layer, Option } from "effect"
+import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
 import { waitsForCode } from "../../domain/CollectionMoves.ts"
 import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { Actor, Fact } from "../../domain/Fact.ts"
@@ -9,7 +9,7 @@ import { linkCurrentSpan } from "../../runtime/Tracing.ts"
 import { makeWorker } from "../../runtime/Worker.ts"
 import { Codes } from "../ports/Codes.ts"
 import { Policy } from "../ports/Policy.ts"
-import type { Adapter, ProviderGuarantees, StatusOutcome } from "../ports/Provider.ts"
+import type { Adapter, ProviderGuarantees, StatusOutcome, StatusQuery } from "../ports/Provider.ts"
 import { ProviderRegistry, sentWith } from "../ports/ProviderRegistry.ts"
 import { type StoredTransaction, Transactions } from "../ports/Transactions.ts"
 import { Settlement } from "./Settlement.ts"
@@ -177,6 +177,14 @@ export const pollProvider = (provider: Adapter, transaction: LedgerRecord): Effe
     providerReference: transaction.providerReference,
     currency: transaction.currency,
     destinationCurrency: transaction.kind === "collection" ? null : transaction.destinationCurrency,
-    sentAt: transaction.createdAt
+    sentAt: transaction.createdAt,
+    ...partyOf(transaction)
   })
+}
+
+/** While no provider has confirmed that it took it: what it has by the reference may be a request that a restore forgot. */
+const partyOf = (record: LedgerRecord): Pick<StatusQuery, "party"> => {
+  if (record.kind === "exchange" || record.corridor.method === "wallet" || record.providerReference !== null) return {}
+  const shown = record.kind === "payout" ? record.maskedDestination : record.maskedSource
+  return shown === null ? {} : { party: Redacted.make(shown) }
 }

@@ -25,6 +25,8 @@ export const outcomeResponse = <R extends LedgerRecord>(
     return Result.fail(new OtpIncorrect({ reference, attempts_remaining: fact.attemptsRemaining }))
   if (transaction.status !== "successful" && fact?._tag === "Unknown")
     return Result.fail(unknownOutcome(transaction, fact.reason))
+  if (transaction.status !== "successful" && fact?._tag === "Mismatched")
+    return Result.fail(new ProviderBadResponse({ reference }))
   return Result.succeed(transaction)
 }
 

@@ -244,7 +244,7 @@ const theirsIn = (answer: StatusOutcome): ProviderRecord | undefined => {
       return { status: "pending", ...unsaid }
     case "NotFound":
       return { status: "absent" }
-    case "Unknown":
+    default:
       return undefined
   }
 }

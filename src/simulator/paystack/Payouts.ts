@@ -79,7 +79,13 @@ export const createTransfer = Effect.fnUntraced(function* (call: Call) {
       fee: payoutFee(currency, recipient.type === "mobile_money" ? "momo" : "bank", amount),
       short: shortBalance,
       once: { key: `transfer/${call.merchant.clientId}/${reference}`, refusal: duplicate },
-      detail: { reference, numeric, recipient: request.recipient, reason: request.reason ?? null }
+      detail: {
+        reference,
+        numeric,
+        recipient: request.recipient,
+        accountNumber: recipient.account_number,
+        reason: request.reason ?? null
+      }
     },
     (transfer) => success("Transfer has been queued", transferOf(transfer))
   )

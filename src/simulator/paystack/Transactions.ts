@@ -77,7 +77,10 @@ export const transferOf = (transfer: SimulatedTransaction) => ({
 /** As verify and the list write it, with what the transfer cost. */
 const transferWithFee = (transfer: SimulatedTransaction) => ({
   ...transferOf(transfer),
-  recipient: { recipient_code: transfer.detail.recipient ?? null },
+  recipient: {
+    recipient_code: transfer.detail.recipient ?? null,
+    details: { account_number: transfer.detail.accountNumber ?? null }
+  },
   session: { provider: null, id: null },
   fee_charged: transfer.status === "successful" ? toSubunits(transfer.fee, transfer.currency) : 0n,
   fees_breakdown: null,

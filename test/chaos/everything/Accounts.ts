@@ -80,14 +80,16 @@ export const tellsReturnsAsFailures = (provider: string): boolean => saysOfRetur
 export const accountName = (provider: Provider, mode: Mode): string => accountOf(provider).accounts[mode]
 
 /** A stage's database, beside the ports that the providers will have: whoever has an account has to know where it is. */
-export const withAccounts = async (): Promise<{ readonly database: StageDatabase; readonly variables: Variables }> => {
+export const withAccounts = async (
+  inner: StageDatabase = singleServer
+): Promise<{ readonly database: StageDatabase; readonly variables: Variables }> => {
   const ports = await freePorts(providers.length)
   const portOf = (provider: Provider) => ports[providers.indexOf(provider)] ?? 0
   const database: StageDatabase = async (dataDir, life) => {
     await mkdir(join(dataDir, "simulator"), { recursive: true, mode: 0o700 })
     const remembered = Object.fromEntries(providers.map((provider) => [provider, portOf(provider)]))
     await writeFile(join(dataDir, "simulator", "ports.json"), JSON.stringify(remembered))
-    return singleServer(dataDir, life)
+    return inner(dataDir, life)
   }
   const variables = providers.flatMap((provider) => {
     const { mount, settings, shared = {} } = accountOf(provider)

@@ -22,7 +22,8 @@ contract(simulatedEversend, {
   exchange: { currency: "KES", amount: minor(12_345n), destinationCurrency: "UGX" },
   namesFees: { payouts: true },
   sentBack: { payouts: "Returned", charges: "Returned" },
-  callbackAuth: "hmac"
+  callbackAuth: "hmac",
+  namesOtherSide: { payouts: false, charges: false }
 })
 
 contract(simulatedPawapay, {
@@ -39,7 +40,8 @@ contract(simulatedPawapay, {
   ],
   namesFees: { payouts: false },
   sentBack: { payouts: "Succeeded", charges: "Succeeded" },
-  callbackAuth: "rfc9421"
+  callbackAuth: "rfc9421",
+  namesOtherSide: { payouts: true, charges: true }
 })
 
 contract(simulatedFlutterwave, {
@@ -64,7 +66,8 @@ contract(simulatedFlutterwave, {
   ],
   namesFees: { payouts: true },
   sentBack: { payouts: "Refused", charges: "Succeeded" },
-  callbackAuth: "weak"
+  callbackAuth: "weak",
+  namesOtherSide: { payouts: true, charges: false }
 })
 
 contract(simulatedPaystack, {
@@ -83,7 +86,8 @@ contract(simulatedPaystack, {
   ],
   namesFees: { payouts: true },
   sentBack: { payouts: "Returned", charges: "Returned" },
-  callbackAuth: "hmac"
+  callbackAuth: "hmac",
+  namesOtherSide: { payouts: true, charges: false }
 })
 
 contract(simulatedMtn, {
@@ -96,5 +100,6 @@ contract(simulatedMtn, {
   charges: [momo("UG", "UGX", "MTN", "+25677200"), momo("GH", "GHS", "MTN", "+23324400"), momo("RW", "RWF", "MTN", "+25078000")],
   namesFees: { payouts: false },
   sentBack: { payouts: "Succeeded", charges: "Succeeded" },
-  callbackAuth: "none"
+  callbackAuth: "none",
+  namesOtherSide: { payouts: true, charges: true }
 })

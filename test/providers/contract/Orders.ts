@@ -42,6 +42,8 @@ export interface Abilities {
   /** What an answer says once money that arrived was sent back: that, a failure after the success (a person looks), or still success. */
   readonly sentBack: { readonly payouts: SentBack; readonly charges: SentBack }
   readonly callbackAuth: ProviderGuarantees["callbackAuth"]
+  /** Of which kinds a status names the number or account of the other side. */
+  readonly namesOtherSide: { readonly payouts: boolean; readonly charges: boolean }
 }
 
 const way = (country: string, currency: Currency, method: Way["method"], party: Way["party"]): Way => ({

@@ -1,6 +1,7 @@
 import { expect, type Vitest } from "@effect/vitest"
-import { Effect, Option } from "effect"
+import { Effect, Option, Redacted } from "effect"
 import type { Reference } from "../../../src/domain/Ids.ts"
+import { minor } from "../../../src/domain/Money.ts"
 import type { Adapter, ChargeOutcome, PayoutOutcome, RawCallback } from "../../../src/services/ports/Provider.ts"
 import { eventually } from "../../support/SignedClient.ts"
 import { ContractBench, collectionsOf, payoutsOf, verified } from "./Fixture.ts"
@@ -11,6 +12,11 @@ import { idOf } from "./Play.ts"
 interface Movement {
   readonly reference: Reference
   readonly make: Effect.Effect<PayoutOutcome | ChargeOutcome>
+  /** Another request by the same reference: of another number, and of a little more. */
+  readonly makeFor: (ending: string) => Effect.Effect<PayoutOutcome | ChargeOutcome>
+  readonly makeMore: Effect.Effect<PayoutOutcome | ChargeOutcome>
+  /** As a poll does that knows the end of the number. */
+  readonly askFor: (shown: string) => ReturnType<Movement["askBy"]>
   readonly askBy: (provider: Adapter, id?: string | null) => ReturnType<ReturnType<typeof payoutsOf>["fetchStatus"]>
   readonly askOtherwise: Effect.Effect<{ readonly _tag: string }> | null
 }
@@ -22,12 +28,18 @@ const movement = Effect.fnUntraced(function* (kind: Kind, way: Way, ending: stri
   if (kind === "payout") {
     const order = yield* payoutOrder(payoutsOf(live), way, ending)
     const { reference } = order
+    // On a new quote each time: nothing but our reference holds the second one back.
+    const send = (more: Way, to: string) =>
+      Effect.flatMap(Effect.orDie(payoutOrder(payoutsOf(live), more, to)), ({ destination, quote }) =>
+        payoutsOf(live).send({ ...order, destination, quote })
+      )
     const own: Movement = {
       reference,
-      // On a new quote each time: nothing but our reference holds the second one back.
-      make: Effect.flatMap(Effect.orDie(payoutOrder(payoutsOf(live), way, ending)), ({ quote }) =>
-        payoutsOf(live).send({ ...order, quote })
-      ),
+      make: send(way, ending),
+      makeFor: (to) => send(way, to),
+      makeMore: send(withMore(way), ending),
+      askFor: (shown) =>
+        Effect.flatMap(askOrder(way, reference), (ask) => payoutsOf(live).fetchStatus({ ...ask, party: Redacted.make(shown) })),
       askBy: (provider, id) => Effect.flatMap(askOrder(way, reference, id), payoutsOf(provider).fetchStatus),
       askOtherwise: live.collections === undefined ? null : Effect.flatMap(askOrder(way, reference), live.collections.fetchStatus)
     }
@@ -38,14 +50,24 @@ const movement = Effect.fnUntraced(function* (kind: Kind, way: Way, ending: stri
   const own: Movement = {
     reference,
     make: collectionsOf(live).charge(order),
+    makeFor: (of) => collectionsOf(live).charge({ ...chargeOrder(way, of), reference }),
+    makeMore: collectionsOf(live).charge({ ...chargeOrder(withMore(way), ending), reference }),
+    askFor: (shown) =>
+      Effect.flatMap(askOrder(way, reference), (ask) => collectionsOf(live).fetchStatus({ ...ask, party: Redacted.make(shown) })),
     askBy: (provider, id) => Effect.flatMap(askOrder(way, reference, id), collectionsOf(provider).fetchStatus),
     askOtherwise: live.payouts === undefined ? null : Effect.flatMap(askOrder(way, reference), live.payouts.fetchStatus)
   }
   return own
 })
 
+/** A hundred smallest units more: whole where the currency has none below. */
+const withMore = (way: Way): Way => ({ ...way, amount: minor(way.amount + 100n) })
+
 /** What `promises` declares, and that it is so: recovery follows the declaration. */
-export const promised = (it: Vitest.MethodsNonLive<ContractBench>, { charges, exchange, payouts, callbackAuth }: Abilities) => {
+export const promised = (
+  it: Vitest.MethodsNonLive<ContractBench>,
+  { charges, exchange, namesOtherSide, payouts, callbackAuth }: Abilities
+) => {
   it.effect("declares what its wire allows", () =>
     Effect.gen(function* () {
       const { live, test } = yield* ContractBench
@@ -61,11 +83,33 @@ export const promised = (it: Vitest.MethodsNonLive<ContractBench>, { charges, ex
   )
 
   const kinds = [
-    { kind: "payout", way: payouts[0] },
-    { kind: "charge", way: charges[0] }
+    { kind: "payout", way: payouts[0], namesOther: namesOtherSide.payouts },
+    { kind: "charge", way: charges[0], namesOther: namesOtherSide.charges }
   ] as const
-  for (const { kind, way } of kinds) {
+  for (const { kind, namesOther, way } of kinds) {
     if (way === undefined) continue
+
+    it.effect(`a ${kind} for another number or amount is never executed, nor taken for the one that has its reference`, () =>
+      Effect.gen(function* () {
+        const { executions, live } = yield* ContractBench
+        const { chargeReference, clientReference } = live.guarantees
+        const promise = kind === "charge" ? (chargeReference ?? clientReference) : clientReference
+        const own = yield* movement(kind, way, "1234")
+        yield* own.make
+        const first = yield* eventually(own.askBy(live), ({ _tag }) => _tag === "Succeeded")
+        if (promise === "none") return
+        const other = yield* own.makeFor("5678")
+        if (namesOther) {
+          expect(other._tag).toBe("Mismatched")
+          expect((yield* own.askFor("••••5678"))._tag).toBe("Mismatched")
+        } else expect(["Accepted", "Succeeded"]).toContain(other._tag)
+        expect(yield* own.askFor("••••1234")).toStrictEqual(first)
+        // Another amount is told with the success: Settlement compares it with the record's.
+        expect(["Accepted", "Succeeded"]).toContain((yield* own.makeMore)._tag)
+        expect(yield* own.askBy(live)).toMatchObject({ _tag: "Succeeded", amount: way.amount })
+        expect(yield* executions(own.reference)).toHaveLength(1)
+      })
+    )
 
     it.effect(
       `a ${kind} sent twice with one reference is executed as often as declared, and never refused because of the first`,
@@ -77,7 +121,8 @@ export const promised = (it: Vitest.MethodsNonLive<ContractBench>, { charges, ex
           yield* eventually(own.askBy(live), ({ _tag }) => _tag === "Succeeded")
           const second = yield* own.make
           expect(["Accepted", "Succeeded"]).toContain(first._tag)
-          if (live.guarantees.clientReference === "none") return
+          const { chargeReference, clientReference } = live.guarantees
+          if ((kind === "charge" ? (chargeReference ?? clientReference) : clientReference) === "none") return
           expect(second._tag).not.toBe("Refused")
           expect(second._tag).not.toBe("NotSent")
           expect(yield* own.askBy(live)).toMatchObject({ _tag: "Succeeded" })

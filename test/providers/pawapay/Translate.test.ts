@@ -120,7 +120,7 @@ describe("the answer to a payout or a deposit", () => {
 describe("the status of a payment", () => {
   const fee = minor(300n)
   const payment = (change: object) => ({ payoutId: id, status: "COMPLETED", amount: "123.00", currency: "ZMW", ...change })
-  const look = (body: unknown, status = 200) => found("payout", answered(status, body), reference, () => fee)
+  const look = (body: unknown, status = 200) => found("payout", answered(status, body), { reference }, () => fee)
   const status = (change: object) => look({ status: "FOUND", data: payment(change) })
 
   it("completed: succeeded with its exact amount, and the contract's fee", () => {

@@ -24,7 +24,8 @@ contract(simulatedSixth, {
   charges: [momo("UG", "UGX", "AIRTEL", "+25675200"), momo("KE", "KES", "AIRTEL", "+25473200")],
   namesFees: { payouts: true },
   sentBack: { payouts: "Returned", charges: "Returned" },
-  callbackAuth: "hmac"
+  callbackAuth: "hmac",
+  namesOtherSide: { payouts: false, charges: false }
 })
 
 const reference = newReference()
