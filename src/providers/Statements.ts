@@ -36,14 +36,15 @@ type ListReader = (connection: Connection, days: Days) => Effect.Effect<Readonly
 /** Reads one list to its end. A page or a line that cannot be read makes it none. */
 export const pagedList = <A, Row>({ isLast, lineOf, operation, path, rows, schema }: PagedList<A, Row>): ListReader =>
   Effect.fnUntraced(function* ({ get, giveUp, title }, days) {
-    const lines: Array<StatementLine> = []
+    // A list that grows while it is read shows the last rows of a page once more on the next: one movement, as it was shown last.
+    const lines = new Map<string, StatementLine>()
     for (let page = 1; page <= MAXIMUM_PAGES; page++) {
       const answer: A = yield* get(schema, operation, path(days, page))
       for (const line of rows(answer).map(lineOf)) {
         if (line === "unreadable") return yield* giveUp(`a line of ${title}'s statement cannot be read`)
-        if (line !== "foreign") lines.push(line)
+        if (line !== "foreign") lines.set(`${line.direction} ${line.providerReference}`, line)
       }
-      if (isLast(answer, page)) return lines
+      if (isLast(answer, page)) return [...lines.values()]
     }
     return yield* giveUp(`a day's statement of ${title}'s does not end`)
   })

@@ -92,3 +92,12 @@ it.live("a statement with an unreadable line is refused as a whole", () =>
       expect(yield* Effect.flip(listing(charge(change)))).toStrictEqual(new ProviderError())
   })
 )
+
+it.effect(
+  "a row that is listed twice, because the list shifted while its pages were read, is one movement, as it was shown last",
+  () =>
+    Effect.gen(function* () {
+      const before = charge({ status: "pending" })
+      expect(yield* listing(before, charge({}))).toStrictEqual([own, sent])
+    })
+)
