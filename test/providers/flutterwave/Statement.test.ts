@@ -72,9 +72,9 @@ const sent = {
 
 it.live("a statement has only the lines of its day, in the gateway's currencies", () =>
   Effect.gen(function* () {
-    const foreign = charge({ currency: "ZAR" })
-    const before = charge({ created_at: "2026-01-30T23:59:59.000Z" })
-    const after = charge({ created_at: "2026-02-01T00:00:00.000Z" })
+    const foreign = charge({ id: 3, currency: "ZAR" })
+    const before = charge({ id: 4, created_at: "2026-01-30T23:59:59.000Z" })
+    const after = charge({ id: 5, created_at: "2026-02-01T00:00:00.000Z" })
     expect(yield* listing(foreign, before, charge({}), after)).toStrictEqual([own, sent])
   })
 )
