@@ -91,5 +91,6 @@ const rowView = ({ hint, id, looks, matched, mode, nextLookAt, provider, receive
   looks,
   reference: hint.reference,
   provider_reference: hint.providerReference,
+  says: hint.says ?? null,
   matched_reference: matched
 })

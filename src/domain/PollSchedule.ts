@@ -2,7 +2,7 @@ import { waitsForCode } from "./CollectionMoves.ts"
 import type { LedgerRecord } from "./Exchange.ts"
 import type { Instant } from "./Instant.ts"
 import { ZERO } from "./Money.ts"
-import { isTerminal } from "./Transaction.ts"
+import { type CollectionStatus, isTerminal } from "./Transaction.ts"
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -16,8 +16,9 @@ export interface PollSchedule {
   readonly open: ReadonlyArray<number>
 }
 
-// Late truths: a payout can come back, an expired charge can still succeed (contract MOVE-11).
-const afterSuccessfulPayout = [HOUR, 24 * HOUR, 72 * HOUR]
+// Late truths: what was paid out can come back, what was collected can be reversed, an expired or failed charge can still succeed (contract MOVE-11).
+const afterSuccess = [HOUR, 24 * HOUR, 72 * HOUR]
+const afterFailedCharge = [HOUR, 24 * HOUR, 72 * HOUR]
 const afterExpiry = [HOUR, 6 * HOUR, 24 * HOUR, 72 * HOUR]
 
 /** When to poll next, null for never. A poll that was missed is made at once, and once only. */
@@ -37,12 +38,20 @@ export const isOverdue = (transaction: LedgerRecord, now: Instant): boolean =>
 
 const latePoll = (transaction: LedgerRecord): Instant | null => {
   const since = transaction.completedAt ?? transaction.updatedAt
-  if (transaction.kind === "payout" && transaction.status === "successful")
-    // Where only a part came back, the rest still may.
-    return (transaction.returned?.amount ?? ZERO) < transaction.principal
-      ? after(since, afterSuccessfulPayout, transaction.asked)
-      : null
-  return transaction.status === "expired" ? after(since, afterExpiry, transaction.asked) : null
+  const { asked, kind, status } = transaction
+  if (kind === "collection") return after(since, afterCharge[transaction.status], asked)
+  // Where only a part came back, the rest still may.
+  const mayComeBack =
+    kind === "payout" && status === "successful" && (transaction.returned?.amount ?? ZERO) < transaction.principal
+  return mayComeBack ? after(since, afterSuccess, asked) : null
+}
+
+const afterCharge: { readonly [S in CollectionStatus]: ReadonlyArray<number> } = {
+  requires_action: [],
+  pending: [],
+  successful: afterSuccess,
+  failed: afterFailedCharge,
+  expired: afterExpiry
 }
 
 const after = (since: Instant, ages: ReadonlyArray<number>, asked: number): Instant | null => {

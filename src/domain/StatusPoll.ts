@@ -1,3 +1,4 @@
+import type { Reported } from "./CallbackReport.ts"
 import type { LedgerRecord } from "./Exchange.ts"
 import type { Actor, Fact } from "./Fact.ts"
 import type { Instant } from "./Instant.ts"
@@ -17,6 +18,8 @@ export interface StatusPoll {
   /** How long after sending "not found" proves nothing, and how often in a row it must be answered. */
   readonly graceMs: number
   readonly notFoundAtLeast: number
+  /** What authenticated callbacks say that it is about; absent where none led to it. */
+  readonly said?: ReadonlyArray<Reported>
 }
 
 /**

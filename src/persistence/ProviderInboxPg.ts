@@ -1,5 +1,6 @@
 import { Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, type Statement } from "effect/sql"
+import { Reported } from "../domain/CallbackReport.ts"
 import { Mode, Reference } from "../domain/Ids.ts"
 import { type Instant, iso } from "../domain/Instant.ts"
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
@@ -33,7 +34,8 @@ const columns = {
   received_at: Moment,
   digest: Schema.Uint8Array,
   reference: Schema.NullOr(Reference),
-  provider_reference: Schema.NullOr(Schema.String)
+  provider_reference: Schema.NullOr(Schema.String),
+  says: Schema.NullOr(Reported)
 }
 const Claimed = Schema.Struct({ ...columns, looks: Schema.Number, claims: Schema.Number })
 const claimedRows = rowsOf(Claimed)
@@ -61,9 +63,9 @@ export const ProviderInboxPg = Layer.effect(
       const { digest, hint, id, mode, provider, receivedAt } = callback
       const rows = yield* storedIds(sql`
         ${processed.alongWith(id)}
-        INSERT INTO provider_inbox AS i (id, provider, mode, digest, received_at, reference, provider_reference, status, next_look_at)
+        INSERT INTO provider_inbox AS i (id, provider, mode, digest, received_at, reference, provider_reference, says, status, next_look_at)
         VALUES (${id}, ${provider}, ${mode}, ${digest}, ${iso(receivedAt)}::timestamptz, ${hint.reference}, ${hint.providerReference},
-          'due', ${iso(dueAt)}::timestamptz)
+          ${hint.says ?? null}, 'due', ${iso(dueAt)}::timestamptz)
         ON CONFLICT (id) DO UPDATE
           SET status = 'due', received_at = EXCLUDED.received_at, next_look_at = EXCLUDED.next_look_at, looks = 0, claims = 0, matched_reference = NULL
           WHERE i.status <> 'due' AND i.received_at <= ${iso(receivedAt - REPEATED_WITHIN_MS)}::timestamptz
@@ -79,9 +81,9 @@ export const ProviderInboxPg = Layer.effect(
         ),
         leased AS (
           UPDATE provider_inbox i SET next_look_at = ${iso(now + leaseMs)}::timestamptz, claims = i.claims + 1 FROM due WHERE i.id = due.id
-          RETURNING i.id, i.provider, i.mode, i.received_at, i.digest, i.reference, i.provider_reference, i.looks, i.claims
+          RETURNING i.id, i.provider, i.mode, i.received_at, i.digest, i.reference, i.provider_reference, i.says, i.looks, i.claims
         )
-        SELECT id, provider, mode, received_at, digest, reference, provider_reference, looks, claims FROM leased ORDER BY received_at, id`)
+        SELECT id, provider, mode, received_at, digest, reference, provider_reference, says, looks, claims FROM leased ORDER BY received_at, id`)
       return rows.map(
         ({ claims, looks, ...row }): LeasedCallback => ({ ...callbackOf(row), looks, claims, leasedUntil: now + leaseMs })
       )
@@ -104,7 +106,7 @@ export const ProviderInboxPg = Layer.effect(
       )
       const rows = yield* listedRows(
         sql.unsafe(
-          `SELECT id, provider, mode, received_at, digest, reference, provider_reference, status, next_look_at, looks, matched_reference
+          `SELECT id, provider, mode, received_at, digest, reference, provider_reference, says, status, next_look_at, looks, matched_reference
           FROM (${newest.join(" UNION ALL ")}) AS n ORDER BY received_at DESC, id DESC LIMIT $1`,
           [limit]
         )
@@ -116,7 +118,7 @@ export const ProviderInboxPg = Layer.effect(
       const [row] = yield* trail.with(
         listedRows(sql`
           UPDATE provider_inbox ${set}
-          RETURNING id, provider, mode, received_at, digest, reference, provider_reference, status, next_look_at, looks, matched_reference`),
+          RETURNING id, provider, mode, received_at, digest, reference, provider_reference, says, status, next_look_at, looks, matched_reference`),
         audit
       )
       return Option.map(Option.fromUndefinedOr(row), rowOf)
@@ -150,10 +152,10 @@ export const ProviderInboxPg = Layer.effect(
 
 type Received = Omit<typeof Claimed.Type, keyof Tries>
 
-const callbackOf = ({ provider_reference, received_at, reference, ...rest }: Received): Callback => ({
+const callbackOf = ({ provider_reference, received_at, reference, says, ...rest }: Received): Callback => ({
   ...rest,
   receivedAt: received_at,
-  hint: { reference, providerReference: provider_reference }
+  hint: { reference, providerReference: provider_reference, ...(says === null ? {} : { says }) }
 })
 
 const rowOf = ({ looks, matched_reference, next_look_at, status, ...callback }: typeof Listed.Type): StoredCallback => ({

@@ -3,6 +3,7 @@ import { Option, Redacted, Schema } from "effect"
 import { isReference, type Reference } from "../domain/Ids.ts"
 import type { Callbacks } from "../services/ports/Provider.ts"
 import type { CallbackHint } from "../services/ports/ProviderInbox.ts"
+import type { Standing } from "./ProviderStatus.ts"
 
 /** Longer than any provider's own. */
 const LONGEST_ID = 64
@@ -11,6 +12,8 @@ const LONGEST_ID = 64
 interface Named {
   readonly reference: string | null | undefined
   readonly id: string | null | undefined
+  /** What it says became of the money, by the provider's own table of words. */
+  readonly says?: Standing | undefined
 }
 
 /** Reads what a callback points at. A genuine one of an unknown shape points at nothing; it is kept for a person. */
@@ -21,10 +24,11 @@ export const hintReader = <A>(
 ): ((body: Uint8Array) => CallbackHint) => {
   const decode = bodyDecoder(schema)
   return (body) => {
-    const { id, reference } = Option.match(decode(body), { onNone: () => nothing, onSome: namedIn })
+    const { id, reference, says } = Option.match(decode(body), { onNone: () => nothing, onSome: namedIn })
     return {
       reference: reference === null || reference === undefined ? null : ownReference(reference),
-      providerReference: id !== null && id !== undefined && id !== "" && id.length <= LONGEST_ID ? id : null
+      providerReference: id !== null && id !== undefined && id !== "" && id.length <= LONGEST_ID ? id : null,
+      ...(says === undefined ? {} : { says })
     }
   }
 }

@@ -1,4 +1,5 @@
 import { Redacted, Result } from "effect"
+import type { Reported } from "../domain/CallbackReport.ts"
 import { type Currency, isCurrency } from "../domain/Currency.ts"
 import type { LedgerRecord } from "../domain/Exchange.ts"
 import type { Fact } from "../domain/Fact.ts"
@@ -8,7 +9,7 @@ import { type FactWithAlarm, unreadable, withoutAlarm } from "./AnswerParsing.ts
 import { type ProviderRefusal, refusedBy } from "./Refusals.ts"
 
 /** What a provider's word for the state of a transaction means. Each provider has a table of its whole vocabulary. */
-export type Standing = "pending" | "successful" | "failed" | "returned"
+export type Standing = Reported
 
 type Exchanged = Pick<Extract<Fact, { _tag: "Succeeded" }>, "exchanged">
 

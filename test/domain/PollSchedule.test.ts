@@ -89,15 +89,15 @@ describe("a closed transaction is polled again", () => {
       collection({ ...closed, status: "expired" }),
       [HOUR + 1, 6 * HOUR + 1, DAY + 1, 3 * DAY + 1, null]
     ],
-    ["a successful charge: never", collection({ ...closed, status: "successful" }), never],
-    ["a failed charge: never", collection({ ...closed, status: "failed" }), never],
+    ["a successful charge, because it may be reversed", collection({ ...closed, status: "successful" }), ofPayout],
+    ["a failed charge, because it may have been paid", collection({ ...closed, status: "failed" }), ofPayout],
     ["a successful exchange: never", { ...cases["successful exchange"], ...closed }, never],
     [
       "since its last change where nothing says when it was closed",
       payout({ ...closed, completedAt: null, status: "successful" }),
       [HOUR + 2, DAY + 2, 3 * DAY + 2, null, null]
     ]
-  ])("%s", (_, record, expected) => {
+  ])("while something can still change: %s", (_, record, expected) => {
     expect(ages(record)).toStrictEqual(expected)
   })
 })

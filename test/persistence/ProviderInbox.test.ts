@@ -15,7 +15,7 @@ const givenCallback = (override: Partial<Omit<Callback, "id">> = {}): Callback =
     mode: "test",
     receivedAt: 1_000,
     digest: new Uint8Array(32).fill(1),
-    hint: { reference: null, providerReference: "BSB1" },
+    hint: { reference: null, providerReference: "BSB1", says: "returned" },
     ...override
   } as const
   return { id: callbackId(callback), ...callback }

@@ -1,6 +1,8 @@
 import { Option, type Redacted } from "effect"
 import type { Callbacks } from "../../services/ports/Provider.ts"
 import { hintReader, hmacCallbacks } from "../CallbackVerification.ts"
+import type { Standing } from "../ProviderStatus.ts"
+import { standingOf } from "./Translate.ts"
 import { CallbackBody } from "./Wire.ts"
 
 /**
@@ -12,7 +14,17 @@ export const eversendCallbacks = (secret: Redacted.Redacted | null): Callbacks =
     ? { verify: () => Option.none() }
     : hmacCallbacks({ header: "x-eversend-signature", algorithm: "sha512", secret, hintOf })
 
-const hintOf = hintReader(CallbackBody, ({ data, transactionId, transactionRef }) => ({
+const hintOf = hintReader(CallbackBody, ({ data, eventType, transactionId, transactionRef, type }) => ({
   reference: transactionRef ?? data?.transactionRef,
-  id: transactionId ?? data?.transactionId
+  id: transactionId ?? data?.transactionId,
+  says: words.get((type ?? eventType ?? "").split(".").at(-1) ?? "") ?? standingOf(data?.status ?? "")
 }))
+
+/** How the names of events end. Both families of bodies are in use, and none is published in full. */
+const words: ReadonlyMap<string, Standing> = new Map([
+  ["pending", "pending"],
+  ["success", "successful"],
+  ["successful", "successful"],
+  ["failed", "failed"],
+  ["refunded", "returned"]
+])

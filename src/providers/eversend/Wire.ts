@@ -221,5 +221,7 @@ export const CallbackBody = Schema.Struct({
   eventType: Schema.optionalKey(Schema.String),
   transactionRef: nullable(Schema.String),
   transactionId: nullable(Text),
-  data: Schema.optionalKey(Schema.Struct({ transactionRef: nullable(Schema.String), transactionId: nullable(Text) }))
+  data: Schema.optionalKey(
+    Schema.Struct({ transactionRef: nullable(Schema.String), transactionId: nullable(Text), status: nullable(Schema.String) })
+  )
 })

@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from "node:crypto"
 import { Option, Redacted } from "effect"
 import type { Callbacks } from "../../services/ports/Provider.ts"
 import { hintReader } from "../CallbackVerification.ts"
+import { chargeStanding, transferStanding } from "./Translate.ts"
 import { CallbackBody } from "./Wire.ts"
 
 const HEADER = "verif-hash"
@@ -21,4 +22,13 @@ export const flutterwaveCallbacks = (secretHash: Redacted.Redacted): Callbacks =
 /** Of one length, so that neither the secret's length nor its beginning shows in the time. */
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest()
 
-const hintOf = hintReader(CallbackBody, ({ data }) => ({ reference: data?.tx_ref ?? data?.reference, id: data?.id }))
+const hintOf = hintReader(CallbackBody, ({ data, event }) => ({
+  reference: data?.tx_ref ?? data?.reference,
+  id: data?.id,
+  says: standings.get(event ?? "")?.(data?.status ?? "")
+}))
+
+const standings = new Map([
+  ["charge.completed", chargeStanding],
+  ["transfer.completed", transferStanding]
+])

@@ -120,6 +120,11 @@ export const BalancesAnswer = envelope(Schema.Array(BalanceRow))
 export const CallbackBody = Schema.Struct({
   event: nullable(Schema.String),
   data: Schema.optionalKey(
-    Schema.Struct({ id: nullable(Text), tx_ref: nullable(Schema.String), reference: nullable(Schema.String) })
+    Schema.Struct({
+      id: nullable(Text),
+      tx_ref: nullable(Schema.String),
+      reference: nullable(Schema.String),
+      status: nullable(Schema.String)
+    })
   )
 })

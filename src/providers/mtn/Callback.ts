@@ -1,6 +1,7 @@
 import { Option } from "effect"
 import type { Callbacks } from "../../services/ports/Provider.ts"
 import { bodyDecoder, hintReader } from "../CallbackVerification.ts"
+import { standingOf } from "./Translate.ts"
 import { StatusAnswer } from "./Wire.ts"
 
 /**
@@ -14,4 +15,4 @@ export const mtnCallbacks: Callbacks = {
 const decode = bodyDecoder(StatusAnswer)
 
 // Its X-Reference-Id is not in it, and a financial transaction's number is nothing that can be polled by.
-const hintOf = hintReader(StatusAnswer, ({ externalId: reference }) => ({ reference, id: null }))
+const hintOf = hintReader(StatusAnswer, (wire) => ({ reference: wire.externalId, id: null, says: standingOf(wire) }))

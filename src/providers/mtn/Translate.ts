@@ -47,13 +47,16 @@ export const found = (product: Product, response: ProviderResponse, expected: Ex
 }
 const NOTHING = "RESOURCE_NOT_FOUND"
 
+/** A failure that is said to go on is none yet. */
+export const standingOf = (wire: Wire): Standing | undefined => {
+  const word = standings.get(wire.status)
+  return word === "failed" && standings.get(reasonOf(wire) ?? "") === "pending" ? "pending" : word
+}
+
 const answerOf = (product: Product, wire: Wire, { fee, party, reference }: ExpectedMovement): FactWithAlarm<StatusOutcome> => {
   const { externalId, status } = wire
-  const word = standings.get(status)
-  const reason = reasonOf(wire)
-  // A failure that is said to go on is none yet.
-  const standing = word === "failed" && standings.get(reason ?? "") === "pending" ? "pending" : word
-  const why = reason ?? status
+  const standing = standingOf(wire)
+  const why = reasonOf(wire) ?? status
   const sum = sumOf(wire)
   return answerBy({
     kind: product === "collection" ? "collection" : "payout",

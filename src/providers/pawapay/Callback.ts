@@ -3,6 +3,7 @@ import { Option } from "effect"
 import type { Callbacks, RawCallback } from "../../services/ports/Provider.ts"
 import { hintReader } from "../CallbackVerification.ts"
 import type { CallbackKeys } from "./CallbackKeys.ts"
+import { standingOf } from "./Translate.ts"
 import { Payment } from "./Wire.ts"
 
 // RFC 9421 as pawaPay uses it: one signature, ECDSA over P-256, over the members that `Signature-Input` lists.
@@ -83,8 +84,8 @@ const isSignedBy = (key: KeyObject, base: string, signature: Buffer): boolean =>
     signature
   )
 
-const hintOf = hintReader(Payment, ({ clientReferenceId: reference, depositId, payoutId }) => {
+const hintOf = hintReader(Payment, ({ clientReferenceId: reference, depositId, payoutId, status }) => {
   const id = payoutId ?? depositId ?? ""
-  return { reference, id: UUID.test(id) ? id.toLowerCase() : null }
+  return { reference, id: UUID.test(id) ? id.toLowerCase() : null, says: standingOf(status) }
 })
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i

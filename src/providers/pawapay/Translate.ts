@@ -73,10 +73,12 @@ const standings: ReadonlyMap<string, Standing> = new Map([
   ["FAILED", "failed"]
 ])
 
+export const standingOf = (status: string): Standing | undefined => standings.get(status)
+
 const answerOf = (kind: Kind, payment: Payment, { party, reference }: Expected, feeOf: FeeOf): FactWithAlarm<StatusOutcome> => {
   const { failureReason, status } = payment
   const providerReference = paymentId(reference)
-  const standing = standings.get(status)
+  const standing = standingOf(status)
   const failureCode = failureReason?.failureCode ?? UNSAID
   const sum = sumOf(payment)
   return answerBy({

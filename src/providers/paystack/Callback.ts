@@ -1,6 +1,7 @@
 import type { Redacted } from "effect"
 import type { Callbacks } from "../../services/ports/Provider.ts"
 import { hintReader, hmacCallbacks } from "../CallbackVerification.ts"
+import type { Standing } from "../ProviderStatus.ts"
 import { CallbackBody, ownReference } from "./Wire.ts"
 
 /** A callback is genuine when its header is the hexadecimal HMAC-SHA512 of its bytes under the secret key itself. */
@@ -9,6 +10,19 @@ export const paystackCallbacks = (secret: Redacted.Redacted): Callbacks =>
 
 const hintOf = hintReader(
   CallbackBody,
-  ({ data }) => ({ reference: data?.reference ?? data?.transaction_reference, id: data?.transfer_code ?? data?.id }),
+  ({ data, event }) => ({
+    reference: data?.reference ?? data?.transaction_reference,
+    id: data?.transfer_code ?? data?.id,
+    says: events.get(event ?? "")
+  }),
   ownReference
 )
+
+// A refund and a dispute say nothing of the whole charge: what became of it is asked.
+const events: ReadonlyMap<string, Standing> = new Map([
+  ["charge.success", "successful"],
+  ["charge.failed", "failed"],
+  ["transfer.success", "successful"],
+  ["transfer.failed", "failed"],
+  ["transfer.reversed", "returned"]
+])

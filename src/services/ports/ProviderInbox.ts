@@ -1,4 +1,5 @@
 import { Context, type Effect, type Option, Schema } from "effect"
+import type { Reported } from "../../domain/CallbackReport.ts"
 import type { Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { AuditEntry } from "./AuditLog.ts"
@@ -7,6 +8,8 @@ import type { AuditEntry } from "./AuditLog.ts"
 export interface CallbackHint {
   readonly reference: Reference | null
   readonly providerReference: string | null
+  /** What it says became of the money; absent where it says nothing that we know. */
+  readonly says?: Reported
 }
 
 export interface Callback {

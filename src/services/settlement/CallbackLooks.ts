@@ -8,6 +8,12 @@ import type { NextLook, Tries } from "../ports/ProviderInbox.ts"
  */
 export const LOOK_AGES_MS: ReadonlyArray<number> = [250, 1_000, 5_000, 30_000, 120_000, 600_000, 1_800_000, 3_600_000]
 
+/**
+ * So many of these are for a callback that brought nothing new about a closed record, and does not say what the record says: it may have overtaken the
+ * provider's own status query. After two minutes it is done.
+ */
+export const EARLY_LOOKS = 5
+
 /** After the first look, the second, and so on. */
 const PAUSES_MS = LOOK_AGES_MS.map((age, at) => age - (LOOK_AGES_MS[at - 1] ?? 0))
 const LONGEST_PAUSE_MS = Math.max(...PAUSES_MS)
@@ -23,6 +29,10 @@ export const afterVainLook = ({ looks }: Tries, now: Instant): NextLook => {
   const pause = PAUSES_MS[looks]
   return { looks: looks + 1, claims: 0, at: pause === undefined ? null : now + pause }
 }
+
+/** After one that brought nothing new about a closed record; null where that is the end, and nobody has to look. */
+export const afterNothingNew = (tries: Tries, now: Instant): NextLook | null =>
+  tries.looks < EARLY_LOOKS ? afterVainLook(tries, now) : null
 
 /** After one that could not be made, although its node lives: nobody was asked, and it does not count. */
 export const afterNoLook = ({ claims, looks }: Tries, now: Instant): NextLook => ({

@@ -1,4 +1,5 @@
 import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
+import type { Reported } from "../../domain/CallbackReport.ts"
 import { waitsForCode } from "../../domain/CollectionMoves.ts"
 import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { Actor, Fact } from "../../domain/Fact.ts"
@@ -19,15 +20,23 @@ const SLOTS = 16
 /** How often due transactions are looked for. */
 const IDLE_MS = 250
 
+/** What one poll came to. */
+export interface Polled {
+  /** Whether the provider told anything that can be believed. */
+  readonly learnt: boolean
+  /** The record as it is by now. */
+  readonly record: LedgerRecord
+}
+
 /** Polls providers about transactions whose outcome is open, and about closed ones that can still change. */
 export class OutcomePoller extends Context.Service<
   OutcomePoller,
   {
     /**
-     * Polls the provider about one transaction now and applies what it says. False when nothing could be learnt. `actor` is why it is
-     * polled: only the schedule's own polls ("reconciler", as rows call the poller) count towards "never sent".
+     * Polls the provider about one transaction now and applies what it says. `actor` is why it is polled: only the schedule's own polls
+     * ("reconciler", as rows call the poller) count towards "never sent". `said` is what authenticated callbacks say, for the history.
      */
-    readonly poll: (stored: StoredTransaction, actor: Actor) => Effect.Effect<boolean>
+    readonly poll: (stored: StoredTransaction, actor: Actor, said?: ReadonlyArray<Reported>) => Effect.Effect<Polled>
     /** Polls for what is due, at most as many as are polled at once; answers how many. */
     readonly round: Effect.Effect<number>
     /** Polls for ever. */
@@ -43,7 +52,11 @@ export class OutcomePoller extends Context.Service<
       const policy = yield* Policy
       const codes = yield* Codes
 
-      const poll = Effect.fn("OutcomePoller.poll")(function* (stored: StoredTransaction, actor: Actor) {
+      const poll = Effect.fn("OutcomePoller.poll")(function* (
+        stored: StoredTransaction,
+        actor: Actor,
+        said: ReadonlyArray<Reported> = []
+      ): Effect.fn.Return<Polled> {
         const { traceparent, transaction } = stored
         const { appId, mode, reference } = transaction
         yield* Effect.annotateCurrentSpan({
@@ -61,13 +74,16 @@ export class OutcomePoller extends Context.Service<
           actor,
           polledAt: yield* Clock.currentTimeMillis,
           pollCount: transaction.asked,
-          version: transaction.version
+          version: transaction.version,
+          said
         }
         if (Option.isNone(provider)) {
           const note = yield* tellNobodyToAsk(registry, transaction)
           const unknown = { _tag: "Unknown", reason: "unavailable", note } as const
-          yield* settlement.applyAnswer(statusPoll, { reference, fact: unknown, lastKnown: stored })
-          return false
+          return {
+            learnt: false,
+            record: yield* settlement.applyAnswer(statusPoll, { reference, fact: unknown, lastKnown: stored })
+          }
         }
         const endedWithoutPoll = yield* endUnansweredCode(transaction, actor)
         if (Option.isSome(endedWithoutPoll)) return endedWithoutPoll.value
@@ -79,10 +95,10 @@ export class OutcomePoller extends Context.Service<
           yield* settlement.applyFromProvider(transaction.provider, { reference, fact, actor, lastKnown: stored })
           known = null
         }
-        yield* settlement.applyAnswer(statusPoll, { reference, fact: answer, lastKnown: known })
+        const record = yield* settlement.applyAnswer(statusPoll, { reference, fact: answer, lastKnown: known })
         // A callback hinted at news of a closed record, and the provider does not show it yet: nothing was learnt.
         const isStale = answer._tag === "StillPending" && isTerminal(transaction)
-        return answer._tag !== "Unknown" && answer._tag !== "NotFound" && !isStale
+        return { learnt: answer._tag !== "Unknown" && answer._tag !== "NotFound" && !isStale, record }
       })
 
       /**
@@ -95,20 +111,16 @@ export class OutcomePoller extends Context.Service<
         const { reference } = record
         const standing = yield* codes.close(reference, now)
         // A request is just sending a code, and brings the answer itself. If it dies, the next poll finds the code unheard.
-        if (standing === "leased") return Option.some(false)
+        if (standing === "leased") return Option.some({ learnt: false, record })
         // No code was ever sent: nothing was charged.
         if (standing === "free") {
-          yield* settlement.apply({
-            reference,
-            fact: { _tag: "Expired", note: "the code expired and nothing was charged" },
-            actor
-          })
-          return Option.some(true)
+          const fact = { _tag: "Expired", note: "the code expired and nothing was charged" } as const
+          return Option.some({ learnt: true, record: yield* settlement.apply({ reference, fact, actor }) })
         }
         // A code was sent and nobody heard the answer: a charge may have been placed. The next polls ask for it as for every other.
         const note = "nobody heard the answer to a code"
-        yield* settlement.apply({ reference, fact: { _tag: "Charged", expiresAt: now + policy.collectionExpiryMs, note }, actor })
-        return Option.some(false)
+        const fact = { _tag: "Charged", expiresAt: now + policy.collectionExpiryMs, note } as const
+        return Option.some({ learnt: false, record: yield* settlement.apply({ reference, fact, actor }) })
       })
 
       const claim = Effect.fnUntraced(function* (free: number) {

@@ -1,9 +1,11 @@
 import { createHash } from "node:crypto"
 import { Clock, Context, Effect, Exit, Layer, Metric, Option } from "effect"
+import { confirms, contradicts, type Reported } from "../../domain/CallbackReport.ts"
 import { Unauthorized } from "../../domain/errors/Retriable.ts"
 import { NotFound } from "../../domain/errors/Terminal.ts"
 import { type Mode, type Reference, referenceFrom } from "../../domain/Ids.ts"
 import { pollLeaseMs } from "../../domain/TimeLimits.ts"
+import { isTerminal } from "../../domain/Transaction.ts"
 import { currentTraceparent, linkCurrentSpan } from "../../runtime/Tracing.ts"
 import { makeWorker } from "../../runtime/Worker.ts"
 import { Policy } from "../ports/Policy.ts"
@@ -11,8 +13,8 @@ import type { Callbacks, RawCallback } from "../ports/Provider.ts"
 import { type Callback, type CallbackHint, type LeasedCallback, ProviderInbox } from "../ports/ProviderInbox.ts"
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 import { type StoredTransaction, Transactions } from "../ports/Transactions.ts"
-import { afterLastClaim, afterNoLook, afterVainLook, CLAIMS_AT_MOST } from "./CallbackLooks.ts"
-import { OutcomePoller } from "./OutcomePoller.ts"
+import { afterLastClaim, afterNoLook, afterNothingNew, afterVainLook, CLAIMS_AT_MOST } from "./CallbackLooks.ts"
+import { OutcomePoller, type Polled } from "./OutcomePoller.ts"
 import { makeSharedPolls } from "./SharedPolls.ts"
 
 /** Callbacks looked into at once. */
@@ -90,20 +92,24 @@ export class ProviderCallbacks extends Context.Service<
             yield* Effect.logWarning("a callback is parked: none of the looks into it came to an end")
             return yield* inbox.retryAt(callback, afterLastClaim(callback))
           }
-          const finding = yield* Effect.exit(find(callback))
-          if (Exit.isFailure(finding)) {
-            yield* Effect.logError("whose a callback is could not be read", finding.cause)
+          const search = yield* Effect.exit(find(callback))
+          if (Exit.isFailure(search)) {
+            yield* Effect.logError("whose a callback is could not be read", search.cause)
             return yield* inbox.retryAt(callback, afterNoLook(callback, yield* Clock.currentTimeMillis))
           }
-          const found = Option.getOrUndefined(finding.value)
-          if (found !== undefined && (yield* poll(found)))
-            return yield* inbox.markProcessed(callback, found.transaction.reference)
-          const next = afterVainLook(callback, yield* Clock.currentTimeMillis)
-          if (next.at === null)
-            yield* Effect.logWarning(
-              found === undefined ? "a callback is parked: it matched nothing" : "a callback is parked: nothing was learnt"
-            )
-          yield* inbox.retryAt(callback, next)
+          const found = Option.getOrUndefined(search.value)
+          if (found === undefined) return yield* lookAgain(callback, "it matched nothing")
+          const { reference } = found.transaction
+          const { says = null } = callback.hint
+          const polled = Option.getOrUndefined(yield* poll(found, callback))
+          if (polled === undefined || !polled.learnt) return yield* lookAgain(callback, "nothing was learnt")
+          const { record } = polled
+          // Once a person has the record, what the callback says is among what that person reads.
+          if (record.needsReview) return yield* inbox.markProcessed(callback, reference)
+          if (contradicts(record, says)) return yield* lookAgain(callback, "it contradicts what the provider answers")
+          const isNews = record.version !== found.transaction.version || !isTerminal(record) || confirms(record, says)
+          const next = isNews ? null : afterNothingNew(callback, yield* Clock.currentTimeMillis)
+          yield* next === null ? inbox.markProcessed(callback, reference) : inbox.retryAt(callback, next)
         },
         (effect, { id, mode, provider }) => {
           const names = { callback_id: id, provider, mode }
@@ -114,23 +120,29 @@ export class ProviderCallbacks extends Context.Service<
         }
       )
 
-      const shared = makeSharedPolls(TURN_WITHIN_MS)
+      const lookAgain = Effect.fnUntraced(function* (callback: LeasedCallback, because: string) {
+        const next = afterVainLook(callback, yield* Clock.currentTimeMillis)
+        if (next.at === null) yield* Effect.logWarning(`a callback is parked: ${because}`)
+        yield* inbox.retryAt(callback, next)
+      })
 
-      const pollAgain = (reference: Reference) =>
-        Effect.flatMap(
-          transactions.byReference(reference),
-          Option.match({ onNone: () => Effect.succeed(false), onSome: (stored) => poller.poll(stored, "callback") })
-        )
+      const shared = makeSharedPolls<Polled>(TURN_WITHIN_MS)
 
       // A poll that broke has told nothing, and the callback must be parked in the end all the same.
-      const poll = Effect.fnUntraced(function* (stored: StoredTransaction) {
+      const poll = Effect.fnUntraced(function* (stored: StoredTransaction, { hint, mode, provider }: Callback) {
         const { reference } = stored.transaction
-        // What was read before another poll ended is decided about no more.
-        const once = (waited: boolean) => (waited ? pollAgain(reference) : poller.poll(stored, "callback"))
-        const exit = yield* Effect.exit(shared(reference, once))
+        const account = registry.find(provider, mode)
+        // What anybody can say who knows an address is not for the history.
+        const isAuthenticated = Option.exists(account, ({ guarantees }) => guarantees.callbackAuth !== "none")
+        const once = (waited: boolean, said: ReadonlyArray<Reported>) =>
+          // What was read before another poll ended is decided about no more.
+          Effect.flatMap(waited ? transactions.byReference(reference) : Effect.succeed(Option.some(stored)), (current) =>
+            Effect.transposeOption(Option.map(current, (one) => poller.poll(one, "callback", said)))
+          )
+        const exit = yield* Effect.exit(shared(reference, isAuthenticated ? (hint.says ?? null) : null, once))
         if (Exit.isSuccess(exit)) return exit.value
         yield* Effect.logError("the poll for a callback broke", exit.cause)
-        return false
+        return Option.none()
       })
 
       const worker = yield* makeWorker({ name: "ProviderCallbacks", slots: SLOTS, idleMs: IDLE_MS, claim, work: look })

@@ -1,4 +1,5 @@
 import { Clock, Context, Effect, Layer, Option, Result } from "effect"
+import { contradicts, type Reported } from "../../domain/CallbackReport.ts"
 import { leftToAPerson, sentToReview } from "../../domain/Contradiction.ts"
 import { encodeEvent, tellingOf } from "../../domain/Event.ts"
 import type { LedgerRecord } from "../../domain/Exchange.ts"
@@ -99,6 +100,7 @@ export class Settlement extends Context.Service<
         const overdue = isOverdue(decided, at)
         const next = overdue ? sentToReview(decided, at) : decided
         const type = tellingOf(transaction, next, decision.event)
+        const contradicted = (poll?.said ?? []).filter((word) => contradicts(next, word))
         const event =
           type === null
             ? null
@@ -117,7 +119,7 @@ export class Settlement extends Context.Service<
           expectedRevision: revision,
           next,
           entry: decision.entry,
-          line: { at, actor, fact: fact._tag, note: noteOf(fact, overdue, isFull), status: next.status },
+          line: { at, actor, fact: fact._tag, note: noteOf(fact, overdue, isFull, contradicted), status: next.status },
           event,
           nextPollAt: nextPoll(next, policy.pollSchedule, at),
           response: claim === null ? null : keptResponse(encoder, claim, outcomeResponse(next, fact), successStatus),
@@ -181,14 +183,16 @@ export class Settlement extends Context.Service<
   )
 }
 
-/** The provider's words, and the figures that a person compares. */
-const noteOf = (fact: Fact, overdue: boolean, isFull: boolean): string => {
+/** The provider's words, the figures that a person compares, and the callbacks that say something else. */
+const noteOf = (fact: Fact, overdue: boolean, isFull: boolean, contradicted: ReadonlyArray<Reported>): string => {
   const sums =
     fact._tag === "Succeeded"
       ? [`amount ${fact.amount ?? "unsaid"} ${fact.currency ?? ""}`.trim(), `fee ${fact.fee ?? "unsaid"}`]
       : []
   const full = isFull ? ["not booked: the float cannot hold that much"] : []
-  return [fact.note, ...sums, ...full, ...(overdue ? ["polled to the end of the schedule: a person has to look"] : [])]
+  const callbacks = contradicted.map((word) => `an authenticated callback says ${word}`)
+  const notes = [fact.note, ...sums, ...full, ...callbacks]
+  return [...notes, ...(overdue ? ["polled to the end of the schedule: a person has to look"] : [])]
     .filter((part) => part !== "")
     .join("; ")
 }

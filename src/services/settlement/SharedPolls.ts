@@ -1,14 +1,21 @@
 import { Deferred, Effect, Option } from "effect"
+import type { Reported } from "../../domain/CallbackReport.ts"
 import type { Reference } from "../../domain/Ids.ts"
 
-interface Line {
-  readonly running: Deferred.Deferred<boolean>
+interface SharedPoll<A> {
+  readonly ended: Deferred.Deferred<Option.Option<A>>
+  /** What those who share it were told. */
+  readonly said: Set<Reported>
+}
+
+interface Line<A> {
+  readonly running: SharedPoll<A>
   /** What has not begun yet, so that whoever comes now may share it. */
-  next: Deferred.Deferred<boolean> | null
+  next: SharedPoll<A> | null
 }
 
 /** What polls once; `waited` says that another poll has ended since the record was read. */
-type Poll = (waited: boolean) => Effect.Effect<boolean>
+type Poll<A> = (waited: boolean, said: ReadonlyArray<Reported>) => Effect.Effect<Option.Option<A>>
 
 /**
  * Polls about one transaction, one after another. Whoever asks while one is under way waits for the next and shares it with all others who do: the
@@ -16,39 +23,43 @@ type Poll = (waited: boolean) => Effect.Effect<boolean>
  * that another one has moved the record. One that could not begin within `waitMs` has told nothing: whoever holds a lease holds it for a poll and that
  * time.
  */
-export const makeSharedPolls = (waitMs: number) => {
-  const lines = new Map<Reference, Line>()
+export const makeSharedPolls = <A>(waitMs: number) => {
+  const lines = new Map<Reference, Line<A>>()
 
-  const lead = (reference: Reference, own: Deferred.Deferred<boolean>, poll: Effect.Effect<boolean>) =>
-    Effect.andThen(
-      Effect.sync(() => lines.set(reference, { running: own, next: null })),
-      poll
-    )
+  const lead = (reference: Reference, own: SharedPoll<A>, poll: Poll<A>, waited: boolean) =>
+    Effect.suspend(() => {
+      lines.set(reference, { running: own, next: null })
+      return poll(waited, [...own.said])
+    })
 
   /** Ends it for all who share it, also where it was interrupted before it began. */
-  const ended = (reference: Reference, own: Deferred.Deferred<boolean>) => {
+  const ended = (reference: Reference, own: SharedPoll<A>) => {
     const line = lines.get(reference)
     if (line?.next === own) line.next = null
     if (line?.running === own && line.next === null) lines.delete(reference)
   }
 
-  return (reference: Reference, poll: Poll): Effect.Effect<boolean> =>
+  /** `says`: what whoever asks was told, for the history; null where it was nothing, or nobody knows by whom. */
+  return (reference: Reference, says: Reported | null, poll: Poll<A>): Effect.Effect<Option.Option<A>> =>
     Effect.suspend(() => {
       const line = lines.get(reference)
-      if (line !== undefined && line.next !== null) return Deferred.await(line.next)
-      const own = Deferred.makeUnsafe<boolean>()
+      if (line !== undefined && line.next !== null) {
+        if (says !== null) line.next.said.add(says)
+        return Deferred.await(line.next.ended)
+      }
+      const own: SharedPoll<A> = { ended: Deferred.makeUnsafe(), said: new Set(says === null ? [] : [says]) }
       if (line !== undefined) line.next = own
       else lines.set(reference, { running: own, next: null })
       const inTurn =
         line === undefined
-          ? lead(reference, own, poll(false))
-          : Effect.flatMap(Effect.timeoutOption(Effect.exit(Deferred.await(line.running)), waitMs), (turn) =>
-              Option.isSome(turn) ? lead(reference, own, poll(true)) : Effect.succeed(false)
+          ? lead(reference, own, poll, false)
+          : Effect.flatMap(Effect.timeoutOption(Effect.exit(Deferred.await(line.running.ended)), waitMs), (turn) =>
+              Option.isSome(turn) ? lead(reference, own, poll, true) : Effect.succeed(Option.none())
             )
       return Effect.onExit(inTurn, (exit) =>
         Effect.sync(() => {
           ended(reference, own)
-          Deferred.doneUnsafe(own, exit)
+          Deferred.doneUnsafe(own.ended, exit)
         })
       )
     })

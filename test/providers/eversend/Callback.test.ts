@@ -21,11 +21,21 @@ const verified = (body: string, signature: string | undefined, secret: string | 
 
 describe("a genuine callback points at its transaction", () => {
   const bodies: ReadonlyArray<readonly [string, string, object]> = [
-    ["inside data", text, { reference, providerReference: "BP1" }],
+    ["inside data", text, { reference, providerReference: "BP1", says: "successful" }],
     [
       "flat",
       JSON.stringify({ eventType: "transaction.payout.successful", transactionRef: reference }),
-      { reference, providerReference: null }
+      { reference, providerReference: null, says: "successful" }
+    ],
+    [
+      "whose money came back",
+      JSON.stringify({ type: "payout.refunded", data: { transactionRef: reference, status: "successful" } }),
+      { reference, providerReference: null, says: "returned" }
+    ],
+    [
+      "whose event is none that we know, by its status",
+      JSON.stringify({ eventType: "transaction.update", data: { transactionRef: reference, status: "failed" } }),
+      { reference, providerReference: null, says: "failed" }
     ],
     [
       "by the identifier alone",

@@ -156,10 +156,10 @@ layer(world, { excludeTestServices: true })("Flutterwave", (it) => {
           body: Buffer.from(JSON.stringify(body))
         })
       const secret = "simulated-live-secret-hash"
-      const charge = { event: "charge.completed", data: { id: 285959875, tx_ref: reference } }
-      const transfer = { event: "transfer.completed", data: { id: 33286, reference } }
-      expect(verified(charge, secret)).toMatchObject({ value: { reference, providerReference: "285959875" } })
-      expect(verified(transfer, secret)).toMatchObject({ value: { reference, providerReference: "33286" } })
+      const charge = { event: "charge.completed", data: { id: 285959875, tx_ref: reference, status: "successful" } }
+      const transfer = { event: "transfer.completed", data: { id: 33286, reference, status: "FAILED" } }
+      expect(verified(charge, secret)).toMatchObject({ value: { reference, providerReference: "285959875", says: "successful" } })
+      expect(verified(transfer, secret)).toMatchObject({ value: { reference, providerReference: "33286", says: "failed" } })
       expect(verified({ data: { id: 1, reference: "theirs" } }, secret)).toMatchObject({
         value: { reference: null, providerReference: "1" }
       })

@@ -87,12 +87,12 @@ describe("a quote", () => {
 describe("a callback is a hint, whoever sent it", () => {
   const verified = (body: string) =>
     mtnCallbacks.verify({ method: "PUT", path: "/webhooks/mtn/key", headers: {}, body: Buffer.from(body) })
-  const hint = (of: string | null) => Option.some({ reference: of, providerReference: null })
+  const hint = (of: string | null, says = "successful") => Option.some({ reference: of, providerReference: null, says })
 
   it("by our reference", () => {
     expect(verified(JSON.stringify(statusOf(reference)))).toEqual(hint(reference))
     expect(verified(`{\n "status" : "FAILED", "reason":{"code":"EXPIRED"},"externalId":"${reference}" }`)).toEqual(
-      hint(reference)
+      hint(reference, "failed")
     )
   })
   it("without a reference it points at nothing, and is stored for a person", () => {

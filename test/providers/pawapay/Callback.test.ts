@@ -55,7 +55,7 @@ const withHeaders = (callback: RawCallback, headers: Record<string, string | und
   ...callback,
   headers: { ...callback.headers, ...headers }
 })
-const hint = { reference, providerReference: payoutId }
+const hint = { reference, providerReference: payoutId, says: "successful" }
 
 describe("a genuine callback points at its payment", () => {
   const genuine: ReadonlyArray<readonly [string, RawCallback]> = [
@@ -79,12 +79,13 @@ describe("a genuine callback points at its payment", () => {
     const depositId = paymentId(newReference())
     expect(verified(signed({ body: JSON.stringify({ depositId, status: "FAILED" }) }))).toEqual({
       reference: null,
-      providerReference: depositId
+      providerReference: depositId,
+      says: "failed"
     })
     const foreign = JSON.stringify({ depositId, status: "FAILED", clientReferenceId: "INV-123" })
-    expect(verified(signed({ body: foreign }))).toEqual({ reference: null, providerReference: depositId })
+    expect(verified(signed({ body: foreign }))).toEqual({ reference: null, providerReference: depositId, says: "failed" })
     for (const body of ["", "[]", "hello", '{"status":"FAILED","payoutId":"x"}'])
-      expect(verified(signed({ body }))).toEqual({ reference: null, providerReference: null })
+      expect(verified(signed({ body }))).toMatchObject({ reference: null, providerReference: null })
   })
 
   it("signed with a key of the settings, whatever its name", () => {

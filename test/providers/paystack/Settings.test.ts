@@ -83,6 +83,11 @@ describe("a genuine callback of Paystack points at", () => {
       { reference, providerReference: "59214" }
     ],
     [
+      "a transfer that came back",
+      { event: "transfer.reversed", data: { reference: own } },
+      { reference, providerReference: null, says: "returned" }
+    ],
+    [
       "a refund's charge",
       { event: "refund.processed", data: { transaction_reference: own } },
       { reference, providerReference: null }
@@ -92,7 +97,9 @@ describe("a genuine callback of Paystack points at", () => {
     ["nothing, of an unknown shape", [1, 2], { reference: null, providerReference: null }]
   ]
   it("a transfer, with a signature over the bytes that came", () =>
-    expect(verified(text, sign(text).toUpperCase())).toEqual(Option.some({ reference, providerReference: "TRF_1" })))
+    expect(verified(text, sign(text).toUpperCase())).toEqual(
+      Option.some({ reference, providerReference: "TRF_1", says: "successful" })
+    ))
   for (const [name, body, hint] of bodies)
     it(name, () => expect(verified(JSON.stringify(body), sign(JSON.stringify(body)))).toEqual(Option.some(hint)))
 })

@@ -36,4 +36,4 @@ export const StatementAnswer = Schema.Struct({
 })
 
 /** It only says which one to ask for. */
-export const CallbackBody = Schema.Struct({ id: Schema.NonEmptyString, client_ref: Schema.NonEmptyString })
+export const CallbackBody = Schema.Struct({ id: Schema.NonEmptyString, client_ref: Schema.NonEmptyString, status: Schema.String })

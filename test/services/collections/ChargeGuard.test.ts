@@ -91,7 +91,7 @@ const standing = (world: World) =>
                 ),
                 Ref.set(status, becomes)
               ),
-              true
+              { learnt: true, record: collection() }
             )
         })
       ])

@@ -1,10 +1,16 @@
 import { expect, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
+import { TestClock } from "effect/testing"
+import type { Reported } from "../../../src/domain/CallbackReport.ts"
+import { MinorUnits } from "../../../src/domain/Money.ts"
+import type { Payout } from "../../../src/domain/Transaction.ts"
+import { EARLY_LOOKS, LOOK_AGES_MS } from "../../../src/services/settlement/CallbackLooks.ts"
 import { OutcomePoller } from "../../../src/services/settlement/OutcomePoller.ts"
 import { fakeGateway } from "../../fakes/FakeGateway.ts"
 import { fakeRecords } from "../../fakes/FakeMemory.ts"
 import { fakeProvider } from "../../fakes/FakeProvider.ts"
 import { charge, FLOAT, floatNow } from "../../support/PaymentRequests.ts"
+import { callback, ingress, newWorld } from "./ProviderCallbacksFixture.ts"
 
 const heard = { providerReference: "late", note: "" }
 
@@ -15,7 +21,7 @@ it.effect(
     return Effect.gen(function* () {
       const { poll } = yield* OutcomePoller
       const look = Effect.flatMap(fakeRecords, ([stored]) =>
-        stored === undefined ? Effect.succeed(false) : poll(stored, "callback")
+        stored === undefined ? Effect.succeed(false) : Effect.map(poll(stored, "callback"), ({ learnt }) => learnt)
       )
       expect(yield* charge("one")).toBe("charge_rejected_by_provider")
       expect(yield* look).toBe(false)
@@ -26,4 +32,88 @@ it.effect(
       expect(yield* floatNow).toStrictEqual([FLOAT + 50_000n, 0n])
     }).pipe(Effect.provide(fakeGateway({ providers: [provider] })))
   }
+)
+
+const paid = { status: "successful", completedAt: 0 } as const
+const failed = { status: "failed", completedAt: 0 } as const
+
+/** A callback about a closed record, looked into whenever it is due, until it ends; the ages of its looks. */
+const looked = Effect.fnUntraced(function* (
+  world: ReturnType<typeof newWorld>,
+  says: Reported | undefined,
+  turn: (look: number) => void = () => {}
+) {
+  const { receive, round } = yield* ingress(world)
+  yield* receive(
+    "eversend",
+    "route-key",
+    callback({ reference: world.transaction.reference, ...(says === undefined ? {} : { says }) })
+  )
+  const ages: Array<number> = []
+  for (let look = 0; look <= LOOK_AGES_MS.length; look++) {
+    turn(look)
+    ages.push(yield* Clock.currentTimeMillis)
+    yield* round
+    world.due.push(...world.waiting.splice(0))
+    const next = world.later[look] ?? null
+    if (next === null) break
+    yield* TestClock.setTime(next)
+  }
+  return { ages, end: world.done.length > 0 ? "done" : world.later.at(-1) === null ? "parked" : "due" }
+})
+
+it.effect.each<readonly [string, Partial<Payout>, Reported, Partial<Payout>]>([
+  ["paid of what failed here", failed, "successful", { ...paid, version: 2 }],
+  ["failed of what was paid here", paid, "failed", { ...paid, needsReview: true, version: 2 }],
+  [
+    "returned of what was paid here",
+    paid,
+    "returned",
+    { ...paid, version: 2, returned: { amount: MinorUnits.make(5000n), at: 0, reason: "" } }
+  ],
+  ["paid of what is open here", {}, "successful", { ...paid, version: 2 }]
+])(
+  "a callback that says %s, while the provider's answer does not, is looked into again until the answer does",
+  ([, record, says, after]) =>
+    Effect.gen(function* () {
+      const world = newWorld(record)
+      const { ages, end } = yield* looked(world, says, (look) => {
+        if (look === 6) world.transaction = { ...world.transaction, ...after }
+      })
+      expect([end, ages.length]).toStrictEqual(["done", 7])
+      expect(world.heard[0]).toStrictEqual([says])
+    })
+)
+
+it.effect("a callback that contradicts the record to the end is a person's, and never ends silently", () =>
+  Effect.gen(function* () {
+    const { ages, end } = yield* looked(newWorld(failed), "successful")
+    expect([end, ages]).toStrictEqual(["parked", [0, ...LOOK_AGES_MS]])
+  })
+)
+
+it.effect("a callback that contradicts a record that a person has already is done", () =>
+  Effect.map(looked(newWorld({ ...failed, needsReview: true }), "successful"), ({ ages, end }) =>
+    expect([end, ages]).toStrictEqual(["done", [0]])
+  )
+)
+
+it.effect.each([undefined, "pending"] as const)(
+  "a callback that names no outcome of a closed record (%s), and that brings nothing new, gets the early looks, and is done after them",
+  (says) =>
+    Effect.map(looked(newWorld(paid), says), ({ ages, end }) =>
+      expect([end, ages]).toStrictEqual(["done", [0, ...LOOK_AGES_MS.slice(0, EARLY_LOOKS)]])
+    )
+)
+
+it.effect("a callback that says what a closed record says is done with its first look", () =>
+  Effect.map(looked(newWorld(paid), "successful"), ({ ages, end }) => expect([end, ages]).toStrictEqual(["done", [0]]))
+)
+
+it.effect("what anybody can say who knows the address is looked into, and not told to the person who rules", () =>
+  Effect.gen(function* () {
+    const world = { ...newWorld(failed), callbackAuth: "none" as const }
+    expect((yield* looked(world, "successful")).end).toBe("parked")
+    expect(world.heard[0]).toStrictEqual([])
+  })
 )

@@ -51,11 +51,11 @@ export const payout = (given: Partial<Payout> = {}): Payout => ({
 })
 
 /** Believes every callback whose body is the JSON of a hint. */
-const providerOf = ({ keys, refreshKeys }: World): Provider => ({
+const providerOf = ({ callbackAuth, keys, refreshKeys }: World): Provider => ({
   name: "eversend",
   mode: "test",
   fingerprints: () => ["one"],
-  guarantees: { clientReference: "idempotent", lookup: "by_client_ref", callbackAuth: "hmac", quoteTtlMs: 1, notFoundGraceMs: 1 },
+  guarantees: { clientReference: "idempotent", lookup: "by_client_ref", callbackAuth, quoteTtlMs: 1, notFoundGraceMs: 1 },
   callbacks: {
     verify: ({ body, headers }) =>
       keys.has(headers["signature"] ?? "") ? Option.some(JSON.parse(Buffer.from(body).toString())) : Option.none(),
@@ -77,6 +77,8 @@ interface World {
   refreshKeys?: Effect.Effect<void>
   /** What asking tells. */
   learns: Effect.Effect<boolean>
+  /** What callbacks are said to say to whoever asks. */
+  readonly heard: Array<ReadonlyArray<string>>
   readonly asked: Array<Reference>
   /** Who is said to have brought the news. */
   readonly actors: Array<string>
@@ -85,6 +87,8 @@ interface World {
   readonly revisions: Array<bigint>
   readonly done: Array<Reference>
   readonly later: Array<number | null>
+  /** What the provider's guarantees say of its callbacks. */
+  callbackAuth: Provider["guarantees"]["callbackAuth"]
   /** What is to be looked into later, until the test has it due. */
   readonly waiting: Array<Callback & Tries>
   readonly stored: Map<string, Callback>
@@ -107,6 +111,8 @@ export const newWorld = (given: Partial<Payout> = {}): World => ({
   keys: new Set(["right"]),
   learns: Effect.succeed(true),
   asked: [],
+  heard: [],
+  callbackAuth: "hmac",
   actors: [],
   revision: 1n,
   revisions: [],
@@ -172,14 +178,15 @@ const ports = (world: World) => {
         Effect.sync(() => (reference === world.transaction.providerReference ? Option.some(stored()) : Option.none()))
     }),
     fake(OutcomePoller, {
-      poll: ({ revision, transaction }, actor) =>
+      poll: ({ revision, transaction }, actor, said = []) =>
         Effect.andThen(
           Effect.sync(() => {
             world.actors.push(actor)
             world.asked.push(transaction.reference)
             world.revisions.push(revision)
+            world.heard.push(said)
           }),
-          world.learns
+          Effect.map(world.learns, (learnt) => ({ learnt, record: world.transaction }))
         )
     }),
     fakePolicy({ providerTimeoutMs: world.providerTimeoutMs }),

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
+import type { Reported } from "../../../src/domain/CallbackReport.ts"
 import type { LedgerRecord } from "../../../src/domain/Exchange.ts"
 import { minor } from "../../../src/domain/Money.ts"
 import type { StatusOutcome, StatusQuery } from "../../../src/services/ports/Provider.ts"
@@ -85,6 +86,33 @@ describe("a poll", () => {
       expect([yield* world.poll(), told(world)]).toStrictEqual([learnt, facts])
       expect(world.seen.reads).toBe(0)
     })
+  )
+
+  it.effect.each<readonly [string, LedgerRecord, StatusOutcome, ReadonlyArray<Reported>, string]>([
+    [
+      "under way, and one callback paid",
+      payout(),
+      StillPending,
+      ["successful"],
+      "StillPending: an authenticated callback says successful"
+    ],
+    [
+      "refused, and callbacks paid and failed",
+      payout(),
+      Refused,
+      ["successful", "failed"],
+      "Refused: an authenticated callback says successful"
+    ],
+    ["paid, and one callback paid", payout(), Succeeded, ["successful"], "Succeeded: amount 10000 UGX; fee 750"],
+    ["nothing, and one callback failed", payout(), NotFound, ["failed"], "NotFound: an authenticated callback says failed"]
+  ])(
+    "for callbacks writes into the history what they say, where the answer is another one: the provider says %s",
+    ([, record, answer, said, fact]) =>
+      Effect.gen(function* () {
+        const world = given(record, answer)
+        yield* world.pollFor(...said)
+        expect(told(world)).toStrictEqual([fact])
+      })
   )
 
   it.effect.each<readonly [string, LedgerRecord, ReadonlyArray<string>]>([

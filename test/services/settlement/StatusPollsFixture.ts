@@ -1,5 +1,6 @@
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
+import type { Reported } from "../../../src/domain/CallbackReport.ts"
 import type { LedgerRecord } from "../../../src/domain/Exchange.ts"
 import type { CodeStanding } from "../../../src/services/ports/Codes.ts"
 import type { Provider, ProviderGuarantees, StatusOutcome, StatusQuery } from "../../../src/services/ports/Provider.ts"
@@ -98,12 +99,18 @@ export const given = (record: LedgerRecord, answer: StatusOutcome, world: World 
     ]),
     Layer.merge(telemetry.layer)
   )
+  /** For callbacks that say this. */
+  const pollFor = (...said: ReadonlyArray<Reported>) =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(TOLD_AT)
+      return yield* (yield* OutcomePoller).poll(kept.read(), "callback", said)
+    }).pipe(Effect.provide(layer))
   const poll = (at = TOLD_AT, traceparent: string | null = null) =>
     Effect.gen(function* () {
       yield* TestClock.setTime(at)
-      return yield* (yield* OutcomePoller).poll({ ...kept.read(), traceparent }, "reconciler")
+      return (yield* (yield* OutcomePoller).poll({ ...kept.read(), traceparent }, "reconciler")).learnt
     }).pipe(Effect.provide(layer))
-  return { ...kept, ...telemetry, layer, provider, poll, queries, closed, claims }
+  return { ...kept, ...telemetry, layer, provider, poll, pollFor, queries, closed, claims }
 }
 
 /** The facts that were written, with their notes. */

@@ -1,0 +1,37 @@
+import { Schema } from "effect"
+import { personRuledFailed } from "./Contradiction.ts"
+import type { LedgerRecord } from "./Exchange.ts"
+import { isTerminal } from "./Transaction.ts"
+
+/** What a provider calls back with became of the money. It is never believed: it decides only how often the provider is asked, and what a person reads. */
+export const Reported = Schema.Literals(["pending", "successful", "failed", "returned"])
+export type Reported = typeof Reported.Type
+
+/** A report of an outcome that is not what the record says, or that the record does not say yet. */
+export const contradicts = (record: LedgerRecord, reported: Reported | null): boolean =>
+  reported !== null &&
+  reported !== "pending" &&
+  !agrees(record, reported) &&
+  !(reported === "returned" && isReturnedInPart(record))
+
+/** The report is what the record says, so that there is nothing to wait for. Nothing says that a return is the one that was booked. */
+export const confirms = (record: LedgerRecord, reported: Reported | null): boolean =>
+  reported !== null && reported !== "pending" && agrees(record, reported)
+
+const agrees = (record: LedgerRecord, reported: Exclude<Reported, "pending">): boolean => {
+  if (!isTerminal(record)) return false
+  // Whoever ruled on the record knew of it.
+  if (record.ruling?.known.some((known) => known.startsWith(inReports[reported])) === true) return true
+  const isUndone = record.status !== "successful" || personRuledFailed(record) || isReturned(record)
+  // A provider that took money back calls it failed, and one that moved none may call that returned.
+  return reported === "successful" ? record.status === "successful" && !personRuledFailed(record) : isUndone
+}
+
+/** As `reportOf` in Contradiction begins. */
+const inReports = { successful: "succeeded", failed: "failed", returned: "returned" } as const
+
+const isReturned = (record: LedgerRecord): boolean =>
+  record.kind === "payout" && record.returned !== null && record.returned.amount >= record.principal
+
+const isReturnedInPart = (record: LedgerRecord): boolean =>
+  record.kind === "payout" && record.returned !== null && !isReturned(record)

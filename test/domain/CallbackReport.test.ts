@@ -1,0 +1,51 @@
+import { describe, expect, it } from "vitest"
+import { confirms, contradicts, Reported } from "../../src/domain/CallbackReport.ts"
+import { afterRuling } from "../../src/domain/Contradiction.ts"
+import type { LedgerRecord } from "../../src/domain/Exchange.ts"
+import { minor } from "../../src/domain/Money.ts"
+import { collection, NOON, payout } from "../support/SampleTransactions.ts"
+
+const returned = (amount: bigint) => ({ amount: minor(amount), at: NOON, reason: "" })
+const paid = payout({ status: "successful", completedAt: NOON })
+const failed = payout({ status: "failed", completedAt: NOON })
+const collected = collection({ status: "successful", completedAt: NOON })
+
+/** What each word of a callback is to a record. */
+const standing = (record: LedgerRecord) =>
+  Reported.literals.map((word) => (contradicts(record, word) ? "against" : confirms(record, word) ? "the same" : "open"))
+
+describe("what a callback says", () => {
+  it.each<readonly [string, LedgerRecord, ReadonlyArray<string>]>([
+    ["an open payout", payout(), ["open", "against", "against", "against"]],
+    ["an open charge", collection(), ["open", "against", "against", "against"]],
+    ["a paid payout", paid, ["open", "the same", "against", "against"]],
+    ["a payout that came back", { ...paid, returned: returned(paid.principal) }, ["open", "the same", "the same", "the same"]],
+    ["a payout of which a part came back", { ...paid, returned: returned(1n) }, ["open", "the same", "against", "open"]],
+    ["a failed payout", failed, ["open", "against", "the same", "the same"]],
+    ["a successful charge", collected, ["open", "the same", "against", "against"]],
+    ["an expired charge", collection({ status: "expired", completedAt: NOON }), ["open", "against", "the same", "the same"]]
+  ])("of %s: pending, successful, failed, returned", (_, record, expected) => {
+    expect(standing(record)).toStrictEqual(expected)
+  })
+
+  it("contradicts nothing where a person ruled who knew of it", () => {
+    const known = { ...failed, said: ["succeeded 10000 UGX", "failed"], saidAtOpening: ["succeeded 10000 UGX", "failed"] }
+    expect(standing({ ...failed, ...afterRuling(known, "failed", null) })).toStrictEqual([
+      "open",
+      "the same",
+      "the same",
+      "the same"
+    ])
+    expect(standing({ ...failed, ...afterRuling(failed, "failed", null) })).toStrictEqual([
+      "open",
+      "against",
+      "the same",
+      "the same"
+    ])
+    expect(standing({ ...collected, ...afterRuling(collected, "failed", null) })[2]).toBe("the same")
+  })
+
+  it("says nothing where it has no word that is known", () => {
+    expect([contradicts(payout(), null), confirms(paid, null)]).toStrictEqual([false, false])
+  })
+})
