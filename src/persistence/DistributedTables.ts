@@ -12,6 +12,7 @@ export const tenantTables = [
   "sent_codes",
   "fx_quotes",
   "transactions",
+  "metadata_members",
   "provider_references",
   "open_work",
   "journal",

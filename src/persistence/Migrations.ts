@@ -21,6 +21,7 @@ import * as callbackLooks from "./migrations/0013_callback_looks.ts"
 import * as providerAccounts from "./migrations/0015_provider_accounts.ts"
 import * as floatBounds from "./migrations/0016_float_bounds.ts"
 import * as callbacks from "./migrations/0017_callbacks.ts"
+import * as metadataMembers from "./migrations/0019_metadata_members.ts"
 import * as access from "./migrations/0020_access.ts"
 import { MADE_BY_A_DRAFT, readApplied, schemaStanding, tellNewer } from "./SchemaStanding.ts"
 import { SessionPooling } from "./SessionPooling.ts"
@@ -49,6 +50,7 @@ const all: ReadonlyArray<Migration> = [
   providerAccounts,
   floatBounds,
   callbacks,
+  metadataMembers,
   access
 ]
 

@@ -22,6 +22,7 @@ const privileges: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
   events: ["SELECT", "INSERT", "DELETE"],
   tenant_changes: ["SELECT", "INSERT", "DELETE"],
   transactions: ["SELECT", "INSERT", "UPDATE"],
+  metadata_members: ["SELECT", "INSERT"],
   provider_references: ["SELECT", "INSERT"],
   float_positions: ["SELECT", "INSERT", "UPDATE"],
   account_claims: ["SELECT", "INSERT"],

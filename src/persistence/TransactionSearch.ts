@@ -3,12 +3,15 @@ import type { SqlClient, Statement } from "effect/sql"
 import type { LedgerRecord } from "../domain/Exchange.ts"
 import { type Instant, iso } from "../domain/Instant.ts"
 import type { RecordFilter, StoredTransaction, Transactions } from "../services/ports/Transactions.ts"
+import type { makeHeavyReads } from "./HeavyReads.ts"
 import { Moment } from "./Rows.ts"
 
 /** The newest so much is looked at first; each further step back is twice as long. */
 const FIRST_STEP_MS = 900_000
 /** No step back begins later than this. One more takes about as long as all before it together, well below the statement timeout. */
 const LOOK_FOR_MS = 4_000
+/** Whose turn it is among the heavy reads: that of all operators. No tenant has this name. */
+const CONSOLE = "console"
 
 const decodePlaces = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ created_at: Moment })))
 
@@ -25,6 +28,7 @@ interface Span {
  */
 export const transactionSearch = (
   sql: SqlClient.SqlClient,
+  heavy: ReturnType<typeof makeHeavyReads>,
   readable: (rows: ReadonlyArray<object>) => Effect.Effect<ReadonlyArray<StoredTransaction>>
 ): Transactions["Service"]["search"] => {
   const matching = (
@@ -50,7 +54,7 @@ export const transactionSearch = (
     "open_work w JOIN transactions t ON w.needs_review AND t.app_id = w.app_id AND t.reference = w.reference"
   )
 
-  return Effect.fn("Transactions.search")(function* (filter, limit) {
+  const found = Effect.fnUntraced(function* (filter: RecordFilter, limit: number) {
     const { createdFrom: from, createdTo: to, needsReview } = filter
     const began = yield* Clock.currentTimeMillis
     const items: Array<LedgerRecord> = []
@@ -77,5 +81,9 @@ export const transactionSearch = (
       const isLate = (yield* Clock.currentTimeMillis) - began > LOOK_FOR_MS
       if (isLate || items.length >= limit) return { items, olderThan: end }
     }
-  }, Effect.orDie)
+  })
+
+  return Effect.fn("Transactions.search")((filter, limit) =>
+    heavy(CONSOLE)(found(filter, limit)).pipe(Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die }))
+  )
 }

@@ -14,6 +14,7 @@ import { type AuditTrail, auditTrail } from "./AuditTrail.ts"
 import { makeTenantRead } from "./BatchedRead.ts"
 import { duePolls } from "./DuePolls.ts"
 import { EveryTenant } from "./EveryTenant.ts"
+import { makeHeavyReads } from "./HeavyReads.ts"
 import { postedEntries } from "./PostedEntries.ts"
 import { makeReferenceOwner, NOT_WHOLE, type ReferenceOwner } from "./ReferenceOwner.ts"
 import { Moment, rowsOf } from "./Rows.ts"
@@ -170,6 +171,7 @@ export const TransactionsPg = Layer.effect(
       return (yield* decodeHistory(yield* within(read))).map(({ at_ms, ...line }) => ({ at: Math.round(at_ms), ...line }))
     }, Effect.orDie)
 
+    const heavy = makeHeavyReads(sql)
     const claimRows = duePolls(sql, everyTenant)
     const claimDue = Effect.fn("Transactions.claimDue")(function* (now: Instant, limit: number, leaseMs: number) {
       // The lease of one that cannot be read stays, so that nobody comes back to it before the lease runs out.
@@ -209,8 +211,8 @@ export const TransactionsPg = Layer.effect(
       byReference,
       byProviderReference,
       history,
-      list: transactionList(sql, (rows) => decodeReadable("listed", rows)),
-      search: transactionSearch(sql, (rows) => decodeReadable("searched", rows)),
+      list: transactionList(sql, heavy, (rows) => decodeReadable("listed", rows)),
+      search: transactionSearch(sql, heavy, (rows) => decodeReadable("searched", rows)),
       createdBetween,
       claimDue,
       inReview,

@@ -1,7 +1,7 @@
 import { Clock, Context, Effect, Layer, Option, type Result } from "effect"
 import type { LedgerRecord } from "../domain/Exchange.ts"
 import { IndeterminateOutcome } from "../domain/errors/Ambiguous.ts"
-import { RequestInProgress } from "../domain/errors/Retriable.ts"
+import { type RateLimited, RequestInProgress } from "../domain/errors/Retriable.ts"
 import { CapabilityNotAllowed, type MalformedRequest, NotFound } from "../domain/errors/Terminal.ts"
 import { isReference, type Reference } from "../domain/Ids.ts"
 import type { FloatPosition } from "../domain/Ledger.ts"
@@ -34,7 +34,7 @@ export class Records extends Context.Service<
       caller: Caller,
       filter: TransactionFilter,
       page: { readonly limit: number; readonly from: TransactionPosition | null }
-    ) => Effect.Effect<TransactionPage>
+    ) => Effect.Effect<TransactionPage, RateLimited>
     /** Whether the tenant has any record by it, of whatever kind. */
     readonly exists: (caller: Caller, reference: Reference) => Effect.Effect<boolean>
     /**

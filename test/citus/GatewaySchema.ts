@@ -15,7 +15,8 @@ let read: ReturnType<typeof readSchema> | undefined
 
 const readSchema = () => {
   const ddl = Migrations.all.flatMap(textsOf).join(";\n")
-  const functions = functionsIn(ddl)
+  // A later migration may put another in the place of one.
+  const functions = [...new Map(functionsIn(ddl).map((made) => [made.name, made])).values()]
   const tables: ReadonlySet<string> = new Set(tenantTables)
   // A view is distributed where what it shows is.
   const views = viewsIn(ddl).filter((view) => view.tables.some((table) => tables.has(table)))

@@ -200,18 +200,49 @@ layer(Stack.layer(), { excludeTestServices: true })("the list of transactions, o
     Effect.gen(function* () {
       const { database, gateway } = yield* Stack
       const tenant = yield* tenantOn(gateway)
-      const first = referenceOf(yield* tenant.post("/v1/payouts", { ...momoPayout("3001"), metadata: { order: "the one" } }))
+      const member = { metadata: { order: "the one" } }
+      const charge = referenceOf(yield* tenant.post("/v1/collections", { ...momoCharge("3003"), ...member }))
+      const first = referenceOf(yield* tenant.post("/v1/payouts", { ...momoPayout("3001"), ...member }))
       const second = referenceOf(yield* tenant.post("/v1/payouts", momoPayout("3002")))
-      yield* Effect.gen(function* () {
-        const sql = yield* asOwner(database)
-        yield* sql`INSERT INTO transactions (app_id, reference, mode, kind, status, needs_review, provider, revision, record, created_at)
-          SELECT app_id, 'Z' || lpad(n::text, 25, '0'), mode, kind, 'successful', needs_review, provider, 1,
-            replace(record::text, ${second}, 'Z' || lpad(n::text, 25, '0'))::json, created_at
-          FROM transactions, generate_series(1, 10500) n WHERE reference = ${second}`
-      }).pipe(Effect.scoped)
-      const one = pageOf(yield* tenant.get("/v1/transactions?metadata.order=the%20one"))
-      expect([one.items, one.next_cursor === null]).toStrictEqual([[], false])
-      expect(yield* walked(tenant, "metadata.order=the%20one")).toStrictEqual([first])
+      const sql = yield* asOwner(database)
+      yield* sql`INSERT INTO transactions (app_id, reference, mode, kind, status, needs_review, provider, revision, record, created_at)
+        SELECT app_id, 'Z' || lpad(n::text, 25, '0'), mode, kind, 'successful', needs_review, provider, 1,
+          replace(record::text, ${second}, 'Z' || lpad(n::text, 25, '0'))::json, created_at
+        FROM transactions, generate_series(1, 10500) n WHERE reference = ${second}`
+      const asked = "/v1/transactions?kind=collection"
+      const none = pageOf(yield* tenant.get(asked))
+      expect([none.items, none.next_cursor === null]).toStrictEqual([[], false])
+      expect(yield* walked(tenant, "kind=collection")).toStrictEqual([charge])
+      // A member finds its own records at once, however many others there are.
+      const found = pageOf(yield* tenant.get("/v1/transactions?metadata.order=the%20one"))
+      expect([found.items.map(({ reference }) => reference), found.next_cursor]).toStrictEqual([[first, charge], null])
+      // What has the member's hash and not the member is held against it, a bounded number at once.
+      yield* sql`INSERT INTO metadata_members (app_id, mode, member, created_at, reference)
+        SELECT app_id, mode, metadata_member('order', 'the one'), created_at, reference FROM transactions
+        WHERE app_id = ${tenant.appId} AND reference > 'Z' AND reference <= 'Z' || lpad('2500', 25, '0')`
+      const collided = pageOf(yield* tenant.get("/v1/transactions?metadata.order=the%20one"))
+      expect([collided.items, collided.next_cursor === null]).toStrictEqual([[], false])
+      expect(yield* walked(tenant, "metadata.order=the%20one")).toStrictEqual([first, charge])
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("finds a record by the first twenty members of its metadata that are a text, a number or a boolean", () =>
+    Effect.gen(function* () {
+      const { gateway } = yield* Stack
+      const tenant = yield* tenantOn(gateway)
+      const many = Object.fromEntries(Array.from({ length: 22 }, (_, at) => [`m${at}`, at]))
+      const metadata = { text: "", list: [1], object: {}, none: null, yes: true, exact: 1, ...many }
+      const made = referenceOf(yield* tenant.post("/v1/payouts", { ...momoPayout("3001"), metadata }))
+      const found = Effect.fnUntraced(function* (...queries: ReadonlyArray<string>) {
+        const pages = yield* Effect.forEach(queries, (query) => tenant.get(`/v1/transactions?metadata.${query}`))
+        return pages.map((answer) => pageOf(answer).items.map(({ reference }) => reference))
+      })
+      expect(yield* found("text=", "yes=true", "exact=1", "m0=0", "m16=16")).toStrictEqual(
+        Array.from({ length: 5 }, () => [made])
+      )
+      expect(yield* found("exact=1.0", "yes=TRUE", "m17=17", "list=[1]", "object={}", "none=", "none=null")).toStrictEqual(
+        Array.from({ length: 7 }, () => [])
+      )
     })
   )
 })

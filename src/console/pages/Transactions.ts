@@ -12,6 +12,7 @@ import { page, redirect, type Visit } from "../Route.ts"
 import { type Search, searchForm, searchOf } from "../Search.ts"
 
 const ROWS_SHOWN = 50
+const SEARCHES_WAIT = "Other searches are under way. Search again in a moment."
 
 /** Finding transactions of every tenant: by a reference of either side, or by what is known of them. */
 export const makeTransactions = Effect.gen(function* () {
@@ -40,8 +41,12 @@ export const makeTransactions = Effect.gen(function* () {
       if (found.length === 1 && only !== undefined) return redirect(`/transactions/${only.reference}`)
       return page("Transactions", [searchForm(visit.query, []), results({ items: found, olderThan: null }, search, visit)])
     }
-    const found = yield* transactions.search(search.filter, ROWS_SHOWN)
-    return page("Transactions", [searchForm(visit.query, []), results(found, search, visit)])
+    return yield* transactions.search(search.filter, ROWS_SHOWN).pipe(
+      Effect.map((found) => page("Transactions", [searchForm(visit.query, []), results(found, search, visit)])),
+      Effect.catchTag("rate_limited", () =>
+        Effect.succeed(page("Transactions", [searchForm(visit.query, [SEARCHES_WAIT])], { status: 429 }))
+      )
+    )
   })
 
   return {

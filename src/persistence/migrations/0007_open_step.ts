@@ -12,9 +12,7 @@ export const name = "0007_open_step"
  *
  * `reservable` is what could be reserved where the verdict is ShortFloat, `failed_window` the place of the window that made it OverCap.
  */
-export const sql = inBothForms(
-  ["open_step"],
-  `
+export const text = `
 CREATE FUNCTION open_step(
   -- The record, as it is written.
   p_app_id text, p_mode text, p_reference text, p_kind text, p_status text, p_needs_review boolean, p_provider text, p_provider_reference text,
@@ -139,4 +137,4 @@ DO $fixed$ BEGIN
   EXECUTE format('ALTER FUNCTION open_step SET search_path = %I, pg_temp', current_schema());
 END $fixed$;
 `
-)
+export const sql = inBothForms(["open_step"], text)

@@ -12,7 +12,7 @@ export const name = "0008_open_steps"
  * The settings: a plan serves any number of steps, and finds each row by its key. Only bitmap scans are left on, because they cannot run
  * without an index condition: a table that was empty when it was analysed would else be read from end to end, each of its rows compared with each step.
  */
-const text = `
+export const text = `
 CREATE FUNCTION open_steps( /*+ p_app text, */
   -- The record, as it is written.
   p_app_id text[], p_mode text[], p_reference text[], p_kind text[], p_status text[], p_needs_review boolean[], p_provider text[],
@@ -243,8 +243,6 @@ DO $fixed$ BEGIN
   EXECUTE format('ALTER FUNCTION open_steps SET search_path = %I, pg_temp', current_schema());
 END $fixed$;
 `
-export const sql = inBothForms(
-  ["open_steps"],
-  text,
-  text.replace(countedTogether, () => countedOneByOne)
-)
+/** The same for the steps of one tenant. */
+export const ofTenant = (batch: string): string => batch.replace(countedTogether, () => countedOneByOne)
+export const sql = inBothForms(["open_steps"], text, ofTenant(text))

@@ -1,6 +1,7 @@
 import { Context, type Effect, type Option } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
 import type { LedgerRecord } from "../../domain/Exchange.ts"
+import type { RateLimited } from "../../domain/errors/Retriable.ts"
 import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { Entry } from "../../domain/Ledger.ts"
@@ -109,22 +110,23 @@ export class Transactions extends Context.Service<
     /**
      * The tenant's own payouts and collections, the newest first: at most `limit`, those after `from`. A page may hold fewer, or none, and still
      * say where the next one begins: one call looks at a bounded number of records. Every record that was committed before the walk began
-     * is on exactly one page of it. A record that cannot be read is logged and left out.
+     * is on exactly one page of it. A record that cannot be read is logged and left out. Of one tenant one page is read at a time and few wait: a
+     * further one is refused, and nothing was read for it.
      */
     readonly list: (
       owner: { readonly appId: AppId; readonly mode: Mode },
       filter: TransactionFilter,
       page: { readonly limit: number; readonly from: TransactionPosition | null }
-    ) => Effect.Effect<TransactionPage>
+    ) => Effect.Effect<TransactionPage, RateLimited>
     /** Whosever it is: for Settlement, the reconciler and operators. */
     readonly byReference: (reference: Reference) => Effect.Effect<Option.Option<StoredTransaction>>
     /** As `byReference`, for an operator; the read and its audit row are one commit. None leaves no row. */
     readonly audited: (reference: Reference, audit: AuditEntry) => Effect.Effect<Option.Option<StoredTransaction>>
     /**
      * Any tenant's records, exchanges among them, the newest first: at most `limit`. It looks back for a bounded time, and says how far it
-     * came. A record that cannot be read is logged and left out.
+     * came. A record that cannot be read is logged and left out. One search runs at a time and few wait: a further one is refused.
      */
-    readonly search: (filter: RecordFilter, limit: number) => Effect.Effect<FoundRecords>
+    readonly search: (filter: RecordFilter, limit: number) => Effect.Effect<FoundRecords, RateLimited>
     /** When the provider is polled about it next; none where it is not polled any more. */
     readonly nextPoll: (reference: Reference) => Effect.Effect<Option.Option<Instant>>
     /** By the provider's own handle, for callbacks that carry only that. */

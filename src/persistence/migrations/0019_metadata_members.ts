@@ -1,0 +1,91 @@
+import { text as openStep } from "./0007_open_step.ts"
+import { ofTenant, text as openSteps } from "./0008_open_steps.ts"
+import { inBothForms } from "./TenantForm.ts"
+
+export const name = "0019_metadata_members"
+
+/** So many members of a record's metadata can be found, the first of those whose value is a text, a number or a boolean (contract TXN-11). */
+export const MEMBERS_A_RECORD = 20
+/** So many records one batch reads. */
+const RECORDS_A_BATCH = 200
+/** No call of a gateway lasts longer; below the timeout of this statement. */
+const EARLIER_SECONDS = 12
+
+const table = `
+-- What finds the records of a tenant by a member of their metadata, the newest first. It only ever narrows: whoever reads it holds the record itself against
+-- what is asked. Narrow, because a row is written for each member of each record: member is a hash of name and value.
+CREATE TABLE metadata_members (
+  app_id text NOT NULL,
+  mode text NOT NULL,
+  member bigint NOT NULL,
+  created_at timestamptz NOT NULL,
+  reference text NOT NULL,
+  PRIMARY KEY (app_id, mode, member, created_at, reference)
+);
+
+CREATE FUNCTION metadata_member(name text, value text) RETURNS bigint LANGUAGE sql STABLE PARALLEL SAFE AS $$
+  SELECT ('x' || encode(substr(sha256(convert_to(length(name) || ':' || name || value, 'UTF8')), 1, 8), 'hex'))::bit(64)::bigint
+$$;
+
+-- The members by which a record can be found, each once.
+CREATE FUNCTION metadata_members_of(record json) RETURNS SETOF bigint LANGUAGE sql STABLE PARALLEL SAFE AS $$
+  SELECT DISTINCT metadata_member(m.key, m.value #>> '{}') FROM (
+    SELECT e.key, e.value FROM json_each((record ->> 'metadata')::json) WITH ORDINALITY AS e(key, value, place)
+    WHERE record ->> 'kind' <> 'exchange' AND json_typeof(e.value) IN ('string', 'number', 'boolean') ORDER BY e.place LIMIT ${MEMBERS_A_RECORD}
+  ) m
+$$;
+
+-- Writes those of the next records that were there before, and answers how far it came. It goes with this migration.
+CREATE FUNCTION fill_metadata_members(after text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE upto text;
+BEGIN
+  -- A call that had begun has the function as it was, and what it writes is found below once it has ended.
+  WHILE after = '' AND EXISTS (SELECT FROM idempotency_keys) AND pg_snapshot_xmin(pg_current_snapshot()) < pg_current_xact_id() LOOP
+    IF clock_timestamp() > now() + interval '${EARLIER_SECONDS} seconds' THEN
+      RAISE EXCEPTION 'a transaction that began before this migration has not ended: see pg_stat_activity, and migrate again' USING ERRCODE = 'lock_not_available';
+    END IF;
+    PERFORM pg_sleep(0.02);
+  END LOOP;
+  SELECT max(few.reference) INTO upto FROM (SELECT t.reference FROM transactions t WHERE t.reference > after ORDER BY t.reference LIMIT ${RECORDS_A_BATCH}) few;
+  INSERT INTO metadata_members (app_id, mode, member, created_at, reference)
+  SELECT t.app_id, t.mode, m.member, t.created_at, t.reference FROM transactions t CROSS JOIN LATERAL metadata_members_of(t.record) AS m(member)
+  WHERE t.reference > after AND t.reference <= upto ON CONFLICT DO NOTHING;
+  RETURN upto;
+END
+$$;
+`
+
+const BEFORE = "\n  -- What is to be done about it.\n"
+
+const written = {
+  alone: `
+  -- What it is found by.
+  INSERT INTO metadata_members (app_id, mode, member, created_at, reference)
+  SELECT p_app_id, p_mode, m.member, p_at, p_reference FROM metadata_members_of(p_record::json) AS m(member);
+`,
+  together: `
+  -- What they are found by.
+  INSERT INTO metadata_members (app_id, mode, member, created_at, reference)
+  SELECT p_app_id[n], p_mode[n], m.member, p_at[n], p_reference[n]
+  FROM unnest(opened) AS n CROSS JOIN LATERAL metadata_members_of(p_record[n]::json) AS m(member);
+`
+}
+
+/** The function as it was, with one statement more, in the place of the one before. Nodes of the release before call it, too. */
+const replaced = (text: string, statement: string): string =>
+  text.replace("CREATE FUNCTION", "CREATE OR REPLACE FUNCTION").replace(BEFORE, () => `${statement}${BEFORE}`)
+
+const batch = replaced(openSteps, written.together)
+
+export const steps = [
+  {
+    form: "transaction",
+    sql: [
+      table,
+      inBothForms(["open_step"], replaced(openStep, written.alone)),
+      inBothForms(["open_steps"], batch, ofTenant(batch))
+    ].join("\n")
+  },
+  { form: "batches", sql: "SELECT fill_metadata_members($1) AS reached" },
+  { form: "transaction", sql: "DROP FUNCTION fill_metadata_members(text)" }
+] as const
