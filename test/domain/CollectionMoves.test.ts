@@ -48,14 +48,7 @@ type Row = readonly [what: string, given: Collection, fact: Fact, actor: Actor, 
 
 const rows: ReadonlyArray<Row> = [
   ["taken by the provider", polled(), Accepted, "request", took, null],
-  [
-    "taken for another amount, which is shown",
-    polled(),
-    { ...Accepted, ...other },
-    "request",
-    { ...took, ...seen, ...other },
-    null
-  ],
+  ["taken for another amount, shown", polled(), { ...Accepted, ...other }, "request", { ...took, ...seen, ...other }, null],
   [
     "taken at once, although an action of the payer was expected",
     asks(null),
