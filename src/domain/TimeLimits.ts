@@ -14,7 +14,10 @@ const MARGIN_MS = 10_000
 /** Of a lease that is set so short that the margin would eat it, this part is left to the request. */
 const SHORT_LEASE_SHARE = 0.8
 
-export const isTooLateToSend = (recordedAt: Instant, now: Instant): boolean => now - recordedAt > SEND_WITHIN_MS
+/** The last moment at which what was recorded then may leave. */
+export const leavesBy = (recordedAt: Instant): Instant => recordedAt + SEND_WITHIN_MS
+
+export const isTooLateToSend = (recordedAt: Instant, now: Instant): boolean => now > leavesBy(recordedAt)
 
 /** So long after it was recorded a payout, a charge or an exchange may still be on its way to the provider. */
 export const longestInFlightMs = (providerTimeoutMs: number): number =>

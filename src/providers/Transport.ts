@@ -2,6 +2,7 @@ import { Agent, type Dispatcher } from "@effect/platform-node/Undici"
 import { Effect, Option, type Scope } from "effect"
 import { parseExact } from "../domain/Json.ts"
 import { inClientSpan } from "../runtime/ClientSpan.ts"
+import { tooLateToLeave } from "../runtime/LeavesBy.ts"
 import { makeTimer, type Timer } from "../runtime/Timer.ts"
 import { annotateTraced } from "../runtime/Tracing.ts"
 
@@ -48,7 +49,8 @@ export const openTransport = Effect.fn("openTransport")(function* (
   )
   const timer = yield* makeTimer
   const annotated: Transport["call"] = Effect.fnUntraced(function* (call) {
-    const response = yield* once(agent, timer, call)
+    const isTooLate = call.method === "GET" ? inTime : yield* tooLateToLeave
+    const response = yield* once({ agent, timer, isTooLate }, call)
     yield* annotateTraced(() =>
       response._tag === "Answered"
         ? { "http.response.status_code": response.status }
@@ -87,17 +89,27 @@ const connections: Agent.Options = {
   bodyTimeout: 0
 }
 
+/** Of questions, which move nothing. */
+const inTime = () => false
+
 /** `written`: the request was handed to a connection, so that it may have arrived. */
 interface Progress {
   written: boolean
   givenUp: boolean
+  /** Whether it is too late for its first byte. */
+  readonly isTooLate: () => boolean
 }
 
-const once = (agent: Agent, timer: Timer, call: ProviderCall): Effect.Effect<ProviderResponse> =>
+interface Means extends Pick<Progress, "isTooLate"> {
+  readonly agent: Agent
+  readonly timer: Timer
+}
+
+const once = ({ agent, isTooLate, timer }: Means, call: ProviderCall): Effect.Effect<ProviderResponse> =>
   Effect.suspend(() => {
     if (call.timeoutMs <= 0) return Effect.succeed<ProviderResponse>({ _tag: "NotSent", note: "no time left" })
     return Effect.callback<ProviderResponse>((resume) => {
-      const progress: Progress = { written: false, givenUp: false }
+      const progress: Progress = { written: false, givenUp: false, isTooLate }
       const handler = new CallHandler(progress, (response) => {
         if (progress.givenUp) return
         stop()
@@ -130,6 +142,10 @@ const broken = (
   note: string
 ): ProviderResponse => (written ? { _tag: "Lost", reason, note } : { _tag: "NotSent", note })
 
+class TooLateToLeave extends Error {
+  override readonly message = "the process was paused too long: too late to send"
+}
+
 /** What undici tells about one request, in the order in which it tells it. */
 class CallHandler implements Dispatcher.DispatchHandler {
   readonly #progress: Progress
@@ -152,10 +168,12 @@ class CallHandler implements Dispatcher.DispatchHandler {
 
   /** Called with a connection at hand, before the first byte is written to it. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    const { givenUp, written } = this.#progress
+    const { givenUp, isTooLate, written } = this.#progress
     this.#controller = controller
     // Whoever gave up was told that it was not sent, and a request is written once, whatever the client library does.
     if (givenUp || written) return controller.abort(new Error("not written"))
+    // This process, or its machine, may have stood still since the call began: nothing lies between this look and the writing.
+    if (isTooLate()) return controller.abort(new TooLateToLeave())
     this.#progress.written = true
   }
 
@@ -184,7 +202,8 @@ class CallHandler implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: unknown, error: Error): void {
     // Only the code: messages name addresses.
-    const note = "code" in error && typeof error.code === "string" ? error.code : error.name
+    const isTooLate = error instanceof TooLateToLeave
+    const note = isTooLate ? error.message : "code" in error && typeof error.code === "string" ? error.code : error.name
     this.#finish(broken(this.#progress, error.name === "HTTPParserError" ? "bad_response" : "unavailable", note))
   }
 }

@@ -1,4 +1,5 @@
 import type { Bug } from "./Bug.ts"
+import { durabilityBugs } from "./DurabilityBugs.ts"
 
 // Mistakes in what calls the functions of the database that move money, and in the arrival of the requests that do.
 
@@ -94,4 +95,4 @@ const calling: ReadonlyArray<Bug> = [
   }
 ]
 
-export const moneyCallBugs: ReadonlyArray<Bug> = [...arriving, ...calling]
+export const moneyCallBugs: ReadonlyArray<Bug> = [...arriving, ...calling, ...durabilityBugs]

@@ -1,5 +1,6 @@
 import { Effect, Option } from "effect"
 import { ProviderError } from "../../src/domain/errors/Retriable.ts"
+import { tooLateToLeave } from "../../src/runtime/LeavesBy.ts"
 import type { Provider } from "../../src/services/ports/Provider.ts"
 import type { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
 import type { Between } from "./Node.ts"
@@ -23,26 +24,34 @@ export const registryOf = (
   }
 }
 
+const neverLeft = { _tag: "NotSent", note: "too late to send" } as const
+
 const gatedProvider = (provider: Provider, between: Between, { placed }: Pick<Notes, "placed">): Provider => {
   const { collections, exchange, payouts } = provider
-  const place = <A>({ reference }: { readonly reference: string }, call: Effect.Effect<A>): Effect.Effect<A> =>
-    Effect.andThen(
-      Effect.sync(() => placed(reference)),
-      call
+  /** It stands still before the last look at the time, which is where the request leaves, and after it. */
+  const place = <A>({ reference }: { readonly reference: string }, moment: string, call: Effect.Effect<A>) => {
+    const leaves = Effect.flatMap(
+      tooLateToLeave,
+      (isTooLate): Effect.Effect<A | typeof neverLeft> => (isTooLate() ? Effect.succeed(neverLeft) : call)
     )
+    return Effect.andThen(
+      Effect.sync(() => placed(reference)),
+      between(moment, leaves)
+    )
+  }
   return {
     ...provider,
     ...(payouts && {
       payouts: {
         quote: (order) => between("quote", payouts.quote(order)),
-        send: (order) => place(order, between("send", payouts.send(order))),
+        send: (order) => place(order, "send", payouts.send(order)),
         fetchStatus: (order) => between("ask", payouts.fetchStatus(order), false)
       }
     }),
     ...(collections && {
       collections: {
         ...collections,
-        charge: (order) => place(order, between("charge", collections.charge(order))),
+        charge: (order) => place(order, "charge", collections.charge(order)),
         sendCode: (source) => between("text", collections.sendCode?.(source) ?? Effect.fail(new ProviderError())),
         fetchStatus: (order) => between("ask", collections.fetchStatus(order), false)
       }
@@ -50,7 +59,7 @@ const gatedProvider = (provider: Provider, between: Between, { placed }: Pick<No
     ...(exchange && {
       exchange: {
         quote: exchange.quote,
-        execute: (order) => place(order, between("execute", exchange.execute(order))),
+        execute: (order) => place(order, "execute", exchange.execute(order)),
         fetchStatus: (order) => between("ask", exchange.fetchStatus(order), false)
       }
     })

@@ -9,7 +9,7 @@ import { type Event, named, refusalIn, type Seen, type Told } from "./Seen.ts"
 
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
-/** A charge that is no longer on its way than this cannot count as never sent. */
+/** What was placed longer ago may count as never sent, and leaves no more. */
 const IN_FLIGHT_MS = MINUTE / 2
 
 /** Empty where every cent is accounted for and nobody was told anything that is not so. */
@@ -62,7 +62,7 @@ const faultsOf = (one: Told, seen: Seen): ReadonlyArray<string> => {
   const family = kind === "exchange" ? "fx" : kind
   return [
     ...faults,
-    ...moved.flatMap((movement) => strays(one, movement)),
+    ...moved.flatMap((movement) => [...strays(one, movement), ...leftLate(movement, seen)]),
     ...(moved.length > 1 ? [`${reference}: executed ${moved.length} times`] : []),
     ...(record.needsReview ? [`${reference}: still in review`] : []),
     ...(moved.length > 0 && record.status !== "successful" && !isOver
@@ -72,10 +72,7 @@ const faultsOf = (one: Told, seen: Seen): ReadonlyArray<string> => {
     ...(returned !== record.returned ? [`${reference}: ${returned ? "came back, unseen" : "did not come back"}`] : []),
     ...(types.has(`${family}.${record.status}`) ? [] : [`${reference}: ${family}.${record.status} was never delivered`]),
     ...(newest === undefined || newest.status === record.status ? [] : [`${reference}: the newest event says ${newest.status}`]),
-    ...(kind !== "collection" &&
-    types.has(`${family}.successful`) &&
-    types.has(`${family}.failed`) &&
-    !moved.some((movement) => leftTooLate(movement, seen))
+    ...(kind !== "collection" && types.has(`${family}.successful`) && types.has(`${family}.failed`)
       ? [`${reference}: told successful and failed`]
       : [])
   ]
@@ -155,10 +152,7 @@ const overCeiling = ({ ceiling, records, told }: Seen): ReadonlyArray<string> =>
   )
 }
 
-/**
- * Nobody is charged while an earlier charge of the same number is live, nor within fifteen minutes of one that was paid. Both count from
- * their placing: where a process stands still after it, its provider gets the charge later, and no other process can know.
- */
+/** Nobody is charged while an earlier charge of the same number is live, nor within fifteen minutes of one that was paid. Both count from their placing. */
 const doubleCharges = (seen: Seen): ReadonlyArray<string> => {
   const charges = seen.told.flatMap((one) => {
     const [moved] = one.kind === "collection" ? executedOf(seen.movements, one.reference) : []
@@ -172,29 +166,17 @@ const doubleCharges = (seen: Seen): ReadonlyArray<string> => {
           early.appId === late.appId &&
           early.mode === late.mode &&
           early.placedAt < late.placedAt &&
-          late.placedAt < early.placedAt + LOOK_BACK_MS - OFF_AT_MOST_MS &&
-          !wasGivenUp(early, late.placedAt, seen)
+          late.placedAt < early.placedAt + LOOK_BACK_MS - OFF_AT_MOST_MS
       )
       .map((early) => `${late.reference}: charged too soon after ${early.reference} of the same number`)
   )
 }
 
-/** It stood still so long that it counted as never sent when the other one was placed, and reached its provider after that all the same. */
-const wasGivenUp = ({ moved }: { readonly moved: Movement }, before: number, seen: Seen): boolean =>
-  hasEnded(moved, before, seen) && moved.takenAt > before && stoodStill(moved, seen)
-
-/**
- * It stood still between its last look at the time and its leaving, and had failed here by the time it came to its provider: its tenant is told
- * that, and then what a person rules.
- */
-const leftTooLate = (moved: Movement, seen: Seen): boolean => hasEnded(moved, moved.takenAt, seen) && stoodStill(moved, seen)
-
-const hasEnded = ({ reference }: Movement, at: number, { commits }: Seen): boolean => {
-  const last = commits.findLast((one) => one.at <= at && one.reference === reference)
-  return last?.status === "failed" || last?.status === "expired"
-}
-
-const stoodStill = (moved: Movement, seen: Seen): boolean => moved.takenAt > placedAt(moved, seen) + IN_FLIGHT_MS - OFF_AT_MOST_MS
+/** However long its process, or the machine under it, stood still: what was placed too long ago leaves no more. */
+const leftLate = (moved: Movement, seen: Seen): ReadonlyArray<string> =>
+  moved.takenAt > placedAt(moved, seen) + IN_FLIGHT_MS + OFF_AT_MOST_MS
+    ? [`${moved.reference}: left ${moved.takenAt - placedAt(moved, seen)} ms after it was placed`]
+    : []
 
 const placedAt = ({ reference, takenAt }: Movement, { placings }: Seen): number =>
   placings.findLast((one) => one.reference === reference && one.at <= takenAt)?.at ?? takenAt

@@ -23,7 +23,7 @@ describe("two gateways in long stories of lost answers, crashes and repeated req
   // A charge left half an hour after it was placed, and the number was charged again at once; a payout's end was decided long before its commit;
   // a payout left eleven hours after its provider was last found not to know it.
   it.each([20_223, 20_311, 211_519])(
-    "are not blamed for a process that stood still after the last check, as in seed %i",
+    "send nothing late although a process stood still within the call, as in seed %i",
     (seed) => holds(seed, 1, 40),
     WITHIN_MS
   )

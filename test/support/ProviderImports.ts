@@ -21,7 +21,7 @@ export const providerImports: ReadonlyArray<ImportRow> = [
   // What left the process and what did not is known to the connection only.
   {
     from: /^providers\/Transport\.ts$/,
-    files: ["domain/Json.ts", "runtime/ClientSpan.ts", "runtime/Timer.ts", "runtime/Tracing.ts"],
+    files: ["domain/Json.ts", "runtime/ClientSpan.ts", "runtime/LeavesBy.ts", "runtime/Timer.ts", "runtime/Tracing.ts"],
     packages: [core, /^@effect\/platform-node\/Undici$/]
   },
   {

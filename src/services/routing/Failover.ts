@@ -4,10 +4,11 @@ import type { Fact } from "../../domain/Fact.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 import { stampOf } from "../../domain/ProviderAccount.ts"
-import { isTooLateToSend } from "../../domain/TimeLimits.ts"
+import { isTooLateToSend, leavesBy } from "../../domain/TimeLimits.ts"
 import { isTerminal } from "../../domain/Transaction.ts"
 import { type CapturedCall, withCapturedCall } from "../../runtime/CapturedCall.ts"
 import { latestTime } from "../../runtime/LatestTime.ts"
+import { LeavesBy } from "../../runtime/LeavesBy.ts"
 import type { Provider } from "../ports/Provider.ts"
 import { Settlement } from "../settlement/Settlement.ts"
 
@@ -107,14 +108,15 @@ export class Failover extends Context.Service<
 
 /**
  * One money call, made once. What was recorded too long ago is not sent: the process was paused too long, and the record may have been
- * declared never sent meanwhile. Also used where there is no failover.
+ * declared never sent meanwhile. It is looked at here, and again by `LeavesBy` where each request of the call that can move money leaves: others
+ * may come before it. Also used where there is no failover.
  */
 export const sendInTime = Effect.fnUntraced(function* <Outcome>(
   recordedAt: Instant,
   call: Effect.Effect<Outcome>
 ): Effect.fn.Return<{ readonly outcome: Outcome | NotSent; readonly raw: CapturedCall | null; readonly isLate: boolean }> {
   if (isTooLateToSend(recordedAt, yield* latestTime)) return { outcome: tooLateToSend, raw: null, isLate: true }
-  return { ...(yield* withCapturedCall(call)), isLate: false }
+  return { ...(yield* Effect.provideService(withCapturedCall(call), LeavesBy, leavesBy(recordedAt))), isLate: false }
 })
 
 const tooLateToSend: NotSent = { _tag: "NotSent", note: "the process was paused too long: too late to send" }

@@ -1,9 +1,11 @@
 import { expect, type Vitest } from "@effect/vitest"
-import { Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer } from "effect"
+import { LatestTime } from "../../../src/runtime/LatestTime.ts"
 import type { ChargeOutcome, PayoutOutcome, StatusOutcome } from "../../../src/services/ports/Provider.ts"
+import { sendInTime } from "../../../src/services/routing/Failover.ts"
 import { eventually } from "../../support/SignedClient.ts"
 import { ContractBench, collectionsOf, IMPATIENCE_MS, payoutsOf } from "./Fixture.ts"
-import { type Fault, lostAnswer, openLine, silent, spoiled, unanswered, unheard } from "./Line.ts"
+import { answeredAfter, type Fault, lostAnswer, openLine, silent, spoiled, unanswered, unheard } from "./Line.ts"
 import { type Abilities, askOrder, chargeOrder, payoutOrder, type Way } from "./Orders.ts"
 
 type Kind = "payout" | "charge"
@@ -56,15 +58,19 @@ const sent = Effect.fnUntraced(function* ({ fault, isLasting, kind, number, way 
   const adapter = (yield* open(line.baseUrl, fault.end === "silence" ? IMPATIENCE_MS : undefined)).live
   if (kind === "payout") {
     const order = yield* payoutOrder(payoutsOf(live), way, "1234")
-    const outcome: PayoutOutcome | ChargeOutcome = yield* payoutsOf(adapter).send(order)
+    const outcome: PayoutOutcome | ChargeOutcome = yield* justRecorded(payoutsOf(adapter).send(order))
     const ask = Effect.flatMap(askOrder(way, order.reference), payoutsOf(live).fetchStatus)
     return { outcome, line, ask, executions: executions(order.reference) }
   }
   const order = chargeOrder(way, "1234")
-  const outcome: PayoutOutcome | ChargeOutcome = yield* collectionsOf(adapter).charge(order)
+  const outcome: PayoutOutcome | ChargeOutcome = yield* justRecorded(collectionsOf(adapter).charge(order))
   const ask = Effect.flatMap(askOrder(way, order.reference), collectionsOf(live).fetchStatus)
   return { outcome, line, ask, executions: executions(order.reference) }
 })
+
+/** As the gateway sends what it has recorded this moment. */
+const justRecorded = <A>(call: Effect.Effect<A>) =>
+  Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.map(sendInTime(now, call), ({ outcome }) => outcome))
 
 type Sent = Effect.Success<ReturnType<typeof sent>>
 
@@ -93,6 +99,24 @@ const before = Effect.fnUntraced(function* ({ kind, way }: Case, fault: Fault, n
   yield* isTrue(one, isSent ? "Succeeded" : "NotFound")
 })
 
+/** Longer than a payout is sent after it was recorded. */
+const SUSPENDED_MS = 31_000
+
+/** The machine is suspended once so many requests were answered, and at 0 before the first leaves: no money is asked for after that. */
+const suspended = Effect.fnUntraced(function* ({ kind, way }: Case, after: number) {
+  let isAsleep = false
+  const fault = answeredAfter(() => (isAsleep = true))
+  const latest = Effect.map(Clock.currentTimeMillis, (now) => {
+    const seen = isAsleep ? now + SUSPENDED_MS : now
+    if (after === 0) isAsleep = true
+    return seen
+  })
+  const one = yield* Effect.provideService(sent({ kind, way, fault, number: after, isLasting: false }), LatestTime, latest)
+  expect(isAsleep).toBe(true)
+  expect(one.outcome).toMatchObject({ _tag: "NotSent" })
+  yield* isTrue(one, "NotFound")
+})
+
 const earlier = ({ money }: Case): ReadonlyArray<number> => Array.from({ length: money - 1 }, (_, index) => index + 1)
 
 /** Every way in which a line can be bad, at every request of a payout and of a charge. */
@@ -111,5 +135,12 @@ export const faults = (outer: Vitest.MethodsNonLive<ContractBench>, abilities: A
             yield* Effect.all(cases, { concurrency: "unbounded", discard: true })
           })
         )
+
+      it.effect("and after a suspension no money leaves, whichever of its requests had gone out before", () =>
+        Effect.gen(function* () {
+          const cases = (yield* MoneyRequests).flatMap((one) => [0, ...earlier(one)].map((after) => suspended(one, after)))
+          yield* Effect.all(cases, { concurrency: "unbounded", discard: true })
+        })
+      )
     }
   )

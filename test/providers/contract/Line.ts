@@ -75,6 +75,15 @@ export const spoiled: ReadonlyArray<Fault> = [
   other("its own JSON under another content type", { contentType: "text/html" })
 ]
 
+/** The answer arrives whole, after something has happened. */
+export const answeredAfter = (happens: () => void): Fault =>
+  fault("an answer after something has happened", {
+    answer: (whole) => {
+      happens()
+      return whole
+    }
+  })
+
 /** Nothing more comes before the deadline. */
 export const silent: ReadonlyArray<Fault> = [
   fault("silence without the request", { heard: false, end: "silence" }),
