@@ -49,7 +49,7 @@ export const withReport = <R extends LedgerRecord>(before: R, next: R, fact: Fac
 
 /** A person who rules on the record has to know the fee: it is kept, because no answer but this one may ever name it. */
 const withReportedFee = <R extends LedgerRecord>(record: R, fact: Fact): R => {
-  if (fact._tag !== "Succeeded" || fact.fee === null || record.kind === "exchange") return record
+  if (fact._tag !== "Succeeded" || fact.fee === null || record.kind === "exchange" || record.ofAnother === true) return record
   if (fact.currency !== null && fact.currency !== record.currency) return record
   return { ...record, reported: { amount: fact.amount ?? movedBy(record, null), fee: fact.fee } }
 }

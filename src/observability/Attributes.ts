@@ -3,6 +3,9 @@
  * leave: no header, no query, no address of a caller, no person's number.
  */
 const attributes = {
+  access_rows: "rows that say who may do what: a kind and a name, never a secret",
+  account_sent_with: "the keyed fingerprint of the provider account that a transaction was sent with",
+  accounts_set: "the fingerprints of the accounts that are set",
   app_id: "the tenant",
   mode: "live or test",
   key_id: "the public half of an API key's name",
@@ -48,6 +51,7 @@ const attributes = {
   event_id: "a webhook event",
   event_type: "its kind",
   command: "an operator's command",
+  audit_row: "the number of a row of the audit log; null where none is meant",
   audit_head: "the newest row of the audit log: its number and its hash",
   host: "a listener's own address",
   port: "a listener's own port",

@@ -60,7 +60,7 @@ export const AccessSealing = Layer.effectDiscard(
         details
       })
       if (refused.length > 0)
-        yield* Effect.annotateLogs(Effect.logError(REFUSED), { rows: refused.join(", "), broken_at: String(brokenAt) })
+        yield* Effect.annotateLogs(Effect.logError(REFUSED), { access_rows: refused.join(", "), audit_row: String(brokenAt) })
     })
 
     if (!(yield* isDone)) yield* sql.withTransaction(sealAll)

@@ -104,7 +104,9 @@ export const IdempotencyPg = Layer.effect(
           SELECT k.app_id, k.mode, k.endpoint, k.key FROM idempotency_keys k
           WHERE k.created_at < ${iso(before)}::timestamptz AND k.lease_until < ${iso(before)}::timestamptz ${of("k.app_id")} AND NOT EXISTS (
             SELECT 1 FROM transactions t WHERE t.app_id = k.app_id AND t.reference = k.reference ${of("t.app_id")}
-              AND (t.needs_review OR t.status IN ('requires_action', 'pending')))
+              AND (t.needs_review OR t.status IN ('requires_action', 'pending')
+                -- What ended late has just become a final answer, or none that anybody has read: its key lives as long as any other.
+                OR (t.record->>'completedAt')::float8 >= ${before}::float8))
           ORDER BY k.created_at LIMIT ${limit} FOR UPDATE OF k SKIP LOCKED
         )
         DELETE FROM idempotency_keys k USING old o

@@ -44,7 +44,7 @@ export const OperatorsPg = Layer.effect(
         yield* accounts(sql`SELECT name, role, created_at AS "createdAt", token_hash AS "tokenHash", access_seal AS "accessSeal"
         FROM operators WHERE name = ${name}`)
       if (found === undefined || fits(found.accessSeal, operatorSeal(hash, found))) return Option.fromUndefinedOr(found)
-      yield* Effect.annotateLogs(Effect.logError(NOT_OURS), { operator: name })
+      yield* Effect.annotateLogs(Effect.logError(NOT_OURS), { access_rows: `operator ${name}` })
       return Option.none()
     })
 

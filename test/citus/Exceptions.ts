@@ -72,6 +72,7 @@ export const onOneServer: ReadonlyArray<Exception> = [
     [
       "FROM tenants t JOIN deliveries d ON d.app_id = t.app_id AND d.id = $1",
       "FROM due_deliveries WHERE true LIMIT $1) d) AS due",
+      "FROM (SELECT app_id, reference, is_open FROM open_work WHERE true  ORDER BY is_open DESC LIMIT $1) w",
       "sum(receivable_minor)::bigint AS receivable FROM float_positions WHERE true GROUP BY mode, currency",
       "FROM provider_references p JOIN transactions t ON t.app_id = p.app_id AND t.reference = p.reference"
     ]

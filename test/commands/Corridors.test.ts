@@ -76,7 +76,7 @@ describe("corridor set", () => {
       })
       expect(yield* result(`${row} --networks none`)).toMatchObject({ networks: [], requires_msisdn: true })
       const [newest] = yield* result("audit list --limit 2").pipe(Effect.map((rows) => rows.toReversed()))
-      expect(newest.details).toEqual({
+      expect(newest.details).toMatchObject({
         maximum: "none",
         requiresMsisdn: "true",
         networks: "MTN,AIRTEL",

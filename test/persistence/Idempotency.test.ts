@@ -51,6 +51,23 @@ describe("an idempotency key", () => {
     }).pipe(Effect.scoped)
   )
 
+  it.live("is kept as long after a late outcome as after a request that was answered at once", () =>
+    Effect.gen(function* () {
+      const { node } = yield* given(50_000n)
+      yield* Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const { prune } = yield* Idempotency
+        yield* openOne(appId, "late", 1_000n)
+        const ended = Date.now()
+        yield* sql`UPDATE idempotency_keys SET created_at = now() - interval '100 days', lease_until = now() - interval '99 days'`
+        yield* sql`UPDATE transactions SET status = 'failed', record = (record::jsonb || jsonb_build_object('completedAt', ${ended}::float8))::json`
+        expect(yield* prune(ended - 90 * DAY, 10)).toBe(0)
+        expect(yield* prune(ended, 10)).toBe(0)
+        expect(yield* prune(ended + 1, 10)).toBe(1)
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+
   it.live("is kept from the request that made its transaction, not from an earlier one that died", () =>
     Effect.gen(function* () {
       const { node } = yield* given(50_000n)

@@ -30,6 +30,9 @@ const PAYING_AT_ONCE = 2
 const WITHIN_MS = 240_000
 const PATIENT = { PROVIDER_TIMEOUT_MS: "15000" }
 
+/** The members of answers and events that the release before does not have. */
+const NEWER = ["reversed", "version"]
+
 type Tenant = Effect.Success<ReturnType<typeof tenantOn>>
 interface Side {
   readonly address: Address
@@ -104,9 +107,9 @@ it.live.skipIf(!isReleaseBeforeHere)(
         ({ stop }) => Effect.promise(stop)
       )
       const tenant: Tenant = yield* tenantOn(gateway, FLOAT)
-      const webhooks = yield* webhooksOf(gateway, tenant)
+      const webhooks = yield* webhooksOf(gateway, tenant, undefined, undefined, NEWER)
       const now: Side = { address: gateway, tenant }
-      const before: Side = { address: node, tenant: client(node, tenant.key) }
+      const before: Side = { address: node, tenant: client(node, tenant.key, NEWER) }
 
       const answers: Array<Answer> = []
       const paying = yield* Effect.forkScoped(payingOn([now, before], answers))

@@ -179,7 +179,11 @@ describe("a payout that may have been sent", () => {
         const { reference } = stored.transaction
         // The question was under way when the record moved: it is answered as if the first one had executed it.
         alpha.executed.push(reference)
-        const asked = { ...stored, revision: 1n, transaction: { ...stored.transaction, provider: "alpha" } }
+        const asked = {
+          ...stored,
+          revision: 1n,
+          transaction: { ...stored.transaction, provider: "alpha", account: "the account at alpha" }
+        }
         yield* (yield* OutcomePoller).poll(asked, "reconciler")
         expect(alpha.calls.at(-1)).toBe("ask")
         expect(yield* onlyRecord).toStrictEqual(stored)

@@ -119,6 +119,7 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "300ms,600ms,1s" }), { excludeTestServi
         metadata: { order: 7, rate: 1.5 },
         is_test_mode: false,
         failure: null,
+        version: 2,
         created_at: moment,
         completed_at: moment
       })

@@ -69,6 +69,7 @@ const planted: ReadonlyArray<Planted> = [
       notAsWritten(given, "waiting"),
       forged(given, "collected", "collection.pending"),
       forged(given, "waiting", "collection.pending"),
+      forged(given, "waiting", "collection.updated"),
       otherAnswer(given, "collections", "waiting")
     ]
   },

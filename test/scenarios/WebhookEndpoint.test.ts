@@ -64,9 +64,12 @@ describe("a tenant's own webhook endpoint", () => {
             "collection.successful",
             "collection.failed",
             "collection.expired",
+            "collection.reversed",
+            "collection.corrected",
             "payout.successful",
             "payout.failed",
             "payout.returned",
+            "payout.corrected",
             "fx.successful",
             "fx.failed"
           ],

@@ -140,7 +140,6 @@ export const creditOn = ({ context }: Gateway, { appId, mode }: Holder, amount: 
 interface CorridorName {
   readonly country: string
   readonly method: string
-  /** Of payouts where none is named. */
   readonly direction?: Corridor["direction"]
 }
 
@@ -157,12 +156,13 @@ export const changeCorridor = Effect.fnUntraced(function* (
   if (row !== undefined) yield* corridors.put({ ...row, ...change }, auditEntry())
 })
 
-/** Where a tenant receives its webhooks; `answer` decides the status of each attempt, counted from 1. */
+/** Where a tenant receives its webhooks; `answer` decides the status of each attempt, counted from 1. `newer`: see `checkEvent`. */
 export const webhooksOf = Effect.fnUntraced(function* (
   gateway: Gateway,
   tenant: Holder,
   events: ReadonlyArray<EventType> = defaultSubscription,
-  answer: (attempt: number) => number = () => 204
+  answer: (attempt: number) => number = () => 204,
+  newer: ReadonlyArray<string> = []
 ) {
   const received: Array<Received> = []
   const hook = yield* receiver((response, one) => response.writeHead(answer(received.push(one))).end())
@@ -182,7 +182,7 @@ export const webhooksOf = Effect.fnUntraced(function* (
     eventually(
       Effect.sync(() => received),
       ({ length }) => length >= wanted
-    ).pipe(Effect.tap((all) => Effect.sync(() => all.forEach(({ body }) => checkEvent(body)))))
+    ).pipe(Effect.tap((all) => Effect.sync(() => all.forEach(({ body }) => checkEvent(body, newer)))))
   /** The types of the events that have come, once there are so many. */
   const types = (wanted: number) =>
     Effect.map(count(wanted), (all): ReadonlyArray<string> => all.map(({ body }) => JSON.parse(body).type))

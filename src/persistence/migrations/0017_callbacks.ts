@@ -5,7 +5,9 @@ export const steps = [
   {
     form: "transaction",
     sql: `
-ALTER TABLE provider_inbox ADD COLUMN says text CHECK (says IN ('pending', 'successful', 'failed', 'returned'));
+ALTER TABLE provider_inbox ADD COLUMN says text;
+ALTER TABLE provider_inbox ADD CONSTRAINT provider_inbox_says_check CHECK (says IN ('pending', 'successful', 'failed', 'returned')) NOT VALID;
 `
-  }
+  },
+  { form: "validate", table: "provider_inbox", constraint: "provider_inbox_says_check" }
 ] as const

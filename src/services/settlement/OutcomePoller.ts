@@ -163,7 +163,7 @@ const tellNobodyToAsk = Effect.fnUntraced(function* (registry: ProviderRegistry[
   const elsewhere = Effect.logError(
     "an open transaction was sent with an account that is not set: nobody can ask what became of it"
   )
-  yield* Effect.annotateLogs(elsewhere, { reference, provider, mode, sent_with: sent, set_here: set })
+  yield* Effect.annotateLogs(elsewhere, { reference, provider, mode, account_sent_with: sent, accounts_set: set })
   return `it was sent with the account ${sent}, and those that are set are ${set}: what another account says proves nothing`
 })
 

@@ -122,7 +122,7 @@ export class ProviderCallbacks extends Context.Service<
 
       const lookAgain = Effect.fnUntraced(function* (callback: LeasedCallback, because: string) {
         const next = afterVainLook(callback, yield* Clock.currentTimeMillis)
-        if (next.at === null) yield* Effect.logWarning(`a callback is parked: ${because}`)
+        if (next.at === null) yield* Effect.annotateLogs(Effect.logWarning("a callback is parked"), { note: because })
         yield* inbox.retryAt(callback, next)
       })
 

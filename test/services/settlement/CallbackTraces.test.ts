@@ -84,8 +84,8 @@ describe("a callback is in the log", () => {
         yield* round
         world.due.push(...world.waiting.splice(0))
       }
-      const names = { callback_id: idOf(0), provider: "eversend", mode: "test" }
-      expect(lines).toEqual([["Warn", "a callback is parked: it matched nothing", names]])
+      const names = { callback_id: idOf(0), provider: "eversend", mode: "test", note: "it matched nothing" }
+      expect(lines).toEqual([["Warn", "a callback is parked", names]])
     })
   )
 
@@ -96,7 +96,9 @@ describe("a callback is in the log", () => {
       yield* request({ reference })
       world.due.push(...world.due.splice(0).map((one) => ({ ...one, looks: LOOK_AGES_MS.length })))
       yield* round
-      expect(lines.map(([level, text]) => [level, text])).toEqual([["Warn", "a callback is parked: nothing was learnt"]])
+      expect(lines.map(([level, text, { note }]) => [level, text, note])).toEqual([
+        ["Warn", "a callback is parked", "nothing was learnt"]
+      ])
     })
   )
 

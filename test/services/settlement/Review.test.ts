@@ -83,15 +83,15 @@ describe("a ruling", () => {
   it.effect.each<readonly [keyof typeof cases, Resolution["outcome"], string | null, string]>([
     ["successful payout", "failed", "correct", "payout.returned"],
     ["failed payout", "successful", "correct", "payout.successful"],
-    ["failed payout", "failed", null, "none"],
+    ["failed payout", "failed", null, "payout.updated"],
     ["pending collection", "successful", "collect", "collection.successful"],
     ["pending collection", "failed", null, "collection.failed"],
     ["pending exchange", "failed", "release", "fx.failed"],
-    ["successful exchange", "successful", null, "none"]
+    ["successful exchange", "successful", null, "fx.updated"]
   ])("on a %s, as %s, restores no limit", ([name, outcome, phase, event]) =>
     Effect.gen(function* () {
       const { resolve, steps } = given(cases[name])
-      yield* resolve(ruling(outcome))
+      yield* resolve(ruling(outcome, name === "pending collection" && outcome === "successful" ? { fee: minor(150n) } : {}))
       const [step] = steps
       expect([step?.entry?.phase ?? null, step?.event === null ? "none" : step?.event?.type, step?.restoreLimits]).toStrictEqual([
         phase,
