@@ -107,7 +107,7 @@ it.live.skipIf(!isReleaseBeforeHere)(
         ({ stop }) => Effect.promise(stop)
       )
       const tenant: Tenant = yield* tenantOn(gateway, FLOAT)
-      const webhooks = yield* webhooksOf(gateway, tenant, undefined, undefined, NEWER)
+      const webhooks = yield* webhooksOf(gateway, { ...tenant, newer: NEWER })
       const now: Side = { address: gateway, tenant }
       const before: Side = { address: node, tenant: client(node, tenant.key, NEWER) }
 

@@ -43,6 +43,7 @@ layer(Stack.layer({ PROVIDER_TIMEOUT_MS: "15000" }), { excludeTestServices: true
       yield* tenant.until(`/v1/transactions/${reference}`, ({ status }) => status === "successful")
       const aged = `interval '${AGED_DAYS} days' WHERE app_id = '${tenant.appId}'`
       yield* sql.unsafe(`UPDATE transactions SET created_at = created_at - ${aged}`)
+      yield* sql`UPDATE transactions SET record = (record::jsonb || '{"completedAt": 0}')::json WHERE reference = ${reference}`
       yield* sql.unsafe(`UPDATE idempotency_keys SET lease_until = 'epoch', created_at = created_at - ${aged}`)
       yield* sql.unsafe(`UPDATE counters SET starts_at = starts_at - ${aged}`)
       expect(yield* Context.get(gateway.context, VelocityLimits).prune(Date.now() - 8 * DAY, 1_000)).toBeGreaterThan(0)

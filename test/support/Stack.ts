@@ -159,10 +159,9 @@ export const changeCorridor = Effect.fnUntraced(function* (
 /** Where a tenant receives its webhooks; `answer` decides the status of each attempt, counted from 1. `newer`: see `checkEvent`. */
 export const webhooksOf = Effect.fnUntraced(function* (
   gateway: Gateway,
-  tenant: Holder,
+  tenant: Holder & { readonly newer?: ReadonlyArray<string> },
   events: ReadonlyArray<EventType> = defaultSubscription,
-  answer: (attempt: number) => number = () => 204,
-  newer: ReadonlyArray<string> = []
+  answer: (attempt: number) => number = () => 204
 ) {
   const received: Array<Received> = []
   const hook = yield* receiver((response, one) => response.writeHead(answer(received.push(one))).end())
@@ -182,7 +181,7 @@ export const webhooksOf = Effect.fnUntraced(function* (
     eventually(
       Effect.sync(() => received),
       ({ length }) => length >= wanted
-    ).pipe(Effect.tap((all) => Effect.sync(() => all.forEach(({ body }) => checkEvent(body, newer)))))
+    ).pipe(Effect.tap((all) => Effect.sync(() => all.forEach(({ body }) => checkEvent(body, tenant.newer)))))
   /** The types of the events that have come, once there are so many. */
   const types = (wanted: number) =>
     Effect.map(count(wanted), (all): ReadonlyArray<string> => all.map(({ body }) => JSON.parse(body).type))
