@@ -30,8 +30,11 @@ const agrees = (record: LedgerRecord, reported: Exclude<Reported, "pending">): b
 /** As `reportOf` in Contradiction begins. */
 const inReports = { successful: "succeeded", failed: "failed", returned: "returned" } as const
 
+/** A reversal is booked by a person, who decides how much of a charge it took back: nothing more of it is told apart. */
 const isReturned = (record: LedgerRecord): boolean =>
-  record.kind === "payout" && record.returned !== null && record.returned.amount >= record.principal
+  record.kind === "collection"
+    ? record.reversed !== null
+    : record.kind === "payout" && record.returned !== null && record.returned.amount >= record.principal
 
 const isReturnedInPart = (record: LedgerRecord): boolean =>
   record.kind === "payout" && record.returned !== null && !isReturned(record)

@@ -23,6 +23,7 @@ describe("what a callback says", () => {
     ["a payout of which a part came back", { ...paid, returned: returned(1n) }, ["open", "the same", "against", "open"]],
     ["a failed payout", failed, ["open", "against", "the same", "the same"]],
     ["a successful charge", collected, ["open", "the same", "against", "against"]],
+    ["a reversed charge", { ...collected, reversed: returned(1n) }, ["open", "the same", "the same", "the same"]],
     ["an expired charge", collection({ status: "expired", completedAt: NOON }), ["open", "against", "the same", "the same"]]
   ])("of %s: pending, successful, failed, returned", (_, record, expected) => {
     expect(standing(record)).toStrictEqual(expected)
