@@ -6,6 +6,7 @@ import { AccountClaimsPg } from "./persistence/AccountClaimsPg.ts"
 import { AcknowledgementsPg } from "./persistence/AcknowledgementsPg.ts"
 import { AuditLogPg } from "./persistence/AuditLogPg.ts"
 import { BeneficiariesPg } from "./persistence/BeneficiariesPg.ts"
+import { ClockWatchPg } from "./persistence/ClockWatchPg.ts"
 import { CodesPg } from "./persistence/CodesPg.ts"
 import { ConsoleSessionsPg } from "./persistence/ConsoleSessionsPg.ts"
 import { CorridorsPg } from "./persistence/CorridorsPg.ts"
@@ -61,6 +62,7 @@ const portsOn = <R, E>(database: Layer.Layer<R | SqlClient.SqlClient, E>, { mast
     CodesPg,
     PayerLocksPg,
     BeneficiariesPg,
+    ClockWatchPg,
     ConsoleSessionsPg,
     CorridorsPg,
     screeningByRows,

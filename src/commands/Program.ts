@@ -1,6 +1,7 @@
 import { Cause, Effect, Exit } from "effect"
 import { CliConfig, type CliError, CliOutput, Command, GlobalFlag } from "effect/cli"
 import { audit } from "./Audit.ts"
+import { clock } from "./Clock.ts"
 import { collection } from "./Collection.ts"
 import { corridor } from "./Corridor.ts"
 import { demo } from "./Demo.ts"
@@ -62,6 +63,7 @@ export const gateway = Command.make("gateway").pipe(
     reconcile,
     review,
     audit,
+    clock,
     operator,
     secrets,
     signCommand,

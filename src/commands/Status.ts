@@ -47,6 +47,10 @@ const standing = Effect.gen(function* () {
     at: iso(picture.at),
     needs_attention: attentionOf(picture, databaseRole, [...swapped, ...nodeAttention(node)]),
     database_role: { role: databaseRole.role, evidence_protected: databaseRole.holds },
+    clock: {
+      trusted_until: picture.clock.trustedUntil === null ? null : iso(picture.clock.trustedUntil),
+      doubt: picture.clock.doubt
+    },
     schema: { newer_than_this_program: picture.database.schema.newer, under_way: picture.database.schema.underWay },
     providers: providersView(picture, registered),
     open_by_age: openView(picture),
@@ -100,6 +104,7 @@ const withoutDatabase = Effect.fnUntraced(function* ({ message }: { readonly mes
   const node = yield* nodeHere(yield* App.settings)
   const unasked = [
     "database_role",
+    "clock",
     "schema",
     "providers",
     "open_by_age",

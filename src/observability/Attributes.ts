@@ -43,6 +43,7 @@ const attributes = {
   due: "what a claim was for: polls or webhooks",
   count: "how many requests a line stands for",
   duration_ms: "how long it took",
+  clock_doubt: "why the database's clock is in doubt",
   skew_ms: "how far the clock of this machine is ahead of the database's",
   code: "an error's wire code",
   duplicate: "whether a callback came before",

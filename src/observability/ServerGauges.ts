@@ -2,7 +2,12 @@ import type { StatusSnapshot } from "../services/ports/GatewayStatus.ts"
 import type { Family } from "./Family.ts"
 
 /** How the database's server stands. */
-export const serverGauges = ({ database }: StatusSnapshot): ReadonlyArray<Family> => [
+export const serverGauges = ({ clock, database }: StatusSnapshot): ReadonlyArray<Family> => [
+  {
+    name: "gateway_clock_in_doubt",
+    help: "1 while nothing is removed because the database's clock is in doubt, else 0.",
+    samples: [[{}, clock.doubt === null ? 0 : 1]]
+  },
   {
     name: "gateway_database_size_bytes",
     help: "What the database takes on disk, without the write-ahead log.",

@@ -1,8 +1,12 @@
 import { Clock, Context, Effect, Exit, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { CLOCKS_DIFFER_AT_MOST_MS } from "../domain/ClockDoubt.ts"
 import { clockFrom } from "../runtime/ClockFrom.ts"
 import { LatestTime } from "../runtime/LatestTime.ts"
+import { ClockTrust } from "../services/ports/ClockWatch.ts"
 import { DatabaseError } from "./DatabaseError.ts"
+import { MachineTime, machineTimeBy } from "./MachineTime.ts"
+import { Moment } from "./Rows.ts"
 
 /** How often the database is asked for its time. */
 const READ_EVERY_MS = 1_000
@@ -12,7 +16,7 @@ const SKEW_AT_MOST_MS = 2_000
  * Beyond this it is not ready either. It is more than the clocks of two machines of one cluster differ: when a standby takes over whose clock is
  * three seconds off, all nodes are off by as much at once, and none of them is to blame.
  */
-export const READY_SKEW_AT_MOST_MS = 10_000
+export const READY_SKEW_AT_MOST_MS = CLOCKS_DIFFER_AT_MOST_MS
 
 const NANOS_A_MICRO = 1_000n
 const NANOS_A_MS = 1_000_000n
@@ -74,23 +78,44 @@ export const makeDatabaseTime = Effect.fnUntraced(function* <E, R>(readMicros: E
   return { clock, latest, skew, reread }
 })
 
-const decodeMicros = Schema.decodeUnknownEffect(Schema.NonEmptyArray(Schema.Struct({ micros: Schema.BigInt })))
+const decodeTimes = Schema.decodeUnknownEffect(
+  Schema.NonEmptyArray(
+    Schema.Struct({ micros: Schema.BigInt, trustedUntil: Schema.NullOr(Moment), noncesUntil: Schema.NullOr(Moment) })
+  )
+)
 
 /** The database's time as the program's `Clock`, for everything that is built on this Layer. */
 export const DatabaseClock = Layer.effectContext(
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const readMicros = sql`SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS micros`.pipe(
-      Effect.flatMap((rows) => Effect.orDie(decodeMicros(rows))),
-      Effect.map(([{ micros }]) => micros),
-      Effect.withTracerEnabled(false)
-    )
+    const machine = yield* Clock.Clock
+    let [trustedUntil, noncesUntil] = [0, Number.NEGATIVE_INFINITY]
+    const readMicros =
+      sql`SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS micros, w.trusted_until AS "trustedUntil",
+        w.nonces_until AS "noncesUntil" FROM (VALUES (1)) AS always LEFT JOIN clock_watch w ON true`.pipe(
+        Effect.flatMap((rows) => Effect.orDie(decodeTimes(rows))),
+        Effect.map(([read]) => {
+          trustedUntil = read.trustedUntil ?? 0
+          // No time that is new here comes before what was removed by then is known.
+          noncesUntil = Math.max(noncesUntil, read.noncesUntil ?? noncesUntil)
+          return read.micros
+        }),
+        Effect.withTracerEnabled(false)
+      )
     const { clock, latest, reread, skew } = yield* DatabaseError.explain("read the time of the database")(
       makeDatabaseTime(readMicros)
     )
     yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(READ_EVERY_MS), reread)))
     yield* Effect.forkScoped(warnOfSkew(skew))
-    return Context.make(ClockSkew, skew).pipe(Context.add(Clock.Clock, clock), Context.add(LatestTime, latest))
+    return Context.make(ClockSkew, skew).pipe(
+      Context.add(Clock.Clock, clock),
+      Context.add(LatestTime, latest),
+      Context.add(MachineTime, machineTimeBy(machine)),
+      Context.add(ClockTrust, {
+        trustedUntil: Effect.sync(() => trustedUntil),
+        noncesUntil: Effect.sync(() => noncesUntil)
+      })
+    )
   })
 )
 

@@ -46,6 +46,7 @@ export const coordinatorTables: Readonly<Record<string, string>> = {
   integrity_checks: "one row a check",
   kept_since: "says since when everything is kept",
   events_kept: "says since when everything is kept",
+  clock_watch: "says how far the clock is trusted by which rows are removed",
   operators: "the console's",
   console_sessions: "the console's",
   console_failures: "the console's",

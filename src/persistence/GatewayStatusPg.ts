@@ -13,6 +13,7 @@ import {
   ParkedTenant,
   QueueBacklog
 } from "../services/ports/GatewayStatus.ts"
+import { clockStandings } from "./ClockWatchPg.ts"
 import { APPLICATION_NAME } from "./Database.ts"
 import { readDatabaseStanding } from "./DatabaseStanding.ts"
 import { EveryTenant } from "./EveryTenant.ts"
@@ -79,6 +80,9 @@ export const GatewayStatusPg = Layer.effect(
         numbers(sql`SELECT count(*)::int AS count ${failingFor(at, SHOWN_FAILING_MS, of)}`)
       )
       const [receiving] = yield* inbox
+      const [clock] = yield* clockStandings(
+        sql`SELECT doubt, doubted_at AS "doubtedAt", trusted_until AS "trustedUntil" FROM clock_watch`
+      )
       return {
         at,
         open: yield* open(at),
@@ -90,6 +94,7 @@ export const GatewayStatusPg = Layer.effect(
         checks: yield* checks(sql`SELECT name, subject, at, differences FROM integrity_checks ORDER BY name, subject`),
         unparted: yield* defaultPartitionsInUse(sql, everyTenant),
         auditHead: yield* auditHead,
+        clock: clock ?? { doubt: null, doubtedAt: null, trustedUntil: null },
         connections: Object.fromEntries((yield* connections).map(({ count, state }) => [state, count])),
         database: yield* readDatabaseStanding(sql),
         silentServers: yield* everyTenant.silentServers

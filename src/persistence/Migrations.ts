@@ -23,6 +23,7 @@ import * as floatBounds from "./migrations/0016_float_bounds.ts"
 import * as callbacks from "./migrations/0017_callbacks.ts"
 import * as metadataMembers from "./migrations/0019_metadata_members.ts"
 import * as access from "./migrations/0020_access.ts"
+import * as clockWatch from "./migrations/0021_clock_watch.ts"
 import { MADE_BY_A_DRAFT, readApplied, schemaStanding, tellNewer } from "./SchemaStanding.ts"
 import { SessionPooling } from "./SessionPooling.ts"
 
@@ -51,7 +52,8 @@ const all: ReadonlyArray<Migration> = [
   floatBounds,
   callbacks,
   metadataMembers,
-  access
+  access,
+  clockWatch
 ]
 
 export const Migrations = {

@@ -1,15 +1,18 @@
 import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { type Instant, iso } from "../domain/Instant.ts"
+import { Instant, iso } from "../domain/Instant.ts"
 import { Nonces, type NonceUse } from "../services/ports/Nonces.ts"
 import { columnsOf } from "./Columns.ts"
 import { Distribution } from "./Distribution.ts"
 import { EveryTenant } from "./EveryTenant.ts"
 import { type Swept, sweptIn } from "./Retention.ts"
+import { rowsOf } from "./Rows.ts"
 import { isLockTimeout, makeBatcher } from "./StepBatch.ts"
 import type { TenantFilter } from "./TenantFilter.ts"
 
 const decodeSpent = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ spent: Schema.Array(Schema.Boolean) })))
+
+const ends = rowsOf(Schema.Struct({ at: Schema.NullOr(Instant) }))
 
 /** Of requests with one nonce the first spends it; the function says of each. */
 const spendStatement = "SELECT spend_nonces($1, $2, $3, $4) AS spent"
@@ -52,10 +55,25 @@ export const NoncesPg = Layer.effect(
       isLockTimeout
     })
 
+    /** The end of the last one that ended by then; null where none did. */
+    const lastEnded = Effect.fnUntraced(function* (now: Instant) {
+      const { rows } = yield* everyTenant.read((of) =>
+        ends(
+          sql`SELECT ceil(extract(epoch FROM max(expires_at)) * 1000)::float8 AS at FROM nonces WHERE expires_at <= ${iso(now)}::timestamptz ${of("app_id")}`
+        )
+      )
+      return rows.reduce<Instant | null>((last, { at }) => (at === null || (last !== null && at <= last) ? last : at), null)
+    })
+
     const prune = Effect.fn("Nonces.prune")(function* (now: Instant, limit: number) {
+      const last = yield* lastEnded(now)
+      if (last === null) return 0
+      // Known to everybody before they are gone: a request that is older than it has nothing that remembers its nonce.
+      yield* sql`UPDATE clock_watch SET nonces_until = ${iso(last)}::timestamptz
+        WHERE nonces_until IS NULL OR nonces_until < ${iso(last)}::timestamptz`
       const swept = (of: TenantFilter) => sql<Swept>`
         WITH expired AS MATERIALIZED (
-          SELECT app_id, key_id, nonce FROM nonces WHERE expires_at <= ${iso(now)}::timestamptz ${of("app_id")}
+          SELECT app_id, key_id, nonce FROM nonces WHERE expires_at <= ${iso(last)}::timestamptz ${of("app_id")}
           ORDER BY expires_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
         ),
         removed AS (

@@ -3,6 +3,7 @@ import { SqlClient } from "effect/sql"
 import { Quote } from "../domain/Exchange.ts"
 import type { AppId, Mode, Reference } from "../domain/Ids.ts"
 import { iso } from "../domain/Instant.ts"
+import { ClockTrust } from "../services/ports/ClockWatch.ts"
 import type { Claim } from "../services/ports/Idempotency.ts"
 import { Quotes } from "../services/ports/Quotes.ts"
 import { Moment, rowsOf } from "./Rows.ts"
@@ -15,19 +16,21 @@ const quotes = rowsOf(Schema.Struct({ ...Quote.fields, createdAt: Moment, expire
 
 /**
  * Quotes on PostgreSQL. It owns fx_quotes, a row a quote. A quote is taken by a conditional update, which only requests of one key win. Quotes that
- * expired long ago are removed when their tenant gets its next one.
+ * expired long ago, by a clock that nobody doubts, are removed when their tenant gets its next one.
  */
 export const QuotesPg = Layer.effect(
   Quotes,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const ofTenant = yield* OfTenant
+    const { trustedUntil } = yield* ClockTrust
 
     const put = Effect.fn("Quotes.put")(function* (quote: Quote) {
+      const forgottenBefore = Math.min(quote.createdAt, yield* trustedUntil) - EXPIRED_KEPT_MS
       yield* ofTenant(quote.appId)(sql`
         WITH forgotten AS (
           DELETE FROM fx_quotes WHERE app_id = ${quote.appId} AND mode = ${quote.mode}
-            AND expires_at < ${iso(quote.createdAt - EXPIRED_KEPT_MS)}::timestamptz
+            AND expires_at < ${iso(forgottenBefore)}::timestamptz
         )
         INSERT INTO fx_quotes (app_id, mode, quote_id, provider, account, token, source_currency, source_minor, destination_currency,
           destination_minor, destination_raw, rate, created_at, expires_at)

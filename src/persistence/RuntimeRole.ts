@@ -26,6 +26,7 @@ const privileges: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
   provider_references: ["SELECT", "INSERT"],
   float_positions: ["SELECT", "INSERT", "UPDATE"],
   account_claims: ["SELECT", "INSERT"],
+  clock_watch: ["SELECT", "UPDATE"],
   // Who may do what is changed through change_access alone.
   tenants: ["SELECT", "UPDATE (created_at)"],
   tenant_directory: ["SELECT"],

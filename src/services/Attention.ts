@@ -8,7 +8,20 @@ const LATE_MS = 5 * MINUTE_MS
 
 /** What a person should look at first, in the order in which it matters; empty when all is well. `others` says what else is: accounts that are still needed, and what circuits hold back. */
 export const attention = (
-  { at, auditHead, checks, endpointsFailing, floats, inbox, open, outbox, reviews, silentServers, unparted }: StatusSnapshot,
+  {
+    at,
+    auditHead,
+    checks,
+    clock,
+    endpointsFailing,
+    floats,
+    inbox,
+    open,
+    outbox,
+    reviews,
+    silentServers,
+    unparted
+  }: StatusSnapshot,
   { holds, role }: AuditProtection,
   others: ReadonlyArray<string>
 ): ReadonlyArray<string> => {
@@ -19,6 +32,7 @@ export const attention = (
   return [
     ...silentServers.map((server) => `the database server ${server} does not answer: nothing of its tenants is counted here`),
     ...(auditHead.authentic ? [] : ["the end of the audit log is not one that a gateway wrote: run gateway audit verify"]),
+    ...(clock.doubt === null ? [] : [`${clock.doubt}: nothing is removed until gateway clock confirm`]),
     ...broken.map(({ differences, name, subject }) => `${`${name} ${subject}`.trim()} found ${differences} differences`),
     ...(reviews.count > 0 ? [`reviews that wait for a person: ${reviews.count}`] : []),
     ...(unknown > 0 ? [`outcomes unknown for more than a minute: ${unknown}`] : []),

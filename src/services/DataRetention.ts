@@ -1,6 +1,7 @@
-import { Clock, Duration, Effect, Exit, Ref } from "effect"
+import { Clock, Duration, Effect, Exit, Option, Ref } from "effect"
 import type { Instant } from "../domain/Instant.ts"
 import { PROPOSAL_WAITS_MS } from "../domain/Proposal.ts"
+import { ClockWatch } from "./ports/ClockWatch.ts"
 import { Idempotency } from "./ports/Idempotency.ts"
 import { Nonces } from "./ports/Nonces.ts"
 import { type PartitionChange, Partitions } from "./ports/Partitions.ts"
@@ -33,8 +34,12 @@ const PARTIES_KNOWN_MS = 90 * 24 * 3_600_000
 /** Younger events go with their month's partition, which costs nothing to drop; row by row they cost as much as they cost to write. */
 const LEFT_TO_THEIR_MONTH_MS = 31 * 24 * 3_600_000
 
-/** One round of data retention: maintains the partitions, and deletes what has expired in bounded steps, one kind after another. */
+/**
+ * One round of data retention: maintains the partitions, and deletes what has expired in bounded steps, one kind after another. The clock is asked
+ * before each: nothing is removed while it is in doubt, and what is old is old by the time that was believed.
+ */
 export const makeRetentionRound = Effect.gen(function* () {
+  const clock = yield* ClockWatch
   const nonces = yield* Nonces
   const keys = yield* Idempotency
   const limits = yield* VelocityLimits
@@ -46,7 +51,6 @@ export const makeRetentionRound = Effect.gen(function* () {
   const keepPartitions = yield* makePartitionMaintenance
   // Each answers how many rows it removed. Where that is the most that a step may remove, there may be more.
   const sweeps = [
-    { step: "partitions", sweep: (now: number) => Effect.as(keepPartitions(now), 0) },
     { step: "spent nonces", sweep: (now: number) => nonces.prune(now, ROWS_PER_STEP) },
     { step: "expired idempotency keys", sweep: (now: number) => keys.prune(now - KEYS_KEPT_MS, ROWS_PER_STEP) },
     { step: "ended velocity windows", sweep: (now: number) => limits.prune(now - COUNTERS_KEPT_MS, ROWS_PER_STEP) },
@@ -57,20 +61,29 @@ export const makeRetentionRound = Effect.gen(function* () {
     { step: "hashes of phone numbers", sweep: (now: number) => parties.prune(now - PARTIES_KNOWN_MS, ROWS_PER_STEP) }
   ]
 
-  const isFull = Effect.fnUntraced(function* ({ step, sweep }: (typeof sweeps)[number], now: number) {
-    const exit = yield* Effect.exit(sweep(now))
+  const attempt = Effect.fnUntraced(function* <A>(step: string, work: Effect.Effect<A>) {
+    const exit = yield* Effect.exit(work)
     if (Exit.isFailure(exit)) yield* Effect.annotateLogs(Effect.logError("a retention step failed", exit.cause), { step })
-    return Exit.isSuccess(exit) && exit.value >= ROWS_PER_STEP
+    return Exit.isSuccess(exit) ? Option.some(exit.value) : Option.none()
   })
+  const trusted = Effect.map(attempt("the database's clock", clock.look), Option.flatten)
+  const isFull = ({ step, sweep }: (typeof sweeps)[number], now: Instant) =>
+    Effect.map(
+      attempt(step, sweep(now)),
+      Option.exists((removed) => removed >= ROWS_PER_STEP)
+    )
 
   return Effect.gen(function* () {
+    const begun = yield* trusted
+    yield* attempt("partitions", keepPartitions(yield* Clock.currentTimeMillis, Option.getOrNull(begun)))
     let left = sweeps
     for (let step = 0; step < STEPS && left.length > 0; step++) {
-      const now = yield* Clock.currentTimeMillis
       // A step of each in turn, so that no kind waits for all of another one's to be gone.
       const full: typeof sweeps = []
       for (const one of left) {
-        const [took, wasFull] = yield* Effect.timed(isFull(one, now))
+        const now = yield* trusted
+        if (Option.isNone(now)) return
+        const [took, wasFull] = yield* Effect.timed(isFull(one, now.value))
         if (!wasFull) continue
         full.push(one)
         yield* Effect.sleep(Duration.max(took, PAUSE))
@@ -88,24 +101,24 @@ const RETIRE_EVERY_MS = 3_600_000
 
 /**
  * Makes partitions ahead and retires those that are past. The effect that it makes does what there is to do at that moment, and tells
- * what it did; what could not be done is told once, until it changes.
+ * what it did; what could not be done is told once, until it changes. Retires by the time that is believed, and nothing where that is null.
  */
 export const makePartitionMaintenance = Effect.gen(function* () {
   const partitions = yield* Partitions
   const looked = yield* Ref.make<Looked>({ again: Number.NEGATIVE_INFINITY, crowded: [] })
   const told = yield* Ref.make("")
 
-  const retired = Effect.fnUntraced(function* (now: Instant) {
+  const retired = Effect.fnUntraced(function* (now: Instant | null) {
     const last = yield* Ref.get(looked)
-    if (now < last.again) return last.crowded
+    if (now === null || now < last.again) return last.crowded
     const done = yield* partitions.retire(now - EVENTS_REMOVED_AFTER_MS)
     const crowded = done.filter(isCrowded)
     yield* Ref.set(looked, { again: crowded.length === done.length ? now + RETIRE_EVERY_MS : now, crowded })
     return done
   })
 
-  return Effect.fn("PartitionMaintenance.round")(function* (now: Instant) {
-    const done = [...(yield* partitions.prepare(now)), ...(yield* retired(now))]
+  return Effect.fn("PartitionMaintenance.round")(function* (now: Instant, trusted: Instant | null) {
+    const done = [...(yield* partitions.prepare(now)), ...(yield* retired(trusted))]
     for (const { outcome, partition } of done.filter(isChange))
       yield* Effect.annotateLogs(Effect.logInfo("a partition was made or removed"), { partition, outcome })
     const undone = done.filter(isCrowded).map(({ partition }) => partition)

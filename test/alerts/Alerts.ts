@@ -7,6 +7,7 @@ import { runRecorder } from "../runs/Runs.ts"
 import { readRules } from "../support/AlertRules.ts"
 import { bookFaults, unchecked } from "./BookFaults.ts"
 import {
+  clockInDoubt,
   connectionsLow,
   DISK,
   databaseDown,
@@ -108,7 +109,7 @@ const play = async (scene: Scene, standby: Standby, { sink, watch }: Seen): Prom
       for (const one of all) console.error(lineOf(one))
     }
   }
-  await now(unchecked(scene), partitionsMissing(scene))
+  await now(unchecked(scene), partitionsMissing(scene), clockInDoubt(scene))
   const tenMinutes = now(outcomeUnknown(scene))
   const minutes = [now(webhooksLate(scene))]
   await now(...bookFaults(scene))

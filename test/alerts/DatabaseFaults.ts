@@ -21,6 +21,14 @@ export const partitionsMissing = ({ hold, sql }: Scene): Fault => {
   }
 }
 
+export const clockInDoubt = ({ must, sql }: Scene): Fault => ({
+  about: "nobody has vouched for the database's clock for eight days, until an operator confirms it",
+  alerts: ["ClockInDoubt"],
+  how: "set back",
+  begin: async () => void (await sql("UPDATE clock_watch SET trusted_until = now() - interval '8 days'")),
+  mend: async () => void (await must("clock", "confirm", "--time", new Date().toISOString(), "--reason", "drill"))
+})
+
 const LEFT_FREE = 8
 
 export const connectionsLow = ({ hold, sql }: Scene): Fault => {

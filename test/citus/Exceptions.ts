@@ -74,6 +74,7 @@ export const onOneServer: ReadonlyArray<Exception> = [
       "FROM due_deliveries WHERE true LIMIT $1) d) AS due",
       "FROM (SELECT app_id, reference, is_open FROM open_work WHERE true  ORDER BY is_open DESC LIMIT $1) w",
       "sum(receivable_minor)::bigint AS receivable FROM float_positions WHERE true GROUP BY mode, currency",
+      "SELECT ceil(extract(epoch FROM max(expires_at)) * 1000)::float8 AS at FROM nonces",
       "FROM provider_references p JOIN transactions t ON t.app_id = p.app_id AND t.reference = p.reference"
     ]
   ),

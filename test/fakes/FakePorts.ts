@@ -4,6 +4,7 @@ import { Acknowledgements } from "../../src/services/ports/Acknowledgements.ts"
 import { AuditLog } from "../../src/services/ports/AuditLog.ts"
 import { Beneficiaries } from "../../src/services/ports/Beneficiaries.ts"
 import { CircuitStates } from "../../src/services/ports/CircuitStates.ts"
+import { ClockWatch } from "../../src/services/ports/ClockWatch.ts"
 import { Codes } from "../../src/services/ports/Codes.ts"
 import { ConsoleSessions } from "../../src/services/ports/ConsoleSessions.ts"
 import { FloatEntries } from "../../src/services/ports/FloatEntries.ts"
@@ -46,6 +47,9 @@ export const fakeAuditLog = (expected: Expected<AuditLog["Service"]> = {}) => fa
 
 /** Beneficiaries: the recipients that tenants have paid. The fake ledger saves none. */
 export const fakeBeneficiaries = (expected: Expected<Beneficiaries["Service"]> = {}) => fake(Beneficiaries, expected)
+
+/** ClockWatch: whether old rows may be removed. */
+export const fakeClockWatch = (expected: Expected<ClockWatch["Service"]> = {}) => fake(ClockWatch, expected)
 
 /** Codes of payers, for collections whose corridor demands one. */
 export const fakeCodes = (expected: Expected<Codes["Service"]> = {}) => fake(Codes, expected)
@@ -119,6 +123,7 @@ export const unexpectedPorts = Layer.mergeAll(
   fakeAccountClaims(),
   fakeAuditLog(),
   fakeBeneficiaries(),
+  fakeClockWatch(),
   fakeCodes(),
   fakeFloatEntries(),
   fakeConsoleSessions(),

@@ -79,6 +79,7 @@ const picture: StatusSnapshot = {
   unparted: [],
   silentServers: [],
   auditHead: { sequence: 12n, hash: "00000000000affff", authentic: false },
+  clock: { doubt: null, doubtedAt: null, trustedUntil: AT },
   connections: { idle: 3 },
   database: {
     sizeBytes: 12_000,

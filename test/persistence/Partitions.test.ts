@@ -222,7 +222,7 @@ describe("partitions", () => {
       expect(yield* partitions.retire(Date.UTC(2091, 0, 31, 23, 59, 59, 999))).toEqual([])
       const round = yield* Effect.provideContext(makePartitionMaintenance, ports)
       const february = Date.UTC(2091, 1, 1)
-      for (const _ of [1, 2]) yield* round(february + 31 * DAY_MS)
+      for (const _ of [1, 2]) yield* round(february + 31 * DAY_MS, february + 31 * DAY_MS)
       expect(yield* counted).toEqual({ events: 7, deliveries: 8, attempts: 7 })
       expect(yield* sql`SELECT id FROM events ORDER BY id COLLATE "C"`).toEqual(
         ["PARKED1", "PARKED2", "again1", "young1", "young2", "due1", "due2"].map((name) => ({ id: idOf(name) })).sort(byId)

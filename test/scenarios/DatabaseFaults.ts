@@ -1,5 +1,7 @@
 import { expect } from "@effect/vitest"
-import { Effect, Fiber } from "effect"
+import { Clock, Context, Effect, Fiber, Option } from "effect"
+import { iso } from "../../src/domain/Instant.ts"
+import { ClockWatch } from "../../src/services/ports/ClockWatch.ts"
 import { momoPayout } from "../support/RequestBodies.ts"
 import { eventually, said } from "../support/SignedClient.ts"
 import { tenantOn } from "../support/Stack.ts"
@@ -7,6 +9,31 @@ import { ends, type Fault, fires, statusOf } from "./AlertFiring.ts"
 
 /** What the database does wrong. */
 export const databaseFaults: ReadonlyArray<Fault> = [
+  {
+    about: "a database for whose clock no gateway has vouched for eight days, until an operator confirms it",
+    alerts: ["ClockInDoubt"],
+    story: Effect.fnUntraced(function* (operated, before) {
+      const { gateway, run, sql } = operated
+      yield* sql`UPDATE clock_watch SET trusted_until = now() - interval '8 days'`
+      // As a sweep asks before it removes anything.
+      expect(yield* Context.get(gateway.context, ClockWatch).look).toEqual(Option.none())
+      yield* fires(operated, before, "ClockInDoubt")
+      const doubt = expect.stringMatching(/^no gateway has vouched for the database's clock for 8\.0 days, since /)
+      expect(yield* statusOf(operated)).toMatchObject({
+        clock: { doubt },
+        needs_attention: expect.arrayContaining([expect.stringMatching(/: nothing is removed until gateway clock confirm$/)])
+      })
+      const confirm = (time: number) => run("clock", "confirm", "--time", iso(time), "--reason", "it was stopped", "--json")
+      const now = yield* Clock.currentTimeMillis
+      const refused = yield* confirm(now - 600_000)
+      expect([refused.code, refused.errors]).toEqual([1, expect.stringContaining("correct it first")])
+      const confirmed = yield* confirm(now)
+      expect(confirmed).toMatchObject({ code: 0, errors: "" })
+      expect(JSON.parse(confirmed.output)).toMatchObject({ doubt: null, doubted_at: null })
+      expect(yield* confirm(now)).toMatchObject({ code: 1, errors: expect.stringContaining("is not in doubt") })
+      yield* ends(operated, "ClockInDoubt")
+    })
+  },
   {
     about: "commits that wait for a standby that is not there, until it is not asked for",
     alerts: ["CommitsWaiting"],

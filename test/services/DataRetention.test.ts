@@ -1,7 +1,8 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Layer, Logger, References } from "effect"
+import { Clock, Effect, Layer, Logger, Option, References } from "effect"
 import { TestClock } from "effect/testing"
 import { dataRetention } from "../../src/services/DataRetention.ts"
+import { ClockWatch } from "../../src/services/ports/ClockWatch.ts"
 import { Idempotency } from "../../src/services/ports/Idempotency.ts"
 import { Nonces } from "../../src/services/ports/Nonces.ts"
 import { type PartitionChange, Partitions } from "../../src/services/ports/Partitions.ts"
@@ -24,6 +25,7 @@ const given = (
   retire: (look: number) => ReadonlyArray<PartitionChange> = () => [],
   left: { nonces: number; windows: number } = { nonces: 0, windows: 0 }
 ) => {
+  const clock = { isInDoubt: false, looks: 0 }
   const swept: Record<string, number> = {}
   const steps: Array<string> = []
   const lines: Array<readonly [message: string, partition: unknown]> = []
@@ -41,6 +43,12 @@ const given = (
       return rows
     })
   const ports = Layer.mergeAll(
+    fake(ClockWatch, {
+      look: Effect.suspend(() => {
+        clock.looks++
+        return clock.isInDoubt ? Effect.succeedNone : Effect.map(Clock.currentTimeMillis, Option.some)
+      })
+    }),
     fake(Nonces, { prune: (now, limit) => Effect.andThen(noted("nonces", now, 0), removed("nonces", limit)) }),
     fake(Idempotency, { prune: (before) => noted("keys", before, 0) }),
     fake(VelocityLimits, {
@@ -52,7 +60,7 @@ const given = (
     fake(TenantChanges, { prune: (before) => noted("tenants' changes", before, 0) }),
     fake(WebhookDeliveries, { purge: (before) => noted("events", before, { removed: 0, next: null }) }),
     fake(Partitions, {
-      prepare: () => Effect.succeed([]),
+      prepare: () => Effect.sync(() => void steps.push("months ahead")).pipe(Effect.as([])),
       retire: (before) => Effect.flatMap(noted("months of events", before, null), () => Effect.sync(() => retire(++looks)))
     }),
     Logger.layer([
@@ -62,7 +70,8 @@ const given = (
     ])
   )
   const run = TestClock.setTime(NOW).pipe(Effect.andThen(Effect.forkScoped(dataRetention)), Effect.provide(ports))
-  return { run, swept, steps, left, lines, looks: () => looks }
+  const sweepsOf = () => steps.filter((step) => step !== "months ahead")
+  return { run, clock, swept, steps, sweepsOf, left, lines, looks: () => looks }
 }
 
 describe("data retention", () => {
@@ -88,10 +97,10 @@ describe("data retention", () => {
 
   it.effect("removes rows in small steps while there are more, each kind in turn", () =>
     Effect.gen(function* () {
-      const { left, run, steps } = given(() => [], { nonces: 2_500, windows: 3_000 })
+      const { left, run, sweepsOf } = given(() => [], { nonces: 2_500, windows: 3_000 })
       yield* run
       yield* TestClock.adjust("35 seconds")
-      expect(steps).toEqual([
+      expect(sweepsOf()).toEqual([
         "nonces 1000",
         "windows 1000",
         "nonces 1000",
@@ -106,15 +115,34 @@ describe("data retention", () => {
 
   it.effect("pauses after each full step, and bounds the length of a round", () =>
     Effect.gen(function* () {
-      const { left, looks, run, steps } = given(() => [], { nonces: 1_000_000, windows: 0 })
+      const { left, looks, run, sweepsOf } = given(() => [], { nonces: 1_000_000, windows: 0 })
       yield* run
       yield* TestClock.adjust("30 seconds")
-      expect(steps).toEqual(["nonces 1000"])
+      expect(sweepsOf()).toEqual(["nonces 1000"])
       yield* TestClock.adjust("50 millis")
-      expect(steps).toEqual(["nonces 1000", "windows 0", "nonces 1000"])
+      expect(sweepsOf()).toEqual(["nonces 1000", "windows 0", "nonces 1000"])
       yield* TestClock.adjust("20 seconds")
       expect([left.nonces, looks()]).toEqual([800_000, 1])
     })
+  )
+
+  it.effect(
+    "removes and retires nothing while the clock is in doubt, goes on making months ahead, and stops within a round",
+    () =>
+      Effect.gen(function* () {
+        const { clock, left, looks, run, steps, swept } = given(() => [], { nonces: 1_500, windows: 5 })
+        clock.isInDoubt = true
+        yield* run
+        yield* TestClock.adjust("2 minutes")
+        expect([swept, left, looks(), new Set(steps)]).toEqual([{}, { nonces: 1_500, windows: 5 }, 0, new Set(["months ahead"])])
+        clock.isInDoubt = false
+        yield* TestClock.adjust("30 seconds")
+        expect([left, looks()]).toEqual([{ nonces: 500, windows: 5 }, 1])
+        // It pauses before its next step, and asks again.
+        clock.isInDoubt = true
+        yield* TestClock.adjust("20 seconds")
+        expect(left).toEqual({ nonces: 500, windows: 5 })
+      })
   )
 
   it.effect("logs once what cannot be retired, and again when that changes", () =>

@@ -79,6 +79,7 @@ export const imports: ReadonlyArray<ImportRow> = [
     files: ["persistence/", "services/ports/CommitsWaiting.ts"],
     packages: [core, /^node:os$/, /^effect\/sql$/]
   },
+  { from: /^persistence\/MachineTime\.ts$/, files: ["domain/"], packages: [core, /^node:os$/] },
   {
     from: /^persistence\/DatabaseTls\.ts$/,
     files: ["persistence/DatabaseError.ts", "persistence/servers/DatabaseServers.ts"],

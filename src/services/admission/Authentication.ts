@@ -11,6 +11,7 @@ import {
 import { Unauthorized } from "../../domain/errors/Retriable.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
+import { ClockTrust } from "../ports/ClockWatch.ts"
 import { Nonces } from "../ports/Nonces.ts"
 import { Policy } from "../ports/Policy.ts"
 import { Tenants } from "../ports/Tenants.ts"
@@ -54,6 +55,10 @@ export class Authentication extends Context.Service<
       const vault = yield* Vault
       const policy = yield* Policy
       const window = { maxAgeSeconds: policy.signatureMaxAgeSeconds, maxAheadSeconds: policy.signatureMaxAheadSeconds }
+      const { noncesUntil } = yield* ClockTrust
+      // What was signed so long before a nonce ended may have had it. Only after a step of the clock back is that still in the window.
+      const endedAfterMs = (policy.nonceKeptSeconds - policy.signatureMaxAheadSeconds) * 1000
+      const isForgotten = (timestamp: string, until: number) => Number(timestamp) * 1000 <= until - endedAfterMs
       const hosts = new Set(policy.publicHosts.map((host) => host.toLowerCase()))
       // An unknown key is checked against these, so that it takes as long as a wrong one.
       const noSecret = Redacted.make("no such key has a secret")
@@ -70,7 +75,8 @@ export class Authentication extends Context.Service<
         const named = Option.some(key)
         if (hosts.size > 0 && !hosts.has(host.toLowerCase())) return yield* refused({ reason: "host_not_public" }, named)
         const now = yield* Clock.currentTimeMillis
-        if (!isInSignatureWindow(timestamp, now, window)) return yield* refused(timestampFault(timestamp, now), named)
+        if (!isInSignatureWindow(timestamp, now, window) || isForgotten(timestamp, yield* noncesUntil))
+          return yield* refused(timestampFault(timestamp, now), named)
         const found = Option.getOrUndefined(yield* tenants.signingKey(key.appId, key.keyId))
         const signed = timingSafeEqual(signature(found?.signingSecret ?? noSecret, text), Buffer.from(sent, "hex"))
         const keyed = timingSafeEqual(vault.hash("api_key", Redacted.make(key.apiKey)), found?.apiKeyHash ?? noHash)

@@ -3,6 +3,7 @@ import { Currency } from "../../domain/Currency.ts"
 import { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import { Instant } from "../../domain/Instant.ts"
 import type { CurrentAuditHead } from "./AuditLog.ts"
+import type { ClockStanding } from "./ClockWatch.ts"
 import type { DatabaseStanding } from "./DatabaseStanding.ts"
 
 /** How long something has been open: less than this. */
@@ -112,6 +113,8 @@ export interface StatusSnapshot {
   readonly unparted: ReadonlyArray<string>
   /** The end of the audit log. */
   readonly auditHead: CurrentAuditHead
+  /** Whether the database's clock is believed by whoever removes old rows. */
+  readonly clock: ClockStanding
   /** Connections of every gateway process to the database, by what they do. */
   readonly connections: Readonly<Record<string, number>>
   /** The server that all of it lies on. */

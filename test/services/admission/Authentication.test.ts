@@ -2,6 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect, Layer, Option, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { Authentication, type RawRequest } from "../../../src/services/admission/Authentication.ts"
+import { ClockTrust } from "../../../src/services/ports/ClockWatch.ts"
 import { Nonces, type NonceUse } from "../../../src/services/ports/Nonces.ts"
 import { Tenants } from "../../../src/services/ports/Tenants.ts"
 import { fake } from "../../fakes/Fake.ts"
@@ -24,19 +25,26 @@ const tenants = fake(Tenants, {
     Effect.succeed(appId === caller.appId && keyId === caller.keyId ? Option.some(signingKey) : Option.none())
 })
 
-/** What the authentication says of a request, and the uses of nonces that were spent. */
-const ask = (request: Partial<RawRequest>, publicHosts: ReadonlyArray<string> = []) => {
+/** What the authentication says of a request, and the uses of nonces that were spent. Nonces that ended by `forgotten` may be gone. */
+const ask = (
+  request: Partial<RawRequest>,
+  publicHosts: ReadonlyArray<string> = [],
+  { forgotten = Number.NEGATIVE_INFINITY, now = NOW } = {}
+) => {
+  const trust = Layer.succeed(ClockTrust, { trustedUntil: Effect.succeed(now), noncesUntil: Effect.succeed(forgotten) })
   const spent: Array<NonceUse> = []
   const nonces = fake(Nonces, { spend: (use) => Effect.sync(() => spent.push(use) === 1) })
   return Effect.gen(function* () {
-    yield* TestClock.setTime(NOW)
+    yield* TestClock.setTime(now)
     const { authenticate } = yield* Authentication
     const whole = { method: "GET", rawTarget: "/v1/float", rawHeaders: [], body: new Uint8Array(), ...request }
     const found = yield* Effect.result(authenticate(whole))
     if (found._tag === "Failure") return { verdict: found.failure._tag, spent }
     const { caller: by, nonce } = found.success
     return { verdict: "accepted" as const, by, nonce, spent }
-  }).pipe(Effect.provide(Authentication.layer.pipe(Layer.provide([tenants, nonces, fakeVault, fakePolicy({ publicHosts })]))))
+  }).pipe(
+    Effect.provide(Authentication.layer.pipe(Layer.provide([tenants, nonces, fakeVault, fakePolicy({ publicHosts }), trust])))
+  )
 }
 
 const headersOf = (headers: ReadonlyArray<readonly [name: string, value: string]>) => headers.flat()
@@ -67,6 +75,23 @@ describe("the authentication of a request", () => {
       const [, value] = headers.find(([name]) => name === "X-Gateway-Nonce") ?? []
       expect(spent).toStrictEqual([{ caller, nonce: value, expiresAt: NOW + 180_000 }])
     })
+  )
+
+  it.effect(
+    "accepts nothing whose nonce may be forgotten, however far the clock fell back, and refuses no other request for it",
+    () =>
+      Effect.gen(function* () {
+        const request = { rawHeaders: headersOf(signed("GET", "/v1/float")) }
+        const verdict = (fromNow: number, forgottenFromNow: number) =>
+          Effect.map(ask(request, [], { now: NOW + fromNow, forgotten: NOW + forgottenFromNow }), (answer) => answer.verdict)
+        // Signed at NOW, accepted at any time of its window, and swept as soon as its nonce had ended: after that it is accepted at no time.
+        for (const accepted of [-30_000, 0, 60_000, 120_000])
+          for (const again of [-30_000, 0, 60_000, 120_000])
+            expect(yield* verdict(again, accepted + 180_000)).toBe("unauthorized")
+        // While the clock goes forward, nothing that is in its window was ever swept.
+        for (const at of [-30_000, 0, 60_000, 120_000]) expect(yield* verdict(at, at)).toBe("accepted")
+        expect(yield* verdict(0, 149_999)).toBe("accepted")
+      })
   )
 
   it.effect("takes a request for one of the public hosts, in any case; for any host where none is named", () =>

@@ -1,0 +1,49 @@
+import { Context, Effect, type Option } from "effect"
+import type { Instant } from "../../domain/Instant.ts"
+import type { AuditEntry } from "./AuditLog.ts"
+
+/** Why nothing is removed, and since when, by the clock that is doubted. */
+export interface ClockStanding {
+  readonly doubt: string | null
+  readonly doubtedAt: Instant | null
+  /** The newest time that a gateway has believed; null before the first look. */
+  readonly trustedUntil: Instant | null
+}
+
+/** The right time as a person typed it may be so old when it is compared. */
+export const TYPED_WITHIN_MS = 120_000
+
+/**
+ * Whether the database's clock may be believed by whoever removes rows because of their age. One doubt, of any node, stops all nodes until an operator
+ * confirms the clock: what is removed too late costs disk, and what is removed too early may cost money.
+ */
+export class ClockWatch extends Context.Service<
+  ClockWatch,
+  {
+    /**
+     * To be asked before each removal: the database's time, by which age may be reckoned; none while there is doubt. A doubt that arises with this look is
+     * kept for all nodes. Whatever the clock does afterwards, the time that was answered stays believed.
+     */
+    readonly look: Effect.Effect<Option.Option<Instant>>
+    /** Both clocks and what is known of them. Judges nothing. */
+    readonly standing: Effect.Effect<ClockStanding & { readonly database: Instant; readonly machine: Instant }>
+    /**
+     * Ends a doubt: what the database's clock shows now is the right time. False, and no audit row, where there is no doubt, or where that clock is
+     * further than `TYPED_WITHIN_MS` from `rightTime`.
+     */
+    readonly confirm: (rightTime: Instant, audit: AuditEntry) => Effect.Effect<boolean>
+  }
+>()("gateway/services/ports/ClockWatch") {}
+
+/** What this process knows of the watch without asking: as it was when the time itself was read last, so that no new time comes without it. */
+export const ClockTrust = Context.Reference<{
+  /** For a removal beside other work, whose own statement may not ask: nothing younger than that time is old. */
+  readonly trustedUntil: Effect.Effect<Instant>
+  /** Nonces that ended by then may have been removed. */
+  readonly noncesUntil: Effect.Effect<Instant>
+}>("gateway/services/ports/ClockTrust", {
+  defaultValue: () => ({
+    trustedUntil: Effect.succeed(Number.POSITIVE_INFINITY),
+    noncesUntil: Effect.succeed(Number.NEGATIVE_INFINITY)
+  })
+})
