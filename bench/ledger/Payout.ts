@@ -134,6 +134,7 @@ const stepsOf = (tenant: number, recipient: number, at: number): Steps => {
     open,
     apply: {
       expectedRevision: 1n,
+      before: payout,
       next,
       entry,
       line: { at, actor: "request", fact: "Succeeded", note: "SUCCESSFUL; amount 10000 UGX; fee 1000", status: next.status },

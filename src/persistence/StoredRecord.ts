@@ -2,6 +2,7 @@ import { Effect, Schema, SchemaGetter, SchemaParser } from "effect"
 import { type Exchange, LedgerRecord } from "../domain/Exchange.ts"
 import type { Collection, Payout } from "../domain/Transaction.ts"
 import { withoutNul } from "./Columns.ts"
+import { type HistoryDigest, rememberingDigest } from "./HistoryDigest.ts"
 import { carryingUnread, storedBehind, withUnread } from "./UnknownMembers.ts"
 
 const common = {
@@ -37,6 +38,10 @@ const decodeRecord = Schema.decodeUnknownSync(Schema.toCodecJson(LedgerRecord))
 
 const isObject = (json: Schema.Json): json is Schema.JsonObject => typeof json === "object" && json !== null && "kind" in json
 
+/** As a step writes a record: with the digest of its history. */
+export const recordTextWith = (record: LedgerRecord, lines: HistoryDigest): string =>
+  `${recordText(record).slice(0, -1)},"lines":${JSON.stringify(lines)}}`
+
 /** As a record is written. Without NUL, also where JSON has a way to write it: one such text in a record, and no SQL could take it apart any more. */
 export const recordText = (record: LedgerRecord): string => {
   const silent = unsaid[record.kind] ?? {}
@@ -57,9 +62,12 @@ const withEverything = (record: LedgerRecord, encoded: Schema.Json): Schema.Json
   return isObject(encoded) && isObject(read) ? withUnread(encoded, was, read) : encoded
 }
 
-/** What was written, with what was left out. */
-const said = (stored: Schema.Json): Schema.Json =>
-  isObject(stored) && typeof stored["kind"] === "string" ? { ...unsaid[stored["kind"]], ...stored } : stored
+/** What was written, with what was left out, and the digest of its history. */
+const said = (stored: Schema.Json): { readonly whole: Schema.Json; readonly lines?: Schema.Json | undefined } => {
+  if (!isObject(stored) || typeof stored["kind"] !== "string") return { whole: stored }
+  const { lines, ...record } = stored
+  return { whole: { ...unsaid[stored["kind"]], ...record }, lines }
+}
 
 /** What the driver read of a JSON column. */
 const Parsed = Schema.declare((value): value is Schema.Json => value !== undefined)
@@ -71,8 +79,8 @@ export const storedRecord = <A>(record: Schema.Codec<A, unknown>) => {
   return Parsed.pipe(
     Schema.decodeTo(Carrying, {
       decode: SchemaGetter.transformEffect((json: Schema.Json, options) => {
-        const whole = said(json)
-        return Effect.map(decode(whole, options), (read) => carryingUnread(read, whole))
+        const { lines, whole } = said(json)
+        return Effect.map(decode(whole, options), (read) => rememberingDigest(carryingUnread(read, whole), lines))
       }),
       encode: SchemaGetter.forbidden(() => "a record is written as text")
     })

@@ -41,14 +41,19 @@ export interface Shown {
   readonly isOfAnother?: boolean
 }
 
-/** Written as people do: with blanks, a plus, leading zeros, or masked but for its end. A text too short to tell is nobody else's. */
+/**
+ * Written as people do: with blanks, a plus, leading zeros, or masked, at its beginning or in its middle: only what stands behind the mask is compared.
+ * A text too short to tell is nobody else's.
+ */
 export const isOtherParty = (expected: Redacted.Redacted | undefined, shown: string | null | undefined): boolean => {
   const own = bare(expected === undefined ? "" : Redacted.value(expected))
-  const theirs = bare(shown ?? "").replace(/^0+/, "")
+  const theirs = bare((shown ?? "").split(MASK).at(-1) ?? "").replace(/^0+/, "")
   if (own.length < TELLING_CHARACTERS || theirs.length < TELLING_CHARACTERS) return false
   return !own.endsWith(theirs) && !theirs.endsWith(own)
 }
 const TELLING_CHARACTERS = 4
+/** As providers write what they do not show: `2547*****233`, `2547XXXXXX67`. */
+const MASK = /[*#•]+|x{2,}/i
 const bare = (text: string): string => text.toUpperCase().replace(/[^A-Z0-9]/g, "")
 
 /**

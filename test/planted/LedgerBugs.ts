@@ -119,10 +119,47 @@ const moveBugs: ReadonlyArray<Bug> = [
   }
 ]
 
+const historyDigest = "src/persistence/HistoryDigest.ts"
+const ofHistoryDigest = "test/persistence/HistoryDigest.test.ts"
+
+const digestBugs: ReadonlyArray<Bug> = [
+  {
+    name: "count lines that another release wrote without a digest",
+    breaks: "a step of the release before raises no alarm of ledger verify",
+    test: ofHistoryDigest,
+    edits: [
+      {
+        file: historyDigest,
+        text: "  if (digest.to === revision) return digest\n",
+        instead: "  return { ...digest, to: revision }\n"
+      }
+    ]
+  },
+  {
+    name: "forget what a provider called a record before",
+    breaks: "ledger verify finds a provider's reference that no step wrote, and no other",
+    test: ofHistoryDigest,
+    edits: [{ file: historyDigest, text: "const isRenamed = was !== null &&", instead: "const isRenamed = was === null &&" }]
+  },
+  {
+    name: "leave a line's words out of ledger verify",
+    breaks: "ledger verify finds a line of the history that was changed",
+    test: ofHistoryDigest,
+    edits: [
+      {
+        file: "src/persistence/ledger/rules/DigestRules.ts",
+        text: "WHERE found IS DISTINCT FROM",
+        instead: "WHERE found IS NULL AND found IS DISTINCT FROM"
+      }
+    ]
+  }
+]
+
 export const ledgerBugs: ReadonlyArray<Bug> = [
   ...moveBugs,
   ...moneyFunctionBugs,
   ...moneyCallBugs,
   ...accountBugs,
-  ...consoleBugs
+  ...consoleBugs,
+  ...digestBugs
 ]

@@ -1,7 +1,7 @@
 import { layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { expect } from "vitest"
-import { DamagedLedger, type Given, type Planted } from "../support/DamagedLedger.ts"
+import { DamagedLedger, type Given, otherLines, type Planted } from "../support/DamagedLedger.ts"
 
 const place = ({ appId, of }: Given, name: keyof Given["of"]): string => `${appId}/${of[name]}`
 const change = ({ of }: Given, name: keyof Given["of"], columns: string): string =>
@@ -68,6 +68,43 @@ const planted: ReadonlyArray<Planted> = [
       rewritten(given, "collected", '{"version": 1}')
     ],
     found: (given) => [notAsWritten(given, "collected"), notAsWritten(given, "paid")]
+  },
+  {
+    promise: "a line of the history whose writer, time, fact or words were changed",
+    damage: (given) => [
+      `UPDATE journal SET actor = 'operator' WHERE reference = '${given.of.paid}' AND revision = 1`,
+      `UPDATE journal SET at = at - interval '1 millisecond' WHERE reference = '${given.of.failed}' AND revision = 2`,
+      `UPDATE journal SET fact = 'Expired' WHERE reference = '${given.of.collected}' AND revision = 2`,
+      `UPDATE journal SET note = note || ' as agreed' WHERE reference = '${given.of.open}' AND revision = 1`
+    ],
+    found: (given) => (["collected", "failed", "open", "paid"] as const).map((name) => otherLines(given, name))
+  },
+  {
+    promise: "a call to a provider that was changed, taken away or invented",
+    damage: (given) => [
+      change(given, "paid", "raw_response = replace(raw_response, '200', '500')"),
+      change(given, "failed", "raw_request = NULL, raw_response = NULL"),
+      change(given, "exchanged", "raw_request = raw_request || ' '"),
+      `UPDATE transactions SET raw_request = 'POST' WHERE reference = '${given.of.open}'`
+    ],
+    found: (given) =>
+      (["exchanged", "failed", "open", "paid"] as const).map(
+        (name) => `calls_are_as_written ${place(given, name)}: what is kept of its last call is not what a step wrote`
+      )
+  },
+  {
+    promise: "a provider's reference that leads to a record which never had it, is of the other mode or is not there",
+    damage: ({ appId, of }) => [
+      `INSERT INTO provider_references (provider, mode, provider_reference, app_id, reference) VALUES
+        ('eversend', 'live', 'planted', '${appId}', '${of.paid}'),
+        ('eversend', 'test', 'moved', '${appId}', '${of.failed}'),
+        ('mtn', 'live', 'lost', '${appId}', 'nothing')`
+    ],
+    found: (given) => [
+      `provider_references_were_written ${given.appId}/nothing: mtn's lost leads to a record that is not there`,
+      `provider_references_were_written ${place(given, "failed")}: eversend's moved leads to it in test mode`,
+      `provider_references_were_written ${place(given, "paid")}: no step wrote that eversend calls it planted`
+    ]
   },
   {
     promise: "a beneficiary that was moved to the other mode",

@@ -1,7 +1,7 @@
 import { layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { expect } from "vitest"
-import { DamagedLedger, type Given, type Planted } from "../support/DamagedLedger.ts"
+import { DamagedLedger, type Given, otherLines, type Planted } from "../support/DamagedLedger.ts"
 
 const place = ({ appId, of }: Given, name: keyof Given["of"]): string => `${appId}/${of[name]}`
 const key = ({ appId }: Given, endpoint: string, name: string): string => `${appId}/live/POST /v1/${endpoint}/${name}`
@@ -36,6 +36,7 @@ const planted: ReadonlyArray<Planted> = [
       otherAnswer(given, "payouts", "refused"),
       forged(given, "paid", "payout.pending"),
       forged(given, "paid", "payout.successful"),
+      otherLines(given, "paid"),
       notAsWritten(given, "paid")
     ]
   },
@@ -68,6 +69,7 @@ const planted: ReadonlyArray<Planted> = [
       notAsWritten(given, "open"),
       notAsWritten(given, "waiting"),
       forged(given, "collected", "collection.pending"),
+      otherLines(given, "collected"),
       forged(given, "waiting", "collection.pending"),
       forged(given, "waiting", "collection.updated"),
       otherAnswer(given, "collections", "waiting")
@@ -88,7 +90,8 @@ const planted: ReadonlyArray<Planted> = [
       `history_is_whole ${place(given, "paid")}: its last line does not say that it is successful`,
       `history_is_whole ${place(given, "collected")}: its lines are those of the steps 1 to 99`,
       expect.stringMatching(`^history_is_whole ${place(given, "waiting")}: [0-9]+ lines of [0-9]+ steps$`),
-      `history_is_whole ${place(given, "waiting")}: 2 lines of the step 2`
+      `history_is_whole ${place(given, "waiting")}: 2 lines of the step 2`,
+      ...(["collected", "open", "paid", "waiting"] as const).map((name) => otherLines(given, name))
     ]
   },
   {

@@ -3,7 +3,6 @@ import type { LedgerRecord } from "../../src/domain/Exchange.ts"
 import type { Reference } from "../../src/domain/Ids.ts"
 import { type Account, type Entry, entrySlots, type Posting } from "../../src/domain/Ledger.ts"
 import { minor } from "../../src/domain/Money.ts"
-import { recordText } from "../../src/persistence/StoredRecord.ts"
 import type { ApplyOutcome, ApplyStep, OpenOutcome, OpenStep } from "../../src/services/ports/FloatLedger.ts"
 import { type Books, keyName, type Position, payerName, positionName, type Stored, windowName } from "./LedgerBooks.ts"
 
@@ -50,7 +49,7 @@ const note = (
     postings.map(({ currency }) => currency),
     postings.map(({ account }) => account),
     postings.map(({ amount }) => String(amount)),
-    sha256(recordText(record)),
+    true,
     event === null ? null : sha256(event.id, event.type, event.body),
     answer === null
       ? null

@@ -53,6 +53,7 @@ export const applyStep = Effect.fnUntraced(function* (claim: Claim, fact: Fact) 
   const { entry, next } = decide(record, fact, "callback", NOON)
   return {
     expectedRevision: stored.revision,
+    before: record,
     next,
     entry,
     line: { at: NOON, actor: "callback" as const, fact: fact._tag, note: "", status: next.status },

@@ -121,6 +121,7 @@ export const randomSteps = (random: Random, story: number): StepSource => {
     const fence = (key?.[1].fence ?? 0n) + (random.chance(0.1) ? 1n : 0n)
     return {
       expectedRevision: (stored?.revision ?? 1n) - (random.chance(0.1) ? 1n : 0n),
+      before: record,
       next,
       entry: stored === undefined ? null : entryOf(books, stored, alone),
       // Sometimes of a node whose clock is behind.

@@ -1,5 +1,6 @@
 import type { LedgerRule } from "./LedgerRule.ts"
 import { adjustmentRules } from "./rules/AdjustmentRules.ts"
+import { digestRules } from "./rules/DigestRules.ts"
 import { accountRules, entryRules } from "./rules/EntryRules.ts"
 import { eventRules } from "./rules/EventRules.ts"
 import { positionRules } from "./rules/PositionRules.ts"
@@ -16,6 +17,7 @@ export const ledgerRules: ReadonlyArray<LedgerRule> = [
   ...windowRules,
   ...recordRules,
   ...historyRules,
+  ...digestRules,
   ...keptRules,
   ...requestRules,
   ...eventRules

@@ -87,6 +87,9 @@ export const manualEntries = ({ applyAll, randomSource, sql, trail }: Tools) => 
     return Option.fromUndefinedOr((yield* decodeAdjustments(rows))[0])
   })
 
+  const isRecord = ({ appId, externalId }: Adjustment) =>
+    Effect.map(sql`SELECT 1 FROM transactions WHERE app_id = ${appId} AND reference = ${externalId}`, (rows) => rows.length > 0)
+
   const post = Effect.fnUntraced(function* (adjustment: Adjustment, entry: Entry, after: FloatPosition) {
     const { amount, appId, currency, direction, externalId, mode, note } = adjustment
     const reference = yield* randomSource.reference
@@ -124,6 +127,7 @@ export const manualEntries = ({ applyAll, randomSource, sql, trail }: Tools) => 
           ? ({ _tag: "Adjusted", position: done.value.position, isNew: false } satisfies AdjustmentOutcome)
           : ({ _tag: "Conflict" } satisfies AdjustmentOutcome)
       }
+      if (yield* isRecord(adjustment)) return { _tag: "OfRecord" } satisfies AdjustmentOutcome
       if (adjustment.direction === "debit" && adjustment.amount > before.available)
         return { _tag: "ShortFloat", available: before.available } satisfies AdjustmentOutcome
       const entry = coveringReceivable(adjustment.entry, () => balancesOf(row))

@@ -1,7 +1,8 @@
 import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { ApplyStep, OpenStep } from "../../services/ports/FloatLedger.ts"
 import type { Column } from "../Columns.ts"
-import { recordText } from "../StoredRecord.ts"
+import { digestWith } from "../HistoryDigest.ts"
+import { recordTextWith } from "../StoredRecord.ts"
 import type { Traced } from "./StepTracing.ts"
 
 type Step = Traced<OpenStep> | Traced<ApplyStep>
@@ -17,7 +18,7 @@ export const stepColumns = {
   needs_review: { type: "boolean", of: (step) => recordOf(step).needsReview },
   provider: { type: "text", of: (step) => recordOf(step).provider },
   provider_reference: { type: "text", of: (step) => recordOf(step).providerReference },
-  record: { type: "text", of: (step) => recordText(recordOf(step)) },
+  record: { type: "text", of: (step) => recordTextWith(recordOf(step), digestWith(step)) },
   next_poll_at: { type: "timestamptz", of: ({ nextPollAt }) => nextPollAt },
   at: { type: "timestamptz", of: ({ line }) => line.at },
   actor: { type: "text", of: ({ line }) => line.actor },

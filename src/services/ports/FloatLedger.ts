@@ -63,6 +63,8 @@ export type OpenOutcome =
 export interface ApplyStep {
   /** The version and status counters that `next` was decided against: the step applies to exactly that row or not at all. */
   readonly expectedRevision: bigint
+  /** The record of that revision, as it was read or opened. */
+  readonly before: LedgerRecord
   readonly next: LedgerRecord
   readonly entry: Entry | null
   readonly line: HistoryLine
@@ -108,6 +110,8 @@ export type AdjustmentOutcome =
   | { readonly _tag: "Adjusted"; readonly position: FloatPosition; readonly isNew: boolean }
   /** The external id was used for something else. */
   | { readonly _tag: "Conflict" }
+  /** The external id is the reference of a transaction of the tenant, which books itself: nothing was written. */
+  | { readonly _tag: "OfRecord" }
   | { readonly _tag: "ShortFloat"; readonly available: MinorUnits }
   /** A position would hold more than the largest amount: nothing was written. */
   | { readonly _tag: "FullFloat" }

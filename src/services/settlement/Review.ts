@@ -81,6 +81,7 @@ export class Review extends Context.Service<
             : encodeEvent({ id: yield* randomSource.reference, appId, mode, type, reference, at }, recordView(next))
         return {
           expectedRevision: revision,
+          before: transaction,
           next,
           entry,
           line: { at, actor: "review", fact: "Resolved", note: noteOf(resolution), status },

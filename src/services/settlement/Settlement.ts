@@ -117,6 +117,7 @@ export class Settlement extends Context.Service<
               )
         return {
           expectedRevision: revision,
+          before: transaction,
           next,
           entry: decision.entry,
           line: { at, actor, fact: fact._tag, note: noteOf(fact, overdue, isFull, contradicted), status: next.status },

@@ -17,7 +17,7 @@ export class FloatAdjustments extends Context.Service<
   {
     /**
      * Posts once per external id, with its audit row. The same wish again posts nothing: `isNew` is false, and the position is as it was
-     * right after the posting. Refused where the external id was used for something else, or where the float cannot cover a debit or hold a credit.
+     * right after the posting. Refused where the external id was used for something else or is the tenant's transaction, or where the float cannot cover a debit or hold a credit.
      */
     readonly adjust: (
       wish: AdjustmentWish,
@@ -46,6 +46,10 @@ export class FloatAdjustments extends Context.Service<
           case "Conflict":
             return yield* new NotAdjusted({
               message: `the external id ${externalId} was used for another adjustment: take a new one, or repeat that one exactly`
+            })
+          case "OfRecord":
+            return yield* new NotAdjusted({
+              message: `${externalId} is a transaction of this tenant, which is booked by what becomes of it: see transaction show ${externalId}`
             })
           case "ShortFloat":
             return yield* new NotAdjusted({

@@ -6,7 +6,7 @@ import { AppId } from "../../../src/domain/Ids.ts"
 import { credit, debit } from "../../../src/domain/Ledger.ts"
 import { LARGEST_AMOUNT, minor } from "../../../src/domain/Money.ts"
 import { type Adjustment, FloatLedger } from "../../../src/services/ports/FloatLedger.ts"
-import { appId, given, position } from "../../support/LedgerSteps.ts"
+import { appId, given, openOne, position } from "../../support/LedgerSteps.ts"
 import { givenFloat } from "../../support/PaymentRequests.ts"
 import { NOON } from "../../support/SampleTransactions.ts"
 import { auditEntry } from "../../support/TestDatabase.ts"
@@ -42,6 +42,20 @@ describe("an operator's credits and debits", () => {
         for (const other of others) expect(yield* ledger.adjust({ ...adjustment, ...other })).toStrictEqual({ _tag: "Conflict" })
         expect(yield* ledger.adjust({ ...adjustment, appId: AppId.make("nobody") })).toStrictEqual({ _tag: "NoTenant" })
         expect(yield* position(appId)).toStrictEqual([750n, 0n])
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("books nothing by the reference of a transaction that is there", () =>
+    Effect.gen(function* () {
+      const { node } = yield* given(50_000n)
+      yield* Effect.gen(function* () {
+        const ledger = yield* FloatLedger
+        yield* openOne(appId, "key", 10_000n)
+        const [row] = yield* (yield* SqlClient.SqlClient)<{ reference: string }>`SELECT reference FROM transactions`
+        for (const direction of ["debit", "credit"] as const)
+          expect(yield* ledger.adjust(adjustmentOf(direction, 1n, row?.reference ?? ""))).toStrictEqual({ _tag: "OfRecord" })
+        expect(yield* position(appId)).toStrictEqual([39_000n, 11_000n])
       }).pipe(Effect.provideContext(node))
     }).pipe(Effect.scoped)
   )

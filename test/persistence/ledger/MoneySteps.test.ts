@@ -5,7 +5,9 @@ import { expect } from "vitest"
 import type { AppId } from "../../../src/domain/Ids.ts"
 import { Database } from "../../../src/persistence/Database.ts"
 import { applyStatement, applyStatementOfTenant } from "../../../src/persistence/ledger/ApplySteps.ts"
+import { breachesStatement } from "../../../src/persistence/ledger/LedgerRule.ts"
 import { openStatement, openStatementOfTenant } from "../../../src/persistence/ledger/OpenSteps.ts"
+import { digestRules } from "../../../src/persistence/ledger/rules/DigestRules.ts"
 import type { ApplyStep, OpenOutcome, OpenStep } from "../../../src/services/ports/FloatLedger.ts"
 import { citusUrl } from "../../support/CitusDatabase.ts"
 import { emptyBooks, payerName, positionName } from "../../support/LedgerBooks.ts"
@@ -136,6 +138,8 @@ const compare = Effect.fnUntraced(function* ({ apply, calls, open }: Functions, 
         sorted(rows.filter((one) => one.name === name).map(({ row }) => row)),
         `${name} of story ${story}, seed ${seed}`
       ).toStrictEqual(sorted(expected))
+    for (const rule of digestRules)
+      expect(yield* sql.unsafe(breachesStatement(rule, 10)), `${rule.rule} of story ${story}, seed ${seed}`).toStrictEqual([])
   }
   return [...seen].sort()
 })

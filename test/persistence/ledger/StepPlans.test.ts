@@ -42,6 +42,7 @@ const failing = ({ claim, transaction }: OpenStep) => {
   const opened = transaction as ReturnType<typeof payout>
   return {
     expectedRevision: 1n,
+    before: opened,
     next: { ...opened, status: "failed" as const, version: 2 },
     entry: release("UGX", add(opened.principal, opened.heldFee)),
     line: { at: NOON, actor: "callback" as const, fact: "Refused", note: "", status: "failed" },

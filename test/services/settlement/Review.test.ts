@@ -39,6 +39,7 @@ describe("a ruling", () => {
       expect(steps).toStrictEqual([
         {
           expectedRevision: FIRST,
+          before: open,
           next,
           entry: settle("UGX", minor(9_999n), minor(1_001n), minor(800n)),
           line: {

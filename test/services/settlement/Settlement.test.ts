@@ -40,6 +40,7 @@ describe("one fact", () => {
       expect(steps).toStrictEqual([
         {
           expectedRevision: FIRST,
+          before: payout(),
           next,
           entry: settle("UGX", minor(10_000n), minor(1_000n), minor(750n)),
           line: { at: TOLD_AT, actor: "callback", fact: "Succeeded", note: "amount 10000 UGX; fee 750", status: "successful" },
