@@ -35,13 +35,9 @@ const allowed = new Map(
   ])
 )
 
-/** Compiled for other machines; the lock file says nothing of what was never fetched. */
-const isForeignTool = /^node_modules\/@(biomejs\/cli|oxlint\/binding)-[a-z0-9-]+$/
-
 /** What is wrong with a package's licence. */
 const offence = ([path, entry]: readonly [string, Entry]): string | undefined => {
   const { license = "" } = entry
-  if (license === "" && isForeignTool.test(path) && isOfDevelopment(entry)) return undefined
   const use = allowed.get(license)
   return use === "all" || (use === "development" && isOfDevelopment(entry)) ? undefined : `${path}: ${license || "no licence"}`
 }
