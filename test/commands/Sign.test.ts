@@ -58,7 +58,8 @@ const givenFiles = Effect.gen(function* () {
       join(folder, name)
     )
   const files = ["--key", yield* write("key.json", JSON.stringify(key)), "--body", yield* write("body.json", BODY)]
-  const run = (...args: ReadonlyArray<string>) => gateway({}, "sign", "--explain", ...files, "--url", URL_CALLED, ...args)
+  const run = (...args: ReadonlyArray<string>) =>
+    gateway({}, "sign", "--explain", ...files, ...(args.includes("--url") ? [] : ["--url", URL_CALLED]), ...args)
   /** What is said of a refused request. */
   const differences = Effect.fnUntraced(function* (headers: string, method = "POST") {
     const ran = yield* run("--method", method, "--headers", yield* write("refused.txt", headers), "--json")
@@ -88,6 +89,22 @@ describe("gateway sign --explain", () => {
       for (const text of ["X-Gateway-Signature: v1=", "ten fields", "query        a=~&b=x%2By", hashOf(BODY)])
         expect(people).toContain(text)
       expect(people).not.toContain(key.signing_secret)
+    })
+  )
+
+  it.effect.each([
+    ["typed in the address, which a client's library sends in lower case", "API.Example:8080", "api.example:8080"],
+    ["typed in the address and sent so", "API.Example:8080", "API.Example:8080"],
+    ["sent only", "api.example:8080", "Api.Example:8080"]
+  ])("names the host's letter case where it was signed as it was %s", ([, typed, sent]) =>
+    Effect.gen(function* () {
+      const { run, write } = yield* givenFiles
+      const signed = typed === "api.example:8080" ? sent : typed
+      const headers = yield* write("refused.txt", headersWith(signatureOf({ host: signed }), { Host: sent }))
+      const url = ["--url", `http://${typed}${TARGET}`, "--method", "POST"]
+      const said = JSON.parse((yield* run(...url, "--headers", headers, "--json")).output)
+      const detail = `the host was signed in the letter case in which it was typed, ${signed}; sign it in lower case: api.example:8080`
+      expect(said.differences).toEqual([{ part: "host", detail }])
     })
   )
 

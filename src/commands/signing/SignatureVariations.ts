@@ -26,12 +26,20 @@ const hostVariations = ({ host }: Recipe, sent: SentRequest): ReadonlyArray<Vari
   return [
     signed(bare, "the host without its port"),
     ...["80", "443", "8080"].map((port) => signed(`${bare}:${port}`, `the host with the port ${port}`)),
-    signed(sent.host, "the host in another case"),
+    ...[sent.host, typedHost(sent.url)].map((typed) => ({
+      part: "host" as const,
+      detail: `the host was signed in the letter case in which it was typed, ${typed}; sign it in lower case: ${host}`,
+      change: { host: typed.toLowerCase() === host ? typed : host }
+    })),
+    signed(typedHost(sent.url), "the host as it was typed"),
     signed(sent.urlHost, "the address that was called"),
     signed(sent.url.replace(/^(https?:\/\/[^/]*).*$/i, "$1"), "the host with its scheme"),
     signed("", "no host")
   ]
 }
+
+/** The host of an address as it stands there: `URL` would write it in lower case and leave out a usual port. */
+const typedHost = (url: string): string => /^https?:\/\/(?:[^/?#]*@)?([^/?#]*)/i.exec(url)?.[1] ?? ""
 
 const methodVariations = ({ method }: Recipe): ReadonlyArray<Variation> =>
   [method.toLowerCase(), "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", ""].map((other) => ({
