@@ -1,5 +1,5 @@
 import { SchemaAST, type SchemaIssue } from "effect"
-import { looksLikeCard } from "../domain/CardNumber.ts"
+import { holdsCard } from "../domain/CardNumber.ts"
 import type { Issue } from "../domain/errors/Terminal.ts"
 import { isJsonObject, type JsonTree } from "./StrictJson.ts"
 
@@ -45,7 +45,7 @@ export const pathOf = (place: Place | null): string => {
 /** What a terminal or a header could not show is `?`; a name that is a card number is not shown at all. */
 export const shownName = (name: string | number): string => {
   const beginning = String(name).slice(0, LONGEST_PATH)
-  return looksLikeCard(beginning) ? "?" : beginning.replace(/[^ !#-[\]-~]/g, "?")
+  return holdsCard(beginning) ? "?" : beginning.replace(/[^ !#-[\]-~]/g, "?")
 }
 
 // Messages of a schema's issues, written for the API's users. They come from here and from the `expected` of each check, which continues

@@ -1,6 +1,6 @@
 import { Option, Redacted, Result } from "effect"
 import type { BankAccount } from "../domain/BankAccount.ts"
-import { looksLikeCard } from "../domain/CardNumber.ts"
+import { holdsCard } from "../domain/CardNumber.ts"
 import type { Issue } from "../domain/errors/Terminal.ts"
 import { msisdnOf } from "../domain/Msisdn.ts"
 import type { BankParty, Destination, MomoParty, PayerDetails, WalletParty } from "../domain/Party.ts"
@@ -49,15 +49,15 @@ export const payerOf = (payer: typeof Payer.Type | undefined): PayerDetails | nu
 /** An issue for each piece of card data anywhere in a source. Only the number that is to be charged may look like a card's. */
 export function* cardIssues(source: JsonTree | undefined, place: Place, msisdn: string | null): Generator<Issue, void> {
   if (typeof source === "string") {
-    if (source !== msisdn && looksLikeCard(source)) yield issueAt(place, CARD_RULE)
+    if (source !== msisdn && holdsCard(source)) yield issueAt(place, CARD_RULE)
   } else if (source instanceof NumberLiteral) {
-    if (looksLikeCard(source.source)) yield issueAt(place, CARD_RULE)
+    if (holdsCard(source.source)) yield issueAt(place, CARD_RULE)
   } else if (Array.isArray(source)) {
     for (let at = 0; at < source.length; at++) yield* cardIssues(source[at], childPlace(place, at), msisdn)
   } else if (isJsonObject(source)) {
     for (const name of Object.keys(source)) {
       // A name that is a card number itself is not shown.
-      if (looksLikeCard(name)) yield issueAt(place, CARD_RULE)
+      if (holdsCard(name)) yield issueAt(place, CARD_RULE)
       else if (CARD_MEMBER.test(name.replace(/[^A-Za-z]/g, ""))) yield issueAt(childPlace(place, name), CARD_RULE)
       else yield* cardIssues(source[name], childPlace(place, name), msisdn)
     }

@@ -155,6 +155,13 @@ describe("request bodies", () => {
         "validation_failed",
         "source.deep.0.n"
       ],
+      [
+        { ...collection, source: { ...collection.source, deep: ["charge 4242 4242 4242 4242, valid to 12/28"] } },
+        422,
+        "validation_failed",
+        "source.deep.0"
+      ],
+      [{ ...collection, source: { ...collection.source, "card 4242424242424242": "x" } }, 422, "validation_failed", "source"],
       [{ ...collection, source: { ...collection.source, card_number: "x" } }, 422, "validation_failed", "source.card_number"],
       [{ ...collection, source: { ...collection.source, CVV: 123 } }, 422, "validation_failed", "source.CVV"]
     ])
