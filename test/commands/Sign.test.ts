@@ -93,10 +93,10 @@ describe("gateway sign --explain", () => {
   )
 
   it.effect.each([
-    ["typed in the address, which a client's library sends in lower case", "API.Example:8080", "api.example:8080"],
-    ["typed in the address and sent so", "API.Example:8080", "API.Example:8080"],
-    ["sent only", "api.example:8080", "Api.Example:8080"]
-  ])("names the host's letter case where it was signed as it was %s", ([, typed, sent]) =>
+    { how: "typed, and a client's library sends it in lower case", typed: "API.Example:8080", sent: "api.example:8080" },
+    { how: "typed, and it is sent so", typed: "API.Example:8080", sent: "API.Example:8080" },
+    { how: "sent", typed: "api.example:8080", sent: "Api.Example:8080" }
+  ])("names the host's letter case where it was signed as it was $how", ({ sent, typed }) =>
     Effect.gen(function* () {
       const { run, write } = yield* givenFiles
       const signed = typed === "api.example:8080" ? sent : typed

@@ -15,24 +15,25 @@ const invalid = (path: string, message: string) => ({
   class: "terminal",
   details: { issues: [{ path, message }] }
 })
-const notQuoted = invalid("amount_minor", "is not an amount that the provider quotes")
 const notExchanged = invalid("source_amount_minor", "is not an amount that can be exchanged")
 
 layer(Stack.layer(), { excludeTestServices: true })("the largest amounts", (it) => {
+  const beyond = { currency: "KES", country: "KE", amount_type: "DESTINATION", destination_currency: "UGX" }
   const payouts = [
-    ["with the fee on top", {}],
-    ["with the fee taken out", { deduct_fee_from_amount: true }],
-    [
-      "that a source beyond all counting would reach",
-      { currency: "KES", country: "KE", amount_type: "DESTINATION", destination_currency: "UGX" }
-    ]
+    ["with the fee on top", {}, { estimated_fee_minor: FEE, shortfall_minor: LARGEST - (100_000 - FEE) }],
+    ["that a source beyond all counting would reach", beyond, { shortfall_minor: LARGEST }]
   ] as const
-  for (const [name, terms] of payouts) {
-    it.effect(`a payout ${name} is refused as terminal, and quoted without figures`, () =>
+  for (const [name, terms, lacks] of payouts) {
+    it.effect(`a payout ${name} does not fit in the float, and is quoted without figures`, () =>
       Effect.gen(function* () {
         const tenant = yield* tenantOn((yield* Stack).gateway)
         const body = momoPayout("0100", { ...terms, amount_minor: LARGEST })
-        expect(said(yield* tenant.post("/v1/payouts", body))).toStrictEqual(notQuoted)
+        expect(said(yield* tenant.post("/v1/payouts", body))).toMatchObject({
+          status: 422,
+          code: "insufficient_tenant_float",
+          class: "terminal",
+          details: { amount_minor: LARGEST, ...lacks }
+        })
         const quote = yield* tenant.post("/v1/payouts/quote", body)
         expect([quote.status, quote.body.data]).toMatchObject([
           200,
@@ -44,6 +45,33 @@ layer(Stack.layer(), { excludeTestServices: true })("the largest amounts", (it) 
             unpriced_reason: "above_provider_maximum"
           }
         ])
+      })
+    )
+  }
+
+  it.effect("a payout with the fee taken out is quoted to the unit, and does not fit in the float", () =>
+    Effect.gen(function* () {
+      const tenant = yield* tenantOn((yield* Stack).gateway)
+      const body = momoPayout("0100", { deduct_fee_from_amount: true, amount_minor: LARGEST })
+      const { body: quote } = yield* tenant.post("/v1/payouts/quote", body)
+      expect(quote.data).toMatchObject({ fees_minor: FEE, total_amount_minor: LARGEST, destination_amount_minor: LARGEST - FEE })
+      expect(said(yield* tenant.post("/v1/payouts", body))).toMatchObject({
+        code: "insufficient_tenant_float",
+        details: { estimated_fee_minor: FEE, shortfall_minor: LARGEST - 100_000 }
+      })
+    })
+  )
+
+  for (const terms of [{}, { deduct_fee_from_amount: true }, beyond]) {
+    it.effect(`a payout of ${JSON.stringify(terms)} is above the maximum where one is known`, () =>
+      Effect.gen(function* () {
+        const tenant = yield* tenantOn((yield* Stack).gateway, 100_000n, { mode: "test" })
+        const body = momoPayout("0100", { ...terms, amount_minor: LARGEST })
+        expect(said(yield* tenant.post("/v1/payouts", body))).toMatchObject({
+          status: 422,
+          code: "amount_above_maximum",
+          details: { scope: "test_mode" }
+        })
       })
     )
   }

@@ -116,12 +116,14 @@ export const pay = Effect.fnUntraced(function* (
     readonly destinationCurrency?: "UGX" | "KES"
     readonly deduct?: boolean
     readonly number?: string
+    readonly amount?: bigint
   } = {}
 ) {
-  const { deduct = false, destinationCurrency = "UGX", method = "momo", number = jane } = wish
+  const { amount = 10_000n, deduct = false, destinationCurrency = "UGX", method = "momo", number = jane } = wish
   const holder = yield* Holder
   const payouts = yield* Payouts
   const command = payoutCommand({
+    amount: minor(amount),
     destinationCurrency,
     method,
     destination: { momo: momo(number), bank, wallet }[method],

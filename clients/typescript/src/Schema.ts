@@ -977,7 +977,7 @@ export interface InsufficientTenantFloat {
   readonly details: {
     /** What would be sent without the fee, in minor units of `currency` */
     readonly amount_minor: bigint
-    /** The provider's fee, in minor units of `currency` */
+    /** The provider's fee, in minor units of `currency`; 0 where it quotes none for such an amount */
     readonly estimated_fee_minor: bigint
     /** What your float lacks, in minor units of `currency` */
     readonly shortfall_minor: bigint

@@ -98,7 +98,10 @@ export class AmountAboveMaximum extends Schema.TaggedError<AmountAboveMaximum>()
 }
 export class InsufficientTenantFloat extends Schema.TaggedError<InsufficientTenantFloat>()("insufficient_tenant_float", {
   amount_minor: described(MinorUnits, "What would be sent without the fee, in minor units of `currency`"),
-  estimated_fee_minor: described(MinorUnits, "The provider's fee, in minor units of `currency`"),
+  estimated_fee_minor: described(
+    MinorUnits,
+    "The provider's fee, in minor units of `currency`; 0 where it quotes none for such an amount"
+  ),
   shortfall_minor: described(MinorUnits, "What your float lacks, in minor units of `currency`"),
   suggested_method: optional(Method, "The cheapest other method of the country that your float covers, where there is one"),
   suggested_total_minor: optional(MinorUnits, "What would leave your float by that method, in minor units of `currency`")

@@ -1,5 +1,5 @@
 import { Option, Result } from "effect"
-import { fromDecimal, fromDecimalDown, fromDecimalUp, isBeyond, LARGEST_AMOUNT } from "../../domain/Money.ts"
+import { fromDecimal, fromDecimalDown, fromDecimalUp, isBeyond } from "../../domain/Money.ts"
 import type { PayoutQuote, QuoteOrder, QuoteRefused } from "../../services/ports/Provider.ts"
 import { decoded, isAnswered } from "../AnswerParsing.ts"
 import { type NoQuote, noQuote, quoteRefused } from "../Quotes.ts"
@@ -54,16 +54,15 @@ const fits = (quotation: Quotation, order: QuoteOrder): QuoteRefused | NoQuote |
 
 const read = (quotation: Quotation, token: string, order: QuoteOrder): PayoutQuote | QuoteRefused | NoQuote => {
   const { amountType, corridor, destinationCurrency } = order
-  if (isBeyond(quotation.totalAmount, corridor.currency) || isBeyond(quotation.destinationAmount, destinationCurrency))
-    return tooLarge
   const principal = fromDecimal(quotation.sourceAmount, corridor.currency)
   const fee = fromDecimalUp(quotation.totalFees, corridor.currency)
   const isExchanged = destinationCurrency !== corridor.currency
   const destinationAmount = (isExchanged ? fromDecimalDown : fromDecimal)(quotation.destinationAmount, destinationCurrency)
   if (Result.isFailure(principal) || Result.isFailure(fee) || Result.isFailure(destinationAmount)) {
-    return broken("an amount is finer than its currency")
+    return isBeyond(quotation.totalAmount, corridor.currency) || isBeyond(quotation.destinationAmount, destinationCurrency)
+      ? { ...tooLarge, ...(Result.isSuccess(fee) ? { fee: fee.success } : {}) }
+      : broken("an amount is finer than its currency")
   }
-  if (principal.success + fee.success > LARGEST_AMOUNT) return tooLarge
   const fixed = amountType === "SOURCE" ? principal.success : destinationAmount.success
   if (fixed !== order.amount) return broken("the amount is not the one that was asked for")
   return {

@@ -31,13 +31,13 @@ export class PayoutPricing extends Context.Service<
   {
     readonly route: (caller: Caller, terms: PayoutTerms) => Effect.Effect<PayoutRoute, CorridorUnsupported | ValidationFailed>
     /**
-     * Confirms a bank's account and asks for the price at the first provider that answers. A refused quote is an error: without a price
-     * nothing is reserved.
+     * Confirms a bank's account and asks for the price at the first provider that answers. A refused quote is an error, `unquoted` says which:
+     * without a price nothing is reserved.
      */
     readonly price: (
       route: PayoutRoute,
       terms: PayoutTerms & { readonly destination: Destination }
-    ) => Effect.Effect<Offer, ProviderError | ValidationFailed | BankAccountUnresolvable>
+    ) => Effect.Effect<Offer, ProviderError | QuoteRefused | BankAccountUnresolvable>
     /** The price of another provider for a payout that was priced before; `principal` is what is to be sent. */
     readonly requote: (
       route: PayoutRoute,
@@ -114,10 +114,7 @@ export class PayoutPricing extends Context.Service<
           const priced = yield* askPrice(payoutRoute, payoutProvider, terms)
           return { ...priced, payoutProvider, others: payoutRoute.providers.slice(index + 1), note } satisfies Offer
         })
-        return yield* firstToSucceed(payoutRoute.providers, offerFrom, goesToNextProvider).pipe(
-          // A definite refusal to quote: asking again would not change it.
-          Effect.catchTag("QuoteRefused", ({ kind }) => new ValidationFailed({ issues: [quoteIssues[kind]] }))
-        )
+        return yield* firstToSucceed(payoutRoute.providers, offerFrom, goesToNextProvider)
       }, inSpan("PayoutPricing.price"))
 
       const tryPrice = Effect.fn("PayoutPricing.tryPrice")(function* (payoutRoute: PayoutRoute, terms: PayoutTerms) {
@@ -181,6 +178,9 @@ export class PayoutPricing extends Context.Service<
     })
   )
 }
+
+/** A definite refusal to quote: asking again would not change it. */
+export const unquoted = ({ kind }: QuoteRefused): ValidationFailed => new ValidationFailed({ issues: [quoteIssues[kind]] })
 
 const quoteIssues = {
   party: { path: "destination", message: "is not known to the provider" },

@@ -49,7 +49,12 @@ export interface Offer extends PricedPayout {
   readonly note: string
 }
 
-const uncountable: QuoteRefused = { _tag: "QuoteRefused", kind: "too_much", note: "amount and fee are more than can be counted" }
+const uncountable = (fee: MinorUnits): QuoteRefused => ({
+  _tag: "QuoteRefused",
+  kind: "too_much",
+  note: "amount and fee are more than can be counted",
+  fee
+})
 
 /** Whether the next provider is asked for a quote: after no readable answer, or where this one does not do it at all. A refusal of the amount or
  * of the recipient is final. */
@@ -67,7 +72,7 @@ export const askPrice = (
   if (!terms.deductFeeFromAmount)
     return Effect.flatMap(quoteOf(terms.amount), (quote) =>
       quote.principal + quote.fee > LARGEST_AMOUNT
-        ? Effect.fail(uncountable)
+        ? Effect.fail(uncountable(quote.fee))
         : Effect.succeed({ quote, reachesMinimum: reachesMinimum(route, quote) })
     )
   return Effect.map(

@@ -12,7 +12,7 @@ import {
 } from "../../domain/errors/Terminal.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import { reserve } from "../../domain/Ledger.ts"
-import { add, type MinorUnits, minusOrZero, ZERO } from "../../domain/Money.ts"
+import { add, LARGEST_AMOUNT, type MinorUnits, minor, minusOrZero, nearestAmount, ZERO } from "../../domain/Money.ts"
 import { type Destination, maskedDestination } from "../../domain/Party.ts"
 import { recipientIdentity } from "../../domain/PartyIdentity.ts"
 import { stampOf } from "../../domain/ProviderAccount.ts"
@@ -24,14 +24,16 @@ import { Admission, requireWithinCorridorBounds } from "../admission/Admission.t
 import { type PartyRefusal, PartyScreening, type ScreenedClaim } from "../admission/PartyScreening.ts"
 import { Velocity } from "../admission/Velocity.ts"
 import { newRecord, recordOpener } from "../NewRecord.ts"
+import { FloatLedger } from "../ports/FloatLedger.ts"
 import type { Claim } from "../ports/Idempotency.ts"
+import type { PayoutQuote, QuoteRefused } from "../ports/Provider.ts"
 import { RandomSource } from "../ports/RandomSource.ts"
 import { Vault } from "../ports/Vault.ts"
 import type { FinalError, UnknownOutcomeError } from "../settlement/OutcomeResponse.ts"
 import { PayoutDispatch } from "./PayoutDispatch.ts"
 import { amountCurrencyOf, type EstimateRefusal, type PayoutEstimate, payoutEstimator } from "./PayoutEstimate.ts"
-import { PayoutPricing } from "./PayoutPricing.ts"
-import type { Offer, PayoutRoute, PayoutTerms, PricedPayout } from "./PayoutQuoteCalculation.ts"
+import { PayoutPricing, unquoted } from "./PayoutPricing.ts"
+import type { Offer, PayoutRoute, PayoutTerms } from "./PayoutQuoteCalculation.ts"
 
 export interface PayoutCommand extends PayoutTerms {
   readonly destination: Destination
@@ -54,7 +56,7 @@ export type PayoutRefusal =
   | FinalError
   | UnknownOutcomeError
 
-/** Money out of the tenant's own float (contract PAY-1 to PAY-34). */
+/** Money out of the tenant's own float (contract PAY-1 to PAY-35). */
 export class Payouts extends Context.Service<
   Payouts,
   {
@@ -83,6 +85,7 @@ export class Payouts extends Context.Service<
       const dispatch = yield* PayoutDispatch
       const randomSource = yield* RandomSource
       const vault = yield* Vault
+      const ledger = yield* FloatLedger
       const estimate = yield* payoutEstimator
 
       const create = Effect.fnUntraced(function* (caller: Caller, command: PayoutCommand, fresh: ScreenedClaim) {
@@ -115,7 +118,7 @@ export class Payouts extends Context.Service<
           case "OverCap":
             return yield* velocity.refusal(counted[opened.counter])
           case "ShortFloat":
-            return yield* shortFloat(caller, command, offer, opened.available)
+            return yield* shortFloat(caller, command, offer.quote, opened.available)
           // Only a charge competes for its payer.
           case "PayerBusy":
             return yield* new RequestInProgress({})
@@ -141,7 +144,9 @@ export class Payouts extends Context.Service<
 
       /** What is sent has its bounds, too: the quote may make it less or more than what was asked for. */
       const priceWithinBounds = Effect.fnUntraced(function* (caller: Caller, command: PayoutCommand, route: PayoutRoute) {
-        const offer = yield* pricing.price(route, command)
+        const offer = yield* pricing
+          .price(route, command)
+          .pipe(Effect.catchTag("QuoteRefused", (refused) => refusalOf(caller, command, route, refused)))
         if (!offer.reachesMinimum)
           return yield* new AmountBelowMinimum({ minimum_minor: route.corridor.minimum ?? ZERO, method: command.method })
         yield* requireWithinCorridorBounds(route.corridor, offer.quote.principal)
@@ -149,17 +154,37 @@ export class Payouts extends Context.Service<
         return offer
       })
 
+      /** What is too large is refused for what it exceeds: a maximum, or else the float, though nobody quotes it. */
+      const refusalOf = Effect.fnUntraced(function* (
+        caller: Caller,
+        command: PayoutCommand,
+        { corridor }: PayoutRoute,
+        refused: QuoteRefused
+      ) {
+        if (refused.kind === "party" || refused.kind === "no_recipient") return yield* unquoted(refused)
+        const sent = leastSent(command, refused)
+        if (refused.kind === "too_much") {
+          yield* requireWithinCorridorBounds(corridor, sent)
+          yield* admission.requireUnderTestCeiling(caller, sent, command.currency)
+        }
+        const positions = yield* ledger.positions(caller.appId, caller.mode)
+        const available = positions.find(({ currency }) => currency === command.currency)?.available ?? ZERO
+        const fee = refused.fee ?? ZERO
+        if (sent + fee <= available) return yield* unquoted(refused)
+        return yield* shortFloat(caller, command, { principal: sent, fee }, available)
+      })
+
       const shortFloat = Effect.fnUntraced(function* (
         caller: Caller,
         command: PayoutCommand,
-        { quote }: PricedPayout,
+        quote: Pick<PayoutQuote, "principal" | "fee">,
         available: MinorUnits
       ) {
         const cheaper = yield* pricing.cheaperMethod(caller, command, available)
         return yield* new InsufficientTenantFloat({
           amount_minor: command.amount,
           estimated_fee_minor: quote.fee,
-          shortfall_minor: minusOrZero(add(quote.principal, quote.fee), available),
+          shortfall_minor: nearestAmount(quote.principal + quote.fee - available),
           ...(cheaper === undefined ? {} : { suggested_method: cheaper.method, suggested_total_minor: cheaper.total })
         })
       })
@@ -167,6 +192,12 @@ export class Payouts extends Context.Service<
       return Payouts.of({ windows, screen, create, estimate })
     })
   )
+}
+
+/** What would leave the float at the least for a payout that nobody quotes: a source beyond all counting is at least the largest amount. */
+const leastSent = ({ amount, amountType, deductFeeFromAmount }: PayoutCommand, { fee, kind }: QuoteRefused): MinorUnits => {
+  if (amountType === "DESTINATION") return kind === "too_much" ? minor(LARGEST_AMOUNT) : ZERO
+  return deductFeeFromAmount ? minusOrZero(amount, fee ?? ZERO) : amount
 }
 
 interface Draft {

@@ -61,6 +61,8 @@ export interface QuoteRefused {
   readonly _tag: "QuoteRefused"
   readonly kind: "too_much" | "amount" | "party" | "no_recipient" | "other"
   readonly note: string
+  /** What it would take for it all the same, where it says so. */
+  readonly fee?: MinorUnits
 }
 
 export interface PayoutOrder {
