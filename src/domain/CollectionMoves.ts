@@ -17,6 +17,7 @@ import {
   review,
   track,
   tracked,
+  trackNamed,
   visibleChange,
   when
 } from "./MoveTable.ts"
@@ -25,6 +26,7 @@ import type { Collection, CollectionStatus } from "./Transaction.ts"
 const open: Row<Collection> = {
   Accepted: accept,
   StillPending: track,
+  Unknown: trackNamed,
   NeedsRedirect: when(isRedirectKnown, track, redirect),
   Succeeded: when(hasOtherFigures, reviewObserved, succeed),
   Refused: fail,

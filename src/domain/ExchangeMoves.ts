@@ -13,6 +13,7 @@ import {
   review,
   track,
   tracked,
+  trackNamed,
   visibleChange,
   when
 } from "./MoveTable.ts"
@@ -25,6 +26,7 @@ export const exchangeMoves: MoveTable<ExchangeStatus, Exchange> = {
   pending: {
     Accepted: track,
     StillPending: track,
+    Unknown: trackNamed,
     Succeeded: when(isFarFromQuote, review, succeed),
     Refused: fail,
     // What the provider gave a handle to was sent, whatever a later query does not find.

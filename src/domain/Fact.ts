@@ -60,8 +60,15 @@ export const Fact = Schema.TaggedUnion({
    * charge.
    */
   Rerouted: { provider: Schema.String, ...sentWithAccount, fee: Schema.NullOr(MinorUnits), note },
-  /** Sent, and no answer that can be believed. `reason` chooses the code that the tenant sees. */
-  Unknown: { reason: Schema.Literals(["timeout", "unavailable", "bad_response"]), note },
+  /**
+   * Sent, and no answer that can be believed. `reason` chooses the code that the tenant sees; `providerReference` is there where an answer
+   * names ours, and only its figures cannot be believed.
+   */
+  Unknown: {
+    reason: Schema.Literals(["timeout", "unavailable", "bad_response"]),
+    providerReference: Schema.optionalKey(providerReference),
+    note
+  },
   /** Asked, and still under way. */
   StillPending: { providerReference, note },
   /**

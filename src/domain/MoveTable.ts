@@ -58,6 +58,10 @@ export const mismatch = <R extends LedgerRecord>(record: R, fact: Fact, { at }: 
 export const track = <R extends LedgerRecord>(record: R, fact: { readonly providerReference: string | null }): Decision<R> =>
   unchanged(tracked(record, fact.providerReference))
 
+/** The same, where nothing else of the answer can be believed. */
+export const trackNamed = <R extends LedgerRecord>(record: R, { providerReference = null }: FactOf<"Unknown">): Decision<R> =>
+  unchanged(tracked(record, providerReference))
+
 /** The provider took it: it gave a handle to it. */
 export const hasHandle = ({ providerReference }: LedgerRecord): boolean => providerReference !== null
 

@@ -15,6 +15,7 @@ import {
   review,
   track,
   tracked,
+  trackNamed,
   visibleChange,
   when
 } from "./MoveTable.ts"
@@ -22,7 +23,7 @@ import type { Payout, PayoutStatus } from "./Transaction.ts"
 
 /**
  * What each fact does to a payout of each status. A missing cell is a move that does not exist: the fact is noted in the history and nothing
- * changes. The words of the cells: `track` keeps the provider's handle, its own reference; `note` changes nothing; `review` opens a case for a
+ * changes. The words of the cells: `track` and `trackNamed` keep the provider's handle, its own reference; `note` changes nothing; `review` opens a case for a
  * person; `when(condition, a, b)` is a where the condition holds, else b. `hasHandle`: the provider gave a handle, so it was sent.
  * `isKnownToBeSent`: a handle shows that it was sent, so a later "never sent" is untrue. `personRuledFailed`: a person ruled that no money
  * moved. `failedUnreported`: it failed without the provider saying so. `isReturnBooked`: the return is the one that was booked already.
@@ -31,6 +32,7 @@ export const payoutMoves: MoveTable<PayoutStatus, Payout> = {
   pending: {
     Accepted: track,
     StillPending: track,
+    Unknown: trackNamed,
     Succeeded: when(hasOtherFigures, review, succeed),
     Refused: fail,
     NotSent: when(isKnownToBeSent, note, fail),

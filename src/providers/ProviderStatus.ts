@@ -87,10 +87,10 @@ export const answerBy = ({
       return refusedBy(refusal, providerReference, note)
     case "successful":
       return sum === undefined || (kind === "collection" && sum.fee === null)
-        ? unreadableSum(status)
+        ? unreadableSum(status, providerReference)
         : withoutAlarm({ _tag: "Succeeded", providerReference, ...sum, note })
     case "returned": {
-      if (sum === undefined) return unreadableSum(status)
+      if (sum === undefined) return unreadableSum(status, providerReference)
       // Whether a fee came back is not said, so none is given back.
       const { amount, currency, fee: charged } = sum
       return withoutAlarm({ _tag: "Returned", amount, currency, fee: ZERO, charged, at: returnedAt ?? null, note })
@@ -98,7 +98,11 @@ export const answerBy = ({
   }
 }
 
-const unreadableSum = (status: string) => unreadable("the amount, the fee or the currency cannot be read", status)
+/** It is ours, so the handle is kept: a record that has one is never taken for one that did not arrive. */
+const unreadableSum = (status: string, providerReference: string | null): FactWithAlarm<StatusOutcome> => {
+  const { alarm, fact } = unreadable("the amount, the fee or the currency cannot be read", status)
+  return { fact: { ...fact, providerReference }, alarm }
+}
 
 /** How a wire writes amounts. `up` and `down` take digits that are finer than the currency. */
 export interface AmountFormat {

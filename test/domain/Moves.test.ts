@@ -198,6 +198,15 @@ describe("the table of status changes of a payout and a collection", () => {
     expect(decide(given, facts(10_000n).NotSent, "reconciler", LATER)).toStrictEqual({ next: given, entry: null, event: null })
   })
 
+  it("keeps the provider's own reference also of an answer whose figures cannot be believed", () => {
+    const fact = { ...facts(10_000n).Unknown, providerReference: "P1" }
+    for (const open of [payout(), collection()]) {
+      expect(decide(open, fact, "reconciler", LATER).next).toMatchObject({ providerReference: "P1", version: 1 })
+      const again = { ...open, providerReference: "P1" }
+      expect(decide(again, facts(10_000n).Unknown, "reconciler", LATER).next.providerReference).toBe("P1")
+    }
+  })
+
   it("never believes 'never sent' while the payer may still open the payment page", () => {
     const nextAction = { _tag: "redirect", redirectUrl: "https://pay.example/1", message: "", expiresAt: LATER } as const
     const given = collection({ status: "requires_action", nextAction })

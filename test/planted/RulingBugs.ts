@@ -15,6 +15,18 @@ export const rulingBugs: ReadonlyArray<Bug> = [
     ]
   },
   {
+    name: "lose the handle of a charge that is paid at once",
+    breaks: "what a provider took is never lost for a figure that it does not name yet",
+    test: "test/providers/eversend/Answers.test.ts",
+    edits: [
+      {
+        file: "src/providers/eversend/Translate.ts",
+        text: 'isPaid ? { ...wire, status: "pending" } : wire',
+        instead: "wire"
+      }
+    ]
+  },
+  {
     name: "change a record and tell nobody",
     breaks: "no record changes without its event",
     test: "test/domain/Telling.test.ts",

@@ -65,11 +65,13 @@ export const chargeOutcome = (response: ProviderResponse, order: ChargeOrder): M
   })
 }
 
-/** The fee of a payment that is this fresh is not final: Eversend's own example says 0. */
+/** The fee of a payment that is this fresh is not final (Eversend's own example says 0), or not there: it is polled, successful or not. */
 const outcomeOf = (kind: Kind, wire: Wire, expected: ExpectedTransaction): FactWithAlarm<PayoutOutcome> => {
   const sum = amountsOf(wire, expected.currency)
   const observed = sum === undefined ? nothingObserved : { observedAmount: sum.amount, observedCurrency: sum.currency }
-  return asAccepted(answerOf(kind, wire, expected), observed)
+  const isPaid = sum !== undefined && wire.status === "successful" && wire.isRefunded !== true
+  const fresh = isPaid ? { ...wire, status: "pending" } : wire
+  return asAccepted(answerOf(kind, fresh, expected), observed)
 }
 
 /** The transaction as GET /transactions/{id} answers it; nothing when there is none, or not ours, under that identifier. */

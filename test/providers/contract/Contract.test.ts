@@ -21,6 +21,7 @@ contract(simulatedEversend, {
   ],
   exchange: { currency: "KES", amount: minor(12_345n), destinationCurrency: "UGX" },
   namesFees: { payouts: true },
+  paidAtOnce: "successful",
   sentBack: { payouts: "Returned", charges: "Returned" },
   callbackAuth: "hmac",
   namesOtherSide: { payouts: false, charges: false }
@@ -65,6 +66,7 @@ contract(simulatedFlutterwave, {
     { ...momo("ZM", "ZMW", "ZAMTEL", "+26070000"), redirect: true }
   ],
   namesFees: { payouts: true },
+  paidAtOnce: "successful",
   sentBack: { payouts: "Refused", charges: "Succeeded" },
   callbackAuth: "weak",
   namesOtherSide: { payouts: true, charges: false }

@@ -2,8 +2,8 @@ import { expect, type Vitest } from "@effect/vitest"
 import { Effect, Option } from "effect"
 import { eventually } from "../../support/SignedClient.ts"
 import { ContractBench, collectionsOf, verified } from "./Fixture.ts"
-import { feeless, openLine } from "./Line.ts"
-import { type Abilities, askOrder, type Way } from "./Orders.ts"
+import { feeless, openLine, paidAtOnce } from "./Line.ts"
+import { type Abilities, askOrder, chargeOrder, type Way } from "./Orders.ts"
 import { expectDiscreet, idOf, type Kind, type Played, played } from "./Play.ts"
 import { type Row, refusals, rows } from "./Table.ts"
 
@@ -96,6 +96,17 @@ export const endings = (it: Vitest.MethodsNonLive<ContractBench>, abilities: Abi
         const answer = yield* Effect.flatMap(askOrder(chargeWay, one.reference, idOf(one.outcome)), fetchStatus)
         // A fee that the contract names needs no word of the provider's.
         expect(answer).toMatchObject(answer._tag === "Succeeded" ? { fee: one.fee } : { _tag: "Unknown", reason: "bad_response" })
+      })
+    )
+
+  const { paidAtOnce: paid } = abilities
+  if (chargeWay !== undefined && paid !== undefined)
+    it.effect("a charge that is paid in the answer, whose fee is not named yet, keeps the provider's own handle", () =>
+      Effect.gen(function* () {
+        const { baseUrl, open } = yield* ContractBench
+        const line = yield* openLine(baseUrl, paidAtOnce(paid), 1, true)
+        const outcome = yield* collectionsOf((yield* open(line.baseUrl)).live).charge(chargeOrder(chargeWay, "1234"))
+        expect(idOf(outcome)).toBeTruthy()
       })
     )
 }

@@ -94,6 +94,12 @@ export const silent: ReadonlyArray<Fault> = [
 /** The provider names no fee, under whatever name it has one. */
 export const feeless = fault("answers without a fee", { answer: (whole) => ({ ...whole, body: withoutFees(whole.body) }) })
 
+/** The same, and what was only just made is paid already. */
+export const paidAtOnce = (paid: string): Fault =>
+  fault("answers paid without a fee", {
+    answer: (whole) => ({ ...whole, body: withoutFees(whole.body).replaceAll('"status":"pending"', `"status":"${paid}"`) })
+  })
+
 function withoutFees(body: string): string {
   try {
     return JSON.stringify(JSON.parse(body, (name, value: unknown) => (/fee|settled/i.test(name) ? undefined : value)))

@@ -39,6 +39,8 @@ export interface Abilities {
   readonly exchange?: ExchangeOrder
   /** Whether an answer names the fee that a payout cost; a charge's is always known, by the account's contract where the wire is silent. */
   readonly namesFees: { readonly payouts: boolean }
+  /** The word of a paid charge, where the answer that makes one can say it. */
+  readonly paidAtOnce?: string
   /** What an answer says once money that arrived was sent back: that, a failure after the success (a person looks), or still success. */
   readonly sentBack: { readonly payouts: SentBack; readonly charges: SentBack }
   readonly callbackAuth: ProviderGuarantees["callbackAuth"]

@@ -82,4 +82,4 @@ export const expectDiscreet = ({ said }: Played, way: Way, ending: string) => {
 const MASKED_LENGTH = 7
 
 export const idOf = (outcome: PayoutOutcome | ChargeOutcome): string | null =>
-  "providerReference" in outcome ? outcome.providerReference : null
+  "providerReference" in outcome ? (outcome.providerReference ?? null) : null

@@ -25,6 +25,11 @@ describe("a charge", () => {
     ["names no page where one is needed", said({}), strange],
     ["names a page that is none", said({ redirectUrl: "javascript:alert(1)" }), strange],
     ["fails at once", said({ status: "failed" }), { _tag: "Refused", kind: "other", failure: { code: "unknown" } }],
+    [
+      "is paid at once, without a fee",
+      said({ status: "successful", redirectUrl: page }),
+      { ...redirect, providerReference: "BE1" }
+    ],
     ["is refused", answer(400, { error: "no" }), { _tag: "Refused", kind: "other" }],
     ["is refused as a failed request", answer(402, {}), { _tag: "Refused", kind: "other" }],
     ["answers with an error", answer(500, {}), { _tag: "Unknown", reason: "unavailable" }],
