@@ -42,8 +42,8 @@ const VISIBLE = 4
  */
 export const maskedNumber = (value: string): string => {
   const at = value.indexOf("@")
-  const kept = at > 0 ? value.slice(0, at) : value
-  return `••••${kept.slice(kept.length - Math.min(VISIBLE, Math.floor(kept.length / 2)))}`
+  const kept = Array.from(at > 0 ? value.slice(0, at) : value)
+  return `••••${kept.slice(kept.length - Math.min(VISIBLE, Math.floor(kept.length / 2))).join("")}`
 }
 
 /** "J••• D••": the first letter of each word (contract BEN-2). */
@@ -51,7 +51,10 @@ export const maskedName = (name: string): string =>
   name
     .trim()
     .split(/\s+/)
-    .map((word) => `${word.slice(0, 1)}${"•".repeat(Math.max(word.length - 1, 1))}`)
+    .map((word) => {
+      const [first = "", ...more] = Array.from(word)
+      return `${first}${"•".repeat(Math.max(more.length, 1))}`
+    })
     .join(" ")
 
 /** A text for people without numbers and e-mail addresses. */

@@ -85,13 +85,33 @@ export const accountOf = (
   return Result.succeed({ country: account.country, bankCode, accountNumber: Redacted.make(number) })
 }
 
+const LONGEST_NAME = 128
+const NAME_RULE = `must be a text of 1 to ${LONGEST_NAME} characters that is not blank`
 const ACCOUNT = /^[A-Za-z0-9][A-Za-z0-9 ./-]*$/
 const ACCOUNT_RULE = "must be Latin letters and digits, with blanks, dots, dashes and slashes between them"
+
+/**
+ * The same party in the words of the request. The fingerprint of a key is made of them: another way to clean what was said must not make
+ * another request of the same bytes.
+ */
+export const asSaid = (said: typeof WireDestination.Type, party: Destination): Destination => {
+  if (said.type === "bank" && party._tag === "bank")
+    return {
+      ...party,
+      bankCode: said.bank_code,
+      accountNumber: Redacted.make(said.account_number),
+      accountName: Redacted.make(said.account_name)
+    }
+  const handle = said.type === "wallet" ? (said.email ?? said.tag) : undefined
+  return party._tag === "wallet" && handle !== undefined ? { ...party, value: Redacted.make(handle) } : party
+}
 
 const bankOf = (bank: Extract<typeof WireDestination.Type, { type: "bank" }>): Parsed<BankParty> => {
   const account = accountOf(bank, "destination.")
   if (Result.isFailure(account)) return Result.fail(account.failure)
-  const party = { _tag: "bank", ...account.success, accountName: Redacted.make(plainText(bank.account_name)) } as const
+  const name = plainText(bank.account_name)
+  if (name === "" || name.length > LONGEST_NAME) return Result.fail([{ path: "destination.account_name", message: NAME_RULE }])
+  const party = { _tag: "bank", ...account.success, accountName: Redacted.make(name) } as const
   if (bank.msisdn === undefined) return Result.succeed({ ...party, msisdn: null })
   return Result.map(numberOf(bank.msisdn, bank.country, "destination.msisdn"), (msisdn) => ({
     ...party,

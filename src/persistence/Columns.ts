@@ -27,14 +27,14 @@ export const columnsOf = <Row>(columns: Readonly<Record<string, Column<Row>>>) =
       all.map(([, { of, type }]) =>
         Result.getOrThrow(
           PgTypes.array(
-            rows.map((row) => withoutNul(of(row))),
+            rows.map((row) => storable(of(row))),
             types[type]
           )
         )
       ),
     /** The parameters for one row: a value a column. */
     values: (row: Row): ReadonlyArray<unknown> =>
-      all.map(([, { of, type }]): PgTypes.Parameter => ({ ...PgTypes.text(null), oid: types[type], value: withoutNul(of(row)) })),
+      all.map(([, { of, type }]): PgTypes.Parameter => ({ ...PgTypes.text(null), oid: types[type], value: storable(of(row)) })),
     /**
      * FROM: one row a step, numbered from one, of the columns that are named. Behind a SELECT the planner does not see how long an array is:
      * it would find a plan for this very length cheaper, and plan the whole statement anew each time, which takes longer than a lone step.
@@ -54,6 +54,14 @@ export const callOf = (name: string, columns: ReadonlyArray<string>): string =>
 export const callOfTenant = (name: string, [tenant, ...columns]: ReadonlyArray<string>): string =>
   `${name}_of_tenant(${[`p_${tenant} => coalesce($1, '')`, ...columns.map((column, index) => `p_${column} => $${index + 2}`)].join(", ")})`
 
-/** PostgreSQL keeps no NUL, and a provider's word with one in it must not keep a fact from being written. */
-export const withoutNul = <A>(value: A): A | string =>
-  typeof value === "string" && value.includes("\u0000") ? value.replaceAll("\u0000", "") : value
+/** PostgreSQL keeps no NUL and no half of a character, and a provider's word with one in it must not keep a fact from being written. */
+export const storable = <A>(value: A): A | string =>
+  typeof value === "string" && (value.includes("\u0000") || !value.isWellFormed())
+    ? value.replaceAll("\u0000", "").toWellFormed()
+    : value
+
+/** The same as JSON: one such text anywhere in it, and no SQL could take it apart any more. */
+export const storableJson = (value: unknown): string => {
+  const text = JSON.stringify(value)
+  return /\\u(0000|d[89a-f])/.test(text) ? JSON.stringify(JSON.parse(text), (_, one: unknown) => storable(one)) : text
+}

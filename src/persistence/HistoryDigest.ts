@@ -4,7 +4,7 @@ import type { LedgerRecord } from "../domain/Exchange.ts"
 import { entrySlots } from "../domain/Ledger.ts"
 import type { CapturedCall } from "../runtime/CapturedCall.ts"
 import type { ApplyStep, OpenStep } from "../services/ports/FloatLedger.ts"
-import { withoutNul } from "./Columns.ts"
+import { storable } from "./Columns.ts"
 
 /**
  * What a record says of its own history, so that `ledger verify` finds a line, a call or a provider's reference that no step wrote. It stands in the
@@ -49,7 +49,7 @@ const behindApply = ({ before, expectedRevision, next, raw }: ApplyStep): Histor
   const call = raw === null ? lastCall : callDigest(raw)
   const was = before.providerReference
   const isRenamed = was !== null && (before.provider !== next.provider || was !== next.providerReference)
-  const names = isRenamed ? [...earlier, [before.provider, withoutNul(was)]] : earlier
+  const names = isRenamed ? [...earlier, [before.provider, storable(was)]] : earlier
   return { ...digest, ...(call === undefined ? {} : { call }), ...(names.length === 0 ? {} : { names }) }
 }
 
@@ -68,9 +68,9 @@ const counting = (
   { entry, event, line }: OpenStep | ApplyStep
 ): HistoryDigest => {
   const to = digest.to + 1
-  const told = event === null ? null : hash("sha256", `${event.id}\n${event.type}\n${withoutNul(event.body)}`, "hex")
+  const told = event === null ? null : hash("sha256", `${event.id}\n${event.type}\n${storable(event.body)}`, "hex")
   const { actor, at, fact, note, status } = line
-  const words = [appId, reference, String(to), mode, String(at), actor, fact, withoutNul(note), status]
+  const words = [appId, reference, String(to), mode, String(at), actor, fact, storable(note), status]
   const postings = entry?.postings ?? []
   const columns = (["currency", "account", "amount"] as const).map((name) => postings.map((posting) => posting[name]).join(" "))
   const slot = entry === null ? null : entrySlots[entry.phase]
@@ -80,7 +80,7 @@ const counting = (
 }
 
 const callDigest = ({ request, response }: CapturedCall): string =>
-  hash("sha256", fieldsText([request, response].map(withoutNul)), "base64")
+  hash("sha256", fieldsText([request, response].map(storable)), "base64")
 
 /** Each field is preceded by its length, so that no two lines have the same text. */
 const fieldsText = (fields: ReadonlyArray<string | null>): string =>

@@ -106,7 +106,7 @@ export const IdempotencyPg = Layer.effect(
             SELECT 1 FROM transactions t WHERE t.app_id = k.app_id AND t.reference = k.reference ${of("t.app_id")}
               AND (t.needs_review OR t.status IN ('requires_action', 'pending')
                 -- What ended late has just become a final answer, or none that anybody has read: its key lives as long as any other.
-                OR (t.record->>'completedAt')::float8 >= ${before}::float8))
+                OR (well_formed(t.record)->>'completedAt')::float8 >= ${before}::float8))
           ORDER BY k.created_at LIMIT ${limit} FOR UPDATE OF k SKIP LOCKED
         )
         DELETE FROM idempotency_keys k USING old o

@@ -92,7 +92,7 @@ export const openWorkStatus = (sql: SqlClient.SqlClient, everyTenant: EveryTenan
   const byAccount = Effect.map(
     everyTenant.sweep((of) =>
       accountRows(sql`
-        SELECT t.provider, t.mode, t.record->>'currency' AS currency, t.record->>'account' AS account,
+        SELECT t.provider, t.mode, well_formed(t.record)->>'currency' AS currency, well_formed(t.record)->>'account' AS account,
           (count(*) FILTER (WHERE w.is_open))::int AS open, (count(*) FILTER (WHERE NOT w.is_open))::int AS followed
         FROM (SELECT app_id, reference, is_open FROM open_work WHERE true ${of("app_id")} ORDER BY is_open DESC LIMIT ${COUNTED_AT_MOST}) w
         JOIN transactions t ON t.app_id = w.app_id AND t.reference = w.reference ${of("t.app_id")}

@@ -1,7 +1,7 @@
 import { Effect, Schema, SchemaGetter, SchemaParser } from "effect"
 import { type Exchange, LedgerRecord } from "../domain/Exchange.ts"
 import type { Collection, Payout } from "../domain/Transaction.ts"
-import { withoutNul } from "./Columns.ts"
+import { storableJson } from "./Columns.ts"
 import { type HistoryDigest, rememberingDigest } from "./HistoryDigest.ts"
 import { carryingUnread, storedBehind, withUnread } from "./UnknownMembers.ts"
 
@@ -42,16 +42,13 @@ const isObject = (json: Schema.Json): json is Schema.JsonObject => typeof json =
 export const recordTextWith = (record: LedgerRecord, lines: HistoryDigest): string =>
   `${recordText(record).slice(0, -1)},"lines":${JSON.stringify(lines)}}`
 
-/** As a record is written. Without NUL, also where JSON has a way to write it: one such text in a record, and no SQL could take it apart any more. */
+/** As a record is written. */
 export const recordText = (record: LedgerRecord): string => {
   const silent = unsaid[record.kind] ?? {}
   const encoded = withEverything(record, encodeRecord(record))
-  const text = JSON.stringify(
+  return storableJson(
     isObject(encoded) ? Object.fromEntries(Object.entries(encoded).filter(([name, value]) => silent[name] !== value)) : encoded
   )
-  return text.includes("\\u0000")
-    ? JSON.stringify(JSON.parse(text), (_, value: unknown) => (typeof value === "string" ? withoutNul(value) : value))
-    : text
 }
 
 /** Members of a newer release stay, whatever this program changed. */

@@ -79,9 +79,9 @@ export const transactionList = (
         AND (${kind}::text IS NULL OR kind = ${kind})
         AND (${status}::text IS NULL OR status = ${status})
         AND (${needsReview}::boolean IS NULL OR needs_review = ${needsReview})
-        AND (${currency}::text IS NULL OR record ->> 'currency' = ${currency})
+        AND (${currency}::text IS NULL OR well_formed(record) ->> 'currency' = ${currency})
         AND (${metadata?.key ?? null}::text IS NULL
-          OR (record ->> 'metadata')::json ->> ${metadata?.key ?? null} = ${metadata?.value ?? null})
+          OR (well_formed(record) ->> 'metadata')::json ->> ${metadata?.key ?? null} = ${metadata?.value ?? null})
       ORDER BY created_at DESC, reference DESC LIMIT ${limit}`
   }
 

@@ -44,9 +44,9 @@ export const transactionSearch = (
       ${kind === null ? sql`` : sql`AND t.kind = ${kind}`}
       ${status === null ? sql`` : sql`AND t.status = ${status}`}
       ${provider === null ? sql`` : sql`AND t.provider = ${provider}`}
-      ${amount === null ? sql`` : sql`AND t.record ->> 'amount' = ${amount.toString()}`}
-      ${currency === null ? sql`` : sql`AND t.record ->> 'currency' = ${currency}`}
-      ${partyEnd === null ? sql`` : sql`AND right(coalesce(t.record ->> 'maskedDestination', t.record ->> 'maskedSource'), 4) = ${partyEnd}`}
+      ${amount === null ? sql`` : sql`AND well_formed(t.record) ->> 'amount' = ${amount.toString()}`}
+      ${currency === null ? sql`` : sql`AND well_formed(t.record) ->> 'currency' = ${currency}`}
+      ${partyEnd === null ? sql`` : sql`AND right(coalesce(well_formed(t.record) ->> 'maskedDestination', well_formed(t.record) ->> 'maskedSource'), 4) = ${partyEnd}`}
     ORDER BY t.created_at DESC, t.reference DESC LIMIT ${limit}`
 
   // What waits for a person is few, however old it is.

@@ -123,6 +123,7 @@ describe("in a text for people", () => {
   it("a name shows the first letter of each word, and at least one dot", () => {
     expect(maskedName("  Jane   van Doe ")).toBe("J••• v•• D••")
     expect(maskedName("J D")).toBe("J• D•")
+    expect(maskedName("😀lex 😀")).toBe("😀••• 😀•")
   })
 })
 

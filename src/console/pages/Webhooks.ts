@@ -6,7 +6,7 @@ import { maskedText } from "../../domain/Masking.ts"
 import { may } from "../../domain/Operator.ts"
 import type { WebhookEndpoint } from "../../domain/WebhookEndpoint.ts"
 import { GatewayStatus } from "../../services/ports/GatewayStatus.ts"
-import { WebhookDeliveries } from "../../services/ports/WebhookDeliveries.ts"
+import { type DeliveryCursor, type DeliveryPage, WebhookDeliveries } from "../../services/ports/WebhookDeliveries.ts"
 import { WebhookEndpoints } from "../../services/ports/WebhookEndpoints.ts"
 import {
   badge,
@@ -67,7 +67,7 @@ export const makeWebhooks = Effect.gen(function* () {
   const ofTenant = Effect.fnUntraced(function* (visit: Visit, owner: Owner) {
     const wanted = DeliveryStatus.literals.find((one) => one === visit.query.get("status")) ?? null
     const endpoint = yield* endpoints.find(owner.appId, owner.mode)
-    const { items, more } = yield* deliveries.list({ ...owner, status: wanted, limit: DELIVERIES_SHOWN, after: null })
+    const { items, next } = yield* deliveries.list({ ...owner, status: wanted, limit: DELIVERIES_SHOWN, after: null })
     return [
       section(
         `Endpoint of ${owner.appId}, ${owner.mode}`,
@@ -76,7 +76,11 @@ export const makeWebhooks = Effect.gen(function* () {
           onSome: (one) => endpointFacts(one, items)
         })
       ),
-      section("Deliveries", deliveryForm(visit, owner, items), more ? h("p", { class: "soft" }, "There are older ones.") : null)
+      section(
+        "Deliveries",
+        deliveryForm(visit, owner, items),
+        next === null ? null : h("p", { class: "soft" }, "There are older ones.")
+      )
     ]
   })
 
@@ -84,18 +88,17 @@ export const makeWebhooks = Effect.gen(function* () {
   const chosen = Effect.fnUntraced(function* ({ form }: Visit, owner: Owner) {
     if (form.get("all") !== "parked") return form.getAll("id").filter(isReference).slice(0, MOST_AT_ONCE)
     const ids: Array<Reference> = []
-    let after: { at: number; id: string } | null = null
+    let after: DeliveryCursor | null = null
     while (ids.length < MOST_AT_ONCE) {
-      const step: { items: ReadonlyArray<Delivery>; more: boolean } = yield* deliveries.list({
+      const step: DeliveryPage = yield* deliveries.list({
         ...owner,
         status: "parked",
         limit: DELIVERIES_SHOWN,
         after
       })
       ids.push(...step.items.map(({ id }) => id))
-      const last = step.items.at(-1)
-      if (!step.more || last === undefined) break
-      after = { at: last.createdAt, id: last.id }
+      if (step.next === null) break
+      after = step.next
     }
     return ids.slice(0, MOST_AT_ONCE)
   })

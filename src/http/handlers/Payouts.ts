@@ -10,7 +10,7 @@ import { Api } from "../Api.ts"
 import { PayoutBody, QuoteBody } from "../api/Payouts.ts"
 import { type Body, type BodyError, invalid, issuesOf, makeDecoder, metadataOf, reveal } from "../Body.ts"
 import { Idempotent } from "../Idempotent.ts"
-import { destinationOf } from "../Parties.ts"
+import { asSaid, destinationOf } from "../Parties.ts"
 import { respond } from "../Response.ts"
 import { withCaller } from "../SignedRequest.ts"
 import type { JsonTree } from "../StrictJson.ts"
@@ -67,7 +67,8 @@ export const payoutBody = (body: JsonTree): Result.Result<Body<PayoutCommand>, B
       narration: wire.narration ?? null,
       metadata: metadata.success.text
     }
-    return { command, fingerprint: reveal({ ...command, metadata: metadata.success.tree }), ignored }
+    const said = { ...command, destination: asSaid(wire.destination, destination.success), metadata: metadata.success.tree }
+    return { command, fingerprint: reveal(said), ignored }
   })
 
 /** The body of `POST /v1/payouts/quote`. */

@@ -1,6 +1,6 @@
 import { entrySlots, type Posting } from "../../domain/Ledger.ts"
 import type { ApplyStep } from "../../services/ports/FloatLedger.ts"
-import { callOf, callOfTenant, columnsOf, withoutNul } from "../Columns.ts"
+import { callOf, callOfTenant, columnsOf, storable } from "../Columns.ts"
 import { stepColumns } from "./StepColumns.ts"
 import type { Traced } from "./StepTracing.ts"
 
@@ -29,7 +29,7 @@ const steps = columnsOf<Step>({
   answer_status: { type: "int", of: ({ response }) => response?.response.status ?? null },
   answer_body: {
     type: "bytea",
-    of: ({ response }) => (response === null ? null : Buffer.from(withoutNul(response.response.body)))
+    of: ({ response }) => (response === null ? null : Buffer.from(storable(response.response.body)))
   }
 })
 

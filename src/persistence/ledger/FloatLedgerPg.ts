@@ -13,7 +13,7 @@ import {
 import { RandomSource } from "../../services/ports/RandomSource.ts"
 import { Vault } from "../../services/ports/Vault.ts"
 import { auditTrail } from "../AuditTrail.ts"
-import { withoutNul } from "../Columns.ts"
+import { storable } from "../Columns.ts"
 import { Distribution } from "../Distribution.ts"
 import { EveryTenant } from "../EveryTenant.ts"
 import { OfTenant } from "../ServerPlaces.ts"
@@ -133,7 +133,7 @@ const recoverApply = (sql: SqlClient.SqlClient, ofTenant: OfTenant) =>
     if (result._tag !== "Stale") return result
     const read = sql`SELECT 1 FROM journal
       WHERE app_id = ${appId} AND reference = ${reference} AND revision = ${expectedRevision + 1n} AND at = ${iso(line.at)}::timestamptz
-        AND actor = ${line.actor} AND fact = ${line.fact} AND note = ${withoutNul(line.note)} AND status = ${line.status}`
+        AND actor = ${line.actor} AND fact = ${line.fact} AND note = ${storable(line.note)} AND status = ${line.status}`
     const rows = yield* ofTenant(appId)(read)
     return rows.length === 1 ? ({ _tag: "Applied" } satisfies ApplyOutcome) : result
   })

@@ -3,7 +3,7 @@ import { iso } from "../../domain/Instant.ts"
 import type { Entry } from "../../domain/Ledger.ts"
 import type { WindowUse } from "../../domain/VelocityLimits.ts"
 import type { OpenStep } from "../../services/ports/FloatLedger.ts"
-import { callOf, callOfTenant, columnsOf } from "../Columns.ts"
+import { callOf, callOfTenant, columnsOf, storableJson } from "../Columns.ts"
 import { stepColumns } from "./StepColumns.ts"
 import type { Traced } from "./StepTracing.ts"
 
@@ -44,7 +44,7 @@ const steps = columnsOf<Step>({
   ...stepColumns,
   kind: { type: "text", of: ({ transaction }) => transaction.kind },
   sealed_destination: { type: "bytea", of: ({ sealedDestination }) => sealedDestination },
-  beneficiary: { type: "text", of: ({ beneficiary }) => (beneficiary === null ? null : JSON.stringify(beneficiary)) },
+  beneficiary: { type: "text", of: ({ beneficiary }) => (beneficiary === null ? null : storableJson(beneficiary)) },
   party_hash: { type: "bytea", of: ({ partyHash }) => partyHash },
   counted: { type: "text", of: storedWindows },
   traceparent: { type: "text", of: ({ traceparent }) => traceparent },

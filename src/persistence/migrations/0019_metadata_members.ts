@@ -23,6 +23,12 @@ CREATE TABLE metadata_members (
   PRIMARY KEY (app_id, mode, member, created_at, reference)
 );
 
+-- A stored text as SQL can take it apart. Until now a mask could be half a character, and JSON with one of those is refused as a whole.
+CREATE FUNCTION well_formed(stored json) RETURNS json LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT CASE WHEN position('\\ud' IN stored::text) = 0 THEN stored
+    ELSE regexp_replace(stored::text, '(?<!\\\\)((?:\\\\\\\\)*)(?:\\\\ud[89ab]..(?!\\\\ud[c-f]..)|(?<!\\\\ud[89ab]..)\\\\ud[c-f]..)', '\\1\\\\ufffd', 'g')::json END
+$$;
+
 CREATE FUNCTION metadata_member(name text, value text) RETURNS bigint LANGUAGE sql STABLE PARALLEL SAFE AS $$
   SELECT ('x' || encode(substr(sha256(convert_to(length(name) || ':' || name || value, 'UTF8')), 1, 8), 'hex'))::bit(64)::bigint
 $$;
@@ -30,12 +36,13 @@ $$;
 -- The members by which a record can be found, each once.
 CREATE FUNCTION metadata_members_of(record json) RETURNS SETOF bigint LANGUAGE sql STABLE PARALLEL SAFE AS $$
   SELECT DISTINCT metadata_member(m.key, m.value #>> '{}') FROM (
-    SELECT e.key, e.value FROM json_each((record ->> 'metadata')::json) WITH ORDINALITY AS e(key, value, place)
-    WHERE record ->> 'kind' <> 'exchange' AND json_typeof(e.value) IN ('string', 'number', 'boolean') ORDER BY e.place LIMIT ${MEMBERS_A_RECORD}
+    SELECT e.key, e.value FROM well_formed(record) AS r, json_each((r ->> 'metadata')::json) WITH ORDINALITY AS e(key, value, place)
+    WHERE r ->> 'kind' <> 'exchange' AND json_typeof(e.value) IN ('string', 'number', 'boolean') ORDER BY e.place LIMIT ${MEMBERS_A_RECORD}
   ) m
 $$;
 
--- Writes those of the next records that were there before, and answers how far it came. It goes with this migration.
+-- Writes those of the next records that were there before, and answers how far it came. What waits to become a beneficiary is mended on the way. It goes
+-- with this migration.
 CREATE FUNCTION fill_metadata_members(after text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE upto text;
 BEGIN
@@ -50,6 +57,8 @@ BEGIN
   INSERT INTO metadata_members (app_id, mode, member, created_at, reference)
   SELECT t.app_id, t.mode, m.member, t.created_at, t.reference FROM transactions t CROSS JOIN LATERAL metadata_members_of(t.record) AS m(member)
   WHERE t.reference > after AND t.reference <= upto ON CONFLICT DO NOTHING;
+  UPDATE open_work w SET beneficiary = well_formed(w.beneficiary)
+  WHERE w.reference > after AND w.reference <= upto AND position('\\ud' IN w.beneficiary::text) > 0;
   RETURN upto;
 END
 $$;
@@ -73,7 +82,10 @@ const written = {
 
 /** The function as it was, with one statement more, in the place of the one before. Nodes of the release before call it, too. */
 const replaced = (text: string, statement: string): string =>
-  text.replace("CREATE FUNCTION", "CREATE OR REPLACE FUNCTION").replace(BEFORE, () => `${statement}${BEFORE}`)
+  text
+    .replace("CREATE FUNCTION", "CREATE OR REPLACE FUNCTION")
+    .replace(/p_beneficiary(\[n\])?::json/, (given) => `well_formed(${given})`)
+    .replace(BEFORE, () => `${statement}${BEFORE}`)
 
 const batch = replaced(openSteps, written.together)
 

@@ -6,7 +6,12 @@ import type { LedgerRecord } from "../../domain/Exchange.ts"
 import { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import { type Instant, iso } from "../../domain/Instant.ts"
 import { Vault } from "../../services/ports/Vault.ts"
-import { type DeliveryQuery, type Redelivery, WebhookDeliveries } from "../../services/ports/WebhookDeliveries.ts"
+import {
+  type DeliveryCursor,
+  type DeliveryQuery,
+  type Redelivery,
+  WebhookDeliveries
+} from "../../services/ports/WebhookDeliveries.ts"
 import { auditTrail } from "../AuditTrail.ts"
 import { Distribution } from "../Distribution.ts"
 import { EveryTenant } from "../EveryTenant.ts"
@@ -14,6 +19,8 @@ import { NOT_WHOLE } from "../ReferenceOwner.ts"
 import { Moment, rowsOf } from "../Rows.ts"
 import { eventSteps } from "./EventSteps.ts"
 
+/** So many deliveries one page looks at, however few of them have its status. */
+const DELIVERIES_A_PAGE = 5_000
 /** Of one delivery's attempts the last so many are shown: the whole schedule, and what was asked for by hand. */
 const ATTEMPTS_SHOWN = 20
 /** A tenant's own endpoint writes the excerpts: a list ends where they would make its answer large. Measured as JSON, where one byte may become six. */
@@ -43,6 +50,7 @@ const attemptRows = rowsOf(
     excerpt: Schema.NullOr(Schema.String)
   })
 )
+const places = rowsOf(Schema.Struct({ at: Moment, id: Schema.String }))
 const owners = rowsOf(Schema.Struct({ appId: AppId, mode: Mode }))
 
 /**
@@ -99,12 +107,21 @@ export const WebhookDeliveriesPg = Layer.effect(
       const only = status === null ? sql.literal("true") : sql.literal(ofStatus[status])
       const older =
         after === null ? sql.literal("true") : sql`(d.created_at, d.id) < (${iso(after.at)}::timestamptz, ${after.id})`
+      const ordered = sql`FROM deliveries d WHERE d.app_id = ${appId} AND d.mode = ${mode} AND ${older} ORDER BY d.created_at DESC, d.id DESC`
+      // The other statuses have an index of their own.
+      const isWalked = status === "delivered"
+      const from = isWalked
+        ? sql`(SELECT * ${ordered} LIMIT ${DELIVERIES_A_PAGE}) d`
+        : sql`(SELECT * FROM deliveries d WHERE d.app_id = ${appId} AND d.mode = ${mode} AND ${older}) d`
       const rows = yield* heads(sql`
-        SELECT ${columns} FROM deliveries d JOIN events v ON v.app_id = d.app_id AND v.id = d.event_id
-        WHERE d.app_id = ${appId} AND d.mode = ${mode} AND ${only} AND ${older}
-        ORDER BY d.created_at DESC, d.id DESC LIMIT ${limit + 1}`)
+        SELECT ${columns} FROM ${from} JOIN events v ON v.app_id = ${appId} AND v.id = d.event_id
+        WHERE ${only} ORDER BY d.created_at DESC, d.id DESC LIMIT ${limit + 1}`)
       const items = (yield* withAttempts(rows)).slice(0, limit)
-      return { items, more: rows.length > items.length }
+      const end = items.map(({ createdAt, id }) => ({ at: createdAt, id })).at(-1) ?? null
+      if (rows.length > items.length) return { items, next: end }
+      if (!isWalked) return { items, next: null }
+      const [seen = null] = yield* places(sql`SELECT d.created_at AS at, d.id ${ordered} OFFSET ${DELIVERIES_A_PAGE - 1} LIMIT 1`)
+      return { items, next: seen === null || end === null ? seen : laterOf(seen, end) }
     })
 
     const find = Effect.fn("WebhookDeliveries.find")(function* (appId: AppId, mode: Mode, id: Reference) {
@@ -197,6 +214,10 @@ const ofStatus = {
   delivered: "d.status = 'delivered'",
   parked: "d.parked"
 } as const satisfies Readonly<Record<DeliveryStatus, string>>
+
+/** The place that comes later in a list whose newest comes first. */
+const laterOf = (one: DeliveryCursor, other: DeliveryCursor): DeliveryCursor =>
+  other.at < one.at || (other.at === one.at && other.id < one.id) ? other : one
 
 const attemptOf = ({ at, durationMs, excerpt, status }: AttemptRow): DeliveryAttempt => ({
   at,

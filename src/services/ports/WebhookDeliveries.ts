@@ -23,6 +23,11 @@ export interface DeliveryQuery {
   readonly after: DeliveryCursor | null
 }
 
+export interface DeliveryPage {
+  readonly items: ReadonlyArray<Delivery>
+  readonly next: DeliveryCursor | null
+}
+
 /** A delivery that somebody asks for again at `at`. */
 export interface Redelivery {
   readonly appId: AppId
@@ -53,10 +58,10 @@ export class WebhookDeliveries extends Context.Service<
   WebhookDeliveries,
   {
     /**
-     * Newest first, at most `limit`, of every status where none is given. Fewer where the excerpts of their attempts are long; `more` says
-     * whether there are others after the last.
+     * Newest first, at most `limit`, of every status where none is given. Fewer where the excerpts of their attempts are long, or where few
+     * of the deliveries that a page looks at have the status; `next` is where the list goes on, null at its end.
      */
-    readonly list: (query: DeliveryQuery) => Effect.Effect<{ readonly items: ReadonlyArray<Delivery>; readonly more: boolean }>
+    readonly list: (query: DeliveryQuery) => Effect.Effect<DeliveryPage>
     readonly find: (appId: AppId, mode: Mode, id: Reference) => Effect.Effect<Option.Option<Delivery>>
     /**
      * The deliveries of one transaction's events, oldest first, at most `limit`. `steps` are the moments of its history: an event is as old as

@@ -118,10 +118,7 @@ export class Webhooks extends Context.Service<
       })
 
       const deliveries = Effect.fn("Webhooks.deliveries")(function* ({ appId, mode }: Caller, query: DeliveriesQuery) {
-        const { items, more } = yield* outgoing.list({ appId, mode, ...query })
-        const last = items.at(-1)
-        const next = more && last !== undefined ? { at: last.createdAt, id: last.id } : null
-        return { items, next }
+        return yield* outgoing.list({ appId, mode, ...query })
       })
 
       const redeliver = Effect.fn("Webhooks.redeliver")(function* (caller: Caller, id: string) {

@@ -201,25 +201,36 @@ describe("a list of deliveries", () => {
       const shown: Array<number> = []
       let after: { at: number; id: string } | null = null
       for (let goesOn = true; goesOn; ) {
-        const page: Page = yield* deliveries.list({ appId: acme, mode: "test", status: null, limit: 100, after })
-        const { items, more } = page
+        const { items, next }: Page = yield* deliveries.list({ appId: acme, mode: "test", status: null, limit: 100, after })
         sizes.push(
           items
             .flatMap(({ attempts }) => attempts)
             .reduce((sum, { excerpt }) => sum + Buffer.byteLength(JSON.stringify(excerpt)), 0)
         )
         shown.push(...items.map(({ id }) => Number(id)))
-        const last = items.at(-1)
-        after = last === undefined ? null : { at: last.createdAt, id: last.id }
-        goesOn = more
+        after = next
+        goesOn = after !== null
       }
       expect(shown).toEqual([12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1])
       expect(Math.max(...sizes)).toBeLessThanOrEqual(64 * 1024)
       expect(yield* deliveries.list({ appId: acme, mode: "test", status: null, limit: 2, after: null })).toMatchObject({
         items: { length: 2 },
-        more: true
+        next: { id: idOf(11) }
       })
       expect(Option.getOrThrow(yield* deliveries.find(acme, "test", idOf(1))).attempts).toHaveLength(13)
+    })
+  )
+
+  it.effect("looks at a bounded number for those that were delivered, and goes on from there", () =>
+    Effect.gen(function* () {
+      const { deliveries, events } = yield* given
+      yield* events(1, "payout.failed", "delivered")
+      yield* events(5_001, "payout.failed", "due", 1)
+      const wanted = { appId: acme, mode: "test", status: "delivered", limit: 10 } as const
+      const first = yield* deliveries.list({ ...wanted, after: null })
+      expect([first.items, first.next?.id]).toEqual([[], idOf(3)])
+      const second = yield* deliveries.list({ ...wanted, after: first.next })
+      expect([second.items.map(({ id }) => id), second.next]).toEqual([[idOf(1)], null])
     })
   )
 
@@ -229,8 +240,8 @@ describe("a list of deliveries", () => {
       yield* events(2, "payout.failed", "delivered")
       yield* sql`INSERT INTO delivery_attempts (app_id, delivery_id, at, duration_ms, status, excerpt)
         SELECT d.app_id, d.id, d.created_at, 1, 500, repeat(chr(1), 4096) FROM deliveries d, generate_series(1, 20)`
-      const { items, more } = yield* deliveries.list({ appId: acme, mode: "test", status: null, limit: 100, after: null })
-      expect([items.map(({ id }) => Number(id)), more]).toEqual([[2], true])
+      const { items, next } = yield* deliveries.list({ appId: acme, mode: "test", status: null, limit: 100, after: null })
+      expect([items.map(({ id }) => Number(id)), next?.id]).toEqual([[2], idOf(2)])
       const found = Option.getOrThrow(yield* deliveries.find(acme, "test", idOf(2)))
       for (const { attempts } of [...items, found])
         expect(attempts.map(({ excerpt }) => excerpt.length)).toEqual([...Array(18).fill(0), 4096, 4096])

@@ -174,7 +174,7 @@ export const accountRules: ReadonlyArray<LedgerRule> = [
     counted: "SELECT count(*) FROM postings",
     broken: `
       WITH owner AS (
-        SELECT app_id, reference, kind, record->>'currency' AS source, record->>'destinationCurrency' AS destination FROM transactions
+        SELECT app_id, reference, kind, well_formed(record)->>'currency' AS source, well_formed(record)->>'destinationCurrency' AS destination FROM transactions
         UNION ALL SELECT app_id, reference, 'adjustment', currency, NULL FROM float_adjustments
       )
       SELECT j.app_id || '/' || j.reference || '/' || j.slot AS subject,

@@ -10,7 +10,7 @@ export const eventRules: ReadonlyArray<LedgerRule> = [
       FROM (SELECT *, CASE kind WHEN 'exchange' THEN 'fx' ELSE kind END || '.' || status AS type FROM transactions) t
       WHERE t.status IN ('successful', 'failed', 'expired')
         -- Events have their time; an hour is for clocks that differ.
-        AND coalesce(to_timestamp((t.record->>'completedAt')::float8 / 1000), t.created_at) - interval '1 hour' >= (SELECT since FROM events_kept)
+        AND coalesce(to_timestamp((well_formed(t.record)->>'completedAt')::float8 / 1000), t.created_at) - interval '1 hour' >= (SELECT since FROM events_kept)
         AND NOT EXISTS (SELECT 1 FROM events e WHERE e.app_id = t.app_id AND e.reference = t.reference AND e.type = t.type)`
   },
   {
