@@ -77,7 +77,7 @@ export const makeGate = ({ host, trustedProxies, url }: GateSettings) => {
 export type Gate = ReturnType<typeof makeGate>
 
 /** A name and 256 random bits, in hex. */
-const SESSION = /^[a-z][a-z0-9._-]{0,39}:[0-9a-f]{64}$/
+const SESSION = /^[a-z][a-z0-9._-]{0,39}:\d{1,16}:[0-9a-f]{64}$/
 
 /** Whether a form was made for this very session. */
 export const isOwnForm = ({ formToken }: Visitor, form: URLSearchParams): boolean => {

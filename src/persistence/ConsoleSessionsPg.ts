@@ -5,10 +5,9 @@ import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import { ConsoleSessions, type NewSession, type SessionLimits } from "../services/ports/ConsoleSessions.ts"
 import { Vault } from "../services/ports/Vault.ts"
 import { auditTrail } from "./AuditTrail.ts"
-import { operatorColumns } from "./OperatorsPg.ts"
+import { accountOf, accountRows } from "./OperatorsPg.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 
-const operators = rowsOf(Schema.Struct(operatorColumns))
 const counts = rowsOf(Schema.Struct({ subject: Schema.String, failures: Schema.Number, since: Moment }))
 
 /** ConsoleSessions on PostgreSQL. It owns console_sessions and console_failures; both hold hashes, names and addresses, and no secret. */
@@ -16,7 +15,8 @@ export const ConsoleSessionsPg = Layer.effect(
   ConsoleSessions,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const trail = auditTrail(sql, (yield* Vault).hash)
+    const { hash } = yield* Vault
+    const trail = auditTrail(sql, hash)
 
     const begin = Effect.fn("ConsoleSessions.begin")(function* (
       { at, operator, replaces, tokenHash }: NewSession,
@@ -33,18 +33,20 @@ export const ConsoleSessionsPg = Layer.effect(
       )
     })
 
-    const find = Effect.fn("ConsoleSessions.find")(
-      (tokenHash: Uint8Array, at: Instant, { idleMs, longestMs }: SessionLimits, used: boolean) =>
-        Effect.map(
-          operators(sql`
-            UPDATE console_sessions s SET last_used_at = CASE WHEN ${used} THEN greatest(s.last_used_at, ${iso(at)}::timestamptz) ELSE s.last_used_at END
-            FROM operators o
-            WHERE s.token_hash = ${tokenHash} AND o.name = s.operator
-              AND s.last_used_at > ${iso(at - idleMs)}::timestamptz AND s.created_at > ${iso(at - longestMs)}::timestamptz
-            RETURNING o.name, o.role, o.created_at AS "createdAt"`),
-          ([found]) => Option.fromUndefinedOr(found)
-        )
-    )
+    const find = Effect.fn("ConsoleSessions.find")(function* (
+      tokenHash: Uint8Array,
+      at: Instant,
+      { idleMs, longestMs }: SessionLimits,
+      used: boolean
+    ) {
+      const [found] = yield* accountRows(sql`
+        UPDATE console_sessions s SET last_used_at = CASE WHEN ${used} THEN greatest(s.last_used_at, ${iso(at)}::timestamptz) ELSE s.last_used_at END
+        FROM operators o
+        WHERE s.token_hash = ${tokenHash} AND o.name = s.operator
+          AND s.last_used_at > ${iso(at - idleMs)}::timestamptz AND s.created_at > ${iso(at - longestMs)}::timestamptz
+        RETURNING o.name, o.role, o.created_at AS "createdAt", o.token_hash AS "tokenHash", o.access_seal AS "accessSeal"`)
+      return Option.map(yield* accountOf(hash, found), ({ createdAt, name, role }) => ({ createdAt, name, role }))
+    })
 
     const end = Effect.fn("ConsoleSessions.end")((tokenHash: Uint8Array, audit: AuditEntry) =>
       Effect.asVoid(trail.with(sql`DELETE FROM console_sessions WHERE token_hash = ${tokenHash} RETURNING operator`, audit))

@@ -6,17 +6,30 @@ import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import { type OperatorAccount, Operators } from "../services/ports/Operators.ts"
 import { Vault } from "../services/ports/Vault.ts"
 import { fits, operatorSeal } from "./AccessSeals.ts"
+import type { KeyedHash } from "./AuditChain.ts"
 import { auditTrail, byteaText } from "./AuditTrail.ts"
 import { Moment, rowsOf } from "./Rows.ts"
 
-/** An operator's row. */
-export const operatorColumns = { name: OperatorName, role: OperatorRole, createdAt: Moment }
+const operatorColumns = { name: OperatorName, role: OperatorRole, createdAt: Moment }
 
 const operators = rowsOf(Schema.Struct(operatorColumns))
-const accounts = rowsOf(
-  Schema.Struct({ ...operatorColumns, tokenHash: Schema.Uint8Array, accessSeal: Schema.NullOr(Schema.Uint8Array) })
-)
+const AccountRow = Schema.Struct({
+  ...operatorColumns,
+  tokenHash: Schema.Uint8Array,
+  accessSeal: Schema.NullOr(Schema.Uint8Array)
+})
+/** An operator's row with what its seal is checked with. */
+export const accountRows = rowsOf(AccountRow)
 const NOT_OURS = "an operator is refused: the row is not as a gateway wrote it, so run gateway audit verify"
+
+/** The account of a row that a gateway wrote; any other row is nobody's, and is told of. Whoever acts as an operator is found by this. */
+export const accountOf = Effect.fnUntraced(function* (keyed: KeyedHash, row: typeof AccountRow.Type | undefined) {
+  if (row === undefined) return Option.none<OperatorAccount>()
+  const { accessSeal, ...account } = row
+  if (fits(accessSeal, operatorSeal(keyed, account))) return Option.some<OperatorAccount>(account)
+  yield* Effect.annotateLogs(Effect.logError(NOT_OURS), { access_rows: `operator ${account.name}` })
+  return Option.none<OperatorAccount>()
+})
 
 /** Operators on PostgreSQL: `change_access` writes the table; console_sessions goes with its rows. */
 export const OperatorsPg = Layer.effect(
@@ -41,11 +54,9 @@ export const OperatorsPg = Layer.effect(
 
     const find = Effect.fn("Operators.find")(function* (name: OperatorName) {
       const [found] =
-        yield* accounts(sql`SELECT name, role, created_at AS "createdAt", token_hash AS "tokenHash", access_seal AS "accessSeal"
+        yield* accountRows(sql`SELECT name, role, created_at AS "createdAt", token_hash AS "tokenHash", access_seal AS "accessSeal"
         FROM operators WHERE name = ${name}`)
-      if (found === undefined || fits(found.accessSeal, operatorSeal(hash, found))) return Option.fromUndefinedOr(found)
-      yield* Effect.annotateLogs(Effect.logError(NOT_OURS), { access_rows: `operator ${name}` })
-      return Option.none()
+      return yield* accountOf(hash, found)
     })
 
     return Operators.of({ add, list, remove, find })

@@ -8,6 +8,7 @@ import type { Permission } from "../../src/domain/Operator.ts"
 import { may, OperatorName, OperatorRole } from "../../src/domain/Operator.ts"
 import { AuditLog } from "../../src/services/ports/AuditLog.ts"
 import { Operators } from "../../src/services/ports/Operators.ts"
+import { forgedChange } from "../support/ForgedChange.ts"
 import { auditEntry } from "../support/TestDatabase.ts"
 import { access, consoleOn, HOST, operatorOn } from "./ConsoleClient.ts"
 
@@ -55,7 +56,7 @@ layer(access)("the console's door", (it) => {
         const entered = yield* person.logIn("asha", token)
         expect([entered.status, entered.headers.get("location")]).toEqual([303, "/"])
         expect(entered.headers.get("set-cookie")).toMatch(
-          /^console_session=asha:[0-9a-f]{64}; Path=\/; HttpOnly; SameSite=Strict$/
+          /^console_session=asha:\d+:[0-9a-f]{64}; Path=\/; HttpOnly; SameSite=Strict$/
         )
         expect((yield* person.read("/")).text).toContain("for asha")
         const before = person.cookie()
@@ -105,6 +106,26 @@ layer(access)("the console's door", (it) => {
       yield* person.logIn("clerk", yield* operatorOn("clerk", "viewer"))
       expect((yield* person.read("/")).text).toContain("for clerk")
       yield* sql`UPDATE console_sessions SET operator = 'boss' WHERE operator = 'clerk'`
+      expect((yield* person.read("/")).status).toBe(303)
+    })
+  )
+
+  it.effect("gives nobody another role by an operator's row that no gateway wrote, and outlives no account", () =>
+    Effect.gen(function* () {
+      const { browser } = yield* theConsole
+      const sql = yield* SqlClient.SqlClient
+      const person = browser()
+      yield* person.logIn("temp", yield* operatorOn("temp", "viewer"))
+      yield* sql`CREATE TEMP TABLE kept AS SELECT * FROM console_sessions WHERE operator = 'temp'`
+      yield* forgedChange(sql, "operator remove", { name: "temp" })
+      const admin = { name: "temp", role: "admin", created_at: "2026-01-01Z", access_seal: "", token_hash: "5".repeat(32) }
+      yield* forgedChange(sql, "operator add", admin)
+      yield* sql`INSERT INTO console_sessions SELECT * FROM kept`
+      expect((yield* person.read("/")).status).toBe(303)
+      yield* (yield* Operators).remove(OperatorName.make("temp"), auditEntry())
+      yield* TestClock.adjust("1 second")
+      yield* operatorOn("temp", "admin")
+      yield* sql`INSERT INTO console_sessions SELECT * FROM kept`
       expect((yield* person.read("/")).status).toBe(303)
     })
   )

@@ -32,7 +32,7 @@ const changes: Readonly<Record<string, OperatorRole>> = {
 
 const FORM_TOKEN = "f".repeat(64)
 /** A session of somebody of each role, as a browser holds it. */
-const sessions = new Map(OperatorRole.literals.map((role, place) => [`asha:${String(place).repeat(64)}`, role]))
+const sessions = new Map(OperatorRole.literals.map((role, place) => [`asha:0:${String(place).repeat(64)}`, role]))
 const everybody = fake(SignIn, {
   visitor: (session) =>
     Effect.succeed(

@@ -29,6 +29,24 @@ export const consoleBugs: ReadonlyArray<Bug> = [
     ]
   },
   {
+    name: "session: take its operator's row at its word",
+    breaks: "a session of an operator whose role somebody changed with SQL is nobody's",
+    test: "test/console/Access.test.ts",
+    edits: [
+      {
+        file: "src/persistence/OperatorsPg.ts",
+        text: "if (fits(accessSeal, operatorSeal(keyed, account))) return",
+        instead: "if (accessSeal !== null) return"
+      }
+    ]
+  },
+  {
+    name: "session: leave the age of the account out of it",
+    breaks: "a session outlives no account: the next one of the name has none of it",
+    test: "test/console/Access.test.ts",
+    edits: [{ file: "src/services/console/SignIn.ts", text: "=> `${name}:${createdAt}:`", instead: "=> `${name}:0:`" }]
+  },
+  {
     name: "access: take a key's row at its word",
     breaks: "a key whose mode or role somebody changed with SQL is no key",
     test: "test/persistence/AccessRights.test.ts",

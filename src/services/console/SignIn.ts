@@ -88,8 +88,7 @@ export class SignIn extends Context.Service<
         if (failed.some(isLockedOut(limits))) return Option.none<Redacted.Redacted>()
         if (Option.isNone(found)) return yield* refused(limits, at)
         const { name, role } = found.value
-        // The name is part of what is hashed: another name in the row of a session is no session of that name.
-        const session = Redacted.make(`${name}:${yield* secret}`)
+        const session = Redacted.make(`${accountIn(found.value)}${yield* secret}`)
         const replaces = attempt.replaces === null ? null : hashOf(attempt.replaces)
         const audit = {
           at,
@@ -106,7 +105,7 @@ export class SignIn extends Context.Service<
         const at = yield* Clock.currentTimeMillis
         const found = yield* sessions.find(hashOf(session), at, SESSION_LIMITS, counts)
         const formToken = Buffer.from(vault.hash("console_form", session)).toString("hex")
-        const own = Option.filter(found, ({ name }) => Redacted.value(session).startsWith(`${name}:`))
+        const own = Option.filter(found, (operator) => Redacted.value(session).startsWith(accountIn(operator)))
         return Option.map(own, (operator): Visitor => ({ ...operator, session, formToken }))
       })
 
@@ -133,6 +132,12 @@ export class SignIn extends Context.Service<
 }
 
 const isName = Schema.is(OperatorName)
+
+/**
+ * The name and the age of the account are part of what is hashed: a row of a session with another name is no session of that name, and one of an account
+ * that was removed is none of the account that has its name next.
+ */
+const accountIn = ({ createdAt, name }: Operator): string => `${name}:${createdAt}:`
 
 /** What counts a wrong token, and how many of them are too many. A name that nobody can have is counted by its client alone, so that what is typed fills no table. */
 const limitsOf = ({ client, name }: Attempt): ReadonlyMap<string, number> =>

@@ -33,7 +33,7 @@ export class ConsoleSessions extends Context.Service<
     /** Begins a session, and writes down that it did. It removes those of which the longest time is over. */
     readonly begin: (session: NewSession, limits: SessionLimits, audit: AuditEntry) => Effect.Effect<void>
     /**
-     * Whose session it is, as that operator is now. None when it is over, absent, or its operator was removed. `counts`: it counts as used;
+     * Whose session it is, as that operator is now. None when it is over, absent, or its operator was removed or is in a row that no gateway wrote. `counts`: it counts as used;
      * a page that refreshes itself keeps nobody logged in.
      */
     readonly find: (
