@@ -4,6 +4,7 @@ import * as App from "../App.ts"
 import { Mode } from "../domain/Ids.ts"
 import { type Instant, iso } from "../domain/Instant.ts"
 import { attention, elapsed } from "../services/Attention.ts"
+import type { CommitSettings } from "../services/ports/DatabaseStanding.ts"
 import {
   type AuditProtection,
   GatewayStatus,
@@ -43,7 +44,7 @@ const standing = Effect.gen(function* () {
   const registered = registry.known.flatMap((provider) =>
     Mode.literals.filter((mode) => Option.isSome(registry.find(provider, mode))).map((mode) => ({ provider, mode }))
   )
-  yield* printResult({
+  const view = {
     at: iso(picture.at),
     needs_attention: attentionOf(picture, databaseRole, [...swapped, ...nodeAttention(node)]),
     database_role: { role: databaseRole.role, evidence_protected: databaseRole.holds },
@@ -52,6 +53,7 @@ const standing = Effect.gen(function* () {
       doubt: picture.clock.doubt
     },
     schema: { newer_than_this_program: picture.database.schema.newer, under_way: picture.database.schema.underWay },
+    commits: picture.database.commits.map(commitsView),
     providers: providersView(picture, registered),
     open_by_age: openView(picture),
     node_here: node,
@@ -96,6 +98,12 @@ const standing = Effect.gen(function* () {
       receivable_minor: receivable
     })),
     checks: picture.checks.map((check) => checkView(check, picture.at))
+  }
+  // It has to fit one screen.
+  yield* printResult(view, undefined, {
+    ...view,
+    database_role: `${databaseRole.role}: evidence is ${databaseRole.holds ? "" : "not "}protected`,
+    commits: picture.database.commits.map(commitsLine)
   })
 })
 
@@ -106,6 +114,7 @@ const withoutDatabase = Effect.fnUntraced(function* ({ message }: { readonly mes
     "database_role",
     "clock",
     "schema",
+    "commits",
     "providers",
     "open_by_age",
     "oldest_unknown",
@@ -164,6 +173,17 @@ const providersView = (
     }
   })
 }
+
+const commitsView = ({ fsync, fullPageWrites, server, synchronousCommit, weakness }: CommitSettings) => ({
+  server,
+  survive_a_crash: weakness === null,
+  synchronous_commit: synchronousCommit,
+  fsync,
+  full_page_writes: fullPageWrites
+})
+
+const commitsLine = ({ fsync, fullPageWrites, server, synchronousCommit }: CommitSettings): string =>
+  `${server}: synchronous_commit ${synchronousCommit}, fsync ${fsync}, full_page_writes ${fullPageWrites}`
 
 const openView = ({ open }: StatusSnapshot) =>
   (["payout", "collection", "exchange"] as const).map((kind) => {

@@ -23,6 +23,14 @@ export const serverGauges = ({ clock, database }: StatusSnapshot): ReadonlyArray
     help: "How many connections the server gives to clients.",
     samples: [[{}, database.connectionsLimit]]
   },
+  {
+    name: "gateway_database_commits_durable",
+    help: "1 where what was committed survives a crash of the server by the settings that are in force, otherwise 0.",
+    samples: database.commits.map(({ fsync, fullPageWrites, server, synchronousCommit, weakness }) => [
+      { database_server: server ?? "socket", synchronous_commit: synchronousCommit, fsync, full_page_writes: fullPageWrites },
+      weakness === null ? 1 : 0
+    ])
+  },
   { name: "gateway_database_standbys", help: "Standbys that are connected to the server.", samples: [[{}, database.standbys]] },
   {
     name: "gateway_database_replication_lag_seconds",

@@ -3,6 +3,7 @@ import { Context, Effect, Layer, Redacted } from "effect"
 import * as Reactivity from "effect/reactivity/Reactivity"
 import { SqlClient } from "effect/sql"
 import { makeBoundedClient } from "./BoundedClient.ts"
+import { commitsObstacle } from "./CommitSettings.ts"
 import { DatabaseError } from "./DatabaseError.ts"
 import { type DatabaseTarget, targetOf } from "./DatabaseSpans.ts"
 import { databaseTls, usableRoute } from "./DatabaseTls.ts"
@@ -13,6 +14,7 @@ import { Migrations } from "./Migrations.ts"
 import { RuntimeRole } from "./RuntimeRole.ts"
 import { poolingOf, SessionPooling } from "./SessionPooling.ts"
 import { STATEMENT_TIMEOUT_MS, sessionSettings, settingsHold } from "./SessionSettings.ts"
+import { durablePool } from "./servers/Durability.ts"
 import { NoPrimary } from "./servers/NoPrimary.ts"
 import { type Connections, makePrimaryPool } from "./servers/PrimaryPool.ts"
 
@@ -64,15 +66,18 @@ export const Database = {
         const timeouts = { connectionMs: FREE_CONNECTION_MS, answerMs: ANSWER_MS }
         const provided = Effect.fnUntraced(function* (pool: Connections, target: DatabaseTarget) {
           const sql = yield* makeBoundedClient(pool, timeouts, target, sharing)
-          const made = Context.make(SqlClient.SqlClient, sql).pipe(Context.add(SessionPooling, poolingOf(pool)))
-          return pool.refusal === undefined ? made : Context.add(made, NoPrimary, pool.refusal)
+          return Context.make(SqlClient.SqlClient, sql).pipe(
+            Context.add(SessionPooling, poolingOf(pool)),
+            Context.add(NoPrimary, pool.refusal)
+          )
         })
-        if (!("url" in address)) return yield* provided(yield* PgPool.make({ ...settings, ...address }), address)
+        if (!("url" in address))
+          return yield* provided(yield* durablePool(yield* PgPool.make({ ...settings, ...address })), address)
         const route = yield* usableRoute(Redacted.value(address.url))
         const config = { ...settings, ssl: yield* databaseTls(route) }
         const pool = route.looksForPrimary
           ? makePrimaryPool({ ...config, url: Redacted.make(route.first.href) }, route.servers)
-          : PgPool.make({ ...config, url: address.url })
+          : Effect.flatMap(PgPool.make({ ...config, url: address.url }), durablePool)
         return yield* provided(yield* pool, targetOf(route))
       }).pipe(DatabaseError.explain("use the database"))
     ).pipe(Layer.provide(Reactivity.layer))
@@ -98,7 +103,7 @@ export const Database = {
       credentials.ownerUrl === null
         ? Layer.provideMerge(Layer.effectDiscard(Database.migrate), pool)
         : Layer.provideMerge(pool, Layer.effectDiscard(migrateAsOwner(credentials)))
-    return Layer.provideMerge(Layer.effectDiscard(dividedWhole), migrated)
+    return Layer.provideMerge(Layer.effectDiscard(fitToServe), migrated)
   },
 
   /** Answers why this program does not fit the schema as it is by then, in one line; null where it does. */
@@ -129,9 +134,10 @@ const grantUnlessNewer = Effect.fnUntraced(function* (role: string) {
   if (newer.length === 0) yield* RuntimeRole.grant(role)
 })
 
-const dividedWhole = Effect.flatMap(Distribute.obstacle, (obstacle) =>
-  obstacle === null ? Effect.void : new DatabaseError({ message: obstacle })
-)
+const fitToServe = Effect.gen(function* () {
+  const obstacle = (yield* Distribute.obstacle) ?? (yield* commitsObstacle)
+  if (obstacle !== null) return yield* new DatabaseError({ message: obstacle })
+})
 
 const roleOf = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

@@ -1,10 +1,12 @@
 import { Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { DatabaseStanding, PartitionsAhead } from "../services/ports/DatabaseStanding.ts"
+import { readCommitSettings } from "./CommitSettings.ts"
+import type { EveryTenant } from "./EveryTenant.ts"
 import { Migrations } from "./Migrations.ts"
 import { rowsOf } from "./Rows.ts"
 
-const { partitions: _, schema: __, ...columns } = DatabaseStanding.fields
+const { commits: _, partitions: __, schema: ___, ...columns } = DatabaseStanding.fields
 const servers = rowsOf(Schema.Struct(columns))
 const tables = rowsOf(PartitionsAhead)
 
@@ -12,7 +14,7 @@ const tables = rowsOf(PartitionsAhead)
  * What the server itself is short of. Every role may read it but for the lag of standbys, which is null to a role without
  * `pg_read_all_stats`.
  */
-export const readDatabaseStanding = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+export const readDatabaseStanding = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, everyTenant: EveryTenant["Service"]) {
   const [server] = yield* servers(sql`
     SELECT pg_database_size(current_database())::float8 AS "sizeBytes",
       (SELECT sum(numbackends)::int FROM pg_stat_database) AS connections,
@@ -26,5 +28,6 @@ export const readDatabaseStanding = Effect.fnUntraced(function* (sql: SqlClient.
     FROM (VALUES ('journal'), ('events'), ('deliveries'), ('delivery_attempts')) AS p(parent)
     LEFT JOIN month_partitions t ON t.parent = p.parent GROUP BY p.parent ORDER BY p.parent`)
   const { newer, underWay } = yield* Effect.orDie(Migrations.standing(sql))
-  return { ...server, partitions, schema: { newer, underWay } } satisfies DatabaseStanding
+  const commits = yield* readCommitSettings(sql, everyTenant)
+  return { ...server, commits, partitions, schema: { newer, underWay } } satisfies DatabaseStanding
 })

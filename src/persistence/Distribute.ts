@@ -19,6 +19,9 @@ const { lock_timeout: LOCK_TIMEOUT } = sessionSettings
  * processor instead of some milliseconds, and it is compiled from when statistics say that tables have grown.
  */
 const OF_WORKERS = ["jit", "enable_seqscan"]
+/** What is committed on a worker has to survive its crash, too. A stronger value stays, and whoever brings it by a role that is told otherwise is found by commitsObstacle. */
+const COMMITS = "synchronous_commit"
+const IS_WEAK = `current_setting('${COMMITS}') NOT IN ('on', 'remote_apply')`
 
 /** What is divided already. */
 const Division = Schema.Struct({ distributed: Schema.Array(Schema.String), delegated: Schema.Array(Schema.String) })
@@ -108,15 +111,18 @@ const missing = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
 
 /** For workers whose database does not bring them; one that is down is not asked. Citus itself would tell them only of some databases. */
 const settingStatements = (sql: SqlClient.SqlClient) => {
-  const values = OF_WORKERS.map((name) => sessionSettings[name] ?? "")
+  const names = [...OF_WORKERS, COMMITS]
+  const values = names.map((name) => sessionSettings[name] ?? "on")
   return statements(sql`
     SELECT format('SELECT nodename, nodeport, success, result FROM run_command_on_workers(%L)',
-      format('DO $$BEGIN SET LOCAL citus.enable_ddl_propagation = off; ALTER DATABASE %I SET %I = %L; END$$', current_database(), name, value)) AS statement
-    FROM unnest(${OF_WORKERS}::text[], ${values}::text[]) WITH ORDINALITY AS wanted(name, value, at)
-    WHERE EXISTS (SELECT 1 FROM run_command_on_workers(format('SELECT EXISTS (
+      format('DO $$BEGIN SET LOCAL citus.enable_ddl_propagation = off; IF %s THEN ALTER DATABASE %I SET %I = %L; END IF; END$$',
+        needed, current_database(), name, value)) AS statement
+    FROM unnest(${names}::text[], ${values}::text[]) WITH ORDINALITY AS wanted(name, value, at)
+    CROSS JOIN LATERAL (SELECT CASE name WHEN ${COMMITS} THEN ${IS_WEAK}::text ELSE 'true' END AS needed) AS n
+    WHERE EXISTS (SELECT 1 FROM run_command_on_workers(format('SELECT %s AND NOT EXISTS (
       SELECT 1 FROM pg_db_role_setting LEFT JOIN pg_database d ON d.oid = setdatabase
       WHERE %L = ANY (setconfig) AND setrole = 0 AND (setdatabase = 0 OR d.datname = current_database()))',
-      name || '=' || value)) WHERE success AND result = 'f')
+      needed, name || '=' || value)) WHERE success AND result = 't')
     ORDER BY at`)
 }
 

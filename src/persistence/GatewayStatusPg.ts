@@ -96,7 +96,7 @@ export const GatewayStatusPg = Layer.effect(
         auditHead: yield* auditHead,
         clock: clock ?? { doubt: null, doubtedAt: null, trustedUntil: null },
         connections: Object.fromEntries((yield* connections).map(({ count, state }) => [state, count])),
-        database: yield* readDatabaseStanding(sql),
+        database: yield* readDatabaseStanding(sql, everyTenant),
         silentServers: yield* everyTenant.silentServers
       }
     }).pipe(Effect.orDie)

@@ -13,6 +13,7 @@ export const attention = (
     auditHead,
     checks,
     clock,
+    database,
     endpointsFailing,
     floats,
     inbox,
@@ -31,6 +32,9 @@ export const attention = (
   const verified = checks.find(({ name }) => name === "ledger verify")
   return [
     ...silentServers.map((server) => `the database server ${server} does not answer: nothing of its tenants is counted here`),
+    ...database.commits.flatMap(({ server, weakness }) =>
+      weakness === null ? [] : [`a crash of the database server ${server ?? ""} could take back what is committed (${weakness})`]
+    ),
     ...(auditHead.authentic ? [] : ["the end of the audit log is not one that a gateway wrote: run gateway audit verify"]),
     ...(clock.doubt === null ? [] : [`${clock.doubt}: nothing is removed until gateway clock confirm`]),
     ...broken.map(({ differences, name, subject }) => `${`${name} ${subject}`.trim()} found ${differences} differences`),

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises"
+import { THROWN_AWAY } from "../../src/persistence/servers/Durability.ts"
 import type { Fault } from "./Fault.ts"
 import { payoutOf } from "./Requests.ts"
 import { eventually, type Scene } from "./Scene.ts"
@@ -146,6 +147,31 @@ const commitsWaiting = ({ sql, tenant }: Scene, standby: Standby): Fault => ({
   },
   mend: standby.start
 })
+
+/** A server of a test that came into use, the only one that such a gateway works with: elsewhere its sessions commit durably, or none is used. */
+export const commitsNotDurable = ({ sql, stage }: Scene): Fault => {
+  const restarted = async () => {
+    await stage.actors[3].kill()
+    await stage.actors[3].start()
+  }
+  return {
+    about:
+      "a server that is named as one that a test throws away commits before it has written, until it is started as any other",
+    alerts: ["CommitsNotDurable"],
+    how: "real",
+    beside: ["InternalErrors", "CommitsWaiting", "DatabaseDown", "StandbyMissing"],
+    begin: async () => {
+      await sql(`ALTER SYSTEM SET cluster_name = '${THROWN_AWAY}'`)
+      await sql("DO $$BEGIN EXECUTE format('ALTER DATABASE %I SET synchronous_commit = off', current_database()); END$$")
+      await restarted()
+    },
+    mend: async () => {
+      await sql("ALTER SYSTEM RESET cluster_name")
+      await sql("DO $$BEGIN EXECUTE format('ALTER DATABASE %I RESET synchronous_commit', current_database()); END$$")
+      await restarted()
+    }
+  }
+}
 
 /** Ends what the drill's other faults hold. */
 export const databaseDown = ({ stage, tenant }: Scene): Fault => ({

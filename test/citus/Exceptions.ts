@@ -72,6 +72,7 @@ export const onOneServer: ReadonlyArray<Exception> = [
     [
       "FROM tenants t JOIN deliveries d ON d.app_id = t.app_id AND d.id = $1",
       "FROM due_deliveries WHERE true LIMIT $1) d) AS due",
+      'AS "isThrownAway" FROM tenants WHERE true  LIMIT 1',
       "FROM (SELECT app_id, reference, is_open FROM open_work WHERE true  ORDER BY is_open DESC LIMIT $1) w",
       "sum(receivable_minor)::bigint AS receivable FROM float_positions WHERE true GROUP BY mode, currency",
       "SELECT ceil(extract(epoch FROM max(expires_at)) * 1000)::float8 AS at FROM nonces",

@@ -1,8 +1,10 @@
 import { expect } from "@effect/vitest"
 import { Effect, Exit, Layer, type Redacted, type Scope } from "effect"
 import { SqlClient } from "effect/sql"
+import { readCommitSettings } from "../../src/persistence/CommitSettings.ts"
 import { Database } from "../../src/persistence/Database.ts"
 import { Distribute } from "../../src/persistence/Distribute.ts"
+import { EveryTenant } from "../../src/persistence/EveryTenant.ts"
 import { LedgerVerificationPg } from "../../src/persistence/ledger/LedgerVerificationPg.ts"
 import type { SteppedMigration } from "../../src/persistence/Migration.ts"
 import { Migrations } from "../../src/persistence/Migrations.ts"
@@ -96,17 +98,60 @@ itOnCitus(
   LONGEST_MS
 )
 
+/** As whoever administers the workers sets it for their sessions from now on. */
+const onWorkers = (sql: SqlClient.SqlClient, synchronousCommit: string) =>
+  sql`SELECT success FROM run_command_on_workers(${`DO $$BEGIN SET LOCAL citus.enable_ddl_propagation = off;
+    EXECUTE format('ALTER DATABASE %I SET synchronous_commit = ${synchronousCommit}', current_database()); END$$`})`
+
+/** As `onCluster`, with the services of somebody who connects only now: Citus keeps a session of a worker for each of ours. */
+const anew = <A, E, R>(url: Redacted.Redacted, effect: Effect.Effect<A, E, R>) =>
+  Effect.provide(effect, Layer.fresh(Database.layer({ url })))
+
 itOnCitus(
-  "sessions of workers compile no statement and read no table from end to end, as those of gateways do not",
+  "sessions of workers compile no statement, read no table from end to end, and commit so that a crash takes nothing back",
   onCluster(
     Effect.fnUntraced(function* (url) {
       const sql = yield* asOwner(url)
       // A database that is copied does not have what is set for the original.
-      expect(yield* Distribute.run).toHaveLength(2)
-      const ofWorkers = sql`SELECT DISTINCT result FROM run_command_on_workers(
-        $$SELECT concat_ws(' ', current_setting('jit'), current_setting('enable_seqscan'))$$)`
-      expect(yield* ofWorkers).toStrictEqual([{ result: "off off" }])
-      expect(yield* Distribute.plan).toStrictEqual([])
+      expect(yield* anew(url, Distribute.run)).toHaveLength(2)
+      const ofWorkers = Effect.scoped(
+        Effect.flatMap(
+          asOwner(url),
+          (own) => own`SELECT DISTINCT result FROM run_command_on_workers(
+            $$SELECT concat_ws(' ', current_setting('jit'), current_setting('enable_seqscan'), current_setting('synchronous_commit'))$$)`
+        )
+      )
+      expect(yield* ofWorkers).toStrictEqual([{ result: "off off on" }])
+      expect(yield* anew(url, Distribute.plan)).toStrictEqual([])
+      yield* onWorkers(sql, "remote_apply")
+      expect(yield* anew(url, Distribute.plan)).toStrictEqual([])
+      yield* onWorkers(sql, "off")
+      expect(yield* anew(url, Distribute.run)).toHaveLength(1)
+      expect(yield* ofWorkers).toStrictEqual([{ result: "off off on" }])
+      expect(yield* anew(url, Distribute.plan)).toStrictEqual([])
+    })
+  ),
+  LONGEST_MS
+)
+
+itOnCitus(
+  "each server that has tenants says whether a crash could take back what is committed there",
+  onCluster(
+    Effect.fnUntraced(function* (url) {
+      const sql = yield* asOwner(url)
+      const node = yield* Layer.build(Layer.fresh(Database.layer({ url })))
+      for (let n = 0; n < 12; n++)
+        yield* sql`INSERT INTO tenants (app_id, status, capabilities, created_at) VALUES (${`tenant-${n}`}, 'active', '{}', now())`
+      yield* sql`INSERT INTO tenant_directory (app_id, bucket) SELECT app_id, 0 FROM tenants`
+      yield* onWorkers(sql, "off")
+      const seen = yield* Effect.provideContext(
+        Effect.flatMap(Effect.all([SqlClient.SqlClient, EveryTenant]), ([own, everyTenant]) =>
+          readCommitSettings(own, everyTenant)
+        ),
+        node
+      )
+      expect(seen.map(({ synchronousCommit }) => synchronousCommit).toSorted()).toStrictEqual(["off", "off", "on"])
+      expect(new Set(seen.map(({ server }) => server)).size).toBe(3)
     })
   ),
   LONGEST_MS

@@ -3,6 +3,7 @@ import { chownSync, existsSync, mkdirSync, openSync, readdirSync } from "node:fs
 import { join, resolve } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
 import { parentOf } from "../../bench/Processes.ts"
+import { THROWN_AWAY } from "../../src/persistence/servers/Durability.ts"
 import { execute, type ServerAddress } from "../support/DatabaseSession.ts"
 
 // A server of PostgreSQL's programs in PG_BIN, as a process of this one.
@@ -68,7 +69,7 @@ export const serverOf = ({ folder, isDurable, name, port, settings: own = {}, va
     max_connections: 300,
     shared_buffers: "64MB",
     timezone: "UTC",
-    fsync: isDurable ? "on" : "off",
+    ...(isDurable ? { fsync: "on" } : { fsync: "off", cluster_name: THROWN_AWAY }),
     ...own
   }
   let running: ChildProcess | undefined

@@ -41,6 +41,10 @@ describe("a database with two roles", () => {
       expect((yield* run("ledger", "verify")).code).toBe(0)
       const status = JSON.parse((yield* run("status", "--json")).output)
       expect(status.database_role).toEqual({ role: "gateway_runtime", evidence_protected: true })
+      // As it is in force on the server of the tests.
+      const weak = { survive_a_crash: false, synchronous_commit: "off", fsync: "off", full_page_writes: "off" }
+      expect(status.commits).toEqual([{ server: new URL(url).host, ...weak }])
+      expect(status.needs_attention[0]).toContain("could take back what is committed (synchronous_commit = off, fsync = off")
       expect(JSON.stringify(status.needs_attention)).not.toContain("nothing protects them")
     })
   )

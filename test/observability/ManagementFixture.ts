@@ -87,6 +87,9 @@ const picture: StatusSnapshot = {
     connectionsLimit: 97,
     standbys: 1,
     lagSeconds: null,
+    commits: [
+      { server: "db:5432", synchronousCommit: "on", fsync: "on", fullPageWrites: "on", weakness: null, isThrownAway: false }
+    ],
     partitions: [{ name: "journal", aheadSeconds: 86_400 }],
     schema: { newer: [], underWay: [] }
   }

@@ -121,6 +121,10 @@ it.live("says how large the database is, what connections are left, and for how 
     const { sql, standing } = yield* given
     const { database } = yield* standing.read
     expect(database).toMatchObject({ standbys: 0, lagSeconds: null })
+    // The server of the tests keeps nothing, and says so.
+    const weakness = "synchronous_commit = off, fsync = off, full_page_writes = off"
+    const settings = { synchronousCommit: "off", fsync: "off", fullPageWrites: "off", weakness, isThrownAway: true }
+    expect(database.commits).toEqual([{ server: expect.stringMatching(/^127\.0\.0\.1:\d+$/), ...settings }])
     expect(database.sizeBytes).toBeGreaterThan(1_000_000)
     expect([database.connections > 0, database.connections <= database.connectionsLimit]).toEqual([true, true])
     expect(database.partitions.map(({ name }) => name)).toEqual(["deliveries", "delivery_attempts", "events", "journal"])

@@ -2,7 +2,55 @@ import type { Bug } from "./Bug.ts"
 
 // Mistakes in what keeps money known: when it may leave, what a commit survives, and what is removed by whose clock.
 
+const DURABILITY = "src/persistence/servers/Durability.ts"
+const KEPT = "test/persistence/servers/Durability.test.ts"
+
 export const durabilityBugs: ReadonlyArray<Bug> = [
+  {
+    name: "leave synchronous_commit to the database",
+    breaks: "what was answered outlives a crash of a database that was told to commit later",
+    test: KEPT,
+    edits: [
+      { file: DURABILITY, text: "OR pg_backend_pid() <> $1 THEN", instead: "OR pg_backend_pid() <> $1 OR true THEN" },
+      {
+        file: DURABILITY,
+        text: "NOT IN ('on', 'remote_apply') THEN",
+        instead: "NOT IN ('on', 'remote_apply', 'off', 'local') THEN"
+      }
+    ]
+  },
+  {
+    name: "lower remote_apply to on",
+    breaks: "no session waits for less than its database asks for",
+    test: KEPT,
+    edits: [
+      { file: DURABILITY, text: "WHEN 'remote_apply' THEN 'remote_apply' ELSE", instead: "WHEN 'remote_apply' THEN 'on' ELSE" }
+    ]
+  },
+  {
+    name: "work with a server without fsync",
+    breaks: "no money leaves for what a crash of the server could take back",
+    test: KEPT,
+    edits: [
+      {
+        file: DURABILITY,
+        text: "CASE WHEN current_setting('fsync') <> 'on' THEN",
+        instead: "CASE WHEN current_setting('fsync') IS NULL THEN"
+      }
+    ]
+  },
+  {
+    name: "take a primary however it commits",
+    breaks: "of several servers none is written to that a crash could take commits back from",
+    test: "test/persistence/servers/PrimaryChoice.test.ts",
+    edits: [
+      {
+        file: "src/persistence/servers/PrimaryChoice.ts",
+        text: "return facts.weakness === null",
+        instead: "return facts.name !== null"
+      }
+    ]
+  },
   {
     name: "look at the time only before the call",
     breaks: "after a suspension no money leaves, whichever requests of its call had gone out before",

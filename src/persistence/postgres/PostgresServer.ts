@@ -4,6 +4,7 @@ import { open, readFile, writeFile } from "node:fs/promises"
 import { createServer } from "node:net"
 import { basename, join } from "node:path"
 import { Effect, Option } from "effect"
+import { THROWN_AWAY } from "../servers/Durability.ts"
 import { EmbeddedPostgresError } from "./EmbeddedPostgresError.ts"
 import { LocalProcess } from "./LocalProcess.ts"
 import type { Account } from "./PostgresInstall.ts"
@@ -136,7 +137,7 @@ const settings = ({ port, durability }: Launch): ReadonlyArray<string> => [
   ...(durability === "full"
     ? // What many tenants write to stays in memory, and checkpoints are far apart: after one, each page is logged whole when it is first written.
       ["fsync=on", "synchronous_commit=on", "shared_buffers=512MB", "max_wal_size=4GB"]
-    : ["fsync=off", "synchronous_commit=off", "full_page_writes=off", "shared_buffers=128MB"])
+    : ["fsync=off", "synchronous_commit=off", "full_page_writes=off", "shared_buffers=128MB", `cluster_name=${THROWN_AWAY}`])
 ]
 
 const spawnDetached = async (launch: Launch): Promise<() => boolean> => {

@@ -1,6 +1,6 @@
 import { Context, Effect } from "effect"
 
-/** Why no server of the database can be written to, in one line; null where one can, and where none is looked for. Told without asking any. */
+/** Why no server of the database can be written to, in one line; null where one can. Told without asking any. */
 export const NoPrimary = Context.Reference<Effect.Effect<string | null>>("gateway/persistence/servers/NoPrimary", {
   defaultValue: () => Effect.succeed(null)
 })

@@ -1,3 +1,4 @@
+import { forgetful } from "./Durability.ts"
 import { commitsEnd, type ServerFacts } from "./ServerFacts.ts"
 
 /** A server and what it said of itself, or why it could not be asked. */
@@ -64,10 +65,20 @@ export const choosePrimary = <S extends SeenServer>(seen: ReadonlyArray<S>, know
   const first = newest.find(({ name }) => name === known.accepted?.name) ?? newest[0]
   if (first === undefined) return { refusal: `no server takes writes: ${problems.join("; ")}` }
   const other = newest.find(({ facts }) => !isSame(facts, first.facts))
-  return other === undefined
+  if (other !== undefined)
+    return { refusal: `${first.name} and ${other.name} are both primaries of timeline ${highest}: stop the wrong one` }
+  // Only now: what the database is at stays so, however its server is set.
+  const { name, facts } = first
+  return facts.weakness === null
     ? { server: first }
-    : { refusal: `${first.name} and ${other.name} are both primaries of timeline ${highest}: stop the wrong one` }
+    : { refusal: `no server takes writes: ${[`${name}: ${forgetful(facts.weakness)}`, ...problems].join("; ")}` }
 }
+
+/** Standbys that would be refused once they are promoted, each with the reason. */
+export const unfitStandbys = (seen: ReadonlyArray<SeenServer>): ReadonlyArray<string> =>
+  seen.flatMap(({ facts, name }) =>
+    typeof facts === "string" || !facts.isStandby || facts.weakness === null ? [] : [`${name}: ${forgetful(facts.weakness)}`]
+  )
 
 /**
  * Of those that are there or were, standbys among them: who follows a newer primary knows that the older ones are over, also while that one is gone. `by` names

@@ -1,9 +1,10 @@
 import type * as PgConnection from "@effect/sql-pg/PgConnection"
 import type * as PgPool from "@effect/sql-pg/PgPool"
 import { Clock, Deferred, Effect, Exit, Scope } from "effect"
-import { SqlError } from "effect/sql"
+import type { SqlError } from "effect/sql"
 import type { DatabaseServer } from "./DatabaseServers.ts"
-import { choosePrimary, type Known, type SeenServer } from "./PrimaryChoice.ts"
+import { refused } from "./FailureText.ts"
+import { choosePrimary, type Known, type SeenServer, unfitStandbys } from "./PrimaryChoice.ts"
 import { type ServerFacts, serverFacts } from "./ServerFacts.ts"
 import { type Listener, makeServerPool, type ServerPool } from "./ServerPool.ts"
 import { makeServerProbes, NO_ADDRESS } from "./ServerProbes.ts"
@@ -34,8 +35,8 @@ export interface Connections {
   readonly get: Effect.Effect<PgConnection.PgConnection, SqlError.SqlError, Scope.Scope>
   readonly reserve: Effect.Effect<PgConnection.PgConnection, SqlError.SqlError, Scope.Scope>
   readonly invalidate: (connection: PgConnection.PgConnection) => Effect.Effect<void>
-  /** Why no server can be written to, as it was seen a second ago at most; null where one can. Absent where none is looked for. */
-  readonly refusal?: Effect.Effect<string | null>
+  /** Why no server can be written to, as it was seen a second ago at most; null where one can. */
+  readonly refusal: Effect.Effect<string | null>
 }
 
 /**
@@ -58,6 +59,7 @@ export const makePrimaryPool = Effect.fnUntraced(function* (
   let cluster: string | null = null
   /** Why the last look found no server. */
   let refusal: string | null = null
+  let unfit = ""
   let looking: Deferred.Deferred<void> | null = null
   let lookedAt: bigint | null = null
 
@@ -105,6 +107,12 @@ export const makePrimaryPool = Effect.fnUntraced(function* (
       standbys.heard(one)
     }
     if (!seen.some(({ facts }) => facts === NO_ADDRESS)) standbys.forgetOthers(seen)
+    const told = unfit
+    unfit = unfitStandbys(seen).join("; ")
+    if (unfit !== "" && unfit !== told)
+      yield* Effect.annotateLogs(Effect.logWarning("a standby of the database will be refused when it is promoted"), {
+        note: unfit
+      })
     const choice = choosePrimary(seen, known())
     if ("refusal" in choice) return yield* turnAway(choice.refusal, seen)
     const { facts, listener, name } = choice.server
@@ -180,8 +188,3 @@ export const makePrimaryPool = Effect.fnUntraced(function* (
     reached.get(connection)?.pool.invalidate(connection) ?? Effect.void
   return { get, reserve, invalidate, refusal: Effect.sync(() => refusal) }
 })
-
-const refused = (message: string) =>
-  Effect.fail(
-    new SqlError.SqlError({ reason: new SqlError.ConnectionError({ cause: new Error(message), message, operation: "connect" }) })
-  )

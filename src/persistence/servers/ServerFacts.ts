@@ -1,6 +1,7 @@
 import type * as PgConnection from "@effect/sql-pg/PgConnection"
 import { Effect, Schema } from "effect"
 import type { SqlError } from "effect/sql"
+import { RAISED_WEAKNESS } from "./Durability.ts"
 
 /** What a server says of itself, so that nobody writes to the wrong one. */
 export const ServerFacts = Schema.Struct({
@@ -18,7 +19,9 @@ export const ServerFacts = Schema.Struct({
   /** `synchronous_standby_names`: whose confirmation commits wait for. */
   awaited: Schema.String,
   /** The names of those that follow it now. */
-  followers: Schema.Array(Schema.String)
+  followers: Schema.Array(Schema.String),
+  /** Why a crash could take back what is committed there; null where it cannot. */
+  weakness: Schema.NullOr(Schema.String)
 })
 export type ServerFacts = typeof ServerFacts.Type
 
@@ -34,13 +37,16 @@ const FACTS = `
     (SELECT system_identifier::text FROM pg_control_system()) AS cluster,
     pg_postmaster_start_time()::text AS "startedAt",
     current_setting('synchronous_standby_names') AS awaited,
-    ARRAY(SELECT application_name FROM pg_stat_replication WHERE coalesce(state, 'streaming') = 'streaming') AS followers`
+    ARRAY(SELECT application_name FROM pg_stat_replication WHERE coalesce(state, 'streaming') = 'streaming') AS followers,
+    ${RAISED_WEAKNESS} AS weakness`
 
 const decode = Schema.decodeUnknownEffect(Schema.NonEmptyArray(ServerFacts))
 
-/** Asked on this very connection. */
+/** Asked on this very connection, whose session is raised to what a commit has to survive. */
 export const serverFacts = (connection: PgConnection.PgConnection): Effect.Effect<ServerFacts, SqlError.SqlError> =>
-  Effect.flatMap(connection.query(FACTS, [], false), ({ rows }) => Effect.map(Effect.orDie(decode(rows)), ([facts]) => facts))
+  Effect.flatMap(connection.query(FACTS, [connection.processId], false), ({ rows }) =>
+    Effect.map(Effect.orDie(decode(rows)), ([facts]) => facts)
+  )
 
 /** Whether so many of the standbys follow that a commit will end: those that `synchronous_standby_names` asks for. */
 export const commitsEnd = ({ awaited, followers }: Pick<ServerFacts, "awaited" | "followers">): boolean => {

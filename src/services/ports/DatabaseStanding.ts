@@ -3,6 +3,20 @@ import { Schema } from "effect"
 /** For how long a divided table has months ahead. */
 export const PartitionsAhead = Schema.Struct({ name: Schema.String, aheadSeconds: Schema.Number })
 
+/** What decides whether commits survive a crash of a server, as it is in force there. */
+export const CommitSettings = Schema.Struct({
+  /** Address and port; null where it is reached by a socket of this machine. */
+  server: Schema.NullOr(Schema.String),
+  synchronousCommit: Schema.String,
+  fsync: Schema.String,
+  fullPageWrites: Schema.String,
+  /** Why they do not, as `name = value`; null where they do. */
+  weakness: Schema.NullOr(Schema.String),
+  /** Whether it is said to be a test's, which throws it away. */
+  isThrownAway: Schema.Boolean
+})
+export type CommitSettings = typeof CommitSettings.Type
+
 /** How the database itself stands. */
 export const DatabaseStanding = Schema.Struct({
   sizeBytes: Schema.Number,
@@ -14,6 +28,8 @@ export const DatabaseStanding = Schema.Struct({
   standbys: Schema.Number,
   /** By how much the last of them is behind; null where nothing is written, and to a role that may not read it. */
   lagSeconds: Schema.NullOr(Schema.Number),
+  /** On Citus of each server that has tenants and answers, of others one. */
+  commits: Schema.Array(CommitSettings),
   partitions: Schema.Array(PartitionsAhead),
   /** Migrations of a newer release, which this program can run on, and those that are not done. */
   schema: Schema.Struct({ newer: Schema.Array(Schema.String), underWay: Schema.Array(Schema.String) })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { choosePrimary, type Known } from "../../../src/persistence/servers/PrimaryChoice.ts"
+import { choosePrimary, type Known, unfitStandbys } from "../../../src/persistence/servers/PrimaryChoice.ts"
 import type { ServerFacts } from "../../../src/persistence/servers/ServerFacts.ts"
 import { standbyTimelines } from "../../../src/persistence/servers/StandbyTimelines.ts"
 
@@ -10,7 +10,8 @@ const facts: ServerFacts = {
   cluster: "one",
   startedAt: "monday",
   awaited: "",
-  followers: []
+  followers: [],
+  weakness: null
 }
 const nothing: Known = { cluster: null, highestTimeline: () => 0, standbys: new Map(), accepted: null }
 const standby: Partial<ServerFacts> = { isStandby: true, isReadOnly: true, timeline: null, startedAt: "sunday" }
@@ -36,6 +37,20 @@ describe("the server that is written to", () => {
     const old = { timeline: 2, startedAt: "sunday" }
     expect(choice({ a: old, b: {} })).toBe("b")
     expect(choice({ a: old }, { highestTimeline: () => 3 })).toContain("a is an old primary, of timeline 2: the database is at 3")
+  })
+
+  it("is none that a crash could take commits back from, which is named; a standby like that is named before it is promoted", () => {
+    const weak = { weakness: "fsync = off" }
+    const why = "a crash could take back what is committed (fsync = off): see docs/operations.md#what-a-commit-survives"
+    expect(choice({ a: standby, b: weak })).toBe(`no server takes writes: b: ${why}; a is a standby`)
+    const known = { accepted: { name: "b", startedAt: "monday", timeline: 3 } }
+    expect(choice({ b: weak }, known)).toBe(`no server takes writes: b: ${why}`)
+    // What was written to it counts, all the same: an older one does not take its place, nor one that may be its copy.
+    expect(choice({ a: { timeline: 2, startedAt: "sunday" }, b: weak })).toContain("a is an old primary, of timeline 2")
+    expect(choice({ a: { startedAt: "sunday" }, b: weak })).toContain("are both primaries of timeline 3")
+    expect(choice({ a: { ...standby, ...weak }, b: {} })).toBe("b")
+    const seen = [standby, { ...standby, ...weak }, weak].map((own, at) => ({ name: `s${at}`, facts: { ...facts, ...own } }))
+    expect(unfitStandbys([...seen, { name: "gone", facts: "does not answer" }])).toEqual([`s1: ${why}`])
   })
 
   it("is no old primary where a standby follows a newer one, which is gone", () => {

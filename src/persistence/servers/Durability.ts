@@ -1,0 +1,74 @@
+import type * as PgConnection from "@effect/sql-pg/PgConnection"
+import type * as PgPool from "@effect/sql-pg/PgPool"
+import { Effect, Schema } from "effect"
+import type { SqlError } from "effect/sql"
+import { refused } from "./FailureText.ts"
+
+/**
+ * The `cluster_name` of a server whose data goes with a test: only whoever starts a server can set it. On any other one a commit has to survive a crash of
+ * the server and of its machine, because money leaves for what is committed.
+ */
+export const THROWN_AWAY = "thrown-away-after-its-test"
+/** As SQL. */
+export const IS_THROWN_AWAY = `current_setting('cluster_name') = '${THROWN_AWAY}'`
+
+/** As SQL: why a crash could take back what is committed with that `synchronous_commit`, as `name = value`; null where it cannot. */
+const weaknessWith = (commits: string): string => `nullif(concat_ws(', ',
+  CASE WHEN ${commits} NOT IN ('on', 'remote_apply') THEN 'synchronous_commit = ' || ${commits} END,
+  CASE WHEN current_setting('fsync') <> 'on' THEN 'fsync = ' || current_setting('fsync') END,
+  CASE WHEN current_setting('full_page_writes') <> 'on' THEN 'full_page_writes = ' || current_setting('full_page_writes') END), '')`
+
+/** The same of the session that is asked, as it is. */
+export const WEAKNESS = weaknessWith("current_setting('synchronous_commit')")
+
+/**
+ * The same of a session that is raised by being asked, and null on a server that is thrown away. What is stronger stays: the database or the role may bring
+ * `remote_apply`. The value is set in any case, so that nobody lowers it under an open session. `$1` is the process that the connection was told
+ * of: behind a pooler the session is not ours, and its role has to bring what is needed.
+ */
+export const RAISED_WEAKNESS = `(SELECT CASE WHEN ${IS_THROWN_AWAY} THEN NULL ELSE ${weaknessWith("session.commits")} END
+  FROM (SELECT CASE WHEN ${IS_THROWN_AWAY} OR pg_backend_pid() <> $1 THEN current_setting('synchronous_commit')
+    ELSE set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false)
+    END AS commits OFFSET 0) AS session)`
+
+const decode = Schema.decodeUnknownEffect(Schema.NonEmptyArray(Schema.Struct({ weakness: Schema.NullOr(Schema.String) })))
+
+/** Raises the session, and answers why a crash could take back what it commits all the same. */
+const weaknessOf = (connection: PgConnection.PgConnection): Effect.Effect<string | null, SqlError.SqlError> =>
+  Effect.flatMap(connection.query(`SELECT ${RAISED_WEAKNESS} AS weakness`, [connection.processId], false), ({ rows }) =>
+    Effect.map(Effect.orDie(decode(rows)), ([{ weakness }]) => weakness)
+  )
+
+/** For whoever has to mend it. */
+export const forgetful = (weakness: string): string =>
+  `a crash could take back what is committed (${weakness}): see docs/operations.md#what-a-commit-survives`
+
+const ASKED_EVERY = "1 second"
+
+/**
+ * The connections of a pool to one server. Each is asked, and raised, before it is first used, and the server each second: while a crash could take back what is
+ * committed, none is given away. `refusal` says why, as it was last seen.
+ */
+export const durablePool = Effect.fnUntraced(function* (pool: Pick<PgPool.PgPool, "get" | "invalidate">) {
+  const raised = new WeakSet<PgConnection.PgConnection>()
+  let refusal: string | null = null
+
+  const asked = Effect.fnUntraced(function* (connection: PgConnection.PgConnection) {
+    const weakness = yield* weaknessOf(connection)
+    const why = weakness === null ? null : forgetful(weakness)
+    if (why !== null && refusal !== why) yield* Effect.annotateLogs(Effect.logError("the database is not used"), { note: why })
+    refusal = why
+    raised.add(connection)
+  })
+  const askedAgain = Effect.ignore(Effect.scoped(Effect.flatMap(pool.get, asked)))
+  yield* Effect.forkScoped(Effect.forever(Effect.delay(askedAgain, ASKED_EVERY)))
+
+  const get = Effect.tap(pool.get, (connection) =>
+    Effect.andThen(
+      raised.has(connection) ? Effect.void : asked(connection),
+      Effect.suspend(() => (refusal === null ? Effect.void : refused(refusal)))
+    )
+  )
+  const reserve = Effect.flatMap(get, ({ pin }) => pin)
+  return { get, reserve, invalidate: pool.invalidate, refusal: Effect.sync(() => refusal) }
+})
