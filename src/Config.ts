@@ -108,7 +108,7 @@ const parse = (variables: Variables, mistakes: Array<string>) => {
   const policy = policyOf(read)
   if (policy.webhookAllowLoopback && refuseLoopback)
     mistakes.push("WEBHOOK_ALLOW_LOOPBACK is for development and stands beside DATABASE_URL, a real database: unset one of them")
-  mistakes.push(...tooShort(policy))
+  mistakes.push(...tooShort(policy), ...uncheckedCertificates(variables))
   return {
     host: read("HOST", LOOPBACK, hostName),
     port,
@@ -162,6 +162,13 @@ const rateLimitsOf = (read: Parameters<typeof policyOf>[0]) => ({
   /** How many webhook deliveries one tenant orders, by a test or again. */
   deliveries: read("RATE_LIMIT_DELIVERIES", "10/m:10", rate)
 })
+
+const uncheckedCertificates = ({ NODE_TLS_REJECT_UNAUTHORIZED: rejects }: Variables): ReadonlyArray<string> =>
+  rejects === "0"
+    ? [
+        "NODE_TLS_REJECT_UNAUTHORIZED=0 makes Node accept any certificate, also of who pretends to be a provider: unset it; NODE_EXTRA_CA_CERTS adds an authority of your own"
+      ]
+    : []
 
 /** What would end before that which it has to outlast. */
 const tooShort = ({ idempotencyLeaseMs, notFoundGraceMs, providerTimeoutMs }: ReturnType<typeof policyOf>) => {

@@ -19,6 +19,17 @@ const account = {
   EVERSEND_LIVE_WEBHOOK_SECRET: "secret"
 }
 
+describe("certificates", () => {
+  it.effect("are checked: what would make Node accept any one stops the start", () =>
+    Effect.gen(function* () {
+      expect(yield* mistakes({ NODE_TLS_REJECT_UNAUTHORIZED: "0" })).toEqual([
+        expect.stringMatching(/^NODE_TLS_REJECT_UNAUTHORIZED=0 .*NODE_EXTRA_CA_CERTS/)
+      ])
+      expect(yield* mistakes({ NODE_TLS_REJECT_UNAUTHORIZED: "1" })).toEqual([])
+    })
+  )
+})
+
 describe("a database on another machine", () => {
   it.effect("is refused without TLS and a verified certificate", () =>
     Effect.gen(function* () {

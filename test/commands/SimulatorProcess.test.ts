@@ -1,7 +1,8 @@
+import { spawn } from "node:child_process"
 import { existsSync } from "node:fs"
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { join, resolve } from "node:path"
 import { setImmediate } from "node:timers/promises"
 import { expect, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
@@ -9,6 +10,7 @@ import { TestClock } from "effect/testing"
 import * as App from "../../src/App.ts"
 import { SimulatorProcess, simulatorFile } from "../../src/commands/Simulator.ts"
 
+const MAIN = resolve(import.meta.dirname, "../../src/gateway.js")
 const TURNS = 50
 const LONGEST_TURNS = 10_000_000
 
@@ -33,6 +35,27 @@ const givenFolder = Effect.acquireRelease(
 
 const ensureRunning = (variables: Readonly<Record<string, string>>) =>
   Effect.flatMap(App.settings, SimulatorProcess.ensureRunning).pipe(Effect.provideService(App.Environment, variables))
+
+it.effect("a process of the program opens no debugger at SIGUSR1, whatever Node was told", () =>
+  Effect.gen(function* () {
+    const folder = yield* givenFolder
+    const child = yield* Effect.acquireRelease(
+      Effect.sync(() => spawn(process.execPath, [MAIN, "simulator"], { env: { DATA_DIR: folder, SIMULATOR_PORT: "0" } })),
+      (started) => Effect.sync(() => started.kill("SIGKILL"))
+    )
+    let said = ""
+    child.stderr.on("data", (chunk) => {
+      said += chunk
+    })
+    const ended = new Promise((done) => child.once("close", done))
+    yield* Effect.promise(() => new Promise((done) => child.stdout.once("data", done)))
+    child.kill("SIGUSR1")
+    child.kill("SIGTERM")
+    yield* Effect.promise(() => ended)
+    expect(said).not.toContain("Debugger listening")
+    expect(child.signalCode).not.toBe("SIGUSR1")
+  })
+)
 
 it.effect("the simulator is waited for where a busy machine needs half a minute to start it", () =>
   Effect.gen(function* () {
