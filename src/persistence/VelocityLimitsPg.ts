@@ -1,7 +1,7 @@
 import { Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Currency } from "../domain/Currency.ts"
-import { type AppId, Mode } from "../domain/Ids.ts"
+import { type AppId, Mode, type Reference } from "../domain/Ids.ts"
 import { iso } from "../domain/Instant.ts"
 import { type MinorUnits as Amount, MinorUnits } from "../domain/Money.ts"
 import { LimitDirection, LimitWindow, type VelocityLimit } from "../domain/VelocityLimits.ts"
@@ -26,6 +26,7 @@ const limits = rowsOf(
     count: Schema.NumberFromString
   })
 )
+const ceilingWindows = rowsOf(Schema.Struct({ mode: Mode, name: Schema.String, startsAt: Schema.String, amount: Schema.BigInt }))
 const ceilings = rowsOf(Schema.Struct({ name: Schema.String, amount: MinorUnits }))
 
 /**
@@ -73,6 +74,26 @@ export const VelocityLimitsPg = Layer.effect(
         Effect.asVoid(trail.change({ change: "ceiling set", to: { provider, currency, amount_minor: amount.toString() } }, audit))
     )
 
+    // The row of the transaction first, then the window, as where a payout fails (`apply_step`).
+    const giveBackCeiling = Effect.fn("VelocityLimits.giveBackCeiling")(
+      function* (appId: AppId, reference: Reference) {
+        const counted =
+          yield* ceilingWindows(sql`SELECT coalesce(c.mode, t.mode) AS mode, c.name, c.starts_at::text AS "startsAt", c.amount
+          FROM (SELECT mode, counted FROM transactions WHERE reference = ${reference} AND app_id = ${appId} AND status = 'pending' FOR UPDATE) t
+          CROSS JOIN LATERAL json_to_recordset(t.counted) AS c(mode text, name text, starts_at timestamptz, amount bigint)
+          WHERE c.name LIKE 'ceiling:%'`)
+        if (counted.length === 0) return
+        yield* sql`UPDATE transactions t SET counted = (SELECT coalesce(json_agg(c.one ORDER BY c.at), '[]'::json)
+            FROM json_array_elements(t.counted) WITH ORDINALITY AS c(one, at) WHERE c.one->>'name' NOT LIKE 'ceiling:%')
+          WHERE reference = ${reference} AND app_id = ${appId}`
+        for (const { amount, mode, name, startsAt } of counted)
+          yield* sql`UPDATE counters SET used = greatest(used - ${amount}::bigint, 0)
+            WHERE app_id = '' AND mode = ${mode} AND name = ${name} AND subject = '' AND starts_at = ${startsAt}::timestamptz`
+      },
+      sql.withTransaction,
+      Effect.orDie
+    )
+
     // A late give-back may hold some of them, locked in the order of their keys: they are left for the next round, and nothing waits.
     const prune = Effect.fn("VelocityLimits.prune")(function* (before: number, limit: number) {
       const record = recordPrunedBefore(sql, distribution, "windows", before)
@@ -94,6 +115,7 @@ export const VelocityLimitsPg = Layer.effect(
       ceiling: (provider, currency) => ceilingOf.get(`${provider} ${currency}`),
       set,
       setCeiling,
+      giveBackCeiling,
       prune
     })
   })

@@ -79,7 +79,8 @@ export const fakeCorridors = (...corridors: ReadonlyArray<Corridor>) => {
 /** VelocityLimits where every tenant has the defaults and no provider account has a ceiling. The fake ledger counts. */
 export const fakeVelocityLimits = fake(VelocityLimits, {
   own: () => Effect.succeed([]),
-  ceiling: () => Effect.succeed(Option.none())
+  ceiling: () => Effect.succeed(Option.none()),
+  giveBackCeiling: () => Effect.void
 })
 
 /** Screening that denies these numbers and names, and nobody else. */

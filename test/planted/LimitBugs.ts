@@ -4,6 +4,18 @@ import type { Bug } from "./Bug.ts"
 
 export const limitBugs: ReadonlyArray<Bug> = [
   {
+    name: "keep the ceiling of an account that got nothing",
+    breaks: "what went to another provider does not count for the first one's account",
+    test: "test/scenarios/Failover.test.ts",
+    edits: [
+      {
+        file: "src/services/routing/Failover.ts",
+        text: 'if (isMoved && kind === "payout") yield*',
+        instead: "if (!isMoved) yield*"
+      }
+    ]
+  },
+  {
     name: "prompt handsets without end",
     breaks: "no more live charges of one tenant in an hour and a day than its limit",
     test: "test/domain/VelocityLimits.test.ts",

@@ -112,6 +112,24 @@ describe("a payout that provably never left", () => {
     }).pipe(Effect.scoped)
   )
 
+  it.effect("gives the ceiling of the account that never got it back, and counts in no other", () =>
+    Effect.gen(function* () {
+      const [alpha, beta] = [fakeProvider("alpha", neverLeft), fakeProvider("beta")]
+      const { node } = yield* routedTo([alpha, beta])
+      yield* Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        yield* (yield* VelocityLimits).setCeiling("alpha", "UGX", minor(15_000n), auditEntry())
+        expect([yield* pay("one"), yield* pay("two")]).toEqual(["pending", "pending"])
+        expect(beta.executed).toHaveLength(2)
+        expect(yield* sql`SELECT used FROM counters WHERE name LIKE 'ceiling:%'`).toEqual([{ used: 0n }])
+        expect(yield* sql`SELECT DISTINCT counted::text LIKE '%ceiling%' AS counted FROM transactions`).toEqual([
+          { counted: false }
+        ])
+        expect(yield* differences).toStrictEqual([])
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+
   it.effect("that deducts its fee still sends the promised amount when the next provider's fee is smaller", () =>
     Effect.gen(function* () {
       const beta = fakeProvider("beta", { fee: 400n })

@@ -1,6 +1,6 @@
 import { Context, type Effect, type Option } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
-import type { AppId } from "../../domain/Ids.ts"
+import type { AppId, Reference } from "../../domain/Ids.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 import type { VelocityLimit } from "../../domain/VelocityLimits.ts"
 import type { AuditEntry } from "./AuditLog.ts"
@@ -18,6 +18,11 @@ export class VelocityLimits extends Context.Service<
     /** False when there is no such tenant. */
     readonly set: (appId: AppId, limit: VelocityLimit, audit: AuditEntry) => Effect.Effect<boolean>
     readonly setCeiling: (provider: string, currency: Currency, amount: MinorUnits, audit: AuditEntry) => Effect.Effect<void>
+    /**
+     * Lowers the ceiling that a pending payout was counted in when it was recorded, once: the account that it was counted for never got it. Nothing where
+     * it was counted in none, or has ended.
+     */
+    readonly giveBackCeiling: (appId: AppId, reference: Reference) => Effect.Effect<void>
     /** Removes up to `limit` windows that ended before; answers how many. */
     readonly prune: (before: number, limit: number) => Effect.Effect<number>
   }

@@ -10,6 +10,7 @@ import { type CapturedCall, withCapturedCall } from "../../runtime/CapturedCall.
 import { latestTime } from "../../runtime/LatestTime.ts"
 import { LeavesBy } from "../../runtime/LeavesBy.ts"
 import type { Provider } from "../ports/Provider.ts"
+import { VelocityLimits } from "../ports/VelocityLimits.ts"
 import { Settlement } from "../settlement/Settlement.ts"
 
 type NotSent = Extract<Fact, { readonly _tag: "NotSent" }>
@@ -69,6 +70,7 @@ export class Failover extends Context.Service<
     Failover,
     Effect.gen(function* () {
       const settlement = yield* Settlement
+      const limits = yield* VelocityLimits
 
       const send = Effect.fnUntraced(function* <Offer, Outcome extends { readonly _tag: string; readonly note: string }>(
         plan: FailoverPlan<Offer, Outcome>
@@ -89,7 +91,7 @@ export class Failover extends Context.Service<
 
       /** False where the record has moved on meanwhile: somebody else knows what became of it. */
       const moveRecord = Effect.fnUntraced(function* (
-        { currency, reference }: LedgerRecord,
+        { appId, currency, kind, reference }: LedgerRecord,
         from: string,
         { fee, provider }: NextProvider<unknown>,
         why: string
@@ -98,7 +100,9 @@ export class Failover extends Context.Service<
         const note = [`never sent to ${from}, goes to ${name}`, why].filter((part) => part !== "").join(": ")
         const fact = { _tag: "Rerouted", provider: name, ...stampOf(provider, currency), fee, note } as const
         const moved = yield* settlement.applyFromProvider(from, { reference, fact, actor: "request" })
-        return moved.provider === name && !isTerminal(moved)
+        const isMoved = moved.provider === name && !isTerminal(moved)
+        if (isMoved && kind === "payout") yield* limits.giveBackCeiling(appId, reference)
+        return isMoved
       })
 
       return Failover.of({ send })

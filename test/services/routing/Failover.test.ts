@@ -9,6 +9,7 @@ import type { PayoutOutcome } from "../../../src/services/ports/Provider.ts"
 import { Failover } from "../../../src/services/routing/Failover.ts"
 import { Settlement } from "../../../src/services/settlement/Settlement.ts"
 import { fake } from "../../fakes/Fake.ts"
+import { fakeVelocityLimits } from "../../fakes/FakeTenants.ts"
 import { facts } from "../../support/SampleFacts.ts"
 import { NOON, payout } from "../../support/SampleTransactions.ts"
 
@@ -71,7 +72,7 @@ const sending = ({ ageMs = 0, answers, callMs = 0, moved = null, movingMs = 0 }:
           )
         }
       })
-    ).pipe(Effect.provide(Layer.provide(Failover.layer, settlement)))
+    ).pipe(Effect.provide(Layer.provide(Failover.layer, [settlement, fakeVelocityLimits])))
     return { ended, sent, moves }
   })
 
