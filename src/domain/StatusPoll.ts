@@ -10,6 +10,8 @@ export interface StatusPoll {
   readonly actor: Actor
   /** Taken before the query: what became known meanwhile is not older than this. */
   readonly polledAt: Instant
+  /** Since when no clock stepped forward as far as the asking process knows: only time that passed since then is time that passed. */
+  readonly steadySince: Instant
   /** The record as it was read before the query: how often it had been polled, and its version. */
   readonly pollCount: number
   readonly version: number
@@ -32,17 +34,17 @@ const isNext = (record: LedgerRecord, { actor, pollCount, version }: StatusPoll)
 
 /**
  * What an answer proves of the record as it is now. "Not found" counts as never sent only where the provider documents the query by our
- * reference, after the grace and often enough in a row. A collection whose window passed expires once an authenticated answer says neither
+ * reference, after the grace and often enough in a row; a clock that steps forward passes no grace. A collection whose window passed expires once an authenticated answer says neither
  * success nor live; no timer fails anything by itself.
  */
 export const provenFact = (record: LedgerRecord, answer: Fact, poll: StatusPoll): Fact => {
   if (answer._tag !== "NotFound" || isTerminal(record)) return answer
-  const { polledAt, graceMs, isDocumented, notFoundAtLeast } = poll
+  const { polledAt, graceMs, isDocumented, notFoundAtLeast, steadySince } = poll
   const passed = record.kind === "collection" && record.expiresAt !== null && polledAt >= record.expiresAt
   if (passed) return { _tag: "Expired", note: "the window passed and the provider knows no such charge" }
   const often = isNext(record, poll) && record.notFound + 1 >= notFoundAtLeast
   // A charge with a code, and what went to another provider, was sent later than it was made: the record changed when it was.
-  const enough = often && polledAt - record.updatedAt >= graceMs
+  const enough = often && polledAt - Math.max(record.updatedAt, steadySince) >= graceMs
   return isDocumented && enough ? { _tag: "NotSent", note: "the provider does not know it: it was never sent" } : answer
 }
 

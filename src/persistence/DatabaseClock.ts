@@ -33,6 +33,8 @@ export interface DatabaseTime {
   /** What the program takes for the time from now on: the database's, at most one reading's round trip behind it and never ahead of it. */
   readonly clock: Clock.Clock
   readonly skew: ClockSkew["Service"]
+  /** Since when, by that time, nothing has stepped forward: what was recorded before may be younger than it seems. */
+  readonly steadySince: Effect.Effect<number>
   /** Reads the database's time again. What cannot be read changes nothing: the time goes on as it did. */
   readonly reread: Effect.Effect<void>
 }
@@ -58,6 +60,8 @@ export const makeDatabaseTime = Effect.fnUntraced(function* <E, R>(readMicros: E
   const offset = () => machine.currentTimeNanosUnsafe() - machine.monotonicTimeNanosUnsafe()
 
   let origin = (yield* reading).earliest
+  const now = () => machine.monotonicTimeNanosUnsafe() + origin
+  let steadySince = now()
   let offsetThen = offset()
   const reread = Effect.gen(function* () {
     const read = yield* Effect.exit(reading)
@@ -66,16 +70,18 @@ export const makeDatabaseTime = Effect.fnUntraced(function* <E, R>(readMicros: E
     if (earliest - origin > JUMP_NANOS || origin - latest > JUMP_NANOS)
       yield* Effect.logWarning("the database's clock was set, or this machine stood still; its new time is used")
     // A quicker reading before this one knew it more closely, unless one of the two clocks was set since.
+    const hasStepped = earliest - origin > JUMP_NANOS
     if (origin < earliest || origin > latest) origin = earliest
+    if (hasStepped) steadySince = now()
     offsetThen = offset()
   })
 
-  const clock = clockFrom(machine, () => machine.monotonicTimeNanosUnsafe() + origin)
+  const clock = clockFrom(machine, now)
   const millis = () => clock.currentTimeMillisUnsafe()
   const skew = { milliseconds: Effect.sync(() => machine.currentTimeMillisUnsafe() - millis()) }
   const suspendedMs = () => Math.max(0, Number((offset() - offsetThen) / NANOS_A_MS))
   const latest = Effect.sync(() => millis() + suspendedMs())
-  return { clock, latest, skew, reread }
+  return { clock, latest, skew, steadySince: Effect.sync(() => Number(steadySince / NANOS_A_MS)), reread }
 })
 
 const decodeTimes = Schema.decodeUnknownEffect(
@@ -102,7 +108,7 @@ export const DatabaseClock = Layer.effectContext(
         }),
         Effect.withTracerEnabled(false)
       )
-    const { clock, latest, reread, skew } = yield* DatabaseError.explain("read the time of the database")(
+    const { clock, latest, reread, skew, steadySince } = yield* DatabaseError.explain("read the time of the database")(
       makeDatabaseTime(readMicros)
     )
     yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(READ_EVERY_MS), reread)))
@@ -113,7 +119,8 @@ export const DatabaseClock = Layer.effectContext(
       Context.add(MachineTime, machineTimeBy(machine)),
       Context.add(ClockTrust, {
         trustedUntil: Effect.sync(() => trustedUntil),
-        noncesUntil: Effect.sync(() => noncesUntil)
+        noncesUntil: Effect.sync(() => noncesUntil),
+        steadySince
       })
     )
   })

@@ -81,6 +81,26 @@ describe("the database's time", () => {
     })
   )
 
+  it.effect("says since when it has gone on as time does: since its beginning, or the last step forward", () =>
+    Effect.gen(function* () {
+      const { now, readMicros, state } = yield* givenDatabase
+      const time = yield* makeDatabaseTime(readMicros)
+      yield* TestClock.adjust("1 hour")
+      yield* time.reread
+      expect(yield* time.steadySince).toBe(NOON)
+      // A step back makes nothing older than it is.
+      state.off = -2_400_000
+      yield* time.reread
+      expect(yield* time.steadySince).toBe(NOON)
+      state.off = 0
+      yield* TestClock.adjust("1 minute")
+      // Not yet seen, and so no time that it has stepped to, either.
+      expect(yield* time.steadySince).toBe(NOON)
+      yield* time.reread
+      expect(yield* time.steadySince).toBe(now())
+    })
+  )
+
   it.effect("continues while the database does not answer", () =>
     Effect.gen(function* () {
       const { now, readMicros, state } = yield* givenDatabase

@@ -55,7 +55,7 @@ const providerBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/persistence/DatabaseClock.ts",
-        text: "clockFrom(machine, () => machine.monotonicTimeNanosUnsafe() + origin)",
+        text: "clockFrom(machine, now)",
         instead: "clockFrom(machine, () => machine.currentTimeNanosUnsafe())"
       }
     ]

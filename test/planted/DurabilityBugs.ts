@@ -98,5 +98,17 @@ export const durabilityBugs: ReadonlyArray<Bug> = [
         instead: ""
       }
     ]
+  },
+  {
+    name: "let a step of the clock pass a grace",
+    breaks: "a payout is not declared never sent before its grace has passed, whatever the clock does",
+    test: "test/domain/StatusPoll.test.ts",
+    edits: [{ file: "src/domain/StatusPoll.ts", text: "Math.max(record.updatedAt, steadySince)", instead: "record.updatedAt" }]
+  },
+  {
+    name: "take a clock that stepped for a steady one",
+    breaks: "every process knows of a step of the clock with the time that it stepped to",
+    test: "test/persistence/DatabaseClock.test.ts",
+    edits: [{ file: "src/persistence/DatabaseClock.ts", text: "if (hasStepped) steadySince = now()\n", instead: "" }]
   }
 ]

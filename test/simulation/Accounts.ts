@@ -3,6 +3,7 @@ import { type Random, seeded } from "../support/Random.ts"
 import { EXCHANGER, MOVERS } from "./Movers.ts"
 import { isRestored } from "./Restores.ts"
 import type { Stage } from "./Stage.ts"
+import { isUnsteady } from "./Unsteady.ts"
 
 /** Stories of these seeds have accounts that are swapped, as well; those before are played as they always were. */
 export const SWAPPING_FROM = 2_000_000
@@ -59,7 +60,7 @@ export class Swaps {
   readonly #accounts: Accounts
 
   constructor(seed: number, { stage, world }: { readonly stage: Stage; readonly world: { readonly accounts: Accounts } }) {
-    this.#random = seed >= SWAPPING_FROM && !isRestored(seed) ? seeded(seed ^ 0x2545f491) : null
+    this.#random = seed >= SWAPPING_FROM && !isRestored(seed) && !isUnsteady(seed) ? seeded(seed ^ 0x2545f491) : null
     this.#stage = stage
     this.#accounts = world.accounts
   }

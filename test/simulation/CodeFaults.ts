@@ -1,4 +1,4 @@
-import { executedOf, MINUTE, OFF_AT_MOST_MS } from "./Movement.ts"
+import { executedOf, MINUTE } from "./Movement.ts"
 import { type CodeRequest, refusalIn, type Said, type Seen, type Span, type Told, wasFrozen } from "./Seen.ts"
 
 const WRONG_AT_MOST = 5
@@ -66,16 +66,16 @@ const changed = ({ reference, said }: Told): ReadonlyArray<string> =>
 const isOther = (one: Said, other: Said): boolean =>
   other.key === one.key && (other.isReplay || other.status === 200) && other.body !== one.body
 
-const tooManySent = ({ codeRequests, needsCode, records, told }: Seen): ReadonlyArray<string> =>
+const tooManySent = ({ codeRequests, needsCode, offAtMostMs, records, told }: Seen): ReadonlyArray<string> =>
   codeRequests.flatMap((last) => {
     const { answer } = last
     if (answer?.error !== null) return []
     const sent = ofSame(codeRequests, last).filter(
-      (one) => one.answer?.error === null && one.askedAt <= last.askedAt && one.askedAt > answer.at - WINDOW_MS + OFF_AT_MOST_MS
+      (one) => one.answer?.error === null && one.askedAt <= last.askedAt && one.askedAt > answer.at - WINDOW_MS + offAtMostMs
     )
     const texted = ofSame(told.filter(isTexted), last).filter(({ reference }) => {
       const createdAt = records.get(reference ?? "")?.createdAt
-      return createdAt !== undefined && createdAt <= last.askedAt && createdAt > answer.at - WINDOW_MS + OFF_AT_MOST_MS
+      return createdAt !== undefined && createdAt <= last.askedAt && createdAt > answer.at - WINDOW_MS + offAtMostMs
     })
     const codes = sent.length + (needsCode ? texted.length : 0)
     return codes > REQUESTS_AT_MOST ? [`${last.party}: ${codes} codes within ten minutes`] : []
@@ -94,8 +94,8 @@ const sentTooFew = (seen: Seen): ReadonlyArray<string> =>
  * How many codes a number may have been sent when a request for another one was answered. What was not answered, or of which the provider
  * said nothing, may have been sent; a charge sends one each time that it is tried, and once more where nobody heard of a try.
  */
-export const codesAtMost = (last: Texted, span: Span, { codeRequests, needsCode, told }: Seen): number => {
-  const since = span.askedAt - WINDOW_MS - OFF_AT_MOST_MS
+export const codesAtMost = (last: Texted, span: Span, { codeRequests, needsCode, offAtMostMs, told }: Seen): number => {
+  const since = span.askedAt - WINDOW_MS - offAtMostMs
   const byHand = ofSame(codeRequests, last).filter(
     ({ answer, askedAt }) =>
       askedAt <= span.answeredAt && (answer === null || (answer.error !== "rate_limited" && answer.at > since))

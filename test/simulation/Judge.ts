@@ -1,5 +1,5 @@
 import { codeFaults } from "./CodeFaults.ts"
-import { executedOf, isReversed, MINUTE, type Movement, OFF_AT_MOST_MS, PAYOUT_FEE } from "./Movement.ts"
+import { executedOf, isReversed, MINUTE, type Movement, PAYOUT_FEE } from "./Movement.ts"
 import { wrongPositions } from "./Positions.ts"
 import { LOOK_BACK_MS, TEST_CEILING, unjustified } from "./Refusals.ts"
 import { leftToOperators } from "./Restores.ts"
@@ -166,7 +166,7 @@ const doubleCharges = (seen: Seen): ReadonlyArray<string> => {
           early.appId === late.appId &&
           early.mode === late.mode &&
           early.placedAt < late.placedAt &&
-          late.placedAt < early.placedAt + LOOK_BACK_MS - OFF_AT_MOST_MS
+          late.placedAt < early.placedAt + LOOK_BACK_MS - seen.offAtMostMs
       )
       .map((early) => `${late.reference}: charged too soon after ${early.reference} of the same number`)
   )
@@ -174,7 +174,7 @@ const doubleCharges = (seen: Seen): ReadonlyArray<string> => {
 
 /** However long its process, or the machine under it, stood still: what was placed too long ago leaves no more. */
 const leftLate = (moved: Movement, seen: Seen): ReadonlyArray<string> =>
-  moved.takenAt > placedAt(moved, seen) + IN_FLIGHT_MS + OFF_AT_MOST_MS
+  moved.takenAt > placedAt(moved, seen) + IN_FLIGHT_MS + seen.offAtMostMs
     ? [`${moved.reference}: left ${moved.takenAt - placedAt(moved, seen)} ms after it was placed`]
     : []
 

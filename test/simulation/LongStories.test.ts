@@ -75,6 +75,13 @@ describe("two gateways in long stories of lost answers, crashes and repeated req
   // The database is lost and restored from a backup, and tenants repeat what they sent since.
   it("lose, double and invent no money over a restore, from seed 3000000 on", () => holds(3_000_000, 4, 30), WITHIN_MS)
 
+  // The database's clock jumps by most of an hour, and machines are suspended.
+  it(
+    "lose, double and invent no money where clocks jump and machines sleep, from seed 4000000 on",
+    () => holds(4_000_000, 3, 30),
+    WITHIN_MS
+  )
+
   it("play the same story again for the same seed", async () => {
     const { story } = await play(7, 20)
     expect((await play(7, 20)).story).toBe(story)

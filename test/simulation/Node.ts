@@ -1,4 +1,7 @@
 import { Clock, Deferred, Effect } from "effect"
+import type { DatabaseTime } from "../../src/persistence/DatabaseClock.ts"
+import { LatestTime } from "../../src/runtime/LatestTime.ts"
+import { ClockTrust } from "../../src/services/ports/ClockWatch.ts"
 
 /** What happens at the moment between two effects: the node goes on, waits while others do something, or dies. */
 export type Fate = "goes_on" | "waits" | "dies"
@@ -33,15 +36,17 @@ interface Waiting {
 export class Node {
   readonly #gate: Gate
   readonly #clock: Clock.Clock
+  readonly #time: Pick<DatabaseTime, "latest" | "steadySince">
   readonly #died = Deferred.makeUnsafe<void>()
   readonly #waiting: Array<Waiting> = []
   #dead = false
   #current: Task | undefined
 
-  /** `clock` is what its work takes for the time. */
-  constructor(gate: Gate, clock: Clock.Clock) {
+  /** What its work takes for the time, and what it knows of that. */
+  constructor(gate: Gate, { clock, ...time }: Pick<DatabaseTime, "clock" | "latest" | "steadySince">) {
     this.#gate = gate
     this.#clock = clock
+    this.#time = time
   }
 
   get isDead(): boolean {
@@ -72,7 +77,9 @@ export class Node {
       const begun = work.pipe(
         Effect.tap((answer) => Effect.sync(() => heard(answer, task))),
         Effect.ensuring(Deferred.succeed(task.ended, undefined)),
-        Effect.provideService(Clock.Clock, this.#clock)
+        Effect.provideService(Clock.Clock, this.#clock),
+        Effect.provideService(LatestTime, this.#time.latest),
+        Effect.provideService(ClockTrust, { ...ClockTrust.defaultValue(), steadySince: this.#time.steadySince })
       )
       this.#current = task
       // Nobody interrupts it: what waits goes on later, and what died stays where it was.

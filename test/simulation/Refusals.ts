@@ -1,5 +1,5 @@
 import { codesAtMost } from "./CodeFaults.ts"
-import { executedOf, feeCharged, isReversed, MINUTE, OFF_AT_MOST_MS, PAYOUT_FEE } from "./Movement.ts"
+import { executedOf, feeCharged, isReversed, MINUTE, PAYOUT_FEE } from "./Movement.ts"
 import { type Heard, refusalIn, type Seen, type Stored, type Told, wasFrozen } from "./Seen.ts"
 
 const HOUR = 60 * MINUTE
@@ -21,7 +21,7 @@ export const unjustified = (one: Told, seen: Seen): ReadonlyArray<string> =>
     if (reason === undefined) return [`${one.key}: refused with ${refusal.code}, which nothing here can cause`]
     // What is repeated was decided for an earlier request.
     const since = heard.isReplay ? one.askedAt : heard.askedAt
-    const asked = { ...heard, askedAt: since - OFF_AT_MOST_MS, answeredAt: heard.answeredAt + OFF_AT_MOST_MS }
+    const asked = { ...heard, askedAt: since - seen.offAtMostMs, answeredAt: heard.answeredAt + seen.offAtMostMs }
     return reason(one, asked, seen, refusal.details) ? [] : [`${one.key}: refused with ${refusal.code} for no reason`]
   })
 
@@ -37,11 +37,11 @@ const others = (one: Told, { records, told }: Seen, heard: Heard) =>
     return isThere && other.mode === one.mode ? [{ ...other, record }] : []
   })
 
-/** Both ends of an answer that took its time may lie in different windows. */
-const windowsOf = ({ answeredAt, askedAt }: Heard, length: number): ReadonlyArray<number> => [
-  Math.floor(askedAt / length),
-  Math.floor(answeredAt / length)
-]
+/** An answer that took its time, or was given by a clock that was off, may have been decided in any of several windows. */
+const windowsOf = ({ answeredAt, askedAt }: Heard, length: number): ReadonlyArray<number> => {
+  const first = Math.floor(askedAt / length)
+  return Array.from({ length: Math.floor(answeredAt / length) - first + 1 }, (_, index) => first + index)
+}
 
 const isFull: Reason = (one, heard, seen) => {
   const cap = seen.caps.get(`${one.appId}/${one.mode}`)

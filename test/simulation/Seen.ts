@@ -122,6 +122,8 @@ export interface Position {
 }
 
 export interface Seen {
+  /** Two records may be so much nearer to each other, or further apart, than they were. */
+  readonly offAtMostMs: number
   /** What each position began with, by tenant, mode and currency. */
   readonly credits: ReadonlyMap<string, bigint>
   /** Payouts that a tenant may have in an hour, and charges that one payer of his may have, by tenant and mode. */

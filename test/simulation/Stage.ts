@@ -2,7 +2,6 @@ import { Clock, Effect, Exit } from "effect"
 import { TestClock } from "effect/testing"
 import { makeDatabaseTime } from "../../src/persistence/DatabaseClock.ts"
 import { type Random, seeded } from "../support/Random.ts"
-import { offBy } from "../support/WrongClock.ts"
 import { MODES } from "./Client.ts"
 import type { Endpoint } from "./Endpoint.ts"
 import { callbackOf } from "./Hints.ts"
@@ -11,13 +10,12 @@ import { type Fate, Node } from "./Node.ts"
 import { type NodeServices, openServices } from "./NodeServices.ts"
 import type { Commit, Notes, Placing } from "./Seen.ts"
 import type { Ready, Testbed } from "./Testbed.ts"
+import { databaseJumps, isUnsteady, Machines } from "./Unsteady.ts"
 import type { World } from "./World.ts"
 
 const ITEMS_AT_MOST = 1_000
 /** A provider repeats what was not taken. */
 const AGAIN_MS = 5 * 60_000
-/** How far the machine of each process is off: one ahead, one behind. Both take their time from the database, which is right. */
-const OFF_MS = [11 * 60_000, -11 * 60_000]
 
 export interface Process {
   readonly node: Node
@@ -26,8 +24,6 @@ export interface Process {
   readonly reread: Effect.Effect<void>
 }
 
-/** What the database's clock may be off by: after a failover it is another machine's. */
-const DATABASE_OFF_MS = [-3_000, 0, 3_000] as const
 const REREAD_MS = 1_000
 
 /** What the processes work against, and what draws the chances. */
@@ -62,10 +58,14 @@ export class Stage {
   readonly #world: World
   readonly #endpoint: Endpoint
   readonly #processes: Array<Process> = []
+  readonly machines: Machines
+  readonly #seed: number
 
   constructor(testbed: Testbed, { endpoint, random, seed, world }: Played, now: number) {
     this.#random = random
     this.#clockRandom = seeded(~seed)
+    this.#seed = seed
+    this.machines = new Machines(seed)
     this.#testbed = testbed
     this.#world = world
     this.#endpoint = endpoint
@@ -86,8 +86,10 @@ export class Stage {
     return this.process(this.#random.below(this.#processes.length))
   }
 
+  /** The other one while its machine is suspended. */
   process(index: number): Process {
-    return this.#processes[index] ?? unknownNode(index)
+    const awake = this.machines.isAsleep(index) ? 1 - index : index
+    return this.#processes[awake] ?? unknownNode(index)
   }
 
   pass(ms: number): Effect.Effect<void> {
@@ -99,8 +101,9 @@ export class Stage {
   /** Another server takes over, whose clock is another. One process sees it at once, the other only when it asks again. */
   get databaseClockMayJump(): Effect.Effect<void> {
     return Effect.suspend(() => {
-      if (!this.#clockRandom.chance(0.05)) return Effect.void
-      const off = this.#clockRandom.pick(DATABASE_OFF_MS)
+      const jumps = databaseJumps(this.#seed)
+      if (!this.#clockRandom.chance(jumps.share)) return Effect.void
+      const off = this.#clockRandom.pick(jumps.off)
       if (off !== this.#databaseOff) this.jumps++
       this.#databaseOff = off
       this.log.push(`the database's clock jumps to ${off} ms`)
@@ -108,8 +111,18 @@ export class Stage {
     })
   }
 
+  /** A machine is suspended or goes on. What stood still on it goes on before its process has asked for the time again. */
+  get machineMaySleep(): Effect.Effect<void> {
+    return Effect.flatMap(this.machines.mayChange, (changed) => {
+      if (changed === null) return Effect.void
+      this.log.push(`machine ${changed.index} ${changed.isAwake ? "goes on" : "is suspended"}`)
+      return changed.isAwake ? Effect.andThen(this.process(changed.index).node.resume, this.raiseTheDead) : Effect.void
+    })
+  }
+
   #reread(processes: ReadonlyArray<Process>): Effect.Effect<void> {
-    return Effect.forEach(processes, ({ reread }) => reread, { discard: true })
+    const awake = processes.filter((one) => !this.machines.isAsleep(this.#processes.indexOf(one)))
+    return Effect.forEach(awake, ({ reread }) => reread, { discard: true })
   }
 
   readonly moment = Effect.suspend(() => this.pass(1))
@@ -126,7 +139,7 @@ export class Stage {
   get raiseTheDead(): Effect.Effect<void> {
     return Effect.gen({ self: this }, function* () {
       for (const [index, ready] of this.#testbed.ports.entries()) {
-        if (!this.process(index).node.isDead) continue
+        if (this.#processes[index]?.node.isDead !== true) continue
         this.crashes++
         this.log.push("a node died")
         this.#processes[index] = yield* this.#start(ready, index)
@@ -202,9 +215,11 @@ export class Stage {
     return Effect.gen({ self: this }, function* () {
       const right = yield* Clock.Clock
       const micros = Effect.map(right.currentTimeNanos, (nanos) => nanos / 1_000n + BigInt(this.#databaseOff) * 1_000n)
-      const machine = offBy(right, OFF_MS[index] ?? 0)
-      const { clock, reread } = yield* Effect.provideService(makeDatabaseTime(micros), Clock.Clock, machine)
-      const node = new Node((moment, mayWait) => this.#fate(moment, mayWait), clock)
+      const machine = this.machines.clockOf(index, right)
+      const { reread, ...time } = yield* Effect.provideService(makeDatabaseTime(micros), Clock.Clock, machine)
+      // A process that has just begun believes no grace: in the stories before, which are played as they always were, it does.
+      const known = isUnsteady(this.#seed) ? time : { ...time, steadySince: Effect.succeed(Number.NEGATIVE_INFINITY) }
+      const node = new Node((moment, mayWait) => this.#fate(moment, mayWait), known)
       const providers = MODES.flatMap((mode) => this.#world.providers(mode))
       // The story moves the time, not the node.
       const takesTime = Effect.provideService(this.moment, Clock.Clock, right)

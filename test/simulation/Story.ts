@@ -35,6 +35,7 @@ import { isRestored } from "./Restores.ts"
 import type { CodeRequest } from "./Seen.ts"
 import { type Process, Stage } from "./Stage.ts"
 import type { Setting, Testbed } from "./Testbed.ts"
+import { isUnsteady, offAtMost } from "./Unsteady.ts"
 import { World } from "./World.ts"
 
 /** What two gateways, their tenants and their providers do, chosen by a seed; `begin` once, then steps, then `end`. */
@@ -51,14 +52,13 @@ export class Story {
   #spoken = 0
   readonly #random: Random
   readonly #needsCode: boolean
-
   readonly seed: number
 
   constructor(seed: number, testbed: Testbed, { customerAction }: Setting, now: number) {
     this.seed = seed
     this.#random = seeded(seed)
     const isEventful = seed >= EVENTFUL_FROM && !isRestored(seed)
-    this.world = new World(this.#random, isEventful)
+    this.world = new World(this.#random, isEventful, isUnsteady(seed) ? () => this.stage.now : null)
     this.endpoint = new Endpoint(this.#random, (line) => this.stage.log.push(line))
     const played = { seed, random: this.#random, world: this.world, endpoint: this.endpoint }
     this.stage = new Stage(testbed, played, now)
@@ -105,7 +105,7 @@ export class Story {
     const ruled = yield* rule(stage.any().services, world, stage.moment)
     this.reviewed += ruled
     // The person's clock may be ahead of the database's.
-    if (ruled > 0) yield* Effect.andThen(stage.pass(MINUTE), stage.rounds)
+    if (ruled > 0) yield* Effect.andThen(stage.pass(Math.max(MINUTE, offAtMost(this.seed))), stage.rounds)
   })
 
   #begun(goOn: (one: Operation) => Effect.Effect<void>): Effect.Effect<void> {
@@ -195,7 +195,7 @@ export class Story {
         yield* ask(stage.process(1 - index))
       } else {
         const since = stage.now
-        const isBeside = () => first.node.waiting[0] === moment && stage.now < since + 1_000
+        const isBeside = () => !isUnsteady(this.seed) && first.node.waiting[0] === moment && stage.now < since + 1_000
         yield* ask(stage.process(1 - index), () => (isBeside() && holdsKey(moment) ? moment : null))
       }
       if (this.#random.chance(0.85)) yield* first.node.resume.pipe(Effect.andThen(stage.raiseTheDead))

@@ -42,10 +42,14 @@ export class World {
 
   readonly #reverses: boolean
 
-  /** With `reverses` some charges are taken back after their success. */
-  constructor(random: Random, reverses = false) {
+  /** What providers take for the time. */
+  readonly #time: Effect.Effect<number>
+
+  /** With `reverses` some charges are taken back after their success. Without a `time` of theirs providers take that of the node that calls. */
+  constructor(random: Random, reverses = false, time: (() => number) | null = null) {
     this.#random = random
     this.#reverses = reverses
+    this.#time = time === null ? Clock.currentTimeMillis : Effect.sync(time)
   }
 
   /** Of each the account that money is moved with, and after it the one before, where the gateway still has that. */
@@ -84,16 +88,16 @@ export class World {
         quote: ({ amount, corridor }) =>
           this.#chance(0.04) ? Effect.fail(new ProviderError()) : Effect.succeed(quoted(amount, corridor.currency)),
         send: ({ quote, reference }: PayoutOrder) =>
-          Effect.map(Clock.currentTimeMillis, (now) => {
+          Effect.map(this.#time, (now) => {
             const wish: Wish = { account, kind: "payout", mode, reference, amount: quote.principal, brings: null, hasCode: false }
             return this.#take(mover, wish, now)
           }),
         fetchStatus: (order) => this.#asked(mover, { account, mode }, order)
       },
       collections: {
-        charge: (order) => Effect.map(Clock.currentTimeMillis, (now) => this.#charge(mover, { account, mode }, order, now)),
+        charge: (order) => Effect.map(this.#time, (now) => this.#charge(mover, { account, mode }, order, now)),
         sendCode: (source) =>
-          Effect.flatMap(Clock.currentTimeMillis, (now) => {
+          Effect.flatMap(this.#time, (now) => {
             if (this.#chance(0.05)) return Effect.fail(new ProviderError())
             const pinId = this.codes.send(account, mode, Redacted.value(source.msisdn), now)
             // The payer has it, and the gateway does not know.
@@ -134,11 +138,10 @@ export class World {
       callbacks: { verify: ({ body }) => readHint(Buffer.from(body).toString("utf8"), false) },
       exchange: {
         quote: (order) =>
-          Effect.flatMap(Clock.currentTimeMillis, (now) =>
+          Effect.flatMap(this.#time, (now) =>
             this.#chance(0.04) ? Effect.fail(new ProviderError()) : Effect.succeed(this.#rate(account, order, now))
           ),
-        execute: (order) =>
-          Effect.map(Clock.currentTimeMillis, (now) => this.#exchange(EXCHANGER, { account, mode }, order, now)),
+        execute: (order) => Effect.map(this.#time, (now) => this.#exchange(EXCHANGER, { account, mode }, order, now)),
         fetchStatus: (order) => this.#asked(EXCHANGER, { account, mode }, order)
       }
     }
@@ -215,7 +218,7 @@ export class World {
   }
 
   #asked({ name, guarantees }: Mover, { account, mode }: InMode, { reference }: StatusQuery): Effect.Effect<StatusOutcome> {
-    return Effect.map(Clock.currentTimeMillis, (now): StatusOutcome => {
+    return Effect.map(this.#time, (now): StatusOutcome => {
       this.accounts.asked(name, account, reference)
       if (this.#chance(0.15)) return lost
       const movement = this.movements.find(

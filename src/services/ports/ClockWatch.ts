@@ -41,9 +41,12 @@ export const ClockTrust = Context.Reference<{
   readonly trustedUntil: Effect.Effect<Instant>
   /** Nonces that ended by then may have been removed. */
   readonly noncesUntil: Effect.Effect<Instant>
+  /** Since then the time that this process reads has gone on as time does: not before it began, and not before the last step of the clock forward. */
+  readonly steadySince: Effect.Effect<Instant>
 }>("gateway/services/ports/ClockTrust", {
   defaultValue: () => ({
     trustedUntil: Effect.succeed(Number.POSITIVE_INFINITY),
-    noncesUntil: Effect.succeed(Number.NEGATIVE_INFINITY)
+    noncesUntil: Effect.succeed(Number.NEGATIVE_INFINITY),
+    steadySince: Effect.succeed(Number.NEGATIVE_INFINITY)
   })
 })

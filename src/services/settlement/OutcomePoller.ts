@@ -8,6 +8,7 @@ import { pollLeaseMs } from "../../domain/TimeLimits.ts"
 import { isTerminal } from "../../domain/Transaction.ts"
 import { linkCurrentSpan } from "../../runtime/Tracing.ts"
 import { makeWorker } from "../../runtime/Worker.ts"
+import { ClockTrust } from "../ports/ClockWatch.ts"
 import { Codes } from "../ports/Codes.ts"
 import { Policy } from "../ports/Policy.ts"
 import type { Adapter, ProviderGuarantees, StatusOutcome, StatusQuery } from "../ports/Provider.ts"
@@ -73,6 +74,7 @@ export class OutcomePoller extends Context.Service<
           provider: transaction.provider,
           actor,
           polledAt: yield* Clock.currentTimeMillis,
+          steadySince: yield* (yield* ClockTrust).steadySince,
           pollCount: transaction.asked,
           version: transaction.version,
           said

@@ -31,7 +31,11 @@ const ask = (
   publicHosts: ReadonlyArray<string> = [],
   { forgotten = Number.NEGATIVE_INFINITY, now = NOW } = {}
 ) => {
-  const trust = Layer.succeed(ClockTrust, { trustedUntil: Effect.succeed(now), noncesUntil: Effect.succeed(forgotten) })
+  const trust = Layer.succeed(ClockTrust, {
+    trustedUntil: Effect.succeed(now),
+    noncesUntil: Effect.succeed(forgotten),
+    steadySince: Effect.succeed(0)
+  })
   const spent: Array<NonceUse> = []
   const nonces = fake(Nonces, { spend: (use) => Effect.sync(() => spent.push(use) === 1) })
   return Effect.gen(function* () {
