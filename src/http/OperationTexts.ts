@@ -124,7 +124,7 @@ export const operationTexts: Readonly<Record<string, OperationText>> = {
   "POST /v1/webhooks/recover": {
     summary: "Recover events",
     description:
-      "Sends every event since a moment again, for example after an outage of yours. Where the answer has `resume_since`, call again from there."
+      "Sends every event since a moment again, for example after an outage of yours. An event whose delivery is due already is skipped. One recovery of yours works at a time, and it stops while 10,000 deliveries are due: where the answer has `resume_since`, call again from there once they were delivered."
   },
   "GET /health": { summary: "Check that the gateway answers", description: "Needs no signature." },
   "GET /health/detail": {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import type { LedgerRecord } from "../../src/domain/Exchange.ts"
-import { minor } from "../../src/domain/Money.ts"
+import { minor, ZERO } from "../../src/domain/Money.ts"
 import {
   differenceOf,
   differences,
@@ -60,6 +60,15 @@ describe("reconciliation", () => {
       ["amount", "10000", "9999"]
     ])
     expect(found(payout({ status: "failed" }), theirs("failed", { ...same, amount: minor(1n) }))).toEqual([])
+  })
+
+  it("compares a charge by the amount that was booked, which a person may have found to be another than asked for", () => {
+    const booked = { amount: minor(10_000n), observedAmount: minor(7_500n), observedCurrency: "UGX", fees: ZERO } as const
+    const same = { amount: minor(7_500n), currency: "UGX", fee: ZERO }
+    expect(found(collection({ ...booked, status: "successful" }), theirs("successful", same))).toEqual([])
+    expect(
+      found(collection({ ...booked, status: "successful" }), theirs("successful", { ...same, amount: minor(10_000n) }))
+    ).toEqual([["amount", "7500", "10000"]])
   })
 
   it("knows a fee whose excess the ledger booked, to the minor unit, and what is in review but for money that moved twice", () => {

@@ -103,7 +103,7 @@ export const fakeProvider = (
     )
 
   const balance: Balance = { currency: "UGX", available: minor(1_000_000n), pending: null }
-  const provider = (mode: Provider["mode"]): Provider => ({
+  const inMode = (mode: Provider["mode"]): Provider => ({
     name,
     mode,
     fingerprints: () => [account],
@@ -136,6 +136,9 @@ export const fakeProvider = (
           }
         })
   })
+  const modes = { live: inMode("live"), test: inMode("test") }
+  /** The same one each time, as a registry gives it. */
+  const provider = (mode: Provider["mode"]): Provider => modes[mode]
   /** How often somebody looked for it. */
   const found = { times: 0 }
   return { name, script, executed, calls, found, provider }

@@ -37,5 +37,29 @@ export const doorBugs: ReadonlyArray<Bug> = [
         instead: "deniedSpelling(kind, value)"
       }
     ]
+  },
+  {
+    name: "give one tenant's lists every place",
+    breaks: "one tenant's lists hold up nobody else's",
+    test: "test/persistence/HeavyReads.test.ts",
+    edits: [
+      {
+        file: "src/persistence/HeavyReads.ts",
+        text: "turn: Semaphore.makeUnsafe(1)",
+        instead: "turn: Semaphore.makeUnsafe(READS_AT_ONCE)"
+      }
+    ]
+  },
+  {
+    name: "leave the last record of a batch out of the index of metadata",
+    breaks: "what was there before an index came is found by it",
+    test: "test/persistence/MetadataMembers.test.ts",
+    edits: [
+      {
+        file: "src/persistence/migrations/0019_metadata_members.ts",
+        text: "t.reference > after AND t.reference <= upto ON CONFLICT",
+        instead: "t.reference > after AND t.reference < upto ON CONFLICT"
+      }
+    ]
   }
 ]

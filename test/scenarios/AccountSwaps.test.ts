@@ -1,12 +1,15 @@
 import { it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Clock, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
+import { iso } from "../../src/domain/Instant.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
+import { Reference as ReferenceData } from "../../src/services/reference/Reference.ts"
 import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
-import { type FakeProvider, fakeProvider, type Script } from "../fakes/FakeProvider.ts"
-import { charge, FLOAT, floatNow, pay } from "../support/PaymentRequests.ts"
+import { Reconciliation } from "../../src/services/settlement/Reconciliation.ts"
+import { type FakeProvider, fakeProvider, fakeProviderRegistry, type Script } from "../fakes/FakeProvider.ts"
+import { caller, charge, FLOAT, floatNow, pay } from "../support/PaymentRequests.ts"
 import { onlyRecord, routedTo } from "../support/RoutedGateway.ts"
 
 const accountAtAlpha = (account: string, wish: Partial<Script> = {}): FakeProvider => fakeProvider("alpha", wish, [], account)
@@ -117,6 +120,38 @@ describe("a payout that fails over", () => {
         yield* pay("one")
         expect((yield* told).transaction).toMatchObject({ provider: "beta", account: "at beta" })
       }).pipe(Effect.provideContext(node))
+    })
+  )
+})
+
+describe("the account before, while it is still set", () => {
+  it.effect("is compared with what was sent with it, and its wallets are in the pool", () =>
+    Effect.gen(function* () {
+      const [first, second] = [accountAtAlpha("first", { sending: "silent" }), accountAtAlpha("second")]
+      const { database, node } = yield* routedTo([first])
+      yield* Effect.provideContext(pay("one"), node)
+      const swapped = yield* routedTo([second, first], undefined, database)
+      yield* Effect.gen(function* () {
+        yield* pay("two")
+        const { reconcile } = yield* Reconciliation
+        const day = iso(yield* Clock.currentTimeMillis).slice(0, 10)
+        const compared = yield* reconcile("alpha", Date.parse(day), day)
+        // Ours of both are open still, and each account has executed its own.
+        expect(compared.differences.map(({ account, kind, theirs }) => [account, kind, theirs?.split(" ")[0]]).sort()).toEqual([
+          ["current", "state", "successful"],
+          ["previous", "state", "successful"]
+        ])
+        expect(first.calls.filter((call) => call === "ask")).toHaveLength(1)
+        const balances = yield* (yield* ReferenceData).balances(caller)
+        expect(balances.map(({ currency, provider }) => [provider, currency])).toEqual([
+          ["alpha", "UGX"],
+          ["alpha", "UGX"]
+        ])
+        expect([first, second].map(({ calls }) => calls.filter((call) => call === "balances").length)).toEqual([1, 1])
+      }).pipe(
+        Effect.provide(Layer.provide(Reconciliation.layer, fakeProviderRegistry([second, first]))),
+        Effect.provideContext(swapped.node)
+      )
     })
   )
 })

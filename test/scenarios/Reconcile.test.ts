@@ -9,22 +9,27 @@ import { Stack, tenantOn } from "../support/Stack.ts"
 import { masterKey } from "../support/TestDatabase.ts"
 
 /** The command line of the same installation, beside its running gateway. */
-const reconcile = Effect.fnUntraced(function* (...options: ReadonlyArray<string>) {
+const commanded = Effect.fnUntraced(function* (accounts: Readonly<Record<string, string>>, ...words: ReadonlyArray<string>) {
   const { database, simulator } = yield* Stack
-  const ran = yield* gateway(
-    {
-      DATABASE_URL: Redacted.value(database),
-      MASTER_KEY: Redacted.value(masterKey),
-      ALLOW_SIMULATOR: "true",
-      EVERSEND_BASE_URL: simulator.eversendBaseUrl,
-      EVERSEND_LIVE_CLIENT_ID: "simulator",
-      EVERSEND_LIVE_CLIENT_SECRET: "simulator-secret",
-      EVERSEND_LIVE_WEBHOOK_SECRET: "webhook-secret"
-    },
-    "reconcile",
-    ...options,
-    "--json"
-  )
+  const settings = {
+    DATABASE_URL: Redacted.value(database),
+    MASTER_KEY: Redacted.value(masterKey),
+    ALLOW_SIMULATOR: "true",
+    EVERSEND_BASE_URL: simulator.eversendBaseUrl,
+    ...accounts
+  }
+  return yield* gateway(settings, ...words, "--json")
+})
+
+/** The settings of an account: `LIVE`, or `LIVE_PREVIOUS`. */
+const account = (place: string, clientId: "simulator" | "other") => ({
+  [`EVERSEND_${place}_CLIENT_ID`]: clientId,
+  [`EVERSEND_${place}_CLIENT_SECRET`]: `${clientId}-secret`,
+  [`EVERSEND_${place}_WEBHOOK_SECRET`]: "webhook-secret"
+})
+
+const reconcile = Effect.fnUntraced(function* (...options: ReadonlyArray<string>) {
+  const ran = yield* commanded(account("LIVE", "simulator"), "reconcile", ...options)
   const report: ReconciliationReport = ran.output === "" ? undefined : JSON.parse(ran.output)
   return { ...ran, report }
 })
@@ -85,6 +90,59 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })
         ].sort()
       )
     })
+  )
+
+  it.effect(
+    "says which account transactions still need, also as provider list and status do, and compares each with its own",
+    () =>
+      Effect.gen(function* () {
+        const { gateway: own } = yield* Stack
+        const tenant = yield* tenantOn(own, 200_000n)
+        const lost = referenceOf(yield* tenant.post("/v1/payouts", momoPayout("0004")))
+        const standings = Effect.fnUntraced(function* (accounts: Readonly<Record<string, string>>) {
+          const { output } = yield* commanded(accounts, "provider", "list")
+          const rows: ReadonlyArray<{
+            provider: string
+            mode: string
+            account: string
+            open: number
+            fingerprint: string | null
+          }> = JSON.parse(output)
+          return rows.filter(({ mode, provider }) => provider === "eversend" && mode === "live")
+        })
+        const [before] = yield* standings(account("LIVE", "simulator"))
+        const open = before?.open ?? 0
+        expect([before?.account, open]).toEqual(["current", expect.toSatisfy((count: number) => count >= 1)])
+
+        const swapped = { ...account("LIVE", "other"), ...account("LIVE_PREVIOUS", "simulator") }
+        expect((yield* standings(swapped)).map((row) => [row.account, row.open])).toEqual([
+          ["current", 0],
+          ["previous", open]
+        ])
+        const warned = yield* commanded(swapped, "status")
+        expect(JSON.parse(warned.output).needs_attention).toContainEqual(
+          expect.stringMatching(
+            new RegExp(`^${open} open transactions.* still need the previous account at eversend \\(live\\)$`)
+          )
+        )
+
+        const gone = account("LIVE", "other")
+        expect((yield* standings(gone)).map((row) => [row.account, row.open])).toEqual([
+          ["current", 0],
+          ["unset", open]
+        ])
+        const alarmed = yield* commanded(gone, "status")
+        expect(JSON.parse(alarmed.output).needs_attention).toContainEqual(
+          expect.stringMatching(
+            new RegExp(`^${open} open transactions.* were sent with the account ${before?.fingerprint} at eversend`)
+          )
+        )
+        const compared = yield* commanded(swapped, "reconcile", "eversend")
+        const ofLost = JSON.parse(compared.output || "{}").differences?.filter(
+          (one: { reference: string }) => one.reference === lost
+        )
+        expect([compared.errors, ofLost]).toMatchObject([expect.anything(), [{ kind: "missing_there", account: "previous" }]])
+      })
   )
 
   it.effect("compares one day, and nothing of another", () =>
