@@ -86,16 +86,26 @@ const commands = (record: Case["record"], revision: bigint): ReadonlyArray<strin
   const to = actionsFor(record)
   return (["successful", "failed"] as const).flatMap((outcome) => [
     `  npm run -s gateway -- review resolve ${record.reference} --outcome ${outcome} --evidence "..."${figures(record, outcome, to[outcome])} [--seen ${revision}]`,
-    `    ${meaningOf(outcome, to[outcome])}`
+    `    ${meaningOf(outcome, to[outcome])}${knownFeeOf(record, outcome)}`
   ])
 }
 
-/** What may be left out stands in brackets. A collection is credited net of its fee: what would be booked is written out, or has to be found out. */
+/**
+ * What may be left out stands in brackets. A collection is credited net of its fee, which has to be found out where nobody named it; a fee that is known
+ * is the fee of that amount, and whoever names another amount names its fee as well.
+ */
 const figures = (record: Case["record"], outcome: Resolution["outcome"], way: ResolutionAction): string => {
   if (outcome === "failed" || way === "keep") return ""
   if (record.kind === "exchange") return " [--amount-minor N]"
   if (record.kind === "payout") return " [--amount-minor N] [--fee-minor N]"
-  return `${spokeOfAnother(record) ? " --amount-minor N" : " [--amount-minor N]"} --fee-minor ${feeUnlessSaid(record) ?? "N"}`
+  if (feeUnlessSaid(record) !== null) return " [--amount-minor N --fee-minor N]"
+  return `${spokeOfAnother(record) ? " --amount-minor N" : " [--amount-minor N]"} --fee-minor N`
+}
+
+/** The fee that a collection's success books where none is said. */
+const knownFeeOf = (record: Case["record"], outcome: Resolution["outcome"]): string => {
+  const fee = record.kind === "collection" && outcome === "successful" ? feeUnlessSaid(record) : null
+  return fee === null ? "" : `; without another amount the fee is ${fee}`
 }
 
 const MINUTE_MS = 60_000

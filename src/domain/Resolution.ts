@@ -5,7 +5,7 @@ import type { Exchange, LedgerRecord } from "./Exchange.ts"
 import type { Instant } from "./Instant.ts"
 import { broughtBy, knownFee, spokeOfAnother } from "./KnownFee.ts"
 import { collect, correct, type Entry, exchange as exchanged, release, settle } from "./Ledger.ts"
-import { add, larger, type MinorUnits, minusOrZero, smaller, toDecimal, ZERO } from "./Money.ts"
+import { add, larger, type MinorUnits, minor, minusOrZero, smaller, toDecimal, ZERO } from "./Money.ts"
 import type { Collection, Payout } from "./Transaction.ts"
 
 /** A ruling books at most so many times what was asked for or what the provider reported: more is a digit too many. */
@@ -129,6 +129,9 @@ export const resolvePayout = (payout: Payout, resolution: Resolution, at: Instan
   if (principal > held) return `it was opened with ${held} minor ${currency}: no more than that can have been sent`
   const back = payout.returned?.amount ?? ZERO
   if (principal < back) return `${back} minor ${currency} of it came back: it cannot have sent less than that`
+  const most = larger(principal, minor(AT_MOST_TIMES * larger(payout.heldFee, payout.reported?.fee ?? ZERO)))
+  if (resolution.fee !== null && resolution.fee > most)
+    return `a fee of ${payout.heldFee} minor ${currency} was held: a ruling books at most ${most}; book what is beyond that with float debit`
   const heldFee = minusOrZero(held, principal)
   const fee =
     resolution.fee ??

@@ -25,6 +25,23 @@ describe("the figures of a ruling", () => {
     )
   })
 
+  it("are bounded in the fee of a payout, too: a few digits too many are nobody's fee", () => {
+    const refused = (record: Any, fee: bigint) => posted(record, say("successful", null, fee))
+    const failed = payout({ status: "failed", fees: ZERO })
+    for (const record of [payout(), failed, payout(settled)]) {
+      expect(refused(record, 10_000n)).toBeInstanceOf(Array)
+      expect(refused(record, 10_001n)).toBe(
+        "a fee of 1000 minor UGX was held: a ruling books at most 10000; book what is beyond that with float debit"
+      )
+    }
+    const small = payout({ principal: minor(500n), reported: { amount: minor(500n), fee: minor(1_500n) } })
+    expect([refused(small, 3_000n), refused(small, 3_001n)]).toStrictEqual([
+      expect.any(Array),
+      expect.stringContaining("a ruling books at most 3000")
+    ])
+    expect(refused(payout(), LARGEST_AMOUNT)).toContain("a ruling books at most 10000")
+  })
+
   it("are at least what came back of a payout", () => {
     const part = payout({ ...settled, ...returned(4_000n) })
     expect(posted(part, say("successful", 4_000n))).toStrictEqual(["correct", "UGX available 6000", "UGX paid_out -6000"])

@@ -27,6 +27,36 @@ export const rulingBugs: ReadonlyArray<Bug> = [
     ]
   },
   {
+    name: "rule on a fee without a bound",
+    breaks: "a ruling books no fee of some digits too many",
+    test: "test/domain/ResolutionFigures.test.ts",
+    edits: [{ file: "src/domain/Resolution.ts", text: "resolution.fee !== null && resolution.fee > most", instead: "false" }]
+  },
+  {
+    name: "end a callback that nobody signed with the case",
+    breaks: "a contradiction that stands in no history is never dropped in silence",
+    test: "test/services/settlement/LateCallbacks.test.ts",
+    edits: [
+      {
+        file: "src/services/settlement/ProviderCallbacks.ts",
+        text: "record.needsReview && (isAuthenticated(callback) || !contradicts(record, says))",
+        instead: "record.needsReview"
+      }
+    ]
+  },
+  {
+    name: "take a handle for the right party",
+    breaks: "another body under a forgotten key is never booked as the first one's outcome",
+    test: "test/services/settlement/StatusPolls.test.ts",
+    edits: [
+      {
+        file: "src/services/settlement/OutcomePoller.ts",
+        text: 'record.providerReference !== null && clientReference !== "idempotent"',
+        instead: "record.providerReference !== null"
+      }
+    ]
+  },
+  {
     name: "change a record and tell nobody",
     breaks: "no record changes without its event",
     test: "test/domain/Telling.test.ts",

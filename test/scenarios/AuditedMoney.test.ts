@@ -102,6 +102,11 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })
           [new RegExp(`${credit}: audit row \\d+ names an adjustment that is not there$`)]
         ],
         [
+          `WITH named AS (UPDATE audit_log SET details = replace(details, '"external_id":"e"', '"external_id":"${released}"') ${row})
+            UPDATE float_adjustments SET external_id = '${released}' ${adjustment}`,
+          [`adjustments_are_of_no_record ${appId}/live/${released}: a credit of UGX 5000 by the reference of a transaction`]
+        ],
+        [
           `DELETE FROM audit_log WHERE subject = '${released}' AND action = 'review resolve'`,
           [`resolutions_are_audited ${appId}/${released}: resolved 1 times, the audit log says 0`]
         ],

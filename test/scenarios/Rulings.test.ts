@@ -54,8 +54,9 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })
         yield* tell(unknown, 19_000n, null)
         const { output } = yield* run("review", "list")
         expect(output).toContain(
-          `review resolve ${known} --outcome successful --evidence "..." [--amount-minor N] --fee-minor 285 [--seen 3]`
+          `review resolve ${known} --outcome successful --evidence "..." [--amount-minor N --fee-minor N] [--seen 3]`
         )
+        expect(output).toContain("; without another amount the fee is 285")
         expect(output).toContain(
           `review resolve ${unknown} --outcome successful --evidence "..." [--amount-minor N] --fee-minor N [--seen 3]`
         )

@@ -100,7 +100,7 @@ export interface StatusQuery {
   readonly sentAt: number
   /**
    * The number or account of the other side, or its end, where what the provider has by our reference may be another request of the same key;
-   * absent where it was told that it took this one.
+   * absent where it was told that it took this one, and takes no second one by the same reference in silence.
    */
   readonly party?: Redacted.Redacted
 }

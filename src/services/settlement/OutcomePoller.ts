@@ -192,13 +192,17 @@ export const pollProvider = (provider: Adapter, transaction: LedgerRecord): Effe
     currency: transaction.currency,
     destinationCurrency: transaction.kind === "collection" ? null : transaction.destinationCurrency,
     sentAt: transaction.createdAt,
-    ...partyOf(transaction)
+    ...partyOf(transaction, provider.guarantees)
   })
 }
 
-/** While no provider has confirmed that it took it: what it has by the reference may be a request that a restore forgot. */
-const partyOf = (record: LedgerRecord): Pick<StatusQuery, "party"> => {
-  if (record.kind === "exchange" || record.corridor.method === "wallet" || record.providerReference !== null) return {}
+/**
+ * While no provider has confirmed that it took it: what it has by the reference may be a request that a restore forgot. Where a second request by one
+ * reference is taken in silence, a handle confirms nothing.
+ */
+const partyOf = (record: LedgerRecord, { clientReference }: ProviderGuarantees): Pick<StatusQuery, "party"> => {
+  const isConfirmed = record.providerReference !== null && clientReference !== "idempotent"
+  if (record.kind === "exchange" || record.corridor.method === "wallet" || isConfirmed) return {}
   const shown = record.kind === "payout" ? record.maskedDestination : record.maskedSource
   return shown === null ? {} : { party: Redacted.make(shown) }
 }

@@ -104,8 +104,9 @@ export class ProviderCallbacks extends Context.Service<
           const polled = Option.getOrUndefined(yield* poll(found, callback))
           if (polled === undefined || !polled.learnt) return yield* lookAgain(callback, "nothing was learnt")
           const { record } = polled
-          // Once a person has the record, what the callback says is among what that person reads.
-          if (record.needsReview) return yield* inbox.markProcessed(callback, reference)
+          // Once a person has the record, what the callback says is among what that person reads: where it is known who said it.
+          if (record.needsReview && (isAuthenticated(callback) || !contradicts(record, says)))
+            return yield* inbox.markProcessed(callback, reference)
           if (contradicts(record, says)) return yield* lookAgain(callback, "it contradicts what the provider answers")
           const isNews = record.version !== found.transaction.version || !isTerminal(record) || confirms(record, says)
           const next = isNews ? null : afterNothingNew(callback, yield* Clock.currentTimeMillis)
@@ -126,20 +127,22 @@ export class ProviderCallbacks extends Context.Service<
         yield* inbox.retryAt(callback, next)
       })
 
+      /** What anybody can say who knows an address is not for the history. */
+      const isAuthenticated = ({ mode, provider }: Callback) =>
+        Option.exists(registry.find(provider, mode), ({ guarantees }) => guarantees.callbackAuth !== "none")
+
       const shared = makeSharedPolls<Polled>(TURN_WITHIN_MS)
 
       // A poll that broke has told nothing, and the callback must be parked in the end all the same.
-      const poll = Effect.fnUntraced(function* (stored: StoredTransaction, { hint, mode, provider }: Callback) {
+      const poll = Effect.fnUntraced(function* (stored: StoredTransaction, callback: Callback) {
+        const { hint } = callback
         const { reference } = stored.transaction
-        const account = registry.find(provider, mode)
-        // What anybody can say who knows an address is not for the history.
-        const isAuthenticated = Option.exists(account, ({ guarantees }) => guarantees.callbackAuth !== "none")
         const once = (waited: boolean, said: ReadonlyArray<Reported>) =>
           // What was read before another poll ended is decided about no more.
           Effect.flatMap(waited ? transactions.byReference(reference) : Effect.succeed(Option.some(stored)), (current) =>
             Effect.transposeOption(Option.map(current, (one) => poller.poll(one, "callback", said)))
           )
-        const exit = yield* Effect.exit(shared(reference, isAuthenticated ? (hint.says ?? null) : null, once))
+        const exit = yield* Effect.exit(shared(reference, isAuthenticated(callback) ? (hint.says ?? null) : null, once))
         if (Exit.isSuccess(exit)) return exit.value
         yield* Effect.logError("the poll for a callback broke", exit.cause)
         return Option.none()

@@ -16,7 +16,7 @@ interface Movement {
   readonly makeFor: (ending: string) => Effect.Effect<PayoutOutcome | ChargeOutcome>
   readonly makeMore: Effect.Effect<PayoutOutcome | ChargeOutcome>
   /** As a poll does that knows the end of the number. */
-  readonly askFor: (shown: string) => ReturnType<Movement["askBy"]>
+  readonly askFor: (shown: string, id?: string | null) => ReturnType<Movement["askBy"]>
   readonly askBy: (provider: Adapter, id?: string | null) => ReturnType<ReturnType<typeof payoutsOf>["fetchStatus"]>
   readonly askOtherwise: Effect.Effect<{ readonly _tag: string }> | null
 }
@@ -38,8 +38,10 @@ const movement = Effect.fnUntraced(function* (kind: Kind, way: Way, ending: stri
       make: send(way, ending),
       makeFor: (to) => send(way, to),
       makeMore: send(withMore(way), ending),
-      askFor: (shown) =>
-        Effect.flatMap(askOrder(way, reference), (ask) => payoutsOf(live).fetchStatus({ ...ask, party: Redacted.make(shown) })),
+      askFor: (shown, id) =>
+        Effect.flatMap(askOrder(way, reference, id), (ask) =>
+          payoutsOf(live).fetchStatus({ ...ask, party: Redacted.make(shown) })
+        ),
       askBy: (provider, id) => Effect.flatMap(askOrder(way, reference, id), payoutsOf(provider).fetchStatus),
       askOtherwise: live.collections === undefined ? null : Effect.flatMap(askOrder(way, reference), live.collections.fetchStatus)
     }
@@ -52,8 +54,10 @@ const movement = Effect.fnUntraced(function* (kind: Kind, way: Way, ending: stri
     make: collectionsOf(live).charge(order),
     makeFor: (of) => collectionsOf(live).charge({ ...chargeOrder(way, of), reference }),
     makeMore: collectionsOf(live).charge({ ...chargeOrder(withMore(way), ending), reference }),
-    askFor: (shown) =>
-      Effect.flatMap(askOrder(way, reference), (ask) => collectionsOf(live).fetchStatus({ ...ask, party: Redacted.make(shown) })),
+    askFor: (shown, id) =>
+      Effect.flatMap(askOrder(way, reference, id), (ask) =>
+        collectionsOf(live).fetchStatus({ ...ask, party: Redacted.make(shown) })
+      ),
     askBy: (provider, id) => Effect.flatMap(askOrder(way, reference, id), collectionsOf(provider).fetchStatus),
     askOtherwise: live.payouts === undefined ? null : Effect.flatMap(askOrder(way, reference), live.payouts.fetchStatus)
   }
@@ -102,6 +106,8 @@ export const promised = (
         if (namesOther) {
           expect(other._tag).toBe("Mismatched")
           expect((yield* own.askFor("••••5678"))._tag).toBe("Mismatched")
+          const handle = first._tag === "Succeeded" ? first.providerReference : null
+          expect((yield* own.askFor("••••5678", handle))._tag).toBe("Mismatched")
         } else expect(["Accepted", "Succeeded"]).toContain(other._tag)
         expect(yield* own.askFor("••••1234")).toStrictEqual(first)
         // Another amount is told with the success: Settlement compares it with the record's.

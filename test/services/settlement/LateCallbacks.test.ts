@@ -98,6 +98,20 @@ it.effect("a callback that contradicts a record that a person has already is don
   )
 )
 
+it.effect.each<readonly [string, Partial<Payout>, Reported | undefined, string, ReadonlyArray<number>]>([
+  ["successful", {}, "successful", "parked", [0, ...LOOK_AGES_MS]],
+  ["successful", failed, "successful", "parked", [0, ...LOOK_AGES_MS]],
+  ["pending", {}, "pending", "done", [0]],
+  ["nothing", {}, undefined, "done", [0]]
+])(
+  "one that anybody may have sent is not done because a person has the record, where the history does not say that it came: %s",
+  ([, record, says, end, ages]) =>
+    Effect.gen(function* () {
+      const world = { ...newWorld({ ...record, needsReview: true }), callbackAuth: "none" as const }
+      expect(yield* looked(world, says)).toStrictEqual({ ages, end })
+    })
+)
+
 it.effect.each([undefined, "pending"] as const)(
   "a callback that names no outcome of a closed record (%s), and that brings nothing new, gets the early looks, and is done after them",
   (says) =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Redacted } from "effect"
 import type { Reported } from "../../../src/domain/CallbackReport.ts"
 import type { LedgerRecord } from "../../../src/domain/Exchange.ts"
 import { minor } from "../../../src/domain/Money.ts"
@@ -33,10 +33,25 @@ describe("a provider that is polled", () => {
     ["an exchange", { ...exchange, providerReference: "P1" }, { currency: "UGX", destinationCurrency: "KES" }]
   ])("is told what is known of %s", ([, record, query]) =>
     Effect.gen(function* () {
-      const { poll, queries } = given(record, StillPending)
+      const { poll, queries } = given(record, StillPending, { guarantees: { clientReference: "unique_reject" } })
       yield* poll()
       expect(queries).toStrictEqual([{ reference, providerReference: "P1", sentAt: NOON, ...query }])
     })
+  )
+
+  const handled = { providerReference: "P1" }
+  it.effect.each([
+    ["payout", payout(handled), payout().maskedDestination],
+    ["collection", collection(handled), collection().maskedSource]
+  ] as const)(
+    "and takes a second request by one reference in silence is told the other side of a %s, also once it gave a handle",
+    ([, record, shown]) =>
+      Effect.gen(function* () {
+        const { poll, queries } = given(record, StillPending, { guarantees: { clientReference: "idempotent" } })
+        yield* poll()
+        expect(queries.map(({ party }) => (party === undefined ? null : Redacted.value(party)))).toStrictEqual([shown])
+        expect(shown).toMatch(/\d{4}$/)
+      })
   )
 
   it.effect.each<readonly ["payouts" | "collections" | "exchange", LedgerRecord]>([

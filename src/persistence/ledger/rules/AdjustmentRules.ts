@@ -61,6 +61,15 @@ export const adjustmentRules: ReadonlyArray<LedgerRule> = [
         ('operator', CASE a.direction WHEN 'credit' THEN 'Credited' ELSE 'Debited' END, a.note, a.at)`
   },
   {
+    rule: "adjustments_are_of_no_record",
+    counted: "SELECT count(*) FROM float_adjustments",
+    // It books itself: by its reference one movement is booked twice.
+    broken: `
+      SELECT a.app_id || '/' || a.mode || '/' || a.external_id AS subject,
+        'a ' || a.direction || ' of ' || a.currency || ' ' || a.amount_minor || ' by the reference of a transaction' AS found
+      FROM float_adjustments a JOIN transactions t ON t.app_id = a.app_id AND t.reference = a.external_id`
+  },
+  {
     rule: "console_postings_have_two_people",
     counted:
       "SELECT count(*) FROM audit_log WHERE actor LIKE 'console/%' AND action IN ('float credit', 'float debit', 'review resolve')",
