@@ -1,7 +1,8 @@
 import { timingSafeEqual } from "node:crypto"
 import { Redacted } from "effect"
 import { type Instant, iso } from "../domain/Instant.ts"
-import type { Operator } from "../domain/Operator.ts"
+import type { Operator, OperatorName } from "../domain/Operator.ts"
+import type { Proposal } from "../domain/Proposal.ts"
 import type { Caller } from "../domain/Tenant.ts"
 import type { KeyedHash } from "./AuditChain.ts"
 
@@ -31,6 +32,25 @@ export const operatorSeal = (
   keyed: KeyedHash,
   { createdAt, name, role, tokenHash }: Operator & { readonly tokenHash: Uint8Array }
 ): Uint8Array => sealOf(keyed, "access seal 1 operator", [name, role, iso(createdAt), hex(tokenHash)])
+
+type Proposed = Pick<Proposal, "id" | "kind" | "subject" | "details" | "proposedBy" | "proposedAt">
+
+/** What one person proposed, whole. */
+export const proposalSeal = (keyed: KeyedHash, proposal: Proposed): Uint8Array =>
+  sealOf(keyed, "access seal 1 proposal", proposedFields(proposal))
+
+/** That somebody else approved exactly this. */
+export const approvalSeal = (keyed: KeyedHash, proposal: Proposed, by: OperatorName, at: Instant): Uint8Array =>
+  sealOf(keyed, "access seal 1 approval", [...proposedFields(proposal), by, iso(at)])
+
+const proposedFields = ({ details, id, kind, proposedAt, proposedBy, subject }: Proposed): ReadonlyArray<string> => [
+  id,
+  kind,
+  subject,
+  JSON.stringify(details),
+  proposedBy,
+  iso(proposedAt)
+]
 
 export const fits = (seal: Uint8Array | null, expected: Uint8Array): boolean =>
   seal !== null && seal.length === expected.length && timingSafeEqual(seal, expected)

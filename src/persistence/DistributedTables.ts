@@ -48,6 +48,7 @@ export const coordinatorTables: Readonly<Record<string, string>> = {
   events_kept: "says since when everything is kept",
   clock_watch: "says how far the clock is trusted by which rows are removed",
   operators: "the console's",
+  removed_operators: "the console's",
   console_sessions: "the console's",
   console_failures: "the console's",
   console_proposals: "the console's"

@@ -24,6 +24,7 @@ import * as callbacks from "./migrations/0017_callbacks.ts"
 import * as metadataMembers from "./migrations/0019_metadata_members.ts"
 import * as access from "./migrations/0020_access.ts"
 import * as clockWatch from "./migrations/0021_clock_watch.ts"
+import * as sealedProposals from "./migrations/0022_sealed_proposals.ts"
 import { MADE_BY_A_DRAFT, readApplied, schemaStanding, tellNewer } from "./SchemaStanding.ts"
 import { SessionPooling } from "./SessionPooling.ts"
 
@@ -53,7 +54,8 @@ const all: ReadonlyArray<Migration> = [
   callbacks,
   metadataMembers,
   access,
-  clockWatch
+  clockWatch,
+  sealedProposals
 ]
 
 export const Migrations = {

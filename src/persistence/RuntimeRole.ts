@@ -36,6 +36,7 @@ const privileges: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
   denials: ["SELECT"],
   corridors: ["SELECT"],
   operators: ["SELECT"],
+  removed_operators: ["SELECT"],
   console_proposals: ["SELECT"],
   vault_keys: ["SELECT", "UPDATE (sealed)"]
 }
@@ -81,12 +82,16 @@ const relationsStatement = `
     EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') AS "isOnCitus", ${HELD} AS held
   FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p', 'v') ORDER BY 1`
 
+/** In a schema of its own it could put other tables before ours, for whoever logs in next. */
+const MAKES = `has_database_privilege(ROLE, current_database(), 'CREATE') OR EXISTS (SELECT FROM pg_namespace n
+      WHERE has_schema_privilege(ROLE, n.oid, 'CREATE') AND n.nspname !~ '^pg_(toast_)?temp_')`
+
 const othersStatement = `
   SELECT ((SELECT count(*) FROM unnest($2::text[]) AS f(name) WHERE NOT has_function_privilege($1, f.name::regprocedure, 'EXECUTE'))
     + (SELECT count(*) FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace
       AND CASE WHEN c.relkind = 'S' THEN NOT has_sequence_privilege($1, c.oid, 'USAGE') END)
     + (NOT has_schema_privilege($1, current_schema(), 'USAGE'))::int)::int AS missing,
-    has_schema_privilege($1, current_schema(), 'CREATE')
+    ${MAKES.replaceAll("ROLE", "$1")}
       OR EXISTS (SELECT FROM pg_class c WHERE c.oid = 'audit_log'::regclass AND pg_has_role($1, c.relowner, 'MEMBER'))
       OR EXISTS (SELECT FROM pg_roles r WHERE r.rolname = $1 AND (r.rolsuper OR r.rolcreaterole)) AS "hasMore"`
 
@@ -126,7 +131,7 @@ export const RuntimeRole = {
     Effect.flatMap(
       protections(sql`
         SELECT session_user::text AS role, NOT (
-          r.rolsuper OR r.rolcreaterole OR has_schema_privilege(session_user, current_schema(), 'CREATE')
+          r.rolsuper OR r.rolcreaterole OR ${sql.literal(MAKES.replaceAll("ROLE", "session_user"))}
           OR pg_has_role(session_user, 'pg_write_server_files', 'MEMBER') OR pg_has_role(session_user, 'pg_execute_server_program', 'MEMBER')
           OR EXISTS (
             SELECT FROM pg_class c LEFT JOIN pg_inherits i ON i.inhrelid = c.oid
@@ -149,9 +154,13 @@ const grantTo = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, role: str
   const off = (yield* read).filter(hasWrongPrivileges)
   if (off.length === 0 && others?.missing === 0 && !others.hasMore) return
   const to = quoteName(role)
-  const [at] = yield* sql<{ schema: string }>`SELECT current_schema()::text AS schema`
+  const [at] = yield* sql<{
+    schema: string
+    name: string
+  }>`SELECT current_schema()::text AS schema, current_database()::text AS name`
   const schema = quoteName(at?.schema ?? "public")
   yield* sql.unsafe(`REVOKE CREATE ON SCHEMA ${schema} FROM PUBLIC, ${to}`)
+  yield* sql.unsafe(`REVOKE CREATE ON DATABASE ${quoteName(at?.name ?? "")} FROM ${to}`)
   yield* sql.unsafe(`GRANT USAGE ON SCHEMA ${schema} TO ${to}`)
   for (const relation of off) {
     yield* sql.unsafe(`REVOKE ALL ON ${quoteName(relation.name)} FROM ${to}`)
@@ -163,6 +172,6 @@ const grantTo = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, role: str
   const [left] = yield* counted(sql.unsafe(othersStatement, [role, functions]))
   if (still !== undefined || left?.hasMore !== false)
     return yield* new DatabaseError({
-      message: `the role ${role} could change more than is granted to it (${still?.name ?? "it can become the owner, or make tables beside ours"}): it is a superuser, owns the tables, or is a member of a role that may. Give DATABASE_URL a role of its own`
+      message: `the role ${role} could change more than is granted to it (${still?.name ?? "it can become the owner, or make tables beside ours, in this schema or another"}): it is a superuser, owns the tables, or is a member of a role that may. Give DATABASE_URL a role of its own`
     })
 })

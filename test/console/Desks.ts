@@ -17,6 +17,7 @@ import { FloatDesk } from "../../src/services/console/FloatDesk.ts"
 import { KeyDesk } from "../../src/services/console/KeyDesk.ts"
 import { ReviewDesk } from "../../src/services/console/ReviewDesk.ts"
 import { AuditLog } from "../../src/services/ports/AuditLog.ts"
+import { Operators } from "../../src/services/ports/Operators.ts"
 import { Policy } from "../../src/services/ports/Policy.ts"
 import { Proposals } from "../../src/services/ports/Proposals.ts"
 import { Tenants } from "../../src/services/ports/Tenants.ts"
@@ -45,6 +46,19 @@ const mortalKeys = Layer.effect(
   Effect.map(TenantKeys, (keys) => TenantKeys.of({ ...keys, issue: (caller, by) => mortal(keys.issue(caller, by)) }))
 ).pipe(Layer.provide(TenantKeys.layer))
 
+export const [asha, biko, chidi] = [OperatorName.make("asha"), OperatorName.make("biko"), OperatorName.make("chidi")]
+
+/** Whoever approves is an operator. */
+export const approvers = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const operators = yield* Operators
+    for (const [place, name] of [biko, chidi].entries()) {
+      const account = { name, role: "admin", createdAt: 0, tokenHash: new Uint8Array(32).fill(200 + place) } as const
+      yield* operators.add(account, auditEntry({ action: "operator add", subject: name, details: { role: "admin" } }))
+    }
+  })
+)
+
 /** The desks and what they stand on, on a database of their own. Reviews have a test of their own. */
 export const desks = Layer.unwrap(
   Effect.map(givenDatabase, (url) =>
@@ -52,6 +66,7 @@ export const desks = Layer.unwrap(
       Layer.provideMerge(Layer.merge(FloatDesk.layer, KeyDesk.layer)),
       Layer.provide(Layer.mergeAll(fake(ReviewDesk, { needsTwo: () => false }), mortalFloats, mortalKeys)),
       Layer.provideMerge(FloatAdjustments.layer),
+      Layer.provideMerge(approvers),
       Layer.provideMerge(
         Layer.mergeAll(OperatorsPg, ProposalsPg, AuditLogPg, TenantsPg, FloatEntriesPg, FloatLedgerPg, LedgerVerificationPg)
       ),
@@ -63,8 +78,6 @@ export const desks = Layer.unwrap(
     )
   )
 )
-
-export const [asha, biko, chidi] = [OperatorName.make("asha"), OperatorName.make("biko"), OperatorName.make("chidi")]
 
 let made = 0
 export const newTenant = Effect.gen(function* () {

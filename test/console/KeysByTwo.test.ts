@@ -1,12 +1,15 @@
 import { expect, layer } from "@effect/vitest"
 import { Effect, Option, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import type { AppId } from "../../src/domain/Ids.ts"
+import { type AppId, Reference } from "../../src/domain/Ids.ts"
 import { Approvals } from "../../src/services/console/Approvals.ts"
 import { KeyDesk } from "../../src/services/console/KeyDesk.ts"
+import { Operators } from "../../src/services/ports/Operators.ts"
 import { Proposals } from "../../src/services/ports/Proposals.ts"
 import { Tenants } from "../../src/services/ports/Tenants.ts"
 import { Vault } from "../../src/services/ports/Vault.ts"
+import { forgedChange } from "../support/ForgedChange.ts"
+import { auditEntry } from "../support/TestDatabase.ts"
 import { asha, auditOf, biko, chidi, desks, fate, newTenant, refusal, waiting } from "./Desks.ts"
 
 layer(desks)("a key in the console", (it) => {
@@ -95,6 +98,45 @@ layer(desks)("a key in the console", (it) => {
       const about = listed.filter(({ status }) => status === "open").map(({ subject }) => subject.split("/")[0])
       const waits = about.filter((one) => tenants.some((appId) => appId === one))
       expect(waits).toEqual(tenants)
+    })
+  )
+
+  it.effect("is not made, and nothing is approved, where no gateway wrote what was proposed, or who said yes to it", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const { approve, issueKey } = yield* Approvals
+      const proposals = yield* Proposals
+      const appId = yield* newTenant
+      yield* (yield* KeyDesk).proposeIssue(wish(appId), { by: asha, at: 1 })
+      const id = yield* waiting(appId)
+      const yes = {
+        status: "approved",
+        decided_by: biko,
+        decided_at: "1970-01-01T00:00:00.002Z",
+        note: "",
+        approval_seal: "\\x00"
+      }
+      expect(yield* forgedChange(sql, "proposal decide", { id, ...yes })).toBe(true)
+      expect(yield* refusal(issueKey(id, { by: asha, at: 3 }))).toContain("no gateway wrote")
+      const ended = Option.getOrThrow(yield* proposals.find(id))
+      expect([ended.status, yield* (yield* Tenants).keys(appId)]).toEqual(["failed", []])
+      const made = { ...ended, id: id.replace(/.$/, "Z"), proposed_by: asha, proposed_at: "1970-01-01T00:00:00.002Z" }
+      const text = JSON.stringify({ ...ended.details, role: "admin" })
+      expect(yield* forgedChange(sql, "proposal open", { ...made, details: text, proposal_seal: "\\x00" })).toBe(true)
+      yield* approve(Reference.make(made.id), { by: biko, at: 3 }).pipe(Effect.flip)
+      expect(Option.getOrThrow(yield* proposals.find(Reference.make(made.id))).status).toBe("open")
+    })
+  )
+
+  it.effect("is not approved by an operator who was removed a moment ago", () =>
+    Effect.gen(function* () {
+      const appId = yield* newTenant
+      yield* (yield* KeyDesk).proposeIssue(wish(appId), { by: asha, at: 1 })
+      const id = yield* waiting(appId)
+      yield* (yield* Operators).remove(chidi, auditEntry({ action: "operator remove", subject: chidi, details: {} }))
+      const { approve } = yield* Approvals
+      expect(yield* refusal(approve(id, { by: chidi, at: 3 }))).toContain("decided already")
+      yield* approve(id, { by: biko, at: 3 })
     })
   )
 })

@@ -6,10 +6,10 @@ import { consoleOf } from "../../src/ConfigConsole.ts"
 import { reader } from "../../src/ConfigRules.ts"
 import { Reference } from "../../src/domain/Ids.ts"
 import { minor, ZERO } from "../../src/domain/Money.ts"
-import { OperatorName } from "../../src/domain/Operator.ts"
 import { AuditLogPg } from "../../src/persistence/AuditLogPg.ts"
 import { auditTrail } from "../../src/persistence/AuditTrail.ts"
 import { Database } from "../../src/persistence/Database.ts"
+import { OperatorsPg } from "../../src/persistence/OperatorsPg.ts"
 import { ProposalsPg } from "../../src/persistence/ProposalsPg.ts"
 import { RandomSourceLive } from "../../src/persistence/RandomSourceLive.ts"
 import { VaultPg } from "../../src/persistence/VaultPg.ts"
@@ -26,6 +26,7 @@ import { fake } from "../fakes/Fake.ts"
 import { asRuntime } from "../support/Postgres.ts"
 import { payout } from "../support/SampleTransactions.ts"
 import { givenDatabase, masterKey, newReference } from "../support/TestDatabase.ts"
+import { approvers, asha, biko, chidi } from "./Desks.ts"
 
 const LARGE = minor(5_000_000n)
 const SMALL = minor(5_000n)
@@ -81,7 +82,8 @@ const desk = Layer.unwrap(
     Approvals.layer.pipe(
       Layer.provideMerge(ReviewDesk.layer(approvalFrom)),
       Layer.provide(Layer.mergeAll(review, transactions, fake(FloatDesk, {}), fake(KeyDesk, {}))),
-      Layer.provideMerge(Layer.merge(ProposalsPg, AuditLogPg)),
+      Layer.provideMerge(approvers),
+      Layer.provideMerge(Layer.mergeAll(OperatorsPg, ProposalsPg, AuditLogPg)),
       Layer.provideMerge(VaultPg.layer(masterKey)),
       Layer.provideMerge(Layer.merge(Database.layer({ url: asRuntime(url) }), RandomSourceLive)),
       Layer.provideMerge(Layer.succeed(Owner, Owner.of({ url }))),
@@ -90,7 +92,6 @@ const desk = Layer.unwrap(
   )
 )
 
-const [asha, biko, chidi] = [OperatorName.make("asha"), OperatorName.make("biko"), OperatorName.make("chidi")]
 const large = Effect.map(newReference, (reference) => Reference.make(`A${reference.slice(1)}`))
 const small = Effect.map(newReference, (reference) => Reference.make(`0${reference.slice(1)}`))
 const paid = { outcome: "successful", evidence: "statement, line 7, 256772123456", amount: null, fee: null } as const

@@ -1,91 +1,15 @@
 import { inspect } from "node:util"
 import { describe, expect, it } from "@effect/vitest"
-import { Context, Effect, Layer, Option, Redacted } from "effect"
+import { Context, Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
-import { Reference } from "../../src/domain/Ids.ts"
-import { minor } from "../../src/domain/Money.ts"
 import { OperatorName } from "../../src/domain/Operator.ts"
 import { AccessSealing } from "../../src/persistence/AccessSealing.ts"
-import { AuditLogPg } from "../../src/persistence/AuditLogPg.ts"
-import { CorridorsPg } from "../../src/persistence/CorridorsPg.ts"
-import { Database } from "../../src/persistence/Database.ts"
-import { DenylistPg } from "../../src/persistence/DenylistPg.ts"
-import { OperatorsPg } from "../../src/persistence/OperatorsPg.ts"
-import { ProposalsPg } from "../../src/persistence/ProposalsPg.ts"
-import { TenantsPg } from "../../src/persistence/TenantsPg.ts"
-import { VaultPg } from "../../src/persistence/VaultPg.ts"
-import { VelocityLimitsPg } from "../../src/persistence/VelocityLimitsPg.ts"
 import { AuditLog } from "../../src/services/ports/AuditLog.ts"
-import { Corridors } from "../../src/services/ports/Corridors.ts"
-import { Denylist } from "../../src/services/ports/Denylist.ts"
 import { Operators } from "../../src/services/ports/Operators.ts"
-import { Proposals } from "../../src/services/ports/Proposals.ts"
 import { Tenants } from "../../src/services/ports/Tenants.ts"
-import { VelocityLimits } from "../../src/services/ports/VelocityLimits.ts"
-import { asRuntime } from "../support/Postgres.ts"
-import { auditEntry, givenDatabase, masterKey, tenant } from "../support/TestDatabase.ts"
-
-const { appId } = tenant
-const asha = OperatorName.make("asha")
-const id = Reference.make("P".repeat(26))
-const AT = auditEntry().at
-const ugandaBank = { country: "UG", currency: "UGX", direction: "payout", method: "bank" } as const
-
-/** What gateways run as, on a database whose owner is `sql`. */
-const nodeOn = (url: Redacted.Redacted) =>
-  Layer.build(
-    Layer.mergeAll(TenantsPg, OperatorsPg, ProposalsPg, VelocityLimitsPg, DenylistPg, CorridorsPg, AuditLogPg).pipe(
-      Layer.provideMerge(VaultPg.layer(masterKey)),
-      Layer.provideMerge(Database.layer({ url: asRuntime(url) })),
-      Layer.fresh
-    )
-  )
-
-/** Somebody of everything that the log is replayed for, made as operators make it. */
-const given = Effect.gen(function* () {
-  const url = yield* givenDatabase
-  const node = yield* nodeOn(url)
-  const sql = Context.get(yield* Layer.build(Layer.fresh(Database.layer({ url }))), SqlClient.SqlClient)
-  const tenants = Context.get(node, Tenants)
-  const operators = Context.get(node, Operators)
-  const limits = Context.get(node, VelocityLimits)
-  const corridors = Context.get(node, Corridors)
-  yield* tenants.create(tenant, auditEntry({ action: "tenant create", details: { capabilities: "payouts" } }))
-  yield* tenants.setCapability(appId, "fx", true, auditEntry({ action: "tenant grant", details: { capability: "fx" } }))
-  for (const keyId of ["k1", "k2"]) {
-    const key = { apiKeyHash: new Uint8Array(32).fill(1), signingSecret: Redacted.make("secret"), createdAt: 2_000 }
-    const audit = auditEntry({ action: "key issue", subject: `${appId}/${keyId}`, details: { mode: "test", role: "tenant" } })
-    yield* tenants.issueKey({ ...key, caller: { appId, keyId, mode: "test", role: "tenant" } }, audit)
-  }
-  yield* tenants.revokeKey(appId, "k2", 3_000, auditEntry({ action: "key revoke", subject: `${appId}/k2`, details: {} }))
-  const add = (name: OperatorName, byte: number) =>
-    operators.add(
-      { name, role: "support", createdAt: 1_000, tokenHash: new Uint8Array(32).fill(byte) },
-      auditEntry({ action: "operator add", subject: name, details: { role: "support" } })
-    )
-  yield* add(asha, 2)
-  const hour = { mode: "live", direction: "payout", window: "hour", count: 5 } as const
-  yield* limits.set(appId, hour, auditEntry({ action: "limit set", details: { ...hour, count: "5" } }))
-  const ceiling = auditEntry({ action: "ceiling set", subject: "eversend/UGX", details: { amount_minor: "9" } })
-  yield* limits.setCeiling("eversend", "UGX", minor(9n), ceiling)
-  const denial = auditEntry({ action: "block add", subject: "••••3456", details: { kind: "destination", reason: "fraud" } })
-  yield* Context.get(node, Denylist).add("destination", Redacted.make("256772123456"), "fraud", denial)
-  const bank = Option.getOrThrow(yield* corridors.find(ugandaBank))
-  const set = auditEntry({ action: "corridor set", subject: "UG/UGX/payout/bank", details: { active: "false" } })
-  yield* corridors.put({ ...bank, active: false, minimum: minor(500n), updatedAt: AT }, set)
-  const proposal = {
-    id,
-    kind: "float credit",
-    subject: "acme/live/e1",
-    details: { a: "1" },
-    proposedBy: asha,
-    proposedAt: AT
-  } as const
-  const proposed = { actor: "console/asha", action: "float propose", subject: "acme/live/e1", details: { direction: "credit" } }
-  yield* Context.get(node, Proposals).open(proposal, auditEntry(proposed))
-  const verify = Effect.map(Context.get(node, AuditLog).verify(null), ({ access, brokenAt }) => ({ access, brokenAt }))
-  return { add, node, operators, sql, tenants, url, verify }
-})
+import { forgedChange } from "../support/ForgedChange.ts"
+import { asha, givenAccess, nodeOn } from "../support/GivenAccess.ts"
+import { auditEntry } from "../support/TestDatabase.ts"
 
 const tamperings: ReadonlyArray<readonly [statement: string, ...subjects: ReadonlyArray<string>]> = [
   ["UPDATE api_keys SET mode = 'live' WHERE key_id = 'k1'", "key acme/k1", "key acme/k1"],
@@ -134,7 +58,7 @@ const putBack = inOne([
 describe("who may do what", () => {
   it.effect("is what the audit log says, and audit verify names every row that is not", () =>
     Effect.gen(function* () {
-      const { sql, verify } = yield* given
+      const { sql, verify } = yield* givenAccess
       expect(yield* verify).toEqual({ access: [], brokenAt: null })
       yield* sql.unsafe(keep)
       for (const [statement, ...subjects] of tamperings) {
@@ -149,7 +73,7 @@ describe("who may do what", () => {
 
   it.effect("is not what somebody with SQL makes of a row: a key of another mode, role, age or hash is no key", () =>
     Effect.gen(function* () {
-      const { sql, url } = yield* given
+      const { sql, url } = yield* givenAccess
       yield* sql.unsafe(keep)
       for (const [change, isKey] of [
         ["mode = mode", true],
@@ -170,11 +94,11 @@ describe("who may do what", () => {
 
   it.effect("makes of one person no second one: a copied or changed operator is none, and a token is added once", () =>
     Effect.gen(function* () {
-      const { add, operators, sql } = yield* given
+      const { add, operators, sql } = yield* givenAccess
       const isThere = (name: string) => Effect.map(operators.find(OperatorName.make(name)), Option.isSome)
       expect(yield* isThere("asha")).toBe(true)
       const taken = yield* Effect.exit(add(OperatorName.make("biko"), 2))
-      expect(inspect(taken, { depth: 8 })).toContain("an operator has this token")
+      expect(inspect(taken, { depth: 8 })).toContain("an operator has or had this token")
       yield* sql`INSERT INTO operators SELECT 'biko', role, token_hash, created_at, access_seal FROM operators`
       expect(yield* isThere("biko")).toBe(false)
       yield* sql`UPDATE operators SET role = 'admin'`
@@ -182,9 +106,21 @@ describe("who may do what", () => {
     })
   )
 
+  it.effect("gives a removed operator nothing back: the old row, with the seal that fits it, is not added again", () =>
+    Effect.gen(function* () {
+      const { node, operators } = yield* givenAccess
+      const runtime = Context.get(node, SqlClient.SqlClient)
+      const [old] = yield* runtime<{ row: string }>`SELECT to_json(o)::text AS row FROM operators o WHERE name = 'asha'`
+      yield* operators.remove(asha, auditEntry({ action: "operator remove", subject: asha, details: {} }))
+      const again = yield* Effect.exit(forgedChange(runtime, "operator add", JSON.parse(old?.row ?? "{}")))
+      expect(inspect(again, { depth: 8 })).toContain("an operator has or had this token")
+      expect(Option.isNone(yield* operators.find(asha))).toBe(true)
+    })
+  )
+
   it.effect("is changed by the role of gateways through change_access alone, and what that wrote without the key is found", () =>
     Effect.gen(function* () {
-      const { node, verify } = yield* given
+      const { node, verify } = yield* givenAccess
       const runtime = Context.get(node, SqlClient.SqlClient)
       const [head] = yield* runtime<{ sequence: bigint }>`SELECT sequence FROM audit_head`
       const next = (head?.sequence ?? 0n) + 1n
@@ -198,7 +134,7 @@ describe("who may do what", () => {
 describe("rows that are older than seals", () => {
   /** As a release before has left them, beside two that nobody made. */
   const before = Effect.gen(function* () {
-    const { node, sql, url } = yield* given
+    const { node, sql, url } = yield* givenAccess
     yield* sql`UPDATE api_keys SET access_seal = NULL`
     yield* sql`UPDATE operators SET access_seal = NULL`
     yield* sql`INSERT INTO operators SELECT 'biko', 'admin', sha256('his own'), created_at FROM operators`

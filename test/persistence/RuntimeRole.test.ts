@@ -71,6 +71,7 @@ const forbidden: ReadonlyArray<string> = [
     "corridors",
     "operators",
     "console_proposals",
+    "removed_operators",
     "tenant_directory"
   ].map((table) => `DELETE FROM ${table}`),
   "INSERT INTO operators SELECT 'biko', 'admin', token_hash, now() FROM operators",
@@ -153,7 +154,7 @@ describe("the role that gateways run as", () => {
 
   it.effect("is refused when it could do more than is granted, and is reported for it", () =>
     Effect.gen(function* () {
-      const { owner } = yield* given
+      const { owner, runtime } = yield* given
       const grant = (role: string) => Effect.flip(Effect.provideService(RuntimeRole.grant(role), SqlClient.SqlClient, owner))
       expect((yield* grant("gateway")).message).toContain("the role gateway could change more than is granted to it")
       const member = `member_${Math.floor(performance.now() * 1000)}`
@@ -161,6 +162,15 @@ describe("the role that gateways run as", () => {
       yield* owner.unsafe(`GRANT gateway TO ${member}`)
       expect((yield* grant(member)).message).toContain("it can become the owner")
       yield* owner.unsafe(`DROP ROLE ${member}`)
+      // A schema of its own, which it could have come first for whoever logs in next, is more as well.
+      const [at] = yield* owner<{ name: string }>`SELECT current_database()::text AS name`
+      yield* owner.unsafe(`GRANT CREATE ON DATABASE "${at?.name}" TO gateway_runtime`)
+      expect((yield* RuntimeRole.protection(runtime)).holds).toBe(false)
+      yield* runtime`CREATE SCHEMA evil`
+      expect((yield* grant("gateway_runtime")).message).toContain("in this schema or another")
+      yield* runtime`DROP SCHEMA evil`
+      yield* Effect.provideService(RuntimeRole.grant("gateway_runtime"), SqlClient.SqlClient, owner)
+      expect((yield* RuntimeRole.protection(runtime)).holds).toBe(true)
     })
   )
 

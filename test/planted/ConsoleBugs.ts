@@ -22,7 +22,7 @@ export const consoleBugs: ReadonlyArray<Bug> = [
     test: "test/console/FloatsByTwo.test.ts",
     edits: [
       {
-        file: "src/persistence/migrations/0020_access.ts",
+        file: "src/persistence/migrations/0022_sealed_proposals.ts",
         text: "WHERE p.status = 'approved' AND r.name IN (p.proposed_by, p.decided_by);",
         instead: "WHERE p.status = 'approved' AND r.name = p.decided_by;"
       }
@@ -45,6 +45,30 @@ export const consoleBugs: ReadonlyArray<Bug> = [
     breaks: "a session outlives no account: the next one of the name has none of it",
     test: "test/console/Access.test.ts",
     edits: [{ file: "src/services/console/SignIn.ts", text: "=> `${name}:${createdAt}:`", instead: "=> `${name}:0:`" }]
+  },
+  {
+    name: "proposal: take the word of its row for who approved it",
+    breaks: "nothing is carried out that no gateway wrote down as approved",
+    test: "test/console/KeysByTwo.test.ts",
+    edits: [
+      {
+        file: "src/persistence/ProposalsPg.ts",
+        text: "return fits(row.approvalSeal, approvalSeal(hash, row, row.decidedBy, row.decidedAt))",
+        instead: "return true"
+      }
+    ]
+  },
+  {
+    name: "operator: forget the token of a removed one",
+    breaks: "nobody puts the row of a removed operator back",
+    test: "test/persistence/AccessRights.test.ts",
+    edits: [
+      {
+        file: "src/persistence/migrations/0022_sealed_proposals.ts",
+        text: " OR EXISTS (SELECT FROM removed_operators o WHERE o.token_hash = r.token_hash)",
+        instead: ""
+      }
+    ]
   },
   {
     name: "access: take a key's row at its word",
