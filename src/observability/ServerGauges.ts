@@ -31,6 +31,16 @@ export const serverGauges = ({ clock, database }: StatusSnapshot): ReadonlyArray
       weakness === null ? 1 : 0
     ])
   },
+  {
+    name: "gateway_database_archive_failing",
+    help: "1 while the last try to archive the write-ahead log failed, otherwise 0; absent where nothing is archived.",
+    samples: database.archive === null ? [] : [[{}, database.archive.isFailing ? 1 : 0]]
+  },
+  {
+    name: "gateway_database_archive_behind_seconds",
+    help: "For how long nothing was archived although something was written; absent where nothing is archived.",
+    samples: database.archive === null ? [] : [[{}, database.archive.behindSeconds]]
+  },
   { name: "gateway_database_standbys", help: "Standbys that are connected to the server.", samples: [[{}, database.standbys]] },
   {
     name: "gateway_database_replication_lag_seconds",

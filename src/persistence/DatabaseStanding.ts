@@ -1,14 +1,33 @@
 import { Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
-import { DatabaseStanding, PartitionsAhead } from "../services/ports/DatabaseStanding.ts"
+import { ArchiveStanding, DatabaseStanding, PartitionsAhead } from "../services/ports/DatabaseStanding.ts"
 import { readCommitSettings } from "./CommitSettings.ts"
 import type { EveryTenant } from "./EveryTenant.ts"
 import { Migrations } from "./Migrations.ts"
 import { rowsOf } from "./Rows.ts"
 
-const { commits: _, partitions: __, schema: ___, ...columns } = DatabaseStanding.fields
+const { archive: _, commits: __, partitions: ___, schema: ____, ...columns } = DatabaseStanding.fields
 const servers = rowsOf(Schema.Struct(columns))
 const tables = rowsOf(PartitionsAhead)
+const archives = rowsOf(ArchiveStanding)
+
+/** A checkpoint and what else a server writes when nobody does anything; a payment writes more. */
+const IDLE_BYTES = 8_192
+
+/** No row where nothing is archived. The name of a segment is its timeline and its place in the log, the latter in two parts. */
+const readArchive = (sql: SqlClient.SqlClient) =>
+  archives(sql`
+  SELECT coalesce(a.last_failed_time > coalesce(a.last_archived_time, '-infinity'), false) AS "isFailing",
+    CASE WHEN pg_current_wal_lsn() - ended.at > ${IDLE_BYTES}::numeric
+      THEN greatest(extract(epoch FROM clock_timestamp() - coalesce(a.last_archived_time, a.stats_reset, pg_postmaster_start_time())), 0)
+      ELSE 0 END::float8 AS "behindSeconds"
+  FROM pg_stat_archiver a
+  CROSS JOIN LATERAL (SELECT pg_size_bytes(current_setting('wal_segment_size'))::numeric AS bytes) AS segment
+  CROSS JOIN LATERAL (SELECT '0/0'::pg_lsn + CASE WHEN a.last_archived_wal ~ '^[0-9A-F]{24}'
+    THEN ('x' || substr(a.last_archived_wal, 9, 8))::bit(32)::bigint * 4294967296::numeric
+      + (('x' || substr(a.last_archived_wal, 17, 8))::bit(32)::bigint + 1) * segment.bytes
+    ELSE 0 END AS at) AS ended
+  WHERE current_setting('archive_mode') <> 'off'`)
 
 /**
  * What the server itself is short of. Every role may read it but for the lag of standbys, which is null to a role without
@@ -29,5 +48,6 @@ export const readDatabaseStanding = Effect.fnUntraced(function* (sql: SqlClient.
     LEFT JOIN month_partitions t ON t.parent = p.parent GROUP BY p.parent ORDER BY p.parent`)
   const { newer, underWay } = yield* Effect.orDie(Migrations.standing(sql))
   const commits = yield* readCommitSettings(sql, everyTenant)
-  return { ...server, commits, partitions, schema: { newer, underWay } } satisfies DatabaseStanding
+  const [archive = null] = yield* readArchive(sql)
+  return { ...server, archive, commits, partitions, schema: { newer, underWay } } satisfies DatabaseStanding
 })

@@ -35,6 +35,7 @@ export const attention = (
     ...database.commits.flatMap(({ server, weakness }) =>
       weakness === null ? [] : [`a crash of the database server ${server ?? ""} could take back what is committed (${weakness})`]
     ),
+    ...(database.archive?.isFailing === true ? ["the write-ahead log is not archived: PostgreSQL's log says why"] : []),
     ...(auditHead.authentic ? [] : ["the end of the audit log is not one that a gateway wrote: run gateway audit verify"]),
     ...(clock.doubt === null ? [] : [`${clock.doubt}: nothing is removed until gateway clock confirm`]),
     ...broken.map(({ differences, name, subject }) => `${`${name} ${subject}`.trim()} found ${differences} differences`),

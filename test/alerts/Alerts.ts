@@ -7,6 +7,7 @@ import { runRecorder } from "../runs/Runs.ts"
 import { readRules } from "../support/AlertRules.ts"
 import { bookFaults, unchecked } from "./BookFaults.ts"
 import {
+  archiveFailing,
   clockInDoubt,
   commitsNotDurable,
   connectionsLow,
@@ -120,7 +121,7 @@ const play = async (scene: Scene, standby: Standby, { sink, watch }: Seen): Prom
   await now(webhooksParked(scene), callbacksParked(scene), diskFilling(scene))
   await now(...standbyFaults(scene, standby, watch), workerDown(scene), gatewayDown(scene))
   await tenMinutes
-  await now(commitsNotDurable(scene), databaseDown(scene))
+  await now(archiveFailing(scene), commitsNotDurable(scene), databaseDown(scene))
   const isCalled = ({ alert, atMs }: Sink["told"][number]) =>
     spans.some(({ from, names, to }) => names.includes(alert) && from <= atMs && atMs <= to)
   const uncalled = sink.told.filter((one) => one.status === "firing" && !isCalled(one)).map(({ alert }) => alert)

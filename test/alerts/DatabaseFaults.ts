@@ -148,6 +148,39 @@ const commitsWaiting = ({ sql, tenant }: Scene, standby: Standby): Fault => ({
   mend: standby.start
 })
 
+/** When the server is old enough that nothing of it was ever archived for ten minutes. */
+export const archiveFailing = ({ sql, stage }: Scene): Fault => {
+  const restarted = async () => {
+    await stage.actors[3].kill()
+    await stage.actors[3].start()
+  }
+  const archivedBy = async (command: string) => {
+    await sql(`ALTER SYSTEM SET archive_command = '${command}'`)
+    await sql("SELECT pg_reload_conf()")
+  }
+  return {
+    about: "the command that archives the write-ahead log fails, until it does not",
+    alerts: ["ArchiveFailing", "ArchiveBehind"],
+    how: "real",
+    beside: ["InternalErrors", "CommitsWaiting", "DatabaseDown", "StandbyMissing"],
+    begin: async () => {
+      await sql("ALTER SYSTEM SET archive_mode = on")
+      await sql("ALTER SYSTEM SET archive_timeout = 1")
+      await archivedBy("false")
+      await restarted()
+      await sql("SELECT pg_switch_wal()")
+    },
+    mend: async () => {
+      await archivedBy("true")
+      await sql("SELECT pg_switch_wal()")
+    },
+    after: async () => {
+      for (const name of ["archive_mode", "archive_timeout", "archive_command"]) await sql(`ALTER SYSTEM RESET ${name}`)
+      await restarted()
+    }
+  }
+}
+
 /** A server of a test that came into use, the only one that such a gateway works with: elsewhere its sessions commit durably, or none is used. */
 export const commitsNotDurable = ({ sql, stage }: Scene): Fault => {
   const restarted = async () => {

@@ -158,6 +158,8 @@ describe("the management port", () => {
       expect(value("gateway_reconcile_timestamp_seconds", { provider: "eversend" })).toBe(AT / 1000)
       expect(value("gateway_reconcile_timestamp_seconds", { provider: "mtn" })).toBe(0)
       expect(value("gateway_database_server_connections")).toBe(90)
+      expect(value("gateway_database_archive_failing")).toBe(1)
+      expect(value("gateway_database_archive_behind_seconds")).toBe(700)
       const settings = { synchronous_commit: "on", fsync: "on", full_page_writes: "on" }
       expect(value("gateway_database_commits_durable", { database_server: "db:5432", ...settings })).toBe(1)
       expect(value("gateway_database_partitions_ahead_seconds", { table: "journal" })).toBe(86_400)

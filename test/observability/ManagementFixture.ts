@@ -87,6 +87,7 @@ const picture: StatusSnapshot = {
     connectionsLimit: 97,
     standbys: 1,
     lagSeconds: null,
+    archive: { isFailing: true, behindSeconds: 700 },
     commits: [
       { server: "db:5432", synchronousCommit: "on", fsync: "on", fullPageWrites: "on", weakness: null, isThrownAway: false }
     ],

@@ -120,7 +120,7 @@ it.live("says how large the database is, what connections are left, and for how 
   Effect.gen(function* () {
     const { sql, standing } = yield* given
     const { database } = yield* standing.read
-    expect(database).toMatchObject({ standbys: 0, lagSeconds: null })
+    expect(database).toMatchObject({ standbys: 0, lagSeconds: null, archive: null })
     // The server of the tests keeps nothing, and says so.
     const weakness = "synchronous_commit = off, fsync = off, full_page_writes = off"
     const settings = { synchronousCommit: "off", fsync: "off", fullPageWrites: "off", weakness, isThrownAway: true }

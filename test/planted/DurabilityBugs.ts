@@ -20,6 +20,18 @@ export const durabilityBugs: ReadonlyArray<Bug> = [
     ]
   },
   {
+    name: "take an archive for one that works, whatever failed last",
+    breaks: "a server says when its write-ahead log is not archived",
+    test: KEPT,
+    edits: [
+      {
+        file: "src/persistence/DatabaseStanding.ts",
+        text: "a.last_failed_time > coalesce(",
+        instead: "a.last_failed_time > 'infinity' AND a.last_failed_time > coalesce("
+      }
+    ]
+  },
+  {
     name: "lower remote_apply to on",
     breaks: "no session waits for less than its database asks for",
     test: KEPT,

@@ -30,6 +30,8 @@ const isOfWorkers = (metric: string) => metric.startsWith("gateway_worker_")
 /** What only another server could show is in alerts_test.yml alone. */
 const ofTheServer = [
   "CommitsNotDurable",
+  "ArchiveFailing",
+  "ArchiveBehind",
   "StandbyMissing",
   "ReplicationBehind",
   "DatabaseDiskFilling",

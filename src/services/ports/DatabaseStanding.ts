@@ -17,6 +17,14 @@ export const CommitSettings = Schema.Struct({
 })
 export type CommitSettings = typeof CommitSettings.Type
 
+/** How the archive of the write-ahead log stands, which bounds what a restore forgets. */
+export const ArchiveStanding = Schema.Struct({
+  /** Whether the last try failed. */
+  isFailing: Schema.Boolean,
+  /** For how long nothing was archived although something was written since; 0 where nothing was. */
+  behindSeconds: Schema.Number
+})
+
 /** How the database itself stands. */
 export const DatabaseStanding = Schema.Struct({
   sizeBytes: Schema.Number,
@@ -30,6 +38,8 @@ export const DatabaseStanding = Schema.Struct({
   lagSeconds: Schema.NullOr(Schema.Number),
   /** On Citus of each server that has tenants and answers, of others one. */
   commits: Schema.Array(CommitSettings),
+  /** Of the server that is connected to; null where it archives nothing. */
+  archive: Schema.NullOr(ArchiveStanding),
   partitions: Schema.Array(PartitionsAhead),
   /** Migrations of a newer release, which this program can run on, and those that are not done. */
   schema: Schema.Struct({ newer: Schema.Array(Schema.String), underWay: Schema.Array(Schema.String) })

@@ -6,6 +6,8 @@ import { Context, Effect, Layer, Logger, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { forgetfulServers } from "../../../src/persistence/CommitSettings.ts"
 import { Database } from "../../../src/persistence/Database.ts"
+import { readDatabaseStanding } from "../../../src/persistence/DatabaseStanding.ts"
+import { EveryTenant } from "../../../src/persistence/EveryTenant.ts"
 import { PostgresInstall } from "../../../src/persistence/postgres/PostgresInstall.ts"
 import { PostgresServer } from "../../../src/persistence/postgres/PostgresServer.ts"
 import { NoPrimary } from "../../../src/persistence/servers/NoPrimary.ts"
@@ -79,6 +81,33 @@ layer(kept, { excludeTestServices: true })("what is committed", (it) => {
       }
       expect(seen).toEqual(["on", "on", "on", "on", "on", "on", "on", "on", "remote_apply", "remote_apply"])
     })
+  )
+
+  it.effect("is archived, and the server says when it is not, and for how long", () =>
+    Effect.gen(function* () {
+      const { server, url } = yield* Kept
+      const sql = (text: string) => Effect.promise(() => server.sql(text))
+      yield* Effect.promise(() => server.archive(`${server.folder}-archive`, 1))
+      const node = yield* clientOn(url)
+      const [own, everyTenant] = [Context.get(node, SqlClient.SqlClient), Context.get(node, EveryTenant)]
+      const standing = Effect.map(readDatabaseStanding(own, everyTenant), ({ archive }) => archive)
+      const written = Effect.andThen(
+        sql("SELECT pg_logical_emit_message(true, 'test', repeat('x', 10000))"),
+        sql("SELECT pg_switch_wal()")
+      )
+      yield* written
+      yield* eventually(standing, (archive) => archive?.isFailing === false && archive.behindSeconds === 0)
+      yield* sql("ALTER SYSTEM SET archive_command = 'false'")
+      yield* sql("SELECT pg_reload_conf()")
+      yield* written
+      const failing = yield* eventually(standing, (archive) => archive?.isFailing === true)
+      expect(failing?.behindSeconds).toBeGreaterThan(0)
+      yield* sql("ALTER SYSTEM SET archive_command = 'true'")
+      yield* sql("SELECT pg_reload_conf()")
+      // Its archiver rests for a minute after three failures, unless there is something new.
+      yield* written
+      yield* eventually(standing, (archive) => archive?.isFailing === false && archive.behindSeconds === 0)
+    }).pipe(Effect.scoped)
   )
 
   it.effect("is not trusted to a server that was told to lose it, nor to one that was started so, until that is mended", () =>
