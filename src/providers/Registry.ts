@@ -36,9 +36,8 @@ export const providerRegistry = (
       const places = yield* Effect.forEach(placesOf(opened), ({ mode, name }) => {
         const own = opened.filter(({ adapter }) => adapter.name === name && adapter.mode === mode)
         const set = setAccounts(own, (text) => vault.hash("provider_account", Redacted.make(`${name} ${mode} ${text}`)))
-        const [current] = set
-        const known = current === undefined ? [] : Currency.literals.flatMap((currency) => current.fingerprints(currency))
-        const claimed = known.length === 0 ? Effect.succeed([]) : claims.claim(name, mode, [...new Set(known)])
+        const known = ofDoubt(set.map(namesOf))
+        const claimed = known.length === 0 ? Effect.succeed([]) : claims.claim(name, mode, known)
         return Effect.map(claimed, (before) => ({ name, mode, set, claimed: before, key: Buffer.from(routeKey(name, mode)) }))
       })
       const placeOf = (name: string, mode: Mode) => places.find((one) => one.name === name && one.mode === mode)
@@ -57,6 +56,17 @@ export const providerRegistry = (
       }
     })
   )
+
+const namesOf = ({ fingerprints }: Provider): ReadonlyArray<AccountFingerprint> => [
+  ...new Set(Currency.literals.flatMap((currency) => fingerprints(currency)))
+]
+
+/**
+ * What the first process claims. Where it has two accounts, nobody knows which of them sent what is there already: it then claims both under one name, which
+ * neither is known by, so that "not found" of one proves nothing of what the other executed.
+ */
+const ofDoubt = (accounts: ReadonlyArray<ReadonlyArray<AccountFingerprint>>): ReadonlyArray<AccountFingerprint> =>
+  accounts.length > 1 ? [accounts.map((names) => names.join(" or ")).join(" or ")] : accounts.flat()
 
 const isSame = (a: Buffer, b: Buffer): boolean => a.length === b.length && timingSafeEqual(a, b)
 

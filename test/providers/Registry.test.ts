@@ -206,6 +206,23 @@ it.effect("a record from before accounts were kept was sent with the account tha
   }).pipe(Effect.scoped)
 )
 
+it.effect("where the first process has two accounts, nobody answers for a record from before: either may have sent it", () =>
+  Effect.gen(function* () {
+    const before = Layer.succeedContext(yield* Layer.build(fakeAccountClaims()))
+    const record = { provider: "eversend", mode: "live", currency: "UGX" } as const
+    const current = { EVERSEND_BASE_URL: "https://api.eversend.co/v1", ...named("eversend", eversendClient("two", "a")) }
+    const swapped = { ...current, ...named("eversend", eversendClient("one", "a"), "PREVIOUS_") }
+    const first = yield* registryBy(swapped, before)
+    expect(sentWith(first, record)).toEqual(Option.none())
+    expect(first.claimed("eversend", "live").join()).toMatch(/^[0-9a-f]{16} or [0-9a-f]{16}$/)
+    expect(sentWith(yield* registryBy(current, before), record)).toEqual(Option.none())
+    const [account = ""] = first.accounts("eversend", "live")[1]?.fingerprints("UGX") ?? []
+    expect(
+      Option.map(sentWith(first, { ...record, account }), (one) => first.accounts("eversend", "live").indexOf(one as never))
+    ).toEqual(Option.some(1))
+  }).pipe(Effect.scoped)
+)
+
 it.effect("callbacks of both accounts come to one path, each signed with its own secret", () =>
   Effect.gen(function* () {
     const shared = { FLUTTERWAVE_BASE_URL: "https://api.flutterwave.com/v3" }
