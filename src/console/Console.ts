@@ -1,6 +1,8 @@
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Effect, Layer, Schema } from "effect"
 import { HttpMiddleware, HttpServer } from "effect/http"
+import { makeConnections } from "../http/ConnectionLimit.ts"
+import { answerStrangeRequests } from "../runtime/StrangeRequests.ts"
 import { ConsoleAddress } from "./ConsoleAddress.ts"
 import { type GateSettings, makeGate } from "./Gate.ts"
 import { makeHandler } from "./Handler.ts"
@@ -14,7 +16,8 @@ const SHUTDOWN_MS = 2_000
 /** A whole request, and its headers, arrive within these times; then the connection is closed. */
 const REQUEST_MS = 15_000
 const HEADERS_MS = 10_000
-const CONNECTIONS = 200
+/** At once, in all and from one address. A browser opens six; who waits for more keeps nobody else out. */
+const CONNECTIONS = { inAll: 200, anAddress: 24 }
 
 export interface ConsoleSettings extends GateSettings, RoomSettings {
   /** 0 for any free port. */
@@ -30,17 +33,22 @@ export class ConsolePortTaken extends Schema.TaggedError<ConsolePortTaken>()("co
   }
 }
 
-const nodeServer = () => {
-  const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: HEADERS_MS })
-  server.maxConnections = CONNECTIONS
-  return server
+const nodeServer = ({ trustedProxies }: ConsoleSettings) => {
+  const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: HEADERS_MS, requireHostHeader: false })
+  const placeFor = makeConnections(CONNECTIONS, trustedProxies)
+  server.on("connection", (socket) => {
+    const place = placeFor(socket.remoteAddress ?? "")
+    if (typeof place === "function") socket.once("close", place)
+    else socket.destroy()
+  })
+  return answerStrangeRequests(server)
 }
 
 /** The operators' console on a listener of its own, never public. */
 export const Console = {
   layer: (settings: ConsoleSettings) => {
     const { host, port } = settings
-    const server = NodeHttpServer.layer(nodeServer, { host, port, gracefulShutdownTimeout: SHUTDOWN_MS })
+    const server = NodeHttpServer.layer(() => nodeServer(settings), { host, port, gracefulShutdownTimeout: SHUTDOWN_MS })
     const serving = Effect.gen(function* () {
       const { address } = yield* HttpServer.HttpServer
       const at = { host, port: "port" in address ? address.port : port }

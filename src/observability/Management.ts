@@ -1,6 +1,7 @@
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Context, Effect, Layer, Schema } from "effect"
 import { HttpMiddleware, HttpServer, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { answerStrangeRequests, neverKept } from "../runtime/StrangeRequests.ts"
 import { makeStanding, type Standing, type StandingOptions } from "./Standing.ts"
 
 // An import would read all that node:http exports, and with it a client of 16 MB that nobody uses.
@@ -40,7 +41,11 @@ export const Management = {
 }
 
 const listen = ({ host, port }: ManagementPlace, standing: Standing): Layer.Layer<ManagementAddress, ManagementPortTaken> => {
-  const server = NodeHttpServer.layer(() => createServer(), { host, port, gracefulShutdownTimeout: SHUTDOWN_MS })
+  const server = NodeHttpServer.layer(() => answerStrangeRequests(createServer({ requireHostHeader: false })), {
+    host,
+    port,
+    gracefulShutdownTimeout: SHUTDOWN_MS
+  })
   const serving = Effect.gen(function* () {
     const { address } = yield* HttpServer.HttpServer
     const listening = { host, port: "port" in address ? address.port : port }
@@ -79,7 +84,7 @@ const answer = ({ metrics, obstacle }: Standing, names: ReadonlySet<string> | nu
         return why === null ? text(200, "ok") : text(503, why)
       }
       case "/metrics":
-        return HttpServerResponse.text(yield* metrics("database"), { contentType: EXPOSITION, headers })
+        return HttpServerResponse.text(yield* metrics("database"), { contentType: EXPOSITION, headers: neverKept })
       default:
         return text(404, "not found")
     }
@@ -87,7 +92,4 @@ const answer = ({ metrics, obstacle }: Standing, names: ReadonlySet<string> | nu
 
 const EXPOSITION = "text/plain; version=0.0.4; charset=utf-8"
 
-/** No cache keeps a copy, and no browser guesses the content type. */
-const headers = { "cache-control": "no-store", "x-content-type-options": "nosniff" }
-
-const text = (status: number, body: string) => HttpServerResponse.text(`${body}\n`, { status, headers })
+const text = (status: number, body: string) => HttpServerResponse.text(`${body}\n`, { status, headers: neverKept })

@@ -10,6 +10,7 @@ import { Proposals } from "./ports/Proposals.ts"
 import { ProviderInbox } from "./ports/ProviderInbox.ts"
 import { TENANT_CHANGES_KEPT_MS, TenantChanges } from "./ports/TenantChanges.ts"
 import { VelocityLimits } from "./ports/VelocityLimits.ts"
+import { WebhookEndpoints } from "./ports/WebhookEndpoints.ts"
 import { EVENTS_REMOVED_AFTER_MS, makeEventRetention } from "./webhooks/WebhookRetention.ts"
 
 const EVERY = "30 seconds"
@@ -47,6 +48,7 @@ export const makeRetentionRound = Effect.gen(function* () {
   const inbox = yield* ProviderInbox
   const changes = yield* TenantChanges
   const proposals = yield* Proposals
+  const endpoints = yield* WebhookEndpoints
   const removeOldEvents = yield* makeEventRetention
   const keepPartitions = yield* makePartitionMaintenance
   // Each answers how many rows it removed. Where that is the most that a step may remove, there may be more.
@@ -58,6 +60,7 @@ export const makeRetentionRound = Effect.gen(function* () {
     { step: "old callbacks", sweep: (now: number) => inbox.prune(now - CALLBACKS_KEPT_MS, ROWS_PER_STEP) },
     { step: "tenants' changes", sweep: (now: number) => changes.prune(now - TENANT_CHANGES_KEPT_MS, ROWS_PER_STEP) },
     { step: "expired proposals", sweep: (now: number) => proposals.expire(now - PROPOSAL_WAITS_MS, now, ROWS_PER_STEP) },
+    { step: "ended webhook secrets", sweep: (now: number) => endpoints.forgetOldSecrets(now, ROWS_PER_STEP) },
     { step: "hashes of phone numbers", sweep: (now: number) => parties.prune(now - PARTIES_KNOWN_MS, ROWS_PER_STEP) }
   ]
 

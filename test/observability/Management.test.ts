@@ -5,6 +5,7 @@ import { Effect, Exit, Fiber, Layer, Metric, Ref } from "effect"
 import { Management } from "../../src/observability/Management.ts"
 import { readExposition, sampled } from "../support/Exposition.ts"
 import { itWith } from "../support/Installed.ts"
+import { rawHead, STRANGE } from "../support/RawHead.ts"
 import { AT, asked, management } from "./ManagementFixture.ts"
 
 describe("the management port", () => {
@@ -15,6 +16,15 @@ describe("the management port", () => {
         const headers = yield* headersOf(path)
         expect([headers.get("cache-control"), headers.get("x-content-type-options")]).toEqual(["no-store", "nosniff"])
       }
+    })
+  )
+
+  it.live("says the same of what Node would answer by itself", () =>
+    Effect.gen(function* () {
+      const { options } = yield* management
+      const heads = yield* Effect.forEach(STRANGE, (bytes) => rawHead(options.port, bytes))
+      expect(heads.map((head) => head.split(" ")[1])).toEqual(["400", "431", "421", "200"])
+      for (const head of heads) expect(head.toLowerCase()).toMatch(/cache-control: no-store[^]*x-content-type-options: nosniff/)
     })
   )
 

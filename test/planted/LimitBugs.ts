@@ -4,6 +4,12 @@ import type { Bug } from "./Bug.ts"
 
 export const limitBugs: ReadonlyArray<Bug> = [
   {
+    name: "let one address take all of the console",
+    breaks: "one address holds no more of the console's connections than its share",
+    test: "test/console/Connections.test.ts",
+    edits: [{ file: "src/console/Console.ts", text: "{ inAll: 200, anAddress: 24 }", instead: "{ inAll: 200, anAddress: 200 }" }]
+  },
+  {
     name: "keep the ceiling of an account that got nothing",
     breaks: "what went to another provider does not count for the first one's account",
     test: "test/scenarios/Failover.test.ts",

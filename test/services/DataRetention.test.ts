@@ -12,6 +12,7 @@ import { ProviderInbox } from "../../src/services/ports/ProviderInbox.ts"
 import { TenantChanges } from "../../src/services/ports/TenantChanges.ts"
 import { VelocityLimits } from "../../src/services/ports/VelocityLimits.ts"
 import { WebhookDeliveries } from "../../src/services/ports/WebhookDeliveries.ts"
+import { WebhookEndpoints } from "../../src/services/ports/WebhookEndpoints.ts"
 import { fake } from "../fakes/Fake.ts"
 
 const DAY_MS = 24 * 3_600_000
@@ -57,6 +58,7 @@ const given = (
     fake(PartyHashRetention, { prune: (before) => noted("hashes of phone numbers", before, 0) }),
     fake(ProviderInbox, { prune: (before) => noted("callbacks", before, 0) }),
     fake(Proposals, { expire: (before) => noted("proposals", before, 0) }),
+    fake(WebhookEndpoints, { forgetOldSecrets: (before) => noted("webhook secrets", before, 0) }),
     fake(TenantChanges, { prune: (before) => noted("tenants' changes", before, 0) }),
     fake(WebhookDeliveries, { purge: (before) => noted("events", before, { removed: 0, next: null }) }),
     fake(Partitions, {
@@ -85,6 +87,7 @@ describe("data retention", () => {
         events: 62,
         nonces: 0,
         proposals: 3,
+        "webhook secrets": 0,
         keys: 90,
         callbacks: 90,
         "hashes of phone numbers": 90,

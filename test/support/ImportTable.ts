@@ -17,6 +17,7 @@ export const imports: ReadonlyArray<ImportRow> = [
   { from: /^domain\/Msisdn\.ts$/, files: ["domain/"], packages: [core, /^libphonenumber-js(\/\w+)?$/] },
   { from: /^domain\//, files: ["domain/"], packages: [core] },
   // Tools that several folders use and that are no port.
+  { from: /^runtime\/StrangeRequests\.ts$/, files: [], packages: [/^node:http$/] },
   { from: /^runtime\//, files: ["domain/", "runtime/"], packages: [core] },
   { from: /^services\/ports\//, files: ["domain/", "services/ports/", "runtime/CapturedCall.ts"], packages: [core] },
   { from: /^services\/webhooks\/WebhookDispatcher\.ts$/, files: inServices("webhooks"), packages: [core, crypto, http] },
@@ -45,7 +46,7 @@ export const imports: ReadonlyArray<ImportRow> = [
   // The operators' pages: services and ports, and nothing below them.
   {
     from: /^console\/(Console|Gate)\.ts$/,
-    files: ["domain/", "runtime/", "services/", "console/", "http/ClientAddress.ts"],
+    files: ["domain/", "runtime/", "services/", "console/", "http/ClientAddress.ts", "http/ConnectionLimit.ts"],
     packages: [core, http, /^node:(http|crypto)$/, /^@effect\/platform-node\/\w+$/]
   },
   {

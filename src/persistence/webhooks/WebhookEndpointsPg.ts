@@ -2,7 +2,7 @@ import { Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { EventType } from "../../domain/Event.ts"
 import { AppId, Mode } from "../../domain/Ids.ts"
-import { iso } from "../../domain/Instant.ts"
+import { type Instant, iso } from "../../domain/Instant.ts"
 import { DisabledReason, type WebhookEndpoint } from "../../domain/WebhookEndpoint.ts"
 import type { AuditedChange } from "../../services/ports/AuditLog.ts"
 import { Vault } from "../../services/ports/Vault.ts"
@@ -13,6 +13,7 @@ import {
   WebhookEndpoints
 } from "../../services/ports/WebhookEndpoints.ts"
 import { auditTrail } from "../AuditTrail.ts"
+import { EveryTenant } from "../EveryTenant.ts"
 import { Moment, rowsOf } from "../Rows.ts"
 
 const columns = {
@@ -38,6 +39,7 @@ export const WebhookEndpointsPg = Layer.effect(
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const vault = yield* Vault
+    const everyTenant = yield* EveryTenant
     const trail = auditTrail(sql, vault.hash)
     const shown = sql.literal(
       'app_id AS "appId", mode, url, events, enabled, disabled_reason AS "disabledReason", failing_since AS "failingSince", created_at AS "createdAt", updated_at AS "updatedAt"'
@@ -102,7 +104,20 @@ export const WebhookEndpointsPg = Layer.effect(
       return Option.fromUndefinedOr(row)
     })
 
-    return WebhookEndpoints.of({ find, put, rotate, remove })
+    const forgetOldSecrets = Effect.fn("WebhookEndpoints.forgetOldSecrets")(function* (before: Instant, limit: number) {
+      const { rows } = yield* everyTenant.sweep(
+        (of) => sql`WITH old AS MATERIALIZED (
+          SELECT app_id, mode FROM webhook_endpoints
+          WHERE previous_secret_sealed IS NOT NULL AND previous_until < ${iso(before)}::timestamptz ${of("app_id")}
+          LIMIT ${limit} FOR UPDATE SKIP LOCKED
+        )
+        UPDATE webhook_endpoints e SET previous_secret_sealed = NULL FROM old
+        WHERE e.app_id = old.app_id AND e.mode = old.mode ${of("e.app_id")} RETURNING 1 AS forgotten`
+      )
+      return rows.length
+    }, Effect.orDie)
+
+    return WebhookEndpoints.of({ find, put, rotate, remove, forgetOldSecrets })
   })
 )
 

@@ -50,6 +50,8 @@ export class WebhookEndpoints extends Context.Service<
     readonly put: (command: PutEndpoint) => Effect.Effect<EndpointPut>
     /** Gives it another secret; the old one signs beside it until `until`, an older one no more. False when there is no endpoint. */
     readonly rotate: (rotation: SecretRotation) => Effect.Effect<boolean>
+    /** Deletes up to `limit` old secrets that have signed nothing since before; answers how many. */
+    readonly forgetOldSecrets: (before: Instant, limit: number) => Effect.Effect<number>
     /** Its events are kept. Answers what was removed; none when there was nothing. */
     readonly remove: (appId: AppId, mode: Mode, change: AuditedChange) => Effect.Effect<Option.Option<WebhookEndpoint>>
   }

@@ -114,6 +114,19 @@ describe("an endpoint", () => {
     })
   )
 
+  it.effect("keeps no old secret that signs nothing any more", () =>
+    Effect.gen(function* () {
+      const { endpoints, signing, sql, waiting } = yield* given
+      const old = sql`SELECT previous_secret_sealed IS NOT NULL AS kept FROM webhook_endpoints`
+      yield* endpoints.put({ ...wish, secret: secret("one"), rotatesUntil: null, at: 5, change: auditEntry() })
+      yield* waiting(1)
+      yield* endpoints.rotate({ appId: acme, mode: "test", secret: secret("two"), until: 200_000, at: 11, change: auditEntry() })
+      expect([yield* endpoints.forgetOldSecrets(200_000, 9), yield* old]).toEqual([0, [{ kept: true }]])
+      expect([yield* endpoints.forgetOldSecrets(200_001, 9), yield* old]).toEqual([1, [{ kept: false }]])
+      expect([yield* endpoints.forgetOldSecrets(200_001, 9), yield* signing(300_000)]).toEqual([0, ["whsec_two"]])
+    })
+  )
+
   it.effect("is disabled after 120 h of failures only, and not when an attempt succeeded in between", () =>
     Effect.gen(function* () {
       const { attempted, endpoints, standing, waiting } = yield* given
