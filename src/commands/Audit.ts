@@ -92,21 +92,23 @@ const verify = Command.make(
   },
   Effect.fn(function* ({ head: exported }) {
     const log = yield* AuditLog
-    const { access, brokenAt, head, rows, why } = yield* log.verify(Option.getOrNull(exported))
-    const differences = access ?? []
+    const { access, brokenAt, forged, head, rows, why } = yield* log.verify(Option.getOrNull(exported))
     yield* printResult({
-      ok: brokenAt === null && differences.length === 0,
+      ok: brokenAt === null && access.length === 0,
       rows,
       broken_at: brokenAt,
       why,
+      forged,
       head: `${head.sequence}:${head.hash}`,
-      differences
+      differences: access
     })
-    if (differences.length > 0)
-      return yield* new CommandRefusal({
-        message: `${differences.length} rows that say who may do what are not as the audit log says: ${differences[0]?.subject}`
-      })
-    if (brokenAt !== null) return yield* new CommandRefusal({ message: `the audit log is broken at row ${brokenAt}: ${why}` })
+    const wrong = [
+      ...(brokenAt === null ? [] : [`the audit log is broken at row ${brokenAt}: ${why}`]),
+      ...(access.length === 0
+        ? []
+        : [`${access.length} rows that say who may do what are not as the audit log says: ${access[0]?.subject}`])
+    ]
+    if (wrong.length > 0) return yield* new CommandRefusal({ message: wrong.join("; ") })
   }, Effect.provide(operatorPorts))
 ).pipe(
   Command.withDescription(

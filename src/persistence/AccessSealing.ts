@@ -11,8 +11,8 @@ const SEALED = "access_seals"
 
 /**
  * Seals the keys and operators that were there before rows had seals, once in the life of a database: the first program that has seals does it as it
- * starts. It takes a row's word for nothing: a row is sealed if the audit log holds and says the same of it. From then on a row without its seal is refused,
- * whatever it says of itself.
+ * starts. A key is sealed if a genuine row of the audit log says the same of its mode and role, and if its secret opens in its place. An operator is not: the log
+ * says nothing of a token, which may have been copied from another row, and so each gets a new one. From then on a row without its seal is refused.
  */
 export const AccessSealing = Layer.effectDiscard(
   Effect.gen(function* () {
@@ -25,14 +25,16 @@ export const AccessSealing = Layer.effectDiscard(
       yield* sql`SELECT sequence FROM audit_head_locked()`
       if (yield* isDone) return
       const replay = makeAccessReplay()
-      const { brokenAt } = yield* verifyChain({ sql, keyed: vault.hash, exported: null, visit: replay.read })
-      const said = brokenAt === null ? replay.texts() : new Map<string, string>()
+      const { brokenAt, isWhole } = yield* verifyChain({ sql, keyed: vault.hash, exported: null, visit: replay.read })
+      // Whatever is missing may be put back: until then nothing is decided, and there is no marker.
+      if (!isWhole) return yield* Effect.annotateLogs(Effect.logError(NOT_YET), { audit_row: String(brokenAt) })
+      const said = replay.texts()
       const rows = [
-        ...(yield* operators(sql, vault)).map(({ name, role, seal, ...one }) => ({
-          ...one,
+        ...(yield* operators(sql, vault)).map(({ hasSeal, name }) => ({
+          hasSeal,
           subject: `operator ${name}`,
-          text: role,
-          to: { name, seal: byteaText(seal) }
+          text: "",
+          to: null
         })),
         ...(yield* keys(sql, vault)).flatMap(({ caller: { appId, keyId, mode, role }, isRevoked, seal, ...one }) =>
           isRevoked
@@ -68,4 +70,6 @@ export const AccessSealing = Layer.effectDiscard(
 )
 
 const REFUSED =
-  "keys or operators are refused from now on, because the audit log does not say that somebody made them: run gateway audit verify"
+  "keys or operators are refused from now on: operators need a new account (gateway operator remove, then add); for a key run gateway audit verify"
+const NOT_YET =
+  "no key has its seal yet, and none is accepted, because rows of the audit log are missing: run gateway audit verify, put them back, and start again"

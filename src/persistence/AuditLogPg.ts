@@ -1,6 +1,6 @@
 import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { type AuditHead, AuditLog, type AuditReport, type AuditRow } from "../services/ports/AuditLog.ts"
+import { type AuditHead, AuditLog, type AuditRow } from "../services/ports/AuditLog.ts"
 import { Vault } from "../services/ports/Vault.ts"
 import { makeAccessReplay } from "./AccessReplay.ts"
 import { accessDifferences, readAccess } from "./AccessRows.ts"
@@ -21,17 +21,16 @@ const auditRows = rowsOf(
     hash: Schema.String
   })
 )
-const chainedRows = rowsOf(
-  Schema.Struct({
-    sequence: Schema.BigInt,
-    atMicros: Schema.BigInt,
-    actor: Schema.String,
-    action: Schema.String,
-    subject: Schema.String,
-    details: Schema.String,
-    hash: Schema.Uint8Array
-  })
-)
+const LinkRow = Schema.Struct({
+  sequence: Schema.BigInt,
+  atMicros: Schema.BigInt,
+  actor: Schema.String,
+  action: Schema.String,
+  subject: Schema.String,
+  details: Schema.String,
+  hash: Schema.Uint8Array
+})
+const chainedRows = rowsOf(LinkRow)
 const heads = rowsOf(HeadRow)
 const hashes = rowsOf(Schema.Struct({ hash: Schema.String }))
 
@@ -58,8 +57,7 @@ export const AuditLogPg = Layer.effect(
       function* (exported: AuditHead | null) {
         yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`
         const replay = makeAccessReplay()
-        const report = yield* verifyChain({ sql, keyed, exported, visit: replay.read })
-        if (report.brokenAt !== null) return report
+        const { isWhole: _, ...report } = yield* verifyChain({ sql, keyed, exported, visit: replay.read })
         return { ...report, access: accessDifferences(replay.texts(), yield* readAccess(sql, vault)) }
       },
       (effect) => Effect.orDie(sql.withTransaction(effect))
@@ -85,33 +83,56 @@ interface Chain {
   readonly visit: (row: ChainedRow) => void
 }
 
-/** Recomputes the chain from its first row to its head, and shows each row that holds. */
+/**
+ * Recomputes the chain from its first row to its head, and shows each row that a gateway wrote. It goes on behind one that no gateway wrote: the next genuine row is
+ * chained to what is stored, so that nobody hides later changes behind a forged row. `isWhole`: no row is missing.
+ */
 export const verifyChain = Effect.fnUntraced(function* ({ exported, keyed, sql, visit }: Chain) {
   // Read first: what is appended meanwhile is beyond it.
   const row = yield* readHead(sql)
-  const head = headOf(row)
-  const broken = (at: bigint, why: string): AuditReport => ({ rows: at - 1n, brokenAt: at, why, head, access: null })
+  const forged: Array<bigint> = []
+  let first: { readonly at: bigint; readonly why: string } | null = null
+  let isWhole = true
   let previous: Uint8Array = new Uint8Array(0)
   let sequence = 0n
+  const blame = (at: bigint, why: string) => {
+    first ??= { at, why }
+  }
+  const check = (link: typeof LinkRow.Type) => {
+    const isNext = link.sequence === sequence + 1n
+    if (!isNext) blame(sequence + 1n, MISSING)
+    isWhole &&= isNext
+    if (isSame(link.hash, keyedHash(keyed, previous, link))) visit(link)
+    else if (isNext) {
+      blame(link.sequence, CHANGED)
+      if (forged.length < FORGED_SHOWN) forged.push(link.sequence)
+    }
+    if (exported?.sequence === link.sequence && !hex(link.hash).startsWith(exported.hash)) blame(link.sequence, OTHER)
+    previous = link.hash
+    sequence = link.sequence
+  }
   while (sequence < row.sequence) {
     const found = yield* chainedRows(sql`
       SELECT sequence, (extract(epoch FROM at) * 1000000)::bigint AS "atMicros", actor, action, subject, details, hash
       FROM audit_log WHERE sequence > ${sequence} AND sequence <= ${row.sequence} ORDER BY sequence LIMIT ${PAGE_ROWS}`)
-    if (found.length === 0) return broken(sequence + 1n, MISSING)
-    for (const link of found) {
-      if (link.sequence !== sequence + 1n) return broken(sequence + 1n, MISSING)
-      if (!isSame(link.hash, keyedHash(keyed, previous, link))) return broken(link.sequence, CHANGED)
-      if (exported?.sequence === link.sequence && !hex(link.hash).startsWith(exported.hash)) return broken(link.sequence, OTHER)
-      visit(link)
-      previous = link.hash
-      sequence = link.sequence
-    }
+    found.forEach(check)
+    if (found.length > 0) continue
+    blame(sequence + 1n, MISSING)
+    isWhole = false
+    break
   }
-  if (!isSame(previous, row.hash)) return broken(row.sequence, CHANGED)
-  if (!isAuthentic(keyed, row)) return broken(row.sequence + 1n, FORGED)
-  if (exported !== null && exported.sequence > row.sequence) return broken(row.sequence + 1n, SHORTER)
-  return { rows: row.sequence, brokenAt: null, why: null, head, access: [] } satisfies AuditReport
+  if (!isSame(previous, row.hash)) blame(row.sequence, CHANGED)
+  if (!isAuthentic(keyed, row)) blame(row.sequence + 1n, FORGED)
+  if (exported !== null && exported.sequence > row.sequence) blame(row.sequence + 1n, SHORTER)
+  const { at, why } = brokenAt(first)
+  return { rows: at === null ? row.sequence : at - 1n, brokenAt: at, why, forged, head: headOf(row), isWhole }
 })
+
+/** The first place that does not hold, if there is one. */
+const brokenAt = (first: { readonly at: bigint; readonly why: string } | null) => first ?? { at: null, why: null }
+
+/** So many of the rows that no gateway wrote are named. */
+const FORGED_SHOWN = 100
 
 const MISSING = "the row is missing"
 const CHANGED = "the row is not what a gateway wrote"

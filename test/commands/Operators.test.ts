@@ -89,6 +89,7 @@ describe("audit verify", () => {
           rows: 2,
           broken_at: null,
           why: null,
+          forged: [],
           head: expect.stringMatching(/^2:[0-9a-f]{64}$/),
           differences: []
         })
@@ -107,8 +108,11 @@ describe("audit verify", () => {
         yield* sql`ALTER TABLE audit_log DISABLE TRIGGER audit_log_is_append_only`
         yield* sql`UPDATE audit_log SET actor = 'somebody else' WHERE sequence = 1`
         const broken = yield* run("audit", "verify", "--json")
-        expect(broken).toMatchObject({ code: 1, errors: "the audit log is broken at row 1: the row is not what a gateway wrote" })
-        expect(JSON.parse(broken.output)).toMatchObject({ ok: false, rows: 0, broken_at: 1 })
+        const errors = expect.stringMatching(
+          /^the audit log is broken at row 1: the row is not what a gateway wrote; 1 rows .*: tenant acme$/
+        )
+        expect(broken).toMatchObject({ code: 1, errors })
+        expect(JSON.parse(broken.output)).toMatchObject({ ok: false, rows: 0, broken_at: 1, forged: [1] })
       })
     )
   )

@@ -9,7 +9,7 @@ import { Operators } from "../../src/services/ports/Operators.ts"
 import { Tenants } from "../../src/services/ports/Tenants.ts"
 import { forgedChange } from "../support/ForgedChange.ts"
 import { asha, givenAccess, nodeOn } from "../support/GivenAccess.ts"
-import { auditEntry } from "../support/TestDatabase.ts"
+import { auditEntry, tenant } from "../support/TestDatabase.ts"
 
 const tamperings: ReadonlyArray<readonly [statement: string, ...subjects: ReadonlyArray<string>]> = [
   ["UPDATE api_keys SET mode = 'live' WHERE key_id = 'k1'", "key acme/k1", "key acme/k1"],
@@ -64,7 +64,7 @@ describe("who may do what", () => {
       for (const [statement, ...subjects] of tamperings) {
         yield* sql.unsafe(statement)
         const { access } = yield* verify
-        expect([statement, ...(access ?? []).map(({ subject }) => subject)]).toEqual([statement, ...subjects])
+        expect([statement, ...access.map(({ subject }) => subject)]).toEqual([statement, ...subjects])
         yield* sql.unsafe(putBack)
       }
       expect((yield* verify).access).toEqual([])
@@ -120,13 +120,25 @@ describe("who may do what", () => {
 
   it.effect("is changed by the role of gateways through change_access alone, and what that wrote without the key is found", () =>
     Effect.gen(function* () {
-      const { node, verify } = yield* givenAccess
+      const { node, sql, tenants, verify } = yield* givenAccess
       const runtime = Context.get(node, SqlClient.SqlClient)
       const [head] = yield* runtime<{ sequence: bigint }>`SELECT sequence FROM audit_head`
       const next = (head?.sequence ?? 0n) + 1n
       yield* runtime`SELECT change_access('limit set', '{"app_id": "acme", "mode": "live", "direction": "payout", "window_name": "hour", "count": "1000"}',
         ${next}, now(), 'operator', 'limit set', 'acme', '{"mode": "live", "direction": "payout", "window": "hour", "count": "1000"}', sha256(''), sha256(''))`
       expect((yield* verify).brokenAt).toBe(next)
+      // It hides neither itself nor what comes after it.
+      yield* sql`UPDATE ceilings SET amount_minor = 10`
+      yield* tenants.setCapability(
+        tenant.appId,
+        "fx",
+        false,
+        auditEntry({ action: "tenant deny", details: { capability: "fx" } })
+      )
+      expect((yield* verify).access.map(({ subject }) => subject)).toEqual([
+        "limit acme/live/payout/hour",
+        "ceiling eversend/UGX"
+      ])
     })
   )
 })
@@ -155,29 +167,36 @@ describe("rows that are older than seals", () => {
       const { known, node, sql, start } = yield* before
       expect(yield* known).toEqual([false, false, false])
       yield* Effect.all([start, start], { concurrency: "unbounded" })
-      expect(yield* known).toEqual([true, false, true])
+      // The log says nothing of a token: an operator is added anew.
+      expect(yield* known).toEqual([false, false, true])
       const [row, older] = yield* Context.get(node, AuditLog).list(2)
       expect([row?.action, row?.details, older?.action]).toEqual([
         "access seal",
-        { sealed: "2", refused: "operator biko, key acme/k3" },
+        { sealed: "1", refused: "operator asha, operator biko, key acme/k3" },
         "float propose"
       ])
       // From then on the old form is none: nobody goes back to it.
-      yield* sql`UPDATE operators SET access_seal = NULL, token_hash = sha256('my own') WHERE name = 'asha'`
+      yield* sql`UPDATE api_keys SET access_seal = NULL`
       yield* start
-      expect(yield* known).toEqual([false, false, true])
+      expect(yield* known).toEqual([false, false, false])
       const { access } = yield* Context.get(node, AuditLog).verify(null)
-      expect(access?.map(({ subject }) => subject)).toContain("operator asha")
+      expect(access.map(({ subject }) => subject)).toContain("operator asha")
     })
   )
 
-  it.effect("are not sealed where the audit log does not hold", () =>
+  it.effect("are sealed by its genuine rows where somebody forged one, and not yet where one is missing", () =>
     Effect.gen(function* () {
-      const { known, sql, start } = yield* before
+      const { known, node, sql, start } = yield* before
       yield* sql`ALTER TABLE audit_log DISABLE TRIGGER audit_log_is_append_only`
-      yield* sql`UPDATE audit_log SET subject = 'biko', details = '{"role":"admin"}' WHERE action = 'operator add'`
+      yield* sql`CREATE TABLE gone AS SELECT * FROM audit_log WHERE action = 'tenant grant'`
+      yield* sql`DELETE FROM audit_log WHERE action = 'tenant grant'`
       yield* start
       expect(yield* known).toEqual([false, false, false])
+      yield* sql`INSERT INTO audit_log SELECT * FROM gone`
+      const append = { app_id: "acme", mode: "live", direction: "payout", window_name: "hour", count: "7" }
+      yield* forgedChange(Context.get(node, SqlClient.SqlClient), "limit set", append)
+      yield* start
+      expect(yield* known).toEqual([false, false, true])
     })
   )
 })

@@ -66,8 +66,10 @@ export interface AuditReport {
   readonly brokenAt: bigint | null
   readonly why: string | null
   readonly head: AuditHead
-  /** Operators, keys, tenants, limits, ceilings, denials, corridors and proposals that differ from a log that holds; null where it does not hold. */
-  readonly access: ReadonlyArray<AccessDifference> | null
+  /** The rows that are there, and that no gateway wrote as they are; the first hundred. */
+  readonly forged: ReadonlyArray<bigint>
+  /** Operators, keys, tenants, limits, ceilings, denials, corridors and proposals that differ from what the genuine rows say, or whose seal does not fit. */
+  readonly access: ReadonlyArray<AccessDifference>
 }
 
 /**
