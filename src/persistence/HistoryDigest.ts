@@ -5,6 +5,7 @@ import { entrySlots } from "../domain/Ledger.ts"
 import type { CapturedCall } from "../runtime/CapturedCall.ts"
 import type { ApplyStep, OpenStep } from "../services/ports/FloatLedger.ts"
 import { storable } from "./Columns.ts"
+import { storedType } from "./NewerEventTypes.ts"
 
 /**
  * What a record says of its own history, so that `ledger verify` finds a line, a call or a provider's reference that no step wrote. It stands in the
@@ -68,7 +69,7 @@ const counting = (
   { entry, event, line }: OpenStep | ApplyStep
 ): HistoryDigest => {
   const to = digest.to + 1
-  const told = event === null ? null : hash("sha256", `${event.id}\n${event.type}\n${storable(event.body)}`, "hex")
+  const told = event === null ? null : hash("sha256", `${event.id}\n${storedType(event.type)}\n${storable(event.body)}`, "hex")
   const { actor, at, fact, note, status } = line
   const words = [appId, reference, String(to), mode, String(at), actor, fact, storable(note), status]
   const postings = entry?.postings ?? []

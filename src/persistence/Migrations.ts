@@ -25,6 +25,7 @@ import * as metadataMembers from "./migrations/0019_metadata_members.ts"
 import * as access from "./migrations/0020_access.ts"
 import * as clockWatch from "./migrations/0021_clock_watch.ts"
 import * as sealedProposals from "./migrations/0022_sealed_proposals.ts"
+import * as newerEventTypes from "./migrations/0024_newer_event_types.ts"
 import { MADE_BY_A_DRAFT, readApplied, schemaStanding, tellNewer } from "./SchemaStanding.ts"
 import { SessionPooling } from "./SessionPooling.ts"
 
@@ -55,7 +56,8 @@ const all: ReadonlyArray<Migration> = [
   metadataMembers,
   access,
   clockWatch,
-  sealedProposals
+  sealedProposals,
+  newerEventTypes
 ]
 
 export const Migrations = {

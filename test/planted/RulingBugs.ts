@@ -79,5 +79,29 @@ export const rulingBugs: ReadonlyArray<Bug> = [
         instead: "(knownFee(collection, amount) ?? ZERO)"
       }
     ]
+  },
+  {
+    name: "write event types that the release before does not know",
+    breaks: "a node of the release before claims deliveries beside this one, and holds nobody up",
+    test: "test/scenarios/Rulings.test.ts",
+    edits: [
+      {
+        file: "src/persistence/ledger/StepColumns.ts",
+        text: "storedType(event.type)",
+        instead: "event.type"
+      }
+    ]
+  },
+  {
+    name: "keep newer event types from endpoints with the default",
+    breaks: "an endpoint that has the default gets what a release adds to the default",
+    test: "test/persistence/webhooks/WebhookEndpoints.test.ts",
+    edits: [
+      {
+        file: "src/persistence/NewerEventTypes.ts",
+        text: "THEN ${arrayOf(defaultSubscription)}",
+        instead: "THEN ${row}events"
+      }
+    ]
   }
 ]

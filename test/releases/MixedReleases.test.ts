@@ -1,8 +1,12 @@
 import { expect, it } from "@effect/vitest"
 import { Context, Effect, Fiber } from "effect"
+import { defaultSubscription } from "../../src/domain/Event.ts"
+import type { Fact } from "../../src/domain/Fact.ts"
+import { Reference } from "../../src/domain/Ids.ts"
 import { Database } from "../../src/persistence/Database.ts"
 import { Migrations } from "../../src/persistence/Migrations.ts"
 import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
+import { Settlement } from "../../src/services/settlement/Settlement.ts"
 import type { Running } from "../simulator/eversend/SimulatorFixture.ts"
 import { authorize, demandCodes, RIGHT, waiting, wrapped } from "../support/OtpRequests.ts"
 import { asRuntime } from "../support/Postgres.ts"
@@ -111,7 +115,7 @@ it.live.skipIf(!isReleaseBeforeHere)(
         ({ stop }) => Effect.promise(stop)
       )
       const tenant: Tenant = yield* tenantOn(gateway, FLOAT)
-      const webhooks = yield* webhooksOf(gateway, { ...tenant, newer: NEWER })
+      const webhooks = yield* webhooksOf(gateway, { ...tenant, newer: NEWER }, [...defaultSubscription, "collection.updated"])
       const now: Side = { address: gateway, tenant }
       const before: Side = { address: node, tenant: client(node, tenant.key, NEWER) }
 
@@ -122,6 +126,18 @@ it.live.skipIf(!isReleaseBeforeHere)(
       const told = yield* inTurn(now, before, simulator)
       yield* calledBackAt(gateway, simulator, gateway)
       told.push(...(yield* inTurn(before, now, simulator)))
+
+      // An event of a type that the release before does not know: whoever delivers it, that release reads the endpoint and its deliveries, and
+      // an endpoint that it sets gets the default of this one.
+      const doubtful = Reference.make(referenceOf(yield* tenant.post(CHARGES, momoCharge("0010"))))
+      const fact: Fact = { _tag: "Mismatched", note: "they name another payer" }
+      yield* Context.get(gateway.context, Settlement).apply({ reference: doubtful, fact, actor: "callback" })
+      yield* eventually(webhooks.count(1), (all) => all.some(({ body }) => body.includes("collection.updated")))
+      const endpoint = yield* before.tenant.get("/v1/webhooks/endpoint")
+      expect([endpoint.status, endpoint.text.includes("collection.expired")]).toStrictEqual([200, true])
+      expect((yield* before.tenant.get("/v1/webhooks/deliveries?limit=20")).status).toBe(200)
+      expect((yield* before.tenant.call("PUT", "/v1/webhooks/endpoint", { url: webhooks.url })).status).toBe(200)
+      expect((yield* tenant.get("/v1/webhooks/endpoint")).text).toContain("payout.corrected")
 
       // A member that a newer release wrote, on a record that the release before then changes.
       const owner = yield* asOwner(database)

@@ -1,8 +1,8 @@
 import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { momoPayout } from "../support/RequestBodies.ts"
-import { referenceOf } from "../support/SignedClient.ts"
-import { asOwner, givenStack, tenantOn } from "../support/Stack.ts"
+import { eventually, referenceOf } from "../support/SignedClient.ts"
+import { asOwner, givenStack, tenantOn, webhooksOf } from "../support/Stack.ts"
 
 /** On a machine that does much else. */
 const WITHIN_MS = 240_000
@@ -25,6 +25,30 @@ it.live(
       expect(listed.map(({ reference }: { readonly reference: string }) => reference)).toStrictEqual([paid])
       const payouts = yield* Effect.forEach([tenant, other, third], (one) => one.post("/v1/payouts", momoPayout("4321")))
       expect(payouts.map(({ status }) => status)).toStrictEqual([201, 500, 201])
+
+      // An event of a type that is not known here is delivered like those that are due at the same time.
+      const hooks = yield* Effect.forEach([tenant, third], (one) => webhooksOf(gateway, one))
+      yield* Effect.forEach([tenant, third], (one, at) =>
+        owner.withTransaction(
+          Effect.gen(function* () {
+            const [id, type] = [`NEWW0RD${at}`.padEnd(26, "0"), at === 0 ? "payout.teleported" : "payout.successful"]
+            yield* owner`INSERT INTO events (app_id, id, mode, type, body, created_at) VALUES (${one.appId}, ${id}, 'live', ${type}, ${`{"type":"${type}"}`}, now())`
+            yield* owner`INSERT INTO deliveries (app_id, id, mode, event_id, status, next_attempt_at, created_at)
+              VALUES (${one.appId}, ${id}, 'live', ${id}, 'due', now(), now())`
+            yield* owner`INSERT INTO due_deliveries (app_id, mode, next_attempt_at, id, created_at) VALUES (${one.appId}, 'live', now(), ${id}, now())`
+          })
+        )
+      )
+      const told = yield* Effect.forEach(hooks, ({ received }) =>
+        eventually(
+          Effect.sync(() => received.map(({ body }) => body)),
+          (bodies) => bodies.some((body) => body.length < 40)
+        )
+      )
+      expect(told.map((bodies) => bodies.filter((body) => body.length < 40))).toStrictEqual([
+        [`{"type":"payout.teleported"}`],
+        [`{"type":"payout.successful"}`]
+      ])
     }),
   WITHIN_MS
 )

@@ -1,5 +1,6 @@
 import { expect, layer } from "@effect/vitest"
 import { Context, Effect, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
 import { EventType } from "../../src/domain/Event.ts"
 import type { Fact } from "../../src/domain/Fact.ts"
 import { Reference } from "../../src/domain/Ids.ts"
@@ -76,6 +77,17 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })
           [3, "collection.updated"],
           [4, "collection.successful"]
         ])
+        const sql = Context.get(gateway.context, SqlClient.SqlClient)
+        // What a node of the release before reads has words that it knows.
+        expect(yield* sql`SELECT type FROM events WHERE reference = ${known} ORDER BY created_at, type`).toStrictEqual([
+          { type: "collection.pending" },
+          { type: "webhook.test" },
+          { type: "webhook.test" },
+          { type: "collection.successful" }
+        ])
+        const listed = (yield* tenant.get("/v1/webhooks/deliveries")).body.data["items"] ?? []
+        expect(listed).toHaveLength(4)
+        expect(JSON.stringify(listed)).not.toContain("webhook.test")
         expect(yield* verified(gateway)).toMatchObject({ ok: true })
       })
   )

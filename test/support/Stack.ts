@@ -185,7 +185,7 @@ export const webhooksOf = Effect.fnUntraced(function* (
   /** The types of the events that have come, once there are so many. */
   const types = (wanted: number) =>
     Effect.map(count(wanted), (all): ReadonlyArray<string> => all.map(({ body }) => JSON.parse(body).type))
-  return { secret, received, count, types }
+  return { url: hook.url, secret, received, count, types }
 })
 
 /** Recomputes the whole ledger: no test may leave a difference behind. */

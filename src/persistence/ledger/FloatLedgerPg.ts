@@ -16,6 +16,7 @@ import { auditTrail } from "../AuditTrail.ts"
 import { storable } from "../Columns.ts"
 import { Distribution } from "../Distribution.ts"
 import { EveryTenant } from "../EveryTenant.ts"
+import { deliverNewer, isNewer } from "../NewerEventTypes.ts"
 import { OfTenant } from "../ServerPlaces.ts"
 import { isLockTimeout, makeBatcher, onOwnConnection } from "../StepBatch.ts"
 import { applyStatement, applyStatementOfTenant } from "./ApplySteps.ts"
@@ -47,11 +48,22 @@ const openAll = (sql: SqlClient.SqlClient, statementFor: typeof openStatement) =
   )
 
 const applyAll = (sql: SqlClient.SqlClient, statementFor: typeof applyStatement) => (steps: ReadonlyArray<Traced<ApplyStep>>) =>
-  onOwnConnection(sql)(sql.unsafe(...statementFor(steps))).pipe(
-    Effect.flatMap(decodeApplyRows),
+  withNewerEvents(sql, steps, onOwnConnection(sql)(Effect.flatMap(sql.unsafe(...statementFor(steps)), decodeApplyRows))).pipe(
     Effect.map((rows) => rows.map(({ applied }): ApplyOutcome => ({ _tag: applied ? "Applied" : "Stale" }))),
     linkedBatch("apply", steps, ({ next }) => next)
   )
+
+/** The deliveries of newer event types, in the commit of the steps that tell of them. */
+const withNewerEvents = <E>(
+  sql: SqlClient.SqlClient,
+  steps: ReadonlyArray<ApplyStep>,
+  applied: Effect.Effect<ReadonlyArray<typeof ApplyRow.Type>, E>
+) => {
+  if (!steps.some(({ event }) => event !== null && isNewer(event.type))) return applied
+  const told = (rows: ReadonlyArray<typeof ApplyRow.Type>) =>
+    steps.flatMap(({ event }, at) => (event !== null && isNewer(event.type) && rows[at]?.applied === true ? [event] : []))
+  return sql.withTransaction(Effect.tap(applied, (rows) => deliverNewer(sql, told(rows))))
+}
 
 /**
  * FloatLedger on PostgreSQL: it batches steps and calls the functions of the database that commit them. `open_step` and `open_steps` make a

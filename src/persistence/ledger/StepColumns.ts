@@ -2,6 +2,7 @@ import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { ApplyStep, OpenStep } from "../../services/ports/FloatLedger.ts"
 import type { Column } from "../Columns.ts"
 import { digestWith } from "../HistoryDigest.ts"
+import { storedType } from "../NewerEventTypes.ts"
 import { recordTextWith } from "../StoredRecord.ts"
 import type { Traced } from "./StepTracing.ts"
 
@@ -25,6 +26,6 @@ export const stepColumns = {
   fact: { type: "text", of: ({ line }) => line.fact },
   note: { type: "text", of: ({ line }) => line.note },
   event_id: { type: "text", of: ({ event }) => event?.id ?? null },
-  event_type: { type: "text", of: ({ event }) => event?.type ?? null },
+  event_type: { type: "text", of: ({ event }) => (event === null ? null : storedType(event.type)) },
   event_body: { type: "text", of: ({ event }) => event?.body ?? null }
 } satisfies Readonly<Record<string, Column<Step>>>

@@ -1,3 +1,5 @@
+import { typeSql } from "../NewerEventTypes.ts"
+
 /** What follows a condition on a tenant's column: nothing on PostgreSQL; on Citus the tenants that the statement is for. */
 type OwnRows = (column: string) => string
 
@@ -47,7 +49,7 @@ CROSS JOIN LATERAL (
 ) d
 CROSS JOIN LATERAL (
   -- No event is newer than what delivers it.
-  SELECT v.app_id, v.type, v.body, v.reference FROM events v WHERE v.app_id = c.app_id AND v.id = d.event_id AND v.created_at <= c.created_at${own("v.app_id")} OFFSET 0
+  SELECT v.app_id, ${typeSql("v")} AS type, v.body, v.reference FROM events v WHERE v.app_id = c.app_id AND v.id = d.event_id AND v.created_at <= c.created_at${own("v.app_id")} OFFSET 0
 ) v
 LEFT JOIN transactions t ON t.app_id = v.app_id AND t.reference = v.reference${own("t.app_id")}
 ORDER BY c.place, c.next_attempt_at, c.app_id, c.id`

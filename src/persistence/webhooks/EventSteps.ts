@@ -5,6 +5,7 @@ import type { DeliveryCursor, RecoveryStep } from "../../services/ports/WebhookD
 import { advisoryLocks } from "../AdvisoryLocks.ts"
 import type { AuditTrail } from "../AuditTrail.ts"
 import type { EveryTenant } from "../EveryTenant.ts"
+import { subscriptionSql, typeSql } from "../NewerEventTypes.ts"
 import { Moment, rowsOf } from "../Rows.ts"
 import type { TenantFilter } from "../TenantFilter.ts"
 
@@ -29,6 +30,8 @@ interface EventStorage {
 
 /** Steps of WebhookDeliveries that go through events by their age: those that are sent again, and those that are removed. */
 export const eventSteps = ({ everyTenant, isDistributed, sql, trail }: EventStorage) => {
+  const [type, subscription] = [sql.literal(typeSql("v")), sql.literal(subscriptionSql("e."))]
+
   const recover = Effect.fn("WebhookDeliveries.recover")(
     function* ({ appId, change, dueAtMost, from, ids, mode, until }: RecoveryStep) {
       // Before the statements that read: what another recovery has made is due by then, and is skipped.
@@ -39,14 +42,14 @@ export const eventSteps = ({ everyTenant, isDistributed, sql, trail }: EventStor
       if (lock?.ours !== true || room === 0) return { made: 0, next: "later" } as const
       const [row] = yield* pages(sql`
       WITH page AS MATERIALIZED (
-        SELECT id, type, created_at FROM events
+        SELECT v.id, ${type} AS type, v.created_at FROM events v
         WHERE app_id = ${appId} AND mode = ${mode} AND (created_at, id) > (${iso(from.at)}::timestamptz, ${from.id})
           AND created_at <= ${iso(until)}::timestamptz
         ORDER BY created_at, id LIMIT ${room}
       ),
       wanted AS MATERIALIZED (
         SELECT p.id, p.created_at, row_number() OVER (ORDER BY p.created_at, p.id) AS place
-        FROM page p JOIN webhook_endpoints e ON e.app_id = ${appId} AND e.mode = ${mode} AND e.enabled AND p.type = ANY (e.events)
+        FROM page p JOIN webhook_endpoints e ON e.app_id = ${appId} AND e.mode = ${mode} AND e.enabled AND p.type = ANY (${subscription})
         WHERE p.type <> 'webhook.test'
           AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.app_id = ${appId} AND d.id = p.id AND d.event_id = p.id AND d.status = 'due')
           AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.app_id = ${appId} AND d.event_id = p.id AND d.id <> d.event_id AND d.status = 'due')

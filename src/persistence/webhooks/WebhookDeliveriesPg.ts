@@ -15,6 +15,7 @@ import {
 import { auditTrail } from "../AuditTrail.ts"
 import { Distribution } from "../Distribution.ts"
 import { EveryTenant } from "../EveryTenant.ts"
+import { addDelivery, typeSql } from "../NewerEventTypes.ts"
 import { NOT_WHOLE } from "../ReferenceOwner.ts"
 import { Moment, rowsOf } from "../Rows.ts"
 import { eventSteps } from "./EventSteps.ts"
@@ -100,7 +101,7 @@ export const WebhookDeliveriesPg = Layer.effect(
     })
 
     const columns =
-      sql.literal(`d.id, d.app_id AS "appId", d.mode, d.event_id AS "eventId", v.type AS "eventType", v.reference, d.status,
+      sql.literal(`d.id, d.app_id AS "appId", d.mode, d.event_id AS "eventId", ${typeSql("v")} AS "eventType", v.reference, d.status,
       d.next_attempt_at AS "nextAttemptAt", d.created_at AS "createdAt", d.completed_at AS "completedAt"`)
 
     const list = Effect.fn("WebhookDeliveries.list")(function* ({ after, appId, limit, mode, status }: DeliveryQuery) {
@@ -194,10 +195,7 @@ export const WebhookDeliveriesPg = Layer.effect(
       const delivered = Effect.gen(function* () {
         yield* sql`INSERT INTO events (app_id, id, mode, type, reference, body, created_at)
           VALUES (${appId}, ${id}, ${mode}, ${type}, ${reference}, ${body}, ${iso(at)}::timestamptz)`
-        yield* sql`INSERT INTO deliveries (app_id, id, mode, event_id, status, next_attempt_at, created_at)
-          VALUES (${appId}, ${id}, ${mode}, ${id}, 'due', ${iso(at)}::timestamptz, ${iso(at)}::timestamptz)`
-        yield* sql`INSERT INTO due_deliveries (app_id, mode, next_attempt_at, id, created_at)
-          VALUES (${appId}, ${mode}, ${iso(at)}::timestamptz, ${id}, ${iso(at)}::timestamptz)`
+        yield* addDelivery(sql, event)
       })
       yield* sql.withTransaction(delivered)
     }, Effect.orDie)

@@ -14,6 +14,7 @@ import {
 } from "../../services/ports/WebhookEndpoints.ts"
 import { auditTrail } from "../AuditTrail.ts"
 import { EveryTenant } from "../EveryTenant.ts"
+import { storedSubscription, subscriptionSql } from "../NewerEventTypes.ts"
 import { Moment, rowsOf } from "../Rows.ts"
 
 const columns = {
@@ -42,7 +43,7 @@ export const WebhookEndpointsPg = Layer.effect(
     const everyTenant = yield* EveryTenant
     const trail = auditTrail(sql, vault.hash)
     const shown = sql.literal(
-      'app_id AS "appId", mode, url, events, enabled, disabled_reason AS "disabledReason", failing_since AS "failingSince", created_at AS "createdAt", updated_at AS "updatedAt"'
+      `app_id AS "appId", mode, url, ${subscriptionSql("")} AS events, enabled, disabled_reason AS "disabledReason", failing_since AS "failingSince", created_at AS "createdAt", updated_at AS "updatedAt"`
     )
 
     const find = Effect.fn("WebhookEndpoints.find")(function* (appId: AppId, mode: Mode) {
@@ -55,10 +56,11 @@ export const WebhookEndpointsPg = Layer.effect(
       function* (command: PutEndpoint) {
         const { appId, at, change, enabled, events, mode, rotatesUntil, secret, url } = command
         const sealed = yield* vault.seal(webhookSecret(appId, mode), secret)
+        const known = storedSubscription(events)
         // One that stands is locked, and answered as it is.
         const [found] = yield* written(sql`
-          INSERT INTO webhook_endpoints AS e (app_id, mode, url, events, enabled, secret_sealed, created_at, updated_at)
-          VALUES (${appId}, ${mode}, ${url}, ${events}, ${enabled}, ${sealed}, ${iso(at)}::timestamptz, ${iso(at)}::timestamptz)
+          INSERT INTO webhook_endpoints AS e (app_id, mode, url, events, subscription, subscription_beside, enabled, secret_sealed, created_at, updated_at)
+          VALUES (${appId}, ${mode}, ${url}, ${known}, ${events}, ${known}, ${enabled}, ${sealed}, ${iso(at)}::timestamptz, ${iso(at)}::timestamptz)
           ON CONFLICT (app_id, mode) DO UPDATE SET updated_at = e.updated_at
           -- No row version stood before a row that was inserted.
           RETURNING ${shown}, xmax = 0 AS created`)
@@ -70,8 +72,8 @@ export const WebhookEndpointsPg = Layer.effect(
         }
         const until = rotatesUntil === null ? null : iso(rotatesUntil)
         const [endpoint = before] = yield* standing(sql`
-          UPDATE webhook_endpoints SET url = ${url}, events = ${events}, enabled = ${enabled}, failing_since = NULL, disabled_reason = NULL,
-            updated_at = ${iso(at)}::timestamptz,
+          UPDATE webhook_endpoints SET url = ${url}, events = ${known}, subscription = ${events}, subscription_beside = ${known},
+            enabled = ${enabled}, failing_since = NULL, disabled_reason = NULL, updated_at = ${iso(at)}::timestamptz,
             secret_sealed = CASE WHEN ${until}::timestamptz IS NULL THEN secret_sealed ELSE ${sealed} END,
             previous_secret_sealed = CASE WHEN ${until}::timestamptz IS NULL THEN previous_secret_sealed ELSE secret_sealed END,
             previous_until = coalesce(${until}::timestamptz, previous_until)

@@ -1,5 +1,4 @@
 import { Context, type Effect, type Redacted } from "effect"
-import type { EventType } from "../../domain/Event.ts"
 import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 
@@ -18,7 +17,8 @@ export interface DueDelivery {
   readonly id: Reference
   readonly endpoint: SigningEndpoint
   readonly eventId: Reference
-  readonly eventType: EventType
+  /** As its body names it; a newer release may have written one that `EventType` does not have. */
+  readonly eventType: string
   /** The frozen bytes. */
   readonly body: string
   /** Attempts made so far. */

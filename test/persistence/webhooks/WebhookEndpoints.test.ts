@@ -2,6 +2,7 @@ import { describe, it } from "@effect/vitest"
 import { Context, Effect, Option, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { expect } from "vitest"
+import { defaultSubscription, EventType } from "../../../src/domain/Event.ts"
 import { AppId } from "../../../src/domain/Ids.ts"
 import { FAILING_MS } from "../../../src/domain/WebhookEndpoint.ts"
 import { AuditLog } from "../../../src/services/ports/AuditLog.ts"
@@ -87,6 +88,59 @@ describe("an endpoint", () => {
         yield* endpoints.rotate({ appId: acme, mode: "test", secret: secret("no"), until: 9, at: 8, change: auditEntry() })
       ).toBe(false)
       expect(yield* log.list(9)).toHaveLength(3)
+    })
+  )
+
+  it.effect("keeps newer event types where the release before does not look, and gets them whichever release set its list", () =>
+    Effect.gen(function* () {
+      const { endpoints, sql, standing } = yield* given
+      const put = (events: ReadonlyArray<EventType>) =>
+        endpoints.put({ ...wish, events, secret: secret("one"), rotatesUntil: null, at: 5, change: auditEntry() })
+      const read = Effect.map(
+        sql<{ events: ReadonlyArray<string> }>`SELECT events FROM webhook_endpoints`,
+        ([row]) => row?.events
+      )
+      const subscribed = Effect.map(standing, (found) => found?.events)
+      const setBefore = (events: ReadonlyArray<string>) => sql`UPDATE webhook_endpoints SET events = ${events}`
+      const defaultBefore = [
+        "collection.successful",
+        "collection.failed",
+        "collection.expired",
+        "payout.successful",
+        "payout.failed",
+        "payout.returned",
+        "fx.successful",
+        "fx.failed"
+      ] as const
+
+      expect((yield* put(EventType.literals)).endpoint.events).toStrictEqual(EventType.literals)
+      expect(yield* subscribed).toStrictEqual(EventType.literals)
+      expect(yield* read).toStrictEqual([
+        "collection.requires_action",
+        "collection.pending",
+        "collection.successful",
+        "collection.failed",
+        "collection.expired",
+        "payout.pending",
+        "payout.successful",
+        "payout.failed",
+        "payout.returned",
+        "fx.successful",
+        "fx.failed"
+      ])
+      yield* put(["collection.updated"])
+      expect([yield* subscribed, yield* read]).toStrictEqual([["collection.updated"], []])
+
+      yield* setBefore(["payout.failed"])
+      expect(yield* subscribed).toStrictEqual(["payout.failed"])
+      yield* setBefore(defaultBefore)
+      expect(yield* subscribed).toStrictEqual(defaultSubscription)
+      // As it stood before there were newer types at all.
+      yield* sql`UPDATE webhook_endpoints SET subscription = NULL, subscription_beside = NULL`
+      expect(yield* subscribed).toStrictEqual(defaultSubscription)
+      // Chosen by somebody who knew the newer ones.
+      yield* put(defaultBefore)
+      expect(yield* subscribed).toStrictEqual(defaultBefore)
     })
   )
 

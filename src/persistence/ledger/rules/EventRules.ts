@@ -1,3 +1,4 @@
+import { subscriptionSql, typeSql } from "../../NewerEventTypes.ts"
 import type { LedgerRule } from "../LedgerRule.ts"
 
 /** Every outcome has its event, and every event its delivery. */
@@ -61,9 +62,9 @@ export const eventRules: ReadonlyArray<LedgerRule> = [
     counted: "SELECT count(*) FROM events",
     // What an endpoint was when the event was written is known where it has not changed since; an hour is for clocks that differ.
     broken: `
-      SELECT e.app_id || '/' || e.id AS subject, 'the endpoint wants ' || e.type || ', and this one is not delivered to it' AS found
+      SELECT e.app_id || '/' || e.id AS subject, 'the endpoint wants ' || ${typeSql("e")} || ', and this one is not delivered to it' AS found
       FROM events e JOIN webhook_endpoints w ON w.app_id = e.app_id AND w.mode = e.mode
       LEFT JOIN deliveries d ON d.app_id = e.app_id AND d.id = e.id AND d.event_id = e.id
-      WHERE d.id IS NULL AND w.enabled AND e.type = ANY (w.events) AND e.created_at > w.updated_at + interval '1 hour'`
+      WHERE d.id IS NULL AND w.enabled AND ${typeSql("e")} = ANY (${subscriptionSql("w.")}) AND e.created_at > w.updated_at + interval '1 hour'`
   }
 ]
