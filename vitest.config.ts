@@ -59,7 +59,7 @@ export default defineConfig({
     globalSetup: ["test/support/Postgres.ts"],
     pool: "forks",
     // Three more than the cores that it has to do with: many tests wait for something.
-    maxWorkers: 5,
+    maxWorkers: 3,
     sequence: { sequencer: LongFirst },
     silent: "passed-only",
     projects: [

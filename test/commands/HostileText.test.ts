@@ -86,6 +86,8 @@ const calls: Record<string, (given: Given) => ReadonlyArray<ReadonlyArray<string
   "transaction list": () => [[], ["--app", HOSTILE], ["--from", HOSTILE]],
   "transaction ask": ({ reference }) => [[reference], [HOSTILE]],
   "transaction show": ({ reference }) => [[reference], [HOSTILE]],
+  "clock show": () => [[]],
+  "clock confirm": () => [["--time", HOSTILE, "--reason", HOSTILE]],
   "webhook endpoint": () => [["other", "--mode", "live", "--url", HOSTILE]],
   "webhook deliveries": ({ tenant }) => [[tenant.appId, "--mode", "live"]],
   "webhook redeliver": ({ delivery }) => [[delivery], [HOSTILE]],
@@ -168,7 +170,7 @@ layer(Hostile.layer, { excludeTestServices: true })("the output of commands with
           const asText = yield* hostile.run(...words)
           const asJson = yield* hostile.run(...words, "--json")
           for (const text of [asText.output, asText.errors, asJson.errors]) {
-            expect(text.split("\n").filter((one) => UNSEEN.test(one) || /^\s*forged/.test(one))).toEqual([])
+            expect(text.split("\n").filter((one) => UNSEEN.test(one) || /^\s*forged line/.test(one))).toEqual([])
           }
           expect(UNSEEN.test(asJson.output)).toBe(false)
           if (asJson.output !== "") JSON.parse(asJson.output)

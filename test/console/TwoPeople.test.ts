@@ -116,16 +116,17 @@ layer(desk)("a ruling in the console", (it) => {
       const reference = yield* small
       expect(yield* rule({ reference, resolution: paid, seen: 1n }, { by: asha, at: 1 })).toBe("resolved")
       expect(yield* rulings(reference)).toEqual(["console/asha"])
-      // What the person says moved counts as well.
-      const more = { ...paid, fee: LARGE }
-      const impossible = rule({ reference, resolution: { ...paid, amount: LARGE }, seen: 1n }, { by: asha, at: 1 })
-      expect((yield* Effect.flip(impossible)).message).toContain("no more than that can have been sent")
-      expect(yield* rule({ reference, resolution: more, seen: 1n }, { by: asha, at: 1 })).toBe("proposed")
+      const said = (change: object) =>
+        Effect.flip(rule({ reference, resolution: { ...paid, ...change }, seen: 1n }, { by: asha, at: 1 }))
+      expect((yield* said({ amount: LARGE })).message).toContain("no more than that can have been sent")
+      expect((yield* said({ fee: LARGE })).message).toContain("a ruling books at most 5000")
+      const [asked, fee] = [yield* large, minor(2_000n)]
+      expect(yield* rule({ reference: asked, resolution: { ...paid, fee }, seen: 1n }, { by: asha, at: 1 })).toBe("proposed")
       const [waiting] = yield* all
       expect(waiting?.details).toMatchObject({
-        asked_minor: "5000",
+        asked_minor: String(LARGE),
         asked_currency: "UGX",
-        fee_minor: "5000000",
+        fee_minor: "2000",
         fee_currency: "UGX"
       })
       const limit = approvalFrom.UGX

@@ -71,7 +71,7 @@ const planted: ReadonlyArray<Planted> = [
       forged(given, "collected", "collection.pending"),
       otherLines(given, "collected"),
       forged(given, "waiting", "collection.pending"),
-      forged(given, "waiting", "collection.updated"),
+      forged(given, "waiting", "webhook.test"),
       otherAnswer(given, "collections", "waiting")
     ]
   },
