@@ -58,7 +58,7 @@ export default defineConfig({
   test: {
     globalSetup: ["test/support/Postgres.ts"],
     pool: "forks",
-    // Three more than the cores that it has to do with: many tests wait for something.
+    // One more than the cores that it has to do with: many tests wait for something, and what waits for a processor runs into time limits.
     maxWorkers: 3,
     sequence: { sequencer: LongFirst },
     silent: "passed-only",
