@@ -43,7 +43,12 @@ const weaknessOf = (connection: PgConnection.PgConnection): Effect.Effect<string
 export const forgetful = (weakness: string): string =>
   `a crash could take back what is committed (${weakness}): see docs/operations.md#what-a-commit-survives`
 
-const ASKED_EVERY = "1 second"
+const ASKED_EVERY_MS = 1000
+/** In the time of the machine, whatever clock a test moves: each look is a real statement. */
+const pause = Effect.callback<void>((resume) => {
+  const timer = setTimeout(() => resume(Effect.void), ASKED_EVERY_MS)
+  return Effect.sync(() => clearTimeout(timer))
+})
 
 /**
  * The connections of a pool to one server. Each is asked, and raised, before it is first used, and the server each second: while a crash could take back what is
@@ -61,7 +66,7 @@ export const durablePool = Effect.fnUntraced(function* (pool: Pick<PgPool.PgPool
     raised.add(connection)
   })
   const askedAgain = Effect.ignore(Effect.scoped(Effect.flatMap(pool.get, asked)))
-  yield* Effect.forkScoped(Effect.forever(Effect.delay(askedAgain, ASKED_EVERY)))
+  yield* Effect.forkScoped(Effect.forever(Effect.andThen(pause, askedAgain)))
 
   const get = Effect.tap(pool.get, (connection) =>
     Effect.andThen(
