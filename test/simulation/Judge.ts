@@ -178,8 +178,9 @@ const leftLate = (moved: Movement, seen: Seen): ReadonlyArray<string> =>
     ? [`${moved.reference}: left ${moved.takenAt - placedAt(moved, seen)} ms after it was placed`]
     : []
 
-const placedAt = ({ reference, takenAt }: Movement, { placings }: Seen): number =>
-  placings.findLast((one) => one.reference === reference && one.at <= takenAt)?.at ?? takenAt
+/** A placing is noted by the right clock, a movement by the database's, which may be behind. */
+const placedAt = ({ reference, takenAt }: Movement, { offAtMostMs, placings }: Seen): number =>
+  placings.findLast((one) => one.reference === reference && one.at <= takenAt + offAtMostMs)?.at ?? takenAt
 
 const changedBytes = (event: Event, events: ReadonlyArray<Event>): ReadonlyArray<string> =>
   events.some(({ body, id }) => id === event.id && body !== event.body) ? [`${event.id}: sent again with other bytes`] : []
