@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import type { Random } from "../support/Random.ts"
 import type { Operation } from "./Client.ts"
-import { executedOf } from "./Movement.ts"
+import { executedOf, type Movement } from "./Movement.ts"
 import { MOVERS } from "./Movers.ts"
 import type { Seen } from "./Seen.ts"
 import type { Story } from "./Story.ts"
@@ -56,12 +56,14 @@ export const restoring = (story: Story, testbed: Testbed, steps: number) => {
 
 /**
  * A repeat that is refused for good before it comes to the provider, for want of float or by a cap, says nothing of the first one: operators
- * find that in the provider's account, and book it.
+ * find that in the provider's account, and book it. Where the first one's answer was lost, too, nobody was told its reference.
  */
 export const leftToOperators = ({ movements, records, told }: Seen): ReadonlySet<string> =>
   new Set(
-    told.flatMap(({ reference, settled }) => {
-      const isLeft = settled === "refused" && reference !== undefined && !records.has(reference)
-      return isLeft && executedOf(movements, reference).length > 0 ? [reference] : []
+    told.flatMap(({ amount, kind, mode, reference, settled }) => {
+      if (settled !== "refused" || (reference !== undefined && records.has(reference))) return []
+      const isOfIt = (moved: Movement) => moved.kind === kind && moved.mode === mode && moved.amount === amount
+      const moved = reference === undefined ? movements.filter(isOfIt).map((one) => one.reference) : [reference]
+      return moved.filter((one) => !records.has(one) && executedOf(movements, one).length > 0)
     })
   )
