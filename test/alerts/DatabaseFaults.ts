@@ -148,7 +148,7 @@ const commitsWaiting = ({ sql, tenant }: Scene, standby: Standby): Fault => ({
   mend: standby.start
 })
 
-/** When the server is old enough that nothing of it was ever archived for ten minutes. */
+/** A server that died has forgotten when it last archived, and counts from its start. */
 export const archiveFailing = ({ sql, stage }: Scene): Fault => {
   const restarted = async () => {
     await stage.actors[3].kill()
