@@ -41,6 +41,7 @@ export const restoring = (story: Story, testbed: Testbed, steps: number) => {
     yield* testbed.restore
     // The nodes are started once the provider answers: a repeat that does not reach it fails as never sent.
     story.world.calm = true
+    story.world.arrived.clear()
     yield* story.stage.raiseTheDead
     for (const one of story.told.filter((one) => isForgotten(one, backedUpAt))) {
       one.answers.splice(0)
@@ -56,14 +57,17 @@ export const restoring = (story: Story, testbed: Testbed, steps: number) => {
 
 /**
  * A repeat that is refused for good before it comes to the provider, for want of float or by a cap, says nothing of the first one: operators
- * find that in the provider's account, and book it. Where the first one's answer was lost, too, nobody was told its reference.
+ * find that in the provider's account, and book it. Where the first one's answer was lost, too, nobody was told its reference. The same of one
+ * that fails because it never left: its process died or slept before the call.
  */
-export const leftToOperators = ({ movements, records, told }: Seen): ReadonlySet<string> =>
+export const leftToOperators = ({ arrived, movements, records, told }: Seen): ReadonlySet<string> =>
   new Set(
     told.flatMap(({ amount, kind, mode, reference, settled }) => {
-      if (settled !== "refused" || (reference !== undefined && records.has(reference))) return []
+      const record = reference === undefined ? undefined : records.get(reference)
+      const neverLeft = reference !== undefined && record?.status === "failed" && !arrived.has(reference)
+      if (!neverLeft && (settled !== "refused" || record !== undefined)) return []
       const isOfIt = (moved: Movement) => moved.kind === kind && moved.mode === mode && moved.amount === amount
       const moved = reference === undefined ? movements.filter(isOfIt).map((one) => one.reference) : [reference]
-      return moved.filter((one) => !records.has(one) && executedOf(movements, one).length > 0)
+      return moved.filter((one) => (neverLeft || !records.has(one)) && executedOf(movements, one).length > 0)
     })
   )

@@ -139,6 +139,8 @@ export interface Seen {
   readonly unrefusedCodes: ReadonlyArray<string>
   readonly movements: ReadonlyArray<Movement>
   readonly placings: ReadonlyArray<Placing>
+  /** The references of what came to a provider; after a restore, since that. */
+  readonly arrived: ReadonlySet<string>
   /** Questions to an account of what another one was sent. */
   readonly strays: ReadonlyArray<string>
   /** When each transaction was opened. */

@@ -114,6 +114,7 @@ const outcomeOf = Effect.fnUntraced(function* (story: Story, setting: Setting, p
     movements: world.movements,
     strays: world.accounts.strays,
     placings,
+    arrived: world.arrived,
     openings,
     freezes: story.events?.freezes ?? [],
     commits,

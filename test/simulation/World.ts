@@ -34,6 +34,8 @@ export class World {
   readonly hints: Array<Hint> = []
   readonly codes = new SentCodes()
   readonly accounts = new Accounts()
+  /** The references of what came to a provider; after a restore, since that. */
+  readonly arrived = new Set<string>()
   /** Nothing goes wrong any more, so that what is open can come to its end. */
   calm = false
   readonly #random: Random
@@ -187,6 +189,7 @@ export class World {
 
   #take(mover: Mover, wish: Wish, now: number): PayoutOutcome {
     const known = this.#isKnown(wish.account, wish.reference)
+    this.arrived.add(wish.reference)
     this.accounts.sent(mover.name, wish.account, wish.reference)
     // Who promises nothing about our reference moves the money once more.
     if (known !== undefined && mover.guarantees.clientReference === "idempotent")
@@ -219,6 +222,7 @@ export class World {
 
   #asked({ name, guarantees }: Mover, { account, mode }: InMode, { reference }: StatusQuery): Effect.Effect<StatusOutcome> {
     return Effect.map(this.#time, (now): StatusOutcome => {
+      this.arrived.add(reference)
       this.accounts.asked(name, account, reference)
       if (this.#chance(0.15)) return lost
       const movement = this.movements.find(
