@@ -22,8 +22,9 @@ const list = Command.make(
   {},
   Effect.fn(function* () {
     const registry = yield* ProviderRegistry
-    const standings = accountStandings(registry, yield* (yield* GatewayStatus).byAccount)
-    const rows = standings.map(({ fingerprints, followed, mode, open, provider, turn }) => ({
+    // To the end, however long that takes: a count of 0 is what an account is removed from the settings on.
+    const standings = accountStandings(registry, yield* (yield* GatewayStatus).byAccount(Number.POSITIVE_INFINITY))
+    const rows = standings.map(({ fingerprints, followed, isWhole, mode, open, provider, turn }) => ({
       provider,
       mode,
       registered: Option.isSome(registry.find(provider, mode)),
@@ -31,6 +32,7 @@ const list = Command.make(
       fingerprint: fingerprints.length === 0 ? null : fingerprints.join(", "),
       open,
       followed,
+      counted: isWhole ? "all" : "at least",
       callback_path: `/webhooks/${provider}/${registry.routeKey(provider, mode)}`
     }))
     yield* printResult(rows)

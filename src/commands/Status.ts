@@ -21,6 +21,8 @@ import { settingsWithProviders } from "./Provider.ts"
 
 /** So many transactions of unknown outcome are named, and so many tenants of a kind. */
 const NAMED = 5
+/** So many rows are looked at for what each provider account is still needed for: a screen may not take minutes. */
+const BY_ACCOUNT_AT_MOST = 200_000
 
 const standingLayer = Layer.unwrap(Effect.map(settingsWithProviders, App.gatewayStatus)).pipe(Layer.provideMerge(App.logs))
 
@@ -40,7 +42,7 @@ const standing = Effect.gen(function* () {
   const { failing, owing, parked } = yield* tenants(NAMED)
   const node = yield* nodeHere(yield* App.settings)
   const databaseRole = yield* protection
-  const swapped = accountWarnings(accountStandings(registry, yield* byAccount))
+  const swapped = accountWarnings(accountStandings(registry, yield* byAccount(BY_ACCOUNT_AT_MOST)))
   const registered = registry.known.flatMap((provider) =>
     Mode.literals.filter((mode) => Option.isSome(registry.find(provider, mode))).map((mode) => ({ provider, mode }))
   )

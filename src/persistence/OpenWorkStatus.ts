@@ -4,7 +4,7 @@ import { type Instant, iso } from "../domain/Instant.ts"
 import { AccountWork, type AgeBand, COUNTED_AT_MOST, OpenGroup, UnansweredTransaction } from "../services/ports/GatewayStatus.ts"
 import type { EveryTenant } from "./EveryTenant.ts"
 import { Moment, rowsOf } from "./Rows.ts"
-import { allOpen, allReviews } from "./StatusTotals.ts"
+import { allAccounts, allOpen, allReviews } from "./StatusTotals.ts"
 import type { TenantFilter } from "./TenantFilter.ts"
 
 const MINUTE_MS = 60_000
@@ -17,6 +17,10 @@ const bands: ReadonlyArray<readonly [typeof AgeBand.Type, number]> = [
 
 const groups = rowsOf(Schema.Struct({ ...OpenGroup.fields, oldestAt: Moment, oldestUnknownAt: Schema.NullOr(Moment) }))
 const accountRows = rowsOf(AccountWork)
+/** The end of a page of open_work, by its key. */
+const PlaceInWork = Schema.Struct({ appId: Schema.String, reference: Schema.String })
+type PlaceInWork = typeof PlaceInWork.Type
+const placesInWork = rowsOf(PlaceInWork)
 const counts = rowsOf(Schema.Struct({ count: Schema.Number, acknowledged: Schema.Number, oldestAt: Schema.NullOr(Moment) }))
 const unansweredRows = rowsOf(
   Schema.Struct({
@@ -89,17 +93,39 @@ export const openWorkStatus = (sql: SqlClient.SqlClient, everyTenant: EveryTenan
     ).pipe(Effect.orDie)
 
   // An exchange and a payout begin with the float's currency: it is what the account is looked up by.
-  const byAccount = Effect.map(
-    everyTenant.sweep((of) =>
-      accountRows(sql`
+  const accountsBetween = (of: TenantFilter, after: PlaceInWork, end: PlaceInWork | undefined) =>
+    accountRows(sql`
         SELECT t.provider, t.mode, well_formed(t.record)->>'currency' AS currency, well_formed(t.record)->>'account' AS account,
           (count(*) FILTER (WHERE w.is_open))::int AS open, (count(*) FILTER (WHERE NOT w.is_open))::int AS followed
-        FROM (SELECT app_id, reference, is_open FROM open_work WHERE true ${of("app_id")} ORDER BY is_open DESC LIMIT ${COUNTED_AT_MOST}) w
-        JOIN transactions t ON t.app_id = w.app_id AND t.reference = w.reference ${of("t.app_id")}
-        GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`)
-    ),
-    ({ rows }) => rows
-  ).pipe(Effect.orDie)
+        FROM open_work w JOIN transactions t ON t.app_id = w.app_id AND t.reference = w.reference ${of("t.app_id")}
+        WHERE (w.app_id, w.reference) > (${after.appId}, ${after.reference}) ${of("w.app_id")}
+          ${end === undefined ? sql`` : sql`AND (w.app_id, w.reference) <= (${end.appId}, ${end.reference})`}
+        GROUP BY 1, 2, 3, 4`)
+
+  /** Page after page, so that no statement is long and none of the pages before has to be read again. */
+  const accountPages = Effect.fnUntraced(function* (of: TenantFilter, rowsAtMost: number) {
+    const pages: Array<ReadonlyArray<AccountWork>> = []
+    let after: PlaceInWork = { appId: "", reference: "" }
+    for (let left = rowsAtMost; left > 0; left -= COUNTED_AT_MOST) {
+      const length = Math.min(COUNTED_AT_MOST, left)
+      const [end] = yield* placesInWork(sql`
+        SELECT w.app_id AS "appId", w.reference FROM open_work w WHERE (w.app_id, w.reference) > (${after.appId}, ${after.reference})
+        ${of("w.app_id")} ORDER BY w.app_id, w.reference OFFSET ${length - 1} LIMIT 1`)
+      pages.push(yield* accountsBetween(of, after, end))
+      if (end === undefined) return [{ pages, isWhole: true }]
+      after = end
+    }
+    return [{ pages, isWhole: false }]
+  })
+
+  const byAccount = (rowsAtMost: number) =>
+    Effect.map(
+      everyTenant.sweep((of) => accountPages(of, rowsAtMost)),
+      ({ isWhole, rows }) => ({
+        work: allAccounts(rows.flatMap(({ pages }) => pages.flat())),
+        isWhole: isWhole && rows.every((shard) => shard.isWhole)
+      })
+    ).pipe(Effect.orDie)
 
   return { open, reviews, unanswered, byAccount }
 }

@@ -1,4 +1,4 @@
-import type { FloatTotal, OpenGroup, QueueBacklog, StatusSnapshot } from "../services/ports/GatewayStatus.ts"
+import type { AccountWork, FloatTotal, OpenGroup, QueueBacklog, StatusSnapshot } from "../services/ports/GatewayStatus.ts"
 
 // What several shards of a distributed database count, as one. Of one server's rows each of these is what it was given.
 
@@ -21,6 +21,15 @@ export const allOpen = (groups: ReadonlyArray<OpenGroup>): ReadonlyArray<OpenGro
       byText(`${one.kind} ${one.mode} ${one.provider}`, `${other.kind} ${other.mode} ${other.provider}`) ||
       one.oldestAt - other.oldestAt
   )
+
+export const allAccounts = (work: ReadonlyArray<AccountWork>): ReadonlyArray<AccountWork> => {
+  const nameOf = ({ account, currency, mode, provider }: AccountWork) => `${provider} ${mode} ${currency} ${account ?? ""}`
+  return summed(work, nameOf, (one, other) => ({
+    ...one,
+    open: one.open + other.open,
+    followed: one.followed + other.followed
+  })).toSorted((one, other) => byText(nameOf(one), nameOf(other)))
+}
 
 export const allFloats = (totals: ReadonlyArray<FloatTotal>): ReadonlyArray<FloatTotal> =>
   summed(

@@ -20,7 +20,7 @@ import {
   standbyFaults
 } from "./DatabaseFaults.ts"
 import { type Drilled, drill, type Fault } from "./Fault.ts"
-import { callbacksLate, callbacksParked, outcomeUnknown, providerFaults } from "./ProviderFaults.ts"
+import { accountUnset, callbacksLate, callbacksParked, outcomeUnknown, providerFaults } from "./ProviderFaults.ts"
 import { openScene, type Scene } from "./Scene.ts"
 import { FACTOR } from "./Shortened.ts"
 import { openSink, type Sink } from "./Sink.ts"
@@ -112,7 +112,7 @@ const play = async (scene: Scene, standby: Standby, { sink, watch }: Seen): Prom
     }
   }
   await now(unchecked(scene), partitionsMissing(scene), clockInDoubt(scene))
-  const tenMinutes = now(outcomeUnknown(scene))
+  const tenMinutes = Promise.all([now(outcomeUnknown(scene)), now(accountUnset(scene))])
   const minutes = [now(webhooksLate(scene))]
   await now(...bookFaults(scene))
   minutes.push(now(callbacksLate(scene)))

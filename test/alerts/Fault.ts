@@ -19,6 +19,8 @@ export interface Fault {
   readonly beside?: ReadonlyArray<string>
   /** How long the alerts may take to fire. */
   readonly withinSeconds?: number
+  /** How long they may take to end. */
+  readonly endsWithinSeconds?: number
 }
 
 /** What came of one alert; null where it did not come in time. */
@@ -37,7 +39,16 @@ const PAGES = resolve(import.meta.dirname, "../../docs/runbooks")
 
 /** Begins a fault, waits until the sink was told of its alerts, mends it, and waits until the sink was told that they ended. */
 export const drill = async (sink: Sink, fault: Fault): Promise<ReadonlyArray<Drilled>> => {
-  const { about, after, alerts, begin, how, mend, withinSeconds = FIRES_WITHIN_SECONDS } = fault
+  const {
+    about,
+    after,
+    alerts,
+    begin,
+    how,
+    mend,
+    endsWithinSeconds = ENDS_WITHIN_SECONDS,
+    withinSeconds = FIRES_WITHIN_SECONDS
+  } = fault
   const early = alerts.filter(sink.isFiring)
   const failures: Array<string> = []
   const attempt = async (what: string, work: () => Promise<void>) => {
@@ -50,7 +61,7 @@ export const drill = async (sink: Sink, fault: Fault): Promise<ReadonlyArray<Dri
   const fired = await Promise.all(alerts.map((alert) => sink.until(alert, "firing", patienceMs)))
   const mending = performance.now()
   await attempt("it was not mended", mend)
-  const ended = await Promise.all(alerts.map((alert) => sink.until(alert, "resolved", ENDS_WITHIN_SECONDS * 1000)))
+  const ended = await Promise.all(alerts.map((alert) => sink.until(alert, "resolved", endsWithinSeconds * 1000)))
   if (after !== undefined) await attempt("it was not put back", after)
   return alerts.map((alert, at) => ({
     alert,

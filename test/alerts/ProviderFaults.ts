@@ -22,6 +22,38 @@ export const outcomeUnknown = ({ must, sql, tenant }: Scene): Fault => ({
   }
 })
 
+/** Played beside everything else: polls that are an hour apart count as one fault, of which the end takes minutes here. */
+export const accountUnset = ({ must, sql, tenant }: Scene): Fault => {
+  let reference = ""
+  let own = ""
+  const sentWith = async (account: string) => {
+    const [row] = await sql(
+      `WITH o AS (SELECT record ->> 'account' AS own FROM transactions WHERE reference = $1)
+      UPDATE transactions t SET record = jsonb_set(t.record::jsonb, '{account}', to_jsonb($2::text))::json FROM o
+      WHERE t.reference = $1 RETURNING o.own`,
+      [reference, account]
+    )
+    return String(row?.["own"])
+  }
+  return {
+    about: "a payout that was sent with an account that is in no settings, until it is (set back)",
+    alerts: ["AccountUnset"],
+    how: "set back",
+    beside: ["OutcomeUnknown"],
+    begin: async () => {
+      const payer = await tenant("unset", 100_000)
+      reference = referenceOf(await payer.post("/v1/payouts", payoutOf("0010")))
+      own = await sentWith("0123456789abcdef")
+      await sql("UPDATE open_work SET next_poll_at = now() WHERE reference = $1", [reference])
+    },
+    mend: async () => {
+      await sentWith(own)
+      await must("review", "acknowledge", reference, "--note", "its account is set again")
+    },
+    endsWithinSeconds: 420
+  }
+}
+
 /** What a provider does wrong. */
 export const providerFaults = (scene: Scene): ReadonlyArray<Fault> => [
   callbacksRefused(scene),

@@ -83,7 +83,8 @@ export const onOneServer: ReadonlyArray<Exception> = [
       "FROM tenants t JOIN deliveries d ON d.app_id = t.app_id AND d.id = $1",
       "FROM due_deliveries WHERE true LIMIT $1) d) AS due",
       'AS "isThrownAway" FROM tenants WHERE true  LIMIT 1',
-      "FROM (SELECT app_id, reference, is_open FROM open_work WHERE true  ORDER BY is_open DESC LIMIT $1) w",
+      "FROM open_work w WHERE (w.app_id, w.reference) > ($1, $2) ORDER BY w.app_id, w.reference OFFSET $3 LIMIT 1",
+      "(count(*) FILTER (WHERE w.is_open))::int AS open, (count(*) FILTER (WHERE NOT w.is_open))::int AS followed",
       "sum(receivable_minor)::bigint AS receivable FROM float_positions WHERE true GROUP BY mode, currency",
       "SELECT ceil(extract(epoch FROM max(expires_at)) * 1000)::float8 AS at FROM nonces",
       "FROM provider_references p JOIN transactions t ON t.app_id = p.app_id AND t.reference = p.reference"

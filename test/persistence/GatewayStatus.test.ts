@@ -116,6 +116,45 @@ it.live("names the enabled endpoints that have accepted nothing for a quarter of
   }).pipe(Effect.scoped)
 )
 
+it.live("counts what each account is needed for to the end, and says so where a bound cut it: 0 means that nobody needs it", () =>
+  Effect.gen(function* () {
+    const { sql, standing } = yield* given
+    // More than one page, and what the previous account sent is in the last of them, closed.
+    const sent = (count: number, name: string, isOpen: boolean, key: string) => sql`
+      WITH made AS (
+        INSERT INTO transactions (app_id, reference, mode, kind, status, needs_review, provider, revision, record, created_at)
+        SELECT 'acme', ${key} || upper(left(md5(${name} || n), 25)), 'live', 'payout', 'pending', false, 'alpha', 1,
+          json_build_object('currency', 'UGX', 'account', ${name}::text), now()
+        FROM generate_series(1, ${count}::int) n RETURNING app_id, reference, mode, created_at
+      )
+      INSERT INTO open_work (app_id, reference, mode, created_at, is_open, next_poll_at, needs_review)
+      SELECT app_id, reference, mode, created_at, ${isOpen}::boolean, now(), false FROM made`
+    yield* sent(20_003, "current", true, "A")
+    yield* sent(4, "previous", false, "Z")
+    const [current, previous] = ["current", "previous"].map((account) => ({
+      provider: "alpha",
+      mode: "live",
+      currency: "UGX",
+      account
+    }))
+    expect(yield* standing.byAccount(Number.POSITIVE_INFINITY)).toEqual({
+      work: [
+        { ...current, open: 20_003, followed: 0 },
+        { ...previous, open: 0, followed: 4 }
+      ],
+      isWhole: true
+    })
+    expect(yield* standing.byAccount(20_004)).toEqual({
+      work: [
+        { ...current, open: 20_003, followed: 0 },
+        { ...previous, open: 0, followed: 1 }
+      ],
+      isWhole: false
+    })
+    expect(yield* standing.byAccount(7)).toEqual({ work: [{ ...current, open: 7, followed: 0 }], isWhole: false })
+  }).pipe(Effect.scoped)
+)
+
 it.live("says how large the database is, what connections are left, and for how long its tables have months", () =>
   Effect.gen(function* () {
     const { sql, standing } = yield* given

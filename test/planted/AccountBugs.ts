@@ -66,5 +66,29 @@ export const accountBugs: ReadonlyArray<Bug> = [
         instead: "Option.filter(one.verify(callback), () => other.refreshKeys !== null)"
       }
     ]
+  },
+  {
+    name: "count what an account is needed for in the first page of rows alone",
+    breaks: "a count of 0 says that an account is needed by nothing, however many rows there are",
+    test: "test/persistence/GatewayStatus.test.ts",
+    edits: [
+      {
+        file: "src/persistence/OpenWorkStatus.ts",
+        text: "if (end === undefined) return [{ pages, isWhole: true }]",
+        instead: "if (end === undefined || pages.length > 0) return [{ pages, isWhole: true }]"
+      }
+    ]
+  },
+  {
+    name: "tell nobody's alert of a poll for which nobody could be asked",
+    breaks: "a transaction of an account that is not set raises an alert",
+    test: swaps,
+    edits: [
+      {
+        file: "src/services/settlement/OutcomePoller.ts",
+        text: "yield* Metric.update(Metric.withAttributes(withoutAccount, { provider, mode }), 1)\n",
+        instead: ""
+      }
+    ]
   }
 ]

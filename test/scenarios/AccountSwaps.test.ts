@@ -1,5 +1,5 @@
 import { it } from "@effect/vitest"
-import { Clock, Effect, Layer } from "effect"
+import { Clock, Effect, Layer, Metric } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
@@ -49,6 +49,11 @@ describe("a payout that one account executed unheard, while another account is i
             note: "it was sent with the account first, and those that are set are second: what another account says proves nothing"
           })
           expect(second.calls).toEqual([])
+          const counted = (yield* Metric.snapshot).filter(({ id }) => id === "gateway_polls_without_account_total")
+          expect(counted.map(({ attributes, state }) => [attributes, state])).toContainEqual([
+            { provider: "alpha", mode: "live" },
+            { count: expect.toSatisfy((polls: number) => polls > 0), incremental: true }
+          ])
           expect(yield* floatNow).toEqual([FLOAT - 11_000n, 11_000n])
         }).pipe(Effect.provideContext(swapped.node))
 

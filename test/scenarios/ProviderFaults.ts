@@ -1,9 +1,9 @@
 import { expect } from "@effect/vitest"
 import { Effect } from "effect"
 import { momoPayout } from "../support/RequestBodies.ts"
-import { eventually, said } from "../support/SignedClient.ts"
+import { eventually, referenceOf, said } from "../support/SignedClient.ts"
 import { tenantOn } from "../support/Stack.ts"
-import { ends, type Fault, fires, statusOf } from "./AlertFiring.ts"
+import { ends, type Fault, fires, neverExecuted, statusOf } from "./AlertFiring.ts"
 
 /** What a provider does wrong. */
 export const providerFaults: ReadonlyArray<Fault> = [
@@ -38,6 +38,25 @@ export const providerFaults: ReadonlyArray<Fault> = [
       yield* eventually(tenant.post("/v1/payouts", momoPayout("1234")), ({ status }) => status === 201)
       yield* ends(operated, "CircuitOpen")
       yield* ends(operated, "ProviderSilent")
+    })
+  },
+  {
+    about: "a payout of an account that is in no settings",
+    alerts: ["AccountUnset"],
+    story: Effect.fnUntraced(function* (operated, before) {
+      const { gateway, sql } = operated
+      const tenant = yield* tenantOn(gateway)
+      const reference = referenceOf(yield* tenant.post("/v1/payouts", momoPayout("0010")))
+      const sentWith = (account: string) => sql`
+        UPDATE transactions SET record = jsonb_set(record::jsonb, '{account}', to_jsonb(${account}::text))::json WHERE reference = ${reference}`
+      const [own] = yield* sql<{
+        account: string
+      }>`SELECT record ->> 'account' AS account FROM transactions WHERE reference = ${reference}`
+      yield* sentWith("0123456789abcdef")
+      yield* sql`UPDATE open_work SET next_poll_at = now() WHERE reference = ${reference}`
+      yield* fires(operated, before, "AccountUnset")
+      yield* sentWith(own?.account ?? "")
+      yield* neverExecuted(operated, reference)
     })
   }
 ]

@@ -38,6 +38,12 @@ export const AccountWork = Schema.Struct({
 })
 export type AccountWork = typeof AccountWork.Type
 
+/** `isWhole`: all of it was counted; otherwise each count is a least, and so is that of an account which is missing. */
+export interface CountedWork {
+  readonly work: ReadonlyArray<AccountWork>
+  readonly isWhole: boolean
+}
+
 /** What waits in one queue. `oldestAt` is since when it should have been done; null when nothing is due. */
 export const QueueBacklog = Schema.Struct({ due: Schema.Number, parked: Schema.Number, oldestAt: Schema.NullOr(Instant) })
 export type QueueBacklog = typeof QueueBacklog.Type
@@ -132,8 +138,11 @@ export class GatewayStatus extends Context.Service<
   {
     /** Counts end at `COUNTED_AT_MOST`, of which the oldest are counted first. */
     readonly read: Effect.Effect<StatusSnapshot>
-    /** By the account that it was sent with. The counts end at `COUNTED_AT_MOST` together. */
-    readonly byAccount: Effect.Effect<ReadonlyArray<AccountWork>>
+    /**
+     * By the account that it was sent with, after a look at so many rows at most, of each shard on Citus. Only where that was all of them, and every
+     * database server answered, is an account that is not among them needed by nothing.
+     */
+    readonly byAccount: (rowsAtMost: number) => Effect.Effect<CountedWork>
     /** Asked of the database anew each time. */
     readonly protection: Effect.Effect<AuditProtection>
     /** At most `limit` open transactions of which the last news is none, the oldest first. */

@@ -1,7 +1,7 @@
 import { Option } from "effect"
 import { Currency } from "../../domain/Currency.ts"
 import { Mode } from "../../domain/Ids.ts"
-import type { AccountWork } from "../ports/GatewayStatus.ts"
+import type { AccountWork, CountedWork } from "../ports/GatewayStatus.ts"
 import type { Provider } from "../ports/Provider.ts"
 import { type ProviderRegistry, sentWith } from "../ports/ProviderRegistry.ts"
 
@@ -17,21 +17,27 @@ export interface AccountStanding {
   readonly fingerprints: ReadonlyArray<string>
   readonly open: number
   readonly followed: number
+  /** Whether these are all; there may be more where not all were counted. */
+  readonly isWhole: boolean
 }
 
 /** Every provider and mode with the accounts that are set, and those that are not and are still needed. */
 export const accountStandings = (
   registry: ProviderRegistry["Service"],
-  work: ReadonlyArray<AccountWork>
+  { isWhole, work }: CountedWork
 ): ReadonlyArray<AccountStanding> =>
-  registry.known.flatMap((provider) => Mode.literals.flatMap((mode) => standingsIn(registry, provider, mode, work)))
+  registry.known.flatMap((provider) =>
+    Mode.literals.flatMap((mode) => standingsIn(registry, provider, mode, work).map((one) => ({ ...one, isWhole })))
+  )
+
+type Standing = Omit<AccountStanding, "isWhole">
 
 const standingsIn = (
   registry: ProviderRegistry["Service"],
   provider: string,
   mode: Mode,
   work: ReadonlyArray<AccountWork>
-): ReadonlyArray<AccountStanding> => {
+): ReadonlyArray<Standing> => {
   const own = work.filter((row) => row.provider === provider && row.mode === mode)
   const senderOf = ({ account, ...row }: AccountWork): Provider | undefined =>
     Option.getOrUndefined(sentWith(registry, account === null ? row : { ...row, account }))
@@ -66,7 +72,7 @@ const standing = ({
   ...place
 }: Pick<AccountStanding, "provider" | "mode" | "turn" | "fingerprints"> & {
   readonly work: ReadonlyArray<AccountWork>
-}): AccountStanding => ({
+}): Standing => ({
   ...place,
   fingerprints: [...new Set(fingerprints)],
   open: work.reduce((sum, { open }) => sum + open, 0),
@@ -75,10 +81,13 @@ const standing = ({
 
 /** What an operator has to know of them: of what nobody can ask, and which account cannot be taken out of the settings yet. */
 export const accountWarnings = (standings: ReadonlyArray<AccountStanding>): ReadonlyArray<string> =>
-  standings.flatMap(({ fingerprints, followed, mode, open, provider, turn }) => {
+  standings.flatMap(({ fingerprints, followed, isWhole, mode, open, provider, turn }) => {
     const place = `${provider} (${mode})`
-    const count = `${open} open transactions${followed === 0 ? "" : ` and ${followed} that are followed after their end`}`
-    if (open + followed === 0) return []
+    const count = `${isWhole ? "" : "at least "}${open} open transactions${followed === 0 ? "" : ` and ${followed} that are followed after their end`}`
+    if (open + followed === 0)
+      return turn !== "previous" || isWhole
+        ? []
+        : [`whether the previous account at ${place} is still needed was not counted to the end: gateway provider list counts it`]
     if (turn === "unset")
       return [
         `${count} were sent with the account ${fingerprints.join(", ")} at ${place}, which is not set: nobody can ask about them`

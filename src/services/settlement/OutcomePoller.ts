@@ -1,8 +1,9 @@
-import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
+import { Clock, Context, Effect, Layer, Metric, Option, Redacted } from "effect"
 import type { Reported } from "../../domain/CallbackReport.ts"
 import { waitsForCode } from "../../domain/CollectionMoves.ts"
 import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { Actor, Fact } from "../../domain/Fact.ts"
+import { Mode } from "../../domain/Ids.ts"
 import type { StatusPoll } from "../../domain/StatusPoll.ts"
 import { pollLeaseMs } from "../../domain/TimeLimits.ts"
 import { isTerminal } from "../../domain/Transaction.ts"
@@ -20,6 +21,11 @@ import { Settlement } from "./Settlement.ts"
 const SLOTS = 16
 /** How often due transactions are looked for. */
 const IDLE_MS = 250
+
+const withoutAccount = Metric.counter("gateway_polls_without_account_total", {
+  description: "Polls for which nobody could be asked, because the account that the transaction was sent with is not set.",
+  incremental: true
+})
 
 /** What one poll came to. */
 export interface Polled {
@@ -52,6 +58,9 @@ export class OutcomePoller extends Context.Service<
       const settlement = yield* Settlement
       const policy = yield* Policy
       const codes = yield* Codes
+      // A counter that is not there yet grows from nothing, which no alert sees.
+      for (const provider of registry.known)
+        for (const mode of Mode.literals) yield* Metric.update(Metric.withAttributes(withoutAccount, { provider, mode }), 0)
 
       const poll = Effect.fn("OutcomePoller.poll")(function* (
         stored: StoredTransaction,
@@ -160,6 +169,7 @@ const tellNobodyToAsk = Effect.fnUntraced(function* (registry: ProviderRegistry[
     yield* Effect.annotateLogs(unregistered, { reference })
     return "the provider is not registered"
   }
+  yield* Metric.update(Metric.withAttributes(withoutAccount, { provider, mode }), 1)
   const sent = record.account ?? registry.claimed(provider, mode).join(" or ")
   const set = accounts.flatMap(({ fingerprints }) => fingerprints(currency)).join(" and ")
   const elsewhere = Effect.logError(
