@@ -61,5 +61,17 @@ export const doorBugs: ReadonlyArray<Bug> = [
         instead: "t.reference > after AND t.reference < upto ON CONFLICT"
       }
     ]
+  },
+  {
+    name: "compare pawaPay's signatures with the host that a request names, whatever is set",
+    breaks: "a callback that was signed for another merchant's host is refused",
+    test: "test/providers/pawapay/Callback.test.ts",
+    edits: [
+      {
+        file: "src/providers/pawapay/Callback.ts",
+        text: "hosts.length === 0 ? [",
+        instead: "hosts.length >= 0 ? ["
+      }
+    ]
   }
 ]

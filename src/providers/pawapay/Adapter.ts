@@ -54,7 +54,7 @@ export const pawapay = adapterOf(
       isUnsure
     })
     return {
-      callbacks: pawapayCallbacks(keys),
+      callbacks: pawapayCallbacks(keys, settings.callbackHosts),
       payouts: {
         quote: (order) => Effect.succeed(quoteOf(order, settings.payoutFees)),
         send: payouts.place,

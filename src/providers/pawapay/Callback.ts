@@ -17,24 +17,32 @@ const RAW_SIGNATURE_BYTES = 64
 /**
  * A callback is genuine when its digest is its body's and its signature, over the digest and our own address, is by one of the keys. How
  * old it may be is not asked: it is only a reason to ask pawaPay, and one that was seen before is nothing new.
+ *
+ * Our own address begins with one of `hosts`. Where none is set it is whatever `Host` says: then another merchant who knows the path can have pawaPay sign
+ * a callback for a host of theirs, and pass it on to us with that host.
  */
-export const pawapayCallbacks = ({ current, refreshKeys }: CallbackKeys): Callbacks => ({
+export const pawapayCallbacks = ({ current, refreshKeys }: CallbackKeys, hosts: ReadonlyArray<string>): Callbacks => ({
   verify: (callback) => {
     const { headers } = callback
     const [, label, params = "", list = "", parameters = ""] = INPUT.exec(headers["signature-input"] ?? "") ?? []
     const signature = signatureOf(headers["signature"] ?? "", label)
     const components = [...list.matchAll(/"([^"]+)"/g)].map(([, name = ""]) => name)
-    const base = baseOf(components, params, callback)
-    if (signature === undefined || base === undefined || !isDigestOf(headers["content-digest"] ?? "", callback.body))
-      return Option.none()
+    const bases = (hosts.length === 0 ? [authorityOf(headers["host"] ?? "")] : hosts).flatMap((host) => {
+      const base = baseOf(components, params, callback, host)
+      return base === undefined ? [] : [base]
+    })
+    if (signature === undefined || !isDigestOf(headers["content-digest"] ?? "", callback.body)) return Option.none()
     const { alg = ALGORITHM, keyid } = parametersOf(parameters)
     const keys = current().filter(({ id }) => id === null || keyid === undefined || id === keyid)
-    return alg === ALGORITHM && keys.some(({ key }) => isSignedBy(key, base, signature))
+    return alg === ALGORITHM && keys.some(({ key }) => bases.some((base) => isSignedBy(key, base, signature)))
       ? Option.some(hintOf(callback.body))
       : Option.none()
   },
   ...(refreshKeys === undefined ? {} : { refreshKeys })
 })
+
+/** As a signature has it. */
+export const authorityOf = (host: string): string => host.toLowerCase().replace(/:(80|443)$/, "")
 
 const signatureOf = (header: string, label: string | undefined): Buffer | undefined => {
   const [, named, text] = /^([a-z*][\w.*-]*)=:([A-Za-z0-9+/=]+):$/.exec(header) ?? []
@@ -44,21 +52,21 @@ const signatureOf = (header: string, label: string | undefined): Buffer | undefi
 const parametersOf = (text: string): Readonly<Record<string, string | undefined>> =>
   Object.fromEntries([...text.matchAll(/;([^=;]+)="?([^";]*)"?/g)].map(([, name = "", value = ""]) => [name, value]))
 
-const baseOf = (components: ReadonlyArray<string>, params: string, callback: RawCallback): string | undefined => {
+const baseOf = (components: ReadonlyArray<string>, params: string, callback: RawCallback, host: string): string | undefined => {
   if (REQUIRED.some((name) => !components.includes(name)) || new Set(components).size !== components.length) return undefined
   const lines = components.map((name) => {
-    const value = valueOf(name, callback)
+    const value = valueOf(name, callback, host)
     return value === undefined ? undefined : `"${name}": ${value}`
   })
   return lines.includes(undefined) ? undefined : [...lines, `"@signature-params": ${params}`].join("\n")
 }
 
-const valueOf = (name: string, { headers, method, path }: RawCallback): string | undefined => {
+const valueOf = (name: string, { headers, method, path }: RawCallback, host: string): string | undefined => {
   switch (name) {
     case "@method":
       return method
     case "@authority":
-      return headers["host"]?.toLowerCase().replace(/:(80|443)$/, "")
+      return host === "" ? undefined : host
     case "@path":
       return path
     default:

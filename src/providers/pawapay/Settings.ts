@@ -1,9 +1,10 @@
 import type { KeyObject } from "node:crypto"
 import { Option, Redacted, Schema } from "effect"
-import { type Rule, secret } from "../../ConfigRules.ts"
+import { list, type Rule, secret } from "../../ConfigRules.ts"
 import { collectionFee, payoutFees } from "../ContractFees.ts"
 import { knownProvider } from "../ProviderModule.ts"
 import { pawapay } from "./Adapter.ts"
+import { authorityOf } from "./Callback.ts"
 import { publicKeyOf } from "./CallbackKeys.ts"
 import type { PawapaySettings } from "./Client.ts"
 
@@ -13,7 +14,16 @@ const callbackKey: Rule<KeyObject> = {
   isSecret: true
 }
 
-/** `PAWAPAY_BASE_URL`, `PAWAPAY_PAYOUT_FEES`, `PAWAPAY_COLLECTION_FEE`, and for each mode `API_TOKEN` and perhaps `CALLBACK_KEY`. */
+/** As a signature names it: small letters, and no port that is the scheme's own. */
+const authority: Rule<string> = {
+  meaning: "a host name, with its port where that is not 443 or 80 (pay.example.com), and no scheme or path",
+  of: (value) => {
+    const host = authorityOf(value)
+    return URL.canParse(`https://${host}`) && new URL(`https://${host}`).host === host ? host : undefined
+  }
+}
+
+/** `PAWAPAY_BASE_URL`, `PAWAPAY_PAYOUT_FEES`, `PAWAPAY_COLLECTION_FEE`, perhaps `PAWAPAY_CALLBACK_HOSTS`, and for each mode `API_TOKEN` and perhaps `CALLBACK_KEY`. */
 export const pawapayProvider = knownProvider<PawapaySettings>({
   name: "pawapay",
   credentials: ["API_TOKEN"],
@@ -21,6 +31,7 @@ export const pawapayProvider = knownProvider<PawapaySettings>({
   account: ({ baseUrl, own, shared, timeoutMs }) => {
     const apiToken = own("API_TOKEN", secret)
     const key = own("CALLBACK_KEY", callbackKey)
+    const callbackHosts = shared("CALLBACK_HOSTS", list(authority))
     const fees = { payoutFees: shared("PAYOUT_FEES", payoutFees), collectionFee: shared("COLLECTION_FEE", collectionFee) }
     if (apiToken === null || fees.payoutFees === null || fees.collectionFee === null) return null
     return {
@@ -28,6 +39,7 @@ export const pawapayProvider = knownProvider<PawapaySettings>({
       timeoutMs,
       apiToken,
       callbackKey: key,
+      callbackHosts: callbackHosts ?? [],
       payoutFees: fees.payoutFees,
       collectionFee: fees.collectionFee
     }

@@ -19,6 +19,7 @@ export const simulatedPawapay = knownSimulator({
     ...reach,
     apiToken: Redacted.make(apiTokenOf(mode)),
     callbackKey: null,
+    callbackHosts: [],
     payoutFees: simulatedPayoutFees,
     collectionFee: simulatedCollectionFee
   }),

@@ -1,6 +1,8 @@
 import { createHash, generateKeyPairSync, type KeyObject, sign } from "node:crypto"
-import { Option } from "effect"
-import { describe, expect, it } from "vitest"
+import { expect, it } from "@effect/vitest"
+import { Effect, Option } from "effect"
+import { describe } from "vitest"
+import { Environment, settings } from "../../../src/Config.ts"
 import { pawapayCallbacks } from "../../../src/providers/pawapay/Callback.ts"
 import { publicKeyOf } from "../../../src/providers/pawapay/CallbackKeys.ts"
 import { paymentId } from "../../../src/providers/pawapay/Wire.ts"
@@ -49,7 +51,8 @@ const signed = (wish: Wish = {}): RawCallback => {
   }
 }
 
-const callbacks = pawapayCallbacks({ current: () => [{ id: "K:1", key: pair.publicKey }] })
+const keys = { current: () => [{ id: "K:1", key: pair.publicKey }] }
+const callbacks = pawapayCallbacks(keys, [])
 const verified = (callback: RawCallback) => Option.getOrNull(callbacks.verify(callback))
 const withHeaders = (callback: RawCallback, headers: Record<string, string | undefined>) => ({
   ...callback,
@@ -88,13 +91,42 @@ describe("a genuine callback points at its payment", () => {
       expect(verified(signed({ body }))).toMatchObject({ reference: null, providerReference: null })
   })
 
+  it("signed for a host of the settings, whatever host a proxy made of it; signed for another, whatever Host says, it is nobody's", () => {
+    const set = pawapayCallbacks(keys, ["old.example", "pay.example"])
+    for (const host of ["pay.example", "10.0.0.7:8080", undefined, ""])
+      expect(Option.getOrNull(set.verify(withHeaders(signed(), { host })))).toEqual(hint)
+    const elsewhere = pawapayCallbacks(keys, ["gateway.example", "pay.example:8443"])
+    for (const host of ["pay.example", "gateway.example"])
+      expect(elsewhere.verify(withHeaders(signed(), { host }))).toStrictEqual(Option.none())
+  })
+
+  it.effect("signed for the hosts that PAWAPAY_CALLBACK_HOSTS names", () =>
+    Effect.gen(function* () {
+      for (const [host, isGenuine] of [
+        ["pay.example", true],
+        ["gateway.example", false]
+      ] as const) {
+        const { providers } = yield* Effect.provideService(settings, Environment, {
+          PAWAPAY_BASE_URL: "https://api.pawapay.io/v2",
+          PAWAPAY_PAYOUT_FEES: "UGX:momo:1000",
+          PAWAPAY_COLLECTION_FEE: "1.5%",
+          PAWAPAY_LIVE_API_TOKEN: "token",
+          PAWAPAY_LIVE_CALLBACK_KEY: pair.publicKey.export({ type: "spki", format: "pem" }).toString(),
+          PAWAPAY_CALLBACK_HOSTS: host
+        })
+        const opened = yield* Effect.flatMap(Effect.fromNullishOr(providers[0]), ({ open }) => open)
+        expect(opened.map(({ adapter }) => Option.isSome(adapter.callbacks.verify(signed())))).toEqual([isGenuine])
+      }
+    }).pipe(Effect.scoped)
+  )
+
   it("signed with a key of the settings, whatever its name", () => {
     const pem = pair.publicKey.export({ type: "spki", format: "pem" }).toString()
     const inner = pair.publicKey.export({ type: "spki", format: "der" }).toString("base64")
     for (const written of [pem, inner, pem.replaceAll("\n", "\\n")]) {
       const key = publicKeyOf(written)
       if (key === undefined) throw new Error("no key")
-      const pinned = pawapayCallbacks({ current: () => [{ id: null, key }] })
+      const pinned = pawapayCallbacks({ current: () => [{ id: null, key }] }, [])
       expect(Option.getOrNull(pinned.verify(signed({ parameters: ';keyid="another"' })))).toEqual(hint)
       expect(pinned.refreshKeys).toBeUndefined()
     }
@@ -141,7 +173,8 @@ describe("a callback is refused", () => {
     it(`whose signature leaves out ${name}`, () =>
       expect(verified(signed({ covered: base.filter((one) => one !== name) }))).toBeNull())
 
-  it("while there is no key", () => expect(pawapayCallbacks({ current: () => [] }).verify(genuine)).toStrictEqual(Option.none()))
+  it("while there is no key", () =>
+    expect(pawapayCallbacks({ current: () => [] }, []).verify(genuine)).toStrictEqual(Option.none()))
 })
 
 describe("a key", () => {

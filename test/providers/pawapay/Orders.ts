@@ -17,6 +17,7 @@ export const open = Effect.fnUntraced(function* (baseUrl: string, change: Partia
     baseUrl,
     apiToken: Redacted.make("the-token"),
     callbackKey: null,
+    callbackHosts: [],
     payoutFees: simulatedPayoutFees,
     collectionFee: simulatedCollectionFee,
     timeoutMs: 5000,

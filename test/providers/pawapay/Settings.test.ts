@@ -36,6 +36,24 @@ describe("pawaPay's settings", () => {
     })
   )
 
+  it.effect("name the hosts of callbacks, each as a signature does, and refuse what could be in none", () =>
+    Effect.gen(function* () {
+      const hosts = "PAY.example:443, hooks.example:8443,[::1]:8080"
+      expect(yield* Effect.exit(read({ ...account, PAWAPAY_CALLBACK_HOSTS: hosts }))).toMatchObject({ _tag: "Success" })
+      for (const wrong of [
+        "https://pay.example",
+        "pay.example/webhooks",
+        "a@pay.example",
+        "pay.example:x",
+        "pay.example,",
+        "pay example"
+      ])
+        expect(yield* mistakes({ ...account, PAWAPAY_CALLBACK_HOSTS: wrong })).toEqual([
+          expect.stringMatching(/^PAWAPAY_CALLBACK_HOSTS must be a comma list, each a host name, .* and no scheme or path/)
+        ])
+    })
+  )
+
   it.effect("name all mistakes at once, without a secret", () =>
     Effect.gen(function* () {
       const { PAWAPAY_BASE_URL, PAWAPAY_LIVE_API_TOKEN } = account
