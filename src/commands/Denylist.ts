@@ -1,6 +1,7 @@
-import { Effect, Redacted } from "effect"
+import { Effect, Option, Redacted, Result } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { type DenylistEntry, type DenylistKind, maskedEntry } from "../domain/Denylist.ts"
+import { Country } from "../domain/Corridor.ts"
+import { type DeniedAs, type DenylistEntry, type DenylistKind, maskedEntry, newDenial } from "../domain/Denylist.ts"
 import { iso } from "../domain/Instant.ts"
 import { Denylist } from "../services/ports/Denylist.ts"
 import { Words } from "./Arguments.ts"
@@ -15,18 +16,35 @@ const value = Argument.String("VALUE").pipe(
   Argument.withSchema(Words(128)),
   Argument.withDescription("what is denied, as a payout or a charge would name it")
 )
+const country = Flag.String("country").pipe(
+  Flag.withSchema(Country),
+  Flag.withDescription("the country of a national number, such as UG"),
+  Flag.optional
+)
+const isAccount = Flag.Boolean("account").pipe(
+  Flag.withDefault(false),
+  Flag.withDescription("VALUE is the number of an account, and no phone's")
+)
+
+interface Denied extends DeniedAs {
+  readonly kind: DenylistKind
+  readonly value: string
+  readonly reason: string
+}
 
 const view = ({ createdAt, kind, masked, reason }: DenylistEntry) => ({ kind, masked, reason, created_at: iso(createdAt) })
 
 /** The value is kept as a keyed HMAC and its last characters: nobody can read the list back. */
-const deny = Effect.fn("deny")(function* (action: string, kind: DenylistKind, denied: string, why: string) {
+const deny = Effect.fn("deny")(function* (action: string, { kind, reason, value, ...as }: Denied) {
   const denials = yield* Denylist
-  const masked = maskedEntry(kind, denied)
-  const entry = yield* auditEntry(action, masked, { kind, reason: why })
-  if (!(yield* denials.add(kind, Redacted.make(denied), why, entry))) {
+  const denied = newDenial(kind, value, as)
+  if (Result.isFailure(denied)) return yield* new CommandRefusal({ message: denied.failure })
+  const masked = maskedEntry(kind, denied.success)
+  const entry = yield* auditEntry(action, masked, { kind, reason })
+  if (!(yield* denials.add(kind, Redacted.make(denied.success), reason, entry))) {
     return yield* new CommandRefusal({ message: `${masked} is on the list already` })
   }
-  yield* printResult(view({ kind, masked, reason: why, createdAt: entry.at }))
+  yield* printResult(view({ kind, masked, reason, createdAt: entry.at }))
 })
 
 const listCommand = (group: string, kinds: ReadonlyArray<DenylistKind>, description: string) =>
@@ -43,14 +61,21 @@ export const block = Command.make("block").pipe(
   Command.withSubcommands([
     Command.make(
       "add",
-      { value, reason },
-      Effect.fn(({ reason, value }) => deny("block add", "destination", value, reason), Effect.provide(operatorPorts))
+      { value, reason, country, isAccount },
+      Effect.fn(
+        ({ country, ...given }) => deny("block add", { ...given, kind: "destination", country: Option.getOrNull(country) }),
+        Effect.provide(operatorPorts)
+      )
     ).pipe(
       Command.withDescription(
         "Refuse payouts to a number, an account or a handle. The list keeps a keyed hash of it, so that nobody can read it back"
       ),
       Command.withExamples([
-        { command: 'gateway block add 256772123456 --reason "reported as fraud"', description: "Refuse payouts to a number" }
+        { command: 'gateway block add 256772123456 --reason "reported as fraud"', description: "Refuse payouts to a number" },
+        {
+          command: 'gateway block add 0772123456 --country UG --reason "reported as fraud"',
+          description: "The same number, as it is written at home"
+        }
       ])
     ),
     listCommand("block", ["destination"], "List the blocked destinations, masked")
@@ -62,9 +87,20 @@ export const screening = Command.make("screening").pipe(
   Command.withSubcommands([
     Command.make(
       "deny",
-      { value, reason, kind: Flag.Literals("kind", ["number", "name"]).pipe(Flag.withDescription("what VALUE is")) },
+      {
+        value,
+        reason,
+        country,
+        isAccount,
+        kind: Flag.Literals("kind", ["number", "name"]).pipe(Flag.withDescription("what VALUE is"))
+      },
       Effect.fn(
-        ({ kind, reason, value }) => deny("screening deny", kind === "name" ? "screened_name" : "screened_number", value, reason),
+        ({ country, kind, ...given }) =>
+          deny("screening deny", {
+            ...given,
+            kind: kind === "name" ? "screened_name" : "screened_number",
+            country: Option.getOrNull(country)
+          }),
         Effect.provide(operatorPorts)
       )
     ).pipe(

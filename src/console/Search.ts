@@ -5,11 +5,15 @@ import { ExchangeStatus } from "../domain/Exchange.ts"
 import { AppId, Mode } from "../domain/Ids.ts"
 import { type Instant, instantOf } from "../domain/Instant.ts"
 import { fromDecimal } from "../domain/Money.ts"
+import { plainText } from "../domain/PartyIdentity.ts"
 import { CollectionStatus, PayoutStatus } from "../domain/Transaction.ts"
 import type { RecordFilter } from "../services/ports/Transactions.ts"
 import { choice, field, section } from "./Elements.ts"
 
-/** What somebody looks for. A `word` names one record; without it the filter narrows all of them. */
+/**
+ * What somebody looks for. A `word` names one record; without it the filter narrows all of them, and so it does where the word names none but
+ * is a number: of a person no more than the end is known.
+ */
 export interface Search {
   readonly word: string | null
   readonly filter: RecordFilter
@@ -22,7 +26,7 @@ const isTenant = Schema.is(AppId)
 const LONGEST_WORD = 200
 const narrowing = ["mode", "kind", "status", "currency", "amount", "from", "to"]
 
-/** Reads the address of the page. Four characters are the end of a number; anything longer is a reference. */
+/** Reads the address of the page. Four characters are the end of a number; anything longer is a reference, or a whole number in any spelling. */
 export const searchOf = (query: URLSearchParams): Search => {
   const mistakes: Array<string> = []
   const given = (name: string) => query.get(name)?.trim() || null
@@ -51,12 +55,17 @@ export const searchOf = (query: URLSearchParams): Search => {
     provider: given("provider"),
     amount,
     currency: known,
-    partyEnd: isEnd ? word : null,
+    partyEnd: isEnd ? word : word === null ? null : endOfNumber(word),
     needsReview: given("review") === "yes",
     createdFrom: moment("from"),
     createdTo: moment("to")
   }
   return { word: isEnd ? null : (word?.slice(0, LONGEST_WORD) ?? null), filter, mistakes }
+}
+
+const endOfNumber = (text: string): string | null => {
+  const digits = plainText(text).replace(/[\s\p{Pd}.()/+]/gu, "")
+  return /^[0-9]{7,15}$/.test(digits) ? digits.slice(-4) : null
 }
 
 /** Nothing is older, and the database's calendar has no year 0. */
@@ -83,7 +92,7 @@ export const searchForm = (query: URLSearchParams, mistakes: ReadonlyArray<strin
       { method: "get", action: "/transactions", class: "filters" },
       field({
         name: "q",
-        label: "Reference, ours or the provider's, or the last four digits",
+        label: "Reference, ours or the provider's, or the number or its last four digits",
         value: value("q"),
         type: "search"
       }),

@@ -1,6 +1,7 @@
-import { Schema } from "effect"
+import { Option, Result, Schema } from "effect"
 import { maskedName, maskedNumber } from "./Masking.ts"
-import { deniedIdentity, nameIdentity, sortedWords, withoutAccents } from "./PartyIdentity.ts"
+import { numberOf, spellingsOf } from "./Msisdn.ts"
+import { accountIdentity, deniedIdentity, nameIdentity, plainText, sortedWords, withoutAccents } from "./PartyIdentity.ts"
 
 /** What a row of the denylist refuses: a destination that payouts may not go to, a number or a name that screening denies. */
 export const DenylistKind = Schema.Literals(["destination", "screened_number", "screened_name"])
@@ -15,18 +16,48 @@ export const DenylistEntry = Schema.Struct({
 })
 export type DenylistEntry = typeof DenylistEntry.Type
 
-/** The spelling under which a value is kept. */
+/** What an operator says of a value beside the value. */
+export interface DeniedAs {
+  /** Of a national number. */
+  readonly country: string | null
+  /** Whether it is an account's number, and no phone's. */
+  readonly isAccount: boolean
+}
+
+/** What is put on the list for a value; or why that would deny nobody, or nobody knows whom. */
+export const newDenial = (kind: DenylistKind, value: string, { country, isAccount }: DeniedAs): Result.Result<string, string> => {
+  if (!/[\p{L}\p{N}]/u.test(plainText(value))) return Result.fail("the value has no letter and no digit: it would deny nobody")
+  if (kind === "screened_name") return Result.succeed(value)
+  const spelling = isAccount ? accountIdentity(value) : deniedIdentity(value, country)
+  if (isAccount || Option.isSome(numberOf(value, country))) return Result.succeed(spelling)
+  const plain = plainText(value)
+  if (NUMBER.test(plain)) return Result.fail(AMBIGUOUS)
+  return country === null ? Result.succeed(spelling) : Result.fail(`the value is no phone number of ${country}`)
+}
+const NUMBER = /^[\p{Nd}\p{Pd}\s+.()/]+$/u
+const AMBIGUOUS =
+  "the value is no phone number with its country's prefix: add --country for a national number, or --account where it is the number of an account"
+
+/** The spelling under which a value is looked for first. */
 export const deniedSpelling = (kind: DenylistKind, value: string): string =>
   kind === "screened_name" ? nameIdentity(value) : deniedIdentity(value)
 
 /** The spellings under which a value may be kept: rows of earlier releases have another one, and only who is looked up can be spelled so again. */
 export const deniedSpellings = (kind: DenylistKind, value: string): ReadonlyArray<string> => [
-  ...new Set([deniedSpelling(kind, value), kind === "screened_name" ? earlierName(value) : earlierNumber(value)])
+  ...new Set(
+    kind === "screened_name"
+      ? [nameIdentity(value), earlierName(value)]
+      : [deniedIdentity(value), accountIdentity(value), ...earlierNumbers(value)]
+  )
 ]
 
 const MAY_BE_A_NUMBER = /^\+?[\d\s().-]{4,}$/
-const earlierNumber = (value: string): string =>
-  MAY_BE_A_NUMBER.test(value.trim()) ? value.replace(/\D/g, "") : value.trim().toLowerCase()
+
+/** A phone's number was kept as it was written. National ones are looked for, too: a person too many is denied rather than one too few. */
+const earlierNumbers = (value: string): ReadonlyArray<string> => [
+  MAY_BE_A_NUMBER.test(value.trim()) ? value.replace(/\D/g, "") : value.trim().toLowerCase(),
+  ...(value.startsWith("+") ? spellingsOf(value) : [])
+]
 
 const earlierName = (value: string): string => sortedWords(withoutAccents(value).toLowerCase())
 

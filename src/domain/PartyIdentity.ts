@@ -1,4 +1,5 @@
-import { Redacted } from "effect"
+import { Option, Redacted } from "effect"
+import { numberOf } from "./Msisdn.ts"
 import type { Destination, MomoParty } from "./Party.ts"
 import { withoutUnseen } from "./VisibleText.ts"
 
@@ -14,8 +15,12 @@ export const recipientIdentity = (destination: Destination): Redacted.Redacted =
 /** A payer is a number, in the one form that is read from a request (`msisdnOf`). */
 export const payerIdentity = ({ msisdn }: MomoParty): Redacted.Redacted => msisdn
 
-/** A denied number, account or handle, whose kind its list does not know. */
-export const deniedIdentity = (text: string): string => {
+/** A denied number, account or handle, whose kind its list does not know. What could be a number with its prefix is one. */
+export const deniedIdentity = (text: string, country: string | null = null): string =>
+  Option.match(numberOf(text, country), { onNone: () => accountIdentity(text), onSome: (number) => number.slice(1) })
+
+/** The same of what is no number. */
+export const accountIdentity = (text: string): string => {
   const plain = plainText(text)
   if (plain.lastIndexOf("@") > 0) return emailIdentity(plain)
   return /\p{Nd}/u.test(plain) ? compact(plain).toLowerCase() : tagIdentity(plain)

@@ -69,8 +69,21 @@ describe("the commands that limit", () => {
         code: 1,
         errors: "••••3456 is on the list already"
       })
+      for (const spelled of ["2560772123456", "00256772123456", "0772123456 --country UG"])
+        expect([spelled, yield* run(`block add ${spelled} --reason again`)]).toMatchObject([
+          spelled,
+          { code: 1, errors: "••••3456 is on the list already" }
+        ])
+      expect(yield* run("block add 0772123456 --reason fraud")).toMatchObject({
+        code: 1,
+        errors: expect.stringContaining("--country")
+      })
+      expect((yield* run("block add 0772123456 --account --reason fraud")).answer).toMatchObject({ masked: "••••3456" })
       expect((yield* run("screening deny Jane --kind name --reason list")).answer).toMatchObject({ masked: "J•••" })
-      expect((yield* run("block list")).answer).toMatchObject([{ kind: "destination", masked: "••••3456", reason: "fraud" }])
+      expect((yield* run("block list")).answer).toMatchObject([
+        { kind: "destination", masked: "••••3456", reason: "fraud" },
+        { kind: "destination", masked: "••••3456", reason: "fraud" }
+      ])
       expect((yield* run("screening list")).answer).toMatchObject([{ kind: "screened_name", masked: "J•••" }])
     })
   )

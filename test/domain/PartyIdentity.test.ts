@@ -1,7 +1,9 @@
-import { Redacted, Result, Schema } from "effect"
+import { Option, Redacted, Result, Schema } from "effect"
+import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { isSameHolder } from "../../src/domain/BankAccount.ts"
-import { deniedSpelling, deniedSpellings } from "../../src/domain/Denylist.ts"
+import { deniedSpelling, deniedSpellings, newDenial } from "../../src/domain/Denylist.ts"
+import { msisdnOf, numberOf } from "../../src/domain/Msisdn.ts"
 import { Destination } from "../../src/domain/Party.ts"
 import { deniedIdentity, nameIdentity, recipientIdentity } from "../../src/domain/PartyIdentity.ts"
 import { accountOf, destinationOf } from "../../src/http/Parties.ts"
@@ -102,7 +104,6 @@ describe("the denylist", () => {
   it("finds what earlier releases kept, in their spelling", () => {
     expect(deniedSpellings("destination", "A-12345")).toEqual(["a12345", "a-12345"])
     expect(deniedSpellings("destination", "@JaneDoe")).toEqual(["janedoe", "@janedoe"])
-    expect(deniedSpellings("screened_number", "+256 772-123456")).toEqual(["256772123456"])
     expect(deniedSpellings("screened_name", "Jane Doe")).toEqual(["doe jane"])
     expect(deniedSpellings("screened_name", "J. Groß")).toEqual(["gross j", "groß j"])
   })
@@ -111,6 +112,92 @@ describe("the denylist", () => {
     expect(deniedSpelling("screened_name", `JA${ZERO_WIDTH}NE D\u00ADoe`)).toBe("doe jane")
     expect(nameIdentity("  José  Núñez-Abe ")).toBe("abe jose nunez")
     expect(isSameHolder(Redacted.make(`Ja${ZERO_WIDTH}ne DOE`), Redacted.make("doe, jane"))).toBe(true)
+  })
+})
+
+// Issue 38, line 3.
+const people = [
+  { country: "UG", prefix: "256", national: "772800012" },
+  { country: "CI", prefix: "225", national: "0703445566" },
+  { country: "KE", prefix: "254", national: "711002233" },
+  { country: "GH", prefix: "233", national: "241234567" },
+  { country: "CM", prefix: "237", national: "671234567" },
+  { country: "CG", prefix: "242", national: "066543210" },
+  { country: "BJ", prefix: "229", national: "0197123456" },
+  { country: "NG", prefix: "234", national: "8031234567" }
+] as const
+const trunk = (person: (typeof people)[number]) => (person.national.startsWith("0") ? "" : "0")
+const marks = fc.constantFrom("", " ", "-", ".", "/", "\u00A0", "\u2011", ZERO_WIDTH, "\u202A", "\u00AD", "\uFEFF")
+const wide = (digit: string) => String.fromCharCode(digit.charCodeAt(0) + 0xfee0)
+/** The digits with anything between them that people, and those who hide, write there. */
+const written = (digits: string) =>
+  fc
+    .array(fc.tuple(marks, fc.boolean()), { minLength: digits.length, maxLength: digits.length })
+    .map((between) => [...digits].map((digit, at) => `${between[at]?.[1] ? wide(digit) : digit}${between[at]?.[0]}`).join(""))
+const spelled = fc.constantFrom(...people).chain((person) =>
+  fc
+    .record({
+      opening: fc.constantFrom("+", "00", "", "(+", " +"),
+      trunk: fc.constantFrom("", trunk(person)),
+      national: written(person.national)
+    })
+    .map(({ national, opening, trunk: zero }) => ({
+      person,
+      text: `${opening}${person.prefix}${opening === "(+" ? ")" : ""}${zero}${national}`
+    }))
+)
+const e164 = ({ national, prefix }: (typeof people)[number]) => `+${prefix}${national}`
+
+describe("line 3: a person is one under every spelling", () => {
+  it("of a number with its country's prefix, whoever reads it", () => {
+    fc.assert(
+      fc.property(spelled, ({ person, text }) => {
+        expect([text, newDenial("destination", text, { country: null, isAccount: false })]).toEqual([
+          text,
+          Result.succeed(e164(person).slice(1))
+        ])
+        // What a payment takes of it is the same person, and is found on the list.
+        for (const number of Option.toArray(msisdnOf(text, person.country))) expect([text, number]).toEqual([text, e164(person)])
+        expect(deniedSpellings("destination", e164(person))).toContain(e164(person).slice(1))
+      }),
+      { numRuns: 500 }
+    )
+  })
+
+  it("of a national number where its country is said; without one it is refused, for it is somebody in every country", () => {
+    for (const person of people) {
+      const text = `${trunk(person)}${person.national}`
+      expect(numberOf(text, person.country)).toEqual(Option.some(e164(person)))
+      expect(newDenial("destination", text, { country: person.country, isAccount: false })).toEqual(
+        Result.succeed(e164(person).slice(1))
+      )
+      expect(newDenial("screened_number", text, { country: null, isAccount: false })).toMatchObject({
+        failure: expect.stringContaining("--country")
+      })
+    }
+  })
+
+  it("of an account, which is said to be one where it could be a number", () => {
+    const account = { country: null, isAccount: true }
+    expect(newDenial("destination", "00-1122 3344", account)).toEqual(Result.succeed("0011223344"))
+    expect(deniedSpellings("destination", "0011223344")).toContain("0011223344")
+    expect(newDenial("destination", "AC-2204", { country: null, isAccount: false })).toEqual(Result.succeed("ac2204"))
+    // Nobody knows what an account with the digits of a number is: it is found as both.
+    expect(deniedSpellings("destination", "2560772800022")).toEqual(["256772800022", "2560772800022"])
+  })
+
+  it("is not put on a list as nothing", () => {
+    for (const [kind, text] of [
+      ["destination", ZERO_WIDTH],
+      ["destination", "--"],
+      ["screened_name", " . "]
+    ] as const)
+      expect([text, newDenial(kind, text, { country: null, isAccount: true })]).toMatchObject([text, { _tag: "Failure" }])
+  })
+
+  it("in the spellings that earlier releases kept of a number: each of their rows refuses", () => {
+    for (const kept of ["256772800012", "0772800012", "772800012", "2560772800012", "00256772800012"])
+      expect(deniedSpellings("destination", "+256772800012")).toContain(kept)
   })
 })
 

@@ -33,8 +33,20 @@ export const doorBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/domain/Denylist.ts",
-        text: '...new Set([deniedSpelling(kind, value), kind === "screened_name" ? earlierName(value) : earlierNumber(value)])',
-        instead: "deniedSpelling(kind, value)"
+        text: "...earlierNumbers(value)",
+        instead: ""
+      }
+    ]
+  },
+  {
+    name: "block a national number in no country",
+    breaks: "a block that is taken blocks somebody",
+    test: "test/domain/PartyIdentity.test.ts",
+    edits: [
+      {
+        file: "src/domain/Denylist.ts",
+        text: "if (NUMBER.test(plain)) return Result.fail(",
+        instead: "if (plain.length > 999) return Result.fail("
       }
     ]
   },

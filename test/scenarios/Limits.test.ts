@@ -162,7 +162,9 @@ layer(Stack.layer(), { excludeTestServices: true })("denied destinations and nam
         ...bankPayout("2204"),
         destination: { ...bankPayout("2204").destination, account_number: number }
       })
-      for (const body of [wallet, account("ac2204"), account("A\u200BC 2204")])
+      const person = momoPayout("2206")
+      yield* denied("destination", person.destination.msisdn.replace(/^\+?256/, "002560"))
+      for (const body of [wallet, person, account("ac2204"), account("A\u200BC 2204")])
         expect([body, said(yield* tenant.post("/v1/payouts", body))]).toMatchObject([body, { code: "destination_blocked" }])
     })
   )
@@ -176,6 +178,14 @@ layer(Stack.layer(), { excludeTestServices: true })("denied destinations and nam
       const named = { ...payout, destination: { ...payout.destination, account_name: "Jane  Mary Doe" } }
       expect(said(yield* tenant.post("/v1/payouts", named))).toMatchObject({ status: 403, code: "screening_denied" })
       const charge = momoCharge("2203")
+      const payer = (details: object) => ({ ...momoCharge("2207"), payer: details })
+      yield* denied("screened_number", "+256 772 800 077")
+      yield* denied("screened_number", "Fraud@Example.org")
+      for (const details of [{ phone: "0772800077" }, { phone: "+2560772-800077" }, { email: "fraud@example.org" }])
+        expect([details, said(yield* tenant.post("/v1/collections", payer(details)))]).toMatchObject([
+          details,
+          { code: "screening_denied" }
+        ])
       yield* denied("screened_number", charge.source.msisdn)
       expect(said(yield* tenant.post("/v1/collections", charge))).toMatchObject({ status: 403, code: "screening_denied" })
     })

@@ -39,7 +39,8 @@ export const makeTransactions = Effect.gen(function* () {
       const found = yield* byWord(search.word)
       const [only] = found
       if (found.length === 1 && only !== undefined) return redirect(`/transactions/${only.reference}`)
-      return page("Transactions", [searchForm(visit.query, []), results({ items: found, olderThan: null }, search, visit)])
+      if (found.length > 1 || search.filter.partyEnd === null)
+        return page("Transactions", [searchForm(visit.query, []), results({ items: found, olderThan: null }, search, visit)])
     }
     return yield* transactions.search(search.filter, ROWS_SHOWN).pipe(
       Effect.map((found) => page("Transactions", [searchForm(visit.query, []), results(found, search, visit)])),

@@ -1,5 +1,6 @@
-import { Context, Effect, type Exit, Layer, Redacted } from "effect"
+import { Context, Effect, type Exit, Layer, Option, Redacted } from "effect"
 import { DestinationBlocked, ScreeningDenied } from "../../domain/errors/Terminal.ts"
+import { numberOf } from "../../domain/Msisdn.ts"
 import type { Destination, MomoParty, PayerDetails } from "../../domain/Party.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
 import { Denylist } from "../ports/Denylist.ts"
@@ -39,7 +40,8 @@ export class PartyScreening extends Context.Service<
       }, inSpan("PartyScreening.recipient"))
 
       const payer = Effect.fn("PartyScreening.payer")(function* (source: MomoParty, details: PayerDetails | null) {
-        const numbers = [source.msisdn, details?.phone ?? null].filter(isGiven)
+        const phone = details?.phone ? phoneOf(details.phone, source.country) : null
+        const numbers = [source.msisdn, phone, details?.email ?? null].filter(isGiven)
         const names = [details?.firstName ?? null, details?.lastName ?? null].filter(isGiven)
         const whole = names.length === 2 ? [joined(names)] : []
         if ((yield* screening.check({ numbers, names: [...names, ...whole] })) === "denied") return yield* new ScreeningDenied({})
@@ -51,6 +53,10 @@ export class PartyScreening extends Context.Service<
 }
 
 const isGiven = (value: Redacted.Redacted | null): value is Redacted.Redacted => value !== null
+
+/** What a tenant writes of its payer may be a national number: one of the country that it charges in. */
+const phoneOf = (text: Redacted.Redacted, country: string): Redacted.Redacted =>
+  Option.match(numberOf(Redacted.value(text), country), { onNone: () => text, onSome: (number) => Redacted.make(number) })
 
 const joined = (names: ReadonlyArray<Redacted.Redacted>): Redacted.Redacted =>
   Redacted.make(names.map((name) => Redacted.value(name)).join(" "))
