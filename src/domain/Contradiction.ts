@@ -40,12 +40,13 @@ export const withReport = <R extends LedgerRecord>(before: R, next: R, fact: Fac
   }
   const said = next.said ?? []
   const reported =
-    report === null
-      ? next
-      : { ...agreedWith(next, report), ...(said.includes(report) ? {} : { said: [...said, report].slice(-REPORTS_AT_MOST) }) }
+    report === null ? next : { ...agreedWith(next, report), ...(said.at(-1) === report ? {} : { said: saidLast(said, report) }) }
   const kept = next.needsReview ? withReportedFee(reported, fact) : reported
   return !before.needsReview && next.needsReview ? { ...kept, saidAtOpening: kept.said ?? [] } : kept
 }
+
+const saidLast = (said: ReadonlyArray<string>, report: string): ReadonlyArray<string> =>
+  [...said.filter((earlier) => earlier !== report), report].slice(-REPORTS_AT_MOST)
 
 /** A person who rules on the record has to know the fee: it is kept, because no answer but this one may ever name it. */
 const withReportedFee = <R extends LedgerRecord>(record: R, fact: Fact): R => {
@@ -59,19 +60,26 @@ const agreedWith = <R extends LedgerRecord>(record: R, report: string): R => {
   const { ruling } = record
   if (ruling === undefined || ruling === null) return record
   const stands = record.status === "successful" ? ruling.outcome : "failed"
-  const agreeing = agreeingWith(record, stands, null)
-  return agreeing.includes(report) && ruling.known.some((known) => !agreeing.includes(known))
-    ? { ...record, ruling: { ...ruling, known: ruling.known.filter((known) => agreeing.includes(known)) } }
+  const agrees = agreeingWith(record, stands, null)
+  return agrees(report) && !ruling.known.every(agrees)
+    ? { ...record, ruling: { ...ruling, known: ruling.known.filter(agrees) } }
     : record
 }
 
-/** The reports that agree with a ruling; `found` is the amount that the person established, null where it is the record's. */
+/** Whether a report agrees with a ruling; `found` is the amount that the person established, null where it is the record's. */
 const agreeingWith = (
   record: LedgerRecord,
   outcome: "successful" | "failed",
   found: MinorUnits | null
-): ReadonlyArray<string> => {
-  if (outcome === "failed") return ["failed"]
+): ((report: string) => boolean) => {
+  if (outcome === "failed") return (report) => report === "failed" || isReturn(report)
+  const agreeing = successesOf(record, found)
+  return (report) => agreeing.includes(report)
+}
+
+const isReturn = (report: string): boolean => report.startsWith("returned ")
+
+const successesOf = (record: LedgerRecord, found: MinorUnits | null): ReadonlyArray<string> => {
   const succeeded = [movedBy(record, found), "?"].flatMap((amount) =>
     [record.currency, "?"].map((currency) => `succeeded ${amount} ${currency}`)
   )
@@ -93,13 +101,17 @@ const movedBy = (record: LedgerRecord, found: MinorUnits | null): MinorUnits => 
 
 /**
  * What the record keeps of a person's ruling. Known to it are the reports until the case was opened, those known to earlier rulings, and those
- * that agree with it. The person may not have seen a contradicting report that came later: repeated, it opens the case again.
+ * that agree with it. The person may not have seen a contradicting report that came later: repeated, it opens the case again. So does one
+ * that the provider itself had taken back by then: a return after a success, or a success after a return, is no second opinion but what happened next.
  */
 export const afterRuling = (record: LedgerRecord, outcome: "successful" | "failed", found: MinorUnits | null) => {
-  const agreeing = agreeingWith(record, outcome, found)
-  const agreed = (record.said ?? []).filter((report) => agreeing.includes(report))
-  const known = new Set([...(record.ruling?.known ?? []), ...(record.saidAtOpening ?? []), ...agreed])
-  return { said: [], saidAtOpening: [], ruling: { outcome, known: [...known].slice(-REPORTS_AT_MOST) } }
+  const agrees = agreeingWith(record, outcome, found)
+  const said = record.said ?? []
+  const heard = new Set([...(record.ruling?.known ?? []), ...(record.saidAtOpening ?? []), ...said.filter(agrees)])
+  const last = said.at(-1) ?? ""
+  const isTakenBack = (report: string) => agrees(last) && !agrees(report) && (isReturn(last) || isReturn(report))
+  const known = [...heard].filter((report) => !isTakenBack(report))
+  return { said: [], saidAtOpening: [], ruling: { outcome, known: known.slice(-REPORTS_AT_MOST) } }
 }
 
 /** Opens a review because polling ended without an outcome. */

@@ -28,7 +28,10 @@ export type Account = typeof Account.Type
 export const Posting = Schema.Struct({ currency: Currency, account: Account, amount: Schema.BigInt })
 export type Posting = typeof Posting.Type
 
-/** `settle`, `exchange` and `release` share the slot `close`, so that only one of them can ever exist for a transaction. */
+/**
+ * `settle`, `exchange` and `release` share the slot `close`, so that only one of them can ever exist for a transaction. Each case of a record may
+ * have its correction: they are numbered (`slotOf`).
+ */
 export const entrySlots = {
   credit: "open",
   debit: "open",
@@ -57,6 +60,18 @@ export type Phase = typeof Phase.Type
 export interface Entry {
   readonly phase: Phase
   readonly postings: ReadonlyArray<Posting>
+  /** Of a correction: which one of its record it is. Absent for the first. */
+  readonly number?: number
+}
+
+/** Where an entry stands, which names it within its record: `correction`, `correction-2` and so on. */
+export const slotOf = ({ number = 1, phase }: Entry): string =>
+  number === 1 ? entrySlots[phase] : `${entrySlots[phase]}-${number}`
+
+/** The correction as the next one of a record with these slots. */
+export const nextCorrection = (entry: Entry, slots: ReadonlyArray<string>): Entry => {
+  const earlier = slots.filter((slot) => slot.startsWith(entrySlots.correct)).length
+  return earlier === 0 ? entry : { ...entry, number: earlier + 1 }
 }
 
 type Lines = ReadonlyArray<readonly [Account, bigint]>

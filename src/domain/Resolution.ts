@@ -31,7 +31,7 @@ export type ResolutionAction = "settle" | "release" | "collect" | "close" | "cor
 type ActionTable<S extends string> = { readonly [K in S]: { readonly [O in Resolution["outcome"]]: ResolutionAction } }
 
 // Every case that a person can be asked about has both outcomes. `keep` ends the case and moves nothing: the record was right. What is
-// closed is changed by a correction, at most one a record. A success stays a success (contract MOVE-8, MOVE-9): a payout that came to
+// closed is changed by a correction, at most one a case. A success stays a success (contract MOVE-8, MOVE-9): a payout that came to
 // nothing is returned in full, and a collection that was taken back is reversed.
 export const resolutionActions = {
   payout: {
@@ -127,7 +127,10 @@ export const resolvePayout = (payout: Payout, resolution: Resolution, at: Instan
   if (resolution.outcome === "failed") return reversedPayout(payout, settled, at)
   const principal = resolution.amount ?? payout.principal
   if (principal > held) return `it was opened with ${held} minor ${currency}: no more than that can have been sent`
-  const back = payout.returned?.amount ?? ZERO
+  // What only a ruling said that it came back went out after all.
+  const { returnedBefore, ...unruled } = settled
+  const returned = returnedBefore === undefined ? payout.returned : returnedBefore
+  const back = returned?.amount ?? ZERO
   if (principal < back) return `${back} minor ${currency} of it came back: it cannot have sent less than that`
   const most = larger(principal, minor(AT_MOST_TIMES * larger(payout.heldFee, payout.reported?.fee ?? ZERO)))
   if (resolution.fee !== null && resolution.fee > most)
@@ -138,12 +141,13 @@ export const resolvePayout = (payout: Payout, resolution: Resolution, at: Instan
     knownFee(payout, principal) ??
     (payout.status === "successful" ? (payout.fees ?? ZERO) : smaller(payout.heldFee, heldFee))
   const fees = smaller(fee, heldFee)
-  const next: Payout = { ...settled, ...closedAs(payout, "successful", at), principal, heldFee, fees, failure: null }
+  const next: Payout = { ...unruled, ...closedAs(payout, "successful", at), principal, heldFee, fees, returned, failure: null }
   if (way === "settle") return ruled(next, settle(currency, principal, heldFee, fee), "payout.successful")
   const booked = payout.status === "successful" ? { paidOut: payout.principal, fees: payout.fees ?? ZERO } : null
   const drift = booked === null ? fee - fees : 0n
   const entry = correct(currency, {
     paidOut: principal - (booked?.paidOut ?? ZERO),
+    returned: back - (payout.returned?.amount ?? ZERO),
     fees: fees - (booked?.fees ?? ZERO),
     drift
   })
@@ -156,7 +160,8 @@ const reversedPayout = (payout: Payout, settled: Payout, at: Instant): Ruling<Pa
   const whole = add(payout.principal, payout.fees ?? ZERO)
   const missing = minusOrZero(whole, payout.returned?.amount ?? ZERO)
   if (missing === ZERO) return ruled(settled, null, null)
-  const next: Payout = { ...settled, returned: { amount: whole, at, reason: failure.message } }
+  const { returnedBefore = payout.returned } = payout
+  const next: Payout = { ...settled, returned: { amount: whole, at, reason: failure.message }, returnedBefore }
   return ruled(next, correct(payout.currency, { returned: missing, fees: ZERO }), "payout.returned")
 }
 

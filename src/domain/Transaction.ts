@@ -149,7 +149,9 @@ export const Payout = Schema.Struct({
   amountType: Schema.NullOr(AmountType),
   deductFeeFromAmount: Schema.Boolean,
   maskedDestination: Schema.String,
-  returned: Schema.NullOr(Returned)
+  returned: Schema.NullOr(Returned),
+  /** What the provider had returned when a person ruled that all of it came back; absent where `returned` is what the provider said. */
+  returnedBefore: Schema.optionalKey(Schema.NullOr(Returned))
 })
 export type Payout = typeof Payout.Type
 

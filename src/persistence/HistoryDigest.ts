@@ -1,7 +1,7 @@
 import { hash } from "node:crypto"
 import { Schema } from "effect"
 import type { LedgerRecord } from "../domain/Exchange.ts"
-import { entrySlots } from "../domain/Ledger.ts"
+import { slotOf } from "../domain/Ledger.ts"
 import type { CapturedCall } from "../runtime/CapturedCall.ts"
 import type { ApplyStep, OpenStep } from "../services/ports/FloatLedger.ts"
 import { storable } from "./Columns.ts"
@@ -74,7 +74,7 @@ const counting = (
   const words = [appId, reference, String(to), mode, String(at), actor, fact, storable(note), status]
   const postings = entry?.postings ?? []
   const columns = (["currency", "account", "amount"] as const).map((name) => postings.map((posting) => posting[name]).join(" "))
-  const slot = entry === null ? null : entrySlots[entry.phase]
+  const slot = entry === null ? null : slotOf(entry)
   const one = hash("sha256", fieldsText([...words, slot, entry?.phase ?? null, ...columns, told]), "buffer")
   const sum = Buffer.from(digest.sum, "base64").map((byte, at) => byte ^ (one[at] ?? 0))
   return { ...digest, to, sum: Buffer.from(sum).toString("base64") }

@@ -26,6 +26,7 @@ import * as access from "./migrations/0020_access.ts"
 import * as clockWatch from "./migrations/0021_clock_watch.ts"
 import * as sealedProposals from "./migrations/0022_sealed_proposals.ts"
 import * as newerEventTypes from "./migrations/0024_newer_event_types.ts"
+import * as corrections from "./migrations/0025_corrections.ts"
 import { MADE_BY_A_DRAFT, readApplied, schemaStanding, tellNewer } from "./SchemaStanding.ts"
 import { SessionPooling } from "./SessionPooling.ts"
 
@@ -57,7 +58,8 @@ const all: ReadonlyArray<Migration> = [
   access,
   clockWatch,
   sealedProposals,
-  newerEventTypes
+  newerEventTypes,
+  corrections
 ]
 
 export const Migrations = {

@@ -103,5 +103,41 @@ export const rulingBugs: ReadonlyArray<Bug> = [
         instead: "THEN ${row}events"
       }
     ]
+  },
+  {
+    name: "give every correction the same place",
+    breaks: "each case of a record has a correction of its own",
+    test: "test/persistence/ledger/FloatResolutions.test.ts",
+    edits: [
+      {
+        file: "src/domain/Ledger.ts",
+        text: "return earlier === 0 ? entry : { ...entry, number: earlier + 1 }",
+        instead: "return earlier === 0 ? entry : { ...entry, number: 1 }"
+      }
+    ]
+  },
+  {
+    name: "take a won dispute for what was known",
+    breaks: "a success after a return, or a return after a success, opens a case",
+    test: "test/scenarios/Rulings.test.ts",
+    edits: [
+      {
+        file: "src/domain/Contradiction.ts",
+        text: "[...heard].filter((report) => !isTakenBack(report))",
+        instead: "[...heard].filter((report) => !isTakenBack(report) || heard.has(report))"
+      }
+    ]
+  },
+  {
+    name: "leave out what a ruling said that came back",
+    breaks: "the float has what really happened, however often a record is ruled on",
+    test: "test/domain/RulingSequences.test.ts",
+    edits: [
+      {
+        file: "src/domain/Resolution.ts",
+        text: "returned: back - (payout.returned?.amount ?? ZERO),",
+        instead: "returned: 0n,"
+      }
+    ]
   }
 ]

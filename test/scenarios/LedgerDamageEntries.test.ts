@@ -30,8 +30,27 @@ const change = ({ of }: Given, name: keyof Given["of"], columns: string): string
   `UPDATE transactions SET ${columns} WHERE reference = '${of[name]}'`
 const notAsWritten = (given: Given, name: keyof Given["of"]): string =>
   `records_are_as_written ${place(given, name)}: the record is not the one that its last line was written with`
+/** A correction that no audit row names, as the next step of a payout. */
+const corrected = ({ of }: Given, slot: string, amount: number): ReadonlyArray<string> => [
+  `INSERT INTO journal (app_id, reference, revision, mode, at, actor, fact, note, status, slot, phase, currencies, accounts, amounts, record_digest)
+    SELECT app_id, reference, revision + 1, mode, at, 'review', 'Resolved', '', status, '${slot}', 'correct', '{UGX,UGX}', '{available,paid_out}',
+      '{${-amount},${amount}}', record_digest FROM journal WHERE reference = '${of.paid}' ORDER BY revision DESC LIMIT 1`,
+  `UPDATE transactions SET revision = revision + 1, slots = slots || '${slot}'::text WHERE reference = '${of.paid}'`
+]
 
 const planted: ReadonlyArray<Planted> = [
+  {
+    promise: "a correction in the place of another, and a second one of the same case",
+    damage: (given) => [...corrected(given, "correction-2", 50), ...corrected(given, "correction-3", -50)],
+    found: (given) => [
+      `corrections_are_one_a_case ${place(given, "paid")}/correction-2: it is correction 1 of its record`,
+      `corrections_are_one_a_case ${place(given, "paid")}/correction-3: a second correction of one case`,
+      ...["correction-2", "correction-3"].map(
+        (slot) => `resolutions_are_audited ${place(given, "paid")}/${slot}: a correction that no audit row names`
+      ),
+      `resolutions_are_audited ${place(given, "paid")}: resolved 2 times, the audit log says 0`
+    ]
+  },
   {
     promise: "a debit that was posted as a credit",
     damage: (given) => [

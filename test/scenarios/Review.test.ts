@@ -182,13 +182,18 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })
       expect(yield* resolve(reference, "failed")).toMatchObject({ status: "failed", needs_review: false })
       const positions = JSON.parse((yield* tenant.get("/v1/float")).text).data
       expect(positions).toMatchObject([{ currency: "UGX", available_minor: 100_000 }])
-      // What was told last is what holds.
+      // It took place after all: what was told last is what holds.
       yield* tell(reference, delivered(50_000n))
-      expect(yield* resolve(reference, "successful")).toMatchObject({ code: 1 })
-      const told = (yield* hook.count(2)).map(({ body }) => JSON.parse(body)).map(({ data, type }) => [type, data.version])
+      expect(yield* resolve(reference, "successful")).toMatchObject({ status: "successful", needs_review: false })
+      expect(JSON.parse((yield* tenant.get("/v1/float")).text).data).toMatchObject([
+        { currency: "KES", available_minor: body.data["destination_amount_minor"] },
+        { currency: "UGX", available_minor: 50_000 }
+      ])
+      const told = (yield* hook.count(3)).map(({ body }) => JSON.parse(body)).map(({ data, type }) => [type, data.version])
       expect(told.sort((one, other) => one[1] - other[1])).toEqual([
         ["fx.successful", 2],
-        ["fx.failed", 4]
+        ["fx.failed", 4],
+        ["fx.successful", 6]
       ])
       expect(yield* verified(gateway)).toMatchObject({ ok: true })
     })

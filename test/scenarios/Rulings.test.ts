@@ -19,18 +19,29 @@ const given = Effect.gen(function* () {
 })
 
 /** What the provider says of a transaction. */
-const tell = Effect.fnUntraced(function* (reference: string, amount: bigint, fee: bigint | null) {
+const hear = Effect.fnUntraced(function* (reference: string, fact: Fact) {
   const { gateway } = yield* Stack
-  const fact: Fact = {
+  yield* Context.get(gateway.context, Settlement).apply({ reference: Reference.make(reference), fact, actor: "callback" })
+})
+const tell = (reference: string, amount: bigint, fee: bigint | null) =>
+  hear(reference, {
     _tag: "Succeeded",
     providerReference: null,
     amount: minor(amount),
     currency: "UGX",
     fee: fee === null ? null : minor(fee),
     note: "status successful"
-  }
-  yield* Context.get(gateway.context, Settlement).apply({ reference: Reference.make(reference), fact, actor: "callback" })
-})
+  })
+const tellReversed = (reference: string, amount: bigint) =>
+  hear(reference, {
+    _tag: "Returned",
+    amount: minor(amount),
+    currency: "UGX",
+    fee: minor(0n),
+    charged: null,
+    at: 0,
+    note: "status reversed"
+  })
 
 const resolve = Effect.fnUntraced(function* (reference: string, outcome: string, ...more: ReadonlyArray<string>) {
   const { run } = yield* given
@@ -120,5 +131,74 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })
       expect(yield* tenant.float).toMatchObject({ available_minor: 9_007_199_254_740_991 })
       expect(yield* verified(gateway)).toMatchObject({ ok: true })
     })
+  )
+
+  it.effect(
+    "each further truth about a collection is ruled, booked and told: another amount, a reversal, and a dispute that was won",
+    () =>
+      Effect.gen(function* () {
+        const { gateway } = yield* given
+        const tenant = yield* tenantOn(gateway, 1_000n)
+        const hook = yield* webhooksOf(gateway, tenant, EventType.literals)
+        const charge = Effect.fnUntraced(function* (payer: string) {
+          const reference = referenceOf(yield* tenant.post("/v1/collections", momoCharge(payer)))
+          yield* tenant.until(`/v1/collections/${reference}`, ({ status }) => status === "successful")
+          return reference
+        })
+        const told = Effect.fnUntraced(function* (reference: string, count: number) {
+          const ofIt = (yield* hook.count(count))
+            .map(({ body }) => JSON.parse(body))
+            .filter(({ data }) => data.reference === reference)
+          const inOrder = ofIt.sort((one, other) => one.data.version - other.data.version)
+          expect(inOrder.map(({ data }) => data.version)).toEqual(inOrder.map((_, at) => at + 1))
+          return inOrder.map(({ type }) => type).filter((type) => type !== "collection.updated")
+        })
+
+        // 19,000 of 20,000 came in, and were taken back later. The dispute is won.
+        const one = yield* charge("1234")
+        yield* tell(one, 19_000n, 285n)
+        expect(yield* resolve(one, "successful", "--amount-minor", "19000", "--fee-minor", "285")).toMatchObject({
+          fees_minor: 285
+        })
+        expect(yield* tenant.float).toMatchObject({ available_minor: 19_715, collected_minor: 19_000, provider_fees_minor: 285 })
+        yield* tellReversed(one, 19_000n)
+        expect(yield* resolve(one, "failed")).toMatchObject({ reversed: { amount_minor: 18_715 } })
+        expect(yield* tenant.float).toMatchObject({ available_minor: 1_000, collected_minor: 0, provider_fees_minor: 0 })
+        expect(yield* resolve(one, "failed")).toEqual({ code: 1, errors: `no review of ${one} is open` })
+        yield* tell(one, 19_000n, 285n)
+        expect(yield* resolve(one, "successful")).toMatchObject({
+          reversed: null,
+          observed_amount_minor: 19_000,
+          fees_minor: 285
+        })
+        expect(yield* tenant.float).toMatchObject({ available_minor: 19_715, collected_minor: 19_000, provider_fees_minor: 285 })
+        expect(yield* told(one, 9)).toEqual([
+          "collection.pending",
+          "collection.successful",
+          "collection.corrected",
+          "collection.reversed",
+          "collection.corrected"
+        ])
+
+        // Reversed, paid after all, and reversed again.
+        const two = yield* charge("1235")
+        for (const outcome of ["failed", "successful", "failed"]) {
+          yield* outcome === "failed" ? tellReversed(two, 20_000n) : tell(two, 20_000n, 300n)
+          expect(yield* resolve(two, outcome)).toMatchObject({
+            needs_review: false,
+            observed_amount_minor: 20_000,
+            fees_minor: 300
+          })
+          expect(yield* tenant.float).toMatchObject({ available_minor: outcome === "failed" ? 19_715 : 39_415 })
+        }
+        expect(yield* told(two, 18)).toEqual([
+          "collection.pending",
+          "collection.successful",
+          "collection.reversed",
+          "collection.corrected",
+          "collection.reversed"
+        ])
+        expect(yield* verified(gateway)).toMatchObject({ ok: true })
+      })
   )
 })

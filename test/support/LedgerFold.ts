@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto"
 import type { LedgerRecord } from "../../src/domain/Exchange.ts"
 import type { Reference } from "../../src/domain/Ids.ts"
-import { type Account, type Entry, entrySlots, type Posting } from "../../src/domain/Ledger.ts"
+import { type Account, type Entry, type Posting, slotOf } from "../../src/domain/Ledger.ts"
 import { minor } from "../../src/domain/Money.ts"
 import type { ApplyOutcome, ApplyStep, OpenOutcome, OpenStep } from "../../src/services/ports/FloatLedger.ts"
 import { type Books, keyName, type Position, payerName, positionName, type Stored, windowName } from "./LedgerBooks.ts"
@@ -44,7 +44,7 @@ const note = (
     line.fact,
     line.note,
     line.status,
-    entry === null ? null : entrySlots[entry.phase],
+    entry === null ? null : slotOf(entry),
     entry?.phase ?? null,
     postings.map(({ currency }) => currency),
     postings.map(({ account }) => account),
@@ -110,8 +110,7 @@ export const foldOpen = (books: Books, step: OpenStep): OpenOutcome => {
 /** The positions that an entry moves are all there, and its slot is free. */
 const isPostable = (books: Books, { slots }: Stored, entry: Entry | null, appId: string): boolean =>
   entry === null ||
-  (!slots.includes(entrySlots[entry.phase]) &&
-    entry.postings.every(({ currency }) => books.positions.has(positionName(appId, currency))))
+  (!slots.includes(slotOf(entry)) && entry.postings.every(({ currency }) => books.positions.has(positionName(appId, currency))))
 
 /** Applies a batch, or refuses it as a whole. Of two steps on one transaction, and of two for one new beneficiary, the first counts. */
 export const foldApply = (books: Books, steps: ReadonlyArray<ApplyStep>): ReadonlyArray<ApplyOutcome> | "refused" => {
@@ -150,7 +149,7 @@ export const foldApply = (books: Books, steps: ReadonlyArray<ApplyStep>): Readon
       record,
       revision: stored.revision + 1n,
       raw: step.raw === null ? stored.raw : [step.raw.request, step.raw.response],
-      slots: entry === null ? stored.slots : [...stored.slots, entrySlots[entry.phase]]
+      slots: entry === null ? stored.slots : [...stored.slots, slotOf(entry)]
     })
     note(books, { ...step, line }, { answered, revision: step.expectedRevision + 1n })
     results.push({ _tag: "Applied" })

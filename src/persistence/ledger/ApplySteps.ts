@@ -1,4 +1,4 @@
-import { entrySlots, type Posting } from "../../domain/Ledger.ts"
+import { type Posting, slotOf } from "../../domain/Ledger.ts"
 import type { ApplyStep } from "../../services/ports/FloatLedger.ts"
 import { callOf, callOfTenant, columnsOf, storable } from "../Columns.ts"
 import { stepColumns } from "./StepColumns.ts"
@@ -15,7 +15,7 @@ const steps = columnsOf<Step>({
   expected_revision: { type: "bigint", of: ({ expectedRevision }) => expectedRevision },
   raw_request: { type: "text", of: ({ raw }) => raw?.request ?? null },
   raw_response: { type: "text", of: ({ raw }) => raw?.response ?? null },
-  slot: { type: "text", of: ({ entry }) => (entry === null ? null : entrySlots[entry.phase]) },
+  slot: { type: "text", of: ({ entry }) => (entry === null ? null : slotOf(entry)) },
   phase: { type: "text", of: ({ entry }) => entry?.phase ?? null },
   currencies: { type: "text", of: (step) => arrayOf(step, ({ currency }) => currency) },
   accounts: { type: "text", of: (step) => arrayOf(step, ({ account }) => account) },

@@ -3,11 +3,11 @@ import { type SqlClient, SqlError } from "effect/sql"
 import { Currency } from "../../domain/Currency.ts"
 import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import { iso } from "../../domain/Instant.ts"
-import { type Account, coveringReceivable, type Entry, entrySlots, FloatPosition } from "../../domain/Ledger.ts"
+import { type Account, coveringReceivable, type Entry, FloatPosition, nextCorrection, slotOf } from "../../domain/Ledger.ts"
 import { minusOrZero, nearestAmount } from "../../domain/Money.ts"
 import { currentTraceparent } from "../../runtime/Tracing.ts"
 import type { AuditEntry } from "../../services/ports/AuditLog.ts"
-import type { Adjustment, AdjustmentOutcome, ApplyOutcome, ApplyStep, ResolveOutcome } from "../../services/ports/FloatLedger.ts"
+import type { Adjustment, AdjustmentOutcome, ApplyOutcome, ApplyStep } from "../../services/ports/FloatLedger.ts"
 import type { RandomSource } from "../../services/ports/RandomSource.ts"
 import type { AuditTrail } from "../AuditTrail.ts"
 import type { Traced } from "./StepTracing.ts"
@@ -66,7 +66,7 @@ interface Tools {
 /**
  * The two ways in which a person moves money: an adjustment of a float, and the resolution of a case. Each is one transaction with its
  * audit row. It locks rows in the order in which the statements lock them: the tenant or the transaction, then positions by currency. An
- * external id is a unique key, and the locked transaction knows its slots, so that nothing is posted twice.
+ * external id is a unique key, and a ruling applies to the revision that it was made for, so that nothing is posted twice.
  */
 export const manualEntries = ({ applyAll, randomSource, sql, trail }: Tools) => {
   const lockPosition = Effect.fnUntraced(function* ({ appId, currency, mode }: Pick<Adjustment, "appId" | "mode" | "currency">) {
@@ -100,7 +100,7 @@ export const manualEntries = ({ applyAll, randomSource, sql, trail }: Tools) => 
     const debited = direction === "debit" ? amount : 0n
     yield* sql`UPDATE float_positions SET available_minor = available_minor + ${available}, credited_minor = credited_minor + ${credited},
       debited_minor = debited_minor + ${debited}, receivable_minor = receivable_minor + ${owed} WHERE app_id = ${appId} AND mode = ${mode} AND currency = ${currency}`
-    const journal = { slot: entrySlots[entry.phase], phase: entry.phase, fact: direction === "credit" ? "Credited" : "Debited" }
+    const journal = { slot: slotOf(entry), phase: entry.phase, fact: direction === "credit" ? "Credited" : "Debited" }
     yield* sql`INSERT INTO journal (app_id, reference, revision, mode, at, actor, fact, note, slot, phase, currencies, accounts, amounts)
       VALUES (${appId}, ${reference}, 1, ${mode}, ${at}::timestamptz, 'operator', ${journal.fact}, ${note}, ${journal.slot}, ${journal.phase},
         ${entry.postings.map((line) => line.currency)}::text[], ${entry.postings.map(({ account }) => account)}::text[],
@@ -161,16 +161,17 @@ export const manualEntries = ({ applyAll, randomSource, sql, trail }: Tools) => 
       const [locked] = yield* decodeSlots(
         yield* sql`SELECT slots FROM transactions WHERE app_id = ${appId} AND reference = ${reference} FOR UPDATE`
       )
-      if (step.entry?.phase === "correct" && locked?.slots.includes(entrySlots.correct))
-        return { _tag: "Corrected" } satisfies ResolveOutcome
-      const entry = step.entry?.phase === "correct" ? yield* coverFromFloat(step.entry, appId, mode) : step.entry
+      const entry =
+        step.entry?.phase === "correct"
+          ? nextCorrection(yield* coverFromFloat(step.entry, appId, mode), locked?.slots ?? [])
+          : step.entry
       const [result] = yield* applyAll([{ ...step, entry, traceparent: yield* currentTraceparent }])
-      if (result?._tag !== "Applied") return { _tag: "Stale" } satisfies ResolveOutcome
+      if (result?._tag !== "Applied") return { _tag: "Stale" } satisfies ApplyOutcome
       yield* trail.write(resolutionEntry(audit, reference, entry))
-      return result satisfies ResolveOutcome
+      return result satisfies ApplyOutcome
     },
     (effect) => sql.withTransaction(effect),
-    Effect.catchIf(isFullFloat, () => Effect.succeed<ResolveOutcome>({ _tag: "FullFloat" })),
+    Effect.catchIf(isFullFloat, () => Effect.succeed<ApplyOutcome>({ _tag: "FullFloat" })),
     Effect.orDie
   )
 
@@ -197,7 +198,7 @@ const adjustmentEntry = (adjustment: Adjustment, reference: Reference): AuditEnt
 
 /** The audit row of a resolution: the entry that it posted, or none where no money moved. */
 const resolutionEntry = (audit: AuditEntry, reference: Reference, entry: Entry | null): AuditEntry => {
-  const posted = entry === null ? {} : { slot: entrySlots[entry.phase], postings: textOf(entry) }
+  const posted = entry === null ? {} : { slot: slotOf(entry), postings: textOf(entry) }
   return { ...audit, details: { ...audit.details, resolved: reference, ...posted } }
 }
 

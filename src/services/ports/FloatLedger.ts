@@ -88,9 +88,6 @@ export type ApplyOutcome =
   /** A position would hold more than the largest amount: nothing was written. */
   | { readonly _tag: "FullFloat" }
 
-/** `Corrected`: a correction was posted for this transaction before, and there is at most one. */
-export type ResolveOutcome = ApplyOutcome | { readonly _tag: "Corrected" }
-
 /** An operator's correction of a float, known by its external id. */
 export interface Adjustment {
   readonly appId: AppId
@@ -135,9 +132,9 @@ export class FloatLedger extends Context.Service<
     readonly apply: (step: ApplyStep) => Effect.Effect<ApplyOutcome>
     /**
      * Commits a person's resolution and its audit row, as `apply` does. What `available` cannot cover of its entry becomes the tenant's
-     * receivable, and what it brings in covers the receivable first.
+     * receivable, and what it brings in covers the receivable first. A correction is posted as the next one of its record.
      */
-    readonly resolve: (step: ApplyStep, audit: AuditEntry) => Effect.Effect<ResolveOutcome>
+    readonly resolve: (step: ApplyStep, audit: AuditEntry) => Effect.Effect<ApplyOutcome>
     /** Posts a credit or a debit once per external id; a credit covers the tenant's receivable first. */
     readonly adjust: (adjustment: Adjustment) => Effect.Effect<AdjustmentOutcome>
     /** One position per currency held, `available` being what a payout may draw from (a receivable is taken off), ordered by currency; empty when the tenant holds none. */

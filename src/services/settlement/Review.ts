@@ -114,10 +114,6 @@ export class Review extends Context.Service<
           lastSeen = transaction
           const step = yield* stepOf(stored.value, resolution)
           const result = yield* ledger.resolve(step, audit)
-          if (result._tag === "Corrected")
-            return yield* new NotResolved({
-              message: `${reference} was corrected before, and a record is corrected once: use float credit or float debit`
-            })
           if (result._tag === "FullFloat")
             return yield* new NotResolved({ message: "the float cannot hold that much: its largest amount is 9007199254740991" })
           if (result._tag === "Applied") return step.next

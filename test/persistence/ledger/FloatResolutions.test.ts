@@ -78,17 +78,33 @@ it.live("a correction takes what is available, and the rest becomes a receivable
   }).pipe(Effect.scoped)
 )
 
-it.live("a transaction is corrected once, and what was decided against an older record is refused and not audited", () =>
-  Effect.gen(function* () {
-    const { audited, ledger, position, resolution, resolve } = yield* givenPaid
-    const entry = correct("UGX", { paidOut: 50n, fees: 0n })
-    const [early, late] = [yield* resolution(entry), yield* resolution(null)]
-    expect(yield* ledger.resolve(early, auditEntry())).toStrictEqual({ _tag: "Applied" })
-    expect(yield* ledger.resolve(late, auditEntry())).toStrictEqual({ _tag: "Stale" })
-    expect(yield* resolve(entry)).toStrictEqual({ _tag: "Corrected" })
-    expect(yield* audited).toHaveLength(1)
-    expect(yield* position).toMatchObject({ available: 150n, paidOut: 10_050n })
-  }).pipe(Effect.scoped)
+it.live(
+  "a case is corrected once, what was decided against an older record is not audited, and each later case has its own slot",
+  () =>
+    Effect.gen(function* () {
+      const { audited, ledger, position, resolution, resolve, sql } = yield* givenPaid
+      const entry = correct("UGX", { paidOut: 50n, fees: 0n })
+      const [early, late] = [yield* resolution(entry), yield* resolution(null)]
+      expect(yield* ledger.resolve(early, auditEntry())).toStrictEqual({ _tag: "Applied" })
+      expect(yield* ledger.resolve(late, auditEntry())).toStrictEqual({ _tag: "Stale" })
+      expect(yield* ledger.resolve(early, auditEntry())).toStrictEqual({ _tag: "Stale" })
+      expect(yield* audited).toHaveLength(1)
+      expect(yield* position).toMatchObject({ available: 150n, paidOut: 10_050n })
+      const back = correct("UGX", { paidOut: -50n, fees: 0n })
+      const both = Effect.all(
+        [yield* resolution(back), yield* resolution(back)].map((step) => ledger.resolve(step, auditEntry())),
+        {
+          concurrency: 2
+        }
+      )
+      expect((yield* both).map(({ _tag }) => _tag).sort()).toStrictEqual(["Applied", "Stale"])
+      expect(yield* resolve(entry)).toStrictEqual({ _tag: "Applied" })
+      expect((yield* audited).map(({ slot }) => slot)).toStrictEqual(["correction", "correction-2", "correction-3"])
+      expect(yield* sql`SELECT slots FROM transactions WHERE app_id = ${appId}`).toStrictEqual([
+        { slots: ["open", "close", "correction", "correction-2", "correction-3"] }
+      ])
+      expect(yield* position).toMatchObject({ available: 150n, paidOut: 10_050n })
+    }).pipe(Effect.scoped)
 )
 
 it.live("a ruling that moves no money is audited without postings, as often as it is made", () =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect } from "effect"
 import { encodeEvent } from "../../../src/domain/Event.ts"
 import type { LedgerRecord } from "../../../src/domain/Exchange.ts"
 import { Reference } from "../../../src/domain/Ids.ts"
@@ -7,14 +7,11 @@ import { release, settle } from "../../../src/domain/Ledger.ts"
 import { minor } from "../../../src/domain/Money.ts"
 import type { Resolution } from "../../../src/domain/Resolution.ts"
 import { recordView } from "../../../src/domain/View.ts"
-import { FloatLedger } from "../../../src/services/ports/FloatLedger.ts"
-import { Review } from "../../../src/services/settlement/Review.ts"
-import { fake } from "../../fakes/Fake.ts"
 import { cases } from "../../support/ReviewCases.ts"
 import { TOLD_AT } from "../../support/SampleFacts.ts"
 import { payout } from "../../support/SampleTransactions.ts"
 import { audit, given, open, reference, refusalOf, ruling } from "./ReviewFixture.ts"
-import { FIRST, storedRecord } from "./StoredRecord.ts"
+import { FIRST } from "./StoredRecord.ts"
 
 describe("a ruling", () => {
   it.effect("is one commit of the record, its entry, the history and the event, with the audit row", () =>
@@ -137,18 +134,6 @@ describe("a ruling", () => {
       const other = Reference.make("00000000000000000000000009")
       const refused = yield* refusalOf(given(open).resolve(ruling("failed"), null, other))
       expect(refused).toStrictEqual(["NotResolved", `there is no transaction ${other}`])
-    })
-  )
-
-  it.effect("is refused where the record was corrected before", () =>
-    Effect.gen(function* () {
-      const { ports } = storedRecord(open)
-      const corrected = fake(FloatLedger, { resolve: () => Effect.succeed({ _tag: "Corrected" } as const) })
-      const refused = yield* Effect.flatMap(Review, ({ resolve }) => refusalOf(resolve(reference, ruling("failed"), audit))).pipe(
-        Effect.provide(Layer.provide(Review.layer, Layer.merge(ports, corrected)))
-      )
-      const message = `${reference} was corrected before, and a record is corrected once: use float credit or float debit`
-      expect(refused).toStrictEqual(["NotResolved", message])
     })
   )
 })

@@ -58,7 +58,7 @@ export const entryRules: ReadonlyArray<LedgerRule> = [
       FROM expected x
       CROSS JOIN LATERAL (SELECT sum(l.amount) AS amount_minor FROM unnest(x.currencies, x.accounts, x.amounts) AS l(currency, account, amount)
         WHERE l.account = x.account AND l.currency = x.currency) p
-      LEFT JOIN journal c ON c.app_id = x.app_id AND c.reference = x.reference AND c.phase = 'correct'
+      LEFT JOIN (SELECT DISTINCT app_id, reference FROM journal WHERE phase = 'correct') c ON c.app_id = x.app_id AND c.reference = x.reference
       WHERE coalesce(p.amount_minor, 0) <> coalesce(x.amount, 0) AND (x.account = 'reserved' OR c.app_id IS NULL)`
   },
   {
@@ -81,6 +81,25 @@ export const entryRules: ReadonlyArray<LedgerRule> = [
       FROM expected x LEFT JOIN postings p ON p.app_id = x.app_id AND p.reference = x.reference AND p.account = x.account
         AND p.currency = x.currency
       GROUP BY x.app_id, x.reference, x.account, x.amount HAVING coalesce(sum(p.amount_minor), 0) <> x.amount`
+  },
+  {
+    rule: "corrections_are_one_a_case",
+    counted: "SELECT count(*) FROM journal WHERE phase = 'correct'",
+    // A case is opened by news, never by a ruling: between two corrections of a record there is a line of another actor.
+    broken: `
+      WITH lines AS (
+        SELECT j.app_id, j.reference, j.slot, j.phase, j.revision,
+          count(*) FILTER (WHERE j.actor <> 'review') OVER (PARTITION BY j.app_id, j.reference ORDER BY j.revision) AS news
+        FROM (SELECT DISTINCT app_id, reference FROM journal WHERE phase = 'correct') c
+        JOIN journal j ON j.app_id = c.app_id AND j.reference = c.reference
+      ),
+      corrections AS (
+        SELECT app_id, reference, slot, news, row_number() OVER w AS number, lag(news) OVER w AS news_before
+        FROM lines WHERE phase = 'correct' WINDOW w AS (PARTITION BY app_id, reference ORDER BY revision)
+      )
+      SELECT app_id || '/' || reference || '/' || slot AS subject, CASE WHEN news = news_before THEN 'a second correction of one case'
+        ELSE 'it is correction ' || number || ' of its record' END AS found
+      FROM corrections WHERE news = news_before OR slot <> CASE number WHEN 1 THEN 'correction' ELSE 'correction-' || number END`
   },
   {
     rule: "entries_have_a_cause",
@@ -147,7 +166,7 @@ export const accountRules: ReadonlyArray<LedgerRule> = [
     broken: `
       SELECT j.app_id || '/' || j.reference || '/' || j.slot AS subject, 'a ' || j.phase || ' that stands where a second one could follow it' AS found
       FROM journal j LEFT JOIN (VALUES ${Object.entries(entrySlots).map((one) => `('${one.join("', '")}')`)}) AS s(phase, slot)
-        ON s.phase = j.phase AND s.slot = j.slot
+        ON s.phase = j.phase AND s.slot = CASE j.phase WHEN 'correct' THEN regexp_replace(j.slot, '-([2-9]|[1-9][0-9]+)$', '') ELSE j.slot END
       WHERE s.phase IS NULL AND j.slot IS NOT NULL`
   },
   {
