@@ -67,7 +67,9 @@ export const leftToOperators = ({ arrived, movements, records, told }: Seen): Re
       const neverLeft = reference !== undefined && record?.status === "failed" && !arrived.has(reference)
       if (!neverLeft && (settled !== "refused" || record !== undefined)) return []
       const isOfIt = (moved: Movement) => moved.kind === kind && moved.mode === mode && moved.amount === amount
-      const moved = reference === undefined ? movements.filter(isOfIt).map((one) => one.reference) : [reference]
-      return moved.filter((one) => (neverLeft || !records.has(one)) && executedOf(movements, one).length > 0)
+      // Its reference was told before the loss, and its repeat made no record.
+      if (reference !== undefined) return neverLeft && executedOf(movements, reference).length === 0 ? [] : [reference]
+      const moved = movements.filter(isOfIt).map((one) => one.reference)
+      return moved.filter((one) => !records.has(one) && executedOf(movements, one).length > 0)
     })
   )
