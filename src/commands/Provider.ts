@@ -33,13 +33,14 @@ const list = Command.make(
       open,
       followed,
       counted: isWhole ? "all" : "at least",
-      callback_path: `/webhooks/${provider}/${registry.routeKey(provider, mode)}`
+      callback_path: `/webhooks/${provider}/${registry.routeKey(provider, mode)}`,
+      callback_paths_before: registry.keptRouteKeys(provider, mode).map((key) => `/webhooks/${provider}/${key}`)
     }))
     yield* printResult(rows)
   }, Effect.provide(registryLayer))
 ).pipe(
   Command.withDescription(
-    "List every provider and mode: its accounts here, how many transactions need each of them (open, or followed after their end), and the path to which it has to send its callbacks. An account that is unset was sent transactions and is in no settings: nobody can ask about them"
+    "List every provider and mode: its accounts here, how many transactions need each of them (open, or followed after their end), the path to which it has to send its callbacks, and those before it that are still taken. An account that is unset was sent transactions and is in no settings: nobody can ask about them"
   ),
   Command.withExamples([{ command: "gateway provider list", description: "List the providers" }])
 )

@@ -1,5 +1,5 @@
 import { Effect, Redacted, type Scope } from "effect"
-import { httpUrl, isLoopback, type Reader, type Rule, text } from "../ConfigRules.ts"
+import { httpUrl, isLoopback, list, type Reader, type Rule, text, wholeNumber } from "../ConfigRules.ts"
 import type { Currency } from "../domain/Currency.ts"
 import type { Mode } from "../domain/Ids.ts"
 import type { Adapter } from "../services/ports/Provider.ts"
@@ -56,8 +56,28 @@ export type AccountTurn = "current" | "previous"
 export interface OpenedAccount {
   readonly adapter: Adapter
   readonly turn: AccountTurn
+  readonly callbackPaths: CallbackPaths
   /** What it is known by for movements in a currency, the name that its operator gave it first. */
   readonly names: (currency: Currency) => ReadonlyArray<Redacted.Redacted>
+}
+
+/** The numbers of its callback paths: the one that the provider is to be told, and after it those that are still taken. */
+export type CallbackPaths = readonly [number, ...ReadonlyArray<number>]
+
+/** The path of an account that has had no other. */
+export const FIRST_PATH = 1
+/** A number is only a name: what belongs to it cannot be guessed. */
+const LAST_PATH = 9_999
+/** One to tell the provider, and one from which it moves away; a third where that was begun twice. */
+const PATHS_AT_MOST = 3
+
+const callbackPaths: Rule<CallbackPaths> = {
+  meaning: `a comma list of at most ${PATHS_AT_MOST} different numbers from ${FIRST_PATH} to ${LAST_PATH}, the newest path first`,
+  of: (value) => {
+    const [first, ...kept] = list(wholeNumber(FIRST_PATH, LAST_PATH)).of(value) ?? []
+    if (first === undefined || kept.length >= PATHS_AT_MOST || new Set([first, ...kept]).size <= kept.length) return undefined
+    return [first, ...kept]
+  }
 }
 
 export interface ProviderAccountInMode<Account> {
@@ -66,6 +86,8 @@ export interface ProviderAccountInMode<Account> {
   readonly account: Account
   /** `<PROVIDER>_<MODE>_ACCOUNT`: what its operator says that it is; null where nothing is said. */
   readonly title: string | null
+  /** `<PROVIDER>_<MODE>_CALLBACK_PATHS`. */
+  readonly callbackPaths: CallbackPaths
 }
 
 export interface KnownProvider {
@@ -101,6 +123,7 @@ export const knownProvider = <Account>(module: ProviderModule<Account>): KnownPr
         Effect.map(module.open(one.account, one.mode), (adapter) => ({
           adapter,
           turn: one.turn,
+          callbackPaths: one.callbackPaths,
           names: (currency: Currency) => namesOf(module, one, currency)
         }))
       )
@@ -121,7 +144,7 @@ export const knownProvider = <Account>(module: ProviderModule<Account>): KnownPr
       made(
         modes.flatMap((mode) => {
           const account = of(mode)
-          return account === null ? [] : [{ mode, turn: "current", account, title: null }]
+          return account === null ? [] : [{ mode, turn: "current", account, title: null, callbackPaths: [FIRST_PATH] }]
         })
       ),
     accountsOf: (accounts) => behind.get(accounts) ?? []
@@ -191,7 +214,7 @@ const accountIn = <Account>(
   place: ReadonlyArray<string>,
   reach: Reach,
   { mistakes, read }: { readonly read: Reader; readonly mistakes: Array<string> }
-): Pick<ProviderAccountInMode<Account>, "account" | "title"> | null => {
+): Pick<ProviderAccountInMode<Account>, "account" | "title" | "callbackPaths"> | null => {
   const own: AccountReader["own"] = (part, rule) => read.optional(settingName(module, ...place, part), rule)
   const names = module.credentials.map((part) => settingName(module, ...place, part))
   const missing = names.filter((name) => !read.has(name))
@@ -200,7 +223,8 @@ const accountIn = <Account>(
     mistakes.push(`${name} is required together with the other ${settingName(module, ...place)} credentials`)
   const shared: AccountReader["shared"] = (part, rule) => read.optional(settingName(module, part), rule)
   const account = module.account({ ...reach, own, shared })
-  return account === null ? null : { account, title: own("ACCOUNT", text) }
+  if (account === null) return null
+  return { account, title: own("ACCOUNT", text), callbackPaths: own("CALLBACK_PATHS", callbackPaths) ?? [FIRST_PATH] }
 }
 
 const namesOf = <Account>(

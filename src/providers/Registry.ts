@@ -10,7 +10,7 @@ import { Vault } from "../services/ports/Vault.ts"
 import { eversendProvider } from "./eversend/Settings.ts"
 import { flutterwaveProvider } from "./flutterwave/Settings.ts"
 import { mtnProvider } from "./mtn/Settings.ts"
-import type { KnownProvider, OpenedAccount, ProviderAccounts } from "./ProviderModule.ts"
+import { FIRST_PATH, type KnownProvider, type OpenedAccount, type ProviderAccounts } from "./ProviderModule.ts"
 import { pawapayProvider } from "./pawapay/Settings.ts"
 import { paystackProvider } from "./paystack/Settings.ts"
 
@@ -32,13 +32,18 @@ export const providerRegistry = (
       const vault = yield* Vault
       const claims = yield* AccountClaims
       const opened = (yield* Effect.forEach(accounts, ({ open }) => open)).flat()
-      const routeKey = (name: string, mode: Mode) => referenceFrom(vault.hash("route_key", Redacted.make(`${name}:${mode}`)))
+      const routeKeyOf = (name: string, mode: Mode, number: number) => {
+        const path = number === FIRST_PATH ? `${name}:${mode}` : `${name}:${mode}:${number}`
+        return referenceFrom(vault.hash("route_key", Redacted.make(path)))
+      }
       const places = yield* Effect.forEach(placesOf(opened), ({ mode, name }) => {
         const own = opened.filter(({ adapter }) => adapter.name === name && adapter.mode === mode)
         const set = setAccounts(own, (text) => vault.hash("provider_account", Redacted.make(`${name} ${mode} ${text}`)))
         const known = ofDoubt(set.map(namesOf))
         const claimed = known.length === 0 ? Effect.succeed([]) : claims.claim(name, mode, known)
-        return Effect.map(claimed, (before) => ({ name, mode, set, claimed: before, key: Buffer.from(routeKey(name, mode)) }))
+        const numbers = own.find(({ turn }) => turn === "current")?.callbackPaths ?? []
+        const keys = numbers.map((number) => routeKeyOf(name, mode, number))
+        return Effect.map(claimed, (before) => ({ name, mode, set, claimed: before, keys }))
       })
       const placeOf = (name: string, mode: Mode) => places.find((one) => one.name === name && one.mode === mode)
       return {
@@ -49,10 +54,13 @@ export const providerRegistry = (
         byRouteKey: (name, given) => {
           const key = Buffer.from(given)
           // All of a provider's are compared, each in the same time, so that the time tells nothing about a key.
-          const fitting = places.filter((place) => isSame(place.key, key) && place.name === name)
+          const fitting = places.filter(
+            (place) => place.keys.filter((one) => isSame(Buffer.from(one), key)).length > 0 && place.name === name
+          )
           return Option.fromUndefinedOr(fitting[0]?.set[0])
         },
-        routeKey
+        routeKey: (name, mode) => placeOf(name, mode)?.keys[0] ?? routeKeyOf(name, mode, FIRST_PATH),
+        keptRouteKeys: (name, mode) => placeOf(name, mode)?.keys.slice(1) ?? []
       }
     })
   )

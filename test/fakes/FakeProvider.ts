@@ -179,6 +179,7 @@ export const fakeProviderRegistry = (providers: ReadonlyArray<FakeProvider>, cla
           }
         ),
       byRouteKey: (...args) => unexpected("ProviderRegistry.byRouteKey", args),
-      routeKey: (...args) => unexpected("ProviderRegistry.routeKey", args)
+      routeKey: (...args) => unexpected("ProviderRegistry.routeKey", args),
+      keptRouteKeys: () => []
     })
   )

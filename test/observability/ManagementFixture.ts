@@ -117,7 +117,8 @@ const registry = Layer.succeed(ProviderRegistry, {
   accounts: () => [provider],
   claimed: () => [],
   byRouteKey: () => Option.none(),
-  routeKey: () => ""
+  routeKey: () => "",
+  keptRouteKeys: () => []
 })
 
 export const asked = Effect.gen(function* () {

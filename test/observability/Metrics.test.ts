@@ -30,7 +30,8 @@ const registry = Layer.succeed(ProviderRegistry, {
   accounts: () => [provider],
   claimed: () => [],
   byRouteKey: () => Option.none(),
-  routeKey: () => ""
+  routeKey: () => "",
+  keptRouteKeys: () => []
 })
 
 it.effect("counts a call as failed where nothing came of it, also one that was not sent; a refusal is an answer", () =>

@@ -85,5 +85,17 @@ export const doorBugs: ReadonlyArray<Bug> = [
         instead: "hosts.length >= 0 ? ["
       }
     ]
+  },
+  {
+    name: "keep taking a callback address that was retired",
+    breaks: "a callback address that somebody learnt can be changed",
+    test: "test/providers/CallbackPaths.test.ts",
+    edits: [
+      {
+        file: "src/providers/Registry.ts",
+        text: "numbers.map((number) => routeKeyOf(name, mode, number))",
+        instead: "[...numbers, FIRST_PATH].map((number) => routeKeyOf(name, mode, number))"
+      }
+    ]
   }
 ]

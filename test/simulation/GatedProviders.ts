@@ -20,7 +20,8 @@ export const registryOf = (
     accounts,
     claimed: () => [],
     byRouteKey: (name, key) => Option.fromUndefinedOr(providers.find((one) => one.name === name && one.mode === key)),
-    routeKey: (_, mode) => mode
+    routeKey: (_, mode) => mode,
+    keptRouteKeys: () => []
   }
 }
 

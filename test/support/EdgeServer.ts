@@ -231,5 +231,6 @@ const registry = Layer.succeed(ProviderRegistry, {
   accounts: () => [],
   claimed: () => [],
   byRouteKey: () => Option.none(),
-  routeKey: () => ""
+  routeKey: () => "",
+  keptRouteKeys: () => []
 })

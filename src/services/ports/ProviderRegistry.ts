@@ -20,6 +20,8 @@ export class ProviderRegistry extends Context.Service<
     readonly byRouteKey: (name: string, routeKey: string) => Option.Option<Provider>
     /** The secret last part of the path that this provider is to be told: `/webhooks/{name}/{route_key}`. */
     readonly routeKey: (name: string, mode: Mode) => string
+    /** Those of its paths from before which are still taken: the provider may not have been told of the newest one yet. */
+    readonly keptRouteKeys: (name: string, mode: Mode) => ReadonlyArray<string>
   }
 >()("gateway/services/ports/ProviderRegistry") {}
 

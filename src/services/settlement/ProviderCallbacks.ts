@@ -31,6 +31,11 @@ const forged = Metric.counter("gateway_callbacks_refused_total", {
   incremental: true
 })
 
+const byPathBefore = Metric.counter("gateway_callbacks_by_path_before_total", {
+  description: "Callbacks that came to a path which has a newer one: the provider still has to be told.",
+  incremental: true
+})
+
 /** Takes callbacks of providers. They are never believed: each is a reason to poll the provider about one transaction. */
 export class ProviderCallbacks extends Context.Service<
   ProviderCallbacks,
@@ -159,6 +164,8 @@ export class ProviderCallbacks extends Context.Service<
           yield* Metric.update(Metric.withAttributes(forged, { provider: account.name }), 1)
           return yield* new Unauthorized()
         }
+        if (routeKey !== registry.routeKey(account.name, account.mode))
+          yield* Metric.update(Metric.withAttributes(byPathBefore, { provider: account.name, mode: account.mode }), 1)
         const receivedAt = yield* Clock.currentTimeMillis
         const digest = createHash("sha256").update(callback.body).digest()
         const { mode, name } = account

@@ -69,7 +69,8 @@ const guarded = (provider: Provider, isOpen = false) => {
     accounts: () => [provider],
     claimed: () => [],
     byRouteKey: () => Option.none(),
-    routeKey: () => ""
+    routeKey: () => "",
+    keptRouteKeys: () => []
   })
   const found = Effect.map(ProviderRegistry, ({ find }) => Option.getOrThrow(find("eversend", "test"))).pipe(
     Effect.provide(Layer.provide(guardedProviders, [Layer.provide(registry, Layer.empty), circuits]))

@@ -65,7 +65,8 @@ const given = (answer: StatusOutcome, { losing = 0, takesMs = 0 } = {}) => {
         accounts: () => [provider],
         claimed: () => [],
         byRouteKey: () => Option.none(),
-        routeKey: () => ""
+        routeKey: () => "",
+        keptRouteKeys: () => []
       }),
       fake(WebhookDispatcher, { nudge: Effect.void }),
       fakeRandomSource(),

@@ -75,6 +75,30 @@ describe("ProviderCallbacks", () => {
     }).pipe(Effect.provideService(Metric.MetricRegistry, new Map()))
   )
 
+  it.effect("takes callbacks by a path that has a newer one, and counts them, so that nobody retires what is still in use", () =>
+    Effect.gen(function* () {
+      const world = newWorld()
+      const { receive } = yield* ingress(world)
+      const hint = { reference: world.transaction.reference }
+      expect(yield* receive("eversend", "route-key", callback(hint))).toBe("stored")
+      const count = Effect.map(Metric.snapshot, (metrics) =>
+        metrics
+          .filter(({ id }) => id === "gateway_callbacks_by_path_before_total")
+          .map(({ attributes, state }) => [attributes, state])
+      )
+      expect(yield* count).toEqual([])
+      yield* Effect.flip(receive("eversend", "key-before", callback(hint, "wrong")))
+      expect(yield* receive("eversend", "key-before", callback({ ...hint, providerReference: "two" }))).toBe("stored")
+      const { mode } = world.transaction
+      expect(yield* count).toEqual([
+        [
+          { provider: "eversend", mode },
+          { count: 1, incremental: true }
+        ]
+      ])
+    }).pipe(Effect.provideService(Metric.MetricRegistry, new Map()))
+  )
+
   it.effect("verifies a callback once more after reloading the provider's keys, only when it failed", () =>
     Effect.gen(function* () {
       const world = newWorld()

@@ -136,8 +136,10 @@ const ports = (world: World) => {
       find: () => Option.some(provider),
       accounts: () => [provider],
       claimed: () => [],
-      byRouteKey: (name, key) => (name === "eversend" && key === "route-key" ? Option.some(provider) : Option.none()),
-      routeKey: () => "route-key"
+      byRouteKey: (name, key) =>
+        name === "eversend" && ["route-key", "key-before"].includes(key) ? Option.some(provider) : Option.none(),
+      routeKey: () => "route-key",
+      keptRouteKeys: () => ["key-before"]
     }),
     fakeProviderInbox({
       store: (callback, dueAt) =>

@@ -83,7 +83,8 @@ export const given = (record: LedgerRecord, answer: StatusOutcome, world: World 
         accounts: (name, mode) => (registered && name === "eversend" && mode === "live" ? [provider] : []),
         claimed: () => [],
         byRouteKey: unused,
-        routeKey: unused
+        routeKey: unused,
+        keptRouteKeys: () => []
       }),
       fakeCodes(
         code === undefined
