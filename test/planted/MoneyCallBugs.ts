@@ -95,4 +95,32 @@ const calling: ReadonlyArray<Bug> = [
   }
 ]
 
-export const moneyCallBugs: ReadonlyArray<Bug> = [...arriving, ...calling, ...durabilityBugs]
+export const moneyCallBugs: ReadonlyArray<Bug> = [
+  ...arriving,
+  ...calling,
+  ...durabilityBugs,
+  {
+    name: "send MTN an ampersand",
+    breaks: "a note to a person never stops a payment",
+    test: "test/providers/ProviderText.test.ts",
+    edits: [
+      {
+        file: "src/providers/mtn/Order.ts",
+        text: 'punctuation: ".-"',
+        instead: 'punctuation: ".-&"'
+      }
+    ]
+  },
+  {
+    name: "cut a text within a character",
+    breaks: "no provider gets half a character",
+    test: "test/providers/ProviderText.test.ts",
+    edits: [
+      {
+        file: "src/providers/ProviderText.ts",
+        text: 'Array.from(words).slice(0, rule.atMost).join("")',
+        instead: "words.slice(0, rule.atMost)"
+      }
+    ]
+  }
+]

@@ -39,6 +39,7 @@ export const providerImports: ReadonlyArray<ImportRow> = [
       "providers/Client.ts",
       "providers/Connection.ts",
       "providers/Movements.ts",
+      "providers/ProviderText.ts",
       "providers/Quotes.ts",
       "providers/AnswerParsing.ts",
       "providers/ReferenceId.ts",

@@ -4,6 +4,7 @@ import { RawJson } from "../../domain/Json.ts"
 import { type MinorUnits, toDecimal } from "../../domain/Money.ts"
 import type { Destination, MomoParty, WalletParty } from "../../domain/Party.ts"
 import type { ChargeOrder, PayoutOrder, QuoteOrder, StatusQuery } from "../../services/ports/Provider.ts"
+import { plainRule, providerText } from "../ProviderText.ts"
 import type { Kind } from "./Refusals.ts"
 
 // From the gateway's orders to Eversend's bodies. Eversend has no field for a narration, and finds the network by the number itself.
@@ -54,7 +55,7 @@ const recipient = (destination: Destination, bankName: string): object => {
         ...(msisdn === null ? {} : { phoneNumber: phone(Redacted.value(msisdn)) }),
         bankName,
         bankCode,
-        bankAccountName: name,
+        bankAccountName: providerText(nameRule, name) ?? name,
         bankAccountNumber: Redacted.value(accountNumber)
       }
     }
@@ -64,10 +65,14 @@ const recipient = (destination: Destination, bankName: string): object => {
 /** Eversend wants a person's names where the gateway knows none. They are words, so that nobody takes them for a name. */
 const unnamed = { firstName: "Payment", lastName: "Recipient" } as const
 
-/** The first word, and the others; what is missing is said with the words for nobody. */
-const namesOf = (accountName: string): { readonly firstName: string; readonly lastName: string } => {
-  const [firstName = unnamed.firstName, ...others] = accountName.split(/\s+/).filter((word) => word !== "")
-  return { firstName, lastName: others.length === 0 ? unnamed.lastName : others.join(" ") }
+/** As long as an account's name may be: Eversend names no bound. */
+export const nameRule = plainRule(128)
+
+/** The first word, and the others; who has one name has it twice, for both are wanted. */
+const namesOf = (name: string): { readonly firstName: string; readonly lastName: string } => {
+  const [firstName, ...others] = (providerText(nameRule, name) ?? "").split(" ").filter((word) => word !== "")
+  if (firstName === undefined) return unnamed
+  return { firstName, lastName: others.length === 0 ? firstName : others.join(" ") }
 }
 
 /** POST /collections/momo */
@@ -86,12 +91,17 @@ export const chargeBody = ({ amount, corridor, otp, payer, redirectUrl, referenc
 export const codeBody = ({ msisdn }: MomoParty): object => ({ phone: phone(Redacted.value(msisdn)) })
 
 const customer = ({ email, externalId, firstName, lastName, phone }: NonNullable<ChargeOrder["payer"]>): object => ({
-  ...(firstName === null ? {} : { firstName: Redacted.value(firstName) }),
-  ...(lastName === null ? {} : { lastName: Redacted.value(lastName) }),
+  ...(firstName === null ? {} : named("firstName", firstName)),
+  ...(lastName === null ? {} : named("lastName", lastName)),
   ...(email === null ? {} : { email: Redacted.value(email) }),
   ...(phone === null ? {} : { phone: Redacted.value(phone) }),
   ...(externalId === null ? {} : { externalId })
 })
+
+const named = (member: "firstName" | "lastName", name: Redacted.Redacted): object => {
+  const text = providerText(nameRule, Redacted.value(name))
+  return text === undefined ? {} : { [member]: text }
+}
 
 export const byIdPath = (providerReference: string): string => `/transactions/${encodeURIComponent(providerReference)}`
 

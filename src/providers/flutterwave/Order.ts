@@ -4,6 +4,7 @@ import { RawJson } from "../../domain/Json.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 import type { Destination } from "../../domain/Party.ts"
 import type { ChargeOrder, PayoutOrder } from "../../services/ports/Provider.ts"
+import { noteText, plainRule, providerText } from "../ProviderText.ts"
 import { plainDecimal } from "../WireNumber.ts"
 import type { Sender } from "./Client.ts"
 import { chargeRoute, momoBank, pays, WALLET_BANK } from "./Networks.ts"
@@ -17,20 +18,22 @@ const NOBODY = "Payment Recipient"
 
 /** The longest text that Flutterwave takes for a name, an address or a narration. */
 const LONGEST_TEXT = 100
+export const text = plainRule(LONGEST_TEXT)
 
 /** POST /charges; undefined where there is no such route. */
 export const chargeCall = ({ amount, corridor, payer, redirectUrl, reference, source }: ChargeOrder) => {
   const route = chargeRoute(source.country, source.network)
   if (route === undefined) return undefined
   const email = payer?.email ? Redacted.value(payer.email) : NO_EMAIL
-  const fullname = [payer?.firstName, payer?.lastName].flatMap((part) => (part ? [Redacted.value(part)] : [])).join(" ")
+  const names = [payer?.firstName, payer?.lastName].flatMap((part) => (part ? [Redacted.value(part)] : [])).join(" ")
+  const fullname = providerText(text, names)
   const body = {
     tx_ref: reference,
     amount: money(amount, corridor.currency),
     currency: corridor.currency,
     email: email.length > LONGEST_TEXT ? NO_EMAIL : email,
     phone_number: digits(source.msisdn),
-    ...(fullname === "" ? {} : { fullname: fullname.slice(0, LONGEST_TEXT) }),
+    ...(fullname === undefined ? {} : { fullname }),
     ...(route.network === null ? {} : { network: route.network }),
     ...(route.needs === "country" ? { country: source.country } : {}),
     ...(route.needs === "order_id" ? { order_id: reference } : {}),
@@ -52,7 +55,7 @@ export const accountOf = (destination: Destination) => {
       return {
         account_bank: destination.bankCode,
         account_number: Redacted.value(destination.accountNumber),
-        beneficiary_name: Redacted.value(destination.accountName).slice(0, LONGEST_TEXT)
+        beneficiary_name: providerText(text, Redacted.value(destination.accountName)) ?? NOBODY
       }
     }
     // Another merchant is reached by his number at Flutterwave, and by nothing else.
@@ -75,7 +78,7 @@ export const transferBody = (
   currency: corridor.currency,
   debit_currency: corridor.currency,
   reference,
-  ...(narration === null ? {} : { narration: narration.slice(0, LONGEST_TEXT) }),
+  ...(narration === null ? {} : { narration: noteText(text, narration, reference) }),
   ...(sender !== null && destination._tag === "momo" && destination.country === "KE" ? { meta: [senderOf(sender)] } : {})
 })
 

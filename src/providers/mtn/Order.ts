@@ -3,6 +3,7 @@ import type { Corridor } from "../../domain/Corridor.ts"
 import { toDecimal } from "../../domain/Money.ts"
 import type { MomoParty } from "../../domain/Party.ts"
 import type { ChargeOrder, PayoutOrder } from "../../services/ports/Provider.ts"
+import { noteText, type TextRule } from "../ProviderText.ts"
 import type { Market } from "./Networks.ts"
 
 // From the gateway's orders to MTN's bodies. The one side reads the narration, the other, which is us, the reference.
@@ -20,7 +21,7 @@ export const paymentBody = ({ amount, corridor, narration, reference, source }: 
   currency: corridor.currency,
   externalId: reference,
   payer: partyOf(source),
-  payerMessage: messageOf(narration ?? reference),
+  payerMessage: noteText(message, narration, reference),
   payeeNote: reference
 })
 
@@ -31,7 +32,7 @@ export const transferBody = ({ corridor, narration, quote, reference }: PayoutOr
   externalId: reference,
   payee: partyOf(payee),
   payerMessage: reference,
-  payeeNote: messageOf(narration ?? reference)
+  payeeNote: noteText(message, narration, reference)
 })
 
 /** The number without its plus sign. */
@@ -40,7 +41,5 @@ const partyOf = ({ msisdn }: MomoParty): object => ({
   partyId: Redacted.value(msisdn).replace(/\D/g, "")
 })
 
-const MESSAGE_AT_MOST = 160
-
-/** MTN refuses apostrophes and more than 160 characters: a note to a person is worth less than the money that it goes with. */
-const messageOf = (text: string): string => text.replace(/['’‘`]/g, " ").slice(0, MESSAGE_AT_MOST)
+/** Apostrophes and other special characters are a 400, and `&` meets a firewall; which are taken is not published beyond these. */
+export const message: TextRule = { atMost: 160, everyScript: false, punctuation: ".-" }

@@ -4,6 +4,7 @@ import type { MinorUnits } from "../../domain/Money.ts"
 import type { Destination, MomoParty } from "../../domain/Party.ts"
 import type { ChargeOrder, PayoutOrder } from "../../services/ports/Provider.ts"
 import type { FactWithAlarm } from "../AnswerParsing.ts"
+import { providerText, type TextRule } from "../ProviderText.ts"
 import { misroutedTo, type Refused } from "../Refusals.ts"
 import { plainDecimal } from "../WireNumber.ts"
 import { marketOf, type Network } from "./Networks.ts"
@@ -26,7 +27,7 @@ export const payoutBody = ({ corridor, destination, narration, quote, reference 
     currency: corridor.currency,
     recipient: account(network),
     clientReferenceId: reference,
-    ...message(narration)
+    ...messageOf(narration)
   }
 }
 
@@ -45,7 +46,7 @@ export const depositBody = ({ amount, corridor, narration, otp, reference, sourc
     currency: corridor.currency,
     payer: account(network),
     clientReferenceId: reference,
-    ...message(narration),
+    ...messageOf(narration),
     ...(otp === null ? {} : { preAuthorisationCode: Redacted.value(otp.pin) })
   }
 }
@@ -76,12 +77,11 @@ export const amountOf = (amount: MinorUnits, currency: Currency, decimals: 0 | 2
 
 const inexact = unaskable("The network takes whole amounts only.", "an amount with decimals")
 
-const SHORTEST_MESSAGE = 4
-const LONGEST_MESSAGE = 22
+/** What the payer or recipient reads. */
+export const message: TextRule = { atLeast: 4, atMost: 22, everyScript: false, punctuation: "" }
 
-/** What the payer or recipient reads: letters, digits and spaces, as many as fit. */
-const message = (narration: string | null): { readonly customerMessage?: string } => {
-  const words = (narration ?? "").replace(/[^A-Za-z0-9]+/g, " ").trim()
-  const customerMessage = words.slice(0, LONGEST_MESSAGE).trim()
-  return customerMessage.length < SHORTEST_MESSAGE ? {} : { customerMessage }
+/** It need not be there: where nothing is left of it, it is left out, for no reference of ours is that short. */
+const messageOf = (narration: string | null): { readonly customerMessage?: string } => {
+  const customerMessage = providerText(message, narration ?? "")
+  return customerMessage === undefined ? {} : { customerMessage }
 }

@@ -2,6 +2,7 @@ import { Redacted } from "effect"
 import type { Corridor } from "../../domain/Corridor.ts"
 import type { Currency } from "../../domain/Currency.ts"
 import type { Destination, MomoParty } from "../../domain/Party.ts"
+import { plainRule, providerText } from "../ProviderText.ts"
 
 // Whom Paystack reaches, in its own codes. What is not here is refused before anything is sent.
 
@@ -94,7 +95,7 @@ export const recipientBody = (destination: Destination, currency: Currency): obj
     const { accountName, accountNumber, bankCode } = destination
     return {
       type: found.bankType,
-      name: Redacted.value(accountName),
+      name: providerText(nameRule, Redacted.value(accountName)) ?? UNNAMED,
       account_number: Redacted.value(accountNumber),
       bank_code: bankCode,
       currency
@@ -110,6 +111,9 @@ export const recipientBody = (destination: Destination, currency: Currency): obj
     currency
   }
 }
+
+/** As long as an account's name may be: Paystack names no bound. */
+export const nameRule = plainRule(128)
 
 /** Paystack wants a name where the gateway knows none. They are words, so that nobody takes them for a name. */
 const UNNAMED = "Payment Recipient"

@@ -1,5 +1,6 @@
 import { Redacted } from "effect"
 import type { ChargeOrder, PayoutOrder } from "../../services/ports/Provider.ts"
+import { noteText, plainRule } from "../ProviderText.ts"
 import { toSubunits } from "./Amounts.ts"
 import { chargedParty } from "./Networks.ts"
 import { wireReference } from "./Wire.ts"
@@ -13,8 +14,11 @@ export const transferBody = ({ corridor, narration, quote, reference }: PayoutOr
   currency: corridor.currency,
   recipient,
   reference: wireReference(reference),
-  ...(narration === null ? {} : { reason: narration })
+  ...(narration === null ? {} : { reason: noteText(reason, narration, reference) })
 })
+
+/** As long as the gateway's narrations: Paystack names no bound. */
+export const reason = plainRule(140)
 
 /** POST /charge; undefined for a network that Paystack does not charge. */
 export const chargeBody = (

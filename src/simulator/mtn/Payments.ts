@@ -24,6 +24,7 @@ export const createPayment = Effect.fnUntraced(function* (call: Call) {
   const invalid = refuse(400, "BAD_REQUEST", "amount is not valid")
   const amount = yield* decimalOr(request.amount, currency, invalid)
   if (amount === 0n) return yield* invalid
+  if ([request.payerMessage, request.payeeNote].some(isNoNote)) return yield* refuse(400, "BAD_REQUEST", "message is not valid")
 
   const kind = kinds[merchant.product]
   const ending = endingOf(party)
@@ -56,6 +57,9 @@ export const createPayment = Effect.fnUntraced(function* (call: Call) {
   } as const
   return yield* create(call, payment, () => accepted)
 })
+
+/** Special characters are refused: beside letters and digits, only these are known to be taken. */
+const isNoNote = (note: string | undefined): boolean => note !== undefined && !/^[A-Za-z0-9 .-]{0,160}$/.test(note)
 
 const decodePayment = Effect.fnUntraced(function* ({ merchant, request }: Call) {
   if (merchant.product === "collection") {

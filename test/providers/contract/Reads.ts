@@ -11,6 +11,9 @@ import { type Abilities, askOrder, chargeOrder, newReference, payoutOrder, quote
 import { idOf } from "./Play.ts"
 
 /** Amounts, fees and everything that is only read. */
+/** What people write, and what no provider may refuse a payment for (issue 38, line 6). */
+const NOTE = "Ama’s fees & rent: <50%> 🎉 Ẹniọlá, à Abidjan"
+
 export const reads = (it: Vitest.MethodsNonLive<ContractBench>, known: KnownSimulator, abilities: Abilities) => {
   for (const way of abilities.payouts) {
     it.effect(`pays out ${nameOf(way)}, exactly, for the fee that it quoted`, () =>
@@ -18,7 +21,7 @@ export const reads = (it: Vitest.MethodsNonLive<ContractBench>, known: KnownSimu
         const { executions, live } = yield* ContractBench
         const { amount, currency } = way
         const fee = payoutFee(currency, way.method, amount)
-        const order = yield* payoutOrder(payoutsOf(live), way, "1234")
+        const order = { ...(yield* payoutOrder(payoutsOf(live), way, "1234")), narration: NOTE }
         expect(order.quote).toMatchObject({
           principal: amount,
           fee,
@@ -43,7 +46,7 @@ export const reads = (it: Vitest.MethodsNonLive<ContractBench>, known: KnownSimu
       Effect.gen(function* () {
         const { executions, live } = yield* ContractBench
         const { amount, currency } = way
-        const order = chargeOrder(way, "1234")
+        const order = { ...chargeOrder(way, "1234"), narration: NOTE }
         const outcome = yield* collectionsOf(live).charge(order)
         expect(outcome._tag === "NeedsRedirect").toBe(way.redirect)
         const ask = Effect.flatMap(askOrder(way, order.reference, idOf(outcome)), collectionsOf(live).fetchStatus)
