@@ -6,6 +6,7 @@ import type { Bug, Edit } from "./Bug.ts"
 const openStep = "src/persistence/migrations/0007_open_step.ts"
 const openSteps = "src/persistence/migrations/0008_open_steps.ts"
 const countedWindows = "src/persistence/migrations/CountedWindows.ts"
+const corrections = "src/persistence/migrations/0025_corrections.ts"
 const applyStep = "src/persistence/migrations/0009_apply_step.ts"
 const applySteps = "src/persistence/migrations/0010_apply_steps.ts"
 
@@ -41,6 +42,18 @@ const opening: ReadonlyArray<Bug> = [
   mistake(
     { name: "open a batch beside a freeze", breaks: "a freeze is seen by every payout that commits after it", test: aRace },
     at(openSteps, "FOR SHARE OF t", "")
+  ),
+  mistake(
+    { name: "open what was booked meanwhile", breaks: "what operators booked by hand is not moved again", test: aRace },
+    at(corrections, "verdict := 'ClaimLost'; RAISE SQLSTATE 'GW001';", "NULL;")
+  ),
+  mistake(
+    {
+      name: "open a batch of what was booked meanwhile",
+      breaks: "what operators booked by hand is not moved again",
+      test: aRace
+    },
+    at(corrections, "claim_owner[r.n] := NULL;", "NULL;")
   ),
   mistake(
     { name: "link a key with an old fence", breaks: "a claimant that slept past its lease opens nothing" },

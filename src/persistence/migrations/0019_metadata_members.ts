@@ -87,15 +87,16 @@ const replaced = (text: string, statement: string): string =>
     .replace(/p_beneficiary(\[n\])?::json/, (given) => `well_formed(${given})`)
     .replace(BEFORE, () => `${statement}${BEFORE}`)
 
-const batch = replaced(openSteps, written.together)
+/** The functions as they are from here on. */
+export const text = { alone: replaced(openStep, written.alone), together: replaced(openSteps, written.together) }
 
 export const steps = [
   {
     form: "transaction",
     sql: [
       table,
-      inBothForms(["open_step"], replaced(openStep, written.alone)),
-      inBothForms(["open_steps"], batch, ofTenant(batch))
+      inBothForms(["open_step"], text.alone),
+      inBothForms(["open_steps"], text.together, ofTenant(text.together))
     ].join("\n")
   },
   { form: "batches", sql: "SELECT fill_metadata_members($1) AS reached" },

@@ -2,6 +2,8 @@ import { it } from "@effect/vitest"
 import { Context, Deferred, Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
 import { describe, expect } from "vitest"
+import { debit } from "../../../src/domain/Ledger.ts"
+import { minor } from "../../../src/domain/Money.ts"
 import { applyStatement } from "../../../src/persistence/ledger/ApplySteps.ts"
 import { openStatement } from "../../../src/persistence/ledger/OpenSteps.ts"
 import { FloatLedger } from "../../../src/services/ports/FloatLedger.ts"
@@ -10,6 +12,7 @@ import { appId, applyStep, given, openStep, succeeded } from "../../support/Ledg
 import { waitsForLock } from "../../support/LockWaits.ts"
 import { givenClaim } from "../../support/PaymentRequests.ts"
 import { NOON } from "../../support/SampleTransactions.ts"
+import { auditEntry } from "../../support/TestDatabase.ts"
 import { givenLedger } from "../../support/TestLedger.ts"
 
 const traceparent = null
@@ -29,19 +32,21 @@ const givenClaims = Effect.fnUntraced(function* (keys: ReadonlyArray<string>) {
   return { claims, node, url }
 })
 
-/** What the statement answers where it begins after another connection's change and before its commit. */
+type Node = Effect.Success<ReturnType<typeof givenLedger>>
+
+/** What the statement answers where it begins after another node's change and before its commit. */
 const beside = Effect.fnUntraced(function* <Row extends object>(
   { node, url }: Pick<Effect.Success<ReturnType<typeof givenClaims>>, "node" | "url">,
-  change: string,
+  change: string | ((other: Node) => Effect.Effect<unknown>),
   [text, parameters]: readonly [string, ReadonlyArray<unknown>]
 ) {
   const sql = Context.get(node, SqlClient.SqlClient)
-  const other = Context.get(yield* givenLedger(url), SqlClient.SqlClient)
+  const another = yield* givenLedger(url)
+  const other = Context.get(another, SqlClient.SqlClient)
+  const made = typeof change === "string" ? other.unsafe(change) : change(another)
   const [changed, end] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
   const changing = yield* other
-    .withTransaction(
-      Effect.andThen(other.unsafe(change), Effect.andThen(Deferred.succeed(changed, undefined), Deferred.await(end)))
-    )
+    .withTransaction(Effect.andThen(made, Effect.andThen(Deferred.succeed(changed, undefined), Deferred.await(end))))
     .pipe(Effect.forkChild)
   yield* Deferred.await(changed)
   const stepping = yield* Effect.forkChild(sql.unsafe<Row>(text, parameters))
@@ -91,6 +96,36 @@ describe("a money step", () => {
           expect(rows.map((row) => row.verdict)).toStrictEqual(keys.map(() => verdict))
         }).pipe(Effect.scoped)
       )
+
+    it.live(`${how} waits for the operator who books its reference by hand, and opens nothing then`, () =>
+      Effect.gen(function* () {
+        const { claims, ...nodes } = yield* givenClaims(keys)
+        const [booked, ...others] = claims
+        const booking = (other: Node) =>
+          Context.get(other, FloatLedger).adjust({
+            appId,
+            mode: "live",
+            currency: "UGX",
+            direction: "debit",
+            amount: minor(1_000n),
+            externalId: booked?.reference ?? "",
+            note: "the provider's statement",
+            at: NOON,
+            entry: debit("UGX", minor(1_000n)),
+            audit: auditEntry()
+          })
+        const steps = claims.map((claim) => ({ ...openStep(claim, 1_000n), counters: [counter], traceparent }))
+        const rows = yield* beside<{ verdict: string }>(nodes, booking, openStatement(steps))
+        expect(rows.map((row) => row.verdict)).toStrictEqual(["ClaimLost", ...others.map(() => "Opened")])
+        const sql = Context.get(nodes.node, SqlClient.SqlClient)
+        const opened = yield* sql<{ reference: string }>`SELECT reference FROM transactions WHERE app_id = ${appId}`
+        expect(opened.map(({ reference }) => reference)).toStrictEqual(others.map(({ reference }) => reference))
+        // A node that lost the answer asks again, and nothing is taken for opened.
+        const [first] = steps
+        if (first !== undefined)
+          expect(yield* Context.get(nodes.node, FloatLedger).open(first)).toStrictEqual({ _tag: "ClaimLost" })
+      }).pipe(Effect.scoped)
+    )
 
     it.live(`${how} waits for whoever changes its transaction, and is stale then`, () =>
       Effect.gen(function* () {
