@@ -4,6 +4,7 @@ import type { AppId, Mode } from "../domain/Ids.ts"
 import { iso } from "../domain/Instant.ts"
 import type { StoredTransaction, TransactionFilter, TransactionPosition, Transactions } from "../services/ports/Transactions.ts"
 import type { makeHeavyReads } from "./HeavyReads.ts"
+import { laterOf } from "./PlaceInList.ts"
 
 /** So many records one page looks at, however few of them its filter lets through. */
 const RECORDS_A_PAGE = 5_000
@@ -99,7 +100,7 @@ export const transactionList = (
     if (rows.length > limit) return { items, next: end }
     // A key stands for a few records at most.
     const seen = query.filter.idempotencyKey === null ? yield* lastSeen(query) : null
-    return { items, next: seen === null || end === null ? seen : laterOf(seen, end) }
+    return { items, next: seen === null || end === null ? seen : laterPlace(seen, end) }
   })
 
   return Effect.fn("Transactions.list")((owner, filter, { from, limit }) =>
@@ -109,6 +110,4 @@ export const transactionList = (
   )
 }
 
-/** The place that comes later in a list whose newest comes first. */
-const laterOf = (one: TransactionPosition, other: TransactionPosition): TransactionPosition =>
-  other.createdAt < one.createdAt || (other.createdAt === one.createdAt && other.id < one.id) ? other : one
+const laterPlace = laterOf(({ createdAt }: TransactionPosition) => createdAt)

@@ -16,6 +16,7 @@ import { auditTrail } from "../AuditTrail.ts"
 import { Distribution } from "../Distribution.ts"
 import { EveryTenant } from "../EveryTenant.ts"
 import { addDelivery, typeSql } from "../NewerEventTypes.ts"
+import { laterOf } from "../PlaceInList.ts"
 import { NOT_WHOLE } from "../ReferenceOwner.ts"
 import { Moment, rowsOf } from "../Rows.ts"
 import { eventSteps } from "./EventSteps.ts"
@@ -122,7 +123,7 @@ export const WebhookDeliveriesPg = Layer.effect(
       if (rows.length > items.length) return { items, next: end }
       if (!isWalked) return { items, next: null }
       const [seen = null] = yield* places(sql`SELECT d.created_at AS at, d.id ${ordered} OFFSET ${DELIVERIES_A_PAGE - 1} LIMIT 1`)
-      return { items, next: seen === null || end === null ? seen : laterOf(seen, end) }
+      return { items, next: seen === null || end === null ? seen : laterPlace(seen, end) }
     })
 
     const find = Effect.fn("WebhookDeliveries.find")(function* (appId: AppId, mode: Mode, id: Reference) {
@@ -213,9 +214,7 @@ const ofStatus = {
   parked: "d.parked"
 } as const satisfies Readonly<Record<DeliveryStatus, string>>
 
-/** The place that comes later in a list whose newest comes first. */
-const laterOf = (one: DeliveryCursor, other: DeliveryCursor): DeliveryCursor =>
-  other.at < one.at || (other.at === one.at && other.id < one.id) ? other : one
+const laterPlace = laterOf(({ at }: DeliveryCursor) => at)
 
 const attemptOf = ({ at, durationMs, excerpt, status }: AttemptRow): DeliveryAttempt => ({
   at,
