@@ -203,6 +203,7 @@ const policyOf = (read: Reader) => {
     signatureMaxAheadSeconds,
     nonceKeptSeconds: signatureMaxAgeSeconds + signatureMaxAheadSeconds + NONCE_MARGIN_SECONDS,
     keptRefusals: read("RATE_LIMIT_REFUSALS", "1/s:10000", rate),
+    unmatchedCallbacks: read("RATE_LIMIT_UNMATCHED_CALLBACKS", "1/s:1000", rate),
     idempotencyLeaseMs: read("IDEMPOTENCY_LEASE", "90s", longerThanZero),
     providerTimeoutMs: read("PROVIDER_TIMEOUT_MS", "15000", wholeNumber(1, MAX_DELAY_MS)),
     pollSchedule: { open: read("RECONCILER_SCHEDULE", POLL_SCHEDULE, rising) },

@@ -25,7 +25,7 @@ export type Release = () => void
  *
  * A holder takes a place while it has fewer than are free outside the reserve. Alone it gets three of eight, two get a quarter each, and
  * so on: the more holders want places, the fewer each gets. The reserve is for holders that have few, so that any number of busy
- * tenants leaves room for the others. Providers share the places for callbacks in the same way, and client addresses those for what
+ * tenants leaves room for the others. Accounts at providers share the places for callbacks in the same way, and client addresses those for what
  * nobody signs.
  */
 export const makeConcurrencyLimit = ({ money, reads }: RequestPlaces) => {
@@ -33,7 +33,7 @@ export const makeConcurrencyLimit = ({ money, reads }: RequestPlaces) => {
   const taken = { money: 0, reads: 0, callbacks: 0, unsigned: 0 }
   const held = new Map<string, number>()
 
-  /** Takes a place. `holder` is the tenant, the provider of a callback, or the address of a client that signs nothing. */
+  /** Takes a place. `holder` is the tenant, the path of a callback, which is an account's own, or the address of a client that signs nothing. */
   return (kind: PlaceKind, holder: string): Effect.Effect<Release, RateLimited> =>
     Effect.suspend(() => {
       const name = `${kind}:${holder}`

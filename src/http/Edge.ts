@@ -143,7 +143,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
       if (rate !== null) yield* rate.take
       const callback = callbackOf(path)
       if (caller !== null) yield* holdPlace(kindOf(head), caller.appId)
-      else if (callback !== undefined) yield* holdPlace("callbacks", callback.provider)
+      else if (callback !== undefined) yield* holdPlace("callbacks", `${callback.provider}/${callback.routeKey}`)
       if (match._tag !== "Found") return noRoute(match)
       return yield* endpoints(request, match, { requestId, rawHeaders, body, caller, nonce, arrivalMs: ARRIVAL_MS, detach })
     }).pipe(

@@ -22,6 +22,7 @@ export const policy: Policy["Service"] = {
   webhookScheduleMs: [0, 5_000, 30_000],
   webhookAllowLoopback: true,
   keptRefusals: "off",
+  unmatchedCallbacks: "off",
   circuit: { failures: 20, openMs: 1_000 },
   testCeilings: Object.fromEntries(Object.keys(exponents).map((currency) => [currency, minor(20_000n)])) as never
 }

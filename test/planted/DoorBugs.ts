@@ -97,5 +97,17 @@ export const doorBugs: ReadonlyArray<Bug> = [
         instead: "[...numbers, FIRST_PATH].map((number) => routeKeyOf(name, mode, number))"
       }
     ]
+  },
+  {
+    name: "count what matches a transaction among the callbacks that match none",
+    breaks: "a flood of junk keeps no genuine callback out",
+    test: "test/services/settlement/UnmatchedCallbacks.test.ts",
+    edits: [
+      {
+        file: "src/services/settlement/UnmatchedCallbacks.ts",
+        text: "if (!Exit.isSuccess(found) || Option.isSome(found.value)) return",
+        instead: "if (!Exit.isSuccess(found)) return"
+      }
+    ]
   }
 ]

@@ -17,6 +17,8 @@ export class Policy extends Context.Service<
     readonly idempotencyLeaseMs: number
     /** How many refusals are kept for the keys of one tenant and mode. */
     readonly keptRefusals: RateLimit | "off"
+    /** How many callbacks that match no transaction are stored for one account at a provider. */
+    readonly unmatchedCallbacks: RateLimit | "off"
     readonly providerTimeoutMs: number
     readonly pollSchedule: PollSchedule
     readonly collectionExpiryMs: number

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto"
 import { Clock, Context, Effect, Exit, Layer, Metric, Option } from "effect"
 import { confirms, contradicts, type Reported } from "../../domain/CallbackReport.ts"
-import { Unauthorized } from "../../domain/errors/Retriable.ts"
+import { type RateLimited, Unauthorized } from "../../domain/errors/Retriable.ts"
 import { NotFound } from "../../domain/errors/Terminal.ts"
 import { type Mode, type Reference, referenceFrom } from "../../domain/Ids.ts"
 import { pollLeaseMs } from "../../domain/TimeLimits.ts"
@@ -16,6 +16,7 @@ import { type StoredTransaction, Transactions } from "../ports/Transactions.ts"
 import { afterLastClaim, afterNoLook, afterNothingNew, afterVainLook, CLAIMS_AT_MOST } from "./CallbackLooks.ts"
 import { OutcomePoller, type Polled } from "./OutcomePoller.ts"
 import { makeSharedPolls } from "./SharedPolls.ts"
+import { makeUnmatchedCallbacks } from "./UnmatchedCallbacks.ts"
 
 /** Callbacks looked into at once. */
 const SLOTS = 32
@@ -42,12 +43,12 @@ export class ProviderCallbacks extends Context.Service<
   {
     /** Whether a callback path is one of ours; nothing is stored. It takes the same time whatever the key is. */
     readonly knows: (provider: string, routeKey: string) => boolean
-    /** Stored, durably, before it is answered; the same bytes again are stored already. */
+    /** Stored, durably, before it is answered; the same bytes again are stored already. Too many that match nothing are refused. */
     readonly receive: (
       provider: string,
       routeKey: string,
       callback: RawCallback
-    ) => Effect.Effect<"stored", NotFound | Unauthorized>
+    ) => Effect.Effect<"stored", NotFound | Unauthorized | RateLimited>
     /** Looks into every callback that waits, and answers how many. */
     readonly round: Effect.Effect<number>
     /** Looks into callbacks for ever. */
@@ -62,6 +63,7 @@ export class ProviderCallbacks extends Context.Service<
       const transactions = yield* Transactions
       const poller = yield* OutcomePoller
       const policy = yield* Policy
+      const unmatched = yield* makeUnmatchedCallbacks
       // A counter that is not there yet grows from nothing, which no alert sees.
       for (const provider of registry.known) yield* Metric.update(Metric.withAttributes(forged, { provider }), 0)
 
@@ -103,7 +105,10 @@ export class ProviderCallbacks extends Context.Service<
             return yield* inbox.retryAt(callback, afterNoLook(callback, yield* Clock.currentTimeMillis))
           }
           const found = Option.getOrUndefined(search.value)
-          if (found === undefined) return yield* lookAgain(callback, "it matched nothing")
+          if (found === undefined) {
+            yield* unmatched.noted(callback)
+            return yield* lookAgain(callback, "it matched nothing")
+          }
           const { reference } = found.transaction
           const { says = null } = callback.hint
           const polled = Option.getOrUndefined(yield* poll(found, callback))
@@ -171,6 +176,7 @@ export class ProviderCallbacks extends Context.Service<
         const { mode, name } = account
         const id = callbackId({ provider: name, mode, digest })
         const received = { id, provider: name, mode, receivedAt, digest, hint }
+        yield* unmatched.admit(received, find(received))
         const leasedUntil = receivedAt + leaseMs
         const stored = yield* worker.submit((isTaken) =>
           Effect.flatMap(inbox.store(received, isTaken ? leasedUntil : receivedAt), (isNew) =>

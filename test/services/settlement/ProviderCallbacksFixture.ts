@@ -2,9 +2,11 @@ import { Effect, Layer, Option } from "effect"
 import { AppId, type Reference } from "../../../src/domain/Ids.ts"
 import { MinorUnits } from "../../../src/domain/Money.ts"
 import type { Payout } from "../../../src/domain/Transaction.ts"
+import { RateLimitsMemory } from "../../../src/persistence/RateLimitsMemory.ts"
 import type { Provider, RawCallback } from "../../../src/services/ports/Provider.ts"
 import type { Callback, CallbackHint, Tries } from "../../../src/services/ports/ProviderInbox.ts"
 import { ProviderRegistry } from "../../../src/services/ports/ProviderRegistry.ts"
+import type { RateLimit } from "../../../src/services/ports/RateLimits.ts"
 import { Transactions } from "../../../src/services/ports/Transactions.ts"
 import { OutcomePoller } from "../../../src/services/settlement/OutcomePoller.ts"
 import { ProviderCallbacks } from "../../../src/services/settlement/ProviderCallbacks.ts"
@@ -92,6 +94,8 @@ interface World {
   /** What is to be looked into later, until the test has it due. */
   readonly waiting: Array<Callback & Tries>
   readonly stored: Map<string, Callback>
+  /** How many that match nothing may be stored. */
+  unmatchedCallbacks?: RateLimit
   /** When each that was stored is due. */
   readonly dueAts: Array<number>
   readonly due: Array<Callback & Tries>
@@ -137,7 +141,9 @@ const ports = (world: World) => {
       accounts: () => [provider],
       claimed: () => [],
       byRouteKey: (name, key) =>
-        name === "eversend" && ["route-key", "key-before"].includes(key) ? Option.some(provider) : Option.none(),
+        ["eversend", "neighbour"].includes(name) && ["route-key", "key-before"].includes(key)
+          ? Option.some({ ...provider, name })
+          : Option.none(),
       routeKey: () => "route-key",
       keptRouteKeys: () => ["key-before"]
     }),
@@ -191,7 +197,8 @@ const ports = (world: World) => {
           Effect.map(world.learns, (learnt) => ({ learnt, record: world.transaction }))
         )
     }),
-    fakePolicy({ providerTimeoutMs: world.providerTimeoutMs }),
+    fakePolicy({ providerTimeoutMs: world.providerTimeoutMs, unmatchedCallbacks: world.unmatchedCallbacks ?? "off" }),
+    RateLimitsMemory,
     fakeRandomSource()
   )
 }
