@@ -38,6 +38,7 @@ const signingKeys = rowsOf(
     accessSeal: Schema.NullOr(Schema.Uint8Array)
   })
 )
+const revokedKeys = rowsOf(Schema.Struct({ appId: Schema.String, keyId: Schema.String }))
 const NOT_OURS = "a key is refused: its row is not as a gateway wrote it, so run gateway audit verify"
 
 interface KeyStorage {
@@ -95,15 +96,19 @@ export const makeApiKeys = ({ sql, trail, unchanged, vault }: KeyStorage): Effec
             created_at AS "createdAt", access_seal AS "accessSeal"
           FROM api_keys WHERE app_id = w.app_id AND key_id = w.key_id AND revoked_at IS NULL ${of("app_id")} LIMIT 1
         ) k`)
+      const gone = yield* revokedKeys(sql`SELECT r.app_id AS "appId", r.key_id AS "keyId" FROM revoked_keys r
+        JOIN unnest(${names.map(appIdOf)}::text[], ${names.map(keyIdOf)}::text[]) AS w(app_id, key_id) ON (r.app_id, r.key_id) = (w.app_id, w.key_id)`)
+      const isRevoked = new Set(gone.map(({ appId, keyId }) => nameOf(appId, keyId)))
       const found = new Map<string, SigningKey>()
       for (const { accessSeal, apiKeyHash, createdAt, signingSecretSealed, ...caller } of rows) {
         const { appId, keyId } = caller
-        const signingSecret = yield* vault.open(secretOf(appId, keyId), signingSecretSealed)
-        if (!fits(accessSeal, keySeal(vault.hash, { caller, createdAt, apiKeyHash, signingSecret }))) {
-          yield* Effect.annotateLogs(Effect.logError(NOT_OURS), { app_id: appId, key_id: keyId })
-          continue
-        }
-        found.set(nameOf(appId, keyId), { caller, apiKeyHash, signingSecret })
+        // Whoever can write its row can make it look valid again.
+        const isOver = isRevoked.has(nameOf(appId, keyId)) || signingSecretSealed.length === 0
+        const signingSecret = isOver ? null : yield* vault.open(secretOf(appId, keyId), signingSecretSealed)
+        const isOurs =
+          signingSecret !== null && fits(accessSeal, keySeal(vault.hash, { caller, createdAt, apiKeyHash, signingSecret }))
+        if (isOurs) found.set(nameOf(appId, keyId), { caller, apiKeyHash, signingSecret })
+        else yield* Effect.annotateLogs(Effect.logError(NOT_OURS), { app_id: appId, key_id: keyId })
       }
       return names.map((name) => Option.fromUndefinedOr(found.get(name)))
     })

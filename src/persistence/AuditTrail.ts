@@ -17,6 +17,7 @@ export interface AccessChange {
     | "tenant change"
     | "key issue"
     | "key revoke"
+    | "access seal"
     | "limit set"
     | "ceiling set"
     | "denial add"

@@ -49,6 +49,7 @@ export const coordinatorTables: Readonly<Record<string, string>> = {
   clock_watch: "says how far the clock is trusted by which rows are removed",
   operators: "the console's",
   removed_operators: "the console's",
+  revoked_keys: "keys that nobody can make valid again, which a right to one column keeps nowhere else",
   console_sessions: "the console's",
   console_failures: "the console's",
   console_proposals: "the console's"

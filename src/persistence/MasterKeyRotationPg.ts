@@ -74,7 +74,7 @@ const make = Effect.fnUntraced(function* (masterKey: Redacted.Redacted) {
     return pages(
       sql.unsafe(
         `SELECT ARRAY[${names}] AS key, ${purpose} AS purpose, ${column} AS sealed FROM ${table}
-         WHERE ${column} IS NOT NULL ${beyond} ORDER BY ${names} LIMIT ${PAGE_ROWS}`,
+         WHERE octet_length(${column}) > 0 ${beyond} ORDER BY ${names} LIMIT ${PAGE_ROWS}`,
         after ?? []
       )
     )

@@ -27,6 +27,7 @@ import * as clockWatch from "./migrations/0021_clock_watch.ts"
 import * as sealedProposals from "./migrations/0022_sealed_proposals.ts"
 import * as newerEventTypes from "./migrations/0024_newer_event_types.ts"
 import * as corrections from "./migrations/0025_corrections.ts"
+import * as revokedKeys from "./migrations/0026_revoked_keys.ts"
 import { MADE_BY_A_DRAFT, readApplied, schemaStanding, tellNewer } from "./SchemaStanding.ts"
 import { SessionPooling } from "./SessionPooling.ts"
 
@@ -59,7 +60,8 @@ const all: ReadonlyArray<Migration> = [
   clockWatch,
   sealedProposals,
   newerEventTypes,
-  corrections
+  corrections,
+  revokedKeys
 ]
 
 export const Migrations = {

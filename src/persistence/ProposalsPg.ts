@@ -107,10 +107,9 @@ export const ProposalsPg = Layer.effect(
           yield* sql`SELECT end_proposal(${id})`
         } else {
           const why = result.failure.message
-          yield* trail.change(
-            { change: "proposal fail", to: { id, note: why } },
-            { ...failure, details: { ...failure.details, why } }
-          )
+          const details = { ...failure.details, why }
+          const isEnded = yield* trail.change({ change: "proposal fail", to: { id, note: why } }, { ...failure, details })
+          if (!isEnded) return Option.none()
         }
         return Option.some(result)
       },

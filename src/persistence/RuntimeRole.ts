@@ -37,6 +37,7 @@ const privileges: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
   corridors: ["SELECT"],
   operators: ["SELECT"],
   removed_operators: ["SELECT"],
+  revoked_keys: ["SELECT"],
   console_proposals: ["SELECT"],
   vault_keys: ["SELECT", "UPDATE (sealed)"]
 }

@@ -48,11 +48,11 @@ const mortalKeys = Layer.effect(
 
 export const [asha, biko, chidi] = [OperatorName.make("asha"), OperatorName.make("biko"), OperatorName.make("chidi")]
 
-/** Whoever approves is an operator. */
+/** Whoever proposes or decides is an operator. */
 export const approvers = Layer.effectDiscard(
   Effect.gen(function* () {
     const operators = yield* Operators
-    for (const [place, name] of [biko, chidi].entries()) {
+    for (const [place, name] of [biko, chidi, asha].entries()) {
       const account = { name, role: "admin", createdAt: 0, tokenHash: new Uint8Array(32).fill(200 + place) } as const
       yield* operators.add(account, auditEntry({ action: "operator add", subject: name, details: { role: "admin" } }))
     }

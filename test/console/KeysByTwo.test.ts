@@ -2,6 +2,7 @@ import { expect, layer } from "@effect/vitest"
 import { Effect, Option, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { type AppId, Reference } from "../../src/domain/Ids.ts"
+import { OperatorName } from "../../src/domain/Operator.ts"
 import { Approvals } from "../../src/services/console/Approvals.ts"
 import { KeyDesk } from "../../src/services/console/KeyDesk.ts"
 import { Operators } from "../../src/services/ports/Operators.ts"
@@ -137,6 +138,30 @@ layer(desks)("a key in the console", (it) => {
       const { approve } = yield* Approvals
       expect(yield* refusal(approve(id, { by: chidi, at: 3 }))).toContain("decided already")
       yield* approve(id, { by: biko, at: 3 })
+    })
+  )
+
+  it.effect("is neither proposed, rejected nor called off by an operator who was removed a moment ago", () =>
+    Effect.gen(function* () {
+      const operators = yield* Operators
+      const dayo = OperatorName.make("dayo")
+      const account = { name: dayo, role: "admin", createdAt: 0, tokenHash: new Uint8Array(32).fill(210) } as const
+      yield* operators.add(account, auditEntry({ action: "operator add", subject: dayo, details: { role: "admin" } }))
+      const waits = yield* newTenant
+      yield* (yield* KeyDesk).proposeIssue(wish(waits), { by: asha, at: 1 })
+      const open = yield* waiting(waits)
+      const { id } = yield* approved
+      yield* operators.remove(dayo, auditEntry({ action: "operator remove", subject: dayo, details: {} }))
+      const gone = { by: dayo, at: 4 }
+      const { dismiss } = yield* Approvals
+      for (const one of [open, id]) expect(yield* refusal(dismiss(one, gone, ""))).toContain("decided already")
+      const proposals = yield* Proposals
+      const found = yield* Effect.forEach([open, id], (one) => proposals.find(one))
+      expect(found.map((one) => Option.getOrThrow(one).status)).toEqual(["open", "approved"])
+      const other = yield* newTenant
+      yield* refusal((yield* KeyDesk).proposeIssue(wish(other), gone))
+      const all = yield* proposals.list({ kinds: ["key issue"], about: other }, 10)
+      expect(all).toEqual([])
     })
   )
 })

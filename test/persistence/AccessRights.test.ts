@@ -13,7 +13,7 @@ import { auditEntry, tenant } from "../support/TestDatabase.ts"
 
 const tamperings: ReadonlyArray<readonly [statement: string, ...subjects: ReadonlyArray<string>]> = [
   ["UPDATE api_keys SET mode = 'live' WHERE key_id = 'k1'", "key acme/k1", "key acme/k1"],
-  ["UPDATE api_keys SET revoked_at = NULL WHERE key_id = 'k2'", "key acme/k2"],
+  ["UPDATE api_keys SET revoked_at = NULL WHERE key_id = 'k2'", "key acme/k2", "key acme/k2"],
   [
     "INSERT INTO api_keys SELECT app_id, 'k3', 'live', role, api_key_hash, signing_secret_sealed, now() FROM api_keys WHERE key_id = 'k1'",
     "key acme/k3",
@@ -89,6 +89,30 @@ describe("who may do what", () => {
         expect([change, Option.isSome(found)]).toEqual([change, isKey])
         yield* sql.unsafe(putBack)
       }
+    })
+  )
+
+  it.effect("keeps no secret of a revoked key, and no row that somebody writes makes it valid again", () =>
+    Effect.gen(function* () {
+      const { sql, tenants, url, verify } = yield* givenAccess
+      yield* sql`CREATE TABLE kept AS SELECT * FROM api_keys WHERE key_id = 'k1'`
+      yield* tenants.revokeKey(tenant.appId, "k1", 4_000, auditEntry({ action: "key revoke", subject: "acme/k1", details: {} }))
+      expect(
+        yield* sql`SELECT octet_length(signing_secret_sealed) AS secret, octet_length(api_key_hash) AS hash FROM api_keys`
+      ).toEqual([
+        { secret: 0, hash: 32 },
+        { secret: 0, hash: 32 }
+      ])
+      expect(yield* verify).toEqual({ access: [], brokenAt: null })
+      const isKey = Effect.gen(function* () {
+        return Option.isSome(yield* Context.get(yield* nodeOn(url), Tenants).signingKey("acme", "k1"))
+      })
+      yield* sql`UPDATE api_keys SET revoked_at = NULL`
+      expect(yield* isKey).toBe(false)
+      // Whoever has kept the whole row, and may write it, as the role of gateways may on Citus.
+      yield* sql`UPDATE api_keys k SET signing_secret_sealed = kept.signing_secret_sealed FROM kept WHERE k.key_id = kept.key_id`
+      expect(yield* isKey).toBe(false)
+      expect((yield* verify).access.map(({ subject }) => subject)).toContain("key acme/k1")
     })
   )
 

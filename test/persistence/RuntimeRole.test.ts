@@ -72,6 +72,7 @@ const forbidden: ReadonlyArray<string> = [
     "operators",
     "console_proposals",
     "removed_operators",
+    "revoked_keys",
     "tenant_directory"
   ].map((table) => `DELETE FROM ${table}`),
   "INSERT INTO operators SELECT 'biko', 'admin', token_hash, now() FROM operators",

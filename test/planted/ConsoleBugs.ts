@@ -71,6 +71,36 @@ export const consoleBugs: ReadonlyArray<Bug> = [
     ]
   },
   {
+    name: "key: keep the secret of one that is revoked",
+    breaks: "a revoked key keeps no secret",
+    test: "test/persistence/AccessRights.test.ts",
+    edits: [
+      {
+        file: "src/persistence/migrations/0026_revoked_keys.ts",
+        text: "revoked_at = r.revoked_at, signing_secret_sealed = ''",
+        instead: "revoked_at = r.revoked_at"
+      }
+    ]
+  },
+  {
+    name: "key: believe its row that it is not revoked",
+    breaks: "no row that somebody writes makes a revoked key valid again",
+    test: "test/persistence/AccessRights.test.ts",
+    edits: [{ file: "src/persistence/ApiKeysPg.ts", text: "isRevoked.has(nameOf(appId, keyId)) || ", instead: "" }]
+  },
+  {
+    name: "proposal: let a removed operator reject",
+    breaks: "who decides about a proposal is an operator until the commit",
+    test: "test/console/KeysByTwo.test.ts",
+    edits: [
+      {
+        file: "src/persistence/migrations/0026_revoked_keys.ts",
+        text: "FOUND OR r.status = 'withdrawn'",
+        instead: "FOUND OR r.status <> 'approved'"
+      }
+    ]
+  },
+  {
     name: "access: take a key's row at its word",
     breaks: "a key whose mode or role somebody changed with SQL is no key",
     test: "test/persistence/AccessRights.test.ts",
