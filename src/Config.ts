@@ -139,8 +139,7 @@ const parse = (variables: Variables, mistakes: Array<string>) => {
       inAll: read("CONNECTIONS_AT_ONCE", "4096", wholeNumber(1, LARGEST_CROWD)),
       anAddress: read("CONNECTIONS_AN_ADDRESS", "1024", wholeNumber(1, LARGEST_CROWD))
     },
-    /** How long a process that was told to stop answers on connections that are open and idle. All connections end soon after the longest. */
-    keepAliveDrainMs: read("KEEP_ALIVE_DRAIN", "5s", durationUpTo("8s")),
+    ...keepAliveOf(read),
     /** How many requests this process works on at once; more are shed. */
     requestPlaces: {
       reads: read("REQUESTS_AT_ONCE_READS", "1024", wholeNumber(1, LARGEST_CROWD)),
@@ -155,6 +154,13 @@ const parse = (variables: Variables, mistakes: Array<string>) => {
     policy
   }
 }
+
+const keepAliveOf = (read: Reader) => ({
+  /** How long a connection is kept between two requests: longer than a proxy in front keeps it, or a request meets a closing one. */
+  keepAliveMs: read("KEEP_ALIVE", "75s", longerThanZero),
+  /** How long a process that was told to stop answers on connections that are open and idle. All connections end soon after the longest. */
+  keepAliveDrainMs: read("KEEP_ALIVE_DRAIN", "5s", durationUpTo("8s"))
+})
 
 const rateLimitsOf = (read: Parameters<typeof policyOf>[0]) => ({
   reads: read("RATE_LIMIT_READS", "500/s:1000", rate),

@@ -15,11 +15,12 @@ import { makeUnreadLimit } from "./UnreadResponses.ts"
 // An import would load everything that node:http exports, and with it an HTTP client of 16 MB that nobody uses.
 export const { createServer, ServerResponse } = process.getBuiltinModule("node:http")
 
-/** A whole request, and its headers, arrive within these times; then the connection is closed. */
+/**
+ * A whole request, and its headers, arrive within these times from its first byte; then the connection is closed. How long a connection is idle
+ * before that byte is no part of them, except before the first request.
+ */
 const REQUEST_MS = 30_000
-const HEADERS_MS = 15_000
-/** Short, so that idle connections do not delay a shutdown. */
-const KEEP_ALIVE_MS = 5_000
+const HEADERS_MS = REQUEST_MS
 
 /** How often Node looks for requests that take too long. */
 const LOOK_MS = 5_000
@@ -27,17 +28,19 @@ const LOOK_MS = 5_000
 export interface ListenerParts {
   readonly timer: Timer
   readonly keepAliveDrainMs: number
+  /** How long a connection is kept between two requests. */
+  readonly keepAliveMs: number
   readonly placeFor: ReturnType<typeof makeConnections>
   /** Called for each connection that found no place. */
   readonly onRefused: (why: NoPlace) => void
 }
 
 /** A server of node:http. What Node would answer by itself is answered with an envelope, too, and no client holds a connection for ever. */
-export const makeHttpServer = ({ keepAliveDrainMs, onRefused, placeFor, timer }: ListenerParts): Server => {
+export const makeHttpServer = ({ keepAliveDrainMs, keepAliveMs, onRefused, placeFor, timer }: ListenerParts): Server => {
   const server = createServer({
     requestTimeout: REQUEST_MS,
     headersTimeout: HEADERS_MS,
-    keepAliveTimeout: KEEP_ALIVE_MS,
+    keepAliveTimeout: keepAliveMs,
     connectionsCheckingInterval: LOOK_MS,
     // A missing Host is an invalid signature; the edge answers it, not Node.
     requireHostHeader: false,

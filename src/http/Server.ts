@@ -32,6 +32,8 @@ export interface ServerSettings extends RateSettings {
   readonly connectionPlaces: ConnectionPlaces
   /** How long connections that are idle stay open for one more request once the server stops. */
   readonly keepAliveDrainMs: number
+  /** How long a connection is kept between two requests. */
+  readonly keepAliveMs: number
   readonly host: string
   /** 0 for any free port. */
   readonly port: number
@@ -93,7 +95,7 @@ const countRefusedConnection = labelledMetric((attributes: { readonly why: NoPla
   })
 )
 
-const listen = ({ connectionPlaces, host, keepAliveDrainMs, port, trustedProxies }: ServerSettings) =>
+const listen = ({ connectionPlaces, host, keepAliveDrainMs, keepAliveMs, port, trustedProxies }: ServerSettings) =>
   Layer.effect(
     HttpServer.HttpServer,
     Effect.gen(function* () {
@@ -102,6 +104,7 @@ const listen = ({ connectionPlaces, host, keepAliveDrainMs, port, trustedProxies
       const node = makeHttpServer({
         timer: yield* makeTimer,
         keepAliveDrainMs,
+        keepAliveMs,
         placeFor: makeConnections(connectionPlaces, trustedProxies),
         onRefused: (why) => void run(countRefusedConnection({ why }, 1))
       })

@@ -191,6 +191,15 @@ describe("the settings", () => {
     })
   )
 
+  it.effect("4. let a node keep idle connections longer than load balancers do, whose usual time is a minute", () =>
+    Effect.gen(function* () {
+      expect((yield* read({})).keepAliveMs).toBe(75_000)
+      expect((yield* read({ KEEP_ALIVE: "2m" })).keepAliveMs).toBe(120_000)
+      // Node takes 0 as for ever.
+      expect(yield* mistakes({ KEEP_ALIVE: "0s" })).toHaveLength(1)
+    })
+  )
+
   it.effect("let a node that stops keep idle connections for less time than it has to stop", () =>
     Effect.gen(function* () {
       expect((yield* read({ KEEP_ALIVE_DRAIN: "8s" })).keepAliveDrainMs).toBe(8_000)

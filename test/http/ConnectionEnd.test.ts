@@ -41,6 +41,18 @@ const answering = async () => {
   return { ...listener, asked, socket, until }
 }
 
+describe("a connection between two requests", () => {
+  it("4. is kept for 75 s, longer than load balancers keep theirs, and no deadline of a request ends it sooner", async () => {
+    const { port, server, stop } = await bareListener((response) => void response.end())
+    const socket = await opened(port)
+    socket.write(GET)
+    const [head] = await once(socket, "data")
+    expect(String(head)).toMatch(/keep-alive: timeout=75\r/i)
+    expect(server).toMatchObject({ keepAliveTimeout: 75_000, headersTimeout: 30_000, requestTimeout: 30_000 })
+    stop()
+  })
+})
+
 describe("the last response of a connection", () => {
   it("arrives whole although its client goes on sending", async () => {
     const { asked, socket, stop, until } = await answering()

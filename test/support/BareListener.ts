@@ -27,6 +27,7 @@ export const bareListener = async (respond: Respond, keepAliveDrainMs = 0): Prom
       return () => void (timers.includes(one) && timers.splice(timers.indexOf(one), 1))
     },
     keepAliveDrainMs,
+    keepAliveMs: 75_000,
     placeFor: () => () => {},
     onRefused: () => {}
   })

@@ -89,7 +89,7 @@ export const edge = (options: EdgeOptions = {}) => {
   const rateLimits = { reads: rate, money: rate, deliveries: "off" as const }
   const requestPlaces = options.places ?? { money: 100, reads: 100 }
   const connectionPlaces = options.connections ?? { inAll: 1_000, anAddress: 1_000 }
-  const listener = { host: "127.0.0.1", port: options.port ?? 0, connectionPlaces, keepAliveDrainMs: 0 }
+  const listener = { host: "127.0.0.1", port: options.port ?? 0, connectionPlaces, keepAliveDrainMs: 0, keepAliveMs: 75_000 }
   const layer = Server.layer({
     ...listener,
     rateLimits,
