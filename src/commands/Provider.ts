@@ -6,6 +6,7 @@ import { ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
 import { accountStandings } from "../services/settlement/AccountStanding.ts"
 import { Installation } from "./Installation.ts"
 import { printResult } from "./Output.ts"
+import { check } from "./ProviderCheck.ts"
 import { SimulatorProcess } from "./Simulator.ts"
 
 /** Settings with the providers as the gateway of this data folder reaches them: as they are set, or the simulator that runs beside it. */
@@ -47,5 +48,5 @@ const list = Command.make(
 
 export const provider = Command.make("provider").pipe(
   Command.withDescription("The providers that this program knows"),
-  Command.withSubcommands([list])
+  Command.withSubcommands([list, Command.provide(check, registryLayer)])
 )

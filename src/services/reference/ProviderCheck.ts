@@ -1,0 +1,199 @@
+import { Effect, Redacted } from "effect"
+import { type Corridor, corridorKeyOf } from "../../domain/Corridor.ts"
+import type { ProviderError } from "../../domain/errors/Retriable.ts"
+import { type Mode, Mode as Modes } from "../../domain/Ids.ts"
+import { LARGEST_AMOUNT, type MinorUnits, minor, toDecimal } from "../../domain/Money.ts"
+import type { Provider } from "../ports/Provider.ts"
+import type { ProviderRegistry } from "../ports/ProviderRegistry.ts"
+
+/**
+ * What one read came to. `differs`: the account is not as the corridor rows say. `unanswered`: the provider refused the read or cannot be
+ * reached. `to_confirm`: what the program believes, and only the provider can confirm.
+ */
+export type CheckResult = "ok" | "differs" | "unanswered" | "to_confirm"
+
+export interface ProviderCheckRow {
+  readonly mode: Mode
+  readonly account: "current" | "previous"
+  readonly check: "wallets" | "countries" | "banks" | "networks" | "prices" | "callbacks" | "promises"
+  /** The corridor, country or currency that it is about; empty where it is about the account. */
+  readonly subject: string
+  readonly result: CheckResult
+  readonly detail: string
+}
+
+type Found = Pick<ProviderCheckRow, "check" | "subject" | "result" | "detail">
+
+/** An amount that most corridors take, where a row has no minimum. */
+const SAMPLE_MAJOR = 100n
+
+/**
+ * Reads all that moves no money with every account of a provider that is set, and says where the account differs from the active corridor
+ * rows that lead to it (contract REF-1 to REF-8 for the reads). Nothing is charged, sent or exchanged.
+ */
+export const checkProvider = Effect.fn("ProviderCheck")(function* (
+  registry: ProviderRegistry["Service"],
+  rows: ReadonlyArray<Corridor>,
+  name: string
+) {
+  const led = rows.filter((row) => row.active && row.providers.includes(name))
+  const checked = yield* Effect.forEach(Modes.literals, (mode) =>
+    Effect.forEach(registry.accounts(name, mode), (provider, index) =>
+      Effect.map(checkAccount(provider, led, registry.routeKey(name, mode)), (found) =>
+        found.map((one): ProviderCheckRow => ({ mode, account: index === 0 ? "current" : "previous", ...one }))
+      )
+    )
+  )
+  return checked.flat(2)
+})
+
+const checkAccount = Effect.fnUntraced(function* (provider: Provider, led: ReadonlyArray<Corridor>, routeKey: string) {
+  const own = led.filter(({ currency }) => provider.fingerprints(currency).length > 0)
+  const served = own.filter(({ direction }) => (direction === "payout" ? provider.payouts : provider.collections) !== undefined)
+  const unserved = led
+    .filter((row) => !served.includes(row))
+    .map(
+      (row): Found => differs("networks", nameOf(row), "the corridor leads to it, and the account that is set does not serve it")
+    )
+  return [
+    ...unserved,
+    ...(yield* walletsOf(provider, served)),
+    ...(yield* countriesOf(provider, served)),
+    ...(yield* banksOf(provider, served)),
+    ...networksOf(provider, served),
+    ...(yield* pricesOf(provider, served)),
+    callbacksOf(provider, routeKey),
+    promisesOf(provider)
+  ]
+})
+
+/** What payouts are paid from has to be there; how much is in it is told, and judged by nobody. */
+const walletsOf = Effect.fnUntraced(function* ({ reference }: Provider, served: ReadonlyArray<Corridor>) {
+  if (reference?.balances === undefined) return []
+  const wallets = yield* read(reference.balances)
+  if (wallets === undefined)
+    return [unanswered("wallets", "", "the balance cannot be read: look at the credentials and the address")]
+  const told = wallets.map(
+    ({ available, currency }): Found => ok("wallets", currency, `${toDecimal(available, currency)} ${currency} available`)
+  )
+  const needed = new Set(served.filter(({ direction }) => direction === "payout").map(({ currency }) => currency))
+  const missing = [...needed].filter((currency) => !wallets.some((one) => one.currency === currency))
+  return [
+    ...told,
+    ...missing.map((currency) => differs("wallets", currency, "payouts are paid in it, and the account has no such wallet"))
+  ]
+})
+
+const countriesOf = Effect.fnUntraced(function* ({ reference }: Provider, served: ReadonlyArray<Corridor>) {
+  if (reference?.countries === undefined) return []
+  const told = yield* read(reference.countries)
+  if (told === undefined) return [unanswered("countries", "", "the countries that can be paid cannot be read")]
+  return served
+    .filter(({ direction, method }) => direction === "payout" && method !== "card")
+    .map((row): Found => {
+      const country = told.find((one) => one.country === row.country)
+      const isThere = country?.methods.some((method) => method === row.method) === true
+      return isThere
+        ? ok("countries", nameOf(row), "can be paid")
+        : differs("countries", nameOf(row), "the corridor is open, and the provider does not list the country with this method")
+    })
+})
+
+const banksOf = Effect.fnUntraced(function* ({ reference }: Provider, served: ReadonlyArray<Corridor>) {
+  const banks = reference?.banks
+  const countries = new Set(
+    served.filter((row) => row.direction === "payout" && row.method === "bank").map(({ country }) => country)
+  )
+  if (banks === undefined) return []
+  return yield* Effect.forEach(countries, (country) =>
+    Effect.map(read(banks(country)), (found): Found => {
+      if (found === undefined) return unanswered("banks", country, "the list of banks cannot be read")
+      if (found.length === 0) return differs("banks", country, "bank payouts are open, and no bank can be paid")
+      return ok("banks", country, `${found.length} banks can be paid`)
+    })
+  )
+})
+
+const networksOf = ({ collections }: Provider, served: ReadonlyArray<Corridor>): ReadonlyArray<Found> => {
+  const reaches = collections?.reachesNetwork
+  if (reaches === undefined) return []
+  return served
+    .filter(({ direction, method }) => direction === "collection" && method === "momo")
+    .flatMap((row) =>
+      row.networks.map((network): Found => {
+        const payer = { _tag: "momo", msisdn: Redacted.make(""), network, country: row.country } as const
+        return reaches(payer, row.currency)
+          ? ok("networks", `${nameOf(row)} ${network}`, "can be charged")
+          : differs("networks", `${nameOf(row)} ${network}`, "the corridor lists the network, and the account does not charge it")
+      })
+    )
+}
+
+const pricesOf = Effect.fnUntraced(function* ({ payouts }: Provider, served: ReadonlyArray<Corridor>) {
+  if (payouts === undefined) return []
+  const priced = served.filter(({ direction }) => direction === "payout")
+  return yield* Effect.forEach(priced, (row) => {
+    const { country, currency } = row
+    const amount = sampleOf(row)
+    const shown = `${toDecimal(amount, currency)} ${currency}`
+    const order = {
+      corridor: row,
+      amount,
+      amountType: "SOURCE",
+      destinationCurrency: currency,
+      destinationCountry: country
+    } as const
+    return Effect.map(read(payouts.quote({ ...order, destination: null })), (quote): Found => {
+      if (quote === undefined) return unanswered("prices", nameOf(row), `${shown} cannot be priced now`)
+      if (!("_tag" in quote)) return ok("prices", nameOf(row), `${shown} costs ${toDecimal(quote.fee, currency)} ${currency}`)
+      return quote.kind === "no_recipient"
+        ? { check: "prices", subject: nameOf(row), result: "to_confirm", detail: "it is priced for a recipient only" }
+        : differs("prices", nameOf(row), `${shown} is not priced: ${quote.note}`)
+    })
+  })
+})
+
+const sampleOf = ({ currency, maximum, minimum }: Corridor): MinorUnits => {
+  const scale = 10n ** BigInt(toDecimal(LARGEST_AMOUNT, currency).split(".")[1]?.length ?? 0)
+  const sample = SAMPLE_MAJOR * scale
+  const least = minimum === null || sample > minimum ? sample : minimum
+  return minor(maximum !== null && least > maximum ? maximum : least)
+}
+
+const callbacksOf = ({ guarantees: { callbackAuth }, name }: Provider, routeKey: string): Found => ({
+  check: "callbacks",
+  subject: `/webhooks/${name}/${routeKey}`,
+  result: "to_confirm",
+  detail:
+    callbackAuth === "none"
+      ? "nobody signs them: each only makes the gateway ask. Compare the address with the one that is set at the provider"
+      : "compare the address, and whether they are signed, with what is set at the provider"
+})
+
+/** docs/going-live has the questions; the answers are compared with this. */
+const promisesOf = ({ guarantees }: Provider): Found => {
+  const { chargeReference, clientReference, lookup, notFoundGraceMs } = guarantees
+  const twice = { idempotent: "is the first one again", unique_reject: "is refused", none: "may move money twice" }
+  const charge = chargeReference === undefined ? "" : `, of a charge ${twice[chargeReference]}`
+  return {
+    check: "promises",
+    subject: "",
+    result: "to_confirm",
+    detail: `our reference sent a second time ${twice[clientReference]}${charge}; lookup ${lookup}; "not found" proves nothing for ${notFoundGraceMs / 1_000} s`
+  }
+}
+
+/** Undefined where the provider did not answer. */
+const read = <A>(effect: Effect.Effect<A, ProviderError>): Effect.Effect<A | undefined> =>
+  Effect.catchTag(effect, "provider_error", () => Effect.undefined)
+
+const nameOf = (row: Corridor): string => Object.values(corridorKeyOf(row)).join(" ")
+
+const ok = (check: Found["check"], subject: string, detail: string): Found => ({ check, subject, result: "ok", detail })
+const differs = (check: Found["check"], subject: string, detail: string): Found => ({ check, subject, result: "differs", detail })
+const unanswered = (check: Found["check"], subject: string, detail: string): Found => ({
+  check,
+  subject,
+  result: "unanswered",
+  detail
+})
