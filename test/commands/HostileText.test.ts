@@ -104,6 +104,7 @@ const calls: Record<string, (given: Given) => ReadonlyArray<ReadonlyArray<string
   "screening list": () => [[]],
   "ledger verify": () => [[]],
   "provider list": () => [[]],
+  "provider check": () => [[HOSTILE]],
   reconcile: () => [[HOSTILE]],
   "review acknowledge": ({ reference }) => [[reference, "--note", HOSTILE]],
   "review list": () => [[]],

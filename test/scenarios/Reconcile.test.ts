@@ -1,5 +1,6 @@
 import { expect, layer } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
+import type { ProviderCheckRow } from "../../src/services/reference/ProviderCheck.ts"
 import type { ReconciliationReport } from "../../src/services/settlement/Reconciliation.ts"
 import { gateway } from "../commands/Gateway.ts"
 import { payout } from "../simulator/eversend/SimulatorFixture.ts"
@@ -143,6 +144,34 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })
         )
         expect([compared.errors, ofLost]).toMatchObject([expect.anything(), [{ kind: "missing_there", account: "previous" }]])
       })
+  )
+
+  it.effect("is preceded by provider check, which tries an account before money moves with it", () =>
+    Effect.gen(function* () {
+      const checked = Effect.fnUntraced(function* (settings: Readonly<Record<string, string>>) {
+        const { code, output } = yield* commanded(settings, "provider", "check", "eversend")
+        const rows: ReadonlyArray<ProviderCheckRow> = JSON.parse(output)
+        return { code, rows, of: (result: string) => rows.filter((row) => row.result === result).map(({ check }) => check) }
+      })
+      const right = yield* checked(account("LIVE", "simulator"))
+      expect([right.code, right.of("differs"), right.of("unanswered")]).toEqual([0, [], []])
+      expect(right.rows).toContainEqual({
+        mode: "live",
+        account: "current",
+        check: "prices",
+        subject: "UG UGX payout momo",
+        result: "ok",
+        detail: "500 UGX costs 1000 UGX"
+      })
+      expect(new Set(right.of("ok"))).toEqual(new Set(["wallets", "countries", "banks", "prices"]))
+
+      const wrong = yield* checked({ ...account("LIVE", "simulator"), EVERSEND_LIVE_CLIENT_SECRET: "another-secret" })
+      expect(wrong.code).toBe(1)
+      expect(new Set(wrong.of("unanswered"))).toEqual(new Set(["wallets", "countries", "banks", "prices"]))
+      expect((yield* commanded(account("LIVE", "simulator"), "provider", "check", "nobody")).errors).toContain(
+        "there is no provider nobody: there are "
+      )
+    })
   )
 
   it.effect("compares one day, and nothing of another", () =>

@@ -1,0 +1,112 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Option } from "effect"
+import type { Corridor } from "../../../src/domain/Corridor.ts"
+import { minor } from "../../../src/domain/Money.ts"
+import type { Provider } from "../../../src/services/ports/Provider.ts"
+import { checkProvider } from "../../../src/services/reference/ProviderCheck.ts"
+
+const corridor = (row: Partial<Corridor>): Corridor => ({
+  country: "UG",
+  currency: "UGX",
+  direction: "payout",
+  method: "bank",
+  active: true,
+  providers: ["played"],
+  networks: [],
+  minimum: null,
+  maximum: null,
+  customerAction: "none",
+  requiresRedirectUrl: false,
+  requiresMsisdn: false,
+  destinationCurrencies: ["UGX"],
+  availability: "operational",
+  inactiveReason: null,
+  updatedAt: 0,
+  ...row
+})
+
+/** An account in shillings of Uganda: a wallet with nothing of Kenya, no bank, one network, a price for small amounts only. */
+const played: Provider = {
+  name: "played",
+  mode: "live",
+  fingerprints: (currency) => (currency === "UGX" || currency === "KES" ? ["one"] : []),
+  guarantees: {
+    clientReference: "unique_reject",
+    lookup: "by_client_ref",
+    callbackAuth: "none",
+    quoteTtlMs: 1_000,
+    notFoundGraceMs: 60_000
+  },
+  callbacks: { verify: () => Option.none() },
+  payouts: {
+    quote: ({ amount, destinationCurrency }) =>
+      Effect.succeed(
+        amount > 100n
+          ? ({ _tag: "QuoteRefused", kind: "amount", note: "more than is agreed" } as const)
+          : {
+              principal: amount,
+              fee: minor(3n),
+              destinationAmount: amount,
+              destinationCurrency,
+              rate: null,
+              expiresInMs: 1_000,
+              token: ""
+            }
+      ),
+    send: () => Effect.die("money was to be moved"),
+    fetchStatus: () => Effect.die("nothing was sent")
+  },
+  collections: {
+    reachesNetwork: ({ network }) => network === "MTN",
+    charge: () => Effect.die("money was to be moved"),
+    fetchStatus: () => Effect.die("nothing was charged")
+  },
+  reference: {
+    banks: () => Effect.succeed([]),
+    countries: Effect.succeed([{ country: "UG", name: "Uganda", phonePrefix: "+256", methods: ["momo"] }]),
+    balances: Effect.succeed([{ currency: "UGX", available: minor(5n), pending: null }])
+  }
+}
+
+const registry = {
+  known: ["played"],
+  find: () => Option.some(played),
+  accounts: (_: string, mode: string) => (mode === "live" ? [played] : []),
+  claimed: () => [],
+  byRouteKey: () => Option.none(),
+  routeKey: () => "KEY"
+}
+
+describe("a check of a provider's account", () => {
+  it.effect("names each place where the account is not as the corridor rows say, and moves nothing", () =>
+    Effect.gen(function* () {
+      const rows = [
+        corridor({ method: "momo", networks: ["MTN"] }),
+        corridor({ method: "bank", minimum: minor(200n) }),
+        corridor({ country: "KE", currency: "KES", method: "momo" }),
+        corridor({ country: "GH", currency: "GHS", method: "momo" }),
+        corridor({ direction: "collection", method: "momo", networks: ["MTN", "AIRTEL"] }),
+        corridor({ method: "wallet", active: false }),
+        corridor({ method: "wallet", providers: ["another"] })
+      ]
+      const found = yield* checkProvider(registry, rows, "played")
+      expect(found.map(({ check, result, subject }) => `${result} ${check} ${subject}`.trim())).toEqual([
+        "differs networks GH GHS payout momo",
+        "ok wallets UGX",
+        "differs wallets KES",
+        "ok countries UG UGX payout momo",
+        "differs countries UG UGX payout bank",
+        "differs countries KE KES payout momo",
+        "differs banks UG",
+        "ok networks UG UGX collection momo MTN",
+        "differs networks UG UGX collection momo AIRTEL",
+        "ok prices UG UGX payout momo",
+        "differs prices UG UGX payout bank",
+        "differs prices KE KES payout momo",
+        "to_confirm callbacks /webhooks/played/KEY",
+        "to_confirm promises"
+      ])
+      expect(found.every(({ account, mode }) => account === "current" && mode === "live")).toBe(true)
+    })
+  )
+})
