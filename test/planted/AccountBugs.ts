@@ -90,5 +90,29 @@ export const accountBugs: ReadonlyArray<Bug> = [
         instead: ""
       }
     ]
+  },
+  {
+    name: "let provider check pass over a country without one bank that can be paid",
+    breaks: "a check of an account names each place where it is not as the corridor rows say",
+    test: "test/services/reference/ProviderCheck.test.ts",
+    edits: [
+      {
+        file: "src/services/reference/ProviderCheck.ts",
+        text: "if (found.length === 0) return differs",
+        instead: "if (found.length < 0) return differs"
+      }
+    ]
+  },
+  {
+    name: "check an account against the corridor rows of every provider",
+    breaks: "an account is compared with the active rows that lead to it, and with no others",
+    test: "test/services/reference/ProviderCheck.test.ts",
+    edits: [
+      {
+        file: "src/services/reference/ProviderCheck.ts",
+        text: "row.active && row.providers.includes(name)",
+        instead: "row.active || row.providers.includes(name)"
+      }
+    ]
   }
 ]
