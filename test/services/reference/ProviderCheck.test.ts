@@ -74,6 +74,7 @@ const registry = {
   accounts: (_: string, mode: string) => (mode === "live" ? [played] : []),
   claimed: () => [],
   byRouteKey: () => Option.none(),
+  keptRouteKeys: () => [],
   routeKey: () => "KEY"
 }
 
