@@ -37,7 +37,7 @@ export const momentsOf = (parts: {
       at,
       tone: statusTone(status),
       what: `${happeningText(fact)}: ${status.replace("_", " ")}`,
-      who: actors[actor] ?? actor,
+      who: fact === "Migrated" ? "an upgrade" : (actors[actor] ?? actor),
       // A person's words are masked already, and amounts stand beside them.
       more: note === "" ? null : h("p", null, said(actor === "review" ? note : noteText(note)))
     })

@@ -139,5 +139,17 @@ export const rulingBugs: ReadonlyArray<Bug> = [
         instead: "returned: 0n,"
       }
     ]
+  },
+  {
+    name: "leave the fee out of an earlier reversal",
+    breaks: "what an earlier release reversed says what its entries say",
+    test: "test/persistence/Corrections.test.ts",
+    edits: [
+      {
+        file: "src/persistence/migrations/0025_corrections.ts",
+        text: "'amount', (collected - fee)::text",
+        instead: "'amount', collected::text"
+      }
+    ]
   }
 ]

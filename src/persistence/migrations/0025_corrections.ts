@@ -9,7 +9,52 @@ export const name = "0025_corrections"
  *
  * Nothing is opened by a reference that operators booked by hand after a restore had forgotten it, also where they booked it while it was opened:
  * whoever books locks the tenant, so that one of the two sees the other.
+ *
+ * A collection that an earlier release reversed says so as this one does: `reversed` is what left the float, and what was booked stays. That release
+ * made both amounts zero and set a failure; the journal has the amounts. A record is changed once, in the commit that writes the line of its history.
  */
+
+/** So many records one batch reads. */
+const RECORDS_A_BATCH = 1_000
+
+const mendReversed = `
+-- Mends those of the next records that were reversed, and answers how far it came. Each statement that writes names its tenant. It goes with this migration.
+CREATE FUNCTION mend_reversed(after text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  upto text;
+  r record;
+  was record;
+  collected bigint;
+  fee bigint;
+  mended text;
+BEGIN
+  SELECT max(few.reference) INTO upto FROM (SELECT t.reference FROM transactions t WHERE t.reference > after ORDER BY t.reference LIMIT ${RECORDS_A_BATCH}) few;
+  FOR r IN
+    SELECT t.app_id, t.reference, j.at, j.accounts, j.amounts
+    FROM transactions t JOIN journal j ON j.app_id = t.app_id AND j.reference = t.reference AND j.slot = 'correction' AND j.phase = 'correct'
+    WHERE t.reference > after AND t.reference <= upto AND t.kind = 'collection' AND t.status = 'successful' AND 'correction' = ANY (t.slots)
+    ORDER BY t.reference
+  LOOP
+    SELECT s.mode, s.revision, s.status, well_formed(s.record)::jsonb AS record INTO was FROM transactions s
+    WHERE s.app_id = r.app_id AND s.reference = r.reference AND s.record->>'reversed' IS NULL
+      AND s.record->'failure'->>'message' = 'It was reversed after it had succeeded.' FOR UPDATE;
+    CONTINUE WHEN NOT FOUND;
+    -- A correction of a reversal posts what had been collected and charged the other way round.
+    SELECT coalesce(sum(p.amount) FILTER (WHERE p.account = 'collected'), 0), -coalesce(sum(p.amount) FILTER (WHERE p.account = 'provider_fees'), 0)
+      INTO collected, fee FROM unnest(r.accounts, r.amounts) AS p(account, amount);
+    mended := (was.record - 'failure' || jsonb_build_object('observedAmount', collected::text, 'observedCurrency', was.record->'currency', 'fees', fee::text,
+      'reversed', jsonb_build_object('amount', (collected - fee)::text, 'at', floor(extract(epoch FROM r.at) * 1000)::bigint,
+        'reason', 'It was reversed after it had succeeded.')))::text;
+    UPDATE transactions s SET record = mended::json, revision = s.revision + 1 WHERE s.app_id = r.app_id AND s.reference = r.reference;
+    INSERT INTO journal (app_id, reference, revision, mode, at, actor, fact, note, status, record_digest)
+    VALUES (r.app_id, r.reference, was.revision + 1, was.mode, date_trunc('milliseconds', clock_timestamp()), 'operator', 'Migrated',
+      'a reversal of an earlier release: ' || collected || ' had been collected, ' || fee || ' charged', was.status, record_digest(mended));
+  END LOOP;
+  RETURN upto;
+END
+$$;
+`
+
 const alone = {
   before: "\n    -- PayerBusy: ",
   check: `
@@ -62,6 +107,8 @@ END
 $$;
 ${inBothForms(["open_step"], checked(opening.alone, alone))}
 ${inBothForms(["open_steps"], batch, ofTenant(batch))}
-`
-  }
+${mendReversed}`
+  },
+  { form: "batches", sql: "SELECT mend_reversed($1) AS reached" },
+  { form: "transaction", sql: "DROP FUNCTION mend_reversed(text)" }
 ] as const
