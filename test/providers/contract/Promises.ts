@@ -5,6 +5,7 @@ import { minor } from "../../../src/domain/Money.ts"
 import type { Adapter, ChargeOutcome, PayoutOutcome, RawCallback } from "../../../src/services/ports/Provider.ts"
 import { eventually } from "../../support/SignedClient.ts"
 import { ContractBench, collectionsOf, payoutsOf, verified } from "./Fixture.ts"
+import { lostAnswer, openLine } from "./Line.ts"
 import { type Abilities, askOrder, chargeOrder, payoutOrder, type Way } from "./Orders.ts"
 import { idOf } from "./Play.ts"
 
@@ -13,7 +14,7 @@ interface Movement {
   readonly reference: Reference
   readonly make: Effect.Effect<PayoutOutcome | ChargeOutcome>
   /** Another request by the same reference: of another number, and of a little more. */
-  readonly makeFor: (ending: string) => Effect.Effect<PayoutOutcome | ChargeOutcome>
+  readonly makeFor: (ending: string, by?: Adapter) => Effect.Effect<PayoutOutcome | ChargeOutcome>
   readonly makeMore: Effect.Effect<PayoutOutcome | ChargeOutcome>
   /** As a poll does that knows the end of the number. */
   readonly askFor: (shown: string, id?: string | null) => ReturnType<Movement["askBy"]>
@@ -29,14 +30,14 @@ const movement = Effect.fnUntraced(function* (kind: Kind, way: Way, ending: stri
     const order = yield* payoutOrder(payoutsOf(live), way, ending)
     const { reference } = order
     // On a new quote each time: nothing but our reference holds the second one back.
-    const send = (more: Way, to: string) =>
+    const send = (more: Way, to: string, by = live) =>
       Effect.flatMap(Effect.orDie(payoutOrder(payoutsOf(live), more, to)), ({ destination, quote }) =>
-        payoutsOf(live).send({ ...order, destination, quote })
+        payoutsOf(by).send({ ...order, destination, quote })
       )
     const own: Movement = {
       reference,
       make: send(way, ending),
-      makeFor: (to) => send(way, to),
+      makeFor: (to, by) => send(way, to, by),
       makeMore: send(withMore(way), ending),
       askFor: (shown, id) =>
         Effect.flatMap(askOrder(way, reference, id), (ask) =>
@@ -52,7 +53,7 @@ const movement = Effect.fnUntraced(function* (kind: Kind, way: Way, ending: stri
   const own: Movement = {
     reference,
     make: collectionsOf(live).charge(order),
-    makeFor: (of) => collectionsOf(live).charge({ ...chargeOrder(way, of), reference }),
+    makeFor: (of, by = live) => collectionsOf(by).charge({ ...chargeOrder(way, of), reference }),
     makeMore: collectionsOf(live).charge({ ...chargeOrder(withMore(way), ending), reference }),
     askFor: (shown, id) =>
       Effect.flatMap(askOrder(way, reference, id), (ask) =>
@@ -66,6 +67,9 @@ const movement = Effect.fnUntraced(function* (kind: Kind, way: Way, ending: stri
 
 /** A hundred smallest units more: whole where the currency has none below. */
 const withMore = (way: Way): Way => ({ ...way, amount: minor(way.amount + 100n) })
+
+/** A token, a recipient, the money, what is asked where the provider has it already, and more than anybody needs. */
+const MOST_REQUESTS = 6
 
 /** What `promises` declares, and that it is so: recovery follows the declaration. */
 export const promised = (
@@ -113,6 +117,26 @@ export const promised = (
         // Another amount is told with the success: Settlement compares it with the record's.
         expect(["Accepted", "Succeeded"]).toContain((yield* own.makeMore)._tag)
         expect(yield* own.askBy(live)).toMatchObject({ _tag: "Succeeded", amount: way.amount })
+        expect(yield* executions(own.reference)).toHaveLength(1)
+      })
+    )
+
+    it.effect(`a ${kind} for another number is never taken for the one that has its reference, whichever answer is lost`, () =>
+      Effect.gen(function* () {
+        const { baseUrl, executions, live, open } = yield* ContractBench
+        const { chargeReference, clientReference } = live.guarantees
+        if (!namesOther || (kind === "charge" ? (chargeReference ?? clientReference) : clientReference) === "none") return
+        const own = yield* movement(kind, way, "1234")
+        yield* own.make
+        yield* eventually(own.askBy(live), ({ _tag }) => _tag === "Succeeded")
+        for (let number = 1; number <= MOST_REQUESTS; number++) {
+          // The line stays bad: what is asked about the duplicate stays without an answer.
+          const line = yield* openLine(baseUrl, lostAnswer, number, true)
+          const other = yield* own.makeFor("5678", (yield* open(line.baseUrl)).live)
+          expect(other._tag).not.toBe("Succeeded")
+          const handle = "providerReference" in other ? other.providerReference : null
+          expect((yield* own.askFor("••••5678", handle))._tag).toBe("Mismatched")
+        }
         expect(yield* executions(own.reference)).toHaveLength(1)
       })
     )
