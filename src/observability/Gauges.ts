@@ -14,7 +14,7 @@ const MS_PER_SECOND = 1000
 const atMost = `Counted up to ${COUNTED_AT_MOST}.`
 
 /** Scrapes that come sooner see the same status. Tests have no time to wait for the next one. */
-export const KeptMs = Context.Reference<number>("gateway/observability/KeptMs", { defaultValue: () => 500 })
+export const KeptMs = Context.Reference<number>("gateway/observability/KeptMs", { defaultValue: () => 1_000 })
 /** How long reading the status may take; a scrape waits longer than a probe. */
 const TIMEOUT_MS = 5_000
 /** The same while commits wait for a standby: the connection that is read through may hang in one of them. */
@@ -37,7 +37,7 @@ export const picture = ({ read, standstill }: Source): Effect.Effect<StatusSnaps
   return Effect.raceFirst(inTime, whileStill)
 }
 
-/** A status for every scrape: the database is read at most twice a second, however many scrapers there are. */
+/** A status for every scrape: the database is read at most once a second, however many scrapers there are. */
 export const pictures = (source: Source): Effect.Effect<Effect.Effect<StatusSnapshot | null>> =>
   Effect.flatMap(KeptMs, (keptMs) =>
     Effect.cachedWithTTL(

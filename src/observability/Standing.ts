@@ -22,7 +22,7 @@ export interface StandingOptions {
   readonly database: Effect.Effect<unknown, unknown>
   /** Why no server of it can be written to, in one line; null where that is not known. Told without asking any. */
   readonly noPrimary: Effect.Effect<string | null>
-  /** The state of the database's queues and records; read for scrapes, at most twice a second however many there are. */
+  /** The state of the database's queues and records; read for scrapes, at most once a second however many there are. */
   readonly standing: Effect.Effect<StatusSnapshot, unknown>
   /** Why nothing is asked of the database now, in one line; null where it can be. Told without asking it. */
   readonly standstill: Effect.Effect<string | null>

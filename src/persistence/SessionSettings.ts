@@ -22,8 +22,27 @@ export const sessionSettings: Readonly<Record<string, string>> = {
 
 const rows = rowsOf(Schema.Struct({ name: Schema.String, value: Schema.String, role: Schema.String }))
 
+/**
+ * What a role can set for itself, and so for everybody who logs in as it: where tables are looked for. Whoever owns the database sets it for the database.
+ * Locks are taken, and rows read after them, as READ COMMITTED has it.
+ */
+const ofRole = rowsOf(Schema.Struct({ setting: Schema.String }))
+const ownSettings = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  const [found] = yield* ofRole(sql`
+    SELECT setting FROM pg_db_role_setting s CROSS JOIN unnest(s.setconfig) AS setting
+    WHERE s.setrole = session_user::regrole AND s.setdatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))
+      AND split_part(setting, '=', 1) = 'search_path'
+    UNION ALL SELECT 'default_transaction_isolation=' || level FROM current_setting('default_transaction_isolation') AS level
+    WHERE level <> 'read committed'`)
+  if (found === undefined) return
+  return yield* new DatabaseError({
+    message: `sessions begin with ${found.setting}, which no gateway works with: find it in pg_db_role_setting and RESET it. A schema that is not public is set for the database (ALTER DATABASE), not for the role`
+  })
+})
+
 /** Fails where sessions do not have their settings: a pooler in between may be told to ignore what is asked for. The role has to bring it then. */
 export const settingsHold = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  yield* ownSettings(sql)
   const names = Object.keys(sessionSettings)
   const found = yield* rows(
     sql`SELECT name, current_setting(name) AS value, session_user::text AS role FROM unnest(${names}::text[]) AS name`

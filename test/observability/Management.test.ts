@@ -2,6 +2,8 @@ import { spawnSync } from "node:child_process"
 import { request } from "node:http"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Layer, Metric, Ref } from "effect"
+import { TestClock } from "effect/testing"
+import { pictures } from "../../src/observability/Gauges.ts"
 import { Management } from "../../src/observability/Management.ts"
 import { readExposition, sampled } from "../support/Exposition.ts"
 import { itWith } from "../support/Installed.ts"
@@ -132,6 +134,25 @@ describe("the management port", () => {
       expect(value("gateway_database_up")).toBe(1)
       expect(value("gateway_event_loop_lag_seconds", { percentile: "100" })).toBeGreaterThanOrEqual(0)
     }).pipe(Effect.provideService(Metric.MetricRegistry, new Map()))
+  )
+
+  it.effect("asks the database once a second at most, however often it is scraped", () =>
+    Effect.gen(function* () {
+      const { standing } = yield* management
+      const reads = yield* Ref.make(0)
+      const read = Effect.andThen(
+        Ref.update(reads, (count) => count + 1),
+        Effect.flatten(Ref.get(standing))
+      )
+      const scrape = yield* pictures({ read, standstill: Effect.succeed(null) })
+      yield* Effect.repeat(scrape, { times: 9 })
+      yield* TestClock.adjust("999 millis")
+      yield* scrape
+      expect(yield* Ref.get(reads)).toBe(1)
+      yield* TestClock.adjust("1 millis")
+      yield* scrape
+      expect(yield* Ref.get(reads)).toBe(2)
+    })
   )
 
   it.live("asks the database once for concurrent scrapes, and shows no old number when it does not answer", () =>

@@ -1,17 +1,43 @@
+import { inspect } from "node:util"
 import { describe, it } from "@effect/vitest"
-import { Effect, Exit, Redacted, Tracer } from "effect"
+import { Context, Effect, Exit, Layer, Redacted, Tracer } from "effect"
 import { SqlClient, Statement } from "effect/sql"
 import { expect } from "vitest"
 import { AnswerBoundMs } from "../../src/persistence/BoundedClient.ts"
 import { Database } from "../../src/persistence/Database.ts"
 import { Migrations } from "../../src/persistence/Migrations.ts"
-import { freshDatabase } from "../support/Postgres.ts"
+import { asRuntime, freshDatabase } from "../support/Postgres.ts"
 
 const on = (url: string) => Database.layer({ url: Redacted.make(url) })
 const empty = Effect.promise(() => freshDatabase())
 const names = Migrations.all.map(({ name }) => name)
 
 describe("the database's schema", () => {
+  it.effect("is not one that the gateways' role chose for itself, and no session begins at another isolation", () =>
+    Effect.gen(function* () {
+      const { url } = yield* empty
+      const runtime = asRuntime(Redacted.make(url))
+      const owner = yield* Effect.map(Layer.build(Layer.fresh(on(url))), (context) => Context.get(context, SqlClient.SqlClient))
+      const start = Effect.exit(Effect.scoped(Layer.build(Layer.fresh(Database.layer({ url: runtime })))))
+      const [at] = yield* owner<{ name: string }>`SELECT current_database()::text AS name`
+      const [role] = yield* Effect.provide(
+        Effect.flatMap(SqlClient.SqlClient, (sql) => sql<{ name: string }>`SELECT session_user::text AS name`),
+        Layer.fresh(Database.layer({ url: runtime }))
+      )
+      yield* owner.unsafe(`CREATE SCHEMA other`)
+      for (const [setting, told] of [
+        ["search_path = other, public", "search_path=other, public"],
+        ["default_transaction_isolation = 'repeatable read'", "default_transaction_isolation=repeatable read"]
+      ] as const) {
+        yield* owner.unsafe(`ALTER ROLE "${role?.name}" IN DATABASE "${at?.name}" SET ${setting}`)
+        expect(inspect(yield* start, { depth: 8 })).toContain(`sessions begin with ${told}`)
+        yield* owner.unsafe(`ALTER ROLE "${role?.name}" IN DATABASE "${at?.name}" RESET ALL`)
+      }
+      yield* owner.unsafe(`ALTER DATABASE "${at?.name}" SET search_path = other`)
+      expect(Exit.isSuccess(yield* start)).toBe(true)
+    }).pipe(Effect.scoped)
+  )
+
   it.effect("is created once by nodes that start together", () =>
     Effect.gen(function* () {
       const { url } = yield* empty
