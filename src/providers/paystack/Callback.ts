@@ -10,13 +10,18 @@ export const paystackCallbacks = (secret: Redacted.Redacted): Callbacks =>
 
 const hintOf = hintReader(
   CallbackBody,
-  ({ data, event }) => ({
-    reference: data?.reference ?? data?.transaction_reference,
-    id: data?.transfer_code ?? data?.id,
-    says: events.get(event ?? "")
-  }),
+  ({ data, event = "" }) => {
+    const charge = typeof data?.transaction === "string" ? { id: data.transaction } : data?.transaction
+    return {
+      reference: data?.reference ?? data?.transaction_reference ?? charge?.reference,
+      id: data?.transfer_code ?? (isAboutCharge(event) ? charge?.id : data?.id),
+      says: events.get(event)
+    }
+  },
   ownReference
 )
+
+const isAboutCharge = (event: string): boolean => /^(charge\.dispute|refund)\./.test(event)
 
 // A refund and a dispute say nothing of the whole charge: what became of it is asked.
 const events: ReadonlyMap<string, Standing> = new Map([

@@ -130,13 +130,14 @@ export const CountriesAnswer = envelope(
   Schema.Array(Schema.Struct({ iso_code: Schema.String, name: Schema.String, calling_code: nullable(Text) }))
 )
 
-/** The callback. A refund names the charge that it is of. */
+/** The callback. A refund and a dispute name the charge that they are of; their own `id` is none of a charge. */
 export const CallbackBody = Schema.Struct({
   event: Schema.optionalKey(Schema.String),
   data: Schema.optionalKey(
     Schema.Struct({
       reference: nullable(Text),
       transaction_reference: nullable(Text),
+      transaction: nullable(Schema.Union([Schema.Struct({ reference: nullable(Text), id: nullable(Text) }), Text])),
       transfer_code: nullable(Schema.String),
       id: nullable(Text)
     })

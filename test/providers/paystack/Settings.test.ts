@@ -92,6 +92,24 @@ describe("a genuine callback of Paystack points at", () => {
       { event: "refund.processed", data: { transaction_reference: own } },
       { reference, providerReference: null }
     ],
+    [
+      "8. the charge that is disputed, never the dispute's own number",
+      {
+        event: "charge.dispute.create",
+        data: { id: 771203, transaction_reference: null, transaction: { id: 59214, reference: own, status: "success" } }
+      },
+      { reference, providerReference: "59214" }
+    ],
+    [
+      "8. the charge of a refund that names it by number alone",
+      { event: "refund.processed", data: { id: 3018284, transaction: 59214, transaction_reference: null } },
+      { reference: null, providerReference: "59214" }
+    ],
+    [
+      "8. nothing, where a dispute names no charge",
+      { event: "charge.dispute.remind", data: { id: 771203, transaction: null } },
+      { reference: null, providerReference: null }
+    ],
     ["nothing of ours", { data: { reference: "acv_9ee55786" } }, { reference: null, providerReference: null }],
     ["nothing, in capitals", { data: { reference } }, { reference: null, providerReference: null }],
     ["nothing, of an unknown shape", [1, 2], { reference: null, providerReference: null }]
