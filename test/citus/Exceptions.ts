@@ -120,6 +120,7 @@ export const functionsOnOneServer: ReadonlyArray<{ readonly name: string; readon
   { name: "apply_steps", because: "its batches span tenants; on Citus apply_steps_of_tenant is called" },
   { name: "retire_events", because: "on Citus it is asked to drop months that are empty, and moves no row" },
   { name: "empty_revoked_keys", because: "a migration empties the secrets of all revoked keys with it once, and takes it away" },
+  { name: "mend_reversed", because: "a migration reads all reversed records with it once, and takes it away" },
   { name: "fill_metadata_members", because: "a migration reads all records with it once, and takes it away" }
 ]
 

@@ -39,7 +39,7 @@ export const explainedOfDomain: Readonly<Record<string, ReadonlyArray<Explained>
     {
       original: "[]",
       replacement: '["Stryker was here"]',
-      line: "const agreed = (record.said ?? []).filter((report) => agreeing.includes(report))",
+      line: "const said = record.said ?? []",
       why: "what nobody says agrees with nothing"
     }
   ],

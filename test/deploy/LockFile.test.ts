@@ -5,9 +5,10 @@ import { describe, expect, it } from "vitest"
 interface Entry {
   readonly integrity?: string
   readonly resolved?: string
+  readonly hasInstallScript?: boolean
 }
 
-const read = (file: string) => JSON.parse(readFileSync(resolve(import.meta.dirname, "..", file), "utf8"))
+const read = (file: string) => JSON.parse(readFileSync(resolve(import.meta.dirname, "../..", file), "utf8"))
 const packages: Readonly<Record<string, Entry>> = read("package-lock.json").packages
 const installed = Object.entries(packages).filter(([path]) => path !== "")
 
@@ -20,5 +21,14 @@ describe("the lock file", () => {
 
   it("names no place to load from: the registry is the installing machine's choice, and the hash is checked wherever it is", () => {
     expect(installed.filter(([, { resolved }]) => resolved !== undefined).map(([path]) => path)).toEqual([])
+  })
+
+  it("lists each package that has an install script, as allowed or refused, and npm runs no other", () => {
+    const listed: Readonly<Record<string, boolean>> = read("package.json").allowScripts
+    const withScript = installed.filter(([, { hasInstallScript }]) => hasInstallScript === true)
+    const names = withScript.map(([path]) => path.split("node_modules/").at(-1) ?? "")
+    expect(names.length).toBeGreaterThan(3)
+    expect(names.filter((name) => typeof listed[name] !== "boolean")).toEqual([])
+    expect(readFileSync(resolve(import.meta.dirname, "../../.npmrc"), "utf8")).toMatch(/^strict-allow-scripts=true$/m)
   })
 })
