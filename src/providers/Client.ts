@@ -44,6 +44,7 @@ export const calling = (baseUrl: string, transport: Transport) => {
       headers: {
         ...(body === null ? {} : { "content-type": "application/json" }),
         accept: "application/json",
+        "accept-encoding": "identity",
         ...headers,
         ...own
       },

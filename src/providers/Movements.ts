@@ -112,18 +112,18 @@ export const moneyCallAnswer = <A, F>(
 export const notSent = (note: string): FactWithAlarm<PayoutOutcome> => withoutAlarm({ _tag: "NotSent", note })
 
 /**
- * A refusal is believed once a lookup has found nothing: the same request may have arrived before. `used` stands in for it where the provider
- * says that it has our reference already. A refusal of our own account is believed at once.
+ * A refusal is believed once a lookup has found nothing: the same request may have arrived before, or have been executed although it was
+ * refused. `instead` stands in for it where the refusal says something else. A refusal of our own account is believed at once.
  */
-export const onceNotFound = (
+export const onceNotFound = <F = never>(
   refused: FactWithAlarm<Refused> | undefined,
-  used?: FactWithAlarm<Unknown>
-): MoneyCallAnswer<PayoutOutcome> | undefined =>
+  instead?: FactWithAlarm<F>
+): MoneyCallAnswer<F | PayoutOutcome> | undefined =>
   refused === undefined || refused.fact.kind === "config"
     ? refused
     : {
         confirm: (looked) => {
-          if (looked.fact._tag === "NotFound") return used ?? refused
+          if (looked.fact._tag === "NotFound") return instead ?? refused
           const { alarm, fact } = asCreateOutcome(looked, "what was refused is there, and came back")
           const alarms = [refused.alarm, alarm].filter((one) => one !== null)
           return { fact, alarm: alarms.length === 0 ? null : alarms.join("; ") }

@@ -7,6 +7,7 @@ import { fromDecimal, fromDecimalDown, fromDecimalUp, type MinorUnits, ZERO } fr
 import type { StatusOutcome } from "../services/ports/Provider.ts"
 import { type FactWithAlarm, unreadable, withoutAlarm } from "./AnswerParsing.ts"
 import { type ProviderRefusal, refusedBy } from "./Refusals.ts"
+import { withoutNoise } from "./WireNumber.ts"
 
 /** What a provider's word for the state of a transaction means. Each provider has a table of its whole vocabulary. */
 export type Standing = Reported
@@ -111,7 +112,11 @@ export interface AmountFormat {
   readonly down: (text: string, currency: Currency) => Result.Result<MinorUnits, "inexact">
 }
 
-export const majorUnits: AmountFormat = { exact: fromDecimal, up: fromDecimalUp, down: fromDecimalDown }
+export const majorUnits: AmountFormat = {
+  exact: (text, currency) => fromDecimal(withoutNoise(text), currency),
+  up: (text, currency) => fromDecimalUp(withoutNoise(text), currency),
+  down: (text, currency) => fromDecimalDown(withoutNoise(text), currency)
+}
 
 interface WrittenSum {
   readonly amount?: string | null | undefined

@@ -5,6 +5,7 @@ import { inClientSpan } from "../runtime/ClientSpan.ts"
 import { tooLateToLeave } from "../runtime/LeavesBy.ts"
 import { makeTimer, type Timer } from "../runtime/Timer.ts"
 import { annotateTraced } from "../runtime/Tracing.ts"
+import { LARGEST_BODY_BYTES, plainBody } from "./PlainBody.ts"
 
 /** One outgoing HTTP call. `operation` is its name in spans and logs: a path could carry a number. */
 export interface ProviderCall {
@@ -31,7 +32,6 @@ export interface Transport {
   readonly call: (call: ProviderCall) => Effect.Effect<ProviderResponse>
 }
 
-const LARGEST_ANSWER_BYTES = 1024 * 1024
 /** Of resolving, connecting and TLS together. */
 const CONNECT_TIMEOUT_MS = 5000
 /** To one provider; a call beyond them waits, and is not sent when its time runs out meanwhile. */
@@ -146,6 +146,8 @@ class TooLateToLeave extends Error {
   override readonly message = "the process was paused too long: too late to send"
 }
 
+const oneLine = (header: string | ReadonlyArray<string> | undefined): string => (typeof header === "string" ? header : "")
+
 /** What undici tells about one request, in the order in which it tells it. */
 class CallHandler implements Dispatcher.DispatchHandler {
   readonly #progress: Progress
@@ -154,6 +156,7 @@ class CallHandler implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined
   #status = 0
   #contentType = ""
+  #encoding = ""
   #size = 0
 
   constructor(progress: Progress, finish: (response: ProviderResponse) => void) {
@@ -182,22 +185,26 @@ class CallHandler implements Dispatcher.DispatchHandler {
     status: number,
     headers: Readonly<Record<string, string | Array<string> | undefined>>
   ): void {
-    const contentType = headers["content-type"]
     this.#status = status
-    this.#contentType = typeof contentType === "string" ? contentType : ""
+    this.#contentType = oneLine(headers["content-type"])
+    this.#encoding = oneLine(headers["content-encoding"])
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#size += chunk.length
     this.#chunks.push(chunk)
-    if (this.#size <= LARGEST_ANSWER_BYTES) return
+    if (this.#size <= LARGEST_BODY_BYTES) return
     this.#finish(broken(this.#progress, "bad_response", "the answer is too large"))
     controller.abort(new Error("too large"))
   }
 
   onResponseEnd(): void {
-    const body = Buffer.concat(this.#chunks).toString("utf8")
-    this.#finish({ _tag: "Answered", status: this.#status, contentType: this.#contentType, body })
+    const body = plainBody(Buffer.concat(this.#chunks), this.#encoding)
+    this.#finish(
+      Option.isNone(body)
+        ? broken(this.#progress, "bad_response", "the answer's encoding cannot be read")
+        : { _tag: "Answered", status: this.#status, contentType: this.#contentType, body: body.value }
+    )
   }
 
   onResponseError(_controller: unknown, error: Error): void {

@@ -48,6 +48,19 @@ function writtenOut(text: string): string {
   return sign + padded.slice(0, at) + (at < padded.length ? `.${padded.slice(at)}` : "")
 }
 
+const NOISY_DIGITS = 12
+const CLEAN_DIGITS = 9
+
+/** What floating point makes of a short decimal is that decimal: 19.709999999999997 is 19.71. A figure that is really so fine stays as it is. */
+export const withoutNoise = (text: string): string => {
+  const [, whole = "", fraction = ""] = /^(\d+)\.(\d+)$/.exec(text) ?? []
+  if (fraction.length < NOISY_DIGITS) return text
+  const half = Number(fraction[CLEAN_DIGITS]) < 5 ? 0n : 1n
+  const digits = String(BigInt(whole + fraction.slice(0, CLEAN_DIGITS)) + half).padStart(CLEAN_DIGITS + 1, "0")
+  const [units, rest] = [digits.slice(0, -CLEAN_DIGITS), digits.slice(-CLEAN_DIGITS)]
+  return rest.endsWith("000") ? `${units}.${rest}` : text
+}
+
 /** Major units without zeros that say nothing: a whole amount is written as an integer. */
 export const plainDecimal = (amount: MinorUnits, currency: Currency): string => {
   const text = toDecimal(amount, currency)

@@ -3,6 +3,7 @@ import { doorBugs } from "./DoorBugs.ts"
 import { ledgerBugs } from "./LedgerBugs.ts"
 import { limitBugs } from "./LimitBugs.ts"
 import { rulingBugs } from "./RulingBugs.ts"
+import { wireBugs } from "./WireBugs.ts"
 
 const providerBugs: ReadonlyArray<Bug> = [
   {
@@ -233,5 +234,6 @@ export const bugs: ReadonlyArray<Bug> = [
   ...codeBugs,
   ...limitBugs,
   ...doorBugs,
-  ...rulingBugs
+  ...rulingBugs,
+  ...wireBugs
 ]

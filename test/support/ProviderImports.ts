@@ -21,9 +21,17 @@ export const providerImports: ReadonlyArray<ImportRow> = [
   // What left the process and what did not is known to the connection only.
   {
     from: /^providers\/Transport\.ts$/,
-    files: ["domain/Json.ts", "runtime/ClientSpan.ts", "runtime/LeavesBy.ts", "runtime/Timer.ts", "runtime/Tracing.ts"],
+    files: [
+      "domain/Json.ts",
+      "runtime/ClientSpan.ts",
+      "runtime/LeavesBy.ts",
+      "runtime/Timer.ts",
+      "runtime/Tracing.ts",
+      "providers/PlainBody.ts"
+    ],
     packages: [core, /^@effect\/platform-node\/Undici$/]
   },
+  { from: /^providers\/PlainBody\.ts$/, files: [], packages: [core, /^node:zlib$/] },
   {
     from: /^providers\/(\w+)\//,
     files: [
@@ -84,7 +92,8 @@ export const providerImports: ReadonlyArray<ImportRow> = [
       "providers/AnswerParsing.ts",
       "providers/Refusals.ts",
       "providers/ProviderStatus.ts",
-      "providers/Transport.ts"
+      "providers/Transport.ts",
+      "providers/WireNumber.ts"
     ],
     packages: [core, crypto, http]
   }

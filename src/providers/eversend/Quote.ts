@@ -1,7 +1,8 @@
 import { Option, Result } from "effect"
-import { fromDecimal, fromDecimalDown, fromDecimalUp, isBeyond } from "../../domain/Money.ts"
+import { isBeyond } from "../../domain/Money.ts"
 import type { PayoutQuote, QuoteOrder, QuoteRefused } from "../../services/ports/Provider.ts"
 import { decoded, isAnswered } from "../AnswerParsing.ts"
+import { majorUnits } from "../ProviderStatus.ts"
 import { type NoQuote, noQuote, quoteRefused } from "../Quotes.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import { PayoutQuotationAnswer } from "./Wire.ts"
@@ -54,10 +55,10 @@ const fits = (quotation: Quotation, order: QuoteOrder): QuoteRefused | NoQuote |
 
 const read = (quotation: Quotation, token: string, order: QuoteOrder): PayoutQuote | QuoteRefused | NoQuote => {
   const { amountType, corridor, destinationCurrency } = order
-  const principal = fromDecimal(quotation.sourceAmount, corridor.currency)
-  const fee = fromDecimalUp(quotation.totalFees, corridor.currency)
+  const principal = majorUnits.exact(quotation.sourceAmount, corridor.currency)
+  const fee = majorUnits.up(quotation.totalFees, corridor.currency)
   const isExchanged = destinationCurrency !== corridor.currency
-  const destinationAmount = (isExchanged ? fromDecimalDown : fromDecimal)(quotation.destinationAmount, destinationCurrency)
+  const destinationAmount = (isExchanged ? majorUnits.down : majorUnits.exact)(quotation.destinationAmount, destinationCurrency)
   if (Result.isFailure(principal) || Result.isFailure(fee) || Result.isFailure(destinationAmount)) {
     return isBeyond(quotation.totalAmount, corridor.currency) || isBeyond(quotation.destinationAmount, destinationCurrency)
       ? { ...tooLarge, ...(Result.isSuccess(fee) ? { fee: fee.success } : {}) }

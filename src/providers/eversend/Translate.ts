@@ -1,6 +1,5 @@
 import { Option, Result } from "effect"
 import { type Currency, isCurrency } from "../../domain/Currency.ts"
-import { fromDecimalDown } from "../../domain/Money.ts"
 import type { ChargeOrder, ChargeOutcome, PayoutOutcome, StatusOutcome, StatusQuery } from "../../services/ports/Provider.ts"
 import { decoded, type FactWithAlarm, unreadable, withoutAlarm } from "../AnswerParsing.ts"
 import {
@@ -13,7 +12,7 @@ import {
   nothingObserved,
   onceNotFound
 } from "../Movements.ts"
-import { answerBy, type Standing, type Sum, sumOf } from "../ProviderStatus.ts"
+import { answerBy, majorUnits, type Standing, type Sum, sumOf } from "../ProviderStatus.ts"
 import { instantIn } from "../Statements.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import { failureBy, identity, type Kind, refusal } from "./Refusals.ts"
@@ -47,9 +46,9 @@ export const chargeOutcome = (response: ProviderResponse, order: ChargeOrder): M
   return moneyCallAnswer<typeof MomoCollectionAnswer.Type, ChargeOutcome>(response, {
     // Beside a code a refusal can mean the code, and nothing tells: the payer may try again. A configuration error of ours is never a wrong code.
     refused:
-      refused !== undefined && order.otp !== null && refused.fact.kind !== "config"
-        ? withoutAlarm({ _tag: "CodeRejected", note: refused.fact.note })
-        : refused,
+      refused === undefined || order.otp === null
+        ? onceNotFound(refused)
+        : onceNotFound(refused, withoutAlarm({ _tag: "CodeRejected", note: refused.fact.note })),
     schema: MomoCollectionAnswer,
     readAsUnknown,
     read: ({ data }) => {
@@ -101,6 +100,8 @@ export const foundInPage = (
   const { transactions } = answer.value.data
   const own = transactions.filter((wire) => wire.transactionRef === order.reference && isOurs(kind, wire, order.reference))
   if (own.length > 0) return decisive(kind, own, order)
+  if (transactions.some((wire) => !wire.transactionRef && isOurs(kind, wire, order.reference)))
+    return withoutAlarm({ _tag: "Unknown", reason: "bad_response", note: "a transaction without a reference is listed" })
   return transactions.length < pageSize ? "ended" : "goes_on"
 }
 
@@ -161,6 +162,6 @@ const amountsOf = ({ amount, currency, fees, sourceCurrency }: Wire, stored: Cur
 /** What an exchange brought: floored to its currency, and as Eversend wrote it. */
 export const broughtBy = (raw: string | null | undefined, currency: string | null | undefined) => {
   if (raw === null || raw === undefined || !isCurrency(currency)) return undefined
-  const amount = fromDecimalDown(raw, currency)
+  const amount = majorUnits.down(raw, currency)
   return Result.isFailure(amount) ? undefined : { amount: amount.success, currency, raw }
 }

@@ -17,8 +17,8 @@ import { statement } from "./Statement.ts"
 import { chargeFound, chargeOutcome, payoutOutcome, transferFound } from "./Translate.ts"
 
 /**
- * Transfers are unique by our reference, charges are not. Flutterwave answers 503 itself after about 28 s and
- * may go on working: what is not found sooner than well after that proves nothing.
+ * Transfers are unique by our reference, charges are not. Flutterwave answers 503 itself after about 28 s and may go on working, and a charge
+ * that it refused was seen to be made all the same: what is not found before ten minutes have passed proves nothing.
  */
 const guarantees: ProviderGuarantees = {
   clientReference: "unique_reject",
@@ -26,7 +26,7 @@ const guarantees: ProviderGuarantees = {
   lookup: "by_client_ref",
   callbackAuth: "weak",
   quoteTtlMs: QUOTE_LIFE_MS,
-  notFoundGraceMs: 120_000,
+  notFoundGraceMs: 600_000,
   bankAccountCountries: RESOLVES_IN
 }
 

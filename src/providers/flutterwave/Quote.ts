@@ -1,9 +1,10 @@
 import { Effect, Option, Result } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
-import { fromDecimalUp, type MinorUnits, minor } from "../../domain/Money.ts"
+import { type MinorUnits, minor } from "../../domain/Money.ts"
 import type { PayoutOperations, PayoutQuote, QuoteOrder, QuoteRefused } from "../../services/ports/Provider.ts"
 import { decoded } from "../AnswerParsing.ts"
 import type { Connection } from "../Connection.ts"
+import { majorUnits } from "../ProviderStatus.ts"
 import { type NoQuote, noQuote, quoteRefused, requestQuote, sameCurrencyQuote } from "../Quotes.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import { plainDecimal } from "../WireNumber.ts"
@@ -64,7 +65,7 @@ const feeOf = (
   { fee, fee_type }: (typeof FeeAnswer.Type)["data"][number],
   amount: MinorUnits,
   currency: Currency
-): MinorUnits | undefined => (fee_type === "value" ? Result.getOrUndefined(fromDecimalUp(fee, currency)) : shareOf(fee, amount))
+): MinorUnits | undefined => (fee_type === "value" ? Result.getOrUndefined(majorUnits.up(fee, currency)) : shareOf(fee, amount))
 
 /** So many percent of the amount, to any number of decimals, rounded up to a minor unit. */
 const shareOf = (percent: string, amount: MinorUnits): MinorUnits | undefined => {

@@ -1,4 +1,4 @@
-import { errorIn, type FactWithAlarm, type Unknown, unknownReader } from "../AnswerParsing.ts"
+import { errorIn, type FactWithAlarm, type Unknown, unknownReader, withoutAlarm } from "../AnswerParsing.ts"
 import type { Identity } from "../Connection.ts"
 import { usedAt } from "../Movements.ts"
 import {
@@ -41,6 +41,22 @@ const refusals: ReadonlyMap<number, ProviderRefusal> = new Map([
 /** A definite refusal by its HTTP status. */
 export const refusal = (response: ProviderResponse): FactWithAlarm<Refused> | undefined =>
   refusedByStatus(refusals, response, errorOf(response) !== undefined)
+
+// What refuses a charge before it is made: something that the request lacks, and a number that is none. All else may hide a charge that went
+// through: the payers of "read ECONNRESET" were charged.
+const refusesRequest = (message: string): boolean =>
+  /^[\w .'-]{1,60} is required\.?$/i.test(message) ||
+  message === "Sorry, that account number is invalid, please check and try again"
+
+/** Where a refusal of a charge proves nothing: only asking tells, now and again later. */
+export const unprovenRefusal = (response: ProviderResponse): FactWithAlarm<Unknown> | undefined =>
+  refusesRequest(errorOf(response)?.message ?? "")
+    ? undefined
+    : withoutAlarm({
+        _tag: "Unknown",
+        reason: "bad_response",
+        note: "refused in words that do not prove that nothing was charged"
+      })
 
 /** Where a text says that our reference is used. */
 export const usedReference = (response: ProviderResponse): FactWithAlarm<Unknown> | undefined =>

@@ -1,6 +1,6 @@
 import { Option, Result } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
-import { fromDecimal, fromDecimalDown, type MinorUnits, minor } from "../../domain/Money.ts"
+import { type MinorUnits, minor } from "../../domain/Money.ts"
 import type { ChargeOrder, ChargeOutcome, PayoutOutcome, StatusOutcome } from "../../services/ports/Provider.ts"
 import { decoded, type FactWithAlarm, unreadable, withoutAlarm } from "../AnswerParsing.ts"
 import {
@@ -12,10 +12,10 @@ import {
   nothingObserved,
   onceNotFound
 } from "../Movements.ts"
-import { answerBy, isOtherParty, type Shown, type Standing, sumOf } from "../ProviderStatus.ts"
+import { answerBy, isOtherParty, majorUnits, type Shown, type Standing, sumOf } from "../ProviderStatus.ts"
 import { notPaid } from "../Refusals.ts"
 import type { ProviderResponse } from "../Transport.ts"
-import { failureOf, identity, refusal, refusalStatus, usedReference } from "./Refusals.ts"
+import { failureOf, identity, refusal, refusalStatus, unprovenRefusal, usedReference } from "./Refusals.ts"
 import { ChargeAnswer, type Transaction, type Transfer, TransferAnswer, TransfersAnswer, VerifyAnswer } from "./Wire.ts"
 
 type Charge = typeof Transaction.Type
@@ -42,7 +42,7 @@ export const transferStanding = (status: string): Standing | undefined => transf
 /** The answer to POST /charges. */
 export const chargeOutcome = (response: ProviderResponse, order: ChargeOrder): MoneyCallAnswer<ChargeOutcome> =>
   moneyCallAnswer<typeof ChargeAnswer.Type, ChargeOutcome>(response, {
-    refused: refusal(response),
+    refused: onceNotFound(refusal(response), unprovenRefusal(response)),
     schema: ChargeAnswer,
     readAsUnknown,
     read: ({ data, meta }) => {
@@ -82,7 +82,7 @@ const opened = (
   { amount, currency }: Pick<Charge, "amount" | "currency">,
   stored: Currency
 ): FactWithAlarm<PayoutOutcome> => {
-  const observed = currency === stored ? Result.getOrElse(fromDecimal(amount, stored), () => null) : null
+  const observed = currency === stored ? Result.getOrElse(majorUnits.exact(amount, stored), () => null) : null
   return asAccepted(
     answerBy({ ...shown, standing: shown.standing === "successful" ? "pending" : shown.standing }),
     observed === null ? nothingObserved : { observedAmount: observed, observedCurrency: stored }
@@ -159,7 +159,7 @@ export const chargeSum = ({ amount, amount_settled, app_fee: fee, currency }: Ch
   const settled = amount_settled ?? null
   // No fee takes everything: a charge of which nothing is left is not settled yet.
   if (sum === undefined || settled === null || /^0*(\.0*)?$/.test(settled)) return sumOf({ amount, currency, fee })
-  const left = fromDecimalDown(settled, sum.currency)
+  const left = majorUnits.down(settled, sum.currency)
   if (Result.isFailure(left) || left.success > sum.amount) return undefined
   return { ...sum, fee: between(sum.amount, left.success) }
 }

@@ -3,7 +3,7 @@ import type { Reference } from "../../domain/Ids.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 import type { PayoutOutcome, StatusOutcome, StatusQuery } from "../../services/ports/Provider.ts"
 import { type FactWithAlarm, isAnswered, withoutAlarm } from "../AnswerParsing.ts"
-import { acceptedAs, asCreateOutcome, type MoneyCallAnswer, notSent } from "../Movements.ts"
+import { acceptedAs, asCreateOutcome, type MoneyCallAnswer, notSent, onceNotFound } from "../Movements.ts"
 import { answerBy, isOtherParty, type Standing, sumOf } from "../ProviderStatus.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import { codeOf, decodedOk, failureBy, identity, noteOf, refusal } from "./Refusals.ts"
@@ -34,7 +34,7 @@ export const posted = (response: ProviderResponse, reference: Reference): MoneyC
     return withoutAlarm(acceptedAs({ providerReference: referenceIdOf(reference), note: "HTTP 202" }))
   if (isAnswered(response, 409))
     return { confirm: (looked) => asCreateOutcome(looked, "MTN knows an X-Reference-Id and has nothing by it") }
-  return refusal(response) ?? identity.readAsUnknown(response)
+  return onceNotFound(refusal(response)) ?? identity.readAsUnknown(response)
 }
 
 /** The answer to the GET of a movement. */

@@ -46,7 +46,7 @@ export const number = (amount: bigint, currency: Currency): RawJson => {
 
 /** A wallet that is too small is told later. */
 export const errors: ErrorResponses = {
-  refused: refusal(400, "Request could not be processed"),
+  refused: refusal(400, "phone_number is required"),
   no_account: refusal(400, "Sorry, that account number is invalid, please check and try again"),
   unavailable: refusal(503, "Service unavailable"),
   broken: refusal(500, "An error occurred")

@@ -38,12 +38,22 @@ describe("a charge", () => {
   for (const [name, behaviour, expected] of cases) {
     it.effect(name, () =>
       Effect.gen(function* () {
-        const server = yield* stub({ [CHARGE]: [behaviour] })
+        const server = yield* stub({ [CHARGE]: [behaviour], [SEARCH]: [answer(200, listAnswer())] })
         expect(yield* collectionsOf(yield* open(server.baseUrl)).charge(order)).toMatchObject(expected)
         expect(server.seen.filter(({ line }) => line.startsWith(CHARGE))).toHaveLength(1)
       })
     )
   }
+
+  it.effect("is not refused where it was made all the same", () =>
+    Effect.gen(function* () {
+      const made = transaction(reference, { type: "collection", currency: "GHS", status: "pending" })
+      for (const status of [400, 402, 404]) {
+        const server = yield* stub({ [CHARGE]: [answer(status, { error: "no" })], [SEARCH]: [answer(200, listAnswer(made))] })
+        expect(yield* collectionsOf(yield* open(server.baseUrl)).charge(order)).toMatchObject({ _tag: "Accepted" })
+      }
+    })
+  )
 
   it.effect("sends the amount as an exact JSON number", () =>
     Effect.gen(function* () {

@@ -1,11 +1,12 @@
 import { expect, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { describe } from "vitest"
-import { answer, type Behaviour, chargeAnswer, reset, stub } from "../ProviderStub.ts"
+import { answer, type Behaviour, chargeAnswer, listAnswer, reset, stub, transaction } from "../ProviderStub.ts"
 import { chargeOrder, collectionsOf, open } from "./Orders.ts"
 
 const CHARGE = "POST /collections/momo"
 const CODE = "POST /collections/otp"
+const SEARCH = "GET /transactions?"
 const otp = { pinId: "VE1", pin: Redacted.make("123456") }
 
 describe("a charge with a code", () => {
@@ -19,13 +20,21 @@ describe("a charge with a code", () => {
     ["500 may have placed it", answer(500, { message: "An error has occurred" }), { _tag: "Unknown" }],
     ["silence may have placed it", reset, { _tag: "Unknown" }]
   ]
+  it.effect("that was refused and made all the same took the code", () =>
+    Effect.gen(function* () {
+      const made = transaction(order.reference, { type: "collection", status: "pending" })
+      const server = yield* stub({ [CHARGE]: [answer(400, {})], [SEARCH]: [answer(200, listAnswer(made))] })
+      expect(yield* collectionsOf(yield* open(server.baseUrl)).charge(order)).toMatchObject({ _tag: "Accepted" })
+    })
+  )
+
   for (const [name, behaviour, expected] of cases) {
     it.effect(name, () =>
       Effect.gen(function* () {
-        const server = yield* stub({ [CHARGE]: [behaviour] })
+        const server = yield* stub({ [CHARGE]: [behaviour], [SEARCH]: [answer(200, listAnswer())] })
         expect(yield* collectionsOf(yield* open(server.baseUrl)).charge(order)).toMatchObject(expected)
-        expect(server.seen.at(-1)?.body).toContain('"otp":{"pinId":"VE1","pin":"123456"}')
-        expect(server.seen.filter(({ line }) => line.startsWith(CHARGE))).toHaveLength(1)
+        const charges = server.seen.filter(({ line }) => line.startsWith(CHARGE))
+        expect(charges).toMatchObject([{ body: expect.stringContaining('"otp":{"pinId":"VE1","pin":"123456"}') }])
       })
     )
   }

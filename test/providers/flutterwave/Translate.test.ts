@@ -144,6 +144,7 @@ describe("the status of a charge", () => {
 })
 
 describe("the answer to a charge", () => {
+  const lacking = { ...error, message: "email is required" }
   const order = { ...chargeOrder({ ...momo("GH", "GHS", "MTN", "23320000"), redirect: true }, "1234"), reference }
   const page = (redirect: unknown) =>
     answered(200, { status: "success", meta: { authorization: { redirect, mode: "redirect" } } })
@@ -168,7 +169,8 @@ describe("the answer to a charge", () => {
       { _tag: "Unknown" },
       true
     ],
-    ["400", answered(400, error), { _tag: "Refused", kind: "other" }, false],
+    ["what the request lacks", answered(400, lacking), { _tag: "Refused", kind: "other" }, false],
+    ["another 400, which may hide a charge", answered(400, error), { _tag: "Unknown", reason: "bad_response" }, false],
     ["401", answered(401, error), { _tag: "Refused", kind: "config" }, true],
     ["422", answered(422, error), { _tag: "Unknown", reason: "bad_response" }, false],
     ["503", answered(503, error), { _tag: "Unknown", reason: "unavailable" }, false]

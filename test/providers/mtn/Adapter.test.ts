@@ -220,7 +220,8 @@ describe("the alarms for operators", () => {
   it.effect("contain no personal data", () =>
     Effect.gen(function* () {
       const refused = answer(400, { code: "BAD_REQUEST", message: "256700001234 Jane Doe" })
-      const server = yield* wire({ [TRANSFER]: [refused] })
+      const nothing = answer(404, { code: "RESOURCE_NOT_FOUND", message: "Requested resource was not found." })
+      const server = yield* wire({ [TRANSFER]: [refused], "GET /disbursement/v1_0/transfer/": [nothing] })
       const order = payout()
       const { errors } = yield* overheard(payoutsOf(yield* open(server.baseUrl)).send(order))
       expect(errors.map((line) => JSON.parse(line))).toStrictEqual([
