@@ -61,6 +61,7 @@ const set = Command.make(
     ),
     requiresRedirectUrl: switchFlag("requires-redirect-url", "whether a collection has to say where the payer goes on"),
     requiresMsisdn: switchFlag("requires-msisdn", "whether a bank destination needs a number, too"),
+    requiresName: switchFlag("requires-name", "whether a mobile-money destination needs its holder's name"),
     networks: Flag.String("networks").pipe(
       Flag.withSchema(CommaList(Network)),
       Flag.withDescription("the codes of the networks that it reaches, such as MTN,AIRTEL, or none"),
@@ -140,6 +141,7 @@ interface Changes {
   readonly customerAction: Option.Option<CustomerAction>
   readonly requiresRedirectUrl: Switch
   readonly requiresMsisdn: Switch
+  readonly requiresName: Switch
   readonly networks: Option.Option<Corridor["networks"]>
   readonly destinationCurrencies: Option.Option<Corridor["destinationCurrencies"]>
   readonly availability: Option.Option<Corridor["availability"]>
@@ -163,6 +165,7 @@ const applyChanges = (before: Corridor, changes: Changes) => {
     customerAction,
     requiresRedirectUrl: isOn(changes.requiresRedirectUrl, redirects),
     requiresMsisdn: isOn(changes.requiresMsisdn, before.requiresMsisdn),
+    requiresName: isOn(changes.requiresName, before.requiresName),
     networks: Option.getOrElse(changes.networks, () => before.networks),
     destinationCurrencies: Option.getOrElse(changes.destinationCurrencies, () => before.destinationCurrencies),
     availability: Option.getOrElse(changes.availability, () => before.availability),
@@ -189,6 +192,7 @@ const newRow = (key: CorridorKey): Corridor => ({
   customerAction: "none",
   requiresRedirectUrl: false,
   requiresMsisdn: false,
+  requiresName: false,
   destinationCurrencies: [key.currency],
   availability: "operational",
   inactiveReason: null,

@@ -3,7 +3,7 @@ import { Currency } from "./Currency.ts"
 import { AppId, Mode, Reference } from "./Ids.ts"
 import { type Instant, iso } from "./Instant.ts"
 import { maskedName } from "./Masking.ts"
-import { type Destination, maskedDestination } from "./Party.ts"
+import { type Destination, maskedDestination, nameOf } from "./Party.ts"
 
 /** A recipient that a tenant has paid, masked; kept once a recipient and mode (contract BEN-1). */
 export const Beneficiary = Schema.Struct({
@@ -39,11 +39,16 @@ export const beneficiaryOf = (
   bankCode: destination._tag === "bank" ? destination.bankCode : null,
   // No payout carries the bank's name; reference data has it by its code.
   bankName: null,
-  accountName: destination._tag === "bank" ? maskedName(Redacted.value(destination.accountName)) : null,
+  accountName: maskedNameOf(destination),
   maskedDestination: maskedDestination(destination),
   createdAt: at,
   lastUsedAt: at
 })
+
+const maskedNameOf = (destination: Destination): string | null => {
+  const name = nameOf(destination)
+  return name === null ? null : maskedName(Redacted.value(name))
+}
 
 export const beneficiaryView = (beneficiary: Beneficiary) => ({
   id: beneficiary.id,

@@ -64,6 +64,7 @@ export const Corridor = Schema.Struct({
   customerAction: CustomerAction,
   requiresRedirectUrl: Schema.Boolean,
   requiresMsisdn: Schema.Boolean,
+  requiresName: Schema.Boolean,
   destinationCurrencies: Schema.Array(Currency),
   availability: Availability,
   inactiveReason: Schema.NullOr(Schema.String),

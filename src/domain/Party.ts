@@ -7,7 +7,13 @@ import { maskedNumber } from "./Masking.ts"
  */
 const Secret = Schema.RedactedFromValue(Schema.String)
 
-export const MomoParty = Schema.TaggedStruct("momo", { msisdn: Secret, network: Schema.String, country: Schema.String })
+/** `name` is the holder's, as the tenant knows it. */
+export const MomoParty = Schema.TaggedStruct("momo", {
+  msisdn: Secret,
+  network: Schema.String,
+  country: Schema.String,
+  name: Schema.optionalKey(Secret)
+})
 export type MomoParty = typeof MomoParty.Type
 
 export const BankParty = Schema.TaggedStruct("bank", {
@@ -37,6 +43,10 @@ export interface PayerDetails {
   readonly phone: Redacted.Redacted | null
   readonly externalId: string | null
 }
+
+/** The holder's name where the tenant said it. */
+export const nameOf = (destination: Destination): Redacted.Redacted | null =>
+  destination._tag === "bank" ? destination.accountName : destination._tag === "momo" ? (destination.name ?? null) : null
 
 export const maskedDestination = (destination: Destination): string => maskedNumber(Redacted.value(numberOf(destination)))
 

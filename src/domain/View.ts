@@ -98,6 +98,7 @@ export const corridorView = (row: Corridor, provider: string) => ({
   customer_action: row.customerAction,
   requires_redirect_url: row.requiresRedirectUrl,
   requires_msisdn: row.requiresMsisdn,
+  requires_name: row.requiresName,
   destination_currencies: row.destinationCurrencies,
   availability: row.availability,
   inactive_reason: row.inactiveReason,

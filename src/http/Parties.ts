@@ -24,9 +24,7 @@ export const sourceOf = (source: typeof Source.Type | undefined, country: string
 export const destinationOf = (destination: typeof WireDestination.Type): Parsed<Destination> => {
   switch (destination.type) {
     case "momo":
-      return Result.map(numberOf(destination.msisdn, destination.country, "destination.msisdn"), (msisdn) =>
-        momo(msisdn, destination.network, destination.country)
-      )
+      return momoOf(destination)
     case "bank":
       return bankOf(destination)
     case "wallet":
@@ -102,8 +100,20 @@ export const asSaid = (said: typeof WireDestination.Type, party: Destination): D
       accountNumber: Redacted.make(said.account_number),
       accountName: Redacted.make(said.account_name)
     }
+  if (said.type === "momo" && party._tag === "momo" && said.name !== undefined)
+    return { ...party, name: Redacted.make(said.name) }
   const handle = said.type === "wallet" ? (said.email ?? said.tag) : undefined
   return party._tag === "wallet" && handle !== undefined ? { ...party, value: Redacted.make(handle) } : party
+}
+
+const momoOf = (said: Extract<typeof WireDestination.Type, { type: "momo" }>): Parsed<MomoParty> => {
+  const name = said.name === undefined ? undefined : plainText(said.name)
+  if (name !== undefined && (name === "" || name.length > LONGEST_NAME))
+    return Result.fail([{ path: "destination.name", message: NAME_RULE }])
+  return Result.map(numberOf(said.msisdn, said.country, "destination.msisdn"), (msisdn) => ({
+    ...momo(msisdn, said.network, said.country),
+    ...(name === undefined ? {} : { name: Redacted.make(name) })
+  }))
 }
 
 const bankOf = (bank: Extract<typeof WireDestination.Type, { type: "bank" }>): Parsed<BankParty> => {

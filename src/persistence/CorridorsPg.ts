@@ -26,7 +26,7 @@ export const CorridorsPg = Layer.effect(
 
     const read = corridors(sql`
       SELECT country, currency, direction, method, active, providers, networks, minimum_minor AS minimum, maximum_minor AS maximum,
-        customer_action AS "customerAction", requires_redirect_url AS "requiresRedirectUrl", requires_msisdn AS "requiresMsisdn",
+        customer_action AS "customerAction", requires_redirect_url AS "requiresRedirectUrl", requires_msisdn AS "requiresMsisdn", requires_name AS "requiresName",
         destination_currencies AS "destinationCurrencies", availability, inactive_reason AS "inactiveReason", updated_at AS "updatedAt"
       FROM corridors ORDER BY country, currency, direction, method`)
 
@@ -63,6 +63,7 @@ const rowOf = (corridor: Corridor) => ({
   customer_action: corridor.customerAction,
   requires_redirect_url: corridor.requiresRedirectUrl,
   requires_msisdn: corridor.requiresMsisdn,
+  requires_name: corridor.requiresName,
   destination_currencies: corridor.destinationCurrencies,
   availability: corridor.availability,
   inactive_reason: corridor.inactiveReason,

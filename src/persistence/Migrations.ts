@@ -28,6 +28,7 @@ import * as sealedProposals from "./migrations/0022_sealed_proposals.ts"
 import * as newerEventTypes from "./migrations/0024_newer_event_types.ts"
 import * as corrections from "./migrations/0025_corrections.ts"
 import * as revokedKeys from "./migrations/0026_revoked_keys.ts"
+import * as recipientNames from "./migrations/0029_recipient_names.ts"
 import { MADE_BY_A_DRAFT, readApplied, schemaStanding, tellNewer } from "./SchemaStanding.ts"
 import { SessionPooling } from "./SessionPooling.ts"
 
@@ -61,7 +62,8 @@ const all: ReadonlyArray<Migration> = [
   sealedProposals,
   newerEventTypes,
   corrections,
-  revokedKeys
+  revokedKeys,
+  recipientNames
 ]
 
 export const Migrations = {

@@ -69,6 +69,7 @@ describe("corridor set", () => {
         ...before,
         maximum_minor: null,
         requires_msisdn: true,
+        requires_name: false,
         networks: ["MTN", "AIRTEL"],
         destination_currencies: ["UGX", "KES"],
         availability: "degraded",

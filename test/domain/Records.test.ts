@@ -76,6 +76,7 @@ const rows: ReadonlyArray<readonly [string, Schema.Decoder<unknown>, Readonly<Re
       customerAction: "none",
       requiresRedirectUrl: false,
       requiresMsisdn: true,
+      requiresName: false,
       destinationCurrencies: ["KES"],
       availability: "degraded",
       inactiveReason: null,

@@ -58,6 +58,7 @@ export const corridorTo = (providers: ReadonlyArray<string>, overrides: Partial<
   customerAction: "none",
   requiresRedirectUrl: false,
   requiresMsisdn: true,
+  requiresName: false,
   destinationCurrencies: ["UGX"],
   availability: "operational",
   inactiveReason: null,

@@ -51,6 +51,18 @@ export const doorBugs: ReadonlyArray<Bug> = [
     ]
   },
   {
+    name: "screen no name of a phone's holder",
+    breaks: "a denied name is denied by every method",
+    test: "test/scenarios/PayoutRefusals.test.ts",
+    edits: [
+      {
+        file: "src/services/admission/PartyScreening.ts",
+        text: "const names = [nameOf(destination)].filter(isGiven)",
+        instead: 'const names = destination._tag === "bank" ? [destination.accountName] : []'
+      }
+    ]
+  },
+  {
     name: "give one tenant's lists every place",
     breaks: "one tenant's lists hold up nobody else's",
     test: "test/persistence/HeavyReads.test.ts",

@@ -3,12 +3,13 @@ import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { json } from "../../src/domain/Json.ts"
 import { minor } from "../../src/domain/Money.ts"
+import type { Destination } from "../../src/domain/Party.ts"
 import { nameRule as eversendName, payoutBody as eversendPayout } from "../../src/providers/eversend/Order.ts"
-import { text as flutterwaveText } from "../../src/providers/flutterwave/Order.ts"
+import { accountOf as flutterwaveAccount, text as flutterwaveText } from "../../src/providers/flutterwave/Order.ts"
 import { message as mtnMessage, transferBody as mtnTransfer } from "../../src/providers/mtn/Order.ts"
 import { noteText, providerText } from "../../src/providers/ProviderText.ts"
 import { message as pawapayMessage, payoutBody as pawapayPayout } from "../../src/providers/pawapay/Order.ts"
-import { nameRule as paystackName } from "../../src/providers/paystack/Networks.ts"
+import { nameRule as paystackName, recipientBody } from "../../src/providers/paystack/Networks.ts"
 import { reason as paystackReason, transferBody as paystackTransfer } from "../../src/providers/paystack/Order.ts"
 import { bank, momo, orderOn, payerOf } from "./contract/Orders.ts"
 
@@ -82,6 +83,26 @@ describe("line 6: a text for a provider", () => {
     }
     expect(message("Électricité & eau, janvier")).toMatchObject({ customerMessage: "Electricite eau janvie" })
     for (const short of ["ok!", "♥♥♥♥", "ኪራይ"]) expect(message(short)).not.toHaveProperty("customerMessage")
+  })
+
+  it("line 10: of a mobile-money recipient goes to every provider that takes one, and nobody's only where there is none", () => {
+    const ghana = momo("GH", "GHS", "MTN", "+23324400").party("1234")
+    const named = ghana._tag === "momo" ? { ...ghana, name: Redacted.make("Ama Ɔbɛng Núñez") } : ghana
+    const sent = (to: Destination) => ({
+      eversend: JSON.parse(json(eversendPayout({ ...orderWith(""), destination: to }, ""))),
+      flutterwave: flutterwaveAccount(to),
+      paystack: recipientBody(to, "GHS")
+    })
+    expect(sent(named)).toMatchObject({
+      eversend: { firstName: "Ama", lastName: "Ɔbɛng Núñez" },
+      flutterwave: { beneficiary_name: "Ama Ɔbɛng Núñez" },
+      paystack: { name: "Ama Ɔbɛng Núñez" }
+    })
+    expect(sent(ghana)).toMatchObject({
+      eversend: { firstName: "Payment", lastName: "Recipient" },
+      flutterwave: { beneficiary_name: "Payment Recipient" },
+      paystack: { name: "Payment Recipient" }
+    })
   })
 
   it("keeps names as their owners write them where the provider takes them, and doubles a single one where two are wanted", () => {

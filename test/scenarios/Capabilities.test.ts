@@ -99,6 +99,7 @@ layer(Stack.layer(), { excludeTestServices: true })("corridors", (it) => {
         customer_action: "none",
         requires_redirect_url: false,
         requires_msisdn: false,
+        requires_name: false,
         destination_currencies: expect.arrayContaining(["UGX"]),
         availability: "operational",
         inactive_reason: null,

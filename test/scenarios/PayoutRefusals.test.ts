@@ -1,10 +1,12 @@
 import { expect, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Context, Effect, Redacted } from "effect"
 import { minor } from "../../src/domain/Money.ts"
 import type { Capability } from "../../src/domain/Tenant.ts"
+import { Denylist } from "../../src/services/ports/Denylist.ts"
 import { bankPayout, momoCharge, momoPayout, walletPayout } from "../support/RequestBodies.ts"
 import { referenceOf, said } from "../support/SignedClient.ts"
 import { callsOf, changeCorridor, keyOn, Stack, tenantOn } from "../support/Stack.ts"
+import { auditEntry } from "../support/TestDatabase.ts"
 
 const PAYOUTS = "/v1/payouts"
 const refused = (code: string, details: object = {}, status = 422) => ({ status, code, class: "terminal", details })
@@ -43,6 +45,38 @@ layer(Stack.layer(), { excludeTestServices: true })("the reasons to refuse a pay
       })
     )
   }
+
+  // Issue 38, line 10.
+  it.effect(
+    "a mobile-money recipient without a name where the corridor asks for one; a name is screened, sent, and shown masked",
+    () =>
+      Effect.gen(function* () {
+        const { gateway, simulator } = yield* Stack
+        yield* changeCorridor(gateway, { country: "UG", method: "momo" }, { requiresName: true })
+        const tenant = yield* tenantOn(gateway, 1_000_000n)
+        const before = yield* callsOf(simulator)
+        const payout = momoPayout("1238")
+        const named = (name: string) => ({ ...payout, destination: { ...payout.destination, name } })
+        const issue = (message: string) => ({
+          code: "validation_failed",
+          details: { issues: [{ path: "destination.name", message }] }
+        })
+        expect(said(yield* tenant.post(PAYOUTS, payout))).toMatchObject(issue("is required in this corridor"))
+        expect(said(yield* tenant.post(PAYOUTS, named(" \u200B ")))).toMatchObject({ code: "validation_failed" })
+        const denials = Context.get(gateway.context, Denylist)
+        yield* denials.add("screened_name", Redacted.make("Kabuye Zerida"), "a test", auditEntry())
+        expect(said(yield* tenant.post(PAYOUTS, named("ZERIDA  Kabuyé")))).toMatchObject({ code: "screening_denied" })
+        expect(yield* callsOf(simulator)).toStrictEqual(before)
+
+        const key = "names-1238"
+        expect(said(yield* tenant.post(PAYOUTS, named("Ng'ang'a Wanjirũ Kamau"), key))).toStrictEqual({ status: 201 })
+        expect(said(yield* tenant.post(PAYOUTS, named("Somebody Else"), key))).toMatchObject({ code: "idempotency_key_reused" })
+        expect((yield* tenant.get("/v1/beneficiaries")).body.data).toMatchObject({
+          items: [{ type: "momo", account_name: "N••••••• W•••••• K••••", masked_destination: "••••1238" }]
+        })
+        yield* changeCorridor(gateway, { country: "UG", method: "momo" }, { requiresName: false })
+      })
+  )
 
   it.effect("the minimum and maximum of each method, to the unit", () =>
     Effect.gen(function* () {

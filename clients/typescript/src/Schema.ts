@@ -1652,6 +1652,8 @@ export interface Corridor {
   readonly requires_redirect_url: boolean
   /** True where a bank payout needs `destination.msisdn` */
   readonly requires_msisdn: boolean
+  /** True where a mobile-money payout needs `destination.name` */
+  readonly requires_name: boolean
   /** What a payout from `currency` can be paid in; empty for collections */
   readonly destination_currencies: ReadonlyArray<Currency>
   readonly availability: Availability
@@ -2014,6 +2016,8 @@ export interface MomoDestination {
   readonly network: string
   /** The recipient's country; never taken from the request's own `country` */
   readonly country: Country
+  /** The recipient's name; required where the corridor says `requires_name` */
+  readonly name?: string
 }
 
 /** Money to send out of your float */

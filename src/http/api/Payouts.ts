@@ -16,7 +16,8 @@ const MomoDestination = Schema.Struct({
   type: described(Schema.Literal("momo"), "Always `momo`"),
   msisdn: described(text(32), `The recipient's number ${NUMBER}`),
   network: described(text(32), "A network that the corridor lists, in any letter case"),
-  country
+  country,
+  name: optional(text(128), "The recipient's name; required where the corridor says `requires_name`")
 }).annotate({ identifier: "MomoDestination", description: "A recipient with mobile money" })
 
 const BankDestination = Schema.Struct({

@@ -48,6 +48,7 @@ export const CorridorRow = Schema.Struct({
   customer_action: CustomerAction,
   requires_redirect_url: described(Schema.Boolean, "True where a collection needs `redirect_url`"),
   requires_msisdn: described(Schema.Boolean, "True where a bank payout needs `destination.msisdn`"),
+  requires_name: described(Schema.Boolean, "True where a mobile-money payout needs `destination.name`"),
   destination_currencies: described(
     Schema.Array(Currency),
     "What a payout from `currency` can be paid in; empty for collections"

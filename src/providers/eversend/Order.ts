@@ -45,12 +45,16 @@ const recipient = (destination: Destination, bankName: string): object => {
     case "wallet":
       return {}
     case "momo":
-      return { ...unnamed, country: destination.country, phoneNumber: phone(Redacted.value(destination.msisdn)) }
+      return {
+        ...namesOf(destination.name),
+        country: destination.country,
+        phoneNumber: phone(Redacted.value(destination.msisdn))
+      }
     case "bank": {
       const { accountName, accountNumber, bankCode, country, msisdn } = destination
       const name = Redacted.value(accountName)
       return {
-        ...namesOf(name),
+        ...namesOf(accountName),
         country,
         ...(msisdn === null ? {} : { phoneNumber: phone(Redacted.value(msisdn)) }),
         bankName,
@@ -62,15 +66,16 @@ const recipient = (destination: Destination, bankName: string): object => {
   }
 }
 
-/** Eversend wants a person's names where the gateway knows none. They are words, so that nobody takes them for a name. */
+/** Eversend wants a person's names where the tenant said none. They are words, so that nobody takes them for a name. */
 const unnamed = { firstName: "Payment", lastName: "Recipient" } as const
 
 /** As long as an account's name may be: Eversend names no bound. */
 export const nameRule = plainRule(128)
 
 /** The first word, and the others; who has one name has it twice, for both are wanted. */
-const namesOf = (name: string): { readonly firstName: string; readonly lastName: string } => {
-  const [firstName, ...others] = (providerText(nameRule, name) ?? "").split(" ").filter((word) => word !== "")
+const namesOf = (name: Redacted.Redacted | undefined): { readonly firstName: string; readonly lastName: string } => {
+  const text = name === undefined ? undefined : providerText(nameRule, Redacted.value(name))
+  const [firstName, ...others] = (text ?? "").split(" ").filter((word) => word !== "")
   if (firstName === undefined) return unnamed
   return { firstName, lastName: others.length === 0 ? firstName : others.join(" ") }
 }

@@ -2,7 +2,7 @@ import { Redacted } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
 import { RawJson } from "../../domain/Json.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
-import type { Destination } from "../../domain/Party.ts"
+import { type Destination, nameOf } from "../../domain/Party.ts"
 import type { ChargeOrder, PayoutOrder } from "../../services/ports/Provider.ts"
 import { noteText, plainRule, providerText } from "../ProviderText.ts"
 import { plainDecimal } from "../WireNumber.ts"
@@ -13,7 +13,7 @@ import { chargeRoute, momoBank, pays, WALLET_BANK } from "./Networks.ts"
 
 /** Flutterwave wants every payer's address, and the gateway need not know one. Nobody receives mail there. */
 const NO_EMAIL = "payer@example.com"
-/** Flutterwave fails a transfer to a phone that names nobody, and the gateway knows no name: words, so that nobody takes them for one. */
+/** Flutterwave fails a transfer to a phone that names nobody, and where the tenant said no name there is none: words, so that nobody takes them for one. */
 const NOBODY = "Payment Recipient"
 
 /** The longest text that Flutterwave takes for a name, an address or a narration. */
@@ -42,20 +42,25 @@ export const chargeCall = ({ amount, corridor, payer, redirectUrl, reference, so
   return { path: `/charges?type=${route.type}`, body }
 }
 
+const nameFor = (destination: Destination): string => {
+  const name = nameOf(destination)
+  return (name === null ? undefined : providerText(text, Redacted.value(name))) ?? NOBODY
+}
+
 /** What a transfer is sent to; undefined where Flutterwave has no word for it. */
 export const accountOf = (destination: Destination) => {
   switch (destination._tag) {
     case "momo": {
       const bank = momoBank(destination.country, destination.network)
       if (bank === undefined) return undefined
-      return { account_bank: bank, account_number: digits(destination.msisdn), beneficiary_name: NOBODY }
+      return { account_bank: bank, account_number: digits(destination.msisdn), beneficiary_name: nameFor(destination) }
     }
     case "bank": {
       if (!pays(destination.country, "bank")) return undefined
       return {
         account_bank: destination.bankCode,
         account_number: Redacted.value(destination.accountNumber),
-        beneficiary_name: providerText(text, Redacted.value(destination.accountName)) ?? NOBODY
+        beneficiary_name: nameFor(destination)
       }
     }
     // Another merchant is reached by his number at Flutterwave, and by nothing else.

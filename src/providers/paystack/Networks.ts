@@ -1,7 +1,7 @@
 import { Redacted } from "effect"
 import type { Corridor } from "../../domain/Corridor.ts"
 import type { Currency } from "../../domain/Currency.ts"
-import type { Destination, MomoParty } from "../../domain/Party.ts"
+import { type Destination, type MomoParty, nameOf } from "../../domain/Party.ts"
 import { plainRule, providerText } from "../ProviderText.ts"
 
 // Whom Paystack reaches, in its own codes. What is not here is refused before anything is sent.
@@ -92,10 +92,10 @@ export const recipientBody = (destination: Destination, currency: Currency): obj
   const found = countryOf(destination.country)
   if (found === undefined || found.currency !== currency) return undefined
   if (destination._tag === "bank" && found.bankType !== null) {
-    const { accountName, accountNumber, bankCode } = destination
+    const { accountNumber, bankCode } = destination
     return {
       type: found.bankType,
-      name: providerText(nameRule, Redacted.value(accountName)) ?? UNNAMED,
+      name: nameFor(destination),
       account_number: Redacted.value(accountNumber),
       bank_code: bankCode,
       currency
@@ -105,7 +105,7 @@ export const recipientBody = (destination: Destination, currency: Currency): obj
   if (destination._tag !== "momo" || bank === undefined) return undefined
   return {
     type: "mobile_money",
-    name: UNNAMED,
+    name: nameFor(destination),
     account_number: national(destination.msisdn, found),
     bank_code: bank,
     currency
@@ -115,7 +115,12 @@ export const recipientBody = (destination: Destination, currency: Currency): obj
 /** As long as an account's name may be: Paystack names no bound. */
 export const nameRule = plainRule(128)
 
-/** Paystack wants a name where the gateway knows none. They are words, so that nobody takes them for a name. */
+const nameFor = (destination: Destination): string => {
+  const name = nameOf(destination)
+  return (name === null ? undefined : providerText(nameRule, Redacted.value(name))) ?? UNNAMED
+}
+
+/** Paystack wants a name where the tenant said none. They are words, so that nobody takes them for a name. */
 const UNNAMED = "Payment Recipient"
 
 /** As people of the country write their own numbers. */

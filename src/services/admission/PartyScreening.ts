@@ -1,7 +1,7 @@
 import { Context, Effect, type Exit, Layer, Option, Redacted } from "effect"
 import { DestinationBlocked, ScreeningDenied } from "../../domain/errors/Terminal.ts"
 import { numberOf } from "../../domain/Msisdn.ts"
-import type { Destination, MomoParty, PayerDetails } from "../../domain/Party.ts"
+import { type Destination, type MomoParty, nameOf, type PayerDetails } from "../../domain/Party.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
 import { Denylist } from "../ports/Denylist.ts"
 import type { FreshClaim } from "../ports/Idempotency.ts"
@@ -30,7 +30,7 @@ export class PartyScreening extends Context.Service<
 
       const recipient = Effect.fnUntraced(function* (destination: Destination) {
         const numbers = numbersOf(destination)
-        const names = destination._tag === "bank" ? [destination.accountName] : []
+        const names = [nameOf(destination)].filter(isGiven)
         const found = yield* Effect.all(
           { isBlocked: denials.matches("destination", numbers), screened: Effect.exit(screening.check({ numbers, names })) },
           { concurrency: "unbounded" }

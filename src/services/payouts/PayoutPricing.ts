@@ -81,6 +81,9 @@ export class PayoutPricing extends Context.Service<
             issues: [{ path: "destination.msisdn", message: "is required in this corridor" }]
           })
         }
+        if (corridor.requiresName && destination?._tag === "momo" && destination.name === undefined) {
+          return yield* new ValidationFailed({ issues: [{ path: "destination.name", message: "is required in this corridor" }] })
+        }
         const providers = yield* routes.forCorridor(caller, corridor, payoutsOf)
         if (providers.length === 0) return yield* new CorridorUnsupported(key)
         return {

@@ -100,6 +100,7 @@ export const corridorOf = (way: Way, direction: Corridor["direction"]): Corridor
     customerAction: way.redirect ? "redirect" : "handset_pin",
     requiresRedirectUrl: way.redirect,
     requiresMsisdn: false,
+    requiresName: false,
     destinationCurrencies: [way.currency],
     availability: "operational",
     inactiveReason: null,

@@ -42,6 +42,7 @@ export const corridor = (direction: Corridor["direction"], country = "UG", curre
   customerAction: "handset_pin",
   requiresRedirectUrl: false,
   requiresMsisdn: false,
+  requiresName: false,
   destinationCurrencies: [currency],
   availability: "operational",
   inactiveReason: null,

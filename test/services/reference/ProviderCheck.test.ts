@@ -18,6 +18,7 @@ const corridor = (row: Partial<Corridor>): Corridor => ({
   customerAction: "none",
   requiresRedirectUrl: false,
   requiresMsisdn: false,
+  requiresName: false,
   destinationCurrencies: ["UGX"],
   availability: "operational",
   inactiveReason: null,

@@ -1,0 +1,11 @@
+export const name = "0029_recipient_names"
+
+/** Whether a mobile-money payout has to say its recipient's name. The release before writes the columns that it knows, and leaves this one as it is. */
+export const steps = [
+  {
+    form: "transaction",
+    sql: `
+ALTER TABLE corridors ADD COLUMN requires_name boolean NOT NULL DEFAULT false;
+`
+  }
+] as const
