@@ -1,10 +1,12 @@
 import { Clock, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { isReference } from "../domain/Ids.ts"
-import { iso } from "../domain/Instant.ts"
+import { isReference, type Reference } from "../domain/Ids.ts"
+import { instantOf, iso } from "../domain/Instant.ts"
 import { maskedText } from "../domain/Masking.ts"
 import { CallbackStatus, ProviderInbox, type StoredCallback } from "../services/ports/ProviderInbox.ts"
-import { Words } from "./Arguments.ts"
+import { Transactions } from "../services/ports/Transactions.ts"
+import { transactionOf } from "../services/settlement/ProviderCallbacks.ts"
+import { checkProviderNames, exampleProvider, MomentText, mode, providerName, Words } from "./Arguments.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
 import { auditEntry } from "./Operator.ts"
@@ -76,9 +78,62 @@ const close = Command.make(
   ])
 )
 
+/** So many are closed in one commit. */
+const CLOSED_AT_ONCE = 500
+/** Callbacks that are compared with transactions at the same time. */
+const COMPARED_AT_ONCE = 8
+
+const closeUnmatched = Command.make(
+  "close-unmatched",
+  {
+    provider: providerName,
+    mode,
+    before: Flag.String("before").pipe(
+      Flag.withSchema(MomentText),
+      Flag.withDescription("those that came before this moment, as 2026-01-31T12:00:00.000Z; all where it is left out"),
+      Flag.optional
+    ),
+    reason: Flag.String("reason").pipe(Flag.withSchema(Words(200)), Flag.withDescription("whose they are, for the audit log")),
+    dryRun: Flag.Boolean("dry-run").pipe(Flag.withDefault(false), Flag.withDescription("only count them"))
+  },
+  Effect.fn(function* ({ before, dryRun, mode, provider, reason }) {
+    yield* checkProviderNames([provider])
+    const [callbacks, find] = [yield* ProviderInbox, transactionOf(yield* Transactions)]
+    const until = Option.getOrElse(Option.flatMap(before, instantOf), () => Number.POSITIVE_INFINITY)
+    const end = Math.min(until, yield* Clock.currentTimeMillis)
+    const details = { mode, before: iso(end), reason: maskedText(reason) }
+    const count = { parked: 0, unmatched: 0, closed: 0 }
+    let after: Reference | null = null
+    do {
+      const page: ReadonlyArray<StoredCallback> = yield* callbacks.parked({ provider, mode }, end, {
+        after,
+        limit: CLOSED_AT_ONCE
+      })
+      const found = yield* Effect.forEach(page, find, { concurrency: COMPARED_AT_ONCE })
+      const unmatched = page.filter((_, index) => Option.isNone(found[index] ?? Option.none())).map(({ id }) => id)
+      count.parked += page.length
+      count.unmatched += unmatched.length
+      if (!dryRun && unmatched.length > 0)
+        count.closed += yield* callbacks.closeAll(unmatched, yield* auditEntry("inbox close-unmatched", provider, details))
+      after = page.length < CLOSED_AT_ONCE ? null : (page.at(-1)?.id ?? null)
+    } while (after !== null)
+    yield* printResult({ provider, mode, before: iso(end), dry_run: dryRun, ...count, kept: count.parked - count.unmatched })
+  }, Effect.provide(operatorPorts))
+).pipe(
+  Command.withDescription(
+    "Close the parked callbacks of one account that are about no transaction of ours; those that are about one are kept. Count them with --dry-run first"
+  ),
+  Command.withExamples([
+    {
+      command: `gateway inbox close-unmatched ${exampleProvider} --mode live --dry-run --reason "junk of 31 January"`,
+      description: "Count what would be closed"
+    }
+  ])
+)
+
 export const inbox = Command.make("inbox").pipe(
   Command.withDescription("Callbacks of providers, as they were stored"),
-  Command.withSubcommands([list, replay, close])
+  Command.withSubcommands([list, replay, close, closeUnmatched])
 )
 
 const rowView = ({ hint, id, looks, matched, mode, nextLookAt, provider, receivedAt, status }: StoredCallback) => ({

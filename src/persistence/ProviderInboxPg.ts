@@ -135,6 +135,30 @@ export const ProviderInboxPg = Layer.effect(
       change(sql`SET status = 'done' WHERE id = ${id} AND status = 'parked'`, audit)
     )
 
+    const parked: ProviderInbox["Service"]["parked"] = Effect.fn("ProviderInbox.parked")(function* (
+      { mode, provider },
+      before,
+      { after, limit }
+    ) {
+      const rows = yield* listedRows(sql`
+          SELECT id, provider, mode, received_at, digest, reference, provider_reference, says, status, next_look_at, looks, matched_reference
+          FROM provider_inbox WHERE status = 'parked' AND provider = ${provider} AND mode = ${mode} AND received_at < ${iso(before)}::timestamptz
+            ${after === null ? sql`` : sql`AND id > ${after}`}
+          ORDER BY id LIMIT ${limit}`)
+      return rows.map(rowOf)
+    })
+
+    const closeAll = Effect.fn("ProviderInbox.closeAll")(
+      function* (ids: ReadonlyArray<Reference>, audit: AuditEntry) {
+        const rows = yield* storedIds(
+          sql`UPDATE provider_inbox SET status = 'done' WHERE id = ANY (${ids}::text[]) AND status = 'parked' RETURNING id`
+        )
+        if (rows.length > 0) yield* trail.write({ ...audit, details: { ...audit.details, callbacks: String(rows.length) } })
+        return rows.length
+      },
+      (effect) => Effect.orDie(sql.withTransaction(effect))
+    )
+
     const prune = Effect.fn("ProviderInbox.prune")(function* (before: Instant, limit: number) {
       const [row] = yield* sweptCounts(sql`
         WITH old AS MATERIALIZED (
@@ -146,7 +170,18 @@ export const ProviderInboxPg = Layer.effect(
       return row?.swept ?? 0
     })
 
-    return ProviderInbox.of({ store, claimDue, markProcessed: processed.add, retryAt, list, replay, close, prune })
+    return ProviderInbox.of({
+      store,
+      claimDue,
+      markProcessed: processed.add,
+      retryAt,
+      list,
+      replay,
+      close,
+      parked,
+      closeAll,
+      prune
+    })
   })
 )
 

@@ -95,6 +95,10 @@ const calls: Record<string, (given: Given) => ReadonlyArray<ReadonlyArray<string
   "inbox list": () => [[]],
   "inbox replay": ({ reference }) => [[reference], [HOSTILE]],
   "inbox close": ({ reference }) => [[reference, "--reason", HOSTILE]],
+  "inbox close-unmatched": () => [
+    ["eversend", "--mode", "live", "--dry-run", "--reason", HOSTILE],
+    [HOSTILE, "--mode", "live", "--reason", "junk"]
+  ],
   "limit set": () => [["other", "--mode", "live", "--window", "hour", "--count", HOSTILE]],
   "limit list": () => [[HOSTILE], ["other"]],
   "ceiling set": () => [[HOSTILE, "UGX", "--amount-minor", "1"]],

@@ -84,6 +84,14 @@ export class ProviderInbox extends Context.Service<
     readonly replay: (id: Reference, at: Instant, audit: AuditEntry) => Effect.Effect<Option.Option<StoredCallback>>
     /** Ends a parked one that a person found to be about nothing of ours; none when it is not there, or not parked. */
     readonly close: (id: Reference, audit: AuditEntry) => Effect.Effect<Option.Option<StoredCallback>>
+    /** Parked ones of one account that came before `before`, in the order of their ids, at most `limit` after one of these. */
+    readonly parked: (
+      account: Pick<Callback, "provider" | "mode">,
+      before: Instant,
+      page: { readonly after: Reference | null; readonly limit: number }
+    ) => Effect.Effect<ReadonlyArray<StoredCallback>>
+    /** `close` of many in one commit, with one audit row that says how many it was; answers how many were parked still. */
+    readonly closeAll: (ids: ReadonlyArray<Reference>, audit: AuditEntry) => Effect.Effect<number>
     /** Removes at most `limit` that came before `before` and are done, and answers how many. The same bytes are a new callback then. */
     readonly prune: (before: Instant, limit: number) => Effect.Effect<number>
   }

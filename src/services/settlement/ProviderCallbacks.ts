@@ -83,13 +83,7 @@ export class ProviderCallbacks extends Context.Service<
         return yield* inbox.claimDue(yield* Clock.currentTimeMillis, free, leaseMs)
       })
 
-      const find = Effect.fnUntraced(function* ({ hint, mode, provider }: Callback) {
-        const byOurs = hint.reference === null ? Option.none() : yield* transactions.byReference(hint.reference)
-        // A reference of another provider or mode is nobody's: a callback speaks for its own account only.
-        const own = ({ transaction }: StoredTransaction) => transaction.provider === provider && transaction.mode === mode
-        if (Option.exists(byOurs, own) || hint.providerReference === null) return Option.filter(byOurs, own)
-        return Option.filter(yield* transactions.byProviderReference(provider, mode, hint.providerReference), own)
-      })
+      const find = transactionOf(transactions)
 
       const look = Effect.fn("ProviderCallbacks.look")(
         function* (callback: LeasedCallback) {
@@ -200,6 +194,16 @@ export class ProviderCallbacks extends Context.Service<
     })
   )
 }
+
+/** The transaction that a callback is about; none where it is about nothing of ours. */
+export const transactionOf = (transactions: Pick<Transactions["Service"], "byReference" | "byProviderReference">) =>
+  Effect.fnUntraced(function* ({ hint, mode, provider }: Callback) {
+    const byOurs = hint.reference === null ? Option.none() : yield* transactions.byReference(hint.reference)
+    // A reference of another provider or mode is nobody's: a callback speaks for its own account only.
+    const own = ({ transaction }: StoredTransaction) => transaction.provider === provider && transaction.mode === mode
+    if (Option.exists(byOurs, own) || hint.providerReference === null) return Option.filter(byOurs, own)
+    return Option.filter(yield* transactions.byProviderReference(provider, mode, hint.providerReference), own)
+  })
 
 /** The same bytes of the same account have the same id. */
 export const callbackId = ({ digest, mode, provider }: { provider: string; mode: Mode; digest: Uint8Array }): Reference =>
