@@ -1,7 +1,10 @@
 import { appendFileSync, existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
+import { SWAPPING_FROM } from "./Accounts.ts"
 import { EVENTFUL_FROM } from "./Events.ts"
+import { RESTORED_FROM } from "./Restores.ts"
 import type { Outcome } from "./Simulation.ts"
+import { UNSTEADY_FROM } from "./Unsteady.ts"
 
 // The stories that were played for the record, and what docs/reliability/simulation.md says of them.
 
@@ -76,7 +79,14 @@ export const withStory = (part: Part, played: Omit<Outcome, "story">): Part => (
 
 export const record = (part: Part): void => appendFileSync(RECORD, `${JSON.stringify(part)}\n`)
 
-const kindOf = (seed: number): string => (seed >= EVENTFUL_FROM ? "eventful" : "ordinary")
+const kinds = [
+  [UNSTEADY_FROM, "unsteady"],
+  [RESTORED_FROM, "restored"],
+  [SWAPPING_FROM, "swapping"],
+  [EVENTFUL_FROM, "eventful"]
+] as const
+
+const kindOf = (seed: number): string => kinds.find(([from]) => seed >= from)?.[1] ?? "ordinary"
 
 const number = (value: number): string => value.toLocaleString("en-US")
 
