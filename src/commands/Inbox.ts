@@ -5,7 +5,7 @@ import { instantOf, iso } from "../domain/Instant.ts"
 import { maskedText } from "../domain/Masking.ts"
 import { CallbackStatus, ProviderInbox, type StoredCallback } from "../services/ports/ProviderInbox.ts"
 import { Transactions } from "../services/ports/Transactions.ts"
-import { transactionOf } from "../services/settlement/ProviderCallbacks.ts"
+import { namesOurs } from "../services/settlement/ProviderCallbacks.ts"
 import { checkProviderNames, exampleProvider, MomentText, mode, providerName, Words } from "./Arguments.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
@@ -98,7 +98,7 @@ const closeUnmatched = Command.make(
   },
   Effect.fn(function* ({ before, dryRun, mode, provider, reason }) {
     yield* checkProviderNames([provider])
-    const [callbacks, find] = [yield* ProviderInbox, transactionOf(yield* Transactions)]
+    const [callbacks, isOurs] = [yield* ProviderInbox, namesOurs(yield* Transactions)]
     const until = Option.getOrElse(Option.flatMap(before, instantOf), () => Number.POSITIVE_INFINITY)
     const end = Math.min(until, yield* Clock.currentTimeMillis)
     const details = { mode, before: iso(end), reason: maskedText(reason) }
@@ -109,8 +109,8 @@ const closeUnmatched = Command.make(
         after,
         limit: CLOSED_AT_ONCE
       })
-      const found = yield* Effect.forEach(page, find, { concurrency: COMPARED_AT_ONCE })
-      const unmatched = page.filter((_, index) => Option.isNone(found[index] ?? Option.none())).map(({ id }) => id)
+      const ours = yield* Effect.forEach(page, isOurs, { concurrency: COMPARED_AT_ONCE })
+      const unmatched = page.filter((_, index) => ours[index] === false).map(({ id }) => id)
       count.parked += page.length
       count.unmatched += unmatched.length
       if (!dryRun && unmatched.length > 0)

@@ -49,7 +49,9 @@ export const reviewReason = ({ kind, status }: LedgerRecord, history: ReadonlyAr
   const closing = history.findLastIndex(
     (line, at) => at > 0 && standingOf(history[at - 1]?.status ?? "") !== standingOf(line.status)
   )
-  const since = history.slice(closing + 1).filter(({ actor }) => actor !== "review")
+  // Neither is what a ruling knew: the news that opened the case came after it.
+  const ruled = history.findLastIndex(({ actor }) => actor === "review")
+  const since = history.slice(Math.max(closing, ruled) + 1)
   const last = (cells: Reasons[Standing]) => since.findLast(({ fact }) => cells[fact] !== undefined)
   const news = last(reasons[standing]) ?? last(weakerReasons[standing])
   if (news === undefined) return unanswered

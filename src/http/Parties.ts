@@ -100,8 +100,11 @@ export const asSaid = (said: typeof WireDestination.Type, party: Destination): D
       accountNumber: Redacted.make(said.account_number),
       accountName: Redacted.make(said.account_name)
     }
-  if (said.type === "momo" && party._tag === "momo" && said.name !== undefined)
-    return { ...party, name: Redacted.make(said.name) }
+  // The release before ignored the name: a key that it took must be the same request here.
+  if (party._tag === "momo") {
+    const { name: _, ...rest } = party
+    return rest
+  }
   const handle = said.type === "wallet" ? (said.email ?? said.tag) : undefined
   return party._tag === "wallet" && handle !== undefined ? { ...party, value: Redacted.make(handle) } : party
 }

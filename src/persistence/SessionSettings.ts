@@ -30,7 +30,7 @@ const ofRole = rowsOf(Schema.Struct({ setting: Schema.String }))
 const ownSettings = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const [found] = yield* ofRole(sql`
     SELECT setting FROM pg_db_role_setting s CROSS JOIN unnest(s.setconfig) AS setting
-    WHERE s.setrole = session_user::regrole AND s.setdatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))
+    WHERE s.setrole = (SELECT oid FROM pg_roles WHERE rolname = session_user) AND s.setdatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))
       AND split_part(setting, '=', 1) = 'search_path'
     UNION ALL SELECT 'default_transaction_isolation=' || level FROM current_setting('default_transaction_isolation') AS level
     WHERE level <> 'read committed'`)

@@ -189,6 +189,7 @@ const placeMistakes = (
 }
 
 const PREVIOUS = "PREVIOUS"
+const CALLBACK_PATHS = "CALLBACK_PATHS"
 
 /** The account of a mode, and the one before it where that is still set. */
 const accountsIn = <Account>(
@@ -202,6 +203,9 @@ const accountsIn = <Account>(
   const [first = ""] = module.credentials
   if (previous !== null && !settings.read.has(settingName(module, mode, first)))
     settings.mistakes.push(`${settingName(module, mode, PREVIOUS, first)} stands beside another account: set that, or unset it`)
+  const paths = settingName(module, mode, PREVIOUS, CALLBACK_PATHS)
+  if (settings.read.has(paths))
+    settings.mistakes.push(`${paths} has no effect: both accounts have the paths of ${settingName(module, mode, CALLBACK_PATHS)}`)
   return [
     ...(current === null ? [] : [{ ...current, mode, turn: "current" as const }]),
     ...(previous === null ? [] : [{ ...previous, mode, turn: "previous" as const }])
@@ -224,7 +228,7 @@ const accountIn = <Account>(
   const shared: AccountReader["shared"] = (part, rule) => read.optional(settingName(module, part), rule)
   const account = module.account({ ...reach, own, shared })
   if (account === null) return null
-  return { account, title: own("ACCOUNT", text), callbackPaths: own("CALLBACK_PATHS", callbackPaths) ?? [FIRST_PATH] }
+  return { account, title: own("ACCOUNT", text), callbackPaths: own(CALLBACK_PATHS, callbackPaths) ?? [FIRST_PATH] }
 }
 
 const namesOf = <Account>(

@@ -79,6 +79,15 @@ describe("the reason of a review", () => {
     expect(reviewReason(payout(), [])).toBe(silence)
   })
 
+  it("is the news that opened this case, and none that an earlier ruling knew", () => {
+    const paid = (...lines: ReadonlyArray<readonly [fact: string, actor?: string]>) =>
+      lines.map(([fact, actor]) => line(fact, "", actor, "successful"))
+    const won = [...opened, ...paid(["Succeeded"], ["Returned"], ["Resolved", "review"], ["Succeeded"])]
+    expect(reviewReason(collection({ status: "successful" }), won)).toBe(again)
+    const lost = [...opened, ...paid(["Succeeded"], ["Refused"], ["Resolved", "review"], ["Returned"])]
+    expect(reviewReason(collection({ status: "successful" }), lost)).toBe(reversed)
+  })
+
   it("is silence where no answer contradicted the record, whatever a person ruled before", () => {
     const asked = [...opened, line("NotFound", "", "reconciler"), line("Succeeded", "", "review")]
     expect(reviewReason(payout(), asked)).toMatch(/^it was asked for to the end of the schedule/)

@@ -38,6 +38,24 @@ describe("the database's schema", () => {
     }).pipe(Effect.scoped)
   )
 
+  it.effect("takes every name that a role can have", () =>
+    Effect.gen(function* () {
+      const { url } = yield* empty
+      const owner = yield* Effect.map(Layer.build(Layer.fresh(on(url))), (context) => Context.get(context, SqlClient.SqlClient))
+      for (const role of [`Gw.Runtime@pay${process.pid}`, `1${process.pid}`]) {
+        yield* owner.unsafe(`CREATE ROLE "${role}" LOGIN PASSWORD 'secret' SUPERUSER`)
+        const address = new URL(url)
+        address.username = encodeURIComponent(role)
+        address.password = "secret"
+        const started = yield* Effect.exit(
+          Effect.scoped(Layer.build(Layer.fresh(Database.layer({ url: Redacted.make(address.href) }))))
+        )
+        yield* owner.unsafe(`DROP ROLE "${role}"`)
+        expect(Exit.isSuccess(started)).toBe(true)
+      }
+    }).pipe(Effect.scoped)
+  )
+
   it.effect("is created once by nodes that start together", () =>
     Effect.gen(function* () {
       const { url } = yield* empty

@@ -48,6 +48,12 @@ it.effect("takes callbacks by a new path and by those before it, until one of th
   }).pipe(Effect.scoped)
 )
 
+it("refuses paths of the account before: both have those of the place", () => {
+  expect(configured({ ...account, EVERSEND_LIVE_PREVIOUS_CALLBACK_PATHS: "2" }).mistakes).toEqual([
+    "EVERSEND_LIVE_PREVIOUS_CALLBACK_PATHS has no effect: both accounts have the paths of EVERSEND_LIVE_CALLBACK_PATHS"
+  ])
+})
+
 it("refuses numbers of paths that could not be told apart", () => {
   for (const wrong of ["0", "1,1", "2,", "1,2,3,4", "new"])
     expect(configured({ ...account, EVERSEND_LIVE_CALLBACK_PATHS: wrong }).mistakes).toEqual([

@@ -15,7 +15,6 @@ const decided = `AND (r.status <> 'approved' OR EXISTS (SELECT FROM operators o 
 const revoked = `UPDATE api_keys k SET revoked_at = r.revoked_at WHERE k.app_id = r.app_id AND k.key_id = r.key_id AND k.revoked_at IS NULL;
     changed := FOUND;`
 const failed = `UPDATE console_proposals p SET status = 'failed', note = r.note WHERE p.id = r.id AND p.status = 'approved';`
-const beforeEnd = "  END CASE;"
 
 /** The function as it was, with other statements in these places. Nodes of the release before call it, too. */
 const replaced = changeAccess
@@ -51,27 +50,10 @@ const replaced = changeAccess
     `PERFORM FROM operators o WHERE 'console/' || o.name = p_actor FOR SHARE;
     ${failed.replace(";", "")} AND (FOUND OR p_actor NOT LIKE 'console/%');`
   )
-  .replace(
-    beforeEnd,
-    `  WHEN 'access seal' THEN
-    SELECT * INTO r FROM json_to_record(p_data) AS d(name text, app_id text, key_id text, access_seal bytea);
-    IF r.name IS NULL THEN
-      UPDATE api_keys k SET access_seal = r.access_seal WHERE k.app_id = r.app_id AND k.key_id = r.key_id AND k.revoked_at IS NULL;
-      changed := FOUND;
-    ELSE
-      -- A token is one person's, and of one account for good.
-      UPDATE operators o SET access_seal = r.access_seal WHERE o.name = r.name
-        AND NOT EXISTS (SELECT FROM operators other WHERE other.token_hash = o.token_hash AND other.name <> o.name)
-        AND NOT EXISTS (SELECT FROM removed_operators gone WHERE gone.token_hash = o.token_hash);
-      changed := FOUND;
-      is_kept := false;
-    END IF;
-${beforeEnd}`
-  )
 
 /**
  * A key that was revoked keeps no secret, and stays revoked whoever can write its row: its name is in `revoked_keys` for good, which only the owner of the
- * tables can change. Who opens or decides a proposal is an operator until the commit. One row that has no seal can be given one ('access seal').
+ * tables can change. Who opens or decides a proposal is an operator until the commit.
  */
 export const steps = [
   {

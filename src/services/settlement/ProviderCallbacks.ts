@@ -195,8 +195,18 @@ export class ProviderCallbacks extends Context.Service<
   )
 }
 
+/** Whether a callback names anything of ours, also what another account has by now: nobody closes it as junk. */
+export const namesOurs = ({ byProviderReference, byReference }: Lookups) =>
+  Effect.fnUntraced(function* ({ hint, mode, provider }: Callback) {
+    const byOurs = hint.reference === null ? Option.none() : yield* byReference(hint.reference)
+    if (Option.isSome(byOurs) || hint.providerReference === null) return Option.isSome(byOurs)
+    return Option.isSome(yield* byProviderReference(provider, mode, hint.providerReference))
+  })
+
+type Lookups = Pick<Transactions["Service"], "byReference" | "byProviderReference">
+
 /** The transaction that a callback is about; none where it is about nothing of ours. */
-export const transactionOf = (transactions: Pick<Transactions["Service"], "byReference" | "byProviderReference">) =>
+const transactionOf = (transactions: Lookups) =>
   Effect.fnUntraced(function* ({ hint, mode, provider }: Callback) {
     const byOurs = hint.reference === null ? Option.none() : yield* transactions.byReference(hint.reference)
     // A reference of another provider or mode is nobody's: a callback speaks for its own account only.
