@@ -81,7 +81,7 @@ export class PayoutPricing extends Context.Service<
             issues: [{ path: "destination.msisdn", message: "is required in this corridor" }]
           })
         }
-        if (corridor.requiresName && destination?._tag === "momo" && destination.name === undefined) {
+        if ((corridor.requiresName || reached.requiresName) && destination?._tag === "momo" && destination.name === undefined) {
           return yield* new ValidationFailed({ issues: [{ path: "destination.name", message: "is required in this corridor" }] })
         }
         const providers = yield* routes.forCorridor(caller, corridor, payoutsOf)
