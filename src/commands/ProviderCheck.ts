@@ -3,7 +3,7 @@ import { Command } from "effect/cli"
 import { Corridors } from "../services/ports/Corridors.ts"
 import { ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
 import { checkProvider } from "../services/reference/ProviderCheck.ts"
-import { exampleProvider, providerName } from "./Arguments.ts"
+import { checkProviderNames, exampleProvider, providerName } from "./Arguments.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { printResult } from "./Output.ts"
 
@@ -12,10 +12,8 @@ export const check = Command.make(
   "check",
   { provider: providerName },
   Effect.fn(function* ({ provider }) {
-    const registry = yield* ProviderRegistry
-    if (!registry.known.includes(provider))
-      return yield* new CommandRefusal({ message: `there is no provider ${provider}: there are ${registry.known.join(", ")}` })
-    const rows = yield* checkProvider(registry, yield* (yield* Corridors).list, provider)
+    yield* checkProviderNames([provider])
+    const rows = yield* checkProvider(yield* ProviderRegistry, yield* (yield* Corridors).list, provider)
     if (rows.length === 0) return yield* new CommandRefusal({ message: `no account of ${provider} is set: see docs/settings.md` })
     yield* printResult(rows)
     const wrong = rows.filter(({ result }) => result === "differs" || result === "unanswered")

@@ -169,7 +169,7 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })
       expect(wrong.code).toBe(1)
       expect(new Set(wrong.of("unanswered"))).toEqual(new Set(["wallets", "countries", "banks", "prices"]))
       expect((yield* commanded(account("LIVE", "simulator"), "provider", "check", "nobody")).errors).toContain(
-        "there is no provider nobody: there are "
+        "there is no provider nobody: the providers are "
       )
     })
   )
