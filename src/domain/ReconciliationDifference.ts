@@ -19,6 +19,27 @@ export interface StatementLine {
 }
 type Direction = LedgerRecord["kind"]
 
+/** A row of their list that nobody can compare. */
+export interface UnreadableRow {
+  readonly direction: null
+  /** The list, the page and the row of the page where it was shown last. */
+  readonly place: string
+  readonly providerReference: string | null
+  readonly reference: string | null
+  /** Null where not even that can be read. */
+  readonly at: Instant | null
+  /** What cannot be read, masked. */
+  readonly word: string
+}
+
+/** What an account lists of one day. */
+export interface Statement {
+  readonly lines: ReadonlyArray<StatementLine>
+  readonly unreadable: ReadonlyArray<UnreadableRow>
+  /** Those of the lines that were in one reading of their list and not in the next, to the last. */
+  readonly unsteady: ReadonlyArray<StatementLine>
+}
+
 /** What the provider says of one of our records; null in place of what it did not say. */
 export type ProviderRecord =
   | {
@@ -32,10 +53,21 @@ export type ProviderRecord =
 /**
  * Where their account and ours do not agree. `missing_here`: they moved money that we do not know of. `missing_there`: they know nothing of
  * what we hold to be sent. `doubled`: one reference of ours stands for several movements. `unanswered`: it could not be found out.
+ * `unreadable`: a row of theirs that was left out, which may be any movement. `unsteady`: a row that their list shows sometimes.
  */
 export interface ReconciliationDifference {
-  readonly kind: "missing_here" | "missing_there" | "doubled" | "state" | "amount" | "currency" | "fee" | "unanswered"
-  readonly direction: Direction
+  readonly kind:
+    | "missing_here"
+    | "missing_there"
+    | "doubled"
+    | "state"
+    | "amount"
+    | "currency"
+    | "fee"
+    | "unanswered"
+    | "unreadable"
+    | "unsteady"
+  readonly direction: Direction | null
   readonly reference: string | null
   readonly provider_reference: string | null
   readonly ours: string | null
@@ -45,15 +77,27 @@ export interface ReconciliationDifference {
 /** `drift_booked`: the ledger booked exactly what the provider took beyond the held fee. `in_review`: a person is ruling on the record. */
 export type KnownBecause = "drift_booked" | "in_review"
 
-/** Why a difference of one record needs nobody else; null where nothing explains it. Money that moved twice is never explained by a review. */
+/** Why a difference of one record needs nobody else; null where nothing explains it. A review explains neither money that moved twice nor what was not compared. */
 export const knownBecause = (
   { kind, ours, theirs }: ReconciliationDifference,
   { bookedDrift, needsReview }: { readonly bookedDrift: bigint; readonly needsReview: boolean }
 ): KnownBecause | null => {
   if (kind === "fee" && bookedDrift > 0n && ours !== null && theirs !== null && BigInt(theirs) - BigInt(ours) === bookedDrift)
     return "drift_booked"
-  return needsReview && kind !== "doubled" && kind !== "missing_here" ? "in_review" : null
+  return needsReview && !unexplained.includes(kind) ? "in_review" : null
 }
+const unexplained: ReadonlyArray<ReconciliationDifference["kind"]> = ["doubled", "missing_here", "unreadable", "unsteady"]
+
+export const unreadableHere = ({ place, providerReference, reference, word }: UnreadableRow): ReconciliationDifference => ({
+  kind: "unreadable",
+  direction: null,
+  reference,
+  provider_reference: providerReference,
+  ours: null,
+  theirs: `${place}: ${word}`
+})
+
+export const unsteadyThere = (line: StatementLine): ReconciliationDifference => ({ ...missingHere(line), kind: "unsteady" })
 
 export const missingHere = (line: StatementLine): ReconciliationDifference => ({
   kind: "missing_here",

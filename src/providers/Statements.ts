@@ -1,15 +1,20 @@
-import { DateTime, Effect, Option, type Schema } from "effect"
+import { DateTime, Effect, Option, Result, type Schema } from "effect"
 import { isCurrency } from "../domain/Currency.ts"
 import type { ProviderError } from "../domain/errors/Retriable.ts"
+import { isReference } from "../domain/Ids.ts"
 import { type Instant, iso } from "../domain/Instant.ts"
-import type { StatementLine } from "../domain/ReconciliationDifference.ts"
+import { maskedText } from "../domain/Masking.ts"
+import type { Statement, StatementLine, UnreadableRow } from "../domain/ReconciliationDifference.ts"
 import type { Provider } from "../services/ports/Provider.ts"
 import type { Connection } from "./Connection.ts"
 import type { Standing, sumOf } from "./ProviderStatus.ts"
+import { nameIn, readRow, tellUnread, wordIn } from "./Rows.ts"
 
 /** A day of more pages than these is not read at all: half a statement would name differences that are none. */
 const MAXIMUM_PAGES = 10_000
 const DAY_MS = 86_400_000
+/** A list that still shows other rows each time that it is read is used as it is, and said to be unsteady. */
+const READINGS_AT_MOST = 4
 
 /** The UTC day that is asked for, written 2026-01-31, and its neighbours: a provider's days may have another time zone. */
 export interface Days {
@@ -18,44 +23,147 @@ export interface Days {
   readonly after: string
 }
 
+/** Where a row says what, by the names of its members, the first that is there: also a row of which nothing else can be read. */
+interface Members {
+  /** The provider's own reference: what a row is known by. */
+  readonly id: string
+  readonly reference: string
+  readonly currency: ReadonlyArray<string>
+  readonly status: string
+  readonly sum: ReadonlyArray<string>
+  readonly beganAt: ReadonlyArray<string>
+}
+
 /** One of the lists that a provider has, page by page. */
 interface PagedList<A, Row> {
   readonly operation: string
   readonly path: (days: Days, page: number) => string
+  /** The page around its rows, which are read one by one. */
   readonly schema: Schema.ConstraintDecoder<A>
-  readonly rows: (answer: A) => ReadonlyArray<Row>
+  readonly rows: (answer: A) => ReadonlyArray<unknown>
   readonly isLast: (answer: A, page: number) => boolean
+  readonly row: Schema.ConstraintDecoder<Row>
+  readonly members: Members
   readonly lineOf: (row: Row) => Line
 }
 
-/** `foreign`: no movement of ours, or in a currency that the gateway does not know. */
-type Line = StatementLine | "foreign" | "unreadable"
+/** `foreign`: no movement of ours, or in a currency that the gateway does not know. Else what of the row cannot be read. */
+type Line = StatementLine | "foreign" | "status" | "sum" | "beganAt"
 
-type ListReader = (connection: Connection, days: Days) => Effect.Effect<ReadonlyArray<StatementLine>, ProviderError>
+/** By what each row is known. */
+type Rows = Map<string, StatementLine | UnreadableRow>
 
-/** Reads one list to its end. A page or a line that cannot be read makes it none. */
-export const pagedList = <A, Row>({ isLast, lineOf, operation, path, rows, schema }: PagedList<A, Row>): ListReader =>
-  Effect.fnUntraced(function* ({ get, giveUp, title }, days) {
-    // A list that grows while it is read shows the last rows of a page once more on the next: one movement, as it was shown last.
-    const lines = new Map<string, StatementLine>()
+type ListReader = (connection: Connection, days: Days) => Effect.Effect<Statement, ProviderError>
+
+/**
+ * Reads one list to its end. A row that cannot be read is named, and the others stand. Between two pages a list may shift, so that a row is shown twice
+ * or not at all: what has more than one page is read until two readings have the same rows. A row is one movement however often it is shown, as it was
+ * shown last.
+ */
+export const pagedList = <A, Row>({ isLast, operation, path, rows, schema, ...list }: PagedList<A, Row>): ListReader => {
+  const read = rowReader(list)
+  const reading = Effect.fnUntraced(function* ({ get, giveUp, title }: Connection, days: Days) {
+    const found: Rows = new Map()
     for (let page = 1; page <= MAXIMUM_PAGES; page++) {
       const answer: A = yield* get(schema, operation, path(days, page))
-      for (const line of rows(answer).map(lineOf)) {
-        if (line === "unreadable") return yield* giveUp(`a line of ${title}'s statement cannot be read`)
-        if (line !== "foreign") lines.set(`${line.direction} ${line.providerReference}`, line)
+      for (const [index, raw] of rows(answer).entries()) {
+        const row = read(raw, `${operation}, page ${page}, row ${index + 1}`)
+        if (row !== "foreign") found.set(keyOf(row, raw), row)
       }
-      if (isLast(answer, page)) return [...lines.values()]
+      if (isLast(answer, page)) return { found, pages: page }
     }
     return yield* giveUp(`a day's statement of ${title}'s does not end`)
   })
+  return Effect.fnUntraced(function* (connection, days) {
+    const first = yield* reading(connection, days)
+    const all: Rows = new Map(first.found)
+    if (first.pages === 1) return statementWith(all, [])
+    let { found } = first
+    const newest = Math.max(...[...found.values()].map(({ at }) => at ?? 0))
+    let unsteady: ReadonlyArray<string> = []
+    for (let readings = 1; readings < READINGS_AT_MOST; readings++) {
+      const next = yield* reading(connection, days)
+      for (const [key, row] of next.found) all.set(key, row)
+      // What began since is growth, and no shift.
+      unsteady = [...new Set([...found.keys(), ...next.found.keys()])].filter(
+        (key) => found.has(key) !== next.found.has(key) && (all.get(key)?.at ?? newest) <= newest
+      )
+      if (unsteady.length === 0) return statementWith(all, [])
+      found = next.found
+    }
+    return statementWith(all, unsteady)
+  })
+}
 
-/** All that began on a UTC day, in all lists. */
+const statementWith = (all: Rows, unsteady: ReadonlyArray<string>): Statement => {
+  const rows = [...all.values()]
+  const isUnsteady = new Set(unsteady.map((key) => all.get(key)))
+  const lines = rows.filter(isLine)
+  return { lines, unreadable: rows.filter((row) => !isLine(row)), unsteady: lines.filter((line) => isUnsteady.has(line)) }
+}
+
+const isLine = (row: StatementLine | UnreadableRow): row is StatementLine => "status" in row
+
+/** One that names no reference of the provider's is known by all that it says. */
+const keyOf = ({ direction, providerReference }: StatementLine | UnreadableRow, raw: unknown): string =>
+  providerReference === null ? JSON.stringify(raw) : `${direction ?? ""} ${providerReference}`
+
+const rowReader = <Row>({ lineOf, members, row }: Pick<PagedList<never, Row>, "lineOf" | "members" | "row">) => {
+  const read = readRow(row)
+  const named = {
+    status: [members.status],
+    sum: [...members.sum, ...members.currency],
+    beganAt: members.beganAt
+  }
+  return (raw: unknown, place: string): StatementLine | UnreadableRow | "foreign" => {
+    const currency = nameIn(raw, ...members.currency)
+    if (currency !== null && !isCurrency(currency)) return "foreign"
+    const result = read(raw)
+    const line = Result.isSuccess(result) ? lineOf(result.success) : null
+    if (line !== null && typeof line === "object") return line
+    if (line === "foreign") return "foreign"
+    return {
+      direction: null,
+      place,
+      providerReference: nameIn(raw, members.id),
+      reference: shownReference(nameIn(raw, members.reference)),
+      at: instantIn(nameIn(raw, ...members.beganAt)),
+      word: Result.isFailure(result) ? result.failure.word : wordIn(raw, line === null ? [] : presentIn(raw, named[line]))
+    }
+  }
+}
+
+/** Ours as it is, however it is spelt there; what anybody else wrote may be somebody's number. */
+const shownReference = (text: string | null): string | null => {
+  const own = (text ?? "").toUpperCase()
+  if (text === null) return null
+  return isReference(own) ? own : maskedText(text)
+}
+
+/** Those that are there; the first where none is. */
+const presentIn = (raw: unknown, members: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const present = members.filter((member) => typeof raw === "object" && raw !== null && member in raw)
+  return present.length === 0 ? members.slice(0, 1) : present
+}
+
+/** All that began on a UTC day, in all lists. A row that cannot be read belongs to it unless it says another day. */
 export const statementOf = (connection: Connection, ...lists: ReadonlyArray<ListReader>): NonNullable<Provider["statement"]> =>
   Effect.fn(`${connection.name}.statement`)(function* (day) {
     const start = DateTime.toEpochMillis(DateTime.makeUnsafe(`${day}T00:00:00Z`))
     const days: Days = { day, before: dayOf(start - DAY_MS), after: dayOf(start + DAY_MS) }
-    const lines = (yield* Effect.forEach(lists, (list) => list(connection, days))).flat()
-    return lines.filter(({ at }) => at >= start && at < start + DAY_MS)
+    const read = yield* Effect.forEach(lists, (list) => list(connection, days))
+    const ofDay = ({ at }: { readonly at: Instant | null }) => at === null || (at >= start && at < start + DAY_MS)
+    const unreadable = read.flatMap((one) => one.unreadable).filter(ofDay)
+    yield* tellUnread(
+      connection.name,
+      "statement",
+      unreadable.map(({ place, word }) => `${place}: ${word}`)
+    )
+    return {
+      lines: read.flatMap((one) => one.lines).filter(ofDay),
+      unreadable,
+      unsteady: read.flatMap((one) => one.unsteady).filter(ofDay)
+    }
   })
 
 const dayOf = (at: Instant): string => iso(at).slice(0, "2026-01-31".length)
@@ -71,10 +179,10 @@ interface ListedRow extends Pick<StatementLine, "direction" | "providerReference
 
 export const lineOf = ({ beganAt, currency, direction, providerReference, reference, standing, sum }: ListedRow): Line => {
   if (!isCurrency(currency)) return "foreign"
+  if (standing === undefined) return "status"
+  if (sum === undefined) return "sum"
   const at = instantIn(beganAt)
-  return standing === undefined || sum === undefined || at === null
-    ? "unreadable"
-    : { direction, providerReference, reference: reference ?? null, ...sum, status: standing, at }
+  return at === null ? "beganAt" : { direction, providerReference, reference: reference ?? null, ...sum, status: standing, at }
 }
 
 /** A moment in any form that a provider writes; null where there is none. */

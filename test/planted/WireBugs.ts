@@ -51,5 +51,29 @@ export const wireBugs: ReadonlyArray<Bug> = [
         instead: "if (fraction.length > 0) return text"
       }
     ]
+  },
+  {
+    name: "leave out a row that cannot be read without a word",
+    breaks: "a row of a statement that cannot be read is named",
+    test: "test/providers/flutterwave/Statement.test.ts",
+    edits: [
+      {
+        file: "src/providers/Statements.ts",
+        text: 'if (row !== "foreign") found.set(keyOf(row, raw), row)',
+        instead: 'if (row !== "foreign" && isLine(row)) found.set(keyOf(row, raw), row)'
+      }
+    ]
+  },
+  {
+    name: "believe the first reading of a list that shifts",
+    breaks: "a list of several pages is read until two readings agree",
+    test: "test/providers/paystack/Reference.test.ts",
+    edits: [
+      {
+        file: "src/providers/Statements.ts",
+        text: "if (first.pages === 1) return",
+        instead: "if (first.pages >= 1) return"
+      }
+    ]
   }
 ]

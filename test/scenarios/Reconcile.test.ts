@@ -55,7 +55,7 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })
       expect([clean.code, clean.report.ok, clean.report.checked, clean.report.differences]).toEqual([
         0,
         true,
-        { ours: 4, theirs: 3 },
+        { ours: 4, theirs: 3, unreadable: 0 },
         []
       ])
 
@@ -184,7 +184,7 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })
           provider: "eversend",
           day: "2026-01-31",
           compared_by: { live: "statement" },
-          checked: { ours: 0, theirs: 0 },
+          checked: { ours: 0, theirs: 0, unreadable: 0 },
           differences: [],
           known: []
         }

@@ -53,6 +53,7 @@ export const providerImports: ReadonlyArray<ImportRow> = [
       "providers/ReferenceId.ts",
       "providers/Refusals.ts",
       "providers/ProviderStatus.ts",
+      "providers/Rows.ts",
       "providers/Statements.ts",
       "providers/Tokens.ts",
       "providers/CallbackVerification.ts"
@@ -92,6 +93,7 @@ export const providerImports: ReadonlyArray<ImportRow> = [
       "providers/AnswerParsing.ts",
       "providers/Refusals.ts",
       "providers/ProviderStatus.ts",
+      "providers/Rows.ts",
       "providers/Transport.ts",
       "providers/WireNumber.ts"
     ],

@@ -2,7 +2,8 @@ import { Cache, Duration, Effect, Exit, Option } from "effect"
 import type { PayoutOrder } from "../../services/ports/Provider.ts"
 import { decoded } from "../AnswerParsing.ts"
 import { type Client, deadlineAfter } from "../Client.ts"
-import { BanksAnswer } from "./Wire.ts"
+import { readableRows } from "../Rows.ts"
+import { Bank, BanksAnswer } from "./Wire.ts"
 
 const BANKS_LIFE = Duration.hours(1)
 const MAXIMUM_BANK_LISTS = 32
@@ -20,7 +21,8 @@ export const openBankNames = Effect.fnUntraced(function* (client: Client) {
       const response = yield* client({ operation: "banks", method: "GET", path: `/payouts/banks/${country}` }, until)
       const answer = decoded(BanksAnswer, response)
       if (Option.isNone(answer)) return yield* Effect.fail("unread" as const)
-      return new Map(answer.value.data.map(({ code, name }) => [code, name]))
+      const listed = yield* readableRows("eversend", "banks", Bank, answer.value.data)
+      return new Map(listed.map(({ code, name }) => [code, name]))
     }),
     { capacity: MAXIMUM_BANK_LISTS, timeToLive: (exit) => (Exit.isSuccess(exit) ? BANKS_LIFE : Duration.zero) }
   )

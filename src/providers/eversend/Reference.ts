@@ -4,7 +4,8 @@ import type { PayableCountry, ReferenceData } from "../../services/ports/Provide
 import { isAnswered } from "../AnswerParsing.ts"
 import { balancesAt } from "../Balances.ts"
 import type { Connection } from "../Connection.ts"
-import { BanksAnswer, CountriesAnswer, ResolveBankAnswer, WalletsAnswer } from "./Wire.ts"
+import { readableRows } from "../Rows.ts"
+import { Bank, BanksAnswer, CountriesAnswer, Country, ResolveBankAnswer, Wallet, WalletsAnswer } from "./Wire.ts"
 
 /** Eversend's free reads. */
 export const referenceData = ({ call, get, name, read }: Connection): Required<ReferenceData> => {
@@ -13,7 +14,8 @@ export const referenceData = ({ call, get, name, read }: Connection): Required<R
     // A country whose banks it does not pay is none of Eversend's.
     if (isAnswered(response, 404)) return []
     const { data } = yield* read(BanksAnswer, response)
-    return data.filter(({ active }) => active).map(({ code, name }) => ({ code, name }))
+    const listed = yield* readableRows(name, "banks", Bank, data)
+    return listed.filter(({ active }) => active).map((bank) => ({ code: bank.code, name: bank.name }))
   })
 
   const resolve: Required<ReferenceData>["resolve"] = Effect.fn("eversend.resolve")(function* (account) {
@@ -34,11 +36,9 @@ export const referenceData = ({ call, get, name, read }: Connection): Required<R
 
   const countries = Effect.fn("eversend.countries")(function* () {
     const { data } = yield* get(CountriesAnswer, "countries", "/payouts/countries")
-    return data.countries.map(
-      ({ country, name, paymentTypes, phonePrefix }): PayableCountry => ({
-        country,
-        name,
-        phonePrefix,
+    return (yield* readableRows(name, "countries", Country, data.countries)).map(
+      ({ paymentTypes, ...place }): PayableCountry => ({
+        ...place,
         methods: methods.filter((method) => paymentTypes.includes(paymentTypeOf[method]))
       })
     )
@@ -48,7 +48,7 @@ export const referenceData = ({ call, get, name, read }: Connection): Required<R
     const { data } = yield* get(WalletsAnswer, "wallets", "/wallets")
     return yield* balancesAt(
       name,
-      data.filter(({ enabled }) => enabled),
+      (yield* readableRows(name, "wallets", Wallet, data)).filter(({ enabled }) => enabled),
       fromDecimalDown
     )
   })

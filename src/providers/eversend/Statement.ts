@@ -3,7 +3,7 @@ import type { Connection } from "../Connection.ts"
 import { sumOf } from "../ProviderStatus.ts"
 import { lineOf, pagedList, statementOf } from "../Statements.ts"
 import { standingOf } from "./Translate.ts"
-import { type Transaction, TransactionsAnswer } from "./Wire.ts"
+import { Transaction, TransactionsAnswer } from "./Wire.ts"
 
 const PAGE_SIZE = 100
 
@@ -16,8 +16,17 @@ const transactions = pagedList({
   schema: TransactionsAnswer,
   rows: ({ data }) => data.transactions,
   isLast: ({ data }) => data.transactions.length < PAGE_SIZE,
+  row: Transaction,
+  members: {
+    id: "transactionId",
+    reference: "transactionRef",
+    currency: ["currency", "sourceCurrency"],
+    status: "status",
+    sum: ["amount", "fees"],
+    beganAt: ["createdAt"]
+  },
   // Whatever else moves in the account, such as a top-up of the wallet, is none of ours.
-  lineOf: (wire: typeof Transaction.Type) => {
+  lineOf: (wire) => {
     const currency = wire.currency ?? wire.sourceCurrency
     if (!isDirection(wire.type)) return "foreign"
     return lineOf({

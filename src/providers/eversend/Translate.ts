@@ -13,10 +13,11 @@ import {
   onceNotFound
 } from "../Movements.ts"
 import { answerBy, majorUnits, type Standing, type Sum, sumOf } from "../ProviderStatus.ts"
+import { nameIn, readRow } from "../Rows.ts"
 import { instantIn } from "../Statements.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import { failureBy, identity, type Kind, refusal } from "./Refusals.ts"
-import { MomoCollectionAnswer, PayoutAnswer, type Transaction, TransactionAnswer, TransactionsAnswer } from "./Wire.ts"
+import { MomoCollectionAnswer, PayoutAnswer, Transaction, TransactionAnswer, TransactionsAnswer } from "./Wire.ts"
 
 type Wire = typeof Transaction.Type
 
@@ -97,13 +98,20 @@ export const foundInPage = (
 ): FactWithAlarm<StatusOutcome> | "ended" | "goes_on" => {
   const answer = decoded(TransactionsAnswer, response)
   if (Option.isNone(answer)) return readAsUnknown(response)
-  const { transactions } = answer.value.data
+  const rows = answer.value.data.transactions.map((raw) => ({ raw, read: readTransaction(raw) }))
+  if (rows.some(({ raw, read }) => Result.isFailure(read) && mayBe(raw, order)))
+    return withoutAlarm({ _tag: "Unknown", reason: "bad_response", note: "a transaction that cannot be read is listed" })
+  const transactions = rows.flatMap(({ read }) => Option.toArray(Result.getSuccess(read)))
   const own = transactions.filter((wire) => wire.transactionRef === order.reference && isOurs(kind, wire, order.reference))
   if (own.length > 0) return decisive(kind, own, order)
   if (transactions.some((wire) => !wire.transactionRef && isOurs(kind, wire, order.reference)))
     return withoutAlarm({ _tag: "Unknown", reason: "bad_response", note: "a transaction without a reference is listed" })
-  return transactions.length < pageSize ? "ended" : "goes_on"
+  return rows.length < pageSize ? "ended" : "goes_on"
 }
+
+const readTransaction = readRow(Transaction)
+/** One that cannot be read is another's only where it says so. */
+const mayBe = (raw: unknown, { reference }: StatusQuery): boolean => (nameIn(raw, "transactionRef") ?? reference) === reference
 
 // Two executions of one reference: whatever they say, the money moved twice or may have.
 const decisive = (kind: Kind, own: ReadonlyArray<Wire>, order: StatusQuery): FactWithAlarm<StatusOutcome> => {

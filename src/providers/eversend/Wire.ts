@@ -145,7 +145,7 @@ export const TransactionAnswer = envelope(Schema.Union([Schema.Struct({ transact
 // GET /transactions?search=<transactionRef>&type=…&status=…&currency=…&from=YYYY-MM-DD&to=…&page=1&limit=10, newest first.
 export const TransactionsAnswer = envelope(
   Schema.Struct({
-    transactions: Schema.Array(Transaction),
+    transactions: Schema.Array(Schema.Unknown),
     total: Schema.optionalKey(Amount),
     limit: Schema.optionalKey(Amount),
     page: Schema.optionalKey(Amount)
@@ -155,21 +155,19 @@ export const TransactionsAnswer = envelope(
 // GET /payouts/countries
 export const CountriesAnswer = envelope(
   Schema.Struct({
-    countries: Schema.Array(
-      Schema.Struct({
-        country: Schema.String,
-        name: Schema.String,
-        paymentTypes: Schema.Array(Schema.String),
-        phonePrefix: Schema.String
-      })
-    )
+    countries: Schema.Array(Schema.Unknown)
   })
 )
+export const Country = Schema.Struct({
+  country: Schema.String,
+  name: Schema.String,
+  paymentTypes: Schema.Array(Schema.String),
+  phonePrefix: Schema.String
+})
 
 // GET /payouts/banks/{country}
-export const BanksAnswer = envelope(
-  Schema.Array(Schema.Struct({ id: Text, active: Schema.Boolean, name: Schema.String, code: Schema.String }))
-)
+export const BanksAnswer = envelope(Schema.Array(Schema.Unknown))
+export const Bank = Schema.Struct({ id: Text, active: Schema.Boolean, name: Schema.String, code: Schema.NonEmptyString })
 
 // POST /beneficiaries/accounts/banks
 export const ResolveBankRequest = Schema.Struct({
@@ -190,9 +188,8 @@ export const ResolveWalletRequest = Schema.Struct({
 })
 
 // GET /wallets
-export const WalletsAnswer = envelope(
-  Schema.Array(Schema.Struct({ currency: Schema.String, amount: Amount, enabled: Schema.Boolean }))
-)
+export const WalletsAnswer = envelope(Schema.Array(Schema.Unknown))
+export const Wallet = Schema.Struct({ currency: Schema.String, amount: Amount, enabled: Schema.Boolean })
 
 // POST /exchanges/quotation. `amount` is in the source currency.
 export const ExchangeQuotationRequest = Schema.Struct({ from: Schema.String, to: Schema.String, amount: WrittenAmount })

@@ -2,8 +2,9 @@ import { Cache, Duration, Effect, Exit, Option } from "effect"
 import type { PayoutOrder } from "../../services/ports/Provider.ts"
 import { decoded } from "../AnswerParsing.ts"
 import { type Client, deadlineAfter } from "../Client.ts"
+import { readableRows } from "../Rows.ts"
 import { branchCountries } from "./Networks.ts"
-import { BanksAnswer, BranchesAnswer } from "./Wire.ts"
+import { Bank, BanksAnswer, Branch, BranchesAnswer } from "./Wire.ts"
 
 const BRANCHES_LIFE = Duration.hours(1)
 const MAXIMUM_BANKS = 512
@@ -20,13 +21,15 @@ export const openBranches = Effect.fnUntraced(function* (client: Client) {
     const until = yield* deadlineAfter(BRANCHES_TIMEOUT_MS)
     const banks = decoded(BanksAnswer, yield* client({ operation: "banks", method: "GET", path: `/banks/${country}` }, until))
     if (Option.isNone(banks)) return yield* Effect.fail("unread" as const)
-    const id = banks.value.data.find((one) => one.code === code)?.id
+    const listed = yield* readableRows("flutterwave", "banks", Bank, banks.value.data)
+    const id = listed.find((one) => one.code === code)?.id
     // Whether a bank that is not listed is paid is Flutterwave's to say.
     if (id === undefined) return null
     const path = `/banks/${encodeURIComponent(id)}/branches`
     const branches = decoded(BranchesAnswer, yield* client({ operation: "branches", method: "GET", path }, until))
     if (Option.isNone(branches)) return yield* Effect.fail("unread" as const)
-    return branches.value.data[0]?.branch_code ?? null
+    const [first] = yield* readableRows("flutterwave", "branches", Branch, branches.value.data)
+    return first?.branch_code ?? null
   })
   const known = yield* Cache.makeWith<string, string | null, "unread">(read, {
     capacity: MAXIMUM_BANKS,

@@ -3,9 +3,10 @@ import { fromDecimalDown } from "../../domain/Money.ts"
 import type { ReferenceData } from "../../services/ports/Provider.ts"
 import { balancesAt } from "../Balances.ts"
 import type { Connection } from "../Connection.ts"
+import { readableRows } from "../Rows.ts"
 import { payableCountries, pays } from "./Networks.ts"
 import { refusalStatus } from "./Refusals.ts"
-import { BalancesAnswer, BanksAnswer, ResolveAnswer } from "./Wire.ts"
+import { Balance, BalancesAnswer, Bank, BanksAnswer, ResolveAnswer } from "./Wire.ts"
 
 /** Flutterwave knows the holders of Nigerian accounts only. */
 export const RESOLVES_IN: ReadonlyArray<string> = ["NG"]
@@ -15,7 +16,7 @@ export const referenceData = ({ call, get, name, read }: Connection): Required<R
   const banks: Required<ReferenceData>["banks"] = Effect.fn("flutterwave.banks")(function* (country) {
     if (!pays(country, "bank")) return []
     const { data } = yield* get(BanksAnswer, "banks", `/banks/${country}`)
-    return data.map(({ code, name }) => ({ code, name }))
+    return (yield* readableRows(name, "banks", Bank, data)).map((bank) => ({ code: bank.code, name: bank.name }))
   })
 
   const resolve: Required<ReferenceData>["resolve"] = Effect.fn("flutterwave.resolve")(function* (account) {
@@ -29,7 +30,8 @@ export const referenceData = ({ call, get, name, read }: Connection): Required<R
   const balances = Effect.fn("flutterwave.balances")(function* () {
     const { data } = yield* get(BalancesAnswer, "balances", "/balances")
     // The ledger balance holds what is not settled yet beside what is on its way out: no part of it is this.
-    const held = data.map(({ available_balance: amount, currency }) => ({ amount, currency }))
+    const listed = yield* readableRows(name, "balances", Balance, data)
+    const held = listed.map(({ available_balance: amount, currency }) => ({ amount, currency }))
     return yield* balancesAt(name, held, fromDecimalDown)
   })
 

@@ -1,7 +1,7 @@
 import type { Connection } from "../Connection.ts"
 import { type Days, lineOf, pagedList, statementOf } from "../Statements.ts"
 import { chargeStanding, chargeSum, transferStanding, transferSum } from "./Translate.ts"
-import { type Transaction, TransactionsAnswer, type Transfer, TransfersAnswer } from "./Wire.ts"
+import { Listed, Transaction, Transfer } from "./Wire.ts"
 
 /** All charges and transfers that began on a UTC day. */
 export const statement = (connection: Connection) => statementOf(connection, charges, transfers)
@@ -20,13 +20,17 @@ interface Page {
 const isLast = ({ data, meta }: Page, page: number): boolean =>
   meta === undefined ? data.length === 0 : page >= Number(meta.page_info.total_pages)
 
+const shared = { id: "id", currency: ["currency"], status: "status", beganAt: ["created_at"] } as const
+
 const charges = pagedList({
   operation: "transactions",
   path: paged("transactions"),
-  schema: TransactionsAnswer,
+  schema: Listed,
   rows: ({ data }) => data,
   isLast,
-  lineOf: (charge: typeof Transaction.Type) =>
+  row: Transaction,
+  members: { ...shared, reference: "tx_ref", sum: ["amount", "amount_settled", "app_fee"] },
+  lineOf: (charge) =>
     lineOf({
       direction: "collection",
       providerReference: charge.id,
@@ -41,10 +45,12 @@ const charges = pagedList({
 const transfers = pagedList({
   operation: "transfers",
   path: paged("transfers"),
-  schema: TransfersAnswer,
+  schema: Listed,
   rows: ({ data }) => data,
   isLast,
-  lineOf: (transfer: typeof Transfer.Type) =>
+  row: Transfer,
+  members: { ...shared, reference: "reference", sum: ["amount", "fee"] },
+  lineOf: (transfer) =>
     lineOf({
       direction: "payout",
       providerReference: transfer.id,

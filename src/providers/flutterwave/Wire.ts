@@ -17,6 +17,9 @@ const PageInfo = Schema.Struct({ page_info: Schema.Struct({ current_page: Amount
 const paged = <S extends Schema.Constraint>(data: S) =>
   Schema.Struct({ status: Schema.Literal("success"), data: Schema.Array(data), meta: Schema.optionalKey(PageInfo) })
 
+/** A page of a list, around its rows. */
+export const Listed = paged(Schema.Unknown)
+
 // POST /charges?type=mobile_money_uganda|…|mpesa
 export const ChargeRequest = Schema.Struct({
   tx_ref: Schema.NonEmptyString,
@@ -63,8 +66,7 @@ export const ChargeAnswer = Schema.Struct({
 // GET /transactions/verify_by_reference?tx_ref=…, GET /transactions/{id}/verify. Unknown: 400 or 404 with an ErrorAnswer.
 export const VerifyAnswer = envelope(Transaction)
 
-// GET /transactions?from=YYYY-MM-DD&to=…&page=1
-export const TransactionsAnswer = paged(Transaction)
+// GET /transactions?from=YYYY-MM-DD&to=…&page=1 is a list of them.
 
 // POST /transfers. A mobile-money transfer without beneficiary_name is taken, and fails later.
 export const TransferRequest = Schema.Struct({
@@ -102,10 +104,12 @@ export const FeeAnswer = envelope(
 )
 
 // GET /banks/{country}
-export const BanksAnswer = envelope(Schema.Array(Schema.Struct({ id: Text, code: Schema.String, name: Schema.String })))
+export const BanksAnswer = envelope(Schema.Array(Schema.Unknown))
+export const Bank = Schema.Struct({ id: Text, code: Schema.NonEmptyString, name: Schema.String })
 
 // GET /banks/{id}/branches
-export const BranchesAnswer = envelope(Schema.Array(Schema.Struct({ branch_code: Schema.NonEmptyString })))
+export const BranchesAnswer = envelope(Schema.Array(Schema.Unknown))
+export const Branch = Schema.Struct({ branch_code: Schema.NonEmptyString })
 
 // POST /accounts/resolve
 export const ResolveRequest = Schema.Struct({ account_number: Text, account_bank: Schema.String })
@@ -113,8 +117,8 @@ const Name = Schema.String.check(Schema.isPattern(/\S/))
 export const ResolveAnswer = envelope(Schema.Struct({ account_name: Name }))
 
 // GET /balances
-const BalanceRow = Schema.Struct({ currency: Schema.String, available_balance: Amount })
-export const BalancesAnswer = envelope(Schema.Array(BalanceRow))
+export const Balance = Schema.Struct({ currency: Schema.String, available_balance: Amount })
+export const BalancesAnswer = envelope(Schema.Array(Schema.Unknown))
 
 /** The callback, of charges (`tx_ref`) and transfers (`reference`) alike: it only says which of them to ask for. */
 export const CallbackBody = Schema.Struct({

@@ -2,7 +2,8 @@ import { createPublicKey, type KeyObject } from "node:crypto"
 import { Cache, Duration, Effect, Option, type Scope } from "effect"
 import { decoded } from "../AnswerParsing.ts"
 import type { Connection } from "../Connection.ts"
-import { PublicKeysAnswer } from "./Wire.ts"
+import { readableRows } from "../Rows.ts"
+import { PublicKey, PublicKeysAnswer } from "./Wire.ts"
 
 /** What callbacks may be signed with. A key without a name stands for any. */
 export interface CallbackKey {
@@ -28,8 +29,8 @@ export const openCallbackKeys = Effect.fn("pawapay.openCallbackKeys")(function* 
   let current: ReadonlyArray<CallbackKey> = []
   const fetch = Effect.fn("pawapay.callbackKeys")(function* () {
     const response = yield* call({ operation: "public_keys", method: "GET", path: "/public-key/http" })
-    const named = Option.getOrUndefined(decoded(PublicKeysAnswer, response))
-    const keys = (named ?? []).flatMap(({ id, key: text }) => {
+    const listed = Option.getOrElse(decoded(PublicKeysAnswer, response), () => [])
+    const keys = (yield* readableRows(name, "public_keys", PublicKey, listed)).flatMap(({ id, key: text }) => {
       const key = publicKeyOf(text)
       return key === undefined ? [] : [{ id, key }]
     })

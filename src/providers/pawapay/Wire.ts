@@ -70,32 +70,31 @@ export const StatusAnswer = Schema.Struct({ status: Schema.String, data: nullabl
 
 // GET /wallet-balances
 export const BalancesAnswer = Schema.Struct({
-  balances: Schema.Array(Schema.Struct({ country: Schema.String, balance: Amount, currency: Schema.String }))
+  balances: Schema.Array(Schema.Unknown)
 })
+export const Wallet = Schema.Struct({ country: Schema.String, balance: Amount, currency: Schema.String })
 
 // GET /active-conf. `operationTypes` is a record by operation, in an older form a list.
 const OperationTypes = Schema.Union([
   Schema.Record(Schema.String, Schema.Unknown),
   Schema.Array(Schema.Struct({ operationType: Schema.String }))
 ])
-export const ActiveConfAnswer = Schema.Struct({
-  countries: Schema.Array(
+export const ActiveConfAnswer = Schema.Struct({ countries: Schema.Array(Schema.Unknown) })
+export const ActiveCountry = Schema.Struct({
+  country: Schema.String,
+  prefix: Schema.optionalKey(Text),
+  displayName: nullable(Schema.Record(Schema.String, Schema.String)),
+  providers: Schema.Array(
     Schema.Struct({
-      country: Schema.String,
-      prefix: Schema.optionalKey(Text),
-      displayName: nullable(Schema.Record(Schema.String, Schema.String)),
-      providers: Schema.Array(
-        Schema.Struct({
-          provider: Schema.String,
-          currencies: Schema.Array(Schema.Struct({ currency: Schema.String, operationTypes: OperationTypes }))
-        })
-      )
+      provider: Schema.String,
+      currencies: Schema.Array(Schema.Struct({ currency: Schema.String, operationTypes: OperationTypes }))
     })
   )
 })
 
 // GET /public-key/http: what callbacks are signed with.
-export const PublicKeysAnswer = Schema.Array(Schema.Struct({ id: Schema.String, key: Schema.String }))
+export const PublicKeysAnswer = Schema.Array(Schema.Unknown)
+export const PublicKey = Schema.Struct({ id: Schema.String, key: Schema.String })
 
 // POST /predict-provider
 export const PredictRequest = Schema.Struct({ phoneNumber: Schema.String })

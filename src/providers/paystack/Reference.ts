@@ -3,11 +3,12 @@ import { ProviderError } from "../../domain/errors/Retriable.ts"
 import type { PayableBank, PayableCountry, ReferenceData } from "../../services/ports/Provider.ts"
 import { balancesAt } from "../Balances.ts"
 import type { Connection } from "../Connection.ts"
+import { readableRows } from "../Rows.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import { fromSubunitsDown } from "./Amounts.ts"
 import { countryOf, payableBy } from "./Networks.ts"
 import { errorOf } from "./Refusals.ts"
-import { BalanceAnswer, BanksAnswer, CountriesAnswer, ResolveAnswer } from "./Wire.ts"
+import { Balance, BalanceAnswer, Bank, BanksAnswer, CountriesAnswer, Country, ResolveAnswer } from "./Wire.ts"
 
 const PAGE_SIZE = 100
 const MAXIMUM_PAGES = 20
@@ -23,7 +24,8 @@ export const referenceData = ({ call, get, giveUp, name, read }: Connection): Re
       const query: Record<string, string> = { country: found.name, currency: found.currency, use_cursor: "true" }
       const search = new URLSearchParams({ ...query, perPage: String(PAGE_SIZE), ...(next === null ? {} : { next }) })
       const { data, meta }: typeof BanksAnswer.Type = yield* get(BanksAnswer, "banks", `/bank?${search}`)
-      all.push(...data.filter(isPaid).map(({ code, name }) => ({ code, name })))
+      const listed = yield* readableRows(name, "banks", Bank, data)
+      all.push(...listed.filter(isPaid).map(({ code, name }) => ({ code, name })))
       next = meta?.next ?? null
       if (next === null || next === "") return all
     }
@@ -46,16 +48,21 @@ export const referenceData = ({ call, get, giveUp, name, read }: Connection): Re
 
   const countries = Effect.fn("paystack.countries")(function* () {
     const { data } = yield* get(CountriesAnswer, "countries", "/country")
-    return data.flatMap(({ calling_code, iso_code: country, name }): ReadonlyArray<PayableCountry> => {
-      const methods = payableBy(country)
-      const prefix = calling_code ?? countryOf(country)?.prefix ?? ""
-      return methods.length === 0 ? [] : [{ country, name, phonePrefix: `+${prefix.replace(/^\+/, "")}`, methods }]
-    })
+    return (yield* readableRows(name, "countries", Country, data)).flatMap(
+      ({ calling_code, iso_code: country, name }): ReadonlyArray<PayableCountry> => {
+        const methods = payableBy(country)
+        const prefix = calling_code ?? countryOf(country)?.prefix ?? ""
+        return methods.length === 0 ? [] : [{ country, name, phonePrefix: `+${prefix.replace(/^\+/, "")}`, methods }]
+      }
+    )
   })
 
   const balances = Effect.fn("paystack.balances")(function* () {
     const { data } = yield* get(BalanceAnswer, "balance", "/balance")
-    const held = data.map(({ balance: amount, currency }) => ({ amount, currency }))
+    const held = (yield* readableRows(name, "balance", Balance, data)).map(({ balance: amount, currency }) => ({
+      amount,
+      currency
+    }))
     return yield* balancesAt(name, held, fromSubunitsDown)
   })
 
@@ -63,7 +70,7 @@ export const referenceData = ({ call, get, giveUp, name, read }: Connection): Re
 }
 
 /** A mobile network is listed among the banks, and is paid as one of the corridor's networks. */
-const isPaid = ({ active, is_deleted, supports_transfer, type }: (typeof BanksAnswer.Type)["data"][number]): boolean =>
+const isPaid = ({ active, is_deleted, supports_transfer, type }: typeof Bank.Type): boolean =>
   active === true && is_deleted !== true && supports_transfer === true && type !== "mobile_money"
 
 /** Older answers say it with 400, newer ones with 422. */

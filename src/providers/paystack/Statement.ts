@@ -1,7 +1,7 @@
 import type { Connection } from "../Connection.ts"
 import { type Days, lineOf, pagedList, statementOf } from "../Statements.ts"
 import { chargeStanding, chargeSum, transferStanding, transferSum } from "./Translate.ts"
-import { ownReference, type Transaction, TransactionsAnswer, type Transfer, TransfersAnswer } from "./Wire.ts"
+import { ListedTransfer, ownReference, Transaction, TransactionsAnswer, TransfersAnswer } from "./Wire.ts"
 
 const PAGE_SIZE = 100
 
@@ -20,17 +20,29 @@ const paged =
 
 const isLast = ({ data }: { readonly data: ReadonlyArray<unknown> }): boolean => data.length < PAGE_SIZE
 
+const shared = {
+  reference: "reference",
+  currency: ["currency"],
+  status: "status",
+  beganAt: ["createdAt", "created_at"]
+} as const
+
+const referenceIn = (wire: string | null | undefined): string | null =>
+  wire === null || wire === undefined ? null : (ownReference(wire) ?? wire)
+
 const charges = pagedList({
   operation: "statement",
   path: paged("/transaction"),
   schema: TransactionsAnswer,
   rows: ({ data }) => data,
   isLast,
-  lineOf: (charge: typeof Transaction.Type) =>
+  row: Transaction,
+  members: { ...shared, id: "id", sum: ["amount", "fees"] },
+  lineOf: (charge) =>
     lineOf({
       direction: "collection",
       providerReference: charge.id,
-      reference: ownReference(charge.reference) ?? charge.reference,
+      reference: referenceIn(charge.reference),
       currency: charge.currency,
       standing: chargeStanding(charge.status),
       sum: chargeSum(charge),
@@ -44,11 +56,13 @@ const transfers = pagedList({
   schema: TransfersAnswer,
   rows: ({ data }) => data,
   isLast,
-  lineOf: (transfer: typeof Transfer.Type) =>
+  row: ListedTransfer,
+  members: { ...shared, id: "transfer_code", sum: ["amount", "fee_charged"] },
+  lineOf: (transfer) =>
     lineOf({
       direction: "payout",
       providerReference: transfer.transfer_code,
-      reference: ownReference(transfer.reference) ?? transfer.reference,
+      reference: referenceIn(transfer.reference),
       currency: transfer.currency,
       standing: transferStanding(transfer.status),
       sum: transferSum(transfer),

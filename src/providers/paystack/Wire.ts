@@ -60,7 +60,7 @@ export const Transaction = Schema.Struct({
 // GET /transaction/verify/{reference}. Unknown: 404, or 400 with the code transaction_not_found.
 export const TransactionAnswer = envelope(Transaction)
 // GET /transaction?from&to&perPage&page, newest first.
-export const TransactionsAnswer = envelope(Schema.Array(Transaction))
+export const TransactionsAnswer = envelope(Schema.Array(Schema.Unknown))
 
 // POST /transferrecipient: one account is one recipient, however often it is created. Moves nothing.
 export const RecipientRequest = Schema.Struct({
@@ -100,35 +100,34 @@ export const Transfer = Schema.Struct({
 // POST /transfer, and GET /transfer/verify/{reference}. Unknown: 404.
 export const TransferAnswer = envelope(Transfer)
 // GET /transfer?from&to&perPage&page, newest first.
-export const TransfersAnswer = envelope(Schema.Array(Transfer))
+export const TransfersAnswer = envelope(Schema.Array(Schema.Unknown))
+/** A row of it: not every list shows our reference. */
+export const ListedTransfer = Schema.Struct({ ...Transfer.fields, reference: nullable(Schema.String) })
 
 // GET /balance
-export const BalanceAnswer = envelope(Schema.Array(Schema.Struct({ currency: Schema.String, balance: Amount })))
+export const BalanceAnswer = envelope(Schema.Array(Schema.Unknown))
+export const Balance = Schema.Struct({ currency: Schema.String, balance: Amount })
 
 // GET /bank?country&currency&perPage&use_cursor=true&next
 export const BanksAnswer = Schema.Struct({
-  ...envelope(
-    Schema.Array(
-      Schema.Struct({
-        name: Schema.String,
-        code: Schema.String,
-        type: nullable(Schema.String),
-        active: nullable(Schema.Boolean),
-        is_deleted: nullable(Schema.Boolean),
-        supports_transfer: nullable(Schema.Boolean)
-      })
-    )
-  ).fields,
+  ...envelope(Schema.Array(Schema.Unknown)).fields,
   meta: nullable(Schema.Struct({ next: nullable(Schema.String) }))
+})
+export const Bank = Schema.Struct({
+  name: Schema.String,
+  code: Schema.NonEmptyString,
+  type: nullable(Schema.String),
+  active: nullable(Schema.Boolean),
+  is_deleted: nullable(Schema.Boolean),
+  supports_transfer: nullable(Schema.Boolean)
 })
 
 // GET /bank/resolve?account_number&bank_code, in Nigeria and Ghana.
 export const ResolveAnswer = envelope(Schema.Struct({ account_name: Schema.String.check(Schema.isPattern(/\S/)) }))
 
 // GET /country
-export const CountriesAnswer = envelope(
-  Schema.Array(Schema.Struct({ iso_code: Schema.String, name: Schema.String, calling_code: nullable(Text) }))
-)
+export const CountriesAnswer = envelope(Schema.Array(Schema.Unknown))
+export const Country = Schema.Struct({ iso_code: Schema.String, name: Schema.String, calling_code: nullable(Text) })
 
 /** The callback. A refund and a dispute name the charge that they are of; their own `id` is none of a charge. */
 export const CallbackBody = Schema.Struct({

@@ -9,7 +9,7 @@ import type { Instant } from "../../domain/Instant.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 import type { Destination, MomoParty, PayerDetails } from "../../domain/Party.ts"
 import type { KnownAccount } from "../../domain/ProviderAccount.ts"
-import type { StatementLine } from "../../domain/ReconciliationDifference.ts"
+import type { Statement } from "../../domain/ReconciliationDifference.ts"
 import type { AmountType } from "../../domain/Transaction.ts"
 import type { CallbackHint } from "./ProviderInbox.ts"
 
@@ -231,8 +231,11 @@ export interface Provider extends KnownAccount {
   readonly collections?: CollectionOperations
   readonly exchange?: ExchangeOperations
   readonly reference?: ReferenceData
-  /** All that the account lists as begun on a UTC day, written 2026-01-31. A list that cannot be read to its end is a ProviderError. */
-  readonly statement?: (day: string) => Effect.Effect<ReadonlyArray<StatementLine>, ProviderError>
+  /**
+   * All that the account lists as begun on a UTC day, written 2026-01-31. A list that cannot be read to its end is a ProviderError; a row that cannot be
+   * read is named, and stops nothing.
+   */
+  readonly statement?: (day: string) => Effect.Effect<Statement, ProviderError>
 }
 
 /** The same as its adapter makes it, which does not know by what the account is told apart from others. */

@@ -4,18 +4,15 @@ import { Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import {
   differenceOf,
-  differences,
   type KnownBecause,
   knownBecause,
-  missingHere,
-  type ProviderRecord,
   type ReconciliationDifference,
-  type StatementLine
+  type Statement
 } from "../../domain/ReconciliationDifference.ts"
-import type { Provider, StatusOutcome } from "../ports/Provider.ts"
+import type { Provider } from "../ports/Provider.ts"
 import { ProviderRegistry, sentWith } from "../ports/ProviderRegistry.ts"
 import { Transactions } from "../ports/Transactions.ts"
-import { pollProvider } from "./OutcomePoller.ts"
+import { accountComparison } from "./AccountComparison.ts"
 
 /** Which of a mode's accounts: the one before is that which is still set beside another; `unset` was sent with one that is set no more. */
 type Account = "current" | "previous" | "unset"
@@ -29,7 +26,8 @@ export interface ReconciliationReport {
   readonly day: string
   /** `statement`: compared with what the account lists. `questions`: it lists nothing, hence what only it knows of cannot be seen. */
   readonly compared_by: Readonly<Record<string, "statement" | "questions">>
-  readonly checked: { readonly ours: number; readonly theirs: number }
+  /** `unreadable`: rows of theirs that were left out. */
+  readonly checked: { readonly ours: number; readonly theirs: number; readonly unreadable: number }
   /** What nothing explains: each needs a person. */
   readonly differences: ReadonlyArray<ModeDifference>
   /** What is booked, or is looked after already. */
@@ -48,7 +46,6 @@ interface Compared {
 }
 
 const PAGE = 500
-const QUESTIONS_AT_ONCE = 4
 const DAY_MS = 86_400_000
 const modes: ReadonlyArray<Mode> = Mode.literals
 
@@ -85,56 +82,7 @@ export class Reconciliation extends Context.Service<
         }
       })
 
-      const isOf = (provider: Provider, record: LedgerRecord): boolean =>
-        Option.getOrUndefined(sentWith(registry, record)) === provider
-
-      /** Ours that a line of their statement is about, whenever it was begun. What another account was sent is none of this one's. */
-      const oursOf = Effect.fnUntraced(function* (provider: Provider, line: StatementLine) {
-        const { mode, name } = provider
-        const reference = Option.fromNullishOr(line.reference).pipe(Option.flatMap(Schema.decodeOption(Reference)))
-        const byOurs = Option.isSome(reference) ? yield* transactions.byReference(reference.value) : Option.none()
-        const found = Option.isSome(byOurs) ? byOurs : yield* transactions.byProviderReference(name, mode, line.providerReference)
-        return found.pipe(
-          Option.map(({ transaction }) => transaction),
-          Option.filter((record) => isOf(provider, record) && record.kind === line.direction)
-        )
-      })
-
-      const byStatement = Effect.fnUntraced(function* (
-        provider: Provider,
-        lines: ReadonlyArray<StatementLine>,
-        ours: ReadonlyArray<LedgerRecord>
-      ) {
-        const own = new Map<string, LedgerRecord>(ours.map((record) => [record.reference, record]))
-        const about = new Map<string, { readonly record: LedgerRecord; readonly lines: Array<StatementLine> }>()
-        const found: Array<ReconciliationDifference> = []
-        for (const line of lines) {
-          const known = line.reference === null ? undefined : own.get(line.reference)
-          const record = known ?? Option.getOrUndefined(yield* oursOf(provider, line))
-          if (record !== undefined) {
-            const entry = about.get(record.reference) ?? { record, lines: [] }
-            entry.lines.push(line)
-            about.set(record.reference, entry)
-          }
-          // What failed there moved nothing, whoever tried it.
-          else if (line.status !== "failed") found.push(missingHere(line))
-        }
-        for (const entry of about.values()) found.push(...compareLines(entry.record, entry.lines))
-        // Days have edges, and an account may be slow to list: what is not in the statement is polled before it is said to be missing.
-        const unlisted = ours.filter(({ reference }) => !about.has(reference))
-        return [...found, ...(yield* byQuestions(provider, unlisted))]
-      })
-
-      const byQuestions = (provider: Provider, ours: ReadonlyArray<LedgerRecord>) =>
-        Effect.forEach(
-          ours,
-          (record) =>
-            Effect.map(pollProvider(provider, record), (answer) => {
-              const theirs = theirsIn(answer)
-              return theirs === undefined ? [differenceOf(record, "unanswered", null)] : differences(record, theirs)
-            }),
-          { concurrency: QUESTIONS_AT_ONCE }
-        ).pipe(Effect.map((all): ReadonlyArray<ReconciliationDifference> => all.flat()))
+      const { byQuestions, byStatement, isOf } = accountComparison(registry, transactions)
 
       const inMode = Effect.fnUntraced(function* (accounts: ReadonlyArray<Provider>, start: Instant, day: string) {
         const [first] = accounts
@@ -153,19 +101,20 @@ export class Reconciliation extends Context.Service<
 
       const inAccount = Effect.fnUntraced(function* ({ account, ours, provider }: Compared, day: string) {
         const { mode, statement } = provider
-        const lines =
+        const listed =
           statement === undefined
-            ? []
+            ? nothingListed
             : yield* Effect.catchTag(
                 statement(day),
                 "provider_error",
                 () => new NotReconciled({ message: `the statement of ${provider.name} (${mode}) cannot be read: try again` })
               )
-        const found = yield* statement === undefined ? byQuestions(provider, ours) : byStatement(provider, lines, ours)
+        const found = yield* statement === undefined ? byQuestions(provider, ours) : byStatement(provider, listed, ours)
         return {
           mode,
           comparedBy: statement === undefined ? ("questions" as const) : ("statement" as const),
-          theirs: lines.length,
+          theirs: listed.lines.length,
+          unreadable: listed.unreadable.length,
           found: found.map((difference): ModeDifference => ({ mode, account, ...difference }))
         }
       })
@@ -206,7 +155,8 @@ export class Reconciliation extends Context.Service<
           compared_by: Object.fromEntries(compared.map(({ comparedBy, mode }) => [mode, comparedBy])),
           checked: {
             ours: inModes.reduce((sum, { ours }) => sum + ours, 0),
-            theirs: compared.reduce((sum, { theirs }) => sum + theirs, 0)
+            theirs: compared.reduce((sum, { theirs }) => sum + theirs, 0),
+            unreadable: compared.reduce((sum, { unreadable }) => sum + unreadable, 0)
           },
           differences: unexplained,
           known
@@ -218,33 +168,4 @@ export class Reconciliation extends Context.Service<
   )
 }
 
-/** Several movements for one record of ours are one difference: money moved more than once, whatever each of them says. */
-const compareLines = (
-  record: LedgerRecord,
-  [first, ...more]: ReadonlyArray<StatementLine>
-): ReadonlyArray<ReconciliationDifference> => {
-  if (first === undefined) return []
-  const moved = [first, ...more].filter(({ status }) => status !== "failed")
-  if (moved.length > 1)
-    return [differenceOf(record, "doubled", moved.map(({ providerReference }) => providerReference).join(", "))]
-  return differences(record, moved[0] ?? first)
-}
-
-/** Undefined where the answer says nothing. */
-const theirsIn = (answer: StatusOutcome): ProviderRecord | undefined => {
-  const unsaid = { amount: null, currency: null, fee: null }
-  switch (answer._tag) {
-    case "Succeeded":
-      return { status: "successful", amount: answer.amount, currency: answer.currency, fee: answer.fee }
-    case "Returned":
-      return { status: "returned", ...unsaid }
-    case "Refused":
-      return { status: "failed", ...unsaid }
-    case "StillPending":
-      return { status: "pending", ...unsaid }
-    case "NotFound":
-      return { status: "absent" }
-    default:
-      return undefined
-  }
-}
+const nothingListed: Statement = { lines: [], unreadable: [], unsteady: [] }

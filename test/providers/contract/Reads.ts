@@ -135,9 +135,10 @@ export const reads = (it: Vitest.MethodsNonLive<ContractBench>, known: KnownSimu
         yield* eventually(ask, ({ _tag }) => _tag === "Succeeded")
         moved.push({ direction: "collection", reference: order.reference, ...sumOf(taken) })
       }
-      const lines = yield* live.statement(day)
+      const { lines, unreadable, unsteady } = yield* live.statement(day)
+      expect([unreadable, unsteady]).toStrictEqual([[], []])
       for (const one of moved) expect(lines.filter(({ reference }) => reference === one.reference)).toMatchObject([one])
-      expect(yield* live.statement("2020-01-01")).toStrictEqual([])
+      expect(yield* live.statement("2020-01-01")).toStrictEqual({ lines: [], unreadable: [], unsteady: [] })
     })
   )
 

@@ -100,7 +100,8 @@ layer(world, { excludeTestServices: true })("Flutterwave", (it) => {
       const last = references.at(-1) ?? newReference()
       yield* eventually(Effect.flatMap(askOrder(uganda, last), payoutsOf(test).fetchStatus), ({ _tag }) => _tag === "Succeeded")
       const day = DateTime.formatIsoDateUtc(DateTime.makeUnsafe(yield* Clock.currentTimeMillis))
-      const lines = (yield* test.statement?.(day) ?? Effect.succeed([])).filter(({ direction }) => direction === "payout")
+      const statement = yield* test.statement?.(day) ?? Effect.die(new Error("there is a statement"))
+      const lines = statement.lines.filter(({ direction }) => direction === "payout")
       expect(new Set(lines.map(({ reference }) => reference))).toStrictEqual(new Set(references))
       expect(lines.find(({ reference }) => reference === last)).toMatchObject({
         amount: 20_000n,

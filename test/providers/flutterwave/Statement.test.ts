@@ -1,7 +1,6 @@
 import { createServer } from "node:http"
 import { expect, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
-import { ProviderError } from "../../../src/domain/errors/Retriable.ts"
 import { flutterwave } from "../../../src/providers/flutterwave/Adapter.ts"
 import { listening } from "../../support/ListeningServer.ts"
 
@@ -75,21 +74,28 @@ it.live("a statement has only the lines of its day, in the gateway's currencies"
     const foreign = charge({ id: 3, currency: "ZAR" })
     const before = charge({ id: 4, created_at: "2026-01-30T23:59:59.000Z" })
     const after = charge({ id: 5, created_at: "2026-02-01T00:00:00.000Z" })
-    expect(yield* listing(foreign, before, charge({}), after)).toStrictEqual([own, sent])
+    expect((yield* listing(foreign, before, charge({}), after)).lines).toStrictEqual([own, sent])
   })
 )
 
 it.live("an unpaid charge has no fee in the statement", () =>
   Effect.gen(function* () {
     const pending = charge({ status: "pending", app_fee: null, amount_settled: null })
-    expect(yield* listing(pending)).toStrictEqual([{ ...own, status: "pending", fee: null }, sent])
+    expect((yield* listing(pending)).lines).toStrictEqual([{ ...own, status: "pending", fee: null }, sent])
   })
 )
 
-it.live("a statement with an unreadable line is refused as a whole", () =>
+it.live("a row that cannot be read is named, and the others stand", () =>
   Effect.gen(function* () {
-    for (const change of [{ status: "abandoned" }, { amount: 10.001 }, { created_at: "yesterday" }])
-      expect(yield* Effect.flip(listing(charge(change)))).toStrictEqual(new ProviderError())
+    for (const [change, word] of [
+      [{ status: "unheard-of" }, '"status":"unheard-of"'],
+      [{ amount: 10.001 }, '"amount":"10.001", "amount_settled":"984.95", "app_fee":"14", "currency":"NGN"'],
+      [{ created_at: "yesterday" }, '"created_at":"yesterday"']
+    ] as const) {
+      const { lines, unreadable } = yield* listing(charge({ id: 9, tx_ref: "z", ...change }), charge({}))
+      expect(lines).toStrictEqual([own, sent])
+      expect(unreadable).toMatchObject([{ place: "transactions, page 1, row 1", providerReference: "9", reference: "z", word }])
+    }
   })
 )
 
@@ -98,6 +104,6 @@ it.effect(
   () =>
     Effect.gen(function* () {
       const before = charge({ status: "pending" })
-      expect(yield* listing(before, charge({}))).toStrictEqual([own, sent])
+      expect((yield* listing(before, charge({}))).lines).toStrictEqual([own, sent])
     })
 )

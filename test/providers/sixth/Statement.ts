@@ -4,29 +4,36 @@ import { sumOf } from "../../../src/providers/ProviderStatus.ts"
 import { lineOf, pagedList, statementOf } from "../../../src/providers/Statements.ts"
 import type { Kind } from "./Refusals.ts"
 import { standingOf } from "./Translate.ts"
-import { type Movement, StatementAnswer } from "./Wire.ts"
+import { Movement, StatementAnswer } from "./Wire.ts"
 
 /** All that began on a UTC day, which is one page. */
-export const statement = (connection: Connection) => statementOf(connection, movements)
+export const statement = (connection: Connection) =>
+  statementOf(connection, listed("payout", "transfers"), listed("collection", "charges"))
 
-const movements = pagedList({
-  operation: "statement",
-  path: ({ day }) => `/statement?${new URLSearchParams({ day })}`,
-  schema: StatementAnswer,
-  rows: ({ charges, transfers }) => [...transfers.map(lineAs("payout")), ...charges.map(lineAs("collection"))],
-  isLast: () => true,
-  lineOf: (line) => line
-})
-
-const lineAs =
-  (direction: Kind) =>
-  ({ client_ref, created_at: beganAt, id: providerReference, status, ...wire }: Movement) =>
-    lineOf({
-      direction,
-      providerReference,
-      reference: isReference(client_ref) ? client_ref : null,
-      currency: wire.currency,
-      standing: standingOf(status),
-      sum: sumOf(wire),
-      beganAt
-    })
+const listed = (direction: Kind, list: "transfers" | "charges") =>
+  pagedList({
+    operation: "statement",
+    path: ({ day }) => `/statement?${new URLSearchParams({ day })}`,
+    schema: StatementAnswer,
+    rows: (answer) => answer[list],
+    isLast: () => true,
+    row: Movement,
+    members: {
+      id: "id",
+      reference: "client_ref",
+      currency: ["currency"],
+      status: "status",
+      sum: ["amount", "fee"],
+      beganAt: ["created_at"]
+    },
+    lineOf: ({ client_ref, created_at: beganAt, id: providerReference, status, ...wire }) =>
+      lineOf({
+        direction,
+        providerReference,
+        reference: isReference(client_ref) ? client_ref : null,
+        currency: wire.currency,
+        standing: standingOf(status),
+        sum: sumOf(wire),
+        beganAt
+      })
+  })

@@ -31,8 +31,8 @@ export const ErrorAnswer = Schema.Struct({ error: Schema.Struct({ code: Schema.N
 
 // GET /statement?day=2026-01-31
 export const StatementAnswer = Schema.Struct({
-  transfers: Schema.Array(Movement),
-  charges: Schema.Array(Movement)
+  transfers: Schema.Array(Schema.Unknown),
+  charges: Schema.Array(Schema.Unknown)
 })
 
 /** It only says which one to ask for. */

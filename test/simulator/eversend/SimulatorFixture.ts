@@ -80,7 +80,8 @@ export const startSimulator = async (wish: Wish = {}) => {
   }
   const search = async (reference: string) => {
     const { text } = await call("GET", `/transactions?search=${reference}`)
-    return Schema.decodeUnknownSync(Schema.fromJsonString(Wire.TransactionsAnswer))(text).data.transactions
+    const { transactions } = Schema.decodeUnknownSync(Schema.fromJsonString(Wire.TransactionsAnswer))(text).data
+    return Schema.decodeUnknownSync(Schema.Array(Wire.Transaction))(transactions)
   }
   return {
     controlUrl,

@@ -1,0 +1,86 @@
+import { expect, it } from "@effect/vitest"
+import { Effect, Option } from "effect"
+import { Reference } from "../../../src/domain/Ids.ts"
+import { minor } from "../../../src/domain/Money.ts"
+import type { Statement, StatementLine } from "../../../src/domain/ReconciliationDifference.ts"
+import type { Adapter, Provider, StatusOutcome } from "../../../src/services/ports/Provider.ts"
+import { accountComparison } from "../../../src/services/settlement/AccountComparison.ts"
+import { NOON, payout } from "../../support/SampleTransactions.ts"
+
+const paid = payout({ status: "successful", providerReference: null })
+const [first, second] = ["00000000000000000000000001", "00000000000000000000000002"].map((text) => Reference.make(text))
+const ours = [first, second].flatMap((reference) => (reference === undefined ? [] : [{ ...paid, reference }]))
+
+const succeeded: StatusOutcome = {
+  _tag: "Succeeded",
+  providerReference: "P2",
+  amount: minor(10_000n),
+  currency: "UGX",
+  fee: minor(1_000n),
+  note: ""
+}
+
+/** An account that knows both, by our reference, where it is asked. */
+const account: Provider = {
+  name: "eversend",
+  mode: "live",
+  guarantees: {} as Adapter["guarantees"],
+  callbacks: { verify: () => Option.none() },
+  fingerprints: () => [],
+  payouts: {
+    quote: () => Effect.die("not asked"),
+    send: () => Effect.die("not asked"),
+    fetchStatus: () => Effect.succeed(succeeded)
+  }
+}
+
+const { byStatement } = accountComparison(
+  { accounts: () => [account], claimed: () => [] } as never,
+  { byReference: () => Effect.succeedNone, byProviderReference: () => Effect.succeedNone } as never
+)
+
+const line = (change: Partial<StatementLine>): StatementLine => ({
+  direction: "payout",
+  providerReference: "P1",
+  reference: null,
+  amount: minor(10_000n),
+  currency: "UGX",
+  fee: minor(1_000n),
+  status: "successful",
+  at: NOON,
+  ...change
+})
+const listed = (change: Partial<Statement>): Statement => ({ lines: [], unreadable: [], unsteady: [], ...change })
+
+it.effect("joins a row that does not show our reference by the provider's own, which the account names where it is asked", () =>
+  Effect.gen(function* () {
+    const lines = [line({ reference: first ?? null }), line({ providerReference: "P2" })]
+    expect(yield* byStatement(account, listed({ lines }), ours)).toEqual([])
+    const others = [...lines, line({ providerReference: "P3" })]
+    expect(yield* byStatement(account, listed({ lines: others }), ours)).toMatchObject([
+      { kind: "missing_here", reference: null, provider_reference: "P3" }
+    ])
+  })
+)
+
+it.effect("says which rows could not be read and which the list shows only sometimes, and compares the others", () =>
+  Effect.gen(function* () {
+    const lines = [line({ reference: first ?? null }), line({ providerReference: "P2", amount: minor(9_000n) })]
+    const unreadable = [
+      {
+        direction: null,
+        place: "transfers, page 1, row 7",
+        providerReference: "P9",
+        reference: null,
+        at: null,
+        word: '"status":"x"'
+      }
+    ]
+    const found = yield* byStatement(account, listed({ lines, unreadable, unsteady: lines.slice(0, 1) }), ours)
+    expect(found.map(({ kind, provider_reference, theirs }) => [kind, provider_reference, theirs])).toEqual([
+      ["unreadable", "P9", 'transfers, page 1, row 7: "status":"x"'],
+      ["unsteady", "P1", "successful 10000 UGX"],
+      ["amount", null, "9000"]
+    ])
+  })
+)
