@@ -17,13 +17,19 @@ export interface PollSchedule {
 }
 
 // Late truths: what was paid out can come back, what was collected can be reversed, an expired or failed charge can still succeed (contract MOVE-11).
-const afterSuccess = [HOUR, 24 * HOUR, 72 * HOUR]
+const DAY = 24 * HOUR
+const afterSuccess = [HOUR, DAY, 3 * DAY]
+/** A charge can be disputed or refunded for weeks. Where the provider lists what was taken back, or its statement shows it, nobody asks one by one. */
+const afterSuccessUnlisted = [...afterSuccess, 7 * DAY, 30 * DAY, 45 * DAY]
 const afterFailedCharge = [HOUR, 24 * HOUR, 72 * HOUR]
 const afterExpiry = [HOUR, 6 * HOUR, 24 * HOUR, 72 * HOUR]
 
-/** When to poll next, null for never. A poll that was missed is made at once, and once only. */
-export const nextPoll = (transaction: LedgerRecord, schedule: PollSchedule, now: Instant): Instant | null => {
-  if (isTerminal(transaction)) return latePoll(transaction)
+/**
+ * When to poll next, null for never. A poll that was missed is made at once, and once only. `isListed`: its provider lists what is taken back of
+ * charges; where that is not known, they are asked for one by one.
+ */
+export const nextPoll = (transaction: LedgerRecord, schedule: PollSchedule, now: Instant, isListed = false): Instant | null => {
+  if (isTerminal(transaction)) return latePoll(transaction, isListed)
   if (now - transaction.createdAt >= POLLED_FOR_MS) return null
   const scheduled = transaction.createdAt + openAge(schedule.open, now - transaction.createdAt)
   const expiry = transaction.kind === "exchange" ? null : transaction.expiresAt
@@ -36,10 +42,11 @@ export const nextPoll = (transaction: LedgerRecord, schedule: PollSchedule, now:
 export const isOverdue = (transaction: LedgerRecord, now: Instant): boolean =>
   !isTerminal(transaction) && !transaction.needsReview && now - transaction.createdAt >= POLLED_FOR_MS
 
-const latePoll = (transaction: LedgerRecord): Instant | null => {
+const latePoll = (transaction: LedgerRecord, isListed: boolean): Instant | null => {
   const since = transaction.completedAt ?? transaction.updatedAt
   const { asked, kind, status } = transaction
-  if (kind === "collection") return after(since, afterCharge[transaction.status], asked)
+  if (kind === "collection")
+    return after(since, status === "successful" && isListed ? afterSuccess : afterCharge[transaction.status], asked)
   // Where only a part came back, the rest still may.
   const mayComeBack =
     kind === "payout" && status === "successful" && (transaction.returned?.amount ?? ZERO) < transaction.principal
@@ -49,7 +56,7 @@ const latePoll = (transaction: LedgerRecord): Instant | null => {
 const afterCharge: { readonly [S in CollectionStatus]: ReadonlyArray<number> } = {
   requires_action: [],
   pending: [],
-  successful: afterSuccess,
+  successful: afterSuccessUnlisted,
   failed: afterFailedCharge,
   expired: afterExpiry
 }

@@ -20,6 +20,8 @@ export interface StatusPoll {
   /** How long after sending "not found" proves nothing, and how often in a row it must be answered. */
   readonly graceMs: number
   readonly notFoundAtLeast: number
+  /** Whether the provider lists what is taken back of charges, or shows it in its statement. */
+  readonly isListed: boolean
   /** What authenticated callbacks say that it is about; absent where none led to it. */
   readonly said?: ReadonlyArray<Reported>
 }

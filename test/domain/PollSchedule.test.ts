@@ -69,7 +69,8 @@ describe("an open transaction is polled", () => {
 })
 
 describe("a closed transaction is polled again", () => {
-  const ages = (record: LedgerRecord) => [0, 1, 2, 3, 4].map((asked) => after({ ...record, asked }, 5 * MINUTE))
+  const ages = (record: LedgerRecord, looks: number) =>
+    Array.from({ length: looks }, (_, asked) => after({ ...record, asked }, 5 * MINUTE))
   const closed = { completedAt: NOON + 1, updatedAt: NOON + 2 }
   const back = (amount: bigint) => ({ returned: { amount: minor(amount), at: NOON, reason: "" } })
   const ofPayout = [HOUR + 1, DAY + 1, 3 * DAY + 1, null, null]
@@ -89,7 +90,11 @@ describe("a closed transaction is polled again", () => {
       collection({ ...closed, status: "expired" }),
       [HOUR + 1, 6 * HOUR + 1, DAY + 1, 3 * DAY + 1, null]
     ],
-    ["a successful charge, because it may be reversed", collection({ ...closed, status: "successful" }), ofPayout],
+    [
+      "a successful charge, because it may be disputed or refunded for weeks",
+      collection({ ...closed, status: "successful" }),
+      [HOUR + 1, DAY + 1, 3 * DAY + 1, 7 * DAY + 1, 30 * DAY + 1, 45 * DAY + 1, null]
+    ],
     ["a failed charge, because it may have been paid", collection({ ...closed, status: "failed" }), ofPayout],
     ["a successful exchange: never", { ...cases["successful exchange"], ...closed }, never],
     [
@@ -98,7 +103,14 @@ describe("a closed transaction is polled again", () => {
       [HOUR + 2, DAY + 2, 3 * DAY + 2, null, null]
     ]
   ])("while something can still change: %s", (_, record, expected) => {
-    expect(ages(record)).toStrictEqual(expected)
+    expect(ages(record, expected.length)).toStrictEqual(expected)
+  })
+
+  it("for three days only, where the provider lists what is taken back of charges", () => {
+    const charge = collection({ ...closed, status: "successful" })
+    const next = [2, 3].map((asked) => nextPoll({ ...charge, asked }, schedule, NOON, true))
+    expect(next).toStrictEqual([NOON + 3 * DAY + 1, null])
+    expect(nextPoll({ ...charge, status: "expired", asked: 0 }, schedule, NOON, true)).toBe(NOON + HOUR + 1)
   })
 })
 

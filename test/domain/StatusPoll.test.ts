@@ -18,6 +18,7 @@ const poll = (overrides: Partial<StatusPoll> = {}): StatusPoll => ({
   pollCount: 3,
   version: 1,
   isDocumented: true,
+  isListed: false,
   graceMs: GRACE_MS,
   notFoundAtLeast: 3,
   ...overrides

@@ -86,6 +86,7 @@ export class OutcomePoller extends Context.Service<
           steadySince: yield* (yield* ClockTrust).steadySince,
           pollCount: transaction.asked,
           version: transaction.version,
+          isListed: Option.exists(provider, ({ statement }) => statement !== undefined),
           said
         }
         if (Option.isNone(provider)) {

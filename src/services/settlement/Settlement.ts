@@ -122,7 +122,7 @@ export class Settlement extends Context.Service<
           entry: decision.entry,
           line: { at, actor, fact: fact._tag, note: noteOf(fact, overdue, isFull, contradicted), status: next.status },
           event,
-          nextPollAt: nextPoll(next, policy.pollSchedule, at),
+          nextPollAt: nextPoll(next, policy.pollSchedule, at, poll?.isListed),
           response: claim === null ? null : keptResponse(encoder, claim, outcomeResponse(next, fact), successStatus),
           savesBeneficiary: transaction.kind === "payout" && (fact._tag === "Accepted" || fact._tag === "Succeeded"),
           restoreLimits: transaction.kind === "payout" && transaction.status !== "failed" && next.status === "failed",

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { minor } from "../../../src/domain/Money.ts"
 import { pollLeaseMs } from "../../../src/domain/TimeLimits.ts"
 import type { Collection } from "../../../src/domain/Transaction.ts"
 import type { ProviderGuarantees } from "../../../src/services/ports/Provider.ts"
@@ -151,6 +152,20 @@ describe("the poller", () => {
       expect(yield* Effect.flatMap(OutcomePoller, ({ round }) => round).pipe(Effect.provide(world.layer))).toBe(1)
       expect(world.lines).toStrictEqual([["Error", "an item of a worker broke", { worker: "OutcomePoller" }]])
     })
+  )
+
+  it.effect(
+    "asks about a successful charge for 45 days where the provider lists nothing that is taken back, and for three where it does",
+    () =>
+      Effect.gen(function* () {
+        const settled = collection({ status: "successful", completedAt: NOON, observedAmount: minor(10_000n), asked: 2 })
+        const polled = Effect.fnUntraced(function* (lists: boolean) {
+          const world = given(settled, Succeeded, { lists })
+          yield* world.poll(NOON + 72 * HOUR)
+          return world.steps.map(({ nextPollAt }) => nextPollAt)
+        })
+        expect([yield* polled(false), yield* polled(true)]).toStrictEqual([[NOON + 7 * 24 * HOUR], [null]])
+      })
   )
 
   it.effect("looks for due records four times a second", () =>

@@ -28,6 +28,8 @@ export interface World {
   readonly offers?: ReadonlyArray<"payouts" | "collections" | "exchange">
   readonly registered?: boolean
   readonly isDue?: boolean
+  /** Whether it has a statement. */
+  readonly lists?: boolean
   /** What the call of the provider does besides. */
   readonly calling?: Effect.Effect<void>
   /** Where the code of the charge stands; undefined: nobody asks for it. */
@@ -36,7 +38,7 @@ export interface World {
 
 /** One record, its provider, which answers every query alike, and the poller a minute after the record was made. */
 export const given = (record: LedgerRecord, answer: StatusOutcome, world: World = {}) => {
-  const { calling = Effect.void, code, guarantees, isDue = true, offers = everything, registered = true } = world
+  const { calling = Effect.void, code, guarantees, isDue = true, lists = false, offers = everything, registered = true } = world
   const telemetry = givenTelemetry()
   const queries: Array<StatusQuery> = []
   const closed: Array<unknown> = []
@@ -71,6 +73,7 @@ export const given = (record: LedgerRecord, answer: StatusOutcome, world: World 
       ...guarantees
     },
     callbacks: { verify: unused },
+    ...(lists && { statement: unused }),
     ...Object.fromEntries(offers.map((name) => [name, operations[name]]))
   }
   const layer = OutcomePoller.layer.pipe(
