@@ -19,6 +19,8 @@ export type MomoParty = typeof MomoParty.Type
 export const BankParty = Schema.TaggedStruct("bank", {
   country: Schema.String,
   bankCode: Schema.String,
+  /** The branch of that bank, where the tenant chose one; by the same provider's list as `bankCode`. */
+  branchCode: Schema.optionalKey(Schema.String),
   accountNumber: Secret,
   accountName: Secret,
   msisdn: Schema.NullOr(Secret)

@@ -58,6 +58,10 @@ export const operationTexts: Readonly<Record<string, OperationText>> = {
     summary: "List banks",
     description: `The banks of a country that can be paid, asked of the provider, without inactive ones. ${GRANT("reference_data")}`
   },
+  "GET /v1/reference/banks/{country}/{bank_code}/branches": {
+    summary: "List a bank's branches",
+    description: `The branches of a bank, asked of the provider. Ask where the corridor says \`requires_branch\`, and let a person choose: no branch is ever chosen for you. ${GRANT("reference_data")}`
+  },
   "POST /v1/reference/resolve-bank-account": {
     summary: "Resolve a bank account",
     description: `Finds the holder of a bank account, for you to confirm: a payout looks the name up again. At most 30 a minute for a key. ${GRANT("bank_resolution")}`

@@ -111,6 +111,9 @@ export const operations: Readonly<Record<string, Operation>> = {
   "GET /v1/reference/banks/{country}": {
     errors: [...read, "not_found", "validation_failed", "corridor_unsupported"]
   },
+  "GET /v1/reference/banks/{country}/{bank_code}/branches": {
+    errors: [...read, "not_found", "validation_failed", "corridor_unsupported"]
+  },
   "POST /v1/reference/resolve-bank-account": {
     errors: [...read, "bank_account_unresolvable", "corridor_unsupported"]
   },

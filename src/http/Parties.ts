@@ -97,14 +97,12 @@ export const asSaid = (said: typeof WireDestination.Type, party: Destination): D
     return {
       ...party,
       bankCode: said.bank_code,
+      ...(said.branch_code === undefined ? {} : { branchCode: said.branch_code }),
       accountNumber: Redacted.make(said.account_number),
       accountName: Redacted.make(said.account_name)
     }
-  // The release before ignored the name: a key that it took must be the same request here.
-  if (party._tag === "momo") {
-    const { name: _, ...rest } = party
-    return rest
-  }
+  if (said.type === "momo" && party._tag === "momo" && said.name !== undefined)
+    return { ...party, name: Redacted.make(said.name) }
   const handle = said.type === "wallet" ? (said.email ?? said.tag) : undefined
   return party._tag === "wallet" && handle !== undefined ? { ...party, value: Redacted.make(handle) } : party
 }
@@ -122,9 +120,13 @@ const momoOf = (said: Extract<typeof WireDestination.Type, { type: "momo" }>): P
 const bankOf = (bank: Extract<typeof WireDestination.Type, { type: "bank" }>): Parsed<BankParty> => {
   const account = accountOf(bank, "destination.")
   if (Result.isFailure(account)) return Result.fail(account.failure)
+  const branch = bank.branch_code === undefined ? undefined : plainText(bank.branch_code)
+  if (branch !== undefined && !ACCOUNT.test(branch))
+    return Result.fail([{ path: "destination.branch_code", message: ACCOUNT_RULE }])
   const name = plainText(bank.account_name)
   if (name === "" || name.length > LONGEST_NAME) return Result.fail([{ path: "destination.account_name", message: NAME_RULE }])
-  const party = { _tag: "bank", ...account.success, accountName: Redacted.make(name) } as const
+  const chosen = branch === undefined ? {} : { branchCode: branch }
+  const party = { _tag: "bank", ...account.success, ...chosen, accountName: Redacted.make(name) } as const
   if (bank.msisdn === undefined) return Result.succeed({ ...party, msisdn: null })
   return Result.map(numberOf(bank.msisdn, bank.country, "destination.msisdn"), (msisdn) => ({
     ...party,

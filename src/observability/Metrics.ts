@@ -3,7 +3,8 @@ import type { ProviderError } from "../domain/errors/Retriable.ts"
 import { Mode } from "../domain/Ids.ts"
 import { labelledMetric } from "../runtime/LabelledMetric.ts"
 import { Policy } from "../services/ports/Policy.ts"
-import type { Provider, ReferenceData } from "../services/ports/Provider.ts"
+import type { Provider } from "../services/ports/Provider.ts"
+import type { ReferenceData } from "../services/ports/ProviderReads.ts"
 import { decorateProviders, ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
 import { WebhookOutbox } from "../services/ports/WebhookOutbox.ts"
 import { annotations } from "./Attributes.ts"
@@ -164,10 +165,11 @@ const countCalls =
   }
 
 const countedReads = (
-  { balances, banks, countries, resolve }: ReferenceData,
+  { balances, banks, branches, countries, resolve }: ReferenceData,
   read: <A>(call: string, ask: Effect.Effect<A, ProviderError>) => Effect.Effect<A, ProviderError>
 ): ReferenceData => ({
   ...(banks && { banks: (country) => read("banks", banks(country)) }),
+  ...(branches && { branches: (country, bankCode) => read("branches", branches(country, bankCode)) }),
   ...(resolve && { resolve: (account) => read("resolve", resolve(account)) }),
   ...(countries && { countries: read("countries", countries) }),
   ...(balances && { balances: read("balances", balances) })

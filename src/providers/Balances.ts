@@ -2,7 +2,7 @@ import { Effect, Result } from "effect"
 import { type Currency, isCurrency } from "../domain/Currency.ts"
 import { ProviderError } from "../domain/errors/Retriable.ts"
 import type { MinorUnits } from "../domain/Money.ts"
-import type { Balance } from "../services/ports/Provider.ts"
+import type { Balance } from "../services/ports/ProviderReads.ts"
 import { logAlarm } from "./AnswerParsing.ts"
 
 interface Held {

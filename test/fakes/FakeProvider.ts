@@ -3,8 +3,6 @@ import type { Currency } from "../../src/domain/Currency.ts"
 import { ProviderError } from "../../src/domain/errors/Retriable.ts"
 import { type MinorUnits, minor } from "../../src/domain/Money.ts"
 import type {
-  Balance,
-  PayableCountry,
   PayoutOutcome,
   Provider,
   QuoteOrder,
@@ -12,6 +10,7 @@ import type {
   StatusOutcome,
   StatusQuery
 } from "../../src/services/ports/Provider.ts"
+import type { Balance, PayableCountry } from "../../src/services/ports/ProviderReads.ts"
 import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
 import { unexpected } from "./Fake.ts"
 
@@ -31,6 +30,8 @@ export interface Script {
   /** What every status query is answered; null: the truth. */
   status: StatusOutcome | null
   holder: string | null
+  /** The branches of its banks, one of which a payout names; null where it names none. */
+  branches: ReadonlyArray<string> | null
   countries: ReadonlyArray<PayableCountry>
   /** What every read waits for. */
   gate: Effect.Effect<void>
@@ -58,6 +59,7 @@ export const fakeProvider = (
     sending: "accepted",
     status: null,
     holder: "Jane Doe",
+    branches: null,
     countries: [],
     gate: Effect.void,
     moneyGate: Effect.void,
@@ -112,7 +114,8 @@ export const fakeProvider = (
       lookup: "by_client_ref",
       callbackAuth: "none",
       quoteTtlMs: 60_000,
-      notFoundGraceMs: 0
+      notFoundGraceMs: 0,
+      ...(script.branches === null ? {} : { bankBranchCountries: ["UG"] })
     },
     callbacks: { verify: (callback) => unexpected(`the provider ${name}, callbacks.verify`, [callback]) },
     ...(unable.includes("payouts") ? {} : { payouts: { quote, send: ({ reference }) => move("send", reference), fetchStatus } }),
@@ -130,6 +133,7 @@ export const fakeProvider = (
       : {
           reference: {
             banks: (country: string) => read("banks", () => [{ code: `${name}-01`, name: `Bank of ${country}` }]),
+            branches: () => read("branches", () => (script.branches ?? []).map((code) => ({ code, name: `Branch ${code}` }))),
             resolve: () => read("resolve", () => (script.holder === null ? "unresolvable" : Redacted.make(script.holder))),
             countries: read("countries", () => script.countries),
             balances: read("balances", () => [balance])

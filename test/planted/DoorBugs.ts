@@ -3,6 +3,30 @@ import type { Bug } from "./Bug.ts"
 /** What lets a tenant, or somebody outside, learn or do what is not theirs. */
 export const doorBugs: ReadonlyArray<Bug> = [
   {
+    name: "pay a bank without its branch",
+    breaks: "no branch of a bank is guessed",
+    test: "test/scenarios/BankCodes.test.ts",
+    edits: [
+      {
+        file: "src/services/payouts/PayoutPricing.ts",
+        text: "destination.branchCode === undefined && needsBranch(codes, destination.country)",
+        instead: "destination.branchCode === undefined && codes === undefined"
+      }
+    ]
+  },
+  {
+    name: "take another branch under the same key",
+    breaks: "the branch is part of the request",
+    test: "test/scenarios/EveryProvider.test.ts",
+    edits: [
+      {
+        file: "src/http/Parties.ts",
+        text: "...(said.branch_code === undefined ? {} : { branchCode: said.branch_code }),",
+        instead: "branchCode: undefined,"
+      }
+    ]
+  },
+  {
     name: "tell tenants what their names resolve to",
     breaks: "a tenant learns nothing of our network from an endpoint that was not reached",
     test: "test/services/webhooks/WebhookDispatcher.test.ts",

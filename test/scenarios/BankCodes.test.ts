@@ -34,6 +34,25 @@ describe("a bank's code", () => {
     }).pipe(Effect.scoped)
   )
 
+  it.effect("goes with a branch of the same provider's list, and no other provider is paid through it", () =>
+    Effect.gen(function* () {
+      const [alpha, beta] = [fakeProvider("alpha", { branches: ["A-1", "A-2"] }), fakeProvider("beta", { branches: ["B-1"] })]
+      const { node } = yield* routedTo([alpha, beta])
+      yield* Effect.gen(function* () {
+        const { branches } = yield* Reference
+        expect(yield* branches(caller, account)).toMatchObject([{ code: "A-1", bankCode: "01", country: "UG" }, { code: "A-2" }])
+        alpha.script.down = true
+        expect(yield* Effect.flip(branches(caller, account))).toMatchObject({ _tag: "provider_error" })
+        alpha.script.down = false
+        expect(yield* pay("none", { method: "bank" })).toBe("validation_failed")
+        expect(yield* pay("one", { method: "bank", branch: "A-2" })).toBe("pending")
+        alpha.script.sending = "never sent"
+        expect(yield* pay("two", { method: "bank", branch: "A-2" })).not.toBe("pending")
+        expect([alpha.executed.length, beta.calls]).toStrictEqual([1, []])
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+
   it.effect(
     "belongs to the first provider that lists it, whichever providers without bank payouts stand before it in the row",
     () =>

@@ -100,6 +100,7 @@ layer(Stack.layer(), { excludeTestServices: true })("corridors", (it) => {
         requires_redirect_url: false,
         requires_msisdn: false,
         requires_name: false,
+        requires_branch: false,
         destination_currencies: expect.arrayContaining(["UGX"]),
         availability: "operational",
         inactive_reason: null,

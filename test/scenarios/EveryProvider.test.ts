@@ -3,8 +3,9 @@ import { Clock, Context, DateTime, Effect, Layer } from "effect"
 import * as App from "../../src/App.ts"
 import { Reconciliation } from "../../src/services/settlement/Reconciliation.ts"
 import { charge, everyProvider, finished, payout, pinned, providers, routed } from "../support/EveryProvider.ts"
+import { bankPayout } from "../support/RequestBodies.ts"
 import { referenceOf, said } from "../support/SignedClient.ts"
-import { creditOn, executionsOf, Stack, tenantOn, verified } from "../support/Stack.ts"
+import { changeCorridor, creditOn, executionsOf, Stack, tenantOn, verified } from "../support/Stack.ts"
 
 layer(everyProvider, { excludeTestServices: true, concurrent: true })("the same tenant's story at every provider", (it) => {
   for (const provider of providers)
@@ -54,6 +55,50 @@ layer(everyProvider, { excludeTestServices: true, concurrent: true })("the same 
         expect(yield* verified(gateway)).toMatchObject({ ok: true, differences: [] })
       })
     )
+
+  // Issue 38, line 14.
+  it.effect(
+    "a bank in Ghana is paid at flutterwave through the branch that the tenant chose, and without one nothing is sent",
+    () =>
+      Effect.gen(function* () {
+        const { gateway, simulator } = yield* Stack
+        yield* changeCorridor(gateway, { country: "GH", method: "bank" }, { providers: ["flutterwave"] })
+        const tenant = yield* tenantOn(gateway, 50_000n, { currency: "GHS" })
+        expect((yield* tenant.get("/v1/reference/corridors?country=GH&method=bank")).body.data).toMatchObject([
+          { requires_branch: true }
+        ])
+        const branches = (bank: string) => tenant.get(`/v1/reference/banks/GH/${bank}/branches`)
+        expect((yield* branches("GH190100")).body.data).toStrictEqual([
+          { code: "GH190101", name: "STANBIC BANK GHANA GH190101", bank_code: "GH190100", country: "GH" },
+          { code: "GH190102", name: "STANBIC BANK GHANA GH190102", bank_code: "GH190100", country: "GH" }
+        ])
+        expect((yield* branches("nobody")).body.data).toStrictEqual([])
+        const account = {
+          type: "bank",
+          country: "GH",
+          bank_code: "GH190100",
+          account_number: "9030001234",
+          account_name: "Jane Doe"
+        }
+        const at = (branch_code?: string) =>
+          bankPayout("", { currency: "GHS", country: "GH", destination: { ...account, branch_code } })
+        const issue = (message: string) => ({
+          code: "validation_failed",
+          details: { issues: [{ path: "destination.branch_code", message }] }
+        })
+        expect(said(yield* tenant.post("/v1/payouts", at()))).toMatchObject(issue("is required in this corridor"))
+        expect(said(yield* tenant.post("/v1/payouts/quote", at()))).toMatchObject(issue("is required in this corridor"))
+        expect(said(yield* tenant.post("/v1/payouts", at("?")))).toMatchObject(issue(expect.any(String)))
+        const key = "branch-1234"
+        const paid = yield* tenant.post("/v1/payouts", at("GH190102"), key)
+        expect(said(paid)).toStrictEqual({ status: 201 })
+        expect(said(yield* tenant.post("/v1/payouts", at("GH190101"), key))).toMatchObject({ code: "idempotency_key_reused" })
+        const elsewhere = yield* tenant.post("/v1/payouts", at("GH040101"))
+        expect(said(elsewhere)).toMatchObject({ code: "payout_rejected_by_provider" })
+        const sent = yield* Effect.forEach([paid, elsewhere], (one) => executionsOf(simulator, referenceOf(one)))
+        expect(sent.map(({ length }) => length)).toStrictEqual([1, 0])
+      })
+  )
 })
 
 layer(everyProvider, { excludeTestServices: true })("a provider that is down", (it) => {

@@ -42,7 +42,15 @@ export const executeExamples = Effect.fnUntraced(function* (gateway: Gateway) {
   yield* step("GET", `/v1/transactions/${payout}`)
   yield* step("GET", "/v1/transactions?status=successful&metadata.order=A-1&limit=1")
   yield* step("POST", "/v1/refunds", { original_reference: collection, reason: "Not delivered" })
-  for (const read of ["float", "balances", "capabilities", "reference/corridors", "reference/countries", "reference/banks/UG"])
+  for (const read of [
+    "float",
+    "balances",
+    "capabilities",
+    "reference/corridors",
+    "reference/countries",
+    "reference/banks/UG",
+    "reference/banks/UG/01/branches"
+  ])
     yield* step("GET", `/v1/${read}`)
   yield* step("POST", "/v1/reference/resolve-bank-account", account)
 

@@ -28,14 +28,14 @@ export const FLOAT = 100_000n
 export const jane = "+256772123456"
 
 const momo = (number: string) => ({ _tag: "momo", msisdn: Redacted.make(number), network: "MTN", country: "UG" }) as const
-const bank: Destination = {
+const bank = {
   _tag: "bank",
   country: "UG",
   bankCode: "01",
   accountNumber: Redacted.make("9030001234"),
   accountName: Redacted.make("Jane Doe"),
   msisdn: null
-}
+} as const satisfies Destination
 const wallet: Destination = { _tag: "wallet", country: "UG", identifier: "tag", value: Redacted.make("jane") }
 
 /** UGX 10,000 of the tenant's float to Jane's mobile money; a test overrides only what it is about. */
@@ -117,16 +117,17 @@ export const pay = Effect.fnUntraced(function* (
     readonly deduct?: boolean
     readonly number?: string
     readonly amount?: bigint
+    readonly branch?: string
   } = {}
 ) {
-  const { amount = 10_000n, deduct = false, destinationCurrency = "UGX", method = "momo", number = jane } = wish
+  const { amount = 10_000n, branch, deduct = false, destinationCurrency = "UGX", method = "momo", number = jane } = wish
   const holder = yield* Holder
   const payouts = yield* Payouts
   const command = payoutCommand({
     amount: minor(amount),
     destinationCurrency,
     method,
-    destination: { momo: momo(number), bank, wallet }[method],
+    destination: { momo: momo(number), bank: branch === undefined ? bank : { ...bank, branchCode: branch }, wallet }[method],
     amountType: destinationCurrency === "UGX" ? null : "SOURCE",
     deductFeeFromAmount: deduct
   })

@@ -56,6 +56,9 @@ const account = (call: Connection) => ({
 const reference = (call: Connection) => ({
   banks: (country: string, { signal }: CallOptions = {}) =>
     call("GET /v1/reference/banks/{country}", { params: { country }, signal }),
+  /** Of a bank, where the corridor says `requires_branch`. */
+  branches: (country: string, bank_code: string, { signal }: CallOptions = {}) =>
+    call("GET /v1/reference/banks/{country}/{bank_code}/branches", { params: { country, bank_code }, signal }),
   resolveBankAccount: (body: Operations["POST /v1/reference/resolve-bank-account"]["body"], { signal }: CallOptions = {}) =>
     call("POST /v1/reference/resolve-bank-account", { body, signal }),
   /** Which routes exist. Look at `active`. */

@@ -1654,6 +1654,8 @@ export interface Corridor {
   readonly requires_msisdn: boolean
   /** True where a mobile-money payout needs `destination.name` */
   readonly requires_name: boolean
+  /** True where a bank payout needs `destination.branch_code` */
+  readonly requires_branch: boolean
   /** What a payout from `currency` can be paid in; empty for collections */
   readonly destination_currencies: ReadonlyArray<Currency>
   readonly availability: Availability
@@ -1691,6 +1693,20 @@ export interface ResolveBankAccountRequest {
   readonly mode?: "live" | "test"
   /** May repeat the mode of the key; another one is refused with `mode_mismatch` */
   readonly is_test_mode?: boolean
+}
+
+/** The branches of a bank; empty for a bank that is not listed, and where a payout names no branch */
+export type BankBranches = ReadonlyArray<BankBranch>
+
+/** A branch of a bank that is paid through it */
+export interface BankBranch {
+  /** What a payout sends as `destination.branch_code` */
+  readonly code: string
+  /** The branch's name */
+  readonly name: string
+  /** The bank's code */
+  readonly bank_code: string
+  readonly country: Country
 }
 
 /** The banks that can be paid */
@@ -1998,6 +2014,8 @@ export interface BankDestination {
   readonly country: Country
   /** A code from `GET /v1/reference/banks/{country}` */
   readonly bank_code: string
+  /** A code from `GET /v1/reference/banks/{country}/{bank_code}/branches`; required where the corridor says `requires_branch` */
+  readonly branch_code?: string
   /** The account's number */
   readonly account_number: string
   /** The holder's name */
@@ -2261,6 +2279,10 @@ export interface Operations {
   /** List banks */
   readonly "GET /v1/reference/banks/{country}": {
     readonly data: Banks
+  }
+  /** List a bank's branches */
+  readonly "GET /v1/reference/banks/{country}/{bank_code}/branches": {
+    readonly data: BankBranches
   }
   /** Resolve a bank account */
   readonly "POST /v1/reference/resolve-bank-account": {

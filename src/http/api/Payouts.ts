@@ -24,6 +24,10 @@ const BankDestination = Schema.Struct({
   type: described(Schema.Literal("bank"), "Always `bank`"),
   country,
   bank_code: described(text(32), "A code from `GET /v1/reference/banks/{country}`"),
+  branch_code: optional(
+    text(32),
+    "A code from `GET /v1/reference/banks/{country}/{bank_code}/branches`; required where the corridor says `requires_branch`"
+  ),
   account_number: described(text(64), "The account's number"),
   account_name: described(text(128), "The holder's name"),
   msisdn: optional(text(32), `The recipient's number ${NUMBER}; required where the corridor says \`requires_msisdn\``)

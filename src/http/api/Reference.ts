@@ -18,6 +18,18 @@ export const Bank = Schema.Struct({
 }).annotate({ identifier: "Bank", description: "A bank that can be paid" })
 const Banks = Schema.Array(Bank).annotate({ identifier: "Banks", description: "The banks that can be paid" })
 
+/** A branch of a bank: `code` is what a payout sends as `destination.branch_code`. */
+export const BankBranch = Schema.Struct({
+  code: described(Schema.String, "What a payout sends as `destination.branch_code`"),
+  name: described(Schema.String, "The branch's name"),
+  bank_code: described(Schema.String, "The bank's code"),
+  country: Country
+}).annotate({ identifier: "BankBranch", description: "A branch of a bank that is paid through it" })
+const BankBranches = Schema.Array(BankBranch).annotate({
+  identifier: "BankBranches",
+  description: "The branches of a bank; empty for a bank that is not listed, and where a payout names no branch"
+})
+
 /** `POST /v1/reference/resolve-bank-account`. */
 export const ResolveBody = Schema.Struct({
   country: Country,
@@ -49,6 +61,7 @@ export const CorridorRow = Schema.Struct({
   requires_redirect_url: described(Schema.Boolean, "True where a collection needs `redirect_url`"),
   requires_msisdn: described(Schema.Boolean, "True where a bank payout needs `destination.msisdn`"),
   requires_name: described(Schema.Boolean, "True where a mobile-money payout needs `destination.name`"),
+  requires_branch: described(Schema.Boolean, "True where a bank payout needs `destination.branch_code`"),
   destination_currencies: described(
     Schema.Array(Currency),
     "What a payout from `currency` can be paid in; empty for collections"
@@ -91,6 +104,13 @@ export class ReferenceApi extends HttpApiGroup.make("reference")
     HttpApiEndpoint.get("banks", "/v1/reference/banks/:country", {
       params: { country: described(Country, "The country of the banks") },
       success: Enveloped(Banks)
+    }),
+    HttpApiEndpoint.get("branches", "/v1/reference/banks/:country/:bank_code/branches", {
+      params: {
+        country: described(Country, "The country of the bank"),
+        bank_code: described(Schema.String, "A code from `GET /v1/reference/banks/{country}`")
+      },
+      success: Enveloped(BankBranches)
     }),
     HttpApiEndpoint.post("resolve", "/v1/reference/resolve-bank-account", {
       payload: ResolveBody,

@@ -3,7 +3,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { type BankAccount, bankAccountView } from "../../domain/BankAccount.ts"
 import { corridorView } from "../../domain/View.ts"
 import { Capabilities } from "../../services/reference/Capabilities.ts"
-import { Reference, type ServedCountry } from "../../services/reference/Reference.ts"
+import { Reference, type ServedBranch, type ServedCorridor, type ServedCountry } from "../../services/reference/Reference.ts"
 import { Api } from "../Api.ts"
 import { ResolveBody } from "../api/Reference.ts"
 import { type Body, type BodyError, invalid, makeDecoder, reveal } from "../Body.ts"
@@ -21,6 +21,12 @@ export const ReferenceHandlers = HttpApiBuilder.group(
     const reference = yield* Reference
     return handlers
       .handleRaw("banks", ({ params }) => withCaller((caller) => reference.banks(caller, params.country)).pipe(respond(200)))
+      .handleRaw("branches", ({ params }) =>
+        withCaller((caller) => reference.branches(caller, { country: params.country, bankCode: params.bank_code })).pipe(
+          Effect.map((found) => found.map(branchView)),
+          respond(200)
+        )
+      )
       .handleRaw("resolve", () =>
         withBody(resolveBody, (caller, command) =>
           Effect.map(reference.resolve(caller, command), (holder) => bankAccountView(command, holder))
@@ -28,7 +34,7 @@ export const ReferenceHandlers = HttpApiBuilder.group(
       )
       .handleRaw("corridors", ({ query }) =>
         withCaller(reference.corridors).pipe(
-          Effect.map((rows) => rows.map((row) => corridorView(row, row.provider)).filter(hasAll(query))),
+          Effect.map((rows) => rows.map(servedView).filter(hasAll(query))),
           respond(200)
         )
       )
@@ -46,6 +52,10 @@ const hasAll =
   (wanted: Readonly<Record<string, string>>) =>
   (row: Readonly<Record<string, unknown>>): boolean =>
     Object.entries(wanted).every(([name, value]) => String(row[name]) === value)
+
+const servedView = (row: ServedCorridor) => ({ ...corridorView(row, row.provider), requires_branch: row.requiresBranch })
+
+const branchView = ({ bankCode, code, country, name }: ServedBranch) => ({ code, name, bank_code: bankCode, country })
 
 const countryView = ({ country, currencies, methods, name, phonePrefix }: ServedCountry) => ({
   country,

@@ -1,6 +1,6 @@
 import { Effect, Redacted } from "effect"
 import { fromDecimalDown } from "../../domain/Money.ts"
-import type { PayableCountry, ReferenceData } from "../../services/ports/Provider.ts"
+import type { PayableCountry, ReferenceData } from "../../services/ports/ProviderReads.ts"
 import { isAnswered } from "../AnswerParsing.ts"
 import { balancesAt } from "../Balances.ts"
 import type { Connection } from "../Connection.ts"
@@ -8,7 +8,7 @@ import { readableRows } from "../Rows.ts"
 import { Bank, BanksAnswer, CountriesAnswer, Country, ResolveBankAnswer, Wallet, WalletsAnswer } from "./Wire.ts"
 
 /** Eversend's free reads. */
-export const referenceData = ({ call, get, name, read }: Connection): Required<ReferenceData> => {
+export const referenceData = ({ call, get, name, read }: Connection): Required<Omit<ReferenceData, "branches">> => {
   const banks: Required<ReferenceData>["banks"] = Effect.fn("eversend.banks")(function* (country) {
     const response = yield* call({ operation: "banks", method: "GET", path: `/payouts/banks/${country}` })
     // A country whose banks it does not pay is none of Eversend's.

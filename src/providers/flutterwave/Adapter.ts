@@ -1,14 +1,12 @@
 import { Effect, type Scope } from "effect"
 import type { ChargeOrder, PayoutOrder, ProviderGuarantees } from "../../services/ports/Provider.ts"
-import { timeLeft } from "../Client.ts"
 import { adapterOf, connectionTo, type Operations } from "../Connection.ts"
-import { expectedOf, lookingBy, movements, notSent } from "../Movements.ts"
+import { expectedOf, lookingBy, movements } from "../Movements.ts"
 import { misroutedTo } from "../Refusals.ts"
 import type { Transport } from "../Transport.ts"
-import { openBranches } from "./Banks.ts"
 import { flutterwaveCallbacks } from "./Callback.ts"
 import { type FlutterwaveSettings, openClient } from "./Client.ts"
-import { chargeRoute } from "./Networks.ts"
+import { branchCountries, chargeRoute } from "./Networks.ts"
 import { accountOf, chargeCall, chargePath, transferBody, transferPath } from "./Order.ts"
 import { QUOTE_LIFE_MS, quoting } from "./Quote.ts"
 import { RESOLVES_IN, referenceData } from "./Reference.ts"
@@ -27,7 +25,8 @@ const guarantees: ProviderGuarantees = {
   callbackAuth: "weak",
   quoteTtlMs: QUOTE_LIFE_MS,
   notFoundGraceMs: 600_000,
-  bankAccountCountries: RESOLVES_IN
+  bankAccountCountries: RESOLVES_IN,
+  bankBranchCountries: branchCountries
 }
 
 /** One account at Flutterwave. A call takes at most `timeoutMs`; the lookup after a refused transfer as long again. */
@@ -40,19 +39,14 @@ export const flutterwave = adapterOf(
   ): Effect.fn.Return<Operations, never, Scope.Scope> {
     const client = openClient(settings, transport)
     const connection = connectionTo(identity, client, settings.timeoutMs)
-    const branchOf = yield* openBranches(client)
     const payouts = movements(connection, {
       place: Effect.fnUntraced(function* (order: PayoutOrder) {
         const { corridor, destination, quote } = order
         const account = accountOf(destination)
         if (account === undefined || quote.destinationCurrency !== corridor.currency) return noRoute
-        const until = yield* connection.deadline
-        const branch = yield* Effect.option(Effect.timeout(branchOf(order), yield* timeLeft(until)))
-        // Nothing of the transfer itself was sent.
-        if (branch._tag === "None") return notSent("the bank's branches cannot be read")
-        const body = transferBody(order, account, branch.value, settings.sender)
+        const body = transferBody(order, account, settings.sender)
         return payoutOutcome(
-          yield* client({ operation: "transfer", method: "POST", path: "/transfers", body }, until),
+          yield* connection.call({ operation: "transfer", method: "POST", path: "/transfers", body }),
           expectedOf(order)
         )
       }),

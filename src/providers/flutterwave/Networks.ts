@@ -1,5 +1,5 @@
 import type { Method } from "../../domain/Corridor.ts"
-import type { PayableCountry } from "../../services/ports/Provider.ts"
+import type { PayableCountry } from "../../services/ports/ProviderReads.ts"
 
 // Where Flutterwave's own words stand for the gateway's. What is missing in a table is not offered there.
 

@@ -7,7 +7,7 @@ import type { ChargeOrder, PayoutOrder } from "../../services/ports/Provider.ts"
 import { noteText, plainRule, providerText } from "../ProviderText.ts"
 import { plainDecimal } from "../WireNumber.ts"
 import type { Sender } from "./Client.ts"
-import { chargeRoute, momoBank, pays, WALLET_BANK } from "./Networks.ts"
+import { branchCountries, chargeRoute, momoBank, pays, WALLET_BANK } from "./Networks.ts"
 
 // From the gateway's orders to Flutterwave's bodies.
 
@@ -56,11 +56,14 @@ export const accountOf = (destination: Destination) => {
       return { account_bank: bank, account_number: digits(destination.msisdn), beneficiary_name: nameFor(destination) }
     }
     case "bank": {
-      if (!pays(destination.country, "bank")) return undefined
+      const { accountNumber, bankCode, branchCode, country } = destination
+      const isByBranch = branchCountries.includes(country)
+      if (!pays(country, "bank") || (isByBranch && branchCode === undefined)) return undefined
       return {
-        account_bank: destination.bankCode,
-        account_number: Redacted.value(destination.accountNumber),
-        beneficiary_name: nameFor(destination)
+        account_bank: bankCode,
+        account_number: Redacted.value(accountNumber),
+        beneficiary_name: nameFor(destination),
+        ...(isByBranch ? { destination_branch_code: branchCode } : {})
       }
     }
     // Another merchant is reached by his number at Flutterwave, and by nothing else.
@@ -70,15 +73,13 @@ export const accountOf = (destination: Destination) => {
   }
 }
 
-/** POST /transfers. `branch` goes with a bank's account where its country needs one. */
+/** POST /transfers */
 export const transferBody = (
   { corridor, destination, narration, quote, reference }: PayoutOrder,
   account: NonNullable<ReturnType<typeof accountOf>>,
-  branch: string | null,
   sender: Sender | null
 ): object => ({
   ...account,
-  ...(branch === null ? {} : { destination_branch_code: branch }),
   amount: money(quote.principal, corridor.currency),
   currency: corridor.currency,
   debit_currency: corridor.currency,

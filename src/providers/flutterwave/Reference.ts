@@ -1,12 +1,12 @@
 import { Effect, Redacted } from "effect"
 import { fromDecimalDown } from "../../domain/Money.ts"
-import type { ReferenceData } from "../../services/ports/Provider.ts"
+import type { ReferenceData } from "../../services/ports/ProviderReads.ts"
 import { balancesAt } from "../Balances.ts"
 import type { Connection } from "../Connection.ts"
 import { readableRows } from "../Rows.ts"
-import { payableCountries, pays } from "./Networks.ts"
+import { branchCountries, payableCountries, pays } from "./Networks.ts"
 import { refusalStatus } from "./Refusals.ts"
-import { Balance, BalancesAnswer, Bank, BanksAnswer, ResolveAnswer } from "./Wire.ts"
+import { Balance, BalancesAnswer, Bank, BanksAnswer, Branch, BranchesAnswer, ResolveAnswer } from "./Wire.ts"
 
 /** Flutterwave knows the holders of Nigerian accounts only. */
 export const RESOLVES_IN: ReadonlyArray<string> = ["NG"]
@@ -17,6 +17,17 @@ export const referenceData = ({ call, get, name, read }: Connection): Required<R
     if (!pays(country, "bank")) return []
     const { data } = yield* get(BanksAnswer, "banks", `/banks/${country}`)
     return (yield* readableRows(name, "banks", Bank, data)).map((bank) => ({ code: bank.code, name: bank.name }))
+  })
+
+  /** By the bank's identifier there, which its own list of banks has. */
+  const branches: Required<ReferenceData>["branches"] = Effect.fn("flutterwave.branches")(function* (country, bankCode) {
+    if (!pays(country, "bank") || !branchCountries.includes(country)) return []
+    const listed = yield* get(BanksAnswer, "banks", `/banks/${country}`)
+    const id = (yield* readableRows(name, "banks", Bank, listed.data)).find(({ code }) => code === bankCode)?.id
+    if (id === undefined) return []
+    const { data } = yield* get(BranchesAnswer, "branches", `/banks/${encodeURIComponent(id)}/branches`)
+    const found = yield* readableRows(name, "branches", Branch, data)
+    return found.map((branch) => ({ code: branch.branch_code, name: branch.branch_name ?? branch.branch_code }))
   })
 
   const resolve: Required<ReferenceData>["resolve"] = Effect.fn("flutterwave.resolve")(function* (account) {
@@ -35,5 +46,5 @@ export const referenceData = ({ call, get, name, read }: Connection): Required<R
     return yield* balancesAt(name, held, fromDecimalDown)
   })
 
-  return { banks, resolve, countries: Effect.succeed(payableCountries), balances: balances() }
+  return { banks, branches, resolve, countries: Effect.succeed(payableCountries), balances: balances() }
 }

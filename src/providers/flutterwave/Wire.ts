@@ -109,7 +109,7 @@ export const Bank = Schema.Struct({ id: Text, code: Schema.NonEmptyString, name:
 
 // GET /banks/{id}/branches
 export const BranchesAnswer = envelope(Schema.Array(Schema.Unknown))
-export const Branch = Schema.Struct({ branch_code: Schema.NonEmptyString })
+export const Branch = Schema.Struct({ branch_code: Schema.NonEmptyString, branch_name: nullable(Schema.String) })
 
 // POST /accounts/resolve
 export const ResolveRequest = Schema.Struct({ account_number: Text, account_bank: Schema.String })

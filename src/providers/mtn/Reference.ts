@@ -1,7 +1,7 @@
 import { Effect, Option, Result } from "effect"
 import { ProviderError } from "../../domain/errors/Retriable.ts"
 import { fromDecimalDown } from "../../domain/Money.ts"
-import type { Balance, ReferenceData } from "../../services/ports/Provider.ts"
+import type { Balance, ReferenceData } from "../../services/ports/ProviderReads.ts"
 import { logAlarm } from "../AnswerParsing.ts"
 import type { Deadline } from "../Client.ts"
 import type { Branch } from "./Client.ts"

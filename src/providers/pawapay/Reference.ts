@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
 import { add, fromDecimalDown, type MinorUnits, ZERO } from "../../domain/Money.ts"
-import type { PayableCountry, ReferenceData } from "../../services/ports/Provider.ts"
+import type { PayableCountry, ReferenceData } from "../../services/ports/ProviderReads.ts"
 import { balancesAt } from "../Balances.ts"
 import type { Connection } from "../Connection.ts"
 import { readableRows } from "../Rows.ts"

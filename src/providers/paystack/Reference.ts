@@ -1,6 +1,6 @@
 import { Effect, Redacted } from "effect"
 import { ProviderError } from "../../domain/errors/Retriable.ts"
-import type { PayableBank, PayableCountry, ReferenceData } from "../../services/ports/Provider.ts"
+import type { PayableBank, PayableCountry, ReferenceData } from "../../services/ports/ProviderReads.ts"
 import { balancesAt } from "../Balances.ts"
 import type { Connection } from "../Connection.ts"
 import { readableRows } from "../Rows.ts"
@@ -14,7 +14,7 @@ const PAGE_SIZE = 100
 const MAXIMUM_PAGES = 20
 
 /** Paystack's free reads. */
-export const referenceData = ({ call, get, giveUp, name, read }: Connection): Required<ReferenceData> => {
+export const referenceData = ({ call, get, giveUp, name, read }: Connection): Required<Omit<ReferenceData, "branches">> => {
   const banks: Required<ReferenceData>["banks"] = Effect.fn("paystack.banks")(function* (country) {
     const found = countryOf(country)
     if (found === undefined || found.bankType === null) return []

@@ -9,7 +9,7 @@ import { inSpan } from "../../runtime/Tracing.ts"
 import { Admission, requireNetwork } from "../admission/Admission.ts"
 import { Corridors } from "../ports/Corridors.ts"
 import type { PayoutOperations, PayoutQuote, Provider, QuoteRefused } from "../ports/Provider.ts"
-import { BankAccounts, bankCodesOf } from "../reference/BankAccounts.ts"
+import { BankAccounts, bankCodesOf, needsBranch } from "../reference/BankAccounts.ts"
 import { firstToSucceed, Routes } from "../routing/Routes.ts"
 import {
   askPrice,
@@ -86,6 +86,12 @@ export class PayoutPricing extends Context.Service<
         }
         const providers = yield* routes.forCorridor(caller, corridor, payoutsOf)
         if (providers.length === 0) return yield* new CorridorUnsupported(key)
+        const codes = bankCodesOf(providers.map(({ provider }) => provider))
+        if (destination?._tag === "bank" && destination.branchCode === undefined && needsBranch(codes, destination.country)) {
+          return yield* new ValidationFailed({
+            issues: [{ path: "destination.branch_code", message: "is required in this corridor" }]
+          })
+        }
         return {
           corridor,
           providers,

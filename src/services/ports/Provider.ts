@@ -1,5 +1,4 @@
 import type { Effect, Option, Redacted } from "effect"
-import type { BankAccount } from "../../domain/BankAccount.ts"
 import type { Corridor } from "../../domain/Corridor.ts"
 import type { Currency } from "../../domain/Currency.ts"
 import type { ProviderError } from "../../domain/errors/Retriable.ts"
@@ -12,6 +11,7 @@ import type { KnownAccount } from "../../domain/ProviderAccount.ts"
 import type { Statement } from "../../domain/ReconciliationDifference.ts"
 import type { AmountType } from "../../domain/Transaction.ts"
 import type { CallbackHint } from "./ProviderInbox.ts"
+import type { ReferenceData } from "./ProviderReads.ts"
 
 /** What a provider can promise. Recovery follows this declaration and never the provider's name. */
 export interface ProviderGuarantees {
@@ -27,6 +27,8 @@ export interface ProviderGuarantees {
   readonly notFoundGraceMs: number
   /** The countries whose bank accounts `reference.resolve` knows; absent: every country whose banks are paid. */
   readonly bankAccountCountries?: ReadonlyArray<string>
+  /** The countries whose banks are paid through a branch that the payout names; absent: none. */
+  readonly bankBranchCountries?: ReadonlyArray<string>
 }
 
 export interface QuoteOrder {
@@ -164,40 +166,6 @@ export interface CollectionOperations {
    */
   readonly sendCode?: (source: MomoParty) => Effect.Effect<{ readonly pinId: string } | "unknown", ProviderError>
   readonly fetchStatus: (order: StatusQuery) => Effect.Effect<StatusOutcome>
-}
-
-/** A bank that can be paid. */
-export interface PayableBank {
-  /** What a payout names it by. */
-  readonly code: string
-  readonly name: string
-}
-
-/** A country in which payouts can be delivered. */
-export interface PayableCountry {
-  readonly country: string
-  readonly name: string
-  /** With its plus sign. */
-  readonly phonePrefix: string
-  readonly methods: ReadonlyArray<"momo" | "bank" | "wallet">
-}
-
-/** What is in one wallet of the account; `pending` is null where the provider does not tell. */
-export interface Balance {
-  readonly currency: Currency
-  readonly available: MinorUnits
-  readonly pending: MinorUnits | null
-}
-
-/** Free reads, always asked live. A read that fails is a ProviderError and says nothing about what was asked. */
-export interface ReferenceData {
-  /** Those that can be paid now; none where the provider pays no banks of that country. */
-  readonly banks?: (country: string) => Effect.Effect<ReadonlyArray<PayableBank>, ProviderError>
-  /** The holder's name as the bank knows it. `unresolvable`: the provider says that there is no such account. */
-  readonly resolve?: (account: BankAccount) => Effect.Effect<Redacted.Redacted | "unresolvable", ProviderError>
-  readonly countries?: Effect.Effect<ReadonlyArray<PayableCountry>, ProviderError>
-  /** Wallets of the currencies that the gateway knows. */
-  readonly balances?: Effect.Effect<ReadonlyArray<Balance>, ProviderError>
 }
 
 /** A callback as it came in: the path as it was requested, without the query; headers with lower-case names; the exact bytes. */

@@ -4,7 +4,8 @@ import { ProviderError } from "../../domain/errors/Retriable.ts"
 import { BankAccountUnresolvable } from "../../domain/errors/Terminal.ts"
 import { maskedName } from "../../domain/Masking.ts"
 import type { Destination } from "../../domain/Party.ts"
-import type { Provider, ReferenceData } from "../ports/Provider.ts"
+import type { Provider } from "../ports/Provider.ts"
+import type { ReferenceData } from "../ports/ProviderReads.ts"
 import { coalescedReads } from "./CoalescedReads.ts"
 
 type Resolve = Required<ReferenceData>["resolve"]
@@ -66,7 +67,8 @@ export class BankAccounts extends Context.Service<
       ) {
         if (destination._tag !== "bank") return
         const resolve = resolverOf(provider, destination.country)
-        if (resolve === undefined) return yield* new ProviderError()
+        // A branch that the tenant chose is of the other's list, as the bank's code is.
+        if (resolve === undefined || needsBranch(provider, destination.country)) return yield* new ProviderError()
         const found = yield* holder(provider, resolve, destination).pipe(
           Effect.catchTag("bank_account_unresolvable", () => Effect.fail(new ProviderError()))
         )
@@ -77,6 +79,10 @@ export class BankAccounts extends Context.Service<
     })
   )
 }
+
+/** Whether it pays banks of that country only through a branch that the payout names. */
+export const needsBranch = (provider: Provider | undefined, country: string): boolean =>
+  provider?.guarantees.bankBranchCountries?.includes(country) === true
 
 /** Whose codes of banks a tenant has: the first who lists them, and where nobody does, whoever comes first. */
 export const bankCodesOf = (payers: ReadonlyArray<Provider>): Provider | undefined =>

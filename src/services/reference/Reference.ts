@@ -12,21 +12,29 @@ import type { Instant } from "../../domain/Instant.ts"
 import type { Caller, Capability } from "../../domain/Tenant.ts"
 import { Admission } from "../admission/Admission.ts"
 import { Corridors } from "../ports/Corridors.ts"
-import type { Balance, PayableBank, PayableCountry, Provider } from "../ports/Provider.ts"
+import type { Provider } from "../ports/Provider.ts"
+import type { Balance, BankBranch, PayableBank, PayableCountry } from "../ports/ProviderReads.ts"
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 import { firstToSucceed, type RoutedProvider, Routes } from "../routing/Routes.ts"
-import { BankAccounts, resolverOf } from "./BankAccounts.ts"
+import { BankAccounts, bankCodesOf, needsBranch, resolverOf } from "./BankAccounts.ts"
 import { coalescedReads } from "./CoalescedReads.ts"
 
-/** A corridor row with the provider that comes first for one tenant, and how well its providers answer. */
+/** A corridor row with the provider that comes first for one tenant, how well its providers answer, and what payouts need there. */
 export interface ServedCorridor extends Corridor {
   readonly provider: string
+  readonly requiresBranch: boolean
 }
 
 /** A bank with the country and currency that it is paid in. */
 export interface ServedBank extends PayableBank {
   readonly country: string
   readonly currency: Currency
+}
+
+/** A branch with its bank. */
+export interface ServedBranch extends BankBranch {
+  readonly country: string
+  readonly bankCode: string
 }
 
 /** A country with the currencies that its corridor rows pay. */
@@ -53,6 +61,11 @@ export class Reference extends Context.Service<
     readonly corridors: (caller: Caller) => Effect.Effect<ReadonlyArray<ServedCorridor>>
     /** The banks payable in a country; none where no active corridor pays banks there. */
     readonly banks: (caller: Caller, country: string) => Effect.Effect<ReadonlyArray<ServedBank>, ReadRefusal>
+    /** The branches of a bank of that list; none for another bank, and where a payout names no branch. */
+    readonly branches: (
+      caller: Caller,
+      bank: Pick<ServedBranch, "country" | "bankCode">
+    ) => Effect.Effect<ReadonlyArray<ServedBranch>, ReadRefusal>
     /** The account's holder. A country in which no bank is paid has no account that could be resolved. */
     readonly resolve: (
       caller: Caller,
@@ -73,6 +86,7 @@ export class Reference extends Context.Service<
       const registry = yield* ProviderRegistry
       const accounts = yield* BankAccounts
       const sharedBanks = yield* coalescedReads<ReadonlyArray<PayableBank>, ProviderError>()
+      const sharedBranches = yield* coalescedReads<ReadonlyArray<BankBranch>, ProviderError>()
       const sharedCountries = yield* coalescedReads<ReadonlyArray<PayableCountry>, ProviderError>()
       const sharedBalances = yield* coalescedReads<ReadonlyArray<Balance>, ProviderError>()
 
@@ -80,22 +94,53 @@ export class Reference extends Context.Service<
 
       const served = Effect.fn("Reference.corridors")(function* (caller: Caller) {
         return yield* Effect.forEach(yield* corridors.list, (row) =>
-          Effect.all({ provider: routes.firstProviderName(caller, row), availability: routes.availability(caller, row) }).pipe(
-            Effect.map((seen): ServedCorridor => ({ ...row, ...seen }))
-          )
+          Effect.all({
+            provider: routes.firstProviderName(caller, row),
+            availability: routes.availability(caller, row),
+            requiresBranch: requiresBranch(caller, row)
+          }).pipe(Effect.map((seen): ServedCorridor => ({ ...row, ...seen })))
         )
+      })
+
+      const requiresBranch = Effect.fnUntraced(function* (caller: Caller, row: Corridor) {
+        if (row.direction !== "payout" || row.method !== "bank") return false
+        const payers = yield* routes.forCorridor(caller, row, ({ payouts: pays }) => pays)
+        return needsBranch(bankCodesOf(payers.map(({ provider }) => provider)), row.country)
       })
 
       const banks = Effect.fn("Reference.banks")(function* (caller: Caller, country: string) {
         yield* admission.requireCapability(caller, "reference_data")
         const [row] = yield* bankRows(country)
         if (row === undefined) return []
-        const readers = yield* routes.forCorridor(caller, row, ({ payouts: pays, reference }) => pays && reference?.banks)
-        const found = yield* firstToSucceed(
-          firstAlone(yield* some(readers, "reference_data")),
-          ({ operations: read, provider }) => sharedBanks(`${nameOf(provider)}:${country}`, read(country))
+        const found = yield* firstToSucceed(yield* bankLister(caller, row), ({ operations: { banks: read }, provider }) =>
+          sharedBanks(`${nameOf(provider)}:${country}`, read(country))
         )
         return found.map((bank): ServedBank => ({ ...bank, country, currency: row.currency }))
+      })
+
+      const branches = Effect.fn("Reference.branches")(function* (
+        caller: Caller,
+        { bankCode, country }: Pick<ServedBranch, "country" | "bankCode">
+      ) {
+        yield* admission.requireCapability(caller, "reference_data")
+        const [row] = yield* bankRows(country)
+        if (row === undefined) return []
+        const found = yield* firstToSucceed(yield* bankLister(caller, row), ({ operations: { branches: read }, provider }) =>
+          read === undefined
+            ? Effect.succeed([])
+            : sharedBranches(JSON.stringify([nameOf(provider), country, bankCode]), read(country, bankCode))
+        )
+        return found.map((branch): ServedBranch => ({ ...branch, country, bankCode }))
+      })
+
+      /** Whose codes of banks and branches are listed: the one provider that a payout by them goes to first. */
+      const bankLister = Effect.fnUntraced(function* (caller: Caller, row: Corridor) {
+        const readers = yield* routes.forCorridor(
+          caller,
+          row,
+          ({ payouts: pays, reference }) => pays && reference?.banks && { banks: reference.banks, branches: reference.branches }
+        )
+        return firstAlone(yield* some(readers, "reference_data"))
       })
 
       const resolve = Effect.fn("Reference.resolve")(function* (caller: Caller, account: BankAccount) {
@@ -146,7 +191,7 @@ export class Reference extends Context.Service<
       const bankRows = (country: string) =>
         Effect.map(payouts, (rows) => rows.filter((row) => row.active && row.method === "bank" && row.country === country))
 
-      return Reference.of({ corridors: served, banks, resolve, countries, balances })
+      return Reference.of({ corridors: served, banks, branches, resolve, countries, balances })
     })
   )
 }

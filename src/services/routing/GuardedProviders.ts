@@ -2,7 +2,8 @@ import { Effect, Exit, Layer } from "effect"
 import { ProviderError } from "../../domain/errors/Retriable.ts"
 import type { Fact } from "../../domain/Fact.ts"
 import type { CallVerdict, Operation } from "../ports/CircuitStates.ts"
-import type { Provider, ReferenceData } from "../ports/Provider.ts"
+import type { Provider } from "../ports/Provider.ts"
+import type { ReferenceData } from "../ports/ProviderReads.ts"
 import { decorateProviders, ProviderRegistry } from "../ports/ProviderRegistry.ts"
 import { Circuits } from "./Circuits.ts"
 
@@ -62,10 +63,11 @@ const guard =
   }
 
 const guardedReads = (
-  { balances, banks, countries, resolve }: ReferenceData,
+  { balances, banks, branches, countries, resolve }: ReferenceData,
   read: <A>(call: Effect.Effect<A, ProviderError>) => Effect.Effect<A, ProviderError>
 ): ReferenceData => ({
   ...(banks && { banks: (country) => read(banks(country)) }),
+  ...(branches && { branches: (country, bankCode) => read(branches(country, bankCode)) }),
   ...(resolve && { resolve: (account) => read(resolve(account)) }),
   ...(countries && { countries: read(countries) }),
   ...(balances && { balances: read(balances) })

@@ -1,5 +1,5 @@
 import { minor } from "../../../src/domain/Money.ts"
-import { type Abilities, bank, momo, wallet } from "./Orders.ts"
+import { type Abilities, bank, momo, through, wallet } from "./Orders.ts"
 
 /** What each provider's line says about it. */
 const abilities: Readonly<Record<string, Abilities>> = {
@@ -48,8 +48,8 @@ const abilities: Readonly<Record<string, Abilities>> = {
       momo("CI", "XOF", "WAVE", "+225070000"),
       bank("NG", "NGN", "058", "001200"),
       bank("KE", "KES", "68", "001200"),
-      bank("UG", "UGX", "16", "001200"),
-      bank("GH", "GHS", "GH190100", "001200"),
+      through("UG160001", bank("UG", "UGX", "16", "001200")),
+      through("GH190101", bank("GH", "GHS", "GH190100", "001200")),
       wallet("KE", "KES", "2009")
     ],
     charges: [

@@ -75,6 +75,15 @@ export const bank = (country: string, currency: Currency, bankCode: string, pref
   return way(country, currency, "bank", party)
 }
 
+/** The same bank, where a payout names its branch. */
+export const through = (branchCode: string, { party, ...rest }: Way): Way => ({
+  ...rest,
+  party: (ending) => {
+    const destination = party(ending)
+    return destination._tag === "bank" ? { ...destination, branchCode } : destination
+  }
+})
+
 export const wallet = (country: string, currency: Currency, prefix: string): Way =>
   way(country, currency, "wallet", (ending) => ({
     _tag: "wallet",

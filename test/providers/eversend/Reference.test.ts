@@ -2,7 +2,8 @@ import { expect, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { describe } from "vitest"
 import { ProviderError } from "../../../src/domain/errors/Retriable.ts"
-import type { Adapter, ReferenceData } from "../../../src/services/ports/Provider.ts"
+import type { Adapter } from "../../../src/services/ports/Provider.ts"
+import type { ReferenceData } from "../../../src/services/ports/ProviderReads.ts"
 import { answer, type Behaviour, reset, stub } from "../ProviderStub.ts"
 import { open } from "./Orders.ts"
 
@@ -14,7 +15,7 @@ const WALLETS = "GET /wallets"
 const account = { country: "NG", bankCode: "14", accountNumber: Redacted.make("0012033048") }
 const data = (inner: unknown) => answer(200, { code: 200, data: inner, success: true })
 
-const referenceOf = ({ reference }: Adapter): Required<ReferenceData> => {
+const referenceOf = ({ reference }: Adapter): Required<Omit<ReferenceData, "branches">> => {
   const { balances, banks, countries, resolve } = reference ?? {}
   if (banks === undefined || resolve === undefined || countries === undefined || balances === undefined)
     throw new Error("Eversend tells all of these")

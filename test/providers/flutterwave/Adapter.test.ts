@@ -8,12 +8,12 @@ import { BankAccounts } from "../../../src/services/reference/BankAccounts.ts"
 import { simulatedFlutterwave } from "../../../src/simulator/flutterwave/Simulator.ts"
 import { eventually } from "../../support/SignedClient.ts"
 import { ContractBench, collectionsOf, payoutsOf } from "../contract/Fixture.ts"
-import { askOrder, bank, chargeOrder, momo, newReference, payoutOrder, type Way } from "../contract/Orders.ts"
+import { askOrder, bank, chargeOrder, momo, newReference, payoutOrder, through, type Way } from "../contract/Orders.ts"
 
 const world = Layer.merge(ContractBench.layer(simulatedFlutterwave), BankAccounts.layer)
 
 const uganda = momo("UG", "UGX", "MTN", "25670000")
-const ghanaBank = bank("GH", "GHS", "GH190100", "001200")
+const ghanaBank = through("GH190101", bank("GH", "GHS", "GH190100", "001200"))
 
 const send = Effect.fnUntraced(function* (payouts: PayoutOperations, way: Way) {
   const order = yield* payoutOrder(payouts, way, "1234")
@@ -33,19 +33,27 @@ layer(world, { excludeTestServices: true })("Flutterwave", (it) => {
     })
   )
 
-  it.effect("pays a bank through its first branch, sends nothing while the branches cannot be read, and reads them once", () =>
+  // Issue 38, line 14.
+  it.effect("pays a bank through the branch that the tenant chose of its list, and sends nothing without one", () =>
     Effect.gen(function* () {
-      const { baseUrl, control, executions, open } = yield* ContractBench
-      const payouts = payoutsOf((yield* open(baseUrl)).live)
-      const unreadable = control("next", { provider: "flutterwave", operation: "branches", ending: "0017" })
-      yield* unreadable
-      const first = yield* send(payouts, ghanaBank)
-      expect(first.outcome).toStrictEqual({ _tag: "NotSent", note: "the bank's branches cannot be read" })
-      expect(yield* executions(first.order.reference)).toStrictEqual([])
-      expect((yield* send(payouts, ghanaBank)).outcome).toMatchObject({ _tag: "Accepted" })
-      yield* unreadable
-      expect((yield* send(payouts, ghanaBank)).outcome).toMatchObject({ _tag: "Accepted" })
-      expect((yield* send(payoutsOf((yield* open(baseUrl)).live), ghanaBank)).outcome).toMatchObject({ _tag: "NotSent" })
+      const { control, executions, live } = yield* ContractBench
+      const branches = (code: string) => live.reference?.branches?.("GH", code) ?? Effect.die("no branches")
+      expect(yield* branches("GH190100")).toStrictEqual([
+        { code: "GH190101", name: "STANBIC BANK GHANA GH190101" },
+        { code: "GH190102", name: "STANBIC BANK GHANA GH190102" }
+      ])
+      expect(yield* branches("nobody")).toStrictEqual([])
+      yield* control("next", { provider: "flutterwave", operation: "branches", ending: "0017" })
+      expect(yield* Effect.flip(branches("GH190100"))).toMatchObject({ _tag: "provider_error" })
+      const chosen = yield* send(payoutsOf(live), through("GH190102", ghanaBank))
+      expect(chosen.outcome).toMatchObject({ _tag: "Accepted" })
+      const unchosen = {
+        ...chosen.order,
+        destination: bank("GH", "GHS", "GH190100", "001200").party("1234"),
+        reference: newReference()
+      }
+      expect(yield* payoutsOf(live).send(unchosen)).toMatchObject({ _tag: "Refused", kind: "config" })
+      expect(yield* executions(unchosen.reference)).toStrictEqual([])
     })
   )
 

@@ -6,7 +6,7 @@ import type { MomoParty } from "../../../src/domain/Party.ts"
 import { accountOf, chargeCall, transferBody } from "../../../src/providers/flutterwave/Order.ts"
 import { feePath, quoteOf, unquotable } from "../../../src/providers/flutterwave/Quote.ts"
 import type { ProviderResponse } from "../../../src/providers/Transport.ts"
-import { bank, chargeOrder, momo, orderOn, quoteOrder, wallet } from "../contract/Orders.ts"
+import { bank, chargeOrder, momo, orderOn, quoteOrder, through, wallet } from "../contract/Orders.ts"
 
 const answered = (status: number, body: unknown): ProviderResponse => ({
   _tag: "Answered",
@@ -75,6 +75,19 @@ describe("the body of an order", () => {
     })
   })
 
+  // Issue 38, line 14.
+  it("names the branch that the tenant chose, and reaches no bank in its country without one", () => {
+    const ghana = bank("GH", "GHS", "GH190100", "001200")
+    expect(accountOf(through("GH190102", ghana).party("1234"))).toMatchObject({
+      account_bank: "GH190100",
+      destination_branch_code: "GH190102"
+    })
+    expect(accountOf(ghana.party("1234"))).toBeUndefined()
+    expect(unquotable(quoteOrder(ghana, "1234"))).toMatchObject({ _tag: "QuoteRefused", kind: "other" })
+    const kenya = bank("KE", "KES", "01", "001200")
+    expect(accountOf(through("KE01", kenya).party("1234"))).not.toHaveProperty("destination_branch_code")
+  })
+
   it("names the sender of a transfer in Kenya where it is known", () => {
     const kenya = momo("KE", "KES", "MPESA", "25470000")
     const quote = {
@@ -89,7 +102,7 @@ describe("the body of an order", () => {
     const account = accountOf(order.destination)
     if (account === undefined) throw new Error("no account")
     const sender = { name: "Acme Ltd", country: "KE", phone: "254700000000" }
-    expect(JSON.parse(json(transferBody(order, account, null, sender)))).toStrictEqual({
+    expect(JSON.parse(json(transferBody(order, account, sender)))).toStrictEqual({
       account_bank: "MPS",
       account_number: "254700001234",
       beneficiary_name: "Payment Recipient",
@@ -99,7 +112,7 @@ describe("the body of an order", () => {
       reference: order.reference,
       meta: [{ sender: "Acme Ltd", sender_country: "KE", mobile_number: "254700000000" }]
     })
-    expect(transferBody(order, account, null, null)).not.toHaveProperty("meta")
+    expect(transferBody(order, account, null)).not.toHaveProperty("meta")
   })
 })
 

@@ -7,7 +7,7 @@ import { Context, Effect, Layer } from "effect"
 import { simulatedFlutterwave } from "../../../src/simulator/flutterwave/Simulator.ts"
 import { eventually } from "../../support/SignedClient.ts"
 import { ContractBench, collectionsOf, payoutsOf } from "../contract/Fixture.ts"
-import { askOrder, bank, chargeOrder, momo, newReference, payoutOrder } from "../contract/Orders.ts"
+import { askOrder, bank, chargeOrder, momo, newReference, payoutOrder, through } from "../contract/Orders.ts"
 
 const openSdk = async (baseUrl: string) => {
   process.env.FLW_SDK_STATE_PATH = join(tmpdir(), `flutterwave-sdk-${process.pid}.json`)
@@ -194,7 +194,7 @@ layer(world, { excludeTestServices: true })("Flutterwave's own SDK", (it) => {
     Effect.gen(function* () {
       const { live } = yield* ContractBench
       const { Transaction, Transfer } = yield* Sdk
-      const ghana = bank("GH", "GHS", "GH190100", "001200")
+      const ghana = through("GH190101", bank("GH", "GHS", "GH190100", "001200"))
       const order = yield* payoutOrder(payoutsOf(live), ghana, "1234")
       yield* payoutsOf(live).send(order)
       const listed = yield* until(() => Transfer.fetch({ reference: order.reference }), "SUCCESSFUL")

@@ -2,7 +2,8 @@ import { expect, it, layer } from "@effect/vitest"
 import { Clock, DateTime, Effect, Exit, Option, Redacted } from "effect"
 import { describe } from "vitest"
 import { paystack } from "../../../src/providers/paystack/Adapter.ts"
-import type { Adapter, ReferenceData } from "../../../src/services/ports/Provider.ts"
+import type { Adapter } from "../../../src/services/ports/Provider.ts"
+import type { ReferenceData } from "../../../src/services/ports/ProviderReads.ts"
 import { simulatedPayoutFees } from "../../../src/simulator/Fees.ts"
 import { simulatedPaystack } from "../../../src/simulator/paystack/Simulator.ts"
 import { eventually } from "../../support/SignedClient.ts"
@@ -11,7 +12,7 @@ import { askOrder, chargeOrder, momo, payoutOrder } from "../contract/Orders.ts"
 import { answer, stub } from "../ProviderStub.ts"
 
 const present = <A>(part: A | undefined): A => Option.getOrThrow(Option.fromUndefinedOr(part))
-const readsOf = ({ reference }: Adapter): Required<ReferenceData> => {
+const readsOf = ({ reference }: Adapter): Required<Omit<ReferenceData, "branches">> => {
   const { balances, banks, countries, resolve } = present(reference)
   return { balances: present(balances), banks: present(banks), countries: present(countries), resolve: present(resolve) }
 }

@@ -1,0 +1,48 @@
+import type { Effect, Redacted } from "effect"
+import type { BankAccount } from "../../domain/BankAccount.ts"
+import type { Currency } from "../../domain/Currency.ts"
+import type { ProviderError } from "../../domain/errors/Retriable.ts"
+import type { MinorUnits } from "../../domain/Money.ts"
+
+/** A bank that can be paid. */
+export interface PayableBank {
+  /** What a payout names it by. */
+  readonly code: string
+  readonly name: string
+}
+
+/** A branch of a bank. */
+export interface BankBranch {
+  /** What a payout names it by. */
+  readonly code: string
+  readonly name: string
+}
+
+/** A country in which payouts can be delivered. */
+export interface PayableCountry {
+  readonly country: string
+  readonly name: string
+  /** With its plus sign. */
+  readonly phonePrefix: string
+  readonly methods: ReadonlyArray<"momo" | "bank" | "wallet">
+}
+
+/** What is in one wallet of the account; `pending` is null where the provider does not tell. */
+export interface Balance {
+  readonly currency: Currency
+  readonly available: MinorUnits
+  readonly pending: MinorUnits | null
+}
+
+/** Free reads, always asked live. A read that fails is a ProviderError and says nothing about what was asked. */
+export interface ReferenceData {
+  /** Those that can be paid now; none where the provider pays no banks of that country. */
+  readonly banks?: (country: string) => Effect.Effect<ReadonlyArray<PayableBank>, ProviderError>
+  /** Those of a bank that `banks` lists, as payouts name them; none for another bank, and where payouts name none. */
+  readonly branches?: (country: string, bankCode: string) => Effect.Effect<ReadonlyArray<BankBranch>, ProviderError>
+  /** The holder's name as the bank knows it. `unresolvable`: the provider says that there is no such account. */
+  readonly resolve?: (account: BankAccount) => Effect.Effect<Redacted.Redacted | "unresolvable", ProviderError>
+  readonly countries?: Effect.Effect<ReadonlyArray<PayableCountry>, ProviderError>
+  /** Wallets of the currencies that the gateway knows. */
+  readonly balances?: Effect.Effect<ReadonlyArray<Balance>, ProviderError>
+}
