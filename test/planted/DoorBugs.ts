@@ -3,6 +3,18 @@ import type { Bug } from "./Bug.ts"
 /** What lets a tenant, or somebody outside, learn or do what is not theirs. */
 export const doorBugs: ReadonlyArray<Bug> = [
   {
+    name: "give every payer one e-mail address",
+    breaks: "no two payers without an address share one",
+    test: "test/providers/flutterwave/Order.test.ts",
+    edits: [
+      {
+        file: "src/providers/PayerEmail.ts",
+        text: "`${own}@${domain}`",
+        instead: "`${own.slice(0, 0)}payer@${domain}`"
+      }
+    ]
+  },
+  {
     name: "pay a bank without its branch",
     breaks: "no branch of a bank is guessed",
     test: "test/scenarios/BankCodes.test.ts",

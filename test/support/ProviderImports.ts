@@ -12,10 +12,18 @@ export const providerImports: ReadonlyArray<ImportRow> = [
     files: ["domain/", "services/ports/Provider", "ConfigRules.ts"],
     packages: [core]
   },
+  { from: /^providers\/PayerEmail\.ts$/, files: ["services/ports/Provider.ts", "ConfigRules.ts"], packages: [core] },
   { from: /^providers\/ContractFees\.ts$/, files: ["domain/", "ConfigRules.ts"], packages: [core] },
   {
     from: /^providers\/(\w+)\/Settings\.ts$/,
-    files: ["domain/", "providers/$1/", "providers/ProviderModule.ts", "providers/ContractFees.ts", "ConfigRules.ts"],
+    files: [
+      "domain/",
+      "providers/$1/",
+      "providers/ProviderModule.ts",
+      "providers/ContractFees.ts",
+      "providers/PayerEmail.ts",
+      "ConfigRules.ts"
+    ],
     packages: [core, crypto]
   },
   // What left the process and what did not is known to the connection only.
@@ -47,6 +55,7 @@ export const providerImports: ReadonlyArray<ImportRow> = [
       "providers/Client.ts",
       "providers/Connection.ts",
       "providers/Movements.ts",
+      "providers/PayerEmail.ts",
       "providers/ProviderText.ts",
       "providers/Quotes.ts",
       "providers/AnswerParsing.ts",

@@ -34,7 +34,8 @@ const guarantees: ProviderGuarantees = {
   lookup: "by_client_ref_inferred",
   callbackAuth: "hmac",
   quoteTtlMs: QUOTE_LIFE_MS,
-  notFoundGraceMs: 600_000
+  notFoundGraceMs: 600_000,
+  bankMsisdn: "documented"
 }
 
 /** One account at Eversend. A call takes at most `timeoutMs`, however many requests it needs; the lookup after a refused payout as long again. */

@@ -54,7 +54,7 @@ export const flutterwave = adapterOf(
     })
     const charges = movements(connection, {
       place: Effect.fnUntraced(function* (order: ChargeOrder) {
-        const call = chargeCall(order)
+        const call = chargeCall(order, settings.emailDomain)
         if (call === undefined) return noRoute
         return chargeOutcome(yield* connection.call({ operation: "charge", method: "POST", ...call }), order)
       }),

@@ -18,6 +18,8 @@ export interface FlutterwaveSettings {
   /** What Flutterwave repeats in every callback. */
   readonly webhookSecretHash: Redacted.Redacted
   readonly sender: Sender | null
+  /** Of the addresses that stand for payers who gave none. */
+  readonly emailDomain: string
   /** For one call. */
   readonly timeoutMs: number
 }

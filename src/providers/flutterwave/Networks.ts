@@ -23,7 +23,7 @@ const charges: Readonly<Record<string, ChargeRoute>> = {
   CM: { type: "mobile_money_franco", networks: { MTN: "MTN", ORANGE: "ORANGEMONEY" }, needs: "country" },
   CI: {
     type: "mobile_money_franco",
-    networks: { MTN: "MTN", ORANGE: "ORANGEMONEY", MOOV: null, WAVE: "WAVE" },
+    networks: { MTN: "MTN", ORANGE: "ORANGEMONEY", WAVE: "WAVE" },
     needs: "country"
   },
   TZ: {
@@ -47,7 +47,7 @@ const momoBanks: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   ZM: { MTN: "MPS", AIRTEL: "MPS", ZAMTEL: "MPS" },
   TZ: { MPESA: "VODACOM", TIGO: "TIGO", AIRTEL: "AIRTEL", HALOTEL: "HALOPESA" },
   CM: { MTN: "MTN", ORANGE: "ORANGEMONEY" },
-  CI: { MTN: "MTN", ORANGE: "ORANGE", MOOV: "MOOV", WAVE: "WAVE" }
+  CI: { MTN: "FMM", ORANGE: "orangemoney", MOOV: "Moov", WAVE: "WAVE" }
 }
 
 export const momoBank = (country: string, network: string): string | undefined => momoBanks[country]?.[network]

@@ -4,6 +4,7 @@ import { RawJson } from "../../domain/Json.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 import { type Destination, nameOf } from "../../domain/Party.ts"
 import type { ChargeOrder, PayoutOrder } from "../../services/ports/Provider.ts"
+import { payerEmail } from "../PayerEmail.ts"
 import { noteText, plainRule, providerText } from "../ProviderText.ts"
 import { plainDecimal } from "../WireNumber.ts"
 import type { Sender } from "./Client.ts"
@@ -11,8 +12,6 @@ import { branchCountries, chargeRoute, momoBank, pays, WALLET_BANK } from "./Net
 
 // From the gateway's orders to Flutterwave's bodies.
 
-/** Flutterwave wants every payer's address, and the gateway need not know one. Nobody receives mail there. */
-const NO_EMAIL = "payer@example.com"
 /** Flutterwave fails a transfer to a phone that names nobody, and where the tenant said no name there is none: words, so that nobody takes them for one. */
 const NOBODY = "Payment Recipient"
 
@@ -21,17 +20,16 @@ const LONGEST_TEXT = 100
 export const text = plainRule(LONGEST_TEXT)
 
 /** POST /charges; undefined where there is no such route. */
-export const chargeCall = ({ amount, corridor, payer, redirectUrl, reference, source }: ChargeOrder) => {
+export const chargeCall = ({ amount, corridor, payer, redirectUrl, reference, source }: ChargeOrder, emailDomain: string) => {
   const route = chargeRoute(source.country, source.network)
   if (route === undefined) return undefined
-  const email = payer?.email ? Redacted.value(payer.email) : NO_EMAIL
   const names = [payer?.firstName, payer?.lastName].flatMap((part) => (part ? [Redacted.value(part)] : [])).join(" ")
   const fullname = providerText(text, names)
   const body = {
     tx_ref: reference,
     amount: money(amount, corridor.currency),
     currency: corridor.currency,
-    email: email.length > LONGEST_TEXT ? NO_EMAIL : email,
+    email: payerEmail(payer, { own: reference.toLowerCase(), domain: emailDomain, longest: LONGEST_TEXT }),
     phone_number: digits(source.msisdn),
     ...(fullname === undefined ? {} : { fullname }),
     ...(route.network === null ? {} : { network: route.network }),

@@ -1,5 +1,6 @@
 import { Redacted } from "effect"
 import { type Rule, secret } from "../../ConfigRules.ts"
+import { emailDomain, RESERVED_DOMAIN } from "../PayerEmail.ts"
 import { knownProvider } from "../ProviderModule.ts"
 import { flutterwave } from "./Adapter.ts"
 import type { FlutterwaveSettings, Sender } from "./Client.ts"
@@ -14,7 +15,7 @@ const sender: Rule<Sender> = {
   }
 }
 
-/** `FLUTTERWAVE_BASE_URL` (with `/v3`), optionally `FLUTTERWAVE_SENDER`, and for each mode `SECRET_KEY`, `WEBHOOK_SECRET_HASH`. */
+/** `FLUTTERWAVE_BASE_URL` (with `/v3`), optionally `FLUTTERWAVE_SENDER` and `FLUTTERWAVE_EMAIL_DOMAIN`, and for each mode `SECRET_KEY`, `WEBHOOK_SECRET_HASH`. */
 export const flutterwaveProvider = knownProvider<FlutterwaveSettings>({
   name: NAME,
   credentials: ["SECRET_KEY", "WEBHOOK_SECRET_HASH"],
@@ -23,8 +24,9 @@ export const flutterwaveProvider = knownProvider<FlutterwaveSettings>({
     const secretKey = own("SECRET_KEY", secret)
     const webhookSecretHash = own("WEBHOOK_SECRET_HASH", secret)
     const sentBy = shared("SENDER", sender)
+    const payerDomain = shared("EMAIL_DOMAIN", emailDomain) ?? RESERVED_DOMAIN
     if (secretKey === null || webhookSecretHash === null) return null
-    return { baseUrl, timeoutMs, secretKey, webhookSecretHash, sender: sentBy }
+    return { baseUrl, timeoutMs, secretKey, webhookSecretHash, sender: sentBy, emailDomain: payerDomain }
   },
   // Neither a key nor any free answer names the account. The key chooses the mode, whatever its settings are called.
   identity: ({ secretKey }) => ({ within: keyMode(secretKey), own: secretKey }),

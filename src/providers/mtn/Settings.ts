@@ -18,9 +18,10 @@ export const mtnProvider = knownProvider<MtnSettings>({
   shared: ["PAYOUT_FEES", "COLLECTION_FEE"],
   account: (reader) => {
     const { own, shared, timeoutMs } = reader
-    const countries = countriesBy(reader)
+    const isSandbox = own("TARGET_ENVIRONMENT", sandbox) !== null
+    const countries = countriesBy(reader, isSandbox)
     const fees = { payout: shared("PAYOUT_FEES", payoutFees), collection: shared("COLLECTION_FEE", collectionFee) }
-    const callbackUrl = own("CALLBACK_URL", secretUrl)
+    const callbackUrl = own("CALLBACK_URL", secretUrl(isSandbox ? httpUrl : httpsUrl))
     if (countries === null || fees.payout === null || fees.collection === null) return null
     return { countries, payoutFees: fees.payout, collectionFee: fees.collection, callbackUrl, timeoutMs }
   },
@@ -32,8 +33,7 @@ export const mtnProvider = knownProvider<MtnSettings>({
   open: mtn
 })
 
-const countriesBy = ({ baseUrl, own }: AccountReader): ReadonlyArray<CountryAccount> | null => {
-  const isSandbox = own("TARGET_ENVIRONMENT", sandbox) !== null
+const countriesBy = ({ baseUrl, own }: AccountReader, isSandbox: boolean): ReadonlyArray<CountryAccount> | null => {
   const userIds = own("USER_ID", isSandbox ? alone(byCountry(text)) : byCountry(text))
   const named = [...(userIds?.keys() ?? [])]
   const secrets = byCountry(secret, named)
@@ -98,9 +98,9 @@ const httpsUrl: Rule<string> = {
   of: (value) => (value.startsWith("https://") ? httpUrl.of(value) : undefined)
 }
 
-/** It holds the secret path. */
-const secretUrl: Rule<Redacted.Redacted> = {
-  meaning: "an https address",
-  of: (value) => (httpsUrl.of(value) === undefined ? undefined : Redacted.make(value)),
+/** It holds the secret path. The sandbox calls back by http where its newer pages say https: what is set is sent. */
+const secretUrl = ({ meaning, of }: Rule<string>): Rule<Redacted.Redacted> => ({
+  meaning,
+  of: (value) => (of(value) === undefined ? undefined : Redacted.make(value)),
   isSecret: true
-}
+})

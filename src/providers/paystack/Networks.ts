@@ -44,7 +44,7 @@ const countries: Readonly<Record<string, Country>> = {
     prefix: "254",
     bankType: "kepss",
     resolves: false,
-    chargeProviders: { MPESA: "mpesa" },
+    chargeProviders: { MPESA: "mpesa", AIRTEL: "atl" },
     recipientBanks: { MPESA: "MPESA" }
   },
   CI: {

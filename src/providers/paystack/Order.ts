@@ -1,5 +1,6 @@
 import { Redacted } from "effect"
 import type { ChargeOrder, PayoutOrder } from "../../services/ports/Provider.ts"
+import { payerEmail } from "../PayerEmail.ts"
 import { noteText, plainRule } from "../ProviderText.ts"
 import { toSubunits } from "./Amounts.ts"
 import { chargedParty } from "./Networks.ts"
@@ -20,6 +21,9 @@ export const transferBody = ({ corridor, narration, quote, reference }: PayoutOr
 /** As long as the gateway's narrations: Paystack names no bound. */
 export const reason = plainRule(140)
 
+/** As long as the gateway's: Paystack names no bound. */
+const LONGEST_EMAIL = 254
+
 /** POST /charge; undefined for a network that Paystack does not charge. */
 export const chargeBody = (
   { amount, corridor, payer, reference, source }: ChargeOrder,
@@ -29,8 +33,7 @@ export const chargeBody = (
   if (party === undefined) return undefined
   const own = wireReference(reference)
   return {
-    // Required. The stand-in says nothing about the payer and is nobody else's.
-    email: payer?.email === null || payer?.email === undefined ? `${own}@${emailDomain}` : Redacted.value(payer.email),
+    email: payerEmail(payer, { own, domain: emailDomain, longest: LONGEST_EMAIL }),
     amount: toSubunits(amount, corridor.currency),
     currency: corridor.currency,
     reference: own,

@@ -69,9 +69,9 @@ export const referenceData = ({ call, get, giveUp, name, read }: Connection): Re
   return { banks, resolve, countries: countries(), balances: balances() }
 }
 
-/** A mobile network is listed among the banks, and is paid as one of the corridor's networks. */
+/** Mobile networks are listed among the banks, and are paid as the corridor's networks; Kenya's tills and paybills are no accounts of a person. */
 const isPaid = ({ active, is_deleted, supports_transfer, type }: typeof Bank.Type): boolean =>
-  active === true && is_deleted !== true && supports_transfer === true && type !== "mobile_money"
+  active === true && is_deleted !== true && supports_transfer === true && type?.startsWith("mobile_money") !== true
 
 /** Older answers say it with 400, newer ones with 422. */
 const isUnresolvable = (response: ProviderResponse): boolean =>

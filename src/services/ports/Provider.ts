@@ -27,6 +27,8 @@ export interface ProviderGuarantees {
   readonly notFoundGraceMs: number
   /** The countries whose bank accounts `reference.resolve` knows; absent: every country whose banks are paid. */
   readonly bankAccountCountries?: ReadonlyArray<string>
+  /** Its documents have the recipient's number in every payout to a bank, and do not say what happens without one. */
+  readonly bankMsisdn?: "documented"
   /** The countries whose banks are paid through a branch that the payout names; absent: none. */
   readonly bankBranchCountries?: ReadonlyArray<string>
 }

@@ -60,6 +60,7 @@ const checkAccount = Effect.fnUntraced(function* (provider: Provider, led: Reado
     ...(yield* walletsOf(provider, served)),
     ...(yield* countriesOf(provider, served)),
     ...(yield* banksOf(provider, served)),
+    ...numbersOf(provider, served),
     ...networksOf(provider, served),
     ...(yield* pricesOf(provider, served)),
     callbacksOf(provider, routeKey),
@@ -98,6 +99,19 @@ const countriesOf = Effect.fnUntraced(function* ({ reference }: Provider, served
         : differs("countries", nameOf(row), "the corridor is open, and the provider does not list the country with this method")
     })
 })
+
+const numbersOf = ({ guarantees }: Provider, served: ReadonlyArray<Corridor>): ReadonlyArray<Found> =>
+  guarantees.bankMsisdn === undefined
+    ? []
+    : served
+        .filter((row) => row.direction === "payout" && row.method === "bank" && !row.requiresMsisdn)
+        .map((row) => ({
+          check: "banks",
+          subject: nameOf(row),
+          result: "to_confirm",
+          detail:
+            "its documents have the recipient's number in every bank payout: set --requires-msisdn true, or confirm that it takes one without"
+        }))
 
 const banksOf = Effect.fnUntraced(function* ({ reference }: Provider, served: ReadonlyArray<Corridor>) {
   const banks = reference?.banks

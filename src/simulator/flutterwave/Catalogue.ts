@@ -98,7 +98,7 @@ export const momoBanks: Readonly<Partial<Record<Currency, ReadonlyArray<string>>
   ZMW: ["MPS"],
   TZS: ["AIRTEL", "HALOPESA", "TIGO", "VODACOM"],
   XAF: ["MTN", "ORANGEMONEY"],
-  XOF: ["MTN", "ORANGE", "MOOV", "WAVE"]
+  XOF: ["FMM", "Moov", "orangemoney", "WAVE"]
 }
 
 interface Bank {

@@ -19,7 +19,8 @@ export const simulatedFlutterwave = knownSimulator({
     ...reach,
     secretKey: Redacted.make(secretKeyOf(mode)),
     webhookSecretHash: Redacted.make(`simulated-${mode}-secret-hash`),
-    sender: null
+    sender: null,
+    emailDomain: "example.com"
   }),
   accountName: ({ secretKey }) => nameOf(secretKey),
   simulator: (accounts) => flutterwaveSimulator(accounts.map((account) => ({ ...account, clientId: nameOf(account.secretKey) })))

@@ -22,7 +22,7 @@ export type Prompt = "handset" | "voucher" | "page"
 
 const prompts: Readonly<Record<string, Readonly<Record<string, Prompt>>>> = {
   GHS: { mtn: "handset", atl: "handset", vod: "voucher" },
-  KES: { mpesa: "handset" },
+  KES: { mpesa: "handset", atl: "handset" },
   XOF: { mtn: "handset", orange: "handset", wave: "page" }
 }
 
@@ -40,7 +40,7 @@ export const promptOf = (currency: Currency, provider: string): Prompt | undefin
 export interface SimulatedBank {
   readonly country: string
   readonly currency: string
-  readonly type: "nuban" | "ghipss" | "kepss" | "mobile_money"
+  readonly type: "nuban" | "ghipss" | "kepss" | "mobile_money" | "mobile_money_business"
   readonly code: string
   readonly name: string
   readonly active: boolean
@@ -72,7 +72,12 @@ export const banks: ReadonlyArray<SimulatedBank> = [
     ["VOD", "Telecel"]
   ),
   ...banksIn({ country: "kenya", currency: "KES", type: "kepss" }, ["01", "Kenya Commercial Bank"], ["68", "Equity Bank Kenya"]),
-  ...banksIn({ country: "kenya", currency: "KES", type: "mobile_money" }, ["MPESA", "M-PESA"])
+  ...banksIn({ country: "kenya", currency: "KES", type: "mobile_money" }, ["MPESA", "M-PESA"]),
+  ...banksIn(
+    { country: "kenya", currency: "KES", type: "mobile_money_business" },
+    ["MPTILL", "M-PESA Till"],
+    ["MPPAYBILL", "M-PESA Paybill"]
+  )
 ]
 
 const isPaid = ({ active, deleted, transfers }: SimulatedBank): boolean => active && !deleted && transfers

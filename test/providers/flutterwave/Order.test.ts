@@ -28,7 +28,7 @@ describe("the body of an order", () => {
   it("names each network by Flutterwave's name, and refuses others", () => {
     const networks = (country: string, ...ours: ReadonlyArray<string>) =>
       ours.map((network) => {
-        const call = chargeCall({ ...uganda, source: source(country, network) })
+        const call = chargeCall({ ...uganda, source: source(country, network) }, "example.com")
         return call === undefined ? undefined : [call.path.replace("/charges?type=", ""), call.body.network]
       })
     expect(networks("GH", "MTN", "TELECEL", "AT", "VODAFONE")).toStrictEqual([
@@ -44,21 +44,32 @@ describe("the body of an order", () => {
       "Halopesa"
     ])
     expect([...networks("BF", "ORANGE"), ...networks("KE", "MTN")]).toStrictEqual([undefined, undefined])
+    // Issue 38, line 14: no charge of Moov is documented.
+    expect(networks("CI", "MTN", "ORANGE", "WAVE", "MOOV").map((one) => one?.[1])).toStrictEqual([
+      "MTN",
+      "ORANGEMONEY",
+      "WAVE",
+      undefined
+    ])
     const banks = (country: string, ...ours: ReadonlyArray<string>) =>
       ours.map((one) => accountOf(source(country, one))?.account_bank)
     expect(banks("UG", "MTN", "AIRTEL")).toStrictEqual(["MPS", "MPS"])
     expect(banks("GH", "MTN", "TELECEL", "AT")).toStrictEqual(["MTN", "VODAFONE", "AIRTELTIGO"])
+    expect(banks("CI", "MTN", "ORANGE", "MOOV", "WAVE")).toStrictEqual(["FMM", "orangemoney", "Moov", "WAVE"])
     expect(banks("CM", "MTN", "ORANGE")).toStrictEqual(["MTN", "ORANGEMONEY"])
     expect([...banks("BF", "MOOV"), ...banks("KE", "AIRTEL")]).toStrictEqual([undefined, undefined])
   })
 
   it("has amounts as exact JSON numbers, and whole ones as integers", () => {
     const amountOf = (units: bigint, currency: "KES" | "UGX") => {
-      const { amount, currency: unit } = chargeCall({
-        ...uganda,
-        amount: minor(units),
-        corridor: { ...uganda.corridor, currency }
-      })?.body ?? { amount: null, currency: null }
+      const { amount, currency: unit } = chargeCall(
+        {
+          ...uganda,
+          amount: minor(units),
+          corridor: { ...uganda.corridor, currency }
+        },
+        "example.com"
+      )?.body ?? { amount: null, currency: null }
       return `${json(amount)} ${unit}`
     }
     expect(amountOf(9_007_199_254_740_991n, "KES")).toBe("90071992547409.91 KES")
@@ -67,12 +78,22 @@ describe("the body of an order", () => {
     expect(amountOf(500n, "UGX")).toBe("500 UGX")
   })
 
-  it("gives a payer without an e-mail address a reserved one, and the number no plus sign", () => {
-    expect(chargeCall({ ...uganda, source: source("UG", "MTN") })?.body).toMatchObject({
+  // Issue 38, line 14.
+  it("gives each payer without an e-mail address one that is nobody else's, and the number no plus sign", () => {
+    const bodyOf = (order: typeof uganda) => chargeCall({ ...order, source: source("UG", "MTN") }, "payers.shop.example")?.body
+    const second = chargeOrder(momo("UG", "UGX", "MTN", "25670000"), "1234")
+    expect(bodyOf(uganda)).toMatchObject({
       tx_ref: uganda.reference,
       phone_number: "256700001234",
-      email: "payer@example.com"
+      email: `${uganda.reference.toLowerCase()}@payers.shop.example`
     })
+    expect(bodyOf(second)?.email).not.toBe(bodyOf(uganda)?.email)
+    const payerOf = (email: string) => ({
+      ...uganda,
+      payer: { firstName: null, lastName: null, phone: null, externalId: null, email: Redacted.make(email) }
+    })
+    expect(bodyOf(payerOf("a@b.example"))?.email).toBe("a@b.example")
+    expect(bodyOf(payerOf(`${"a".repeat(100)}@b.example`))?.email).toBe(bodyOf(uganda)?.email)
   })
 
   // Issue 38, line 14.

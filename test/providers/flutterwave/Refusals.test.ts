@@ -23,6 +23,7 @@ describe("a refusal of Flutterwave's", () => {
           secretKey: Redacted.make("FLWSECK_TEST-stub"),
           webhookSecretHash: Redacted.make("hash"),
           sender: null,
+          emailDomain: "example.com",
           timeoutMs: 5_000
         },
         "test"

@@ -42,6 +42,7 @@ const listing = Effect.fnUntraced(function* (...charges: ReadonlyArray<object>) 
     secretKey: key,
     webhookSecretHash: key,
     sender: null,
+    emailDomain: "example.com",
     timeoutMs: 10_000
   }
   const { statement } = yield* flutterwave(settings, "live")

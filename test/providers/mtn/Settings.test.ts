@@ -41,6 +41,8 @@ describe("the settings of MTN", () => {
       MTN_TEST_DISBURSEMENT_KEY: "UG:k",
       MTN_TEST_TARGET_ENVIRONMENT: "sandbox",
       MTN_TEST_HOSTS: "UG:https://sandbox.example",
+      // Issue 38, line 14: the sandbox's documents contradict each other.
+      MTN_TEST_CALLBACK_URL: "http://pay.example/webhooks/mtn/test",
       MTN_LIVE_CALLBACK_URL: "https://pay.example/webhooks/mtn/secret"
     }
     expect(read({ ...live, ...test })).toStrictEqual({

@@ -172,7 +172,9 @@ layer(ContractBench.layer(simulatedPaystack), { excludeTestServices: true })("Pa
       if ("_tag" in quote) return yield* Effect.die(new Error(quote.note))
       const config = { _tag: "Refused", kind: "config", providerReference: null }
       expect(yield* payoutsOf(nowhere.live).send(orderOn(quote, airtel, "1234"))).toMatchObject(config)
-      expect(yield* collectionsOf(nowhere.live).charge(chargeOrder(airtel, "1234"))).toMatchObject(config)
+      expect(yield* collectionsOf(nowhere.live).charge(chargeOrder(momo("KE", "KES", "MTN", "25470000"), "1234"))).toMatchObject(
+        config
+      )
       expect(yield* payoutsOf(nowhere.live).send(orderOn(quote, kenya, "1234"))).toMatchObject({ _tag: "NotSent" })
       expect(yield* collectionsOf(nowhere.live).charge(chargeOrder(kenya, "1234"))).toMatchObject({ _tag: "NotSent" })
     })

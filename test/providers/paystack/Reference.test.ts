@@ -32,6 +32,8 @@ layer(ContractBench.layer(simulatedPaystack), { excludeTestServices: true })("Pa
         { code: "14", name: "Access Bank (Diamond)" }
       ])
       expect((yield* banks("GH")).map(({ code }) => code)).toStrictEqual(["040100", "130100"])
+      // Issue 38, line 14: tills and paybills are listed among Kenya's banks.
+      expect((yield* banks("KE")).map(({ code }) => code)).toStrictEqual(["01", "68"])
       expect([yield* banks("CI"), yield* banks("UG")]).toStrictEqual([[], []])
     })
   )

@@ -229,7 +229,8 @@ describe("a phone number", () => {
       const recipient = { type: "mobile_money", account_number: "0712345678", bank_code: "MPESA", currency: "KES" }
       expect(recipientBody(momo("KE", "MPESA", `${plus}254712345678`), "KES")).toMatchObject(recipient)
     }
-    expect(chargedParty(momo("KE", "AIRTEL", "+254712345678"), "KES")).toBeUndefined()
+    expect(chargedParty(momo("KE", "AIRTEL", "+254732345678"), "KES")).toStrictEqual({ phone: "+254732345678", provider: "atl" })
+    expect(chargedParty(momo("KE", "MTN", "+254712345678"), "KES")).toBeUndefined()
     expect(chargedParty(momo("GH", "MTN", "+233271234567"), "KES")).toBeUndefined()
   })
 })

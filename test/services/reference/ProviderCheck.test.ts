@@ -36,7 +36,8 @@ const played: Provider = {
     lookup: "by_client_ref",
     callbackAuth: "none",
     quoteTtlMs: 1_000,
-    notFoundGraceMs: 60_000
+    notFoundGraceMs: 60_000,
+    bankMsisdn: "documented"
   },
   callbacks: { verify: () => Option.none() },
   payouts: {
@@ -100,6 +101,7 @@ describe("a check of a provider's account", () => {
         "differs countries UG UGX payout bank",
         "differs countries KE KES payout momo",
         "differs banks UG",
+        "to_confirm banks UG UGX payout bank",
         "ok networks UG UGX collection momo MTN",
         "differs networks UG UGX collection momo AIRTEL",
         "ok prices UG UGX payout momo",
