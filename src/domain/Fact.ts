@@ -69,8 +69,8 @@ export const Fact = Schema.TaggedUnion({
     providerReference: Schema.optionalKey(providerReference),
     note
   },
-  /** Asked, and still under way. */
-  StillPending: { providerReference, note },
+  /** Asked, and still under way. `isUnfinished`: the payer has not done their part, and still may; nothing moved until then. */
+  StillPending: { providerReference, isUnfinished: Schema.optionalKey(Schema.Literal(true)), note },
   /**
    * The provider has our reference for another party: its key was used before, for another request, and a restore made us forget that one.
    * Whatever the provider says by this reference is said of the other one.

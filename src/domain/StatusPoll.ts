@@ -40,9 +40,12 @@ const isNext = (record: LedgerRecord, { actor, pollCount, version }: StatusPoll)
  * success nor live; no timer fails anything by itself.
  */
 export const provenFact = (record: LedgerRecord, answer: Fact, poll: StatusPoll): Fact => {
-  if (answer._tag !== "NotFound" || isTerminal(record)) return answer
+  if (isTerminal(record)) return answer
   const { polledAt, graceMs, isDocumented, notFoundAtLeast, steadySince } = poll
   const passed = record.kind === "collection" && record.expiresAt !== null && polledAt >= record.expiresAt
+  if (answer._tag === "StillPending" && answer.isUnfinished === true && passed)
+    return { _tag: "Expired", note: "the window passed and the payer did not finish it" }
+  if (answer._tag !== "NotFound") return answer
   if (passed) return { _tag: "Expired", note: "the window passed and the provider knows no such charge" }
   const often = isNext(record, poll) && record.notFound + 1 >= notFoundAtLeast
   // A charge with a code, and what went to another provider, was sent later than it was made: the record changed when it was.

@@ -36,6 +36,8 @@ export interface Shown {
   readonly sum: (Sum & Exchanged) | undefined
   /** Why, where it failed. */
   readonly refusal: ProviderRefusal
+  /** Whether it is pending only because the payer did nothing yet: it may be paid late, and the gateway's window ends it. */
+  readonly isUnfinished?: boolean
   /** When it came back, where that is said. */
   readonly returnedAt?: number | null
   /** Whether the provider names another number or account than this record's. */
@@ -64,6 +66,7 @@ const bare = (text: string): string => text.toUpperCase().replace(/[^A-Z0-9]/g, 
 export const answerBy = ({
   isOfAnother = false,
   isOurs,
+  isUnfinished = false,
   kind,
   note,
   providerReference,
@@ -83,7 +86,7 @@ export const answerBy = ({
     case undefined:
       return unreadable("the status has no meaning here", status)
     case "pending":
-      return withoutAlarm({ _tag: "StillPending", providerReference, note })
+      return withoutAlarm({ _tag: "StillPending", providerReference, ...(isUnfinished ? { isUnfinished } : {}), note })
     case "failed":
       return refusedBy(refusal, providerReference, note)
     case "successful":

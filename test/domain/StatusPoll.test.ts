@@ -76,6 +76,19 @@ describe("that a provider does not find a record", () => {
   })
 })
 
+describe("that a payer has not finished a charge", () => {
+  const unfinished = { ...StillPending, isUnfinished: true } as const
+  const expired: Fact = { _tag: "Expired", note: "the window passed and the payer did not finish it" }
+  it.each([
+    ["nothing within its window", collection({ expiresAt: NOON + GRACE_MS + 1 }), unfinished],
+    ["that it expired, when its window has ended", collection({ expiresAt: NOON + GRACE_MS }), expired],
+    ["nothing of a charge without a window", collection({ expiresAt: null }), unfinished],
+    ["nothing of one that expired before", collection({ status: "expired", expiresAt: NOON }), unfinished]
+  ] as const)("proves %s", (_, record, proven) => {
+    expect(provenFact(record, unfinished, poll())).toStrictEqual(proven)
+  })
+})
+
 describe("the count of polls", () => {
   const given = payout(polled)
   const counted = (fact: Fact, made: StatusPoll | null, next: LedgerRecord = given) => {

@@ -88,7 +88,6 @@ const chargeFailures: ReadonlyMap<string, ProviderRefusal> = new Map([
   ["send_phone", unasked],
   ["send_birthday", unasked],
   ["send_address", unasked],
-  ["abandoned", unfinished],
   ["timeout", unfinished]
 ])
 

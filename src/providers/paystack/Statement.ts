@@ -1,6 +1,6 @@
 import type { Connection } from "../Connection.ts"
 import { type Days, lineOf, pagedList, statementOf } from "../Statements.ts"
-import { chargeStanding, chargeSum, transferStanding, transferSum } from "./Translate.ts"
+import { chargeLineStanding, chargeSum, transferStanding, transferSum } from "./Translate.ts"
 import { ListedTransfer, ownReference, Transaction, TransactionsAnswer, TransfersAnswer } from "./Wire.ts"
 
 const PAGE_SIZE = 100
@@ -44,7 +44,7 @@ const charges = pagedList({
       providerReference: charge.id,
       reference: referenceIn(charge.reference),
       currency: charge.currency,
-      standing: chargeStanding(charge.status),
+      standing: chargeLineStanding(charge.status),
       sum: chargeSum(charge),
       beganAt: charge.createdAt ?? charge.created_at
     })

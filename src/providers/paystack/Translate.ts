@@ -39,6 +39,8 @@ export interface VoucherMissing {
 
 const REDIRECT = "open_url"
 const VOUCHER = "send_otp"
+/** The payer has not completed it yet, and still can: Paystack's table of verify says so. */
+const UNFINISHED = "abandoned"
 
 // Paystack's whole vocabulary for a charge. What is not here is not understood, and never a failure.
 const charges: ReadonlyMap<string, Standing> = new Map([
@@ -55,7 +57,7 @@ const charges: ReadonlyMap<string, Standing> = new Map([
   ["send_address", "failed"],
   ["success", "successful"],
   ["failed", "failed"],
-  ["abandoned", "failed"],
+  [UNFINISHED, "pending"],
   ["timeout", "failed"],
   ["reversed", "returned"]
 ])
@@ -75,7 +77,9 @@ const transfers: ReadonlyMap<string, Standing> = new Map([
   ["reversed", "returned"]
 ])
 
-export const chargeStanding = (status: string): Standing | undefined => charges.get(status)
+/** In a list of a day that is over, what nobody finished moved nothing. */
+export const chargeLineStanding = (status: string): Standing | undefined =>
+  status === UNFINISHED ? "failed" : charges.get(status)
 export const transferStanding = (status: string): Standing | undefined => transfers.get(status)
 
 /** The code of a recipient; else what its absence means for a payout of which nothing was sent. */
@@ -197,12 +201,13 @@ const chargeAnswer = (
   { reference }: ExpectedTransaction
 ): FactWithAlarm<StatusOutcome> => {
   const { id, status } = wire
-  const standing = chargeStanding(status)
+  const standing = charges.get(status)
   return answerBy({
     kind: "collection",
     isOurs: wire.reference === wireReference(reference),
     status,
     standing,
+    isUnfinished: status === UNFINISHED,
     providerReference: id ?? null,
     note: `status ${status}`,
     sum: chargeSum(wire),

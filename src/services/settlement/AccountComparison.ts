@@ -119,7 +119,7 @@ const theirsIn = (answer: StatusOutcome): ProviderRecord | undefined => {
     case "Refused":
       return { status: "failed", ...unsaid }
     case "StillPending":
-      return { status: "pending", ...unsaid }
+      return { status: answer.isUnfinished === true ? "failed" : "pending", ...unsaid }
     case "NotFound":
       return { status: "absent" }
     default:

@@ -93,12 +93,7 @@ describe("the status of a charge", () => {
     ["open_url", unread, { _tag: "StillPending" }, true],
     ["success", { _tag: "Succeeded", ...sum, fee: 186n }, { _tag: "Succeeded", ...sum, fee: 186n }, false],
     ["failed", { _tag: "Refused", failure: { code: "unknown" } }, { _tag: "Refused", failure: { code: "unknown" } }, false],
-    [
-      "abandoned",
-      { _tag: "Refused", failure: { code: "timed_out" } },
-      { _tag: "Refused", failure: { code: "timed_out" } },
-      false
-    ],
+    ["abandoned", { _tag: "Accepted" }, { _tag: "StillPending", isUnfinished: true }, false],
     ["timeout", { _tag: "Refused", failure: { code: "timed_out" } }, { _tag: "Refused", failure: { code: "timed_out" } }, false],
     ["send_pin", { _tag: "Refused", failure: { code: "provider_rejected" } }, { _tag: "Refused" }, false],
     ["send_phone", { _tag: "Refused" }, { _tag: "Refused" }, false],
