@@ -1,4 +1,5 @@
 import type { Reported } from "./CallbackReport.ts"
+import { type ClockLeap, passedAtLeast } from "./ClockLeaps.ts"
 import type { LedgerRecord } from "./Exchange.ts"
 import type { Actor, Fact } from "./Fact.ts"
 import type { Instant } from "./Instant.ts"
@@ -10,8 +11,8 @@ export interface StatusPoll {
   readonly actor: Actor
   /** Taken before the query: what became known meanwhile is not older than this. */
   readonly polledAt: Instant
-  /** Since when no clock stepped forward as far as the asking process knows: only time that passed since then is time that passed. */
-  readonly steadySince: Instant
+  /** Where the clock leapt as far as the asking process knows: no time passed there. */
+  readonly leaps: ReadonlyArray<ClockLeap>
   /** The record as it was read before the query: how often it had been polled, and its version. */
   readonly pollCount: number
   readonly version: number
@@ -36,20 +37,22 @@ const isNext = (record: LedgerRecord, { actor, pollCount, version }: StatusPoll)
 
 /**
  * What an answer proves of the record as it is now. "Not found" counts as never sent only where the provider documents the query by our
- * reference, after the grace and often enough in a row; a clock that steps forward passes no grace. A collection whose window passed expires once an authenticated answer says neither
+ * reference, after the grace and often enough in a row; a clock that leaps
+ * passes no grace and no window. A collection whose window passed expires once an authenticated answer says neither
  * success nor live; no timer fails anything by itself.
  */
 export const provenFact = (record: LedgerRecord, answer: Fact, poll: StatusPoll): Fact => {
   if (isTerminal(record)) return answer
-  const { polledAt, graceMs, isDocumented, notFoundAtLeast, steadySince } = poll
-  const passed = record.kind === "collection" && record.expiresAt !== null && polledAt >= record.expiresAt
-  if (answer._tag === "StillPending" && answer.isUnfinished === true && passed)
+  const { polledAt, graceMs, isDocumented, leaps, notFoundAtLeast } = poll
+  const window = record.kind === "collection" && record.expiresAt !== null ? record.expiresAt - record.createdAt : null
+  const isOver = window !== null && passedAtLeast(leaps, record.createdAt, polledAt) >= window
+  if (answer._tag === "StillPending" && answer.isUnfinished === true && isOver)
     return { _tag: "Expired", note: "the window passed and the payer did not finish it" }
   if (answer._tag !== "NotFound") return answer
-  if (passed) return { _tag: "Expired", note: "the window passed and the provider knows no such charge" }
+  if (isOver) return { _tag: "Expired", note: "the window passed and the provider knows no such charge" }
   const often = isNext(record, poll) && record.notFound + 1 >= notFoundAtLeast
   // A charge with a code, and what went to another provider, was sent later than it was made: the record changed when it was.
-  const enough = often && polledAt - Math.max(record.updatedAt, steadySince) >= graceMs
+  const enough = often && passedAtLeast(leaps, record.updatedAt, polledAt) >= graceMs
   return isDocumented && enough ? { _tag: "NotSent", note: "the provider does not know it: it was never sent" } : answer
 }
 

@@ -1,6 +1,7 @@
 import { Clock, Context, Effect, Exit, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { CLOCKS_DIFFER_AT_MOST_MS } from "../domain/ClockDoubt.ts"
+import { type ClockLeap, withLeap } from "../domain/ClockLeaps.ts"
 import { clockFrom } from "../runtime/ClockFrom.ts"
 import { LatestTime } from "../runtime/LatestTime.ts"
 import { ClockTrust } from "../services/ports/ClockWatch.ts"
@@ -33,8 +34,8 @@ export interface DatabaseTime {
   /** What the program takes for the time from now on: the database's, at most one reading's round trip behind it and never ahead of it. */
   readonly clock: Clock.Clock
   readonly skew: ClockSkew["Service"]
-  /** Since when, by that time, nothing has stepped forward: what was recorded before may be younger than it seems. */
-  readonly steadySince: Effect.Effect<number>
+  /** Where that time went forward further than time passed, or nobody saw that it passed: what was recorded before may be younger than it seems. */
+  readonly leaps: Effect.Effect<ReadonlyArray<ClockLeap>>
   /** Reads the database's time again. What cannot be read changes nothing: the time goes on as it did. */
   readonly reread: Effect.Effect<void>
 }
@@ -44,9 +45,13 @@ export interface DatabaseTime {
  *
  * Leases, graces, expiries and windows decide about money, and several machines decide them together: they share the one clock that
  * all of them can read. Between two readings the time runs by the machine's monotonic clock, which nobody can set. The time is never ahead of the
- * database's, so that whatever seems old enough here is old enough there when the statement that acts arrives.
+ * database's, so that whatever seems old enough here is old enough there when the statement that acts arrives. `watchedUntil`, once the time was
+ * read: until when some gateway had watched that time go on.
  */
-export const makeDatabaseTime = Effect.fnUntraced(function* <E, R>(readMicros: Effect.Effect<bigint, E, R>) {
+export const makeDatabaseTime = Effect.fnUntraced(function* <E, R>(
+  readMicros: Effect.Effect<bigint, E, R>,
+  watchedUntil: () => number = () => Number.POSITIVE_INFINITY
+) {
   const machine = yield* Clock.Clock
   const reading = Effect.gen(function* () {
     const askedAt = machine.monotonicTimeNanosUnsafe()
@@ -61,7 +66,10 @@ export const makeDatabaseTime = Effect.fnUntraced(function* <E, R>(readMicros: E
 
   let origin = (yield* reading).earliest
   const now = () => machine.monotonicTimeNanosUnsafe() + origin
-  let steadySince = now()
+  const nowMs = () => Number(now() / NANOS_A_MS)
+  const begun = nowMs()
+  const unwatchedSince = begun - watchedUntil() > CLOCKS_DIFFER_AT_MOST_MS ? watchedUntil() : begun
+  let leaps: ReadonlyArray<ClockLeap> = unwatchedSince < begun ? [{ from: unwatchedSince, to: begun }] : []
   let offsetThen = offset()
   const reread = Effect.gen(function* () {
     const read = yield* Effect.exit(reading)
@@ -70,9 +78,9 @@ export const makeDatabaseTime = Effect.fnUntraced(function* <E, R>(readMicros: E
     if (earliest - origin > JUMP_NANOS || origin - latest > JUMP_NANOS)
       yield* Effect.logWarning("the database's clock was set, or this machine stood still; its new time is used")
     // A quicker reading before this one knew it more closely, unless one of the two clocks was set since.
-    const hasStepped = earliest - origin > JUMP_NANOS
+    const from = earliest - origin > JUMP_NANOS ? nowMs() : null
     if (origin < earliest || origin > latest) origin = earliest
-    if (hasStepped) steadySince = now()
+    if (from !== null) leaps = withLeap(leaps, { from, to: nowMs() })
     offsetThen = offset()
   })
 
@@ -81,7 +89,7 @@ export const makeDatabaseTime = Effect.fnUntraced(function* <E, R>(readMicros: E
   const skew = { milliseconds: Effect.sync(() => machine.currentTimeMillisUnsafe() - millis()) }
   const suspendedMs = () => Math.max(0, Number((offset() - offsetThen) / NANOS_A_MS))
   const latest = Effect.sync(() => millis() + suspendedMs())
-  return { clock, latest, skew, steadySince: Effect.sync(() => Number(steadySince / NANOS_A_MS)), reread }
+  return { clock, latest, skew, leaps: Effect.sync(() => leaps), reread }
 })
 
 const decodeTimes = Schema.decodeUnknownEffect(
@@ -108,8 +116,8 @@ export const DatabaseClock = Layer.effectContext(
         }),
         Effect.withTracerEnabled(false)
       )
-    const { clock, latest, reread, skew, steadySince } = yield* DatabaseError.explain("read the time of the database")(
-      makeDatabaseTime(readMicros)
+    const { clock, latest, leaps, reread, skew } = yield* DatabaseError.explain("read the time of the database")(
+      makeDatabaseTime(readMicros, () => trustedUntil)
     )
     yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(READ_EVERY_MS), reread)))
     yield* Effect.forkScoped(warnOfSkew(skew))
@@ -120,7 +128,7 @@ export const DatabaseClock = Layer.effectContext(
       Context.add(ClockTrust, {
         trustedUntil: Effect.sync(() => trustedUntil),
         noncesUntil: Effect.sync(() => noncesUntil),
-        steadySince
+        leaps
       })
     )
   })

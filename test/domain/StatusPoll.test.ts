@@ -14,7 +14,7 @@ const poll = (overrides: Partial<StatusPoll> = {}): StatusPoll => ({
   provider: "eversend",
   actor: "reconciler",
   polledAt: NOON + GRACE_MS,
-  steadySince: Number.NEGATIVE_INFINITY,
+  leaps: [],
   pollCount: 3,
   version: 1,
   isDocumented: true,
@@ -33,8 +33,19 @@ describe("that a provider does not find a record", () => {
     ["after the grace, the third time in a row", payout(polled), poll(), neverSent],
     ["a millisecond before the end of the grace", payout(polled), poll({ polledAt: NOON + GRACE_MS - 1 }), NotFound],
     ["within the grace since it last changed", payout({ ...polled, updatedAt: NOON + 1 }), poll(), NotFound],
-    ["after a grace through which a clock has stepped", payout(polled), poll({ steadySince: NOON + 1 }), NotFound],
-    ["a grace after a clock has stepped", payout(polled), poll({ steadySince: NOON }), neverSent],
+    [
+      "after a grace through which a clock has stepped",
+      payout(polled),
+      poll({ leaps: [{ from: NOON + 5, to: NOON + 6 }] }),
+      NotFound
+    ],
+    ["a grace after a clock has stepped", payout(polled), poll({ leaps: [{ from: NOON - 9, to: NOON }] }), neverSent],
+    [
+      "as much longer as a clock leapt",
+      payout(polled),
+      poll({ leaps: [{ from: NOON + 5, to: NOON + 6 }], polledAt: NOON + GRACE_MS + 1 }),
+      neverSent
+    ],
     ["the second time in a row", payout({ ...polled, notFound: 1 }), poll(), NotFound],
     ["more often than is needed", payout({ ...polled, notFound: 7 }), poll(), neverSent],
     ["where no documentation says that it finds what it was sent", payout(polled), poll({ isDocumented: false }), NotFound],
@@ -57,6 +68,18 @@ describe("that a provider does not find a record", () => {
       NotFound
     ],
     ["about a charge whose window has just ended", collection({ expiresAt: NOON + 1 }), poll({ polledAt: NOON + 1 }), overTime],
+    [
+      "about a charge whose window a clock leapt over",
+      collection({ expiresAt: NOON + 9 }),
+      poll({ polledAt: NOON + 16, leaps: [{ from: NOON + 1, to: NOON + 9 }] }),
+      NotFound
+    ],
+    [
+      "about a charge whose window ended although a clock leapt",
+      collection({ expiresAt: NOON + 9 }),
+      poll({ polledAt: NOON + 17, leaps: [{ from: NOON + 1, to: NOON + 9 }] }),
+      overTime
+    ],
     [
       "about a charge whose window is over, for a callback",
       collection({ expiresAt: NOON }),

@@ -81,23 +81,33 @@ describe("the database's time", () => {
     })
   )
 
-  it.effect("says since when it has gone on as time does: since its beginning, or the last step forward", () =>
+  it.effect("says where it leapt forward, which makes what was recorded before seem older than it is", () =>
     Effect.gen(function* () {
       const { now, readMicros, state } = yield* givenDatabase
       const time = yield* makeDatabaseTime(readMicros)
       yield* TestClock.adjust("1 hour")
       yield* time.reread
-      expect(yield* time.steadySince).toBe(NOON)
       // A step back makes nothing older than it is.
       state.off = -2_400_000
       yield* time.reread
-      expect(yield* time.steadySince).toBe(NOON)
       state.off = 0
       yield* TestClock.adjust("1 minute")
       // Not yet seen, and so no time that it has stepped to, either.
-      expect(yield* time.steadySince).toBe(NOON)
+      expect(yield* time.leaps).toStrictEqual([])
       yield* time.reread
-      expect(yield* time.steadySince).toBe(now())
+      expect(yield* time.leaps).toStrictEqual([{ from: now() - 2_400_000, to: now() }])
+    })
+  )
+
+  it.effect.each([
+    ["goes on from where another gateway watched it", 10_000, []],
+    ["may have leapt where none did", 10_001, [{ from: NOON - 10_001, to: NOON }]],
+    ["may have leapt where none ever did", Number.POSITIVE_INFINITY, [{ from: Number.NEGATIVE_INFINITY, to: NOON }]]
+  ] as const)("when it begins, %s", ([, unwatched, leaps]) =>
+    Effect.gen(function* () {
+      const { readMicros } = yield* givenDatabase
+      const time = yield* makeDatabaseTime(readMicros, () => NOON - unwatched)
+      expect(yield* time.leaps).toStrictEqual(leaps)
     })
   )
 

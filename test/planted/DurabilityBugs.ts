@@ -112,15 +112,51 @@ export const durabilityBugs: ReadonlyArray<Bug> = [
     ]
   },
   {
-    name: "let a step of the clock pass a grace",
+    name: "let a leap of the clock pass a grace",
     breaks: "a payout is not declared never sent before its grace has passed, whatever the clock does",
     test: "test/domain/StatusPoll.test.ts",
-    edits: [{ file: "src/domain/StatusPoll.ts", text: "Math.max(record.updatedAt, steadySince)", instead: "record.updatedAt" }]
+    edits: [
+      {
+        file: "src/domain/StatusPoll.ts",
+        text: "passedAtLeast(leaps, record.updatedAt, polledAt)",
+        instead: "polledAt - record.updatedAt"
+      }
+    ]
   },
   {
-    name: "take a clock that stepped for a steady one",
-    breaks: "every process knows of a step of the clock with the time that it stepped to",
+    name: "take a clock that leapt for a steady one",
+    breaks: "every process knows of a leap of the clock with the time that it leapt to",
     test: "test/persistence/DatabaseClock.test.ts",
-    edits: [{ file: "src/persistence/DatabaseClock.ts", text: "if (hasStepped) steadySince = now()\n", instead: "" }]
+    edits: [
+      {
+        file: "src/persistence/DatabaseClock.ts",
+        text: "if (from !== null) leaps = withLeap(leaps, { from, to: nowMs() })\n",
+        instead: ""
+      }
+    ]
+  },
+  {
+    name: "charge again after a leap of the clock",
+    breaks: "a payer is not charged twice because the clock leapt over the guard's fifteen minutes",
+    test: "test/services/collections/ChargeGuard.test.ts",
+    edits: [
+      {
+        file: "src/services/collections/ChargeGuard.ts",
+        text: "passedAtLeast(leaps, at, since) >= LOOK_BACK_MS",
+        instead: "since - at >= LOOK_BACK_MS"
+      }
+    ]
+  },
+  {
+    name: "expire a charge by a leap of the clock",
+    breaks: "a payer has the whole window, whatever the clock does",
+    test: "test/domain/StatusPoll.test.ts",
+    edits: [
+      {
+        file: "src/domain/StatusPoll.ts",
+        text: "passedAtLeast(leaps, record.createdAt, polledAt) >= window",
+        instead: "polledAt - record.createdAt >= window"
+      }
+    ]
   }
 ]

@@ -36,14 +36,14 @@ interface Waiting {
 export class Node {
   readonly #gate: Gate
   readonly #clock: Clock.Clock
-  readonly #time: Pick<DatabaseTime, "latest" | "steadySince">
+  readonly #time: Pick<DatabaseTime, "latest" | "leaps">
   readonly #died = Deferred.makeUnsafe<void>()
   readonly #waiting: Array<Waiting> = []
   #dead = false
   #current: Task | undefined
 
   /** What its work takes for the time, and what it knows of that. */
-  constructor(gate: Gate, { clock, ...time }: Pick<DatabaseTime, "clock" | "latest" | "steadySince">) {
+  constructor(gate: Gate, { clock, ...time }: Pick<DatabaseTime, "clock" | "latest" | "leaps">) {
     this.#gate = gate
     this.#clock = clock
     this.#time = time
@@ -79,7 +79,7 @@ export class Node {
         Effect.ensuring(Deferred.succeed(task.ended, undefined)),
         Effect.provideService(Clock.Clock, this.#clock),
         Effect.provideService(LatestTime, this.#time.latest),
-        Effect.provideService(ClockTrust, { ...ClockTrust.defaultValue(), steadySince: this.#time.steadySince })
+        Effect.provideService(ClockTrust, { ...ClockTrust.defaultValue(), leaps: this.#time.leaps })
       )
       this.#current = task
       // Nobody interrupts it: what waits goes on later, and what died stays where it was.

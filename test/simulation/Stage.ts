@@ -216,9 +216,11 @@ export class Stage {
       const right = yield* Clock.Clock
       const micros = Effect.map(right.currentTimeNanos, (nanos) => nanos / 1_000n + BigInt(this.#databaseOff) * 1_000n)
       const machine = this.machines.clockOf(index, right)
-      const { reread, ...time } = yield* Effect.provideService(makeDatabaseTime(micros), Clock.Clock, machine)
-      // A process that has just begun believes no grace: in the stories before, which are played as they always were, it does.
-      const known = isUnsteady(this.#seed) ? time : { ...time, steadySince: Effect.succeed(Number.NEGATIVE_INFINITY) }
+      // Nobody vouches for a clock that jumps, so that a process that has just begun believes no grace. In the other stories, which are played as
+      // they always were, it believes each.
+      const unwatched = () => Number.NEGATIVE_INFINITY
+      const { reread, ...time } = yield* Effect.provideService(makeDatabaseTime(micros, unwatched), Clock.Clock, machine)
+      const known = isUnsteady(this.#seed) ? time : { ...time, leaps: Effect.succeed([]) }
       const node = new Node((moment, mayWait) => this.#fate(moment, mayWait), known)
       const providers = MODES.flatMap((mode) => this.#world.providers(mode))
       // The story moves the time, not the node.

@@ -1,4 +1,5 @@
 import { Cache, Clock, Context, Duration, Effect, Layer, Option } from "effect"
+import { passedAtLeast } from "../../domain/ClockLeaps.ts"
 import type { LedgerRecord } from "../../domain/Exchange.ts"
 import { DuplicateChargeInFlight } from "../../domain/errors/Ambiguous.ts"
 import { RequestInProgress } from "../../domain/errors/Retriable.ts"
@@ -6,12 +7,13 @@ import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import { type Instant, iso } from "../../domain/Instant.ts"
 import { RawJson } from "../../domain/Json.ts"
 import { isTerminal } from "../../domain/Transaction.ts"
+import { ClockTrust } from "../ports/ClockWatch.ts"
 import { PayerLocks } from "../ports/PayerLocks.ts"
 import { Tenants } from "../ports/Tenants.ts"
 import { Transactions } from "../ports/Transactions.ts"
 import { OutcomePoller } from "../settlement/OutcomePoller.ts"
 
-/** How far back an earlier charge of a number counts, from when it was placed (contract GUARD-1). */
+/** How far back an earlier charge of a number counts, from when it was placed, by time that surely passed (contract GUARD-1). */
 const LOOK_BACK_MS = 15 * 60_000
 /** Each further look means that another charge of the number was placed since the last one. */
 const LOOKS_AT_MOST = 4
@@ -60,6 +62,7 @@ export class ChargeGuard extends Context.Service<
       const transactions = yield* Transactions
       const poller = yield* OutcomePoller
       const tenants = yield* Tenants
+      const trust = yield* ClockTrust
 
       // Requests that find the same earlier charge at the same time wait for one poll.
       const polls = yield* Cache.makeWith<Reference, void>(
@@ -90,12 +93,13 @@ export class ChargeGuard extends Context.Service<
         place: (last: LastCharge) => Effect.Effect<Option.Option<A>, E>
       ) {
         const since = yield* Clock.currentTimeMillis
+        const leaps = yield* trust.leaps
         const repeats = yield* tenants.repeatSales(appId)
         const isOtherSale = (earlier: LedgerRecord) => repeats && succeededBefore(earlier, since)
         for (let look = 0; look < LOOKS_AT_MOST; look++) {
           const charges = yield* locks.charges(appId, mode, partyHash)
           for (const { at, reference } of charges.placed) {
-            if (reference === own || at <= since - LOOK_BACK_MS) continue
+            if (reference === own || passedAtLeast(leaps, at, since) >= LOOK_BACK_MS) continue
             const earlier = yield* blockingCharge(reference, isOtherSale)
             if (Option.isSome(earlier)) return yield* duplicateOf(earlier.value)
           }

@@ -1,4 +1,5 @@
 import { Context, Effect, type Option } from "effect"
+import type { ClockLeap } from "../../domain/ClockLeaps.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { AuditEntry } from "./AuditLog.ts"
 
@@ -41,12 +42,12 @@ export const ClockTrust = Context.Reference<{
   readonly trustedUntil: Effect.Effect<Instant>
   /** Nonces that ended by then may have been removed. */
   readonly noncesUntil: Effect.Effect<Instant>
-  /** Since then the time that this process reads has gone on as time does: not before it began, and not before the last step of the clock forward. */
-  readonly steadySince: Effect.Effect<Instant>
+  /** Where the time that this process reads went forward further than time did, or may have: while no gateway watched it. */
+  readonly leaps: Effect.Effect<ReadonlyArray<ClockLeap>>
 }>("gateway/services/ports/ClockTrust", {
   defaultValue: () => ({
     trustedUntil: Effect.succeed(Number.POSITIVE_INFINITY),
     noncesUntil: Effect.succeed(Number.NEGATIVE_INFINITY),
-    steadySince: Effect.succeed(Number.NEGATIVE_INFINITY)
+    leaps: Effect.succeed([])
   })
 })

@@ -83,7 +83,7 @@ export class OutcomePoller extends Context.Service<
           provider: transaction.provider,
           actor,
           polledAt: yield* Clock.currentTimeMillis,
-          steadySince: yield* (yield* ClockTrust).steadySince,
+          leaps: yield* (yield* ClockTrust).leaps,
           pollCount: transaction.asked,
           version: transaction.version,
           isListed: Option.exists(provider, ({ statement }) => statement !== undefined),

@@ -34,7 +34,7 @@ const ask = (
   const trust = Layer.succeed(ClockTrust, {
     trustedUntil: Effect.succeed(now),
     noncesUntil: Effect.succeed(forgotten),
-    steadySince: Effect.succeed(0)
+    leaps: Effect.succeed([])
   })
   const spent: Array<NonceUse> = []
   const nonces = fake(Nonces, { spend: (use) => Effect.sync(() => spent.push(use) === 1) })

@@ -4,6 +4,7 @@ import { TestClock } from "effect/testing"
 import { Reference } from "../../../src/domain/Ids.ts"
 import type { CollectionStatus } from "../../../src/domain/Transaction.ts"
 import { ChargeGuard, type LastCharge } from "../../../src/services/collections/ChargeGuard.ts"
+import { ClockTrust } from "../../../src/services/ports/ClockWatch.ts"
 import { PayerLocks } from "../../../src/services/ports/PayerLocks.ts"
 import { Tenants } from "../../../src/services/ports/Tenants.ts"
 import { Transactions } from "../../../src/services/ports/Transactions.ts"
@@ -33,6 +34,8 @@ interface World {
   readonly age?: number
   /** When it was completed, where the record says so before the request comes; null where it does not say when. */
   readonly completedAt?: number | null
+  /** By how much of its age the clock leapt a moment after it. */
+  readonly leapt?: number
   /** How often another charge is faster. */
   readonly overtaken?: number
 }
@@ -41,6 +44,7 @@ interface World {
 const guarded = (world: World, own = payer.own) =>
   Effect.gen(function* () {
     const { layer, place, asked } = yield* standing(world)
+    const leaps = world.leapt === undefined ? [] : [{ from: NOON + 1, to: NOON + 1 + world.leapt }]
     const ended = yield* ChargeGuard.pipe(
       Effect.flatMap(({ placeWhenFree }) => placeWhenFree({ ...payer, own }, place)),
       Effect.map(Option.some),
@@ -49,6 +53,7 @@ const guarded = (world: World, own = payer.own) =>
         request_in_progress: () => Effect.succeed("in progress")
       }),
       Effect.provide(layer),
+      Effect.provideService(ClockTrust, { ...ClockTrust.defaultValue(), leaps: Effect.succeed(leaps) }),
       Effect.exit
     )
     return { ended: Exit.isSuccess(ended) ? ended.value : ended, asked: yield* Ref.get(asked) }
@@ -128,6 +133,8 @@ const stories: ReadonlyArray<readonly [string, World, unknown, number]> = [
   ["and no further", { age: 15 * MINUTE }, free, 0],
   ["looks fifteen minutes back for one that succeeded", { age: 15 * MINUTE - 1, was: "successful" }, "true", 0],
   ["and no further for that either", { age: 15 * MINUTE, was: "successful" }, free, 0],
+  ["looks over a leap of the clock, in which no time passed", { age: 60 * MINUTE, leapt: 45 * MINUTE + 1 }, "no", 1],
+  ["and no further than time passed", { age: 60 * MINUTE, leapt: 45 * MINUTE }, free, 0],
   ["looks again when another charge was faster", { becomes: "failed", overtaken: 2 }, free, 1],
   ["looks four times", { becomes: "failed", overtaken: 3 }, free, 1],
   ["and is in progress where another charge was faster each time", { becomes: "failed", overtaken: 4 }, "in progress", 1]
