@@ -4,6 +4,7 @@ import { runTogether } from "./runtime/Worker.ts"
 import { auditWatching } from "./services/AuditWatch.ts"
 import { dataRetention } from "./services/DataRetention.ts"
 import { GatewayStatus } from "./services/ports/GatewayStatus.ts"
+import { clawbackSweeps } from "./services/settlement/ClawbackSweeps.ts"
 import { OutcomePoller } from "./services/settlement/OutcomePoller.ts"
 import { ProviderCallbacks } from "./services/settlement/ProviderCallbacks.ts"
 import { WebhookDispatcher } from "./services/webhooks/WebhookDispatcher.ts"
@@ -14,6 +15,7 @@ export const besideRequests = Layer.effectDiscard(
     yield* runTogether([yield* WebhookDispatcher, yield* OutcomePoller, yield* ProviderCallbacks])
     yield* Effect.forkScoped(dataRetention)
     yield* Effect.forkScoped(auditWatching)
+    yield* Effect.forkScoped(clawbackSweeps)
   })
 )
 

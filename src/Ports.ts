@@ -3,6 +3,7 @@ import type { SqlClient } from "effect/sql"
 import { Metrics } from "./observability/Metrics.ts"
 import { AccessSealing } from "./persistence/AccessSealing.ts"
 import { AccountClaimsPg } from "./persistence/AccountClaimsPg.ts"
+import { AccountSweepsPg } from "./persistence/AccountSweepsPg.ts"
 import { AcknowledgementsPg } from "./persistence/AcknowledgementsPg.ts"
 import { AuditLogPg } from "./persistence/AuditLogPg.ts"
 import { BeneficiariesPg } from "./persistence/BeneficiariesPg.ts"
@@ -58,6 +59,7 @@ const portsOn = <R, E>(database: Layer.Layer<R | SqlClient.SqlClient, E>, { mast
   const outbox = Layer.provide(Metrics.deliveries, WebhookOutboxPg)
   return Layer.mergeAll(
     AccountClaimsPg,
+    AccountSweepsPg,
     AcknowledgementsPg,
     CodesPg,
     PayerLocksPg,

@@ -34,6 +34,7 @@ import { Circuits } from "./services/routing/Circuits.ts"
 import { Failover } from "./services/routing/Failover.ts"
 import { guardedProviders } from "./services/routing/GuardedProviders.ts"
 import { Routes } from "./services/routing/Routes.ts"
+import { Clawbacks } from "./services/settlement/Clawbacks.ts"
 import { OutcomePoller } from "./services/settlement/OutcomePoller.ts"
 import { ProviderCallbacks } from "./services/settlement/ProviderCallbacks.ts"
 import { Settlement } from "./services/settlement/Settlement.ts"
@@ -74,6 +75,7 @@ export const servicesOn = <P = never>({ circuits, limits, ports, providers, send
   ).pipe(
     Layer.provideMerge(Layer.mergeAll(PayoutDispatch.layer, ChargeGuard.layer, ChargeDispatch.layer, Records.layer)),
     Layer.provideMerge(Layer.mergeAll(PayoutPricing.layer, OutcomePoller.layer, Failover.layer)),
+    Layer.provideMerge(Clawbacks.layer),
     Layer.provideMerge(
       Layer.mergeAll(Admission.layer, BankAccounts.layer, PartyScreening.layer, Routes.layer, Velocity.layer, Settlement.layer)
     ),

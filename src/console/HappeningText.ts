@@ -20,6 +20,7 @@ const happenings: Readonly<Record<string, string>> = {
   NotFound: "The provider does not know it, which proves nothing yet",
   Expired: "It expired",
   Returned: "The provider says that it came back",
+  Clawback: "The provider lists a dispute or a refund",
   Resolved: "A person ruled on it"
 }
 

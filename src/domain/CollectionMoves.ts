@@ -49,7 +49,8 @@ export const collectionMoves: MoveTable<CollectionStatus, Collection> = {
   successful: {
     Returned: when(personRuledFailed, note, review),
     Refused: when(personRuledFailed, note, review),
-    Succeeded: when(contradictsRecord, review, note)
+    Succeeded: when(contradictsRecord, review, note),
+    Clawback: when(needsNobody, note, review)
   },
   failed: {
     Succeeded: when(hasOtherFigures, reviewObserved, succeed),
@@ -158,6 +159,11 @@ function hasOtherFigures({ amount, currency }: Collection, fact: FactOf<"Succeed
 function contradictsRecord(collection: Collection, fact: FactOf<"Succeeded">): boolean {
   const { amount, currency, observedAmount } = collection
   return personRuledFailed(collection) || differs(fact, observedAmount ?? amount, currency)
+}
+
+/** A dispute that was won, and what a person booked already. */
+function needsNobody(collection: Collection, { state }: FactOf<"Clawback">): boolean {
+  return state === "kept" || personRuledFailed(collection)
 }
 
 function hasNextAction({ nextAction }: Collection): boolean {

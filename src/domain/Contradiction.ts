@@ -26,10 +26,17 @@ export const reportOf = (fact: Fact): string | null => {
     }
     case "Returned":
       return `returned ${fact.amount} ${fact.currency ?? "?"}, fee ${fact.fee}${fact.at === null ? "" : `, at ${fact.at}`}`
+    case "Clawback": {
+      const what = `${fact.by} ${fact.id}, ${fact.amount ?? "?"} ${fact.currency}`
+      return fact.state === "taken" ? `${TAKEN_BY}${what}` : `${what}, ${fact.state}`
+    }
     default:
       return null
   }
 }
+
+/** How a return is reported that a dispute or a refund caused. */
+const TAKEN_BY = "returned by "
 
 /** The record with the new report. A change of its final status starts the list anew and ends an earlier ruling. */
 export const withReport = <R extends LedgerRecord>(before: R, next: R, fact: Fact): R => {
@@ -74,7 +81,9 @@ const agreeingWith = (
 ): ((report: string) => boolean) => {
   if (outcome === "failed") return (report) => report === "failed" || isReturn(report)
   const agreeing = successesOf(record, found)
-  return (report) => agreeing.includes(report)
+  // A part was taken back, and the ruling booked that less came in.
+  const isLess = record.kind === "collection" && found !== null && found < movedBy(record, null)
+  return (report) => agreeing.includes(report) || (isLess && report.startsWith(TAKEN_BY))
 }
 
 const isReturn = (report: string): boolean => report.startsWith("returned ")

@@ -91,6 +91,20 @@ export const Fact = Schema.TaggedUnion({
     charged: Schema.NullOr(MinorUnits),
     at: Schema.NullOr(Instant),
     note
+  },
+  /**
+   * A dispute of a collection, or a refund that was made at the provider. `open`: somebody wants it back, and nothing moved yet; `taken`: it was taken back;
+   * `kept`: it ended, and nothing was taken. `id` is the provider's; null is what it does not say; `answerBy` is until when a dispute can be answered.
+   */
+  Clawback: {
+    by: Schema.Literals(["dispute", "refund"]),
+    id: Schema.String,
+    state: Schema.Literals(["open", "taken", "kept"]),
+    amount: Schema.NullOr(MinorUnits),
+    currency: Currency,
+    reason: Schema.NullOr(Schema.String),
+    answerBy: Schema.NullOr(Instant),
+    note
   }
 })
 export type Fact = typeof Fact.Type

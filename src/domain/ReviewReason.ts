@@ -22,7 +22,8 @@ const reasons: Reasons = {
   },
   successful: {
     Refused: "it is booked as successful, and later the provider said that it failed",
-    Returned: "it is booked as successful, and what the provider says came back does not fit it"
+    Returned: "it is booked as successful, and what the provider says came back does not fit it",
+    Clawback: "it was credited, and the provider lists a"
   },
   failed: { Succeeded: "it is closed as failed, and later the provider said that it succeeded" },
   expired: { Succeeded: "it expired, and later the provider said that it succeeded with another amount or currency" }
@@ -57,7 +58,8 @@ export const reviewReason = ({ kind, status }: LedgerRecord, history: ReadonlyAr
   if (news === undefined) return unanswered
   if (kind === "collection" && status === "successful" && news.fact === "Returned")
     return "it was credited, and later the provider said that it was reversed"
-  return reasons[standing][news.fact] ?? weakerReasons[standing][news.fact] ?? unanswered
+  const reason = reasons[standing][news.fact] ?? weakerReasons[standing][news.fact] ?? unanswered
+  return news.fact === "Clawback" ? `${reason} ${news.note}` : reason
 }
 
 const standingOf = (status: string): Standing =>

@@ -39,6 +39,7 @@ export const coordinatorTables: Readonly<Record<string, string>> = {
   ceilings: "common to all tenants, kept in memory by every gateway",
   denials: "common to all tenants",
   account_claims: "a row for each of the gateway's own accounts, read when a process begins",
+  account_sweeps: "a row for each of the gateway's own accounts",
   provider_inbox: "callbacks, before anybody knows whose they are: they are stored while a server is down",
   audit_log: "one chain over all tenants",
   audit_head: "the lock and the end of that chain",

@@ -29,6 +29,7 @@ import * as newerEventTypes from "./migrations/0024_newer_event_types.ts"
 import * as corrections from "./migrations/0025_corrections.ts"
 import * as revokedKeys from "./migrations/0026_revoked_keys.ts"
 import * as recipientNames from "./migrations/0029_recipient_names.ts"
+import * as accountSweeps from "./migrations/0032_account_sweeps.ts"
 import { MADE_BY_A_DRAFT, readApplied, schemaStanding, tellNewer } from "./SchemaStanding.ts"
 import { SessionPooling } from "./SessionPooling.ts"
 
@@ -63,7 +64,8 @@ const all: ReadonlyArray<Migration> = [
   newerEventTypes,
   corrections,
   revokedKeys,
-  recipientNames
+  recipientNames,
+  accountSweeps
 ]
 
 export const Migrations = {

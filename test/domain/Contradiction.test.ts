@@ -32,22 +32,24 @@ const underWay = ["Accepted", "StillPending"]
 const tooMuch = ["Returned, more than was sent"]
 const anySuccess = ["Succeeded", ...otherFigures]
 const anyReturn = ["Returned", ...tooMuch]
+/** A dispute, or a refund made at the provider. */
+const takenBack = [...anyReturn, "Clawback"]
 const reopening: { readonly [C in keyof typeof cases]: { readonly [O in (typeof outcomes)[number]]: ReadonlyArray<string> } } = {
   "pending payout": { successful: [...denied, ...otherFigures, ...tooMuch], failed: [...anySuccess, ...underWay] },
   "successful payout": { successful: [...denied, ...otherFigures, ...tooMuch], failed: [...anySuccess, ...tooMuch] },
   "failed payout": { successful: [...denied, ...otherFigures, ...tooMuch], failed: anySuccess },
   "unsent payout": { successful: [...denied, ...otherFigures, ...tooMuch], failed: [...anySuccess, ...underWay] },
   "pending collection": {
-    successful: [...denied, ...otherFigures, ...anyReturn],
+    successful: [...denied, ...otherFigures, ...takenBack],
     failed: [...otherFigures, ...underWay, "NeedsRedirect"]
   },
-  "successful collection": { successful: [...denied, ...otherFigures, ...anyReturn], failed: anySuccess },
-  "failed collection": { successful: [...denied, ...otherFigures, ...anyReturn], failed: otherFigures },
+  "successful collection": { successful: [...denied, ...otherFigures, ...takenBack], failed: anySuccess },
+  "failed collection": { successful: [...denied, ...otherFigures, ...takenBack], failed: otherFigures },
   "unsent collection": {
-    successful: [...denied, ...otherFigures, ...anyReturn],
+    successful: [...denied, ...otherFigures, ...takenBack],
     failed: [...otherFigures, ...underWay, "NeedsRedirect"]
   },
-  "expired collection": { successful: [...denied, ...otherFigures, ...anyReturn], failed: otherFigures },
+  "expired collection": { successful: [...denied, ...otherFigures, ...takenBack], failed: otherFigures },
   "pending exchange": { successful: [...denied, ...otherFigures, ...anyReturn], failed: [...anySuccess, ...underWay] },
   "successful exchange": { successful: [...denied, ...otherFigures, ...anyReturn], failed: [...anySuccess, ...underWay] },
   "failed exchange": { successful: [...denied, ...otherFigures, ...anyReturn], failed: anySuccess },

@@ -64,7 +64,11 @@ const collectionTable: { readonly [S in keyof typeof collectionStates]: Row } = 
     Mismatched: sentBack("requires_action")
   },
   pending: { ...open, Returned: sentBack("pending"), Mismatched: sentBack("pending") },
-  successful: { Refused: ["successful", null, null, true], Returned: ["successful", null, null, true] },
+  successful: {
+    Refused: ["successful", null, null, true],
+    Returned: ["successful", null, null, true],
+    Clawback: ["successful", null, null, true]
+  },
   failed: { Succeeded: late },
   "never sent": unsaid,
   "ruled failed": unsaid,

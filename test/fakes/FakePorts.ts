@@ -1,5 +1,6 @@
 import { Effect, Layer } from "effect"
 import { AccountClaims } from "../../src/services/ports/AccountClaims.ts"
+import { AccountSweeps } from "../../src/services/ports/AccountSweeps.ts"
 import { Acknowledgements } from "../../src/services/ports/Acknowledgements.ts"
 import { AuditLog } from "../../src/services/ports/AuditLog.ts"
 import { Beneficiaries } from "../../src/services/ports/Beneficiaries.ts"
@@ -118,9 +119,12 @@ export const fakeCircuitStates = fake(CircuitStates, {
   standing: () => Effect.succeed({ all: false, tenants: [] })
 })
 
+export const fakeAccountSweeps = (expected: Expected<AccountSweeps["Service"]> = {}) => fake(AccountSweeps, expected)
+
 /** The ports that expect nothing, together. */
 export const unexpectedPorts = Layer.mergeAll(
   fakeAccountClaims(),
+  fakeAccountSweeps(),
   fakeAuditLog(),
   fakeBeneficiaries(),
   fakeClockWatch(),

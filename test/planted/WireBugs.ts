@@ -75,5 +75,41 @@ export const wireBugs: ReadonlyArray<Bug> = [
         instead: "if (first.pages >= 1) return"
       }
     ]
+  },
+  {
+    name: "take a dispute that was lost for one that is open",
+    breaks: "what was taken back is told apart from what is only asked back",
+    test: "test/providers/paystack/Clawbacks.test.ts",
+    edits: [
+      {
+        file: "src/providers/paystack/Clawbacks.ts",
+        text: '["resolved", "archived"].includes(status) ? resolutions.get(resolution) : "open"',
+        instead: '["archived"].includes(status) ? resolutions.get(resolution) : "open"'
+      }
+    ]
+  },
+  {
+    name: "hear of each dispute once, whatever becomes of it",
+    breaks: "a dispute that is lost after a ruling on the open one opens a review again",
+    test: "test/services/settlement/Clawbacks.test.ts",
+    edits: [
+      {
+        file: "src/domain/Clawback.ts",
+        text: "known.includes(report)",
+        instead: "known.some((one) => one.includes(told.id))"
+      }
+    ]
+  },
+  {
+    name: "let every process look through the accounts",
+    breaks: "one process of several looks through an account",
+    test: "test/persistence/AccountSweeps.test.ts",
+    edits: [
+      {
+        file: "src/persistence/AccountSweepsPg.ts",
+        text: "WHERE account_sweeps.next_at <=",
+        instead: "WHERE account_sweeps.next_at > '2000-01-01' OR account_sweeps.next_at <="
+      }
+    ]
   }
 ]

@@ -52,6 +52,7 @@ export const providerImports: ReadonlyArray<ImportRow> = [
       "providers/ContractFees.ts",
       // What several wires share, and none of them owns.
       "providers/Balances.ts",
+      "providers/Clawbacks.ts",
       "providers/Client.ts",
       "providers/Connection.ts",
       "providers/Movements.ts",
@@ -103,6 +104,7 @@ export const providerImports: ReadonlyArray<ImportRow> = [
       "providers/Refusals.ts",
       "providers/ProviderStatus.ts",
       "providers/Rows.ts",
+      "providers/Statements.ts",
       "providers/Transport.ts",
       "providers/WireNumber.ts"
     ],

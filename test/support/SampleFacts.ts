@@ -43,6 +43,17 @@ export const facts = (principal: bigint): { readonly [F in Fact["_tag"]]: Extrac
     charged: null,
     at: TOLD_AT,
     note: "account closed"
+  },
+  Clawback: {
+    _tag: "Clawback",
+    by: "dispute",
+    id: "7",
+    state: "open",
+    amount: minor(principal),
+    currency: "UGX",
+    reason: "chargeback",
+    answerBy: null,
+    note: ""
   }
 })
 export const factNames = [
@@ -60,5 +71,6 @@ export const factNames = [
   "Mismatched",
   "NotFound",
   "Expired",
-  "Returned"
+  "Returned",
+  "Clawback"
 ] as const

@@ -45,6 +45,7 @@ import { CircuitsHere } from "../../src/services/routing/CircuitsHere.ts"
 import { Failover } from "../../src/services/routing/Failover.ts"
 import { guardedProviders } from "../../src/services/routing/GuardedProviders.ts"
 import { Routes } from "../../src/services/routing/Routes.ts"
+import { Clawbacks } from "../../src/services/settlement/Clawbacks.ts"
 import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
 import { Settlement } from "../../src/services/settlement/Settlement.ts"
 import { EndpointConnection } from "../../src/services/webhooks/EndpointConnection.ts"
@@ -137,6 +138,7 @@ export const servicesOn = (
     Layer.mergeAll(Payouts.layer, Collections.layer, CodeFlow.layer, Exchanges.layer, Reference.layer, Capabilities.layer).pipe(
       Layer.provideMerge(Layer.mergeAll(Records.layer, PayoutDispatch.layer, ChargeGuard.layer, ChargeDispatch.layer)),
       Layer.provideMerge(Layer.mergeAll(PayoutPricing.layer, OutcomePoller.layer, Failover.layer)),
+      Layer.provideMerge(Clawbacks.layer),
       Layer.provideMerge(
         Layer.mergeAll(Admission.layer, BankAccounts.layer, PartyScreening.layer, Routes.layer, Velocity.layer, Settlement.layer)
       ),

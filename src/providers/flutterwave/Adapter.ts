@@ -5,6 +5,7 @@ import { expectedOf, lookingBy, movements } from "../Movements.ts"
 import { misroutedTo } from "../Refusals.ts"
 import type { Transport } from "../Transport.ts"
 import { flutterwaveCallbacks } from "./Callback.ts"
+import { clawbacks } from "./Clawbacks.ts"
 import { type FlutterwaveSettings, openClient } from "./Client.ts"
 import { branchCountries, chargeRoute } from "./Networks.ts"
 import { accountOf, chargeCall, chargePath, transferBody, transferPath } from "./Order.ts"
@@ -66,7 +67,8 @@ export const flutterwave = adapterOf(
       collections: {
         reachesNetwork: ({ country, network }) => chargeRoute(country, network) !== undefined,
         charge: charges.place,
-        fetchStatus: charges.fetchStatus
+        fetchStatus: charges.fetchStatus,
+        clawbacks: clawbacks(connection)
       },
       reference: referenceData(connection),
       statement: statement(connection)

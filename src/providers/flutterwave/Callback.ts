@@ -22,9 +22,10 @@ export const flutterwaveCallbacks = (secretHash: Redacted.Redacted): Callbacks =
 /** Of one length, so that neither the secret's length nor its beginning shows in the time. */
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest()
 
+// A chargeback's own number is none of a charge.
 const hintOf = hintReader(CallbackBody, ({ data, event }) => ({
   reference: data?.tx_ref ?? data?.reference,
-  id: data?.id,
+  id: /^(chargeback|refund)/.test(event ?? "") ? (data?.transaction_id ?? null) : data?.id,
   says: standings.get(event ?? "")?.(data?.status ?? "")
 }))
 

@@ -98,6 +98,27 @@ export const TransferAnswer = envelope(Transfer)
 // GET /transfers?reference=…|from=…&to=…&page=1. A reference that was never seen: an empty list.
 export const TransfersAnswer = paged(Transfer)
 
+// GET /chargebacks?from=YYYY-MM-DD&to=…&page=1. Only some rows name a currency.
+export const Chargeback = Schema.Struct({
+  id: Text,
+  amount: nullable(Amount),
+  currency: nullable(Schema.String),
+  status: Schema.String,
+  stage: nullable(Schema.String),
+  transaction_id: nullable(Text),
+  tx_ref: nullable(Schema.String)
+})
+// GET /refunds?from=YYYY-MM-DD&to=…&page=1, in two forms; neither names a currency.
+export const Refund = Schema.Struct({
+  id: Text,
+  tx_id: nullable(Text),
+  TransactionId: nullable(Text),
+  amount_refunded: nullable(Amount),
+  AmountRefunded: nullable(Amount),
+  status: nullable(Schema.String),
+  meta: Schema.optionalKey(Schema.Unknown)
+})
+
 // GET /transfers/fee?amount=…&currency=…&type=account|mobilemoney|barter
 export const FeeAnswer = envelope(
   Schema.Array(Schema.Struct({ currency: Schema.String, fee_type: Schema.Literals(["value", "percentage"]), fee: Amount }))
@@ -126,6 +147,7 @@ export const CallbackBody = Schema.Struct({
   data: Schema.optionalKey(
     Schema.Struct({
       id: nullable(Text),
+      transaction_id: nullable(Text),
       tx_ref: nullable(Schema.String),
       reference: nullable(Schema.String),
       status: nullable(Schema.String)

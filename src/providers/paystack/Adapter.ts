@@ -5,6 +5,7 @@ import { expectedOf, lookingBy, type MoneyCallAnswer, movements } from "../Movem
 import { QUOTE_LIFE_MS } from "../Quotes.ts"
 import type { ProviderResponse, Transport } from "../Transport.ts"
 import { paystackCallbacks } from "./Callback.ts"
+import { clawbacks } from "./Clawbacks.ts"
 import { openClient, type PaystackSettings } from "./Client.ts"
 import { chargedParty, recipientBody, resolvingCountries } from "./Networks.ts"
 import { chargeBody, checkChargePath, submitBody, transferBody, verifyChargePath, verifyTransferPath } from "./Order.ts"
@@ -60,7 +61,8 @@ export const paystack = adapterOf(
       collections: {
         reachesNetwork: (payer, currency) => chargedParty(payer, currency) !== undefined,
         charge: charges.place,
-        fetchStatus: charges.fetchStatus
+        fetchStatus: charges.fetchStatus,
+        clawbacks: clawbacks(connection)
       },
       reference: referenceData(connection),
       statement: statement(connection)

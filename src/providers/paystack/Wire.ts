@@ -104,6 +104,31 @@ export const TransfersAnswer = envelope(Schema.Array(Schema.Unknown))
 /** A row of it: not every list shows our reference. */
 export const ListedTransfer = Schema.Struct({ ...Transfer.fields, reference: nullable(Schema.String) })
 
+const ChargeNamed = Schema.Struct({ reference: nullable(Text), id: nullable(Text) })
+
+// GET /dispute?from&to&perPage&page&transaction. `refund_amount` is what is asked back; `resolution` is there once it is resolved.
+export const Dispute = Schema.Struct({
+  id: Text,
+  refund_amount: nullable(Amount),
+  currency: nullable(Schema.String),
+  status: Schema.String,
+  resolution: nullable(Schema.String),
+  category: nullable(Schema.String),
+  dueAt: nullable(Schema.String),
+  transaction: nullable(ChargeNamed)
+})
+// GET /refund?from&to&perPage&page&transaction. The charge is its number, or named beside it.
+export const Refund = Schema.Struct({
+  id: Text,
+  amount: nullable(Amount),
+  currency: nullable(Schema.String),
+  status: Schema.String,
+  merchant_note: nullable(Schema.String),
+  transaction: nullable(Schema.Union([ChargeNamed, Text])),
+  transaction_reference: nullable(Text)
+})
+export const ClawbacksAnswer = envelope(Schema.Array(Schema.Unknown))
+
 // GET /balance
 export const BalanceAnswer = envelope(Schema.Array(Schema.Unknown))
 export const Balance = Schema.Struct({ currency: Schema.String, balance: Amount })

@@ -10,6 +10,7 @@ import type { Destination, MomoParty, PayerDetails } from "../../domain/Party.ts
 import type { KnownAccount } from "../../domain/ProviderAccount.ts"
 import type { Statement } from "../../domain/ReconciliationDifference.ts"
 import type { AmountType } from "../../domain/Transaction.ts"
+import type { ListClawbacks } from "./ProviderClawbacks.ts"
 import type { CallbackHint } from "./ProviderInbox.ts"
 import type { ReferenceData } from "./ProviderReads.ts"
 
@@ -168,6 +169,8 @@ export interface CollectionOperations {
    */
   readonly sendCode?: (source: MomoParty) => Effect.Effect<{ readonly pinId: string } | "unknown", ProviderError>
   readonly fetchStatus: (order: StatusQuery) => Effect.Effect<StatusOutcome>
+  /** Absent: the account has no such list, and what was taken back is seen in its statement, or by asking for the charge. */
+  readonly clawbacks?: ListClawbacks
 }
 
 /** A callback as it came in: the path as it was requested, without the query; headers with lower-case names; the exact bytes. */

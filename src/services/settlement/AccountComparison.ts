@@ -1,6 +1,5 @@
-import { Effect, Option, Schema } from "effect"
+import { Effect, Option } from "effect"
 import type { LedgerRecord } from "../../domain/Exchange.ts"
-import { Reference } from "../../domain/Ids.ts"
 import {
   differenceOf,
   differences,
@@ -13,28 +12,16 @@ import {
   unsteadyThere
 } from "../../domain/ReconciliationDifference.ts"
 import type { Provider, StatusOutcome } from "../ports/Provider.ts"
-import { type ProviderRegistry, sentWith } from "../ports/ProviderRegistry.ts"
+import type { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 import type { Transactions } from "../ports/Transactions.ts"
+import { accountRecords } from "./AccountRecords.ts"
 import { pollProvider } from "./OutcomePoller.ts"
 
 const QUESTIONS_AT_ONCE = 4
 
 /** One account at a provider against ours: by what it lists, and by asking for each that it does not list. */
 export const accountComparison = (registry: ProviderRegistry["Service"], transactions: Transactions["Service"]) => {
-  const isOf = (provider: Provider, record: LedgerRecord): boolean =>
-    Option.getOrUndefined(sentWith(registry, record)) === provider
-
-  /** Ours that a line of their statement is about, whenever it was begun. What another account was sent is none of this one's. */
-  const oursOf = Effect.fnUntraced(function* (provider: Provider, line: StatementLine) {
-    const { mode, name } = provider
-    const reference = Option.fromNullishOr(line.reference).pipe(Option.flatMap(Schema.decodeOption(Reference)))
-    const byOurs = Option.isSome(reference) ? yield* transactions.byReference(reference.value) : Option.none()
-    const found = Option.isSome(byOurs) ? byOurs : yield* transactions.byProviderReference(name, mode, line.providerReference)
-    return found.pipe(
-      Option.map(({ transaction }) => transaction),
-      Option.filter((record) => isOf(provider, record) && record.kind === line.direction)
-    )
-  })
+  const { isOf, oursOf } = accountRecords(registry, transactions)
 
   const byStatement = Effect.fnUntraced(function* (
     provider: Provider,
@@ -85,7 +72,7 @@ export const accountComparison = (registry: ProviderRegistry["Service"], transac
   const byQuestions = (provider: Provider, ours: ReadonlyArray<LedgerRecord>) =>
     Effect.map(questions(provider, ours), (all) => all.flatMap(({ answer, record }) => answered(record, answer)))
 
-  return { isOf, byStatement, byQuestions, oursOf }
+  return { isOf, byStatement, byQuestions }
 }
 
 /** Several movements for one record of ours are one difference: money moved more than once, whatever each of them says. */

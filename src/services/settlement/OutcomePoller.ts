@@ -15,6 +15,7 @@ import { Policy } from "../ports/Policy.ts"
 import type { Adapter, ProviderGuarantees, StatusOutcome, StatusQuery } from "../ports/Provider.ts"
 import { ProviderRegistry, sentWith } from "../ports/ProviderRegistry.ts"
 import { type StoredTransaction, Transactions } from "../ports/Transactions.ts"
+import { Clawbacks } from "./Clawbacks.ts"
 import { Settlement } from "./Settlement.ts"
 
 /** Transactions polled at once. */
@@ -58,6 +59,7 @@ export class OutcomePoller extends Context.Service<
       const settlement = yield* Settlement
       const policy = yield* Policy
       const codes = yield* Codes
+      const clawbacks = yield* Clawbacks
       // A counter that is not there yet grows from nothing, which no alert sees.
       for (const provider of registry.known)
         for (const mode of Mode.literals) yield* Metric.update(Metric.withAttributes(withoutAccount, { provider, mode }), 0)
@@ -107,7 +109,12 @@ export class OutcomePoller extends Context.Service<
           yield* settlement.applyFromProvider(transaction.provider, { reference, fact, actor, lastKnown: stored })
           known = null
         }
-        const record = yield* settlement.applyAnswer(statusPoll, { reference, fact: answer, lastKnown: known })
+        const applied = yield* settlement.applyAnswer(statusPoll, { reference, fact: answer, lastKnown: known })
+        // A dispute changes no status: its callback, which says nothing of the whole charge, leads to the provider's list of them.
+        const mayBeAsked =
+          isTerminal(transaction) && (actor === "callback" || actor === "operator") && !said.includes("successful")
+        const record =
+          mayBeAsked && applied.kind === "collection" ? yield* clawbacks.ofCharge(provider.value, applied, actor) : applied
         // A callback hinted at news of a closed record, and the provider does not show it yet: nothing was learnt.
         const isStale = answer._tag === "StillPending" && isTerminal(transaction)
         return { learnt: answer._tag !== "Unknown" && answer._tag !== "NotFound" && !isStale, record }

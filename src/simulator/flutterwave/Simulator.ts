@@ -8,7 +8,16 @@ import { createCharge } from "./Collections.ts"
 import { createTransfer, transferFee } from "./Payouts.ts"
 import { listBalances, listBanks, listBranches, oneBalance, resolveAccount } from "./Reference.ts"
 import { type Call, errors, type FlutterwaveAccount, refuse } from "./Responses.ts"
-import { callbackBody, listTransactions, listTransfers, transferById, verify, verifyByReference } from "./Transactions.ts"
+import {
+  callbackBody,
+  listChargebacks,
+  listRefunds,
+  listTransactions,
+  listTransfers,
+  transferById,
+  verify,
+  verifyByReference
+} from "./Transactions.ts"
 
 const secretKeyOf = (mode: Mode): string => `FLWSECK-simulated-${mode}`
 const nameOf = namesBySecret("account", secretKeyOf)
@@ -31,6 +40,8 @@ const routes: WireEndpoints<Call> = {
   "GET /transactions/verify_by_reference": { operation: "verify", endpoint: verifyByReference },
   "GET /transactions/(\\d+)/verify": { operation: "verify", endpoint: verify },
   "GET /transactions": { operation: "transactions", endpoint: listTransactions },
+  "GET /chargebacks": { operation: "chargebacks", endpoint: listChargebacks },
+  "GET /refunds": { operation: "refunds", endpoint: listRefunds },
   "POST /transfers": { endpoint: createTransfer },
   "GET /transfers": { operation: "transfers", endpoint: listTransfers },
   "GET /transfers/fee": { operation: "fee", endpoint: transferFee },

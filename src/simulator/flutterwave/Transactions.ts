@@ -54,6 +54,24 @@ export const listTransfers = (call: Call) => {
   return listPage("Transfers fetched", found, query, transferData)
 }
 
+/** GET /chargebacks?from&to&page: what was taken back of charges was disputed here, and lost. */
+export const listChargebacks = (call: Call) => {
+  const found = ownTransactions(call, "collection").filter(({ returned }) => returned)
+  return listPage("Chargebacks retrieved", found, call.request.query, (charge) => ({
+    id: Number(charge.id) + 1,
+    amount: number(charge.amount, charge.currency),
+    flw_ref: `FLW${charge.id}`,
+    transaction_id: Number(charge.id),
+    tx_ref: charge.reference,
+    status: "lost",
+    stage: "chargeback",
+    created_at: iso(charge.updatedAt)
+  }))
+}
+
+/** GET /refunds?from&to&page: the simulated account refunds nothing. */
+export const listRefunds = (call: Call) => listPage("Refunds retrieved", [], call.request.query, () => ({}))
+
 const listPage = (
   message: string,
   found: ReadonlyArray<SimulatedTransaction>,

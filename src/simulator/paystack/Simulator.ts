@@ -10,7 +10,15 @@ import { checkCharge, createCharge, submitOtp } from "./Collections.ts"
 import { createRecipient, createTransfer } from "./Payouts.ts"
 import { balance, listBanks, listCountries, resolveBank } from "./Reference.ts"
 import { type Call, errors, type PaystackAccount, refuse, refusePlainly } from "./Responses.ts"
-import { callbackBody, listCharges, listTransfers, verifyCharge, verifyTransfer } from "./Transactions.ts"
+import {
+  callbackBody,
+  listCharges,
+  listDisputes,
+  listRefunds,
+  listTransfers,
+  verifyCharge,
+  verifyTransfer
+} from "./Transactions.ts"
 
 const secretKeyOf = (mode: Mode): string => `sk_${mode}_simulated`
 const nameOf = namesBySecret("key", secretKeyOf)
@@ -37,6 +45,8 @@ const routes: WireEndpoints<Call> = {
   "POST /transfer": { endpoint: createTransfer },
   "GET /transfer": { operation: "transfers", endpoint: listTransfers },
   "GET /transfer/verify/*": { operation: "transfer_verify", endpoint: verifyTransfer },
+  "GET /refund": { operation: "refunds", endpoint: listRefunds },
+  "GET /dispute": { operation: "disputes", endpoint: listDisputes },
   "GET /balance": { operation: "balance", endpoint: balance },
   "GET /bank": { operation: "banks", endpoint: listBanks },
   "GET /bank/resolve": { endpoint: resolveBank },

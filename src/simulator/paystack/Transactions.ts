@@ -130,6 +130,25 @@ const listed = (kind: SimulatedTransaction["kind"], written: (one: SimulatedTran
 export const listCharges = listed("collection", chargeOf)
 export const listTransfers = listed("payout", transferWithFee)
 
+/** GET /refund: what was taken back of charges was refunded here. `transaction` names one charge by its number. */
+export const listRefunds = Effect.fnUntraced(function* (call: Call) {
+  const { page = "1", transaction = null } = Object.fromEntries(call.request.query)
+  const found = ownTransactions(call, "collection").filter(({ id, returned }) => returned && (transaction ?? id) === id)
+  const refunds = found.map((charge) => ({
+    id: BigInt(charge.id) + 1n,
+    transaction: BigInt(charge.id),
+    transaction_reference: wireReferenceOf(charge),
+    amount: toSubunits(charge.amount, charge.currency),
+    currency: charge.currency,
+    status: "processed",
+    createdAt: iso(charge.updatedAt)
+  }))
+  return yield* Effect.succeed(success("Refunds retrieved", page === "1" ? refunds : []))
+})
+
+/** GET /dispute: nobody disputes a simulated charge. */
+export const listDisputes = () => Effect.succeed(success("Disputes retrieved", []))
+
 const words = { successful: "success", failed: "failed", pending: "pending" } as const
 
 // White space that no serializer would produce, so that only a check over the bytes as sent can hold.

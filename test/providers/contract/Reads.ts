@@ -142,6 +142,38 @@ export const reads = (it: Vitest.MethodsNonLive<ContractBench>, known: KnownSimu
     })
   )
 
+  it.effect("what was taken back of a charge is in its lists of disputes and refunds, where it has any", () =>
+    Effect.gen(function* () {
+      const { live } = yield* ContractBench
+      const [way] = abilities.charges
+      const clawbacks = live.collections?.clawbacks
+      if (clawbacks === undefined || way === undefined) return
+      const order = chargeOrder(way, "0015")
+      const placed = yield* collectionsOf(live).charge(order)
+      if (placed._tag === "NeedsRedirect") yield* Effect.promise(async () => (await fetch(placed.redirectUrl)).text())
+      const day = 86_400_000
+      const now = yield* Clock.currentTimeMillis
+      const told = yield* eventually(
+        Effect.gen(function* () {
+          const { fetchStatus } = collectionsOf(live)
+          const answer = yield* Effect.flatMap(askOrder(way, order.reference), fetchStatus)
+          const handle = "providerReference" in answer ? answer.providerReference : null
+          const listed = yield* clawbacks({ since: now - day, until: now + day, providerReference: null })
+          return listed.filter(
+            ({ providerReference, reference }) =>
+              reference === order.reference || (handle !== null && providerReference === handle)
+          )
+        }),
+        (found) => found.length > 0
+      )
+      const { amount, currency } = way
+      expect(told.map(({ factIn }) => factIn(currency))).toMatchObject([{ _tag: "Clawback", state: "taken", amount, currency }])
+      const [first] = told
+      const own = yield* clawbacks({ since: now - day, until: now + day, providerReference: first?.providerReference ?? null })
+      expect(own.map(({ providerReference }) => providerReference)).toContain(first?.providerReference)
+    })
+  )
+
   it.effect("when it refuses connections, nothing is sent and no read succeeds", () =>
     Effect.gen(function* () {
       const { control, executions, live, name } = yield* openBench(known)

@@ -4,6 +4,15 @@ import { Effect, Redacted } from "effect"
 import { flutterwave } from "../../../src/providers/flutterwave/Adapter.ts"
 import { listening } from "../../support/ListeningServer.ts"
 
+const adapterAt = (port: number) => {
+  const key = Redacted.make("key")
+  const baseUrl = `http://127.0.0.1:${port}/v3`
+  return flutterwave(
+    { baseUrl, secretKey: key, webhookSecretHash: key, sender: null, emailDomain: "example.com", timeoutMs: 10_000 },
+    "live"
+  )
+}
+
 const charge = (change: object) => ({
   id: 1,
   tx_ref: "a",
@@ -25,6 +34,40 @@ const transfer = {
   created_at: "2026-01-31T00:00:00.000Z"
 }
 
+it.effect("chargebacks and refunds name the charge, what is asked back, and how far it is", () =>
+  Effect.gen(function* () {
+    const chargeback = (status: string) => ({
+      id: 5,
+      amount: 12.5,
+      status,
+      stage: "first",
+      transaction_id: 41,
+      tx_ref: null,
+      flw_ref: "F"
+    })
+    const rows: Readonly<Record<string, ReadonlyArray<object>>> = {
+      "/chargebacks": ["initiated", "declined", "lost", "won", "a-new-word"].map(chargeback),
+      "/refunds": [
+        { id: 6, tx_id: 41, amount_refunded: 3, status: "completed" },
+        { id: 7, TransactionId: 42, AmountRefunded: "4.25", status: "completed-momo" },
+        { id: 8, tx_id: 41, amount_refunded: 3, status: "completed", meta: { disburse_status: "failed" } }
+      ]
+    }
+    const server = createServer((request, response) => {
+      const { pathname } = new URL(request.url ?? "", "http://host")
+      const data = rows[pathname.replace("/v3", "")] ?? []
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ status: "success", data }))
+    })
+    const { collections } = yield* adapterAt(yield* listening(server))
+    const query = { since: 0, until: 1, providerReference: null }
+    const listed = yield* collections?.clawbacks?.(query) ?? Effect.die(new Error("it lists them"))
+    expect(listed.map(({ providerReference }) => providerReference)).toEqual(["41", "41", "41", "41", "41", "41", "42", "41"])
+    const facts = listed.map(({ factIn }) => factIn("GHS"))
+    expect(facts.map(({ state }) => state)).toEqual(["open", "open", "taken", "kept", "open", "open", "taken", "kept"])
+    expect(facts.map(({ amount }) => amount)).toEqual([1250n, 1250n, 1250n, 1250n, 1250n, 300n, 425n, 300n])
+  })
+)
+
 /** An account that lists these charges, one a page, and one transfer. */
 const listing = Effect.fnUntraced(function* (...charges: ReadonlyArray<object>) {
   const server = createServer((request, response) => {
@@ -35,17 +78,7 @@ const listing = Effect.fnUntraced(function* (...charges: ReadonlyArray<object>) 
     const meta = { page_info: { total: 1, current_page: page, total_pages: isCharges ? charges.length : 1 } }
     response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ status: "success", data, meta }))
   })
-  const port = yield* listening(server)
-  const key = Redacted.make("key")
-  const settings = {
-    baseUrl: `http://127.0.0.1:${port}/v3`,
-    secretKey: key,
-    webhookSecretHash: key,
-    sender: null,
-    emailDomain: "example.com",
-    timeoutMs: 10_000
-  }
-  const { statement } = yield* flutterwave(settings, "live")
+  const { statement } = yield* adapterAt(yield* listening(server))
   return yield* statement?.("2026-01-31") ?? Effect.die(new Error("there is a statement"))
 })
 

@@ -168,6 +168,26 @@ describe("the poller", () => {
       })
   )
 
+  it.effect("asks for disputes and refunds of a successful charge after a callback that says nothing of the whole charge", () =>
+    Effect.gen(function* () {
+      const settled = collection({
+        status: "successful",
+        providerReference: "P1",
+        observedAmount: minor(10_000n),
+        completedAt: NOON
+      })
+      const world = given(settled, Succeeded, { clawbacks: true })
+      yield* world.poll()
+      yield* world.pollFor("successful")
+      expect(world.asked).toEqual([])
+      yield* world.pollFor()
+      expect(world.asked).toEqual([{ since: NOON, until: TOLD_AT + 24 * HOUR, providerReference: "P1" }])
+      const open = given(collection(), StillPending, { clawbacks: true })
+      yield* open.pollFor()
+      expect(open.asked).toEqual([])
+    })
+  )
+
   it.effect("looks for due records four times a second", () =>
     Effect.gen(function* () {
       const world = given(payout(), StillPending, { isDue: false })

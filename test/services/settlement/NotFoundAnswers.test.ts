@@ -9,6 +9,7 @@ import { type ApplyStep, FloatLedger } from "../../../src/services/ports/FloatLe
 import type { Provider, StatusOutcome } from "../../../src/services/ports/Provider.ts"
 import { ProviderRegistry } from "../../../src/services/ports/ProviderRegistry.ts"
 import { type StoredTransaction, Transactions } from "../../../src/services/ports/Transactions.ts"
+import { Clawbacks } from "../../../src/services/settlement/Clawbacks.ts"
 import { OutcomePoller } from "../../../src/services/settlement/OutcomePoller.ts"
 import { Settlement } from "../../../src/services/settlement/Settlement.ts"
 import { WebhookDispatcher } from "../../../src/services/webhooks/WebhookDispatcher.ts"
@@ -47,7 +48,7 @@ const given = (answer: StatusOutcome, { losing = 0, takesMs = 0 } = {}) => {
     }
   }
   const layer = OutcomePoller.layer.pipe(
-    Layer.provide(Settlement.layer),
+    Layer.provide(Layer.provideMerge(Clawbacks.layer, Settlement.layer)),
     Layer.provide([
       fake(Transactions, { byReference: () => Effect.sync(() => Option.some(stored)) }),
       fake(FloatLedger, {

@@ -4,7 +4,9 @@ import type { Reported } from "../../../src/domain/CallbackReport.ts"
 import type { LedgerRecord } from "../../../src/domain/Exchange.ts"
 import type { CodeStanding } from "../../../src/services/ports/Codes.ts"
 import type { Provider, ProviderGuarantees, StatusOutcome, StatusQuery } from "../../../src/services/ports/Provider.ts"
+import type { ClawbackQuery } from "../../../src/services/ports/ProviderClawbacks.ts"
 import { ProviderRegistry } from "../../../src/services/ports/ProviderRegistry.ts"
+import { Clawbacks } from "../../../src/services/settlement/Clawbacks.ts"
 import { OutcomePoller } from "../../../src/services/settlement/OutcomePoller.ts"
 import { Settlement } from "../../../src/services/settlement/Settlement.ts"
 import { unexpected } from "../../fakes/Fake.ts"
@@ -30,6 +32,8 @@ export interface World {
   readonly isDue?: boolean
   /** Whether it has a statement. */
   readonly lists?: boolean
+  /** Whether it lists disputes and refunds; where it is asked for them, the query is among the queries. */
+  readonly clawbacks?: boolean
   /** What the call of the provider does besides. */
   readonly calling?: Effect.Effect<void>
   /** Where the code of the charge stands; undefined: nobody asks for it. */
@@ -38,9 +42,19 @@ export interface World {
 
 /** One record, its provider, which answers every query alike, and the poller a minute after the record was made. */
 export const given = (record: LedgerRecord, answer: StatusOutcome, world: World = {}) => {
-  const { calling = Effect.void, code, guarantees, isDue = true, lists = false, offers = everything, registered = true } = world
+  const {
+    calling = Effect.void,
+    code,
+    guarantees,
+    isDue = true,
+    lists = false,
+    clawbacks = false,
+    offers = everything,
+    registered = true
+  } = world
   const telemetry = givenTelemetry()
   const queries: Array<StatusQuery> = []
+  const asked: Array<ClawbackQuery> = []
   const closed: Array<unknown> = []
   const claims: Array<readonly [now: number, limit: number, leaseMs: number]> = []
   const kept = storedRecord(record, [], {
@@ -57,7 +71,11 @@ export const given = (record: LedgerRecord, answer: StatusOutcome, world: World 
   }
   const operations: Required<Pick<Provider, "payouts" | "collections" | "exchange">> = {
     payouts: { quote: unused, send: unused, fetchStatus },
-    collections: { charge: unused, fetchStatus },
+    collections: {
+      charge: unused,
+      fetchStatus,
+      ...(clawbacks && { clawbacks: (query) => Effect.sync(() => (asked.push(query), [])) })
+    },
     exchange: { quote: unused, execute: unused, fetchStatus }
   }
   const provider: Provider = {
@@ -77,7 +95,7 @@ export const given = (record: LedgerRecord, answer: StatusOutcome, world: World 
     ...Object.fromEntries(offers.map((name) => [name, operations[name]]))
   }
   const layer = OutcomePoller.layer.pipe(
-    Layer.provide(Settlement.layer),
+    Layer.provide(Layer.provideMerge(Clawbacks.layer, Settlement.layer)),
     Layer.provide([
       kept.ports,
       Layer.succeed(ProviderRegistry, {
@@ -114,7 +132,7 @@ export const given = (record: LedgerRecord, answer: StatusOutcome, world: World 
       yield* TestClock.setTime(at)
       return (yield* (yield* OutcomePoller).poll({ ...kept.read(), traceparent }, "reconciler")).learnt
     }).pipe(Effect.provide(layer))
-  return { ...kept, ...telemetry, layer, provider, poll, pollFor, queries, closed, claims }
+  return { ...kept, ...telemetry, layer, provider, poll, pollFor, queries, asked, closed, claims }
 }
 
 /** The facts that were written, with their notes. */

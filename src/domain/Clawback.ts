@@ -1,0 +1,35 @@
+import { personRuledFailed, reportOf } from "./Contradiction.ts"
+import type { LedgerRecord } from "./Exchange.ts"
+import type { Fact } from "./Fact.ts"
+import { iso } from "./Instant.ts"
+import { toDecimal } from "./Money.ts"
+
+/** A dispute or refund of a collection, as a provider lists it. */
+export type Clawback = Extract<Fact, { _tag: "Clawback" }>
+
+/** What is known of it, in one line for the person who rules on it. */
+export const clawback = (told: Omit<Clawback, "_tag" | "note">): Clawback => {
+  const { amount, answerBy, by, currency, id, reason, state } = told
+  const sum = amount === null ? `an amount in ${currency} that is not said` : `${toDecimal(amount, currency)} ${currency}`
+  const parts = [
+    `${by} ${id} of ${sum}`,
+    ...(reason === null ? [] : [reason]),
+    meaning[state],
+    ...(answerBy === null || state !== "open" ? [] : [`answer it by ${iso(answerBy)}`])
+  ]
+  return { _tag: "Clawback", ...told, note: parts.join(": ") }
+}
+
+const meaning = {
+  open: "it is open, and nothing was taken yet",
+  taken: "it was taken back",
+  kept: "it ended, and nothing was taken"
+} as const satisfies Record<Clawback["state"], string>
+
+/** Whether the record says so already, or whoever ruled on it knew: it is no news, and leaves no line in the history. */
+export const isHeard = (record: LedgerRecord, told: Clawback): boolean => {
+  if (record.kind !== "collection" || record.status !== "successful" || personRuledFailed(record)) return true
+  const report = reportOf(told)
+  const known = [...(record.said ?? []), ...(record.saidAtOpening ?? []), ...(record.ruling?.known ?? [])]
+  return report !== null && known.includes(report)
+}

@@ -1,0 +1,16 @@
+export const name = "0032_account_sweeps"
+
+/** When each of the gateway's accounts at providers is next looked through for what was taken back. The release before neither writes nor reads it. */
+export const steps = [
+  {
+    form: "transaction",
+    sql: `
+CREATE TABLE account_sweeps (
+  provider text NOT NULL,
+  mode mode_word NOT NULL,
+  next_at timestamptz NOT NULL,
+  PRIMARY KEY (provider, mode)
+);
+`
+  }
+] as const

@@ -1,0 +1,79 @@
+import { Effect, Option, type Schema } from "effect"
+import { type Clawback, clawback } from "../domain/Clawback.ts"
+import { type Currency, isCurrency } from "../domain/Currency.ts"
+import type { ClawbackQuery, ListClawbacks, ListedClawback } from "../services/ports/ProviderClawbacks.ts"
+import type { Connection } from "./Connection.ts"
+import { type AmountFormat, majorUnits, sumOf } from "./ProviderStatus.ts"
+import { readableRows } from "./Rows.ts"
+import { instantIn } from "./Statements.ts"
+
+/** Disputes and refunds are few: a list that is longer is none of them. */
+const MAXIMUM_PAGES = 200
+
+/** One of the provider's lists of disputes or refunds. */
+interface ClawbackList<A, Row> {
+  readonly operation: string
+  readonly path: (query: ClawbackQuery, page: number) => string
+  readonly schema: Schema.ConstraintDecoder<A>
+  readonly rows: (answer: A) => ReadonlyArray<unknown>
+  readonly isLast: (answer: A, page: number) => boolean
+  readonly row: Schema.ConstraintDecoder<Row>
+  readonly clawbackOf: (row: Row) => ListedClawback
+}
+
+type Reader = (connection: Connection, query: ClawbackQuery) => ReturnType<ListClawbacks>
+
+/** Reads one list to its end. A row that cannot be read is an alarm, and hides no other one. */
+export const clawbackList =
+  <A, Row>({ clawbackOf, isLast, operation, path, row, rows, schema }: ClawbackList<A, Row>): Reader =>
+  (connection, query) =>
+    Effect.gen(function* () {
+      const found: Array<ListedClawback> = []
+      for (let page = 1; page <= MAXIMUM_PAGES; page++) {
+        const answer: A = yield* connection.get(schema, operation, path(query, page))
+        found.push(...(yield* readableRows(connection.name, operation, row, rows(answer))).map(clawbackOf))
+        if (isLast(answer, page)) return found
+      }
+      return yield* connection.giveUp(`a list of ${connection.title}'s does not end: ${operation}`)
+    })
+
+/** All of the lists together. */
+export const clawbacksOf = (connection: Connection, ...lists: ReadonlyArray<Reader>): ListClawbacks =>
+  Effect.fn(`${connection.name}.clawbacks`)(function* (query) {
+    return (yield* Effect.forEach(lists, (list) => list(connection, query))).flat()
+  })
+
+type Written = string | null | undefined
+
+interface WrittenClawback extends Pick<Clawback, "by" | "id"> {
+  /** Undefined where the provider's word has no meaning here: a person has to look. */
+  readonly state: Clawback["state"] | undefined
+  readonly status: string
+  readonly amount: Written
+  readonly currency: Written
+  readonly reason?: Written
+  readonly answerBy?: Written
+}
+
+const LONGEST_REASON = 80
+
+/** As a fact of a charge in this currency. A word that nobody knows is open, and is said. */
+export const clawbackIn =
+  (
+    { amount, answerBy, currency: named, reason, status, state = "open", ...told }: WrittenClawback,
+    format: AmountFormat = majorUnits
+  ) =>
+  (stored: Currency): Clawback => {
+    const currency = isCurrency(named) ? named : stored
+    const words = [reason ?? "", `status ${status}`].filter((word) => word !== "").join(", ")
+    const sum = Option.getOrNull(Option.fromUndefinedOr(sumOf({ amount, currency }, format)))
+    const isForeign = named !== null && named !== undefined && !isCurrency(named)
+    return clawback({
+      ...told,
+      state,
+      amount: isForeign ? null : (sum?.amount ?? null),
+      currency,
+      reason: Array.from(words).slice(0, LONGEST_REASON).join(""),
+      answerBy: instantIn(answerBy)
+    })
+  }

@@ -1,0 +1,96 @@
+import { isReference } from "../../domain/Ids.ts"
+import { iso } from "../../domain/Instant.ts"
+import type { ClawbackQuery } from "../../services/ports/ProviderClawbacks.ts"
+import { clawbackIn, clawbackList, clawbacksOf } from "../Clawbacks.ts"
+import type { Connection } from "../Connection.ts"
+import { Chargeback, Listed, Refund } from "./Wire.ts"
+
+/** Chargebacks, and refunds, whoever made them. Neither list can be asked for one charge. */
+export const clawbacks = (connection: Connection) => clawbacksOf(connection, chargebacks, refunds)
+
+const DAY_LENGTH = "2026-01-31".length
+
+const paged =
+  (path: string) =>
+  ({ since, until }: ClawbackQuery, page: number): string =>
+    `${path}?${new URLSearchParams({
+      from: iso(since).slice(0, DAY_LENGTH),
+      to: iso(until).slice(0, DAY_LENGTH),
+      page: String(page)
+    })}`
+
+const shared = {
+  schema: Listed,
+  rows: ({ data }: typeof Listed.Type) => data,
+  /** Without the number of pages there is one: nothing says that the next would be another. */
+  isLast: ({ meta }: typeof Listed.Type, page: number) => meta === undefined || page >= Number(meta.page_info.total_pages)
+}
+
+const chargebacks = clawbackList({
+  ...shared,
+  operation: "chargebacks",
+  path: paged("/chargebacks"),
+  row: Chargeback,
+  clawbackOf: ({ amount, currency, id, stage: reason, status, transaction_id, tx_ref }) => ({
+    reference: isReference(tx_ref) ? tx_ref : null,
+    providerReference: transaction_id ?? null,
+    factIn: clawbackIn({ by: "dispute", id, state: chargebackStates.get(status), status, amount, currency, reason })
+  })
+})
+
+/** `declined`: we contested it. */
+const chargebackStates: ReadonlyMap<string, "open" | "taken" | "kept"> = new Map([
+  ["initiated", "open"],
+  ["pending", "open"],
+  ["declined", "open"],
+  ["accepted", "taken"],
+  ["lost", "taken"],
+  ["won", "kept"],
+  ["reversed", "kept"]
+])
+
+const refunds = clawbackList({
+  ...shared,
+  operation: "refunds",
+  path: paged("/refunds"),
+  row: Refund,
+  clawbackOf: ({ AmountRefunded, TransactionId, amount_refunded, id, meta, status: written, tx_id }) => {
+    const status = written ?? "not said"
+    return {
+      reference: null,
+      providerReference: tx_id ?? TransactionId ?? null,
+      factIn: clawbackIn({
+        by: "refund",
+        id,
+        state: disbursements.get(disbursedIn(meta)) ?? refundStates.get(status),
+        status,
+        amount: amount_refunded ?? AmountRefunded,
+        currency: null
+      })
+    }
+  }
+})
+
+const disbursedIn = (meta: unknown): string =>
+  typeof meta === "object" && meta !== null && "disburse_status" in meta ? String(meta.disburse_status) : ""
+
+const disbursements: ReadonlyMap<string, "taken" | "kept"> = new Map([
+  ["successful", "taken"],
+  ["failed", "kept"]
+])
+
+/** `completed` means that it was initiated. */
+const refundStates: ReadonlyMap<string, "open" | "taken" | "kept"> = new Map([
+  ["new", "open"],
+  ["pending", "open"],
+  ["pending-momo", "open"],
+  ["processing", "open"],
+  ["completed", "open"],
+  ["completed-bank-transfer", "taken"],
+  ["completed-momo", "taken"],
+  ["completed-mpgs", "taken"],
+  ["completed-offline", "taken"],
+  ["completed-preauth", "taken"],
+  ["successful", "taken"],
+  ["failed", "kept"]
+])

@@ -1,0 +1,87 @@
+import { iso } from "../../domain/Instant.ts"
+import type { ClawbackQuery } from "../../services/ports/ProviderClawbacks.ts"
+import { clawbackIn, clawbackList, clawbacksOf } from "../Clawbacks.ts"
+import type { Connection } from "../Connection.ts"
+import { subunits } from "./Amounts.ts"
+import { ClawbacksAnswer, Dispute, ownReference, Refund } from "./Wire.ts"
+
+const PAGE_SIZE = 100
+
+/** Disputes of charges, and refunds, whoever made them. */
+export const clawbacks = (connection: Connection) => clawbacksOf(connection, disputes, refunds)
+
+const paged =
+  (path: string) =>
+  ({ providerReference, since, until }: ClawbackQuery, page: number): string =>
+    `${path}?${new URLSearchParams({
+      from: iso(since),
+      to: iso(until),
+      perPage: String(PAGE_SIZE),
+      page: String(page),
+      ...(providerReference === null ? {} : { transaction: providerReference })
+    })}`
+
+const shared = {
+  schema: ClawbacksAnswer,
+  rows: ({ data }: typeof ClawbacksAnswer.Type) => data,
+  isLast: ({ data }: typeof ClawbacksAnswer.Type) => data.length < PAGE_SIZE
+}
+
+type Named = { readonly reference?: string | null | undefined; readonly id?: string | null | undefined } | null | undefined
+
+const chargeOf = (charge: Named, reference: string | null | undefined) => ({
+  reference: ownReference(reference ?? charge?.reference ?? ""),
+  providerReference: charge?.id ?? null
+})
+
+const disputes = clawbackList({
+  ...shared,
+  operation: "disputes",
+  path: paged("/dispute"),
+  row: Dispute,
+  clawbackOf: ({ category: reason, currency, dueAt: answerBy, id, refund_amount: amount, resolution, status, transaction }) => ({
+    ...chargeOf(transaction, null),
+    factIn: clawbackIn(
+      {
+        by: "dispute",
+        id,
+        state: disputeState(status, resolution ?? ""),
+        status: resolution ?? status,
+        amount,
+        currency,
+        reason,
+        answerBy
+      },
+      subunits
+    )
+  })
+})
+
+/** `declined`: the dispute was, and the money is ours. */
+const resolutions: ReadonlyMap<string, "taken" | "kept"> = new Map([
+  ["merchant-accepted", "taken"],
+  ["auto-accepted", "taken"],
+  ["declined", "kept"]
+])
+
+const disputeState = (status: string, resolution: string) =>
+  ["resolved", "archived"].includes(status) ? resolutions.get(resolution) : "open"
+
+const refunds = clawbackList({
+  ...shared,
+  operation: "refunds",
+  path: paged("/refund"),
+  row: Refund,
+  clawbackOf: ({ amount, currency, id, status, transaction, transaction_reference }) => ({
+    ...chargeOf(typeof transaction === "string" ? { id: transaction } : transaction, transaction_reference),
+    factIn: clawbackIn({ by: "refund", id, state: refundStates.get(status), status, amount, currency }, subunits)
+  })
+})
+
+const refundStates: ReadonlyMap<string, "open" | "taken" | "kept"> = new Map([
+  ["pending", "open"],
+  ["processing", "open"],
+  ["needs-attention", "open"],
+  ["processed", "taken"],
+  ["failed", "kept"]
+])

@@ -1,0 +1,27 @@
+import type { Effect } from "effect"
+import type { Clawback } from "../../domain/Clawback.ts"
+import type { Currency } from "../../domain/Currency.ts"
+import type { ProviderError } from "../../domain/errors/Retriable.ts"
+import type { Reference } from "../../domain/Ids.ts"
+import type { Instant } from "../../domain/Instant.ts"
+
+/** Which disputes and refunds are asked for: those that were begun in this time, of one charge where its handle is given. */
+export interface ClawbackQuery {
+  readonly since: Instant
+  readonly until: Instant
+  readonly providerReference: string | null
+}
+
+/** One of them. It names the charge by our reference, by the provider's own, or by both. */
+export interface ListedClawback {
+  readonly reference: Reference | null
+  readonly providerReference: string | null
+  /** `stored` is the charge's currency, for a list that names none. */
+  readonly factIn: (stored: Currency) => Clawback
+}
+
+/**
+ * The disputes of collections, and the refunds, that an account lists, whoever made them. A free read: it may be repeated, and may list those of other
+ * charges, too.
+ */
+export type ListClawbacks = (query: ClawbackQuery) => Effect.Effect<ReadonlyArray<ListedClawback>, ProviderError>

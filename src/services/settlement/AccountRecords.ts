@@ -1,0 +1,39 @@
+import { Effect, Option, Schema } from "effect"
+import type { LedgerRecord } from "../../domain/Exchange.ts"
+import { Reference } from "../../domain/Ids.ts"
+import type { Provider } from "../ports/Provider.ts"
+import { type ProviderRegistry, sentWith } from "../ports/ProviderRegistry.ts"
+import type { Transactions } from "../ports/Transactions.ts"
+
+/** How a row of an account's list names a movement. */
+interface Named {
+  readonly direction: LedgerRecord["kind"]
+  readonly reference: string | null
+  readonly providerReference: string | null
+}
+
+/** Which of our records an account's list is about. */
+export const accountRecords = (
+  registry: Pick<ProviderRegistry["Service"], "accounts" | "claimed">,
+  transactions: Pick<Transactions["Service"], "byReference" | "byProviderReference">
+) => {
+  const isOf = (provider: Provider, record: LedgerRecord): boolean =>
+    Option.getOrUndefined(sentWith(registry, record)) === provider
+
+  /** Whenever it was begun. What another account was sent is none of this one's. */
+  const oursOf = Effect.fnUntraced(function* (provider: Provider, { direction, providerReference, ...named }: Named) {
+    const { mode, name } = provider
+    const reference = Option.fromNullishOr(named.reference).pipe(Option.flatMap(Schema.decodeOption(Reference)))
+    const byOurs = Option.isSome(reference) ? yield* transactions.byReference(reference.value) : Option.none()
+    const found =
+      Option.isSome(byOurs) || providerReference === null
+        ? byOurs
+        : yield* transactions.byProviderReference(name, mode, providerReference)
+    return found.pipe(
+      Option.map(({ transaction }) => transaction),
+      Option.filter((record) => isOf(provider, record) && record.kind === direction)
+    )
+  })
+
+  return { isOf, oursOf }
+}

@@ -1,0 +1,83 @@
+import { Clock, Effect, Exit, Option } from "effect"
+import { personRuledFailed } from "../../domain/Contradiction.ts"
+import { Mode } from "../../domain/Ids.ts"
+import { type Instant, iso } from "../../domain/Instant.ts"
+import { AccountSweeps } from "../ports/AccountSweeps.ts"
+import type { Provider } from "../ports/Provider.ts"
+import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
+import { Transactions } from "../ports/Transactions.ts"
+import { accountRecords } from "./AccountRecords.ts"
+import { Clawbacks } from "./Clawbacks.ts"
+import { OutcomePoller } from "./OutcomePoller.ts"
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+/** How often a process looks whether an account is due. */
+const LOOK_EVERY = "5 minutes"
+/** A sweep that failed, or whose process died, is made again after this. */
+const AGAIN_MS = HOUR_MS
+const LISTS_EVERY_MS = 6 * HOUR_MS
+const STATEMENTS_EVERY_MS = DAY_MS
+/** A day's statement is read again when the day is so old. What one reading misses, the next one sees. */
+export const STATEMENT_AGES_DAYS: ReadonlyArray<number> = [1, 3, 7, 14, 30, 45]
+
+/**
+ * Looks through each account for what was taken back of collections, weeks after they succeeded: its lists of disputes and refunds, or else the
+ * statements of past days. An account that has neither is asked for one charge at a time, by the poller's schedule.
+ */
+export const makeClawbackSweeps = Effect.gen(function* () {
+  const registry = yield* ProviderRegistry
+  const transactions = yield* Transactions
+  const sweeps = yield* AccountSweeps
+  const clawbacks = yield* Clawbacks
+  const poller = yield* OutcomePoller
+  const { oursOf } = accountRecords(registry, transactions)
+
+  /** Whatever it says is only a reason to ask for the charge itself. */
+  const ofStatement = Effect.fnUntraced(function* (provider: Provider, day: string) {
+    const { lines } = yield* provider.statement?.(day) ?? Effect.succeed({ lines: [] })
+    for (const line of lines) {
+      if (line.direction !== "collection" || (line.status !== "returned" && line.status !== "failed")) continue
+      const record = Option.getOrUndefined(yield* oursOf(provider, line))
+      if (record?.kind !== "collection" || record.status !== "successful") continue
+      if (record.needsReview || record.reversed !== null || personRuledFailed(record)) continue
+      const stored = yield* transactions.byReference(record.reference)
+      if (Option.isSome(stored)) yield* poller.poll(stored.value, "reconciler")
+    }
+  })
+
+  const ofStatements = Effect.fnUntraced(function* (provider: Provider, now: Instant) {
+    const days = STATEMENT_AGES_DAYS.map((age) => iso(now - age * DAY_MS).slice(0, "2026-01-31".length))
+    const read = Effect.forEach(days, (day) => ofStatement(provider, day), { discard: true })
+    return yield* Effect.match(read, { onFailure: () => false, onSuccess: () => true })
+  })
+
+  const sweep = Effect.fn("ClawbackSweeps.sweep")(function* (name: string, mode: Mode, now: Instant) {
+    const accounts = registry.accounts(name, mode)
+    const [current] = accounts
+    if (current?.collections === undefined) return
+    const isListed = current.collections.clawbacks !== undefined
+    if (!isListed && current.statement === undefined) return
+    if (!(yield* sweeps.claim(name, mode, now, now + AGAIN_MS))) return
+    const read = yield* Effect.forEach(accounts, (account) =>
+      isListed ? clawbacks.ofAccount(account) : ofStatements(account, now)
+    )
+    if (read.includes(false))
+      return yield* Effect.logWarning("what was taken back of collections could not be read: it is read again").pipe(
+        Effect.annotateLogs({ provider: name, mode })
+      )
+    yield* sweeps.done(name, mode, now + (isListed ? LISTS_EVERY_MS : STATEMENTS_EVERY_MS))
+  })
+
+  return Effect.gen(function* () {
+    for (const provider of registry.known)
+      for (const mode of Mode.literals) {
+        const exit = yield* Effect.exit(sweep(provider, mode, yield* Clock.currentTimeMillis))
+        const named = Effect.annotateLogs({ provider, mode })
+        if (Exit.isFailure(exit)) yield* named(Effect.logError("a look for what was taken back broke", exit.cause))
+      }
+  })
+})
+
+/** For as long as the process runs. */
+export const clawbackSweeps = Effect.flatMap(makeClawbackSweeps, (round) => Effect.forever(Effect.delay(round, LOOK_EVERY)))

@@ -1,0 +1,71 @@
+import { Clock, Context, Effect, Layer, Option } from "effect"
+import { isHeard } from "../../domain/Clawback.ts"
+import type { LedgerRecord } from "../../domain/Exchange.ts"
+import type { Actor } from "../../domain/Fact.ts"
+import type { Instant } from "../../domain/Instant.ts"
+import type { Provider } from "../ports/Provider.ts"
+import type { ListedClawback } from "../ports/ProviderClawbacks.ts"
+import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
+import { Transactions } from "../ports/Transactions.ts"
+import { accountRecords } from "./AccountRecords.ts"
+import { Settlement } from "./Settlement.ts"
+
+const DAY_MS = 86_400_000
+/** Disputes are begun long after the payment, and end long after they began: the lists are short, and read so far back. */
+const LISTED_FOR_MS = 90 * DAY_MS
+
+/** What is taken back of collections at their provider: each that is news opens a review, and moves nothing by itself. */
+export class Clawbacks extends Context.Service<
+  Clawbacks,
+  {
+    /** Asks what is listed of one charge, because a callback or a person says that there may be something. Answers the record as it then is. */
+    readonly ofCharge: (provider: Provider, record: LedgerRecord, actor: Actor) => Effect.Effect<LedgerRecord>
+    /** All that the account lists. False where its lists could not be read. */
+    readonly ofAccount: (provider: Provider) => Effect.Effect<boolean>
+  }
+>()("gateway/services/settlement/Clawbacks") {
+  static readonly layer = Layer.effect(
+    Clawbacks,
+    Effect.gen(function* () {
+      const settlement = yield* Settlement
+      const { oursOf } = accountRecords(yield* ProviderRegistry, yield* Transactions)
+
+      const listedSince = Effect.fnUntraced(function* (provider: Provider, since: Instant, providerReference: string | null) {
+        const read = provider.collections?.clawbacks
+        if (read === undefined) return []
+        const until = (yield* Clock.currentTimeMillis) + DAY_MS
+        return yield* Effect.catchTag(read({ since, until, providerReference }), "provider_error", () => Effect.succeed(null))
+      })
+
+      const hear = Effect.fnUntraced(function* (
+        provider: Provider,
+        actor: Actor,
+        listed: ReadonlyArray<ListedClawback>,
+        only: LedgerRecord | null
+      ) {
+        let last = only
+        for (const one of listed) {
+          const record = Option.getOrUndefined(yield* oursOf(provider, { direction: "collection", ...one }))
+          if (record === undefined || (only !== null && record.reference !== only.reference)) continue
+          const fact = one.factIn(record.currency)
+          if (isHeard(record, fact)) continue
+          last = yield* settlement.applyFromProvider(provider.name, { reference: record.reference, fact, actor })
+        }
+        return last
+      })
+
+      const ofCharge = Effect.fn("Clawbacks.ofCharge")(function* (provider: Provider, record: LedgerRecord, actor: Actor) {
+        const listed = yield* listedSince(provider, record.createdAt, record.providerReference)
+        return (yield* hear(provider, actor, listed ?? [], record)) ?? record
+      })
+
+      const ofAccount = Effect.fn("Clawbacks.ofAccount")(function* (provider: Provider) {
+        const listed = yield* listedSince(provider, (yield* Clock.currentTimeMillis) - LISTED_FOR_MS, null)
+        yield* hear(provider, "reconciler", listed ?? [], null)
+        return listed !== null
+      })
+
+      return Clawbacks.of({ ofCharge, ofAccount })
+    })
+  )
+}

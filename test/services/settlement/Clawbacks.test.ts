@@ -1,0 +1,210 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Layer, Option } from "effect"
+import { TestClock } from "effect/testing"
+import { type Clawback, clawback } from "../../../src/domain/Clawback.ts"
+import { minor, ZERO } from "../../../src/domain/Money.ts"
+import { resolveCollection } from "../../../src/domain/Resolution.ts"
+import { reviewReason } from "../../../src/domain/ReviewReason.ts"
+import type { Collection } from "../../../src/domain/Transaction.ts"
+import { AccountSweeps } from "../../../src/services/ports/AccountSweeps.ts"
+import type { Provider } from "../../../src/services/ports/Provider.ts"
+import type { ClawbackQuery } from "../../../src/services/ports/ProviderClawbacks.ts"
+import { ProviderRegistry } from "../../../src/services/ports/ProviderRegistry.ts"
+import { makeClawbackSweeps } from "../../../src/services/settlement/ClawbackSweeps.ts"
+import { Clawbacks } from "../../../src/services/settlement/Clawbacks.ts"
+import { OutcomePoller } from "../../../src/services/settlement/OutcomePoller.ts"
+import { Settlement } from "../../../src/services/settlement/Settlement.ts"
+import { fake } from "../../fakes/Fake.ts"
+import { TOLD_AT } from "../../support/SampleFacts.ts"
+import { collection, NOON } from "../../support/SampleTransactions.ts"
+import { storedRecord } from "./StoredRecord.ts"
+
+const DAY = 86_400_000
+const paid = collection({
+  status: "successful",
+  providerReference: "P1",
+  observedAmount: minor(50_000n),
+  observedCurrency: "UGX",
+  fees: minor(750n),
+  completedAt: NOON
+})
+const told = (change: Partial<Omit<Clawback, "_tag" | "note">> = {}): Clawback =>
+  clawback({
+    by: "dispute",
+    id: "771203",
+    state: "open",
+    amount: minor(50_000n),
+    currency: "UGX",
+    reason: "chargeback",
+    answerBy: Date.parse("2026-12-01T18:00:00Z"),
+    ...change
+  })
+
+/** One collection, and an account that lists these. */
+const given = (record: Collection, facts: () => ReadonlyArray<Clawback>) => {
+  const queries: Array<ClawbackQuery> = []
+  const kept = storedRecord(record, [], { byProviderReference: () => Effect.sync(() => Option.some(kept.read())) })
+  const unused = () => Effect.die("unused")
+  const provider: Provider = {
+    name: "eversend",
+    mode: "live",
+    fingerprints: () => [],
+    guarantees: { clientReference: "none", lookup: "none", callbackAuth: "none", quoteTtlMs: 1, notFoundGraceMs: 1 },
+    callbacks: { verify: unused as never },
+    collections: {
+      charge: unused,
+      fetchStatus: unused,
+      clawbacks: (query) =>
+        Effect.sync(() => {
+          queries.push(query)
+          return facts().map((fact) => ({ reference: null, providerReference: "P1", factIn: () => fact }))
+        })
+    }
+  }
+  const registry = Layer.succeed(ProviderRegistry, {
+    known: ["eversend"],
+    find: unused as never,
+    accounts: (_, mode) => (mode === "live" ? [provider] : []),
+    claimed: () => [],
+    byRouteKey: unused as never,
+    routeKey: unused as never,
+    keptRouteKeys: () => []
+  })
+  const layer = Layer.provideMerge(Layer.provideMerge(Clawbacks.layer, Settlement.layer), Layer.merge(kept.ports, registry))
+  const hear = Effect.flatMap(Clawbacks, ({ ofAccount }) => ofAccount(provider)).pipe(Effect.provide(layer))
+  return { ...kept, hear, provider, queries, layer }
+}
+
+describe("what is taken back of a collection", () => {
+  it.effect("opens a review that says what is known, once, and moves nothing", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(TOLD_AT)
+      const world = given(paid, () => [told()])
+      expect([yield* world.hear, yield* world.hear]).toEqual([true, true])
+      expect(world.queries[0]).toEqual({ since: TOLD_AT - 90 * DAY, until: TOLD_AT + DAY, providerReference: null })
+      expect(world.steps).toMatchObject([
+        { next: { status: "successful", needsReview: true, version: 2 }, entry: null, event: { type: "collection.updated" } }
+      ])
+      const lines = world.steps.map(({ line }) => line)
+      expect(reviewReason(world.read().transaction, lines)).toBe(
+        "it was credited, and the provider lists a dispute 771203 of 50000 UGX: chargeback: it is open, and nothing was taken yet: answer it by 2026-12-01T18:00:00.000Z"
+      )
+    })
+  )
+
+  it.effect("is booked by a person, and what the person knew opens nothing again", () =>
+    Effect.gen(function* () {
+      const ruled = (record: Collection, outcome: "successful" | "failed", amount: bigint | null) => {
+        const ruling = resolveCollection(
+          record,
+          { outcome, evidence: "e", amount: amount === null ? null : minor(amount), fee: amount === null ? null : ZERO },
+          TOLD_AT
+        )
+        return typeof ruling === "string" ? expect.unreachable(ruling) : ruling
+      }
+      const inReview = function* (...facts: ReadonlyArray<Clawback>) {
+        const world = given(paid, () => facts)
+        yield* world.hear
+        return world.read().transaction as Collection
+      }
+      const again = function* (record: Collection, ...facts: ReadonlyArray<Clawback>) {
+        const world = given(record, () => facts)
+        yield* world.hear
+        return world.steps.map(({ next }) => next.needsReview)
+      }
+      // The dispute is only open, and the person waits: its loss is news.
+      const waiting = ruled(yield* inReview(told()), "successful", null)
+      expect([waiting.entry, waiting.next.reversed]).toEqual([null, null])
+      expect(yield* again(waiting.next, told())).toEqual([])
+      expect(yield* again(waiting.next, told({ state: "taken" }))).toEqual([true])
+      expect(yield* again(waiting.next, told({ state: "kept" }))).toEqual([false])
+      // Lost: the whole amount goes, with its fee, and the event says so.
+      const lost = ruled(yield* inReview(told({ state: "taken" })), "failed", null)
+      expect([lost.event, lost.next.reversed?.amount]).toEqual(["collection.reversed", 49_250n])
+      expect(yield* again(lost.next, told({ state: "taken" }), told({ by: "refund", id: "9", state: "taken" }))).toEqual([])
+      // A part was refunded, and the case was opened while that was under way.
+      const refund = told({ by: "refund", id: "9", amount: minor(20_000n) })
+      const both = { ...(yield* inReview(refund, { ...refund, ...told({ ...refund, state: "taken" }) })) }
+      const part = ruled(both, "successful", 30_000n)
+      expect([part.event, part.next.observedAmount]).toEqual(["collection.corrected", 30_000n])
+      expect(yield* again(part.next, told({ ...refund, state: "taken" }))).toEqual([])
+    })
+  )
+
+  it.effect("is nothing of a collection that did not succeed, and a dispute that was won opens no review", () =>
+    Effect.gen(function* () {
+      const failed = given({ ...paid, status: "failed" }, () => [told({ state: "taken" })])
+      const won = given(paid, () => [told({ state: "kept" })])
+      yield* failed.hear
+      yield* won.hear
+      yield* won.hear
+      expect(failed.steps).toEqual([])
+      expect(won.steps.map(({ next }) => [next.needsReview, next.version])).toEqual([[false, 1]])
+    })
+  )
+})
+
+describe("the look through an account", () => {
+  const polls: Array<string> = []
+  const swept = Effect.fnUntraced(function* (world: ReturnType<typeof given>, isTurn = true) {
+    const sweeps: Array<ReadonlyArray<unknown>> = []
+    const ports = Layer.mergeAll(
+      fake(AccountSweeps, {
+        claim: (...claim) => Effect.sync(() => (sweeps.push(claim), isTurn)),
+        done: (...done) => Effect.sync(() => void sweeps.push(done))
+      }),
+      fake(OutcomePoller, {
+        poll: ({ transaction }) =>
+          Effect.sync(() => {
+            polls.push(transaction.reference)
+            return { learnt: true, record: transaction }
+          })
+      })
+    )
+    yield* Effect.flatten(makeClawbackSweeps).pipe(Effect.provide(Layer.provideMerge(ports, world.layer)))
+    return sweeps
+  })
+
+  it.effect("is made by one process every six hours where the account lists disputes and refunds", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(TOLD_AT)
+      const world = given(paid, () => [told()])
+      expect(yield* swept(world, false)).toEqual([["eversend", "live", TOLD_AT, TOLD_AT + 3_600_000]])
+      expect(world.steps).toEqual([])
+      expect((yield* swept(world)).at(-1)).toEqual(["eversend", "live", TOLD_AT + 6 * 3_600_000])
+      expect(world.read().transaction.needsReview).toBe(true)
+    })
+  )
+
+  it.effect("reads the statements of past days where it lists none, and asks for the charges that came back", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(TOLD_AT)
+      const world = given(paid, () => [])
+      const days: Array<string> = []
+      const row = {
+        direction: "collection",
+        providerReference: "P1",
+        reference: null,
+        amount: minor(50_000n),
+        currency: "UGX"
+      } as const
+      const { clawbacks: _, ...collections } = world.provider.collections ?? expect.unreachable("it has collections")
+      Object.assign(world.provider, {
+        collections,
+        statement: (day: string) =>
+          Effect.sync(() => {
+            days.push(day)
+            const isLast = days.length === 6
+            return {
+              lines: [{ ...row, fee: null, status: isLast ? "returned" : "successful", at: NOON }],
+              unreadable: [],
+              unsteady: []
+            }
+          })
+      })
+      expect((yield* swept(world)).at(-1)).toEqual(["eversend", "live", TOLD_AT + DAY])
+      expect(days).toEqual(["2026-11-20", "2026-11-18", "2026-11-14", "2026-11-07", "2026-10-22", "2026-10-07"])
+      expect(polls).toEqual([paid.reference])
+    })
+  )
+})
