@@ -116,9 +116,9 @@ export interface AmountFormat {
 }
 
 export const majorUnits: AmountFormat = {
-  exact: (text, currency) => fromDecimal(withoutNoise(text), currency),
-  up: (text, currency) => fromDecimalUp(withoutNoise(text), currency),
-  down: (text, currency) => fromDecimalDown(withoutNoise(text), currency)
+  exact: (text, currency) => fromDecimal(withoutNoise(text, currency), currency),
+  up: (text, currency) => fromDecimalUp(withoutNoise(text, currency), currency),
+  down: (text, currency) => fromDecimalDown(withoutNoise(text, currency), currency)
 }
 
 interface WrittenSum {

@@ -1,5 +1,5 @@
 import { Schema, SchemaGetter } from "effect"
-import type { Currency } from "../domain/Currency.ts"
+import { type Currency, exponents } from "../domain/Currency.ts"
 import { RawJson } from "../domain/Json.ts"
 import { type MinorUnits, toDecimal } from "../domain/Money.ts"
 
@@ -48,18 +48,32 @@ function writtenOut(text: string): string {
   return sign + padded.slice(0, at) + (at < padded.length ? `.${padded.slice(at)}` : "")
 }
 
-const NOISY_DIGITS = 12
-const CLEAN_DIGITS = 9
+/** Every decimal of fewer digits than these is said by a double as it is: noise needs them. */
+const NOISY_DIGITS = 16
+/** What a sum of a few doubles is off by. */
+const NOISE_ULPS = 8
+/** What is left of the noise of large doubles where their difference is small, in major units. */
+const CANCELLED_NOISE = 5e-10
+/** Major units. From here on a double is too coarse to tell noise from an amount that is finer than its currency. */
+const NOISY_BELOW = 10n ** 9n
 
-/** What floating point makes of a short decimal is that decimal: 19.709999999999997 is 19.71. A figure that is really so fine stays as it is. */
-export const withoutNoise = (text: string): string => {
+/**
+ * What floating point makes of an amount of a currency is that amount: 19.709999999999997 KES is 19.71. What is exact within the currency's
+ * decimals, and a figure that is really so fine, stays as it is.
+ */
+export const withoutNoise = (text: string, currency: Currency): string => {
   const [, whole = "", fraction = ""] = /^(\d+)\.(\d+)$/.exec(text) ?? []
-  if (fraction.length < NOISY_DIGITS) return text
-  const half = Number(fraction[CLEAN_DIGITS]) < 5 ? 0n : 1n
-  const digits = String(BigInt(whole + fraction.slice(0, CLEAN_DIGITS)) + half).padStart(CLEAN_DIGITS + 1, "0")
-  const [units, rest] = [digits.slice(0, -CLEAN_DIGITS), digits.slice(-CLEAN_DIGITS)]
-  return rest.endsWith("000") ? `${units}.${rest}` : text
+  const exponent = exponents[currency]
+  const digits = (whole + fraction).replace(/^0+/, "").length
+  if (digits < NOISY_DIGITS || fraction.length <= exponent || BigInt(whole) > NOISY_BELOW) return text
+  const finer = 10n ** BigInt(fraction.length - exponent)
+  const said = BigInt(whole + fraction)
+  const nearest = (said + finer / 2n) / finer
+  const off = Math.abs(Number(said - nearest * finer)) / 10 ** fraction.length
+  const ulp = 2 ** (Math.floor(Math.log2(Math.max(Number(text), Number.MIN_VALUE))) - MANTISSA_BITS)
+  return off <= Math.max(CANCELLED_NOISE, NOISE_ULPS * ulp) ? toDecimal(nearest, currency) : text
 }
+const MANTISSA_BITS = 52
 
 /** Major units without zeros that say nothing: a whole amount is written as an integer. */
 export const plainDecimal = (amount: MinorUnits, currency: Currency): string => {
