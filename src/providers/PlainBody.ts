@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer"
 import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync } from "node:zlib"
 import { Option } from "effect"
 
@@ -33,7 +34,8 @@ const unpacked = Option.liftThrowable((bytes: Buffer, encodings: ReadonlyArray<U
 
 /**
  * The text of an answer. Nobody asked for a packed one, and machines on the way pack it all the same; `encoding` is the header's list, in
- * the order in which it was packed. Without a byte order mark. None where it cannot be read, or is larger than any honest answer.
+ * the order in which it was packed. A label can be wrong, too: where nothing can be unpacked by it, and the bytes are the answer as it was before
+ * anybody packed it, they are taken as they are. Without a byte order mark. None where it cannot be read, or is larger than any honest answer.
  */
 export const plainBody = (bytes: Buffer, encoding: string): Option.Option<string> => {
   const names = encoding
@@ -42,9 +44,20 @@ export const plainBody = (bytes: Buffer, encoding: string): Option.Option<string
     .filter((name) => name !== "")
   const unpack = names.toReversed().map((name) => encodings.get(name))
   const known = unpack.filter((one) => one !== undefined)
-  if (known.length < unpack.length) return Option.none()
-  return Option.map(bytes.length === 0 ? Option.some(bytes) : unpacked(bytes, known), (plain) => decoder.decode(plain))
+  const isKnown = known.length === unpack.length
+  const plain = bytes.length === 0 || !isKnown ? Option.none() : unpacked(bytes, known)
+  return Option.map(
+    Option.orElse(plain, () => (isPlain(bytes) ? Option.some(bytes) : Option.none())),
+    (whole) => decoder.decode(whole)
+  )
 }
+
+/** Text as answers are: it begins with no byte that packed ones begin with, and all of it is UTF-8. */
+const isPlain = (bytes: Buffer): boolean => isUtf8(bytes) && !bytes.subarray(0, LONGEST_START).some(isControl)
+const isControl = (byte: number): boolean => byte < FIRST_PRINTABLE && !BLANKS.includes(byte)
+const LONGEST_START = 64
+const FIRST_PRINTABLE = 0x20
+const BLANKS = [0x09, 0x0a, 0x0d]
 
 /** Drops a byte order mark. */
 const decoder = new TextDecoder("utf-8")
