@@ -8,7 +8,7 @@ import { idOf } from "../providers/contract/Play.ts"
 import { type Random, seeded } from "../support/Random.ts"
 import type { Asked, HostileLine, Spoken, Twist } from "./HostileLine.ts"
 import type { Mutation } from "./LineMutations.ts"
-import { mutations, refusedWith } from "./Mutations.ts"
+import { inOtherWords, mutations, refusedWith, withoutRows } from "./Mutations.ts"
 
 export type Kind = "payout" | "charge"
 
@@ -37,6 +37,8 @@ export interface Heard {
   /** What is heard of it over the bad line, where that changes nothing that an answer means. */
   readonly again: StatusOutcome | null
   readonly executions: ReadonlyArray<Execution>
+  /** The lists of a provider that documents none for it showed the movement only some questions later. */
+  readonly isHidden: boolean
 }
 
 const endings = [
@@ -55,8 +57,8 @@ export const played = Effect.fnUntraced(function* (scene: Scene, seed: number) {
   const kind: Kind = random.chance(0.5) ? "payout" : "charge"
   const way = pickOf(random, kind === "payout" ? scene.abilities.payouts : scene.abilities.charges)
   const ending = random.pick(endings)
-  const plan = planned(random, scene.refusals[kind])
   const adapter = yield* scene.adapter
+  const plan = planned(random, scene.refusals[kind], adapter.guarantees.lookup === "by_client_ref_inferred")
   const spoil = Effect.sync(() => void (line.twist = plan.twist))
   const mend = Effect.sync(() => void (line.twist = null))
 
@@ -87,12 +89,14 @@ export const played = Effect.fnUntraced(function* (scene: Scene, seed: number) {
     facts: [...facts, last, recovered],
     found,
     again: plan.isTolerable ? last : null,
+    isHidden: plan.isHidden,
     executions: yield* executions(reference)
   } satisfies Heard
 })
 
 /** Nothing of the plan is left to chance once it is made: the same seed spoils the same answers. */
-const planned = (random: Random, refusals: ReadonlyArray<Spoken>) => {
+const planned = (random: Random, refusals: ReadonlyArray<Spoken>, isInferred: boolean) => {
+  if (isInferred && refusals.length > 0 && random.chance(HIDDEN_SHARE)) return hiding(random, refusals)
   const own = refusals.flatMap(refusedWith)
   const mutation: Mutation = random.chance(0.2) && own.length > 0 ? pickOf(random, own) : pickOf(random, mutations)
   const isRefusal = own.includes(mutation)
@@ -115,8 +119,28 @@ const planned = (random: Random, refusals: ReadonlyArray<Spoken>) => {
     return instead === null ? { change } : { instead }
   }
   const times = isRefusal ? "to every order" : manner
-  return { twist, name: `${mutation.name}, ${times}${isTurnedAway ? ", unheard" : ""}`, isTolerable: mutation.isTolerable }
+  return {
+    twist,
+    name: `${mutation.name}, ${times}${isTurnedAway ? ", unheard" : ""}`,
+    isTolerable: mutation.isTolerable,
+    isHidden: false
+  }
 }
+
+/** An order that is refused although it was executed, by a provider whose lists show the movement only some questions later. */
+const hiding = (random: Random, refusals: ReadonlyArray<Spoken>) => {
+  const refused = inOtherWords(pickOf(random, refusals))
+  const polls = 1 + random.below(LONGEST_HIDDEN)
+  let asked = 0
+  const twist = ({ method }: Asked): Twist | null => {
+    if (method === "POST") return { change: (spoken) => refused.change(spoken, random) ?? spoken }
+    asked += 1
+    return asked <= polls ? { change: (spoken) => withoutRows(spoken, random) ?? spoken } : null
+  }
+  return { twist, name: `${refused.name}, and hidden for ${polls} questions`, isTolerable: false, isHidden: true }
+}
+const HIDDEN_SHARE = 0.1
+const LONGEST_HIDDEN = 6
 
 const ordered = Effect.fnUntraced(function* ({ bench: { live } }: Scene, kind: Kind, way: Way, ending: string) {
   if (kind === "payout") {

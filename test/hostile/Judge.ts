@@ -32,7 +32,8 @@ const unsafe = (heard: Heard, fact: Told): ReadonlyArray<string> => {
       return isThere ? [`${fact._tag} (${fact.note}) of what ${moved === undefined ? "is under way" : "moved money"}`] : []
     case "NotFound":
       // A charge that waits on a page is not known there before its payer came.
-      return isThere && !heard.way.redirect ? [`NotFound (${fact.note}) of what is there`] : []
+      // By itself it proves nothing, least of all where lists are late.
+      return isThere && !heard.way.redirect && !heard.isHidden ? [`NotFound (${fact.note}) of what is there`] : []
     case "Mismatched":
     case "CodeRejected":
       return [`${fact._tag} (${fact.note})`]

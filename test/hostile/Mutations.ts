@@ -167,20 +167,28 @@ const lists: ReadonlyArray<Mutation> = [
   }
 ]
 
+/** A list as it is before a movement shows in it. */
+export const withoutRows = everyMember(
+  ({ value }) => Array.isArray(value) && value.length > 0,
+  (place) => put(place, [])
+)
+
+const inWords = everyMember(
+  ({ value }) => typeof value === "string" && value.includes(" "),
+  (place) => put(place, "read ECONNRESET")
+)
+
+/** A refusal in the provider's own form, in the words of its plumbing. */
+export const inOtherWords = (refusal: Spoken): Mutation => ({
+  name: `a refusal of its own (${refusal.status}) in other words`,
+  isTolerable: false,
+  change: (_, random) => inWords(refusal, random)
+})
+
 /** A refusal in the provider's own form, in its own words or in those of its plumbing. */
-export const refusedWith = (refusal: Spoken): ReadonlyArray<Mutation> => {
-  const inWords = everyMember(
-    ({ value }) => typeof value === "string" && value.includes(" "),
-    (place) => put(place, "read ECONNRESET")
-  )
-  return [
-    { name: `a refusal of its own (${refusal.status})`, isTolerable: false, change: () => refusal },
-    {
-      name: `a refusal of its own (${refusal.status}) in other words`,
-      isTolerable: false,
-      change: (_, random) => inWords(refusal, random)
-    }
-  ]
-}
+export const refusedWith = (refusal: Spoken): ReadonlyArray<Mutation> => [
+  { name: `a refusal of its own (${refusal.status})`, isTolerable: false, change: () => refusal },
+  inOtherWords(refusal)
+]
 
 export const mutations: ReadonlyArray<Mutation> = [...words, ...members, ...numbers, ...lists, ...lineMutations]

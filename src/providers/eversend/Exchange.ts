@@ -14,7 +14,7 @@ import { type MoneyCallAnswer, moneyCallAnswer, onceNotFound } from "../Movement
 import { type NoQuote, requestQuote } from "../Quotes.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import { broken, noQuoteBy, refusedQuote, tooLarge } from "./Quote.ts"
-import { identity, refusal } from "./Refusals.ts"
+import { identity, refusal, unproven } from "./Refusals.ts"
 import { broughtBy } from "./Translate.ts"
 import { ExchangeAnswer, ExchangeQuotationAnswer } from "./Wire.ts"
 
@@ -71,9 +71,10 @@ const isAmount = (text: string, { amount, currency }: Pick<ExchangeOrder, "amoun
 }
 
 /** The answer to POST /exchanges, which is executed by then. */
-export const exchangeOutcome = (response: ProviderResponse): MoneyCallAnswer<ExchangeOutcome> =>
-  moneyCallAnswer(response, {
-    refused: onceNotFound(refusal("exchange", response)),
+export const exchangeOutcome = (response: ProviderResponse): MoneyCallAnswer<ExchangeOutcome> => {
+  const refused = refusal("exchange", response)
+  return moneyCallAnswer(response, {
+    refused: onceNotFound(refused, unproven(response, refused)),
     schema: ExchangeAnswer,
     readAsUnknown: identity.readAsUnknown,
     read: ({ data: { destination, source } }) => {
@@ -92,3 +93,4 @@ export const exchangeOutcome = (response: ProviderResponse): MoneyCallAnswer<Exc
       })
     }
   })
+}

@@ -1,5 +1,5 @@
 import { Option } from "effect"
-import { type FactWithAlarm, unknownReader } from "../AnswerParsing.ts"
+import { errorIn, type FactWithAlarm, type Unknown, unknownReader } from "../AnswerParsing.ts"
 import type { Identity } from "../Connection.ts"
 import {
   notAdmittedBy,
@@ -14,6 +14,7 @@ import {
   unknownRecipient
 } from "../Refusals.ts"
 import { exactJson, type ProviderResponse } from "../Transport.ts"
+import { ErrorAnswer } from "./Wire.ts"
 
 const NOT_ADMITTED = "Eversend refuses the gateway's account, its address or its origin"
 
@@ -56,9 +57,43 @@ const refusals: Readonly<Record<Kind, ReadonlyMap<number, ProviderRefusal>>> = {
   ])
 }
 
-/** A definite refusal by its HTTP status. A page is somebody else's, such as a firewall's: Eversend refuses in JSON. */
+/** A refusal by its HTTP status: whether it proves anything, `unproven` tells. A page is somebody else's, such as a firewall's: Eversend refuses in JSON. */
 export const refusal = (kind: Kind, response: ProviderResponse): FactWithAlarm<Refused> | undefined =>
   refusedByStatus(refusals[kind], response, response._tag === "Answered" && Option.isSome(exactJson(response)))
+
+const errorOf = errorIn(ErrorAnswer)
+
+const textOf = (response: ProviderResponse): string => {
+  const { error, message } = errorOf(response) ?? {}
+  return (typeof message === "object" ? message.message : (message ?? error)) ?? ""
+}
+
+// What refuses a request before anything is made of it, word for word. Integrators report the first; the others are what the README assumes, until
+// Eversend says them. A text that is not here proves nothing: the search shows a movement late, or not at all.
+const refusing: ReadonlySet<string> = new Set([
+  "phone number must be a valid international format",
+  "Quotation token is invalid or has expired",
+  "Insufficient wallet balance",
+  "Account not found",
+  "Bank not found",
+  "Invalid OTP"
+])
+
+/** Where a refusal proves nothing, whatever a lookup finds. */
+export const unproven = (
+  response: ProviderResponse,
+  refused: FactWithAlarm<Refused> | undefined
+): FactWithAlarm<Unknown> | undefined =>
+  refusing.has(textOf(response))
+    ? undefined
+    : {
+        fact: {
+          _tag: "Unknown",
+          reason: "bad_response",
+          note: `${refused?.fact.note ?? "refused"}, in words that do not prove that nothing was made`
+        },
+        alarm: refused?.alarm ?? null
+      }
 
 /**
  * What a failed transaction is told as. Its status alone decides that it failed; the reason beside it, where it is word for word one of

@@ -16,7 +16,7 @@ import { answerBy, majorUnits, type Standing, type Sum, sumOf } from "../Provide
 import { nameIn, readRow } from "../Rows.ts"
 import { instantIn } from "../Statements.ts"
 import type { ProviderResponse } from "../Transport.ts"
-import { failureBy, identity, type Kind, refusal } from "./Refusals.ts"
+import { failureBy, identity, type Kind, refusal, unproven } from "./Refusals.ts"
 import { MomoCollectionAnswer, PayoutAnswer, Transaction, TransactionAnswer, TransactionsAnswer } from "./Wire.ts"
 
 type Wire = typeof Transaction.Type
@@ -33,23 +33,26 @@ const standings: ReadonlyMap<string, Standing> = new Map([
 export const standingOf = (status: string): Standing | undefined => standings.get(status)
 
 /** The answer to POST /payouts. */
-export const payoutOutcome = (response: ProviderResponse, expected: ExpectedTransaction): MoneyCallAnswer<PayoutOutcome> =>
-  moneyCallAnswer(response, {
-    refused: onceNotFound(refusal("payout", response)),
+export const payoutOutcome = (response: ProviderResponse, expected: ExpectedTransaction): MoneyCallAnswer<PayoutOutcome> => {
+  const refused = refusal("payout", response)
+  return moneyCallAnswer(response, {
+    refused: onceNotFound(refused, unproven(response, refused)),
     schema: PayoutAnswer,
     readAsUnknown,
     read: ({ data }) => outcomeOf("payout", data.transaction, expected)
   })
+}
 
 /** The answer to POST /collections/momo. */
 export const chargeOutcome = (response: ProviderResponse, order: ChargeOrder): MoneyCallAnswer<ChargeOutcome> => {
   const refused = refusal("collection", response)
+  const doubt = unproven(response, refused)
   return moneyCallAnswer<typeof MomoCollectionAnswer.Type, ChargeOutcome>(response, {
     // Beside a code a refusal can mean the code, and nothing tells: the payer may try again. A configuration error of ours is never a wrong code.
     refused:
       refused === undefined || order.otp === null
-        ? onceNotFound(refused)
-        : onceNotFound(refused, withoutAlarm({ _tag: "CodeRejected", note: refused.fact.note })),
+        ? onceNotFound(refused, doubt)
+        : onceNotFound<ChargeOutcome>(refused, doubt ?? withoutAlarm({ _tag: "CodeRejected", note: refused.fact.note })),
     schema: MomoCollectionAnswer,
     readAsUnknown,
     read: ({ data }) => {

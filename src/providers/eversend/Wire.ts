@@ -13,7 +13,7 @@ const envelope = <S extends Schema.Constraint>(data: S) =>
 // GET /auth/token, with the headers clientId and clientSecret; afterwards `Authorization: Bearer <token>`.
 export const TokenAnswer = Schema.Struct({ status: Schema.optionalKey(Text), token: Schema.NonEmptyString })
 
-// Every refusal. The text is `message.message`, `message` or `error`, and says nothing that code may rely on.
+// Every refusal. The text is `message.message`, `message` or `error`, and proves that nothing was made where it is one of a closed list (Refusals.ts).
 export const ErrorAnswer = Schema.Struct({
   code: Schema.optionalKey(Text),
   success: Schema.optionalKey(Schema.Boolean),

@@ -40,7 +40,7 @@ export const decodeBody = <A>(schema: Schema.ConstraintDecoder<A>, request: Simu
   )
 
 export const errors: ErrorResponses = {
-  refused: refusal(400, "Request could not be processed"),
+  refused: refusal(400, "Quotation token is invalid or has expired"),
   pool_short: shortBalance.response,
   no_account: refusal(404, "Account not found"),
   unavailable: refusal(503, "Service temporarily unavailable"),

@@ -30,8 +30,17 @@ describe("a charge", () => {
       said({ status: "successful", redirectUrl: page }),
       { ...redirect, providerReference: "BE1" }
     ],
-    ["is refused", answer(400, { error: "no" }), { _tag: "Refused", kind: "other" }],
-    ["is refused as a failed request", answer(402, {}), { _tag: "Refused", kind: "other" }],
+    [
+      "is refused, in words that refuse before anything is made",
+      answer(400, { message: { message: "phone number must be a valid international format" } }),
+      { _tag: "Refused", kind: "other" }
+    ],
+    [
+      "may have been made after other words",
+      answer(400, { error: "read ECONNRESET" }),
+      { _tag: "Unknown", reason: "bad_response" }
+    ],
+    ["may have been made after no words", answer(402, {}), { _tag: "Unknown", reason: "bad_response" }],
     ["answers with an error", answer(500, {}), { _tag: "Unknown", reason: "unavailable" }],
     ["breaks off", reset, { _tag: "Unknown", reason: "unavailable" }]
   ]

@@ -167,7 +167,10 @@ describe("a payout refused by its HTTP status", () => {
   for (const [name, looked, expected] of cases) {
     it.effect(name, () =>
       Effect.gen(function* () {
-        const { outcome, paid } = yield* sent({ [PAY]: [answer(400, { message: "no" })], [SEARCH]: [looked] }, order)
+        const { outcome, paid } = yield* sent(
+          { [PAY]: [answer(400, { message: "Account not found" })], [SEARCH]: [looked] },
+          order
+        )
         expect(outcome).toMatchObject(expected)
         expect(paid).toHaveLength(1)
       })
