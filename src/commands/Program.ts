@@ -23,6 +23,7 @@ import { provider } from "./Provider.ts"
 import { reconcile } from "./Reconcile.ts"
 import { review } from "./Review.ts"
 import { secrets } from "./Secrets.ts"
+import { sender } from "./Sender.ts"
 import { serve } from "./Serve.ts"
 import { signCommand } from "./Sign.ts"
 import { simulator } from "./Simulator.ts"
@@ -48,6 +49,7 @@ export const gateway = Command.make("gateway").pipe(
     distribute,
     status,
     tenant,
+    sender,
     key,
     float,
     corridor,

@@ -9,6 +9,7 @@ import { makeHome } from "./pages/Home.ts"
 import { makeKeys } from "./pages/Keys.ts"
 import { makeProviders } from "./pages/Providers.ts"
 import { makeReviews } from "./pages/Reviews.ts"
+import { makeSenders } from "./pages/Senders.ts"
 import { makeTimeline } from "./pages/Timeline.ts"
 import { makeTransactions } from "./pages/Transactions.ts"
 import { makeWebhooks } from "./pages/Webhooks.ts"
@@ -32,6 +33,7 @@ export const makeRooms = ({ traceUrl }: RoomSettings) =>
     makeFloats,
     makeFloatEntries,
     makeKeys,
+    makeSenders,
     makeProviders,
     makeAudit
   ])

@@ -14,7 +14,7 @@ export type Operator = typeof Operator.Type
 /**
  * What the console lets somebody do. `look`: every page, masked. `raw`: what was sent to a provider and answered, with a reason. `resolve`: rule on a case,
  * or propose to. `redeliver`: webhooks and parked callbacks. `propose`: credits and debits of floats, and keys. `approve`: what somebody else
- * proposed. `configure`: corridors.
+ * proposed. `configure`: corridors, and who pays for a tenant.
  */
 export type Permission = "look" | "raw" | "resolve" | "redeliver" | "propose" | "approve" | "configure"
 

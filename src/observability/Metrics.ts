@@ -140,6 +140,7 @@ const countCalls =
       ...provider,
       ...(payouts && {
         payouts: {
+          ...payouts,
           quote: (order) => read("quote", payouts.quote(order)),
           send: tagged("send", payouts.send),
           fetchStatus: tagged("ask_payout", payouts.fetchStatus)

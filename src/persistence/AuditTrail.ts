@@ -15,6 +15,7 @@ export interface AccessChange {
   readonly change:
     | "tenant create"
     | "tenant change"
+    | "tenant sender"
     | "key issue"
     | "key revoke"
     | "access seal"

@@ -26,6 +26,7 @@ export const sealedColumns: ReadonlyArray<SealedColumn> = [
     key: ["app_id", "key_id"],
     purpose: "'signing_secret ' || app_id || '/' || key_id"
   },
+  { table: "tenants", column: "sender_sealed", key: ["app_id"], purpose: "'sender ' || app_id" },
   {
     table: "webhook_endpoints",
     column: "secret_sealed",

@@ -30,6 +30,7 @@ import * as corrections from "./migrations/0025_corrections.ts"
 import * as revokedKeys from "./migrations/0026_revoked_keys.ts"
 import * as recipientNames from "./migrations/0029_recipient_names.ts"
 import * as accountSweeps from "./migrations/0032_account_sweeps.ts"
+import * as senders from "./migrations/0033_senders.ts"
 import { MADE_BY_A_DRAFT, readApplied, schemaStanding, tellNewer } from "./SchemaStanding.ts"
 import { SessionPooling } from "./SessionPooling.ts"
 
@@ -65,7 +66,8 @@ const all: ReadonlyArray<Migration> = [
   corrections,
   revokedKeys,
   recipientNames,
-  accountSweeps
+  accountSweeps,
+  senders
 ]
 
 export const Migrations = {

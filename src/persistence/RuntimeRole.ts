@@ -5,7 +5,8 @@ import { advisoryLocks } from "./AdvisoryLocks.ts"
 import { DatabaseError } from "./DatabaseError.ts"
 import { rowsOf } from "./Rows.ts"
 
-/** A row can be locked by whoever may update one column of it: of tenants the one that says nothing about what they may do. */
+/** A row can be locked by whoever may update one column of it: of tenants those that say nothing about what they may do,
+ * one of which a new master key seals anew. */
 type Privilege = "SELECT" | "INSERT" | "UPDATE" | "DELETE" | `UPDATE (${string})`
 
 /** Of these a gateway may never change or remove a row: what was done, and by whom. Through a view, a right to it would reach its table. */
@@ -28,7 +29,7 @@ const privileges: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
   account_claims: ["SELECT", "INSERT"],
   clock_watch: ["SELECT", "UPDATE"],
   // Who may do what is changed through change_access alone.
-  tenants: ["SELECT", "UPDATE (created_at)"],
+  tenants: ["SELECT", "UPDATE (created_at, sender_sealed)"],
   tenant_directory: ["SELECT"],
   api_keys: ["SELECT", "UPDATE (signing_secret_sealed)"],
   limits: ["SELECT"],

@@ -1,14 +1,15 @@
-import { Array as Arr, Effect, Layer, Option, Schema } from "effect"
+import { Array as Arr, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { AppId } from "../domain/Ids.ts"
 import { iso } from "../domain/Instant.ts"
 import { bucketOfTenant } from "../domain/ReferenceBucket.ts"
+import { Sender } from "../domain/Sender.ts"
 import { type Capability, type NewTenant, Tenant } from "../domain/Tenant.ts"
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import { Tenants } from "../services/ports/Tenants.ts"
 import { Vault } from "../services/ports/Vault.ts"
 import { makeApiKeys } from "./ApiKeysPg.ts"
-import { type AuditTrail, auditTrail } from "./AuditTrail.ts"
+import { type AuditTrail, auditTrail, byteaText } from "./AuditTrail.ts"
 import { makeTenantRead } from "./BatchedRead.ts"
 import { bucketHash } from "./BucketHash.ts"
 import { makeRowCache } from "./RowCache.ts"
@@ -61,10 +62,14 @@ export const TenantsPg = Layer.effect(
     const pinned = (appId: AppId) => Effect.map(treatments.get(appId), (tenant) => tenant.pinned)
     const repeatSales = (appId: AppId) => Effect.map(treatments.get(appId), (tenant) => tenant.repeatSales)
 
+    const senders = yield* unchanged.keep({ read: makeSenders(sql, vault), tenantOf: itself, atMost: TREATMENTS_KEPT })
+
     return Tenants.of({
       create,
       find,
       list,
+      sender: (appId) => senders.get(appId),
+      setSender: senderChange({ sql, trail, vault, forget: unchanged.forget }),
       ...changesOf(sql, trail, unchanged.forget),
       pinned,
       repeatSales,
@@ -72,6 +77,45 @@ export const TenantsPg = Layer.effect(
     })
   })
 )
+
+const sealedSenders = rowsOf(Schema.Struct({ appId: Schema.String, sealed: Schema.Uint8Array }))
+const SenderText = Schema.fromJsonString(Schema.toCodecJson(Sender))
+const decodeSender = Schema.decodeUnknownEffect(SenderText)
+const encodeSender = Schema.encodeEffect(SenderText)
+const senderPurpose = (appId: string): string => `sender ${appId}`
+
+const makeSenders = (sql: SqlClient.SqlClient, vault: Vault["Service"]) =>
+  Effect.fnUntraced(function* (appIds: ReadonlyArray<string>) {
+    const rows = yield* sealedSenders(sql`SELECT app_id AS "appId", sender_sealed AS sealed FROM tenants
+      WHERE app_id = ANY (${appIds}) AND sender_sealed IS NOT NULL`)
+    return yield* Effect.forEach(appIds, (appId) => {
+      const row = rows.find((one) => one.appId === appId)
+      if (row === undefined) return Effect.succeed(null)
+      return Effect.flatMap(vault.open(senderPurpose(appId), row.sealed), (text) => decodeSender(Redacted.value(text)))
+    })
+  })
+
+/** One change and its audit row. */
+const senderChange = ({
+  forget,
+  sql,
+  trail,
+  vault
+}: {
+  readonly sql: SqlClient.SqlClient
+  readonly vault: Vault["Service"]
+  readonly trail: AuditTrail
+  readonly forget: Effect.Effect<void>
+}) =>
+  Effect.fn("Tenants.setSender")(
+    function* (appId: AppId, sender: Sender | null, audit: AuditEntry) {
+      const text = sender === null ? null : Redacted.make(yield* encodeSender(sender))
+      const sealed = text === null ? null : byteaText(yield* vault.seal(senderPurpose(appId), text))
+      const locked = sql`SELECT FROM tenants WHERE app_id = ${appId} FOR UPDATE`
+      return yield* trail.change({ change: "tenant sender", to: { app_id: appId, sender_sealed: sealed } }, audit, locked)
+    },
+    (effect) => Effect.ensuring(Effect.orDie(effect), forget)
+  )
 
 /** What operators change of a tenant. */
 const changesOf = (sql: SqlClient.SqlClient, trail: AuditTrail, forget: Effect.Effect<void>) => {

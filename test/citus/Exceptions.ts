@@ -27,7 +27,7 @@ export const ofAllTenants: ReadonlyArray<Exception> = [
   ...because(
     "a new master key seals everything anew, with no gateway running",
     ["namesItsTenant"],
-    ["signing_secret_sealed AS sealed", "secret_sealed AS sealed", "sealed_destination AS sealed"]
+    ["signing_secret_sealed AS sealed", "secret_sealed AS sealed", "sealed_destination AS sealed", "sender_sealed AS sealed"]
   ),
   ...because(
     "review resolve writes its audit row in the same commit, and may take its time",

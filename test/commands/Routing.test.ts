@@ -41,6 +41,36 @@ describe("the commands that route", () => {
     })
   )
 
+  // Issue 38, line 9.
+  it.effect("say who pays for a tenant, masked, or in one line what is wrong with it", () =>
+    Effect.gen(function* () {
+      const run = yield* installation
+      yield* run("tenant create acme")
+      const set = (number: string, name = "Acme") =>
+        run(`sender set acme --name ${name} --country KE --number ${number} --address Nairobi --reason KYC`)
+      expect((yield* set("0711002233")).answer).toEqual({
+        app_id: "acme",
+        sender: { name: "A•••", country: "KE", number: "••••2233", address: "Nairobi" }
+      })
+      expect(yield* set("12")).toMatchObject({
+        code: 1,
+        errors: "the number must be a phone number that is possible in its country"
+      })
+      expect(yield* set("0711002233", "\u200B")).toMatchObject({ code: 1, errors: expect.stringContaining("the name must be") })
+      expect((yield* run("sender remove acme --reason moved")).answer).toEqual({ app_id: "acme", sender: null })
+      expect((yield* run("sender remove absent --reason moved")).code).toBe(1)
+      expect((yield* run("audit list")).answer).toEqual(
+        expect.arrayContaining([
+          expect.objectContaining({
+            action: "tenant sender",
+            subject: "acme",
+            details: expect.objectContaining({ number: "••••2233" })
+          })
+        ])
+      )
+    })
+  )
+
   it.effect("pin a tenant to one provider and unpin it, each with its reason in the audit log", () =>
     Effect.gen(function* () {
       const run = yield* installation

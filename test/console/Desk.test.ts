@@ -27,17 +27,17 @@ const given = Effect.gen(function* () {
   const { browser } = yield* Effect.gen(function* () {
     return yield* consoleOn(yield* makeRooms({ traceUrl: null }))
   }).pipe(Effect.provide(consoleServices(approvalFrom)), Effect.provideContext(gateway.context))
-  const loggedIn = Effect.fnUntraced(function* (role: "support" | "approver") {
+  const loggedIn = Effect.fnUntraced(function* (role: "support" | "approver" | "admin") {
     const person = browser()
     yield* person.logIn(role, yield* operatorOn(role, role))
     return person
   })
-  const people = Effect.all([loggedIn("support"), loggedIn("approver")]).pipe(
+  const people = Effect.all([loggedIn("support"), loggedIn("approver"), loggedIn("admin")]).pipe(
     Effect.provide(consoleServices(approvalFrom)),
     Effect.provideContext(gateway.context)
   )
-  const [support, approver] = yield* people
-  return { gateway, support, approver }
+  const [support, approver, admin] = yield* people
+  return { gateway, support, approver, admin }
 })
 
 const saidBy = ({ headers }: Shown) => new URL(headers.get("location") ?? "/", "http://console").searchParams.get("said")
@@ -128,6 +128,34 @@ layer(stack, { excludeTestServices: true })("the console, by forms alone", (it) 
         expect(forged.headers.get("location")).toBe(`${page}/live/UGX`)
         expect((yield* verified(gateway)).differences).toEqual([])
       })
+  )
+
+  // Issue 38, line 9.
+  it.effect("has an administrator say who pays for a tenant, masked, and nobody else", () =>
+    Effect.gen(function* () {
+      const { admin, gateway, support } = yield* Desk
+      const { appId } = yield* tenantOn(gateway)
+      const page = `/senders/${appId}`
+      const form = { name: "Acme Ltd", country: "KE", number: "0711002233", address: "1 Moi Avenue", why: "KYC 17" }
+      expect((yield* support.read(page)).text).not.toContain(`${page}/set`)
+      expect((yield* support.submit(page, `${page}/set`, form)).status).toBe(403)
+      for (const wrong of [{ name: " " }, { country: "kenya" }, { number: "1" }, { address: "" }, { why: "" }])
+        expect((yield* admin.submit(page, `${page}/set`, { ...form, ...wrong })).status).toBe(422)
+      expect(saidBy(yield* admin.submit(page, `${page}/set`, form))).toBe("sender-set")
+      const shown = words(yield* support.read(page))
+      expect(shown).toContain("A••• L•• KE ••••2233")
+      for (const clear of ["Acme", "711002233"]) expect(shown).not.toContain(clear)
+      const [row] = yield* Context.get(gateway.context, AuditLog).list(1)
+      expect(row).toMatchObject({
+        actor: "console/admin",
+        action: "tenant sender",
+        subject: appId,
+        details: { reason: "KYC 17" }
+      })
+      expect(JSON.stringify(row?.details)).not.toMatch(/Acme|711002233/)
+      expect(saidBy(yield* admin.submit(page, `${page}/remove`, { why: "it moved" }))).toBe("sender-removed")
+      expect(words(yield* support.read(page))).toContain("Nobody is named.")
+    })
   )
 
   it.effect("makes a key by two people, whose secrets its proposer sees once and which signs from then on", () =>

@@ -32,6 +32,8 @@ export interface Script {
   holder: string | null
   /** The branches of its banks, one of which a payout names; null where it names none. */
   branches: ReadonlyArray<string> | null
+  /** Its payouts have to say who pays. */
+  needsSender: boolean
   countries: ReadonlyArray<PayableCountry>
   /** What every read waits for. */
   gate: Effect.Effect<void>
@@ -60,6 +62,7 @@ export const fakeProvider = (
     status: null,
     holder: "Jane Doe",
     branches: null,
+    needsSender: false,
     countries: [],
     gate: Effect.void,
     moneyGate: Effect.void,
@@ -67,6 +70,8 @@ export const fakeProvider = (
   }
   const executed: Array<string> = []
   const calls: Array<string> = []
+  /** The names of those who pay, as it was told them. */
+  const senders: Array<string> = []
   const called = (call: string) => Effect.sync(() => void calls.push(call))
 
   const move = Effect.fnUntraced(function* (call: string, reference: string): Effect.fn.Return<PayoutOutcome> {
@@ -118,7 +123,19 @@ export const fakeProvider = (
       ...(script.branches === null ? {} : { bankBranchCountries: ["UG"] })
     },
     callbacks: { verify: (callback) => unexpected(`the provider ${name}, callbacks.verify`, [callback]) },
-    ...(unable.includes("payouts") ? {} : { payouts: { quote, send: ({ reference }) => move("send", reference), fetchStatus } }),
+    ...(unable.includes("payouts")
+      ? {}
+      : {
+          payouts: {
+            ...(script.needsSender ? { sender: () => "needed" as const } : {}),
+            quote,
+            send: ({ reference, sender }) => {
+              if (sender) senders.push(Redacted.value(sender.name))
+              return move("send", reference)
+            },
+            fetchStatus
+          }
+        }),
     ...(unable.includes("collections")
       ? {}
       : {
@@ -145,7 +162,7 @@ export const fakeProvider = (
   const provider = (mode: Provider["mode"]): Provider => modes[mode]
   /** How often somebody looked for it. */
   const found = { times: 0 }
-  return { name, script, executed, calls, found, provider }
+  return { name, script, executed, calls, senders, found, provider }
 }
 
 export type FakeProvider = ReturnType<typeof fakeProvider>

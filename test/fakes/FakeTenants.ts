@@ -2,6 +2,7 @@ import { Effect, Option, Redacted } from "effect"
 import type { Corridor, CorridorKey } from "../../src/domain/Corridor.ts"
 import { AppId } from "../../src/domain/Ids.ts"
 import { minor } from "../../src/domain/Money.ts"
+import type { Sender } from "../../src/domain/Sender.ts"
 import { Capability, type Tenant } from "../../src/domain/Tenant.ts"
 import { Corridors } from "../../src/services/ports/Corridors.ts"
 import { Denylist } from "../../src/services/ports/Denylist.ts"
@@ -33,8 +34,16 @@ export const fakeTenants = (...tenants: ReadonlyArray<Tenant>) => {
         return changed
       })
     )
+  const senders = new Map<AppId, Sender>()
   return fake(Tenants, {
     find,
+    sender: (appId) => Effect.sync(() => senders.get(appId) ?? null),
+    setSender: (appId, sender) =>
+      Effect.sync(() => {
+        if (sender === null) senders.delete(appId)
+        else senders.set(appId, sender)
+        return byName.has(appId)
+      }),
     list: Effect.sync(() => [...byName.values()].sort((one, other) => (one.appId < other.appId ? -1 : 1))),
     pinned: (appId) => Effect.sync(() => byName.get(appId)?.pinned ?? null),
     repeatSales: (appId) => Effect.sync(() => byName.get(appId)?.repeatSales ?? false),

@@ -4,6 +4,7 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { expect } from "vitest"
 import { AppId } from "../../src/domain/Ids.ts"
+import { maskedSender } from "../../src/domain/Sender.ts"
 import { auditTrail } from "../../src/persistence/AuditTrail.ts"
 import { AuditLog } from "../../src/services/ports/AuditLog.ts"
 import { Nonces } from "../../src/services/ports/Nonces.ts"
@@ -30,6 +31,39 @@ describe("a tenant", () => {
       expect(yield* tenants.find(AppId.make("absent"))).toEqual(Option.none())
       expect(yield* tenants.list).toEqual([tenant])
       expect(yield* Context.get(node, AuditLog).list(10)).toHaveLength(1)
+    })
+  )
+
+  // Issue 38, line 9.
+  it.effect("has a sender, sealed, that every node tells within a second of its change, with an audit row that is masked", () =>
+    Effect.gen(function* () {
+      const url = yield* givenDatabase
+      const [one, other] = yield* Effect.all([givenNode(url), givenNode(url)])
+      const tenants = Context.get(one, Tenants)
+      const sender = {
+        name: Redacted.make("Acme Ltd"),
+        country: "KE",
+        msisdn: Redacted.make("+254711002233"),
+        address: Redacted.make("1 Moi Avenue")
+      }
+      const audit = { ...auditEntry(), action: "tenant sender", subject: appId, details: maskedSender(sender) }
+      expect(yield* tenants.setSender(appId, sender, audit)).toBe(false)
+      yield* givenTenant(one)
+      const seen = (node: typeof one) => Context.get(node, Tenants).sender(appId)
+      expect([yield* seen(one), yield* seen(other)]).toEqual([null, null])
+      expect(yield* tenants.setSender(appId, sender, audit)).toBe(true)
+      expect(yield* seen(one)).toEqual(sender)
+      yield* TestClock.adjust("999 millis")
+      expect(yield* seen(other)).toEqual(sender)
+      const [row] = yield* Context.get(one, AuditLog).list(1)
+      expect(row?.details).toEqual({ name: "A••• L••", country: "KE", number: "••••2233", address: "1 Moi Avenue" })
+      const written = yield* Context.get(one, SqlClient.SqlClient)`SELECT row_to_json(t)::text AS text FROM tenants t`
+      for (const clear of ["Acme", "711002233", "Moi"]) expect(JSON.stringify(written)).not.toContain(clear)
+      expect(yield* tenants.setStatus(appId, "active", auditEntry())).toEqual(Option.some(tenant))
+      expect(yield* seen(one)).toEqual(sender)
+      expect(yield* tenants.setSender(appId, null, { ...audit, action: "tenant sender remove", details: {} })).toBe(true)
+      expect(yield* seen(one)).toBe(null)
+      expect(yield* Context.get(one, AuditLog).verify(null)).toMatchObject({ brokenAt: null, forged: [] })
     })
   )
 

@@ -3,6 +3,30 @@ import type { Bug } from "./Bug.ts"
 /** What lets a tenant, or somebody outside, learn or do what is not theirs. */
 export const doorBugs: ReadonlyArray<Bug> = [
   {
+    name: "send for a tenant that has no sender",
+    breaks: "where a provider has to be told who pays, nothing of a tenant without a sender is sent",
+    test: "test/scenarios/Senders.test.ts",
+    edits: [
+      {
+        file: "src/services/routing/Routes.ts",
+        text: "wanting.length === 0 || (yield* tenants.sender(appId)) !== null ? [] : wanting",
+        instead: "wanting.length === 0 || (yield* tenants.sender(appId)) !== undefined ? [] : wanting"
+      }
+    ]
+  },
+  {
+    name: "tell a provider another sender than the tenant's",
+    breaks: "who pays is the tenant, and the account only where the tenant has no sender",
+    test: "test/providers/flutterwave/Order.test.ts",
+    edits: [
+      {
+        file: "src/providers/flutterwave/Order.ts",
+        text: "own === null\n    ? ofAccount",
+        instead: "own === null || ofAccount !== null\n    ? ofAccount"
+      }
+    ]
+  },
+  {
     name: "give every payer one e-mail address",
     breaks: "no two payers without an address share one",
     test: "test/providers/flutterwave/Order.test.ts",

@@ -101,6 +101,7 @@ layer(Stack.layer(), { excludeTestServices: true })("corridors", (it) => {
         requires_msisdn: false,
         requires_name: false,
         requires_branch: false,
+        requires_sender: false,
         destination_currencies: expect.arrayContaining(["UGX"]),
         availability: "operational",
         inactive_reason: null,

@@ -1048,6 +1048,8 @@ export interface CorridorUnsupported {
     readonly currency: Currency
     readonly direction: Direction
     readonly method: Method
+    /** Only where the corridor is open, and the provider has to be told who pays: your operator has to say it first */
+    readonly requires_sender?: true
   }
 }
 
@@ -1656,6 +1658,8 @@ export interface Corridor {
   readonly requires_name: boolean
   /** True where a bank payout needs `destination.branch_code` */
   readonly requires_branch: boolean
+  /** True where your payouts are refused until your operator has said who pays: your name, country, number and address */
+  readonly requires_sender: boolean
   /** What a payout from `currency` can be paid in; empty for collections */
   readonly destination_currencies: ReadonlyArray<Currency>
   readonly availability: Availability
@@ -1734,6 +1738,8 @@ export interface Capability {
   readonly supported: boolean
   /** Only where it is not supported */
   readonly reason?: UnsupportedReason
+  /** Only in the row of `payouts`, where some active corridor refuses them until your operator has said who pays */
+  readonly requires_sender?: true
 }
 
 /** Why a capability is not supported */

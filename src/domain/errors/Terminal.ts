@@ -81,7 +81,13 @@ export class InexactAmount extends Schema.TaggedError<InexactAmount>()("inexact_
 }) {
   override readonly message = "An amount is an exact integer of the currency's smallest unit."
 }
-export class CorridorUnsupported extends Schema.TaggedError<CorridorUnsupported>()("corridor_unsupported", CorridorKey.fields) {
+export class CorridorUnsupported extends Schema.TaggedError<CorridorUnsupported>()("corridor_unsupported", {
+  ...CorridorKey.fields,
+  requires_sender: optional(
+    Schema.Literal(true),
+    "Only where the corridor is open, and the provider has to be told who pays: your operator has to say it first"
+  )
+}) {
   override readonly message = "This country, currency, direction and method do not go together here."
 }
 export class AmountBelowMinimum extends Schema.TaggedError<AmountBelowMinimum>()("amount_below_minimum", {

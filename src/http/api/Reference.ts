@@ -62,6 +62,10 @@ export const CorridorRow = Schema.Struct({
   requires_msisdn: described(Schema.Boolean, "True where a bank payout needs `destination.msisdn`"),
   requires_name: described(Schema.Boolean, "True where a mobile-money payout needs `destination.name`"),
   requires_branch: described(Schema.Boolean, "True where a bank payout needs `destination.branch_code`"),
+  requires_sender: described(
+    Schema.Boolean,
+    "True where your payouts are refused until your operator has said who pays: your name, country, number and address"
+  ),
   destination_currencies: described(
     Schema.Array(Currency),
     "What a payout from `currency` can be paid in; empty for collections"
@@ -132,7 +136,11 @@ export const CapabilityRow = Schema.Struct({
   capability: Capability,
   provider: described(Schema.String, "The provider that you are routed to first"),
   supported: described(Schema.Boolean, "Whether you may use it and the provider offers it"),
-  reason: optional(UnsupportedReason, "Only where it is not supported")
+  reason: optional(UnsupportedReason, "Only where it is not supported"),
+  requires_sender: optional(
+    Schema.Literal(true),
+    "Only in the row of `payouts`, where some active corridor refuses them until your operator has said who pays"
+  )
 }).annotate({ identifier: "Capability", description: "Something that you may do, or may not" })
 const Capabilities = Schema.Array(CapabilityRow).annotate({
   identifier: "Capabilities",

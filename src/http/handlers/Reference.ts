@@ -53,7 +53,11 @@ const hasAll =
   (row: Readonly<Record<string, unknown>>): boolean =>
     Object.entries(wanted).every(([name, value]) => String(row[name]) === value)
 
-const servedView = (row: ServedCorridor) => ({ ...corridorView(row, row.provider), requires_branch: row.requiresBranch })
+const servedView = (row: ServedCorridor) => ({
+  ...corridorView(row, row.provider),
+  requires_branch: row.requiresBranch,
+  requires_sender: row.requiresSender
+})
 
 const branchView = ({ bankCode, code, country, name }: ServedBranch) => ({ code, name, bank_code: bankCode, country })
 

@@ -8,7 +8,7 @@ import { flutterwaveCallbacks } from "./Callback.ts"
 import { clawbacks } from "./Clawbacks.ts"
 import { type FlutterwaveSettings, openClient } from "./Client.ts"
 import { branchCountries, chargeRoute } from "./Networks.ts"
-import { accountOf, chargeCall, chargePath, transferBody, transferPath } from "./Order.ts"
+import { accountOf, chargeCall, chargePath, isSenderWanted, senderOf, transferBody, transferPath } from "./Order.ts"
 import { QUOTE_LIFE_MS, quoting } from "./Quote.ts"
 import { RESOLVES_IN, referenceData } from "./Reference.ts"
 import { identity } from "./Refusals.ts"
@@ -45,7 +45,9 @@ export const flutterwave = adapterOf(
         const { corridor, destination, quote } = order
         const account = accountOf(destination)
         if (account === undefined || quote.destinationCurrency !== corridor.currency) return noRoute
-        const body = transferBody(order, account, settings.sender)
+        const from = senderOf(order.sender ?? null, settings.sender)
+        if (from === null && isSenderWanted(corridor)) return noRoute
+        const body = transferBody(order, account, from)
         return payoutOutcome(
           yield* connection.call({ operation: "transfer", method: "POST", path: "/transfers", body }),
           expectedOf(order)
@@ -63,7 +65,12 @@ export const flutterwave = adapterOf(
     })
     return {
       callbacks: flutterwaveCallbacks(settings.webhookSecretHash),
-      payouts: { quote: quoting(connection), send: payouts.place, fetchStatus: payouts.fetchStatus },
+      payouts: {
+        sender: (corridor) => (isSenderWanted(corridor) ? (settings.sender === null ? "needed" : "taken") : undefined),
+        quote: quoting(connection),
+        send: payouts.place,
+        fetchStatus: payouts.fetchStatus
+      },
       collections: {
         reachesNetwork: ({ country, network }) => chargeRoute(country, network) !== undefined,
         charge: charges.place,

@@ -1,8 +1,10 @@
 import { Redacted } from "effect"
+import type { Corridor } from "../../domain/Corridor.ts"
 import type { Currency } from "../../domain/Currency.ts"
 import { RawJson } from "../../domain/Json.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 import { type Destination, nameOf } from "../../domain/Party.ts"
+import type { Sender as OwnSender } from "../../domain/Sender.ts"
 import type { ChargeOrder, PayoutOrder } from "../../services/ports/Provider.ts"
 import { payerEmail } from "../PayerEmail.ts"
 import { noteText, plainRule, providerText } from "../ProviderText.ts"
@@ -73,9 +75,9 @@ export const accountOf = (destination: Destination) => {
 
 /** POST /transfers */
 export const transferBody = (
-  { corridor, destination, narration, quote, reference }: PayoutOrder,
+  { corridor, narration, quote, reference }: PayoutOrder,
   account: NonNullable<ReturnType<typeof accountOf>>,
-  sender: Sender | null
+  from: Sender | null
 ): object => ({
   ...account,
   amount: money(quote.principal, corridor.currency),
@@ -83,10 +85,24 @@ export const transferBody = (
   debit_currency: corridor.currency,
   reference,
   ...(narration === null ? {} : { narration: noteText(text, narration, reference) }),
-  ...(sender !== null && destination._tag === "momo" && destination.country === "KE" ? { meta: [senderOf(sender)] } : {})
+  ...(from !== null && isSenderWanted(corridor)
+    ? { meta: [{ sender: from.name, sender_country: from.country, mobile_number: from.phone }] }
+    : {})
 })
 
-const senderOf = ({ country, name, phone }: Sender): object => ({ sender: name, sender_country: country, mobile_number: phone })
+/** Whether Flutterwave has to be told who pays: in Kenya, for phones and banks. */
+export const isSenderWanted = ({ currency, method }: Pick<Corridor, "currency" | "method">): boolean =>
+  currency === "KES" && method !== "wallet"
+
+/** The tenant's own; where there is none, the one that stands for all of the account. */
+export const senderOf = (own: OwnSender | null, ofAccount: Sender | null): Sender | null =>
+  own === null
+    ? ofAccount
+    : {
+        name: providerText(text, Redacted.value(own.name)) ?? Redacted.value(own.name),
+        country: own.country,
+        phone: digits(own.msisdn)
+      }
 
 export const chargePath = ({ reference }: Pick<PayoutOrder, "reference">): string =>
   `/transactions/verify_by_reference?${new URLSearchParams({ tx_ref: reference })}`

@@ -56,7 +56,8 @@ export class PayoutDispatch extends Context.Service<
               corridor: route.corridor,
               quote,
               destination: route.destination ?? command.destination,
-              narration: command.narration
+              narration: command.narration,
+              sender: route.sender
             }),
           nextAfter: ({ others }) =>
             Effect.option(

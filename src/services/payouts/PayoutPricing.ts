@@ -9,6 +9,7 @@ import { inSpan } from "../../runtime/Tracing.ts"
 import { Admission, requireNetwork } from "../admission/Admission.ts"
 import { Corridors } from "../ports/Corridors.ts"
 import type { PayoutOperations, PayoutQuote, Provider, QuoteRefused } from "../ports/Provider.ts"
+import { Tenants } from "../ports/Tenants.ts"
 import { BankAccounts, bankCodesOf, needsBranch } from "../reference/BankAccounts.ts"
 import { firstToSucceed, Routes } from "../routing/Routes.ts"
 import {
@@ -62,6 +63,7 @@ export class PayoutPricing extends Context.Service<
       const routes = yield* Routes
       const accounts = yield* BankAccounts
       const corridors = yield* Corridors
+      const tenants = yield* Tenants
 
       const route = Effect.fnUntraced(function* (caller: Caller, terms: PayoutTerms) {
         const key: CorridorKey = { country: terms.country, currency: terms.currency, direction: "payout", method: terms.method }
@@ -85,7 +87,11 @@ export class PayoutPricing extends Context.Service<
           return yield* new ValidationFailed({ issues: [{ path: "destination.name", message: "is required in this corridor" }] })
         }
         const providers = yield* routes.forCorridor(caller, corridor, payoutsOf)
-        if (providers.length === 0) return yield* new CorridorUnsupported(key)
+        if (providers.length === 0)
+          return yield* new CorridorUnsupported({
+            ...key,
+            ...((yield* routes.lacksSender(caller, corridor)) && { requires_sender: true })
+          })
         const codes = bankCodesOf(providers.map(({ provider }) => provider))
         if (destination?._tag === "bank" && destination.branchCode === undefined && needsBranch(codes, destination.country)) {
           return yield* new ValidationFailed({
@@ -96,9 +102,16 @@ export class PayoutPricing extends Context.Service<
           corridor,
           providers,
           destination: destination?._tag === "momo" && network !== null ? { ...destination, network } : destination,
-          network
+          network,
+          sender: yield* senderFor(caller, corridor, providers)
         } satisfies PayoutRoute
       })
+
+      /** Read once, when the route is chosen: what is reserved is sent with it, whatever an operator changes meanwhile. */
+      const senderFor = (caller: Caller, corridor: Corridor, providers: ReadonlyArray<PayoutProvider>) =>
+        providers.some(({ operations }) => operations.sender?.(corridor) !== undefined)
+          ? tenants.sender(caller.appId)
+          : Effect.succeed(null)
 
       /** Across a border or a currency the destination's own corridor has to be open, and says which networks there are. */
       const destinationCorridor = (terms: PayoutTerms, destination: Destination) =>
@@ -170,7 +183,7 @@ export class PayoutPricing extends Context.Service<
 
       const totalBy = Effect.fnUntraced(function* (caller: Caller, corridor: Corridor, terms: PayoutTerms) {
         const providers = yield* routes.forCorridor(caller, corridor, payoutsOf)
-        const payoutRoute = { corridor, providers, destination: null, network: null }
+        const payoutRoute = { corridor, providers, destination: null, network: null, sender: null }
         const quoted = yield* Effect.option(
           firstToSucceed(
             providers,

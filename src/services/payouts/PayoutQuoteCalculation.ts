@@ -5,6 +5,7 @@ import { largestAmountWithin } from "../../domain/DeductedFee.ts"
 import type { ProviderError } from "../../domain/errors/Retriable.ts"
 import { LARGEST_AMOUNT, type MinorUnits, ZERO } from "../../domain/Money.ts"
 import type { Destination } from "../../domain/Party.ts"
+import type { Sender } from "../../domain/Sender.ts"
 import type { AmountType } from "../../domain/Transaction.ts"
 import type { PayoutOperations, PayoutQuote, QuoteRefused } from "../ports/Provider.ts"
 import type { RoutedProvider } from "../routing/Routes.ts"
@@ -31,6 +32,8 @@ export interface PayoutRoute {
   readonly providers: ReadonlyArray<PayoutProvider>
   readonly destination: Destination | null
   readonly network: string | null
+  /** Who pays, for those who take it. */
+  readonly sender: Sender | null
 }
 
 export type PayoutProvider = RoutedProvider<PayoutOperations>

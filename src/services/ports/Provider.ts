@@ -1,5 +1,5 @@
 import type { Effect, Option, Redacted } from "effect"
-import type { Corridor } from "../../domain/Corridor.ts"
+import type { Corridor, CorridorKey } from "../../domain/Corridor.ts"
 import type { Currency } from "../../domain/Currency.ts"
 import type { ProviderError } from "../../domain/errors/Retriable.ts"
 import type { Fact } from "../../domain/Fact.ts"
@@ -9,6 +9,7 @@ import type { MinorUnits } from "../../domain/Money.ts"
 import type { Destination, MomoParty, PayerDetails } from "../../domain/Party.ts"
 import type { KnownAccount } from "../../domain/ProviderAccount.ts"
 import type { Statement } from "../../domain/ReconciliationDifference.ts"
+import type { Sender } from "../../domain/Sender.ts"
 import type { AmountType } from "../../domain/Transaction.ts"
 import type { ListClawbacks } from "./ProviderClawbacks.ts"
 import type { CallbackHint } from "./ProviderInbox.ts"
@@ -76,6 +77,8 @@ export interface PayoutOrder {
   readonly quote: PayoutQuote
   readonly destination: Destination
   readonly narration: string | null
+  /** Who pays, where the tenant's operator said it and the provider takes it. */
+  readonly sender?: Sender | null
 }
 
 export interface ChargeOrder {
@@ -122,6 +125,8 @@ export type StatusOutcome = Extract<
 >
 
 export interface PayoutOperations {
+  /** Whether a payout by this corridor has to say who pays, or may; absent: it is not told. */
+  readonly sender?: (corridor: CorridorKey) => "needed" | "taken" | undefined
   /** Free, moves nothing. */
   readonly quote: (order: QuoteOrder) => Effect.Effect<PayoutQuote | QuoteRefused, ProviderError>
   /** Sends once; never retried by the adapter once a byte of it may have left. */

@@ -1,6 +1,7 @@
 import { Context, type Effect, type Option, type Redacted } from "effect"
 import type { AppId, Mode } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
+import type { Sender } from "../../domain/Sender.ts"
 import type { Caller, Capability, NewTenant, Role, Tenant } from "../../domain/Tenant.ts"
 import type { AuditEntry } from "./AuditLog.ts"
 
@@ -55,6 +56,10 @@ export class Tenants extends Context.Service<
     readonly setRepeatSales: (appId: AppId, allowed: boolean, audit: AuditEntry) => Effect.Effect<Option.Option<Tenant>>
     /** Whether a charge may follow a successful one of the same number at once; false for no such tenant. Seen as `pinned` is. */
     readonly repeatSales: (appId: AppId) => Effect.Effect<boolean>
+    /** Says who pays, or with null nobody. False when there is no such tenant. */
+    readonly setSender: (appId: AppId, sender: Sender | null, audit: AuditEntry) => Effect.Effect<boolean>
+    /** Who pays; null where nobody said it, and for no such tenant. Seen as `pinned` is. */
+    readonly sender: (appId: AppId) => Effect.Effect<Sender | null>
     /** The provider that a tenant is pinned to; null for none, and for no such tenant. A change is seen within a second by every node. */
     readonly pinned: (appId: AppId) => Effect.Effect<Tenant["pinned"]>
     /** False when there is no such tenant. */

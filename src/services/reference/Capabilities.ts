@@ -7,6 +7,7 @@ import { Corridors } from "../ports/Corridors.ts"
 import type { Provider } from "../ports/Provider.ts"
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 import { Tenants } from "../ports/Tenants.ts"
+import { Routes } from "../routing/Routes.ts"
 
 export type UnsupportedReason = "not_permitted" | "provider_not_supported" | "refund_orchestration_not_implemented"
 
@@ -16,6 +17,8 @@ export interface CapabilityRow {
   readonly provider: string
   readonly supported: boolean
   readonly reason?: UnsupportedReason
+  /** Some active corridor refuses this tenant's payouts until an operator has said who pays. */
+  readonly requires_sender?: true
 }
 
 /** What a tenant may do, and at which provider. */
@@ -32,16 +35,20 @@ export class Capabilities extends Context.Service<
       const tenants = yield* Tenants
       const corridors = yield* Corridors
       const registry = yield* ProviderRegistry
+      const payoutRoutes = yield* Routes
 
       const rows = Effect.fn("Capabilities.rows")(function* (caller: Caller) {
         const tenant = yield* tenants.find(caller.appId)
         const routes = yield* corridors.list
         const granted = caller.role === "admin" || Option.isNone(tenant) ? [] : tenant.value.capabilities
         const pin = yield* tenants.pinned(caller.appId)
+        const active = routes.filter((row) => row.active)
+        const lacking = (yield* Effect.filter(active, (row) => payoutRoutes.lacksSender(caller, row))).length > 0
         return Capability.literals.map((capability): CapabilityRow => {
           const { provider, offered } = routedTo(capability, routes, pin, caller.mode)
           const reason = reasonOf(capability, granted.includes(capability), offered)
-          return { capability, provider, supported: reason === undefined, ...(reason === undefined ? {} : { reason }) }
+          const row = { capability, provider, supported: reason === undefined, ...(reason === undefined ? {} : { reason }) }
+          return capability === "payouts" && lacking ? { ...row, requires_sender: true } : row
         })
       })
 

@@ -23,6 +23,8 @@ import { coalescedReads } from "./CoalescedReads.ts"
 export interface ServedCorridor extends Corridor {
   readonly provider: string
   readonly requiresBranch: boolean
+  /** Payouts are refused until an operator has said who pays. */
+  readonly requiresSender: boolean
 }
 
 /** A bank with the country and currency that it is paid in. */
@@ -97,7 +99,8 @@ export class Reference extends Context.Service<
           Effect.all({
             provider: routes.firstProviderName(caller, row),
             availability: routes.availability(caller, row),
-            requiresBranch: requiresBranch(caller, row)
+            requiresBranch: requiresBranch(caller, row),
+            requiresSender: routes.lacksSender(caller, row)
           }).pipe(Effect.map((seen): ServedCorridor => ({ ...row, ...seen })))
         )
       })

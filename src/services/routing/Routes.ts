@@ -27,6 +27,8 @@ export class Routes extends Context.Service<
       row: Corridor,
       operationsOf: OperationsOf<Operations>
     ) => Effect.Effect<ReadonlyArray<RoutedProvider<Operations>>>
+    /** Whether nobody serves a payout corridor for this tenant only because its operator did not say who pays. */
+    readonly lacksSender: (caller: Caller, row: Corridor) => Effect.Effect<boolean>
     /** Those that any of the rows leads to, each once. */
     readonly forCorridors: <Operations>(
       caller: Caller,
@@ -68,7 +70,22 @@ export class Routes extends Context.Service<
       ) {
         const pin = yield* tenants.pinned(caller.appId)
         const find = able(caller, operationsOf)
-        return failoverOrder(row, pin, (name) => find(name).length > 0).flatMap(find)
+        const untold = yield* withoutSender(caller, row)
+        return failoverOrder(row, pin, (name) => !untold.includes(name) && find(name).length > 0).flatMap(find)
+      })
+
+      /** The row's providers that take no payout of this tenant by it, because nobody told them who pays. */
+      const withoutSender = Effect.fnUntraced(function* ({ appId, mode }: Caller, row: Corridor) {
+        if (row.direction !== "payout") return []
+        const wanting = row.providers.filter((name) =>
+          Option.exists(registry.find(name, mode), ({ payouts }) => payouts?.sender?.(row) === "needed")
+        )
+        return wanting.length === 0 || (yield* tenants.sender(appId)) !== null ? [] : wanting
+      })
+
+      const lacksSender = Effect.fnUntraced(function* (caller: Caller, row: Corridor) {
+        const untold = yield* withoutSender(caller, row)
+        return untold.length > 0 && (yield* forCorridor(caller, row, ({ payouts }) => payouts)).length === 0
       })
 
       const forCorridors = Effect.fnUntraced(function* <Operations>(
@@ -104,7 +121,7 @@ export class Routes extends Context.Service<
         return worse(row.availability, availabilityOf(tried.length, open.length))
       })
 
-      return Routes.of({ forCorridor, forCorridors, withoutCorridor, requireReady, firstProviderName, availability })
+      return Routes.of({ forCorridor, lacksSender, forCorridors, withoutCorridor, requireReady, firstProviderName, availability })
     })
   )
 }

@@ -1,4 +1,4 @@
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
 import { TransferRequest } from "../../providers/flutterwave/Wire.ts"
 import { balanceOf, byReference, create, newDigits } from "../Call.ts"
@@ -40,6 +40,8 @@ export const createTransfer = Effect.fnUntraced(function* (call: Call) {
   if ((request.debit_currency ?? currency) !== currency) return yield* refuse(400, "Unable to fetch rates at the moment")
   if (!/^[\w-]{1,100}$/.test(request.reference)) return yield* refuse(400, "reference is invalid")
   const { bankName, method } = yield* bankOf(request, currency)
+  if (currency === "KES" && method !== "wallet" && !isSenderTold(request.meta))
+    return yield* refuse(400, "sender details are required")
   if (byReference(call, "payout", request.reference).length > 0) return yield* refuse(400, "Payout with this ref already exists")
 
   const chosen = endingOf(request.account_number)
@@ -71,6 +73,12 @@ export const createTransfer = Effect.fnUntraced(function* (call: Call) {
     success("Transfer Queued Successfully", { ...transferData(created), status: "NEW" })
   )
 })
+
+const isSenderTold = Schema.is(
+  Schema.NonEmptyArray(
+    Schema.Struct({ sender: Schema.NonEmptyString, sender_country: Schema.NonEmptyString, mobile_number: Schema.NonEmptyString })
+  )
+)
 
 const bankOf = Effect.fnUntraced(function* (request: Request, currency: Currency) {
   const { account_bank: code, account_number: account, destination_branch_code: branch } = request

@@ -28,7 +28,7 @@ export const simulatedFlutterwave = knownSimulator({
     ...reach,
     secretKey: Redacted.make(secretKeyOf(mode)),
     webhookSecretHash: Redacted.make(`simulated-${mode}-secret-hash`),
-    sender: null,
+    sender: { name: "Simulated Gateway", country: "KE", phone: "254700000000" },
     emailDomain: "example.com"
   }),
   accountName: ({ secretKey }) => nameOf(secretKey),

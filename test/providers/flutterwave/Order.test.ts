@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest"
 import { json } from "../../../src/domain/Json.ts"
 import { minor } from "../../../src/domain/Money.ts"
 import type { MomoParty } from "../../../src/domain/Party.ts"
-import { accountOf, chargeCall, transferBody } from "../../../src/providers/flutterwave/Order.ts"
+import { accountOf, chargeCall, senderOf, transferBody } from "../../../src/providers/flutterwave/Order.ts"
 import { feePath, quoteOf, unquotable } from "../../../src/providers/flutterwave/Quote.ts"
 import type { ProviderResponse } from "../../../src/providers/Transport.ts"
 import { bank, chargeOrder, momo, orderOn, quoteOrder, through, wallet } from "../contract/Orders.ts"
@@ -134,6 +134,24 @@ describe("the body of an order", () => {
       meta: [{ sender: "Acme Ltd", sender_country: "KE", mobile_number: "254700000000" }]
     })
     expect(transferBody(order, account, null)).not.toHaveProperty("meta")
+    // Issue 38, line 9: for banks, too, and the tenant's own before the account's.
+    const own = {
+      name: Redacted.make("Šop  Łtd & Sons"),
+      country: "KE",
+      msisdn: Redacted.make("+254711002233"),
+      address: Redacted.make("1 Moi Avenue")
+    }
+    const told = senderOf(own, sender)
+    const kenyanBank = bank("KE", "KES", "01", "001200")
+    const toBank = orderOn({ ...quote, destinationCurrency: "KES" }, kenyanBank, "1234")
+    const bankAccount = accountOf(toBank.destination)
+    if (bankAccount === undefined) throw new Error("no account")
+    expect(transferBody(toBank, bankAccount, told)).toMatchObject({
+      meta: [{ sender: "Šop Łtd & Sons", sender_country: "KE", mobile_number: "254711002233" }]
+    })
+    expect([senderOf(null, sender), senderOf(null, null)]).toStrictEqual([sender, null])
+    const uganda = orderOn({ ...quote, destinationCurrency: "UGX" }, momo("UG", "UGX", "MTN", "25670000"), "1234")
+    expect(transferBody(uganda, account, told)).not.toHaveProperty("meta")
   })
 })
 

@@ -1,0 +1,68 @@
+import { Effect, Result } from "effect"
+import { Command, Flag } from "effect/cli"
+import { maskedSender, senderFrom } from "../domain/Sender.ts"
+import { Tenants } from "../services/ports/Tenants.ts"
+import { appId, Words } from "./Arguments.ts"
+import { CommandRefusal, noTenant } from "./CommandRefusal.ts"
+import { operatorPorts } from "./Installation.ts"
+import { auditEntry } from "./Operator.ts"
+import { printResult } from "./Output.ts"
+
+// Who pays, as providers are told where a country wants to know it.
+
+const reason = Flag.String("reason").pipe(Flag.withSchema(Words(500)), Flag.withDescription("why, for the audit log"))
+const words = (name: string, description: string) => Flag.String(name).pipe(Flag.withDescription(description))
+
+const set = Command.make(
+  "set",
+  {
+    appId,
+    name: words("name", "the company's or person's full name, as in its papers"),
+    country: words("country", "two letters, such as KE"),
+    number: words("number", "its phone number, with or without the country's prefix"),
+    address: words("address", "its address, in one line"),
+    reason
+  },
+  Effect.fn(function* ({ address, appId, country, name, number, reason }) {
+    const tenants = yield* Tenants
+    const typed = senderFrom({ address, country, name, number })
+    if (Result.isFailure(typed)) return yield* new CommandRefusal({ message: typed.failure })
+    const shown = maskedSender(typed.success)
+    if (!(yield* tenants.setSender(appId, typed.success, yield* auditEntry("tenant sender", appId, { ...shown, reason }))))
+      return yield* noTenant(appId)
+    yield* printResult({ app_id: appId, sender: shown })
+  }, Effect.provide(operatorPorts))
+).pipe(
+  Command.withDescription(
+    "Say who pays for a tenant's payouts, where a provider has to be told: corridors with `requires_sender`"
+  ),
+  Command.withExamples([
+    {
+      command: 'gateway sender set shop --name "Shop Ltd" --country KE --number 0711002233 --address "1 Moi Avenue" --reason KYC',
+      description: "Let a tenant pay out where the sender is told"
+    }
+  ])
+)
+
+const remove = Command.make(
+  "remove",
+  { appId, reason },
+  Effect.fn(function* ({ appId, reason }) {
+    const tenants = yield* Tenants
+    if (!(yield* tenants.setSender(appId, null, yield* auditEntry("tenant sender remove", appId, { reason }))))
+      return yield* noTenant(appId)
+    yield* printResult({ app_id: appId, sender: null })
+  }, Effect.provide(operatorPorts))
+).pipe(
+  Command.withDescription(
+    "Forget who pays for a tenant: payouts that have to name a sender are refused, or name the provider account's"
+  ),
+  Command.withExamples([
+    { command: 'gateway sender remove shop --reason "it moved away"', description: "Forget who pays for a tenant" }
+  ])
+)
+
+export const sender = Command.make("sender").pipe(
+  Command.withDescription("Who pays for a tenant's payouts, where a provider has to be told"),
+  Command.withSubcommands([set, remove])
+)

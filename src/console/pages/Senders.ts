@@ -1,0 +1,126 @@
+import { Effect, Option, Result, Schema } from "effect"
+import { type ComponentChild, h } from "preact"
+import { AppId } from "../../domain/Ids.ts"
+import { maskedText } from "../../domain/Masking.ts"
+import { may } from "../../domain/Operator.ts"
+import { maskedSender, senderFrom } from "../../domain/Sender.ts"
+import { Tenants } from "../../services/ports/Tenants.ts"
+import { badge, field, form, link, section, table } from "../Elements.ts"
+import type { Room } from "../Handler.ts"
+import { type Answer, auditOf, page, redirect, type Visit } from "../Route.ts"
+import { lineOf } from "../TypedText.ts"
+
+const LONGEST_NOTE = 500
+
+/** Who pays for each tenant, as providers are told where a country wants to know it. An administrator says it. */
+export const makeSenders = Effect.gen(function* () {
+  const tenants = yield* Tenants
+
+  const all = Effect.fn("SendersPage.all")(function* () {
+    const rows = yield* Effect.forEach(yield* tenants.list, ({ appId }) =>
+      Effect.map(tenants.sender(appId), (sender) => [
+        link(`/senders/${appId}`, appId),
+        sender === null ? badge("nobody", "quiet") : badge("told", "good")
+      ])
+    )
+    return page("Senders", section("Who pays, for each tenant", table("By name", ["Tenant", "Sender"], rows)))
+  })
+
+  const find = ({ params }: Visit) => {
+    const appId = params["app"] ?? ""
+    return isTenant(appId) ? tenants.find(appId) : Effect.succeedNone
+  }
+
+  const shown = Effect.fnUntraced(function* (visit: Visit, appId: AppId, problem: string | null) {
+    const sender = yield* tenants.sender(appId)
+    const told = sender === null ? null : maskedSender(sender)
+    const rows = told === null ? [] : [[told.name, told.country, told.number, told.address]]
+    const body = [
+      problem === null ? null : h("p", { class: "warning", role: "alert" }, problem),
+      section(
+        "As it is told",
+        table("Masked; what was typed is kept sealed", ["Name", "Country", "Number", "Address"], rows, "Nobody is named.")
+      ),
+      may(visit.visitor.role, "configure") ? changeForms(visit, appId, told !== null) : null
+    ]
+    return page(`Sender of ${appId}`, body, { status: problem === null ? 200 : 422 })
+  })
+
+  const one = Effect.fn("SendersPage.one")(function* (visit: Visit): Effect.fn.Return<Answer> {
+    const found = yield* find(visit)
+    return Option.isNone(found) ? noTenant : yield* shown(visit, found.value.appId, null)
+  })
+
+  const set = Effect.fn("SendersPage.set")(function* (visit: Visit): Effect.fn.Return<Answer> {
+    const found = yield* find(visit)
+    if (Option.isNone(found)) return noTenant
+    const { appId } = found.value
+    const typed = (name: string) => visit.form.get(name) ?? ""
+    const sender = senderFrom({
+      name: typed("name"),
+      country: typed("country").trim(),
+      number: typed("number"),
+      address: typed("address")
+    })
+    const why = lineOf(visit.form.get("why"), LONGEST_NOTE)
+    if (Result.isFailure(sender)) return yield* shown(visit, appId, `Nothing was done: ${sender.failure}.`)
+    if (why === null) return yield* shown(visit, appId, `Say why, in at most ${LONGEST_NOTE} characters.`)
+    const details = { ...maskedSender(sender.success), reason: maskedText(why) }
+    yield* tenants.setSender(appId, sender.success, auditOf(visit, "tenant sender", appId, details))
+    return redirect(`/senders/${appId}`, "sender-set")
+  })
+
+  const remove = Effect.fn("SendersPage.remove")(function* (visit: Visit): Effect.fn.Return<Answer> {
+    const found = yield* find(visit)
+    if (Option.isNone(found)) return noTenant
+    const { appId } = found.value
+    const why = lineOf(visit.form.get("why"), LONGEST_NOTE)
+    if (why === null) return yield* shown(visit, appId, `Say why, in at most ${LONGEST_NOTE} characters.`)
+    yield* tenants.setSender(appId, null, auditOf(visit, "tenant sender remove", appId, { reason: maskedText(why) }))
+    return redirect(`/senders/${appId}`, "sender-removed")
+  })
+
+  return {
+    place: { to: "/senders", name: "Senders" },
+    routes: [
+      { method: "GET", path: "/senders", permission: "look", answer: all },
+      { method: "GET", path: "/senders/:app", permission: "look", answer: one },
+      { method: "POST", path: "/senders/:app/set", permission: "configure", answer: set },
+      { method: "POST", path: "/senders/:app/remove", permission: "configure", answer: remove }
+    ]
+  } satisfies Room
+})
+
+const isTenant = Schema.is(AppId)
+
+const noTenant = page("There is no such tenant", h("p", null, link("/senders", "All tenants")), { status: 404 })
+
+const changeForms = (visit: Visit, appId: AppId, isTold: boolean): ComponentChild => {
+  const typed = (name: string) => visit.form.get(name) ?? ""
+  const why = (id: string) =>
+    field({ name: "why", id, label: "Why, for the audit log", value: typed("why"), isRequired: true, maxLength: LONGEST_NOTE })
+  const own = (name: string, label: string, hint: string) => field({ name, label, hint, value: typed(name), isRequired: true })
+  return [
+    section(
+      "Say who pays",
+      form(visit, {
+        to: `/senders/${appId}/set`,
+        button: isTold ? "Replace it" : "Keep it",
+        tone: "strong",
+        fields: [
+          own("name", "Full name", "A company's or a person's, as in its papers"),
+          own("country", "Country", "Two capital letters, such as KE"),
+          own("number", "Phone number", "With or without the country's prefix"),
+          own("address", "Address", "In one line"),
+          why("why-set")
+        ]
+      })
+    ),
+    isTold
+      ? section(
+          "Name nobody",
+          form(visit, { to: `/senders/${appId}/remove`, button: "Remove it", tone: "danger", fields: [why("why-remove")] })
+        )
+      : null
+  ]
+}

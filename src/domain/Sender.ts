@@ -1,0 +1,59 @@
+import { Option, Redacted, Result, Schema } from "effect"
+import { Country } from "./Corridor.ts"
+import { maskedName, maskedNumber, maskedText } from "./Masking.ts"
+import { numberOf } from "./Msisdn.ts"
+import { plainText } from "./PartyIdentity.ts"
+
+const Secret = Schema.RedactedFromValue(Schema.String)
+
+/** Who pays, as a tenant's providers are told where a country wants to know it: the tenant itself, for its operator vouches for it. */
+export const Sender = Schema.Struct({
+  /** A company's or a person's full name. */
+  name: Secret,
+  country: Country,
+  /** With its country's prefix and a plus sign. */
+  msisdn: Secret,
+  /** One line. */
+  address: Secret
+})
+export type Sender = typeof Sender.Type
+
+/** What the one provider that is told it takes. */
+const LONGEST_NAME = 100
+const LONGEST_ADDRESS = 200
+
+/** As pages, the command line and the audit log show it. */
+export const maskedSender = ({ address, country, msisdn, name }: Sender) => ({
+  name: maskedName(Redacted.value(name)),
+  country,
+  number: maskedNumber(Redacted.value(msisdn)),
+  address: maskedText(Redacted.value(address))
+})
+
+/** What somebody typed: a sender, or what is wrong with it, as one line for the person. */
+export const senderFrom = (typed: {
+  readonly name: string
+  readonly country: string
+  readonly number: string
+  readonly address: string
+}): Result.Result<Sender, string> => {
+  const [name, address] = [lineOf(typed.name, LONGEST_NAME), lineOf(typed.address, LONGEST_ADDRESS)]
+  if (name === undefined) return Result.fail(`the name must be one line of 1 to ${LONGEST_NAME} characters`)
+  if (!isCountry(typed.country)) return Result.fail("the country must be two capital letters such as KE")
+  const msisdn = numberOf(typed.number, typed.country)
+  if (Option.isNone(msisdn)) return Result.fail("the number must be a phone number that is possible in its country")
+  if (address === undefined) return Result.fail(`the address must be one line of 1 to ${LONGEST_ADDRESS} characters`)
+  return Result.succeed({
+    name: Redacted.make(name),
+    country: typed.country,
+    msisdn: Redacted.make(msisdn.value),
+    address: Redacted.make(address)
+  })
+}
+
+const isCountry = Schema.is(Country)
+
+const lineOf = (text: string, longest: number): string | undefined => {
+  const line = plainText(text)
+  return line === "" || line.length > longest ? undefined : line
+}
