@@ -15,6 +15,11 @@ interface Options {
 
 const NextRequest = Schema.Struct({ provider: Schema.String, operation: Schema.String, ending: Ending })
 const DownRequest = Schema.Struct({ provider: Schema.String, down: Schema.Boolean })
+const RateRequest = Schema.Struct({
+  provider: Schema.String,
+  calls_per_second: Schema.NullOr(Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))),
+  retry_after_seconds: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)))
+})
 const CallbacksRequest = Schema.Struct({
   provider: Schema.String,
   url: Schema.String.check(Schema.isPattern(/^https?:\/\//)),
@@ -23,7 +28,7 @@ const CallbacksRequest = Schema.Struct({
 
 type ControlEndpoint = (request: SimulatedRequest) => Effect.Effect<SimulatedResponse>
 
-/** The `/__simulator` addresses (contract SIM-3, SIM-4). */
+/** The `/__simulator` addresses (contract SIM-3, SIM-4, SIM-5). */
 export const controlRoutes = (options: Options): ControlEndpoint => {
   const routes = routesOf(options)
   return (request) => {
@@ -68,6 +73,15 @@ const routesOf = ({ account, calls, scheduler, servers }: Options): Readonly<Rec
     "POST /__simulator/down": withServer(DownRequest, (server, { down }) =>
       Effect.as(server.setDown(down), json(200, { ok: true }))
     ),
+    "POST /__simulator/rate": withServer(RateRequest, ({ gate }, { calls_per_second, retry_after_seconds }) =>
+      Effect.sync(() => {
+        const rate = { callsPerSecond: calls_per_second ?? 0, retryAfterSeconds: retry_after_seconds }
+        gate.set(calls_per_second === null ? null : rate)
+        return json(200, { ok: true })
+      })
+    ),
+    "GET /__simulator/rate": () =>
+      Effect.sync(() => json(200, Object.fromEntries(servers.map(({ gate, name }) => [name, { turned_away: gate.turnedAway }])))),
     "POST /__simulator/callbacks": withServer(CallbacksRequest, (server, { client_id, url }) =>
       client_id !== undefined && !server.accounts.includes(client_id)
         ? Effect.succeed(json(400, { error: "no such client_id" }))

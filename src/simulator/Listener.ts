@@ -55,7 +55,11 @@ const write = (outgoing: ServerResponse, response: SimulatedResponse): void => {
       return
     case "response": {
       const bytes = Buffer.from(response.body)
-      outgoing.writeHead(response.status, { "content-type": response.contentType, "content-length": bytes.length })
+      outgoing.writeHead(response.status, {
+        "content-type": response.contentType,
+        "content-length": bytes.length,
+        ...(response.retryAfter === undefined ? {} : { "retry-after": response.retryAfter })
+      })
       outgoing.end(bytes)
     }
   }

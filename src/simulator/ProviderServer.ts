@@ -2,6 +2,7 @@ import { Clock, Effect, type Scope } from "effect"
 import type { Account } from "./Account.ts"
 import { callbackAddress } from "./Callbacks.ts"
 import type { CallLog } from "./CallLog.ts"
+import { RateGate } from "./CallRate.ts"
 import type { Ending } from "./Endings.ts"
 import { playOf } from "./Endings.ts"
 import { makeListener } from "./Listener.ts"
@@ -20,6 +21,8 @@ export interface ProviderServer {
   readonly setDown: (down: boolean) => Effect.Effect<void>
   readonly chooseNext: (operation: string, ending: Ending) => void
   readonly setCallbackAddress: (url: string, account: string | undefined) => Effect.Effect<void>
+  /** Turns calls of all its accounts away beyond a rate, where one is set. */
+  readonly gate: RateGate
 }
 
 interface Options {
@@ -60,11 +63,14 @@ export const openProviderServer = Effect.fn("openProviderServer")(function* (
     chosen: (operation) => chosen.get(operation)?.shift() ?? "ordinary"
   }
 
+  const gate = new RateGate()
   const handler = provider.handler(context)
   const listener = yield* makeListener(
     options.host,
     Effect.fnUntraced(function* (request) {
       yield* options.calls.record(provider.name, request)
+      const away = gate.answer(provider.tooMany, yield* Clock.currentTimeMillis)
+      if (away !== undefined) return away
       const response = yield* handler(request)
       yield* account.settled
       return response
@@ -102,6 +108,7 @@ export const openProviderServer = Effect.fn("openProviderServer")(function* (
     chooseNext: (operation, ending) => {
       chosen.set(operation, [...(chosen.get(operation) ?? []), ending])
     },
-    setCallbackAddress
+    setCallbackAddress,
+    gate
   }
 })

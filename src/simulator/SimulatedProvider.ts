@@ -14,7 +14,13 @@ export interface SimulatedRequest {
 
 /** `silence` holds the connection open until the client leaves; `reset` is a TCP reset. */
 export type SimulatedResponse =
-  | { readonly kind: "response"; readonly status: number; readonly contentType: string; readonly body: string }
+  | {
+      readonly kind: "response"
+      readonly status: number
+      readonly contentType: string
+      readonly body: string
+      readonly retryAfter?: string
+    }
   | { readonly kind: "silence" }
   | { readonly kind: "reset" }
 
@@ -39,6 +45,8 @@ export interface SimulatedProvider {
   readonly accounts: ReadonlyArray<{ readonly clientId: string }>
   /** Calls that carry no number, whose ending can be chosen beforehand. */
   readonly operations: ReadonlyArray<string>
+  /** How a call is turned away when there are too many. */
+  readonly tooMany: SimulatedResponse
   readonly callback: (transaction: SimulatedTransaction, planned: PlannedCallback, now: number) => OutgoingCallback
   /** The headers of a callback whose signature tells where and when it is sent. */
   readonly sign?: (callback: OutgoingCallback, account: string, url: string, now: number) => OutgoingCallback["headers"]

@@ -12,6 +12,8 @@ export interface SimulatedWire<M extends Merchant> {
   readonly mount: string
   readonly accounts: ReadonlyArray<Merchant>
   readonly errors: ErrorResponses
+  /** Its answer to a call when there are too many. */
+  readonly tooMany: SimulatedResponse
   readonly routes: WireEndpoints<MerchantCall<M>>
   /** Who calls. `line` is the method and the path below the mount, empty where it is not below it. */
   readonly authenticate: (request: SimulatedRequest, line: string, now: number) => Effect.Effect<M, Stop>
@@ -47,7 +49,7 @@ interface PayerPage {
 type Claim = MerchantCall["claim"]
 
 export const simulatedWire = <M extends Merchant>(wire: SimulatedWire<M>): SimulatedProvider => {
-  const { accounts, callback, mount, name, sign } = wire
+  const { accounts, callback, mount, name, sign, tooMany } = wire
   const patterns = Object.entries(wire.routes).map(([pattern, route]) => ({
     route,
     path: new RegExp(`^${pattern.replaceAll("*", "([^/]+)")}$`)
@@ -64,6 +66,7 @@ export const simulatedWire = <M extends Merchant>(wire: SimulatedWire<M>): Simul
     mount,
     accounts,
     operations: [...new Set(patterns.flatMap(({ route }) => route.operation ?? []))],
+    tooMany,
     callback,
     ...(sign === undefined ? {} : { sign }),
     handler: (context) => {

@@ -88,3 +88,6 @@ export const decimal = (amount: bigint, currency: Currency): string =>
 
 /** As a JSON number, to the digit. */
 export const number = (amount: bigint, currency: Currency): RawJson => new RawJson(decimal(amount, currency))
+
+/** No form of it is documented: as its other refusals. */
+export const tooMany = refusal(429, "Too many requests")

@@ -10,7 +10,7 @@ import { createExchange, quoteExchange } from "./Exchanges.ts"
 import { createPayout } from "./Payouts.ts"
 import { quotePayout } from "./Quotations.ts"
 import { banks, countries, resolveBank, resolveWallet, wallets } from "./Reference.ts"
-import { type Call, type EversendAccount, errors, plain, refuse } from "./Responses.ts"
+import { type Call, type EversendAccount, errors, plain, refuse, tooMany } from "./Responses.ts"
 import { callbackBody, transactionById, transactions } from "./Transactions.ts"
 
 export const simulatedEversend = knownSimulator({
@@ -62,6 +62,7 @@ export const eversendSimulator = (accounts: ReadonlyArray<EversendAccount>) =>
     mount: "/v1",
     accounts,
     errors,
+    tooMany,
     routes,
     authenticate: (request, line, now) =>
       line === TOKEN_LINE ? byCredentials(accounts, request) : byToken(accounts, bearerOf(request) ?? "", now),

@@ -51,3 +51,6 @@ export const errors: ErrorResponses = {
   unavailable: refusal(503, "Service unavailable"),
   broken: refusal(500, "An error occurred")
 }
+
+/** It documents the status, and no text. */
+export const tooMany = refusal(429, "Too many requests")

@@ -7,7 +7,7 @@ import { knownSimulator, namesBySecret } from "../SimulatorModule.ts"
 import { createCharge } from "./Collections.ts"
 import { createTransfer, transferFee } from "./Payouts.ts"
 import { listBalances, listBanks, listBranches, oneBalance, resolveAccount } from "./Reference.ts"
-import { type Call, errors, type FlutterwaveAccount, refuse } from "./Responses.ts"
+import { type Call, errors, type FlutterwaveAccount, refuse, tooMany } from "./Responses.ts"
 import {
   callbackBody,
   listChargebacks,
@@ -60,6 +60,7 @@ const flutterwaveSimulator = (accounts: ReadonlyArray<FlutterwaveAccount>) =>
     mount: "/v3",
     accounts,
     errors,
+    tooMany,
     routes,
     authenticate: bySecret(accounts, {
       given: bearerOf,

@@ -35,3 +35,6 @@ export const errors: ErrorResponses = {
   unavailable: refuse(503, "SERVICE_UNAVAILABLE", "Service temporarily unavailable, try again later.").response,
   broken: refuse(500, "INTERNAL_PROCESSING_ERROR", "An internal error occurred while processing.").response
 }
+
+/** The API gateway counts, and not MTN behind it. */
+export const tooMany = turnAway(429, "Rate limit is exceeded. Try again in 1 seconds.").response

@@ -11,7 +11,7 @@ import { knownSimulator } from "../SimulatorModule.ts"
 import { issueToken, readToken, type TokenKind } from "../Tokens.ts"
 import { createPayment } from "./Payments.ts"
 import { activeHolder, balance } from "./Reference.ts"
-import { type Call, errors, json, type ProductMerchant, refuse, turnAway } from "./Responses.ts"
+import { type Call, errors, json, type ProductMerchant, refuse, tooMany, turnAway } from "./Responses.ts"
 import { callbackOf, paymentStatus } from "./Transactions.ts"
 
 type Account = Pick<MtnSettings, "countries">
@@ -77,6 +77,7 @@ export const mtnSimulator = (accounts: ReadonlyArray<Account>) =>
     mount: "",
     accounts: accounts.map((account) => ({ clientId: nameOf(account) })),
     errors,
+    tooMany,
     routes: { ...routesOf("collection"), ...routesOf("disbursement") },
     authenticate: (request, line, now) => {
       const product = line.includes("/collection/") ? "collection" : "disbursement"

@@ -1,6 +1,6 @@
 import { type Effect, type Redacted, Schema } from "effect"
 import type { Merchant, MerchantCall } from "../Call.ts"
-import { badGateway, decodedOr, type ErrorResponses, response, Stop } from "../Responses.ts"
+import { badGateway, decodedOr, type ErrorResponses, page, response, Stop } from "../Responses.ts"
 import type { SimulatedRequest, SimulatedResponse } from "../SimulatedProvider.ts"
 
 /** pawaPay knows an account by its token. */
@@ -69,3 +69,6 @@ export const errors: ErrorResponses = {
   unavailable: badGateway(503),
   broken: broken({})
 }
+
+/** No form of it is documented: what stands in front of it says so. */
+export const tooMany = page("Too many requests", 429)

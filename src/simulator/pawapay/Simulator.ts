@@ -6,7 +6,7 @@ import { bearerOf, bySecret, simulatedWire, type WireEndpoints } from "../Simula
 import { knownSimulator, namesBySecret } from "../SimulatorModule.ts"
 import { createDeposit, createPayout } from "./Payments.ts"
 import { activeConf, availability, balances, predict } from "./Reference.ts"
-import { type Call, errors, json, type PawapayAccount, refuse, rejected } from "./Responses.ts"
+import { type Call, errors, json, type PawapayAccount, refuse, rejected, tooMany } from "./Responses.ts"
 import { callbackOf, publicKeys, signedHeaders, signingKey } from "./Signature.ts"
 import { paymentStatus } from "./Transactions.ts"
 
@@ -47,6 +47,7 @@ const pawapaySimulator = (accounts: ReadonlyArray<PawapayAccount>) => {
     mount: "/v2",
     accounts,
     errors,
+    tooMany,
     routes: { ...routes, "GET /public-key/http": { operation: "public_key", endpoint: () => keys } },
     authenticate: bySecret(accounts, {
       given: bearerOf,

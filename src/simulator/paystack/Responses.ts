@@ -40,3 +40,6 @@ export const errors: ErrorResponses = {
   unavailable: refusal(503, "An error occurred", broken),
   broken: refusal(500, "An error occurred", broken)
 }
+
+/** In the form of its errors, as it documents. */
+export const tooMany = refusal(429, "An error occurred", broken)

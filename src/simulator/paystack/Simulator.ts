@@ -9,7 +9,7 @@ import { knownSimulator, namesBySecret } from "../SimulatorModule.ts"
 import { checkCharge, createCharge, submitOtp } from "./Collections.ts"
 import { createRecipient, createTransfer } from "./Payouts.ts"
 import { balance, listBanks, listCountries, resolveBank } from "./Reference.ts"
-import { type Call, errors, type PaystackAccount, refuse, refusePlainly } from "./Responses.ts"
+import { type Call, errors, type PaystackAccount, refuse, refusePlainly, tooMany } from "./Responses.ts"
 import {
   callbackBody,
   listCharges,
@@ -60,6 +60,7 @@ const paystackSimulator = (accounts: ReadonlyArray<PaystackAccount>) =>
     mount: "",
     accounts,
     errors,
+    tooMany,
     routes,
     authenticate: bySecret(accounts, {
       given: bearerOf,

@@ -126,6 +126,7 @@ const sixthSimulator = (accounts: ReadonlyArray<SixthAccount>) =>
     mount: "/v1",
     accounts,
     errors,
+    tooMany: refuse(429, "too_many_requests").response,
     routes,
     authenticate: bySecret(accounts, {
       given: (request) => request.header("x-api-key"),

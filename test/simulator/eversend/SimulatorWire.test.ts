@@ -161,6 +161,22 @@ describe("the other endpoints of the simulator", () => {
 })
 
 describe("the control port and the account of the simulator", () => {
+  it("turns calls away beyond the rate that is set, executes nothing of them, and says how many", async () => {
+    const running = await start()
+    const headers = { authorization: `Bearer ${await running.token()}` }
+    const wallets = () => running.call("GET", "/wallets", undefined, headers)
+    const turnedAway = async () => (await running.control("GET", "/rate")).json
+    expect((await running.control("POST", "/rate", { provider: "eversend", calls_per_second: -1 })).status).toBe(400)
+    await running.control("POST", "/rate", { provider: "eversend", calls_per_second: 0, retry_after_seconds: 3 })
+    const away = await fetch(`${running.eversendBaseUrl}/payouts`, { method: "POST", headers, body: "{}" })
+    expect([away.status, away.headers.get("retry-after")]).toEqual([429, "3"])
+    expect((await wallets()).status).toBe(429)
+    expect(await turnedAway()).toEqual({ eversend: { turned_away: 2 } })
+    await running.control("POST", "/rate", { provider: "eversend", calls_per_second: null })
+    expect((await wallets()).status).toBe(200)
+    expect(await running.executions()).toEqual([])
+  })
+
   it("refuses connections while it is down, and comes back on the same port", async () => {
     const running = await start()
     await running.control("POST", "/down", { provider: "eversend", down: true })
