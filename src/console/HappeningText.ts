@@ -12,7 +12,7 @@ const happenings: Readonly<Record<string, string>> = {
   Charged: "The code was taken",
   Succeeded: "The provider says that it succeeded",
   Refused: "The provider says that it failed",
-  NotSent: "It was not sent",
+  NotSent: "It counts as not sent",
   Rerouted: "It goes to another provider",
   Unknown: "No clear answer: nobody knows whether it was executed",
   StillPending: "The provider says that it is under way",

@@ -9,12 +9,14 @@ import {
   type FactOf,
   type FactOrigin,
   failureBy,
+  foundAfterAll,
   hasHandle,
   type MoveTable,
   mismatch,
   note,
   type Row,
   review,
+  reviewFound,
   track,
   tracked,
   trackNamed,
@@ -54,9 +56,9 @@ export const collectionMoves: MoveTable<CollectionStatus, Collection> = {
   },
   failed: {
     Succeeded: when(hasOtherFigures, reviewObserved, succeed),
-    Accepted: when(failedUnreported, review, note),
-    StillPending: when(failedUnreported, review, note),
-    NeedsRedirect: when(failedUnreported, review, note)
+    Accepted: when(failedUnreported, reviewFound, note),
+    StillPending: when(failedUnreported, reviewFound, note),
+    NeedsRedirect: when(failedUnreported, reviewFound, note)
   },
   expired: { Succeeded: when(hasOtherFigures, reviewObserved, succeed) }
 }
@@ -127,8 +129,9 @@ function succeed(collection: Collection, fact: FactOf<"Succeeded">, { at }: Fact
   return { next, entry: collect(collection.currency, collection.amount, fee), event: "collection.successful" }
 }
 
-function fail(collection: Collection, fact: FactOf<"Refused" | "NotSent">, { at }: FactOrigin): Decision<Collection> {
-  const next = { ...closed(collection, at), status: "failed", ...failureBy(fact) } as const
+function fail(collection: Collection, fact: FactOf<"Refused" | "NotSent">, origin: FactOrigin): Decision<Collection> {
+  const { at } = origin
+  const next = { ...closed(collection, at), status: "failed", ...failureBy(fact, origin) } as const
   return { next, entry: null, event: "collection.failed" }
 }
 
@@ -148,7 +151,8 @@ function reroute(
 function reviewObserved(collection: Collection, fact: FactOf<"Succeeded">, { at }: FactOrigin): Decision<Collection> {
   const [observedAmount, observedCurrency] = [fact.amount, fact.currency ?? collection.currency]
   const isShown = collection.observedAmount === observedAmount && collection.observedCurrency === observedCurrency
-  return flagged(collection, fact, at, isShown ? collection : { ...collection, observedAmount, observedCurrency })
+  const told = foundAfterAll(collection)
+  return flagged(collection, fact, at, isShown ? told : { ...told, observedAmount, observedCurrency })
 }
 
 function hasOtherFigures({ amount, currency }: Collection, fact: FactOf<"Succeeded">): boolean {

@@ -11,6 +11,7 @@ import {
   type MoveTable,
   note,
   review,
+  reviewFound,
   track,
   tracked,
   trackNamed,
@@ -35,9 +36,9 @@ export const exchangeMoves: MoveTable<ExchangeStatus, Exchange> = {
   },
   successful: { Returned: review, Refused: review, Succeeded: when(isFarFromQuote, review, note) },
   failed: {
-    Succeeded: review,
-    Accepted: when(failedUnreported, review, note),
-    StillPending: when(failedUnreported, review, note)
+    Succeeded: reviewFound,
+    Accepted: when(failedUnreported, reviewFound, note),
+    StillPending: when(failedUnreported, reviewFound, note)
   }
 }
 
@@ -66,14 +67,15 @@ function succeed(exchange: Exchange, fact: FactOf<"Succeeded">, { at }: FactOrig
   return { next, entry, event: "fx.successful" }
 }
 
-function fail(exchange: Exchange, fact: FactOf<"Refused" | "NotSent">, { at }: FactOrigin): Decision<Exchange> {
+function fail(exchange: Exchange, fact: FactOf<"Refused" | "NotSent">, origin: FactOrigin): Decision<Exchange> {
+  const { at } = origin
   const next: Exchange = {
     ...exchange,
     ...visibleChange(exchange, at),
     status: "failed",
     needsReview: false,
     completedAt: at,
-    ...failureBy(fact)
+    ...failureBy(fact, origin)
   }
   return { next, entry: release(exchange.currency, exchange.amount), event: "fx.failed" }
 }

@@ -82,9 +82,22 @@ export const visibleChange = ({ version }: Pick<LedgerRecord, "version">, at: In
   notFound: 0
 })
 
+/** Only the request that would have sent it knows that nothing left; a poll knows that the provider finds nothing. */
 export const failureBy = (
-  fact: FactOf<"Refused" | "NotSent">
+  fact: FactOf<"Refused" | "NotSent">,
+  { actor }: FactOrigin
 ): { readonly failure: Transaction["failure"]; readonly failedBy: FailedBy } =>
-  fact._tag === "Refused" ? { failure: fact.failure, failedBy: "provider" } : { failure: neverSent, failedBy: "gateway" }
+  fact._tag === "Refused"
+    ? { failure: fact.failure, failedBy: "provider" }
+    : { failure: actor === "request" ? neverSent : notFound, failedBy: "gateway" }
 
 const neverSent = { code: "unknown", message: "It never left the gateway: nothing was sent to the provider." } as const
+const notFound = { code: "unknown", message: "The provider was asked again and again, and does not have it." } as const
+
+/** The provider has after all what the gateway closed as never sent: a person has to look, and the record says so no longer. */
+export const reviewFound = <R extends LedgerRecord>(record: R, fact: Fact, { at }: FactOrigin): Decision<R> =>
+  flagged(record, fact, at, foundAfterAll(record))
+
+export const foundAfterAll = <R extends LedgerRecord>(record: R): R =>
+  record.failedBy === "gateway" && record.failure?.message !== found.message ? { ...record, failure: found } : record
+const found = { code: "unknown", message: "The provider has it after all: what became of it is being established." } as const

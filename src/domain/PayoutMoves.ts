@@ -13,6 +13,7 @@ import {
   mismatch,
   note,
   review,
+  reviewFound,
   track,
   tracked,
   trackNamed,
@@ -45,9 +46,9 @@ export const payoutMoves: MoveTable<PayoutStatus, Payout> = {
     Succeeded: when(contradictsRecord, review, note)
   },
   failed: {
-    Succeeded: review,
-    Accepted: when(failedUnreported, review, note),
-    StillPending: when(failedUnreported, review, note)
+    Succeeded: reviewFound,
+    Accepted: when(failedUnreported, reviewFound, note),
+    StillPending: when(failedUnreported, reviewFound, note)
   }
 }
 
@@ -64,7 +65,8 @@ function succeed(payout: Payout, fact: FactOf<"Succeeded">, { at }: FactOrigin):
   return { next, entry: settle(payout.currency, payout.principal, payout.heldFee, actualFee), event: "payout.successful" }
 }
 
-function fail(payout: Payout, fact: FactOf<"Refused" | "NotSent">, { at }: FactOrigin): Decision<Payout> {
+function fail(payout: Payout, fact: FactOf<"Refused" | "NotSent">, origin: FactOrigin): Decision<Payout> {
+  const { at } = origin
   const next: Payout = {
     ...payout,
     ...visibleChange(payout, at),
@@ -72,7 +74,7 @@ function fail(payout: Payout, fact: FactOf<"Refused" | "NotSent">, { at }: FactO
     fees: ZERO,
     needsReview: false,
     completedAt: at,
-    ...failureBy(fact)
+    ...failureBy(fact, origin)
   }
   return { next, entry: release(payout.currency, add(payout.principal, payout.heldFee)), event: "payout.failed" }
 }

@@ -87,7 +87,9 @@ export const rulingOn = (record: LedgerRecord, resolution: Resolution, at: Insta
 
 const failure = { code: "unknown", message: "A person established that no money moved." } as const
 
-const REVERSED = "It was reversed after it had succeeded."
+/** What the gateway closed as never sent, and the provider had after all, is a person's word from here on. */
+const keptFailure = ({ failedBy, failure: said }: LedgerRecord) => (said !== null && failedBy === "gateway" ? { failure } : {})
+
 const nothing = { collected: ZERO, fees: ZERO }
 
 const ruled = <R>(next: R, entry: Entry | null, event: Decision<R>["event"]): Decision<R> => ({
@@ -119,7 +121,7 @@ export const resolvePayout = (payout: Payout, resolution: Resolution, at: Instan
   const held = add(payout.principal, payout.heldFee)
   const settled = afterResolution(payout, resolution, at)
   const { currency } = payout
-  if (way === "keep") return ruled(settled, null, null)
+  if (way === "keep") return ruled({ ...settled, ...keptFailure(payout) }, null, null)
   if (way === "release") {
     const next: Payout = { ...settled, ...closedAs(payout, "failed", at), fees: ZERO, failure }
     return ruled(next, release(currency, held), "payout.failed")
@@ -170,14 +172,15 @@ export const resolveCollection = (collection: Collection, resolution: Resolution
   const settled = afterResolution(collection, resolution, at)
   const closed = { ...settled, nextAction: null }
   const { currency, reversed } = collection
-  if (way === "keep" || (reversed !== null && resolution.outcome === "failed")) return ruled(settled, null, null)
+  if (way === "keep" || (reversed !== null && resolution.outcome === "failed"))
+    return ruled({ ...settled, ...keptFailure(collection) }, null, null)
   if (way === "close")
     return ruled<Collection>({ ...closed, ...closedAs(collection, "failed", at), failure }, null, "collection.failed")
   /** What a correction starts from. */
   const before = reversed === null ? { collected: broughtBy(collection), fees: collection.fees ?? ZERO } : nothing
   if (resolution.outcome === "failed") {
     const taken = minusOrZero(before.collected, before.fees)
-    const next: Collection = { ...closed, reversed: { amount: taken, at, reason: REVERSED } }
+    const next: Collection = { ...closed, reversed: { amount: taken, at, reason: "It was reversed after it had succeeded." } }
     return ruled(next, correct(currency, { collected: -before.collected, fees: -before.fees }), "collection.reversed")
   }
   if (resolution.amount === null && spokeOfAnother(collection))
@@ -211,7 +214,7 @@ export const resolveExchange = (exchange: Exchange, resolution: Resolution, at: 
   const way = resolutionActions.exchange[exchange.status][resolution.outcome]
   const settled = afterResolution(exchange, resolution, at)
   if (resolution.fee !== null) return "an exchange has no fee beside its rate"
-  if (way === "keep") return resolution.amount === null ? ruled(settled, null, null) : isBooked
+  if (way === "keep") return resolution.amount === null ? ruled({ ...settled, ...keptFailure(exchange) }, null, null) : isBooked
   if (resolution.outcome === "failed") {
     const next: Exchange = { ...settled, ...closedAs(exchange, "failed", at), failure }
     const entry = way === "release" ? release(exchange.currency, exchange.amount) : moved(exchange, -1n)

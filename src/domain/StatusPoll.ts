@@ -53,7 +53,7 @@ export const provenFact = (record: LedgerRecord, answer: Fact, poll: StatusPoll)
   const often = isNext(record, poll) && record.notFound + 1 >= notFoundAtLeast
   // A charge with a code, and what went to another provider, was sent later than it was made: the record changed when it was.
   const enough = often && passedAtLeast(leaps, record.updatedAt, polledAt) >= graceMs
-  return isDocumented && enough ? { _tag: "NotSent", note: "the provider does not know it: it was never sent" } : answer
+  return isDocumented && enough ? { _tag: "NotSent", note: "asked so often, the provider does not know it" } : answer
 }
 
 /** Counts the poll, and how often in a row the provider knew nothing. Each poll counts once, whatever becomes of its answer. */

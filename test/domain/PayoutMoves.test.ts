@@ -27,6 +27,7 @@ const settled = (fee: number, rest: ReadonlyArray<string> = []) => [
   ...rest
 ]
 const paid = { ...closed, status: "successful", said: ["succeeded 10000 UGX"], providerReference: "P1" }
+const notFound = { code: "unknown", message: "The provider was asked again and again, and does not have it." }
 const neverSent = { code: "unknown", message: "It never left the gateway: nothing was sent to the provider." }
 
 type Row = readonly [
@@ -143,7 +144,7 @@ const rows: ReadonlyArray<Row> = [
     polled(),
     NotSent,
     "reconciler",
-    { ...ended, status: "failed", fees: 0n, failure: neverSent, failedBy: "gateway" },
+    { ...ended, status: "failed", fees: 0n, failure: notFound, failedBy: "gateway" },
     released,
     "payout.failed"
   ],

@@ -25,7 +25,7 @@ const poll = (overrides: Partial<StatusPoll> = {}): StatusPoll => ({
 })
 /** Polled three times, and the provider found nothing the last two times. */
 const polled = { asked: 3, notFound: 2 }
-const neverSent: Fact = { _tag: "NotSent", note: "the provider does not know it: it was never sent" }
+const neverSent: Fact = { _tag: "NotSent", note: "asked so often, the provider does not know it" }
 const overTime: Fact = { _tag: "Expired", note: "the window passed and the provider knows no such charge" }
 
 describe("that a provider does not find a record", () => {

@@ -111,5 +111,17 @@ export const wireBugs: ReadonlyArray<Bug> = [
         instead: "WHERE account_sweeps.next_at > '2000-01-01' OR account_sweeps.next_at <="
       }
     ]
+  },
+  {
+    name: "say that nothing was sent of what the provider has",
+    breaks: "what the provider has after all is not said to be unsent",
+    test: "test/domain/FailedUnsent.test.ts",
+    edits: [
+      {
+        file: "src/domain/MoveTable.ts",
+        text: "flagged(record, fact, at, foundAfterAll(record))",
+        instead: "flagged(record, fact, at)"
+      }
+    ]
   }
 ]
