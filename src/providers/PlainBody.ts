@@ -1,4 +1,3 @@
-import { isUtf8 } from "node:buffer"
 import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync } from "node:zlib"
 import { Option } from "effect"
 
@@ -53,8 +52,9 @@ export const plainBody = (bytes: Buffer, encoding: string): Option.Option<string
 }
 
 /** Text as answers are: it begins with no byte that packed ones begin with, and all of it is UTF-8. */
-const isPlain = (bytes: Buffer): boolean => isUtf8(bytes) && !bytes.subarray(0, LONGEST_START).some(isControl)
+const isPlain = (bytes: Buffer): boolean => Option.isSome(strictly(bytes)) && !bytes.subarray(0, LONGEST_START).some(isControl)
 const isControl = (byte: number): boolean => byte < FIRST_PRINTABLE && !BLANKS.includes(byte)
+const strictly = Option.liftThrowable((bytes: Buffer) => new TextDecoder("utf-8", { fatal: true }).decode(bytes))
 const LONGEST_START = 64
 const FIRST_PRINTABLE = 0x20
 const BLANKS = [0x09, 0x0a, 0x0d]
