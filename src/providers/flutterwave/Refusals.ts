@@ -12,7 +12,7 @@ import {
   unknownRecipient
 } from "../Refusals.ts"
 import type { ProviderResponse } from "../Transport.ts"
-import { ErrorAnswer, type Transfer } from "./Wire.ts"
+import { ChargeRequest, ErrorAnswer, type Transfer } from "./Wire.ts"
 
 const NOT_ADMITTED = "Flutterwave refuses the gateway's account or its address"
 
@@ -45,8 +45,11 @@ export const refusal = (response: ProviderResponse): FactWithAlarm<Refused> | un
 // What refuses a charge before it is made: something that the request lacks, and a number that is none. All else may hide a charge that went
 // through: the payers of "read ECONNRESET" were charged.
 const refusesRequest = (message: string): boolean =>
-  /^[\w .'-]{1,60} is required\.?$/i.test(message) ||
-  message === "Sorry, that account number is invalid, please check and try again"
+  refusing.has(message) || (message.endsWith(IS_REQUIRED) && required.has(message.slice(0, -IS_REQUIRED.length)))
+const refusing: ReadonlySet<string> = new Set(["Sorry, that account number is invalid, please check and try again"])
+const IS_REQUIRED = " is required"
+/** The members of a charge. */
+const required: ReadonlySet<string> = new Set(Object.keys(ChargeRequest.fields))
 
 /** Where a refusal of a charge proves nothing: only asking tells, now and again later. */
 export const unprovenRefusal = (response: ProviderResponse): FactWithAlarm<Unknown> | undefined =>

@@ -1,6 +1,6 @@
 import type { Connection } from "../Connection.ts"
 import { type Days, lineOf, pagedList, statementOf } from "../Statements.ts"
-import { chargeStanding, chargeSum, transferStanding, transferSum } from "./Translate.ts"
+import { chargeLineStanding, chargeSum, transferStanding, transferSum } from "./Translate.ts"
 import { Listed, Transaction, Transfer } from "./Wire.ts"
 
 /** All charges and transfers that began on a UTC day. */
@@ -36,7 +36,7 @@ const charges = pagedList({
       providerReference: charge.id,
       reference: charge.tx_ref,
       currency: charge.currency,
-      standing: chargeStanding(charge.status),
+      standing: chargeLineStanding(charge.status),
       sum: chargeSum(charge),
       beganAt: charge.created_at
     })

@@ -26,9 +26,13 @@ const { readAsUnknown } = identity
 // Flutterwave's whole vocabulary. What is not here is not understood, and never a failure.
 const charges: ReadonlyMap<string, Standing> = new Map([
   ["pending", "pending"],
+  // The code or the prompt of it is outstanding.
+  ["success-pending-validation", "pending"],
   ["successful", "successful"],
   ["failed", "failed"]
 ])
+// Of a payer who left, or of a call that went wrong: hints, which say nothing of a payment that comes later.
+const unfinished: ReadonlySet<string> = new Set(["cancelled", "abandoned", "error"])
 const transfers: ReadonlyMap<string, Standing> = new Map([
   ["NEW", "pending"],
   ["PENDING", "pending"],
@@ -36,8 +40,12 @@ const transfers: ReadonlyMap<string, Standing> = new Map([
   ["FAILED", "failed"]
 ])
 
-export const chargeStanding = (status: string): Standing | undefined => charges.get(status)
+export const chargeStanding = (status: string): Standing | undefined => (unfinished.has(status) ? "pending" : charges.get(status))
 export const transferStanding = (status: string): Standing | undefined => transfers.get(status)
+
+/** In a list of a day that is over, what nobody finished moved nothing. */
+export const chargeLineStanding = (status: string): Standing | undefined =>
+  unfinished.has(status) ? "failed" : charges.get(status)
 
 /** The answer to POST /charges. */
 export const chargeOutcome = (response: ProviderResponse, order: ChargeOrder): MoneyCallAnswer<ChargeOutcome> =>
@@ -130,6 +138,7 @@ const shownCharge = (charge: Charge, own: string, named: Named): Shown => ({
   ...shownBy(charge, own === named),
   kind: "collection",
   standing: chargeStanding(charge.status),
+  isUnfinished: unfinished.has(charge.status),
   sum: chargeSum(charge),
   refusal: notPaid
 })

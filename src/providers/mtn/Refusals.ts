@@ -91,6 +91,14 @@ const reasons: Readonly<Record<Product, Readonly<Record<string, ProviderRefusal>
     PAYER_NOT_FOUND: refusalOf("party", "payer_not_found", "The provider does not know the payer."),
     NOT_ENOUGH_FUNDS: refusalOf("party", "insufficient_funds", "The payer has not enough money."),
     PAYER_LIMIT_REACHED: refusalOf("limit", "limit_exceeded", "The payer has reached a limit."),
+    LOW_BALANCE_OR_PAYEE_LIMIT_REACHED_OR_NOT_ALLOWED: refusalOf(
+      "party",
+      "unknown",
+      "The payer has not enough money, has reached a limit, or may not pay."
+    ),
+    SENDER_ACCOUNT_NOT_ACTIVE: refusalOf("party", "payer_not_found", "The payer's account is not active."),
+    PAYEE_LIMIT_REACHED: account("a limit of our own account is reached"),
+    PAYER_REJECTION: declined,
     PAYMENT_NOT_APPROVED: declined,
     APPROVAL_REJECTED: declined,
     REJECTED: declined,
@@ -109,6 +117,9 @@ const reasons: Readonly<Record<Product, Readonly<Record<string, ProviderRefusal>
     PAYEE_NOT_FOUND: unknownRecipient,
     NOT_FOUND: unknownRecipient,
     PAYEE_NOT_ALLOWED_TO_RECEIVE: refusalOf("party", "destination_unavailable", "The recipient's account may not receive."),
+    PAYEE_LIMIT_REACHED: refusalOf("limit", "limit_exceeded", "The recipient has reached a limit."),
+    LOW_BALANCE_OR_PAYEE_LIMIT_REACHED_OR_NOT_ALLOWED: undelivered,
+    SENDER_ACCOUNT_NOT_ACTIVE: account("our own account is not active"),
     NOT_ENOUGH_FUNDS: poolShort("MTN fails a transfer: the disbursement account is empty"),
     PAYER_LIMIT_REACHED: refusalOf(
       "limit",
@@ -128,8 +139,8 @@ const reasons: Readonly<Record<Product, Readonly<Record<string, ProviderRefusal>
   }
 }
 
-/** A reason that is not in the table changes nothing about the failure, and is told to the operator. */
-export const failureBy = (product: Product, reason: string): ProviderRefusal =>
-  Object.hasOwn(reasons[product], reason)
-    ? (reasons[product][reason] ?? unsaid)
-    : { ...unsaid, alarm: "MTN fails a movement for a reason that this adapter does not know" }
+/** In any case and with blanks, as some markets write it. A reason that is not in the table changes nothing about the failure, and alarms nobody. */
+export const failureBy = (product: Product, reason: string): ProviderRefusal => {
+  const word = reason.trim().toUpperCase().replace(/\s+/g, "_")
+  return Object.hasOwn(reasons[product], word) ? (reasons[product][word] ?? unsaid) : unsaid
+}

@@ -53,8 +53,8 @@ export const recipientRefusal = (response: ProviderResponse): FactWithAlarm<Refu
     ? refusedBy(unknownRecipient, null, `the recipient is refused with HTTP ${response.status}`)
     : undefined
 
-/** A short balance has no code: its text is the documented and only sign of it, and it decides no more than whom the refusal is about. */
-const SHORT_BALANCE = /^Your balance is not enough to fulfill this request\.?$/
+/** A short balance has no code: its text, in either spelling, is the documented and only sign of it, and it decides no more than whom the refusal is about. */
+const SHORT_BALANCE = /^Your balance is not enough to fulfill? this request\.?$/
 
 const transferReason = (response: ProviderResponse): ProviderRefusal => {
   const error = errorOf(response)

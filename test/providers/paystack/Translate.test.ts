@@ -130,9 +130,10 @@ describe("a refusal", () => {
   it("of a transfer is recognised by its code, and a short balance by its only documented text", () => {
     const kindOf = (response: ProviderResponse) => unlessFound(transferOutcome(response, order)).fact
     expect(kindOf(refused(400, { code: "invalid_transfer_recipient" }))).toMatchObject({ _tag: "Refused", kind: "party" })
-    expect(kindOf(refused(400, { message: "Your balance is not enough to fulfill this request" }))).toMatchObject({
-      kind: "pool"
-    })
+    for (const spelling of ["fulfil", "fulfill"])
+      expect(kindOf(refused(400, { message: `Your balance is not enough to ${spelling} this request` }))).toMatchObject({
+        kind: "pool"
+      })
     expect(kindOf(refused(400, { message: "Your balance is not enough, says somebody" }))).toMatchObject({ kind: "other" })
     expect(kindOf(refused(422))).toMatchObject({ _tag: "Refused", kind: "other" })
     expect(unlessFound(transferOutcome(refused(401), order))).toMatchObject({
