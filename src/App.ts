@@ -24,6 +24,7 @@ import { LocalProcess } from "./persistence/postgres/LocalProcess.ts"
 import { RandomSourceLive } from "./persistence/RandomSourceLive.ts"
 import { RateLimitsMemory } from "./persistence/RateLimitsMemory.ts"
 import { NoPrimary } from "./persistence/servers/NoPrimary.ts"
+import { PaceBuckets } from "./providers/Pace.ts"
 import { knownProviders, providerRegistry } from "./providers/Registry.ts"
 import { makeRecentCalls, RecentCalls } from "./runtime/RecentCalls.ts"
 import { servicesOn } from "./Services.ts"
@@ -34,7 +35,7 @@ import { COMMITS_WAIT, CommitsWaiting } from "./services/ports/CommitsWaiting.ts
 import { GatewayStatus } from "./services/ports/GatewayStatus.ts"
 import type { Policy } from "./services/ports/Policy.ts"
 import { ProviderRegistry } from "./services/ports/ProviderRegistry.ts"
-import type { RateLimits } from "./services/ports/RateLimits.ts"
+import { RateLimits } from "./services/ports/RateLimits.ts"
 import { CircuitsHere } from "./services/routing/CircuitsHere.ts"
 import { Reconciliation } from "./services/settlement/Reconciliation.ts"
 import { endpointConnection } from "./services/webhooks/EndpointConnection.ts"
@@ -97,33 +98,38 @@ export const ports = Ports.onDatabaseTime
 
 /** Compares accounts; needs the providers and what is recorded, and neither listeners nor workers. */
 export const reconciliation = (settings: ReadySettings) =>
-  Reconciliation.layer.pipe(Layer.provide(providerRegistry(settings.providers)), Layer.provideMerge(ports(settings)))
+  Reconciliation.layer.pipe(Layer.provide(pacedProviders(settings)), Layer.provideMerge(ports(settings)))
 
 /** Asks providers about single transactions; neither listeners nor workers. */
 export const outcomePolling = (settings: ReadySettings) => services(settings)
 
 /** The providers alone. */
-export const providers = (settings: ReadySettings) => Layer.provide(providerRegistry(settings.providers), ports(settings))
+export const providers = (settings: ReadySettings) => Layer.provide(pacedProviders(settings), ports(settings))
 
 /** How things stand, and which providers can be asked about it. */
-export const gatewayStatus = (settings: ReadySettings) =>
-  Layer.provideMerge(providerRegistry(settings.providers), ports(settings))
+export const gatewayStatus = (settings: ReadySettings) => Layer.provideMerge(pacedProviders(settings), ports(settings))
 
 /** Everything but the listeners and the workers. */
-const services = (settings: ReadySettings, { circuits, limits }: Pick<GatewayParts, "circuits" | "limits"> = alone) =>
-  servicesOn({
-    providers: providerRegistry(settings.providers),
+const services = (settings: ReadySettings, { circuits, limits: here }: Pick<GatewayParts, "circuits" | "limits"> = alone) => {
+  const limits = rateLimits(settings, here)
+  return servicesOn({
+    providers: pacedProviders(settings, limits),
     ports: ports(settings),
     circuits,
-    limits: rateLimits(settings, limits),
+    limits,
     sender: endpointConnection(undefined, settings.webhookNameServers)
   }).pipe(Layer.provideMerge(Layer.sync(RecentCalls, makeRecentCalls)))
+}
 
 /** The client of Redis is read only where it is set: it is as much code as all of ours. */
 const rateLimits = ({ redisUrl }: Settings, here: GatewayParts["limits"]) =>
   redisUrl === null
     ? here
     : Layer.unwrap(Effect.promise(async () => (await import("./persistence/RateLimitsRedis.ts")).RateLimitsRedis.layer(redisUrl)))
+
+/** The accounts, each at its pace, which all nodes share where Redis is set. */
+const pacedProviders = (settings: Settings, limits: Layer.Layer<RateLimits> = rateLimits(settings, RateLimitsMemory)) =>
+  Layer.provide(providerRegistry(settings.providers), Layer.provide(Layer.effect(PaceBuckets, RateLimits), limits))
 
 /** What a gateway of several processes shares among them, and how each of them shows how it stands. */
 export interface GatewayParts {

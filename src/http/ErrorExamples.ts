@@ -95,7 +95,7 @@ export const errorExamples: { readonly [E in ApiError as E["_tag"]]: E } = {
   velocity_limit_exceeded: new VelocityLimitExceeded({ window: "destination", retry_after_seconds: 1_260 }),
   global_ceiling_reached: new GlobalCeilingReached(),
   rate_limited: new RateLimited({ scope: "key", retry_after_seconds: 1 }),
-  provider_error: new ProviderError(),
+  provider_error: new ProviderError({}),
   provider_unavailable: new ProviderUnavailable({ reference }),
   provider_timeout: new ProviderTimeout({ reference }),
   provider_bad_response: new ProviderBadResponse({ reference }),

@@ -59,7 +59,7 @@ const responseOf = (codes: ReadonlyArray<Code>): Tree => ({
 })
 
 /** Errors whose response says when to ask again. */
-const hasRetryAfter = (code: Code): boolean => code === "rate_limited" || code === "request_in_progress"
+const hasRetryAfter = (code: Code): boolean => ["rate_limited", "request_in_progress", "provider_error"].includes(code)
 const requestId = { description: "Names this request in the gateway's logs", schema: { type: "string" } }
 const retryAfter = { description: "When to try again, in seconds from now", schema: { type: "integer" } }
 const allow = { description: "The methods that the path answers to", schema: { type: "string" } }

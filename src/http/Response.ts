@@ -53,6 +53,6 @@ const ignoredNames = (paths: Iterable<string>): string => {
 const IN_PROGRESS_RETRY_AFTER_SECONDS = 1
 
 const retryAfterSeconds = (error: ApiError): number | undefined => {
-  if (error._tag === "rate_limited") return error.retry_after_seconds
+  if (error._tag === "rate_limited" || error._tag === "provider_error") return error.retry_after_seconds
   return error._tag === "request_in_progress" ? IN_PROGRESS_RETRY_AFTER_SECONDS : undefined
 }

@@ -71,6 +71,7 @@ const attributes = {
   "gateway.batch_size": "how many steps one statement holds",
   "gateway.fact": "the tag of a fact",
   "gateway.actor": "who brought it",
+  "gateway.pace_wait_ms": "how long a call waited for the pace of its account",
   "error.type": "why something failed: a wire code, an HTTP status, a code of PostgreSQL's, or the type of what was thrown",
   "http.request.method": "",
   "http.route": "the route's template",

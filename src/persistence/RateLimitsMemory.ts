@@ -1,5 +1,5 @@
 import { Clock, Effect, Layer } from "effect"
-import { type RateLimit, type RateLimitDecision, RateLimits } from "../services/ports/RateLimits.ts"
+import { type RateLimit, type RateLimitDecision, type RateLimitReservation, RateLimits } from "../services/ports/RateLimits.ts"
 
 /** The least recently used bucket beyond these is forgotten, and so begins full again. */
 const MOST_BUCKETS = 100_000
@@ -7,10 +7,12 @@ const SECOND_MS = 1000
 
 export const withinRateLimit: RateLimitDecision = { _tag: "Allowed" }
 
-export const rateLimited = (milliseconds: number): RateLimitDecision => ({
+export const rateLimited = (milliseconds: number): Extract<RateLimitDecision, { _tag: "Limited" }> => ({
   _tag: "Limited",
   retryAfterSeconds: Math.max(1, Math.ceil(milliseconds / SECOND_MS))
 })
+
+export const reserved = (waitMs: number): RateLimitReservation => ({ _tag: "Reserved", waitMs })
 
 /** Between two tokens that come back. */
 export const intervalMs = ({ count, windowMs }: RateLimit): number => windowMs / count
@@ -32,6 +34,22 @@ export const countingHere = (mostBuckets: number = MOST_BUCKETS): RateLimits["Se
         fullAt.set(bucket, wait > 0 ? full : full + taken * interval)
         if (fullAt.size > mostBuckets) forgetOldest(fullAt)
         return wait > 0 ? rateLimited(wait) : withinRateLimit
+      }),
+    reserve: (bucket, limit, longestMs) =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        const interval = intervalMs(limit)
+        const full = Math.max(fullAt.get(bucket) ?? now, now)
+        const wait = Math.max(0, full - now - (limit.burst - 1) * interval)
+        const isTaken = wait <= longestMs
+        fullAt.delete(bucket)
+        fullAt.set(bucket, isTaken ? full + interval : full)
+        if (fullAt.size > mostBuckets) forgetOldest(fullAt)
+        return isTaken ? reserved(wait) : rateLimited(wait)
+      }),
+    close: (bucket, limit, forMs) =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        const until = now + forMs + (limit.burst - 1) * intervalMs(limit)
+        fullAt.set(bucket, Math.max(fullAt.get(bucket) ?? now, until))
       }),
     giveBack: (bucket, limit, tokens) =>
       Effect.sync(() => {

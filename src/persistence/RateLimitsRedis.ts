@@ -2,7 +2,7 @@ import * as NodeRedis from "@effect/platform-node/NodeRedis"
 import { Cause, Context, Deferred, Duration, Effect, Layer, Redacted, Schedule } from "effect"
 import * as RateLimiter from "effect/persistence/RateLimiter"
 import { type RateLimit, RateLimits } from "../services/ports/RateLimits.ts"
-import { countingHere, intervalMs, rateLimited, tokensOf, withinRateLimit } from "./RateLimitsMemory.ts"
+import { countingHere, intervalMs, rateLimited, reserved, tokensOf, withinRateLimit } from "./RateLimitsMemory.ts"
 
 /** How long one request may wait for Redis before this process decides for itself. */
 const ANSWER_MS = 250
@@ -64,7 +64,59 @@ export const RateLimitsRedis = {
             })
             .pipe(Effect.timeout(ANSWER_MS))
 
+        /** Takes tokens, be they there or not, and answers how many are left: fewer than none where some of them come back only later. */
+        const owe = (limiter: RateLimiter.RateLimiter, bucket: string, limit: RateLimit, tokens: number) =>
+          limiter
+            .consume({
+              algorithm: "token-bucket",
+              onExceeded: "delay",
+              key: bucket,
+              limit: limit.burst,
+              window: Duration.millis(limit.burst * intervalMs(limit)),
+              tokens
+            })
+            .pipe(Effect.timeout(ANSWER_MS))
+
+        /** One that would have to wait too long gives its token back. */
+        const reserveIn = Effect.fnUntraced(function* (
+          limiter: RateLimiter.RateLimiter,
+          bucket: string,
+          limit: RateLimit,
+          longestMs: number
+        ) {
+          const wait = Duration.toMillis((yield* owe(limiter, bucket, limit, 1)).delay)
+          if (wait <= longestMs) return reserved(wait)
+          yield* owe(limiter, bucket, limit, -1)
+          return rateLimited(wait)
+        })
+
+        const closeIn = Effect.fnUntraced(function* (
+          limiter: RateLimiter.RateLimiter,
+          bucket: string,
+          limit: RateLimit,
+          forMs: number
+        ) {
+          const { remaining } = yield* owe(limiter, bucket, limit, 0)
+          const owed = Math.max(0, Math.ceil(forMs / intervalMs(limit)) - 1)
+          if (remaining > -owed) yield* owe(limiter, bucket, limit, remaining + owed)
+        })
+
         return RateLimits.of({
+          reserve: (bucket, limit, longestMs) =>
+            limiter === null
+              ? here.reserve(bucket, limit, longestMs)
+              : Effect.matchEffect(reserveIn(limiter, bucket, limit, longestMs), {
+                  onSuccess: (said) => Effect.as(found, said),
+                  onFailure: (error) => Effect.andThen(lost(error), here.reserve(bucket, limit, longestMs))
+                }),
+          close: (bucket, limit, forMs) =>
+            // Here, too: what is closed stays so where Redis is away meanwhile.
+            Effect.andThen(
+              here.close(bucket, limit, forMs),
+              limiter === null
+                ? Effect.void
+                : Effect.matchEffect(closeIn(limiter, bucket, limit, forMs), { onSuccess: () => found, onFailure: lost })
+            ),
           take: (bucket, limit, tokens) =>
             limiter === null
               ? here.take(bucket, limit, tokens)

@@ -112,8 +112,8 @@ interface TransactionKey {
 }
 
 /**
- * Transactions on PostgreSQL: the reads of transactions, open_work and transaction_history, which the money statements own and write. Its one
- * write is the lease of claimDue, which skips rows that are locked.
+ * Transactions on PostgreSQL: the reads of transactions, open_work and transaction_history, which the money statements own and write. Its only
+ * writes are the lease of claimDue, which skips rows that are locked, and its end.
  */
 export const TransactionsPg = Layer.effect(
   Transactions,
@@ -178,6 +178,14 @@ export const TransactionsPg = Layer.effect(
       return yield* decodeReadable("due", yield* claimRows(now, limit, leaseMs))
     }, Effect.orDie)
 
+    const putBack = Effect.fn("Transactions.putBack")(
+      ({ appId, reference }: LedgerRecord, at: Instant) =>
+        sql`UPDATE open_work SET lease_until = ${iso(at)}::timestamptz
+          WHERE app_id = ${appId} AND reference = ${reference} AND lease_until IS NOT NULL`,
+      Effect.asVoid,
+      Effect.orDie
+    )
+
     const inReview = Effect.fn("Transactions.inReview")(
       (limit: number) =>
         sql`SELECT t.reference, t.record, t.revision FROM open_work w JOIN transactions t ON t.app_id = w.app_id AND t.reference = w.reference
@@ -215,6 +223,7 @@ export const TransactionsPg = Layer.effect(
       search: transactionSearch(sql, heavy, (rows) => decodeReadable("searched", rows)),
       createdBetween,
       claimDue,
+      putBack,
       inReview,
       ...operatorReads(sql, trail, ownerOf)
     })

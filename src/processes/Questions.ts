@@ -9,11 +9,12 @@ const question = <Asked, Answer>(
   answer: Schema.Codec<Answer, unknown>
 ): Question<Asked, Answer> => ({ name, asked, answer })
 
-const Bucket = Schema.Struct({
+const OfBucket = {
   bucket: Schema.String,
-  limit: Schema.Struct({ count: Schema.Number, windowMs: Schema.Number, burst: Schema.Number }),
-  tokens: Schema.Number
-})
+  limit: Schema.Struct({ count: Schema.Number, windowMs: Schema.Number, burst: Schema.Number })
+}
+const Bucket = Schema.Struct({ ...OfBucket, tokens: Schema.Number })
+const Limited = Schema.Struct({ _tag: Schema.Literal("Limited"), retryAfterSeconds: Schema.Number })
 const Line = Schema.Struct({ provider: Schema.String, mode: Mode, operation: Schema.Literals(operations) })
 const Call = Schema.Struct({ line: Line, tenant: Schema.NullOr(AppId) })
 
@@ -23,14 +24,13 @@ export const ofWorkers = {
   ready: question("ready", Schema.Struct({ url: Schema.String, consoleUrl: Schema.NullOr(Schema.String) }), Schema.Null),
   /** It cannot start, and why. */
   failed: question("failed", Schema.Array(Schema.String), Schema.Null),
-  take: question(
-    "take",
-    Bucket,
-    Schema.Union([
-      Schema.Struct({ _tag: Schema.Literal("Allowed") }),
-      Schema.Struct({ _tag: Schema.Literal("Limited"), retryAfterSeconds: Schema.Number })
-    ])
+  take: question("take", Bucket, Schema.Union([Schema.Struct({ _tag: Schema.Literal("Allowed") }), Limited])),
+  reserve: question(
+    "reserve",
+    Schema.Struct({ ...OfBucket, longestMs: Schema.Number }),
+    Schema.Union([Schema.Struct({ _tag: Schema.Literal("Reserved"), waitMs: Schema.Number }), Limited])
   ),
+  close: question("close", Schema.Struct({ ...OfBucket, forMs: Schema.Number }), Schema.Null),
   giveBack: question("giveBack", Bucket, Schema.Null),
   /** Whether a call may go ahead, to which the worker gives a number. */
   beginCall: question("beginCall", Schema.Struct({ ...Call.fields, call: Schema.Int }), Schema.Boolean),

@@ -37,6 +37,8 @@ export const makeSharedCounts = (clock: Clock.Clock, circuit: CircuitPolicy, onL
     const answers = [
       answering(ofWorkers.take, ({ bucket, limit, tokens }) => buckets.take(bucket, limit, tokens)),
       answering(ofWorkers.giveBack, ({ bucket, limit, tokens }) => Effect.as(buckets.giveBack(bucket, limit, tokens), null)),
+      answering(ofWorkers.reserve, ({ bucket, limit, longestMs }) => buckets.reserve(bucket, limit, longestMs)),
+      answering(ofWorkers.close, ({ bucket, forMs, limit }) => Effect.as(buckets.close(bucket, limit, forMs), null)),
       answering(ofWorkers.beginCall, ({ call, line, tenant }) =>
         Effect.map(circuits.begin(line, tenant), (end) => {
           if (end !== null) calls.set(call, end)

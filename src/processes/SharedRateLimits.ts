@@ -22,6 +22,13 @@ export const sharedRateLimits = ({ ask }: Pick<Conversation, "ask">, workers: nu
           ask(ofWorkers.take, { bucket, limit, tokens }),
           Option.match({ onNone: () => here.take(bucket, shareOf(limit), tokens), onSome: Effect.succeed })
         ),
+      reserve: (bucket, limit, longestMs) =>
+        Effect.flatMap(
+          ask(ofWorkers.reserve, { bucket, limit, longestMs }),
+          Option.match({ onNone: () => here.reserve(bucket, shareOf(limit), longestMs), onSome: Effect.succeed })
+        ),
+      close: (bucket, limit, forMs) =>
+        Effect.andThen(here.close(bucket, shareOf(limit), forMs), Effect.asVoid(ask(ofWorkers.close, { bucket, limit, forMs }))),
       giveBack: (bucket, limit, tokens) => Effect.asVoid(ask(ofWorkers.giveBack, { bucket, limit, tokens }))
     })
   })

@@ -22,7 +22,7 @@ export const balancesAt = Effect.fnUntraced(function* (
     const available = down(amount, currency)
     if (Result.isFailure(available)) {
       yield* Effect.annotateLogs(logAlarm("a balance cannot be read"), { provider, currency })
-      return yield* new ProviderError()
+      return yield* new ProviderError({})
     }
     balances.push({ currency, available: available.success, pending: null })
   }

@@ -6,6 +6,7 @@ import type { Adapter, ProviderGuarantees } from "../services/ports/Provider.ts"
 import { alarmLogger, decoded, type FactWithAlarm, logAlarm, type ReadAsUnknown } from "./AnswerParsing.ts"
 import type { Call, Client, Deadline } from "./Client.ts"
 import { deadlineAfter } from "./Client.ts"
+import { PaceBuckets, PaceOf, paced } from "./Pace.ts"
 import { openTransport, type ProviderResponse, type Transport } from "./Transport.ts"
 
 /** Who a provider is, and how it says nothing. */
@@ -15,6 +16,8 @@ export interface Identity {
   /** As alarms call it. */
   readonly title: string
   readonly readAsUnknown: ReadAsUnknown
+  /** Its contracts end at the border, and each has a pace of its own. */
+  readonly accountPerCountry?: boolean
 }
 
 /** One account at a provider, with what every adapter does over it. */
@@ -34,17 +37,21 @@ export interface Connection extends Identity {
 }
 
 /** What a provider does over one account; what it cannot do is absent. */
-export type Operations = Omit<Adapter, "name" | "mode" | "guarantees">
+export type Operations = Omit<Adapter, "name" | "mode" | "guarantees" | "moneyHeldMs">
 
 /** Opens one account in one mode. Its connections close with the scope. */
 export const adapterOf = <Account>(
-  { name }: Identity,
+  { accountPerCountry = false, name }: Identity,
   guarantees: ProviderGuarantees,
   operations: (account: Account, transport: Transport) => Effect.Effect<Operations, never, Scope.Scope>
 ) =>
   Effect.fn(name)(function* (account: Account, mode: Mode): Effect.fn.Return<Adapter, never, Scope.Scope> {
     const transport = remembering(yield* RecentCalls, { provider: name, mode }, yield* openTransport(name))
-    return { name, mode, guarantees, ...(yield* operations(account, transport)) }
+    const [of, buckets] = [yield* PaceOf, yield* PaceBuckets]
+    if (of === null || buckets === null) return { name, mode, guarantees, ...(yield* operations(account, transport)) }
+    const inPace = paced(transport, of, buckets)
+    const moneyHeldMs = (country: string) => inPace.heldMs(accountPerCountry ? country : "")
+    return { name, mode, guarantees, moneyHeldMs, ...(yield* operations(account, inPace)) }
   })
 
 /** The same calls; what became of each is kept for the console. */
@@ -77,7 +84,7 @@ export const connectionTo = (identity: Identity, client: Client, timeoutMs: numb
   const call: Connection["call"] = (one) => Effect.flatMap(deadline, (until) => client(one, until))
   const giveUp: Connection["giveUp"] = Effect.fnUntraced(function* (alarm) {
     if (alarm !== null) yield* Effect.annotateLogs(logAlarm(alarm), { provider })
-    return yield* new ProviderError()
+    return yield* new ProviderError({})
   })
   const read: Connection["read"] = (schema, response) =>
     Option.match(decoded(schema, response), {

@@ -1,4 +1,5 @@
 import { Clock, Effect, Option, type Schema } from "effect"
+import { CallKind } from "../runtime/CallTurn.ts"
 import type {
   ChargeOrder,
   ExchangeOrder,
@@ -46,21 +47,27 @@ export const movements = <Order extends Ordered, F>(
   { deadline, logAlarm }: Pick<Connection, "deadline" | "logAlarm">,
   { isUnsure, look, place }: Movement<Order, F>
 ) => ({
-  place: Effect.fnUntraced(function* (order: Order): Effect.fn.Return<F> {
-    const placed = yield* place(order)
-    if (!("confirm" in placed)) return yield* logAlarm(placed, order.reference)
-    const sentAt = yield* Clock.currentTimeMillis
-    const looked = yield* look(
-      { ...currenciesOf(order), ...partyOf(order), reference: order.reference, providerReference: null, sentAt },
-      yield* deadline
-    )
-    return yield* logAlarm(placed.confirm(looked), order.reference)
-  }),
-  fetchStatus: Effect.fnUntraced(function* (order: StatusQuery): Effect.fn.Return<StatusOutcome> {
-    const until = yield* deadline
-    const looked = yield* look(order, until)
-    return yield* logAlarm(isUnsure?.(looked) === true ? yield* look(order, until) : looked, order.reference)
-  })
+  place: Effect.fnUntraced(
+    function* (order: Order): Effect.fn.Return<F> {
+      const placed = yield* place(order)
+      if (!("confirm" in placed)) return yield* logAlarm(placed, order.reference)
+      const sentAt = yield* Clock.currentTimeMillis
+      const looked = yield* look(
+        { ...currenciesOf(order), ...partyOf(order), reference: order.reference, providerReference: null, sentAt },
+        yield* deadline
+      )
+      return yield* logAlarm(placed.confirm(looked), order.reference)
+    },
+    Effect.provideService(CallKind, "money")
+  ),
+  fetchStatus: Effect.fnUntraced(
+    function* (order: StatusQuery): Effect.fn.Return<StatusOutcome> {
+      const until = yield* deadline
+      const looked = yield* look(order, until)
+      return yield* logAlarm(isUnsure?.(looked) === true ? yield* look(order, until) : looked, order.reference)
+    },
+    Effect.provideService(CallKind, "status")
+  )
 })
 
 const currenciesOf = (order: Ordered) =>

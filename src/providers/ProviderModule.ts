@@ -1,8 +1,12 @@
 import { Effect, Redacted, type Scope } from "effect"
-import { httpUrl, isLoopback, list, type Reader, type Rule, text, wholeNumber } from "../ConfigRules.ts"
+import { httpUrl, isLoopback, type Reader, type Rule, text } from "../ConfigRules.ts"
 import type { Currency } from "../domain/Currency.ts"
 import type { Mode } from "../domain/Ids.ts"
 import type { Adapter } from "../services/ports/Provider.ts"
+import type { RateLimit } from "../services/ports/RateLimits.ts"
+import { type CallbackPaths, callbackPaths, FIRST_PATH } from "./CallbackPaths.ts"
+import { type Pace, PaceOf } from "./Pace.ts"
+import { paceOf } from "./PaceSettings.ts"
 
 /** Where a provider is reached, and how long one call may take, whatever it needs before it. */
 export interface Reach {
@@ -26,6 +30,8 @@ interface SettingNames {
   readonly credentials: ReadonlyArray<string>
   /** Settings for both modes that a real account cannot do without. */
   readonly shared: ReadonlyArray<string>
+  /** What one account may call at most, where nothing is set. */
+  readonly pace: RateLimit
 }
 
 /** What tells an account from every other one at its provider. `within`: the part of the provider in which `own` is its own. */
@@ -61,25 +67,6 @@ export interface OpenedAccount {
   readonly names: (currency: Currency) => ReadonlyArray<Redacted.Redacted>
 }
 
-/** The numbers of its callback paths: the one that the provider is to be told, and after it those that are still taken. */
-export type CallbackPaths = readonly [number, ...ReadonlyArray<number>]
-
-/** The path of an account that has had no other. */
-export const FIRST_PATH = 1
-/** A number is only a name: what belongs to it cannot be guessed. */
-const LAST_PATH = 9_999
-/** One to tell the provider, and one from which it moves away; a third where that was begun twice. */
-const PATHS_AT_MOST = 3
-
-const callbackPaths: Rule<CallbackPaths> = {
-  meaning: `a comma list of at most ${PATHS_AT_MOST} different numbers from ${FIRST_PATH} to ${LAST_PATH}, the newest path first`,
-  of: (value) => {
-    const [first, ...kept] = list(wholeNumber(FIRST_PATH, LAST_PATH)).of(value) ?? []
-    if (first === undefined || kept.length >= PATHS_AT_MOST || new Set([first, ...kept]).size <= kept.length) return undefined
-    return [first, ...kept]
-  }
-}
-
 export interface ProviderAccountInMode<Account> {
   readonly mode: Mode
   readonly turn: AccountTurn
@@ -88,6 +75,8 @@ export interface ProviderAccountInMode<Account> {
   readonly title: string | null
   /** `<PROVIDER>_<MODE>_CALLBACK_PATHS`. */
   readonly callbackPaths: CallbackPaths
+  /** `<PROVIDER>_<MODE>_PACE` and its parts; null where nothing bounds it. */
+  readonly pace: Pace | null
 }
 
 export interface KnownProvider {
@@ -120,7 +109,7 @@ export const knownProvider = <Account>(module: ProviderModule<Account>): KnownPr
     const accounts = {
       name: module.name,
       open: Effect.forEach(all, (one) =>
-        Effect.map(module.open(one.account, one.mode), (adapter) => ({
+        Effect.map(Effect.provideService(module.open(one.account, one.mode), PaceOf, pacedAs(module.name, one)), (adapter) => ({
           adapter,
           turn: one.turn,
           callbackPaths: one.callbackPaths,
@@ -144,7 +133,9 @@ export const knownProvider = <Account>(module: ProviderModule<Account>): KnownPr
       made(
         modes.flatMap((mode) => {
           const account = of(mode)
-          return account === null ? [] : [{ mode, turn: "current", account, title: null, callbackPaths: [FIRST_PATH] }]
+          return account === null
+            ? []
+            : [{ mode, turn: "current", account, title: null, callbackPaths: [FIRST_PATH], pace: null }]
         })
       ),
     accountsOf: (accounts) => behind.get(accounts) ?? []
@@ -218,7 +209,7 @@ const accountIn = <Account>(
   place: ReadonlyArray<string>,
   reach: Reach,
   { mistakes, read }: { readonly read: Reader; readonly mistakes: Array<string> }
-): Pick<ProviderAccountInMode<Account>, "account" | "title" | "callbackPaths"> | null => {
+): Pick<ProviderAccountInMode<Account>, "account" | "title" | "callbackPaths" | "pace"> | null => {
   const own: AccountReader["own"] = (part, rule) => read.optional(settingName(module, ...place, part), rule)
   const names = module.credentials.map((part) => settingName(module, ...place, part))
   const missing = names.filter((name) => !read.has(name))
@@ -228,8 +219,16 @@ const accountIn = <Account>(
   const shared: AccountReader["shared"] = (part, rule) => read.optional(settingName(module, part), rule)
   const account = module.account({ ...reach, own, shared })
   if (account === null) return null
-  return { account, title: own("ACCOUNT", text), callbackPaths: own(CALLBACK_PATHS, callbackPaths) ?? [FIRST_PATH] }
+  return {
+    account,
+    title: own("ACCOUNT", text),
+    callbackPaths: own(CALLBACK_PATHS, callbackPaths) ?? [FIRST_PATH],
+    pace: paceOf(module, reach, { own, settings: settingName(module, ...place), mistakes })
+  }
 }
+
+const pacedAs = (provider: string, { mode, pace, turn }: Pick<ProviderAccountInMode<unknown>, "mode" | "pace" | "turn">) =>
+  pace === null ? null : { provider, mode, turn, pace }
 
 const namesOf = <Account>(
   module: ProviderModule<Account>,

@@ -1,9 +1,10 @@
 import { Cache, Data, Duration, Effect, Exit, Option, type Schema } from "effect"
+import { CallKind, type TurnedAway, tellTurnedAway, withTurn } from "../runtime/CallTurn.ts"
 import { decoded, logAlarm } from "./AnswerParsing.ts"
 import { type Call, type Client, calling, timeLeft } from "./Client.ts"
 import type { ProviderCall, ProviderResponse, Transport } from "./Transport.ts"
 
-class NoToken extends Data.TaggedError("NoToken")<{ readonly note: string }> {}
+class NoToken extends Data.TaggedError("NoToken")<{ readonly note: string; readonly away?: TurnedAway | null }> {}
 
 export interface Token {
   readonly text: string
@@ -27,10 +28,13 @@ interface TokenAccount<A> {
 export const tokenClient = Effect.fn("tokenClient")(function* <A>(account: TokenAccount<A>, transport: Transport) {
   const once = calling(account.baseUrl, transport)
   // Callers that need a token at the same time wait for one request, and a refused one is not remembered.
-  const tokens = yield* Cache.makeWith<"token", Token, NoToken>(() => fetchToken(account, transport), {
-    capacity: 1,
-    timeToLive: (exit) => (Exit.isSuccess(exit) ? Duration.millis(exit.value.lifeMs) : Duration.zero)
-  })
+  const tokens = yield* Cache.makeWith<"token", Token, NoToken>(
+    () => Effect.provideService(fetchToken(account, transport), CallKind, "other"),
+    {
+      capacity: 1,
+      timeToLive: (exit) => (Exit.isSuccess(exit) ? Duration.millis(exit.value.lifeMs) : Duration.zero)
+    }
+  )
 
   const callWithToken = Effect.fnUntraced(function* (call: Call, until: number) {
     const kept = yield* Cache.getSuccess(tokens, "token")
@@ -50,7 +54,9 @@ export const tokenClient = Effect.fn("tokenClient")(function* <A>(account: Token
     callWithToken(call, until).pipe(
       Effect.flatMap((first) => (first.stale ? callWithToken(call, until) : Effect.succeed(first))),
       Effect.map(({ response }) => response),
-      Effect.catchTag("NoToken", ({ note }) => Effect.succeed<ProviderResponse>({ _tag: "NotSent", note }))
+      Effect.catchTag("NoToken", ({ away = null, note }) =>
+        Effect.map(away === null ? Effect.void : tellTurnedAway(away), (): ProviderResponse => ({ _tag: "NotSent", note }))
+      )
     )
   return client
 })
@@ -59,11 +65,13 @@ const fetchToken = Effect.fnUntraced(function* <A>(
   { alarm, refusing, request, schema, tokenIn }: TokenAccount<A>,
   transport: Transport
 ) {
-  const response = yield* transport.call({ ...request, operation: "token", body: null })
-  if (response._tag !== "Answered") return yield* new NoToken({ note: `no token: ${response.note}` })
+  // Whoever comes to need it waits for it: the request of a token knows nothing of the call that began it.
+  const { away, exit } = yield* withTurn(transport.call({ ...request, operation: "token", body: null }), true)
+  const response = yield* exit
+  if (response._tag !== "Answered") return yield* new NoToken({ note: `no token: ${response.note}`, away })
   const { status } = response
   if (refusing.includes(status)) yield* Effect.annotateLogs(logAlarm(alarm), { status })
   const answer = decoded(schema, response, (one) => one === 200)
-  if (Option.isNone(answer)) return yield* new NoToken({ note: `no token: HTTP ${status}` })
+  if (Option.isNone(answer)) return yield* new NoToken({ note: `no token: HTTP ${status}`, away })
   return tokenIn(answer.value)
 })

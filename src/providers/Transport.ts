@@ -16,6 +16,8 @@ export interface ProviderCall {
   readonly body: string | null
   /** For the whole call, waiting for a connection included. */
   readonly timeoutMs: number
+  /** The part of the account that it is for, where the provider counts each for itself; absent where the account is one. */
+  readonly account?: string
 }
 
 /**
@@ -23,7 +25,14 @@ export interface ProviderCall {
  * whole answer (silence among it, hence an unknown outcome); `bad_response` when what came is not HTTP or is larger than any honest answer.
  */
 export type ProviderResponse =
-  | { readonly _tag: "Answered"; readonly status: number; readonly contentType: string; readonly body: string }
+  | {
+      readonly _tag: "Answered"
+      readonly status: number
+      readonly contentType: string
+      readonly body: string
+      /** As the provider wrote it; absent where it did not. */
+      readonly retryAfter?: string
+    }
   | { readonly _tag: "NotSent"; readonly note: string }
   | { readonly _tag: "Lost"; readonly reason: "timeout" | "unavailable" | "bad_response"; readonly note: string }
 
@@ -157,6 +166,7 @@ class CallHandler implements Dispatcher.DispatchHandler {
   #status = 0
   #contentType = ""
   #encoding = ""
+  #retryAfter = ""
   #size = 0
 
   constructor(progress: Progress, finish: (response: ProviderResponse) => void) {
@@ -188,6 +198,7 @@ class CallHandler implements Dispatcher.DispatchHandler {
     this.#status = status
     this.#contentType = oneLine(headers["content-type"])
     this.#encoding = oneLine(headers["content-encoding"])
+    this.#retryAfter = oneLine(headers["retry-after"])
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -199,11 +210,12 @@ class CallHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
+    const retryAfter = this.#retryAfter === "" ? {} : { retryAfter: this.#retryAfter }
     const body = plainBody(Buffer.concat(this.#chunks), this.#encoding)
     this.#finish(
       Option.isNone(body)
         ? broken(this.#progress, "bad_response", "the answer's encoding cannot be read")
-        : { _tag: "Answered", status: this.#status, contentType: this.#contentType, body: body.value }
+        : { _tag: "Answered", status: this.#status, contentType: this.#contentType, body: body.value, ...retryAfter }
     )
   }
 

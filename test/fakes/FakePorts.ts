@@ -110,7 +110,12 @@ export const fakeNonces = ({ spends = true } = {}) => {
 }
 
 /** RateLimits that limit nothing. */
-export const fakeRateLimits = fake(RateLimits, { take: () => Effect.succeed({ _tag: "Allowed" }), giveBack: () => Effect.void })
+export const fakeRateLimits = fake(RateLimits, {
+  take: () => Effect.succeed({ _tag: "Allowed" }),
+  giveBack: () => Effect.void,
+  reserve: () => Effect.succeed({ _tag: "Reserved", waitMs: 0 }),
+  close: () => Effect.void
+})
 
 /** CircuitStates that never open: every call is let through, whatever becomes of it. */
 export const fakeCircuitStates = fake(CircuitStates, {

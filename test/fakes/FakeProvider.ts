@@ -101,7 +101,7 @@ export const fakeProvider = (
   const read = <A>(call: string, answer: () => A) =>
     called(call).pipe(
       Effect.andThen(Effect.suspend(() => script.gate)),
-      Effect.andThen(Effect.suspend(() => (script.down ? Effect.fail(new ProviderError()) : Effect.succeed(answer()))))
+      Effect.andThen(Effect.suspend(() => (script.down ? Effect.fail(new ProviderError({})) : Effect.succeed(answer()))))
     )
 
   const quote = ({ amount, destinationCurrency }: QuoteOrder) =>

@@ -33,6 +33,11 @@ export const fakeTransactions = Layer.unwrap(
             return due.map(storedOf)
           }
         ),
+      putBack: ({ reference }, at) =>
+        Effect.sync(() => {
+          const row = rows.get(reference)
+          if (row !== undefined) rows.set(reference, { ...row, leasedUntil: at })
+        }),
       inReview: (limit) =>
         Effect.map(
           all(({ stored }) => stored.transaction.needsReview, limit),

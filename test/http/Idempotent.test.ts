@@ -145,7 +145,7 @@ describe("an idempotency key", () => {
         expect((await pay(client)).status).toBe(503)
         expect(state(client)).toBeUndefined()
       },
-      { createPayout: () => Effect.fail(new ProviderError()) }
+      { createPayout: () => Effect.fail(new ProviderError({})) }
     )
   )
 

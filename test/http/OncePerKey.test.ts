@@ -83,7 +83,7 @@ describe("a money step with a key", () => {
   )
 
   it.effect.each([
-    ["retriable", new ProviderError(), 503, ["released"]],
+    ["retriable", new ProviderError({}), 503, ["released"]],
     ["terminal", new TenantFrozen({}), 403, [["stored", 403, "tenant_frozen"]]],
     ["terminal, and could name one", new InsufficientWalletFloat({}), 422, [["stored", 422, "insufficient_wallet_float"]]],
     [

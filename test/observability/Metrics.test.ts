@@ -8,7 +8,7 @@ import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
 import { fakePolicy } from "../fakes/FakePolicy.ts"
 import { readExposition, sampled, samplesOf } from "../support/Exposition.ts"
 
-const fails = Effect.fail(new ProviderError())
+const fails = Effect.fail(new ProviderError({}))
 
 const provider: Provider = {
   name: "counted",

@@ -12,9 +12,9 @@ const providerBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/services/settlement/OutcomePoller.ts",
-        text: "        const answer = yield* pollProvider(provider.value, transaction)\n",
+        text: "        const answer = asked.value\n",
         instead:
-          '        const answer: Answer =\n          actor === "callback"\n            ? { _tag: "Succeeded", providerReference: null, amount: null, currency: null, fee: null, note: "" }\n            : yield* pollProvider(provider.value, transaction)\n'
+          '        const answer: Answer =\n          actor === "callback"\n            ? { _tag: "Succeeded", providerReference: null, amount: null, currency: null, fee: null, note: "" }\n            : asked.value\n'
       }
     ]
   },

@@ -4,6 +4,28 @@ import type { Bug } from "./Bug.ts"
 
 export const limitBugs: ReadonlyArray<Bug> = [
   {
+    name: "ask without the account's pace",
+    breaks: "no more calls reach a provider than its account may make",
+    edits: [
+      {
+        file: "src/persistence/RateLimitsMemory.ts",
+        text: "const isTaken = wait <= longestMs",
+        instead: "const isTaken = true"
+      }
+    ]
+  },
+  {
+    name: "go on after a 429",
+    breaks: "an account is left alone for as long as its provider says",
+    edits: [
+      {
+        file: "src/providers/Pace.ts",
+        text: "      yield* close(part, leftAlone)\n",
+        instead: ""
+      }
+    ]
+  },
+  {
     name: "let one address take all of the console",
     breaks: "one address holds no more of the console's connections than its share",
     test: "test/console/Connections.test.ts",

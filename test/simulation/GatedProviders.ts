@@ -53,7 +53,7 @@ const gatedProvider = (provider: Provider, between: Between, { placed }: Pick<No
       collections: {
         ...collections,
         charge: (order) => place(order, "charge", collections.charge(order)),
-        sendCode: (source) => between("text", collections.sendCode?.(source) ?? Effect.fail(new ProviderError())),
+        sendCode: (source) => between("text", collections.sendCode?.(source) ?? Effect.fail(new ProviderError({}))),
         fetchStatus: (order) => between("ask", collections.fetchStatus(order), false)
       }
     }),

@@ -88,7 +88,7 @@ export class World {
       callbacks: { verify: ({ body }) => readHint(Buffer.from(body).toString("utf8"), guarantees.callbackAuth === "none") },
       payouts: {
         quote: ({ amount, corridor }) =>
-          this.#chance(0.04) ? Effect.fail(new ProviderError()) : Effect.succeed(quoted(amount, corridor.currency)),
+          this.#chance(0.04) ? Effect.fail(new ProviderError({})) : Effect.succeed(quoted(amount, corridor.currency)),
         send: ({ quote, reference }: PayoutOrder) =>
           Effect.map(this.#time, (now) => {
             const wish: Wish = { account, kind: "payout", mode, reference, amount: quote.principal, brings: null, hasCode: false }
@@ -100,7 +100,7 @@ export class World {
         charge: (order) => Effect.map(this.#time, (now) => this.#charge(mover, { account, mode }, order, now)),
         sendCode: (source) =>
           Effect.flatMap(this.#time, (now) => {
-            if (this.#chance(0.05)) return Effect.fail(new ProviderError())
+            if (this.#chance(0.05)) return Effect.fail(new ProviderError({}))
             const pinId = this.codes.send(account, mode, Redacted.value(source.msisdn), now)
             // The payer has it, and the gateway does not know.
             return Effect.succeed(this.#chance(0.05) ? "unknown" : { pinId })
@@ -141,7 +141,7 @@ export class World {
       exchange: {
         quote: (order) =>
           Effect.flatMap(this.#time, (now) =>
-            this.#chance(0.04) ? Effect.fail(new ProviderError()) : Effect.succeed(this.#rate(account, order, now))
+            this.#chance(0.04) ? Effect.fail(new ProviderError({})) : Effect.succeed(this.#rate(account, order, now))
           ),
         execute: (order) => Effect.map(this.#time, (now) => this.#exchange(EXCHANGER, { account, mode }, order, now)),
         fetchStatus: (order) => this.#asked(EXCHANGER, { account, mode }, order)

@@ -9,7 +9,36 @@ export const providerImports: ReadonlyArray<ImportRow> = [
   },
   {
     from: /^providers\/ProviderModule\.ts$/,
-    files: ["domain/", "services/ports/Provider", "ConfigRules.ts"],
+    files: [
+      "domain/",
+      "services/ports/Provider",
+      "services/ports/RateLimits.ts",
+      "providers/CallbackPaths.ts",
+      "providers/Pace.ts",
+      "providers/PaceSettings.ts",
+      "ConfigRules.ts"
+    ],
+    packages: [core]
+  },
+  { from: /^providers\/CallbackPaths\.ts$/, files: ["ConfigRules.ts"], packages: [core] },
+  {
+    from: /^providers\/PaceSettings\.ts$/,
+    files: ["services/ports/RateLimits.ts", "providers/Pace.ts", "ConfigRules.ts"],
+    packages: [core]
+  },
+  {
+    from: /^providers\/Pace\.ts$/,
+    files: ["domain/", "runtime/CallTurn.ts", "runtime/Tracing.ts", "services/ports/RateLimits.ts", "providers/Transport.ts"],
+    packages: [core]
+  },
+  {
+    from: /^providers\/(Movements|Tokens)\.ts$/,
+    files: ["domain/", "runtime/CallTurn.ts", "services/ports/Provider", "providers/"],
+    packages: [core]
+  },
+  {
+    from: /^providers\/Connection\.ts$/,
+    files: ["domain/", "runtime/RecentCalls.ts", "services/ports/Provider", "providers/"],
     packages: [core]
   },
   { from: /^providers\/PayerEmail\.ts$/, files: ["services/ports/Provider.ts", "ConfigRules.ts"], packages: [core] },

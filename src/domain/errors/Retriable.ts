@@ -39,7 +39,12 @@ export class RateLimited extends Schema.TaggedError<RateLimited>()("rate_limited
   override readonly message = "Too many requests."
 }
 /** A read from the provider failed: nothing was reserved and nothing was sent. */
-export class ProviderError extends Schema.TaggedError<ProviderError>()("provider_error", {}) {
+export class ProviderError extends Schema.TaggedError<ProviderError>()("provider_error", {
+  retry_after_seconds: optional(
+    Schema.Number,
+    "When to try again, in seconds from now, where the provider takes no more calls of the gateway before; the same as the header `Retry-After`"
+  )
+}) {
   override readonly message = "The provider cannot be read now."
 }
 

@@ -96,7 +96,7 @@ const codeSending = ({ call }: Connection): NonNullable<CollectionOperations["se
     const answer = decoded(OtpAnswer, response)
     if (Option.isSome(answer)) return answer.value.data
     const isRefused = response._tag === "Answered" && response.status >= 400 && response.status <= 499
-    return isRefused || response._tag === "NotSent" ? yield* new ProviderError() : "unknown"
+    return isRefused || response._tag === "NotSent" ? yield* new ProviderError({}) : "unknown"
   })
 
 /** A search for one reference finds one row; only where Eversend did not search at all are there pages to go through. */

@@ -11,6 +11,8 @@ export const eversendProvider = knownProvider<EversendAccount>({
   name: NAME,
   credentials: ["CLIENT_ID", "CLIENT_SECRET", "WEBHOOK_SECRET"],
   shared: [],
+  // No number is documented: ours.
+  pace: { count: 10, windowMs: 1_000, burst: 10 },
   account: ({ baseUrl, own, shared, timeoutMs }) => {
     const clientId = own("CLIENT_ID", text)
     const clientSecret = own("CLIENT_SECRET", secret)

@@ -42,8 +42,9 @@ export const mtn = adapterOf(
     const branches = yield* Effect.forEach(settings.countries, (account) =>
       Effect.gen(function* () {
         const { country, currency, environment } = account
-        const collection = yield* openClient(settings, account, "collection", transport)
-        const disbursement = yield* openClient(settings, account, "disbursement", transport)
+        const own: Transport = { call: (call) => transport.call({ ...call, account: country }) }
+        const collection = yield* openClient(settings, account, "collection", own)
+        const disbursement = yield* openClient(settings, account, "disbursement", own)
         return { country, currency, environment, clients: { collection, disbursement } } satisfies Branch
       })
     )

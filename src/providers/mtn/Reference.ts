@@ -42,5 +42,5 @@ const balanceOf = Effect.fnUntraced(function* ({ clients, currency }: Branch, pr
   }
   const alarm = answer === undefined ? identity.readAsUnknown(response).alarm : "a balance at MTN cannot be read"
   if (alarm !== null) yield* Effect.annotateLogs(logAlarm(alarm), { provider: identity.name, product, currency })
-  return yield* new ProviderError()
+  return yield* new ProviderError({})
 })

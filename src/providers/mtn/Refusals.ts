@@ -16,6 +16,7 @@ import { ErrorAnswer, type Product } from "./Wire.ts"
 export const identity: Identity = {
   name: "mtn",
   title: "MTN",
+  accountPerCountry: true,
   readAsUnknown: (response) =>
     unknownOutcome(response, (answered, reason) => {
       const note = noteOf(answered)

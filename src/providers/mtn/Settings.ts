@@ -16,6 +16,8 @@ export const mtnProvider = knownProvider<MtnSettings>({
   name: NAME,
   credentials: ["USER_ID", "API_KEY", "COLLECTION_KEY", "DISBURSEMENT_KEY"],
   shared: ["PAYOUT_FEES", "COLLECTION_FEE"],
+  // No number is published; integrators report 10 a second, and with its burst this is never more.
+  pace: { count: 5, windowMs: 1_000, burst: 5 },
   account: (reader) => {
     const { own, shared, timeoutMs } = reader
     const isSandbox = own("TARGET_ENVIRONMENT", sandbox) !== null

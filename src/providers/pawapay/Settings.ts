@@ -28,6 +28,8 @@ export const pawapayProvider = knownProvider<PawapaySettings>({
   name: "pawapay",
   credentials: ["API_TOKEN"],
   shared: ["PAYOUT_FEES", "COLLECTION_FEE"],
+  // No number is documented: ours.
+  pace: { count: 10, windowMs: 1_000, burst: 10 },
   account: ({ baseUrl, own, shared, timeoutMs }) => {
     const apiToken = own("API_TOKEN", secret)
     const key = own("CALLBACK_KEY", callbackKey)

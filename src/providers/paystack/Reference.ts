@@ -35,7 +35,7 @@ export const referenceData = ({ call, get, giveUp, name, read }: Connection): Re
   const resolve: Required<ReferenceData>["resolve"] = Effect.fn("paystack.resolve")(function* (account) {
     const found = countryOf(account.country)
     // That Paystack cannot say is not that there is no such account.
-    if (found === undefined || !found.resolves) return yield* new ProviderError()
+    if (found === undefined || !found.resolves) return yield* new ProviderError({})
     const search = new URLSearchParams({
       account_number: Redacted.value(account.accountNumber),
       bank_code: account.bankCode

@@ -11,6 +11,8 @@ export const paystackProvider = knownProvider<PaystackSettings>({
   name: "paystack",
   credentials: ["SECRET_KEY"],
   shared: ["PAYOUT_FEES"],
+  // No number is documented: ours.
+  pace: { count: 10, windowMs: 1_000, burst: 10 },
   account: ({ baseUrl, own, shared, timeoutMs }) => {
     const secretKey = own("SECRET_KEY", secret)
     const fees = shared("PAYOUT_FEES", payoutFees)

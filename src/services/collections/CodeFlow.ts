@@ -123,6 +123,7 @@ export class CodeFlow extends Context.Service<
         const provider = Option.getOrUndefined(sentWith(registry, collection))
         if (provider?.collections === undefined) return yield* new ProviderError({})
         yield* routes.requireReady(provider, "charge")
+        yield* routes.requireTurn(provider, collection.corridor.country)
         return { provider, operations: provider.collections }
       })
 

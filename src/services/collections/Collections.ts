@@ -144,7 +144,9 @@ export class Collections extends Context.Service<
         const draft = { caller, command, claim, corridor, provider: first.provider, network, code, partyHash, counters }
         const openIfFree = (payer: LastCharge) =>
           // Nothing is recorded while nobody would take it.
-          Effect.andThen(routes.requireReady(first.provider, "charge"), open(draft, payer)).pipe(
+          routes.requireReady(first.provider, "charge").pipe(
+            Effect.andThen(routes.requireTurn(first.provider, command.country)),
+            Effect.andThen(open(draft, payer)),
             Effect.map((result) => Option.liftPredicate(result, (one) => one.opened._tag !== "PayerBusy"))
           )
         const { collection, counted, opened } = yield* code === null

@@ -78,9 +78,9 @@ export class PayoutDispatch extends Context.Service<
         const { provider } = payoutProvider
         // A ceiling is counted when the float is reserved, and only there: an account that has one takes nothing over.
         const ceiling = yield* limits.ceiling(provider.name, payout.currency)
-        if (Option.isSome(ceiling)) return yield* new ProviderError()
+        if (Option.isSome(ceiling)) return yield* new ProviderError({})
         const quote = yield* pricing.requote(route, payoutProvider, command, payout.principal)
-        if (!isCovered(payout, quote)) return yield* new ProviderError()
+        if (!isCovered(payout, quote)) return yield* new ProviderError({})
         return { provider, fee: quote.fee, offer: { payoutProvider, quote, others } }
       })
 

@@ -134,6 +134,7 @@ export class PayoutPricing extends Context.Service<
           const note = knowsBankCode ? yield* accounts.checkAccountName(provider, terms.destination) : ""
           if (!knowsBankCode) yield* accounts.requireAccountNameMatch(provider, terms.destination)
           const priced = yield* askPrice(payoutRoute, payoutProvider, terms)
+          yield* routes.requireTurn(provider, terms.country)
           return { ...priced, payoutProvider, others: payoutRoute.providers.slice(index + 1), note } satisfies Offer
         })
         return yield* firstToSucceed(payoutRoute.providers, offerFrom, goesToNextProvider)

@@ -150,6 +150,11 @@ export class Transactions extends Context.Service<
      * cannot be read is logged and left out.
      */
     readonly claimDue: (now: Instant, limit: number, leaseMs: number) => Effect.Effect<ReadonlyArray<StoredTransaction>>
+    /**
+     * Gives back one that was claimed and could not be asked about: it is claimed again at `at`, in its old place, and nothing else of it changes. One that
+     * was written meanwhile stays as it is.
+     */
+    readonly putBack: (record: LedgerRecord, at: Instant) => Effect.Effect<void>
     /** At most `limit` records that need a person, the oldest first. A record that cannot be read is logged and left out. */
     readonly inReview: (limit: number) => Effect.Effect<ReadonlyArray<StoredTransaction>>
     /** Any tenant's payout or collection of that mode with the last money call, masked; the read and its audit row are one commit. None leaves no row. */

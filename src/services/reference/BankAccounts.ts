@@ -68,11 +68,11 @@ export class BankAccounts extends Context.Service<
         if (destination._tag !== "bank") return
         const resolve = resolverOf(provider, destination.country)
         // A branch that the tenant chose is of the other's list, as the bank's code is.
-        if (resolve === undefined || needsBranch(provider, destination.country)) return yield* new ProviderError()
+        if (resolve === undefined || needsBranch(provider, destination.country)) return yield* new ProviderError({})
         const found = yield* holder(provider, resolve, destination).pipe(
-          Effect.catchTag("bank_account_unresolvable", () => Effect.fail(new ProviderError()))
+          Effect.catchTag("bank_account_unresolvable", () => Effect.fail(new ProviderError({})))
         )
-        if (!isSameHolder(found, destination.accountName)) return yield* new ProviderError()
+        if (!isSameHolder(found, destination.accountName)) return yield* new ProviderError({})
       })
 
       return BankAccounts.of({ holder, checkAccountName, requireAccountNameMatch })

@@ -218,7 +218,7 @@ const everyone = Effect.fnUntraced(function* <One, A>(
 ): Effect.fn.Return<ReadonlyArray<A>, ProviderError> {
   const answers = yield* Effect.forEach(all, (one) => Effect.option(ask(one)), { concurrency: "unbounded" })
   const told = answers.flatMap(Option.toArray)
-  return told.length > 0 ? told : yield* new ProviderError()
+  return told.length > 0 ? told : yield* new ProviderError({})
 })
 
 /** A country once, by whoever names it first, with the methods of all. */

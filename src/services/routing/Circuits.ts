@@ -1,5 +1,6 @@
 import { Context, Effect, Exit, Layer } from "effect"
 import { ActingTenant } from "../../runtime/ActingTenant.ts"
+import { withTurn } from "../../runtime/CallTurn.ts"
 import { type CallVerdict, type CircuitKey, CircuitStates, type HeldBack } from "../ports/CircuitStates.ts"
 
 /** How a call through a circuit is judged, and what stands in its place while the circuit is open. */
@@ -30,10 +31,14 @@ export class Circuits extends Context.Service<
           Effect.gen(function* () {
             const end = yield* states.begin(line, yield* ActingTenant)
             if (end === null) return yield* instead
-            const exit = yield* Effect.exit(restore(call))
+            const ended = yield* Effect.exit(restore(withTurn(call, true)))
+            const { away, exit } = Exit.isSuccess(ended) ? ended.value : { away: null, exit: Exit.failCause(ended.cause) }
             const isAbandoned = Exit.isFailure(exit) && Exit.hasInterrupts(exit)
             const said = verdict(exit)
-            yield* end(said === "answered" && isAbandoned ? "abandoned" : said)
+            // A call that was turned away says that the provider is busy, which is no failure of it, nor an end of one.
+            yield* end(
+              away !== null && said !== "answered" ? "abandoned" : said === "answered" && isAbandoned ? "abandoned" : said
+            )
             return yield* exit
           })
         )

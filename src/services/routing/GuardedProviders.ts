@@ -73,7 +73,7 @@ const guardedReads = (
   ...(balances && { balances: read(balances) })
 })
 
-const unreadable = Effect.suspend(() => Effect.fail(new ProviderError()))
+const unreadable = Effect.suspend(() => Effect.fail(new ProviderError({})))
 
 const circuitOpen: NotSent = { _tag: "NotSent", note: "circuit open" }
 

@@ -42,6 +42,8 @@ export class Routes extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<RoutedProvider<Operations>>>
     /** Fails where a call would be held back: the next one is asked then. */
     readonly requireReady: (provider: Provider, operation: Operation) => Effect.Effect<void, ProviderError>
+    /** Fails where the pace of the account would hold a money call to this country back for longer than a request waits. */
+    readonly requireTurn: (provider: Provider, country: string) => Effect.Effect<void, ProviderError>
     /** The first provider that the tenant routes to; the row's first where none is able. */
     readonly firstProviderName: (caller: Caller, row: Corridor) => Effect.Effect<string>
     /** The worse of what an operator wrote and what the circuits say of those that are tried; advice. */
@@ -101,7 +103,12 @@ export class Routes extends Context.Service<
       })
 
       const requireReady = Effect.fnUntraced(function* ({ mode, name }: Provider, operation: Operation) {
-        if (yield* circuits.isOpen({ provider: name, mode, operation })) return yield* new ProviderError()
+        if (yield* circuits.isOpen({ provider: name, mode, operation })) return yield* new ProviderError({})
+      })
+
+      const requireTurn = Effect.fnUntraced(function* ({ moneyHeldMs }: Provider, country: string) {
+        const held = moneyHeldMs === undefined ? 0 : yield* moneyHeldMs(country)
+        if (held > 0) return yield* new ProviderError({ retry_after_seconds: Math.ceil(held / 1000) })
       })
 
       const firstProviderName = Effect.fnUntraced(function* (caller: Caller, row: Corridor) {
@@ -121,7 +128,16 @@ export class Routes extends Context.Service<
         return worse(row.availability, availabilityOf(tried.length, open.length))
       })
 
-      return Routes.of({ forCorridor, lacksSender, forCorridors, withoutCorridor, requireReady, firstProviderName, availability })
+      return Routes.of({
+        forCorridor,
+        lacksSender,
+        forCorridors,
+        withoutCorridor,
+        requireReady,
+        requireTurn,
+        firstProviderName,
+        availability
+      })
     })
   )
 }
@@ -148,5 +164,5 @@ export const firstToSucceed = Effect.fnUntraced(function* <One, A, E extends { r
     if (!goesOn(answer.failure)) return yield* Effect.fail(answer.failure)
     if (refused === undefined || isProviderError(answer.failure)) refused = answer.failure
   }
-  return yield* Effect.fail(refused ?? new ProviderError())
+  return yield* Effect.fail(refused ?? new ProviderError({}))
 })

@@ -7,6 +7,7 @@ import { Mode } from "../../domain/Ids.ts"
 import type { StatusPoll } from "../../domain/StatusPoll.ts"
 import { pollLeaseMs } from "../../domain/TimeLimits.ts"
 import { isTerminal } from "../../domain/Transaction.ts"
+import { withTurn } from "../../runtime/CallTurn.ts"
 import { linkCurrentSpan } from "../../runtime/Tracing.ts"
 import { makeWorker } from "../../runtime/Worker.ts"
 import { ClockTrust } from "../ports/ClockWatch.ts"
@@ -16,6 +17,7 @@ import type { Adapter, ProviderGuarantees, StatusOutcome, StatusQuery } from "..
 import { ProviderRegistry, sentWith } from "../ports/ProviderRegistry.ts"
 import { type StoredTransaction, Transactions } from "../ports/Transactions.ts"
 import { Clawbacks } from "./Clawbacks.ts"
+import { makePollLines } from "./PollLines.ts"
 import { Settlement } from "./Settlement.ts"
 
 /** Transactions polled at once. */
@@ -32,6 +34,8 @@ const withoutAccount = Metric.counter("gateway_polls_without_account_total", {
 export interface Polled {
   /** Whether the provider told anything that can be believed. */
   readonly learnt: boolean
+  /** Nobody was asked: the pace of the account, or its provider, turned the poll away. */
+  readonly turnedAway?: true
   /** The record as it is by now. */
   readonly record: LedgerRecord
 }
@@ -60,6 +64,7 @@ export class OutcomePoller extends Context.Service<
       const policy = yield* Policy
       const codes = yield* Codes
       const clawbacks = yield* Clawbacks
+      const lines = makePollLines()
       // A counter that is not there yet grows from nothing, which no alert sees.
       for (const provider of registry.known)
         for (const mode of Mode.literals) yield* Metric.update(Metric.withAttributes(withoutAccount, { provider, mode }), 0)
@@ -101,7 +106,9 @@ export class OutcomePoller extends Context.Service<
         }
         const endedWithoutPoll = yield* endUnansweredCode(transaction, actor)
         if (Option.isSome(endedWithoutPoll)) return endedWithoutPoll.value
-        const answer = yield* pollProvider(provider.value, transaction)
+        const asked = yield* ask(provider.value, transaction, actor)
+        if (Option.isNone(asked)) return { learnt: false, turnedAway: true, record: transaction }
+        const answer = asked.value
         // Only a delivered payout can come back. Where nobody told of the delivery, it is applied before the return.
         let known: StoredTransaction | null = stored
         if (answer._tag === "Returned" && transaction.kind === "payout" && transaction.status === "pending") {
@@ -118,6 +125,21 @@ export class OutcomePoller extends Context.Service<
         // A callback hinted at news of a closed record, and the provider does not show it yet: nothing was learnt.
         const isStale = answer._tag === "StillPending" && isTerminal(transaction)
         return { learnt: answer._tag !== "Unknown" && answer._tag !== "NotFound" && !isStale, record }
+      })
+
+      /** None where it was turned away, or others wait before it: nobody was asked, and nothing is counted or written of it. */
+      const ask = Effect.fnUntraced(function* (provider: Adapter, record: LedgerRecord, actor: Actor) {
+        const behind = actor === "reconciler" ? yield* lines.behind(record) : null
+        if (behind !== null) {
+          yield* transactions.putBack(record, behind)
+          return Option.none()
+        }
+        // A person, and a request, wait for the answer.
+        const { away, exit } = yield* withTurn(pollProvider(provider, record), actor === "request" || actor === "operator")
+        const answer = yield* exit
+        if (away === null || answer._tag !== "Unknown") return Option.some(answer)
+        if (actor === "reconciler") yield* transactions.putBack(record, yield* lines.join(record, away))
+        return Option.none()
       })
 
       /**

@@ -106,6 +106,8 @@ export class ProviderCallbacks extends Context.Service<
           const { reference } = found.transaction
           const { says = null } = callback.hint
           const polled = Option.getOrUndefined(yield* poll(found, callback))
+          if (polled?.turnedAway === true)
+            return yield* inbox.retryAt(callback, afterNoLook(callback, yield* Clock.currentTimeMillis))
           if (polled === undefined || !polled.learnt) return yield* lookAgain(callback, "nothing was learnt")
           const { record } = polled
           // Once a person has the record, what the callback says is among what that person reads: where it is known who said it.

@@ -99,7 +99,7 @@ export const reads = (it: Vitest.MethodsNonLive<ContractBench>, known: KnownSimu
         const resolve = (ending: string) => reference.resolve?.(bankAccount(account, ending)) ?? Effect.die("no resolution")
         expect(yield* resolve("1234")).toSatisfy(Redacted.isRedacted)
         expect(yield* resolve("0016")).toBe("unresolvable")
-        expect(yield* Effect.flip(resolve("0017"))).toStrictEqual(new ProviderError())
+        expect(yield* Effect.flip(resolve("0017"))).toStrictEqual(new ProviderError({}))
       }
       for (const one of reference?.countries === undefined ? [] : yield* reference.countries) {
         expect(one).toMatchObject({ country: expect.stringMatching(/^[A-Z]{2}$/), phonePrefix: expect.stringMatching(/^\+\d+$/) })
@@ -186,7 +186,7 @@ export const reads = (it: Vitest.MethodsNonLive<ContractBench>, known: KnownSimu
         expect(yield* Effect.flatMap(askOrder(paid, newReference()), payoutsOf(live).fetchStatus)).toMatchObject(unasked)
         // By the account's contract it may be known without asking.
         const quoted = yield* Effect.result(payoutsOf(live).quote(quoteOrder(paid, "1234")))
-        if (quoted._tag === "Failure") expect(quoted.failure).toStrictEqual(new ProviderError())
+        if (quoted._tag === "Failure") expect(quoted.failure).toStrictEqual(new ProviderError({}))
         else expect(quoted.success).toMatchObject({ principal: paid.amount })
       }
       if (taken !== undefined) {
@@ -200,7 +200,7 @@ export const reads = (it: Vitest.MethodsNonLive<ContractBench>, known: KnownSimu
         ...(resolve === undefined || account === undefined ? [] : [resolve(bankAccount(account, "1234"))]),
         ...(live.statement === undefined ? [] : [live.statement("2026-01-31")])
       ]
-      for (const read of asked) expect(yield* Effect.flip(read)).toStrictEqual(new ProviderError())
+      for (const read of asked) expect(yield* Effect.flip(read)).toStrictEqual(new ProviderError({}))
       yield* control("down", { provider: name, down: false })
       if (order !== undefined) expect(yield* executions(order.reference)).toStrictEqual([])
       if (paid !== undefined && order !== undefined)

@@ -90,7 +90,7 @@ describe("Eversend's reference data", () => {
           reference.countries,
           reference.balances
         ]
-        for (const read of reads) expect(yield* Effect.flip(read)).toStrictEqual(new ProviderError())
+        for (const read of reads) expect(yield* Effect.flip(read)).toStrictEqual(new ProviderError({}))
       })
     )
 
@@ -117,7 +117,7 @@ describe("Eversend's reference data", () => {
         { currency: "UGX", available: 123n, pending: null },
         { currency: "KES", available: 178_382n, pending: null }
       ])
-      expect(yield* Effect.flip(reference.balances)).toStrictEqual(new ProviderError())
+      expect(yield* Effect.flip(reference.balances)).toStrictEqual(new ProviderError({}))
     })
   )
 })

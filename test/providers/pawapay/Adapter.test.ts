@@ -149,8 +149,8 @@ describe("reads of reference data", () => {
       const { balances, countries } = yield* read("GET /wallet-balances", {
         balances: [{ country: "ZMB", balance: "-", currency: "ZMW" }]
       })
-      expect(yield* Effect.flip(balances)).toStrictEqual(new ProviderError())
-      expect(yield* Effect.flip(countries)).toStrictEqual(new ProviderError())
+      expect(yield* Effect.flip(balances)).toStrictEqual(new ProviderError({}))
+      expect(yield* Effect.flip(countries)).toStrictEqual(new ProviderError({}))
     })
   )
 })

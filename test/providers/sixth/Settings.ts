@@ -9,6 +9,7 @@ export const sixthProvider = knownProvider<SixthSettings>({
   name: "sixth",
   credentials: ["API_KEY", "WEBHOOK_SECRET"],
   shared: ["PAYOUT_FEES"],
+  pace: { count: 10, windowMs: 1_000, burst: 10 },
   account: ({ baseUrl, own, shared, timeoutMs }) => {
     const apiKey = own("API_KEY", secret)
     const webhookSecret = own("WEBHOOK_SECRET", secret)

@@ -116,7 +116,7 @@ describe("a circuit", () => {
   it.effect.each([...reads, code])("that is open answers %s as a provider that cannot be read", ([, , call]) =>
     Effect.gen(function* () {
       const { calls, told } = yield* through(call, Effect.succeed(Succeeded), true)
-      expect([calls, told]).toStrictEqual([[], Exit.fail(new ProviderError())])
+      expect([calls, told]).toStrictEqual([[], Exit.fail(new ProviderError({}))])
     })
   )
 
@@ -164,12 +164,12 @@ describe("a call says of its provider", () => {
   const [[, , quote], [, , send]] = [reads[0] ?? code, moves[0] ?? code]
   const [, , sendCode] = code
   it.effect.each<readonly [string, Call, Effect.Effect<unknown, ProviderError>, string]>([
-    ["a read that fails", quote, Effect.fail(new ProviderError()), "failed"],
+    ["a read that fails", quote, Effect.fail(new ProviderError({})), "failed"],
     ["a read that breaks", quote, Effect.die(new Error("broken")), "failed"],
     ["a read that nobody waits for any more", quote, Effect.interrupt, "answered"],
     ["a code that was sent", sendCode, Effect.succeed({ pinId: "1" }), "answered"],
     ["a code that may have been sent", sendCode, Effect.succeed("unknown"), "failed"],
-    ["a code that was not sent", sendCode, Effect.fail(new ProviderError()), "failed"],
+    ["a code that was not sent", sendCode, Effect.fail(new ProviderError({})), "failed"],
     ["a payout that was taken", send, Effect.succeed(Accepted), "answered"],
     ["a payout that was refused", send, Effect.succeed(Refused), "answered"],
     ["a payout that never left", send, Effect.succeed(NotSent), "unreachable"],

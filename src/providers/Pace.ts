@@ -1,0 +1,170 @@
+import { Clock, Context, Effect, Metric } from "effect"
+import type { Mode } from "../domain/Ids.ts"
+import { CallKind, isPatient, tellTurnedAway } from "../runtime/CallTurn.ts"
+import { annotateTraced } from "../runtime/Tracing.ts"
+import type { RateLimit, RateLimits } from "../services/ports/RateLimits.ts"
+import type { ProviderCall, ProviderResponse, Transport } from "./Transport.ts"
+
+/** How many calls an account may make: in all, and of each kind. */
+export type Pace = Readonly<Record<"all" | CallKind, RateLimit | "off">>
+
+/** Whose calls they are, and how fast it may make them. */
+export interface PacedAccount {
+  readonly provider: string
+  readonly mode: Mode
+  /** Tells the account of a mode from the one before it. */
+  readonly turn: string
+  readonly pace: Pace
+}
+
+/** The account that is being opened, where it has a pace, and where its tokens are counted; null outside of a gateway. */
+export const PaceOf = Context.Reference<PacedAccount | null>("gateway/providers/PaceOf", { defaultValue: () => null })
+export const PaceBuckets = Context.Reference<RateLimits["Service"] | null>("gateway/providers/PaceBuckets", {
+  defaultValue: () => null
+})
+
+/** A call keeps at least half of its time for the provider's answer, and waits no longer than this. */
+const LONGEST_WAIT_MS = 7_500
+/** Polls come again: they hold a place for so long and no longer. */
+const POLL_WAIT_MS = 1_000
+/** A request begins no money call that would wait longer. Less than a call itself may wait: others may begin at the same time. */
+const BEGUN_WITHIN_MS = 3_000
+/** Between what is admitted and what is sent lies one commit. */
+const ADMITTED_FOR_MS = 1_000
+/** After a 429 that names no time, and whatever a `Retry-After` says. */
+const UNSAID_MS = 2_000
+const LONGEST_RETRY_AFTER_MS = 300_000
+const LOGGED_EVERY_MS = 60_000
+
+const waits = Metric.counter("gateway_provider_pace_wait_milliseconds_total", {
+  description: "How long calls waited for the pace of their account at a provider, in milliseconds.",
+  incremental: true
+})
+const turnedAway = Metric.counter("gateway_provider_calls_turned_away_total", {
+  description: "Calls that were turned away, by the pace of the account (by: pace) or by the provider (by: provider).",
+  incremental: true
+})
+
+/** When a `Retry-After` ends, in milliseconds from now: seconds, or a date. Undefined where it is neither. */
+export const retryAfterMs = (header: string, now: number): number | undefined => {
+  const seconds = /^\d{1,9}$/.test(header.trim()) ? Number(header) * 1000 : undefined
+  const date = seconds === undefined && /^[A-Z][a-z]{2}, /.test(header.trim()) ? Date.parse(header) - now : undefined
+  const told = seconds ?? date
+  return told === undefined || Number.isNaN(told) ? undefined : Math.min(Math.max(told, 0), LONGEST_RETRY_AFTER_MS)
+}
+
+/** How long a provider wants to be left alone that turned a call away: a 429, and a 503 that names a time. Undefined for any other answer. */
+const askedToWait = (response: ProviderResponse, now: number): number | undefined => {
+  if (response._tag !== "Answered") return undefined
+  const told = retryAfterMs(response.retryAfter ?? "", now)
+  if (response.status === 429) return told ?? UNSAID_MS
+  return response.status === 503 ? told : undefined
+}
+
+/** The calls of one account at its pace. */
+export interface PacedTransport extends Transport {
+  /** How long a money call of `part` that begins now would have to wait, where that is too long for a request; else 0, and it is expected. */
+  readonly heldMs: (part: string) => Effect.Effect<number>
+}
+
+/**
+ * Every call takes a token of its account and of its kind before it leaves, and waits for it. A call that would wait too long is `NotSent`. A
+ * provider that turns a call away closes the account until it says, and whoever made the call is told that it was turned away.
+ */
+export const paced = (
+  transport: Transport,
+  { mode, pace, provider, turn }: PacedAccount,
+  buckets: RateLimits["Service"]
+): PacedTransport => {
+  const bucketsOf = (kind: CallKind, part: string) => {
+    const name = ["pace", provider, mode, turn, part].join(":")
+    return [
+      { bucket: `${name}:${kind}`, limit: pace[kind] },
+      { bucket: name, limit: pace.all }
+    ].flatMap(({ bucket, limit }) => (limit === "off" ? [] : [{ bucket, limit }]))
+  }
+  const interval = (kind: CallKind) =>
+    Math.max(...[pace[kind], pace.all].map((limit) => (limit === "off" ? 0 : limit.windowMs / limit.count)))
+
+  /** A token of each bucket, and how long to wait for the last of them; where one has none in time, nothing is taken. */
+  const reserve = Effect.fnUntraced(function* (kind: CallKind, part: string, longestMs: number) {
+    const taken: Array<{ readonly bucket: string; readonly limit: RateLimit }> = []
+    let waitMs = 0
+    for (const one of bucketsOf(kind, part)) {
+      const said = yield* buckets.reserve(one.bucket, one.limit, longestMs)
+      if (said._tag === "Limited") {
+        yield* Effect.forEach(taken, ({ bucket, limit }) => buckets.giveBack(bucket, limit, 1), { discard: true })
+        return { isTaken: false, waitMs: said.retryAfterSeconds * 1000 }
+      }
+      taken.push(one)
+      waitMs = Math.max(waitMs, said.waitMs)
+    }
+    return { isTaken: true, waitMs }
+  })
+
+  const logged = new Map<string, number>()
+  const tell = Effect.fnUntraced(function* (kind: CallKind, by: "pace" | "provider", waitMs: number) {
+    yield* Metric.update(Metric.withAttributes(turnedAway, { provider, mode, kind, by }), 1)
+    yield* tellTurnedAway({ retryAfterMs: waitMs, intervalMs: interval(kind) })
+    const now = yield* Clock.currentTimeMillis
+    if (now - (logged.get(by) ?? Number.NEGATIVE_INFINITY) < LOGGED_EVERY_MS) return
+    logged.set(by, now)
+    const line =
+      by === "pace"
+        ? Effect.logInfo("calls to a provider wait for the pace of our account")
+        : Effect.logWarning("a provider turned a call away: our account is left alone for as long as it says")
+    yield* Effect.annotateLogs(line, { provider, mode })
+  })
+
+  const close = (part: string, forMs: number) =>
+    Effect.forEach(bucketsOf("other", part).slice(-1), ({ bucket, limit }) => buckets.close(bucket, limit, forMs), {
+      discard: true
+    })
+
+  /** Money calls that requests were let through for, and that have not begun. */
+  let expected: ReadonlyArray<number> = []
+
+  const call = Effect.fnUntraced(function* (one: ProviderCall): Effect.fn.Return<ProviderResponse> {
+    const kind = yield* CallKind
+    const part = one.account ?? ""
+    if (kind === "money") expected = expected.slice(1)
+    const longest = (yield* isPatient) ? Math.min(LONGEST_WAIT_MS, one.timeoutMs / 2) : POLL_WAIT_MS
+    const { isTaken, waitMs } = yield* reserve(kind, part, longest)
+    if (!isTaken) {
+      yield* tell(kind, "pace", waitMs)
+      return { _tag: "NotSent", note: "the pace of the account at the provider" }
+    }
+    if (waitMs > 0) {
+      yield* Metric.update(Metric.withAttributes(waits, { provider, mode, kind }), waitMs)
+      yield* annotateTraced(() => ({ "gateway.pace_wait_ms": waitMs }))
+      yield* Effect.sleep(waitMs)
+    }
+    const response = yield* transport.call({ ...one, timeoutMs: one.timeoutMs - waitMs })
+    const leftAlone = askedToWait(response, yield* Clock.currentTimeMillis)
+    if (leftAlone !== undefined) {
+      yield* close(part, leftAlone)
+      yield* tell(kind, "provider", leftAlone)
+    }
+    return response
+  })
+
+  const heldMs = Effect.fnUntraced(function* (part: string) {
+    const now = yield* Clock.currentTimeMillis
+    expected = expected.filter((at) => now - at < ADMITTED_FOR_MS)
+    const { isTaken, waitMs } = yield* reserve("money", part, BEGUN_WITHIN_MS)
+    if (!isTaken) return waitMs
+    yield* Effect.forEach(bucketsOf("money", part), ({ bucket, limit }) => buckets.giveBack(bucket, limit, 1), { discard: true })
+    // Where there is a token now, there may be as many as the bucket holds.
+    const before = waitMs > 0 ? expected.length : Math.max(0, expected.length + 1 - burstOf(pace))
+    const behind = waitMs + before * interval("money")
+    if (behind > BEGUN_WITHIN_MS) return behind
+    expected = [...expected, now]
+    return 0
+  })
+
+  return { call, heldMs }
+}
+
+/** So many money calls leave at once from a full bucket. */
+const burstOf = ({ all, money }: Pace): number =>
+  Math.min(...[all, money].map((limit) => (limit === "off" ? Number.POSITIVE_INFINITY : limit.burst)))

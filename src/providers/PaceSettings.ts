@@ -1,0 +1,53 @@
+import { isLoopback, type Rule, rate } from "../ConfigRules.ts"
+import type { RateLimit } from "../services/ports/RateLimits.ts"
+import type { Pace } from "./Pace.ts"
+
+/** Of what an account may call: money calls leave a fifth to polls, and whatever is neither takes no more than half. */
+const MONEY_OF_TEN = 8
+const OTHER_OF_TEN = 5
+
+/** What counts nothing and can be closed all the same, where a provider asks to be left alone. */
+const WITHOUT_BOUND: RateLimit = { count: 10_000, windowMs: 1_000, burst: 10_000 }
+
+interface PaceReader {
+  readonly own: <A>(part: string, rule: Rule<A>) => A | null
+  /** How the settings of the account begin. */
+  readonly settings: string
+  readonly mistakes: Array<string>
+}
+
+/**
+ * `PACE` is what the account may call in all, and `PACE_MONEY`, `PACE_STATUS` and `PACE_OTHER` what each kind of call may have of it. A simulator has no
+ * pace unless one is set: null.
+ */
+export const paceOf = (
+  { pace }: { readonly pace: RateLimit },
+  { baseUrl }: { readonly baseUrl: string },
+  { mistakes, own, settings }: PaceReader
+): Pace | null => {
+  const set = own("PACE", rate)
+  const kinds = { money: own("PACE_MONEY", rate), status: own("PACE_STATUS", rate), other: own("PACE_OTHER", rate) }
+  const isSimulated = baseUrl === "" || isLoopback(baseUrl)
+  if (isSimulated && set === null && Object.values(kinds).every((one) => one === null)) return null
+  const all = set === "off" ? WITHOUT_BOUND : (set ?? pace)
+  for (const [kind, limit] of Object.entries(kinds))
+    if (limit !== null && limit !== "off" && perMs(limit) > perMs(all))
+      mistakes.push(
+        `${settings}_PACE_${kind.toUpperCase()} is faster than ${settings}_PACE, which bounds all calls of the account`
+      )
+  const part = (ofTen: number): RateLimit | "off" => (set === "off" ? "off" : shareOf(all, ofTen))
+  return {
+    all,
+    money: kinds.money ?? part(MONEY_OF_TEN),
+    status: kinds.status ?? "off",
+    other: kinds.other ?? part(OTHER_OF_TEN)
+  }
+}
+
+const perMs = ({ count, windowMs }: RateLimit): number => count / windowMs
+
+const shareOf = ({ burst, count, windowMs }: RateLimit, ofTen: number): RateLimit => ({
+  count: (count * ofTen) / 10,
+  windowMs,
+  burst: Math.max(1, Math.floor((burst * ofTen) / 10))
+})

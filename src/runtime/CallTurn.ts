@@ -1,0 +1,37 @@
+import { Context, Effect } from "effect"
+
+/** What a call to a provider is for: to move money, to ask for an outcome, or anything else. Each has its part of an account's pace. */
+export type CallKind = "money" | "status" | "other"
+
+export const CallKind = Context.Reference<CallKind>("gateway/runtime/CallKind", { defaultValue: () => "other" })
+
+/** A call was turned away, by our own pace or by the provider. */
+export interface TurnedAway {
+  readonly retryAfterMs: number
+  /** Between two calls of its kind. */
+  readonly intervalMs: number
+}
+
+interface Turn {
+  /** Whether a call waits for its turn as long as its time allows; else it waits shortly, because whoever makes it can come again. */
+  readonly isPatient: boolean
+  away: TurnedAway | null
+}
+
+const CallTurn = Context.Reference<Turn | null>("gateway/runtime/CallTurn", { defaultValue: () => null })
+
+export const isPatient: Effect.Effect<boolean> = Effect.map(CallTurn, (turn) => turn?.isPatient ?? true)
+
+/** Told to whoever runs `withTurn`. */
+export const tellTurnedAway = (away: TurnedAway): Effect.Effect<void> =>
+  Effect.map(CallTurn, (turn) => {
+    if (turn !== null) turn.away = away
+  })
+
+/** Runs calls, and says beside their end whether one of them was turned away; null where none was. */
+export const withTurn = <A, E, R>(call: Effect.Effect<A, E, R>, isPatient: boolean) =>
+  Effect.gen(function* () {
+    const turn: Turn = { isPatient, away: null }
+    const exit = yield* Effect.exit(Effect.provideService(call, CallTurn, turn))
+    return { exit, away: turn.away }
+  })

@@ -1,0 +1,207 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Clock, Effect, Exit, Fiber, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { countingHere } from "../../src/persistence/RateLimitsMemory.ts"
+import { type Pace, paced, retryAfterMs } from "../../src/providers/Pace.ts"
+import type { ProviderResponse, Transport } from "../../src/providers/Transport.ts"
+import { CallKind, withTurn } from "../../src/runtime/CallTurn.ts"
+import type { Provider } from "../../src/services/ports/Provider.ts"
+import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
+import { Transactions } from "../../src/services/ports/Transactions.ts"
+import { Clawbacks } from "../../src/services/settlement/Clawbacks.ts"
+import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
+import { Settlement } from "../../src/services/settlement/Settlement.ts"
+import { fake, unexpected } from "../fakes/Fake.ts"
+import { fakePolicy } from "../fakes/FakePolicy.ts"
+import { fakeCodes } from "../fakes/FakePorts.ts"
+import { payout } from "../support/SampleTransactions.ts"
+
+const five = { count: 5, windowMs: 1_000, burst: 5 }
+const pace: Pace = { all: five, money: { count: 4, windowMs: 1_000, burst: 4 }, status: "off", other: "off" }
+const answered: ProviderResponse = { _tag: "Answered", status: 200, contentType: "", body: "" }
+
+/** An account whose provider answers what it is told to, and when each call reached it. */
+const given = (of: (calls: number) => ProviderResponse = () => answered, at: Pace = pace) => {
+  const sent: Array<number> = []
+  const transport: Transport = {
+    call: () =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        sent.push(now)
+        return of(sent.length)
+      })
+  }
+  const account = paced(transport, { provider: "mtn", mode: "live", turn: "current", pace: at }, countingHere())
+  const ask = (kind: CallKind) =>
+    Effect.provideService(
+      account.call({ operation: "any", method: "GET", url: "http://127.0.0.1", headers: {}, body: null, timeoutMs: 15_000 }),
+      CallKind,
+      kind
+    )
+  return { ask, heldMs: account.heldMs(""), sent }
+}
+
+/** The most calls that reached a provider within any second. */
+const mostASecond = (sent: ReadonlyArray<number>) =>
+  Math.max(...sent.map((from) => sent.filter((at) => at >= from && at < from + 1_000).length))
+
+describe("the pace of an account", () => {
+  it.effect("holds calls of all kinds together back, and lets money calls pass polls that come again", () =>
+    Effect.gen(function* () {
+      const { ask, sent } = given()
+      const polls = yield* Effect.forkChild(
+        Effect.forEach(Array.from({ length: 40 }), () => withTurn(ask("status"), false), { concurrency: "unbounded" })
+      )
+      yield* TestClock.adjust(1)
+      const money = yield* Effect.forkChild(ask("money"))
+      yield* TestClock.adjust(1_200)
+      expect((yield* Fiber.join(money))._tag).toBe("Answered")
+      expect(mostASecond(sent)).toBeLessThanOrEqual(10)
+      // Five at once and five within the second for which polls wait; the other thirty come again.
+      expect((yield* Fiber.join(polls)).filter(({ away }) => away !== null)).toHaveLength(30)
+      expect(sent).toHaveLength(11)
+    })
+  )
+
+  it.effect("closes the account for as long as the provider says, and a 429 is told to whoever called", () =>
+    Effect.gen(function* () {
+      const { ask, sent } = given((calls) => (calls === 1 ? { ...answered, status: 429, retryAfter: "20" } : answered))
+      const first = yield* withTurn(ask("status"), false)
+      expect(first.away).toStrictEqual({ retryAfterMs: 20_000, intervalMs: 200 })
+      const second = yield* withTurn(ask("other"), true)
+      expect(second.exit).toStrictEqual(Exit.succeed({ _tag: "NotSent", note: "the pace of the account at the provider" }))
+      yield* TestClock.adjust(20_000)
+      yield* ask("status")
+      expect(sent).toHaveLength(2)
+    })
+  )
+
+  it.effect("refuses a request before it begins what would wait for longer than it can, and says for how long", () =>
+    Effect.gen(function* () {
+      const { heldMs } = given()
+      const held = yield* Effect.forEach(Array.from({ length: 20 }), () => heldMs)
+      // Four at once, and twelve that come within three seconds.
+      expect(held.filter((ms) => ms === 0)).toHaveLength(16)
+      expect(held.at(-1)).toBe(3_250)
+      yield* TestClock.adjust(1_000)
+      expect(yield* heldMs).toBe(0)
+    })
+  )
+
+  it("reads a Retry-After in seconds and as a date, at most five minutes of it", () => {
+    const now = Date.parse("2026-01-31T12:00:00Z")
+    expect(retryAfterMs("7", now)).toBe(7_000)
+    expect(retryAfterMs("Sat, 31 Jan 2026 12:00:09 GMT", now)).toBe(9_000)
+    expect(retryAfterMs("Sat, 31 Jan 2026 11:00:00 GMT", now)).toBe(0)
+    expect(retryAfterMs("999999999", now)).toBe(300_000)
+    for (const text of ["", "soon", "-1", "1.5", "2026-01-31"]) expect(retryAfterMs(text, now)).toBeUndefined()
+  })
+})
+
+const OPEN = 150
+/** 150 payouts that are due at one provider, and the poller that asks about them. */
+const poller = (ask: ReturnType<typeof given>["ask"]) => {
+  const due = Array.from({ length: OPEN }, (_, place) => ({
+    transaction: payout({ reference: `reference-${String(place).padStart(3, "0")}` as never }),
+    leasedUntil: 0,
+    isDone: false
+  }))
+  const asked: Array<string> = []
+  const unused = (...args: ReadonlyArray<unknown>) => unexpected("a provider", args)
+  const provider: Provider = {
+    name: "eversend",
+    mode: "live",
+    fingerprints: () => ["one"],
+    guarantees: {
+      clientReference: "unique_reject",
+      lookup: "by_client_ref",
+      callbackAuth: "none",
+      quoteTtlMs: 1,
+      notFoundGraceMs: 1
+    },
+    callbacks: { verify: unused },
+    payouts: {
+      quote: unused,
+      send: unused,
+      fetchStatus: ({ reference }) =>
+        Effect.map(ask("status"), (response) => {
+          if (response._tag !== "Answered" || response.status !== 200)
+            return { _tag: "Unknown", reason: "unavailable", note: "" } as const
+          asked.push(reference)
+          return { _tag: "StillPending", providerReference: null, note: "" } as const
+        })
+    }
+  }
+  const ofReference = (reference: string) => due.find(({ transaction }) => transaction.reference === reference)
+  const layer = OutcomePoller.layer.pipe(
+    Layer.provide([
+      fake(Transactions, {
+        claimDue: (now, limit, leaseMs) =>
+          Effect.sync(() => {
+            const free = due.filter(({ isDone, leasedUntil }) => !isDone && leasedUntil <= now).slice(0, limit)
+            for (const one of free) one.leasedUntil = now + leaseMs
+            return free.map(({ transaction }) => ({ transaction, revision: 1n }))
+          }),
+        putBack: ({ reference }, at) =>
+          Effect.sync(() => {
+            const one = ofReference(reference)
+            if (one !== undefined) one.leasedUntil = at
+          })
+      }),
+      fake(Settlement, {
+        applyAnswer: (_, { reference }) =>
+          Effect.sync(() => {
+            const one = ofReference(reference)
+            if (one === undefined) throw new Error("nobody asked about it")
+            one.isDone = true
+            return one.transaction
+          })
+      }),
+      Layer.succeed(ProviderRegistry, {
+        known: ["eversend"],
+        find: unused,
+        accounts: () => [provider],
+        claimed: () => [],
+        byRouteKey: unused,
+        routeKey: unused,
+        keptRouteKeys: () => []
+      }),
+      fakeCodes(),
+      fake(Clawbacks, {}),
+      fakePolicy()
+    ])
+  )
+  return { asked, due, layer }
+}
+
+describe("150 open payouts at an account of five calls a second", () => {
+  it.effect("are all asked about within 40 seconds, the oldest first, and never more than ten in a second", () =>
+    Effect.gen(function* () {
+      const { ask, sent } = given()
+      const { asked, due, layer } = poller(ask)
+      const running = yield* Effect.forkChild(Effect.flatMap(OutcomePoller, ({ run }) => run).pipe(Effect.provide(layer)))
+      for (let second = 0; second < 40; second++) yield* TestClock.adjust(1_000)
+      yield* Fiber.interrupt(running)
+      expect(mostASecond(sent)).toBeLessThanOrEqual(10)
+      expect(sent).toHaveLength(OPEN)
+      expect(due.every(({ isDone }) => isDone)).toBe(true)
+      // The oldest are asked first: nobody is asked long after those that came after.
+      const places = asked.map((reference) => Number(reference.slice(-3)))
+      expect(Math.max(...places.map((place, turn) => Math.abs(place - turn)))).toBeLessThan(40)
+    })
+  )
+
+  it.effect("that were turned away by the provider are asked again once it takes calls, and nothing of it is counted", () =>
+    Effect.gen(function* () {
+      const { ask, sent } = given((calls) => (calls === 1 ? { ...answered, status: 429, retryAfter: "10" } : answered))
+      const { due, layer } = poller(ask)
+      const running = yield* Effect.forkChild(Effect.flatMap(OutcomePoller, ({ run }) => run).pipe(Effect.provide(layer)))
+      for (let second = 0; second < 9; second++) yield* TestClock.adjust(1_000)
+      expect(sent).toHaveLength(1)
+      expect(due.some(({ isDone }) => isDone)).toBe(false)
+      for (let second = 0; second < 60; second++) yield* TestClock.adjust(1_000)
+      yield* Fiber.interrupt(running)
+      expect(due.every(({ isDone }) => isDone)).toBe(true)
+      expect(sent).toHaveLength(OPEN + 1)
+    })
+  )
+})
