@@ -12,6 +12,7 @@ import { part as ledgerPgledger } from "./ledger/Pgledger.ts"
 import { alone as processorAlone, inBatches as processorInBatches } from "./ledger/Processor.ts"
 import { part as ledgerSpread } from "./ledger/Spread.ts"
 import { commits as lifeCommits, entries as lifeEntries, log as lifeLog } from "./life/Life.ts"
+import { part as pace } from "./pace/Pace.ts"
 import type { Part } from "./Report.ts"
 import { part as release } from "./release/Release.ts"
 import { part as startGateway } from "./start/Gateway.ts"
@@ -40,6 +41,7 @@ export const parts: ReadonlyArray<Part> = [
   twoGateways,
   twoWorkers,
   webhooks,
+  pace,
   start,
   startGateway,
   citus,

@@ -17,14 +17,14 @@ let made = 0
 const msisdn = (): string => `25677${String(1_000_000 + (made % 9_000_000))}`
 
 /** The bytes of one signed request, good for the next two minutes. */
-export const payoutRequest = (key: Key, port: number): Buffer => {
+export const payoutRequest = (key: Key, port: number, recipient?: string): Buffer => {
   made++
   const body = JSON.stringify({
     amount_minor: 5000 + (made % 1000),
     currency: "UGX",
     country: "UG",
     method: "momo",
-    destination: { type: "momo", msisdn: msisdn(), network: "MTN", country: "UG" },
+    destination: { type: "momo", msisdn: recipient ?? msisdn(), network: "MTN", country: "UG" },
     narration: "invoice 4711",
     metadata: { order: `o-${made}`, customer: "c-1" }
   })

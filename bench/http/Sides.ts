@@ -9,8 +9,8 @@ import type { Outcome, Task } from "./Generator.ts"
 import type { Key } from "./Requests.ts"
 import { callbackPathOf, openTenants, type Wanted } from "./Tenants.ts"
 
-/** What the provider signs its callbacks with. */
-const CALLBACK_SECRET = "bench-webhook-secret"
+/** Our account at the provider, and what it signs its callbacks with. */
+export const account = { clientId: "bench", clientSecret: "bench-secret", webhookSecret: "bench-webhook-secret" }
 
 /** A service under load. */
 export interface Side {
@@ -59,8 +59,15 @@ export interface Ours extends Wanted {
   readonly prepared?: (database: Bench) => Promise<void>
 }
 
-/** The gateway as `serve` runs it, with production's settings but for limits that do not refuse. `another` stands on the same database. */
-export const openOurs = async (cluster: Cluster, stand: Stand, { node = [], prepared, variables = {}, ...wanted }: Ours) => {
+/**
+ * The gateway as `serve` runs it, with production's settings but for limits that do not refuse. `another` stands on the same database, also
+ * after `stopFirst`.
+ */
+export const openOurs = async (
+  cluster: Cluster,
+  stand: Pick<Stand, "providerUrl">,
+  { node = [], prepared, variables = {}, ...wanted }: Ours
+) => {
   const database = await cluster.fresh("ours")
   await prepared?.(database)
   const masterKey = randomBytes(32).toString("base64")
@@ -68,10 +75,10 @@ export const openOurs = async (cluster: Cluster, stand: Stand, { node = [], prep
   const folder = mkdtempSync(join(tmpdir(), "payment-gateway-bench-"))
   const started: Array<Child> = []
   const logOf = (gateway: number) => join(folder, `gateway-${gateway}.log`)
-  const start = async (args: ReadonlyArray<string> = []): Promise<Started> => {
+  const start = async (args: ReadonlyArray<string> = [], own: Ours["variables"] = {}): Promise<Started> => {
     const [port = 0, managementPort = 0] = await freePorts(2)
     const log = logOf(started.length)
-    const environment = { ...settings(stand, database.url, masterKey), DATA_DIR: folder, ...variables }
+    const environment = { ...settings(stand, database.url, masterKey), DATA_DIR: folder, ...variables, ...own }
     const child = await gateway(
       ["serve", ...args],
       { ...environment, PORT: String(port), MANAGEMENT_PORT: String(managementPort) },
@@ -93,19 +100,24 @@ export const openOurs = async (cluster: Cluster, stand: Stand, { node = [], prep
     }
   }
   /** Where and how the provider calls back. */
-  const callbacks = async () => ({ path: await callbackPathOf(database.url, masterKey), secret: CALLBACK_SECRET })
-  return { ...side, another: start, callbacks, log: logOf(0) }
+  const callbacks = async () => ({ path: await callbackPathOf(database.url, masterKey), secret: account.webhookSecret })
+  const stopFirst = async () => started[0]?.stop()
+  return { ...side, another: start, stopFirst, callbacks, log: logOf(0) }
 }
 
 // The questions of the reconciler come after the run: a provider that answers at once has said it all, and the bare service never asks.
-const settings = ({ providerUrl }: Stand, url: string, masterKey: string): Readonly<Record<string, string>> => ({
+const settings = (
+  { providerUrl }: Pick<Stand, "providerUrl">,
+  url: string,
+  masterKey: string
+): Readonly<Record<string, string>> => ({
   DATABASE_URL: url,
   MASTER_KEY: masterKey,
   ALLOW_SIMULATOR: "true",
   EVERSEND_BASE_URL: providerUrl,
-  EVERSEND_LIVE_CLIENT_ID: "bench",
-  EVERSEND_LIVE_CLIENT_SECRET: "bench-secret",
-  EVERSEND_LIVE_WEBHOOK_SECRET: CALLBACK_SECRET,
+  EVERSEND_LIVE_CLIENT_ID: account.clientId,
+  EVERSEND_LIVE_CLIENT_SECRET: account.clientSecret,
+  EVERSEND_LIVE_WEBHOOK_SECRET: account.webhookSecret,
   RATE_LIMIT_READS: "100000/s:200000",
   RATE_LIMIT_MONEY: "100000/s:200000",
   RECONCILER_SCHEDULE: "1h",
