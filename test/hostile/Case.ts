@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util"
 import { Effect } from "effect"
 import type { Reference } from "../../src/domain/Ids.ts"
 import type { Adapter, ChargeOutcome, PayoutOutcome, StatusOutcome } from "../../src/services/ports/Provider.ts"
@@ -39,6 +40,9 @@ export interface Heard {
   readonly executions: ReadonlyArray<Execution>
   /** The lists of a provider that documents none for it showed the movement only some questions later. */
   readonly isHidden: boolean
+  /** What was done to the line, and whether that changed anything that was said. */
+  readonly mutation: string
+  readonly hasBitten: boolean
 }
 
 const endings = [
@@ -90,6 +94,8 @@ export const played = Effect.fnUntraced(function* (scene: Scene, seed: number) {
     found,
     again: plan.isTolerable ? last : null,
     isHidden: plan.isHidden,
+    mutation: plan.mutation,
+    hasBitten: plan.hasBitten(),
     executions: yield* executions(reference)
   } satisfies Heard
 })
@@ -110,7 +116,7 @@ const planned = (random: Random, refusals: ReadonlyArray<Spoken>, isInferred: bo
     if (manner === "first" || manner === "second") return number === (manner === "first" ? 1 : 2)
     return manner === "always" || random.chance(0.5)
   }
-  const change = (spoken: Spoken): Spoken => mutation.change(spoken, random) ?? spoken
+  const { change, hasBitten } = watched((spoken) => mutation.change(spoken, random) ?? spoken)
   const twist = (asked: Asked): Twist | null => {
     if (!isMeant(asked)) return null
     const instead = isTurnedAway
@@ -123,7 +129,24 @@ const planned = (random: Random, refusals: ReadonlyArray<Spoken>, isInferred: bo
     twist,
     name: `${mutation.name}, ${times}${isTurnedAway ? ", unheard" : ""}`,
     isTolerable: mutation.isTolerable,
-    isHidden: false
+    isHidden: false,
+    mutation: mutation.name,
+    // What stands in place of an answer changed it.
+    hasBitten: () => isTurnedAway || hasBitten()
+  }
+}
+
+const watched = (change: (spoken: Spoken) => Spoken) => {
+  let bitten = false
+  return {
+    change: (spoken: Spoken): Spoken => {
+      // A change may write into what it was given.
+      const before = structuredClone(spoken)
+      const made = change(spoken)
+      if (!isDeepStrictEqual({ ...made, body: String(made.body) }, { ...before, body: String(before.body) })) bitten = true
+      return made
+    },
+    hasBitten: () => bitten
   }
 }
 
@@ -131,14 +154,18 @@ const planned = (random: Random, refusals: ReadonlyArray<Spoken>, isInferred: bo
 const hiding = (random: Random, refusals: ReadonlyArray<Spoken>) => {
   const refused = inOtherWords(pickOf(random, refusals))
   const polls = 1 + random.below(LONGEST_HIDDEN)
+  const emptied = watched((spoken) => withoutRows(spoken, random) ?? spoken)
   let asked = 0
   const twist = ({ method }: Asked): Twist | null => {
     if (method === "POST") return { change: (spoken) => refused.change(spoken, random) ?? spoken }
     asked += 1
-    return asked <= polls ? { change: (spoken) => withoutRows(spoken, random) ?? spoken } : null
+    return asked <= polls ? { change: emptied.change } : null
   }
-  return { twist, name: `${refused.name}, and hidden for ${polls} questions`, isTolerable: false, isHidden: true }
+  const { hasBitten } = emptied
+  const name = `${refused.name}, and hidden for ${polls} questions`
+  return { twist, name, mutation: HIDDEN, hasBitten, isTolerable: false, isHidden: true }
 }
+export const HIDDEN = "a movement that shows some questions later"
 const HIDDEN_SHARE = 0.1
 const LONGEST_HIDDEN = 6
 

@@ -40,6 +40,7 @@ for (let from = first; from < first + cases; from += AT_ONCE) {
       ...part,
       cases: (before?.cases ?? 0) + part.cases,
       moved: (before?.moved ?? 0) + part.moved,
+      vacuous: (before?.vacuous ?? 0) + part.vacuous,
       faults
     })
     for (const fault of part.faults) console.error(fault)
@@ -50,7 +51,13 @@ for (let from = first; from < first + cases; from += AT_ONCE) {
   console.error(`so far: ${done.join("; ")}`)
 }
 
-const providers = [...sums.values()].map(({ faults, ...counts }) => ({ ...counts, faults: faults.length }))
+const providers = [...sums.values()].map(({ cases, faults, moved, provider, vacuous }) => ({
+  provider,
+  cases,
+  moved,
+  vacuous,
+  faults: faults.length
+}))
 const seconds = Math.round((Date.now() - startedAt) / 1000)
 const line = { date: new Date().toISOString().slice(0, 10), commit, first, cases, seconds, providers }
 console.log(JSON.stringify(line))
