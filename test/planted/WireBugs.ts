@@ -47,8 +47,8 @@ export const wireBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/providers/WireNumber.ts",
-        text: "if (fraction.length < NOISY_DIGITS) return text",
-        instead: "if (fraction.length > 0) return text"
+        text: "digits < NOISY_DIGITS || fraction.length <= exponent",
+        instead: "digits > 0 || fraction.length <= exponent"
       }
     ]
   },
