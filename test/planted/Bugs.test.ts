@@ -6,7 +6,7 @@ import { basename, join, resolve } from "node:path"
 import { promisify } from "node:util"
 import { expect, it } from "vitest"
 import { bugs } from "./Bugs.ts"
-import { RECORD, rows } from "./Record.ts"
+import { recorded, rows } from "./Record.ts"
 
 const ROOT = resolve(import.meta.dirname, "..", "..")
 const OXLINT = join(ROOT, "node_modules", ".bin", "oxlint")
@@ -47,5 +47,5 @@ it("no mistake of the list names what is not there: the program would fail whate
 it("docs/reliability/mistakes.md shows what became of each mistake in docs/reliability/planted.json", () => {
   const page = readFileSync(join(ROOT, "docs", "reliability", "mistakes.md"), "utf8")
   const shown = page.split("\n| Mistake |")[1]?.trim().split("\n").slice(2)
-  expect(shown).toEqual(rows(bugs, JSON.parse(readFileSync(RECORD, "utf8"))))
+  expect(shown).toEqual(rows(bugs, recorded()))
 })

@@ -6,13 +6,13 @@ import { parseArgs } from "node:util"
 import { commitPlayed, mustStillPlay } from "../runs/Commit.ts"
 import type { Bug } from "./Bug.ts"
 import { bugs } from "./Bugs.ts"
-import { RECORD, record } from "./Record.ts"
+import { isDue, RECORD, record, recorded } from "./Record.ts"
 import { lastLine, type Run, toldBy } from "./Told.ts"
 
 // Checks the checkers: each bug is planted in a copy of the program, and the run that guards against it has to fail there. Exits 1 where
 // one goes unnoticed, where a text to be replaced is not there any more, or where the copy without a bug fails.
 
-const usage = "npm run planted -- [--only TEXT] [--seeds N] [--steps N] [--json] [--record]"
+const usage = "npm run planted -- [--only TEXT] [--due] [--at-once N] [--seeds N] [--steps N] [--json] [--record]"
 const ROOT = resolve(import.meta.dirname, "..", "..")
 /** A gateway serves what is in `docs` and `clients`. */
 const COPIED = ["src", "test", "docs", "clients", "package.json", "package-lock.json", "tsconfig.json", "vitest.config.ts"]
@@ -25,17 +25,18 @@ const options = (() => {
     const { values } = parseArgs({
       options: {
         only: { type: "string", default: "" },
+        due: { type: "boolean", default: false },
+        "at-once": { type: "string", default: "1" },
         seeds: { type: "string", default: "200" },
         steps: { type: "string", default: "20" },
         json: { type: "boolean", default: false },
         record: { type: "boolean", default: false }
       }
     })
-    const [seeds, steps] = [values.seeds, values.steps].map(Number)
-    if (![seeds, steps].every((one) => Number.isSafeInteger(one) && Number(one) > 0))
+    const [seeds = 0, steps = 0, atOnce = 0] = [values.seeds, values.steps, values["at-once"]].map(Number)
+    if (![seeds, steps, atOnce].every((one) => Number.isSafeInteger(one) && one > 0))
       throw new Error("not a whole number above 0")
-    if (values.record && values.only !== "") throw new Error("only a whole run is put on record")
-    return { ...values, seeds: seeds ?? 0, steps: steps ?? 0 }
+    return { ...values, seeds, steps, atOnce }
   } catch (error) {
     console.error(`${error instanceof Error ? error.message : error}\nusage: ${usage}`)
     process.exit(2)
@@ -124,11 +125,19 @@ const check = (bug: Bug): Promise<Result> =>
 const line = ({ by, name, outcome, said, seconds, seeds }: Result): string =>
   `${name.padEnd(38)} ${outcome.padEnd(14)} ${by.padEnd(10)} ${String(seeds ?? "").padStart(5)} ${String(seconds).padStart(4)} s  ${said}`
 
+/** Each at once: a run that is ended keeps what it has found. */
+const keep = (commit: string, { name, outcome, said, seeds }: Result): void => {
+  mustStillPlay(commit)
+  record(bugs, { name, date: new Date().toISOString().slice(0, 10), commit, outcome, stories: seeds, said })
+}
+
 const main = async () => {
   const commit = commitPlayed(options.record)
-  const chosen = bugs.filter(({ name }) => name.includes(options.only))
+  const before = recorded()
+  const chosen = bugs.filter((bug) => bug.name.includes(options.only) && (!options.due || isDue(before, bug)))
   if (chosen.length === 0) {
-    console.error(`no mistake has "${options.only}" in its name; they are:\n${bugs.map(({ name }) => name).join("\n")}`)
+    const which = options.due ? "is due and has" : "has"
+    console.error(`no mistake ${which} "${options.only}" in its name; they are:\n${bugs.map(({ name }) => name).join("\n")}`)
     process.exitCode = 2
     return
   }
@@ -147,17 +156,18 @@ const main = async () => {
   }
   if (!options.json) console.log(`${untouched.seeds} stories and ${files.length} files of tests of the program as it is: clean`)
   const results: Array<Result> = []
-  for (const bug of chosen) {
+  const left = [...chosen]
+  const checkNext = async (): Promise<void> => {
+    const bug = left.shift()
+    if (bug === undefined) return
     const result = await check(bug)
     results.push(result)
+    if (options.record) keep(commit, result)
     if (!options.json) console.log(line(result))
+    return checkNext()
   }
-  if (options.record) {
-    mustStillPlay(commit)
-    const mistakes = results.map(({ name, outcome, said, seeds }) => ({ name, outcome, stories: seeds, said }))
-    record({ date: new Date().toISOString().slice(0, 10), commit, mistakes })
-    if (!options.json) console.log(`on record in ${relative(ROOT, RECORD)}`)
-  }
+  await Promise.all(Array.from({ length: options.atOnce }, checkNext))
+  if (options.record && !options.json) console.log(`on record in ${relative(ROOT, RECORD)}`)
   const missed = results.filter(({ outcome }) => outcome !== "caught")
   if (options.json) console.log(JSON.stringify(results))
   else console.log(`${results.length - missed.length} of ${results.length} caught`)
