@@ -41,12 +41,15 @@ const isTaken = ({ everyScript, punctuation }: TextRule, character: string): boo
 
 const inAscii = (text: string): string =>
   text
+    // A fraction is read beside the number before it, not as more of its digits.
+    .replace(/(?<=\p{Nd})(?=\p{No})/gu, " ")
     .normalize("NFKD")
     .replace(/\p{M}/gu, "")
     .replace(/[^\0-\x7f]/gu, (letter) => plainLetters[letter] ?? letter)
 
 /** Letters of the languages of our markets, and of their neighbours, that no mark is taken from. */
 const plainLetters: Readonly<Record<string, string>> = {
+  "⁄": "/",
   ß: "ss",
   æ: "ae",
   Æ: "AE",

@@ -68,7 +68,8 @@ describe("line 6: a text for a provider", () => {
     ["Ŋutifafa Agbɔ", "Ngutifafa Agbo"],
     ["50% off <b>", "50 off b"],
     ["Rent\u202E🎉🎉", "Rent"],
-    ["No. 12-7", "No. 12-7"]
+    ["No. 12-7", "No. 12-7"],
+    ["Flour 10½ kg", "Flour 10 1 2 kg"]
   ])("to MTN: %j is %j, and the reference where nothing is left", (said, sent) => {
     const order = orderWith(said)
     expect(mtnTransfer(order, payerOf(uganda, "1234"))).toMatchObject({ payeeNote: sent })

@@ -78,7 +78,7 @@ export class PayoutPricing extends Context.Service<
           destination?._tag === "momo"
             ? yield* requireNetwork(reached, destination.country, destination.network, "destination.network")
             : null
-        if (corridor.requiresMsisdn && destination?._tag === "bank" && destination.msisdn === null) {
+        if ((corridor.requiresMsisdn || reached.requiresMsisdn) && destination?._tag === "bank" && destination.msisdn === null) {
           return yield* new ValidationFailed({
             issues: [{ path: "destination.msisdn", message: "is required in this corridor" }]
           })
