@@ -68,6 +68,10 @@ const calls: Record<string, (given: Given) => ReadonlyArray<ReadonlyArray<string
   "tenant unfreeze": () => [["other", "--reason", HOSTILE]],
   "tenant grant": () => [["other", HOSTILE]],
   "tenant deny": () => [["other", HOSTILE]],
+  "sender set": () => [
+    ["other", "--name", HOSTILE, "--country", "KE", "--number", "0711002233", "--address", HOSTILE, "--reason", HOSTILE]
+  ],
+  "sender remove": () => [["other", "--reason", HOSTILE]],
   "tenant pin": () => [["other", HOSTILE, "--reason", HOSTILE]],
   "tenant unpin": () => [["other", "--reason", HOSTILE]],
   "tenant guard": () => [["other", "--repeat-sales", "allow", "--reason", HOSTILE]],

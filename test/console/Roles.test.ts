@@ -27,7 +27,9 @@ const changes: Readonly<Record<string, OperatorRole>> = {
   "/floats/:app/propose": "support",
   "/keys/:app/propose": "support",
   "/keys/:app/:key/revoke": "support",
-  "/corridors/:country/:currency/:direction/:method": "admin"
+  "/corridors/:country/:currency/:direction/:method": "admin",
+  "/senders/:app/set": "admin",
+  "/senders/:app/remove": "admin"
 }
 
 const FORM_TOKEN = "f".repeat(64)

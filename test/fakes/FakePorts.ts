@@ -124,6 +124,7 @@ export const fakeCircuitStates = fake(CircuitStates, {
   standing: () => Effect.succeed({ all: false, tenants: [] })
 })
 
+/** AccountSweeps that expects no call but those given. */
 export const fakeAccountSweeps = (expected: Expected<AccountSweeps["Service"]> = {}) => fake(AccountSweeps, expected)
 
 /** The ports that expect nothing, together. */

@@ -17,7 +17,16 @@ const always = [
   "Wire.ts"
 ]
 /** Of these a folder has those that its wire makes necessary. */
-const particular = ["Amounts.ts", "Banks.ts", "CallbackKeys.ts", "Exchange.ts", "Networks.ts", "Reference.ts", "Statement.ts"]
+const particular = [
+  "Amounts.ts",
+  "Banks.ts",
+  "CallbackKeys.ts",
+  "Clawbacks.ts",
+  "Exchange.ts",
+  "Networks.ts",
+  "Reference.ts",
+  "Statement.ts"
+]
 
 const names = readdirSync(providers, { withFileTypes: true }).filter((entry) => entry.isDirectory())
 const folders = [

@@ -55,7 +55,8 @@ describe("the example of an operation in the reference", () => {
         KEY_ID: key.keyId,
         API_KEY: key.apiKey,
         SIGNING_SECRET: key.secret,
-        COUNTRY: "UG"
+        COUNTRY: "UG",
+        BANK_CODE: "040"
       }
       const send = async (operation: string, given: Readonly<Record<string, string>> = {}): Promise<Tree> => {
         const script = (samples.get(operation) ?? "").replaceAll(EXAMPLE_ORIGIN, gateway.url)

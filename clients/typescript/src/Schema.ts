@@ -726,7 +726,10 @@ export interface ProviderError {
   /** The outcome is not known: do not reverse anything; poll */
   readonly ambiguous: false
   /** What belongs to this code */
-  readonly details: { readonly [name: string]: unknown }
+  readonly details: {
+    /** When to try again, in seconds from now, where the provider takes no more calls of the gateway before; the same as the header `Retry-After` */
+    readonly retry_after_seconds?: number
+  }
 }
 
 /** The retriable error `rate_limited` */

@@ -76,6 +76,7 @@ const refusing: ReadonlySet<string> = new Set([
   "Insufficient wallet balance",
   "Account not found",
   "Bank not found",
+  "amount is above the maximum",
   "Invalid OTP"
 ])
 
