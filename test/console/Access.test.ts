@@ -117,8 +117,12 @@ layer(access)("the console's door", (it) => {
       const person = browser()
       yield* person.logIn("temp", yield* operatorOn("temp", "viewer"))
       yield* sql`CREATE TEMP TABLE kept AS SELECT * FROM console_sessions WHERE operator = 'temp'`
+      const [{ made } = { made: "" }] = yield* sql<{
+        made: string
+      }>`SELECT created_at::text AS made FROM operators WHERE name = 'temp'`
       yield* forgedChange(sql, "operator remove", { name: "temp" })
-      const admin = { name: "temp", role: "admin", created_at: "2026-01-01Z", access_seal: "", token_hash: "5".repeat(32) }
+      // Of the same age, so that it is the same account but for its seal.
+      const admin = { name: "temp", role: "admin", created_at: made, access_seal: "", token_hash: "5".repeat(32) }
       yield* forgedChange(sql, "operator add", admin)
       yield* sql`INSERT INTO console_sessions SELECT * FROM kept`
       expect((yield* person.read("/")).status).toBe(303)

@@ -208,6 +208,15 @@ describe("rows that are older than seals", () => {
     })
   )
 
+  it.effect("are not sealed where the log says that somebody made another key", () =>
+    Effect.gen(function* () {
+      const { known, sql, start } = yield* before
+      yield* sql`UPDATE api_keys SET role = 'admin'`
+      yield* start
+      expect(yield* known).toEqual([false, false, false])
+    })
+  )
+
   it.effect("are sealed by its genuine rows where somebody forged one, and not yet where one is missing", () =>
     Effect.gen(function* () {
       const { known, node, sql, start } = yield* before
