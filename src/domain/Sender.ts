@@ -1,6 +1,6 @@
 import { Option, Redacted, Result, Schema } from "effect"
 import { Country } from "./Corridor.ts"
-import { maskedName, maskedNumber, maskedText } from "./Masking.ts"
+import { maskedName, maskedNumber } from "./Masking.ts"
 import { numberOf } from "./Msisdn.ts"
 import { plainText } from "./PartyIdentity.ts"
 
@@ -27,7 +27,7 @@ export const maskedSender = ({ address, country, msisdn, name }: Sender) => ({
   name: maskedName(Redacted.value(name)),
   country,
   number: maskedNumber(Redacted.value(msisdn)),
-  address: maskedText(Redacted.value(address))
+  address: maskedName(Redacted.value(address))
 })
 
 /** What somebody typed: a sender, or what is wrong with it, as one line for the person. */

@@ -13,6 +13,8 @@ export interface StatusPoll {
   readonly polledAt: Instant
   /** Where the clock leapt as far as the asking process knows: no time passed there. */
   readonly leaps: ReadonlyArray<ClockLeap>
+  /** When the asking process began: no grace is older than what it has seen of the clock. */
+  readonly begunAt: Instant
   /** The record as it was read before the query: how often it had been polled, and its version. */
   readonly pollCount: number
   readonly version: number
@@ -43,7 +45,7 @@ const isNext = (record: LedgerRecord, { actor, pollCount, version }: StatusPoll)
  */
 export const provenFact = (record: LedgerRecord, answer: Fact, poll: StatusPoll): Fact => {
   if (isTerminal(record)) return answer
-  const { polledAt, graceMs, isDocumented, leaps, notFoundAtLeast } = poll
+  const { polledAt, graceMs, isDocumented, leaps, begunAt, notFoundAtLeast } = poll
   const window = record.kind === "collection" && record.expiresAt !== null ? record.expiresAt - record.createdAt : null
   const isOver = window !== null && passedAtLeast(leaps, record.createdAt, polledAt) >= window
   if (answer._tag === "StillPending" && answer.isUnfinished === true && isOver)
@@ -52,7 +54,7 @@ export const provenFact = (record: LedgerRecord, answer: Fact, poll: StatusPoll)
   if (isOver) return { _tag: "Expired", note: "the window passed and the provider knows no such charge" }
   const often = isNext(record, poll) && record.notFound + 1 >= notFoundAtLeast
   // A charge with a code, and what went to another provider, was sent later than it was made: the record changed when it was.
-  const enough = often && passedAtLeast(leaps, record.updatedAt, polledAt) >= graceMs
+  const enough = often && passedAtLeast(leaps, Math.max(record.updatedAt, begunAt), polledAt) >= graceMs
   return isDocumented && enough ? { _tag: "NotSent", note: "asked so often, the provider does not know it" } : answer
 }
 

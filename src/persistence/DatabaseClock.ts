@@ -36,6 +36,8 @@ export interface DatabaseTime {
   readonly skew: ClockSkew["Service"]
   /** Where that time went forward further than time passed, or nobody saw that it passed: what was recorded before may be younger than it seems. */
   readonly leaps: Effect.Effect<ReadonlyArray<ClockLeap>>
+  /** The first time that was read. */
+  readonly begunAt: number
   /** Reads the database's time again. What cannot be read changes nothing: the time goes on as it did. */
   readonly reread: Effect.Effect<void>
 }
@@ -89,7 +91,7 @@ export const makeDatabaseTime = Effect.fnUntraced(function* <E, R>(
   const skew = { milliseconds: Effect.sync(() => machine.currentTimeMillisUnsafe() - millis()) }
   const suspendedMs = () => Math.max(0, Number((offset() - offsetThen) / NANOS_A_MS))
   const latest = Effect.sync(() => millis() + suspendedMs())
-  return { clock, latest, skew, leaps: Effect.sync(() => leaps), reread }
+  return { clock, latest, skew, leaps: Effect.sync(() => leaps), begunAt: begun, reread }
 })
 
 const decodeTimes = Schema.decodeUnknownEffect(
@@ -116,7 +118,7 @@ export const DatabaseClock = Layer.effectContext(
         }),
         Effect.withTracerEnabled(false)
       )
-    const { clock, latest, leaps, reread, skew } = yield* DatabaseError.explain("read the time of the database")(
+    const { begunAt, clock, latest, leaps, reread, skew } = yield* DatabaseError.explain("read the time of the database")(
       makeDatabaseTime(readMicros, () => trustedUntil)
     )
     yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(READ_EVERY_MS), reread)))
@@ -128,7 +130,8 @@ export const DatabaseClock = Layer.effectContext(
       Context.add(ClockTrust, {
         trustedUntil: Effect.sync(() => trustedUntil),
         noncesUntil: Effect.sync(() => noncesUntil),
-        leaps
+        leaps,
+        begunAt
       })
     )
   })

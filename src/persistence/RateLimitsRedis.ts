@@ -130,7 +130,7 @@ export const RateLimitsRedis = {
           giveBack: (bucket, limit, tokens) =>
             limiter === null
               ? here.giveBack(bucket, limit, tokens)
-              : Effect.matchEffect(consume(limiter, bucket, limit, -tokensOf(limit, tokens)), {
+              : Effect.matchEffect(owe(limiter, bucket, limit, -tokensOf(limit, tokens)), {
                   onSuccess: () => found,
                   onFailure: lost
                 })

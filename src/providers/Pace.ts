@@ -35,6 +35,7 @@ const ADMITTED_FOR_MS = 1_000
 const UNSAID_MS = 2_000
 const LONGEST_RETRY_AFTER_MS = 300_000
 const LOGGED_EVERY_MS = 60_000
+const TOO_MANY = 429
 
 const waits = Metric.counter("gateway_provider_pace_wait_milliseconds_total", {
   description: "How long calls waited for the pace of their account at a provider, in milliseconds.",
@@ -57,7 +58,7 @@ export const retryAfterMs = (header: string, now: number): number | undefined =>
 const askedToWait = (response: ProviderResponse, now: number): number | undefined => {
   if (response._tag !== "Answered") return undefined
   const told = retryAfterMs(response.retryAfter ?? "", now)
-  if (response.status === 429) return told ?? UNSAID_MS
+  if (response.status === TOO_MANY) return told ?? UNSAID_MS
   return response.status === 503 ? told : undefined
 }
 
@@ -103,9 +104,8 @@ export const paced = (
   })
 
   const logged = new Map<string, number>()
-  const tell = Effect.fnUntraced(function* (kind: CallKind, by: "pace" | "provider", waitMs: number) {
+  const tell = Effect.fnUntraced(function* (kind: CallKind, by: "pace" | "provider") {
     yield* Metric.update(Metric.withAttributes(turnedAway, { provider, mode, kind, by }), 1)
-    yield* tellTurnedAway({ retryAfterMs: waitMs, intervalMs: interval(kind) })
     const now = yield* Clock.currentTimeMillis
     if (now - (logged.get(by) ?? Number.NEGATIVE_INFINITY) < LOGGED_EVERY_MS) return
     logged.set(by, now)
@@ -116,10 +116,14 @@ export const paced = (
     yield* Effect.annotateLogs(line, { provider, mode })
   })
 
-  const close = (part: string, forMs: number) =>
-    Effect.forEach(bucketsOf("other", part).slice(-1), ({ bucket, limit }) => buckets.close(bucket, limit, forMs), {
+  /** As far as this process has heard. */
+  const closedUntil = new Map<string, number>()
+  const close = Effect.fnUntraced(function* (part: string, forMs: number) {
+    closedUntil.set(part, Math.max(closedUntil.get(part) ?? 0, (yield* Clock.currentTimeMillis) + forMs))
+    yield* Effect.forEach(bucketsOf("other", part).slice(-1), ({ bucket, limit }) => buckets.close(bucket, limit, forMs), {
       discard: true
     })
+  })
 
   /** Money calls that requests were let through for, and that have not begun. */
   let expected: ReadonlyArray<number> = []
@@ -130,20 +134,28 @@ export const paced = (
     if (kind === "money") expected = expected.slice(1)
     const longest = (yield* isPatient) ? Math.min(LONGEST_WAIT_MS, one.timeoutMs / 2) : POLL_WAIT_MS
     const { isTaken, waitMs } = yield* reserve(kind, part, longest)
-    if (!isTaken) {
-      yield* tell(kind, "pace", waitMs)
+    const turnAway = Effect.fnUntraced(function* (forMs: number): Effect.fn.Return<ProviderResponse> {
+      yield* tell(kind, "pace")
+      yield* tellTurnedAway({ retryAfterMs: forMs, intervalMs: interval(kind) })
       return { _tag: "NotSent", note: "the pace of the account at the provider" }
-    }
+    })
+    if (!isTaken) return yield* turnAway(waitMs)
     if (waitMs > 0) {
       yield* Metric.update(Metric.withAttributes(waits, { provider, mode, kind }), waitMs)
       yield* annotateTraced(() => ({ "gateway.pace_wait_ms": waitMs }))
       yield* Effect.sleep(waitMs)
+      // Others may have been turned away meanwhile.
+      const closedFor = (closedUntil.get(part) ?? 0) - (yield* Clock.currentTimeMillis)
+      if (closedFor > 0) return yield* turnAway(closedFor)
     }
     const response = yield* transport.call({ ...one, timeoutMs: one.timeoutMs - waitMs })
     const leftAlone = askedToWait(response, yield* Clock.currentTimeMillis)
     if (leftAlone !== undefined) {
       yield* close(part, leftAlone)
-      yield* tell(kind, "provider", leftAlone)
+      yield* tell(kind, "provider")
+      // A server that is out of order is a failure of it, whatever time it names.
+      if (response._tag === "Answered" && response.status === TOO_MANY)
+        yield* tellTurnedAway({ retryAfterMs: leftAlone, intervalMs: interval(kind) })
     }
     return response
   })
@@ -152,12 +164,12 @@ export const paced = (
     const now = yield* Clock.currentTimeMillis
     expected = expected.filter((at) => now - at < ADMITTED_FOR_MS)
     const { isTaken, waitMs } = yield* reserve("money", part, BEGUN_WITHIN_MS)
-    if (!isTaken) return waitMs
+    if (!isTaken) return yield* Effect.as(tell("money", "pace"), waitMs)
     yield* Effect.forEach(bucketsOf("money", part), ({ bucket, limit }) => buckets.giveBack(bucket, limit, 1), { discard: true })
     // Where there is a token now, there may be as many as the bucket holds.
     const before = waitMs > 0 ? expected.length : Math.max(0, expected.length + 1 - burstOf(pace))
     const behind = waitMs + before * interval("money")
-    if (behind > BEGUN_WITHIN_MS) return behind
+    if (behind > BEGUN_WITHIN_MS) return yield* Effect.as(tell("money", "pace"), behind)
     expected = [...expected, now]
     return 0
   })

@@ -2,9 +2,9 @@ import { isLoopback, type Rule, rate } from "../ConfigRules.ts"
 import type { RateLimit } from "../services/ports/RateLimits.ts"
 import type { Pace } from "./Pace.ts"
 
-/** Of what an account may call: money calls leave a fifth to polls, and whatever is neither takes no more than half. */
-const MONEY_OF_TEN = 8
-const OTHER_OF_TEN = 5
+/** Of what an account may call: money calls and whatever is neither, such as quotations before them, together leave a fifth to polls. */
+const MONEY_OF_TEN = 4
+const OTHER_OF_TEN = 4
 
 /** What counts nothing and can be closed all the same, where a provider asks to be left alone. */
 const WITHOUT_BOUND: RateLimit = { count: 10_000, windowMs: 1_000, burst: 10_000 }

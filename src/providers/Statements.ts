@@ -79,7 +79,7 @@ export const pagedList = <A, Row>({ isLast, operation, path, rows, schema, ...li
     const all: Rows = new Map(first.found)
     if (first.pages === 1) return statementWith(all, [])
     let { found } = first
-    const newest = Math.max(...[...found.values()].map(({ at }) => at ?? 0))
+    const newest = [...found.values()].reduce((latest, { at }) => Math.max(latest, at ?? 0), 0)
     let unsteady: ReadonlyArray<string> = []
     for (let readings = 1; readings < READINGS_AT_MOST; readings++) {
       const next = yield* reading(connection, days)

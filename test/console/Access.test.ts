@@ -1,11 +1,11 @@
 import { describe, expect, it, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { h } from "preact"
 import { page, type Route, redirect } from "../../src/console/Route.ts"
-import type { Permission } from "../../src/domain/Operator.ts"
-import { may, OperatorName, OperatorRole } from "../../src/domain/Operator.ts"
+import { iso } from "../../src/domain/Instant.ts"
+import { may, OperatorName, OperatorRole, type Permission } from "../../src/domain/Operator.ts"
 import { AuditLog } from "../../src/services/ports/AuditLog.ts"
 import { Operators } from "../../src/services/ports/Operators.ts"
 import { forgedChange } from "../support/ForgedChange.ts"
@@ -112,16 +112,12 @@ layer(access)("the console's door", (it) => {
 
   it.effect("gives nobody another role by an operator's row that no gateway wrote, and outlives no account", () =>
     Effect.gen(function* () {
-      const { browser } = yield* theConsole
       const sql = yield* SqlClient.SqlClient
-      const person = browser()
+      const person = (yield* theConsole).browser()
       yield* person.logIn("temp", yield* operatorOn("temp", "viewer"))
       yield* sql`CREATE TEMP TABLE kept AS SELECT * FROM console_sessions WHERE operator = 'temp'`
-      const [{ made } = { made: "" }] = yield* sql<{
-        made: string
-      }>`SELECT created_at::text AS made FROM operators WHERE name = 'temp'`
       yield* forgedChange(sql, "operator remove", { name: "temp" })
-      // Of the same age, so that it is the same account but for its seal.
+      const made = iso(yield* Clock.currentTimeMillis)
       const admin = { name: "temp", role: "admin", created_at: made, access_seal: "", token_hash: "5".repeat(32) }
       yield* forgedChange(sql, "operator add", admin)
       yield* sql`INSERT INTO console_sessions SELECT * FROM kept`

@@ -15,6 +15,7 @@ const poll = (overrides: Partial<StatusPoll> = {}): StatusPoll => ({
   actor: "reconciler",
   polledAt: NOON + GRACE_MS,
   leaps: [],
+  begunAt: Number.NEGATIVE_INFINITY,
   pollCount: 3,
   version: 1,
   isDocumented: true,
@@ -46,6 +47,8 @@ describe("that a provider does not find a record", () => {
       poll({ leaps: [{ from: NOON + 5, to: NOON + 6 }], polledAt: NOON + GRACE_MS + 1 }),
       neverSent
     ],
+    ["in a process that began within the grace", payout(polled), poll({ begunAt: NOON + 1 }), NotFound],
+    ["in a process that began a grace ago", payout(polled), poll({ begunAt: NOON }), neverSent],
     ["the second time in a row", payout({ ...polled, notFound: 1 }), poll(), NotFound],
     ["more often than is needed", payout({ ...polled, notFound: 7 }), poll(), neverSent],
     ["where no documentation says that it finds what it was sent", payout(polled), poll({ isDocumented: false }), NotFound],

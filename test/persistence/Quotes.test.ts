@@ -37,7 +37,12 @@ describe("a quote of an exchange", () => {
     Effect.gen(function* () {
       const { node } = yield* given(0n)
       let trusted = NOON
-      const trust = { trustedUntil: Effect.sync(() => trusted), noncesUntil: Effect.succeed(0), leaps: Effect.succeed([]) }
+      const trust = {
+        trustedUntil: Effect.sync(() => trusted),
+        noncesUntil: Effect.succeed(0),
+        leaps: Effect.succeed([]),
+        begunAt: 0
+      }
       yield* Effect.gen(function* () {
         const quotes = yield* Quotes
         const old = yield* quoteAt(NOON)

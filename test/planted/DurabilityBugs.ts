@@ -118,7 +118,7 @@ export const durabilityBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/domain/StatusPoll.ts",
-        text: "passedAtLeast(leaps, record.updatedAt, polledAt)",
+        text: "passedAtLeast(leaps, Math.max(record.updatedAt, begunAt), polledAt)",
         instead: "polledAt - record.updatedAt"
       }
     ]

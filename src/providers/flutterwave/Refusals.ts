@@ -68,6 +68,7 @@ export const usedReference = (response: ProviderResponse): FactWithAlarm<Unknown
 const ownWallet = poolShort("Flutterwave failed a transfer for our own wallet's sake: is it empty, or restricted?")
 // Failed is failed, whatever the text. Why, v3 says by its text alone: these are matched whole, and what is not here is `undelivered`.
 const completeMessages: ReadonlyMap<string, ProviderRefusal> = new Map([
+  ["Insufficient funds in customer wallet", ownWallet],
   ["DISBURSE FAILED: Insufficient funds in customer wallet", ownWallet],
   ["DISBURSE FAILED: wallet currently restricted. please contact administrator", ownWallet],
   ["DISBURSE FAILED: Unable to obtain user details", unknownRecipient]

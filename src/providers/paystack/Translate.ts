@@ -163,6 +163,9 @@ export const chargeLooked = (
 
 /** The answer to POST /charge/submit_otp. Nothing is charged before the voucher is taken, and a refused one may be followed by another. */
 export const voucherOutcome = (response: ProviderResponse, expected: ExpectedTransaction): MoneyCallAnswer<ChargeOutcome> => {
+  // The charge before it was sent: what was not, is the voucher alone.
+  if (response._tag === "NotSent")
+    return withoutAlarm({ _tag: "Unknown", reason: "unavailable", note: `the voucher was not sent: ${response.note}` })
   const refused = chargeRefusal(response)
   return moneyCallAnswer<typeof ChargeAnswer.Type, ChargeOutcome>(response, {
     refused: refused === undefined || refused.fact.kind === "config" ? refused : rejectedBy(refused.fact),

@@ -44,10 +44,13 @@ export const ClockTrust = Context.Reference<{
   readonly noncesUntil: Effect.Effect<Instant>
   /** Where the time that this process reads went forward further than time did, or may have: while no gateway watched it. */
   readonly leaps: Effect.Effect<ReadonlyArray<ClockLeap>>
+  /** When this process began: of a leap before it that an operator has confirmed since, it knows nothing. */
+  readonly begunAt: Instant
 }>("gateway/services/ports/ClockTrust", {
   defaultValue: () => ({
     trustedUntil: Effect.succeed(Number.POSITIVE_INFINITY),
     noncesUntil: Effect.succeed(Number.NEGATIVE_INFINITY),
-    leaps: Effect.succeed([])
+    leaps: Effect.succeed([]),
+    begunAt: Number.NEGATIVE_INFINITY
   })
 })

@@ -15,7 +15,7 @@ import type { Provider, StatusOutcome } from "../ports/Provider.ts"
 import type { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 import type { Transactions } from "../ports/Transactions.ts"
 import { accountRecords } from "./AccountRecords.ts"
-import { pollProvider } from "./OutcomePoller.ts"
+import { pollProvider } from "./ProviderQuestion.ts"
 
 const QUESTIONS_AT_ONCE = 4
 

@@ -1,9 +1,10 @@
-import { Clock, Context, Effect, Layer, Metric, Option, Redacted } from "effect"
+import { Clock, Context, Effect, Layer, Metric, Option } from "effect"
 import type { Reported } from "../../domain/CallbackReport.ts"
 import { waitsForCode } from "../../domain/CollectionMoves.ts"
 import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { Actor, Fact } from "../../domain/Fact.ts"
 import { Mode } from "../../domain/Ids.ts"
+import { isOverdue } from "../../domain/PollSchedule.ts"
 import type { StatusPoll } from "../../domain/StatusPoll.ts"
 import { pollLeaseMs } from "../../domain/TimeLimits.ts"
 import { isTerminal } from "../../domain/Transaction.ts"
@@ -13,11 +14,12 @@ import { makeWorker } from "../../runtime/Worker.ts"
 import { ClockTrust } from "../ports/ClockWatch.ts"
 import { Codes } from "../ports/Codes.ts"
 import { Policy } from "../ports/Policy.ts"
-import type { Adapter, ProviderGuarantees, StatusOutcome, StatusQuery } from "../ports/Provider.ts"
+import type { Adapter, ProviderGuarantees, StatusOutcome } from "../ports/Provider.ts"
 import { ProviderRegistry, sentWith } from "../ports/ProviderRegistry.ts"
 import { type StoredTransaction, Transactions } from "../ports/Transactions.ts"
 import { Clawbacks } from "./Clawbacks.ts"
 import { makePollLines } from "./PollLines.ts"
+import { pollProvider } from "./ProviderQuestion.ts"
 import { Settlement } from "./Settlement.ts"
 
 /** Transactions polled at once. */
@@ -84,30 +86,24 @@ export class OutcomePoller extends Context.Service<
         })
         yield* linkCurrentSpan([traceparent ?? null])
         const provider = sentWith(registry, transaction)
-        const guarantees = Option.getOrNull(Option.map(provider, (one) => one.guarantees))
-        const statusPoll = {
-          ...proofOf(guarantees, policy),
-          provider: transaction.provider,
-          actor,
-          polledAt: yield* Clock.currentTimeMillis,
-          leaps: yield* (yield* ClockTrust).leaps,
-          pollCount: transaction.asked,
-          version: transaction.version,
-          isListed: Option.exists(provider, ({ statement }) => statement !== undefined),
-          said
-        }
-        if (Option.isNone(provider)) {
-          const note = yield* tellNobodyToAsk(registry, transaction)
-          const unknown = { _tag: "Unknown", reason: "unavailable", note } as const
-          return {
-            learnt: false,
-            record: yield* settlement.applyAnswer(statusPoll, { reference, fact: unknown, lastKnown: stored })
-          }
-        }
+        const statusPoll = yield* statusPollOf(provider, policy, { record: transaction, actor, said })
+        const unanswered = (note: string) =>
+          settlement.applyAnswer(statusPoll, {
+            reference,
+            fact: { _tag: "Unknown", reason: "unavailable", note },
+            lastKnown: stored
+          })
+        if (Option.isNone(provider))
+          return { learnt: false, record: yield* unanswered(yield* tellNobodyToAsk(registry, transaction)) }
         const endedWithoutPoll = yield* endUnansweredCode(transaction, actor)
         if (Option.isSome(endedWithoutPoll)) return endedWithoutPoll.value
         const asked = yield* ask(provider.value, transaction, actor)
-        if (Option.isNone(asked)) return { learnt: false, turnedAway: true, record: transaction }
+        if (Option.isNone(asked)) {
+          // However busy the account is: after a day a person has it.
+          const hasTime = !isOverdue(transaction, statusPoll.polledAt)
+          const record = hasTime ? transaction : yield* unanswered("the question was turned away")
+          return { learnt: false, turnedAway: true, record }
+        }
         const answer = asked.value
         // Only a delivered payout can come back. Where nobody told of the delivery, it is applied before the return.
         let known: StoredTransaction | null = stored
@@ -180,6 +176,26 @@ export class OutcomePoller extends Context.Service<
   )
 }
 
+const statusPollOf = Effect.fnUntraced(function* (
+  provider: Option.Option<Adapter>,
+  policy: Policy["Service"],
+  { actor, record, said }: Pick<StatusPoll, "actor" | "said"> & { readonly record: LedgerRecord }
+): Effect.fn.Return<StatusPoll> {
+  const { begunAt, leaps } = yield* ClockTrust
+  return {
+    ...proofOf(Option.getOrNull(Option.map(provider, ({ guarantees }) => guarantees)), policy),
+    provider: record.provider,
+    actor,
+    polledAt: yield* Clock.currentTimeMillis,
+    leaps: yield* leaps,
+    begunAt,
+    pollCount: record.asked,
+    version: record.version,
+    isListed: Option.exists(provider, ({ statement }) => statement !== undefined),
+    ...(said && { said })
+  }
+})
+
 /** What "not found" may prove. A provider that is not there guarantees nothing. */
 const proofOf = (
   guarantees: ProviderGuarantees | null,
@@ -220,29 +236,3 @@ const deliveredBefore = (
   fee: charged,
   note
 })
-
-/** Polls the provider about one record; `Unknown` if the provider cannot be polled about its kind. */
-export const pollProvider = (provider: Adapter, transaction: LedgerRecord): Effect.Effect<StatusOutcome> => {
-  const port = { payout: provider.payouts, collection: provider.collections, exchange: provider.exchange }[transaction.kind]
-  const unable: StatusOutcome = { _tag: "Unknown", reason: "unavailable", note: "the provider cannot be asked for this" }
-  if (port === undefined) return Effect.succeed(unable)
-  return port.fetchStatus({
-    reference: transaction.reference,
-    providerReference: transaction.providerReference,
-    currency: transaction.currency,
-    destinationCurrency: transaction.kind === "collection" ? null : transaction.destinationCurrency,
-    sentAt: transaction.createdAt,
-    ...partyOf(transaction, provider.guarantees)
-  })
-}
-
-/**
- * While no provider has confirmed that it took it: what it has by the reference may be a request that a restore forgot. Where a second request by one
- * reference is taken in silence, a handle confirms nothing.
- */
-const partyOf = (record: LedgerRecord, { clientReference }: ProviderGuarantees): Pick<StatusQuery, "party"> => {
-  const isConfirmed = record.providerReference !== null && clientReference !== "idempotent"
-  if (record.kind === "exchange" || record.corridor.method === "wallet" || isConfirmed) return {}
-  const shown = record.kind === "payout" ? record.maskedDestination : record.maskedSource
-  return shown === null ? {} : { party: Redacted.make(shown) }
-}

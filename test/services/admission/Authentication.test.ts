@@ -34,7 +34,8 @@ const ask = (
   const trust = Layer.succeed(ClockTrust, {
     trustedUntil: Effect.succeed(now),
     noncesUntil: Effect.succeed(forgotten),
-    leaps: Effect.succeed([])
+    leaps: Effect.succeed([]),
+    begunAt: 0
   })
   const spent: Array<NonceUse> = []
   const nonces = fake(Nonces, { spend: (use) => Effect.sync(() => spent.push(use) === 1) })

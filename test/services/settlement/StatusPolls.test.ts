@@ -4,7 +4,7 @@ import type { Reported } from "../../../src/domain/CallbackReport.ts"
 import type { LedgerRecord } from "../../../src/domain/Exchange.ts"
 import { minor } from "../../../src/domain/Money.ts"
 import type { StatusOutcome, StatusQuery } from "../../../src/services/ports/Provider.ts"
-import { pollProvider } from "../../../src/services/settlement/OutcomePoller.ts"
+import { pollProvider } from "../../../src/services/settlement/ProviderQuestion.ts"
 import { TOLD_AT } from "../../support/SampleFacts.ts"
 import { collection, NOON, payout } from "../../support/SampleTransactions.ts"
 import {
