@@ -50,7 +50,7 @@ export const rulingBugs: ReadonlyArray<Bug> = [
     test: "test/services/settlement/StatusPolls.test.ts",
     edits: [
       {
-        file: "src/services/settlement/OutcomePoller.ts",
+        file: "src/services/settlement/ProviderQuestion.ts",
         text: 'record.providerReference !== null && clientReference !== "idempotent"',
         instead: "record.providerReference !== null"
       }
