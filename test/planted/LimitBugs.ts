@@ -6,6 +6,7 @@ export const limitBugs: ReadonlyArray<Bug> = [
   {
     name: "ask without the account's pace",
     breaks: "no more calls reach a provider than its account may make",
+    test: "test/providers/Pace.test.ts",
     edits: [
       {
         file: "src/persistence/RateLimitsMemory.ts",
@@ -17,6 +18,7 @@ export const limitBugs: ReadonlyArray<Bug> = [
   {
     name: "go on after a 429",
     breaks: "an account is left alone for as long as its provider says",
+    test: "test/providers/Pace.test.ts",
     edits: [
       {
         file: "src/providers/Pace.ts",
