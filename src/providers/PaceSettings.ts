@@ -3,8 +3,7 @@ import type { RateLimit } from "../services/ports/RateLimits.ts"
 import type { Pace } from "./Pace.ts"
 
 /** Of what an account may call: money calls and whatever is neither, such as quotations before them, together leave a fifth to polls. */
-const MONEY_OF_TEN = 4
-const OTHER_OF_TEN = 4
+const EACH_OF_TEN = 4
 
 /** What counts nothing and can be closed all the same, where a provider asks to be left alone. */
 const WITHOUT_BOUND: RateLimit = { count: 10_000, windowMs: 1_000, burst: 10_000 }
@@ -35,12 +34,12 @@ export const paceOf = (
       mistakes.push(
         `${settings}_PACE_${kind.toUpperCase()} is faster than ${settings}_PACE, which bounds all calls of the account`
       )
-  const part = (ofTen: number): RateLimit | "off" => (set === "off" ? "off" : shareOf(all, ofTen))
+  const part = set === "off" ? "off" : shareOf(all, EACH_OF_TEN)
   return {
     all,
-    money: kinds.money ?? part(MONEY_OF_TEN),
+    money: kinds.money ?? part,
     status: kinds.status ?? "off",
-    other: kinds.other ?? part(OTHER_OF_TEN)
+    other: kinds.other ?? part
   }
 }
 

@@ -75,6 +75,27 @@ describe("the pace of an account", () => {
     })
   )
 
+  it.effect("sends no call that waited while the provider turned another one away", () =>
+    Effect.gen(function* () {
+      const { ask, sent } = given((count) => (count === 6 ? { ...answered, status: 429, retryAfter: "20" } : answered))
+      const calls = yield* Effect.forkChild(
+        Effect.forEach(Array.from({ length: 8 }), () => ask("other"), { concurrency: "unbounded" })
+      )
+      yield* TestClock.adjust(2_000)
+      expect((yield* Fiber.join(calls)).filter(({ _tag }) => _tag === "NotSent")).toHaveLength(2)
+      expect(sent).toHaveLength(6)
+    })
+  )
+
+  it.effect("is closed by a 503 that names a time, which is told as the failure that it is", () =>
+    Effect.gen(function* () {
+      const { ask, sent } = given((calls) => (calls === 1 ? { ...answered, status: 503, retryAfter: "20" } : answered))
+      expect((yield* withTurn(ask("status"), false)).away).toBeNull()
+      expect((yield* ask("money"))._tag).toBe("NotSent")
+      expect(sent).toHaveLength(1)
+    })
+  )
+
   it.effect("refuses a request before it begins what would wait for longer than it can, and says for how long", () =>
     Effect.gen(function* () {
       const { heldMs } = given()
@@ -97,6 +118,28 @@ describe("the pace of an account", () => {
   })
 })
 
+describe("an open payout", () => {
+  it.effect("goes to a person after a day, however often its question is turned away", () =>
+    Effect.gen(function* () {
+      const { due, layer } = poller(given(() => ({ ...answered, status: 429 })).ask)
+      const [first] = due
+      if (first === undefined) throw new Error("nothing is due")
+      const { transaction } = first
+      const applied: Array<boolean> = []
+      for (const age of [24 * HOUR - 1, 24 * HOUR]) {
+        yield* TestClock.setTime(transaction.createdAt + age)
+        yield* Effect.provide(
+          Effect.flatMap(OutcomePoller, ({ poll }) => poll({ transaction, revision: 1n }, "reconciler")),
+          layer
+        )
+        applied.push(first.isDone)
+      }
+      expect(applied).toStrictEqual([false, true])
+    })
+  )
+})
+
+const HOUR = 3_600_000
 const OPEN = 150
 /** 150 payouts that are due at one provider, and the poller that asks about them. */
 const poller = (ask: ReturnType<typeof given>["ask"]) => {
