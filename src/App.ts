@@ -8,7 +8,7 @@ import { databaseDisk } from "./observability/DatabaseDisk.ts"
 import { eventLoop } from "./observability/EventLoop.ts"
 import { clockSkew, gauges, picture } from "./observability/Gauges.ts"
 import { Logs } from "./observability/Logs.ts"
-import { Management, ManagementAddress, type ManagementPlace, type ManagementPortTaken } from "./observability/Management.ts"
+import { Management, ManagementAddress, type ManagementListener, type ManagementPortTaken } from "./observability/Management.ts"
 import { commitsWaitingFamily, processFamilies } from "./observability/ProcessGauges.ts"
 import type { StandingOptions } from "./observability/Standing.ts"
 import { telemetryWhereSet } from "./observability/TelemetryWhereSet.ts"
@@ -138,7 +138,7 @@ export interface GatewayParts {
   /** Where Redis is not set. */
   readonly limits: Layer.Layer<RateLimits>
   readonly circuits: Layer.Layer<CircuitStates, never, Policy>
-  readonly management: (options: ManagementPlace & StandingOptions) => Layer.Layer<ManagementAddress, ManagementPortTaken>
+  readonly management: (options: ManagementListener & StandingOptions) => Layer.Layer<ManagementAddress, ManagementPortTaken>
 }
 
 const alone: GatewayParts = {
@@ -172,13 +172,14 @@ export const gateway = (settings: ReadySettings, build: Build, parts: GatewayPar
   ).pipe(Layer.provideMerge(logsOf(parts.process)))
 
 /** The operators' console, where it is wanted; its pages are read only then. */
-const operatorConsole = ({ console: { approvalFrom, port, ...settings }, trustedProxies }: Settings) =>
+const operatorConsole = ({ console: { approvalFrom, port, ...settings }, keepAliveMs, trustedProxies }: Settings) =>
   Layer.unwrap(
     port === null
       ? Effect.succeed(Layer.succeed(ConsoleAddress, { at: null }))
       : Effect.map(
           Effect.promise(() => import("./console/Console.ts")),
-          ({ Console }) => Layer.provide(Console.layer({ ...settings, port, trustedProxies }), consoleServices(approvalFrom))
+          ({ Console }) =>
+            Layer.provide(Console.layer({ ...settings, port, keepAliveMs, trustedProxies }), consoleServices(approvalFrom))
         )
   )
 
@@ -213,6 +214,7 @@ const management = (
         parts.management({
           host: settings.managementHost,
           port: settings.managementPort,
+          keepAliveMs: settings.keepAliveMs,
           draining,
           database: alive,
           noPrimary,

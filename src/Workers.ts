@@ -33,7 +33,7 @@ export const workerGateway = Effect.fnUntraced(function* (slot: WorkerSlot) {
 export const primary = Effect.fnUntraced(function* (settings: App.ReadySettings, build: Build, workers: number) {
   let fleet: Fleet | null = null
   const standing = yield* fleetStanding(() => fleet, build)
-  const place = { host: settings.managementHost, port: settings.managementPort }
+  const place = { host: settings.managementHost, port: settings.managementPort, keepAliveMs: settings.keepAliveMs }
   const own = Layer.merge(
     Management.listen(place, standing),
     telemetryWhereSet(settings, build.version, (to, options) => to.layer(options))

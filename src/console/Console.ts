@@ -22,6 +22,8 @@ const CONNECTIONS = { inAll: 200, anAddress: 24 }
 export interface ConsoleSettings extends GateSettings, RoomSettings {
   /** 0 for any free port. */
   readonly port: number
+  /** How long a connection is kept between two requests: a proxy in front sends the next one on it. */
+  readonly keepAliveMs: number
 }
 
 export class ConsolePortTaken extends Schema.TaggedError<ConsolePortTaken>()("console_port_taken", {
@@ -33,8 +35,13 @@ export class ConsolePortTaken extends Schema.TaggedError<ConsolePortTaken>()("co
   }
 }
 
-const nodeServer = ({ trustedProxies }: ConsoleSettings) => {
-  const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: HEADERS_MS, requireHostHeader: false })
+const nodeServer = ({ keepAliveMs, trustedProxies }: ConsoleSettings) => {
+  const server = createServer({
+    requestTimeout: REQUEST_MS,
+    headersTimeout: HEADERS_MS,
+    keepAliveTimeout: keepAliveMs,
+    requireHostHeader: false
+  })
   const placeFor = makeConnections(CONNECTIONS, trustedProxies)
   server.on("connection", (socket) => {
     const place = placeFor(socket.remoteAddress ?? "")

@@ -25,6 +25,11 @@ export class ManagementPortTaken extends Schema.TaggedError<ManagementPortTaken>
   }
 }
 
+export interface ManagementListener extends ManagementPlace {
+  /** How long a connection is kept between two requests: load balancers look in again on it, and scrapers scrape. */
+  readonly keepAliveMs: number
+}
+
 /** Where the management listener is, whatever port it was told to take. */
 export class ManagementAddress extends Context.Service<ManagementAddress, ManagementPlace>()(
   "gateway/observability/ManagementAddress"
@@ -33,19 +38,21 @@ export class ManagementAddress extends Context.Service<ManagementAddress, Manage
 /** `/livez`, `/readyz` and `/metrics` on a listener of their own, never public. */
 export const Management = {
   /** Of this process. */
-  layer: ({ host, port, ...options }: ManagementPlace & StandingOptions): Layer.Layer<ManagementAddress, ManagementPortTaken> =>
-    Layer.unwrap(Effect.map(makeStanding(options), (standing) => listen({ host, port }, standing))),
+  layer: (options: ManagementListener & StandingOptions): Layer.Layer<ManagementAddress, ManagementPortTaken> =>
+    Layer.unwrap(Effect.map(makeStanding(options), (standing) => listen(options, standing))),
 
   /** Of whatever stands so. */
-  listen: (place: ManagementPlace, standing: Standing) => listen(place, standing)
+  listen: (place: ManagementListener, standing: Standing) => listen(place, standing)
 }
 
-const listen = ({ host, port }: ManagementPlace, standing: Standing): Layer.Layer<ManagementAddress, ManagementPortTaken> => {
-  const server = NodeHttpServer.layer(() => answerStrangeRequests(createServer({ requireHostHeader: false })), {
-    host,
-    port,
-    gracefulShutdownTimeout: SHUTDOWN_MS
-  })
+const listen = (
+  { host, keepAliveMs, port }: ManagementListener,
+  standing: Standing
+): Layer.Layer<ManagementAddress, ManagementPortTaken> => {
+  const server = NodeHttpServer.layer(
+    () => answerStrangeRequests(createServer({ requireHostHeader: false, keepAliveTimeout: keepAliveMs })),
+    { host, port, gracefulShutdownTimeout: SHUTDOWN_MS }
+  )
   const serving = Effect.gen(function* () {
     const { address } = yield* HttpServer.HttpServer
     const listening = { host, port: "port" in address ? address.port : port }

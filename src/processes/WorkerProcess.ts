@@ -1,6 +1,6 @@
 import cluster from "node:cluster"
 import { Effect, Layer, type Scope } from "effect"
-import { ManagementAddress, type ManagementPlace } from "../observability/Management.ts"
+import { ManagementAddress, type ManagementListener } from "../observability/Management.ts"
 import { makeStanding, type Standing, type StandingOptions } from "../observability/Standing.ts"
 import { CircuitStates } from "../services/ports/CircuitStates.ts"
 import { answering, makeConversation } from "./Conversation.ts"
@@ -36,7 +36,7 @@ export const joinFleet = Effect.fnUntraced(function* ({ workers }: WorkerSlot) {
     limits: sharedRateLimits(conversation, workers),
     circuits: Layer.sync(CircuitStates, () => CircuitStates.of(circuits.statesOf(conversation))),
     /** In place of a listener of its own: the primary process has one for all. */
-    management: ({ host, port, ...options }: ManagementPlace & StandingOptions) =>
+    management: ({ host, port, ...options }: ManagementListener & StandingOptions) =>
       Layer.effect(
         ManagementAddress,
         Effect.map(makeStanding(options), (made) => {

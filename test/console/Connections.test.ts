@@ -16,6 +16,14 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h", CONSOLE_PORT: "0" }))("a connecti
     })
   )
 
+  it.effect("4. is kept between two requests for as long as one of the API, for the proxy in front of it", () =>
+    Effect.gen(function* () {
+      const { port } = consoleSocket((yield* Stack).gateway)
+      const head = yield* rawHead(port, "GET /login HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", "127.0.0.4")
+      expect(head).toMatch(/^keep-alive: timeout=75\r?$/im)
+    })
+  )
+
   it.effect("gets no answer that a cache may keep, also of what Node would answer by itself", () =>
     Effect.gen(function* () {
       const { port } = consoleSocket((yield* Stack).gateway)

@@ -30,6 +30,14 @@ describe("the management port", () => {
     })
   )
 
+  it.live("4. keeps a connection between two scrapes, and between two looks of a load balancer", () =>
+    Effect.gen(function* () {
+      const { options } = yield* management
+      const head = yield* rawHead(options.port, "GET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+      expect(head).toMatch(/^keep-alive: timeout=75\r?$/im)
+    })
+  )
+
   it.live("answers under its own names alone, so that no page of a browser reads it by a name of its own", () =>
     Effect.gen(function* () {
       const { options } = yield* management

@@ -22,6 +22,7 @@ export const management = Effect.gen(function* () {
   const options = {
     host: "127.0.0.1",
     port,
+    keepAliveMs: 75_000,
     draining: Ref.get(draining),
     database: Effect.flatten(Ref.get(database)),
     noPrimary: Ref.get(noPrimary),

@@ -16,6 +16,7 @@ export const rawHead = (port: number, bytes: string, localAddress = "127.0.0.1")
     const socket = connect({ port, host: "127.0.0.1", localAddress }, () => void socket.write(bytes))
     socket.on("data", (chunk) => {
       text += chunk
+      if (text.includes("\r\n\r\n")) socket.destroy()
     })
     socket.on("error", () => undefined)
     socket.on("close", () => resume(Effect.succeed(text.split("\r\n\r\n")[0] ?? "")))
