@@ -26,7 +26,6 @@ const first = [
   "test/persistence/postgres/EmbeddedPostgres.test.ts",
   "test/integrating/Pages.test.ts",
   "test/integrating/Catalogues.test.ts",
-  "test/processes/Workers.test.ts",
   "test/releases/MixedReleases.test.ts",
   "test/scenarios/EveryProviderEndings.test.ts",
   "test/providers/contract/Contract.test.ts",

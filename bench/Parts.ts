@@ -5,7 +5,7 @@ import { p50 as latencyP50, p99 as latencyP99 } from "./http/Latency.ts"
 import { part as payoutsOneTenant } from "./http/OneTenant.ts"
 import { part as reads } from "./http/Reads.ts"
 import { processor as gatewayProcessor, part as payoutsSpread } from "./http/Spread.ts"
-import { gateways as twoGateways, workers as twoWorkers } from "./http/TwoProcesses.ts"
+import { twoGateways } from "./http/TwoGateways.ts"
 import { part as ledgerAlone } from "./ledger/Alone.ts"
 import { part as ledgerOneRow } from "./ledger/OneRow.ts"
 import { part as ledgerPgledger } from "./ledger/Pgledger.ts"
@@ -39,7 +39,6 @@ export const parts: ReadonlyArray<Part> = [
   latencyP50,
   latencyP99,
   twoGateways,
-  twoWorkers,
   webhooks,
   pace,
   start,

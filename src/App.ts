@@ -8,9 +8,8 @@ import { databaseDisk } from "./observability/DatabaseDisk.ts"
 import { eventLoop } from "./observability/EventLoop.ts"
 import { clockSkew, gauges, picture } from "./observability/Gauges.ts"
 import { Logs } from "./observability/Logs.ts"
-import { Management, ManagementAddress, type ManagementListener, type ManagementPortTaken } from "./observability/Management.ts"
+import { Management, ManagementAddress } from "./observability/Management.ts"
 import { commitsWaitingFamily, processFamilies } from "./observability/ProcessGauges.ts"
-import type { StandingOptions } from "./observability/Standing.ts"
 import { telemetryWhereSet } from "./observability/TelemetryWhereSet.ts"
 import { Ports } from "./Ports.ts"
 import { Database } from "./persistence/Database.ts"
@@ -30,13 +29,10 @@ import { makeRecentCalls, RecentCalls } from "./runtime/RecentCalls.ts"
 import { servicesOn } from "./Services.ts"
 import { consoleServices } from "./services/console/ConsoleServices.ts"
 import { type Build, Health } from "./services/Health.ts"
-import type { CircuitStates } from "./services/ports/CircuitStates.ts"
 import { COMMITS_WAIT, CommitsWaiting } from "./services/ports/CommitsWaiting.ts"
 import { GatewayStatus } from "./services/ports/GatewayStatus.ts"
-import type { Policy } from "./services/ports/Policy.ts"
 import { ProviderRegistry } from "./services/ports/ProviderRegistry.ts"
 import { RateLimits } from "./services/ports/RateLimits.ts"
-import { CircuitsHere } from "./services/routing/CircuitsHere.ts"
 import { Reconciliation } from "./services/settlement/Reconciliation.ts"
 import { endpointConnection } from "./services/webhooks/EndpointConnection.ts"
 
@@ -72,11 +68,9 @@ export const folderLock = withFolderLock
 export { ensureListenable }
 
 /** Logs as the settings want them, on standard error. */
-export const logsOf = (process: string | null) =>
-  Layer.unwrap(
-    Effect.map(Config.settings, ({ logFormat, logLevel }) => Logs.layer({ format: logFormat, level: logLevel, process }))
-  )
-export const logs = logsOf(null)
+export const logs = Layer.unwrap(
+  Effect.map(Config.settings, ({ logFormat, logLevel }) => Logs.layer({ format: logFormat, level: logLevel }))
+)
 
 /** The schema brought up to date by its owner, and what gateways run as allowed to use it; answers what was applied. */
 export const migrate = ({ databaseUrl, migrationDatabaseUrl, ownerUrl }: ReadySettings) =>
@@ -110,49 +104,31 @@ export const providers = (settings: ReadySettings) => Layer.provide(pacedProvide
 export const gatewayStatus = (settings: ReadySettings) => Layer.provideMerge(pacedProviders(settings), ports(settings))
 
 /** Everything but the listeners and the workers. */
-const services = (settings: ReadySettings, { circuits, limits: here }: Pick<GatewayParts, "circuits" | "limits"> = alone) => {
-  const limits = rateLimits(settings, here)
+const services = (settings: ReadySettings) => {
+  const limits = rateLimits(settings)
   return servicesOn({
     providers: pacedProviders(settings, limits),
     ports: ports(settings),
-    circuits,
     limits,
     sender: endpointConnection(undefined, settings.webhookNameServers)
   }).pipe(Layer.provideMerge(Layer.sync(RecentCalls, makeRecentCalls)))
 }
 
 /** The client of Redis is read only where it is set: it is as much code as all of ours. */
-const rateLimits = ({ redisUrl }: Settings, here: GatewayParts["limits"]) =>
+const rateLimits = ({ redisUrl }: Settings) =>
   redisUrl === null
-    ? here
+    ? RateLimitsMemory
     : Layer.unwrap(Effect.promise(async () => (await import("./persistence/RateLimitsRedis.ts")).RateLimitsRedis.layer(redisUrl)))
 
 /** The accounts, each at its pace, which all nodes share where Redis is set. */
-const pacedProviders = (settings: Settings, limits: Layer.Layer<RateLimits> = rateLimits(settings, RateLimitsMemory)) =>
+const pacedProviders = (settings: Settings, limits: Layer.Layer<RateLimits> = rateLimits(settings)) =>
   Layer.provide(providerRegistry(settings.providers), Layer.provide(Layer.effect(PaceBuckets, RateLimits), limits))
-
-/** What a gateway of several processes shares among them, and how each of them shows how it stands. */
-export interface GatewayParts {
-  /** Its name in logs; null where it is the only one. */
-  readonly process: string | null
-  /** Where Redis is not set. */
-  readonly limits: Layer.Layer<RateLimits>
-  readonly circuits: Layer.Layer<CircuitStates, never, Policy>
-  readonly management: (options: ManagementListener & StandingOptions) => Layer.Layer<ManagementAddress, ManagementPortTaken>
-}
-
-const alone: GatewayParts = {
-  process: null,
-  limits: RateLimitsMemory,
-  circuits: CircuitsHere,
-  management: Management.layer
-}
 
 /**
  * The whole gateway for as long as the Layer lives: listeners, workers and all that they stand on. Closing it takes the API away
  * first, which drains, then the workers, then the management listener, which says meanwhile that the process is draining.
  */
-export const gateway = (settings: ReadySettings, build: Build, parts: GatewayParts = alone) =>
+export const gateway = (settings: ReadySettings, build: Build) =>
   Layer.unwrap(
     Effect.map(Ref.make(false), (draining) =>
       Layer.effectDiscard(
@@ -163,13 +139,13 @@ export const gateway = (settings: ReadySettings, build: Build, parts: GatewayPar
         Layer.provideMerge(Server.layer(settings)),
         Layer.provideMerge(operatorConsole(settings)),
         Layer.provideMerge(Layer.mergeAll(besideRequests, protectionAnnounced(settings), Health.layer(build))),
-        Layer.provideMerge(management(settings, { parts, build, draining: Ref.get(draining) })),
+        Layer.provideMerge(management(settings, { build, draining: Ref.get(draining) })),
         Layer.provideMerge(MasterKeyHold.layer(settings.databaseUrl, settings.masterKey)),
-        Layer.provideMerge(services(settings, parts)),
+        Layer.provideMerge(services(settings)),
         Layer.provideMerge(telemetryWhereSet(settings, build.version, (to, options) => to.layer(options)))
       )
     )
-  ).pipe(Layer.provideMerge(logsOf(parts.process)))
+  ).pipe(Layer.provideMerge(logs))
 
 /** The operators' console, where it is wanted; its pages are read only then. */
 const operatorConsole = ({ console: { approvalFrom, port, ...settings }, keepAliveMs, trustedProxies }: Settings) =>
@@ -186,7 +162,7 @@ const operatorConsole = ({ console: { approvalFrom, port, ...settings }, keepAli
 /** How things stand, to whoever scrapes it and to the collector. */
 const management = (
   settings: ReadySettings,
-  { build, draining, parts }: { readonly build: Build; readonly draining: Effect.Effect<boolean>; readonly parts: GatewayParts }
+  { build, draining }: { readonly build: Build; readonly draining: Effect.Effect<boolean> }
 ) =>
   Layer.unwrap(
     Effect.gen(function* () {
@@ -211,7 +187,7 @@ const management = (
         ...gauges(standing, providers)
       ])
       return Layer.merge(
-        parts.management({
+        Management.layer({
           host: settings.managementHost,
           port: settings.managementPort,
           keepAliveMs: settings.keepAliveMs,

@@ -20,7 +20,6 @@ import { PayoutDispatch } from "./services/payouts/PayoutDispatch.ts"
 import { PayoutPricing } from "./services/payouts/PayoutPricing.ts"
 import { Payouts } from "./services/payouts/Payouts.ts"
 import type { AccountClaims } from "./services/ports/AccountClaims.ts"
-import type { CircuitStates } from "./services/ports/CircuitStates.ts"
 import type { Policy } from "./services/ports/Policy.ts"
 import type { ProviderRegistry } from "./services/ports/ProviderRegistry.ts"
 import type { RateLimits } from "./services/ports/RateLimits.ts"
@@ -52,13 +51,12 @@ interface Foundations<P> {
   >
   readonly limits: Layer.Layer<RateLimits>
   readonly sender: Layer.Layer<WebhookSender, never, Policy>
-  readonly circuits: Layer.Layer<CircuitStates, never, Policy>
 }
 
 /** Every service of one gateway; neither listeners nor workers. */
-export const servicesOn = <P = never>({ circuits, limits, ports, providers, sender }: Foundations<P>) => {
+export const servicesOn = <P = never>({ limits, ports, providers, sender }: Foundations<P>) => {
   const counted = Layer.provide(Metrics.providers, providers)
-  const registry = Layer.provideMerge(Layer.provide(guardedProviders, counted), Layer.provide(Circuits.layer, circuits))
+  const registry = Layer.provideMerge(Layer.provide(guardedProviders, counted), Circuits.layer)
   return Layer.mergeAll(
     Authentication.layer,
     Capabilities.layer,

@@ -1,7 +1,7 @@
 import { enableCompileCache } from "node:module"
 
 // Node opens its debugger at this signal, and whoever reaches that reads every secret in memory. `--disable-sigusr1` says the same to Node 22.14 and
-// newer from its first instant on; this holds however the program is started, and in its workers.
+// newer from its first instant on; this holds however the program is started.
 process.on("SIGUSR1", () => undefined)
 
 // What did not change since the last time is neither translated nor compiled again: half of a command's time. Only JavaScript can say so:

@@ -8,8 +8,8 @@ export interface Rig {
   readonly stand: Stand
   readonly ours: Side
   readonly theirs: Side
-  /** One more gateway on the database of `ours`, started with more arguments. */
-  readonly another: (args?: ReadonlyArray<string>) => Promise<Pick<Side, "port" | "pid">>
+  /** One more gateway on the database of `ours`. */
+  readonly another: () => Promise<Pick<Side, "port" | "pid">>
 }
 
 /** What is compiled and planned only after a while is so before anything counts. */

@@ -75,12 +75,12 @@ export const openOurs = async (
   const folder = mkdtempSync(join(tmpdir(), "payment-gateway-bench-"))
   const started: Array<Child> = []
   const logOf = (gateway: number) => join(folder, `gateway-${gateway}.log`)
-  const start = async (args: ReadonlyArray<string> = [], own: Ours["variables"] = {}): Promise<Started> => {
+  const start = async (own: Ours["variables"] = {}): Promise<Started> => {
     const [port = 0, managementPort = 0] = await freePorts(2)
     const log = logOf(started.length)
     const environment = { ...settings(stand, database.url, masterKey), DATA_DIR: folder, ...variables, ...own }
     const child = await gateway(
-      ["serve", ...args],
+      ["serve"],
       { ...environment, PORT: String(port), MANAGEMENT_PORT: String(managementPort) },
       { log, managementPort, node }
     )

@@ -92,7 +92,7 @@ const run = async (cluster: Cluster, { quick }: Effort): Promise<Measured> => {
     await ours.database.query("UPDATE open_work SET next_poll_at = now() WHERE is_open")
     const open = await openIn(ours.database)
     await simulator.allow(CALLS_PER_SECOND)
-    await ours.another([], { EVERSEND_LIVE_PACE: PACE })
+    await ours.another({ EVERSEND_LIVE_PACE: PACE })
     const startedAt = performance.now()
     const seconds = () => Math.round((performance.now() - startedAt) / 100) / 10
     while ((await openIn(ours.database)) > 0 && seconds() < 2 * LIMIT_SECONDS) await pause(LOOK_EVERY_MS)

@@ -37,16 +37,6 @@ export const Installation = {
     return yield* onEmbedded(settings, database)
   }),
 
-  /** Settings of a process that another has started, which keeps the embedded database running. */
-  forWorker: Effect.gen(function* () {
-    const settings = yield* App.settings
-    const { databaseUrl, dataDir } = settings
-    if (databaseUrl !== null) return yield* withMasterKey(settings, { databaseUrl, ownerUrl: null, databaseFolder: null })
-    const running = yield* App.embeddedPostgres.running(dataDir)
-    if (Option.isSome(running)) return yield* onEmbedded(settings, running.value)
-    return yield* new CommandRefusal({ message: "the embedded database does not run" })
-  }),
-
   release: Effect.suspend(() => release),
 
   /** The release is set by hand; the version changes with every byte of the source and of the lock file. */

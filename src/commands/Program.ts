@@ -123,7 +123,14 @@ const presenter: CliOutput.Presenter = {
 const messagesOf = (
   errors: ReadonlyArray<CliError.NonShowHelpErrors>,
   first: CliError.NonShowHelpErrors | undefined
-): ReadonlyArray<string> => (first === undefined ? ["wrong usage"] : errors.map(({ message }) => oneLine(message)))
+): ReadonlyArray<string> =>
+  first === undefined ? ["wrong usage"] : errors.flatMap((error) => [oneLine(error.message), ...insteadOf(error)])
+
+/** What is done today in place of an option that an earlier release had. */
+const insteadOf = (error: CliError.NonShowHelpErrors): ReadonlyArray<string> =>
+  error._tag === "UnrecognizedOption" && error.option === "--workers"
+    ? ["a gateway is one process: run several behind HAProxy (docs/operations.md, Several processes on one machine)"]
+    : []
 
 /** What an unforeseen error says on further lines is set in under its first. */
 const indentFurther = (text: string): ReadonlyArray<string> => text.split("\n").map((line, at) => (at === 0 ? line : `  ${line}`))

@@ -35,7 +35,6 @@ const attributes = {
   form: "what kind of step of a migration",
   partition: "tables' partitions",
   worker: "which of the workers that go on beside the requests",
-  process: "which of a machine's processes: primary, or a worker and its number",
   alarm: "what an adapter finds wrong at its provider, without a person's number",
   found: "in which list a record was",
   database_role: "the database role that a gateway logs in as",

@@ -63,7 +63,7 @@ export const gauges = (seen: StatusSnapshot | null, providers: ReadonlyArray<str
       ])
 ]
 
-export const databaseUp = (answered: boolean): ReadonlyArray<Family> => [
+const databaseUp = (answered: boolean): ReadonlyArray<Family> => [
   {
     name: "gateway_database_up",
     help: "1 when the database answered this scrape, else 0.",

@@ -7,14 +7,11 @@ import { type Line, makeRepeatedLines, WINDOW } from "./RepeatedLines.ts"
 export interface LogsOptions {
   readonly format: "pretty" | "json"
   readonly level: LogLevel.LogLevel
-  /** Which of a machine's processes says it, such as `worker 2`; null where there is one. */
-  readonly process?: string | null
 }
 
-const layer = ({ format, level, process = null }: LogsOptions): Layer.Layer<never> =>
+const layer = ({ format, level }: LogsOptions): Layer.Layer<never> =>
   Layer.mergeAll(
     Logger.layer([bufferedLogger(format === "json" ? jsonText : prettyText)]),
-    process === null ? Layer.empty : Layer.succeed(References.CurrentLogAnnotations, { process }),
     Layer.succeed(References.MinimumLogLevel, level)
   )
 

@@ -37,12 +37,8 @@ export class ManagementAddress extends Context.Service<ManagementAddress, Manage
 
 /** `/livez`, `/readyz` and `/metrics` on a listener of their own, never public. */
 export const Management = {
-  /** Of this process. */
   layer: (options: ManagementListener & StandingOptions): Layer.Layer<ManagementAddress, ManagementPortTaken> =>
-    Layer.unwrap(Effect.map(makeStanding(options), (standing) => listen(options, standing))),
-
-  /** Of whatever stands so. */
-  listen: (place: ManagementListener, standing: Standing) => listen(place, standing)
+    Layer.unwrap(Effect.map(makeStanding(options), (standing) => listen(options, standing)))
 }
 
 const listen = (
@@ -91,7 +87,7 @@ const answer = ({ metrics, obstacle }: Standing, names: ReadonlySet<string> | nu
         return why === null ? text(200, "ok") : text(503, why)
       }
       case "/metrics":
-        return HttpServerResponse.text(yield* metrics("database"), { contentType: EXPOSITION, headers: neverKept })
+        return HttpServerResponse.text(yield* metrics, { contentType: EXPOSITION, headers: neverKept })
       default:
         return text(404, "not found")
     }

@@ -17,7 +17,7 @@ export const WINDOW = "10 seconds"
 /** So many kinds are told apart in a window. Beyond them a sentence is one kind, whatever it is about. */
 const KINDS = 1_000
 /** Of few different values: they say what a line is about, and not which request it was. */
-const TOLD_APART = ["provider", "worker", "process", "step", "reason", "alarm", "app_id"]
+const TOLD_APART = ["provider", "worker", "step", "reason", "alarm", "app_id"]
 
 interface Counted {
   readonly about: Line["annotations"]

@@ -2,7 +2,7 @@ import { Effect, Exit } from "effect"
 import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
 import type { StatusSnapshot } from "../services/ports/GatewayStatus.ts"
 import type { Family } from "./Family.ts"
-import { databaseUp, familiesText, gauges, pictures } from "./Gauges.ts"
+import { familiesText, gauges, pictures } from "./Gauges.ts"
 
 /** How long the database may take to answer before this process calls itself not ready. */
 const READY_TIMEOUT_MS = 1_000
@@ -11,8 +11,8 @@ const READY_TIMEOUT_MS = 1_000
 export interface Standing {
   /** Why it must not get requests now; null where it may. */
   readonly obstacle: Effect.Effect<string | null>
-  /** Its metrics as text for Prometheus. What is read from the database is the same in every process, so that one of several is enough. */
-  readonly metrics: (reads: "database" | "nothing") => Effect.Effect<string>
+  /** Its metrics as text for Prometheus. */
+  readonly metrics: Effect.Effect<string>
 }
 
 export interface StandingOptions {
@@ -36,14 +36,12 @@ export interface StandingOptions {
 
 export const makeStanding = Effect.fnUntraced(function* (options: StandingOptions): Effect.fn.Return<Standing> {
   const picture = yield* pictures({ read: options.standing, standstill: options.standstill })
-  const fromDatabase = Effect.map(picture, (seen) => gauges(seen, options.providers))
   return {
     obstacle: obstacleOf(options),
-    metrics: (reads) =>
-      Effect.gen(function* () {
-        const families = yield* reads === "database" ? fromDatabase : Effect.map(answersInTime(options), databaseUp)
-        return `${yield* PrometheusMetrics.format()}${familiesText([...(yield* options.process), ...families])}`
-      })
+    metrics: Effect.gen(function* () {
+      const families = gauges(yield* picture, options.providers)
+      return `${yield* PrometheusMetrics.format()}${familiesText([...(yield* options.process), ...families])}`
+    })
   }
 })
 
@@ -56,8 +54,3 @@ const obstacleOf = Effect.fnUntraced(function* ({ database, draining, noPrimary,
   const reasons = checked.value.filter((reason) => reason !== null)
   return reasons.length === 0 ? null : reasons.join("\n")
 })
-
-const answersInTime = ({ database, standstill }: StandingOptions) =>
-  Effect.flatMap(standstill, (why) =>
-    why === null ? Effect.map(Effect.exit(Effect.timeout(database, READY_TIMEOUT_MS)), Exit.isSuccess) : Effect.succeed(false)
-  )

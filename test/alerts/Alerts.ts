@@ -27,7 +27,6 @@ import { openSink, type Sink } from "./Sink.ts"
 import { openStandby, type Standby } from "./Standby.ts"
 import { tenantFaults, webhooksLate, webhooksParked } from "./TenantFaults.ts"
 import { installed, openWatch, type Watch } from "./Watch.ts"
-import { WORKERS, workerDown } from "./WorkerFaults.ts"
 
 // Every alert once: a fault in a real installation, seen by a real Prometheus with the shipped rules, told by a real Alertmanager to a sink,
 // and told to be over when it is mended. Prints a line for each; exits 1 where one did not fire, did not end, or came without its runbook.
@@ -63,7 +62,7 @@ const main = async () => {
   }
   const sink = await openSink()
   const variables = { CIRCUIT_FAILURES: "5", WEBHOOK_SCHEDULE: "0s,1s", SIMULATOR_DELAY_MS: "400", DATABASE_DISK: DISK }
-  const stage = await openStage(variables, undefined, [{}, { args: ["--workers", String(WORKERS)] }])
+  const stage = await openStage(variables)
   try {
     await tellCallbacks(stage)
     const scene = openScene(stage)
@@ -119,7 +118,7 @@ const play = async (scene: Scene, standby: Standby, { sink, watch }: Seen): Prom
   await now(...providerFaults(scene), ...tenantFaults(scene), connectionsLow(scene))
   await Promise.all(minutes)
   await now(webhooksParked(scene), callbacksParked(scene), diskFilling(scene))
-  await now(...standbyFaults(scene, standby, watch), workerDown(scene), gatewayDown(scene))
+  await now(...standbyFaults(scene, standby, watch), gatewayDown(scene))
   await tenMinutes
   await now(archiveFailing(scene), commitsNotDurable(scene), databaseDown(scene))
   const isCalled = ({ alert, atMs }: Sink["told"][number]) =>

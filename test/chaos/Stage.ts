@@ -81,8 +81,6 @@ interface Reached {
 /** What a gateway of a stage has of its own. */
 interface Own {
   readonly variables?: Variables
-  /** Of `serve`. */
-  readonly args?: ReadonlyArray<string>
 }
 type Owns = readonly [Own, Own]
 
@@ -155,10 +153,10 @@ const opened = async (
   })
   await simulator.start()
   const provided = { ...shared, ...(await simulatedAccounts(`http://127.0.0.1:${simulatorPort}`)) }
-  const gateway = (name: string, port: number | undefined, management: number | undefined, { args = [], variables }: Own) =>
+  const gateway = (name: string, port: number | undefined, management: number | undefined, { variables }: Own) =>
     actor({
       name,
-      args: ["serve", ...args],
+      args: ["serve"],
       variables: { ...provided, PORT: String(port), MANAGEMENT_PORT: String(management), ...variables },
       ready: `http://127.0.0.1:${port}/health`
     })

@@ -1,4 +1,5 @@
 import { createHmac } from "node:crypto"
+import { readFileSync } from "node:fs"
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -50,6 +51,18 @@ describe("the operators' commands", () => {
       }
       const amounts = ["0", "-1", "1.5", "1e3", "9007199254740992"]
       for (const amount of amounts) expect(yield* gateway({}, ...credit("e", amount))).toMatchObject({ code: 2, output: "" })
+    })
+  )
+
+  it.effect("refuse the workers of an earlier release, and say what is done instead", () =>
+    Effect.gen(function* () {
+      const refused = yield* gateway({}, "serve", "--workers", "4")
+      expect(refused).toMatchObject({ code: 2, output: "" })
+      const [flag, instead] = refused.errors.split("\n")
+      expect(flag).toContain("--workers")
+      const [, heading = ""] =
+        /^a gateway is one process: run several behind HAProxy \(docs\/operations\.md, (.+)\)$/.exec(instead ?? "") ?? []
+      expect(readFileSync("docs/operations.md", "utf8")).toContain(`\n## ${heading}\n`)
     })
   )
 

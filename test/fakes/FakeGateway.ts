@@ -3,7 +3,6 @@ import type { Corridor } from "../../src/domain/Corridor.ts"
 import type { Tenant } from "../../src/domain/Tenant.ts"
 import { servicesOn } from "../../src/Services.ts"
 import type { Policy } from "../../src/services/ports/Policy.ts"
-import { CircuitsHere } from "../../src/services/routing/CircuitsHere.ts"
 import { FLOAT, givenFloat } from "../support/PaymentRequests.ts"
 import { fakeFloatLedger, fakePayerLocks } from "./FakeLedger.ts"
 import { FakeMemory } from "./FakeMemory.ts"
@@ -69,7 +68,6 @@ export const fakeGateway = (world: Partial<FakeWorld> = {}) => {
     providers: fakeProviderRegistry(providers),
     ports: fakePorts({ ...world, corridors, tenant }),
     limits: fakeRateLimits,
-    circuits: CircuitsHere,
     sender: fakeWebhookSender()
   })
   return Layer.provideMerge(Layer.effectDiscard(Effect.asVoid(givenFloat(tenant.appId, float))), services)

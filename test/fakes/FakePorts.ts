@@ -4,7 +4,6 @@ import { AccountSweeps } from "../../src/services/ports/AccountSweeps.ts"
 import { Acknowledgements } from "../../src/services/ports/Acknowledgements.ts"
 import { AuditLog } from "../../src/services/ports/AuditLog.ts"
 import { Beneficiaries } from "../../src/services/ports/Beneficiaries.ts"
-import { CircuitStates } from "../../src/services/ports/CircuitStates.ts"
 import { ClockWatch } from "../../src/services/ports/ClockWatch.ts"
 import { Codes } from "../../src/services/ports/Codes.ts"
 import { ConsoleSessions } from "../../src/services/ports/ConsoleSessions.ts"
@@ -115,13 +114,6 @@ export const fakeRateLimits = fake(RateLimits, {
   giveBack: () => Effect.void,
   reserve: () => Effect.succeed({ _tag: "Reserved", waitMs: 0 }),
   close: () => Effect.void
-})
-
-/** CircuitStates that never open: every call is let through, whatever becomes of it. */
-export const fakeCircuitStates = fake(CircuitStates, {
-  begin: () => Effect.succeed(() => Effect.void),
-  isOpen: () => Effect.succeed(false),
-  standing: () => Effect.succeed({ all: false, tenants: [] })
 })
 
 /** AccountSweeps that expects no call but those given. */

@@ -23,10 +23,6 @@ const bounded: ReadonlyArray<string> =
 const unheld = (alerts: ReadonlyArray<string>) =>
   alerts.filter((alert) => alert !== "EventLoopHeldUp" && alert !== "DatabaseConnectionsLow")
 
-/** What only several workers could show is in test/processes/WorkerAlerts.test.ts, with the metrics of theirs. */
-const ofWorkers = ["WorkerDown"]
-const isOfWorkers = (metric: string) => metric.startsWith("gateway_worker_")
-
 /** What only another server could show is in alerts_test.yml alone. */
 const ofTheServer = [
   "CommitsNotDurable",
@@ -58,7 +54,7 @@ describe("alerts", () => {
     }
     // Pages are wrapped.
     const text = (runbook: string) => readFileSync(runbook, "utf8").replaceAll(/\s+/g, " ")
-    const provoked = rules.filter(({ alert }) => ![...ofTheServer, ...ofWorkers].includes(alert))
+    const provoked = rules.filter(({ alert }) => !ofTheServer.includes(alert))
     expect(provoked.filter(({ alert, runbook }) => !text(runbook).includes(tested(alert)))).toEqual([])
     // Whoever is woken has one page before them, and no checkout.
     const first = /^# .+\n\n.*`gateway …` and SQL.*\[README\.md\]\(README\.md\)\.\n\n/
@@ -69,7 +65,7 @@ describe("alerts", () => {
 
   it("have a planted fault each that makes them fire", () => {
     const provoked = [...stories, down].flatMap(({ alerts }) => alerts)
-    expect(rules.map(({ alert }) => alert).sort()).toEqual([...new Set([...provoked, ...ofTheServer, ...ofWorkers])].sort())
+    expect(rules.map(({ alert }) => alert).sort()).toEqual([...new Set([...provoked, ...ofTheServer])].sort())
   })
 
   it.live(
@@ -94,7 +90,7 @@ describe("alerts", () => {
             const labels = [...page.values()].flatMap(({ samples }) => samples.flatMap((sample) => Object.keys(sample.labels)))
             expect([...new Set(labels)].filter((label) => !bounded.includes(label))).toEqual([])
             const expressions = [...rules.map(({ expr }) => expr), readFileSync(DASHBOARD, "utf8")]
-            const named = metricsIn(expressions.join("\n")).filter((name) => !isOfWorkers(name))
+            const named = metricsIn(expressions.join("\n"))
             expect(named.length).toBeGreaterThan(15)
             expect(
               named.filter((name) => ![name, name.replace(/_(bucket|sum|count)$/, "")].some((one) => known.has(one)))

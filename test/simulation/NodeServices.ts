@@ -21,7 +21,6 @@ import type { Provider } from "../../src/services/ports/Provider.ts"
 import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
 import { Quotes } from "../../src/services/ports/Quotes.ts"
 import { WebhookSender } from "../../src/services/ports/WebhookSender.ts"
-import { CircuitsHere } from "../../src/services/routing/CircuitsHere.ts"
 import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
 import { ProviderCallbacks } from "../../src/services/settlement/ProviderCallbacks.ts"
 import { Review } from "../../src/services/settlement/Review.ts"
@@ -54,7 +53,6 @@ export const openServices = Effect.fnUntraced(function* (node: Node, outside: Ou
     providers: Layer.succeed(ProviderRegistry, registryOf(providers, between, notes)),
     ports: Layer.succeedContext(gatedPorts(node, outside)),
     limits: RateLimitsMemory,
-    circuits: CircuitsHere,
     sender: Layer.succeed(WebhookSender, { post: (delivery) => between("deliver", post(delivery)) })
   }
   // Never closed: what a dead node has begun neither ends nor is waited for.

@@ -116,26 +116,6 @@ export const imports: ReadonlyArray<ImportRow> = [
       /^@opentelemetry\//
     ]
   },
-  // Several processes of one machine: what each says to the other, and what one counts for all.
-  {
-    from: /^processes\/(WorkerLife|WorkerProcess)\.ts$/,
-    files: ["observability/", "services/ports/", "processes/"],
-    packages: [core, /^node:cluster$/]
-  },
-  {
-    from: /^processes\//,
-    files: [
-      "domain/",
-      "runtime/",
-      "observability/",
-      "services/ports/",
-      "services/Health.ts",
-      "services/routing/CircuitsHere.ts",
-      "persistence/RateLimitsMemory.ts",
-      "processes/"
-    ],
-    packages: [core, /^effect\/observability\/PrometheusMetrics$/]
-  },
   {
     from: /^commands\/(Start|Simulator)\.ts$/,
     files: ["domain/", "services/", "commands/", "simulator/", "App.ts"],
@@ -143,7 +123,7 @@ export const imports: ReadonlyArray<ImportRow> = [
   },
   {
     from: /^commands\//,
-    files: ["domain/", "services/", "commands/", "App.ts", "Workers.ts"],
+    files: ["domain/", "services/", "commands/", "App.ts"],
     packages: [core, crypto, http, /^effect\/(cli|process)(\/\w+)?$/, node]
   },
   { from: /^ConfigRules\.ts$/, files: ["services/ports/RateLimits.ts", "persistence/servers/"], packages: [core, /^node:net$/] },
@@ -157,7 +137,7 @@ export const imports: ReadonlyArray<ImportRow> = [
   { from: /^ConfigAddresses\.ts$/, files: ["ConfigRules.ts", "persistence/DatabaseTls.ts"], packages: [core] },
   // What App puts together, in its parts.
   {
-    from: /^(App|BesideRequests|Ports|Services|Workers)\.ts$/,
+    from: /^(App|BesideRequests|Ports|Services)\.ts$/,
     files: [
       "domain/",
       "runtime/",
@@ -167,7 +147,6 @@ export const imports: ReadonlyArray<ImportRow> = [
       "providers/",
       "persistence/",
       "observability/",
-      "processes/",
       "Config.ts",
       "Ports.ts",
       "Services.ts",

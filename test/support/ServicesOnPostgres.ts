@@ -41,7 +41,6 @@ import { BankAccounts } from "../../src/services/reference/BankAccounts.ts"
 import { Capabilities } from "../../src/services/reference/Capabilities.ts"
 import { Reference } from "../../src/services/reference/Reference.ts"
 import { Circuits } from "../../src/services/routing/Circuits.ts"
-import { CircuitsHere } from "../../src/services/routing/CircuitsHere.ts"
 import { Failover } from "../../src/services/routing/Failover.ts"
 import { guardedProviders } from "../../src/services/routing/GuardedProviders.ts"
 import { Routes } from "../../src/services/routing/Routes.ts"
@@ -133,7 +132,7 @@ export const servicesOn = (
       })
     )
   ).pipe(Layer.provide(providers))
-  const registry = Layer.provideMerge(Layer.provide(guardedProviders, interfered), Layer.provide(Circuits.layer, CircuitsHere))
+  const registry = Layer.provideMerge(Layer.provide(guardedProviders, interfered), Circuits.layer)
   return Layer.build(
     Layer.mergeAll(Payouts.layer, Collections.layer, CodeFlow.layer, Exchanges.layer, Reference.layer, Capabilities.layer).pipe(
       Layer.provideMerge(Layer.mergeAll(Records.layer, PayoutDispatch.layer, ChargeGuard.layer, ChargeDispatch.layer)),

@@ -5,7 +5,6 @@ import type { Instant } from "../../domain/Instant.ts"
 import { type Proposal, ProposalKind } from "../../domain/Proposal.ts"
 import { RecentCalls } from "../../runtime/RecentCalls.ts"
 import { attention, elapsed } from "../../services/Attention.ts"
-import { operations } from "../../services/ports/CircuitStates.ts"
 import {
   GatewayStatus,
   type ParkedTenant,
@@ -14,7 +13,7 @@ import {
 } from "../../services/ports/GatewayStatus.ts"
 import { Proposals } from "../../services/ports/Proposals.ts"
 import { ProviderRegistry } from "../../services/ports/ProviderRegistry.ts"
-import { Circuits } from "../../services/routing/Circuits.ts"
+import { Circuits, operations } from "../../services/routing/Circuits.ts"
 import { badge, idOf, link, money, said, section, table, time, transactionLink } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
 import { noteText } from "../HappeningText.ts"

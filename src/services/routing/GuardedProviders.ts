@@ -1,11 +1,10 @@
 import { Effect, Exit, Layer } from "effect"
 import { ProviderError } from "../../domain/errors/Retriable.ts"
 import type { Fact } from "../../domain/Fact.ts"
-import type { CallVerdict, Operation } from "../ports/CircuitStates.ts"
 import type { Provider } from "../ports/Provider.ts"
 import type { ReferenceData } from "../ports/ProviderReads.ts"
 import { decorateProviders, ProviderRegistry } from "../ports/ProviderRegistry.ts"
-import { Circuits } from "./Circuits.ts"
+import { type CallVerdict, Circuits, type Operation } from "./Circuits.ts"
 
 type NotSent = Extract<Fact, { readonly _tag: "NotSent" }>
 

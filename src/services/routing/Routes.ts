@@ -3,11 +3,10 @@ import { availabilityOf, type Corridor, worse } from "../../domain/Corridor.ts"
 import { ProviderError } from "../../domain/errors/Retriable.ts"
 import { failoverOrder, pinnedFirst, routedProviders } from "../../domain/Routing.ts"
 import type { Caller } from "../../domain/Tenant.ts"
-import type { Operation } from "../ports/CircuitStates.ts"
 import type { Provider } from "../ports/Provider.ts"
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 import { Tenants } from "../ports/Tenants.ts"
-import { Circuits } from "./Circuits.ts"
+import { Circuits, type Operation } from "./Circuits.ts"
 
 /** A provider with an account in the caller's mode, and those of its operations that are wanted: for payouts, for collections, or one read. */
 export interface RoutedProvider<Operations> {

@@ -17,7 +17,7 @@ import { settle } from "./Settle.ts"
 import { nextSeed, RECORD } from "./Sums.ts"
 import { commandOn, makeHolders } from "./Tenants.ts"
 
-// Everything at once: every provider and ending, both modes, exchanges, codes, rulings, keys, freezes and settings, while gateways, a worker,
+// Everything at once: every provider and ending, both modes, exchanges, codes, rulings, keys, freezes and settings, while gateways,
 // a proxy, the simulator and PostgreSQL are killed. Each part is a stage of its own, and with --record a line of docs/reliability/kills.jsonl:
 // without a seed a run goes on after the last one.
 
@@ -63,7 +63,7 @@ const settings = {
 
 const part = async (seed: number) => {
   const { database, variables } = await withAccounts()
-  const stage = await openStage({ ...settings, ...variables }, database, [{}, { args: ["--workers", "2"] }])
+  const stage = await openStage({ ...settings, ...variables }, database)
   const played = await play(stage, seed).finally(stage.close)
   // What a fault left behind is looked into.
   if (played.faults.length === 0) await rm(stage.dataDir, { recursive: true, force: true })

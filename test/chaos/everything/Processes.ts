@@ -1,12 +1,11 @@
-import { type ChildProcess, execFile, spawn } from "node:child_process"
+import { type ChildProcess, spawn } from "node:child_process"
 import { resolve } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
-import { promisify } from "node:util"
 import { freePorts } from "../../support/FreePort.ts"
 import { seeded } from "../../support/Random.ts"
 import type { Actor, Address, Stage } from "../Stage.ts"
 
-// What dies besides gateways, the simulator and PostgreSQL: a worker of a gateway, and the proxy before them.
+// What dies besides gateways, the simulator and PostgreSQL: the proxy before them.
 
 const PROXY = resolve(import.meta.dirname, "Proxy.ts")
 const POLL_MS = 50
@@ -49,26 +48,6 @@ export const openProxy = async (stage: Stage): Promise<Proxy> => {
   return { ...address, name: "proxy", kill, start, signal: (signal) => void running?.kill(signal) }
 }
 
-/** One worker of the gateways that have several; its primary starts another. */
-export const killWorker = async (choose: (count: number) => number): Promise<boolean> => {
-  const { stdout } = await promisify(execFile)("ps", ["-eo", "pid=,ppid=,args="])
-  const all = stdout.split("\n").map((line) => {
-    const [pid = "", parent = "", ...args] = line.trim().split(/\s+/)
-    return { pid: Number(pid), parent: Number(parent), args: args.join(" ") }
-  })
-  const primaries = all.filter(({ args, parent }) => parent === process.pid && args.includes("serve --workers"))
-  const workers = all.filter(({ parent }) => primaries.some(({ pid }) => pid === parent))
-  const worker = workers[choose(workers.length)]
-  if (worker === undefined) return false
-  try {
-    process.kill(worker.pid, "SIGKILL")
-    return true
-  } catch {
-    // It died meanwhile.
-    return false
-  }
-}
-
 /** Each process has its own misfortune, so that some die alone and some together, also while another comes back. */
 export const killEverything = async (
   actors: ReadonlyArray<Pick<Actor, "name" | "kill" | "start">>,
@@ -85,13 +64,6 @@ export const killEverything = async (
       await start()
     }
   }
-  const misfortune = seeded(seed * 31 - 1)
-  const hauntWorkers = async () => {
-    while (!isOver()) {
-      await pause(SHORTEST_LIFE_MS + misfortune.below(LONGEST_LIFE_MS - SHORTEST_LIFE_MS))
-      if (await killWorker(misfortune.below)) kills["worker"] = (kills["worker"] ?? 0) + 1
-    }
-  }
-  await Promise.all([...actors.map(haunt), hauntWorkers()])
+  await Promise.all(actors.map(haunt))
   return kills
 }
