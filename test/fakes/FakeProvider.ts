@@ -3,6 +3,7 @@ import type { Currency } from "../../src/domain/Currency.ts"
 import { ProviderError } from "../../src/domain/errors/Retriable.ts"
 import { type MinorUnits, minor } from "../../src/domain/Money.ts"
 import type {
+  NetworkLimits,
   PayoutOutcome,
   Provider,
   QuoteOrder,
@@ -32,6 +33,8 @@ export interface Script {
   holder: string | null
   /** The branches of its banks, one of which a payout names; null where it names none. */
   branches: ReadonlyArray<string> | null
+  /** What its account takes for every network; null where it lists no limits. */
+  limits: NetworkLimits | null
   /** Its payouts have to say who pays. */
   needsSender: boolean
   countries: ReadonlyArray<PayableCountry>
@@ -62,6 +65,7 @@ export const fakeProvider = (
     status: null,
     holder: "Jane Doe",
     branches: null,
+    limits: null,
     needsSender: false,
     countries: [],
     gate: Effect.void,
@@ -104,6 +108,7 @@ export const fakeProvider = (
       Effect.andThen(Effect.suspend(() => (script.down ? Effect.fail(new ProviderError({})) : Effect.succeed(answer()))))
     )
 
+  const limits = () => Effect.sync(() => script.limits ?? undefined)
   const quote = ({ amount, destinationCurrency }: QuoteOrder) =>
     read("quote", () =>
       script.refusesQuotes === null ? priced(amount, destinationCurrency, script) : refused(script.refusesQuotes)
@@ -128,6 +133,7 @@ export const fakeProvider = (
       : {
           payouts: {
             ...(script.needsSender ? { sender: () => "needed" as const } : {}),
+            limits,
             quote,
             send: ({ reference, sender }) => {
               if (sender) senders.push(Redacted.value(sender.name))
@@ -140,6 +146,7 @@ export const fakeProvider = (
       ? {}
       : {
           collections: {
+            limits,
             charge: ({ reference }) => move("charge", reference),
             sendCode: () => read("code", () => ({ pinId: `${name}-pin` })),
             fetchStatus

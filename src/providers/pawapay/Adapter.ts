@@ -5,6 +5,7 @@ import type {
   PayoutOrder,
   PayoutOutcome,
   ProviderGuarantees,
+  ReadNetworkLimits,
   StatusQuery
 } from "../../services/ports/Provider.ts"
 import { adapterOf, type Connection, connectionTo, type Operations } from "../Connection.ts"
@@ -12,10 +13,11 @@ import { feeOf } from "../ContractFees.ts"
 import { type MoneyCallAnswer, movements } from "../Movements.ts"
 import { QUOTE_LIFE_MS } from "../Quotes.ts"
 import type { Transport } from "../Transport.ts"
+import { type ActiveConf, openActiveConf, stepOf } from "./ActiveConf.ts"
 import { pawapayCallbacks } from "./Callback.ts"
 import { openCallbackKeys } from "./CallbackKeys.ts"
 import { openClient, type PawapaySettings } from "./Client.ts"
-import { depositBody, networkOf, payoutBody } from "./Order.ts"
+import { decimalsOf, depositBody, networkOf, payoutBody } from "./Order.ts"
 import { quoteOf } from "./Quote.ts"
 import { referenceData } from "./Reference.ts"
 import { identity, type Kind } from "./Refusals.ts"
@@ -41,27 +43,34 @@ export const pawapay = adapterOf(
   ): Effect.fn.Return<Operations, never, Scope.Scope> {
     const client = openClient(settings, transport)
     const connection = connectionTo(identity, client, settings.timeoutMs)
+    const conf = yield* openActiveConf(connection)
     const keys = yield* openCallbackKeys(settings.callbackKey, connection)
     const payouts = movements(connection, {
-      place: (order: PayoutOrder) => initiate(connection, "payout", order, payoutBody(order)),
+      place: (order: PayoutOrder) => initiate(connection, "payout", order, payoutBody(order, conf.known())),
       // A payout's fee was held by the contract, and the payment does not say another.
       look: looking(connection, "payout", () => null),
       isUnsure
     })
     const deposits = movements(connection, {
-      place: (order: ChargeOrder) => initiate(connection, "collection", order, depositBody(order)),
+      place: (order: ChargeOrder) => initiate(connection, "collection", order, depositBody(order, conf.known())),
       look: looking(connection, "collection", (amount) => feeOf(settings.collectionFee, amount)),
       isUnsure
     })
     return {
       callbacks: pawapayCallbacks(keys, settings.callbackHosts),
       payouts: {
-        quote: (order) => Effect.succeed(quoteOf(order, settings.payoutFees)),
+        limits: limitsBy(conf, "payout"),
+        quote: (order) => Effect.sync(() => quoteOf(order, settings.payoutFees, conf.known())),
         send: payouts.place,
         fetchStatus: payouts.fetchStatus
       },
-      collections: { reachesNetwork, charge: deposits.place, fetchStatus: deposits.fetchStatus },
-      reference: referenceData(connection)
+      collections: {
+        reachesNetwork,
+        limits: limitsBy(conf, "collection"),
+        charge: deposits.place,
+        fetchStatus: deposits.fetchStatus
+      },
+      reference: referenceData(connection, conf)
     }
   })
 )
@@ -70,6 +79,17 @@ const reachesNetwork: Required<CollectionOperations>["reachesNetwork"] = (payer,
   const network = networkOf(payer, currency)
   return !("fact" in network) && network.deposit !== null
 }
+
+/** Before pawaPay said anything, only how finely the network counts is known. */
+const limitsBy = ({ told }: ActiveConf, kind: Kind): ReadNetworkLimits =>
+  Effect.fnUntraced(function* (party, currency) {
+    const network = networkOf(party, currency)
+    if ("fact" in network) return undefined
+    const said = yield* told
+    const { availability, maximum, minimum } = said?.(network.provider, kind, currency) ?? unsaid
+    return { availability, minimum, maximum, step: stepOf(decimalsOf(network, kind, currency, said), currency) }
+  })
+const unsaid = { availability: "operational", minimum: null, maximum: null } as const
 
 const paths = { payout: "/payouts", collection: "/deposits" } as const satisfies Record<Kind, string>
 

@@ -1,10 +1,13 @@
 import type { Currency } from "../../domain/Currency.ts"
 
-/** What one network takes for one operation: major units, and how many decimals an amount may have. */
+/** How many decimals an amount may have. */
+export type Decimals = 0 | 2
+
+/** What one network takes for one operation, in major units. */
 interface Operation {
   readonly minimum: bigint
   readonly maximum: bigint
-  readonly decimals: 0 | 2
+  readonly decimals: Decimals
 }
 
 /** `asks`: on the handset for a PIN, or beforehand for a code that the payer makes by USSD. */
@@ -31,7 +34,7 @@ export interface Market {
   readonly networks: Readonly<Record<string, Network>>
 }
 
-type AmountLimits = readonly [minimum: bigint, maximum: bigint, decimals: 0 | 2]
+type AmountLimits = readonly [minimum: bigint, maximum: bigint, decimals: Decimals]
 
 const operation = ([minimum, maximum, decimals]: AmountLimits): Operation => ({ minimum, maximum, decimals })
 const network = (
@@ -50,7 +53,7 @@ const zambia: AmountLimits = [1n, 20_000n, 2]
 const franc: AmountLimits = [1n, 2_000_000n, 0]
 const burkina: AmountLimits = [100n, 2_000_000n, 0]
 
-// The limits are a sample account's; each account has its own, and pawaPay enforces them. The gateway itself minds the decimals only.
+// The limits are a sample account's; each account has its own, which `ActiveConf` reads. Until it was read the gateway itself minds the decimals only.
 export const markets: ReadonlyArray<Market> = [
   {
     country: "UG",

@@ -7,8 +7,9 @@ import type { FactWithAlarm } from "../AnswerParsing.ts"
 import { providerText, type TextRule } from "../ProviderText.ts"
 import { misroutedTo, type Refused } from "../Refusals.ts"
 import { plainDecimal } from "../WireNumber.ts"
-import { marketOf, type Network } from "./Networks.ts"
-import { identity, unaskable } from "./Refusals.ts"
+import type { Said } from "./ActiveConf.ts"
+import { type Decimals, marketOf, type Network } from "./Networks.ts"
+import { identity, type Kind, unaskable } from "./Refusals.ts"
 import { type DepositRequest, type PayoutRequest, paymentId } from "./Wire.ts"
 
 // From the gateway's orders to pawaPay's bodies, or to a refusal where pawaPay could not do it and is not even asked.
@@ -16,10 +17,13 @@ import { type DepositRequest, type PayoutRequest, paymentId } from "./Wire.ts"
 type Unaskable = FactWithAlarm<Refused>
 
 /** POST /payouts */
-export const payoutBody = ({ corridor, destination, narration, quote, reference }: PayoutOrder): PayoutRequest | Unaskable => {
+export const payoutBody = (
+  { corridor, destination, narration, quote, reference }: PayoutOrder,
+  said: Said | null = null
+): PayoutRequest | Unaskable => {
   const network = networkOf(destination, corridor.currency)
   if ("fact" in network) return network
-  const amount = amountOf(quote.principal, corridor.currency, network.payout.decimals)
+  const amount = amountOf(quote.principal, corridor.currency, decimalsOf(network, "payout", corridor.currency, said))
   if (amount === undefined) return inexact
   return {
     payoutId: paymentId(reference),
@@ -32,13 +36,16 @@ export const payoutBody = ({ corridor, destination, narration, quote, reference 
 }
 
 /** POST /deposits */
-export const depositBody = ({ amount, corridor, narration, otp, reference, source }: ChargeOrder): DepositRequest | Unaskable => {
+export const depositBody = (
+  { amount, corridor, narration, otp, reference, source }: ChargeOrder,
+  said: Said | null = null
+): DepositRequest | Unaskable => {
   const network = networkOf(source, corridor.currency)
   if ("fact" in network) return network
   if (network.deposit === null) return misroutedTo(identity.title, unreachable, `no deposits from ${network.provider}`)
   if (network.deposit.asks === "code" && otp === null)
     return misroutedTo(identity.title, "This network's payers pay with a code of their own.", `no code for ${network.provider}`)
-  const text = amountOf(amount, corridor.currency, network.deposit.decimals)
+  const text = amountOf(amount, corridor.currency, decimalsOf(network, "collection", corridor.currency, said))
   if (text === undefined) return inexact
   return {
     depositId: paymentId(reference),
@@ -69,8 +76,12 @@ const digits = ({ msisdn }: MomoParty): string => Redacted.value(msisdn).replace
 const account = ({ number, provider }: Network & { readonly number: string }) =>
   ({ type: "MMO", accountDetails: { provider, phoneNumber: number } }) as const
 
+/** As pawaPay says, and where it never did, by the table. */
+export const decimalsOf = ({ deposit, payout, provider }: Network, kind: Kind, currency: Currency, said: Said | null): Decimals =>
+  said?.(provider, kind, currency)?.decimals ?? (kind === "payout" ? payout : (deposit ?? payout)).decimals
+
 /** Major units without needless zeros; undefined where the network takes fewer decimals. */
-export const amountOf = (amount: MinorUnits, currency: Currency, decimals: 0 | 2): string | undefined => {
+export const amountOf = (amount: MinorUnits, currency: Currency, decimals: Decimals): string | undefined => {
   const text = plainDecimal(amount, currency)
   return decimals === 0 && text.includes(".") ? undefined : text
 }

@@ -1,10 +1,11 @@
 import type { PayoutQuote, QuoteOrder, QuoteRefused } from "../../services/ports/Provider.ts"
 import type { PayoutFees } from "../ContractFees.ts"
 import { contractQuote, quoteRefused } from "../Quotes.ts"
-import { amountOf, networkOf } from "./Order.ts"
+import type { Said } from "./ActiveConf.ts"
+import { amountOf, decimalsOf, networkOf } from "./Order.ts"
 
 /** By the contract: pawaPay quotes nothing. */
-export const quoteOf = (order: QuoteOrder, fees: PayoutFees): PayoutQuote | QuoteRefused => {
+export const quoteOf = (order: QuoteOrder, fees: PayoutFees, said: Said | null = null): PayoutQuote | QuoteRefused => {
   const { amount, corridor, destination, destinationCurrency } = order
   if (destinationCurrency !== corridor.currency) return quoteRefused("pawaPay does not exchange")
   if (corridor.method !== "momo") return quoteRefused("pawaPay pays mobile money only")
@@ -12,7 +13,8 @@ export const quoteOf = (order: QuoteOrder, fees: PayoutFees): PayoutQuote | Quot
   if ("_tag" in quote) return quote
   const network = destination === null ? null : networkOf(destination, corridor.currency)
   if (network !== null && "fact" in network) return quoteRefused("pawaPay does not reach such a recipient")
-  const isExact = network === null || amountOf(amount, corridor.currency, network.payout.decimals) !== undefined
+  const isExact =
+    network === null || amountOf(amount, corridor.currency, decimalsOf(network, "payout", corridor.currency, said)) !== undefined
   if (!isExact) return quoteRefused("the network takes whole amounts only", "amount")
   return quote
 }

@@ -5,14 +5,17 @@ import type { PayableCountry, ReferenceData } from "../../services/ports/Provide
 import { balancesAt } from "../Balances.ts"
 import type { Connection } from "../Connection.ts"
 import { readableRows } from "../Rows.ts"
+import { type ActiveConf, operationsIn } from "./ActiveConf.ts"
 import { markets } from "./Networks.ts"
-import { ActiveConfAnswer, ActiveCountry, BalancesAnswer, Wallet } from "./Wire.ts"
+import { type ActiveCountry, BalancesAnswer, Wallet } from "./Wire.ts"
 
 /** pawaPay's free reads. It knows no banks. */
-export const referenceData = ({ get, name }: Connection): Required<Pick<ReferenceData, "countries" | "balances">> => {
+export const referenceData = (
+  { get, name }: Connection,
+  { read: activeCountries }: Pick<ActiveConf, "read">
+): Required<Pick<ReferenceData, "countries" | "balances">> => {
   const countries = Effect.fn("pawapay.countries")(function* () {
-    const listed = yield* get(ActiveConfAnswer, "active_conf", "/active-conf")
-    const active = yield* readableRows(name, "active_conf", ActiveCountry, listed.countries)
+    const active = yield* activeCountries
     return markets.flatMap(({ country, iso3, name: title, prefix }): ReadonlyArray<PayableCountry> => {
       const pays = active.some((one) => one.country === iso3 && isPayable(one))
       return pays ? [{ country, name: title, phonePrefix: `+${prefix}`, methods: ["momo"] }] : []
@@ -36,10 +39,4 @@ export const referenceData = ({ get, name }: Connection): Required<Pick<Referenc
 }
 
 const isPayable = ({ providers }: typeof ActiveCountry.Type): boolean =>
-  providers.some(({ currencies }) => currencies.some(({ operationTypes }) => operationsOf(operationTypes).includes("PAYOUT")))
-
-const operationsOf = (
-  types: (typeof ActiveCountry.Type)["providers"][number]["currencies"][number]["operationTypes"]
-): ReadonlyArray<string> => (isList(types) ? types.map(({ operationType }) => operationType) : Object.keys(types))
-
-const isList = <A>(value: ReadonlyArray<A> | Readonly<Record<string, unknown>>): value is ReadonlyArray<A> => Array.isArray(value)
+  providers.some(({ currencies }) => currencies.some(({ operationTypes }) => operationsIn(operationTypes).has("PAYOUT")))

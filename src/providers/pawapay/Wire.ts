@@ -77,9 +77,20 @@ export const Wallet = Schema.Struct({ country: Schema.String, balance: Amount, c
 // GET /active-conf. `operationTypes` is a record by operation, in an older form a list.
 const OperationTypes = Schema.Union([
   Schema.Record(Schema.String, Schema.Unknown),
-  Schema.Array(Schema.Struct({ operationType: Schema.String }))
+  Schema.Array(
+    Schema.StructWithRest(Schema.Struct({ operationType: Schema.String }), [Schema.Record(Schema.String, Schema.Unknown)])
+  )
 ])
 export const ActiveConfAnswer = Schema.Struct({ countries: Schema.Array(Schema.Unknown) })
+/** One of the operations, in both forms; each member is read by itself. */
+export const ActiveOperation = Schema.Struct({
+  status: Schema.optionalKey(Schema.Unknown),
+  minAmount: Schema.optionalKey(Schema.Unknown),
+  maxAmount: Schema.optionalKey(Schema.Unknown),
+  minTransactionLimit: Schema.optionalKey(Schema.Unknown),
+  maxTransactionLimit: Schema.optionalKey(Schema.Unknown),
+  decimalsInAmount: Schema.optionalKey(Schema.Unknown)
+})
 export const ActiveCountry = Schema.Struct({
   country: Schema.String,
   prefix: Schema.optionalKey(Text),

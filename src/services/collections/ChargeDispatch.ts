@@ -5,6 +5,7 @@ import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import { maskedNumber } from "../../domain/Masking.ts"
+import type { MinorUnits } from "../../domain/Money.ts"
 import { type MomoParty, type PayerDetails } from "../../domain/Party.ts"
 import type { AccountFingerprint } from "../../domain/ProviderAccount.ts"
 import type { Collection } from "../../domain/Transaction.ts"
@@ -16,6 +17,7 @@ import type { ChargeOutcome, CodeRejected, CollectionOperations, Otp } from "../
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 import { Vault } from "../ports/Vault.ts"
 import { Failover } from "../routing/Failover.ts"
+import { isOfNetworkLimits, requireWithinNetworkLimits } from "../routing/NetworkLimits.ts"
 import { firstToSucceed, type RoutedProvider, Routes } from "../routing/Routes.ts"
 import { type FinalError, outcomeResponse, type UnknownOutcomeError } from "../settlement/OutcomeResponse.ts"
 import { Settlement } from "../settlement/Settlement.ts"
@@ -47,6 +49,18 @@ export type Charger = RoutedProvider<CollectionOperations>
 /** Those who reach the payer: not every provider of a row charges each of its networks. */
 export const chargersFor = (chargers: ReadonlyArray<Charger>, payer: MomoParty, currency: Currency): ReadonlyArray<Charger> =>
   chargers.filter(({ operations }) => operations.reachesNetwork?.(payer, currency) ?? true)
+
+/** From the first on whose account takes this amount from the payer's network now; the refusal of the first where none does. */
+export const withinNetworkLimits = (chargers: ReadonlyArray<Charger>, payer: MomoParty, corridor: Corridor, amount: MinorUnits) =>
+  firstToSucceed(
+    chargers,
+    (first, index) =>
+      Effect.as(requireWithinNetworkLimits(first.operations, payer, corridor, amount), {
+        first,
+        others: chargers.slice(index + 1)
+      }),
+    (error) => error._tag === "provider_error" || isOfNetworkLimits(error)
+  )
 
 /** Whether a code of that account can be said to this one; null is of any. */
 export const isOf = ({ provider }: Charger, account: AccountFingerprint | null, currency: Currency): boolean =>
@@ -133,7 +147,7 @@ export class ChargeDispatch extends Context.Service<
           recordedAt: takenAt,
           first: { port: charger.operations, others },
           send: (offer) => offer.port.charge(order),
-          nextAfter: (offer) => (otp === null ? firstReady(offer.others) : Effect.succeedNone)
+          nextAfter: (offer) => (otp === null ? firstReady(offer.others, placement) : Effect.succeedNone)
         })
         return yield* applyOutcome(placement, outcome, raw)
       })
@@ -151,14 +165,18 @@ export class ChargeDispatch extends Context.Service<
         return [accounts.find((one) => isOf(one, sender, currency)) ?? first, ...others]
       })
 
-      const firstReady = (chargers: ReadonlyArray<Charger>) =>
+      const firstReady = (chargers: ReadonlyArray<Charger>, { collection, corridor, source }: Placement) =>
         Effect.option(
-          firstToSucceed(chargers, ({ operations: port, provider }, index) =>
-            Effect.as(routes.requireReady(provider, "charge"), {
-              provider,
-              fee: null,
-              offer: { port, others: chargers.slice(index + 1) }
-            })
+          firstToSucceed(
+            chargers,
+            ({ operations: port, provider }, index) =>
+              routes
+                .requireReady(provider, "charge")
+                .pipe(
+                  Effect.andThen(requireWithinNetworkLimits(port, source, corridor, collection.amount)),
+                  Effect.as({ provider, fee: null, offer: { port, others: chargers.slice(index + 1) } })
+                ),
+            () => true
           )
         )
 

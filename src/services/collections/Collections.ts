@@ -40,7 +40,7 @@ import { Vault } from "../ports/Vault.ts"
 import { Routes } from "../routing/Routes.ts"
 import type { FinalError, UnknownOutcomeError } from "../settlement/OutcomeResponse.ts"
 import { Settlement } from "../settlement/Settlement.ts"
-import { ChargeDispatch, type Charger, chargersFor } from "./ChargeDispatch.ts"
+import { ChargeDispatch, type Charger, chargersFor, withinNetworkLimits } from "./ChargeDispatch.ts"
 import { ChargeGuard, type LastCharge } from "./ChargeGuard.ts"
 import { codeSender } from "./CodeSender.ts"
 
@@ -126,15 +126,17 @@ export class Collections extends Context.Service<
         const partyHash = vault.hash("party", payerIdentity(source))
         const number = { appId: caller.appId, mode: caller.mode, partyHash }
         // A code that the payer has belongs to the provider that is asked for codes: the first, and to the account that sent it.
-        const [first, ...others] = yield* command.otp === null
+        const [asked, ...next] = yield* command.otp === null
           ? preferReady(chargers)
           : dispatch.senderFirst(chargers, { ...number, pinId: command.otp.pinId }, command.currency)
-        if (first === undefined) return yield* new CorridorUnsupported(key)
+        if (asked === undefined) return yield* new CorridorUnsupported(key)
         yield* requireRedirectUrl(corridor, command.redirectUrl)
         yield* admission.requireUnderTestCeiling(caller, command.amount, command.currency)
         yield* screening.payer(source, command.payer)
         yield* requireWithinCorridorBounds(corridor, command.amount)
         yield* velocity.requireRoom(counters)
+        const able = command.otp === null ? [asked, ...next] : [asked]
+        const { first, others } = yield* withinNetworkLimits(able, { ...source, network }, corridor, command.amount)
         // Where the corridor demands a code and none came, a code is sent and nothing is charged yet.
         const account = stampOf(first.provider, command.currency).account ?? null
         const code =

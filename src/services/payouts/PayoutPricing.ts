@@ -1,7 +1,14 @@
 import { Context, Effect, Layer, Option } from "effect"
 import type { Corridor, CorridorKey, Method } from "../../domain/Corridor.ts"
 import type { ProviderError } from "../../domain/errors/Retriable.ts"
-import { type BankAccountUnresolvable, CorridorUnsupported, type Issue, ValidationFailed } from "../../domain/errors/Terminal.ts"
+import {
+  type AmountAboveMaximum,
+  type AmountBelowMinimum,
+  type BankAccountUnresolvable,
+  CorridorUnsupported,
+  type Issue,
+  ValidationFailed
+} from "../../domain/errors/Terminal.ts"
 import { add, type MinorUnits } from "../../domain/Money.ts"
 import type { Destination } from "../../domain/Party.ts"
 import type { Caller } from "../../domain/Tenant.ts"
@@ -11,6 +18,7 @@ import { Corridors } from "../ports/Corridors.ts"
 import type { PayoutOperations, PayoutQuote, Provider, QuoteRefused } from "../ports/Provider.ts"
 import { Tenants } from "../ports/Tenants.ts"
 import { BankAccounts, bankCodesOf, needsBranch } from "../reference/BankAccounts.ts"
+import { requireWithinNetworkLimits } from "../routing/NetworkLimits.ts"
 import { firstToSucceed, Routes } from "../routing/Routes.ts"
 import {
   askPrice,
@@ -33,19 +41,19 @@ export class PayoutPricing extends Context.Service<
     readonly route: (caller: Caller, terms: PayoutTerms) => Effect.Effect<PayoutRoute, CorridorUnsupported | ValidationFailed>
     /**
      * Confirms a bank's account and asks for the price at the first provider that answers. A refused quote is an error, `unquoted` says which:
-     * without a price nothing is reserved.
+     * without a price nothing is reserved. What is outside the limits of each provider is refused for those of the first.
      */
     readonly price: (
       route: PayoutRoute,
       terms: PayoutTerms & { readonly destination: Destination }
-    ) => Effect.Effect<Offer, ProviderError | QuoteRefused | BankAccountUnresolvable>
+    ) => Effect.Effect<Offer, ProviderError | QuoteRefused | BankAccountUnresolvable | LimitRefusal>
     /** The price of another provider for a payout that was priced before; `principal` is what is to be sent. */
     readonly requote: (
       route: PayoutRoute,
       payoutProvider: PayoutProvider,
       terms: PayoutTerms & { readonly destination: Destination },
       principal: MinorUnits
-    ) => Effect.Effect<PayoutQuote, ProviderError | QuoteRefused>
+    ) => Effect.Effect<PayoutQuote, ProviderError | QuoteRefused | LimitRefusal>
     /** A refused quote is an answer here. */
     readonly tryPrice: (route: PayoutRoute, terms: PayoutTerms) => Effect.Effect<PricedPayout | QuoteRefused, ProviderError>
     /** The cheapest other method to the same country by which the same amount and its fee fit; advice, hence silent when it cannot be had. */
@@ -134,6 +142,12 @@ export class PayoutPricing extends Context.Service<
           const note = knowsBankCode ? yield* accounts.checkAccountName(provider, terms.destination) : ""
           if (!knowsBankCode) yield* accounts.requireAccountNameMatch(provider, terms.destination)
           const priced = yield* askPrice(payoutRoute, payoutProvider, terms)
+          yield* requireWithinNetworkLimits(
+            payoutProvider.operations,
+            payoutRoute.destination ?? terms.destination,
+            payoutRoute.corridor,
+            priced.quote.principal
+          )
           yield* routes.requireTurn(provider, terms.country)
           return { ...priced, payoutProvider, others: payoutRoute.providers.slice(index + 1), note } satisfies Offer
         })
@@ -156,6 +170,12 @@ export class PayoutPricing extends Context.Service<
       ) {
         yield* routes.requireReady(payoutProvider.provider, "send")
         yield* accounts.requireAccountNameMatch(payoutProvider.provider, terms.destination)
+        yield* requireWithinNetworkLimits(
+          payoutProvider.operations,
+          payoutRoute.destination ?? terms.destination,
+          payoutRoute.corridor,
+          principal
+        )
         return yield* quoteFor(payoutRoute, payoutProvider, terms, terms.deductFeeFromAmount ? principal : terms.amount)
       })
 
@@ -201,6 +221,8 @@ export class PayoutPricing extends Context.Service<
     })
   )
 }
+
+type LimitRefusal = AmountBelowMinimum | AmountAboveMaximum | ValidationFailed
 
 /** A definite refusal to quote: asking again would not change it. */
 export const unquoted = ({ kind }: QuoteRefused): ValidationFailed => new ValidationFailed({ issues: [quoteIssues[kind]] })

@@ -8,6 +8,7 @@ import type { Destination } from "../../domain/Party.ts"
 import type { Sender } from "../../domain/Sender.ts"
 import type { AmountType } from "../../domain/Transaction.ts"
 import type { PayoutOperations, PayoutQuote, QuoteRefused } from "../ports/Provider.ts"
+import { isOfNetworkLimits } from "../routing/NetworkLimits.ts"
 import type { RoutedProvider } from "../routing/Routes.ts"
 
 // Turns one provider's quote into the price of a payout. `PayoutPricing` decides which providers are asked; `DeductedFee` in domain
@@ -59,11 +60,10 @@ const uncountable = (fee: MinorUnits): QuoteRefused => ({
   fee
 })
 
-/** Whether the next provider is asked for a quote: after no readable answer, or where this one does not do it at all. A refusal of the amount or
- * of the recipient is final. */
-export const goesToNextProvider = (
-  error: ProviderError | QuoteRefused | { readonly _tag: "bank_account_unresolvable" }
-): boolean => error._tag === "provider_error" || (error._tag === "QuoteRefused" && error.kind === "other")
+/** Whether the next provider is asked for a quote: after no readable answer, where this one does not do it at all, or where its account's limits
+ * for the network do not admit it. A refusal of the amount or of the recipient by a provider is final. */
+export const goesToNextProvider = (error: { readonly _tag: string; readonly kind?: string }): boolean =>
+  error._tag === "provider_error" || (error._tag === "QuoteRefused" && error.kind === "other") || isOfNetworkLimits(error)
 
 /** Asks one provider for the price: one call, but up to `QUOTES_AT_MOST` (24, in `DeductedFee`) where the fee is deducted from the amount. */
 export const askPrice = (

@@ -1,5 +1,5 @@
 import type { Effect, Option, Redacted } from "effect"
-import type { Corridor, CorridorKey } from "../../domain/Corridor.ts"
+import type { Availability, Corridor, CorridorKey } from "../../domain/Corridor.ts"
 import type { Currency } from "../../domain/Currency.ts"
 import type { ProviderError } from "../../domain/errors/Retriable.ts"
 import type { Fact } from "../../domain/Fact.ts"
@@ -124,7 +124,24 @@ export type StatusOutcome = Extract<
   { _tag: "Succeeded" | "Refused" | "StillPending" | "Mismatched" | "NotFound" | "Returned" | "Unknown" }
 >
 
+/** What an account takes now for one network, where its provider says so. */
+export interface NetworkLimits {
+  readonly availability: Availability
+  readonly minimum: MinorUnits | null
+  readonly maximum: MinorUnits | null
+  /** An amount is a multiple of it: 100 where a currency with two decimals is taken whole. */
+  readonly step: MinorUnits
+}
+
+/**
+ * The limits for the network of a payer or recipient; undefined where they are not known. It never fails: while the provider does not answer,
+ * what it said last holds.
+ */
+export type ReadNetworkLimits = (party: MomoParty, currency: Currency) => Effect.Effect<NetworkLimits | undefined>
+
 export interface PayoutOperations {
+  /** Absent: the provider lists no limits. */
+  readonly limits?: ReadNetworkLimits
   /** Whether a payout by this corridor has to say who pays, or may; absent: it is not told. */
   readonly sender?: (corridor: CorridorKey) => "needed" | "taken" | undefined
   /** Free, moves nothing. */
@@ -167,6 +184,8 @@ export interface ExchangeOperations {
 export interface CollectionOperations {
   /** Whether the account charges this payer's network in this currency; absent: every network of the corridor's row. */
   readonly reachesNetwork?: (payer: MomoParty, currency: Currency) => boolean
+  /** Absent: the provider lists no limits. */
+  readonly limits?: ReadNetworkLimits
   readonly charge: (order: ChargeOrder) => Effect.Effect<ChargeOutcome>
   /**
    * Texts a code to the payer; moves nothing. `pinId` is the provider's handle of it. A ProviderError says that nothing was texted; where

@@ -99,9 +99,10 @@ export class Reference extends Context.Service<
           Effect.all({
             provider: routes.firstProviderName(caller, row),
             availability: routes.availability(caller, row),
+            window: routes.window(caller, row),
             requiresBranch: requiresBranch(caller, row),
             requiresSender: routes.lacksSender(caller, row)
-          }).pipe(Effect.map((seen): ServedCorridor => ({ ...row, ...seen })))
+          }).pipe(Effect.map(({ window, ...seen }): ServedCorridor => ({ ...row, ...window, ...seen })))
         )
       })
 

@@ -1,5 +1,5 @@
 import { Context, Effect, Layer, Option, Result } from "effect"
-import { availabilityOf, type Corridor, worse } from "../../domain/Corridor.ts"
+import { type Availability, availabilityOf, type Corridor, worse } from "../../domain/Corridor.ts"
 import { ProviderError } from "../../domain/errors/Retriable.ts"
 import { failoverOrder, pinnedFirst, routedProviders } from "../../domain/Routing.ts"
 import type { Caller } from "../../domain/Tenant.ts"
@@ -7,6 +7,7 @@ import type { Provider } from "../ports/Provider.ts"
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 import { Tenants } from "../ports/Tenants.ts"
 import { Circuits, type Operation } from "./Circuits.ts"
+import { availabilityByNetwork, limitsByNetwork, narrowed } from "./NetworkLimits.ts"
 
 /** A provider with an account in the caller's mode, and those of its operations that are wanted: for payouts, for collections, or one read. */
 export interface RoutedProvider<Operations> {
@@ -45,8 +46,10 @@ export class Routes extends Context.Service<
     readonly requireTurn: (provider: Provider, country: string) => Effect.Effect<void, ProviderError>
     /** The first provider that the tenant routes to; the row's first where none is able. */
     readonly firstProviderName: (caller: Caller, row: Corridor) => Effect.Effect<string>
-    /** The worse of what an operator wrote and what the circuits say of those that are tried; advice. */
+    /** The worse of what an operator wrote and what the circuits and the networks of those that are tried say; advice. */
     readonly availability: (caller: Caller, row: Corridor) => Effect.Effect<Corridor["availability"]>
+    /** The row's minimum and maximum, narrowed to what the accounts of those that are tried take. */
+    readonly window: (caller: Caller, row: Corridor) => Effect.Effect<Pick<Corridor, "minimum" | "maximum">>
   }
 >()("gateway/services/Routes") {
   static readonly layer = Layer.effect(
@@ -118,13 +121,19 @@ export class Routes extends Context.Service<
       const availability = Effect.fnUntraced(function* (caller: Caller, row: Corridor) {
         const needed = row.direction === "payout" ? (["quote", "send"] as const) : (["charge"] as const)
         const tried = yield* forCorridor(caller, row, (provider) => operationsFor(provider, row))
-        const open = yield* Effect.filter(tried, ({ provider: { mode, name } }) =>
-          Effect.map(
-            Effect.forEach(needed, (operation) => circuits.isOpen({ provider: name, mode, operation })),
-            (held) => held.includes(true)
-          )
+        const standing = yield* Effect.forEach(tried, ({ operations, provider: { mode, name } }) =>
+          Effect.gen(function* () {
+            const held = yield* Effect.forEach(needed, (operation) => circuits.isOpen({ provider: name, mode, operation }))
+            return held.includes(true) ? "down" : availabilityByNetwork(yield* limitsByNetwork(operations, row))
+          })
         )
-        return worse(row.availability, availabilityOf(tried.length, open.length))
+        const down = standing.filter((one) => one === "down").length
+        return worse(worse(row.availability, availabilityOf(tried.length, down)), degradedOf(standing))
+      })
+
+      const window = Effect.fnUntraced(function* (caller: Caller, row: Corridor) {
+        const tried = yield* forCorridor(caller, row, (provider) => operationsFor(provider, row))
+        return narrowed(row, yield* Effect.forEach(tried, ({ operations }) => limitsByNetwork(operations, row)))
       })
 
       return Routes.of({
@@ -135,11 +144,16 @@ export class Routes extends Context.Service<
         requireReady,
         requireTurn,
         firstProviderName,
-        availability
+        availability,
+        window
       })
     })
   )
 }
+
+/** While one is not as it should be, a corridor is not either. */
+const degradedOf = (standing: ReadonlyArray<Availability>): Availability =>
+  standing.includes("degraded") ? "degraded" : "operational"
 
 /** What moves the money of a row. */
 export const operationsFor = (provider: Provider, { direction }: Pick<Corridor, "direction">) =>

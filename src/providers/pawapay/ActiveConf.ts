@@ -1,0 +1,128 @@
+import { Cache, Duration, Effect, Fiber, Option, Result, Schema, Scope } from "effect"
+import type { Availability } from "../../domain/Corridor.ts"
+import { type Currency, exponents } from "../../domain/Currency.ts"
+import type { ProviderError } from "../../domain/errors/Retriable.ts"
+import { fromDecimalDown, fromDecimalUp, type MinorUnits, minor, ZERO } from "../../domain/Money.ts"
+import type { NetworkLimits } from "../../services/ports/Provider.ts"
+import type { Connection } from "../Connection.ts"
+import { readableRows } from "../Rows.ts"
+import { Amount } from "../WireNumber.ts"
+import type { Decimals } from "./Networks.ts"
+import type { Kind } from "./Refusals.ts"
+import { ActiveConfAnswer, ActiveCountry, ActiveOperation } from "./Wire.ts"
+
+/** What pawaPay lists for one of its networks in one direction. Null: it does not say, or nothing that can be read. */
+export interface ActiveLimits extends Omit<NetworkLimits, "step"> {
+  readonly decimals: Decimals | null
+}
+
+/** What this account may do, as pawaPay said last. */
+export interface ActiveConf {
+  /** Asks pawaPay. */
+  readonly read: Effect.Effect<ReadonlyArray<typeof ActiveCountry.Type>, ProviderError>
+  /** Not older than a minute, where pawaPay answers at once; else what it said last. Null: it never said anything. */
+  readonly told: Effect.Effect<Said | null>
+  /** What was said last; nobody is asked. */
+  readonly known: () => Said | null
+}
+
+/** By network and direction; undefined where nothing is known of it. */
+export type Said = (network: string, kind: Kind, currency: Currency) => ActiveLimits | undefined
+
+const FRESH_FOR = Duration.minutes(1)
+/** A payment waits no longer for it. The question goes on, and the next payment has its answer. */
+const WAIT_AT_MOST = Duration.seconds(2)
+
+export const openActiveConf = Effect.fn("pawapay.openActiveConf")(function* ({
+  get,
+  name
+}: Connection): Effect.fn.Return<ActiveConf, never, Scope.Scope> {
+  let current: Said | null = null
+  const read = Effect.fn("pawapay.activeConf")(function* () {
+    const { countries: listed } = yield* get(ActiveConfAnswer, "active_conf", "/active-conf")
+    const countries = yield* readableRows(name, "active_conf", ActiveCountry, listed)
+    // An empty list says nothing: it would close everything. What a row hides is as it was.
+    if (countries.length > 0) current = saidBy(countries, countries.length === listed.length, current)
+    return countries
+  })
+  const scope = yield* Scope.Scope
+  const asked = yield* Cache.make<"conf", void>({
+    lookup: () => Effect.asVoid(Effect.option(read())),
+    capacity: 1,
+    timeToLive: FRESH_FOR
+  })
+  const told = Effect.gen(function* () {
+    const asking = yield* Effect.forkIn(Cache.get(asked, "conf"), scope)
+    yield* Effect.timeoutOption(Fiber.await(asking), WAIT_AT_MOST)
+    return current
+  })
+  return { read: read(), told, known: () => current }
+})
+
+const closed: ActiveLimits = { availability: "down", minimum: null, maximum: null, decimals: null }
+
+/** A network that a whole list does not name is closed for this account. */
+const saidBy = (countries: ReadonlyArray<typeof ActiveCountry.Type>, isWhole: boolean, before: Said | null): Said => {
+  const networks = new Map(
+    countries.flatMap(({ providers }) =>
+      providers.flatMap(({ currencies, provider }) =>
+        currencies.map(({ currency, operationTypes }) => [nameOf(provider, currency), operationsIn(operationTypes)] as const)
+      )
+    )
+  )
+  return (network, kind, currency) => {
+    const operations = networks.get(nameOf(network, currency))
+    if (operations === undefined && !isWhole) return before?.(network, kind, currency)
+    const operation = operations?.get(operationNames[kind])
+    return operation === undefined ? closed : limitsIn(operation, currency)
+  }
+}
+
+const nameOf = (network: string, currency: string): string => `${network} ${currency}`
+
+const operationNames = { payout: "PAYOUT", collection: "DEPOSIT" } as const satisfies Record<Kind, string>
+
+type OperationTypes = (typeof ActiveCountry.Type)["providers"][number]["currencies"][number]["operationTypes"]
+
+/** `operationTypes` is a record by operation, in an older form a list. */
+export const operationsIn = (types: OperationTypes): ReadonlyMap<string, unknown> =>
+  isList(types) ? new Map(types.map((one) => [one.operationType, one])) : new Map(Object.entries(types))
+
+const isList = <A>(value: ReadonlyArray<A> | Readonly<Record<string, unknown>>): value is ReadonlyArray<A> => Array.isArray(value)
+
+/** Member by member: what cannot be read is as if it were not said. */
+const limitsIn = (raw: unknown, currency: Currency): ActiveLimits => {
+  const { decimalsInAmount, maxAmount, maxTransactionLimit, minAmount, minTransactionLimit, status } = membersOf(raw)
+  const minimum = boundOf(minAmount ?? minTransactionLimit, (text) => fromDecimalUp(text, currency))
+  const maximum = boundOf(maxAmount ?? maxTransactionLimit, (text) => fromDecimalDown(text, currency))
+  const isWindow = maximum === null || (maximum > ZERO && (minimum === null || minimum <= maximum))
+  return {
+    availability: availabilities.get(status) ?? "operational",
+    minimum: isWindow ? minimum : null,
+    maximum: isWindow ? maximum : null,
+    decimals: decimals.get(decimalsInAmount) ?? null
+  }
+}
+
+const membersOf = (raw: unknown) => Option.getOrElse(readMembers(raw), (): typeof ActiveOperation.Type => ({}))
+const readMembers = Schema.decodeUnknownOption(ActiveOperation)
+
+/** A word that nobody knows closes nothing. While a network is DELAYED payouts are taken and kept until it works again, however long that is. */
+const availabilities: ReadonlyMap<unknown, Availability> = new Map([
+  ["OPERATIONAL", "operational"],
+  ["DELAYED", "degraded"],
+  ["CLOSED", "down"]
+])
+
+const decimals: ReadonlyMap<unknown, Decimals> = new Map([
+  ["NONE", 0],
+  ["TWO_PLACES", 2]
+])
+
+const boundOf = (raw: unknown, read: (text: string) => Result.Result<MinorUnits, "inexact">): MinorUnits | null =>
+  Option.getOrNull(Option.flatMap(readAmount(raw), (text) => Result.getSuccess(read(text))))
+const readAmount = Schema.decodeUnknownOption(Amount)
+
+/** What an amount is a multiple of. */
+export const stepOf = (taken: Decimals, currency: Currency): MinorUnits =>
+  taken === 0 ? minor(10n ** BigInt(exponents[currency])) : minor(1n)
