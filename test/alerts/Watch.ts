@@ -63,7 +63,7 @@ export const openWatch = async ({ folder, programs, receiver, targets }: Wish): 
     return changed
   }
   write("alerts.yml", shortened(shipped("alerts.yml")))
-  const scraping = replaced(shipped("prometheus.yml"), '["gateway:8081"]', JSON.stringify(targets))
+  const scraping = replaced(shipped("prometheus.yml"), '["gateway-1:8081", "gateway-2:8081"]', JSON.stringify(targets))
   const own = replaced(scraping, '"alertmanager:9093"', `"127.0.0.1:${alertmanagerPort}"`)
   const sending = ["pages", "tickets"].reduce(
     (text, name) => replaced(text, new RegExp(`(- name: ${name}\\n +webhook_configs:\\n +- url: )\\S+`), `$1${receiver(name)}`),

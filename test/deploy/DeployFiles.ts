@@ -98,7 +98,9 @@ export interface ComposeService {
 
 export const compose: {
   readonly services: Readonly<Record<string, ComposeService>>
-  readonly networks: Readonly<Record<string, unknown>>
+  readonly networks: Readonly<
+    Record<string, { readonly ipam?: { readonly config: ReadonlyArray<{ readonly subnet: string }> } } | null>
+  >
   readonly volumes: Readonly<Record<string, unknown>>
   readonly secrets: Readonly<Record<string, unknown>>
 } = parse(withDefaults(read("deploy/compose.yml")), { merge: true })

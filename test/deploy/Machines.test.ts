@@ -9,6 +9,7 @@ import { compose, containers, imageEnvironment, inImage, instructions, read, roo
 
 const { services } = compose
 const ours = Object.entries(services).filter(([, { image }]) => image === "payment-gateway")
+const processes = ours.flatMap(([name, service]) => (name.startsWith("gateway-") ? [service] : []))
 
 const isInImage = (file: string): boolean => inImage.some((copied) => file === copied || file.startsWith(`${copied}/`))
 /** The files of the program that a command names. */
@@ -58,12 +59,12 @@ describe("the image", () => {
   it("checks its health by the one command, in the Docker format and wherever it is run: the OCI format keeps none", () => {
     const command = json(/CMD (\[.*\])/.exec(health)?.[1])
     expect(command).toEqual(["node", "deploy/healthy.js"])
-    const { healthcheck } = services["gateway"] ?? {}
-    expect(healthcheck?.test).toEqual(["CMD", ...command])
     const timesOf = (name: string) => new RegExp(`--${name}=(\\S+)`).exec(health)?.[1]
-    expect([healthcheck?.interval, healthcheck?.timeout, healthcheck?.start_period]).toEqual(
-      ["interval", "timeout", "start-period"].map(timesOf)
-    )
+    const times = ["interval", "timeout", "start-period"].map(timesOf)
+    for (const { healthcheck } of processes) {
+      expect(healthcheck?.test).toEqual(["CMD", ...command])
+      expect([healthcheck?.interval, healthcheck?.timeout, healthcheck?.start_period]).toEqual(times)
+    }
     expect(read("docs/operations.md")).toContain(`podman run --health-cmd "${command.join(" ")}"`)
     expect(read("deploy/healthy.js")).toContain(`process.env.MANAGEMENT_PORT ?? "${imageEnvironment["MANAGEMENT_PORT"]}"`)
   })
@@ -83,15 +84,31 @@ describe("compose.yml", () => {
   })
 
   it("runs what is in the image, and publishes the port of the API on this machine alone", () => {
-    expect(ours.map(([name]) => name).sort()).toEqual(["checks", "gateway", "migrate"])
+    expect(ours.map(([name]) => name).sort()).toEqual(["checks", "gateway-1", "gateway-2", "migrate"])
     for (const [, { command = [] }] of ours)
       for (const file of filesIn(command)) expect([file, isInImage(file)]).toEqual([file, true])
     const port = imageEnvironment["PORT"]
-    expect(services["gateway"]?.ports).toEqual([`127.0.0.1:${port}:${port}`])
-    expect(services["gateway"]?.expose).toEqual([imageEnvironment["MANAGEMENT_PORT"]])
+    expect(services["haproxy"]?.ports).toEqual([`127.0.0.1:${port}:${port}`])
+    for (const { expose, ports } of processes)
+      expect({ expose, ports }).toEqual({ expose: [port, imageEnvironment["MANAGEMENT_PORT"]], ports: undefined })
     // Only the migration has the owner's password.
     const withOwner = ours.filter(([, { secrets = [] }]) => secrets.includes("MIGRATION_DATABASE_URL"))
     expect(withOwner.map(([name]) => name)).toEqual(["migrate"])
+  })
+
+  it("leads to each of its gateways by HAProxy, whose address they trust, and has Prometheus ask each", () => {
+    const [port, management] = [imageEnvironment["PORT"], imageEnvironment["MANAGEMENT_PORT"]]
+    const names = ours.map(([name]) => name).filter((name) => name.startsWith("gateway-"))
+    expect(names.length).toBeGreaterThan(1)
+    const servers = read("deploy/haproxy/compose.cfg").match(/^ {4}server .*$/gm)
+    expect(servers).toEqual(names.map((name) => `    server ${name} ${name}:${port} check port ${management}`))
+    expect(read("deploy/prometheus/prometheus.yml")).toContain(
+      `targets: [${names.map((name) => `"${name}:${management}"`).join(", ")}]`
+    )
+    const { subnet } = compose.networks["api"]?.ipam?.config[0] ?? {}
+    const shared = Object.entries(services).flatMap(([name, { networks }]) => (networks.includes("api") ? [name] : []))
+    expect(shared.toSorted()).toEqual([...names, "haproxy"])
+    for (const { environment } of processes) expect(environment?.["TRUSTED_PROXIES"]).toBe(subnet)
   })
 
   it.effect("sets what the program reads, to values that it takes", () =>
@@ -110,14 +127,14 @@ describe("compose.yml", () => {
       ...containers.map(({ resources }) => resources.limits.memory),
       ...units.map(({ name }) => directive(name, "MemoryMax")[0])
     ]
-    expect(limits.length).toBe(11)
+    expect(limits.length).toBe(12)
     expect([...new Set(limits.map(megabytes))]).toEqual([512])
   })
 })
 
 describe("the units of systemd", () => {
   it("run the same program as the image, with the same options of Node, whose cache is theirs alone", () => {
-    expect(execOf("payment-gateway.service")).toEqual(["deploy/with-secrets.sh", ...serving].slice(1))
+    expect(execOf("payment-gateway@.service")).toEqual(["deploy/with-secrets.sh", ...serving].slice(1))
     const compiled = [...read("deploy/Containerfile").matchAll(/^RUN (\["node".*\])$/gm)].flatMap(([, text]) => json(text))
     expect(compiled.slice(0, -1)).toEqual(serving.slice(0, -1))
     for (const { name } of units)
@@ -129,7 +146,12 @@ describe("the units of systemd", () => {
     Effect.gen(function* () {
       for (const { name } of units) {
         const given = Object.fromEntries(
-          directive(name, "Environment").flatMap((line) => line.split(" ").map((pair) => pair.split("=", 2)))
+          directive(name, "Environment").flatMap((line) =>
+            line
+              .replaceAll("%i", "1")
+              .split(" ")
+              .map((pair) => pair.split("=", 2))
+          )
         )
         const asked = yield* readWith(given)
         const credentials = directive(name, "LoadCredential").map((line) => line.split(":", 1)[0] ?? "")
@@ -139,6 +161,19 @@ describe("the units of systemd", () => {
       }
     })
   )
+})
+
+it("the units have the ports that HAProxy leads to on one machine", () => {
+  const unit = "payment-gateway@.service"
+  const given = Object.fromEntries(
+    directive(unit, "Environment").flatMap((line) => line.split(" ").map((one) => one.split("=", 2)))
+  )
+  const server = (instance: string) => {
+    const [port, management] = [given["PORT"], given["MANAGEMENT_PORT"]].map((text) => text?.replace("%i", instance))
+    return `    server gateway-${instance} 127.0.0.1:${port} check port ${management}`
+  }
+  expect(read("deploy/haproxy/machine.cfg").match(/^ {4}server .*$/gm)).toEqual(["1", "2"].map(server))
+  expect(given["TRUSTED_PROXIES"]).toBe("127.0.0.1")
 })
 
 itWith("shellcheck", "--version")("the scripts are accepted by shellcheck", () => {

@@ -91,12 +91,18 @@ describe("a pooler in front of the database", () => {
     for (const name of names) expect(page).toContain(`SET ${name} = '${sessionSettings[name]}'`)
   })
 
-  itWith("haproxy", "-v")("haproxy can read its file", () => {
+  itWith("haproxy", "-v")("haproxy can read its files", () => {
     const folder = mkdtempSync(join(tmpdir(), "payment-gateway-haproxy-"))
     const file = join(folder, "haproxy.cfg")
+    // The certificate is the operator's.
     writeFileSync(file, configured("deploy/haproxy/haproxy.cfg").replace(/db-[ab]\.internal/g, "127.0.0.1"))
-    const { status, stderr } = spawnSync("haproxy", ["-c", "-f", file], { encoding: "utf8" })
+    const machine = join(folder, "machine.cfg")
+    writeFileSync(machine, configured("deploy/haproxy/machine.cfg").replace(/ ssl crt \S+ alpn \S+/, ""))
+    const api = join(root, "deploy/haproxy/api.cfg")
+    for (const files of [[file], [api, machine], [api, join(root, "deploy/haproxy/compose.cfg")]]) {
+      const { status, stderr } = spawnSync("haproxy", ["-c", ...files.flatMap((one) => ["-f", one])], { encoding: "utf8" })
+      expect({ status, stderr }).toMatchObject({ status: 0 })
+    }
     rmSync(folder, { recursive: true })
-    expect({ status, stderr }).toMatchObject({ status: 0 })
   })
 })

@@ -16,7 +16,7 @@ const units = globSync("deploy/systemd/*", { cwd: root })
 const manifests = ["deploy/Containerfile", "deploy/compose.yml", "deploy/make-secrets.sh", ...kubernetes, ...units]
 
 /** Of the images beside the gateway's, of Node, of the manifests themselves. */
-const notSettings = /^(POSTGRES_|GF_|AF_|NODE_|PROMETHEUS_IMAGE$|ALERTMANAGER_IMAGE$|GRAFANA_IMAGE$)/
+const notSettings = /^(POSTGRES_|GF_|AF_|NODE_|PROMETHEUS_IMAGE$|ALERTMANAGER_IMAGE$|HAPROXY_IMAGE$|GRAFANA_IMAGE$)/
 
 describe("the manifests of deploy/", () => {
   it("set only what docs/settings.md names", () => {
@@ -36,7 +36,7 @@ describe("the manifests of deploy/", () => {
     const [, port = ""] = /MANAGEMENT_PORT=(\d+)/.exec(read("deploy/Containerfile")) ?? []
     expect(code("deploy/kubernetes/deployment.yaml")).toContain(`{ name: management, containerPort: ${port} }`)
     expect(code("deploy/kubernetes/service.yaml")).toContain(`{ name: management, port: ${port}, targetPort: management }`)
-    expect(code("deploy/prometheus/prometheus.yml")).toContain(`gateway:${port}`)
+    expect(code("deploy/prometheus/prometheus.yml")).toContain(`["gateway-1:${port}", "gateway-2:${port}"]`)
   })
 
   it("let a pod run as nobody in particular, change nothing of its image, and take so much memory", () => {
@@ -106,7 +106,8 @@ describe("the manifests of deploy/", () => {
   })
 
   itWith("systemd-analyze", "--version")("are units that systemd accepts and finds well confined", () => {
-    const services = units.filter((file) => file.endsWith(".service")).map((file) => file.replace("@.", "@ledger."))
+    const instance = (file: string) => file.replace("check@.", "check@ledger.").replace("gateway@.", "gateway@2.")
+    const services = units.filter((file) => file.endsWith(".service")).map(instance)
     const analyze = (...args: ReadonlyArray<string>) => spawnSync("systemd-analyze", args, { cwd: root, encoding: "utf8" })
     const verified = analyze("verify", "--man=no", ...services)
     expect(verified.status, verified.stderr).toBe(0)

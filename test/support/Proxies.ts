@@ -29,6 +29,24 @@ export const startHaproxy = async (servers: readonly [number, number]): Promise<
   return started("haproxy", (file) => ["-db", "-f", file], { port, files: { "haproxy.cfg": text } })
 }
 
+interface Place {
+  readonly port: number
+  readonly management: number
+}
+
+/** Before two processes of the gateway on one machine; without TLS. */
+export const startApiHaproxy = async (processes: readonly [Place, Place]): Promise<Proxy> => {
+  const port = await Effect.runPromise(PostgresServer.port(0))
+  const shipped = (name: string) => readFileSync(join(deploy, "haproxy", name), "utf8")
+  const [one, two] = processes
+  const machine = shipped("machine.cfg")
+    .replace(/bind :443 .*/, `bind 127.0.0.1:${port}`)
+    .replace("127.0.0.1:8010 check port 8011", `127.0.0.1:${one.port} check port ${one.management}`)
+    .replace("127.0.0.1:8020 check port 8021", `127.0.0.1:${two.port} check port ${two.management}`)
+  const files = { "api.cfg": shipped("api.cfg"), "machine.cfg": machine }
+  return started("haproxy", () => ["-db", "-f", "api.cfg", "-f", "machine.cfg"], { port, files })
+}
+
 export interface Pooled {
   readonly server: number
   readonly database: string
