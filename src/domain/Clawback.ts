@@ -15,7 +15,7 @@ export const clawback = (told: Omit<Clawback, "_tag" | "note">): Clawback => {
     `${by} ${id} of ${sum}`,
     ...(reason === null ? [] : [reason]),
     meaning[state],
-    ...(answerBy === null || state !== "open" ? [] : [`answer it by ${iso(answerBy)}`])
+    ...(answerBy === null || state === "taken" || state === "kept" ? [] : [`answer it by ${iso(answerBy)}`])
   ]
   return { _tag: "Clawback", ...told, note: parts.join(": ") }
 }
@@ -23,7 +23,8 @@ export const clawback = (told: Omit<Clawback, "_tag" | "note">): Clawback => {
 const meaning = {
   open: "it is open, and nothing was taken yet",
   taken: "it was taken back",
-  kept: "it ended, and nothing was taken"
+  kept: "it ended, and nothing was taken",
+  unknown: "the gateway does not know this status: look at the provider whether money was taken"
 } as const satisfies Record<Clawback["state"], string>
 
 /** Whether the record says so already, or whoever ruled on it knew: it is no news, and leaves no line in the history. */

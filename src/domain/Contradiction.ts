@@ -28,7 +28,9 @@ export const reportOf = (fact: Fact): string | null => {
       return `returned ${fact.amount} ${fact.currency ?? "?"}, fee ${fact.fee}${fact.at === null ? "" : `, at ${fact.at}`}`
     case "Clawback": {
       const what = `${fact.by} ${fact.id}, ${fact.amount ?? "?"} ${fact.currency}`
-      return fact.state === "taken" ? `${TAKEN_BY}${what}` : `${what}, ${fact.state}`
+      if (fact.state === "taken") return `${TAKEN_BY}${what}`
+      // The word itself: another one that nobody knows is news.
+      return fact.state === "unknown" ? `${what}, ${fact.reason ?? "unknown"}` : `${what}, ${fact.state}`
     }
     default:
       return null

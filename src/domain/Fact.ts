@@ -94,12 +94,12 @@ export const Fact = Schema.TaggedUnion({
   },
   /**
    * A dispute of a collection, or a refund that was made at the provider. `open`: somebody wants it back, and nothing moved yet; `taken`: it was taken back;
-   * `kept`: it ended, and nothing was taken. `id` is the provider's; null is what it does not say; `answerBy` is until when a dispute can be answered.
+   * `kept`: it ended, and nothing was taken. `unknown`: nobody knows the provider's word, which `reason` has. `id` is the provider's; null is what it does not say; `answerBy` is until when a dispute can be answered.
    */
   Clawback: {
     by: Schema.Literals(["dispute", "refund"]),
     id: Schema.String,
-    state: Schema.Literals(["open", "taken", "kept"]),
+    state: Schema.Literals(["open", "taken", "kept", "unknown"]),
     amount: Schema.NullOr(MinorUnits),
     currency: Currency,
     reason: Schema.NullOr(Schema.String),

@@ -1,6 +1,7 @@
 import { Effect, Option, type Schema } from "effect"
 import { type Clawback, clawback } from "../domain/Clawback.ts"
 import { type Currency, isCurrency } from "../domain/Currency.ts"
+import type { ProviderError } from "../domain/errors/Retriable.ts"
 import type { ClawbackQuery, ListClawbacks, ListedClawback } from "../services/ports/ProviderClawbacks.ts"
 import type { Connection } from "./Connection.ts"
 import { type AmountFormat, majorUnits, sumOf } from "./ProviderStatus.ts"
@@ -21,7 +22,7 @@ interface ClawbackList<A, Row> {
   readonly clawbackOf: (row: Row) => ListedClawback
 }
 
-type Reader = (connection: Connection, query: ClawbackQuery) => ReturnType<ListClawbacks>
+type Reader = (connection: Connection, query: ClawbackQuery) => Effect.Effect<ReadonlyArray<ListedClawback>, ProviderError>
 
 /** Reads one list to its end. A row that cannot be read is an alarm, and hides no other one. */
 export const clawbackList =
@@ -37,16 +38,17 @@ export const clawbackList =
       return yield* connection.giveUp(`a list of ${connection.title}'s does not end: ${operation}`)
     })
 
-/** All of the lists together. */
+/** All of the lists together. One that cannot be read hides nothing of the others. */
 export const clawbacksOf = (connection: Connection, ...lists: ReadonlyArray<Reader>): ListClawbacks =>
   Effect.fn(`${connection.name}.clawbacks`)(function* (query) {
-    return (yield* Effect.forEach(lists, (list) => list(connection, query))).flat()
+    const read = yield* Effect.forEach(lists, (list) => Effect.option(list(connection, query)))
+    return { listed: read.flatMap(Option.getOrElse((): ReadonlyArray<ListedClawback> => [])), isWhole: read.every(Option.isSome) }
   })
 
 type Written = string | null | undefined
 
 interface WrittenClawback extends Pick<Clawback, "by" | "id"> {
-  /** Undefined where the provider's word has no meaning here: a person has to look. */
+  /** Undefined where nobody knows the provider's word. */
   readonly state: Clawback["state"] | undefined
   readonly status: string
   readonly amount: Written
@@ -57,10 +59,10 @@ interface WrittenClawback extends Pick<Clawback, "by" | "id"> {
 
 const LONGEST_REASON = 80
 
-/** As a fact of a charge in this currency. A word that nobody knows is open, and is said. */
+/** As a fact of a charge in this currency. */
 export const clawbackIn =
   (
-    { amount, answerBy, currency: named, reason, status, state = "open", ...told }: WrittenClawback,
+    { amount, answerBy, currency: named, reason, status, state = "unknown", ...told }: WrittenClawback,
     format: AmountFormat = majorUnits
   ) =>
   (stored: Currency): Clawback => {

@@ -83,8 +83,33 @@ export const wireBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/providers/paystack/Clawbacks.ts",
-        text: '["resolved", "archived"].includes(status) ? resolutions.get(resolution) : "open"',
+        text: '["resolved", "archived"].includes(status) ? resolutions.get(resolution) : undefined',
         instead: '["archived"].includes(status) ? resolutions.get(resolution) : "open"'
+      }
+    ]
+  },
+  {
+    name: "let one list of disputes hide the other",
+    breaks: "what one list says is heard while another cannot be read",
+    test: "test/providers/paystack/Clawbacks.test.ts",
+    edits: [
+      {
+        file: "src/providers/Clawbacks.ts",
+        text: "listed: read.flatMap(Option.getOrElse((): ReadonlyArray<ListedClawback> => []))",
+        instead:
+          "listed: read.every(Option.isSome) ? read.flatMap(Option.getOrElse((): ReadonlyArray<ListedClawback> => [])) : []"
+      }
+    ]
+  },
+  {
+    name: "take an unknown word of a dispute for one that was heard",
+    breaks: "another word that nobody knows is news",
+    test: "test/services/settlement/Clawbacks.test.ts",
+    edits: [
+      {
+        file: "src/domain/Contradiction.ts",
+        text: '`${what}, ${fact.reason ?? "unknown"}`',
+        instead: "`${what}, unknown`"
       }
     ]
   },

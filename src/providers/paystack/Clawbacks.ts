@@ -64,8 +64,12 @@ const resolutions: ReadonlyMap<string, "taken" | "kept"> = new Map([
   ["declined", "kept"]
 ])
 
-const disputeState = (status: string, resolution: string) =>
-  ["resolved", "archived"].includes(status) ? resolutions.get(resolution) : "open"
+const openDisputes: ReadonlySet<string> = new Set(["awaiting-merchant-feedback", "awaiting-bank-feedback", "pending"])
+
+const disputeState = (status: string, resolution: string) => {
+  if (openDisputes.has(status)) return "open"
+  return ["resolved", "archived"].includes(status) ? resolutions.get(resolution) : undefined
+}
 
 const refunds = clawbackList({
   ...shared,

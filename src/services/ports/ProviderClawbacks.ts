@@ -1,7 +1,6 @@
 import type { Effect } from "effect"
 import type { Clawback } from "../../domain/Clawback.ts"
 import type { Currency } from "../../domain/Currency.ts"
-import type { ProviderError } from "../../domain/errors/Retriable.ts"
 import type { Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 
@@ -20,8 +19,14 @@ export interface ListedClawback {
   readonly factIn: (stored: Currency) => Clawback
 }
 
+/** `isWhole`: every list of the account was read to its end. */
+export interface ListedClawbacks {
+  readonly listed: ReadonlyArray<ListedClawback>
+  readonly isWhole: boolean
+}
+
 /**
  * The disputes of collections, and the refunds, that an account lists, whoever made them. A free read: it may be repeated, and may list those of other
  * charges, too.
  */
-export type ListClawbacks = (query: ClawbackQuery) => Effect.Effect<ReadonlyArray<ListedClawback>, ProviderError>
+export type ListClawbacks = (query: ClawbackQuery) => Effect.Effect<ListedClawbacks>

@@ -33,23 +33,26 @@ export const makeClawbackSweeps = Effect.gen(function* () {
   const poller = yield* OutcomePoller
   const { oursOf } = accountRecords(registry, transactions)
 
-  /** Whatever it says is only a reason to ask for the charge itself. */
+  /** Whatever it says is only a reason to ask for the charge itself. False where one of these questions was turned away. */
   const ofStatement = Effect.fnUntraced(function* (provider: Provider, day: string) {
     const { lines } = yield* provider.statement?.(day) ?? Effect.succeed({ lines: [] })
+    let isWhole = true
     for (const line of lines) {
       if (line.direction !== "collection" || (line.status !== "returned" && line.status !== "failed")) continue
       const record = Option.getOrUndefined(yield* oursOf(provider, line))
       if (record?.kind !== "collection" || record.status !== "successful") continue
       if (record.needsReview || record.reversed !== null || personRuledFailed(record)) continue
       const stored = yield* transactions.byReference(record.reference)
-      if (Option.isSome(stored)) yield* poller.poll(stored.value, "reconciler")
+      if (Option.isSome(stored) && (yield* poller.poll(stored.value, "reconciler")).turnedAway === true) isWhole = false
     }
+    return isWhole
   })
 
   const ofStatements = Effect.fnUntraced(function* (provider: Provider, now: Instant) {
     const days = STATEMENT_AGES_DAYS.map((age) => iso(now - age * DAY_MS).slice(0, "2026-01-31".length))
-    const read = Effect.forEach(days, (day) => ofStatement(provider, day), { discard: true })
-    return yield* Effect.match(read, { onFailure: () => false, onSuccess: () => true })
+    // A day that cannot be read hides nothing of the others.
+    const read = yield* Effect.forEach(days, (day) => Effect.catch(ofStatement(provider, day), () => Effect.succeed(false)))
+    return !read.includes(false)
   })
 
   const sweep = Effect.fn("ClawbackSweeps.sweep")(function* (name: string, mode: Mode, now: Instant) {

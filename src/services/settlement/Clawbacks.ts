@@ -20,7 +20,7 @@ export class Clawbacks extends Context.Service<
   {
     /** Asks what is listed of one charge, because a callback or a person says that there may be something. Answers the record as it then is. */
     readonly ofCharge: (provider: Provider, record: LedgerRecord, actor: Actor) => Effect.Effect<LedgerRecord>
-    /** All that the account lists. False where its lists could not be read. */
+    /** All that the account lists. False where one of its lists could not be read to its end. */
     readonly ofAccount: (provider: Provider) => Effect.Effect<boolean>
   }
 >()("gateway/services/settlement/Clawbacks") {
@@ -32,9 +32,8 @@ export class Clawbacks extends Context.Service<
 
       const listedSince = Effect.fnUntraced(function* (provider: Provider, since: Instant, providerReference: string | null) {
         const read = provider.collections?.clawbacks
-        if (read === undefined) return []
-        const until = (yield* Clock.currentTimeMillis) + DAY_MS
-        return yield* Effect.catchTag(read({ since, until, providerReference }), "provider_error", () => Effect.succeed(null))
+        if (read === undefined) return { listed: [], isWhole: true }
+        return yield* read({ since, until: (yield* Clock.currentTimeMillis) + DAY_MS, providerReference })
       })
 
       const hear = Effect.fnUntraced(function* (
@@ -55,14 +54,14 @@ export class Clawbacks extends Context.Service<
       })
 
       const ofCharge = Effect.fn("Clawbacks.ofCharge")(function* (provider: Provider, record: LedgerRecord, actor: Actor) {
-        const listed = yield* listedSince(provider, record.createdAt, record.providerReference)
-        return (yield* hear(provider, actor, listed ?? [], record)) ?? record
+        const { listed } = yield* listedSince(provider, record.createdAt, record.providerReference)
+        return (yield* hear(provider, actor, listed, record)) ?? record
       })
 
       const ofAccount = Effect.fn("Clawbacks.ofAccount")(function* (provider: Provider) {
-        const listed = yield* listedSince(provider, (yield* Clock.currentTimeMillis) - LISTED_FOR_MS, null)
-        yield* hear(provider, "reconciler", listed ?? [], null)
-        return listed !== null
+        const { isWhole, listed } = yield* listedSince(provider, (yield* Clock.currentTimeMillis) - LISTED_FOR_MS, null)
+        yield* hear(provider, "reconciler", listed, null)
+        return isWhole
       })
 
       return Clawbacks.of({ ofCharge, ofAccount })

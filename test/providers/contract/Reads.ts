@@ -158,7 +158,7 @@ export const reads = (it: Vitest.MethodsNonLive<ContractBench>, known: KnownSimu
           const { fetchStatus } = collectionsOf(live)
           const answer = yield* Effect.flatMap(askOrder(way, order.reference), fetchStatus)
           const handle = "providerReference" in answer ? answer.providerReference : null
-          const listed = yield* clawbacks({ since: now - day, until: now + day, providerReference: null })
+          const { listed } = yield* clawbacks({ since: now - day, until: now + day, providerReference: null })
           return listed.filter(
             ({ providerReference, reference }) =>
               reference === order.reference || (handle !== null && providerReference === handle)
@@ -169,7 +169,11 @@ export const reads = (it: Vitest.MethodsNonLive<ContractBench>, known: KnownSimu
       const { amount, currency } = way
       expect(told.map(({ factIn }) => factIn(currency))).toMatchObject([{ _tag: "Clawback", state: "taken", amount, currency }])
       const [first] = told
-      const own = yield* clawbacks({ since: now - day, until: now + day, providerReference: first?.providerReference ?? null })
+      const { listed: own } = yield* clawbacks({
+        since: now - day,
+        until: now + day,
+        providerReference: first?.providerReference ?? null
+      })
       expect(own.map(({ providerReference }) => providerReference)).toContain(first?.providerReference)
     })
   )

@@ -2,6 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect, Layer, Option } from "effect"
 import { TestClock } from "effect/testing"
 import { type Clawback, clawback } from "../../../src/domain/Clawback.ts"
+import { ProviderError } from "../../../src/domain/errors/Retriable.ts"
 import { minor, ZERO } from "../../../src/domain/Money.ts"
 import { resolveCollection } from "../../../src/domain/Resolution.ts"
 import { reviewReason } from "../../../src/domain/ReviewReason.ts"
@@ -57,7 +58,10 @@ const given = (record: Collection, facts: () => ReadonlyArray<Clawback>) => {
       clawbacks: (query) =>
         Effect.sync(() => {
           queries.push(query)
-          return facts().map((fact) => ({ reference: null, providerReference: "P1", factIn: () => fact }))
+          return {
+            listed: facts().map((fact) => ({ reference: null, providerReference: "P1", factIn: () => fact })),
+            isWhole: true
+          }
         })
     }
   }
@@ -144,9 +148,26 @@ describe("what is taken back of a collection", () => {
   )
 })
 
+it.effect("a status that nobody knows is a person's, and says so each time the word changes", () =>
+  Effect.gen(function* () {
+    yield* TestClock.setTime(TOLD_AT)
+    let word = "status escalated"
+    const world = given(paid, () => [told({ state: "unknown", reason: word })])
+    yield* world.hear
+    yield* world.hear
+    word = "status second-presentment"
+    yield* world.hear
+    const lines = world.steps.map(({ line }) => line)
+    expect(world.steps.map(({ next }) => next.needsReview)).toEqual([true, true])
+    expect(reviewReason(world.read().transaction, lines.slice(0, 1))).toBe(
+      "it was credited, and the provider lists a dispute 771203 of 50000 UGX: status escalated: the gateway does not know this status: look at the provider whether money was taken: answer it by 2026-12-01T18:00:00.000Z"
+    )
+  })
+)
+
 describe("the look through an account", () => {
   const polls: Array<string> = []
-  const swept = Effect.fnUntraced(function* (world: ReturnType<typeof given>, isTurn = true) {
+  const swept = Effect.fnUntraced(function* (world: ReturnType<typeof given>, isTurn = true, isBusy = false) {
     const sweeps: Array<ReadonlyArray<unknown>> = []
     const ports = Layer.mergeAll(
       fake(AccountSweeps, {
@@ -157,7 +178,7 @@ describe("the look through an account", () => {
         poll: ({ transaction }) =>
           Effect.sync(() => {
             polls.push(transaction.reference)
-            return { learnt: true, record: transaction }
+            return { learnt: !isBusy, ...(isBusy && { turnedAway: true }), record: transaction }
           })
       })
     )
@@ -205,6 +226,22 @@ describe("the look through an account", () => {
       expect((yield* swept(world)).at(-1)).toEqual(["eversend", "live", TOLD_AT + DAY])
       expect(days).toEqual(["2026-11-20", "2026-11-18", "2026-11-14", "2026-11-07", "2026-10-22", "2026-10-07"])
       expect(polls).toEqual([paid.reference])
+      // The account was busy when the charge was asked for: the sweep is not done.
+      days.length = 0
+      expect(yield* swept(world, true, true)).toHaveLength(1)
+      // One day cannot be read: the others are, and the sweep is not done.
+      days.length = 0
+      const { statement } = world.provider
+      const failing = new ProviderError({})
+      Object.assign(world.provider, {
+        statement: (day: string) =>
+          Effect.flatMap(statement?.(day) ?? Effect.die("it has one"), (read) =>
+            days.length === 2 ? failing : Effect.succeed(read)
+          )
+      })
+      polls.length = 0
+      expect(yield* swept(world)).toHaveLength(1)
+      expect([days.length, polls]).toEqual([6, [paid.reference]])
     })
   )
 })

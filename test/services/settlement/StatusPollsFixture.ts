@@ -74,7 +74,7 @@ export const given = (record: LedgerRecord, answer: StatusOutcome, world: World 
     collections: {
       charge: unused,
       fetchStatus,
-      ...(clawbacks && { clawbacks: (query) => Effect.sync(() => (asked.push(query), [])) })
+      ...(clawbacks && { clawbacks: (query) => Effect.sync(() => (asked.push(query), { listed: [], isWhole: true })) })
     },
     exchange: { quote: unused, execute: unused, fetchStatus }
   }
