@@ -26,6 +26,7 @@ const first = [
   "test/persistence/postgres/EmbeddedPostgres.test.ts",
   "test/integrating/Pages.test.ts",
   "test/integrating/Catalogues.test.ts",
+  "test/deploy/BehindHaproxy.test.ts",
   "test/releases/MixedReleases.test.ts",
   "test/scenarios/EveryProviderEndings.test.ts",
   "test/providers/contract/Contract.test.ts",
