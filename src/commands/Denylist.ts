@@ -3,6 +3,7 @@ import { Argument, Command, Flag } from "effect/cli"
 import { Country } from "../domain/Corridor.ts"
 import { type DeniedAs, type DenylistEntry, type DenylistKind, maskedEntry, newDenial } from "../domain/Denylist.ts"
 import { iso } from "../domain/Instant.ts"
+import { maskedText } from "../domain/Masking.ts"
 import { Denylist } from "../services/ports/Denylist.ts"
 import { Words } from "./Arguments.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
@@ -40,7 +41,7 @@ const deny = Effect.fn("deny")(function* (action: string, { kind, reason, value,
   const denied = newDenial(kind, value, as)
   if (Result.isFailure(denied)) return yield* new CommandRefusal({ message: denied.failure })
   const masked = maskedEntry(kind, denied.success)
-  const entry = yield* auditEntry(action, masked, { kind, reason })
+  const entry = yield* auditEntry(action, masked, { kind, reason: maskedText(reason) })
   if (!(yield* denials.add(kind, Redacted.make(denied.success), reason, entry))) {
     return yield* new CommandRefusal({ message: `${masked} is on the list already` })
   }

@@ -1,5 +1,6 @@
 import { Effect, Result } from "effect"
 import { Command, Flag } from "effect/cli"
+import { maskedText } from "../domain/Masking.ts"
 import { maskedSender, senderFrom } from "../domain/Sender.ts"
 import { Tenants } from "../services/ports/Tenants.ts"
 import { appId, Words } from "./Arguments.ts"
@@ -28,7 +29,13 @@ const set = Command.make(
     const typed = senderFrom({ address, country, name, number })
     if (Result.isFailure(typed)) return yield* new CommandRefusal({ message: typed.failure })
     const shown = maskedSender(typed.success)
-    if (!(yield* tenants.setSender(appId, typed.success, yield* auditEntry("tenant sender", appId, { ...shown, reason }))))
+    if (
+      !(yield* tenants.setSender(
+        appId,
+        typed.success,
+        yield* auditEntry("tenant sender", appId, { ...shown, reason: maskedText(reason) })
+      ))
+    )
       return yield* noTenant(appId)
     yield* printResult({ app_id: appId, sender: shown })
   }, Effect.provide(operatorPorts))
@@ -49,7 +56,9 @@ const remove = Command.make(
   { appId, reason },
   Effect.fn(function* ({ appId, reason }) {
     const tenants = yield* Tenants
-    if (!(yield* tenants.setSender(appId, null, yield* auditEntry("tenant sender remove", appId, { reason }))))
+    if (
+      !(yield* tenants.setSender(appId, null, yield* auditEntry("tenant sender remove", appId, { reason: maskedText(reason) })))
+    )
       return yield* noTenant(appId)
     yield* printResult({ app_id: appId, sender: null })
   }, Effect.provide(operatorPorts))

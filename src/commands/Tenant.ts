@@ -1,6 +1,7 @@
 import { Clock, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import type { AppId } from "../domain/Ids.ts"
+import { maskedText } from "../domain/Masking.ts"
 import { Capability, defaultCapabilities, sortedCapabilities, type Tenant } from "../domain/Tenant.ts"
 import { Tenants } from "../services/ports/Tenants.ts"
 import { appId, checkProviderNames, exampleProvider, providerName, Words } from "./Arguments.ts"
@@ -40,7 +41,11 @@ const statusCommand = (name: "freeze" | "unfreeze", status: Tenant["status"], de
     { appId, reason },
     Effect.fn(function* ({ appId, reason }) {
       const tenants = yield* Tenants
-      const changed = yield* tenants.setStatus(appId, status, yield* auditEntry(`tenant ${name}`, appId, { reason }))
+      const changed = yield* tenants.setStatus(
+        appId,
+        status,
+        yield* auditEntry(`tenant ${name}`, appId, { reason: maskedText(reason) })
+      )
       yield* answerTenant(appId, changed)
     }, Effect.provide(operatorPorts))
   ).pipe(
@@ -70,7 +75,7 @@ const pin = Command.make(
   Effect.fn(function* ({ appId, provider, reason }) {
     yield* checkProviderNames([provider])
     const tenants = yield* Tenants
-    const entry = yield* auditEntry("tenant pin", appId, { provider, reason })
+    const entry = yield* auditEntry("tenant pin", appId, { provider, reason: maskedText(reason) })
     yield* answerTenant(appId, yield* tenants.pin(appId, provider, entry), treatedView)
   }, Effect.provide(operatorPorts))
 ).pipe(
@@ -88,7 +93,7 @@ const unpin = Command.make(
   { appId, reason },
   Effect.fn(function* ({ appId, reason }) {
     const tenants = yield* Tenants
-    const entry = yield* auditEntry("tenant unpin", appId, { reason })
+    const entry = yield* auditEntry("tenant unpin", appId, { reason: maskedText(reason) })
     yield* answerTenant(appId, yield* tenants.pin(appId, null, entry), treatedView)
   }, Effect.provide(operatorPorts))
 ).pipe(
@@ -109,7 +114,7 @@ const guard = Command.make(
   },
   Effect.fn(function* ({ appId, reason, repeatSales }) {
     const tenants = yield* Tenants
-    const entry = yield* auditEntry("tenant guard", appId, { repeat_sales: repeatSales, reason })
+    const entry = yield* auditEntry("tenant guard", appId, { repeat_sales: repeatSales, reason: maskedText(reason) })
     yield* answerTenant(appId, yield* tenants.setRepeatSales(appId, repeatSales === "allow", entry), treatedView)
   }, Effect.provide(operatorPorts))
 ).pipe(

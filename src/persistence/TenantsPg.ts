@@ -82,6 +82,7 @@ const sealedSenders = rowsOf(Schema.Struct({ appId: Schema.String, sealed: Schem
 const SenderText = Schema.fromJsonString(Schema.toCodecJson(Sender))
 const decodeSender = Schema.decodeUnknownEffect(SenderText)
 const encodeSender = Schema.encodeEffect(SenderText)
+const UNREADABLE = "the sender of a tenant does not open, and no provider is told it: set it again with gateway sender set"
 const senderPurpose = (appId: string): string => `sender ${appId}`
 
 const makeSenders = (sql: SqlClient.SqlClient, vault: Vault["Service"]) =>
@@ -91,7 +92,12 @@ const makeSenders = (sql: SqlClient.SqlClient, vault: Vault["Service"]) =>
     return yield* Effect.forEach(appIds, (appId) => {
       const row = rows.find((one) => one.appId === appId)
       if (row === undefined) return Effect.succeed(null)
-      return Effect.flatMap(vault.open(senderPurpose(appId), row.sealed), (text) => decodeSender(Redacted.value(text)))
+      // The rows of several tenants are read at once: one that does not open is nobody else's trouble.
+      return Effect.flatMap(vault.open(senderPurpose(appId), row.sealed), (text) => decodeSender(Redacted.value(text))).pipe(
+        Effect.catchCause(() =>
+          Effect.as(Effect.annotateLogs(Effect.logError(UNREADABLE), { app_id: appId }), "unreadable" as const)
+        )
+      )
     })
   })
 

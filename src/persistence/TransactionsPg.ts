@@ -23,6 +23,8 @@ import type { TenantFilter } from "./TenantFilter.ts"
 import { transactionList } from "./TransactionList.ts"
 import { transactionSearch } from "./TransactionSearch.ts"
 
+/** Records that have one reference of a provider's: one of each kind and account, and some for a provider that gives it out twice. */
+const SHARED_AT_MOST = 20
 /** So much of a day is read and sorted at once. */
 const SLICE_MS = 900_000
 
@@ -155,12 +157,12 @@ export const TransactionsPg = Layer.effect(
           WHERE p.provider = ${provider} AND p.mode = ${mode} AND p.provider_reference = ${providerReference} ${of("p.app_id")} ${of("t.app_id")}
             -- Not the one of a provider that it was taken from again.
             AND t.provider = p.provider AND t.provider_reference = p.provider_reference
-          ORDER BY t.created_at LIMIT 1`
+          ORDER BY t.created_at LIMIT ${SHARED_AT_MOST}`
       )
-      // Of two servers' rows, which can only be if a provider gives out a reference twice, any.
       if (rows.length === 0 && !isWhole)
         return yield* Effect.die(new Error(`${NOT_WHOLE}: whose a reference of ${provider} is cannot be said now`))
-      return yield* firstOf(rows)
+      const found = yield* decodeTransactions(rows)
+      return found.toSorted((one, other) => one.transaction.createdAt - other.transaction.createdAt)
     }, Effect.orDie)
 
     const history = Effect.fn("Transactions.history")(function* (reference: Reference) {

@@ -21,9 +21,12 @@ export const fakeTransactions = Layer.unwrap(
         first(({ stored: { transaction: own } }) => own.appId === appId && own.mode === mode && own.reference === reference),
       byReference: (reference) => first(({ stored }) => stored.transaction.reference === reference),
       byProviderReference: (provider, mode, providerReference) =>
-        first(({ stored: { transaction: own } }) => {
-          return own.provider === provider && own.mode === mode && own.providerReference === providerReference
-        }),
+        Effect.map(
+          all(({ stored: { transaction: own } }) => {
+            return own.provider === provider && own.mode === mode && own.providerReference === providerReference
+          }, 20),
+          (found) => found.map(storedOf)
+        ),
       history: (reference) => Effect.sync(() => rows.get(reference)?.history ?? []),
       claimDue: (now, limit, leaseMs) =>
         Effect.map(

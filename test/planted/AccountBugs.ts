@@ -114,5 +114,53 @@ export const accountBugs: ReadonlyArray<Bug> = [
         instead: "row.active || row.providers.includes(name)"
       }
     ]
+  },
+  {
+    name: "call ok what is only the program's own table",
+    breaks: "a check of an account says what was not tried",
+    test: "test/services/reference/ProviderCheck.test.ts",
+    edits: [
+      {
+        file: "src/services/reference/ProviderCheck.ts",
+        text: 'return isAsked ? ok("countries"',
+        instead: 'return isAsked || isThere ? ok("countries"'
+      }
+    ]
+  },
+  {
+    name: "let a webhook secret that does not open hold up every endpoint",
+    breaks: "what is sealed for one tenant and does not open is nobody else's trouble",
+    test: "test/persistence/webhooks/WebhookOutbox.test.ts",
+    edits: [
+      {
+        file: "src/persistence/webhooks/WebhookOutboxPg.ts",
+        text: "if (Exit.isFailure(endpoint)) yield*",
+        instead: "if (Exit.isFailure(endpoint)) return yield* endpoint\n        else if (Exit.isFailure(endpoint)) yield*"
+      }
+    ]
+  },
+  {
+    name: "send without the sender that does not open",
+    breaks: "nothing is sent of a tenant whose sender does not open where a provider has to be told it",
+    test: "test/scenarios/Senders.test.ts",
+    edits: [
+      {
+        file: "src/services/routing/Routes.ts",
+        text: '(sender === null ? use === "needed" : sender === "unreadable")',
+        instead: '(sender === null ? use === "needed" : false)'
+      }
+    ]
+  },
+  {
+    name: "take the oldest record of a provider's reference, whichever account it was sent with",
+    breaks: "a reference that a provider gave out twice names both records",
+    test: "test/persistence/Transactions.test.ts",
+    edits: [
+      {
+        file: "src/persistence/TransactionsPg.ts",
+        text: "ORDER BY t.created_at LIMIT ${SHARED_AT_MOST}`",
+        instead: "ORDER BY t.created_at LIMIT 1`"
+      }
+    ]
   }
 ]

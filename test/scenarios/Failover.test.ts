@@ -1,5 +1,5 @@
 import { it } from "@effect/vitest"
-import { Effect, Option } from "effect"
+import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
@@ -51,7 +51,7 @@ describe("a payout that provably never left", () => {
         yield* pay("one")
         const { reference } = (yield* onlyRecord).transaction
         const transactions = yield* Transactions
-        expect(Option.isSome(yield* transactions.byProviderReference("beta", "live", `beta-${reference}`))).toBe(true)
+        expect(yield* transactions.byProviderReference("beta", "live", `beta-${reference}`)).toHaveLength(1)
         expect(yield* (yield* SqlClient.SqlClient)`SELECT provider FROM transactions`).toStrictEqual([{ provider: "beta" }])
       }).pipe(Effect.provideContext(node))
     }).pipe(Effect.scoped)

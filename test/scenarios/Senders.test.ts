@@ -1,5 +1,6 @@
 import { it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
 import { describe, expect } from "vitest"
 import { Tenants } from "../../src/services/ports/Tenants.ts"
 import { Capabilities } from "../../src/services/reference/Capabilities.ts"
@@ -45,6 +46,23 @@ describe("a provider that has to be told who pays", () => {
         expect(yield* pay("three")).toBe("corridor_unsupported")
       }).pipe(Effect.provideContext(node))
     }).pipe(Effect.scoped)
+  )
+
+  it.effect(
+    "is sent nothing of a tenant whose sender does not open, whose corridors ask for one and whose other reads go on",
+    () =>
+      Effect.gen(function* () {
+        const alpha = fakeProvider("alpha", { needsSender: true })
+        const { node } = yield* routedTo([alpha])
+        yield* Effect.gen(function* () {
+          yield* Effect.flatMap(Tenants, (tenants) => tenants.setSender(appId, sender, auditEntry()))
+          const sql = yield* SqlClient.SqlClient
+          yield* sql`UPDATE tenants SET sender_sealed = overlay(sender_sealed PLACING decode('00000000', 'hex') FROM 20)`
+          expect(yield* told).toStrictEqual([true, false, true])
+          expect(yield* pay("one")).toBe("corridor_unsupported")
+          expect(alpha.calls).toStrictEqual([])
+        }).pipe(Effect.provideContext(node))
+      }).pipe(Effect.scoped)
   )
 
   it.effect("gives way to the next provider of the corridor, which need not be told", () =>

@@ -11,6 +11,7 @@ import { type Answer, auditOf, page, redirect, type Visit } from "../Route.ts"
 import { lineOf } from "../TypedText.ts"
 
 const LONGEST_NOTE = 500
+const UNREADABLE = "What is kept does not open: it is damaged, or of another master key. No provider is told it. Type it again."
 
 /** Who pays for each tenant, as providers are told where a country wants to know it. An administrator says it. */
 export const makeSenders = Effect.gen(function* () {
@@ -20,7 +21,11 @@ export const makeSenders = Effect.gen(function* () {
     const rows = yield* Effect.forEach(yield* tenants.list, ({ appId }) =>
       Effect.map(tenants.sender(appId), (sender) => [
         link(`/senders/${appId}`, appId),
-        sender === null ? badge("nobody", "quiet") : badge("told", "good")
+        sender === null
+          ? badge("nobody", "quiet")
+          : sender === "unreadable"
+            ? badge("does not open", "bad")
+            : badge("told", "good")
       ])
     )
     return page("Senders", section("Who pays, for each tenant", table("By name", ["Tenant", "Sender"], rows)))
@@ -33,15 +38,16 @@ export const makeSenders = Effect.gen(function* () {
 
   const shown = Effect.fnUntraced(function* (visit: Visit, appId: AppId, problem: string | null) {
     const sender = yield* tenants.sender(appId)
-    const told = sender === null ? null : maskedSender(sender)
+    const told = sender === null || sender === "unreadable" ? null : maskedSender(sender)
     const rows = told === null ? [] : [[told.name, told.country, told.number, told.address]]
     const body = [
       problem === null ? null : h("p", { class: "warning", role: "alert" }, problem),
+      sender === "unreadable" ? h("p", { class: "warning", role: "alert" }, UNREADABLE) : null,
       section(
         "As it is told",
         table("Masked; what was typed is kept sealed", ["Name", "Country", "Number", "Address"], rows, "Nobody is named.")
       ),
-      may(visit.visitor.role, "configure") ? changeForms(visit, appId, told !== null) : null
+      may(visit.visitor.role, "configure") ? changeForms(visit, appId, sender !== null) : null
     ]
     return page(`Sender of ${appId}`, body, { status: problem === null ? 200 : 422 })
   })

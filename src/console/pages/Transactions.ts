@@ -23,7 +23,7 @@ export const makeTransactions = Effect.gen(function* () {
   const byProvider = Effect.fnUntraced(function* (text: string) {
     const accounts = registry.known.flatMap((provider) => Mode.literals.map((mode) => ({ provider, mode })))
     const found = yield* Effect.forEach(accounts, ({ mode, provider }) => transactions.byProviderReference(provider, mode, text))
-    return found.flatMap(Option.toArray).map(({ transaction }) => transaction)
+    return found.flat().map(({ transaction }) => transaction)
   })
 
   const byWord = Effect.fnUntraced(function* (word: string): Effect.fn.Return<ReadonlyArray<LedgerRecord>> {

@@ -1,4 +1,4 @@
-import { Effect, Layer, Schema } from "effect"
+import { Effect, Exit, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
@@ -69,8 +69,12 @@ export const WebhookOutboxPg = Layer.effect(
       const deliveries: Array<DueDelivery> = []
       const rows = yield* everyTenant.claim(limit, claimRows({ now, perEndpoint, leaseMs }))
       for (const row of yield* decodeClaimed(rows)) {
-        const { attempts, body, createdAt, eventId, eventType, id, reference, traceparent } = row
-        deliveries.push({ id, endpoint: yield* open(row), eventId, eventType, body, attempts, createdAt, reference, traceparent })
+        const { appId: app_id, attempts, body, createdAt, eventId, eventType, id, mode, reference, traceparent } = row
+        const endpoint = yield* Effect.exit(open(row))
+        // Its lease stays, so that nobody comes back to it before the lease runs out; other endpoints' deliveries go on.
+        if (Exit.isFailure(endpoint)) yield* Effect.annotateLogs(Effect.logError(UNREADABLE), { app_id, mode })
+        else
+          deliveries.push({ id, endpoint: endpoint.value, eventId, eventType, body, attempts, createdAt, reference, traceparent })
       }
       return deliveries
     }, Effect.orDie)
@@ -96,6 +100,8 @@ export const WebhookOutboxPg = Layer.effect(
   })
 )
 
+const UNREADABLE = "the secret of a webhook endpoint does not open, and its events wait: let the tenant rotate it"
+
 /** Opens what an endpoint's row seals, and not again until it is another row. */
 const cachedSecrets = (vault: Vault["Service"]) => {
   const known = new Map<string, { readonly row: SealedEndpoint; readonly endpoint: SigningEndpoint }>()
@@ -105,7 +111,9 @@ const cachedSecrets = (vault: Vault["Service"]) => {
     const last = known.get(purpose)
     if (last !== undefined && isSame(last.row, row)) return last.endpoint
     const secret = yield* vault.open(purpose, secretSealed)
-    const previous = previousSealed === null ? {} : { previousSecret: yield* vault.open(purpose, previousSealed) }
+    // A rotation mends a secret that does not open: what it replaced signs nothing beside it.
+    const before = previousSealed === null ? null : yield* Effect.exit(vault.open(purpose, previousSealed))
+    const previous = before === null || Exit.isFailure(before) ? {} : { previousSecret: before.value }
     const endpoint: SigningEndpoint = { appId, mode, url, secret, ...previous }
     for (const oldest of known.size < SECRETS_CACHED ? [] : known.keys().take(1)) known.delete(oldest)
     known.set(purpose, { row: { appId, mode, url, secretSealed, previousSealed }, endpoint })

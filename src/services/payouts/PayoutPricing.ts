@@ -118,7 +118,11 @@ export class PayoutPricing extends Context.Service<
       /** Read once, when the route is chosen: what is reserved is sent with it, whatever an operator changes meanwhile. */
       const senderFor = (caller: Caller, corridor: Corridor, providers: ReadonlyArray<PayoutProvider>) =>
         providers.some(({ operations }) => operations.sender?.(corridor) !== undefined)
-          ? tenants.sender(caller.appId)
+          ? Effect.filterOrElse(
+              tenants.sender(caller.appId),
+              (sender) => sender !== "unreadable",
+              () => Effect.die(new Error("the tenant's sender stopped opening while its route was chosen"))
+            )
           : Effect.succeed(null)
 
       /** Across a border or a currency the destination's own corridor has to be open, and says which networks there are. */

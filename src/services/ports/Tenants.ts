@@ -58,8 +58,8 @@ export class Tenants extends Context.Service<
     readonly repeatSales: (appId: AppId) => Effect.Effect<boolean>
     /** Says who pays, or with null nobody. False when there is no such tenant. */
     readonly setSender: (appId: AppId, sender: Sender | null, audit: AuditEntry) => Effect.Effect<boolean>
-    /** Who pays; null where nobody said it, and for no such tenant. Seen as `pinned` is. */
-    readonly sender: (appId: AppId) => Effect.Effect<Sender | null>
+    /** Who pays; null where nobody said it, and for no such tenant; or that what is kept does not open. Seen as `pinned` is. */
+    readonly sender: (appId: AppId) => Effect.Effect<Sender | "unreadable" | null>
     /** The provider that a tenant is pinned to; null for none, and for no such tenant. A change is seen within a second by every node. */
     readonly pinned: (appId: AppId) => Effect.Effect<Tenant["pinned"]>
     /** False when there is no such tenant. */

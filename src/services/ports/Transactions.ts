@@ -129,12 +129,15 @@ export class Transactions extends Context.Service<
     readonly search: (filter: RecordFilter, limit: number) => Effect.Effect<FoundRecords, RateLimited>
     /** When the provider is polled about it next; none where it is not polled any more. */
     readonly nextPoll: (reference: Reference) => Effect.Effect<Option.Option<Instant>>
-    /** By the provider's own handle, for callbacks that carry only that. */
+    /**
+     * By the provider's own handle, for callbacks and lists that carry only that: all that it names, the oldest first. A provider may count
+     * payouts and collections apart, and each of its accounts may count anew, so that whoever asks says which one is meant.
+     */
     readonly byProviderReference: (
       provider: string,
       mode: Mode,
       providerReference: string
-    ) => Effect.Effect<Option.Option<StoredTransaction>>
+    ) => Effect.Effect<ReadonlyArray<StoredTransaction>>
     /** In the order in which it happened; empty when there is no such transaction. */
     readonly history: (reference: Reference) => Effect.Effect<ReadonlyArray<HistoryLine>>
     /** What was posted for it, in the order in which it was; empty where no money moved. */

@@ -81,10 +81,15 @@ export class Routes extends Context.Service<
       /** The row's providers that take no payout of this tenant by it, because nobody told them who pays. */
       const withoutSender = Effect.fnUntraced(function* ({ appId, mode }: Caller, row: Corridor) {
         if (row.direction !== "payout") return []
-        const wanting = row.providers.filter((name) =>
-          Option.exists(registry.find(name, mode), ({ payouts }) => payouts?.sender?.(row) === "needed")
-        )
-        return wanting.length === 0 || (yield* tenants.sender(appId)) !== null ? [] : wanting
+        const told = row.providers.flatMap((name) => {
+          const use = Option.getOrUndefined(registry.find(name, mode))?.payouts?.sender?.(row)
+          return use === undefined ? [] : [{ name, use }]
+        })
+        if (told.length === 0) return []
+        const sender = yield* tenants.sender(appId)
+        // A provider that would name its account's owner instead is told nobody else where the tenant's own sender does not open.
+        const wanting = told.filter(({ use }) => (sender === null ? use === "needed" : sender === "unreadable"))
+        return wanting.map(({ name }) => name)
       })
 
       const lacksSender = Effect.fnUntraced(function* (caller: Caller, row: Corridor) {

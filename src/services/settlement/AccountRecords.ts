@@ -27,11 +27,10 @@ export const accountRecords = (
     const byOurs = Option.isSome(reference) ? yield* transactions.byReference(reference.value) : Option.none()
     const found =
       Option.isSome(byOurs) || providerReference === null
-        ? byOurs
+        ? Option.toArray(byOurs)
         : yield* transactions.byProviderReference(name, mode, providerReference)
-    return found.pipe(
-      Option.map(({ transaction }) => transaction),
-      Option.filter((record) => isOf(provider, record) && record.kind === direction)
+    return Option.fromUndefinedOr(
+      found.map(({ transaction }) => transaction).find((record) => isOf(provider, record) && record.kind === direction)
     )
   })
 

@@ -202,19 +202,23 @@ export const namesOurs = ({ byProviderReference, byReference }: Lookups) =>
   Effect.fnUntraced(function* ({ hint, mode, provider }: Callback) {
     const byOurs = hint.reference === null ? Option.none() : yield* byReference(hint.reference)
     if (Option.isSome(byOurs) || hint.providerReference === null) return Option.isSome(byOurs)
-    return Option.isSome(yield* byProviderReference(provider, mode, hint.providerReference))
+    return (yield* byProviderReference(provider, mode, hint.providerReference)).length > 0
   })
 
 type Lookups = Pick<Transactions["Service"], "byReference" | "byProviderReference">
 
 /** The transaction that a callback is about; none where it is about nothing of ours. */
 const transactionOf = (transactions: Lookups) =>
-  Effect.fnUntraced(function* ({ hint, mode, provider }: Callback) {
+  Effect.fnUntraced(function* ({ hint, looks = 0, mode, provider }: Callback & { readonly looks?: number }) {
     const byOurs = hint.reference === null ? Option.none() : yield* transactions.byReference(hint.reference)
     // A reference of another provider or mode is nobody's: a callback speaks for its own account only.
     const own = ({ transaction }: StoredTransaction) => transaction.provider === provider && transaction.mode === mode
     if (Option.exists(byOurs, own) || hint.providerReference === null) return Option.filter(byOurs, own)
-    return Option.filter(yield* transactions.byProviderReference(provider, mode, hint.providerReference), own)
+    const named = (yield* transactions.byProviderReference(provider, mode, hint.providerReference)).filter(own)
+    // A payout and a collection, or those of two accounts, may have one number: what is open comes first, and each further look takes the next.
+    const isOver = ({ transaction }: StoredTransaction) => Number(isTerminal(transaction))
+    const inOrder = named.toSorted((one, other) => isOver(one) - isOver(other))
+    return Option.fromUndefinedOr(inOrder[looks % inOrder.length])
   })
 
 /** The same bytes of the same account have the same id. */

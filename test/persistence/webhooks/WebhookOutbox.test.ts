@@ -32,6 +32,27 @@ describe("the outbox", () => {
     })
   )
 
+  it.effect("gives out the other endpoints' events where the secret of one does not open", () =>
+    Effect.gen(function* () {
+      const { endpoints, one, sql } = yield* givenNodes
+      for (const name of ["acme", "bolt"]) yield* put(endpoints, endpoint(name))
+      yield* sql`UPDATE webhook_endpoints SET secret_sealed = overlay(secret_sealed PLACING decode('00000000', 'hex') FROM 20) WHERE app_id = 'acme'`
+      yield* givenWaiting(sql, "acme", 2)
+      yield* givenWaiting(sql, "bolt", 2)
+      expect(tenantsOf(yield* one.claimDue(NOW, 10, 8, LEASE_MS))).toEqual(["bolt", "bolt"])
+      const { appId, mode } = endpoint("acme")
+      yield* endpoints.rotate({
+        appId,
+        mode,
+        secret: Redacted.make("whsec_new"),
+        at: NOW,
+        until: NOW + 1_000_000,
+        change: auditEntry()
+      })
+      expect(tenantsOf(yield* one.claimDue(NOW + LEASE_MS, 10, 8, LEASE_MS))).toContain("acme")
+    })
+  )
+
   it.effect("gives a delivery to one node, and never more of one endpoint at once than its limit, over all nodes", () =>
     Effect.gen(function* () {
       const { endpoints, one, other, sql } = yield* givenNodes

@@ -36,7 +36,7 @@ const account: Provider = {
 
 const { byStatement } = accountComparison(
   { accounts: () => [account], claimed: () => [] } as never,
-  { byReference: () => Effect.succeedNone, byProviderReference: () => Effect.succeedNone } as never
+  { byReference: () => Effect.succeedNone, byProviderReference: () => Effect.succeed([]) } as never
 )
 
 const line = (change: Partial<StatementLine>): StatementLine => ({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Layer, Option } from "effect"
+import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { type Clawback, clawback } from "../../../src/domain/Clawback.ts"
 import { ProviderError } from "../../../src/domain/errors/Retriable.ts"
@@ -44,7 +44,7 @@ const told = (change: Partial<Omit<Clawback, "_tag" | "note">> = {}): Clawback =
 /** One collection, and an account that lists these. */
 const given = (record: Collection, facts: () => ReadonlyArray<Clawback>) => {
   const queries: Array<ClawbackQuery> = []
-  const kept = storedRecord(record, [], { byProviderReference: () => Effect.sync(() => Option.some(kept.read())) })
+  const kept = storedRecord(record, [], { byProviderReference: () => Effect.sync(() => [kept.read()]) })
   const unused = () => Effect.die("unused")
   const provider: Provider = {
     name: "eversend",

@@ -183,7 +183,7 @@ const ports = (world: World) => {
           return Effect.succeed(reference === world.transaction.reference ? Option.some(stored()) : Option.none())
         }),
       byProviderReference: (_provider, _mode, reference) =>
-        Effect.sync(() => (reference === world.transaction.providerReference ? Option.some(stored()) : Option.none()))
+        Effect.sync(() => (reference === world.transaction.providerReference ? [stored()] : []))
     }),
     fake(OutcomePoller, {
       poll: ({ revision, transaction }, actor, said = []) =>
