@@ -24,7 +24,7 @@ export const check = Command.make(
   })
 ).pipe(
   Command.withDescription(
-    "Try with the accounts of a provider that are set what moves no money: credentials, wallets, countries, banks, networks, prices. Prints what differs from the corridor rows, and what only the provider can confirm (docs/going-live); exit 1 where something differs or is not answered"
+    "Try with the accounts of a provider that are set what moves no money: credentials, wallets, countries, banks, networks, prices. Prints what differs from the corridor rows, what only the provider can confirm (docs/going-live), and what was not tried; exit 1 where something differs or is not answered"
   ),
   Command.withExamples([
     { command: `gateway provider check ${exampleProvider}`, description: "Check an account before going live" }

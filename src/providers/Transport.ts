@@ -2,6 +2,7 @@ import { Agent, type Dispatcher } from "@effect/platform-node/Undici"
 import { Effect, Option, type Scope } from "effect"
 import { parseExact } from "../domain/Json.ts"
 import { inClientSpan } from "../runtime/ClientSpan.ts"
+import { countCall } from "../runtime/CountedCalls.ts"
 import { tooLateToLeave } from "../runtime/LeavesBy.ts"
 import { makeTimer, type Timer } from "../runtime/Timer.ts"
 import { annotateTraced } from "../runtime/Tracing.ts"
@@ -71,7 +72,7 @@ export const openTransport = Effect.fn("openTransport")(function* (
     // No trace headers go out: how the gateway works inside is nobody else's business.
     call: (call) => {
       const { method, operation, url } = call
-      return inClientSpan({ method, url, showsPath: true, provider, operation })(annotated(call))
+      return Effect.andThen(countCall, inClientSpan({ method, url, showsPath: true, provider, operation })(annotated(call)))
     }
   }
 })

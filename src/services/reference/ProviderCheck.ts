@@ -3,19 +3,21 @@ import { type Corridor, corridorKeyOf } from "../../domain/Corridor.ts"
 import type { ProviderError } from "../../domain/errors/Retriable.ts"
 import { type Mode, Mode as Modes } from "../../domain/Ids.ts"
 import { LARGEST_AMOUNT, type MinorUnits, minor, toDecimal } from "../../domain/Money.ts"
+import { withCallsCounted } from "../../runtime/CountedCalls.ts"
 import type { Provider } from "../ports/Provider.ts"
 import type { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 
 /**
  * What one read came to. `differs`: the account is not as the corridor rows say. `unanswered`: the provider refused the read or cannot be
  * reached. `to_confirm`: what the program believes, and only the provider can confirm.
+ * `not_tried`: nobody was asked, because the program has a table of its own, the provider tells no such thing, or money would move.
  */
-export type CheckResult = "ok" | "differs" | "unanswered" | "to_confirm"
+export type CheckResult = "ok" | "differs" | "unanswered" | "to_confirm" | "not_tried"
 
 export interface ProviderCheckRow {
   readonly mode: Mode
   readonly account: "current" | "previous"
-  readonly check: "wallets" | "countries" | "banks" | "networks" | "prices" | "callbacks" | "promises"
+  readonly check: "wallets" | "countries" | "banks" | "networks" | "prices" | "callbacks" | "promises" | "payments"
   /** The corridor, country or currency that it is about; empty where it is about the account. */
   readonly subject: string
   readonly result: CheckResult
@@ -64,14 +66,15 @@ const checkAccount = Effect.fnUntraced(function* (provider: Provider, led: Reado
     ...networksOf(provider, served),
     ...(yield* pricesOf(provider, served)),
     callbacksOf(provider, routeKey),
-    promisesOf(provider)
+    promisesOf(provider),
+    notTried("payments", "", "nothing was charged, sent, exchanged or refunded: pay and charge numbers of your own")
   ]
 })
 
 /** What payouts are paid from has to be there; how much is in it is told, and judged by nobody. */
 const walletsOf = Effect.fnUntraced(function* ({ reference }: Provider, served: ReadonlyArray<Corridor>) {
-  if (reference?.balances === undefined) return []
-  const wallets = yield* read(reference.balances)
+  if (reference?.balances === undefined) return [notTried("wallets", "", TELLS_NONE)]
+  const { answer: wallets } = yield* read(reference.balances)
   if (wallets === undefined)
     return [unanswered("wallets", "", "the balance cannot be read: look at the credentials and the address")]
   const told = wallets.map(
@@ -86,17 +89,20 @@ const walletsOf = Effect.fnUntraced(function* ({ reference }: Provider, served: 
 })
 
 const countriesOf = Effect.fnUntraced(function* ({ reference }: Provider, served: ReadonlyArray<Corridor>) {
-  if (reference?.countries === undefined) return []
-  const told = yield* read(reference.countries)
+  if (reference?.countries === undefined) return [notTried("countries", "", TELLS_NONE)]
+  const { answer: told, isAsked } = yield* read(reference.countries)
   if (told === undefined) return [unanswered("countries", "", "the countries that can be paid cannot be read")]
   return served
     .filter(({ direction, method }) => direction === "payout" && method !== "card")
     .map((row): Found => {
       const country = told.find((one) => one.country === row.country)
       const isThere = country?.methods.some((method) => method === row.method) === true
-      return isThere
-        ? ok("countries", nameOf(row), "can be paid")
-        : differs("countries", nameOf(row), "the corridor is open, and the provider does not list the country with this method")
+      if (isThere) return isAsked ? ok("countries", nameOf(row), "can be paid") : notTried("countries", nameOf(row), OWN_TABLE)
+      return differs(
+        "countries",
+        nameOf(row),
+        "the corridor is open, and the provider does not list the country with this method"
+      )
     })
 })
 
@@ -118,26 +124,28 @@ const banksOf = Effect.fnUntraced(function* ({ reference }: Provider, served: Re
   const countries = new Set(
     served.filter((row) => row.direction === "payout" && row.method === "bank").map(({ country }) => country)
   )
-  if (banks === undefined) return []
+  if (banks === undefined) return [...countries].map((country) => notTried("banks", country, TELLS_NONE))
   return yield* Effect.forEach(countries, (country) =>
-    Effect.map(read(banks(country)), (found): Found => {
+    Effect.map(read(banks(country)), ({ answer: found, isAsked }): Found => {
       if (found === undefined) return unanswered("banks", country, "the list of banks cannot be read")
       if (found.length === 0) return differs("banks", country, "bank payouts are open, and no bank can be paid")
-      return ok("banks", country, `${found.length} banks can be paid`)
+      const detail = `${found.length} banks can be paid`
+      return isAsked ? ok("banks", country, detail) : notTried("banks", country, `${detail}: ${OWN_TABLE}`)
     })
   )
 })
 
+/** No provider is asked which networks it charges: the program's table is all that is compared. */
 const networksOf = ({ collections }: Provider, served: ReadonlyArray<Corridor>): ReadonlyArray<Found> => {
   const reaches = collections?.reachesNetwork
-  if (reaches === undefined) return []
   return served
     .filter(({ direction, method }) => direction === "collection" && method === "momo")
     .flatMap((row) =>
       row.networks.map((network): Found => {
+        if (reaches === undefined) return notTried("networks", `${nameOf(row)} ${network}`, TELLS_NONE)
         const payer = { _tag: "momo", msisdn: Redacted.make(""), network, country: row.country } as const
         return reaches(payer, row.currency)
-          ? ok("networks", `${nameOf(row)} ${network}`, "can be charged")
+          ? notTried("networks", `${nameOf(row)} ${network}`, OWN_TABLE)
           : differs("networks", `${nameOf(row)} ${network}`, "the corridor lists the network, and the account does not charge it")
       })
     )
@@ -157,9 +165,12 @@ const pricesOf = Effect.fnUntraced(function* ({ payouts }: Provider, served: Rea
       destinationCurrency: currency,
       destinationCountry: country
     } as const
-    return Effect.map(read(payouts.quote({ ...order, destination: null })), (quote): Found => {
+    return Effect.map(read(payouts.quote({ ...order, destination: null })), ({ answer: quote, isAsked }): Found => {
       if (quote === undefined) return unanswered("prices", nameOf(row), `${shown} cannot be priced now`)
-      if (!("_tag" in quote)) return ok("prices", nameOf(row), `${shown} costs ${toDecimal(quote.fee, currency)} ${currency}`)
+      if (!("_tag" in quote)) {
+        const detail = `${shown} costs ${toDecimal(quote.fee, currency)} ${currency}`
+        return isAsked ? ok("prices", nameOf(row), detail) : notTried("prices", nameOf(row), `${detail} by the set contract`)
+      }
       return quote.kind === "no_recipient"
         ? { check: "prices", subject: nameOf(row), result: "to_confirm", detail: "it is priced for a recipient only" }
         : differs("prices", nameOf(row), `${shown} is not priced: ${quote.note}`)
@@ -198,8 +209,11 @@ const promisesOf = ({ guarantees }: Provider): Found => {
 }
 
 /** Undefined where the provider did not answer. */
-const read = <A>(effect: Effect.Effect<A, ProviderError>): Effect.Effect<A | undefined> =>
-  Effect.catchTag(effect, "provider_error", () => Effect.undefined)
+const read = <A>(effect: Effect.Effect<A, ProviderError>) =>
+  withCallsCounted(Effect.catchTag(effect, "provider_error", () => Effect.undefined))
+
+const TELLS_NONE = "the provider tells none, or the program does not read it"
+const OWN_TABLE = "the program's own table has it, and the provider was not asked"
 
 const nameOf = (row: Corridor): string => Object.values(corridorKeyOf(row)).join(" ")
 
@@ -209,5 +223,11 @@ const unanswered = (check: Found["check"], subject: string, detail: string): Fou
   check,
   subject,
   result: "unanswered",
+  detail
+})
+const notTried = (check: Found["check"], subject: string, detail: string): Found => ({
+  check,
+  subject,
+  result: "not_tried",
   detail
 })

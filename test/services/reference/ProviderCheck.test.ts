@@ -2,6 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect, Option } from "effect"
 import type { Corridor } from "../../../src/domain/Corridor.ts"
 import { minor } from "../../../src/domain/Money.ts"
+import { countCall } from "../../../src/runtime/CountedCalls.ts"
 import type { Provider } from "../../../src/services/ports/Provider.ts"
 import { checkProvider } from "../../../src/services/reference/ProviderCheck.ts"
 
@@ -26,6 +27,9 @@ const corridor = (row: Partial<Corridor>): Corridor => ({
   ...row
 })
 
+/** As an adapter answers that asks its provider. */
+const asked = <A>(answer: A) => Effect.as(countCall, answer)
+
 /** An account in shillings of Uganda: a wallet with nothing of Kenya, no bank, one network, a price for small amounts only. */
 const played: Provider = {
   name: "played",
@@ -42,7 +46,7 @@ const played: Provider = {
   callbacks: { verify: () => Option.none() },
   payouts: {
     quote: ({ amount, destinationCurrency }) =>
-      Effect.succeed(
+      asked(
         amount > 100n
           ? ({ _tag: "QuoteRefused", kind: "amount", note: "more than is agreed" } as const)
           : {
@@ -64,9 +68,9 @@ const played: Provider = {
     fetchStatus: () => Effect.die("nothing was charged")
   },
   reference: {
-    banks: () => Effect.succeed([]),
-    countries: Effect.succeed([{ country: "UG", name: "Uganda", phonePrefix: "+256", methods: ["momo"] }]),
-    balances: Effect.succeed([{ currency: "UGX", available: minor(5n), pending: null }])
+    banks: () => asked([]),
+    countries: asked([{ country: "UG", name: "Uganda", phonePrefix: "+256", methods: ["momo"] }]),
+    balances: asked([{ currency: "UGX", available: minor(5n), pending: null }])
   }
 }
 
@@ -102,15 +106,58 @@ describe("a check of a provider's account", () => {
         "differs countries KE KES payout momo",
         "differs banks UG",
         "to_confirm banks UG UGX payout bank",
-        "ok networks UG UGX collection momo MTN",
+        "not_tried networks UG UGX collection momo MTN",
         "differs networks UG UGX collection momo AIRTEL",
         "ok prices UG UGX payout momo",
         "differs prices UG UGX payout bank",
         "differs prices KE KES payout momo",
         "to_confirm callbacks /webhooks/played/KEY",
-        "to_confirm promises"
+        "to_confirm promises",
+        "not_tried payments"
       ])
       expect(found.every(({ account, mode }) => account === "current" && mode === "live")).toBe(true)
+    })
+  )
+
+  it.effect("calls nothing ok that it did not ask the provider for", () =>
+    Effect.gen(function* () {
+      const { payouts, reference: _, ...account } = played
+      const quote = () =>
+        Effect.succeed({
+          principal: minor(100n),
+          fee: minor(3n),
+          destinationAmount: minor(100n),
+          destinationCurrency: "UGX" as const,
+          rate: null,
+          expiresInMs: 1_000,
+          token: ""
+        })
+      const countries = Effect.succeed([{ country: "UG", name: "Uganda", phonePrefix: "+256", methods: ["momo" as const] }])
+      const banks = () => Effect.succeed([])
+      if (payouts === undefined) return yield* Effect.die("it pays out")
+      const check = (provider: Provider, row: Partial<Corridor>) =>
+        Effect.map(
+          checkProvider({ ...registry, accounts: (_, mode) => (mode === "live" ? [provider] : []) }, [corridor(row)], "played"),
+          (found) => found.map(({ check, result, subject }) => `${result} ${check} ${subject}`.trim())
+        )
+      const momo = { method: "momo", networks: ["MTN"] } as const
+      expect(yield* check({ ...account, payouts: { ...payouts, quote }, reference: { countries, banks } }, momo)).toEqual([
+        "not_tried wallets",
+        "not_tried countries UG UGX payout momo",
+        "not_tried prices UG UGX payout momo",
+        "to_confirm callbacks /webhooks/played/KEY",
+        "to_confirm promises",
+        "not_tried payments"
+      ])
+      expect(yield* check({ ...account, payouts: { ...payouts, quote } }, { method: "bank", requiresMsisdn: true })).toEqual([
+        "not_tried wallets",
+        "not_tried countries",
+        "not_tried banks UG",
+        "not_tried prices UG UGX payout bank",
+        "to_confirm callbacks /webhooks/played/KEY",
+        "to_confirm promises",
+        "not_tried payments"
+      ])
     })
   )
 })
