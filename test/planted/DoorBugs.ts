@@ -9,8 +9,8 @@ export const doorBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/services/routing/Routes.ts",
-        text: "wanting.length === 0 || (yield* tenants.sender(appId)) !== null ? [] : wanting",
-        instead: "wanting.length === 0 || (yield* tenants.sender(appId)) !== undefined ? [] : wanting"
+        text: 'sender === null ? use === "needed"',
+        instead: 'sender === null ? use === "taken"'
       }
     ]
   },
