@@ -109,7 +109,13 @@ export class OutcomePoller extends Context.Service<
         let known: StoredTransaction | null = stored
         if (answer._tag === "Returned" && transaction.kind === "payout" && transaction.status === "pending") {
           const fact = deliveredBefore(transaction, answer)
-          yield* settlement.applyFromProvider(transaction.provider, { reference, fact, actor, lastKnown: stored })
+          yield* settlement.applyFromProvider(transaction.provider, {
+            reference,
+            fact,
+            actor,
+            lastKnown: stored,
+            moreFollows: true
+          })
           known = null
         }
         const applied = yield* settlement.applyAnswer(statusPoll, { reference, fact: answer, lastKnown: known })

@@ -34,6 +34,8 @@ export interface News {
   readonly raw?: CapturedCall | null
   /** The record as the caller has just committed or read it, which saves a read. Where it has moved on since, it is read again. */
   readonly lastKnown?: StoredTransaction | null
+  /** More of the same answer is committed right after it: a process that dies in between leaves a poll that is due at once. */
+  readonly moreFollows?: true
 }
 
 /** Whose news it is, which decides whether it is still news when it is written. */
@@ -89,7 +91,7 @@ export class Settlement extends Context.Service<
 
       const stepOf = Effect.fnUntraced(function* (
         { revision, transaction }: StoredTransaction,
-        { actor, claim = null, fact, raw = null, successStatus = CREATED }: News,
+        { actor, claim = null, fact, moreFollows, raw = null, successStatus = CREATED }: News,
         poll: StatusPoll | null,
         isFull: boolean
       ): Effect.fn.Return<ApplyStep> {
@@ -122,7 +124,7 @@ export class Settlement extends Context.Service<
           entry: decision.entry,
           line: { at, actor, fact: fact._tag, note: noteOf(fact, overdue, isFull, contradicted), status: next.status },
           event,
-          nextPollAt: nextPoll(next, policy.pollSchedule, at, poll?.isListed),
+          nextPollAt: moreFollows === true ? at : nextPoll(next, policy.pollSchedule, at, poll?.isListed),
           response: claim === null ? null : keptResponse(encoder, claim, outcomeResponse(next, fact), successStatus),
           savesBeneficiary: transaction.kind === "payout" && (fact._tag === "Accepted" || fact._tag === "Succeeded"),
           restoreLimits: transaction.kind === "payout" && transaction.status !== "failed" && next.status === "failed",

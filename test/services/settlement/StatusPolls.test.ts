@@ -153,6 +153,8 @@ describe("a poll", () => {
         fees: 700n,
         returned: { amount: 10_000n, at: TOLD_AT, reason: "account closed" }
       })
+      // A process that dies between the two leaves a poll that is due at once, and not one in an hour.
+      expect(world.steps.map(({ nextPollAt }) => nextPollAt)).toEqual([TOLD_AT, null])
     })
   )
 
