@@ -60,7 +60,7 @@ export const operationTexts: Readonly<Record<string, OperationText>> = {
   },
   "GET /v1/reference/banks/{country}/{bank_code}/branches": {
     summary: "List a bank's branches",
-    description: `The branches of a bank, asked of the provider. Ask where the corridor says \`requires_branch\`, and let a person choose: no branch is ever chosen for you. ${GRANT("reference_data")}`
+    description: `The branches of a bank, as the provider listed them at most a day ago. Ask where the corridor says \`requires_branch\`, and let a person choose: no branch is ever chosen for you. ${GRANT("reference_data")}`
   },
   "POST /v1/reference/resolve-bank-account": {
     summary: "Resolve a bank account",

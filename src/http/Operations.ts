@@ -141,6 +141,7 @@ export const operations: Readonly<Record<string, Operation>> = {
       "quote_expired",
       "provider_capability_unsupported",
       "amount_above_maximum",
+      "provider_error",
       "insufficient_tenant_float",
       "insufficient_wallet_float",
       "payout_rejected_by_provider",

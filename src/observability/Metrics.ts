@@ -1,6 +1,7 @@
 import { Clock, Effect, Layer, Metric, Option } from "effect"
 import type { ProviderError } from "../domain/errors/Retriable.ts"
 import { Mode } from "../domain/Ids.ts"
+import { wasTurnedAway } from "../runtime/CallTurn.ts"
 import { labelledMetric } from "../runtime/LabelledMetric.ts"
 import { Policy } from "../services/ports/Policy.ts"
 import type { Provider } from "../services/ports/Provider.ts"
@@ -25,7 +26,7 @@ const providerCalls = labelledMetric((attributes: EndedCall) =>
 const providerFailures = labelledMetric((attributes: Call) =>
   Metric.counter("gateway_provider_calls_failed_total", {
     description:
-      "Calls to providers of which nothing came: no answer, nothing sent, or an answer that says that it failed there.",
+      "Calls to providers of which nothing came: no answer, nothing sent, or an answer that says that it failed there. A call that was turned away is none of them.",
     incremental: true,
     attributes
   })
@@ -40,6 +41,8 @@ const deliveries = labelledMetric((attributes: { readonly verdict: string }) =>
 
 /** How a call ends of which nothing came. */
 const FAILED: ReadonlyArray<string> = ["Unknown", "NotSent", "provider_error"]
+/** In its place where the account was busy: a 429, or its own pace. That is no failure of the provider. */
+const TURNED_AWAY = "TurnedAway"
 /** Calls that move money, and those without which none moves. */
 const watchedCalls = [
   "quote",
@@ -118,8 +121,10 @@ const countCalls =
         )
       )
     const ended = Effect.fnUntraced(function* (call: string, outcome: string) {
-      yield* providerCalls({ provider: name, mode, call, outcome }, 1)
-      if (FAILED.includes(outcome)) yield* providerFailures({ provider: name, mode, call }, 1)
+      const isFailed = FAILED.includes(outcome)
+      const isTurnedAway = isFailed && (yield* wasTurnedAway)
+      yield* providerCalls({ provider: name, mode, call, outcome: isTurnedAway ? TURNED_AWAY : outcome }, 1)
+      if (isFailed && !isTurnedAway) yield* providerFailures({ provider: name, mode, call }, 1)
     })
     /** A call whose outcome has a tag. */
     const tagged =

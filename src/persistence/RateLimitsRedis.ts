@@ -96,9 +96,14 @@ export const RateLimitsRedis = {
           limit: RateLimit,
           forMs: number
         ) {
-          const { remaining } = yield* owe(limiter, bucket, limit, 0)
           const owed = Math.max(0, Math.ceil(forMs / intervalMs(limit)) - 1)
-          if (remaining > -owed) yield* owe(limiter, bucket, limit, remaining + owed)
+          const { remaining: seen } = yield* owe(limiter, bucket, limit, 0)
+          if (seen <= -owed) return
+          // Others may close it, too, since it was looked at: what they made it owe already is given back.
+          const { remaining } = yield* owe(limiter, bucket, limit, seen + owed)
+          const before = remaining + seen + owed
+          const needed = Math.max(0, before + owed)
+          if (needed < seen + owed) yield* owe(limiter, bucket, limit, needed - (seen + owed))
         })
 
         return RateLimits.of({

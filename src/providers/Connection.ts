@@ -50,7 +50,7 @@ export const adapterOf = <Account>(
     const [of, buckets] = [yield* PaceOf, yield* PaceBuckets]
     if (of === null || buckets === null) return { name, mode, guarantees, ...(yield* operations(account, transport)) }
     const inPace = paced(transport, of, buckets)
-    const moneyHeldMs = (country: string) => inPace.heldMs(accountPerCountry ? country : "")
+    const moneyHeldMs = (country: string | null) => inPace.heldMs(accountPerCountry ? (country ?? "") : "")
     return { name, mode, guarantees, moneyHeldMs, ...(yield* operations(account, inPace)) }
   })
 

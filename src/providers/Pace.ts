@@ -87,20 +87,36 @@ export const paced = (
   const interval = (kind: CallKind) =>
     Math.max(...[pace[kind], pace.all].map((limit) => (limit === "off" ? 0 : limit.windowMs / limit.count)))
 
-  /** A token of each bucket, and how long to wait for the last of them; where one has none in time, nothing is taken. */
-  const reserve = Effect.fnUntraced(function* (kind: CallKind, part: string, longestMs: number) {
+  /**
+   * Waits for a token of each bucket; where one has none in time, nothing is taken. The account's comes last, when the one of the kind is there: calls that
+   * queue for their kind would else hold what polls could have meanwhile.
+   */
+  const takeTurn = Effect.fnUntraced(function* (kind: CallKind, part: string, longestMs: number) {
     const taken: Array<{ readonly bucket: string; readonly limit: RateLimit }> = []
     let waitMs = 0
     for (const one of bucketsOf(kind, part)) {
-      const said = yield* buckets.reserve(one.bucket, one.limit, longestMs)
+      const said = yield* buckets.reserve(one.bucket, one.limit, longestMs - waitMs)
       if (said._tag === "Limited") {
         yield* Effect.forEach(taken, ({ bucket, limit }) => buckets.giveBack(bucket, limit, 1), { discard: true })
         return { isTaken: false, waitMs: said.retryAfterSeconds * 1000 }
       }
       taken.push(one)
-      waitMs = Math.max(waitMs, said.waitMs)
+      waitMs += said.waitMs
+      if (said.waitMs > 0) yield* Effect.sleep(said.waitMs)
     }
     return { isTaken: true, waitMs }
+  })
+
+  /** How long a money call would wait that begins now; where that is too long, how long it is at least. Takes nothing. */
+  const moneyWait = Effect.fnUntraced(function* (part: string) {
+    let waitMs = 0
+    for (const { bucket, limit } of bucketsOf("money", part)) {
+      const said = yield* buckets.reserve(bucket, limit, BEGUN_WITHIN_MS)
+      if (said._tag === "Limited") return { isHeld: true, waitMs: said.retryAfterSeconds * 1000 }
+      yield* buckets.giveBack(bucket, limit, 1)
+      waitMs = Math.max(waitMs, said.waitMs)
+    }
+    return { isHeld: false, waitMs }
   })
 
   const logged = new Map<string, number>()
@@ -133,7 +149,7 @@ export const paced = (
     const part = one.account ?? ""
     if (kind === "money") expected = expected.slice(1)
     const longest = (yield* isPatient) ? Math.min(LONGEST_WAIT_MS, one.timeoutMs / 2) : POLL_WAIT_MS
-    const { isTaken, waitMs } = yield* reserve(kind, part, longest)
+    const { isTaken, waitMs } = yield* takeTurn(kind, part, longest)
     const turnAway = Effect.fnUntraced(function* (forMs: number): Effect.fn.Return<ProviderResponse> {
       yield* tell(kind, "pace")
       yield* tellTurnedAway({ retryAfterMs: forMs, intervalMs: interval(kind) })
@@ -143,7 +159,6 @@ export const paced = (
     if (waitMs > 0) {
       yield* Metric.update(Metric.withAttributes(waits, { provider, mode, kind }), waitMs)
       yield* annotateTraced(() => ({ "gateway.pace_wait_ms": waitMs }))
-      yield* Effect.sleep(waitMs)
       // Others may have been turned away meanwhile.
       const closedFor = (closedUntil.get(part) ?? 0) - (yield* Clock.currentTimeMillis)
       if (closedFor > 0) return yield* turnAway(closedFor)
@@ -163,9 +178,8 @@ export const paced = (
   const heldMs = Effect.fnUntraced(function* (part: string) {
     const now = yield* Clock.currentTimeMillis
     expected = expected.filter((at) => now - at < ADMITTED_FOR_MS)
-    const { isTaken, waitMs } = yield* reserve("money", part, BEGUN_WITHIN_MS)
-    if (!isTaken) return yield* Effect.as(tell("money", "pace"), waitMs)
-    yield* Effect.forEach(bucketsOf("money", part), ({ bucket, limit }) => buckets.giveBack(bucket, limit, 1), { discard: true })
+    const { isHeld, waitMs } = yield* moneyWait(part)
+    if (isHeld) return yield* Effect.as(tell("money", "pace"), waitMs)
     // Where there is a token now, there may be as many as the bucket holds.
     const before = waitMs > 0 ? expected.length : Math.max(0, expected.length + 1 - burstOf(pace))
     const behind = waitMs + before * interval("money")

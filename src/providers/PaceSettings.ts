@@ -2,8 +2,8 @@ import { isLoopback, type Rule, rate } from "../ConfigRules.ts"
 import type { RateLimit } from "../services/ports/RateLimits.ts"
 import type { Pace } from "./Pace.ts"
 
-/** Of what an account may call: money calls and whatever is neither, such as quotations before them, together leave a fifth to polls. */
-const EACH_OF_TEN = 4
+/** Of what an account may call. Together they leave a fifth to polls, and free reads keep nobody from paying. */
+const OF_TEN = { money: 4, quote: 3, other: 1 }
 
 /** What counts nothing and can be closed all the same, where a provider asks to be left alone. */
 const WITHOUT_BOUND: RateLimit = { count: 10_000, windowMs: 1_000, burst: 10_000 }
@@ -16,8 +16,8 @@ interface PaceReader {
 }
 
 /**
- * `PACE` is what the account may call in all, and `PACE_MONEY`, `PACE_STATUS` and `PACE_OTHER` what each kind of call may have of it. A simulator has no
- * pace unless one is set: null.
+ * `PACE` is what the account may call in all, and `PACE_MONEY`, `PACE_QUOTE`, `PACE_STATUS` and `PACE_OTHER` what each kind of call may have of it. A
+ * simulator has no pace unless one is set: null.
  */
 export const paceOf = (
   { pace }: { readonly pace: RateLimit },
@@ -25,7 +25,12 @@ export const paceOf = (
   { mistakes, own, settings }: PaceReader
 ): Pace | null => {
   const set = own("PACE", rate)
-  const kinds = { money: own("PACE_MONEY", rate), status: own("PACE_STATUS", rate), other: own("PACE_OTHER", rate) }
+  const kinds = {
+    money: own("PACE_MONEY", rate),
+    quote: own("PACE_QUOTE", rate),
+    status: own("PACE_STATUS", rate),
+    other: own("PACE_OTHER", rate)
+  }
   const isSimulated = baseUrl === "" || isLoopback(baseUrl)
   if (isSimulated && set === null && Object.values(kinds).every((one) => one === null)) return null
   const all = set === "off" ? WITHOUT_BOUND : (set ?? pace)
@@ -34,12 +39,13 @@ export const paceOf = (
       mistakes.push(
         `${settings}_PACE_${kind.toUpperCase()} is faster than ${settings}_PACE, which bounds all calls of the account`
       )
-  const part = set === "off" ? "off" : shareOf(all, EACH_OF_TEN)
+  const part = (kind: keyof typeof OF_TEN) => (set === "off" ? "off" : shareOf(all, OF_TEN[kind]))
   return {
     all,
-    money: kinds.money ?? part,
+    money: kinds.money ?? part("money"),
+    quote: kinds.quote ?? part("quote"),
     status: kinds.status ?? "off",
-    other: kinds.other ?? part
+    other: kinds.other ?? part("other")
   }
 }
 

@@ -1,5 +1,6 @@
 import { Effect } from "effect"
 import type { ProviderError } from "../domain/errors/Retriable.ts"
+import { CallKind } from "../runtime/CallTurn.ts"
 import type { PayoutQuote, QuoteOrder, QuoteRefused } from "../services/ports/Provider.ts"
 import type { Call } from "./Client.ts"
 import type { Connection } from "./Connection.ts"
@@ -48,7 +49,7 @@ export const requestQuote = Effect.fnUntraced(function* <Q extends object>(
   request: Call,
   quoteOf: (response: ProviderResponse) => Q | QuoteRefused | NoQuote
 ): Effect.fn.Return<Q | QuoteRefused, ProviderError> {
-  const quote = quoteOf(yield* call(request))
+  const quote = quoteOf(yield* Effect.provideService(call(request), CallKind, "quote"))
   return isNoQuote(quote) ? yield* giveUp(quote.alarm) : quote
 })
 

@@ -29,7 +29,7 @@ export const tokenClient = Effect.fn("tokenClient")(function* <A>(account: Token
   const once = calling(account.baseUrl, transport)
   // Callers that need a token at the same time wait for one request, and a refused one is not remembered.
   const tokens = yield* Cache.makeWith<"token", Token, NoToken>(
-    () => Effect.provideService(fetchToken(account, transport), CallKind, "other"),
+    () => Effect.provideService(fetchToken(account, transport), CallKind, "quote"),
     {
       capacity: 1,
       timeToLive: (exit) => (Exit.isSuccess(exit) ? Duration.millis(exit.value.lifeMs) : Duration.zero)

@@ -1,7 +1,10 @@
 import { Context, Effect } from "effect"
 
-/** What a call to a provider is for: to move money, to ask for an outcome, or anything else. Each has its part of an account's pace. */
-export type CallKind = "money" | "status" | "other"
+/**
+ * What a call to a provider is for: to move money, what a money call needs before it (a price, a token), to ask for an outcome, or a free read. Each has its
+ * part of an account's pace.
+ */
+export type CallKind = "money" | "quote" | "status" | "other"
 
 export const CallKind = Context.Reference<CallKind>("gateway/runtime/CallKind", { defaultValue: () => "other" })
 
@@ -27,6 +30,9 @@ export const tellTurnedAway = (away: TurnedAway): Effect.Effect<void> =>
   Effect.map(CallTurn, (turn) => {
     if (turn !== null) turn.away = away
   })
+
+/** Whether a call of whoever runs `withTurn` was turned away. */
+export const wasTurnedAway: Effect.Effect<boolean> = Effect.map(CallTurn, (turn) => turn !== null && turn.away !== null)
 
 /** Runs calls, and says beside their end whether one of them was turned away; null where none was. */
 export const withTurn = <A, E, R>(call: Effect.Effect<A, E, R>, isPatient: boolean) =>

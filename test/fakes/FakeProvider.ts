@@ -35,6 +35,8 @@ export interface Script {
   branches: ReadonlyArray<string> | null
   /** What its account takes for every network; null where it lists no limits. */
   limits: NetworkLimits | null
+  /** How long its pace would hold a money call back. */
+  heldMs: number
   /** Its payouts have to say who pays. */
   needsSender: boolean
   countries: ReadonlyArray<PayableCountry>
@@ -66,6 +68,7 @@ export const fakeProvider = (
     holder: "Jane Doe",
     branches: null,
     limits: null,
+    heldMs: 0,
     needsSender: false,
     countries: [],
     gate: Effect.void,
@@ -119,6 +122,7 @@ export const fakeProvider = (
     name,
     mode,
     fingerprints: () => [account],
+    moneyHeldMs: () => Effect.sync(() => script.heldMs),
     guarantees: {
       clientReference: "idempotent",
       lookup: "by_client_ref",

@@ -3,6 +3,7 @@ import { Effect, Layer, Metric, Option } from "effect"
 import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
 import { ProviderError } from "../../src/domain/errors/Retriable.ts"
 import { Metrics } from "../../src/observability/Metrics.ts"
+import { tellTurnedAway, withTurn } from "../../src/runtime/CallTurn.ts"
 import type { Provider } from "../../src/services/ports/Provider.ts"
 import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
 import { fakePolicy } from "../fakes/FakePolicy.ts"
@@ -41,6 +42,11 @@ it.effect("counts a call as failed where nothing came of it, also one that was n
     yield* payouts?.send({} as never) ?? Effect.void
     yield* payouts?.fetchStatus({} as never) ?? Effect.void
     yield* reference?.resolve?.({} as never) ?? Effect.void
+    // What is turned away is busy, and has not failed.
+    yield* withTurn(
+      Effect.andThen(tellTurnedAway({ retryAfterMs: 1, intervalMs: 1 }), payouts?.send({} as never) ?? Effect.void),
+      true
+    )
     yield* Effect.exit(reference?.countries ?? Effect.void)
     const page = readExposition(yield* PrometheusMetrics.format())
     const account = { provider: "counted", mode: "live" }
@@ -48,6 +54,7 @@ it.effect("counts a call as failed where nothing came of it, also one that was n
     expect(["quote", "send", "ask_payout", "resolve", "countries"].map(failed)).toEqual([1, 1, 0, 0, 1])
     const ended = (call: string, outcome: string) => sampled(page, "gateway_provider_calls_total", { ...account, call, outcome })
     expect([ended("quote", "provider_error"), ended("send", "NotSent"), ended("resolve", "Answered")]).toEqual([1, 1, 1])
+    expect(ended("send", "TurnedAway")).toBe(1)
     expect(
       samplesOf(page, "gateway_provider_calls_failed_total").filter(({ labels }) => labels["provider"] === "absent")
     ).toEqual([])

@@ -21,11 +21,11 @@ const redis = (left: number) =>
       const tokens = new Map<string, number>()
       const sockets = new Set<Socket>()
       const answer = (command: ReadonlyArray<string>): string => {
-        const [name = "", , , bucket = ""] = command
+        const [name = "", , , bucket = "", , taken = "", , , , overflow] = command
         if (/^EVAL/i.test(name)) {
           seen.push(bucket)
-          const rest = (tokens.get(bucket) ?? left) - 1
-          tokens.set(bucket, Math.max(rest, 0))
+          const rest = (tokens.get(bucket) ?? left) - Number(taken)
+          if (rest >= 0 || overflow === "1") tokens.set(bucket, rest)
           return `*2\r\n$${String(rest).length}\r\n${rest}\r\n$1\r\n0\r\n`
         }
         return /^HELLO/i.test(name) ? "%1\r\n+server\r\n+redis\r\n" : "+OK\r\n"
@@ -49,7 +49,7 @@ const redis = (left: number) =>
         for (const socket of sockets) socket.destroy()
         await new Promise<void>((resolve) => void server.close(() => resolve()))
       }
-      return { url: Redacted.make(`redis://:hidden@127.0.0.1:${port}`), seen, stop }
+      return { url: Redacted.make(`redis://:hidden@127.0.0.1:${port}`), seen, stop, tokens }
     }),
     ({ stop }) => Effect.promise(stop)
   )
@@ -103,6 +103,32 @@ describe("rate limits in Redis", () => {
       expect(lines.filter((line) => line.includes("Redis cannot be reached"))).toHaveLength(1)
       expect(lines.join()).not.toContain("hidden")
     }).pipe(Effect.scoped)
+  )
+
+  it.live(
+    "are closed until the latest end that anybody said, however many said it at once, and what is reserved and given back is no debt",
+    () =>
+      Effect.gen(function* () {
+        const { tokens, url } = yield* redis(limit.burst)
+        const left = () => tokens.get("gateway:rate_limit:k")
+        yield* Effect.gen(function* () {
+          const limits = yield* RateLimits
+          // Three are there, and the fourth comes after two seconds.
+          const reserved = yield* Effect.forEach([1, 2, 3, 4], () => limits.reserve("k", limit, 2_000))
+          expect(reserved.map((one) => one._tag === "Reserved" && one.waitMs > 0)).toStrictEqual([false, false, false, true])
+          expect(yield* limits.reserve("k", limit, 2_000)).toMatchObject({ _tag: "Limited" })
+          expect(left()).toBe(-1)
+          // A debt that is given back is none: it would else keep the bucket empty for as long.
+          yield* limits.giveBack("k", limit, 1)
+          expect(left()).toBe(0)
+          const ends = [20_000, 60_000, 60_000, 40_000, 60_000]
+          yield* Effect.forEach(ends, (ms) => limits.close("k", limit, ms), { concurrency: "unbounded" })
+          // Nobody gets one of the 29 that come back within a minute, and the next one is there then.
+          expect(left()).toBe(-29)
+          yield* limits.close("k", limit, 10_000)
+          expect(left()).toBe(-29)
+        }).pipe(Effect.provide(RateLimitsRedis.layer(url)))
+      }).pipe(Effect.scoped)
   )
 
   it.live("do not prevent the start when Redis is away", () =>

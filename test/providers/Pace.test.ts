@@ -17,7 +17,7 @@ import { fakeCodes } from "../fakes/FakePorts.ts"
 import { payout } from "../support/SampleTransactions.ts"
 
 const five = { count: 5, windowMs: 1_000, burst: 5 }
-const pace: Pace = { all: five, money: { count: 4, windowMs: 1_000, burst: 4 }, status: "off", other: "off" }
+const pace: Pace = { all: five, money: { count: 4, windowMs: 1_000, burst: 4 }, quote: "off", status: "off", other: "off" }
 const answered: ProviderResponse = { _tag: "Answered", status: 200, contentType: "", body: "" }
 
 /** An account whose provider answers what it is told to, and when each call reached it. */

@@ -30,6 +30,24 @@ describe("a charge", () => {
     }).pipe(Effect.scoped)
   )
 
+  it.effect(
+    "2. that the pace of the first provider would hold back is placed by the next one, and by none where all are held",
+    () =>
+      Effect.gen(function* () {
+        const [alpha, beta] = [fakeProvider("alpha", { heldMs: 5_000 }), fakeProvider("beta")]
+        const { node } = yield* routedTo([alpha, beta])
+        yield* Effect.gen(function* () {
+          expect(yield* charge("one")).toBe("pending")
+          const { transaction } = yield* onlyRecord
+          expect(transaction).toMatchObject({ provider: "beta", version: 1 })
+          expect([alpha.calls, beta.executed]).toStrictEqual([[], [transaction.reference]])
+          beta.script.heldMs = 4_000
+          expect(yield* charge("two", "+256772123457")).toBe("provider_error")
+          expect((yield* onlyRecord).transaction.reference).toBe(transaction.reference)
+        }).pipe(Effect.provideContext(node))
+      }).pipe(Effect.scoped)
+  )
+
   it.effect("for which no provider could be reached fails at once", () =>
     Effect.gen(function* () {
       const { node } = yield* routedTo([fakeProvider("alpha", neverLeft), fakeProvider("beta", neverLeft)])

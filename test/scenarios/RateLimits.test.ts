@@ -1,7 +1,7 @@
 import { expect, layer } from "@effect/vitest"
 import { Context, Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { momoPayout } from "../support/RequestBodies.ts"
+import { momoCharge, momoPayout } from "../support/RequestBodies.ts"
 import { said } from "../support/SignedClient.ts"
 import { keyOn, Stack, tenantOn } from "../support/Stack.ts"
 
@@ -39,22 +39,52 @@ layer(Stack.layer({ RATE_LIMIT_MONEY: "1/h:2" }), { excludeTestServices: true })
   )
 })
 
-layer(Stack.layer({ RATE_LIMIT_REFUSALS: "1/h:3" }), { excludeTestServices: true })("refusals of one tenant", (it) => {
-  it.effect("are stored up to a bound; beyond it the key stays free, and requests that are not refused still work", () =>
-    Effect.gen(function* () {
-      const { gateway } = yield* Stack
-      const sql = Context.get(gateway.context, SqlClient.SqlClient)
-      const tenant = yield* tenantOn(gateway, 10_000n)
-      const unaffordable = momoPayout("1234", { amount_minor: 1_000_000 })
-      const answers = yield* Effect.forEach([1, 2, 3, 4, 5], (at) => tenant.post("/v1/payouts", unaffordable, `key-${at}`))
-      const refused = { status: 422, code: "insufficient_tenant_float" }
-      const limited = { status: 429, code: "rate_limited", class: "retriable", details: { scope: "key" } }
-      expect(answers.map(said)).toMatchObject([refused, refused, refused, limited, limited])
-      const kept = sql`SELECT count(*)::int AS keys, max(octet_length(answer_body)) < 1024 AS small
+layer(Stack.layer({ RATE_LIMIT_REFUSALS: "1/h:3", EVERSEND_TEST_PACE_MONEY: "1/m:1" }), { excludeTestServices: true })(
+  "requests beyond a bound",
+  (it) => {
+    it.effect(
+      "2. that the pace of the provider's account would hold back are 503 with the time to wait, and record and send nothing",
+      () =>
+        Effect.gen(function* () {
+          const { gateway } = yield* Stack
+          const sql = Context.get(gateway.context, SqlClient.SqlClient)
+          const tenant = yield* tenantOn(gateway, 100_000n, { mode: "test" })
+          const quote = { source_currency: "UGX", destination_currency: "KES", source_amount_minor: 10_000 }
+          const quote_id: unknown = (yield* tenant.post("/v1/fx/quote", quote)).body.data["quote_id"]
+          expect((yield* tenant.post("/v1/payouts", momoPayout("1234", { amount_minor: 1_000 }))).status).toBe(201)
+          const held = [
+            yield* tenant.post("/v1/payouts", momoPayout("1235", { amount_minor: 1_000 })),
+            yield* tenant.post("/v1/collections", momoCharge("1236")),
+            yield* tenant.post("/v1/fx/exchange", { quote_id })
+          ]
+          for (const answer of held) {
+            expect(said(answer)).toMatchObject({ status: 503, code: "provider_error", class: "retriable" })
+            const seconds = Number(answer.headers.get("retry-after"))
+            expect(seconds).toBeGreaterThan(3)
+            expect(seconds).toBeLessThanOrEqual(60)
+          }
+          expect(yield* sql`SELECT 1 FROM transactions WHERE app_id = ${tenant.appId}`).toHaveLength(1)
+          // The quote is not spent.
+          expect(yield* sql`SELECT 1 FROM fx_quotes WHERE app_id = ${tenant.appId} AND taken_by IS NULL`).toHaveLength(1)
+        })
+    )
+
+    it.effect("are stored up to a bound; beyond it the key stays free, and requests that are not refused still work", () =>
+      Effect.gen(function* () {
+        const { gateway } = yield* Stack
+        const sql = Context.get(gateway.context, SqlClient.SqlClient)
+        const tenant = yield* tenantOn(gateway, 10_000n)
+        const unaffordable = momoPayout("1234", { amount_minor: 1_000_000 })
+        const answers = yield* Effect.forEach([1, 2, 3, 4, 5], (at) => tenant.post("/v1/payouts", unaffordable, `key-${at}`))
+        const refused = { status: 422, code: "insufficient_tenant_float" }
+        const limited = { status: 429, code: "rate_limited", class: "retriable", details: { scope: "key" } }
+        expect(answers.map(said)).toMatchObject([refused, refused, refused, limited, limited])
+        const kept = sql`SELECT count(*)::int AS keys, max(octet_length(answer_body)) < 1024 AS small
         FROM idempotency_keys WHERE app_id = ${tenant.appId}`
-      expect(yield* kept).toStrictEqual([{ keys: 3, small: true }])
-      expect((yield* tenant.post("/v1/payouts", unaffordable, "key-1")).headers.get("idempotency-replayed")).toBe("true")
-      expect((yield* tenant.post("/v1/payouts", momoPayout("1234", { amount_minor: 1_000 }), "key-4")).status).toBe(201)
-    })
-  )
-})
+        expect(yield* kept).toStrictEqual([{ keys: 3, small: true }])
+        expect((yield* tenant.post("/v1/payouts", unaffordable, "key-1")).headers.get("idempotency-replayed")).toBe("true")
+        expect((yield* tenant.post("/v1/payouts", momoPayout("1234", { amount_minor: 1_000 }), "key-4")).status).toBe(201)
+      })
+    )
+  }
+)

@@ -32,7 +32,7 @@ export const providerImports: ReadonlyArray<ImportRow> = [
     packages: [core]
   },
   {
-    from: /^providers\/(Movements|Tokens)\.ts$/,
+    from: /^providers\/(Movements|Quotes|Tokens)\.ts$/,
     files: ["domain/", "runtime/CallTurn.ts", "services/ports/Provider", "providers/"],
     packages: [core]
   },

@@ -66,11 +66,14 @@ export const usedReference = (response: ProviderResponse): FactWithAlarm<Unknown
   /\b(duplicate|already exists?)\b/i.test(errorOf(response)?.message ?? "") ? usedAt(identity.title) : undefined
 
 const ownWallet = poolShort("Flutterwave failed a transfer for our own wallet's sake: is it empty, or restricted?")
+const dailyLimit = poolShort("Flutterwave failed a transfer: our account has paid as much as it may in a day")
 // Failed is failed, whatever the text. Why, v3 says by its text alone: these are matched whole, and what is not here is `undelivered`.
 const completeMessages: ReadonlyMap<string, ProviderRefusal> = new Map([
   ["Insufficient funds in customer wallet", ownWallet],
   ["DISBURSE FAILED: Insufficient funds in customer wallet", ownWallet],
   ["DISBURSE FAILED: wallet currently restricted. please contact administrator", ownWallet],
+  ["You have exceeded your daily limit for this product", dailyLimit],
+  ["DISBURSE FAILED: You have exceeded your daily limit for this product", dailyLimit],
   ["DISBURSE FAILED: Unable to obtain user details", unknownRecipient]
 ])
 

@@ -37,7 +37,7 @@ import type { Claim, FreshClaim } from "../ports/Idempotency.ts"
 import { Policy } from "../ports/Policy.ts"
 import type { Otp, Provider } from "../ports/Provider.ts"
 import { Vault } from "../ports/Vault.ts"
-import { Routes } from "../routing/Routes.ts"
+import { firstToSucceed, Routes } from "../routing/Routes.ts"
 import type { FinalError, UnknownOutcomeError } from "../settlement/OutcomeResponse.ts"
 import { Settlement } from "../settlement/Settlement.ts"
 import { ChargeDispatch, type Charger, chargersFor, withinNetworkLimits } from "./ChargeDispatch.ts"
@@ -144,16 +144,23 @@ export class Collections extends Context.Service<
             ? yield* sendCode(first.operations, number, source, account)
             : null
         const draft = { caller, command, claim, corridor, provider: first.provider, network, code, partyHash, counters }
-        const openIfFree = (payer: LastCharge) =>
+        const takers = [first, ...others]
+        const openIfFree = Effect.fnUntraced(function* (payer: LastCharge) {
           // Nothing is recorded while nobody would take it.
-          routes.requireReady(first.provider, "charge").pipe(
-            Effect.andThen(routes.requireTurn(first.provider, command.country)),
-            Effect.andThen(open(draft, payer)),
-            Effect.map((result) => Option.liftPredicate(result, (one) => one.opened._tag !== "PayerBusy"))
+          const chosen = yield* firstToSucceed(takers, (charger, index) =>
+            routes
+              .requireReady(charger.provider, "charge")
+              .pipe(
+                Effect.andThen(routes.requireTurn(charger.provider, country)),
+                Effect.as({ charger, others: takers.slice(index + 1) })
+              )
           )
-        const { collection, counted, opened } = yield* code === null
+          const result = yield* open({ ...draft, provider: chosen.charger.provider }, payer)
+          return Option.liftPredicate({ ...result, chosen }, ({ opened }) => opened._tag !== "PayerBusy")
+        })
+        const { chosen, collection, counted, opened } = yield* code === null
           ? guard.placeWhenFree({ ...number, own: claim.reference }, openIfFree)
-          : open(draft, null)
+          : Effect.map(open(draft, null), (result) => ({ ...result, chosen: { charger: first, others } }))
         if (opened._tag === "OverCap") return yield* velocity.refusal(counted[opened.counter])
         if (opened._tag !== "Opened") return yield* new RequestInProgress({})
         const codeSent = { reference: claim.reference, fact: { _tag: "CodeSent", note: "" }, actor: "request", claim } as const
@@ -161,7 +168,7 @@ export class Collections extends Context.Service<
 
         const { otp, payer, redirectUrl } = command
         const payment = { corridor, source: { ...source, network }, partyHash, otp, redirectUrl, payer, collection, claim }
-        return yield* dispatch.place(first, { ...payment, takenAt: collection.createdAt, by: "create" }, others)
+        return yield* dispatch.place(chosen.charger, { ...payment, takenAt: collection.createdAt, by: "create" }, chosen.others)
       })
 
       const windows = (caller: Caller, { source }: CollectionCommand): Effect.Effect<ReadonlyArray<WindowUse>> =>

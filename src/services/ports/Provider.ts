@@ -225,10 +225,10 @@ export interface Provider extends KnownAccount {
   readonly guarantees: ProviderGuarantees
   readonly callbacks: Callbacks
   /**
-   * How many milliseconds the account's pace would hold a money call to a country back that begins now, where that is longer than a request waits;
+   * How many milliseconds the account's pace would hold a money call to a country (null: an exchange) back that begins now, where that is longer than a request waits;
    * else 0, and the call is expected soon. Absent where the account has no pace.
    */
-  readonly moneyHeldMs?: (country: string) => Effect.Effect<number>
+  readonly moneyHeldMs?: (country: string | null) => Effect.Effect<number>
   readonly payouts?: PayoutOperations
   readonly collections?: CollectionOperations
   readonly exchange?: ExchangeOperations

@@ -34,7 +34,7 @@ export interface Balance {
   readonly pending: MinorUnits | null
 }
 
-/** Free reads, always asked live. A read that fails is a ProviderError and says nothing about what was asked. */
+/** Free reads, each asked live. A read that fails is a ProviderError and says nothing about what was asked. */
 export interface ReferenceData {
   /** Those that can be paid now; none where the provider pays no banks of that country. */
   readonly banks?: (country: string) => Effect.Effect<ReadonlyArray<PayableBank>, ProviderError>

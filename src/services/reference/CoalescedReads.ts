@@ -1,4 +1,4 @@
-import { Cache, Duration, Effect, Equal, Hash } from "effect"
+import { Cache, Duration, Effect, Equal, Exit, Hash } from "effect"
 
 /** A read with what is asked; two are the same when their names are. */
 class PendingRead<A, E> implements Equal.Equal {
@@ -22,9 +22,12 @@ class PendingRead<A, E> implements Equal.Equal {
 /** More at a time are asked each by itself. */
 const MOST_SHARED = 1000
 
-/** Identical reads that wait together share one call. Nothing is kept once it was answered, whatever the answer. */
-export const coalescedReads = <A, E>() =>
+/** Identical reads that wait together share one call. An answer is kept for as long as `life` says, by default not at all; a failure never is. */
+export const coalescedReads = <A, E>(life: (answer: A) => Duration.Duration = () => Duration.zero) =>
   Effect.map(
-    Cache.makeWith<PendingRead<A, E>, A, E>(({ read }) => read, { capacity: MOST_SHARED, timeToLive: () => Duration.zero }),
+    Cache.makeWith<PendingRead<A, E>, A, E>(({ read }) => read, {
+      capacity: MOST_SHARED,
+      timeToLive: (exit) => (Exit.isSuccess(exit) ? life(exit.value) : Duration.zero)
+    }),
     (waiting) => (name: string, read: Effect.Effect<A, E>) => Cache.get(waiting, new PendingRead(name, read))
   )

@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, Layer, Option, type Redacted } from "effect"
+import { Clock, Context, Duration, Effect, Layer, Option, type Redacted } from "effect"
 import type { BankAccount } from "../../domain/BankAccount.ts"
 import type { Corridor } from "../../domain/Corridor.ts"
 import type { Currency } from "../../domain/Currency.ts"
@@ -53,8 +53,8 @@ export interface PoolBalance extends Balance {
 type ReadRefusal = CapabilityNotAllowed | ProviderError | ProviderCapabilityUnsupported
 
 /**
- * What is looked up and never moves money (contract REF-1 to REF-8). Everything but the corridors is asked of the provider
- * live; identical reads that wait together share one call.
+ * What is looked up and never moves money (contract REF-1 to REF-9). Everything but the corridors is asked of the provider
+ * live, and only branches may be a day old; identical reads that wait together share one call.
  */
 export class Reference extends Context.Service<
   Reference,
@@ -88,7 +88,7 @@ export class Reference extends Context.Service<
       const registry = yield* ProviderRegistry
       const accounts = yield* BankAccounts
       const sharedBanks = yield* coalescedReads<ReadonlyArray<PayableBank>, ProviderError>()
-      const sharedBranches = yield* coalescedReads<ReadonlyArray<BankBranch>, ProviderError>()
+      const sharedBranches = yield* coalescedReads<ReadonlyArray<BankBranch>, ProviderError>(branchesLife)
       const sharedCountries = yield* coalescedReads<ReadonlyArray<PayableCountry>, ProviderError>()
       const sharedBalances = yield* coalescedReads<ReadonlyArray<Balance>, ProviderError>()
 
@@ -199,6 +199,9 @@ export class Reference extends Context.Service<
     })
   )
 }
+
+/** Branches seldom open and close, and their list takes two calls. That there are none may be a bank that was not listed yet. */
+const branchesLife = ({ length }: ReadonlyArray<BankBranch>) => (length === 0 ? Duration.zero : Duration.days(1))
 
 /** 501: the same answer that the capability row gives, whether an account is missing or the provider cannot tell. */
 const some = <One>(able: ReadonlyArray<One>, capability: Capability) =>

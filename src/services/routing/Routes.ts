@@ -42,8 +42,8 @@ export class Routes extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<RoutedProvider<Operations>>>
     /** Fails where a call would be held back: the next one is asked then. */
     readonly requireReady: (provider: Provider, operation: Operation) => Effect.Effect<void, ProviderError>
-    /** Fails where the pace of the account would hold a money call to this country back for longer than a request waits. */
-    readonly requireTurn: (provider: Provider, country: string) => Effect.Effect<void, ProviderError>
+    /** Fails where the pace of the account would hold a money call to this country, null for an exchange, back for longer than a request waits. */
+    readonly requireTurn: (provider: Provider, country: string | null) => Effect.Effect<void, ProviderError>
     /** The first provider that the tenant routes to; the row's first where none is able. */
     readonly firstProviderName: (caller: Caller, row: Corridor) => Effect.Effect<string>
     /** The worse of what an operator wrote and what the circuits and the networks of those that are tried say; advice. */
@@ -113,7 +113,7 @@ export class Routes extends Context.Service<
         if (yield* circuits.isOpen({ provider: name, mode, operation })) return yield* new ProviderError({})
       })
 
-      const requireTurn = Effect.fnUntraced(function* ({ moneyHeldMs }: Provider, country: string) {
+      const requireTurn = Effect.fnUntraced(function* ({ moneyHeldMs }: Provider, country: string | null) {
         const held = moneyHeldMs === undefined ? 0 : yield* moneyHeldMs(country)
         if (held > 0) return yield* new ProviderError({ retry_after_seconds: Math.ceil(held / 1000) })
       })
@@ -166,9 +166,11 @@ export const operationsFor = (provider: Provider, { direction }: Pick<Corridor, 
 
 const isProviderError = (error: { readonly _tag: string }): error is ProviderError => error._tag === "provider_error"
 
+const namesTime = (error: { readonly _tag: string }): boolean => isProviderError(error) && error.retry_after_seconds !== undefined
+
 /**
  * Asks one after another until one answers. After a failure for which `goesOn` holds the next one is asked. Where all failed, one that could not
- * be read counts first, because it may answer next time.
+ * be read counts first, because it may answer next time, and of those the one that says when.
  */
 export const firstToSucceed = Effect.fnUntraced(function* <One, A, E extends { readonly _tag: string }>(
   all: ReadonlyArray<One>,
@@ -180,7 +182,7 @@ export const firstToSucceed = Effect.fnUntraced(function* <One, A, E extends { r
     const answer = yield* Effect.result(ask(one, index))
     if (Result.isSuccess(answer)) return answer.success
     if (!goesOn(answer.failure)) return yield* Effect.fail(answer.failure)
-    if (refused === undefined || isProviderError(answer.failure)) refused = answer.failure
+    if (refused === undefined || (isProviderError(answer.failure) && !namesTime(refused))) refused = answer.failure
   }
   return yield* Effect.fail(refused ?? new ProviderError({}))
 })

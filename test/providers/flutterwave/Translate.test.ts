@@ -91,6 +91,21 @@ describe("the status of a transfer", () => {
       true
     ],
     [
+      "FAILED for our empty wallet, bare",
+      failed("Insufficient funds in customer wallet"),
+      { _tag: "Refused", kind: "pool" },
+      true
+    ],
+    ...["", "DISBURSE FAILED: "].map(
+      (prefix) =>
+        [
+          `15. FAILED for our account's daily limit (${prefix})`,
+          failed(`${prefix}You have exceeded your daily limit for this product`),
+          { _tag: "Refused", kind: "pool", failure: { code: "provider_rejected" } },
+          true
+        ] as const
+    ),
+    [
       "FAILED for our restricted wallet",
       failed("DISBURSE FAILED: wallet currently restricted. please contact administrator"),
       { _tag: "Refused", kind: "pool" },

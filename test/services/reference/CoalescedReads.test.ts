@@ -1,5 +1,6 @@
 import { expect, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber } from "effect"
+import { Deferred, Duration, Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
 import { describe } from "vitest"
 import { coalescedReads } from "../../../src/services/reference/CoalescedReads.ts"
 
@@ -50,6 +51,22 @@ describe("identical reads", () => {
       expect(yield* Effect.forEach(waiting, (fiber) => Effect.flip(Fiber.join(fiber)))).toStrictEqual(["broken", "broken"])
       expect(made.times).toBe(1)
       expect(yield* shared("banks", Effect.succeed("here"))).toBe("here")
+    })
+  )
+
+  it.effect("are answered from what is kept for as long as it may be, which a failure never is", () =>
+    Effect.gen(function* () {
+      const kept = yield* coalescedReads<string, "broken">((answer) => (answer === "" ? Duration.zero : Duration.days(1)))
+      const asked: Array<string> = []
+      const read = (answer: string) => Effect.sync(() => (asked.push(answer), answer))
+      expect(yield* Effect.flip(kept("branches", Effect.fail("broken")))).toBe("broken")
+      expect(yield* kept("branches", read(""))).toBe("")
+      expect(yield* kept("branches", read("first"))).toBe("first")
+      yield* TestClock.adjust(Duration.millis(86_399_999))
+      expect(yield* kept("branches", read("second"))).toBe("first")
+      yield* TestClock.adjust(Duration.millis(1))
+      expect(yield* kept("branches", read("third"))).toBe("third")
+      expect(asked).toStrictEqual(["", "first", "third"])
     })
   )
 
