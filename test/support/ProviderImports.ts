@@ -61,6 +61,7 @@ export const providerImports: ReadonlyArray<ImportRow> = [
     files: [
       "domain/Json.ts",
       "runtime/ClientSpan.ts",
+      "runtime/CountedCalls.ts",
       "runtime/LeavesBy.ts",
       "runtime/Timer.ts",
       "runtime/Tracing.ts",

@@ -140,8 +140,11 @@ const reasons: Readonly<Record<Product, Readonly<Record<string, ProviderRefusal>
   }
 }
 
-/** In any case and with blanks, as some markets write it. A reason that is not in the table changes nothing about the failure, and alarms nobody. */
+/** A reason in any case and with blanks, as some markets write it. */
+export const wordOf = (reason: string): string => reason.trim().toUpperCase().replace(/\s+/g, "_")
+
+/** A reason that is not in the table changes nothing about the failure, and alarms nobody. */
 export const failureBy = (product: Product, reason: string): ProviderRefusal => {
-  const word = reason.trim().toUpperCase().replace(/\s+/g, "_")
+  const word = wordOf(reason)
   return Object.hasOwn(reasons[product], word) ? (reasons[product][word] ?? unsaid) : unsaid
 }

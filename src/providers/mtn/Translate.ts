@@ -6,7 +6,7 @@ import { type FactWithAlarm, isAnswered, withoutAlarm } from "../AnswerParsing.t
 import { acceptedAs, asCreateOutcome, type MoneyCallAnswer, notSent, onceNotFound } from "../Movements.ts"
 import { answerBy, isOtherParty, type Standing, sumOf } from "../ProviderStatus.ts"
 import type { ProviderResponse } from "../Transport.ts"
-import { codeOf, decodedOk, failureBy, identity, noteOf, refusal } from "./Refusals.ts"
+import { codeOf, decodedOk, failureBy, identity, noteOf, refusal, wordOf } from "./Refusals.ts"
 import { type Product, referenceIdOf, StatusAnswer } from "./Wire.ts"
 
 type Wire = typeof StatusAnswer.Type
@@ -50,8 +50,9 @@ const NOTHING = "RESOURCE_NOT_FOUND"
 /** A failure that is said to go on is none yet. */
 export const standingOf = (wire: Wire): Standing | undefined => {
   const word = standings.get(wire.status)
-  return word === "failed" && standings.get(reasonOf(wire) ?? "") === "pending" ? "pending" : word
+  return word === "failed" && goesOn.has(wordOf(reasonOf(wire) ?? "")) ? "pending" : word
 }
+const goesOn: ReadonlySet<string> = new Set(["PENDING", "ONGOING", "DELAYED", "PAYER_DELAYED", "PAYEE_DELAYED"])
 
 const answerOf = (product: Product, wire: Wire, { fee, party, reference }: ExpectedMovement): FactWithAlarm<StatusOutcome> => {
   const { externalId, status } = wire
@@ -76,7 +77,10 @@ const transactionIn = (standing: Standing | undefined, { financialTransactionId 
     ? `, financial transaction ${financialTransactionId}`
     : ""
 
-const reasonOf = ({ reason }: Wire): string | null => (typeof reason === "string" ? reason : (reason?.code ?? null))
+const reasonOf = ({ Reason, code, reason }: Wire): string | null => {
+  const said = reason ?? Reason ?? code ?? null
+  return typeof said === "object" ? (said?.code ?? null) : said
+}
 
 /** A reason goes into the history only where it is a word: it could be a sentence with a name in it. */
 const named = (reason: string): string => (/^[A-Z_]{1,60}$/.test(reason) ? reason : "a reason in words")

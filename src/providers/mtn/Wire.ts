@@ -41,7 +41,11 @@ export const PaymentRequest = Schema.Struct({ ...movement, payer: Party })
 export const TransferRequest = Schema.Struct({ ...movement, payee: Party })
 
 const ShownParty = Schema.Struct({ partyId: nullable(Text) })
-/** What a GET of a movement answers, and the body of a callback. `reason` is a string in practice, and an object in MTN's own description. */
+const Reason = Schema.Union([Schema.String, Schema.Struct({ code: Schema.String })])
+/**
+ * What a GET of a movement answers, and the body of a callback. `reason` is a string in practice, and an object in MTN's own description; some
+ * markets write `Reason`, or a `code` beside the status.
+ */
 export const StatusAnswer = Schema.Struct({
   financialTransactionId: nullable(Text),
   externalId: nullable(Schema.String),
@@ -50,7 +54,9 @@ export const StatusAnswer = Schema.Struct({
   payer: nullable(ShownParty),
   payee: nullable(ShownParty),
   status: Schema.String,
-  reason: nullable(Schema.Union([Schema.String, Schema.Struct({ code: Schema.String })]))
+  reason: nullable(Reason),
+  Reason: nullable(Reason),
+  code: nullable(Schema.String)
 })
 
 // GET /{product}/v1_0/account/balance

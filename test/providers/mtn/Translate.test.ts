@@ -141,6 +141,22 @@ describe("the status of a payout or charge", () => {
   })
 })
 
+describe("a failure that is said to go on", () => {
+  it.each(["delayed", "Ongoing", "PAYER_DELAYED", "payee delayed"])("%s is still open", (reason) => {
+    expect(asked("disbursement", { status: "FAILED", reason })).toMatchObject({ fact: { _tag: "StillPending" }, alarm: null })
+  })
+})
+
+it("a failure's reason is read as `Reason` and as `code` beside the status, too", () => {
+  for (const change of [{ Reason: "PAYEE_NOT_FOUND" }, { Reason: { code: "PAYEE_NOT_FOUND" } }, { code: "PAYEE_NOT_FOUND" }])
+    expect(asked("disbursement", { status: "FAILED", reason: undefined, ...change }).fact).toMatchObject({
+      _tag: "Refused",
+      failure: { code: "invalid_destination" },
+      note: "status FAILED, PAYEE_NOT_FOUND"
+    })
+  expect(asked("disbursement", { status: "FAILED", reason: null, code: "DELAYED" }).fact).toMatchObject({ _tag: "StillPending" })
+})
+
 describe("a failure's reason, as a string and as an object", () => {
   const rows: ReadonlyArray<
     readonly [reason: string, collection: readonly [string, string], transfer: readonly [string, string]]

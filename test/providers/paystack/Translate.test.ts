@@ -9,7 +9,8 @@ import {
   chargeOutcome,
   recipientIn,
   transferFound,
-  transferOutcome
+  transferOutcome,
+  voucherOutcome
 } from "../../../src/providers/paystack/Translate.ts"
 import { ownReference, wireReference } from "../../../src/providers/paystack/Wire.ts"
 import type { ProviderResponse } from "../../../src/providers/Transport.ts"
@@ -184,6 +185,13 @@ describe("a refusal", () => {
       expect(recipientIn(refused(status))).toMatchObject({ fact: { _tag: "Refused", kind: "party" } })
     for (const response of [refused(401), refused(429), refused(500), said({}), answered(400, "<html>", "text/html")])
       expect(recipientIn(response)).toMatchObject({ fact: { _tag: "NotSent" } })
+  })
+})
+
+it("a voucher that was not sent says nothing about its charge, which was sent before it", () => {
+  expect(voucherOutcome({ _tag: "NotSent", note: "ECONNREFUSED" }, order)).toMatchObject({
+    fact: { _tag: "Unknown", reason: "unavailable", note: "the voucher was not sent: ECONNREFUSED" },
+    alarm: null
   })
 })
 
