@@ -3,7 +3,7 @@ import { join, relative } from "node:path"
 import { defineConfig } from "vitest/config"
 import { BaseSequencer, type TestSpecification } from "vitest/node"
 
-const TESTS = "test/**/*.test.ts"
+const TESTS = ["test/**/*.test.ts", "lab/**/*.test.ts"]
 /** Replaces a module, listens to the console, or reads what the whole process counts. */
 const OWN_PROCESS = /vi\.mock\(|spyOn\(console|givenOperated/
 export const apart = globSync(TESTS, { cwd: import.meta.dirname }).filter((file) => {
@@ -17,23 +17,23 @@ export const apart = globSync(TESTS, { cwd: import.meta.dirname }).filter((file)
 /** What waits the longest, so that none of them is left alone at the end. */
 const first = [
   "test/commands/Start.test.ts",
-  "test/simulation/LongStories.test.ts",
-  "test/scenarios/Pressure.test.ts",
-  "test/simulation/ShortStories.test.ts",
-  "test/scenarios/CrashPoints.test.ts",
+  "lab/simulation/LongStories.test.ts",
+  "test/scenarios/failures/Pressure.test.ts",
+  "lab/simulation/ShortStories.test.ts",
+  "test/scenarios/failures/CrashPoints.test.ts",
   "test/console/Browser.test.ts",
-  "test/scenarios/FailoverCrashes.test.ts",
+  "test/scenarios/routing/FailoverCrashes.test.ts",
   "test/persistence/postgres/EmbeddedPostgres.test.ts",
   "test/integrating/Pages.test.ts",
   "test/integrating/Catalogues.test.ts",
   "test/deploy/BehindHaproxy.test.ts",
-  "test/releases/MixedReleases.test.ts",
-  "test/scenarios/EveryProviderEndings.test.ts",
+  "lab/releases/MixedReleases.test.ts",
+  "test/scenarios/payouts/EveryProviderEndings.test.ts",
   "test/providers/contract/Contract.test.ts",
   "test/simulator/eversend/Simulator.test.ts",
-  "test/scenarios/FxEndings.test.ts",
-  "test/scenarios/CollectionEndings.test.ts",
-  "test/scenarios/PayoutEndings.test.ts"
+  "test/scenarios/exchanges/FxEndings.test.ts",
+  "test/scenarios/collections/CollectionEndings.test.ts",
+  "test/scenarios/payouts/PayoutEndings.test.ts"
 ]
 
 class LongFirst extends BaseSequencer {
@@ -70,7 +70,7 @@ export default defineConfig({
         test: {
           ...bounds,
           name: "together",
-          include: [TESTS],
+          include: TESTS,
           exclude: apart,
           isolate: false,
           experimental: { viteModuleRunner: process.features.typescript === false }

@@ -12,17 +12,17 @@ import { Management, ManagementAddress } from "./observability/Management.ts"
 import { commitsWaitingFamily, processFamilies } from "./observability/ProcessGauges.ts"
 import { telemetryWhereSet } from "./observability/TelemetryWhereSet.ts"
 import { Ports } from "./Ports.ts"
+import { ClockSkew, READY_SKEW_AT_MOST_MS } from "./persistence/connection/DatabaseClock.ts"
+import { NoPrimary } from "./persistence/connection/servers/NoPrimary.ts"
 import { Database } from "./persistence/Database.ts"
-import { ClockSkew, READY_SKEW_AT_MOST_MS } from "./persistence/DatabaseClock.ts"
-import { Distribute } from "./persistence/Distribute.ts"
-import { MasterKeyHold } from "./persistence/MasterKeyHold.ts"
-import { MasterKeyRotationPg } from "./persistence/MasterKeyRotationPg.ts"
+import { MasterKeyRotationPg } from "./persistence/operators/MasterKeyRotationPg.ts"
 import { type EmbeddedDatabase, EmbeddedPostgres } from "./persistence/postgres/EmbeddedPostgres.ts"
 import { withFolderLock } from "./persistence/postgres/FolderLock.ts"
 import { LocalProcess } from "./persistence/postgres/LocalProcess.ts"
-import { RandomSourceLive } from "./persistence/RandomSourceLive.ts"
-import { RateLimitsMemory } from "./persistence/RateLimitsMemory.ts"
-import { NoPrimary } from "./persistence/servers/NoPrimary.ts"
+import { RateLimitsMemory } from "./persistence/requests/RateLimitsMemory.ts"
+import { Distribute } from "./persistence/schema/Distribute.ts"
+import { MasterKeyHold } from "./persistence/vault/MasterKeyHold.ts"
+import { RandomSourceLive } from "./persistence/vault/RandomSourceLive.ts"
 import { PaceBuckets } from "./providers/Pace.ts"
 import { knownProviders, providerRegistry } from "./providers/Registry.ts"
 import { makeRecentCalls, RecentCalls } from "./runtime/RecentCalls.ts"
@@ -118,7 +118,9 @@ const services = (settings: ReadySettings) => {
 const rateLimits = ({ redisUrl }: Settings) =>
   redisUrl === null
     ? RateLimitsMemory
-    : Layer.unwrap(Effect.promise(async () => (await import("./persistence/RateLimitsRedis.ts")).RateLimitsRedis.layer(redisUrl)))
+    : Layer.unwrap(
+        Effect.promise(async () => (await import("./persistence/requests/RateLimitsRedis.ts")).RateLimitsRedis.layer(redisUrl))
+      )
 
 /** The accounts, each at its pace, which all nodes share where Redis is set. */
 const pacedProviders = (settings: Settings, limits: Layer.Layer<RateLimits> = rateLimits(settings)) =>

@@ -1,6 +1,6 @@
 import { Redacted } from "effect"
 import { boolean, collectorUrl, isLoopback, isLoopbackHost, postgresUrl, type Reader, redisUrl } from "./ConfigRules.ts"
-import { databaseRoute, isVerified } from "./persistence/DatabaseTls.ts"
+import { databaseRoute, isVerified } from "./persistence/connection/DatabaseTls.ts"
 
 /** Where the database is. */
 export const databasesOf = (read: Reader, mistakes: Array<string>) => {

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from "node:net"
 import { Redacted, Schema } from "effect"
-import { databaseServers } from "./persistence/servers/DatabaseServers.ts"
+import { databaseServers } from "./persistence/connection/servers/DatabaseServers.ts"
 import type { RateLimit } from "./services/ports/RateLimits.ts"
 
 export type Variables = Readonly<Record<string, string | undefined>>

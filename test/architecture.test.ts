@@ -90,7 +90,7 @@ const skippedTests = (source: Source): ReadonlyArray<string> =>
 /** Elsewhere than where each is at home. In capitals alone, a name is a network's. */
 const providerNames = (sources: ReadonlyArray<Source>): ReadonlyArray<string> => {
   const names = sources.flatMap(({ path }) => /^src\/providers\/(\w+)\/Settings\.ts$/.exec(path)?.[1] ?? []).join("|")
-  const home = new RegExp(`^src/((providers|simulator)/((${names})/|Registry\\.ts$)|persistence/migrations/)`)
+  const home = new RegExp(`^src/((providers|simulator)/((${names})/|Registry\\.ts$)|persistence/schema/migrations/)`)
   const named = new RegExp(`(?<![a-z])(${names})\\w*`, "gi")
   return sources
     .filter(({ path }) => src.test(path) && !home.test(path))
@@ -110,7 +110,7 @@ const readAtStart = (sources: ReadonlyArray<Source>): ReadonlySet<string> => {
   return read
 }
 
-const code = /^(src|test|bench)\/.*\.ts$/
+const code = /^(src|test|lab|bench)\/.*\.ts$/
 const src = /^src\/.*\.ts$/
 const decisions = /^src\/(services|providers)\//
 const everything = /^(?!package-lock\.json)/
@@ -127,7 +127,8 @@ const rules: ReadonlyArray<{
   {
     promise: "imports nothing of the tests, their fakes among them, nor of the benches",
     where: src,
-    offences: (source) => source.imports.filter(({ name }) => /^(test|bench)\//.test(name)).map(({ offset }) => source.at(offset))
+    offences: (source) =>
+      source.imports.filter(({ name }) => /^(test|lab|bench)\//.test(name)).map(({ offset }) => source.at(offset))
   },
   { promise: `keeps files within ${MAX_FILE_LINES} lines`, where: code, offences: longFile },
   { promise: `keeps functions within ${MAX_FUNCTION_LINES} lines`, where: src, offences: longFunctions },
@@ -175,7 +176,7 @@ const rules: ReadonlyArray<{
   { promise: "leaves nothing for later", where: everything, except: self, offences: text(/\b(TODO|FIXME)\b/) },
   {
     promise: "skips no test that this machine could run",
-    where: /^test\/.*\.ts$/,
+    where: /^(test|lab)\/.*\.ts$/,
     except: /Installed\.ts$|architecture\.test\.ts$|MixedReleases\.test\.ts$/,
     offences: skippedTests
   },

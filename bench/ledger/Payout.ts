@@ -9,7 +9,7 @@ import { decide } from "../../src/domain/Moves.ts"
 import type { Payout, Transaction } from "../../src/domain/Transaction.ts"
 import { effectiveLimits, type WindowUse, windowUse } from "../../src/domain/VelocityLimits.ts"
 import { transactionView } from "../../src/domain/View.ts"
-import { successEnvelope } from "../../src/http/Envelope.ts"
+import { successEnvelope } from "../../src/http/api/Envelope.ts"
 import type { ApplyStep, OpenStep } from "../../src/services/ports/FloatLedger.ts"
 import type { Bench } from "../Cluster.ts"
 

@@ -1,4 +1,4 @@
-import type { SteppedMigration } from "../../src/persistence/Migration.ts"
+import type { SteppedMigration } from "../../src/persistence/schema/Migration.ts"
 
 const column = "ALTER TABLE transactions ADD COLUMN batch text; ALTER TABLE journal ADD COLUMN weight int NOT NULL DEFAULT 1"
 /** A tenth of the records: references are spread evenly over their first character, and letters come after digits. */

@@ -1,7 +1,7 @@
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Effect, Layer, Schema } from "effect"
 import { HttpMiddleware, HttpServer } from "effect/http"
-import { makeConnections } from "../http/ConnectionLimit.ts"
+import { makeConnections } from "../http/edge/ConnectionLimit.ts"
 import { answerStrangeRequests } from "../runtime/StrangeRequests.ts"
 import { ConsoleAddress } from "./ConsoleAddress.ts"
 import { type GateSettings, makeGate } from "./Gate.ts"

@@ -1,6 +1,6 @@
 import { Effect, Layer, Logger, ManagedRuntime } from "effect"
 import { afterAll, describe, expect, it } from "vitest"
-import { isTree } from "../../src/http/OpenApiSchemas.ts"
+import { isTree } from "../../src/http/description/OpenApiSchemas.ts"
 import { Stack, tenantOn } from "../support/Stack.ts"
 import { requests, runner } from "./BrunoCollection.ts"
 

@@ -6,7 +6,7 @@ import { join } from "node:path"
 import { describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { expect } from "vitest"
-import { Migrations } from "../../src/persistence/Migrations.ts"
+import { Migrations } from "../../src/persistence/schema/Migrations.ts"
 import { freshDatabase } from "../support/Postgres.ts"
 import { gateway, installedOn } from "./Gateway.ts"
 

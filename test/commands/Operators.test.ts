@@ -7,7 +7,7 @@ import { describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { expect } from "vitest"
-import { sealedColumns } from "../../src/persistence/MasterKeyRotationPg.ts"
+import { sealedColumns } from "../../src/persistence/operators/MasterKeyRotationPg.ts"
 import { freshDatabase } from "../support/Postgres.ts"
 import { gateway, installedOn } from "./Gateway.ts"
 

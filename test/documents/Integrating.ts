@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest"
 import { signature, stringToSign } from "../../clients/signing/sign.ts"
 import { AmbiguousError } from "../../src/domain/errors/Ambiguous.ts"
 import { RetriableError } from "../../src/domain/errors/Retriable.ts"
-import { statuses } from "../../src/http/Envelope.ts"
+import { statuses } from "../../src/http/api/Envelope.ts"
 import { fileOf } from "../integrating/PageExamples.ts"
 import { read } from "./Pages.ts"
 

@@ -19,7 +19,7 @@ describe("the documents", () => {
   })
 
   it("name existing files, and so do comments", () => {
-    const files = found("{src,test,bench,deploy,clients}/**/*.{ts,js,json,yml}").concat(found("*.{ts,json}"))
+    const files = found("{src,test,lab,bench,deploy,clients}/**/*.{ts,js,json,yml}").concat(found("*.{ts,json}"))
     // What a reader saves an example as.
     const saved = found("docs/integrating/*.md").flatMap((page) =>
       [...read(page).matchAll(/^```\w+ (\S+)$/gm)].map(([, name = ""]) => name)
@@ -30,7 +30,7 @@ describe("the documents", () => {
     const comments = (text: string): string => [...text.matchAll(/(?:^|\s)(?:\/\/|\/?\*).*$/gm)].join("\n")
     const texts = [
       ...pages.map((page) => [page, prose(read(page))] as const),
-      ...found("{src,test,bench}/**/*.ts").map((file) => [file, comments(read(file))] as const)
+      ...found("{src,test,lab,bench}/**/*.ts").map((file) => [file, comments(read(file))] as const)
     ]
     const absent = texts.flatMap(([where, text]) =>
       [...text.matchAll(mentions)].filter(([name]) => !isThere(name)).map(([name]) => `${where}: ${name}`)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
-import { parts as killed } from "../chaos/everything/Sums.ts"
-import { runsIn, sumsOf } from "../fuzz/Runs.ts"
-import { parts as played } from "../simulation/Record.ts"
+import { parts as killed } from "../../lab/chaos/everything/Sums.ts"
+import { runsIn, sumsOf } from "../../lab/fuzz/Runs.ts"
+import { parts as played } from "../../lab/simulation/Record.ts"
 import { read } from "./Pages.ts"
 
 const total = (counts: ReadonlyArray<number>): string => counts.reduce((sum, count) => sum + count, 0).toLocaleString("en-US")

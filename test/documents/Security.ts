@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { type Run, runsIn, sumsOf } from "../fuzz/Runs.ts"
+import { type Run, runsIn, sumsOf } from "../../lab/fuzz/Runs.ts"
 import { exists, found, read } from "./Pages.ts"
 
 const asvs = read("docs/security/asvs.md")

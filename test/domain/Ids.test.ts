@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { AppId, isReference } from "../../src/domain/Ids.ts"
-import { RandomSourceLive } from "../../src/persistence/RandomSourceLive.ts"
+import { RandomSourceLive } from "../../src/persistence/vault/RandomSourceLive.ts"
 import { RandomSource } from "../../src/services/ports/RandomSource.ts"
 
 const isAppId = Schema.is(AppId)

@@ -6,7 +6,7 @@ import { deniedSpelling, deniedSpellings, newDenial } from "../../src/domain/Den
 import { msisdnOf, numberOf } from "../../src/domain/Msisdn.ts"
 import { Destination } from "../../src/domain/Party.ts"
 import { deniedIdentity, nameIdentity, recipientIdentity } from "../../src/domain/PartyIdentity.ts"
-import { accountOf, destinationOf } from "../../src/http/Parties.ts"
+import { accountOf, destinationOf } from "../../src/http/body/Parties.ts"
 
 const ZERO_WIDTH = "\u200B"
 const read = Schema.decodeUnknownSync(Destination)

@@ -1,6 +1,6 @@
 import { createConfig, lintFromString } from "@redocly/openapi-core"
 import { describe, expect, it } from "vitest"
-import { describeInterface } from "../../src/http/OpenApiDescription.ts"
+import { describeInterface } from "../../src/http/description/OpenApiDescription.ts"
 
 describe("the OpenAPI description", () => {
   it("has no finding of an independent linter", async () => {

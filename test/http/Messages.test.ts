@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { isTree } from "../../src/http/OpenApiSchemas.ts"
+import { isTree } from "../../src/http/description/OpenApiSchemas.ts"
 import { bodyRoutes, issuesOf } from "../support/BodyDecoders.ts"
 import { changed, fieldsOf } from "../support/BodyFields.ts"
 import { onEdge } from "../support/EdgeClient.ts"

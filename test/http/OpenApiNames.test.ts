@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { isTree, type Tree, treeOf } from "../../src/http/OpenApiSchemas.ts"
+import { isTree, type Tree, treeOf } from "../../src/http/description/OpenApiSchemas.ts"
 import { closedDescription, interfaceDescription } from "../support/InterfaceDescription.ts"
 import { breaches, inlined, resolved } from "../support/JsonSchema.ts"
 

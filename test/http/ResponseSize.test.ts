@@ -1,6 +1,6 @@
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { errorEnvelope } from "../../src/http/Envelope.ts"
+import { errorEnvelope } from "../../src/http/api/Envelope.ts"
 import { bodyRoutes, refusalOf } from "../support/BodyDecoders.ts"
 import { onEdge } from "../support/EdgeClient.ts"
 import { hostileBody } from "../support/HostileBodies.ts"

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process"
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
-import { isTree } from "../../src/http/OpenApiSchemas.ts"
+import { isTree } from "../../src/http/description/OpenApiSchemas.ts"
 import { lasting } from "../support/ExecutedExamples.ts"
 import { type Block, blocksOf, type Language, type Step, stepsOf } from "./PageExamples.ts"
 

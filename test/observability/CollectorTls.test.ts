@@ -4,9 +4,9 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect, it } from "@effect/vitest"
 import { Effect, Layer, Metric } from "effect"
+import { authority, rightful } from "../../lab/receivers/Certificates.ts"
 import { Environment, settings } from "../../src/Config.ts"
 import { Telemetry } from "../../src/observability/Telemetry.ts"
-import { authority, rightful } from "../receivers/Certificates.ts"
 
 /** A collector that shows a certificate of the tests' own authority, and lets nobody in who shows none of it. */
 const collector = Effect.acquireRelease(

@@ -3,9 +3,9 @@ import { describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Redacted, Tracer } from "effect"
 import { SqlClient, Statement } from "effect/sql"
 import { expect } from "vitest"
-import { AnswerBoundMs } from "../../src/persistence/BoundedClient.ts"
+import { AnswerBoundMs } from "../../src/persistence/connection/BoundedClient.ts"
 import { Database } from "../../src/persistence/Database.ts"
-import { Migrations } from "../../src/persistence/Migrations.ts"
+import { Migrations } from "../../src/persistence/schema/Migrations.ts"
 import { asRuntime, freshDatabase } from "../support/Postgres.ts"
 
 const on = (url: string) => Database.layer({ url: Redacted.make(url) })

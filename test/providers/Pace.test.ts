@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Clock, Effect, Exit, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { countingHere } from "../../src/persistence/RateLimitsMemory.ts"
+import { countingHere } from "../../src/persistence/requests/RateLimitsMemory.ts"
 import { type Pace, paced, retryAfterMs } from "../../src/providers/Pace.ts"
 import type { ProviderResponse, Transport } from "../../src/providers/Transport.ts"
 import { CallKind, withTurn } from "../../src/runtime/CallTurn.ts"

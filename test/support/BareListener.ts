@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import { connect, type Socket } from "node:net"
-import { makeHttpServer } from "../../src/http/NodeListener.ts"
+import { makeHttpServer } from "../../src/http/edge/NodeListener.ts"
 
 /** A timer that a listener has set and not cancelled. */
 export interface SetTimer {

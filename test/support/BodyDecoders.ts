@@ -1,13 +1,13 @@
 import { Result } from "effect"
 import type { ApiError } from "../../src/domain/errors/ApiError.ts"
-import { readTree } from "../../src/http/Body.ts"
-import { authorizeBody, codeBody, collectionBody } from "../../src/http/CollectionBody.ts"
+import { readTree } from "../../src/http/body/Body.ts"
+import { authorizeBody, codeBody, collectionBody } from "../../src/http/body/CollectionBody.ts"
 import { refundBody } from "../../src/http/handlers/Collections.ts"
 import { fxExchangeBody, fxQuoteBody } from "../../src/http/handlers/Fx.ts"
 import { payoutBody, quoteBody } from "../../src/http/handlers/Payouts.ts"
 import { resolveBody } from "../../src/http/handlers/Reference.ts"
 import { endpointBody, recoverBody } from "../../src/http/handlers/Webhooks.ts"
-import type { JsonTree } from "../../src/http/StrictJson.ts"
+import type { JsonTree } from "../../src/http/json/StrictJson.ts"
 
 /** Every endpoint that reads a body, and how. */
 const decoders: Readonly<Record<string, (tree: JsonTree) => Result.Result<unknown, ApiError>>> = {

@@ -1,4 +1,4 @@
-import { isTree, type Tree } from "../../src/http/OpenApiSchemas.ts"
+import { isTree, type Tree } from "../../src/http/description/OpenApiSchemas.ts"
 
 /** One field of a body, and a body whose other fields are all right. */
 export interface Field {

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { Readable, Writable } from "node:stream"
-import { isTree, type Tree, treeOf } from "../../src/http/OpenApiSchemas.ts"
+import { isTree, type Tree, treeOf } from "../../src/http/description/OpenApiSchemas.ts"
 
 /** Debian's. */
 export const CHROMIUM = "/usr/bin/chromium"

@@ -3,7 +3,7 @@ import { Effect, Redacted } from "effect"
 import { EmbeddedPostgres } from "../../src/persistence/postgres/EmbeddedPostgres.ts"
 import { execute, type ServerAddress, urlOf, withSession } from "./DatabaseSession.ts"
 
-/** A database on a cluster's coordinator that knows all of its nodes, such as test/citus/Cluster.ts makes; unset, tests run on one server. */
+/** A database on a cluster's coordinator that knows all of its nodes, such as lab/citus/Cluster.ts makes; unset, tests run on one server. */
 export const citusUrl = process.env["CITUS_URL"]
 
 /** Databases of one run begin with its name, so that nobody removes another's. */

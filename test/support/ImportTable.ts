@@ -46,7 +46,7 @@ export const imports: ReadonlyArray<ImportRow> = [
   // The operators' pages: services and ports, and nothing below them.
   {
     from: /^console\/(Console|Gate)\.ts$/,
-    files: ["domain/", "runtime/", "services/", "console/", "http/ClientAddress.ts", "http/ConnectionLimit.ts"],
+    files: ["domain/", "runtime/", "services/", "console/", "http/edge/ClientAddress.ts", "http/edge/ConnectionLimit.ts"],
     packages: [core, http, /^node:(http|crypto)$/, /^@effect\/platform-node\/\w+$/]
   },
   {
@@ -56,18 +56,26 @@ export const imports: ReadonlyArray<ImportRow> = [
   },
   // The socket's own facts: raw headers, malformed requests, draining.
   {
-    from: /^http\/(Edge|NodeListener|Server|handlers\/System)\.ts$/,
+    from: /^http\/(Server|edge\/(Edge|NodeListener)|handlers\/System)\.ts$/,
     files: ["domain/", "runtime/", "services/", "http/"],
     packages: [core, http, /^effect\/http-api(\/\w+)?$/, /^node:(http|crypto|stream|zlib)$/, /^@effect\/platform-node\/\w+$/]
   },
-  { from: /^http\/StaticText\.ts$/, files: ["http/"], packages: [core, http, /^node:(crypto|zlib)$/] },
-  { from: /^http\/ManualFiles\.ts$/, files: [], packages: [core, /^node:(fs\/promises|path)$/] },
-  { from: /^http\/DocsAssets\.ts$/, files: ["http/StaticText.ts"], packages: [core, /^node:(fs\/promises|path|zlib)$/] },
-  { from: /^http\/ManualLinks\.ts$/, files: ["http/"], packages: [/^node:path$/] },
-  { from: /^http\/ManualPage\.ts$/, files: ["http/"], packages: [/^node:path$/, /^marked$/] },
-  { from: /^http\/ClientAddress\.ts$/, files: [], packages: [/^node:net$/] },
-  { from: /^http\/ConnectionLimit\.ts$/, files: ["http/ClientAddress.ts"], packages: [/^node:net$/] },
-  { from: /^http\/(ConnectionEnd|UnreadResponses)\.ts$/, files: ["runtime/Timer.ts"], packages: [/^node:(http|net|stream)$/] },
+  { from: /^http\/description\/StaticText\.ts$/, files: ["http/"], packages: [core, http, /^node:(crypto|zlib)$/] },
+  { from: /^http\/description\/ManualFiles\.ts$/, files: [], packages: [core, /^node:(fs\/promises|path)$/] },
+  {
+    from: /^http\/description\/DocsAssets\.ts$/,
+    files: ["http/description/StaticText.ts"],
+    packages: [core, /^node:(fs\/promises|path|zlib)$/]
+  },
+  { from: /^http\/description\/ManualLinks\.ts$/, files: ["http/"], packages: [/^node:path$/] },
+  { from: /^http\/description\/ManualPage\.ts$/, files: ["http/"], packages: [/^node:path$/, /^marked$/] },
+  { from: /^http\/edge\/ClientAddress\.ts$/, files: [], packages: [/^node:net$/] },
+  { from: /^http\/edge\/ConnectionLimit\.ts$/, files: ["http/edge/ClientAddress.ts"], packages: [/^node:net$/] },
+  {
+    from: /^http\/edge\/(ConnectionEnd|UnreadResponses)\.ts$/,
+    files: ["runtime/Timer.ts"],
+    packages: [/^node:(http|net|stream)$/]
+  },
   { from: /^http\//, files: ["domain/", "runtime/", "services/", "http/"], packages: [core, http, /^effect\/http-api(\/\w+)?$/] },
   ...providerImports,
   {
@@ -76,25 +84,25 @@ export const imports: ReadonlyArray<ImportRow> = [
     packages: [core, node, /^effect\/reactivity\/Reactivity$/, /^@effect\/sql-pg\/PgClient$/]
   },
   {
-    from: /^persistence\/MasterKeyHold\.ts$/,
+    from: /^persistence\/vault\/MasterKeyHold\.ts$/,
     files: ["persistence/", "services/ports/CommitsWaiting.ts"],
     packages: [core, /^node:os$/, /^effect\/sql$/]
   },
-  { from: /^persistence\/MachineTime\.ts$/, files: ["domain/"], packages: [core, /^node:os$/] },
+  { from: /^persistence\/connection\/MachineTime\.ts$/, files: ["domain/"], packages: [core, /^node:os$/] },
   {
-    from: /^persistence\/DatabaseTls\.ts$/,
-    files: ["persistence/DatabaseError.ts", "persistence/servers/DatabaseServers.ts"],
+    from: /^persistence\/connection\/DatabaseTls\.ts$/,
+    files: ["persistence/connection/"],
     packages: [core, /^node:(fs\/promises|tls)$/]
   },
-  { from: /^persistence\/SentStatements\.ts$/, files: [], packages: [/^node:diagnostics_channel$/] },
+  { from: /^persistence\/connection\/SentStatements\.ts$/, files: [], packages: [/^node:diagnostics_channel$/] },
   {
-    from: /^persistence\/servers\//,
-    files: ["persistence/servers/"],
+    from: /^persistence\/connection\/servers\//,
+    files: ["persistence/connection/servers/"],
     packages: [core, /^node:(dns\/promises|net)$/, /^effect\/sql$/, /^@effect\/sql-pg\/Pg(Connection|Pool)$/]
   },
   {
-    from: /^persistence\/RateLimitsRedis\.ts$/,
-    files: ["services/ports/", "persistence/RateLimitsMemory.ts"],
+    from: /^persistence\/requests\/RateLimitsRedis\.ts$/,
+    files: ["services/ports/", "persistence/requests/RateLimitsMemory.ts"],
     packages: [core, /^effect\/persistence\/RateLimiter$/, /^@effect\/platform-node\/NodeRedis$/]
   },
   {
@@ -126,7 +134,11 @@ export const imports: ReadonlyArray<ImportRow> = [
     files: ["domain/", "services/", "commands/", "App.ts"],
     packages: [core, crypto, http, /^effect\/(cli|process)(\/\w+)?$/, node]
   },
-  { from: /^ConfigRules\.ts$/, files: ["services/ports/RateLimits.ts", "persistence/servers/"], packages: [core, /^node:net$/] },
+  {
+    from: /^ConfigRules\.ts$/,
+    files: ["services/ports/RateLimits.ts", "persistence/connection/servers/"],
+    packages: [core, /^node:net$/]
+  },
   {
     from: /^Config\.ts$/,
     files: ["domain/", "ConfigRules.ts", "ConfigAddresses.ts", "ConfigConsole.ts", "ConfigTelemetry.ts", "providers/Registry.ts"],
@@ -134,7 +146,7 @@ export const imports: ReadonlyArray<ImportRow> = [
   },
   { from: /^ConfigConsole\.ts$/, files: ["domain/", "ConfigRules.ts"], packages: [core] },
   { from: /^ConfigTelemetry\.ts$/, files: ["ConfigAddresses.ts", "ConfigRules.ts"], packages: [core, /^node:fs$/] },
-  { from: /^ConfigAddresses\.ts$/, files: ["ConfigRules.ts", "persistence/DatabaseTls.ts"], packages: [core] },
+  { from: /^ConfigAddresses\.ts$/, files: ["ConfigRules.ts", "persistence/connection/DatabaseTls.ts"], packages: [core] },
   // What App puts together, in its parts.
   {
     from: /^(App|BesideRequests|Ports|Services)\.ts$/,

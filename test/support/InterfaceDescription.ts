@@ -1,6 +1,6 @@
-import { matchRoute } from "../../src/http/HttpRoutes.ts"
-import { describeInterface } from "../../src/http/OpenApiDescription.ts"
-import { isTree, mapped, type Tree, treeOf } from "../../src/http/OpenApiSchemas.ts"
+import { describeInterface } from "../../src/http/description/OpenApiDescription.ts"
+import { isTree, mapped, type Tree, treeOf } from "../../src/http/description/OpenApiSchemas.ts"
+import { matchRoute } from "../../src/http/edge/HttpRoutes.ts"
 import { breaches, inlined, resolved } from "./JsonSchema.ts"
 
 /** One request and what was answered to it. */

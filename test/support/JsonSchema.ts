@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util"
-import { isTree, mapped, type Tree, treeOf } from "../../src/http/OpenApiSchemas.ts"
+import { isTree, mapped, type Tree, treeOf } from "../../src/http/description/OpenApiSchemas.ts"
 
 /** What a value breaks of a JSON schema, as lines; none where it follows it. A keyword that is not known here is a mistake, too. */
 export const breaches = (document: Tree, schema: unknown, value: unknown, at = "$"): ReadonlyArray<string> => {

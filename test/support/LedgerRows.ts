@@ -1,4 +1,4 @@
-import { recordText } from "../../src/persistence/StoredRecord.ts"
+import { recordText } from "../../src/persistence/transactions/StoredRecord.ts"
 import { type Books, storedWindow } from "./LedgerBooks.ts"
 
 /** Of the digest of a record's history `ledger verify` has rules; a fold knows nothing of them. */

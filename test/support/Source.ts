@@ -60,7 +60,7 @@ export class Source {
 }
 
 const root = resolve(import.meta.dirname, "..", "..")
-const folders = ["src", "test", "bench", "docs", "deploy", ".ci"]
+const folders = ["src", "test", "lab", "bench", "docs", "deploy", ".ci"]
 const files = [
   "package.json",
   "package-lock.json",

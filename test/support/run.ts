@@ -57,7 +57,7 @@ const tests = async (only: ReadonlyArray<string>): Promise<ReadonlyArray<Count>>
   const code = await execute("vitest", ["run", ...reports, ...only], { SENT_STATEMENTS: statements })
   const text = await readFile(file, "utf8").catch(() => undefined)
   const { failed, passed, skipped = 0 } = text === undefined ? { passed: 0, failed: 0 } : count(JSON.parse(text))
-  const sent = await check("statements", "node", ["test/citus/Check.ts", statements])
+  const sent = await check("statements", "node", ["lab/citus/Check.ts", statements])
   await rm(folder, { recursive: true, force: true })
   // A run that failed without a failed test, such as by an unhandled rejection or a lost report, is a failure all the same.
   return [{ passed, skipped, failed: code !== 0 && failed === 0 ? 1 : failed }, sent]

@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { Currency } from "../../domain/Currency.ts"
 import { described } from "../../domain/Description.ts"
-import { SignedRequest } from "../SignedRequest.ts"
+import { SignedRequest } from "./SignedRequest.ts"
 import { Amount, Enveloped, Timestamp } from "./Wire.ts"
 
 /** One wallet of the pool that all tenants share; it is nobody's float. */

@@ -3,9 +3,9 @@ import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { Country } from "../../domain/Corridor.ts"
 import { Currency } from "../../domain/Currency.ts"
 import { described } from "../../domain/Description.ts"
-import { pageOf, pageQuery } from "../Page.ts"
-import { SignedRequest } from "../SignedRequest.ts"
+import { pageOf, pageQuery } from "./Page.ts"
 import { PayoutMethod } from "./Payouts.ts"
+import { SignedRequest } from "./SignedRequest.ts"
 import { Enveloped, Timestamp } from "./Wire.ts"
 
 const orNull = (description: string) => described(Schema.NullOr(Schema.String), `${description}; null where there is none`)

@@ -3,8 +3,8 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
 import { Country } from "../../domain/Corridor.ts"
 import { Currency } from "../../domain/Currency.ts"
 import { described, optional } from "../../domain/Description.ts"
-import { SignedRequest } from "../SignedRequest.ts"
 import { CollectionSchema } from "./Records.ts"
+import { SignedRequest } from "./SignedRequest.ts"
 import { AskedAmount, Enveloped, Metadata, Narration, Timestamp, text, WebUrl } from "./Wire.ts"
 
 const sourceCountry = optional(Country, "The payer's country; the request's `country` if left out")

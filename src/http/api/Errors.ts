@@ -4,7 +4,7 @@ import { AmbiguousError } from "../../domain/errors/Ambiguous.ts"
 import type { ApiError } from "../../domain/errors/ApiError.ts"
 import { RetriableError } from "../../domain/errors/Retriable.ts"
 import { TerminalError } from "../../domain/errors/Terminal.ts"
-import { type ErrorClass, statuses } from "../Envelope.ts"
+import { type ErrorClass, statuses } from "./Envelope.ts"
 
 // The errors as they stand in a response. They come from the domain's own: the tag is the code, and the fields are the details.
 

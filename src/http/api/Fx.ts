@@ -3,7 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
 import { Currency } from "../../domain/Currency.ts"
 import { described, optional } from "../../domain/Description.ts"
 import { Failure } from "../../domain/Transaction.ts"
-import { SignedRequest } from "../SignedRequest.ts"
+import { SignedRequest } from "./SignedRequest.ts"
 import { Amount, AskedAmount, Enveloped, Metadata, Timestamp, text } from "./Wire.ts"
 
 const currencies = {

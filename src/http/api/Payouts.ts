@@ -5,8 +5,8 @@ import { Currency } from "../../domain/Currency.ts"
 import { described, optional } from "../../domain/Description.ts"
 import { AmountType } from "../../domain/Transaction.ts"
 import { UnpricedReason } from "../../domain/UnpricedReason.ts"
-import { SignedRequest } from "../SignedRequest.ts"
 import { PayoutSchema } from "./Records.ts"
+import { SignedRequest } from "./SignedRequest.ts"
 import { Amount, AskedAmount, Enveloped, Metadata, Narration, Timestamp, text } from "./Wire.ts"
 
 const country = described(Country, "The recipient's country; never taken from the request's own `country`")

@@ -4,9 +4,9 @@ import { Availability, CorridorKey, Country, CustomerAction, Direction, Method }
 import { Currency } from "../../domain/Currency.ts"
 import { described, optional } from "../../domain/Description.ts"
 import { Capability } from "../../domain/Tenant.ts"
-import { Flag } from "../Page.ts"
-import { SignedRequest } from "../SignedRequest.ts"
+import { Flag } from "./Page.ts"
 import { PayoutMethod } from "./Payouts.ts"
+import { SignedRequest } from "./SignedRequest.ts"
 import { Amount, Enveloped, Timestamp, text } from "./Wire.ts"
 
 /** A bank that can be paid: `code` is what a payout sends as `destination.bank_code`. */

@@ -1,8 +1,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { described } from "../../domain/Description.ts"
-import { docsAssets } from "../DocsPage.ts"
-import { SignedRequest } from "../SignedRequest.ts"
+import { SignedRequest } from "./SignedRequest.ts"
 import { Enveloped } from "./Wire.ts"
 
 const status = described(Schema.Literal("ok"), "Always `ok`")
@@ -44,6 +43,9 @@ export class DescriptionApi extends HttpApiGroup.make("description").add(
 ) {}
 
 /** What draws the page: no operations of the API, and not described as such. */
+/** Where the scripts and styles of the page `/docs` are. */
+export const docsAssets = { script: "/docs/assets/reference.js", style: "/docs/assets/reference.css" } as const
+
 export class DocsAssetsApi extends HttpApiGroup.make("docsAssets")
   .add(
     HttpApiEndpoint.get("script", docsAssets.script, { success: Schema.String }),

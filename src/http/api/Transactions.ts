@@ -1,10 +1,10 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { described, optional } from "../../domain/Description.ts"
-import { pageOf } from "../Page.ts"
-import { SignedRequest } from "../SignedRequest.ts"
-import { transactionQuery } from "../TransactionQuery.ts"
+import { pageOf } from "./Page.ts"
 import { CollectionSchema, PayoutSchema, TransactionSchema } from "./Records.ts"
+import { SignedRequest } from "./SignedRequest.ts"
+import { transactionQuery } from "./TransactionQuery.ts"
 import { Enveloped } from "./Wire.ts"
 
 const raw = {

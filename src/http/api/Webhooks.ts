@@ -4,8 +4,8 @@ import { DeliveryStatus } from "../../domain/Delivery.ts"
 import { described, optional } from "../../domain/Description.ts"
 import { EventType } from "../../domain/Event.ts"
 import { DisabledReason } from "../../domain/WebhookEndpoint.ts"
-import { pageOf, pageQuery } from "../Page.ts"
-import { SignedRequest } from "../SignedRequest.ts"
+import { pageOf, pageQuery } from "./Page.ts"
+import { SignedRequest } from "./SignedRequest.ts"
 import { Enveloped, Timestamp } from "./Wire.ts"
 
 const isDistinct = Schema.makeFilter((events: ReadonlyArray<string>) => new Set(events).size === events.length, {

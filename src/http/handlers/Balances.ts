@@ -4,9 +4,9 @@ import { iso } from "../../domain/Instant.ts"
 import { positionView } from "../../domain/View.ts"
 import { Records } from "../../services/Records.ts"
 import { type PoolBalance, Reference } from "../../services/reference/Reference.ts"
-import { Api } from "../Api.ts"
-import { respond } from "../Response.ts"
-import { withCaller } from "../SignedRequest.ts"
+import { Api } from "../api/Api.ts"
+import { withCaller } from "../api/SignedRequest.ts"
+import { respond } from "../edge/Response.ts"
 
 /** The providers' wallets, which all tenants share. */
 export const BalancesHandlers = HttpApiBuilder.group(

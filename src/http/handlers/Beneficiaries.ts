@@ -2,11 +2,11 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { type Beneficiary, beneficiaryView } from "../../domain/Beneficiary.ts"
 import { BeneficiaryBook } from "../../services/BeneficiaryBook.ts"
-import { Api } from "../Api.ts"
-import { cursorOf, DEFAULT_PAGE, positionOf } from "../Page.ts"
-import { singleValue } from "../RequestHeaders.ts"
-import { respond } from "../Response.ts"
-import { withCaller } from "../SignedRequest.ts"
+import { Api } from "../api/Api.ts"
+import { cursorOf, DEFAULT_PAGE, positionOf } from "../api/Page.ts"
+import { withCaller } from "../api/SignedRequest.ts"
+import { singleValue } from "../edge/RequestHeaders.ts"
+import { respond } from "../edge/Response.ts"
 
 /** Saved recipients, masked. */
 export const BeneficiariesHandlers = HttpApiBuilder.group(

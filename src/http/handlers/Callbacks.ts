@@ -3,9 +3,9 @@ import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { pathOf } from "../../domain/CanonicalText.ts"
 import { ProviderCallbacks } from "../../services/settlement/ProviderCallbacks.ts"
-import { Api } from "../Api.ts"
-import { respond } from "../Response.ts"
-import { CurrentRequest } from "../SignedRequest.ts"
+import { Api } from "../api/Api.ts"
+import { CurrentRequest } from "../api/SignedRequest.ts"
+import { respond } from "../edge/Response.ts"
 
 /** Hands a provider's callback on, byte for byte as it came. */
 export const CallbacksHandlers = HttpApiBuilder.group(

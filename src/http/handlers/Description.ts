@@ -1,12 +1,12 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { json } from "../../domain/Json.ts"
-import { Api } from "../Api.ts"
-import { readDocsAssets } from "../DocsAssets.ts"
-import { docsPage, docsScript, docsStyle } from "../DocsPage.ts"
-import { describeInterface } from "../OpenApiDescription.ts"
-import { CurrentRequest } from "../SignedRequest.ts"
-import { type StaticText, sameOrigin, sourceHash, staticResponse, staticText } from "../StaticText.ts"
+import { Api } from "../api/Api.ts"
+import { CurrentRequest } from "../api/SignedRequest.ts"
+import { readDocsAssets } from "../description/DocsAssets.ts"
+import { docsPage, docsScript, docsStyle } from "../description/DocsPage.ts"
+import { describeInterface } from "../description/OpenApiDescription.ts"
+import { type StaticText, sameOrigin, sourceHash, staticResponse, staticText } from "../description/StaticText.ts"
 
 /** The page may run and use what is its own and the gateway's, and call its own origin; nothing else. */
 const docsHeaders = {

@@ -1,9 +1,9 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Health } from "../../services/Health.ts"
-import { Api } from "../Api.ts"
-import { respond } from "../Response.ts"
-import { withCaller } from "../SignedRequest.ts"
+import { Api } from "../api/Api.ts"
+import { withCaller } from "../api/SignedRequest.ts"
+import { respond } from "../edge/Response.ts"
 
 /** Whether the gateway answers, and which release and providers it has. */
 export const HealthHandlers = HttpApiBuilder.group(

@@ -6,12 +6,12 @@ import { transactionView } from "../../domain/View.ts"
 import { inTurns } from "../../runtime/InTurns.ts"
 import type { RawTransaction, TransactionPage } from "../../services/ports/Transactions.ts"
 import { Records } from "../../services/Records.ts"
-import { Api } from "../Api.ts"
-import { cursorOf } from "../Page.ts"
-import { auditReason } from "../RequestHeaders.ts"
-import { respond } from "../Response.ts"
-import { withCaller } from "../SignedRequest.ts"
-import { listRequest } from "../TransactionQuery.ts"
+import { Api } from "../api/Api.ts"
+import { cursorOf } from "../api/Page.ts"
+import { withCaller } from "../api/SignedRequest.ts"
+import { listRequest } from "../api/TransactionQuery.ts"
+import { auditReason } from "../edge/RequestHeaders.ts"
+import { respond } from "../edge/Response.ts"
 
 const pageView = ({ items, next }: TransactionPage) =>
   Effect.map(

@@ -1,6 +1,6 @@
 import { type Posting, slotOf } from "../../domain/Ledger.ts"
 import type { ApplyStep } from "../../services/ports/FloatLedger.ts"
-import { callOf, callOfTenant, columnsOf, storable } from "../Columns.ts"
+import { callOf, callOfTenant, columnsOf, storable } from "../connection/Columns.ts"
 import { stepColumns } from "./StepColumns.ts"
 import type { Traced } from "./StepTracing.ts"
 

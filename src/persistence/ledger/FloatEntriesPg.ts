@@ -5,7 +5,7 @@ import { type AppId, type Mode, Reference } from "../../domain/Ids.ts"
 import { type Instant, iso } from "../../domain/Instant.ts"
 import { Phase } from "../../domain/Ledger.ts"
 import { type EntryPlace, FloatEntries, type FloatEntry, type FloatName } from "../../services/ports/FloatEntries.ts"
-import { Moment, rowsOf } from "../Rows.ts"
+import { Moment, rowsOf } from "../connection/Rows.ts"
 
 /** The newest so much is looked at first; each further step back is twice as long. */
 const FIRST_STEP_MS = 900_000

@@ -1,8 +1,8 @@
 import { Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { type LedgerDifference, type LedgerReport, LedgerVerification } from "../../services/ports/LedgerVerification.ts"
-import { AnswerBoundMs } from "../BoundedClient.ts"
-import { rowsOf } from "../Rows.ts"
+import { AnswerBoundMs } from "../connection/BoundedClient.ts"
+import { rowsOf } from "../connection/Rows.ts"
 import { auditSettings, breachesStatement, type LedgerRule } from "./LedgerRule.ts"
 import { ledgerRules } from "./LedgerRules.ts"
 

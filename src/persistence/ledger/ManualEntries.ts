@@ -9,7 +9,7 @@ import { currentTraceparent } from "../../runtime/Tracing.ts"
 import type { AuditEntry } from "../../services/ports/AuditLog.ts"
 import type { Adjustment, AdjustmentOutcome, ApplyOutcome, ApplyStep } from "../../services/ports/FloatLedger.ts"
 import type { RandomSource } from "../../services/ports/RandomSource.ts"
-import type { AuditTrail } from "../AuditTrail.ts"
+import type { AuditTrail } from "../audit/AuditTrail.ts"
 import type { Traced } from "./StepTracing.ts"
 
 const PositionRow = Schema.Struct({

@@ -3,7 +3,7 @@ import { iso } from "../../domain/Instant.ts"
 import type { Entry } from "../../domain/Ledger.ts"
 import type { WindowUse } from "../../domain/VelocityLimits.ts"
 import type { OpenStep } from "../../services/ports/FloatLedger.ts"
-import { callOf, callOfTenant, columnsOf, storableJson } from "../Columns.ts"
+import { callOf, callOfTenant, columnsOf, storableJson } from "../connection/Columns.ts"
 import { stepColumns } from "./StepColumns.ts"
 import type { Traced } from "./StepTracing.ts"
 

@@ -1,9 +1,9 @@
 import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { ApplyStep, OpenStep } from "../../services/ports/FloatLedger.ts"
-import type { Column } from "../Columns.ts"
-import { digestWith } from "../HistoryDigest.ts"
-import { storedType } from "../NewerEventTypes.ts"
-import { recordTextWith } from "../StoredRecord.ts"
+import type { Column } from "../connection/Columns.ts"
+import { digestWith } from "../transactions/HistoryDigest.ts"
+import { storedType } from "../transactions/NewerEventTypes.ts"
+import { recordTextWith } from "../transactions/StoredRecord.ts"
 import type { Traced } from "./StepTracing.ts"
 
 type Step = Traced<OpenStep> | Traced<ApplyStep>

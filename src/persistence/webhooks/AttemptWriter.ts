@@ -1,7 +1,7 @@
 import { Array as Arr, Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
-import type { Distribution } from "../Distribution.ts"
-import { rowsOf } from "../Rows.ts"
+import type { Distribution } from "../connection/Distribution.ts"
+import { rowsOf } from "../connection/Rows.ts"
 import {
   type AttemptStep,
   attemptNotes,

@@ -1,4 +1,4 @@
-import { typeSql } from "../NewerEventTypes.ts"
+import { typeSql } from "../transactions/NewerEventTypes.ts"
 
 /** What follows a condition on a tenant's column: nothing on PostgreSQL; on Citus the tenants that the statement is for. */
 type OwnRows = (column: string) => string

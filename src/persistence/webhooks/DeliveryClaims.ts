@@ -1,10 +1,10 @@
 import { Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { type Instant, iso } from "../../domain/Instant.ts"
-import { advisoryLocks } from "../AdvisoryLocks.ts"
-import type { ClaimQueries } from "../EveryTenant.ts"
-import { rowsOf } from "../Rows.ts"
-import type { Shard } from "../Shards.ts"
+import type { ClaimQueries } from "../cluster/EveryTenant.ts"
+import type { Shard } from "../cluster/Shards.ts"
+import { advisoryLocks } from "../connection/AdvisoryLocks.ts"
+import { rowsOf } from "../connection/Rows.ts"
 import { chooseStatement, claimStatement, firstLeaseStatement, leaseStatement } from "./ClaimSql.ts"
 
 interface DeliveryClaim {

@@ -2,12 +2,12 @@ import { Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { type Instant, iso } from "../../domain/Instant.ts"
 import type { DeliveryCursor, RecoveryStep } from "../../services/ports/WebhookDeliveries.ts"
-import { advisoryLocks } from "../AdvisoryLocks.ts"
-import type { AuditTrail } from "../AuditTrail.ts"
-import type { EveryTenant } from "../EveryTenant.ts"
-import { subscriptionSql, typeSql } from "../NewerEventTypes.ts"
-import { Moment, rowsOf } from "../Rows.ts"
-import type { TenantFilter } from "../TenantFilter.ts"
+import type { AuditTrail } from "../audit/AuditTrail.ts"
+import type { EveryTenant } from "../cluster/EveryTenant.ts"
+import { advisoryLocks } from "../connection/AdvisoryLocks.ts"
+import { Moment, rowsOf } from "../connection/Rows.ts"
+import type { TenantFilter } from "../connection/TenantFilter.ts"
+import { subscriptionSql, typeSql } from "../transactions/NewerEventTypes.ts"
 
 const Step = Schema.Struct({
   seen: Schema.Number,

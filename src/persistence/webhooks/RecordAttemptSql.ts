@@ -1,6 +1,6 @@
 import { FAILING_MS } from "../../domain/WebhookEndpoint.ts"
 import type { AttemptOutcome, FinishedAttempt } from "../../services/ports/WebhookOutbox.ts"
-import { type Column, columnsOf } from "../Columns.ts"
+import { type Column, columnsOf } from "../connection/Columns.ts"
 
 /** An attempt and what follows from it for its delivery. */
 export interface AttemptStep {

@@ -12,13 +12,13 @@ import {
   type Redelivery,
   WebhookDeliveries
 } from "../../services/ports/WebhookDeliveries.ts"
-import { auditTrail } from "../AuditTrail.ts"
-import { Distribution } from "../Distribution.ts"
-import { EveryTenant } from "../EveryTenant.ts"
-import { addDelivery, typeSql } from "../NewerEventTypes.ts"
-import { laterOf } from "../PlaceInList.ts"
-import { NOT_WHOLE } from "../ReferenceOwner.ts"
-import { Moment, rowsOf } from "../Rows.ts"
+import { auditTrail } from "../audit/AuditTrail.ts"
+import { EveryTenant } from "../cluster/EveryTenant.ts"
+import { NOT_WHOLE } from "../cluster/ReferenceOwner.ts"
+import { Distribution } from "../connection/Distribution.ts"
+import { laterOf } from "../connection/PlaceInList.ts"
+import { Moment, rowsOf } from "../connection/Rows.ts"
+import { addDelivery, typeSql } from "../transactions/NewerEventTypes.ts"
 import { eventSteps } from "./EventSteps.ts"
 
 /** So many deliveries one page looks at, however few of them have its status. */

@@ -12,10 +12,10 @@ import {
   type SecretRotation,
   WebhookEndpoints
 } from "../../services/ports/WebhookEndpoints.ts"
-import { auditTrail } from "../AuditTrail.ts"
-import { EveryTenant } from "../EveryTenant.ts"
-import { storedSubscription, subscriptionSql } from "../NewerEventTypes.ts"
-import { Moment, rowsOf } from "../Rows.ts"
+import { auditTrail } from "../audit/AuditTrail.ts"
+import { EveryTenant } from "../cluster/EveryTenant.ts"
+import { Moment, rowsOf } from "../connection/Rows.ts"
+import { storedSubscription, subscriptionSql } from "../transactions/NewerEventTypes.ts"
 
 const columns = {
   appId: AppId,

@@ -10,10 +10,10 @@ import {
   type SigningEndpoint,
   WebhookOutbox
 } from "../../services/ports/WebhookOutbox.ts"
-import { Distribution } from "../Distribution.ts"
-import { EveryTenant } from "../EveryTenant.ts"
-import { Moment } from "../Rows.ts"
-import { makeBatcher } from "../StepBatch.ts"
+import { EveryTenant } from "../cluster/EveryTenant.ts"
+import { Distribution } from "../connection/Distribution.ts"
+import { Moment } from "../connection/Rows.ts"
+import { makeBatcher } from "../connection/StepBatch.ts"
 import { attemptWriter } from "./AttemptWriter.ts"
 import { deliveryClaims } from "./DeliveryClaims.ts"
 import type { AttemptStep } from "./RecordAttemptSql.ts"

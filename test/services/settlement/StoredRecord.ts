@@ -1,6 +1,6 @@
 import { Effect, Layer, Option } from "effect"
 import type { LedgerRecord } from "../../../src/domain/Exchange.ts"
-import { Envelope } from "../../../src/http/Envelope.ts"
+import { Envelope } from "../../../src/http/api/Envelope.ts"
 import type { AuditEntry } from "../../../src/services/ports/AuditLog.ts"
 import { type ApplyStep, FloatLedger } from "../../../src/services/ports/FloatLedger.ts"
 import { type StoredTransaction, Transactions } from "../../../src/services/ports/Transactions.ts"

@@ -1,4 +1,4 @@
-import { subscriptionSql, typeSql } from "../../NewerEventTypes.ts"
+import { subscriptionSql, typeSql } from "../../transactions/NewerEventTypes.ts"
 import type { LedgerRule } from "../LedgerRule.ts"
 
 /** Every outcome has its event, and every event its delivery. */

@@ -1,4 +1,4 @@
-import { completeSince, type RetainedRows, retention } from "../../Retention.ts"
+import { completeSince, type RetainedRows, retention } from "../../vault/Retention.ts"
 import type { LedgerRule } from "../LedgerRule.ts"
 
 /** The endpoint that makes each kind of record. */

@@ -1,0 +1,52 @@
+import { Effect, Scope } from "effect"
+import type { Adapter } from "../../src/services/ports/Provider.ts"
+import type { KnownSimulator } from "../../src/simulator/SimulatorModule.ts"
+import { collectionsOf, openBench, payoutsOf } from "../../test/providers/contract/Fixture.ts"
+import { type Abilities, chargeOrder, payoutOrder } from "../../test/providers/contract/Orders.ts"
+import type { Kind, Scene } from "./Case.ts"
+import { type HostileLine, openHostileLine, type Spoken } from "./HostileLine.ts"
+
+/** Of one case in so many the adapter has no token yet. */
+const FRESH_EVERY = 6
+/** By which a provider refuses at once: the call, the pool, the number. */
+const REFUSED = ["0001", "0013", "0016"]
+
+/** A provider's simulator with a line before it, and what it says when it refuses. */
+export const openScene = Effect.fnUntraced(function* (
+  known: KnownSimulator,
+  abilities: Abilities
+): Effect.fn.Return<Scene, never, Scope.Scope> {
+  const bench = yield* openBench(known)
+  const line = yield* openHostileLine(bench.baseUrl)
+  const scope = yield* Scope.Scope
+  const opened = Effect.provideService(bench.open(line.baseUrl), Scope.Scope, scope)
+  const fresh = Effect.map(opened, ({ live }) => live)
+  let adapter = yield* fresh
+  let cases = 0
+  const next = Effect.suspend(() => {
+    cases += 1
+    return cases % FRESH_EVERY === 0 ? Effect.map(fresh, (made) => (adapter = made)) : Effect.succeed(adapter)
+  })
+  const payout = yield* Effect.orDie(refusalsOf("payout", adapter, line, abilities))
+  const charge = yield* Effect.orDie(refusalsOf("charge", adapter, line, abilities))
+  return { bench, abilities, line, adapter: next, refusals: { payout, charge } }
+})
+
+const refusalsOf = Effect.fnUntraced(function* (kind: Kind, adapter: Adapter, line: HostileLine, abilities: Abilities) {
+  const heard: Array<Spoken> = []
+  const [paid] = abilities.payouts
+  const [charged] = abilities.charges
+  for (const ending of REFUSED) {
+    const order = kind === "payout" && paid !== undefined ? yield* payoutOrder(payoutsOf(adapter), paid, ending) : null
+    line.twist = ({ method }) => ({
+      change: (spoken) => {
+        if (method === "POST" && spoken.status >= 400) heard.push(spoken)
+        return spoken
+      }
+    })
+    if (order !== null) yield* payoutsOf(adapter).send(order)
+    else if (charged !== undefined) yield* collectionsOf(adapter).charge(chargeOrder(charged, ending))
+    line.twist = null
+  }
+  return heard
+})

@@ -1,0 +1,164 @@
+import type { Bug } from "./Bug.ts"
+
+const hostile = "lab/hostile/HostileWire.test.ts"
+
+/** Mistakes in what is made of a provider's answer that is not as its documents say. */
+export const wireBugs: ReadonlyArray<Bug> = [
+  {
+    name: "believe the refusal of a charge that went through",
+    breaks: "a refusal is believed where the provider's words prove it, and nothing is found",
+    test: hostile,
+    edits: [
+      {
+        file: "src/providers/flutterwave/Translate.ts",
+        text: "refused: onceNotFound(refusal(response), unprovenRefusal(response)),",
+        instead: "refused: refusal(response),"
+      }
+    ]
+  },
+  {
+    name: "believe a refusal without asking",
+    breaks: "a refusal is believed once nothing is found by our reference",
+    test: hostile,
+    edits: [
+      {
+        file: "src/providers/mtn/Translate.ts",
+        text: "return onceNotFound(refusal(response)) ??",
+        instead: "return refusal(response) ??"
+      }
+    ]
+  },
+  {
+    name: "read packed answers as text",
+    breaks: "what a machine on the way packed is read",
+    test: hostile,
+    edits: [
+      {
+        file: "src/providers/Transport.ts",
+        text: 'this.#encoding = oneLine(headers["content-encoding"])',
+        instead: 'this.#encoding = ""'
+      }
+    ]
+  },
+  {
+    name: "take the noise of floating point for an amount",
+    breaks: "19.709999999999997 is 19.71",
+    test: "test/providers/WireNumber.test.ts",
+    edits: [
+      {
+        file: "src/providers/WireNumber.ts",
+        text: "digits < NOISY_DIGITS || fraction.length <= exponent",
+        instead: "digits > 0 || fraction.length <= exponent"
+      }
+    ]
+  },
+  {
+    name: "leave out a row that cannot be read without a word",
+    breaks: "a row of a statement that cannot be read is named",
+    test: "test/providers/flutterwave/Statement.test.ts",
+    edits: [
+      {
+        file: "src/providers/Statements.ts",
+        text: 'if (row !== "foreign") found.set(keyOf(row, raw), row)',
+        instead: 'if (row !== "foreign" && isLine(row)) found.set(keyOf(row, raw), row)'
+      }
+    ]
+  },
+  {
+    name: "believe the first reading of a list that shifts",
+    breaks: "a list of several pages is read until two readings agree",
+    test: "test/providers/paystack/Reference.test.ts",
+    edits: [
+      {
+        file: "src/providers/Statements.ts",
+        text: "if (first.pages === 1) return",
+        instead: "if (first.pages >= 1) return"
+      }
+    ]
+  },
+  {
+    name: "take a dispute that was lost for one that is open",
+    breaks: "what was taken back is told apart from what is only asked back",
+    test: "test/providers/paystack/Clawbacks.test.ts",
+    edits: [
+      {
+        file: "src/providers/paystack/Clawbacks.ts",
+        text: '["resolved", "archived"].includes(status) ? resolutions.get(resolution) : undefined',
+        instead: '["archived"].includes(status) ? resolutions.get(resolution) : "open"'
+      }
+    ]
+  },
+  {
+    name: "look for the rest of an answer in an hour",
+    breaks: "a process that dies between delivery and return leaves a poll that is due at once",
+    test: "test/services/settlement/StatusPolls.test.ts",
+    edits: [
+      {
+        file: "src/services/settlement/Settlement.ts",
+        text: "moreFollows === true ? at : ",
+        instead: ""
+      }
+    ]
+  },
+  {
+    name: "let one list of disputes hide the other",
+    breaks: "what one list says is heard while another cannot be read",
+    test: "test/providers/paystack/Clawbacks.test.ts",
+    edits: [
+      {
+        file: "src/providers/Clawbacks.ts",
+        text: "listed: read.flatMap(Option.getOrElse((): ReadonlyArray<ListedClawback> => []))",
+        instead:
+          "listed: read.every(Option.isSome) ? read.flatMap(Option.getOrElse((): ReadonlyArray<ListedClawback> => [])) : []"
+      }
+    ]
+  },
+  {
+    name: "take an unknown word of a dispute for one that was heard",
+    breaks: "another word that nobody knows is news",
+    test: "test/services/settlement/Clawbacks.test.ts",
+    edits: [
+      {
+        file: "src/domain/Contradiction.ts",
+        text: '`${what}, ${fact.reason ?? "unknown"}`',
+        instead: "`${what}, unknown`"
+      }
+    ]
+  },
+  {
+    name: "hear of each dispute once, whatever becomes of it",
+    breaks: "a dispute that is lost after a ruling on the open one opens a review again",
+    test: "test/services/settlement/Clawbacks.test.ts",
+    edits: [
+      {
+        file: "src/domain/Clawback.ts",
+        text: "known.includes(report)",
+        instead: "known.some((one) => one.includes(told.id))"
+      }
+    ]
+  },
+  {
+    name: "let every process look through the accounts",
+    breaks: "one process of several looks through an account",
+    test: "test/persistence/transactions/AccountSweeps.test.ts",
+    edits: [
+      {
+        file: "src/persistence/transactions/AccountSweepsPg.ts",
+        text: "WHERE account_sweeps.next_at <=",
+        instead: "WHERE account_sweeps.next_at > '2000-01-01' OR account_sweeps.next_at <="
+      }
+    ]
+  },
+  {
+    name: "say that nothing was sent of what the provider has",
+    breaks: "what the provider has after all is not said to be unsent",
+    test: "test/domain/FailedUnsent.test.ts",
+    edits: [
+      {
+        file: "src/domain/MoveTable.ts",
+        text: "flagged(record, fact, at, foundAfterAll(record))",
+        instead: "flagged(record, fact, at)"
+      }
+    ]
+  }
+]

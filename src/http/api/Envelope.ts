@@ -1,0 +1,92 @@
+import { Layer } from "effect"
+import type { ApiError } from "../../domain/errors/ApiError.ts"
+import { RetriableError } from "../../domain/errors/Retriable.ts"
+import { TerminalError } from "../../domain/errors/Terminal.ts"
+import { json } from "../../domain/Json.ts"
+import type { StoredResponse } from "../../services/ports/Idempotency.ts"
+import { ResponseEncoder } from "../../services/ports/ResponseEncoder.ts"
+
+/** The status of every error (contract ERR-5). Leaving one out does not compile. */
+export const statuses = {
+  validation_failed: 422,
+  malformed_request: 400,
+  idempotency_key_required: 400,
+  idempotency_key_reused: 422,
+  amount_type_required: 400,
+  mode_mismatch: 400,
+  cross_origin_denied: 403,
+  capability_not_allowed: 403,
+  tenant_frozen: 403,
+  destination_blocked: 403,
+  screening_denied: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  payload_too_large: 413,
+  unsupported_media_type: 415,
+  unknown_currency: 422,
+  inexact_amount: 422,
+  corridor_unsupported: 422,
+  amount_below_minimum: 422,
+  amount_above_maximum: 422,
+  insufficient_tenant_float: 422,
+  insufficient_wallet_float: 422,
+  quote_expired: 422,
+  payout_rejected_by_provider: 422,
+  charge_rejected_by_provider: 422,
+  bank_account_unresolvable: 422,
+  provider_capability_unsupported: 501,
+  unauthorized: 401,
+  request_in_progress: 409,
+  otp_incorrect: 422,
+  velocity_limit_exceeded: 422,
+  global_ceiling_reached: 422,
+  rate_limited: 429,
+  provider_error: 503,
+  provider_unavailable: 503,
+  provider_timeout: 503,
+  provider_bad_response: 503,
+  indeterminate_outcome: 409,
+  internal_error: 500,
+  duplicate_charge_in_flight: 409
+} as const satisfies Readonly<Record<ApiError["_tag"], number>>
+
+export type ErrorClass = "terminal" | "retriable" | "ambiguous"
+
+/** The class of an error is the union that it is in. */
+export const classOf = (error: ApiError): ErrorClass => {
+  if (TerminalError.members.some((member) => error instanceof member)) return "terminal"
+  return RetriableError.members.some((member) => error instanceof member) ? "retriable" : "ambiguous"
+}
+
+/** The envelope of a success: `data` is the view. */
+export const successEnvelope = (status: number, view: unknown): StoredResponse => ({
+  status,
+  body: json({ code: status, message: "ok", data: view })
+})
+
+/** The envelope of an error: its code, its one class, and its fields as `details`. */
+export const errorEnvelope = (error: ApiError): StoredResponse => {
+  const status = statuses[error._tag]
+  const errorClass = classOf(error)
+  const { _tag, message, ...details } = error
+  return {
+    status,
+    body: json({
+      code: status,
+      message,
+      error: {
+        // Malformed text and malformed fields share one code and differ in their status.
+        code: _tag === "malformed_request" ? "validation_failed" : _tag,
+        message,
+        terminal: errorClass === "terminal",
+        retriable: errorClass === "retriable",
+        ambiguous: errorClass === "ambiguous",
+        details
+      }
+    })
+  }
+}
+
+export const Envelope = {
+  layer: Layer.succeed(ResponseEncoder, ResponseEncoder.of({ success: successEnvelope, error: errorEnvelope }))
+}

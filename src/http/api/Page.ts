@@ -1,0 +1,71 @@
+import { Effect, Option, Schema, SchemaAST } from "effect"
+import { described, optional } from "../../domain/Description.ts"
+import { ValidationFailed } from "../../domain/errors/Terminal.ts"
+import { Reference } from "../../domain/Ids.ts"
+
+export const MAX_PAGE = 100
+export const DEFAULT_PAGE = 50
+const LONGEST_CURSOR = 256
+
+/** What the API description says of a query parameter instead of its schema: the schema is of a text, which every parameter is. */
+export const PARAMETER = "x-parameter"
+
+// Digits only: a number could be written in many more ways.
+const Limit = Schema.String.check(
+  Schema.isPattern(/^(?:[1-9][0-9]?|100)$/, { expected: `a whole number from 1 to ${MAX_PAGE}` })
+).pipe(Schema.decodeTo(Schema.NumberFromString))
+
+/** A parameter that is yes or no. */
+export const Flag = Schema.Literals(["true", "false"]).annotate({ [PARAMETER]: { type: "boolean" } })
+
+/** The query of a list: `limit` is how many items, `cursor` where the last page ended. */
+export const pageQueryOf = (items: number) => ({
+  limit: Schema.optionalKey(
+    Limit.pipe(
+      Schema.annotateEncoded({
+        description: "How many items a page has at most",
+        [PARAMETER]: { type: "integer", minimum: 1, maximum: MAX_PAGE, default: items }
+      })
+    )
+  ),
+  cursor: optional(
+    Schema.String.check(
+      Schema.isPattern(new RegExp(`^[A-Za-z0-9_-]{1,${LONGEST_CURSOR}}$`), { expected: "a cursor that this list gave" })
+    ),
+    "Where to go on: the `next_cursor` of the page before"
+  )
+})
+export const pageQuery = pageQueryOf(DEFAULT_PAGE)
+
+/** The response of a list. `next_cursor` is null on the last page. */
+export const pageOf = <Item extends Schema.Top>(item: Item) =>
+  Schema.Struct({
+    items: described(Schema.Array(item), "The items of this page"),
+    next_cursor: described(Schema.NullOr(Schema.String), "Send it as `cursor` for the next page; null on the last one")
+  }).annotate({ identifier: `${SchemaAST.resolveIdentifier(item.ast)}Page`, description: "One page of a list" })
+
+/** The end of the year 9999. PostgreSQL does not read what JavaScript writes for a later moment. */
+const LATEST = 253_402_300_799_999
+const Moment = Schema.Number.check(Schema.isInt(), Schema.isBetween({ minimum: 0, maximum: LATEST }))
+
+/** A cursor says when the last item was made and which it was. Its form is not part of the contract. */
+const Cursor = Schema.fromJsonString(Schema.Tuple([Moment, Reference]))
+const decodeCursor = Schema.decodeUnknownOption(Cursor)
+
+export const cursorOf = ({ createdAt, id }: { readonly createdAt: number; readonly id: string }): string =>
+  Buffer.from(JSON.stringify([createdAt, id])).toString("base64url")
+
+/** None for a cursor that this gateway did not make. */
+export const readCursor = (cursor: string) =>
+  Option.map(decodeCursor(Buffer.from(cursor, "base64url").toString("utf8")), ([createdAt, id]) => ({ createdAt, id }))
+
+export const CURSOR_RULE = "must be a cursor that this list gave"
+
+/** Where a page begins; null for the first one. */
+export const positionOf = (cursor: string | undefined) =>
+  cursor === undefined
+    ? Effect.succeed(null)
+    : Option.match(readCursor(cursor), {
+        onNone: () => Effect.fail(new ValidationFailed({ issues: [{ path: "cursor", message: CURSOR_RULE }] })),
+        onSome: Effect.succeed
+      })

@@ -1,0 +1,80 @@
+import { Context, Effect, Layer } from "effect"
+import type { HttpServerResponse } from "effect/http"
+import { HttpApiMiddleware } from "effect/http-api"
+import type { Unauthorized } from "../../domain/errors/Retriable.ts"
+import type { Caller } from "../../domain/Tenant.ts"
+import { ActingTenant } from "../../runtime/ActingTenant.ts"
+import type { RequestNonce } from "../../services/admission/RequestNonce.ts"
+
+/** A request that passed the edge, as handlers need it. The edge provides it as `CurrentRequest`; signed handlers get it as `Signed`. */
+export interface EdgeRequest {
+  readonly requestId: string
+  /** Names and values in turn, duplicates included. */
+  readonly rawHeaders: ReadonlyArray<string>
+  /** Empty for GET, HEAD and DELETE. */
+  readonly body: Uint8Array
+  /** Null on the paths that nobody signs. */
+  readonly caller: Caller | null
+  /** The caller's; null where there is none. Spent already, but for the operations that claim an idempotency key. */
+  readonly nonce: RequestNonce | null
+  /** How long it may wait for what is committed before its work begins. */
+  readonly arrivalMs: number
+  /** Registers the end of work that goes on when the request is interrupted. The edge then waits for it, and its response is the request's. */
+  readonly detach: (work: Effect.Effect<HttpServerResponse.HttpServerResponse>) => Effect.Effect<void>
+}
+
+const none: EdgeRequest = {
+  requestId: "",
+  rawHeaders: [],
+  body: new Uint8Array(),
+  caller: null,
+  nonce: null,
+  arrivalMs: 0,
+  detach: () => Effect.void
+}
+
+/** Set by the edge for each request, and empty outside one. */
+export const CurrentRequest = Context.Reference<EdgeRequest>("gateway/http/CurrentRequest", { defaultValue: () => none })
+
+/** The request, in the handlers of signed endpoints: its caller is known. */
+export class Signed extends Context.Service<Signed, EdgeRequest & { readonly caller: Caller; readonly nonce: RequestNonce }>()(
+  "gateway/http/Signed"
+) {}
+
+/**
+ * The mark of the endpoints that only a signed request reaches; `forSignedEndpoint` gives their handlers `Signed`. Refuses nothing: the
+ * signature is checked at the edge, before any routing, so that an unsigned request to an unknown path is refused like every other.
+ */
+export class SignedRequest extends HttpApiMiddleware.Service<SignedRequest, { provides: Signed }>()(
+  "gateway/http/SignedRequest"
+) {
+  static readonly layer = Layer.succeed(
+    SignedRequest,
+    SignedRequest.of((handler, { endpoint }) =>
+      Effect.flatMap(CurrentRequest, (request) => forSignedEndpoint(request, handler, endpoint.path))
+    )
+  )
+}
+
+/** Runs a handler with the request that the edge let through. A signed endpoint that the edge leaves unsigned is a bug and dies. */
+export const forSignedEndpoint = <A, E>(
+  request: EdgeRequest,
+  handler: Effect.Effect<A, E, Signed>,
+  path: string
+): Effect.Effect<A, E> => {
+  const { caller, nonce } = request
+  if (caller === null || nonce === null) return Effect.die(new Error(`${path} is a signed endpoint outside the signed paths`))
+  return Effect.updateContext(handler, (context: Context.Context<never>) =>
+    context.pipe(
+      Context.add(CurrentRequest, request),
+      Context.add(ActingTenant, caller.appId),
+      Context.add(Signed, { ...request, caller, nonce })
+    )
+  )
+}
+
+/** Runs the operation of a signed request that has no body, once its nonce is spent. */
+export const withCaller = <A, E, R>(
+  run: (caller: Caller, request: Signed["Service"]) => Effect.Effect<A, E, R>
+): Effect.Effect<A, E | Unauthorized, R | Signed> =>
+  Effect.flatMap(Signed, (request) => Effect.andThen(request.nonce.spend, run(request.caller, request)))

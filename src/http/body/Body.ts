@@ -1,0 +1,145 @@
+import { Redacted, Result, type Schema, SchemaAST, SchemaParser } from "effect"
+import { isCurrency } from "../../domain/Currency.ts"
+import {
+  InexactAmount,
+  type Issue,
+  MalformedRequest,
+  ModeMismatch,
+  UnknownCurrency,
+  ValidationFailed
+} from "../../domain/errors/Terminal.ts"
+import type { Mode } from "../../domain/Ids.ts"
+import { json } from "../../domain/Json.ts"
+import { MAXIMUM_METADATA_BYTES } from "../api/Wire.ts"
+import { bounded, childPlace, fieldIssues, issueAt, type Place, pathOf } from "../json/Issues.ts"
+import { isJsonObject, type JsonObject, type JsonTree, NumberLiteral, parseStrict, withNumbers } from "../json/StrictJson.ts"
+
+/** What the body of a request means, once it follows its endpoint's schema. */
+export interface Body<C> {
+  readonly command: C
+  /** The command with every secret in the clear: the input of the fingerprint's hash and of nothing else. */
+  readonly fingerprint: unknown
+  /** Paths of the members that the contract does not name, found when asked for. */
+  readonly ignored: Iterable<string>
+}
+
+export type BodyError = UnknownCurrency | InexactAmount | ValidationFailed
+
+/** Reads the JSON of a body. A body that is no JSON is `malformed_request` (400). */
+export const readTree = (bytes: Uint8Array): Result.Result<JsonTree, MalformedRequest> =>
+  Result.mapError(parseStrict(bytes), (message) => new MalformedRequest({ issues: [{ path: "", message }] }))
+
+/** A body may repeat its key's mode and may not claim another (contract MODE-3). */
+export const checkMode = (tree: JsonTree, mode: Mode): Result.Result<JsonTree, ModeMismatch> => {
+  if (!isJsonObject(tree)) return Result.succeed(tree)
+  const claimed = member(tree, "mode")
+  const test = member(tree, "is_test_mode")
+  const agrees = (claimed === undefined || claimed === mode) && (test === undefined || test === (mode === "test"))
+  return agrees ? Result.succeed(tree) : Result.fail(new ModeMismatch({ key_mode: mode }))
+}
+
+/** A body's JSON with the values that its schema decoded. */
+export interface Decoded<W> {
+  readonly wire: W
+  readonly tree: JsonObject
+  readonly ignored: Iterable<string>
+}
+
+/** Decodes in the contract's order: unknown currencies, inexact amounts, then every other rule of the fields at once. */
+export const makeDecoder = <W>(schema: Schema.ConstraintDecoder<W> & { readonly fields: Schema.Struct.Fields }) => {
+  const decode = SchemaParser.decodeUnknownResult(schema, { errors: "all" })
+  const currencies = Object.keys(schema.fields).filter((name) => /(?:^|_)currency$/.test(name))
+  const amounts = Object.keys(schema.fields).filter((name) => name.endsWith("_minor"))
+  const lists = Object.entries(schema.fields).flatMap(([name, { ast }]) => (SchemaAST.isArrays(ast) ? [name] : []))
+  return (tree: JsonTree): Result.Result<Decoded<W>, BodyError> => {
+    if (!isJsonObject(tree)) return invalid([issueAt(null, "The body must be an object.")])
+    for (const name of currencies) {
+      const value = member(tree, name)
+      if (typeof value === "string" && !isCurrency(value))
+        return Result.fail(new UnknownCurrency({ currency: value.slice(0, LONGEST_CODE_SHOWN) }))
+    }
+    for (const name of amounts) {
+      const value = member(tree, name)
+      if (value instanceof NumberLiteral && !EXACT.test(value.source)) return Result.fail(new InexactAmount({ field: name }))
+    }
+    // Before the schema, which would look at every item.
+    for (const name of lists) if (isLong(member(tree, name))) return invalid([issueAt(childPlace(null, name), TOO_MANY_ITEMS)])
+    const decoded = decode(withNumbers(tree))
+    const issues = bounded(textIssues(tree, null), Result.isFailure(decoded) ? fieldIssues(decoded.failure, tree) : [])
+    if (Result.isFailure(decoded) || issues.length > 0) return invalid(issues)
+    return Result.succeed({
+      wire: decoded.success,
+      tree,
+      ignored: { [Symbol.iterator]: () => unnamed(tree, decoded.success, null) }
+    })
+  }
+}
+
+export const invalid = (...issues: ReadonlyArray<Iterable<Issue>>): Result.Result<never, ValidationFailed> =>
+  Result.fail(new ValidationFailed({ issues: bounded(...issues) }))
+
+export const issuesOf = (rule: Result.Result<unknown, ReadonlyArray<Issue>>): ReadonlyArray<Issue> =>
+  Result.isFailure(rule) ? rule.failure : []
+
+/** The metadata as compact JSON, to the digit as it came. Fails with an issue where it is too large. */
+export const metadataOf = (
+  tree: JsonObject
+): Result.Result<{ readonly text: string; readonly tree: JsonTree }, ReadonlyArray<Issue>> => {
+  const metadata = member(tree, "metadata") ?? {}
+  const text = json(metadata)
+  return Buffer.byteLength(text) <= MAXIMUM_METADATA_BYTES
+    ? Result.succeed({ text, tree: metadata })
+    : Result.fail([{ path: "metadata", message: `must be at most ${MAXIMUM_METADATA_BYTES} bytes as compact JSON` }])
+}
+
+/** A command with its secrets in the clear. Only ever the input of a keyed hash. */
+export const reveal = (value: unknown): unknown => {
+  if (Redacted.isRedacted(value)) return Redacted.value(value)
+  if (value === null || typeof value !== "object" || "toJSON" in value) return value
+  if (Array.isArray(value)) return value.map(reveal)
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, reveal(inner)]))
+}
+
+const EXACT = /^-?(?:0|[1-9][0-9]*)$/
+const LONGEST_CODE_SHOWN = 16
+// The contract names these for every body; `checkMode` has checked them.
+const modeClaims = new Set(["mode", "is_test_mode"])
+
+const member = (tree: JsonObject, name: string): JsonTree | undefined => (Object.hasOwn(tree, name) ? tree[name] : undefined)
+
+/** NUL and lone surrogates cannot be stored or sent on. */
+function* textIssues(tree: JsonTree, place: Place | null): Generator<Issue, void> {
+  if (typeof tree === "string") {
+    if (!storable(tree)) yield issueAt(place, UNSTORABLE)
+  } else if (Array.isArray(tree)) {
+    for (let at = 0; at < tree.length; at++) yield* textIssues(tree[at], childPlace(place, at))
+  } else if (isJsonObject(tree)) {
+    for (const name of Object.keys(tree)) {
+      if (storable(name)) yield* textIssues(tree[name] ?? null, childPlace(place, name))
+      else yield issueAt(place, UNSTORABLE_NAME)
+    }
+  }
+}
+
+const storable = (text: string): boolean => text.isWellFormed() && !text.includes("\u0000")
+
+const UNSTORABLE = "must not hold the NUL character or half of a surrogate pair"
+const UNSTORABLE_NAME = "must not have a member whose name holds the NUL character or half of a surrogate pair"
+
+/** Longer than any list can be whose items are all different. */
+const MOST_ITEMS = 64
+const TOO_MANY_ITEMS = `must be a list of at most ${MOST_ITEMS} items`
+
+const isLong = (tree: JsonTree | undefined): boolean => Array.isArray(tree) && tree.length > MOST_ITEMS
+
+/** The members that the schema left out: the contract does not name them. Metadata is the tenant's own and is not looked into. */
+function* unnamed(tree: JsonObject, wire: unknown, place: Place | null): Generator<string, void> {
+  for (const name of Object.keys(tree)) {
+    const here = childPlace(place, name)
+    if (place === null && modeClaims.has(name)) continue
+    const inner = tree[name]
+    if (typeof wire !== "object" || wire === null || !Object.hasOwn(wire, name)) yield pathOf(here)
+    else if ((place !== null || name !== "metadata") && isJsonObject(inner))
+      yield* unnamed(inner, Object.getOwnPropertyDescriptor(wire, name)?.value, here)
+  }
+}

@@ -1,0 +1,31 @@
+import { Effect, Result } from "effect"
+import type { HttpServerResponse } from "effect/http"
+import type { ApiError } from "../../domain/errors/ApiError.ts"
+import type { Caller } from "../../domain/Tenant.ts"
+import { Signed } from "../api/SignedRequest.ts"
+import { respond, withIgnoredHeader } from "../edge/Response.ts"
+import type { JsonTree } from "../json/StrictJson.ts"
+import { type Body, checkMode, readTree } from "./Body.ts"
+
+/**
+ * A signed request with a body and without an idempotency key. Takes the body's decoder and the operation; gives the operation's view
+ * with `status`, and names the members of the body that were ignored. Refuses a body that is no JSON, then one of another mode, then
+ * what the decoder refuses, then what the operation does.
+ */
+export const withBody = <C, E extends ApiError, F extends ApiError>(
+  decode: (tree: JsonTree) => Result.Result<Body<C>, E>,
+  run: (caller: Caller, command: C) => Effect.Effect<unknown, F>,
+  status = 200
+): Effect.Effect<HttpServerResponse.HttpServerResponse, never, Signed> =>
+  Effect.flatMap(Signed, ({ body, caller, nonce }) => {
+    const decoded = readTree(body).pipe(
+      Result.flatMap((tree) => checkMode(tree, caller.mode)),
+      Result.flatMap(decode)
+    )
+    const ignored = Result.isSuccess(decoded) ? decoded.success.ignored : []
+    return Effect.fromResult(decoded).pipe(
+      Effect.flatMap(({ command }) => Effect.andThen(nonce.spend, run(caller, command))),
+      respond(status),
+      Effect.map(withIgnoredHeader(ignored))
+    )
+  })

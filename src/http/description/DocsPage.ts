@@ -1,0 +1,59 @@
+import { docsAssets } from "../api/System.ts"
+import { EXAMPLE_ORIGIN } from "./SignedCurl.ts"
+
+// The API's reference as a page: Scalar's, drawn from /openapi.json of the same origin. Nothing is loaded from anywhere else.
+
+/** Scalar's page leaves room for sending requests from it, which takes a signature: a browser has none. */
+export const docsStyle = `
+body { margin: 0; }
+.dark-mode { color-scheme: dark; }
+noscript p { font: 16px/1.5 system-ui, sans-serif; margin: 2rem; }
+.introduction-card { display: none !important; }
+`
+
+const settings = {
+  // Nothing of Scalar's own services.
+  telemetry: false,
+  withDefaultFonts: false,
+  agent: { disabled: true },
+  mcp: { disabled: true },
+  showDeveloperTools: "never",
+  hideClientButton: true,
+  hideTestRequestButton: true,
+  // The examples are the signed ones of the description, and no generated ones.
+  hiddenClients: true,
+  hideModels: true,
+  documentDownloadType: "none",
+  orderSchemaPropertiesBy: "preserve",
+  orderRequiredPropertiesFirst: true
+}
+
+export const docsScript = `
+"use strict";
+fetch("/openapi.json").then((response) => response.text()).then((text) => {
+  const content = JSON.parse(text.replaceAll(${JSON.stringify(EXAMPLE_ORIGIN)}, location.origin));
+  Scalar.createApiReference("#reference", { ...${JSON.stringify(settings)}, content });
+}).catch((error) => {
+  document.querySelector("#reference").textContent = "The description could not be read: " + error.message;
+});
+`
+
+export const docsPage = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Payment gateway</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="${docsAssets.style}">
+<style>${docsStyle}</style>
+</head>
+<body>
+<main id="reference"></main>
+<noscript><p>This page needs JavaScript. To read without it: <a href="/docs/integrating">the guides</a>, <a href="/docs/contract">the
+contract</a>, <a href="/openapi.json">openapi.json</a>.</p></noscript>
+<script src="${docsAssets.script}"></script>
+<script>${docsScript}</script>
+</body>
+</html>
+`

@@ -1,0 +1,69 @@
+import { readdir, readFile } from "node:fs/promises"
+import { join, resolve } from "node:path"
+import { Effect, Schema } from "effect"
+
+const ROOT = resolve(import.meta.dirname, "..", "..", "..")
+
+/** What the manual consists of. A folder of `docs` keeps its path, one of `clients` is below `/docs`. */
+const folders = [
+  { folder: "docs/integrating", at: "/docs/integrating" },
+  { folder: "docs/contract", at: "/docs/contract" },
+  ...["signing", "typescript", "typescript/src", "effect", "effect/src", "bruno", "bruno/environments"].map((name) => ({
+    folder: `clients/${name}`,
+    at: `/docs/clients/${name}`
+  }))
+]
+
+const SERVED = /\.(md|json|py|php|ts|go|java|bru)$/
+
+/** A file of the repository that the gateway serves. */
+export interface ManualFile {
+  /** From the root of the repository, such as `docs/integrating/start.md`. */
+  readonly file: string
+  /** The path of its URL, such as `/docs/integrating/start`. */
+  readonly path: string
+  readonly text: string
+}
+
+/** The path under which a file is served by its own name, a page as Markdown. */
+export const writtenPathOf = ({ file }: ManualFile): string => (file.startsWith("docs/") ? `/${file}` : `/docs/${file}`)
+
+/** All such paths: a folder's README has the folder's name, too. */
+export const writtenPathsOf = (one: ManualFile): ReadonlyArray<string> => [writtenPathOf(one), `${one.path}.md`]
+
+/** Of the contract without the tests below each rule, which are in the repository and nowhere else. */
+const asServed = (folder: string, text: string): string =>
+  folder === "docs/contract" ? text.replaceAll(/^ +- \[`test\/.*\n/gm, "") : text
+
+/** The manual is not beside the program, usually because only `src` was copied. */
+export class ManualMissing extends Schema.TaggedError<ManualMissing>()("ManualMissing", {
+  folder: Schema.String,
+  reason: Schema.String
+}) {
+  override get message(): string {
+    return `cannot read ${this.folder}, which the gateway serves below /docs (${this.reason}); install docs/integrating, docs/contract and clients beside src`
+  }
+}
+
+/** Every file of the manual, read at the start of the server. A Markdown page has no ending in its URL, and a README that of its folder. */
+export const readManual = (root: string = ROOT): Effect.Effect<ReadonlyArray<ManualFile>, ManualMissing> =>
+  Effect.map(
+    Effect.forEach(folders, ({ at, folder }) => readFolder(root, folder, at), { concurrency: "unbounded" }),
+    (files) => files.flat()
+  )
+
+const readFolder = (root: string, folder: string, at: string) =>
+  Effect.tryPromise({
+    try: async (): Promise<ReadonlyArray<ManualFile>> => {
+      const names = (await readdir(join(root, folder))).filter((name) => SERVED.test(name)).toSorted()
+      if (names.length === 0) throw new Error("it is empty")
+      return Promise.all(
+        names.map(async (name) => ({
+          file: `${folder}/${name}`,
+          path: name === "README.md" ? at : `${at}/${name.replace(/\.md$/, "")}`,
+          text: asServed(folder, await readFile(join(root, folder, name), "utf8"))
+        }))
+      )
+    },
+    catch: (error) => new ManualMissing({ folder, reason: error instanceof Error ? error.message : String(error) })
+  })

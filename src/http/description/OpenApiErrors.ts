@@ -1,0 +1,77 @@
+import { errorEnvelope, statuses } from "../api/Envelope.ts"
+import { type Code, classOfCode, responseSchemaName, wireCode } from "../api/Errors.ts"
+import { operations } from "../api/Operations.ts"
+import { isCallbackPath, isSignedPath } from "../edge/HttpRoutes.ts"
+import { errorExamples } from "./ErrorExamples.ts"
+import type { Tree } from "./OpenApiSchemas.ts"
+
+/** The error codes of an operation: its own, and those of the edge for every operation of its kind. */
+export const errorCodesOf = (method: string, path: string): ReadonlyArray<Code> => {
+  const own = operations[`${method} ${path}`]
+  const isSent = (method === "POST" || method === "PUT") && !isCallbackPath(path)
+  const all: ReadonlyArray<Code> = [
+    ...(isSignedPath(path, path) ? (["unauthorized"] as const) : []),
+    ...(isSignedPath(path, path) || isCallbackPath(path) ? (["rate_limited"] as const) : []),
+    "cross_origin_denied",
+    "method_not_allowed",
+    // An admin key changes nothing.
+    ...(isSignedPath(path, path) && method !== "GET" ? (["capability_not_allowed"] as const) : []),
+    ...(isSent ? payloadErrors : []),
+    ...(isSent && own?.withoutBody !== true ? bodyErrors : []),
+    ...(own?.errors ?? []),
+    "internal_error"
+  ]
+  return [...new Set(all)]
+}
+
+/** The error responses of an operation: every code under its status, with its class. */
+export const errorResponsesOf = (method: string, path: string): Readonly<Record<string, Tree>> => {
+  const byStatus = Map.groupBy(errorCodesOf(method, path), (code) => statuses[code])
+  const listed = [...byStatus].map(([status, codes]): readonly [string, Tree] => [`${status}`, responseOf(codes)])
+  return Object.fromEntries([...listed, ["default", anyOther]])
+}
+
+/** An example of every code, by the code. */
+export const exampleComponents: Tree = Object.fromEntries(
+  Object.values(errorExamples).map((error) => {
+    const value: unknown = JSON.parse(errorEnvelope(error).body)
+    return [error._tag, { summary: `${wireCode(error._tag)} (${classOfCode(error._tag)})`, value }]
+  })
+)
+
+/** Errors of every request that has a body, and of every body that is read. */
+const payloadErrors = ["payload_too_large", "unsupported_media_type"] as const satisfies ReadonlyArray<Code>
+const bodyErrors = ["malformed_request", "mode_mismatch", "validation_failed"] as const satisfies ReadonlyArray<Code>
+
+const responseOf = (codes: ReadonlyArray<Code>): Tree => ({
+  description: codes.map((code) => `\`${wireCode(code)}\` (${classOfCode(code)})`).join(", "),
+  headers: {
+    "X-Request-Id": requestId,
+    ...(codes.some(hasRetryAfter) ? { "Retry-After": retryAfter } : {}),
+    ...(codes.includes("method_not_allowed") ? { Allow: allow } : {})
+  },
+  content: {
+    "application/json": {
+      schema: schemaOf(codes),
+      examples: Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }]))
+    }
+  }
+})
+
+/** Errors whose response says when to ask again. */
+const hasRetryAfter = (code: Code): boolean => ["rate_limited", "request_in_progress", "provider_error"].includes(code)
+const requestId = { description: "Names this request in the gateway's logs", schema: { type: "string" } }
+const retryAfter = { description: "When to try again, in seconds from now", schema: { type: "integer" } }
+const allow = { description: "The methods that the path answers to", schema: { type: "string" } }
+
+const anyOther = {
+  description: "Any other error",
+  content: { "application/json": { schema: { $ref: "#/components/schemas/ErrorResponse" } } }
+}
+
+/** The responses of one status differ only inside their `error`, by its `code`. */
+const schemaOf = (codes: ReadonlyArray<Code>): Tree => {
+  const refs = codes.map((code) => ({ $ref: `#/components/schemas/${responseSchemaName(code)}` }))
+  const [only] = refs
+  return only !== undefined && refs.length === 1 ? only : { anyOf: refs }
+}

@@ -1,0 +1,52 @@
+import { EventType } from "../../domain/Event.ts"
+import { eventSchemaName, eventSummary } from "../api/Events.ts"
+import type { Tree } from "./OpenApiSchemas.ts"
+
+const headerParameter = (name: string, description: string): Tree => ({
+  name,
+  in: "header",
+  required: true,
+  description,
+  schema: { type: "string" }
+})
+
+/** The headers of Standard Webhooks 1.0 (contract HOOK-1). */
+const parameters = [
+  headerParameter("webhook-id", "The event's id: the same in every attempt and repetition"),
+  headerParameter("webhook-timestamp", "When this attempt was made, in Unix seconds"),
+  headerParameter(
+    "webhook-signature",
+    "One or more `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`, with spaces between"
+  )
+]
+
+const delivery = (operationId: string, summary: string, schemaName: string): Tree => ({
+  post: {
+    operationId,
+    summary,
+    description:
+      "Verify the signature over the bytes of the body before you read it, remember the event's `id`, and answer within 15 seconds. " +
+      "Events can come twice and in any order: of two copies of a record the one with the higher `version` is newer.",
+    tags: ["events"],
+    security: [],
+    parameters,
+    requestBody: {
+      required: true,
+      content: { "application/json": { schema: { $ref: `#/components/schemas/${schemaName}` } } }
+    },
+    responses: {
+      "2XX": { description: "You have the event. Anything else is tried again: 12 attempts in about 76 hours" },
+      "410": { description: "You want no more events: the endpoint is disabled" }
+    }
+  }
+})
+
+/** What the gateway sends to a tenant's endpoint, by the type of the event. */
+export const webhooks: Tree = Object.fromEntries(
+  EventType.literals.map((type) => [type, delivery(`events.${type}`, eventSummary(type), eventSchemaName(type))])
+)
+
+/** The same as it follows from setting an endpoint: any event goes to its URL. */
+export const endpointCallbacks: Tree = {
+  event: { "{$request.body#/url}": delivery("events.any", "Any event that the endpoint subscribes to", "Event") }
+}

@@ -1,0 +1,111 @@
+import { HttpApi } from "effect/http-api"
+import { Api } from "../api/Api.ts"
+
+/** A method and a path template, such as `GET` and `/v1/payouts/{reference}`: the name of a route in logs, spans, keys and limits. */
+export interface HttpRoute {
+  readonly method: string
+  readonly template: string
+  /** Both of them: `GET /v1/payouts/{reference}`. */
+  readonly name: string
+}
+
+/** `params` are the parameters in the path by their names, as they were sent. */
+export interface Found {
+  readonly _tag: "Found"
+  readonly route: HttpRoute
+  readonly params: Readonly<Record<string, string>>
+}
+
+export type Match = Found | { readonly _tag: "WrongMethod"; readonly allow: string } | { readonly _tag: "Unknown" }
+
+interface Path {
+  readonly template: string
+  /** As the API has them: a parameter is `:name`. */
+  readonly segments: ReadonlyArray<string>
+  readonly routes: Map<string, HttpRoute>
+}
+
+/** The route of an endpoint. */
+export const routeOf = ({ method, path }: { readonly method: string; readonly path: string }): HttpRoute => {
+  const template = path.replace(/:([a-z_]+)/g, "{$1}")
+  return { method, template, name: `${method} ${template}` }
+}
+
+/**
+ * Finds the route of a path as it was sent. Nothing is decoded or normalized: a path in another case, with an escape, or with a doubled
+ * or trailing slash is another path, and has no route.
+ */
+export const matchRoute = (method: string, path: string): Match => {
+  const parts = path.split("/")
+  const found = paths.literal.get(path) ?? paths.patterns.find(({ segments }) => matches(segments, parts))
+  if (found === undefined) return { _tag: "Unknown" }
+  const route = found.routes.get(method) ?? (method === "HEAD" ? found.routes.get("GET") : undefined)
+  return route === undefined
+    ? { _tag: "WrongMethod", allow: allowed(found) }
+    : { _tag: "Found", route, params: paramsOf(found.segments, parts) }
+}
+
+/** Whether a path takes signed requests only. It is read loosely, so that nobody learns anything by another spelling of a signed path. */
+export const isSignedPath = (target: string, path: string): boolean => {
+  if (!target.startsWith("/")) return true
+  if (PLAIN_SIGNED.test(path)) return true
+  const folded = path
+    .replace(/%[0-9a-f]{2}/gi, (escape) => String.fromCharCode(Number.parseInt(escape.slice(1), 16)))
+    .replace(/\/{2,}/g, "/")
+    .toLowerCase()
+  return folded === "/v1" || folded.startsWith("/v1/") || folded === "/health/detail"
+}
+
+/** How nearly every signed path is written. */
+const PLAIN_SIGNED = /^\/v1\//
+
+export const isCallbackPath = (path: string): boolean => path.startsWith("/webhooks/")
+
+/** The parts of a callback's path; undefined for every other path. */
+export const callbackOf = (path: string): { readonly provider: string; readonly routeKey: string } | undefined => {
+  const [, , provider, routeKey] = path.split("/")
+  return !isCallbackPath(path) || provider === undefined || routeKey === undefined ? undefined : { provider, routeKey }
+}
+
+const LONGEST_PARAMETER = 100
+const PARAMETER = new RegExp(`^[A-Za-z0-9._~-]{1,${LONGEST_PARAMETER}}$`)
+
+const matches = (segments: ReadonlyArray<string>, parts: ReadonlyArray<string>): boolean =>
+  parts.length === segments.length &&
+  segments.every((segment, at) => (segment.startsWith(":") ? PARAMETER.test(parts[at] ?? "") : segment === parts[at]))
+
+const paramsOf = (segments: ReadonlyArray<string>, parts: ReadonlyArray<string>): Found["params"] => {
+  const params: Record<string, string> = {}
+  segments.forEach((segment, at) => {
+    if (segment.startsWith(":")) params[segment.slice(1)] = parts[at] ?? ""
+  })
+  return params
+}
+
+const allowed = ({ routes }: Path): string =>
+  [...routes.keys()].flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method])).join(", ")
+
+const readPaths = () => {
+  const known = new Map<string, Path>()
+  HttpApi.reflect(Api, {
+    onGroup: () => {},
+    onEndpoint: ({ endpoint }) => {
+      const route = routeOf(endpoint)
+      const path = known.get(route.template) ?? {
+        template: route.template,
+        segments: endpoint.path.split("/"),
+        routes: new Map()
+      }
+      path.routes.set(endpoint.method, route)
+      known.set(route.template, path)
+    }
+  })
+  const all = [...known.values()]
+  const isPattern = ({ segments }: Path) => segments.some((segment) => segment.startsWith(":"))
+  return {
+    literal: new Map(all.filter((path) => !isPattern(path)).map((path) => [path.template, path])),
+    patterns: all.filter(isPattern)
+  }
+}
+
+const paths = readPaths()

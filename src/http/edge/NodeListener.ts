@@ -1,0 +1,146 @@
+import { randomUUID } from "node:crypto"
+import type { IncomingMessage, ServerResponse as Response, Server } from "node:http"
+import type { Duplex } from "node:stream"
+import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
+import type { HttpServerRequest } from "effect/http"
+import type { ApiError } from "../../domain/errors/ApiError.ts"
+import { MalformedRequest, MethodNotAllowed } from "../../domain/errors/Terminal.ts"
+import type { Timer } from "../../runtime/Timer.ts"
+import { errorEnvelope } from "../api/Envelope.ts"
+import { makeConnectionEnd } from "./ConnectionEnd.ts"
+import type { makeConnections, NoPlace } from "./ConnectionLimit.ts"
+import { standardHeaders } from "./Response.ts"
+import { makeUnreadLimit } from "./UnreadResponses.ts"
+
+// An import would load everything that node:http exports, and with it an HTTP client of 16 MB that nobody uses.
+export const { createServer, ServerResponse } = process.getBuiltinModule("node:http")
+
+/**
+ * A whole request, and its headers, arrive within these times from its first byte; then the connection is closed. How long a connection is idle
+ * before that byte is no part of them, except before the first request.
+ */
+const REQUEST_MS = 30_000
+const HEADERS_MS = REQUEST_MS
+
+/** How often Node looks for requests that take too long. */
+const LOOK_MS = 5_000
+
+export interface ListenerParts {
+  readonly timer: Timer
+  readonly keepAliveDrainMs: number
+  /** How long a connection is kept between two requests. */
+  readonly keepAliveMs: number
+  readonly placeFor: ReturnType<typeof makeConnections>
+  /** Called for each connection that found no place. */
+  readonly onRefused: (why: NoPlace) => void
+}
+
+/** A server of node:http. What Node would answer by itself is answered with an envelope, too, and no client holds a connection for ever. */
+export const makeHttpServer = ({ keepAliveDrainMs, keepAliveMs, onRefused, placeFor, timer }: ListenerParts): Server => {
+  const server = createServer({
+    requestTimeout: REQUEST_MS,
+    headersTimeout: HEADERS_MS,
+    keepAliveTimeout: keepAliveMs,
+    connectionsCheckingInterval: LOOK_MS,
+    // A missing Host is an invalid signature; the edge answers it, not Node.
+    requireHostHeader: false,
+    shouldUpgradeCallback: () => false
+  })
+  const { isAdmitted, owedOn } = makeUnreadLimit(timer)
+  const { endsGently, isEnding, refuse } = makeConnectionEnd(timer, owedOn)
+  server.on("connection", (socket) => {
+    const place = placeFor(socket.remoteAddress ?? "")
+    if (typeof place === "function") return endsGently(socket.once("close", place))
+    onRefused(place)
+    return socket.destroy()
+  })
+  admit(server, (response) => !isEnding(response.req.socket) && isAdmitted(response.req.socket, response))
+  keepIdle(server, timer, keepAliveDrainMs)
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) =>
+    refuse(socket, () => rawResponse(malformed(error.code ?? "")))
+  )
+  server.on("connect", (_request: IncomingMessage, socket: Duplex) => refuse(socket, () => rawResponse(new MethodNotAllowed())))
+  // An unknown expectation is no reason to refuse a request.
+  server.on("checkExpectation", (request, response) => server.emit("request", request, response))
+  return server
+}
+
+/**
+ * Node closes what is idle when a server stops, and a client that sends a request on it at that moment gets no answer. A connection stays for its
+ * next request instead, whose answer says that it is the last, or until as long has passed as any idle connection is kept.
+ */
+const keepIdle = (server: Server, timer: Timer, forMs: number): void => {
+  const closeIdle = server.closeIdleConnections.bind(server)
+  server.closeIdleConnections = () => void (forMs === 0 ? closeIdle() : timer(forMs, closeIdle))
+  for (const event of REQUEST_EVENTS)
+    server.prependListener(event, (_request, response) => {
+      if (!server.listening) response.shouldKeepAlive = false
+    })
+}
+
+/** A request is told by one of these: by the second if its client waits for "100 Continue" before it sends the body. */
+const REQUEST_EVENTS = ["request", "checkContinue"] as const
+
+/** Replaces `emit`, because no listener can keep a request from the listeners after it: one too many must not even become a fiber. */
+const admit = (server: Server, isAdmitted: (response: Response) => boolean): void => {
+  const emitter: { emit: (event: string, ...told: ReadonlyArray<unknown>) => boolean } = server
+  const emit = emitter.emit.bind(server)
+  emitter.emit = (event, ...told) => {
+    const [, response] = told
+    if (!REQUEST_EVENTS.some((one) => one === event) || !(response instanceof ServerResponse)) return emit(event, ...told)
+    if (!isAdmitted(response)) return true
+    if (event === "request") return emit(event, ...told)
+    // Node would close the connection after a response without "100 Continue". Effect does so where the body may still come.
+    Reflect.set(response, "_expect_continue", false)
+    if (!hasBody(response.req)) return emit("request", ...told)
+    continueInTurn(response)
+    return emit(event, ...told)
+  }
+}
+
+/** Node writes the "100 Continue" of a response that waits for its turn into the middle of that response. So it waits, too. */
+const continueInTurn = (response: Response): void => {
+  const write = response.writeContinue.bind(response)
+  response.writeContinue = () => {
+    if (response.socket !== null) write()
+    else response.once("socket", () => response.headersSent || write())
+  }
+}
+
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0
+
+/** Calls `then` once: when the client has taken the whole response, or its connection is closed. */
+export const afterResponse = (request: HttpServerRequest.HttpServerRequest, then: () => void): void => {
+  const response = NodeHttpServerRequest.toServerResponse(request)
+  if (response.closed || NodeHttpServerRequest.toIncomingMessage(request).socket.destroyed) then()
+  else response.once("close", then)
+}
+
+/** What Effect's request hides: headers that were sent twice, and a target that is not in origin form. */
+export const asReceived = (request: HttpServerRequest.HttpServerRequest) => {
+  const { rawHeaders, url } = NodeHttpServerRequest.toIncomingMessage(request)
+  return { rawHeaders, rawTarget: url ?? "" }
+}
+
+const malformed = (code: string): MalformedRequest =>
+  new MalformedRequest({ issues: [{ path: "", message: reasons[code] ?? "The request is not HTTP/1.1." }] })
+
+const reasons: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: "The headers are too large.",
+  ERR_HTTP_REQUEST_TIMEOUT: "The request did not arrive in time."
+}
+
+/** An error as it is written by hand: where Node could not parse a request there is no response object. */
+const rawResponse = (error: ApiError): string => {
+  const { body, status } = errorEnvelope(error)
+  const head = [
+    `HTTP/1.1 ${status} ${error._tag}`,
+    "content-type: application/json",
+    `content-length: ${Buffer.byteLength(body)}`,
+    ...Object.entries(standardHeaders).map(([name, value]) => `${name}: ${value}`),
+    `x-request-id: ${randomUUID()}`,
+    "connection: close"
+  ]
+  return `${head.join("\r\n")}\r\n\r\n${body}`
+}

@@ -1,0 +1,163 @@
+import { Effect, Option } from "effect"
+import { queryOf, queryParameters } from "../../domain/CanonicalText.ts"
+import { RateLimited } from "../../domain/errors/Retriable.ts"
+import type { Caller } from "../../domain/Tenant.ts"
+import { type RateLimit, RateLimits } from "../../services/ports/RateLimits.ts"
+import { TENANT_CHANGES_A_DAY } from "../../services/ports/TenantChanges.ts"
+import { DEFAULT_PAGE, MAX_PAGE } from "../api/Page.ts"
+import { TRANSACTIONS_A_PAGE } from "../api/TransactionQuery.ts"
+import { clientAddress } from "./ClientAddress.ts"
+import type { RequestPlaces } from "./ConcurrencyLimit.ts"
+import type { Match } from "./HttpRoutes.ts"
+import { valuesOf } from "./RequestHeaders.ts"
+
+export interface RateSettings {
+  readonly rateLimits: {
+    readonly reads: RateLimit | "off"
+    readonly money: RateLimit | "off"
+    readonly deliveries: RateLimit | "off"
+  }
+  /** Addresses and networks of proxies whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies: ReadonlyArray<string>
+  readonly requestPlaces: RequestPlaces
+}
+
+/** One request at the limits. */
+export interface RateCheck {
+  /** Takes a token from each of the request's buckets; fails at the first that has none. */
+  readonly take: Effect.Effect<void, RateLimited>
+  /** Gives back what was taken: a request that was sent a second time by somebody else must not use up what its caller may ask. */
+  readonly giveBack: Effect.Effect<void>
+}
+
+/** A signed request: its route, its caller and where it came from. */
+interface RatedRequest {
+  readonly caller: Caller
+  readonly method: string
+  /** The target as it was sent, with its query. */
+  readonly rawTarget: string
+  readonly match: Match
+  readonly rawHeaders: ReadonlyArray<string>
+  readonly peer: string
+}
+
+interface Bucket {
+  readonly scope: "key" | "ip"
+  readonly name: string
+  readonly limit: RateLimit | "off"
+  readonly tokens: number
+}
+
+/** These move money or begin to; everything else counts as a read. */
+const moneyRoutes: ReadonlyArray<string> = [
+  "/v1/collections",
+  "/v1/collections/{reference}/authorize",
+  "/v1/collections/otp",
+  "/v1/payouts",
+  "/v1/fx/exchange"
+]
+
+/** Whether a signed request counts as money or as a read, in the rate limits and in the places of this process. */
+export const kindOf = ({ match, method }: Pick<RatedRequest, "match" | "method">): "money" | "reads" =>
+  method === "POST" && match._tag === "Found" && moneyRoutes.includes(match.route.template) ? "money" : "reads"
+
+/** Each of these calls a tenant's endpoint. At the rate of reads one key could order millions of calls a day. */
+const deliveryRoutes: ReadonlyArray<string> = ["/v1/webhooks/endpoint/test", "/v1/webhooks/deliveries/{id}/redeliver"]
+
+/** Changes that a tenant makes itself are kept in its stream of changes. The limit keeps one key from filling the stream. */
+const changeRoutes: ReadonlyArray<string> = [
+  "PUT /v1/webhooks/endpoint",
+  "DELETE /v1/webhooks/endpoint",
+  "POST /v1/webhooks/endpoint/rotate-secret",
+  "POST /v1/webhooks/recover",
+  "DELETE /v1/beneficiaries"
+]
+
+const MINUTE_MS = 60_000
+const changesADay = { count: TENANT_CHANGES_A_DAY, windowMs: 24 * 60 * MINUTE_MS, burst: TENANT_CHANGES_A_DAY }
+
+/** Resolving bank accounts has a limit of its own: it is how account numbers are guessed (contract LIM-5). */
+const resolution = {
+  route: "/v1/reference/resolve-bank-account",
+  key: { count: 30, windowMs: MINUTE_MS, burst: 30 },
+  ip: { count: 600, windowMs: MINUTE_MS, burst: 600 }
+} as const
+
+/** So many records of a list count as one read: they cost about as much. */
+const RECORDS_A_READ = 10
+/** The lists, and how many records a page of each holds at most where its query does not say. */
+const lists: Readonly<Record<string, number>> = {
+  "/v1/transactions": TRANSACTIONS_A_PAGE,
+  "/v1/beneficiaries": DEFAULT_PAGE,
+  "/v1/webhooks/deliveries": DEFAULT_PAGE
+}
+
+/** How many reads a request counts as. A page counts as it is asked for: what it will hold is known when it has been made. */
+const readsOf = ({ match, method, rawTarget }: Pick<RatedRequest, "match" | "method" | "rawTarget">): number => {
+  const page = match._tag === "Found" && (method === "GET" || method === "HEAD") ? lists[match.route.template] : undefined
+  if (page === undefined) return 1
+  const [, asked] = Option.getOrElse(queryParameters(queryOf(rawTarget)), () => []).find(([name]) => name === "limit") ?? []
+  const records = asked === undefined ? page : Math.min(Number(asked) || 1, MAX_PAGE)
+  return Math.max(1, Math.ceil(records / RECORDS_A_READ))
+}
+
+/** An admin key reads what other tenants sent and were answered, each time with an audit row: enough for an incident, too few to copy a day's payments. */
+const adminReads = { count: 120, windowMs: 60 * MINUTE_MS, burst: 120 } as const
+
+/** All keys of a tenant in one mode together may ask this many times as often as one key. */
+const OF_A_TENANT = 2
+
+const ofTenant = (limit: RateLimit | "off"): RateLimit | "off" =>
+  limit === "off" ? "off" : { ...limit, count: limit.count * OF_A_TENANT, burst: limit.burst * OF_A_TENANT }
+
+/**
+ * Refuses a request that comes too often (429); a page of a list counts by its records. Limits each key, all keys of a tenant together, the deliveries that a tenant orders,
+ * the changes that it makes and, for resolving bank accounts, each client address.
+ */
+export const makeRequestRate = ({ rateLimits, trustedProxies }: Pick<RateSettings, "rateLimits" | "trustedProxies">) =>
+  Effect.map(RateLimits, ({ giveBack, take }) => {
+    const addressOf = clientAddress(trustedProxies)
+    const bucketsOf = ({ caller, match, method, peer, rawHeaders, rawTarget }: RatedRequest): ReadonlyArray<Bucket> => {
+      const template = match._tag === "Found" ? match.route.template : ""
+      const kind = kindOf({ match, method })
+      const key = `${caller.appId}:${caller.keyId}`
+      const tenant = `${caller.appId}:${caller.mode}`
+      const tokens = readsOf({ match, method, rawTarget })
+      const own: ReadonlyArray<Bucket> = [
+        { scope: "key", name: `${kind}:${key}`, limit: rateLimits[kind], tokens },
+        { scope: "key", name: `${kind}:tenant:${tenant}`, limit: ofTenant(rateLimits[kind]), tokens }
+      ]
+      if (method === "POST" && deliveryRoutes.includes(template))
+        return [...own, { scope: "key", name: `deliveries:tenant:${tenant}`, limit: rateLimits.deliveries, tokens }]
+      if (changeRoutes.includes(`${method} ${template}`))
+        return [...own, { scope: "key", name: `changes:tenant:${tenant}`, limit: changesADay, tokens }]
+      if (caller.role === "admin")
+        return [...own, { scope: "key", name: `admin_reads:tenant:${tenant}`, limit: adminReads, tokens: 1 }]
+      if (template !== resolution.route) return own
+      return [
+        ...own,
+        { scope: "key", name: `bank_resolution:key:${key}`, limit: resolution.key, tokens },
+        { scope: "key", name: `bank_resolution:tenant:${tenant}`, limit: ofTenant(resolution.key), tokens },
+        {
+          scope: "ip",
+          name: `bank_resolution:ip:${addressOf(peer, valuesOf(rawHeaders, "x-forwarded-for"))}`,
+          limit: resolution.ip,
+          tokens
+        }
+      ]
+    }
+    return (asked: RatedRequest): RateCheck => {
+      const taken: Array<Effect.Effect<void>> = []
+      return {
+        take: Effect.gen(function* () {
+          for (const { limit, name, scope, tokens } of bucketsOf(asked)) {
+            if (limit === "off") continue
+            const answer = yield* take(name, limit, tokens)
+            if (answer._tag === "Limited") return yield* new RateLimited({ scope, retry_after_seconds: answer.retryAfterSeconds })
+            taken.push(giveBack(name, limit, tokens))
+          }
+        }),
+        giveBack: Effect.suspend(() => Effect.all(taken, { discard: true }))
+      }
+    }
+  })

@@ -1,0 +1,140 @@
+import { Clock, Effect, Metric, Option, Schema } from "effect"
+import type { HttpServerResponse } from "effect/http"
+import { boundedLog } from "../../runtime/BoundedLog.ts"
+import { labelledMetric } from "../../runtime/LabelledMetric.ts"
+import { annotateTraced } from "../../runtime/Tracing.ts"
+import type { RequestHead } from "./RequestHead.ts"
+import { singleValue } from "./RequestHeaders.ts"
+
+// Labels are route templates, codes and classes: a caller cannot make new ones.
+
+const requests = labelledMetric((attributes: { readonly route: string; readonly status: string }) =>
+  Metric.counter("gateway_http_requests_total", { description: "Requests, by route and status.", incremental: true, attributes })
+)
+const errors = labelledMetric((attributes: { readonly code: string; readonly class: string }) =>
+  Metric.counter("gateway_http_errors_total", {
+    description: "Refused requests, by the error's code and class.",
+    incremental: true,
+    attributes
+  })
+)
+const durations = labelledMetric((attributes: { readonly route: string }) =>
+  Metric.histogram("gateway_http_request_duration_seconds", {
+    description: "How long requests took, by route.",
+    boundaries: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 60],
+    attributes
+  })
+)
+
+const MS_PER_SECOND = 1000
+
+/** The counters that alerts watch start at zero: an alert does not see the first increase of a counter that was not there. */
+export const startErrorCounters = Effect.forEach(
+  [
+    { code: "internal_error", class: "ambiguous" },
+    { code: "unauthorized", class: "retriable" }
+  ],
+  (error) => errors(error, 0),
+  { discard: true }
+)
+
+/** Counts and times a response; an error by the code and the class in its envelope. */
+export const countResponse = Effect.fnUntraced(function* (
+  startedAt: number,
+  { match }: RequestHead,
+  response: HttpServerResponse.HttpServerResponse
+) {
+  const seconds = ((yield* Clock.currentTimeMillis) - startedAt) / MS_PER_SECOND
+  const route = match._tag === "Found" ? match.route.name : "unknown"
+  yield* requests({ route, status: String(response.status) }, 1)
+  yield* durations({ route }, seconds)
+  const refused = errorOf(response)
+  if (Option.isSome(refused)) yield* errors(refused.value, 1)
+})
+
+/** The attributes of a span whose request ended in an error. Only what is our fault has an error's type: a refusal is none. */
+const errorAttributes = (response: HttpServerResponse.HttpServerResponse): Readonly<Record<string, string>> =>
+  Option.match(errorOf(response), {
+    onNone: () => ({}),
+    onSome: ({ class: errorClass, code }) => ({
+      "gateway.error_code": code,
+      "gateway.error_class": errorClass,
+      ...(response.status >= FIRST_FAULT ? { "error.type": code } : {})
+    })
+  })
+
+/** What was asked for, and where. The exporter takes what is nobody's business out of the path. */
+const addressAttributes = ({ match, path, rawHeaders }: RequestHead): Readonly<Record<string, string | number>> => {
+  // Whoever ends TLS in front of us says so; nothing is decided by it.
+  const scheme = singleValue(rawHeaders, "x-forwarded-proto") === "https" ? "https" : "http"
+  const [, address, port] = HOST.exec(singleValue(rawHeaders, "host") ?? "") ?? []
+  return {
+    "url.scheme": scheme,
+    "url.path": path,
+    ...(match._tag === "Found" ? { "http.route": match.route.template } : {}),
+    ...(address === undefined
+      ? {}
+      : { "server.address": address, "server.port": port === undefined ? defaultPorts[scheme] : Number(port) })
+  }
+}
+
+const defaultPorts = { https: 443, http: 80 } as const
+/** A name or an address, and maybe a port. */
+const HOST = /^([a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::(\d{1,5}))?$/i
+
+const decodeError = Schema.decodeUnknownOption(
+  Schema.fromJsonString(
+    Schema.Struct({ error: Schema.Struct({ code: Schema.String, terminal: Schema.Boolean, retriable: Schema.Boolean }) })
+  )
+)
+
+const FIRST_ERROR = 400
+const FIRST_FAULT = 500
+
+/** Read from the bytes and not from the error, because a replayed response is bytes only. */
+const errorOf = ({ body, status }: HttpServerResponse.HttpServerResponse) =>
+  status < FIRST_ERROR || body._tag !== "Uint8Array"
+    ? Option.none()
+    : Option.map(decodeError(Buffer.from(body.body).toString("utf8")), ({ error }) => ({
+        code: error.code,
+        class: error.terminal ? "terminal" : error.retriable ? "retriable" : "ambiguous"
+      }))
+
+export interface RequestOutcome {
+  /** Empty where no signature was verified. */
+  readonly appId: string
+  readonly response: HttpServerResponse.HttpServerResponse
+  /** True where it was refused for no tenant and nothing broke: anybody can send many of these. */
+  readonly isRefused?: boolean
+}
+
+/**
+ * Writes one log line a request, inside its span, so that the line carries the span's ids. Anybody can send requests without a
+ * signature: of a flood most are counted by status (`boundedLog`). Requests that failed by our own fault are counted by themselves, so that
+ * no flood of refused ones hides them.
+ */
+export const makeRequestLog = Effect.gen(function* () {
+  const more = (status: number, count: number) =>
+    Effect.logInfo("more unsigned requests").pipe(Effect.annotateLogs({ status, count }))
+  const [isRefusedLine, isFaultLine] = [yield* boundedLog(more), yield* boundedLog(more)]
+
+  /** Whether it has a line of its own. */
+  const hasOwnLine = ({ appId, isRefused = false, response: { status } }: RequestOutcome): Effect.Effect<boolean> =>
+    appId !== "" ? Effect.succeed(true) : status >= FIRST_FAULT && !isRefused ? isFaultLine(status) : isRefusedLine(status)
+
+  return Effect.fnUntraced(function* (startedAt: number, head: RequestHead, route: string, outcome: RequestOutcome) {
+    const { appId, response } = outcome
+    const { method, requestId } = head
+    const duration_ms = (yield* Clock.currentTimeMillis) - startedAt
+    yield* annotateTraced(() => ({
+      ...addressAttributes(head),
+      "http.response.status_code": response.status,
+      "gateway.app_id": appId,
+      ...errorAttributes(response)
+    }))
+    if (!(yield* hasOwnLine(outcome))) return
+    yield* Effect.logInfo("request").pipe(
+      Effect.annotateLogs({ method, route, status: response.status, duration_ms, request_id: requestId, app_id: appId })
+    )
+  })
+})

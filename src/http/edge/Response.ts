@@ -1,0 +1,58 @@
+import { Effect } from "effect"
+import { HttpServerResponse } from "effect/http"
+import type { ApiError } from "../../domain/errors/ApiError.ts"
+import type { StoredResponse } from "../../services/ports/Idempotency.ts"
+import { errorEnvelope, successEnvelope } from "../api/Envelope.ts"
+
+type Response = HttpServerResponse.HttpServerResponse
+
+/** Turns an operation's result into a response: a view with this status, an error with the status of its code. */
+export const respond =
+  (status: number) =>
+  <E extends ApiError, R>(view: Effect.Effect<unknown, E, R>): Effect.Effect<Response, never, R> =>
+    Effect.match(view, { onSuccess: (data) => httpResponse(successEnvelope(status, data)), onFailure: errorResponse })
+
+/** The exact bytes of an envelope as a response. */
+export const httpResponse = (stored: StoredResponse, headers: Readonly<Record<string, string>> = {}): Response =>
+  HttpServerResponse.text(stored.body, { status: stored.status, contentType: "application/json", headers })
+
+/** The response to an error, with `Retry-After` where it is known how long to wait. */
+export const errorResponse = (error: ApiError): Response => {
+  const seconds = retryAfterSeconds(error)
+  return httpResponse(errorEnvelope(error), seconds === undefined ? {} : { "retry-after": String(seconds) })
+}
+
+/** What every response carries: no proxy keeps a copy, unless the response allows it, and no browser guesses its type. */
+export const standardHeaders = { "cache-control": "no-store", "x-content-type-options": "nosniff" } as const
+
+/** The response with the standard headers and its request's id. Headers that it has already win over the standard ones. */
+export const withStandardHeaders = (response: Response, requestId: string): Response =>
+  HttpServerResponse.setHeaders(response, { ...standardHeaders, ...response.headers, "x-request-id": requestId })
+
+/** Names the members of the body that were ignored in `X-Gateway-Ignored`; a character that no header can carry is shown as `?`. */
+export const withIgnoredHeader =
+  (paths: Iterable<string>) =>
+  (response: Response): Response => {
+    const names = ignoredNames(paths)
+    return names === "" ? response : HttpServerResponse.setHeader(response, "x-gateway-ignored", names)
+  }
+
+const LONGEST_HEADER = 1024
+
+/** As many names as fit; the walk over the body ends there. */
+const ignoredNames = (paths: Iterable<string>): string => {
+  let names = ""
+  for (const path of paths) {
+    names += `${names === "" ? "" : ","}${path.replace(/[^A-Za-z0-9_.-]/g, "?")}`
+    if (names.length > LONGEST_HEADER) return `${names.slice(0, LONGEST_HEADER - 4)},...`
+  }
+  return names
+}
+
+/** Another request holds the key. It ends within a provider call or two, and most end at once. */
+const IN_PROGRESS_RETRY_AFTER_SECONDS = 1
+
+const retryAfterSeconds = (error: ApiError): number | undefined => {
+  if (error._tag === "rate_limited" || error._tag === "provider_error") return error.retry_after_seconds
+  return error._tag === "request_in_progress" ? IN_PROGRESS_RETRY_AFTER_SECONDS : undefined
+}

@@ -1,0 +1,249 @@
+import { type Cause, Context, Deferred, Effect, Exit, Layer, Option, Redacted, Result } from "effect"
+import type { HttpServerResponse } from "effect/http"
+import type { LedgerRecord } from "../../domain/Exchange.ts"
+import { IndeterminateOutcome, InternalError } from "../../domain/errors/Ambiguous.ts"
+import type { ApiError } from "../../domain/errors/ApiError.ts"
+import { RateLimited, RequestInProgress } from "../../domain/errors/Retriable.ts"
+import { IdempotencyKeyRequired, IdempotencyKeyReused } from "../../domain/errors/Terminal.ts"
+import { isReference } from "../../domain/Ids.ts"
+import { fingerprintText } from "../../domain/RequestFingerprint.ts"
+import { requestDeadlineMs } from "../../domain/TimeLimits.ts"
+import type { WindowUse } from "../../domain/VelocityLimits.ts"
+import { recordView } from "../../domain/View.ts"
+import { endsOnceWithin, makeTimer } from "../../runtime/Timer.ts"
+import type { ScreenedClaim } from "../../services/admission/PartyScreening.ts"
+import { type Claim, Idempotency, type StoredResponse } from "../../services/ports/Idempotency.ts"
+import { Policy } from "../../services/ports/Policy.ts"
+import { RateLimits } from "../../services/ports/RateLimits.ts"
+import { Vault } from "../../services/ports/Vault.ts"
+import { Records } from "../../services/Records.ts"
+import { classOf, errorEnvelope, successEnvelope } from "../api/Envelope.ts"
+import { Signed } from "../api/SignedRequest.ts"
+import { type Body, checkMode, readTree } from "../body/Body.ts"
+import { idempotencyKey, valuesOf } from "../edge/RequestHeaders.ts"
+import { errorResponse, httpResponse, withIgnoredHeader } from "../edge/Response.ts"
+import { meanwhileCommitsWait } from "../edge/Standstill.ts"
+import { keyClaims } from "./KeyClaims.ts"
+import type { MoneyStep } from "./MoneyStep.ts"
+
+/** The status of a success where the step names none: both creates answer 201. */
+const CREATED = 201
+const noWindows = Effect.succeed<ReadonlyArray<WindowUse>>([])
+/** How long a response that went wrong is held up to find out whether a transaction exists. */
+const LOOK_MS = 2_000
+/** The same while commits wait for a standby: the look may wait for a connection that hangs in a commit. */
+const SHORT_LOOK_MS = 500
+
+type Response = HttpServerResponse.HttpServerResponse
+type SignedRequest = Signed["Service"]
+
+/** Runs a money step once for each idempotency key (contract IDEM-7). */
+export class Idempotent extends Context.Service<
+  Idempotent,
+  {
+    /**
+     * Takes a money step and the signed request, runs the step once, and gives its response. Repeated, the same request gets
+     *
+     * - a final first response again, byte for byte, however often;
+     * - while the first request is at work or its key's lease lasts: 409 `request_in_progress`;
+     * - after a first response without an outcome (`provider_timeout` and its like, under which nothing is stored), once the lease is over:
+     *   409 `indeterminate_outcome` while the transaction is open, and then its final outcome, from the transaction as it now is;
+     * - a run of its own where the first run left nothing behind: a retriable refusal, or a process that died before it made a transaction.
+     *
+     * Refuses in the contract's order: a body that is no JSON (400), one of another mode (400), a key that is missing or
+     * malformed (400), what the decoder refuses, a key that was used with other parameters (422) or is in use (409), and then what the
+     * step refuses.
+     *
+     * The request's nonce is spent in the commit that claims the key; without a key it is spent before the step is run. Nothing is done
+     * before but checks of the request itself. A request that is refused then leaves its nonce to the edge, which spends it before the
+     * refusal is answered.
+     *
+     * The step is never interrupted: neither a client that goes away nor a deadline stops it, and a server that stops waits for it.
+     */
+    readonly once: <C>(step: MoneyStep<C>) => Effect.Effect<Response, never, Signed>
+  }
+>()("gateway/http/Idempotent") {
+  static readonly layer = Layer.effect(
+    Idempotent,
+    Effect.gen(function* () {
+      const idempotency = yield* Idempotency
+      const records = yield* Records
+      const vault = yield* Vault
+      const policy = yield* Policy
+      const rates = yield* RateLimits
+      const steps = yield* Effect.scope
+      const endOf = endsOnceWithin(yield* makeTimer, steps)
+      const meanwhile = yield* meanwhileCommitsWait
+      const arrive = yield* keyClaims
+
+      const once = <C>(step: MoneyStep<C>) =>
+        Effect.flatMap(Signed, (request) => {
+          const read = readRequest(step, request)
+          if (Result.isFailure(read)) return Effect.succeed(errorResponse(read.failure))
+          const { body, key } = read.success
+          const work = (claimed: Deferred.Deferred<Claim>) =>
+            key === undefined ? runWithoutKey(step, request, body.command) : runWithKey(step, request, { key, body }, claimed)
+          return Effect.map(runDetached(work, request, step.about), withIgnoredHeader(body.ignored))
+        })
+
+      /**
+       * Runs the work so that neither an interrupted request nor the deadline stops it. After the deadline, and soon while commits wait for a
+       * standby, the client gets an error.
+       */
+      const runDetached = Effect.fnUntraced(function* (
+        work: (claimed: Deferred.Deferred<Claim>) => Effect.Effect<Response>,
+        request: SignedRequest,
+        about: string | undefined
+      ) {
+        const claimed = yield* Deferred.make<Claim>()
+        const fiber = yield* Effect.forkIn(work(claimed), steps, { startImmediately: true, uninterruptible: true })
+        const ambiguous = Effect.fnUntraced(function* (lookMs: number) {
+          const claim = yield* Deferred.poll(claimed)
+          const made = Option.isSome(claim) ? (yield* claim.value).reference : ""
+          return httpResponse(yield* internalError(request, about ?? made, lookMs))
+        })
+        const afterDeadline = Effect.andThen(
+          Effect.logError("the request reached its deadline, shortly before its key's lease ends; its work goes on"),
+          ambiguous(LOOK_MS)
+        )
+        const deadlineMs = requestDeadlineMs(policy.idempotencyLeaseMs)
+        const response = yield* endOf(fiber, deadlineMs, afterDeadline, meanwhile(ambiguous(SHORT_LOOK_MS)))
+        yield* request.detach(response)
+        return yield* response
+      })
+
+      /** Claims the key: runs the step, or repeats its response, or says why neither. */
+      const runWithKey = Effect.fnUntraced(function* <C>(
+        step: MoneyStep<C>,
+        request: SignedRequest,
+        { body, key }: { readonly key: string; readonly body: Body<C> },
+        claimed: Deferred.Deferred<Claim>
+      ) {
+        const { caller } = request
+        const fingerprint = vault.hash("fingerprint", Redacted.make(fingerprintText(step.endpoint, {}, body.fingerprint)))
+        const scope = { appId: caller.appId, mode: caller.mode, endpoint: step.endpoint, key }
+        const windows = yield* step.windows?.(caller, body.command) ?? noWindows
+        // Asked first, so that its answer is there when the claim is committed: the request waits once for both.
+        const screening = step.screen === undefined ? Effect.undefined : Effect.exit(step.screen(body.command))
+        const claiming = Effect.result(arrive(request, { scope, fingerprint, windows }))
+        const [screened, arrived] = yield* Effect.all([screening, claiming], { concurrency: "unbounded" })
+        if (Result.isFailure(arrived)) return errorResponse(arrived.failure)
+        const taken = arrived.success
+        switch (taken._tag) {
+          case "Fresh":
+            yield* Deferred.succeed(claimed, taken.claim)
+            return yield* runFirst(step, request, screened === undefined ? taken : { ...taken, screened }, body.command)
+          case "Replay":
+            return httpResponse(taken.response, { "idempotency-replayed": "true" })
+          case "Pinned":
+            return yield* Effect.match(records.replay(caller, taken.reference, taken.leased), {
+              onSuccess: (record) => httpResponse(successOf(step, record)),
+              onFailure: errorResponse
+            })
+          case "Booked":
+            return errorResponse(new IndeterminateOutcome({ reference: taken.reference }))
+          case "Reused":
+            return errorResponse(new IdempotencyKeyReused())
+          case "Busy":
+            return errorResponse(new RequestInProgress())
+        }
+      })
+
+      const runFirst = <C>(step: MoneyStep<C>, request: SignedRequest, fresh: ScreenedClaim, command: C) => {
+        const { claim } = fresh
+        return step.run(request.caller, command, fresh).pipe(
+          Effect.matchEffect({
+            onSuccess: (record) => {
+              const response = successOf(step, record)
+              // A create always ends with a commit that stores its response. The one endpoint with an optional key may find nothing left
+              // to do: then no commit stored the response, and it is stored here. Where one did, this writes nothing.
+              const mayEndWithoutCommit = step.keyless !== undefined
+              const stored = mayEndWithoutCommit ? idempotency.complete(claim, response) : Effect.void
+              return Effect.as(stored, httpResponse(response))
+            },
+            onFailure: (error) => Effect.map(storeError(claim, error), errorResponse)
+          }),
+          // Whether money moved is not known here. Where a transaction exists, the key answers from it.
+          Effect.catchCause((cause) =>
+            logBroken(cause, request, step.about ?? claim.reference).pipe(
+              Effect.andThen(internalError(request, step.about ?? claim.reference)),
+              Effect.map(httpResponse)
+            )
+          )
+        )
+      }
+
+      const runWithoutKey = <C>(step: MoneyStep<C>, request: SignedRequest, command: C) =>
+        Effect.andThen(
+          request.nonce.spend,
+          step.keyless?.(request.caller, command) ?? Effect.fail(new IdempotencyKeyRequired())
+        ).pipe(
+          Effect.match({ onSuccess: (record) => httpResponse(successOf(step, record)), onFailure: errorResponse }),
+          Effect.catchCause((cause) =>
+            Effect.andThen(
+              logBroken(cause, request, step.about ?? ""),
+              Effect.map(internalError(request, step.about ?? ""), httpResponse)
+            )
+          )
+        )
+
+      /**
+       * Decides what the key remembers of an error, and gives the error to answer. An error that belongs to a transaction was stored by the
+       * commit that made the transaction.
+       */
+      const storeError = Effect.fnUntraced(function* (claim: Claim, error: ApiError) {
+        // Nothing was made for this key, so that it may run again. A duplicate charge names a reference, but the earlier charge's.
+        if (error._tag === "duplicate_charge_in_flight" || classOf(error) === "retriable") {
+          yield* idempotency.release(claim)
+          return error
+        }
+        if (classOf(error) !== "terminal" || namesTransaction(error)) return error
+        const limited = yield* storeLimit(claim)
+        // Too many refusals are stored: this one is not, and the tenant is told to come back, unless the claim was lost meanwhile.
+        if (limited !== null && (yield* idempotency.release(claim))) return limited
+        yield* idempotency.complete(claim, errorEnvelope(error))
+        return error
+      })
+
+      /** Bounds the errors that are stored for a tenant. Null where there is room for one more. */
+      const storeLimit = ({ scope: { appId, mode } }: Claim): Effect.Effect<RateLimited | null> => {
+        if (policy.keptRefusals === "off") return Effect.succeed(null)
+        return Effect.map(rates.take(`refusals:tenant:${appId}:${mode}`, policy.keptRefusals, 1), (taken) =>
+          taken._tag === "Allowed" ? null : new RateLimited({ scope: "key", retry_after_seconds: taken.retryAfterSeconds })
+        )
+      }
+
+      const logBroken = (cause: Cause.Cause<unknown>, { requestId }: SignedRequest, reference: string) =>
+        Effect.logError("a money step broke", cause).pipe(Effect.annotateLogs({ request_id: requestId, reference }))
+
+      /** `internal_error`, with the reference where a transaction of that reference is known to exist. */
+      const internalError = Effect.fnUntraced(function* (
+        { caller, requestId }: SignedRequest,
+        reference: string,
+        lookMs: number = LOOK_MS
+      ) {
+        if (!isReference(reference)) return errorEnvelope(new InternalError({ request_id: requestId }))
+        const found = yield* records.exists(caller, reference).pipe(Effect.timeoutOption(lookMs), Effect.exit)
+        const exists = Exit.isSuccess(found) && Option.contains(found.value, true)
+        return errorEnvelope(new InternalError(exists ? { request_id: requestId, reference } : { request_id: requestId }))
+      })
+
+      return Idempotent.of({ once })
+    })
+  )
+}
+
+/** Everything that can be refused before the key is claimed, in the contract's order. */
+const readRequest = <C>(step: MoneyStep<C>, { body, caller, rawHeaders }: SignedRequest) =>
+  Result.gen(function* () {
+    const tree = yield* readTree(body)
+    yield* checkMode(tree, caller.mode)
+    const isWithoutKey = step.keyless !== undefined && valuesOf(rawHeaders, "idempotency-key").length === 0
+    const key = isWithoutKey ? undefined : yield* idempotencyKey(rawHeaders)
+    return { key, body: yield* step.decode(tree) }
+  })
+
+const successOf = <C>({ successStatus = CREATED }: MoneyStep<C>, record: LedgerRecord): StoredResponse =>
+  successEnvelope(successStatus, recordView(record))
+
+const namesTransaction = (error: ApiError): boolean => "reference" in error && error.reference !== undefined

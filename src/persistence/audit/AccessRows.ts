@@ -1,0 +1,174 @@
+import { createHash } from "node:crypto"
+import { Effect, Exit, Schema } from "effect"
+import type { SqlClient } from "effect/sql"
+import { AppId, Mode } from "../../domain/Ids.ts"
+import { OperatorName, OperatorRole } from "../../domain/Operator.ts"
+import { Role } from "../../domain/Tenant.ts"
+import type { AccessDifference } from "../../services/ports/AuditLog.ts"
+import type { Vault } from "../../services/ports/Vault.ts"
+import { Moment, rowsOf } from "../connection/Rows.ts"
+import { fits, keySeal, operatorSeal, secretOf } from "../vault/AccessSeals.ts"
+import { denialName, denialText, keyText, proposalName, proposalText, tenantText } from "./AccessReplay.ts"
+
+// Who may do what, as the tables have it. Texts are whatever they are: a row that was spoilt is told of, and stops nothing.
+
+const keyRows = rowsOf(
+  Schema.Struct({
+    appId: AppId,
+    keyId: Schema.String,
+    mode: Mode,
+    role: Role,
+    apiKeyHash: Schema.Uint8Array,
+    signingSecretSealed: Schema.Uint8Array,
+    accessSeal: Schema.NullOr(Schema.Uint8Array),
+    createdAt: Moment,
+    isRevoked: Schema.Boolean
+  })
+)
+const operatorRows = rowsOf(
+  Schema.Struct({
+    name: OperatorName,
+    role: OperatorRole,
+    tokenHash: Schema.Uint8Array,
+    accessSeal: Schema.NullOr(Schema.Uint8Array),
+    createdAt: Moment
+  })
+)
+const tenantRows = rowsOf(
+  Schema.Struct({
+    appId: Schema.String,
+    status: Schema.String,
+    capabilities: Schema.Array(Schema.String),
+    pinned: Schema.String,
+    repeatSales: Schema.String
+  })
+)
+const namedRows = rowsOf(Schema.Struct({ name: Schema.String, text: Schema.String }))
+const denialRows = rowsOf(
+  Schema.Struct({ kind: Schema.String, masked: Schema.String, reason: Schema.String, hash: Schema.String, createdAt: Moment })
+)
+const corridorRows = rowsOf(
+  Schema.Struct({ name: Schema.String, row: Schema.fromJsonString(Schema.Record(Schema.String, Schema.Unknown)) })
+)
+const proposalRows = rowsOf(
+  Schema.Struct({
+    kind: Schema.String,
+    subject: Schema.String,
+    details: Schema.String,
+    proposedBy: Schema.String,
+    proposedAt: Moment,
+    status: Schema.String,
+    decidedBy: Schema.String
+  })
+)
+
+/** One row as it is: what is shown of it, and whether that is what the log says. Its seal, where it needs one and has none that fits. */
+export interface AccessRow {
+  readonly name: string
+  readonly shown: string
+  readonly is: (said: string) => boolean
+  readonly isSealed: boolean
+}
+
+/** The keys that are not revoked, and whether each has its seal; the seal that it should have. */
+export const keys = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, vault: Vault["Service"]) {
+  const rows = yield* keyRows(sql`
+    SELECT app_id AS "appId", key_id AS "keyId", mode, role, api_key_hash AS "apiKeyHash", signing_secret_sealed AS "signingSecretSealed",
+      access_seal AS "accessSeal", created_at AS "createdAt", revoked_at IS NOT NULL AS "isRevoked" FROM api_keys ORDER BY app_id, key_id`)
+  return yield* Effect.forEach(rows, ({ accessSeal, apiKeyHash, createdAt, isRevoked, signingSecretSealed, ...caller }) =>
+    Effect.map(
+      Effect.exit(Effect.suspend(() => vault.open(secretOf(caller.appId, caller.keyId), signingSecretSealed))),
+      (opened) => {
+        const seal = Exit.isSuccess(opened)
+          ? keySeal(vault.hash, { caller, createdAt, apiKeyHash, signingSecret: opened.value })
+          : null
+        return { caller, isRevoked, seal, hasSeal: accessSeal !== null, isSealed: seal !== null && fits(accessSeal, seal) }
+      }
+    )
+  )
+})
+
+/** The people of the console, likewise. */
+export const operators = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, vault: Vault["Service"]) {
+  const rows = yield* operatorRows(sql`
+    SELECT name, role, token_hash AS "tokenHash", access_seal AS "accessSeal", created_at AS "createdAt" FROM operators ORDER BY name`)
+  return rows.map(({ accessSeal, ...account }) => {
+    const seal = operatorSeal(vault.hash, account)
+    return { name: account.name, role: account.role, seal, hasSeal: accessSeal !== null, isSealed: fits(accessSeal, seal) }
+  })
+})
+
+const row = (name: string, shown: string, isSealed = true): AccessRow => ({ name, shown, is: (said) => said === shown, isSealed })
+
+/** Every row of every table that says who may do what. */
+export const readAccess = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, vault: Vault["Service"]) {
+  const tenants = yield* tenantRows(sql`SELECT app_id AS "appId", status, capabilities, coalesce(pinned_provider, '') AS pinned,
+    CASE WHEN repeat_sales THEN 'allow' ELSE 'refuse' END AS "repeatSales" FROM tenants ORDER BY app_id`)
+  const limits = yield* namedRows(
+    sql`SELECT 'limit ' || concat_ws('/', app_id, mode, direction, window_name) AS name, count::text AS text FROM limits`
+  )
+  const ceilings = yield* namedRows(
+    sql`SELECT 'ceiling ' || provider || '/' || currency AS name, amount_minor::text AS text FROM ceilings`
+  )
+  const denials = yield* denialRows(
+    sql`SELECT kind, masked, reason, encode(hash, 'hex') AS hash, created_at AS "createdAt" FROM denials`
+  )
+  const corridors = yield* corridorRows(
+    sql`SELECT 'corridor ' || concat_ws('/', country, currency, direction, method) AS name, to_json(c)::text AS row FROM corridors c`
+  )
+  const proposals =
+    yield* proposalRows(sql`SELECT kind, subject, details, proposed_by AS "proposedBy", proposed_at AS "proposedAt", status,
+    coalesce(decided_by, '') AS "decidedBy" FROM console_proposals`)
+  return [
+    ...(yield* operators(sql, vault)).map(({ isSealed, name, role }) => row(`operator ${name}`, role, isSealed)),
+    ...(yield* keys(sql, vault)).map(({ caller: { appId, keyId, mode, role }, isRevoked, isSealed }) =>
+      row(`key ${appId}/${keyId}`, keyText(mode, role, isRevoked), isRevoked || isSealed)
+    ),
+    ...tenants.map((one) => row(`tenant ${one.appId}`, tenantText(one))),
+    ...[...limits, ...ceilings].map(({ name, text }) => row(name, text)),
+    ...denials.map(({ createdAt, hash, kind, masked, reason }) => ({
+      ...row(denialName(kind, masked, createdAt), denialText(reason, hash)),
+      is: (said: string) => said === denialText(reason, hash) || said === denialText(reason, undefined)
+    })),
+    ...corridors.map(({ name, row: columns }) => ({ ...row(name, JSON.stringify(columns)), is: hasColumns(columns) })),
+    ...proposals.map(({ details, kind, proposedAt, subject, ...people }) => {
+      const proposed = createHash("sha256").update(details, "utf8").digest("hex")
+      const texts = [proposalText({ ...people, proposed }), proposalText({ ...people, proposed: undefined })]
+      return { ...row(proposalName(kind, subject, proposedAt), texts[0] ?? ""), is: (said: string) => texts.includes(said) }
+    })
+  ] satisfies ReadonlyArray<AccessRow>
+})
+
+const decodeColumns = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Record(Schema.String, Schema.Unknown)))
+
+/** A column that came later is not in an older row of the log. Amounts are texts there and numbers here, times are spelled in two ways. */
+const hasColumns =
+  (columns: Readonly<Record<string, unknown>>) =>
+  (said: string): boolean =>
+    Object.entries(decodeColumns(said)).every(([name, value]) => spelled(name, columns[name]) === spelled(name, value))
+
+const spelled = (name: string, value: unknown): string => {
+  if (name.endsWith("_at") && typeof value === "string") return String(Date.parse(value))
+  return JSON.stringify(name.endsWith("_minor") && value !== null ? String(value) : value)
+}
+
+/** Where the tables and the log do not say the same. A corridor that no operator ever set is as a migration made it. */
+export const accessDifferences = (
+  said: ReadonlyMap<string, string>,
+  rows: ReadonlyArray<AccessRow>
+): ReadonlyArray<AccessDifference> => {
+  const found = new Set(rows.map(({ name }) => name))
+  const gone = [...said].filter(([name]) => !found.has(name))
+  return [
+    ...rows.flatMap(({ is, isSealed, name, shown }) => {
+      const text = said.get(name)
+      const isNobodys = text === undefined && !name.startsWith("corridor ")
+      return [
+        ...(isNobodys ? [{ subject: name, found: `it is there (${shown}), and no audit row made it` }] : []),
+        ...(text === undefined || is(text) ? [] : [{ subject: name, found: `it is ${shown}, the audit log says ${text}` }]),
+        ...(isSealed ? [] : [{ subject: name, found: "its seal is not one that a gateway made for this row" }])
+      ]
+    }),
+    ...gone.map(([name, text]) => ({ subject: name, found: `it is not there, the audit log says ${text}` }))
+  ]
+}

@@ -1,0 +1,230 @@
+import { Array as Arr, type Cause, Context, Deferred, Effect, Exit, Layer, Option } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { elapsed } from "../../runtime/Elapsed.ts"
+import { Distribution } from "../connection/Distribution.ts"
+import { OfTenant, serverPlaces } from "../connection/ServerPlaces.ts"
+import type { ServerLanes } from "../connection/StepBatch.ts"
+import { ofAll, ofTenants, type TenantFilter } from "../connection/TenantFilter.ts"
+import { lateAnswers } from "./LateAnswers.ts"
+import { cachedShards, type ServerTenants, type Shard } from "./Shards.ts"
+import { type Heard, silentServers, unanswered } from "./SilentServers.ts"
+
+/** A server that has not said by then who has something due is left out of this claim, and its answer counts in the next: the others' work does not wait. */
+const DUE_MS = 500
+/** After so long a claim takes no more: what it has is leased since it began, and shards of a slow server would keep the others' from being worked on. */
+const TAKE_MS = 1_000
+/** Shards of which rows are claimed at the same time. */
+const SHARDS_AT_ONCE = 4
+
+type Query<A> = Effect.Effect<ReadonlyArray<A>, SqlError.SqlError>
+
+interface Due {
+  readonly app_id: string
+}
+
+/** `isWhole`: every server answered. Where one did not, the rows of its tenants are not among these. */
+export interface Answers<A> {
+  readonly rows: ReadonlyArray<A>
+  readonly isWhole: boolean
+}
+
+/** How rows are claimed that are anybody's. */
+export interface ClaimQueries<A> {
+  /** What is claimed, in a word. */
+  readonly kind: string
+  /** The tenants that have something due. Asked on Citus only. */
+  readonly due: (of: TenantFilter) => Query<Due>
+  /** Takes at most so many rows; on Citus of these tenants of one shard, elsewhere of all. */
+  readonly take: (of: TenantFilter, limit: number, shard: Shard | null) => Query<A>
+}
+
+/**
+ * Statements about the rows of all tenants. On PostgreSQL each is one statement, of which the filter is empty. On Citus a statement that names no tenant
+ * touches every server, and fails for all tenants while one of them is down; so it is sent for the tenants of one server or of one shard at a
+ * time, and a server that does not answer stops its own tenants alone. It is logged when it stops and when it is back, and is asked for nothing in between.
+ */
+export class EveryTenant extends Context.Service<
+  EveryTenant,
+  {
+    /** A read: on Citus one statement a server. */
+    readonly read: <A>(query: (of: TenantFilter) => Query<A>) => Effect.Effect<Answers<A>, SqlError.SqlError>
+    /** A read of what one server has at most: the first rows end it, whatever the other servers do. */
+    readonly find: <A>(query: (of: TenantFilter) => Query<A>) => Effect.Effect<Answers<A>, SqlError.SqlError>
+    /** A write that locks rows, or joins as only one shard can: on Citus one statement a shard. */
+    readonly sweep: <A>(query: (of: TenantFilter) => Query<A>) => Effect.Effect<Answers<A>, SqlError.SqlError>
+    /** At most `limit` rows. On Citus the shards that have something due share it, another one first each time. */
+    readonly claim: <A>(limit: number, queries: ClaimQueries<A>) => Query<A>
+    /** How steps of tenants are batched; on PostgreSQL as any. */
+    readonly lanesOf: <Step>(appIdOf: (step: Step) => string) => ServerLanes<Step>
+    /** Those that did not answer their last probe. */
+    readonly silentServers: Effect.Effect<ReadonlyArray<string>>
+  }
+>()("gateway/persistence/EveryTenant") {
+  /** With what is around the statements of one tenant. */
+  static readonly layer = Layer.effectContext(
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      if (!(yield* Distribution).isDistributed) return Context.make(EveryTenant, onPostgres(sql))
+      const { everyTenant, ofTenant } = yield* onCitus(sql)
+      return Context.make(EveryTenant, everyTenant).pipe(Context.add(OfTenant, ofTenant))
+    })
+  )
+}
+
+const onPostgres = (sql: SqlClient.SqlClient): EveryTenant["Service"] => {
+  const everyone = ofAll(sql)
+  const once = <A>(query: (of: TenantFilter) => Query<A>) =>
+    Effect.map(query(everyone), (rows): Answers<A> => ({ rows, isWhole: true }))
+  return {
+    read: once,
+    find: once,
+    sweep: once,
+    claim: (limit, { take }) => take(everyone, limit, null),
+    lanesOf: () => ({}),
+    silentServers: Effect.succeed([])
+  }
+}
+
+const onCitus = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  const cached = yield* cachedShards(sql)
+  const silent = yield* silentServers({
+    // One row of one shard.
+    probe: ({ appIds: [one] }) => sql`SELECT 1 FROM tenants WHERE app_id = ${one}`,
+    found: (server) => places.refuseWaiting(server),
+    within: (server) => places.within(server, "asked")
+  })
+  const places = serverPlaces(silent.has, () => tenantServers)
+
+  /** As the shards were when they were last looked at, which claims do all the time. */
+  let [newest, servers]: [ReadonlyArray<Shard>, ReadonlyMap<string, string>] = [[], new Map()]
+  /** Those that have tenants: what all tenants share lies on the coordinator, without which nothing works. */
+  let tenantServers: ReadonlySet<string> = new Set()
+  const shards = Effect.tap(cached, (all) =>
+    Effect.sync(() => {
+      if (all === newest) return
+      newest = all
+      servers = new Map(all.flatMap(({ appIds, server }) => appIds.map((appId) => [appId, server] as const)))
+      tenantServers = new Set([...servers].flatMap(([appId, server]) => (appId === "" ? [] : [server])))
+    })
+  )
+
+  const only = (appIds: ReadonlyArray<string>) => ofTenants(sql, appIds)
+
+  const heard = <A>(group: ServerTenants, query: Query<A>): Effect.Effect<Heard<A>> =>
+    Effect.suspend(() => (silent.has(group.server) ? Effect.succeed(unanswered) : silent.watch(group, query)))
+
+  const dues = yield* lateAnswers<Heard<Due>>(DUE_MS)
+  /** As `heard`, if that is known soon, or what was asked for the last time. */
+  const heardSoon = (kind: string, group: ServerTenants, query: Query<Due>): Effect.Effect<Heard<Due>> => {
+    const { server } = group
+    if (silent.has(server)) return Effect.succeed(unanswered)
+    const late = Effect.annotateLogs(
+      Effect.logWarning("a database server takes long to say what is due: what is due there is claimed late"),
+      { database_server: server, due: kind }
+    )
+    return Effect.map(
+      dues.soon(`${kind} at ${server}`, heard(group, query), late),
+      Option.getOrElse(() => unanswered)
+    )
+  }
+
+  /**
+   * One statement for each group of tenants; after a server did not answer, none of the others of that server. A statement that fails although its server
+   * answers says nothing about that server, and keeps no other statement from being run.
+   */
+  const ask = Effect.fnUntraced(function* <A, Group extends ServerTenants>(
+    groups: ReadonlyArray<Group>,
+    concurrency: number | "unbounded",
+    hear: (group: Group) => Effect.Effect<Heard<A>>
+  ) {
+    const exits = yield* Effect.forEach(groups, hear, { concurrency })
+    const answers = exits.flatMap((exit) => (Exit.isSuccess(exit) ? [exit.value] : []))
+    const failed = exits.find(Exit.isFailure)
+    return {
+      rows: answers.flatMap((rows) => rows ?? []),
+      isWhole: answers.every((rows) => rows !== null),
+      failure: failed?.cause ?? null
+    } satisfies Asked<A>
+  })
+
+  /** As on one server, where a statement that fails has no rows. */
+  const allOrNothing = <A>({ failure, isWhole, rows }: Asked<A>): Effect.Effect<Answers<A>, SqlError.SqlError> =>
+    failure === null ? Effect.succeed({ rows, isWhole }) : Effect.failCause(failure)
+
+  const askAll = <A>(
+    groups: ReadonlyArray<ServerTenants>,
+    concurrency: number | "unbounded",
+    query: (of: TenantFilter) => Query<A>
+  ) =>
+    Effect.flatMap(
+      ask(groups, concurrency, (group) => heard(group, query(only(group.appIds)))),
+      allOrNothing
+    )
+  const read = <A>(query: (of: TenantFilter) => Query<A>) =>
+    Effect.flatMap(shards, (all) => askAll(byServer(all), "unbounded", query))
+  const find = Effect.fnUntraced(function* <A>(query: (of: TenantFilter) => Query<A>) {
+    const found = yield* Deferred.make<Answers<A>>()
+    const telling = (of: TenantFilter) =>
+      Effect.tap(query(of), (rows) => (rows.length > 0 ? Deferred.succeed(found, { rows, isWhole: true }) : Effect.void))
+    return yield* Effect.raceFirst(read(telling), Deferred.await(found))
+  })
+  const sweep = <A>(query: (of: TenantFilter) => Query<A>) => Effect.flatMap(shards, (all) => askAll(all, SHARDS_AT_ONCE, query))
+
+  let turn = 0
+  // What was taken is leased: it is worked on, whatever failed beside it.
+  const claim = Effect.fnUntraced(function* <A>(limit: number, { due, kind, take }: ClaimQueries<A>) {
+    const all = yield* shards
+    const began = yield* elapsed
+    const owing = yield* ask(byServer(all), "unbounded", (group) => heardSoon(kind, group, due(only(group.appIds))))
+    const shares = sharesOf(limit, turn++, dueIn(all, new Set(owing.rows.map(({ app_id }) => app_id))))
+    const inTime = (shard: Shard, taking: Query<A>): Effect.Effect<Heard<A>> =>
+      Effect.flatMap(elapsed, (now) => (now - began > TAKE_MS ? Effect.succeed(unanswered) : heard(shard, taking)))
+    const taken = yield* ask(shares, SHARDS_AT_ONCE, (shard) => inTime(shard, take(only(shard.appIds), shard.share, shard)))
+    const cause = owing.failure ?? taken.failure
+    if (cause === null) return taken.rows
+    if (taken.rows.length === 0) return yield* Effect.failCause(cause)
+    yield* Effect.logError("what is due of some tenants could not be claimed", cause)
+    return taken.rows
+  })
+
+  const ofTenant: OfTenant = (appId) => {
+    const server = servers.get(appId)
+    return server === undefined ? (statement) => statement : places.within(server)
+  }
+  const lanesOf = <Step>(appIdOf: (step: Step) => string): ServerLanes<Step> => ({
+    isBatchOfOneLane: true,
+    serverOf: (step) => servers.get(appIdOf(step)) ?? null,
+    around: (step) => ofTenant(appIdOf(step))
+  })
+
+  return { everyTenant: EveryTenant.of({ read, find, sweep, claim, lanesOf, silentServers: silent.names }), ofTenant }
+})
+
+interface Asked<A> extends Answers<A> {
+  /** The first statement that failed although its server answers. */
+  readonly failure: Cause.Cause<SqlError.SqlError> | null
+}
+
+const byServer = (shards: ReadonlyArray<Shard>): ReadonlyArray<ServerTenants> =>
+  Object.entries(Arr.groupBy(shards, ({ server }) => server)).map(([server, own]) => ({
+    server,
+    appIds: own.flatMap(({ appIds }) => appIds)
+  }))
+
+/** Of each shard the tenants that have something due. */
+export const dueIn = (shards: ReadonlyArray<Shard>, owing: ReadonlySet<string>): ReadonlyArray<Shard> =>
+  shards
+    .map((shard) => ({ ...shard, appIds: shard.appIds.filter((appId) => owing.has(appId)) }))
+    .filter(({ appIds }) => appIds.length > 0)
+
+/** What each shard may take: together `limit`, as evenly as whole numbers are, and each turn begins one shard further. */
+export const sharesOf = (
+  limit: number,
+  turn: number,
+  shards: ReadonlyArray<Shard>
+): ReadonlyArray<Shard & { readonly share: number }> =>
+  shards
+    .map((_, at) => shards[(at + turn) % shards.length])
+    .filter((shard) => shard !== undefined)
+    .map((shard, at, all) => ({ ...shard, share: Math.floor(limit / all.length) + (at < limit % all.length ? 1 : 0) }))
+    .filter(({ share }) => share > 0)

@@ -1,0 +1,38 @@
+import { Effect, Schema, type Scope } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { Distribution } from "../connection/Distribution.ts"
+import { rowsOf } from "../connection/Rows.ts"
+import { makeRowCache } from "../reads/RowCache.ts"
+
+/** Tenants of one server. */
+export interface ServerTenants {
+  readonly server: string
+  readonly appIds: ReadonlyArray<string>
+}
+
+/** The tenants whose rows lie together in one shard of every table, and the server that has it. */
+export interface Shard extends ServerTenants {
+  /** Small enough for an advisory lock. */
+  readonly number: number
+}
+
+const shardRows = rowsOf(Schema.Struct({ server: Schema.String, number: Schema.Number, appIds: Schema.Array(Schema.String) }))
+
+/**
+ * Every tenant by its shard on Citus, from what the coordinator has itself: it answers whatever other server does not. Shards of no tenant are left
+ * out; '' stands for what tenants share (counters). A new tenant is there within a second, a shard that was moved within ten.
+ */
+export const cachedShards = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient
+): Effect.fn.Return<Effect.Effect<ReadonlyArray<Shard>>, never, Distribution | Scope.Scope> {
+  const read = shardRows(sql`
+    SELECT p.nodename || ':' || p.nodeport AS server, (d.shard % 2147483647)::int AS number, array_agg(d.app_id) AS "appIds"
+    FROM (
+      SELECT n.app_id, get_shard_id_for_distribution_column('tenants', n.app_id) AS shard
+      FROM (SELECT app_id FROM tenant_directory UNION ALL SELECT '') n
+    ) d JOIN pg_dist_shard_placement p ON p.shardid = d.shard
+    GROUP BY p.nodename, p.nodeport, d.shard ORDER BY d.shard`)
+  const { keep } = yield* makeRowCache(sql)
+  const all = yield* keep({ read: (keys) => Effect.map(read, (shards) => keys.map(() => shards)), atMost: 1 })
+  return all.get("all")
+})

@@ -1,0 +1,153 @@
+import { Clock, Context, Effect, Exit, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { CLOCKS_DIFFER_AT_MOST_MS } from "../../domain/ClockDoubt.ts"
+import { type ClockLeap, withLeap } from "../../domain/ClockLeaps.ts"
+import { clockFrom } from "../../runtime/ClockFrom.ts"
+import { LatestTime } from "../../runtime/LatestTime.ts"
+import { ClockTrust } from "../../services/ports/ClockWatch.ts"
+import { DatabaseError } from "./DatabaseError.ts"
+import { MachineTime, machineTimeBy } from "./MachineTime.ts"
+import { Moment } from "./Rows.ts"
+
+/** How often the database is asked for its time. */
+const READ_EVERY_MS = 1_000
+/** A machine whose clock is further off than this is said to be wrong, even though nothing is decided by that clock. */
+const SKEW_AT_MOST_MS = 2_000
+/**
+ * Beyond this it is not ready either. It is more than the clocks of two machines of one cluster differ: when a standby takes over whose clock is
+ * three seconds off, all nodes are off by as much at once, and none of them is to blame.
+ */
+export const READY_SKEW_AT_MOST_MS = CLOCKS_DIFFER_AT_MOST_MS
+
+const NANOS_A_MICRO = 1_000n
+const NANOS_A_MS = 1_000_000n
+const JUMP_NANOS = BigInt(SKEW_AT_MOST_MS) * NANOS_A_MS
+
+/** How far the clock of this machine is from the database's, in milliseconds; positive where it is ahead. Seen at once when somebody sets it. */
+export class ClockSkew extends Context.Service<ClockSkew, { readonly milliseconds: Effect.Effect<number> }>()(
+  "gateway/persistence/ClockSkew"
+) {}
+
+export interface DatabaseTime {
+  /** The latest time that it may be: a machine that was suspended counted nothing meanwhile, but its time of day went on. */
+  readonly latest: Effect.Effect<number>
+  /** What the program takes for the time from now on: the database's, at most one reading's round trip behind it and never ahead of it. */
+  readonly clock: Clock.Clock
+  readonly skew: ClockSkew["Service"]
+  /** Where that time went forward further than time passed, or nobody saw that it passed: what was recorded before may be younger than it seems. */
+  readonly leaps: Effect.Effect<ReadonlyArray<ClockLeap>>
+  /** The first time that was read. */
+  readonly begunAt: number
+  /** Reads the database's time again. What cannot be read changes nothing: the time goes on as it did. */
+  readonly reread: Effect.Effect<void>
+}
+
+/**
+ * The database's time for a program whose own clock may be wrong. `readMicros` answers the database's time in microseconds.
+ *
+ * Leases, graces, expiries and windows decide about money, and several machines decide them together: they share the one clock that
+ * all of them can read. Between two readings the time runs by the machine's monotonic clock, which nobody can set. The time is never ahead of the
+ * database's, so that whatever seems old enough here is old enough there when the statement that acts arrives. `watchedUntil`, once the time was
+ * read: until when some gateway had watched that time go on.
+ */
+export const makeDatabaseTime = Effect.fnUntraced(function* <E, R>(
+  readMicros: Effect.Effect<bigint, E, R>,
+  watchedUntil: () => number = () => Number.POSITIVE_INFINITY
+) {
+  const machine = yield* Clock.Clock
+  const reading = Effect.gen(function* () {
+    const askedAt = machine.monotonicTimeNanosUnsafe()
+    const nanos = (yield* readMicros) * NANOS_A_MICRO
+    const answeredAt = machine.monotonicTimeNanosUnsafe()
+    // Read some time between the question and the answer: the origin of the monotonic clock lies between these two.
+    return { earliest: nanos - answeredAt, latest: nanos - askedAt }
+  })
+
+  /** The time of day less the monotonic clock: it changes when somebody sets the one, or the machine stands still and with it the other. */
+  const offset = () => machine.currentTimeNanosUnsafe() - machine.monotonicTimeNanosUnsafe()
+
+  let origin = (yield* reading).earliest
+  const now = () => machine.monotonicTimeNanosUnsafe() + origin
+  const nowMs = () => Number(now() / NANOS_A_MS)
+  const begun = nowMs()
+  const unwatchedSince = begun - watchedUntil() > CLOCKS_DIFFER_AT_MOST_MS ? watchedUntil() : begun
+  let leaps: ReadonlyArray<ClockLeap> = unwatchedSince < begun ? [{ from: unwatchedSince, to: begun }] : []
+  let offsetThen = offset()
+  const reread = Effect.gen(function* () {
+    const read = yield* Effect.exit(reading)
+    if (Exit.isFailure(read)) return
+    const { earliest, latest } = read.value
+    if (earliest - origin > JUMP_NANOS || origin - latest > JUMP_NANOS)
+      yield* Effect.logWarning("the database's clock was set, or this machine stood still; its new time is used")
+    // A quicker reading before this one knew it more closely, unless one of the two clocks was set since.
+    const from = earliest - origin > JUMP_NANOS ? nowMs() : null
+    if (origin < earliest || origin > latest) origin = earliest
+    if (from !== null) leaps = withLeap(leaps, { from, to: nowMs() })
+    offsetThen = offset()
+  })
+
+  const clock = clockFrom(machine, now)
+  const millis = () => clock.currentTimeMillisUnsafe()
+  const skew = { milliseconds: Effect.sync(() => machine.currentTimeMillisUnsafe() - millis()) }
+  const suspendedMs = () => Math.max(0, Number((offset() - offsetThen) / NANOS_A_MS))
+  const latest = Effect.sync(() => millis() + suspendedMs())
+  return { clock, latest, skew, leaps: Effect.sync(() => leaps), begunAt: begun, reread }
+})
+
+const decodeTimes = Schema.decodeUnknownEffect(
+  Schema.NonEmptyArray(
+    Schema.Struct({ micros: Schema.BigInt, trustedUntil: Schema.NullOr(Moment), noncesUntil: Schema.NullOr(Moment) })
+  )
+)
+
+/** The database's time as the program's `Clock`, for everything that is built on this Layer. */
+export const DatabaseClock = Layer.effectContext(
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const machine = yield* Clock.Clock
+    let [trustedUntil, noncesUntil] = [0, Number.NEGATIVE_INFINITY]
+    const readMicros =
+      sql`SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS micros, w.trusted_until AS "trustedUntil",
+        w.nonces_until AS "noncesUntil" FROM (VALUES (1)) AS always LEFT JOIN clock_watch w ON true`.pipe(
+        Effect.flatMap((rows) => Effect.orDie(decodeTimes(rows))),
+        Effect.map(([read]) => {
+          trustedUntil = read.trustedUntil ?? 0
+          // No time that is new here comes before what was removed by then is known.
+          noncesUntil = Math.max(noncesUntil, read.noncesUntil ?? noncesUntil)
+          return read.micros
+        }),
+        Effect.withTracerEnabled(false)
+      )
+    const { begunAt, clock, latest, leaps, reread, skew } = yield* DatabaseError.explain("read the time of the database")(
+      makeDatabaseTime(readMicros, () => trustedUntil)
+    )
+    yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(READ_EVERY_MS), reread)))
+    yield* Effect.forkScoped(warnOfSkew(skew))
+    return Context.make(ClockSkew, skew).pipe(
+      Context.add(Clock.Clock, clock),
+      Context.add(LatestTime, latest),
+      Context.add(MachineTime, machineTimeBy(machine)),
+      Context.add(ClockTrust, {
+        trustedUntil: Effect.sync(() => trustedUntil),
+        noncesUntil: Effect.sync(() => noncesUntil),
+        leaps,
+        begunAt
+      })
+    )
+  })
+)
+
+/** Says once, each time that it begins, that the machine's clock is wrong. */
+const warnOfSkew = Effect.fnUntraced(function* ({ milliseconds }: ClockSkew["Service"]) {
+  let wasWrong = false
+  for (;;) {
+    const skew = yield* milliseconds
+    const isWrong = Math.abs(skew) > SKEW_AT_MOST_MS
+    if (isWrong && !wasWrong)
+      yield* Effect.logWarning("the clock of this machine is wrong; the database's time is used").pipe(
+        Effect.annotateLogs({ skew_ms: skew })
+      )
+    wasWrong = isWrong
+    yield* Effect.sleep(READ_EVERY_MS)
+  }
+})

@@ -1,0 +1,216 @@
+import { Array as Arr, Effect, Exit, Fiber, Option, type Scope } from "effect"
+import type { SqlClient, SqlError } from "effect/sql"
+import { makeTimer } from "../../runtime/Timer.ts"
+import { EndsInCommit } from "./BoundedClient.ts"
+
+/** How many steps one statement holds at most: with more, all callers would be in one batch, and the server and this process would take turns. */
+const STEPS_A_STATEMENT = 128
+/** A batch that takes longer than this waits for a row that somebody holds: batches of other lanes no longer wait for it. */
+const PATIENCE_MS = 100
+/** How many batches are in flight at most that wait for no row, and how many in all. */
+const BATCHES_AT_ONCE = 3
+const BATCHES_IN_ALL = 4
+/** How many of them may be for one server of several: where it does not answer, the others have the rest. */
+const BATCHES_A_SERVER = 2
+/** How many lanes of a failed batch run at once, and how many steps of a failed lane. */
+const LANES_AT_ONCE = 4
+const SINGLES_AT_ONCE = 2
+
+/** How steps are batched whose rows are on several servers; all of it is left out where they are on one. */
+export interface ServerLanes<Step> {
+  /** A batch holds steps of one lane: on Citus a statement is sent whole to the server of one tenant. */
+  readonly isBatchOfOneLane?: boolean
+  /** The server that a step is for, of which few batches are in flight at once; null where that is not known. */
+  readonly serverOf?: (step: Step) => string | null
+  /** What is around a statement that begins with this step. */
+  readonly around?: (step: Step) => <A, E>(statement: Effect.Effect<A, E>) => Effect.Effect<A, E | SqlError.SqlError>
+}
+
+export interface StepBatcherOptions<Step, Result, E> extends ServerLanes<Step> {
+  /** Commits all of them, or none; a result a step, in the steps' order. */
+  readonly statement: (steps: ReadonlyArray<Step>) => Effect.Effect<ReadonlyArray<Result>, E>
+  /** What a step's result means where an earlier statement may have committed it already: looks whether the step is there. */
+  readonly recover: (step: Step, result: Result) => Effect.Effect<Result, E>
+  /** Steps of one lane want the same rows: they are never in two batches at once. */
+  readonly laneOf: (step: Step) => string
+  /** Whether nothing was committed because somebody else held the rows for as long as anybody waits for them. */
+  readonly isLockTimeout: (error: E | SqlError.SqlError) => boolean
+}
+
+interface QueuedStep<Step, Result> {
+  readonly step: Step
+  readonly lane: string
+  readonly end: (exit: Effect.Effect<Result>) => void
+}
+
+/**
+ * Commits steps that arrive together with one statement. Few batches are in flight at a time, and of one lane only one: a step that comes
+ * alone goes at once, and under load batches grow by themselves.
+ *
+ * When a batch fails, its lanes run each by itself, and where a lane fails, too, its steps do, so that neither a bad step nor a held row
+ * ever fails its neighbours. That is safe even where the failed batch was committed after all (its connection broke during the commit):
+ * a step is guarded by its fence or its revision, waits for the row's lock while the lost statement still runs, and is then refused;
+ * `recover` says what such a refusal means.
+ *
+ * A step costs no fiber, and a batch one. No more steps wait than requests and background work are let in.
+ */
+export const makeBatcher = <Step, Result, E>({
+  recover,
+  laneOf,
+  isBatchOfOneLane = false,
+  serverOf = () => null,
+  around = () => (statement) => statement,
+  statement,
+  isLockTimeout
+}: StepBatcherOptions<Step, Result, E>): Effect.Effect<(step: Step) => Effect.Effect<Result>, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    type One = QueuedStep<Step, Result>
+    const scope = yield* Effect.scope
+    const timer = yield* makeTimer
+    const fork = Effect.runForkWith(yield* Effect.context<never>())
+    const waiting: Array<One> = []
+    let isAwake = false
+    /** The lanes of all batches in flight; how many of these batches run, and how many are known to wait for a row that somebody holds. */
+    const inFlight = { lanes: new Set<string>(), servers: new Map<string | null, number>(), running: 0, blocked: 0 }
+    const count = (server: string | null, by: number) => inFlight.servers.set(server, (inFlight.servers.get(server) ?? 0) + by)
+    const isFull = (server: string | null) => server !== null && (inFlight.servers.get(server) ?? 0) >= BATCHES_A_SERVER
+
+    // A step that cannot even be written down breaks its own batch, never the loop.
+    const runStatement = (steps: ReadonlyArray<One>) => {
+      const [first] = steps
+      const run = Effect.suspend(() => statement(steps.map(({ step }) => step))).pipe(
+        Effect.filterOrElse(
+          (results) => results.length === steps.length,
+          () => missingResult
+        )
+      )
+      return Effect.exit(first === undefined ? run : Effect.suspend(() => around(first.step)(run)))
+    }
+
+    const die = ({ end }: One, cause: unknown) => end(Effect.die(cause))
+
+    const interpreted = (one: One, result: Result): Effect.Effect<void> =>
+      Effect.map(Effect.exit(Effect.suspend(() => recover(one.step, result))), (exit) =>
+        Exit.isSuccess(exit) ? one.end(Effect.succeed(exit.value)) : die(one, exit.cause)
+      )
+
+    const runSingle = (one: One): Effect.Effect<void> =>
+      Effect.flatMap(runStatement([one]), (exit) => {
+        if (Exit.isFailure(exit)) return Effect.sync(() => die(one, exit.cause))
+        return Effect.forEach(exit.value, (result) => interpreted(one, result), { discard: true })
+      })
+
+    const isLockTimeoutExit = (exit: Exit.Failure<unknown, E | SqlError.SqlError>): boolean =>
+      exit.cause.reasons.some((reason) => reason._tag === "Fail" && isLockTimeout(reason.error))
+
+    const failAll = (steps: ReadonlyArray<One>, { cause }: Exit.Failure<unknown, E | SqlError.SqlError>) => {
+      for (const one of steps) die(one, cause)
+    }
+
+    const runLane = Effect.fnUntraced(function* (steps: ReadonlyArray<One>) {
+      if (steps.length > 1) {
+        const exit = yield* runStatement(steps)
+        if (Exit.isSuccess(exit))
+          return yield* Effect.forEach(Arr.zip(steps, exit.value), ([one, result]) => interpreted(one, result), { discard: true })
+        // Its steps would find the same rows held.
+        if (isLockTimeoutExit(exit)) return failAll(steps, exit)
+      }
+      yield* Effect.forEach(steps, runSingle, { concurrency: SINGLES_AT_ONCE, discard: true })
+    })
+
+    const runBatch = (batch: ReadonlyArray<One>): Effect.Effect<void> =>
+      Effect.flatMap(runStatement(batch), (exit) => {
+        if (Exit.isSuccess(exit)) {
+          for (const [one, result] of Arr.zip(batch, exit.value)) one.end(Effect.succeed(result))
+          return Effect.void
+        }
+        const lanes = Object.values(Arr.groupBy(batch, ({ lane }) => lane))
+        if (lanes.length === 1 && isLockTimeoutExit(exit)) return Effect.sync(() => failAll(batch, exit))
+        return Effect.forEach(lanes, runLane, { concurrency: LANES_AT_ONCE, discard: true })
+      })
+
+    /** The oldest steps of lanes that are not in flight, or of the one that waited longest. */
+    const takeBatch = (): ReadonlyArray<One> => {
+      const [batch, left]: [Array<One>, Array<One>] = [[], []]
+      const fits = ({ lane, step }: One) =>
+        batch.length < STEPS_A_STATEMENT &&
+        !inFlight.lanes.has(lane) &&
+        (!isBatchOfOneLane || (batch[0]?.lane ?? lane) === lane) &&
+        !isFull(serverOf(step))
+      for (const one of waiting) (fits(one) ? batch : left).push(one)
+      waiting.splice(0, waiting.length, ...left)
+      return batch
+    }
+
+    const start = (batch: ReadonlyArray<One>) => {
+      const lanes = new Set(batch.map(({ lane }) => lane))
+      const server = batch[0] === undefined ? null : serverOf(batch[0].step)
+      for (const lane of lanes) inFlight.lanes.add(lane)
+      count(server, 1)
+      inFlight.running += 1
+      let state: "running" | "blocked" = "running"
+      const stop = timer(PATIENCE_MS, () => {
+        state = "blocked"
+        inFlight.running -= 1
+        inFlight.blocked += 1
+        wake()
+      })
+      const fiber = fork(runBatch(batch))
+      fiber.addObserver(() => {
+        stop()
+        inFlight[state] -= 1
+        count(server, -1)
+        for (const lane of lanes) inFlight.lanes.delete(lane)
+        if (waiting.length > 0) wake()
+      })
+      Fiber.runIn(fiber, scope)
+    }
+
+    const startBatches = () => {
+      isAwake = false
+      while (inFlight.running < BATCHES_AT_ONCE && inFlight.running + inFlight.blocked < BATCHES_IN_ALL) {
+        const batch = takeBatch()
+        if (batch.length === 0) return
+        start(batch)
+      }
+    }
+
+    // Once everything that came in the same turn of the event loop is here.
+    const wake = () => {
+      if (isAwake) return
+      isAwake = true
+      setImmediate(startBatches)
+    }
+
+    return (step) =>
+      Effect.callback((resume) => {
+        waiting.push({ step, lane: laneOf(step), end: resume })
+        wake()
+      })
+  })
+
+const missingResult = Effect.die(new Error("a money step got no result"))
+
+/**
+ * Statements that share a connection wait for each other: one that may wait for a row is given a connection to itself. Inside
+ * a transaction it stays there: on another connection it would wait for what its own transaction locked.
+ */
+export const onOwnConnection =
+  (sql: SqlClient.SqlClient) =>
+  <A, E>(statement: Effect.Effect<A, E>): Effect.Effect<A, E | SqlError.SqlError> =>
+    Effect.flatMap(Effect.serviceOption(sql.transactionService), (transaction) =>
+      Option.isSome(transaction)
+        ? statement
+        : Effect.scoped(
+            Effect.flatMap(sql.reserve, (connection) =>
+              statement.pipe(
+                Effect.provideService(sql.transactionService, [connection, 0]),
+                Effect.provideService(EndsInCommit, true)
+              )
+            )
+          )
+    )
+
+/** Another transaction held a row for longer than the lock timeout: nothing was committed. */
+export const isLockTimeout = (error: { readonly _tag: string } | SqlError.SqlError): boolean =>
+  error._tag === "SqlError" && "reason" in error && error.reason._tag === "LockTimeoutError"

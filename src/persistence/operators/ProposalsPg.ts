@@ -1,0 +1,136 @@
+import { createHash } from "node:crypto"
+import { Effect, Layer, Option, Result, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import type { Reference } from "../../domain/Ids.ts"
+import { type Instant, iso } from "../../domain/Instant.ts"
+import { Proposal, ProposalStatus } from "../../domain/Proposal.ts"
+import type { AuditEntry } from "../../services/ports/AuditLog.ts"
+import {
+  type NewProposal,
+  NotCarriedOut,
+  type ProposalDecision,
+  type ProposalFilter,
+  Proposals
+} from "../../services/ports/Proposals.ts"
+import { Vault } from "../../services/ports/Vault.ts"
+import { auditTrail, byteaText } from "../audit/AuditTrail.ts"
+import { Moment, rowsOf } from "../connection/Rows.ts"
+import { approvalSeal, fits, proposalSeal } from "../vault/AccessSeals.ts"
+
+const columns = {
+  ...Proposal.fields,
+  details: Schema.fromJsonString(Proposal.fields.details),
+  proposedAt: Moment,
+  decidedAt: Schema.NullOr(Moment)
+}
+const proposals = rowsOf(Schema.Struct(columns))
+const Seal = Schema.NullOr(Schema.Uint8Array)
+const sealedProposals = rowsOf(Schema.Struct({ ...columns, proposalSeal: Seal, approvalSeal: Seal }))
+
+const held = rowsOf(Schema.Struct({ id: Schema.String, status: ProposalStatus }))
+
+const EXPIRED = "it expired"
+const NOT_OURS = "no gateway wrote what was proposed, or who approved it: run gateway audit verify, and propose it anew"
+
+/** Proposals on PostgreSQL. `change_access` writes console_proposals, whose row is locked before anything that is done for it. The table's constraint `two_people` holds whatever is sent. */
+export const ProposalsPg = Layer.effect(
+  Proposals,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const { hash } = yield* Vault
+    const trail = auditTrail(sql, hash)
+    const columns = sql.literal(
+      `id, kind, subject, details, proposed_by AS "proposedBy", proposed_at AS "proposedAt", status, decided_by AS "decidedBy", decided_at AS "decidedAt", note`
+    )
+
+    const open = Effect.fn("Proposals.open")((proposal: NewProposal, audit: AuditEntry) => {
+      const { details, id, kind, proposedAt, proposedBy, subject } = proposal
+      const text = JSON.stringify(details)
+      const to = { id, kind, subject, details: text, proposed_by: proposedBy, proposed_at: iso(proposedAt) }
+      const sealed = { ...to, proposal_seal: byteaText(proposalSeal(hash, proposal)) }
+      // What was proposed, for `audit verify`: details may be longer than an audit row shows.
+      const proposed = createHash("sha256").update(text, "utf8").digest("hex")
+      return trail.change(
+        { change: "proposal open", to: sealed },
+        { ...audit, details: { ...audit.details, proposal: id, proposed } }
+      )
+    })
+
+    const list = Effect.fn("Proposals.list")(({ about, kinds }: ProposalFilter, limit: number) =>
+      proposals(sql`SELECT ${columns} FROM console_proposals
+        WHERE kind = ANY (${kinds}) ${about === null ? sql`` : sql`AND (subject = ${about} OR starts_with(subject, ${`${about}/`}))`}
+        ORDER BY status IN ('open', 'approved') DESC, CASE WHEN status IN ('open', 'approved') THEN proposed_at END, proposed_at DESC, id
+        LIMIT ${limit}`)
+    )
+
+    // A proposal is an account's and not a name's: one that is older than the account of its proposer's name is nobody's.
+    const find = Effect.fn("Proposals.find")((id: Reference) =>
+      Effect.map(
+        proposals(sql`SELECT ${columns} FROM console_proposals WHERE id = ${id}
+          AND NOT EXISTS (SELECT FROM operators o WHERE o.name = proposed_by AND o.created_at > proposed_at)`),
+        ([found]) => Option.fromUndefinedOr(found)
+      )
+    )
+
+    const hold = (id: Reference) => held(sql`SELECT id, status FROM hold_proposals(${id}, NULL)`)
+
+    /** Whether gateways wrote what was proposed and, where it is approved, who approved it: the row's word is not enough. */
+    const isOurs = Effect.fnUntraced(function* (id: Reference) {
+      const [row] = yield* sealedProposals(sql`SELECT ${columns}, proposal_seal AS "proposalSeal", approval_seal AS "approvalSeal"
+        FROM console_proposals WHERE id = ${id}`)
+      if (row === undefined || !fits(row.proposalSeal, proposalSeal(hash, row))) return false
+      if (row.decidedBy === null || row.decidedAt === null) return true
+      return fits(row.approvalSeal, approvalSeal(hash, row, row.decidedBy, row.decidedAt))
+    })
+
+    const decide = Effect.fn("Proposals.decide")(function* ({ at, by, id, note, status }: ProposalDecision, audit: AuditEntry) {
+      const found = yield* find(id)
+      const isOwn = Option.exists(found, ({ proposedBy }) => proposedBy === by)
+      if (Option.isNone(found) || isOwn !== (status === "withdrawn")) return Option.none()
+      const isApproved = status === "approved"
+      if (isApproved && !(yield* isOurs(id))) {
+        yield* Effect.annotateLogs(Effect.logError(NOT_OURS), { access_rows: `proposal ${id}` })
+        return Option.none()
+      }
+      const seal = isApproved ? byteaText(approvalSeal(hash, found.value, by, at)) : null
+      const to = { id, status, decided_by: by, decided_at: iso(at), note, approval_seal: seal }
+      const isDecided = yield* trail.change({ change: "proposal decide", to }, audit, hold(id))
+      return isDecided ? yield* find(id) : Option.none()
+    })
+
+    const carryOut = Effect.fn("Proposals.carryOut")(
+      function* <A>(id: Reference, act: Effect.Effect<A, NotCarriedOut>, failure: AuditEntry) {
+        const [proposal] = yield* hold(id)
+        if (proposal?.status !== "approved") return Option.none<Result.Result<A, NotCarriedOut>>()
+        const result = yield* Effect.result((yield* isOurs(id)) ? act : Effect.fail(new NotCarriedOut({ message: NOT_OURS })))
+        if (Result.isSuccess(result)) {
+          yield* sql`SELECT end_proposal(${id})`
+        } else {
+          const why = result.failure.message
+          const details = { ...failure.details, why }
+          const isEnded = yield* trail.change({ change: "proposal fail", to: { id, note: why } }, { ...failure, details })
+          if (!isEnded) return Option.none()
+        }
+        return Option.some(result)
+      },
+      sql.withTransaction,
+      Effect.orDie
+    )
+
+    const expire = Effect.fn("Proposals.expire")(function* (before: Instant, at: Instant, limit: number) {
+      const old = yield* proposals(sql`SELECT ${columns} FROM console_proposals
+        WHERE status IN ('open', 'approved') AND proposed_at <= ${iso(before)}::timestamptz ORDER BY proposed_at, id LIMIT ${limit}`)
+      yield* Effect.forEach(old, ({ id, proposedBy, status, subject }) => {
+        const audit = { at, actor: "console", action: "proposal expire", subject: id, details: { about: subject } }
+        // The words that the table has: nobody decided it, and so it is as if its proposer had taken it back.
+        const withdrawn = { id, status: "withdrawn", decided_by: proposedBy, decided_at: iso(at), note: EXPIRED }
+        return status === "open"
+          ? trail.change({ change: "proposal decide", to: withdrawn }, audit, hold(id))
+          : trail.change({ change: "proposal fail", to: { id, note: EXPIRED } }, audit, hold(id))
+      })
+      return old.length
+    })
+
+    return Proposals.of({ open, list, find, decide, carryOut, expire })
+  })
+)

@@ -1,0 +1,119 @@
+import { Effect, Option, Schema, type Scope } from "effect"
+import type { SqlClient } from "effect/sql"
+import { elapsed } from "../../runtime/Elapsed.ts"
+import { Distribution } from "../connection/Distribution.ts"
+import { rowsOf } from "../connection/Rows.ts"
+import { ofAll, type TenantFilter } from "../connection/TenantFilter.ts"
+import { makeBatchedRead, makeTenantRead } from "./BatchedRead.ts"
+import { cachedQuery, freshResult } from "./CachedQuery.ts"
+
+/** A change without an audit row, by a migration or by hand, is seen within this time. */
+const CACHED_MS = 10_000
+
+const heads = rowsOf(Schema.Struct({ sequence: Schema.BigInt }))
+
+/** Some rows, cached by key. */
+export interface CachedRows<Value> {
+  /** The row as it is in the database, or was at most a second ago. Dies where the database does not answer in time: nothing older is returned. */
+  readonly get: (key: string) => Effect.Effect<Value>
+}
+
+export interface CacheOptions<Value, E> {
+  /** One result a key, in the order of the keys; an absent row is a result, too. A failure is a defect and is not cached. */
+  readonly read: (keys: ReadonlyArray<string>, of: TenantFilter) => Effect.Effect<ReadonlyArray<Value>, E>
+  /** Whose row a key stands for; left out where the rows are nobody's. */
+  readonly tenantOf?: (key: string) => string
+  /** How many keys are cached; the least recently used one makes room. */
+  readonly atMost: number
+  /** Where anybody can ask for rows that do not exist: absent rows are cached apart, so that they push out no row that does. */
+  readonly absent?: { readonly is: (value: Value) => boolean; readonly atMost: number }
+}
+
+export interface RowCache {
+  readonly keep: <Value, E>(keeping: CacheOptions<Value, E>) => Effect.Effect<CachedRows<Value>, never, Scope.Scope>
+  /** From now on every row is read anew. Called after a change that this process has made. */
+  readonly forget: Effect.Effect<void>
+}
+
+/**
+ * Caches rows that only operators change, until one of them changes something: each of their changes counts up a version in its own commit
+ * (AuditTrail.withKept). The version, read at most twice a second, says for all rows together whether any may be different. Changes by
+ * tenants do not count it up.
+ */
+export const makeRowCache = (sql: SqlClient.SqlClient): Effect.Effect<RowCache, never, Distribution | Scope.Scope> =>
+  Effect.gen(function* () {
+    const distribution = yield* Distribution
+    const look = yield* makeBatchedRead((queries: ReadonlyArray<null>) =>
+      Effect.map(heads(sql`SELECT cache_version AS sequence FROM audit_head`), ([head]) =>
+        queries.map(() => head?.sequence ?? 0n)
+      )
+    )
+    const { forget, newest, recent } = yield* cachedQuery(look(null))
+
+    const keep = Effect.fnUntraced(function* <Value, E>({ absent, atMost, read, tenantOf }: CacheOptions<Value, E>) {
+      const rows = leastRecentlyUsed<Value>(atMost)
+      const absentRows = leastRecentlyUsed<Value>(absent?.atMost ?? 0)
+      const put = (key: string, answer: Answer<Value>) => {
+        const isAbsent = absent?.is(answer.value) ?? false
+        const others = isAbsent ? rows : absentRows
+        others.take(key)
+        const own = isAbsent ? absentRows : rows
+        own.put(key, answer)
+      }
+      const ask =
+        tenantOf === undefined
+          ? yield* makeBatchedRead((keys: ReadonlyArray<string>) => read(keys, ofAll(sql)))
+          : yield* Effect.provideService(makeTenantRead(sql, tenantOf, read), Distribution, distribution)
+      /** The row where it is cached as of this change. */
+      const cached = (key: string, entry: bigint | undefined, now: number): Answer<Value> | undefined => {
+        const known = rows.take(key) ?? absentRows.take(key)
+        if (known === undefined || known.entry !== entry || now >= known.until) return undefined
+        put(key, known)
+        return known
+      }
+      const readOrCached = Effect.fnUntraced(function* (key: string, now: number) {
+        // Read before the row: a change that is committed in between makes the row too old at once.
+        const entry = Option.getOrUndefined(yield* newest)
+        const known = cached(key, entry, now)
+        if (known !== undefined) return known.value
+        const value = yield* freshResult(ask(key))
+        if (entry !== undefined) put(key, { value, entry, until: now + CACHED_MS })
+        return value
+      })
+      // Nearly every row is cached, and is given without a generator: a payout gets several of them.
+      const get = (key: string): Effect.Effect<Value> =>
+        Effect.flatMap(elapsed, (now) => {
+          const entry = recent(now)
+          const known = Option.isSome(entry) ? cached(key, entry.value, now) : undefined
+          return known === undefined ? readOrCached(key, now) : Effect.succeed(known.value)
+        })
+      return { get } satisfies CachedRows<Value>
+    })
+
+    return { keep, forget }
+  })
+
+interface Answer<Value> {
+  readonly value: Value
+  /** What the number of the operators' changes was. */
+  readonly entry: bigint
+  readonly until: number
+}
+
+/** Answers in the order in which they were put; the oldest makes room. */
+const leastRecentlyUsed = <Value>(atMost: number) => {
+  const answers = new Map<string, Answer<Value>>()
+  return {
+    take: (key: string): Answer<Value> | undefined => {
+      const answer = answers.get(key)
+      answers.delete(key)
+      return answer
+    },
+    put: (key: string, answer: Answer<Value>): void => {
+      answers.delete(key)
+      const [oldest] = answers.keys()
+      if (answers.size >= atMost && oldest !== undefined) answers.delete(oldest)
+      answers.set(key, answer)
+    }
+  }
+}

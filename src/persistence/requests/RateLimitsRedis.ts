@@ -1,0 +1,154 @@
+import * as NodeRedis from "@effect/platform-node/NodeRedis"
+import { Cause, Context, Deferred, Duration, Effect, Layer, Redacted, Schedule } from "effect"
+import * as RateLimiter from "effect/persistence/RateLimiter"
+import { type RateLimit, RateLimits } from "../../services/ports/RateLimits.ts"
+import { countingHere, intervalMs, rateLimited, reserved, tokensOf, withinRateLimit } from "./RateLimitsMemory.ts"
+
+/** How long one request may wait for Redis before this process decides for itself. */
+const ANSWER_MS = 250
+const CONNECT_MS = 2_000
+const CONNECT_AGAIN_EVERY = "5 seconds"
+const PREFIX = "gateway:rate_limit:"
+
+/**
+ * Every process takes from the same buckets. While Redis cannot be reached each process counts for itself, which the log says once, as
+ * it says once when they are shared again: a limit is there to protect the service, and never a reason to stop it.
+ */
+export const RateLimitsRedis = {
+  layer: (url: Redacted.Redacted) =>
+    Layer.effect(
+      RateLimits,
+      Effect.gen(function* () {
+        const here = countingHere()
+        const first = yield* Deferred.make<void>()
+        let limiter: RateLimiter.RateLimiter | null = null
+        let isShared = true
+
+        const lost = (reason: unknown) => {
+          if (!isShared) return Effect.void
+          isShared = false
+          return Effect.logError(
+            "Redis cannot be reached: rate limits are counted by each process for itself",
+            Cause.fail(reason)
+          )
+        }
+        const found = Effect.suspend(() => {
+          if (isShared) return Effect.void
+          isShared = true
+          return Effect.logInfo("Redis is back: rate limits are shared by all processes again")
+        })
+
+        const connected = Effect.gen(function* () {
+          limiter = Context.get(yield* Layer.build(shared(url)), RateLimiter.RateLimiter)
+          yield* found
+          yield* Deferred.succeed(first, undefined)
+          return yield* Effect.never
+        }).pipe(Effect.scoped)
+        yield* connected.pipe(
+          Effect.tapError(lost),
+          Effect.tapError(() => Deferred.succeed(first, undefined)),
+          Effect.retry(Schedule.spaced(CONNECT_AGAIN_EVERY)),
+          Effect.forkScoped
+        )
+        yield* Effect.timeoutOption(Deferred.await(first), CONNECT_MS)
+
+        /** Takes so many tokens; what is less than none is given back. */
+        const consume = (limiter: RateLimiter.RateLimiter, bucket: string, limit: RateLimit, tokens: number) =>
+          limiter
+            .consume({
+              algorithm: "token-bucket",
+              key: bucket,
+              limit: limit.burst,
+              window: Duration.millis(limit.burst * intervalMs(limit)),
+              tokens
+            })
+            .pipe(Effect.timeout(ANSWER_MS))
+
+        /** Takes tokens, be they there or not, and answers how many are left: fewer than none where some of them come back only later. */
+        const owe = (limiter: RateLimiter.RateLimiter, bucket: string, limit: RateLimit, tokens: number) =>
+          limiter
+            .consume({
+              algorithm: "token-bucket",
+              onExceeded: "delay",
+              key: bucket,
+              limit: limit.burst,
+              window: Duration.millis(limit.burst * intervalMs(limit)),
+              tokens
+            })
+            .pipe(Effect.timeout(ANSWER_MS))
+
+        /** One that would have to wait too long gives its token back. */
+        const reserveIn = Effect.fnUntraced(function* (
+          limiter: RateLimiter.RateLimiter,
+          bucket: string,
+          limit: RateLimit,
+          longestMs: number
+        ) {
+          const wait = Duration.toMillis((yield* owe(limiter, bucket, limit, 1)).delay)
+          if (wait <= longestMs) return reserved(wait)
+          yield* owe(limiter, bucket, limit, -1)
+          return rateLimited(wait)
+        })
+
+        const closeIn = Effect.fnUntraced(function* (
+          limiter: RateLimiter.RateLimiter,
+          bucket: string,
+          limit: RateLimit,
+          forMs: number
+        ) {
+          const owed = Math.max(0, Math.ceil(forMs / intervalMs(limit)) - 1)
+          const { remaining: seen } = yield* owe(limiter, bucket, limit, 0)
+          if (seen <= -owed) return
+          // Others may close it, too, since it was looked at: what they made it owe already is given back.
+          const { remaining } = yield* owe(limiter, bucket, limit, seen + owed)
+          const before = remaining + seen + owed
+          const needed = Math.max(0, before + owed)
+          if (needed < seen + owed) yield* owe(limiter, bucket, limit, needed - (seen + owed))
+        })
+
+        return RateLimits.of({
+          reserve: (bucket, limit, longestMs) =>
+            limiter === null
+              ? here.reserve(bucket, limit, longestMs)
+              : Effect.matchEffect(reserveIn(limiter, bucket, limit, longestMs), {
+                  onSuccess: (said) => Effect.as(found, said),
+                  onFailure: (error) => Effect.andThen(lost(error), here.reserve(bucket, limit, longestMs))
+                }),
+          close: (bucket, limit, forMs) =>
+            // Here, too: what is closed stays so where Redis is away meanwhile.
+            Effect.andThen(
+              here.close(bucket, limit, forMs),
+              limiter === null
+                ? Effect.void
+                : Effect.matchEffect(closeIn(limiter, bucket, limit, forMs), { onSuccess: () => found, onFailure: lost })
+            ),
+          take: (bucket, limit, tokens) =>
+            limiter === null
+              ? here.take(bucket, limit, tokens)
+              : Effect.matchEffect(consume(limiter, bucket, limit, tokensOf(limit, tokens)), {
+                  onSuccess: () => Effect.as(found, withinRateLimit),
+                  onFailure: (error) =>
+                    error._tag === "RateLimiterError" && error.reason._tag === "RateLimitExceeded"
+                      ? Effect.as(found, rateLimited(Duration.toMillis(error.reason.retryAfter)))
+                      : Effect.andThen(lost(error), here.take(bucket, limit, tokens))
+                }),
+          giveBack: (bucket, limit, tokens) =>
+            limiter === null
+              ? here.giveBack(bucket, limit, tokens)
+              : Effect.matchEffect(owe(limiter, bucket, limit, -tokensOf(limit, tokens)), {
+                  onSuccess: () => found,
+                  onFailure: lost
+                })
+        })
+      })
+    )
+}
+
+const shared = (url: Redacted.Redacted) =>
+  RateLimiter.layer.pipe(
+    Layer.provide(RateLimiter.layerStoreRedis({ prefix: PREFIX })),
+    Layer.provide(
+      // Without the queue a command fails at once while the connection is away.
+      NodeRedis.layer({ url: Redacted.value(url), disableOfflineQueue: true, socket: { connectTimeout: CONNECT_MS } })
+    )
+  )

@@ -1,0 +1,113 @@
+import { Context, Deferred, Effect, Fiber, Schema } from "effect"
+import type { SqlClient, SqlError } from "effect/sql"
+import { advisoryLocks } from "../connection/AdvisoryLocks.ts"
+import { AnswerBoundMs } from "../connection/BoundedClient.ts"
+import { DatabaseError } from "../connection/DatabaseError.ts"
+import { isLockTimeout } from "../connection/StepBatch.ts"
+
+/**
+ * One try to take the lock. A statement that waits has a snapshot, and an index that is built concurrently waits for every older snapshot: whoever
+ * waited without an end for the process that builds it would hold it up for ever, and no deadlock detector sees that.
+ */
+const TRY_MS = 1_000
+/** Ten minutes in all. */
+const TRIES = 600
+export const MIGRATION_MS = TRY_MS * TRIES
+/** How often the lock is asked for. */
+export const MigrationTries = Context.Reference<number>("gateway/persistence/MigrationTries", { defaultValue: () => TRIES })
+
+/** The session that has the lock shows that its process lives. Where it shows nothing for so long, the server ends it, and the lock is free. */
+const SIGN_EVERY = "1 second"
+const SIGN_WITHIN_MS = 10_000
+const SILENT_MS = 60_000
+
+class MigrationUnderWay extends Schema.TaggedError<MigrationUnderWay>()("MigrationUnderWay", {}) {}
+
+/** One process migrates at a time, the others wait for it: a transaction that has the migrations' lock. */
+export const inMigrationTransaction = Effect.fnUntraced(function* <A, E, R>(
+  sql: SqlClient.SqlClient,
+  body: Effect.Effect<A, E, R>
+): Effect.fn.Return<A, E | SqlError.SqlError | DatabaseError, R> {
+  const tries = yield* MigrationTries
+  let isTold = false
+  const tellOnce = Effect.suspend(() => {
+    if (isTold) return Effect.void
+    isTold = true
+    return Effect.flatMap(holders(sql), (note) =>
+      Effect.annotateLogs(Effect.logInfo("another process migrates the database; this one waits for it"), { note })
+    )
+  })
+  const tried = sql
+    .withTransaction(
+      Effect.gen(function* () {
+        yield* sql`SELECT set_config('lock_timeout', ${`${TRY_MS}ms`}, true)`
+        yield* sql`SELECT pg_advisory_xact_lock(${advisoryLocks.migrations})`.pipe(
+          Effect.catchTag("SqlError", (error) => Effect.fail(isLockTimeout(error) ? new MigrationUnderWay() : error))
+        )
+        yield* sql`SELECT set_config('lock_timeout', ${`${MIGRATION_MS}ms`}, true), set_config('statement_timeout', ${`${MIGRATION_MS}ms`}, true)`
+        return yield* body
+      })
+    )
+    .pipe(Effect.tapError((error) => (isUnderWay(error) ? tellOnce : Effect.void)))
+  return yield* tried.pipe(
+    Effect.retry({ times: tries, while: isUnderWay }),
+    Effect.catchIf(isUnderWay, () =>
+      Effect.flatMap(holders(sql), (who) =>
+        Effect.fail(
+          new DatabaseError({
+            message: `another process has been migrating the database for ten minutes: look at its log. Its session is ${who}`
+          })
+        )
+      )
+    )
+  )
+})
+
+/** Who has the lock, for people: so that a session whose process is gone can be ended (`pg_terminate_backend`). */
+const holders = (sql: SqlClient.SqlClient) =>
+  Effect.map(
+    sql<{ who: string }>`
+      SELECT concat('process ', l.pid, ' of ' || a.usename, ' from ' || host(a.client_addr),
+        ' since ' || to_char(a.xact_start AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')) AS who
+      FROM pg_locks l LEFT JOIN pg_stat_activity a USING (pid)
+      WHERE l.locktype = 'advisory' AND l.granted AND l.classid = 0 AND l.objid = ${advisoryLocks.migrations}
+        AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+    (rows) => rows.map(({ who }) => who).join(", ") || "gone by now"
+    // Who waits goes on waiting, whether or not it learns for whom.
+  ).pipe(Effect.catchTag("SqlError", () => Effect.succeed("not known: the server did not say")))
+
+/**
+ * Runs `body` outside of any transaction, while one beside it has the lock. It has no snapshot, so that it holds up no index. Where its session ends,
+ * the body is interrupted: another process may be migrating from then on.
+ */
+export const withMigrationLock = <A, E, R>(
+  sql: SqlClient.SqlClient,
+  body: Effect.Effect<A, E, R>
+): Effect.Effect<A, E | SqlError.SqlError | DatabaseError, R> =>
+  Effect.gen(function* () {
+    const taken = yield* Deferred.make<void>()
+    // No SELECT: as the last statement of a session it keeps its snapshot until the next one.
+    const sign = Effect.provideService(
+      sql.unsafe(`SET LOCAL idle_in_transaction_session_timeout = ${SILENT_MS}`),
+      AnswerBoundMs,
+      SIGN_WITHIN_MS
+    )
+    const holder = yield* Effect.forkScoped(
+      inMigrationTransaction(
+        sql,
+        Effect.gen(function* () {
+          yield* sign
+          yield* Deferred.succeed(taken, undefined)
+          return yield* Effect.forever(Effect.delay(sign, SIGN_EVERY))
+        })
+      )
+    )
+    yield* Effect.raceFirst(Deferred.await(taken), Fiber.join(holder))
+    const lost = Effect.andThen(Fiber.await(holder), new DatabaseError({ message: LOST }))
+    return yield* Effect.raceFirst(body, lost)
+  }).pipe(Effect.scoped)
+
+const LOST =
+  "the session that had the lock of the migrations has ended, and another process may be migrating by now: start again, what is done stays done"
+
+const isUnderWay = (error: unknown): error is MigrationUnderWay => error instanceof MigrationUnderWay

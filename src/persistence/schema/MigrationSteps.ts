@@ -1,0 +1,137 @@
+import { Clock, Effect, Schedule } from "effect"
+import type { SqlClient, SqlError } from "effect/sql"
+import { AnswerBoundMs } from "../connection/BoundedClient.ts"
+import { DatabaseError } from "../connection/DatabaseError.ts"
+import { buildIndex } from "./ConcurrentIndex.ts"
+import { checksumOf, type Step, type SteppedMigration } from "./Migration.ts"
+
+/** Whoever waits for a table's lock has everybody behind it wait as well: this and what follows are the longest that a step holds up a payment. */
+const LOCK_WAIT_MS = 200
+const LOCK_HELD_MS = 700
+/** Between two tries the payments that waited go on. */
+const BETWEEN_TRIES = "500 millis"
+const TRIES = 600
+/** An index or a check of a large table; it holds up nobody. */
+export const LONG_STEP_MS = 6 * 3_600_000
+const ANSWER_AFTER_MS = 3_000
+/** So soon the server ends a long step whose process has died, and does not go on for hours for nobody. */
+const GONE_SEEN_MS = 1_000
+/** A step of rows pauses as long as it took, so that at most half of the database's time is its own. */
+const SHORTEST_PAUSE_MS = 5
+const BATCHES_AT_MOST = 1_000_000
+const QUOTE = "$gateway_migration$"
+
+/** Does what is left of a migration. Nothing is done twice: each step is marked in its own commit, or can be repeated. */
+export const runSteps = Effect.fn("Migrations.steps")(function* (sql: SqlClient.SqlClient, migration: SteppedMigration) {
+  const { name, needs = null, steps } = migration
+  yield* sql`INSERT INTO schema_migrations (name, checksum, needs, steps_done, applied_at) VALUES (${name}, ${checksumOf(migration)}, ${needs}, 0, NULL)
+    ON CONFLICT (name) DO NOTHING`
+  const [found] = yield* sql<{ done: number }>`SELECT steps_done AS done FROM schema_migrations WHERE name = ${name}`
+  for (const [at, step] of steps.entries()) {
+    if (at < (found?.done ?? 0)) continue
+    const began = yield* Clock.currentTimeMillis
+    yield* runStep(sql, { migration, at, step }).pipe(DatabaseError.explain(`apply ${name}, step ${at + 1} of ${steps.length}`))
+    yield* Effect.annotateLogs(Effect.logInfo("a step of a migration is done"), {
+      migration: name,
+      step: `${at + 1} of ${steps.length}`,
+      form: step.form,
+      duration_ms: (yield* Clock.currentTimeMillis) - began
+    })
+  }
+})
+
+interface Place {
+  readonly migration: SteppedMigration
+  readonly at: number
+  readonly step: Step
+}
+
+const runStep = (sql: SqlClient.SqlClient, place: Place): Effect.Effect<void, SqlError.SqlError | DatabaseError> => {
+  const { step } = place
+  switch (step.form) {
+    case "transaction":
+      return shortTransaction(sql, Effect.andThen(sql.unsafe(inOneStatement(step.sql)), marked(sql, place)))
+    case "index":
+      return Effect.andThen(
+        buildIndex(sql, step, { long: longStatement(sql), short: (text) => shortTransaction(sql, sql.unsafe(text)) }),
+        marked(sql, place)
+      )
+    case "validate":
+      return Effect.andThen(
+        longStatement(sql)(`ALTER TABLE ${step.table} VALIDATE CONSTRAINT ${step.constraint}`),
+        marked(sql, place)
+      )
+    case "batches":
+      return Effect.andThen(repeated(sql, place, step.sql), marked(sql, place))
+  }
+}
+
+/** The driver sends one statement at a time; a DO block takes the whole text, and the server's bound is for all of it. */
+export const inOneStatement = (text: string): string => `DO $body$ BEGIN EXECUTE ${QUOTE}${text}${QUOTE}; END $body$`
+
+/**
+ * Neither waits for locks nor has them for longer than a payment can wait; where it would, it is undone and tried again. Its commit waits for no
+ * standby, which could take any time: whatever is acknowledged later comes after it in the log, and so does not outlive it.
+ */
+const shortTransaction = <A>(
+  sql: SqlClient.SqlClient,
+  body: Effect.Effect<A, SqlError.SqlError | DatabaseError>
+): Effect.Effect<void, SqlError.SqlError | DatabaseError> =>
+  sql
+    .withTransaction(
+      Effect.andThen(
+        sql`SELECT set_config('lock_timeout', ${`${LOCK_WAIT_MS}ms`}, true), set_config('statement_timeout', ${`${LOCK_HELD_MS}ms`}, true),
+          set_config('synchronous_commit', 'local', true)`,
+        body
+      )
+    )
+    .pipe(Effect.retry({ schedule: Schedule.spaced(BETWEEN_TRIES), times: TRIES, while: isMomentary }), Effect.asVoid)
+
+const isMomentary = (error: SqlError.SqlError | DatabaseError): boolean =>
+  error._tag === "SqlError" && ["LockTimeoutError", "StatementTimeoutError", "DeadlockError"].includes(error.reason._tag)
+
+/** On a session of its own and in no transaction, as CONCURRENTLY wants it. What it waits for, it waits for without holding anybody up. */
+const longStatement =
+  (sql: SqlClient.SqlClient) =>
+  (text: string): Effect.Effect<void, SqlError.SqlError> =>
+    Effect.gen(function* () {
+      const connection = yield* sql.reserve
+      const send = (one: string) => connection.executeUnprepared(one, [], undefined)
+      const reset = Effect.forEach(["statement_timeout", "lock_timeout", "client_connection_check_interval"], (name) =>
+        send(`RESET ${name}`)
+      )
+      yield* Effect.addFinalizer(() => Effect.ignore(reset))
+      yield* send(`SET statement_timeout = ${LONG_STEP_MS}`)
+      yield* send(`SET lock_timeout = ${LONG_STEP_MS}`)
+      // A server that cannot see that (it says so) goes on to the end.
+      yield* Effect.ignore(send(`SET client_connection_check_interval = ${GONE_SEEN_MS}`))
+      yield* send(text)
+    }).pipe(Effect.scoped, Effect.provideService(AnswerBoundMs, LONG_STEP_MS + ANSWER_AFTER_MS))
+
+/** Each batch is committed with how far it came. */
+const repeated = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { migration: { name } }: Place, text: string) {
+  for (let batch = 0; batch < BATCHES_AT_MOST; batch++) {
+    const began = yield* Clock.currentTimeMillis
+    const reached = yield* sql.withTransaction(
+      Effect.gen(function* () {
+        const [from] = yield* sql<{ reached: string }>`SELECT reached FROM schema_migrations WHERE name = ${name} FOR UPDATE`
+        const [row] = yield* sql.unsafe<{ reached: string | null }>(text, [from?.reached ?? ""])
+        if (typeof row?.reached !== "string") return null
+        yield* sql`UPDATE schema_migrations SET reached = ${row.reached} WHERE name = ${name}`
+        return row.reached
+      })
+    )
+    if (reached === null) return
+    yield* Effect.sleep(Math.max(SHORTEST_PAUSE_MS, (yield* Clock.currentTimeMillis) - began))
+  }
+  return yield* new DatabaseError({ message: `${name} has no end: ${BATCHES_AT_MOST} batches were made` })
+})
+
+/** The place in the list, after a step; the last one makes the migration complete. */
+const marked = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { at, migration: { name, steps } }: Place) {
+  const rows = yield* sql`UPDATE schema_migrations SET steps_done = ${at + 1}, reached = '',
+    applied_at = CASE WHEN ${at + 1 === steps.length}::boolean THEN now() END
+    WHERE name = ${name} AND steps_done = ${at} RETURNING name`
+  if (rows.length === 0)
+    return yield* new DatabaseError({ message: `another process applied step ${at + 1} of ${name} meanwhile: start again` })
+})

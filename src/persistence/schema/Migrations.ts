@@ -1,0 +1,179 @@
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { AnswerBoundMs } from "../connection/BoundedClient.ts"
+import { DatabaseError } from "../connection/DatabaseError.ts"
+import { SessionPooling } from "../connection/SessionPooling.ts"
+import { checksumOf, isOfBase, type Migration } from "./Migration.ts"
+import { inMigrationTransaction, MIGRATION_MS, withMigrationLock } from "./MigrationLock.ts"
+import { inOneStatement, runSteps } from "./MigrationSteps.ts"
+import * as ledger from "./migrations/0001_ledger.ts"
+import * as requests from "./migrations/0002_requests.ts"
+import * as providers from "./migrations/0003_providers.ts"
+import * as webhooks from "./migrations/0004_webhooks.ts"
+import * as operators from "./migrations/0005_operators.ts"
+import * as arrival from "./migrations/0006_arrival.ts"
+import * as openStep from "./migrations/0007_open_step.ts"
+import * as openSteps from "./migrations/0008_open_steps.ts"
+import * as applyStep from "./migrations/0009_apply_step.ts"
+import * as applySteps from "./migrations/0010_apply_steps.ts"
+import * as operatorConsole from "./migrations/0011_console.ts"
+import * as keptProposals from "./migrations/0012_kept_proposals.ts"
+import * as callbackLooks from "./migrations/0013_callback_looks.ts"
+import * as providerAccounts from "./migrations/0015_provider_accounts.ts"
+import * as floatBounds from "./migrations/0016_float_bounds.ts"
+import * as callbacks from "./migrations/0017_callbacks.ts"
+import * as metadataMembers from "./migrations/0019_metadata_members.ts"
+import * as access from "./migrations/0020_access.ts"
+import * as clockWatch from "./migrations/0021_clock_watch.ts"
+import * as sealedProposals from "./migrations/0022_sealed_proposals.ts"
+import * as newerEventTypes from "./migrations/0024_newer_event_types.ts"
+import * as corrections from "./migrations/0025_corrections.ts"
+import * as revokedKeys from "./migrations/0026_revoked_keys.ts"
+import * as recipientNames from "./migrations/0029_recipient_names.ts"
+import * as accountSweeps from "./migrations/0032_account_sweeps.ts"
+import * as senders from "./migrations/0033_senders.ts"
+import { MADE_BY_A_DRAFT, readApplied, schemaStanding, tellNewer } from "./SchemaStanding.ts"
+
+/** What PostgreSQL has not ended by itself by then, it will not. */
+const ANSWER_MS = MIGRATION_MS + 3_000
+
+const BEHIND_A_POOLER =
+  "a pooler stands in between, and an index is built by one session: migrate with a direct MIGRATION_DATABASE_URL"
+
+/** In the order in which they are applied. */
+const all: ReadonlyArray<Migration> = [
+  ledger,
+  requests,
+  providers,
+  webhooks,
+  operators,
+  arrival,
+  openStep,
+  openSteps,
+  applyStep,
+  applySteps,
+  operatorConsole,
+  keptProposals,
+  callbackLooks,
+  providerAccounts,
+  floatBounds,
+  callbacks,
+  metadataMembers,
+  access,
+  clockWatch,
+  sealedProposals,
+  newerEventTypes,
+  corrections,
+  revokedKeys,
+  recipientNames,
+  accountSweeps,
+  senders
+]
+
+export const Migrations = {
+  all,
+
+  /**
+   * Applies what is missing and answers its names: the base in one commit, each later step by itself. Refuses a database that needs a newer
+   * program, one of a draft, and one that is not ours; one of a newer release that this program can run on is left as it is.
+   */
+  apply: (migrations: ReadonlyArray<Migration>): Effect.Effect<ReadonlyArray<string>, DatabaseError, SqlClient.SqlClient> =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const found = yield* missing(sql, migrations)
+      if (found.length === 0) return []
+      yield* refuseOthers(sql)
+      const ofBase = yield* inMigrationTransaction(sql, applyBase(sql, migrations))
+      if ((yield* missing(sql, migrations)).length === 0) return ofBase
+      // What a step sets for its session, hours for an index among it, another transaction would get, and not the step.
+      if (yield* yield* SessionPooling) return yield* new DatabaseError({ message: BEHIND_A_POOLER })
+      return [...ofBase, ...(yield* withMigrationLock(sql, applyStepped(sql, migrations)))]
+    }).pipe(
+      Effect.provideService(AnswerBoundMs, ANSWER_MS),
+      DatabaseError.explain("migrate the database"),
+      Effect.withSpan("Migrations.apply")
+    ),
+
+  /** Where the schema and this program stand to one another. */
+  standing: (sql: SqlClient.SqlClient) => Effect.map(readApplied(sql), (applied) => schemaStanding(applied, all)),
+
+  /** Answers why this program does not fit the schema as it is by then, in one line; null where it does. A node that runs may be overtaken by a release. */
+  obstacle: (sql: SqlClient.SqlClient): Effect.Effect<Effect.Effect<string | null, unknown>, DatabaseError> =>
+    Effect.gen(function* () {
+      const standing = Migrations.standing(sql)
+      let told = (yield* standing).newer.length
+      return Effect.gen(function* () {
+        const { missing, newer, obstacle } = yield* standing
+        if (newer.length > told) yield* tellNewer(newer)
+        told = newer.length
+        if (obstacle !== null) return obstacle
+        return missing.length === 0 ? null : `the database's schema lacks ${missing.join(", ")}: run \`gateway migrate\``
+      })
+    }).pipe(DatabaseError.explain("read which migrations the database has"))
+}
+
+/** A role that may not change the schema can do nothing from here but say who has to. */
+const refuseOthers = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  const [found] = yield* sql<{ may: boolean }>`
+    SELECT coalesce(pg_has_role(c.relowner, 'USAGE'), has_schema_privilege(current_schema(), 'CREATE')) AS may
+    FROM (SELECT to_regclass('schema_migrations') AS oid) s LEFT JOIN pg_class c ON c.oid = s.oid`
+  if (found?.may === true) return
+  return yield* new DatabaseError({
+    message:
+      "the database's schema is not this program's, and the role of DATABASE_URL may not change it: run `gateway migrate` with MIGRATION_DATABASE_URL first"
+  })
+})
+
+const missing = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, migrations: ReadonlyArray<Migration>) {
+  const standing = schemaStanding((yield* appliedBefore(sql)) ?? [], migrations)
+  if (standing.obstacle !== null) return yield* new DatabaseError({ message: standing.obstacle })
+  if (standing.missing.length === 0) yield* tellNewer(standing.newer)
+  return migrations.filter(({ name }) => standing.missing.includes(name))
+})
+
+/** Null on a database that nothing was made in. */
+const appliedBefore = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  // What an extension brought along is nobody's schema.
+  const [found] = yield* sql<{ ours: boolean; draft: boolean; readable: boolean | null; occupied: boolean }>`
+    SELECT
+      EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass('schema_migrations') AND attname = 'needs') AS ours,
+      EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass('schema_migrations') AND attname = 'checksum') AS draft,
+      has_table_privilege(to_regclass('schema_migrations')::oid, 'SELECT') AS readable,
+      EXISTS (
+        SELECT FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S')
+        AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
+      ) AS occupied`
+  if (found?.readable !== true) yield* refuseOthers(sql)
+  if (found?.ours === true) return yield* readApplied(sql)
+  if (found?.draft === true) return yield* new DatabaseError({ message: MADE_BY_A_DRAFT })
+  if (found?.occupied === false) return null
+  return yield* new DatabaseError({
+    message: "the database holds the tables of something else: give the gateway a database of its own"
+  })
+})
+
+/** `reached`: how far a step of many batches has come. */
+const table = `CREATE TABLE schema_migrations (
+  name text PRIMARY KEY,
+  checksum text NOT NULL,
+  needs text,
+  steps_done int NOT NULL,
+  reached text NOT NULL DEFAULT '',
+  applied_at timestamptz
+)`
+
+const applyBase = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, migrations: ReadonlyArray<Migration>) {
+  if ((yield* appliedBefore(sql)) === null) yield* sql.unsafe(table)
+  const found = (yield* missing(sql, migrations)).filter(isOfBase)
+  for (const migration of found) {
+    yield* sql.unsafe(inOneStatement(migration.sql)).pipe(DatabaseError.explain(`apply ${migration.name}`))
+    yield* sql`INSERT INTO schema_migrations (name, checksum, steps_done, applied_at) VALUES (${migration.name}, ${checksumOf(migration)}, 1, now())`
+  }
+  return found.map(({ name }) => name)
+})
+
+const applyStepped = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, migrations: ReadonlyArray<Migration>) {
+  const found = yield* missing(sql, migrations)
+  for (const migration of found) if (!isOfBase(migration)) yield* runSteps(sql, migration)
+  return found.map(({ name }) => name)
+})

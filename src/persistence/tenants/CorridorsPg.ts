@@ -1,0 +1,74 @@
+import { Effect, Layer, Option, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { Corridor, type CorridorKey } from "../../domain/Corridor.ts"
+import { iso } from "../../domain/Instant.ts"
+import type { AuditEntry } from "../../services/ports/AuditLog.ts"
+import { Corridors } from "../../services/ports/Corridors.ts"
+import { Vault } from "../../services/ports/Vault.ts"
+import { auditTrail } from "../audit/AuditTrail.ts"
+import { Moment, rowsOf } from "../connection/Rows.ts"
+import { cachedQuery } from "../reads/CachedQuery.ts"
+
+const corridors = rowsOf(Schema.Struct({ ...Corridor.fields, updatedAt: Moment }))
+
+/**
+ * Corridors on PostgreSQL. The table corridors has a row a primary key, which `change_access` writes whole; of two changes the last one holds. The whole
+ * list is small and is read as one.
+ *
+ * The column `active` is the corridor's switch. `gateway corridor set` (`commands/Corridor`) turns it, and `Admission.corridor` refuses
+ * every request to a corridor that is off.
+ */
+export const CorridorsPg = Layer.effect(
+  Corridors,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const trail = auditTrail(sql, (yield* Vault).hash)
+
+    const read = corridors(sql`
+      SELECT country, currency, direction, method, active, providers, networks, minimum_minor AS minimum, maximum_minor AS maximum,
+        customer_action AS "customerAction", requires_redirect_url AS "requiresRedirectUrl", requires_msisdn AS "requiresMsisdn", requires_name AS "requiresName",
+        destination_currencies AS "destinationCurrencies", availability, inactive_reason AS "inactiveReason", updated_at AS "updatedAt"
+      FROM corridors ORDER BY country, currency, direction, method`)
+
+    const { forget, get: list } = yield* cachedQuery(read)
+
+    const find = Effect.fnUntraced(function* (key: CorridorKey) {
+      const rows = yield* list
+      return Option.fromUndefinedOr(rows.find((row) => isNamed(row, key)))
+    })
+
+    const put = Effect.fn("Corridors.put")(function* (corridor: Corridor, audit: AuditEntry) {
+      const row = rowOf(corridor)
+      // The audit row has the corridor whole, so that `audit verify` can tell whether it is still so.
+      const details = { ...audit.details, row: JSON.stringify(row) }
+      yield* trail.change({ change: "corridor set", to: row }, { ...audit, details })
+      yield* forget
+    })
+
+    return Corridors.of({ list, find, put })
+  })
+)
+
+/** Its columns. */
+const rowOf = (corridor: Corridor) => ({
+  country: corridor.country,
+  currency: corridor.currency,
+  direction: corridor.direction,
+  method: corridor.method,
+  active: corridor.active,
+  providers: corridor.providers,
+  networks: corridor.networks,
+  minimum_minor: corridor.minimum?.toString() ?? null,
+  maximum_minor: corridor.maximum?.toString() ?? null,
+  customer_action: corridor.customerAction,
+  requires_redirect_url: corridor.requiresRedirectUrl,
+  requires_msisdn: corridor.requiresMsisdn,
+  requires_name: corridor.requiresName,
+  destination_currencies: corridor.destinationCurrencies,
+  availability: corridor.availability,
+  inactive_reason: corridor.inactiveReason,
+  updated_at: iso(corridor.updatedAt)
+})
+
+const isNamed = (row: CorridorKey, key: CorridorKey): boolean =>
+  row.country === key.country && row.currency === key.currency && row.direction === key.direction && row.method === key.method

@@ -1,0 +1,202 @@
+import { Effect, Layer, Option, Schema } from "effect"
+import { SqlClient, type Statement } from "effect/sql"
+import { Reported } from "../../domain/CallbackReport.ts"
+import { Mode, Reference } from "../../domain/Ids.ts"
+import { type Instant, iso } from "../../domain/Instant.ts"
+import type { AuditEntry } from "../../services/ports/AuditLog.ts"
+import {
+  type Callback,
+  CallbackStatus,
+  type LeasedCallback,
+  type NextLook,
+  ProviderInbox,
+  type StoredCallback,
+  type Tries
+} from "../../services/ports/ProviderInbox.ts"
+import { Vault } from "../../services/ports/Vault.ts"
+import { auditTrail } from "../audit/AuditTrail.ts"
+import { Moment, rowsOf } from "../connection/Rows.ts"
+import { makeProcessedCallbacks } from "./ProcessedCallbacks.ts"
+
+const storedIds = rowsOf(Schema.Struct({ id: Reference }))
+const sweptCounts = rowsOf(Schema.Struct({ swept: Schema.Number }))
+
+/**
+ * The same bytes within this time are the same news: a provider that repeats a callback because our answer was lost does so at once. It is
+ * also how often somebody who has a genuine callback's bytes can have the provider asked.
+ */
+const REPEATED_WITHIN_MS = 60_000
+
+const columns = {
+  id: Reference,
+  provider: Schema.String,
+  mode: Mode,
+  received_at: Moment,
+  digest: Schema.Uint8Array,
+  reference: Schema.NullOr(Reference),
+  provider_reference: Schema.NullOr(Schema.String),
+  says: Schema.NullOr(Reported)
+}
+const Claimed = Schema.Struct({ ...columns, looks: Schema.Number, claims: Schema.Number })
+const claimedRows = rowsOf(Claimed)
+const Listed = Schema.Struct({
+  ...columns,
+  status: CallbackStatus,
+  next_look_at: Schema.NullOr(Moment),
+  looks: Schema.Number,
+  matched_reference: Schema.NullOr(Reference)
+})
+const listedRows = rowsOf(Listed)
+
+/**
+ * ProviderInbox on PostgreSQL. It owns provider_inbox. The id stands for provider, mode and digest, which makes a repeated callback one row.
+ * Claiming skips rows that are locked and leases the others until a moment; a callback whose node died is claimed again after it.
+ */
+export const ProviderInboxPg = Layer.effect(
+  ProviderInbox,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const trail = auditTrail(sql, (yield* Vault).hash)
+    const processed = yield* makeProcessedCallbacks(sql)
+
+    const store = Effect.fnUntraced(function* (callback: Callback, dueAt: Instant) {
+      const { digest, hint, id, mode, provider, receivedAt } = callback
+      const rows = yield* storedIds(sql`
+        ${processed.alongWith(id)}
+        INSERT INTO provider_inbox AS i (id, provider, mode, digest, received_at, reference, provider_reference, says, status, next_look_at)
+        VALUES (${id}, ${provider}, ${mode}, ${digest}, ${iso(receivedAt)}::timestamptz, ${hint.reference}, ${hint.providerReference},
+          ${hint.says ?? null}, 'due', ${iso(dueAt)}::timestamptz)
+        ON CONFLICT (id) DO UPDATE
+          SET status = 'due', received_at = EXCLUDED.received_at, next_look_at = EXCLUDED.next_look_at, looks = 0, claims = 0, matched_reference = NULL
+          WHERE i.status <> 'due' AND i.received_at <= ${iso(receivedAt - REPEATED_WITHIN_MS)}::timestamptz
+        RETURNING id`)
+      return rows.length === 1
+    })
+
+    const claimDue = Effect.fn("ProviderInbox.claimDue")(function* (now: Instant, limit: number, leaseMs: number) {
+      const rows = yield* claimedRows(sql`
+        WITH due AS MATERIALIZED (
+          SELECT id FROM provider_inbox WHERE status = 'due' AND next_look_at <= ${iso(now)}::timestamptz
+          ORDER BY next_look_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+        ),
+        leased AS (
+          UPDATE provider_inbox i SET next_look_at = ${iso(now + leaseMs)}::timestamptz, claims = i.claims + 1 FROM due WHERE i.id = due.id
+          RETURNING i.id, i.provider, i.mode, i.received_at, i.digest, i.reference, i.provider_reference, i.says, i.looks, i.claims
+        )
+        SELECT id, provider, mode, received_at, digest, reference, provider_reference, says, looks, claims FROM leased ORDER BY received_at, id`)
+      return rows.map(
+        ({ claims, looks, ...row }): LeasedCallback => ({ ...callbackOf(row), looks, claims, leasedUntil: now + leaseMs })
+      )
+    })
+
+    const retryAt = Effect.fn("ProviderInbox.retryAt")(function* (
+      { id, leasedUntil }: LeasedCallback,
+      { at, claims, looks }: NextLook
+    ) {
+      yield* sql`
+        UPDATE provider_inbox SET status = ${at === null ? "parked" : "due"}, next_look_at = ${at === null ? null : iso(at)}::timestamptz,
+          looks = ${looks}, claims = ${claims}
+        WHERE id = ${id} AND status = 'due' AND next_look_at = ${iso(leasedUntil)}::timestamptz`
+    }, Effect.orDie)
+
+    const list = Effect.fn("ProviderInbox.list")(function* (status: CallbackStatus | null, limit: number) {
+      // Each status has its index, which a parameter would hide.
+      const newest = (status === null ? CallbackStatus.literals : [status]).map(
+        (one) => `(SELECT * FROM provider_inbox WHERE status = '${one}' ORDER BY received_at DESC, id DESC LIMIT $1)`
+      )
+      const rows = yield* listedRows(
+        sql.unsafe(
+          `SELECT id, provider, mode, received_at, digest, reference, provider_reference, says, status, next_look_at, looks, matched_reference
+          FROM (${newest.join(" UNION ALL ")}) AS n ORDER BY received_at DESC, id DESC LIMIT $1`,
+          [limit]
+        )
+      )
+      return rows.map(rowOf)
+    })
+
+    const change = Effect.fnUntraced(function* (set: Statement.Fragment, audit: AuditEntry) {
+      const [row] = yield* trail.with(
+        listedRows(sql`
+          UPDATE provider_inbox ${set}
+          RETURNING id, provider, mode, received_at, digest, reference, provider_reference, says, status, next_look_at, looks, matched_reference`),
+        audit
+      )
+      return Option.map(Option.fromUndefinedOr(row), rowOf)
+    })
+
+    const replay = Effect.fn("ProviderInbox.replay")((id: Reference, at: Instant, audit: AuditEntry) =>
+      change(
+        sql`SET status = 'due', next_look_at = ${iso(at)}::timestamptz, looks = 0, claims = 0, matched_reference = NULL WHERE id = ${id}`,
+        audit
+      )
+    )
+
+    const close = Effect.fn("ProviderInbox.close")((id: Reference, audit: AuditEntry) =>
+      change(sql`SET status = 'done' WHERE id = ${id} AND status = 'parked'`, audit)
+    )
+
+    const parked: ProviderInbox["Service"]["parked"] = Effect.fn("ProviderInbox.parked")(function* (
+      { mode, provider },
+      before,
+      { after, limit }
+    ) {
+      const rows = yield* listedRows(sql`
+          SELECT id, provider, mode, received_at, digest, reference, provider_reference, says, status, next_look_at, looks, matched_reference
+          FROM provider_inbox WHERE status = 'parked' AND provider = ${provider} AND mode = ${mode} AND received_at < ${iso(before)}::timestamptz
+            ${after === null ? sql`` : sql`AND id > ${after}`}
+          ORDER BY id LIMIT ${limit}`)
+      return rows.map(rowOf)
+    })
+
+    const closeAll = Effect.fn("ProviderInbox.closeAll")(
+      function* (ids: ReadonlyArray<Reference>, audit: AuditEntry) {
+        const rows = yield* storedIds(
+          sql`UPDATE provider_inbox SET status = 'done' WHERE id = ANY (${ids}::text[]) AND status = 'parked' RETURNING id`
+        )
+        if (rows.length > 0) yield* trail.write({ ...audit, details: { ...audit.details, callbacks: String(rows.length) } })
+        return rows.length
+      },
+      (effect) => Effect.orDie(sql.withTransaction(effect))
+    )
+
+    const prune = Effect.fn("ProviderInbox.prune")(function* (before: Instant, limit: number) {
+      const [row] = yield* sweptCounts(sql`
+        WITH old AS MATERIALIZED (
+          SELECT id FROM provider_inbox WHERE status = 'done' AND received_at < ${iso(before)}::timestamptz
+          ORDER BY received_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+        ),
+        removed AS (DELETE FROM provider_inbox i USING old o WHERE i.id = o.id RETURNING i.id)
+        SELECT count(*)::int AS swept FROM removed`)
+      return row?.swept ?? 0
+    })
+
+    return ProviderInbox.of({
+      store,
+      claimDue,
+      markProcessed: processed.add,
+      retryAt,
+      list,
+      replay,
+      close,
+      parked,
+      closeAll,
+      prune
+    })
+  })
+)
+
+type Received = Omit<typeof Claimed.Type, keyof Tries>
+
+const callbackOf = ({ provider_reference, received_at, reference, says, ...rest }: Received): Callback => ({
+  ...rest,
+  receivedAt: received_at,
+  hint: { reference, providerReference: provider_reference, ...(says === null ? {} : { says }) }
+})
+
+const rowOf = ({ looks, matched_reference, next_look_at, status, ...callback }: typeof Listed.Type): StoredCallback => ({
+  ...callbackOf(callback),
+  status,
+  nextLookAt: next_look_at,
+  looks,
+  matched: matched_reference
+})

@@ -1,0 +1,85 @@
+import { Effect, Schema, SchemaGetter, SchemaParser } from "effect"
+import { type Exchange, LedgerRecord } from "../../domain/Exchange.ts"
+import type { Collection, Payout } from "../../domain/Transaction.ts"
+import { storableJson } from "../connection/Columns.ts"
+import { carryingUnread, storedBehind, withUnread } from "../connection/UnknownMembers.ts"
+import { type HistoryDigest, rememberingDigest } from "./HistoryDigest.ts"
+
+const common = {
+  providerReference: null,
+  needsReview: false,
+  failure: null,
+  completedAt: null,
+  asked: 0,
+  notFound: 0
+} satisfies Partial<Exchange>
+const asked = { ...common, fees: null, network: null, narration: null, expiresAt: null } satisfies Partial<Payout>
+
+/**
+ * What most records say of a member is not stored: it is written into the log with each step. A member that is not there has this value, so that a value
+ * must never change here.
+ */
+const unsaid: Readonly<Record<string, Readonly<Record<string, Schema.Json>>>> = {
+  collection: {
+    ...asked,
+    observedAmount: null,
+    observedCurrency: null,
+    maskedSource: null,
+    nextAction: null,
+    lateSuccess: false,
+    reversed: null
+  } satisfies Partial<Collection>,
+  payout: { ...asked, amountType: null, deductFeeFromAmount: false, returned: null } satisfies Partial<Payout>,
+  exchange: common satisfies Partial<Exchange>
+}
+
+const encodeRecord = Schema.encodeSync(Schema.toCodecJson(LedgerRecord))
+const decodeRecord = Schema.decodeUnknownSync(Schema.toCodecJson(LedgerRecord))
+
+const isObject = (json: Schema.Json): json is Schema.JsonObject => typeof json === "object" && json !== null && "kind" in json
+
+/** As a step writes a record: with the digest of its history. */
+export const recordTextWith = (record: LedgerRecord, lines: HistoryDigest): string =>
+  `${recordText(record).slice(0, -1)},"lines":${JSON.stringify(lines)}}`
+
+/** As a record is written. */
+export const recordText = (record: LedgerRecord): string => {
+  const silent = unsaid[record.kind] ?? {}
+  const encoded = withEverything(record, encodeRecord(record))
+  return storableJson(
+    isObject(encoded) ? Object.fromEntries(Object.entries(encoded).filter(([name, value]) => silent[name] !== value)) : encoded
+  )
+}
+
+/** Members of a newer release stay, whatever this program changed. */
+const withEverything = (record: LedgerRecord, encoded: Schema.Json): Schema.Json => {
+  const was = storedBehind(record)
+  if (was === undefined) return encoded
+  const read = encodeRecord(decodeRecord(was))
+  return isObject(encoded) && isObject(read) ? withUnread(encoded, was, read) : encoded
+}
+
+/** What was written, with what was left out, and the digest of its history. */
+const said = (stored: Schema.Json): { readonly whole: Schema.Json; readonly lines?: Schema.Json | undefined } => {
+  if (!isObject(stored) || typeof stored["kind"] !== "string") return { whole: stored }
+  const { lines, ...record } = stored
+  return { whole: { ...unsaid[stored["kind"]], ...record }, lines }
+}
+
+/** What the driver read of a JSON column. */
+const Parsed = Schema.declare((value): value is Schema.Json => value !== undefined)
+
+/** A record, or one kind of it, as a column holds it. It is written by `recordText` alone. */
+export const storedRecord = <A>(record: Schema.Codec<A, unknown>) => {
+  const decode = SchemaParser.decodeUnknownEffect(Schema.toCodecJson(record))
+  const Carrying = Schema.declare((value): value is A => value !== undefined)
+  return Parsed.pipe(
+    Schema.decodeTo(Carrying, {
+      decode: SchemaGetter.transformEffect((json: Schema.Json, options) => {
+        const { lines, whole } = said(json)
+        return Effect.map(decode(whole, options), (read) => rememberingDigest(carryingUnread(read, whole), lines))
+      }),
+      encode: SchemaGetter.forbidden(() => "a record is written as text")
+    })
+  )
+}

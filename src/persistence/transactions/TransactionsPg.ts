@@ -1,0 +1,233 @@
+import { Effect, Layer, Option, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { LedgerRecord } from "../../domain/Exchange.ts"
+import { Actor } from "../../domain/Fact.ts"
+import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
+import { type Instant, iso } from "../../domain/Instant.ts"
+import { Transaction } from "../../domain/Transaction.ts"
+import { inTurns } from "../../runtime/InTurns.ts"
+import { inSpan } from "../../runtime/Tracing.ts"
+import type { AuditEntry } from "../../services/ports/AuditLog.ts"
+import { type CreatedRange, type StoredTransaction, Transactions } from "../../services/ports/Transactions.ts"
+import { Vault } from "../../services/ports/Vault.ts"
+import { type AuditTrail, auditTrail } from "../audit/AuditTrail.ts"
+import { EveryTenant } from "../cluster/EveryTenant.ts"
+import { makeReferenceOwner, NOT_WHOLE, type ReferenceOwner } from "../cluster/ReferenceOwner.ts"
+import { makeHeavyReads } from "../connection/HeavyReads.ts"
+import { Moment, rowsOf } from "../connection/Rows.ts"
+import type { TenantFilter } from "../connection/TenantFilter.ts"
+import { makeTenantRead } from "../reads/BatchedRead.ts"
+import { duePolls } from "./DuePolls.ts"
+import { postedEntries } from "./PostedEntries.ts"
+import { storedRecord } from "./StoredRecord.ts"
+import { transactionList } from "./TransactionList.ts"
+import { transactionSearch } from "./TransactionSearch.ts"
+
+/** Records that have one reference of a provider's: one of each kind and account, and some for a provider that gives it out twice. */
+const SHARED_AT_MOST = 20
+/** So much of a day is read and sorted at once. */
+const SLICE_MS = 900_000
+
+const StoredRow = Schema.Struct({
+  record: storedRecord(LedgerRecord),
+  revision: Schema.BigInt,
+  traceparent: Schema.optionalKey(Schema.NullOr(Schema.String))
+})
+const HistoryRow = Schema.Struct({
+  at_ms: Schema.Number,
+  actor: Actor,
+  fact: Schema.String,
+  note: Schema.String,
+  status: Schema.String
+})
+const CallRow = Schema.Struct({ rawRequest: Schema.NullOr(Schema.String), rawResponse: Schema.NullOr(Schema.String) })
+const RawRow = Schema.Struct({ record: storedRecord(Transaction), ...CallRow.fields })
+
+const polls = rowsOf(Schema.Struct({ nextPollAt: Moment }))
+
+const decodeStored = Schema.decodeUnknownEffect(Schema.Array(StoredRow))
+const decodeHistory = Schema.decodeUnknownEffect(Schema.Array(HistoryRow))
+const decodeRaw = Schema.decodeUnknownEffect(Schema.Array(RawRow))
+const decodeCalls = Schema.decodeUnknownEffect(Schema.Array(CallRow))
+
+const decodeTransactions = (rows: unknown) =>
+  Effect.map(decodeStored(rows), (decoded) =>
+    decoded.map(({ record, ...row }): StoredTransaction => ({ transaction: record, ...row }))
+  )
+/** One row of a list. A row that cannot be read is logged as an error and left out, so that it holds up no other. */
+const decodeOrSkip =
+  (found: string) =>
+  ({ reference, ...row }: { readonly reference?: unknown }) =>
+    decodeTransactions([row]).pipe(
+      Effect.map((decoded) => Option.fromUndefinedOr(decoded[0])),
+      // What it says of the record may be somebody's, and stays out of the log.
+      Effect.catchTag("SchemaError", () =>
+        Effect.logError("a transaction cannot be read, and is left out").pipe(
+          Effect.annotateLogs({ reference: String(reference), found }),
+          Effect.as(Option.none<StoredTransaction>())
+        )
+      )
+    )
+const decodeReadable = (found: string, rows: ReadonlyArray<object>) =>
+  Effect.map(inTurns(rows, decodeOrSkip(found)), (all) => all.flatMap(Option.toArray))
+const firstOf = (rows: unknown) => Effect.map(decodeTransactions(rows), (all) => Option.fromUndefinedOr(all[0]))
+
+/** Reads that only operators make; those of what was sent and answered leave an audit row. */
+const operatorReads = (sql: SqlClient.SqlClient, trail: AuditTrail, ownerOf: ReferenceOwner) => {
+  const raw = Effect.fn("Transactions.raw")(function* (mode: Mode, reference: Reference, audit: AuditEntry) {
+    const { of, within } = yield* ownerOf(reference)
+    const read = sql`
+      SELECT record, raw_request AS "rawRequest", raw_response AS "rawResponse"
+      FROM transactions WHERE reference = ${reference} AND mode = ${mode} AND kind <> 'exchange' ${of("app_id")}`
+    const rows = yield* within(trail.with(read, audit))
+    const [row] = yield* decodeRaw(rows)
+    return row === undefined
+      ? Option.none()
+      : Option.some({ transaction: row.record, rawRequest: row.rawRequest, rawResponse: row.rawResponse })
+  }, Effect.orDie)
+  const lastCall = Effect.fn("Transactions.lastCall")(function* (reference: Reference, audit: AuditEntry) {
+    const { of, within } = yield* ownerOf(reference)
+    const read = sql`SELECT raw_request AS "rawRequest", raw_response AS "rawResponse" FROM transactions WHERE reference = ${reference} ${of("app_id")}`
+    const rows = yield* within(trail.with(read, audit))
+    return Option.fromUndefinedOr((yield* decodeCalls(rows))[0])
+  }, Effect.orDie)
+  const audited = Effect.fn("Transactions.audited")(function* (reference: Reference, audit: AuditEntry) {
+    const { of, within } = yield* ownerOf(reference)
+    const read = sql`SELECT record, revision, traceparent FROM transactions WHERE reference = ${reference} ${of("app_id")}`
+    return yield* firstOf(yield* within(trail.with(read, audit)))
+  }, Effect.orDie)
+  const nextPoll = Effect.fn("Transactions.nextPoll")(function* (reference: Reference) {
+    const { of, within } = yield* ownerOf(reference)
+    const read = sql`SELECT w.next_poll_at AS "nextPollAt"
+      FROM transactions t JOIN open_work w ON w.app_id = t.app_id AND w.reference = t.reference
+      WHERE t.reference = ${reference} ${of("t.app_id")} AND w.next_poll_at IS NOT NULL`
+    const [row] = yield* polls(within(read))
+    return Option.map(Option.fromUndefinedOr(row), ({ nextPollAt }) => nextPollAt)
+  })
+  return { raw, lastCall, audited, nextPoll, entries: postedEntries(sql, ownerOf) }
+}
+
+interface TransactionKey {
+  readonly app_id: AppId
+  readonly mode: Mode
+  readonly reference: Reference
+}
+
+/**
+ * Transactions on PostgreSQL: the reads of transactions, open_work and transaction_history, which the money statements own and write. Its only
+ * writes are the lease of claimDue, which skips rows that are locked, and its end.
+ */
+export const TransactionsPg = Layer.effect(
+  Transactions,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const everyTenant = yield* EveryTenant
+    const ownerOf = yield* makeReferenceOwner
+    const trail = auditTrail(sql, (yield* Vault).hash)
+
+    // Each is found by its key, whatever the planner thinks of the table.
+    const findAll = (names: ReadonlyArray<TransactionKey>, of: TenantFilter) =>
+      sql<{ readonly ord: number }>`
+        SELECT a.ord, t.record, t.revision
+        FROM json_to_recordset(${JSON.stringify(names.map((name, ord) => ({ ord, ...name })))}::json) AS a(ord int, app_id text, mode text, reference text)
+        CROSS JOIN LATERAL (
+          SELECT record, revision FROM transactions WHERE app_id = a.app_id AND reference = a.reference AND mode = a.mode ${of("app_id")} LIMIT 1
+        ) t`.pipe(
+        Effect.map((rows) => new Map(rows.map((row) => [row.ord, row]))),
+        Effect.map((found) => names.map((_, ord) => Option.fromUndefinedOr(found.get(ord))))
+      )
+    const findOne = yield* makeTenantRead(sql, ({ app_id }: TransactionKey) => app_id, findAll)
+    const find = (appId: AppId, mode: Mode, reference: Reference) =>
+      Effect.flatMap(findOne({ app_id: appId, mode, reference }), (row) => Effect.orDie(firstOf(Option.toArray(row)))).pipe(
+        inSpan("Transactions.find")
+      )
+
+    const byReference = (reference: Reference) =>
+      Effect.flatMap(ownerOf(reference), ({ of, within }) =>
+        within(sql`SELECT record, revision, traceparent FROM transactions WHERE reference = ${reference} ${of("app_id")}`).pipe(
+          Effect.flatMap(firstOf),
+          Effect.orDie
+        )
+      )
+
+    const byProviderReference = Effect.fnUntraced(function* (provider: string, mode: Mode, providerReference: string) {
+      const { isWhole, rows } = yield* everyTenant.find(
+        (of) => sql`SELECT t.record, t.revision, t.traceparent
+          FROM provider_references p JOIN transactions t ON t.app_id = p.app_id AND t.reference = p.reference
+          WHERE p.provider = ${provider} AND p.mode = ${mode} AND p.provider_reference = ${providerReference} ${of("p.app_id")} ${of("t.app_id")}
+            -- Not the one of a provider that it was taken from again.
+            AND t.provider = p.provider AND t.provider_reference = p.provider_reference
+          ORDER BY t.created_at LIMIT ${SHARED_AT_MOST}`
+      )
+      if (rows.length === 0 && !isWhole)
+        return yield* Effect.die(new Error(`${NOT_WHOLE}: whose a reference of ${provider} is cannot be said now`))
+      const found = yield* decodeTransactions(rows)
+      return found.toSorted((one, other) => one.transaction.createdAt - other.transaction.createdAt)
+    }, Effect.orDie)
+
+    const history = Effect.fn("Transactions.history")(function* (reference: Reference) {
+      const { of, within } = yield* ownerOf(reference)
+      const read = sql`SELECT (extract(epoch FROM h.at) * 1000)::float8 AS at_ms, h.actor, h.fact, h.note, h.status
+        FROM transactions t JOIN transaction_history h ON h.app_id = t.app_id AND h.reference = t.reference
+        WHERE t.reference = ${reference} ${of("t.app_id")} ORDER BY h.line`
+      return (yield* decodeHistory(yield* within(read))).map(({ at_ms, ...line }) => ({ at: Math.round(at_ms), ...line }))
+    }, Effect.orDie)
+
+    const heavy = makeHeavyReads(sql)
+    const claimRows = duePolls(sql, everyTenant)
+    const claimDue = Effect.fn("Transactions.claimDue")(function* (now: Instant, limit: number, leaseMs: number) {
+      // The lease of one that cannot be read stays, so that nobody comes back to it before the lease runs out.
+      return yield* decodeReadable("due", yield* claimRows(now, limit, leaseMs))
+    }, Effect.orDie)
+
+    const putBack = Effect.fn("Transactions.putBack")(
+      ({ appId, reference }: LedgerRecord, at: Instant) =>
+        sql`UPDATE open_work SET lease_until = ${iso(at)}::timestamptz
+          WHERE app_id = ${appId} AND reference = ${reference} AND lease_until IS NOT NULL`,
+      Effect.asVoid,
+      Effect.orDie
+    )
+
+    const inReview = Effect.fn("Transactions.inReview")(
+      (limit: number) =>
+        sql`SELECT t.reference, t.record, t.revision FROM open_work w JOIN transactions t ON t.app_id = w.app_id AND t.reference = w.reference
+          WHERE w.needs_review ORDER BY w.created_at, w.reference LIMIT ${limit}`.pipe(
+          Effect.flatMap((rows) => decodeReadable("in review", rows))
+        ),
+      Effect.orDie
+    )
+
+    // Slice by slice: the index of ages finds a time, and sorts nothing.
+    const createdBetween = Effect.fn("Transactions.createdBetween")(function* (
+      { from, mode, provider, to }: CreatedRange,
+      after: LedgerRecord | null,
+      limit: number
+    ) {
+      const first = after?.createdAt ?? from
+      const found: Array<LedgerRecord> = []
+      for (let start = first; start < to && found.length < limit; start += SLICE_MS) {
+        const rows = yield* sql`SELECT record, revision FROM transactions
+          WHERE provider = ${provider} AND mode = ${mode}
+            AND created_at >= ${iso(start)}::timestamptz AND created_at < ${iso(Math.min(start + SLICE_MS, to))}::timestamptz
+            AND (created_at, reference) > (${iso(first)}::timestamptz, ${after?.reference ?? ""})
+          ORDER BY created_at, reference LIMIT ${limit - found.length}`
+        found.push(...(yield* decodeTransactions(rows)).map(({ transaction }) => transaction))
+      }
+      return found
+    }, Effect.orDie)
+
+    return Transactions.of({
+      find,
+      byReference,
+      byProviderReference,
+      history,
+      list: transactionList(sql, heavy, (rows) => decodeReadable("listed", rows)),
+      search: transactionSearch(sql, heavy, (rows) => decodeReadable("searched", rows)),
+      createdBetween,
+      claimDue,
+      putBack,
+      inReview,
+      ...operatorReads(sql, trail, ownerOf)
+    })
+  })
+)

@@ -1,0 +1,65 @@
+import { timingSafeEqual } from "node:crypto"
+import { Redacted } from "effect"
+import { type Instant, iso } from "../../domain/Instant.ts"
+import type { Operator, OperatorName } from "../../domain/Operator.ts"
+import type { Proposal } from "../../domain/Proposal.ts"
+import type { Caller } from "../../domain/Tenant.ts"
+import type { KeyedHash } from "./AuditChain.ts"
+
+// A seal says that a gateway wrote a row, whole. Whoever has only the database can make none: a row with other words, or a copy of one, has none that fits.
+
+/** A tenant's key: everything that says what it may do and by what it is known. */
+export interface SealedKey {
+  readonly caller: Caller
+  readonly createdAt: Instant
+  readonly apiKeyHash: Uint8Array
+  readonly signingSecret: Redacted.Redacted
+}
+
+export const keySeal = (keyed: KeyedHash, { apiKeyHash, caller, createdAt, signingSecret }: SealedKey): Uint8Array =>
+  sealOf(keyed, "access seal 1 key", [
+    caller.appId,
+    caller.keyId,
+    caller.mode,
+    caller.role,
+    iso(createdAt),
+    hex(apiKeyHash),
+    Redacted.value(signingSecret)
+  ])
+
+/** A person of the console: the token is this name's, in this role, since then. */
+export const operatorSeal = (
+  keyed: KeyedHash,
+  { createdAt, name, role, tokenHash }: Operator & { readonly tokenHash: Uint8Array }
+): Uint8Array => sealOf(keyed, "access seal 1 operator", [name, role, iso(createdAt), hex(tokenHash)])
+
+type Proposed = Pick<Proposal, "id" | "kind" | "subject" | "details" | "proposedBy" | "proposedAt">
+
+/** What one person proposed, whole. */
+export const proposalSeal = (keyed: KeyedHash, proposal: Proposed): Uint8Array =>
+  sealOf(keyed, "access seal 1 proposal", proposedFields(proposal))
+
+/** That somebody else approved exactly this. */
+export const approvalSeal = (keyed: KeyedHash, proposal: Proposed, by: OperatorName, at: Instant): Uint8Array =>
+  sealOf(keyed, "access seal 1 approval", [...proposedFields(proposal), by, iso(at)])
+
+const proposedFields = ({ details, id, kind, proposedAt, proposedBy, subject }: Proposed): ReadonlyArray<string> => [
+  id,
+  kind,
+  subject,
+  JSON.stringify(details),
+  proposedBy,
+  iso(proposedAt)
+]
+
+export const fits = (seal: Uint8Array | null, expected: Uint8Array): boolean =>
+  seal !== null && seal.length === expected.length && timingSafeEqual(seal, expected)
+
+/** The form and its version are in the purpose, and each field is preceded by its length, so that no two rows have the same text. */
+const sealOf = (keyed: KeyedHash, purpose: string, fields: ReadonlyArray<string>): Uint8Array =>
+  keyed(purpose, Redacted.make(fields.map((field) => `${Buffer.byteLength(field, "utf8")}:${field},`).join("")))
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
+
+/** Names the place as well, so that a secret copied to another key's row does not open there. */
+export const secretOf = (appId: string, keyId: string): string => `signing_secret ${appId}/${keyId}`

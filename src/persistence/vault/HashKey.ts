@@ -1,0 +1,76 @@
+import { createHmac, createSecretKey, type KeyObject, randomBytes } from "node:crypto"
+import { Effect, Option, Redacted, Schema } from "effect"
+import type { SqlClient } from "effect/sql"
+import { rowsOf } from "../connection/Rows.ts"
+import { HeadRow, headMac, type KeyedHash } from "./AuditChain.ts"
+import { KEY_BYTES, openBytes, sealBytes, VaultError } from "./Sealing.ts"
+
+/**
+ * Sealed for this purpose, the key itself says that it keys the audit log, too. Whoever can write the database and does not have the master
+ * key cannot say otherwise, and without this key no tenant's key is known any more: it cannot be taken away unseen.
+ */
+const HASHES_AND_AUDIT = "hash_and_audit_key"
+
+const keys = rowsOf(Schema.Struct({ sealed: Schema.Uint8Array }))
+const sealedKeys = rowsOf(Schema.Struct({ purpose: Schema.String, sealed: Schema.Uint8Array }))
+const heads = rowsOf(HeadRow)
+const uses = rowsOf(Schema.Struct({ used: Schema.Boolean }))
+
+/** HMAC-SHA256 under the key. No purpose holds a NUL, so that no two pairs of purpose and text make the same input. */
+export const keyedHashWith =
+  (key: KeyObject): KeyedHash =>
+  (purpose, text) =>
+    new Uint8Array(
+      createHmac("sha256", key)
+        .update(`${purpose}\0${Redacted.value(text)}`, "utf8")
+        .digest()
+    )
+
+/**
+ * The key of every keyed hash and of the audit log, made on the first start; of nodes that start together one makes it, and the others read
+ * it. Never made anew where something was hashed with one.
+ */
+export const loadHashKey = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, master: KeyObject) {
+  const [kept] = yield* readKey(sql)
+  if (kept !== undefined) return yield* openKey(master, kept.sealed)
+  return yield* createKey(sql, master).pipe(
+    (effect) => sql.withTransaction(effect),
+    Effect.catchTag("SqlError", (error) => Effect.die(error))
+  )
+})
+
+/** Whether a master key opens every key that this database has. */
+export const opensEveryKey = (sql: SqlClient.SqlClient, master: KeyObject): Effect.Effect<boolean> =>
+  Effect.map(sealedKeys(sql`SELECT purpose, sealed FROM vault_keys`), (rows) =>
+    rows.every((row) => Option.isSome(openBytes(master, row.purpose, row.sealed)))
+  )
+
+const createKey = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, master: KeyObject) {
+  const [head] = yield* heads(sql`SELECT sequence, hash, mac FROM audit_head_locked()`)
+  if (head === undefined) return yield* new VaultError({ message: "the head of the audit log is gone: restore the database" })
+  // Another node was first.
+  const [kept] = yield* readKey(sql)
+  if (kept !== undefined) return yield* openKey(master, kept.sealed)
+  if (head.mac !== null || (yield* hasHashes(sql))) return yield* new VaultError({ message: GONE })
+  const key = createSecretKey(randomBytes(KEY_BYTES))
+  yield* sql`SELECT key_audit_head(${headMac(keyedHashWith(key), head)}, ${HASHES_AND_AUDIT}, ${sealBytes(master, HASHES_AND_AUDIT, key.export())})`
+  return key
+})
+
+const GONE =
+  "the key of the database's hashes is gone from vault_keys: without it no tenant's key is known; restore the table from a backup"
+
+const readKey = (sql: SqlClient.SqlClient) => keys(sql`SELECT sealed FROM vault_keys WHERE purpose = ${HASHES_AND_AUDIT}`)
+
+/** Whether there is anything that only the key makes sense of. */
+const hasHashes = (sql: SqlClient.SqlClient) =>
+  Effect.map(
+    uses(sql`SELECT EXISTS (SELECT 1 FROM api_keys) OR EXISTS (SELECT 1 FROM audit_log) AS used`),
+    ([row]) => row?.used === true
+  )
+
+const openKey = (master: KeyObject, value: Uint8Array) =>
+  Option.match(openBytes(master, HASHES_AND_AUDIT, value), {
+    onNone: () => new VaultError({ message: "MASTER_KEY is not the key that this database was sealed with" }),
+    onSome: (bytes) => Effect.succeed(createSecretKey(bytes))
+  })

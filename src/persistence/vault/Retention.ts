@@ -1,0 +1,39 @@
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import { type Instant, iso } from "../../domain/Instant.ts"
+import type { Distribution } from "../connection/Distribution.ts"
+
+/** Rows that are removed by age, and how long they are kept at least. Windows are removed a day after the longest of them ends. */
+export const retention = { keys: "90 days", windows: "7 days" } as const
+export type RetainedRows = keyof typeof retention
+
+/**
+ * As SQL: since when no row has been removed. Where kept_since has no row, or a row that is too young, the normal time counts.
+ */
+export const completeSince = (what: RetainedRows): string =>
+  `(SELECT least((SELECT since FROM kept_since WHERE what = '${what}'), now() - interval '${retention[what]}'))`
+
+/** What a statement of a sweep answers: how many rows it removed. */
+export interface Swept {
+  readonly swept: number
+}
+export const sweptIn = (rows: ReadonlyArray<Swept>): number => rows.reduce((sum, { swept }) => sum + swept, 0)
+
+/**
+ * Records that what is older than `before` may be gone, so that `ledger verify` expects nothing older. It never waits: where another node holds the row,
+ * the next round records it. On PostgreSQL it is a part of the statement that removes; on Citus, where kept_since is on another server than the rows, it is a
+ * commit of its own that comes first.
+ */
+export const recordPrunedBefore = (
+  sql: SqlClient.SqlClient,
+  { isDistributed }: Distribution["Service"],
+  what: RetainedRows,
+  before: Instant
+) => {
+  const record = sql`UPDATE kept_since k SET since = ${iso(before)}::timestamptz
+    FROM (SELECT what FROM kept_since WHERE what = ${what} AND since < ${iso(before)}::timestamptz FOR UPDATE SKIP LOCKED) AS free
+    WHERE k.what = free.what`
+  return isDistributed
+    ? { first: Effect.asVoid(record), together: sql.literal("") }
+    : { first: Effect.void, together: sql`since AS (${record}),` }
+}

@@ -1,0 +1,61 @@
+import { Effect } from "effect"
+import { describe, expect, it } from "vitest"
+import { readManual } from "../../../src/http/description/ManualFiles.ts"
+import { manualPage, titleOf } from "../../../src/http/description/ManualPage.ts"
+
+const files = await Effect.runPromise(readManual())
+const pages = files.filter(({ file }) => file.endsWith(".md")).map((page) => ({ ...page, html: manualPage(page, files) }))
+const linksIn = (html: string) => [...html.matchAll(/ href="([^"]+)"/g)].map(([, href = ""]) => href)
+
+describe("a page of the manual", () => {
+  it("is a whole document that needs no script and no other host", () => {
+    expect(pages.length).toBeGreaterThan(20)
+    for (const { file, html } of pages) {
+      expect(html, file).toMatch(/^<!doctype html>\n<html lang="en">/)
+      expect(html, file).not.toMatch(/<script|<img|<link rel="stylesheet"| on\w+=| style=/)
+      expect(html.match(/<h1 /g), file).toHaveLength(1)
+    }
+  })
+
+  it("links to pages and anchors that are served, and to nothing else here", () => {
+    const anchors = new Set(
+      pages.flatMap(({ html, path }) => [...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => `${path}#${id}`))
+    )
+    const served = new Set([...files.map(({ path }) => path), "/docs", "/openapi.json", "data:,"])
+    const dead = pages.flatMap(({ html, path }) =>
+      linksIn(html)
+        .filter((href) => !href.startsWith("https://"))
+        .map((href) => (href.startsWith("#") ? `${path}${href}` : href))
+        .filter((href) => !(href.includes("#") ? anchors.has(href) : served.has(href)))
+        .map((href) => `${path}: ${href}`)
+    )
+    expect(dead).toEqual([])
+  })
+
+  it("says where a file is that is not served, and links none", () => {
+    const clients = pages.find(({ path }) => path === "/docs/integrating/clients")?.html ?? ""
+    expect(clients).toContain("its tests (<code>test/clients/Faults.test.ts</code> in the gateway's repository)")
+    expect(clients).not.toContain("../../")
+    const about = pages.find(({ path }) => path === "/docs/contract")?.html ?? ""
+    expect(about).toContain("glossary (<code>docs/glossary.md</code> in the gateway's repository)")
+  })
+
+  it("comes in the order of its README, with the one before and the one after", () => {
+    const start = pages.find(({ path }) => path === "/docs/integrating/start")
+    const footer = start?.html.split("<footer>")[1] ?? ""
+    expect(linksIn(footer)).toEqual(["/docs/integrating", "/docs/integrating/signing"])
+    expect(start === undefined ? "" : titleOf(start)).toBe("Start")
+  })
+
+  it("breaks a long code only after an underscore, and shows it unchanged", () => {
+    const errors = pages.find(({ path }) => path === "/docs/integrating/errors")?.html ?? ""
+    expect(errors).toContain("<code>amount_<wbr>below_<wbr>minimum</code>")
+    expect(errors.match(/<code>[^<]*_[^<]*<\/code>(?!<\/pre>)/g)).toEqual(null)
+  })
+
+  it("shows examples as text, with the name under which they are saved", () => {
+    const start = pages.find(({ path }) => path === "/docs/integrating/start")?.html ?? ""
+    expect(start).toContain("<figcaption><code>receiver.php</code></figcaption>")
+    expect(start).toContain("&lt;?php\nrequire 'webhook.php';")
+  })
+})

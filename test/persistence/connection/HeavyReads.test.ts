@@ -1,0 +1,37 @@
+import { expect, it } from "@effect/vitest"
+import { Deferred, Effect, Fiber } from "effect"
+import { SqlClient } from "effect/sql"
+import { makeHeavyReads } from "../../../src/persistence/connection/HeavyReads.ts"
+import { Database } from "../../../src/persistence/Database.ts"
+import { givenDatabase } from "../../support/TestDatabase.ts"
+
+it.live(
+  "of one tenant's lists one is read at a time and seven wait; a further one is refused, and nobody else waits for them",
+  () =>
+    Effect.gen(function* () {
+      const url = yield* givenDatabase
+      yield* Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const heavy = makeHeavyReads(sql)
+        const [began, gate] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+        let started = 0
+        const read = Effect.gen(function* () {
+          started++
+          yield* Deferred.succeed(began, undefined)
+          yield* Deferred.await(gate)
+        })
+        const reads = yield* Effect.forEach(Array.from({ length: 8 }), () =>
+          Effect.forkChild(heavy("a")(read), { startImmediately: true })
+        )
+        yield* Deferred.await(began)
+        expect(yield* Effect.flip(heavy("a")(read))).toMatchObject({ _tag: "rate_limited", scope: "server" })
+        expect(yield* heavy("b")(sql`SELECT 1 AS one`)).toEqual([{ one: 1 }])
+        expect(yield* sql`SELECT 1 AS one`).toEqual([{ one: 1 }])
+        expect(started).toBe(1)
+        yield* Deferred.succeed(gate, undefined)
+        yield* Effect.forEach(reads, Fiber.join)
+        expect(started).toBe(8)
+        expect(yield* heavy("a")(Effect.succeed("again"))).toBe("again")
+      }).pipe(Effect.provide(Database.layer({ url })))
+    }).pipe(Effect.scoped)
+)

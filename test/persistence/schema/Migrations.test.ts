@@ -1,0 +1,209 @@
+import { it } from "@effect/vitest"
+import { Deferred, Effect, Fiber, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+import { describe, expect } from "vitest"
+import { SessionPooling } from "../../../src/persistence/connection/SessionPooling.ts"
+import { Database } from "../../../src/persistence/Database.ts"
+import type { SteppedMigration } from "../../../src/persistence/schema/Migration.ts"
+import { Migrations } from "../../../src/persistence/schema/Migrations.ts"
+import { freshDatabase } from "../../support/Postgres.ts"
+import { eventually } from "../../support/SignedClient.ts"
+import { givenDatabase } from "../../support/TestDatabase.ts"
+
+const NAME = "9999_next"
+const next = (...steps: SteppedMigration["steps"]): SteppedMigration => ({ name: NAME, steps })
+const column = { form: "transaction", sql: "ALTER TABLE tenants ADD COLUMN note text" } as const
+
+const apply = (migration: SteppedMigration) => Migrations.apply([...Migrations.all, migration])
+const standing = Effect.flatMap(SqlClient.SqlClient, Migrations.standing)
+
+/** On a database of this program's release, as its owner. */
+const onReleased = <A, E>(body: Effect.Effect<A, E, SqlClient.SqlClient>) =>
+  Effect.flatMap(givenDatabase, (url) => Effect.provide(body, Database.layer({ url })))
+const rowsOfOurs = {
+  name: "0001_rows",
+  sql: `CREATE TABLE rows_of_ours (id int PRIMARY KEY, number int, copied int);
+    INSERT INTO rows_of_ours SELECT n, n FROM generate_series(1, 1000) n;`
+}
+/** On a database with one table of a thousand rows, and no gateway's. */
+const onTable = <A, E>(body: (sql: SqlClient.SqlClient) => Effect.Effect<A, E, SqlClient.SqlClient>) =>
+  Effect.gen(function* () {
+    const { url } = yield* Effect.promise(() => freshDatabase())
+    return yield* Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* Migrations.apply([rowsOfOurs])
+      return yield* body(sql)
+    }).pipe(Effect.provide(Database.layer({ url: Redacted.make(url) })))
+  })
+
+describe("a schema of a newer release", () => {
+  it.live("is run on where it says so, by a node that starts and by one that was overtaken", () =>
+    onReleased(
+      Effect.gen(function* () {
+        const obstacle = yield* Database.schemaObstacle
+        expect(yield* apply(next(column))).toStrictEqual([NAME])
+        expect(yield* Database.migrate).toStrictEqual([])
+        expect(yield* obstacle).toBe(null)
+        expect(yield* standing).toMatchObject({ newer: [NAME], underWay: [] })
+      })
+    )
+  )
+
+  it.live(
+    "is refused in one line where it needs a program that knows more, by a node that starts and by one that was overtaken",
+    () =>
+      onReleased(
+        Effect.gen(function* () {
+          const obstacle = yield* Database.schemaObstacle
+          const needs = "9998_before"
+          yield* Migrations.apply([
+            ...Migrations.all,
+            { name: needs, steps: [column] },
+            { ...next({ form: "transaction", sql: "ALTER TABLE tenants DROP COLUMN note" }), needs }
+          ])
+          const line = `the database's schema needs a release that knows ${needs}: start that one or a newer one`
+          expect(yield* obstacle).toBe(line)
+          expect((yield* Effect.flip(Database.migrate)).message).toBe(line)
+        })
+      )
+  )
+
+  it.live("lacks what a node needs that was started before it was restored from an older copy", () =>
+    onReleased(
+      Effect.gen(function* () {
+        const obstacle = yield* Database.schemaObstacle
+        const sql = yield* SqlClient.SqlClient
+        const newest = Migrations.all.at(-1)?.name
+        yield* sql`DELETE FROM schema_migrations WHERE name = ${newest}`
+        expect(yield* obstacle).toBe(`the database's schema lacks ${newest}: run \`gateway migrate\``)
+      })
+    )
+  )
+})
+
+/** Somebody in the middle of a transaction on a table, until it is interrupted. */
+const inTheMiddle = (statement: Effect.Effect<unknown, unknown, SqlClient.SqlClient>) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const begun = yield* Deferred.make<void>()
+    const work = Effect.andThen(statement, Effect.andThen(Deferred.succeed(begun, undefined), Effect.never))
+    const fiber = yield* Effect.forkChild(sql.withTransaction(work))
+    yield* Deferred.await(begun)
+    return Fiber.interrupt(fiber)
+  })
+const waitsForLock = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+  eventually(sql`SELECT FROM pg_locks WHERE relation IS NOT NULL AND NOT granted`, ({ length }) => length > 0)
+)
+
+describe("a step of a migration", () => {
+  it.live("that needs a table's lock lets those through who come after it, and gets the lock when it is free", () =>
+    onTable((sql) =>
+      Effect.gen(function* () {
+        const end = yield* inTheMiddle(sql`SELECT FROM rows_of_ours LIMIT 1`)
+        const added = next({ form: "transaction", sql: "ALTER TABLE rows_of_ours ADD COLUMN note text" })
+        const migrating = yield* Effect.forkChild(Migrations.apply([rowsOfOurs, added]))
+        yield* waitsForLock
+        // It stands behind the step, which waits for the first one.
+        yield* Effect.timeout(sql`SELECT count(*) FROM rows_of_ours`, "20 seconds")
+        yield* end
+        expect(yield* Fiber.join(migrating)).toStrictEqual([NAME])
+      })
+    )
+  )
+
+  it.live("is not done through a pooler, which would give its settings to somebody else's transaction", () =>
+    onTable((sql) =>
+      Effect.gen(function* () {
+        const pooled = Effect.provideService(Migrations.apply([rowsOfOurs, next(column)]), SessionPooling, Effect.succeed(true))
+        expect((yield* Effect.flip(pooled)).message).toContain("migrate with a direct MIGRATION_DATABASE_URL")
+        expect(yield* sql`SELECT name FROM schema_migrations`).toEqual([{ name: rowsOfOurs.name }])
+      })
+    )
+  )
+
+  it.live("builds an index of a table with partitions, and lets those through who write meanwhile", () =>
+    onReleased(
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const write = (id: string) =>
+          sql`INSERT INTO events (app_id, id, mode, type, body, created_at) VALUES ('acme', ${id}, 'live', 'x', '{}', now())`
+        const end = yield* inTheMiddle(write("1"))
+        const index = { form: "index", name: "events_typed", table: "events", definition: "(app_id, type, created_at)" } as const
+        const migrating = yield* Effect.forkChild(apply(next(index)))
+        yield* waitsForLock
+        yield* Effect.timeout(write("2"), "20 seconds")
+        yield* end
+        expect(yield* Fiber.join(migrating)).toStrictEqual([NAME])
+        const made = sql`
+          SELECT c.relname::text AS name, i.indisvalid AS valid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+          WHERE c.relname LIKE 'events_typed%' ORDER BY 1`
+        const names = ["events_typed", "events_typed_default", "events_typed_first"]
+        expect(yield* made).toStrictEqual(names.map((name) => ({ name, valid: true })))
+      })
+    )
+  )
+
+  it.live("builds an index anew of which a process that ended left half, and does what is left of a migration only", () =>
+    onTable((sql) =>
+      Effect.gen(function* () {
+        const steps = next(
+          { form: "transaction", sql: "INSERT INTO rows_of_ours VALUES (1001, 1000)" },
+          { form: "index", name: "numbers", table: "rows_of_ours", definition: "(number)", unique: true }
+        )
+        const failed = yield* Effect.flip(Migrations.apply([rowsOfOurs, steps]))
+        expect(failed.message).toMatch(/^cannot apply 9999_next, step 2 of 2: .*could not create unique index/)
+        expect(yield* standing).toMatchObject({ underWay: [NAME] })
+        expect(yield* sql`SELECT indisvalid AS valid FROM pg_index WHERE indexrelid = 'numbers'::regclass`).toStrictEqual([
+          { valid: false }
+        ])
+        yield* sql`DELETE FROM rows_of_ours WHERE id = 1001`
+        // The first step would fail a second time: its row is gone, and would come back.
+        expect(yield* Migrations.apply([rowsOfOurs, steps])).toStrictEqual([NAME])
+        expect(yield* sql`SELECT indisvalid AS valid FROM pg_index WHERE indexrelid = 'numbers'::regclass`).toStrictEqual([
+          { valid: true }
+        ])
+        expect(yield* sql`SELECT FROM rows_of_ours WHERE id = 1001`).toStrictEqual([])
+      })
+    )
+  )
+
+  it.live("of many batches goes on after the last one that was committed", () =>
+    onTable((sql) =>
+      Effect.gen(function* () {
+        // A row whose number is 0 cannot be changed.
+        const batches = `WITH batch AS (SELECT id FROM rows_of_ours WHERE id > coalesce(nullif($1, ''), '0')::int ORDER BY id LIMIT 300),
+          changed AS (UPDATE rows_of_ours r SET copied = coalesce(copied, 0) + number / number FROM batch b WHERE r.id = b.id)
+          SELECT max(id)::text AS reached FROM batch`
+        yield* sql`UPDATE rows_of_ours SET number = 0 WHERE id = 700`
+        const failed = yield* Effect.flip(Migrations.apply([rowsOfOurs, next({ form: "batches", sql: batches })]))
+        expect(failed.message).toMatch(/^cannot apply 9999_next, step 1 of 1: .*division by zero/)
+        expect(yield* sql`SELECT count(copied)::int AS count FROM rows_of_ours`).toStrictEqual([{ count: 600 }])
+        yield* sql`UPDATE rows_of_ours SET number = 7 WHERE id = 700`
+        expect(yield* Migrations.apply([rowsOfOurs, next({ form: "batches", sql: batches })])).toStrictEqual([NAME])
+        expect(yield* sql`SELECT copied, count(*)::int AS count FROM rows_of_ours GROUP BY 1`).toStrictEqual([
+          { copied: 1, count: 1_000 }
+        ])
+      })
+    )
+  )
+
+  it.live("checks a constraint of the rows that were there, and processes that start together do every step once", () =>
+    onTable((sql) =>
+      Effect.gen(function* () {
+        const steps = next(
+          { form: "transaction", sql: "ALTER TABLE rows_of_ours ADD CONSTRAINT positive CHECK (number > 0) NOT VALID" },
+          { form: "validate", table: "rows_of_ours", constraint: "positive" },
+          { form: "index", name: "numbers", table: "rows_of_ours", definition: "(number)" }
+        )
+        const all = yield* Effect.all(
+          [1, 2, 3].map(() => Migrations.apply([rowsOfOurs, steps])),
+          { concurrency: 3 }
+        )
+        expect(all.flat()).toStrictEqual([NAME])
+        expect(yield* sql`SELECT convalidated AS valid FROM pg_constraint WHERE conname = 'positive'`).toStrictEqual([
+          { valid: true }
+        ])
+      })
+    )
+  )
+})

@@ -1,0 +1,59 @@
+import { expect, it } from "@effect/vitest"
+import { Schema } from "effect"
+import * as fc from "fast-check"
+import { LedgerRecord } from "../../../src/domain/Exchange.ts"
+import { json } from "../../../src/domain/Json.ts"
+import { recordView } from "../../../src/domain/View.ts"
+import { recordText, storedRecord } from "../../../src/persistence/transactions/StoredRecord.ts"
+import { collection, payout } from "../../support/SampleTransactions.ts"
+import { stepsOf } from "../../support/StepCount.ts"
+
+const read = Schema.decodeUnknownSync(storedRecord(LedgerRecord))
+
+it("a record is read as it was written, also what most records say of a member and its text leaves out", () => {
+  for (const record of [
+    collection(),
+    payout(),
+    payout({ needsReview: true, asked: 2, fees: null, failure: { code: "unknown", message: "no" } })
+  ]) {
+    const text = recordText(record)
+    expect(text).not.toMatch(/"(failure|completedAt)":null|"(asked|notFound)":0/)
+    expect(read(JSON.parse(text))).toStrictEqual(record)
+  }
+})
+
+it("what a newer release wrote into a record is there still after this one changed it, and not where it belonged to something that is gone", () => {
+  const newer = {
+    ...JSON.parse(recordText(payout({ failure: { code: "unknown", message: "no" } }))),
+    failure: { code: "unknown", message: "no", hint: "ask again" },
+    settlement: { batch: "7", parts: [{ at: 1 }] }
+  }
+  const record = read(newer)
+  expect(JSON.parse(recordText(record))).toStrictEqual(newer)
+  const asked = { ...record, asked: 3 }
+  expect(JSON.parse(recordText(asked))).toStrictEqual({ ...newer, asked: 3 })
+  // Read again, as by the next step.
+  expect(JSON.parse(recordText({ ...read(JSON.parse(recordText(asked))), asked: 4 }))).toStrictEqual({ ...newer, asked: 4 })
+  const declined = { ...record, failure: { code: "declined_by_payer" as const, message: "no" } }
+  expect(JSON.parse(recordText(declined))).toStrictEqual({ ...newer, failure: declined.failure })
+  const { failure: _, ...rest } = newer
+  expect(JSON.parse(recordText({ ...record, failure: null }))).toStrictEqual(rest)
+  // What this release reads of it is its own members and nothing more.
+  expect(Object.keys(record).sort()).toStrictEqual(Object.keys(payout()).sort())
+})
+
+it("a record is read and shown in the same number of steps, whatever its metadata holds", () => {
+  const steps = (metadata: string) => {
+    const stored = JSON.parse(recordText(collection({ metadata })))
+    return stepsOf(() => json(recordView(read(stored))))
+  }
+  steps("{}")
+  // The engine itself takes a step more or less now and then; a member or a list of these would be a thousand.
+  const expected = steps("{}") + 50
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => {
+      expect(steps(JSON.stringify({ value, lists: Array.from({ length: 500 }, () => [value, 1.5]) }))).toBeLessThan(expected)
+    }),
+    { numRuns: 20 }
+  )
+})

@@ -1,0 +1,140 @@
+import { expect, layer } from "@effect/vitest"
+import { Clock, Context, DateTime, Effect, Layer } from "effect"
+import * as App from "../../../src/App.ts"
+import { Reconciliation } from "../../../src/services/settlement/Reconciliation.ts"
+import { charge, everyProvider, finished, payout, pinned, providers, routed } from "../../support/EveryProvider.ts"
+import { bankPayout } from "../../support/RequestBodies.ts"
+import { referenceOf, said } from "../../support/SignedClient.ts"
+import { changeCorridor, creditOn, executionsOf, Stack, tenantOn, verified } from "../../support/Stack.ts"
+
+layer(everyProvider, { excludeTestServices: true, concurrent: true })("the same tenant's story at every provider", (it) => {
+  for (const provider of providers)
+    it.effect(`${provider} collects, pays out, refuses, is asked when its answer is lost, and agrees with the ledger`, () =>
+      Effect.gen(function* () {
+        const { gateway, simulator } = yield* Stack
+        yield* routed(gateway, providers)
+        const tenant = yield* pinned(gateway, provider)
+
+        const collected = yield* tenant.post("/v1/collections", charge("1234"))
+        expect(collected).toMatchObject({ status: 201, body: { data: { provider } } })
+        yield* finished(collected)
+        const taken = yield* tenant.until(`/v1/collections/${referenceOf(collected)}`, ({ status }) => status === "successful")
+        expect(taken).toMatchObject({ provider, observed_amount_minor: 20_000, observed_currency: "GHS", fees_minor: 300 })
+        expect(yield* tenant.float).toMatchObject({
+          currency: "GHS",
+          available_minor: 19_700,
+          reserved_minor: 0,
+          collected_minor: 20_000
+        })
+
+        const paid = yield* tenant.post("/v1/payouts", payout("1234"))
+        expect(paid).toMatchObject({ status: 201, body: { data: { provider, fees_minor: 500 } } })
+        yield* tenant.until(`/v1/payouts/${referenceOf(paid)}`, ({ status }) => status === "successful")
+        expect(yield* tenant.float).toMatchObject({ available_minor: 9_200, reserved_minor: 0, paid_out_minor: 10_000 })
+
+        yield* creditOn(gateway, tenant, 20_000n, "GHS")
+        const refused = yield* tenant.post("/v1/payouts", payout("0001"))
+        expect(said(refused)).toMatchObject({ status: 422, code: "payout_rejected_by_provider", class: "terminal" })
+        expect(yield* tenant.float).toMatchObject({ available_minor: 29_200, reserved_minor: 0 })
+
+        // The callback comes while the request still waits for its answer; without any callback only a question tells.
+        const lost = yield* tenant.post("/v1/payouts", payout("0003"))
+        expect(lost.status).toBe(201)
+        const untold = yield* tenant.post("/v1/payouts", payout("0008"))
+        for (const one of [lost, untold])
+          yield* tenant.until(`/v1/payouts/${referenceOf(one)}`, ({ status }) => status === "successful")
+        expect(yield* tenant.float).toMatchObject({ available_minor: 8_200, reserved_minor: 0, paid_out_minor: 30_000 })
+
+        const all = [collected, paid, refused, lost, untold]
+        const moved = yield* Effect.forEach(all, (one) => executionsOf(simulator, referenceOf(one)))
+        const executed = (direction: string, amount_minor: number) => [
+          expect.objectContaining({ provider, direction, amount_minor })
+        ]
+        const once = executed("payout", 10_000)
+        expect(moved).toStrictEqual([executed("collection", 20_000), once, [], once, once])
+        expect(yield* verified(gateway)).toMatchObject({ ok: true, differences: [] })
+      })
+    )
+
+  // Issue 38, line 14.
+  it.effect(
+    "a bank in Ghana is paid at flutterwave through the branch that the tenant chose, and without one nothing is sent",
+    () =>
+      Effect.gen(function* () {
+        const { gateway, simulator } = yield* Stack
+        yield* changeCorridor(gateway, { country: "GH", method: "bank" }, { providers: ["flutterwave"] })
+        const tenant = yield* tenantOn(gateway, 50_000n, { currency: "GHS" })
+        expect((yield* tenant.get("/v1/reference/corridors?country=GH&method=bank")).body.data).toMatchObject([
+          { requires_branch: true }
+        ])
+        const branches = (bank: string) => tenant.get(`/v1/reference/banks/GH/${bank}/branches`)
+        expect((yield* branches("GH190100")).body.data).toStrictEqual([
+          { code: "GH190101", name: "STANBIC BANK GHANA GH190101", bank_code: "GH190100", country: "GH" },
+          { code: "GH190102", name: "STANBIC BANK GHANA GH190102", bank_code: "GH190100", country: "GH" }
+        ])
+        expect((yield* branches("nobody")).body.data).toStrictEqual([])
+        const account = {
+          type: "bank",
+          country: "GH",
+          bank_code: "GH190100",
+          account_number: "9030001234",
+          account_name: "Jane Doe"
+        }
+        const at = (branch_code?: string) =>
+          bankPayout("", { currency: "GHS", country: "GH", destination: { ...account, branch_code } })
+        const issue = (message: string) => ({
+          code: "validation_failed",
+          details: { issues: [{ path: "destination.branch_code", message }] }
+        })
+        expect(said(yield* tenant.post("/v1/payouts", at()))).toMatchObject(issue("is required in this corridor"))
+        expect(said(yield* tenant.post("/v1/payouts/quote", at()))).toMatchObject(issue("is required in this corridor"))
+        expect(said(yield* tenant.post("/v1/payouts", at("?")))).toMatchObject(issue(expect.any(String)))
+        const key = "branch-1234"
+        const paid = yield* tenant.post("/v1/payouts", at("GH190102"), key)
+        expect(said(paid)).toStrictEqual({ status: 201 })
+        expect(said(yield* tenant.post("/v1/payouts", at("GH190101"), key))).toMatchObject({ code: "idempotency_key_reused" })
+        const elsewhere = yield* tenant.post("/v1/payouts", at("GH040101"))
+        expect(said(elsewhere)).toMatchObject({ code: "payout_rejected_by_provider" })
+        const sent = yield* Effect.forEach([paid, elsewhere], (one) => executionsOf(simulator, referenceOf(one)))
+        expect(sent.map(({ length }) => length)).toStrictEqual([1, 0])
+      })
+  )
+})
+
+layer(everyProvider, { excludeTestServices: true })("a provider that is down", (it) => {
+  it.effect("is replaced by the next provider of the corridor, whichever it is, and executes nothing itself", () =>
+    Effect.gen(function* () {
+      const { gateway, simulator } = yield* Stack
+      const tenant = yield* tenantOn(gateway, 0n, { currency: "GHS" })
+      yield* creditOn(gateway, tenant, 100_000n, "GHS")
+      const setDown = (provider: string, down: boolean) =>
+        Effect.promise(() => simulator.control("POST", "/down", { provider, down }))
+      for (const [index, first] of providers.entries()) {
+        const next = providers[(index + 1) % providers.length]
+        yield* routed(gateway, [first, String(next)])
+        yield* setDown(first, true)
+        const paid = yield* tenant.post("/v1/payouts", payout(`200${index}`))
+        expect(paid).toMatchObject({ status: 201, body: { data: { provider: next } } })
+        const collected = yield* tenant.post("/v1/collections", charge(`300${index}`))
+        expect(collected).toMatchObject({ status: 201, body: { data: { provider: next } } })
+        yield* finished(collected)
+        for (const one of [paid, collected]) {
+          const reference = referenceOf(one)
+          yield* tenant.until(`/v1/transactions/${reference}`, ({ status }) => status === "successful")
+          expect((yield* executionsOf(simulator, reference)).map(({ provider }) => provider)).toStrictEqual([next])
+        }
+        yield* setDown(first, false)
+      }
+      expect(yield* verified(gateway)).toMatchObject({ ok: true, differences: [] })
+      const now = yield* Clock.currentTimeMillis
+      const day = DateTime.formatIsoDateUtc(DateTime.makeUnsafe(now))
+      const reconciliation = yield* App.reconciliation(gateway.settings).pipe(Layer.build)
+      for (const provider of providers)
+        expect(yield* Context.get(reconciliation, Reconciliation).reconcile(provider, Date.parse(day), day)).toMatchObject({
+          ok: true,
+          provider,
+          differences: []
+        })
+    })
+  )
+})

@@ -1,0 +1,74 @@
+import { it } from "@effect/vitest"
+import { Effect } from "effect"
+import { describe, expect } from "vitest"
+import { minor } from "../../../src/domain/Money.ts"
+import type { NetworkLimits } from "../../../src/services/ports/Provider.ts"
+import { Reference } from "../../../src/services/reference/Reference.ts"
+import { fakeProvider } from "../../fakes/FakeProvider.ts"
+import { caller, charge, floatNow, pay } from "../../support/PaymentRequests.ts"
+import { records, routedTo } from "../../support/RoutedGateway.ts"
+
+// A payout of these tests is of 10,000 UGX, a charge of 50,000.
+const open: NetworkLimits = { availability: "operational", minimum: minor(2_000n), maximum: minor(50_000n), step: minor(1n) }
+const both = (key: string) => Effect.all([pay(`pay ${key}`), charge(`charge ${key}`)])
+
+const mobileMoney = Effect.gen(function* () {
+  const corridors = yield* Effect.flatMap(Reference, (reference) => reference.corridors(caller))
+  return corridors.flatMap((row) =>
+    row.country === "UG" && row.method === "momo" && row.direction === "payout"
+      ? [[row.availability, row.minimum, row.maximum]]
+      : []
+  )
+})
+
+// Issue 38, line 14.
+describe("what a provider's account takes for a network", () => {
+  it.effect("refuses payouts and charges outside of it before anything is recorded, reserved or sent, and corridors say so", () =>
+    Effect.gen(function* () {
+      const alpha = fakeProvider("alpha", { limits: open })
+      const { node } = yield* routedTo([alpha])
+      yield* Effect.gen(function* () {
+        const before = yield* floatNow
+        expect(yield* mobileMoney).toStrictEqual([["operational", 2_000n, 50_000n]])
+        const refused = (change: Partial<NetworkLimits>) => {
+          alpha.script.limits = { ...open, ...change }
+          return both(JSON.stringify(Object.keys(change)))
+        }
+        expect(yield* refused({ minimum: minor(50_001n) })).toStrictEqual(["amount_below_minimum", "amount_below_minimum"])
+        expect(yield* refused({ maximum: minor(9_999n) })).toStrictEqual(["amount_above_maximum", "amount_above_maximum"])
+        expect(yield* refused({ step: minor(3n) })).toStrictEqual(["validation_failed", "validation_failed"])
+        for (const availability of ["degraded", "down"] as const) {
+          alpha.script.limits = { ...open, availability }
+          expect(yield* both(availability)).toStrictEqual(["provider_error", "provider_error"])
+          expect(yield* mobileMoney).toStrictEqual([[availability, 2_000n, 50_000n]])
+        }
+        expect([yield* records, yield* floatNow, alpha.executed]).toStrictEqual([[], before, []])
+        alpha.script.limits = open
+        expect(yield* both("open")).toStrictEqual(["pending", "pending"])
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect(
+    "sends what one account does not take now to the next that does, at once and after the first could not be reached",
+    () =>
+      Effect.gen(function* () {
+        const names = ["alpha", "beta", "gamma"] as const
+        const [alpha, beta, gamma] = names.map((name) => fakeProvider(name, { limits: open }))
+        if (!alpha || !beta || !gamma) return yield* Effect.die(new Error("three"))
+        const { node } = yield* routedTo([alpha, beta, gamma])
+        yield* Effect.gen(function* () {
+          alpha.script.limits = { ...open, availability: "down" }
+          beta.script.limits = { ...open, maximum: minor(9_999n) }
+          expect(yield* both("closed")).toStrictEqual(["pending", "pending"])
+          alpha.script.limits = open
+          alpha.script.sending = "never sent"
+          expect([yield* pay("away", { amount: 10_500n }), yield* charge("away", "+256772000009")]).toStrictEqual([
+            "pending",
+            "pending"
+          ])
+        }).pipe(Effect.provideContext(node))
+        expect([alpha.executed.length, beta.executed.length, gamma.executed.length]).toStrictEqual([0, 0, 4])
+      }).pipe(Effect.scoped)
+  )
+})
