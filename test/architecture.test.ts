@@ -46,7 +46,7 @@ const isConst = ({ typeAnnotation }: SyntaxNode): boolean =>
 const isNotNow = ({ arguments: given, callee }: SyntaxNode): boolean =>
   nameOf(callee) !== "Date" || (Array.isArray(given) && given.length > 0)
 
-const MAX_FILE_LINES = 250
+const MAX_FILE_LINES = 400
 const MAX_FUNCTION_LINES = 60
 
 const longFile = (source: Source): ReadonlyArray<string> => {

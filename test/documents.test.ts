@@ -2,8 +2,9 @@ import { existsSync, globSync, readdirSync, readFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { ledgerRules } from "../src/persistence/ledger/LedgerRules.ts"
+import { ledgerRules } from "../src/persistence/ledger/LedgerVerificationPg.ts"
 import { gateway } from "./commands/Gateway.ts"
+
 // What holds for the contract, for every link and for the tour: one run for all documents.
 import "./documents/Commands.ts"
 import "./documents/Contract.ts"

@@ -1,6 +1,6 @@
 import { Client } from "pg"
 import { auditSettings, breachesStatement } from "../../src/persistence/ledger/LedgerRule.ts"
-import { ledgerRules } from "../../src/persistence/ledger/LedgerRules.ts"
+import { ledgerRules } from "../../src/persistence/ledger/LedgerVerificationPg.ts"
 import type { Bench } from "../Cluster.ts"
 
 const RULE_TIMEOUT_MS = 30_000

@@ -1,5 +1,5 @@
 import { Client } from "pg"
-import { applyStatement } from "../../src/persistence/ledger/ApplySteps.ts"
+import { applyStatement } from "../../src/persistence/ledger/FloatLedgerPg.ts"
 import { openStatement } from "../../src/persistence/ledger/OpenSteps.ts"
 import type { Bench, Cluster } from "../Cluster.ts"
 import { type Effort, inTurn, median, type Part, percentile, shared } from "../Report.ts"

@@ -1,4 +1,4 @@
-import { ledgerRules } from "../../src/persistence/ledger/LedgerRules.ts"
+import { ledgerRules } from "../../src/persistence/ledger/LedgerVerificationPg.ts"
 import type { RuleName } from "./StatementRules.ts"
 
 /** A statement that breaks rules, known by a piece of its text, and why it may. */

@@ -55,9 +55,7 @@ export const explained: Readonly<Record<string, ReadonlyArray<Explained>>> = {
       replacement: '"Stryker was here!"',
       line: 'const name = rawHeaders[at]?.toLowerCase() ?? ""',
       why: "a name stands at every second place"
-    }
-  ],
-  "src/services/admission/SignatureLog.ts": [
+    },
     {
       original: '"Requests without an acceptable signature, by what was wrong."',
       replacement: '""',

@@ -23,9 +23,7 @@ export const explainedOfClaims: Readonly<Record<string, ReadonlyArray<Explained>
     ...[
       ['"reference" in error && error.reference !== undefined', '"reference" in error || error.reference !== undefined'],
       ["error.reference !== undefined", "true"]
-    ].map(([original = "", replacement = ""]) => ({ original, replacement, why: "an error has no member that is undefined" }))
-  ],
-  "src/http/idempotency/KeyClaims.ts": [
+    ].map(([original = "", replacement = ""]) => ({ original, replacement, why: "an error has no member that is undefined" })),
     {
       original: "true",
       replacement: "false",
@@ -33,7 +31,7 @@ export const explainedOfClaims: Readonly<Record<string, ReadonlyArray<Explained>
       why: "it begins a turn of the loop later; that it may not be interrupted is noticed"
     }
   ],
-  "src/persistence/requests/ArrivalSql.ts": [
+  "src/persistence/requests/IdempotencyPg.ts": [
     {
       original: `{
   nonce_fresh: Schema.Boolean,
@@ -54,9 +52,7 @@ export const explainedOfClaims: Readonly<Record<string, ReadonlyArray<Explained>
       why: TYPED
     },
     { original: "arrivals[0]?.scope", replacement: "arrivals[0].scope", why: "a batch has a step" },
-    { original: '""', replacement: '"Stryker was here!"', why: "a batch has a step" }
-  ],
-  "src/persistence/requests/IdempotencyPg.ts": [
+    { original: '""', replacement: '"Stryker was here!"', why: "a batch has a step" },
     ...['"Idempotency.claim"', '"Idempotency.complete"', '"Idempotency.release"', '"Idempotency.prune"'].map((original) => ({
       original,
       replacement: '""',

@@ -8,7 +8,7 @@ const NOT_EMPTY = "for the compiler: a batch has a step"
 
 /** Of the files in src/persistence/ledger. */
 export const explainedOfLedger: Readonly<Record<string, ReadonlyArray<Explained>>> = {
-  "src/persistence/ledger/ApplySteps.ts": [
+  "src/persistence/ledger/FloatLedgerPg.ts": [
     ...[
       ["step !== undefined && all.length === 1", "false"],
       ["step !== undefined", "step === undefined"]
@@ -26,29 +26,7 @@ export const explainedOfLedger: Readonly<Record<string, ReadonlyArray<Explained>
       replacement: '"Stryker was here!"',
       line: ': [applyStepsOfTenantCall, [step?.next.appId ?? "", ...steps.arrays(all)]]',
       why: NOT_EMPTY
-    }
-  ],
-  "src/persistence/ledger/FloatEntriesPg.ts": [
-    ...['"FloatEntries.list"', '"FloatEntries.adjustment"'].map((original) => ({ original, replacement: '""', why: NAME })),
-    {
-      original: "from === null",
-      replacement: "false",
-      why: "null is read as the beginning of 1970, and nothing was posted before"
     },
-    {
-      original: "now === undefined",
-      replacement: "false",
-      why: "a float without a position has no entries, which a search finds, too, only slower"
-    },
-    { original: "start <= 0", replacement: "start < 0", why: "one more step back, which finds nothing: the same comes out" },
-    { original: "last !== undefined", replacement: "true", why: "for the compiler: a page that is full has an entry" },
-    {
-      original: "(yield* Clock.currentTimeMillis) - began > LOOK_FOR_MS",
-      replacement: "(yield* Clock.currentTimeMillis) - began >= LOOK_FOR_MS",
-      why: "a millisecond more or less of four seconds"
-    }
-  ],
-  "src/persistence/ledger/FloatLedgerPg.ts": [
     { original: '"FloatLedger.positions"', replacement: '""', why: NAME },
     ...[
       ['"open"', '""'],
@@ -91,6 +69,26 @@ export const explainedOfLedger: Readonly<Record<string, ReadonlyArray<Explained>
       replacement,
       why: "an answer that cannot be read is one that was lost: what was committed is found by its own row"
     }))
+  ],
+  "src/persistence/ledger/FloatEntriesPg.ts": [
+    ...['"FloatEntries.list"', '"FloatEntries.adjustment"'].map((original) => ({ original, replacement: '""', why: NAME })),
+    {
+      original: "from === null",
+      replacement: "false",
+      why: "null is read as the beginning of 1970, and nothing was posted before"
+    },
+    {
+      original: "now === undefined",
+      replacement: "false",
+      why: "a float without a position has no entries, which a search finds, too, only slower"
+    },
+    { original: "start <= 0", replacement: "start < 0", why: "one more step back, which finds nothing: the same comes out" },
+    { original: "last !== undefined", replacement: "true", why: "for the compiler: a page that is full has an entry" },
+    {
+      original: "(yield* Clock.currentTimeMillis) - began > LOOK_FOR_MS",
+      replacement: "(yield* Clock.currentTimeMillis) - began >= LOOK_FOR_MS",
+      why: "a millisecond more or less of four seconds"
+    }
   ],
   "src/persistence/ledger/LedgerVerificationPg.ts": [
     { original: '"LedgerVerification.verify"', replacement: '""', why: NAME },

@@ -64,10 +64,7 @@ export const parts: Readonly<Record<string, Part>> = {
     atLeast: 85
   },
   signing: {
-    files: [
-      ...signed,
-      ...services("admission/Authentication", "admission/RequestNonce", "admission/SignatureLog", "admission/Signature")
-    ],
+    files: [...signed, ...services("admission/Authentication", "admission/RequestNonce", "admission/Signature")],
     tests: [
       "test/domain/CanonicalText.test.ts",
       "test/domain/StandardWebhook.test.ts",
@@ -77,9 +74,9 @@ export const parts: Readonly<Record<string, Part>> = {
   },
   claims: {
     files: [
-      ...["IdempotencyPg", "NoncesPg", "ArrivalSql"].map((name) => `src/persistence/requests/${name}.ts`),
+      ...["IdempotencyPg", "NoncesPg"].map((name) => `src/persistence/requests/${name}.ts`),
       "src/persistence/connection/StepBatch.ts",
-      ...["KeyClaims", "Idempotent"].map((name) => `src/http/idempotency/${name}.ts`)
+      "src/http/idempotency/Idempotent.ts"
     ],
     tests: [
       ...["Arrival", "ClaimLanes", "Idempotency"].map((name) => `test/persistence/requests/${name}.test.ts`),

@@ -73,7 +73,7 @@ export const accountBugs: ReadonlyArray<Bug> = [
     test: "test/persistence/status/GatewayStatus.test.ts",
     edits: [
       {
-        file: "src/persistence/status/OpenWorkStatus.ts",
+        file: "src/persistence/status/GatewayStatusPg.ts",
         text: "if (end === undefined) return [{ pages, isWhole: true }]",
         instead: "if (end === undefined || pages.length > 0) return [{ pages, isWhole: true }]"
       }

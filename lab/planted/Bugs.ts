@@ -213,7 +213,7 @@ const codeBugs: ReadonlyArray<Bug> = [
     test: "test/scenarios/collections/SentCodes.test.ts",
     edits: [
       {
-        file: "src/persistence/requests/SentCodesPg.ts",
+        file: "src/persistence/requests/CodesPg.ts",
         text: "Option.map(Option.fromUndefinedOr(row), ({ account }) => account)",
         instead: "Option.some(row?.account ?? null)"
       }
@@ -225,7 +225,7 @@ const codeBugs: ReadonlyArray<Bug> = [
     test: "test/scenarios/collections/SentCodes.test.ts",
     edits: [
       {
-        file: "src/persistence/requests/SentCodesPg.ts",
+        file: "src/persistence/requests/CodesPg.ts",
         text: "return counted.length === 1",
         instead: "return counted.length <= 1"
       }

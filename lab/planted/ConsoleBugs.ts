@@ -90,7 +90,7 @@ export const consoleBugs: ReadonlyArray<Bug> = [
     name: "key: believe its row that it is not revoked",
     breaks: "no row that somebody writes makes a revoked key valid again",
     test: "test/persistence/audit/AccessRights.test.ts",
-    edits: [{ file: "src/persistence/tenants/ApiKeysPg.ts", text: "isRevoked.has(nameOf(appId, keyId)) || ", instead: "" }]
+    edits: [{ file: "src/persistence/tenants/TenantsPg.ts", text: "isRevoked.has(nameOf(appId, keyId)) || ", instead: "" }]
   },
   {
     name: "proposal: let a removed operator reject",

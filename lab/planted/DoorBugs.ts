@@ -176,7 +176,7 @@ export const doorBugs: ReadonlyArray<Bug> = [
     test: "test/services/settlement/UnmatchedCallbacks.test.ts",
     edits: [
       {
-        file: "src/services/settlement/UnmatchedCallbacks.ts",
+        file: "src/services/settlement/ProviderCallbacks.ts",
         text: "if (!Exit.isSuccess(found) || Option.isSome(found.value)) return",
         instead: "if (!Exit.isSuccess(found)) return"
       }

@@ -1,7 +1,7 @@
 import { Context, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { breachesStatement } from "../../src/persistence/ledger/LedgerRule.ts"
-import { ledgerRules } from "../../src/persistence/ledger/LedgerRules.ts"
+import { ledgerRules } from "../../src/persistence/ledger/LedgerVerificationPg.ts"
 import { type LedgerDifference, LedgerVerification } from "../../src/services/ports/LedgerVerification.ts"
 import type { Ready } from "./Testbed.ts"
 

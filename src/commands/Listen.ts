@@ -1,10 +1,10 @@
+import type { IncomingHttpHeaders } from "node:http"
 import { Clock, Deferred, Effect, Option, Queue, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { randomSource } from "../App.ts"
+import { EventType } from "../domain/Event.ts"
 import { json } from "../domain/Json.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
-import { borrowEndpoint } from "./client/EndpointLoan.ts"
-import { type Arrived, forward, openEventReceiver } from "./client/EventReceiver.ts"
 import { exactJson } from "./client/ExactJson.ts"
 import { isLoopback, type Profile, Profiles, profileFlag } from "./client/Profile.ts"
 import { callGateway } from "./client/TenantClient.ts"
@@ -151,3 +151,133 @@ const watch = Effect.fnUntraced(function* (login: Profile, seen: Effect.Effect<u
     yield* Effect.sleep(POLL)
   }
 })
+
+const ENDPOINT = "/v1/webhooks/endpoint"
+
+const Endpoint = Schema.Struct({
+  url: Schema.String,
+  events: Schema.Array(Schema.String),
+  enabled: Schema.Boolean,
+  secret: Schema.optionalKey(Schema.String)
+})
+type Endpoint = typeof Endpoint.Type
+const decodeEndpoint = Schema.decodeUnknownEffect(Endpoint)
+
+const readEndpoint = (view: unknown) =>
+  Effect.mapError(decodeEndpoint(view), () => new CommandRefusal({ message: "the gateway's answer is no webhook endpoint" }))
+
+/** The tenant's endpoint as it is; none where there is none. */
+const currentEndpoint = (profile: Profile) =>
+  callGateway(profile, { method: "GET", target: ENDPOINT }).pipe(
+    Effect.flatMap(readEndpoint),
+    Effect.asSome,
+    Effect.catchTag("ApiRefusal", (refusal) => (refusal.status === 404 ? Effect.succeedNone : Effect.fail(refusal)))
+  )
+
+const put = (profile: Profile, { enabled, events, url }: Endpoint) =>
+  Effect.flatMap(callGateway(profile, { method: "PUT", target: ENDPOINT, body: json({ url, events, enabled }) }), readEndpoint)
+
+/**
+ * Makes `url` the tenant's endpoint, for every kind of event, while the scope lives; then puts back what was there. Refuses to take events
+ * away from a receiver that is not on this machine, unless told to. Answers the secret where the endpoint is new.
+ */
+const borrowEndpoint = Effect.fn("borrowEndpoint")(function* (profile: Profile, url: string, takesOver: boolean) {
+  const before = yield* currentEndpoint(profile)
+  if (Option.isSome(before) && before.value.enabled && !takesOver && !isLoopback(new URL(before.value.url).hostname))
+    return yield* new CommandRefusal({
+      message: `events go to ${before.value.url}: --take-over has them here while this runs, and puts the endpoint back afterwards`
+    })
+  const giveBack = Option.isSome(before)
+    ? put(profile, before.value)
+    : callGateway(profile, { method: "DELETE", target: ENDPOINT })
+  const wish = { url, events: EventType.literals, enabled: true }
+  const set = yield* Effect.acquireRelease(put(profile, wish), () =>
+    Effect.asVoid(giveBack).pipe(Effect.catch(({ message }) => printErrors(`the endpoint is not as it was before: ${message}`)))
+  ).pipe(Effect.catchTag("ApiRefusal", (refusal) => notTaken(url, refusal.message)))
+  return Option.fromUndefinedOr(set.secret)
+})
+
+const notTaken = (url: string, message: string) =>
+  Effect.fail(
+    new CommandRefusal({
+      message: `the gateway does not deliver to ${url}: ${message} A gateway of npm start does, and another one with WEBHOOK_ALLOW_LOOPBACK=true; everywhere else give --public-url, an https address that leads here`
+    })
+  )
+
+// An import would read all that node:http exports, and with it a client of 16 MB that nobody uses.
+const { createServer } = process.getBuiltinModule("node:http")
+
+/** The gateway's own events are far smaller. */
+const LARGEST_BYTES = 1_048_576
+/** As long as the gateway waits for an answer. */
+const FORWARD_MS = 15_000
+/** The gateway keeps so much of an answer. */
+const EXCERPT = 4096
+
+/** One delivery as it came, to the byte. */
+interface Arrived {
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+  readonly respond: (status: number, text: string) => void
+}
+
+/** A receiver on loopback, for as long as the scope lives. Every delivery is in the queue and waits for its response. */
+const openEventReceiver = Effect.fn("openEventReceiver")(function* (port: number) {
+  const arrived = yield* Queue.unbounded<Arrived>()
+  const server = createServer(async (request, response) => {
+    const chunks: Array<Buffer> = []
+    let bytes = 0
+    for await (const chunk of request) {
+      bytes += chunk.length
+      if (bytes > LARGEST_BYTES) return void response.writeHead(413).end()
+      chunks.push(chunk)
+    }
+    const respond = (status: number, text: string) => void response.writeHead(status).end(text.slice(0, EXCERPT))
+    Queue.offerUnsafe(arrived, { headers: request.headers, body: Buffer.concat(chunks), respond })
+  })
+  yield* Effect.acquireRelease(
+    Effect.tryPromise({
+      try: () =>
+        new Promise<void>((listening, failed) => server.once("error", failed).listen(port, "127.0.0.1", () => listening())),
+      catch: () => new CommandRefusal({ message: `port ${port} is taken: choose another --port` })
+    }),
+    () =>
+      Effect.promise(() => {
+        server.closeAllConnections()
+        return new Promise<void>((closed) => server.close(() => closed()))
+      })
+  )
+  const address = server.address()
+  return { arrived, port: typeof address === "object" && address !== null ? address.port : port }
+})
+
+/** Belong to the connection, or are made anew for the next one. */
+const ownHeaders = new Set([
+  "host",
+  "connection",
+  "content-length",
+  "transfer-encoding",
+  "accept-encoding",
+  "keep-alive",
+  "expect"
+])
+
+/** Sends the very bytes and the gateway's own headers on. No answer is a 502, as of a proxy, so that the gateway tries again. */
+const forward = (url: string, { body, headers }: Arrived): Effect.Effect<{ readonly status: number; readonly text: string }> => {
+  const sent = Object.entries(headers).flatMap(([name, value]) =>
+    typeof value === "string" && !ownHeaders.has(name) ? [[name, value] as const] : []
+  )
+  return Effect.tryPromise(async (signal) => {
+    const response = await fetch(url, {
+      method: "POST",
+      headers: Object.fromEntries(sent),
+      body: new Uint8Array(body),
+      redirect: "manual",
+      signal
+    })
+    return { status: response.status, text: await response.text() }
+  }).pipe(
+    Effect.timeout(FORWARD_MS),
+    Effect.catch(() => Effect.succeed({ status: 502, text: `no answer from ${url}` }))
+  )
+}

@@ -1,18 +1,22 @@
 import { join } from "node:path"
-import { type Context, Effect, Option } from "effect"
+import { type Context, Effect, Option, Schema } from "effect"
 import { Command } from "effect/cli"
 import * as App from "../App.ts"
 import type { Mode } from "../domain/Ids.ts"
+import { OperatorName, OperatorRole } from "../domain/Operator.ts"
+import { SignIn } from "../services/console/SignIn.ts"
+import { Operators } from "../services/ports/Operators.ts"
 import { ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
 import type { KnownSimulator } from "../simulator/SimulatorModule.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { DataFolder } from "./DataFolder.ts"
 import { Installation, onlyForDevelopment } from "./Installation.ts"
+import { auditEntry } from "./Operator.ts"
+import { addOperator } from "./OperatorAccount.ts"
 import { printResult } from "./Output.ts"
 import { openGateway } from "./Serve.ts"
 import { untilStopped } from "./ServedPlaces.ts"
 import { type SimulatorPlace, SimulatorProcess } from "./Simulator.ts"
-import { operatorFileOf, startOperator } from "./StartOperator.ts"
 import { demoTenant, keyFileOf } from "./StartTenant.ts"
 import { headerLines, signingHeaders } from "./signing/SignedHeaders.ts"
 
@@ -199,3 +203,24 @@ const printIntroduction = Effect.fnUntraced(function* (
 /** One word of a POSIX shell, whatever is in it. */
 const shellQuoted = (text: string): string =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
+
+const NAME = OperatorName.make("admin")
+
+const Kept = Schema.Struct({ name: OperatorName, role: OperatorRole, token: Schema.String })
+const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Kept))
+
+const operatorFileOf = (dataDir: string): string => join(dataDir, "operator.json")
+
+/** The person that `start` lets into the console on first use; the token stays in the data folder. */
+const startOperator = Effect.fn("startOperator")(function* (dataDir: string) {
+  const file = operatorFileOf(dataDir)
+  const operators = yield* Operators
+  const kept = Option.flatMap(yield* DataFolder.read(file), decode)
+  const standing = yield* operators.find(NAME)
+  if (Option.isSome(kept) && Option.isSome(standing)) return kept.value
+  // Nobody has its token any more.
+  if (Option.isSome(standing)) yield* operators.remove(NAME, yield* auditEntry("operator remove", NAME, {}))
+  const added = yield* addOperator(NAME, "admin")
+  yield* DataFolder.write(file, `${JSON.stringify(added, null, 2)}\n`)
+  return added
+}, Effect.provide(SignIn.layer))

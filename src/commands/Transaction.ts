@@ -1,13 +1,16 @@
 import { Effect, Layer, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import * as App from "../App.ts"
-import { ExchangeStatus } from "../domain/Exchange.ts"
+import { type Delivery, deliveryView } from "../domain/Delivery.ts"
+import { ExchangeStatus, type LedgerRecord } from "../domain/Exchange.ts"
 import { AppId, isReference, Mode } from "../domain/Ids.ts"
 import { type Instant, instantOf, iso } from "../domain/Instant.ts"
 import { CollectionStatus, PayoutStatus } from "../domain/Transaction.ts"
+import { recordView } from "../domain/View.ts"
+import type { HistoryLine } from "../services/ports/FloatLedger.ts"
 import { ProviderRegistry, sentWith } from "../services/ports/ProviderRegistry.ts"
 import { Tenants } from "../services/ports/Tenants.ts"
-import { Transactions } from "../services/ports/Transactions.ts"
+import { type StoredTransaction, Transactions } from "../services/ports/Transactions.ts"
 import { WebhookDeliveries } from "../services/ports/WebhookDeliveries.ts"
 import { OutcomePoller } from "../services/settlement/OutcomePoller.ts"
 import { checkProviderNames, MomentText, reference } from "./Arguments.ts"
@@ -16,7 +19,6 @@ import { operatorPorts } from "./Installation.ts"
 import { auditEntry } from "./Operator.ts"
 import { printErrors, printResult } from "./Output.ts"
 import { settingsWithProviders } from "./Provider.ts"
-import { answerView, recordRow, recordWithHistory, recordWithHistoryShort, rowForPeople } from "./TransactionViews.ts"
 
 const ROWS_LISTED = 20
 const MOST_ROWS = 1000
@@ -150,3 +152,80 @@ const noTransaction = (reference: string): CommandRefusal =>
   new CommandRefusal({
     message: `there is no transaction ${reference}: give the reference that the gateway answered`
   })
+
+/** One of many, for programs: the record as its tenant sees it, and whose it is. */
+const recordRow = (record: LedgerRecord) => ({ ...ownership(record), ...recordView(record) })
+
+/** One of many, for people. */
+const rowForPeople = (record: LedgerRecord) => ({
+  reference: record.reference,
+  app_id: record.appId,
+  mode: record.mode,
+  kind: record.kind,
+  status: record.status,
+  needs_review: record.needsReview,
+  provider: record.provider,
+  amount_minor: record.amount,
+  currency: record.kind === "exchange" ? record.currency : record.amountCurrency,
+  created_at: iso(record.createdAt)
+})
+
+/** A record and everything that is known about it. */
+interface WholeRecord {
+  readonly stored: StoredTransaction
+  readonly nextPoll: Instant | null
+  readonly deliveries: ReadonlyArray<Delivery>
+  readonly history: ReadonlyArray<HistoryLine>
+}
+
+const recordWithHistory = (whole: WholeRecord) => ({
+  ...headOf(whole),
+  history: whole.history.map(lineView),
+  deliveries: whole.deliveries.map(deliveryView)
+})
+
+/** The same for people: of each delivery a row, without the answers of the endpoint. */
+const recordWithHistoryShort = (whole: WholeRecord) => ({
+  ...headOf(whole),
+  history: whole.history.map(lineView),
+  deliveries: whole.deliveries.map(({ attempts, completedAt, eventType, id, nextAttemptAt, status }) => ({
+    id,
+    event_type: eventType,
+    status,
+    attempts: attempts.length,
+    last_answer: attempts.at(-1)?.status ?? null,
+    next_attempt_at: nextAttemptAt === null ? null : iso(nextAttemptAt),
+    completed_at: completedAt === null ? null : iso(completedAt)
+  }))
+})
+
+/** What the provider was asked, what it said, and what came of it. */
+const answerView = (before: StoredTransaction, after: StoredTransaction, said: ReadonlyArray<HistoryLine>) => ({
+  ...ownership(after.transaction),
+  asked: before.transaction.provider,
+  provider_said: said.filter(({ actor }) => actor === "operator").map(({ at, fact, note }) => ({ at: iso(at), fact, note })),
+  status_before: before.transaction.status,
+  changed: before.transaction.version !== after.transaction.version,
+  ...recordView(after.transaction),
+  revision: after.revision
+})
+
+const headOf = ({ nextPoll, stored: { revision, traceparent = null, transaction } }: WholeRecord) => ({
+  ...ownership(transaction),
+  ...recordView(transaction),
+  revision,
+  // W3C trace context: version, trace, span, flags.
+  trace_ids: traceparent === null ? [] : traceparent.split("-").slice(1, 2),
+  next_poll_at: nextPoll === null ? null : iso(nextPoll)
+})
+
+/** What no tenant sees of its own record, or need not. */
+const ownership = ({ appId, kind, mode, provider, providerReference }: LedgerRecord) => ({
+  app_id: appId,
+  kind,
+  mode,
+  provider,
+  provider_reference: providerReference
+})
+
+const lineView = ({ actor, at, fact, note, status }: HistoryLine) => ({ at: iso(at), actor, fact, status, note })

@@ -4,11 +4,45 @@ import { h } from "preact"
 import { may } from "../domain/Operator.ts"
 import { SignIn, type Visitor } from "../services/console/SignIn.ts"
 import { framed, type Place, plainDocument } from "./Document.ts"
+import { field, hidden } from "./Elements.ts"
 import { type Gate, isOwnForm, type Refused, readForm, strictHeaders, unstorable } from "./Gate.ts"
-import { logInPage } from "./LogIn.ts"
 import { type Answer, matched, page, type Route } from "./Route.ts"
-import { consoleScript } from "./Script.ts"
 import { consoleStyle } from "./Stylesheet.ts"
+
+/**
+ * The console's one script. It reads a page that asks for it again and puts the new content in the place of the old, unless somebody is at
+ * work in it; where that fails it says so, because an old page looks like a good one. The refresh says that it is one, so that it keeps
+ * nobody logged in. Without scripts a page is as it was when it was read.
+ */
+const consoleScript = `"use strict";
+(() => {
+  const main = document.querySelector("main[data-refresh]");
+  if (main === null) return;
+  const seconds = Number(main.dataset.refresh);
+  const isBusy = () => document.hidden || main.contains(document.activeElement) && document.activeElement !== main
+    || String(getSelection()) !== "" || main.querySelector("details[open]") !== null;
+  const look = async () => {
+    if (isBusy()) return;
+    const answer = await fetch(location.href, { headers: { "x-console-refresh": "1" }, redirect: "error" });
+    if (!answer.ok) return sayStale();
+    const next = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("main[data-refresh]");
+    if (next === null || isBusy()) return;
+    main.replaceChildren(...next.children);
+  };
+  const sayStale = () => {
+    if (main.querySelector("[data-stale]") !== null) return;
+    const warning = document.createElement("p");
+    warning.className = "warning";
+    warning.role = "status";
+    warning.dataset.stale = "";
+    warning.textContent = "This page could not be read again, and may be out of date. Load it anew; perhaps you have to log in again.";
+    main.prepend(warning);
+  };
+  const again = () => look().catch(sayStale);
+  setInterval(again, seconds * 1000);
+  document.addEventListener("visibilitychange", again);
+})();
+`
 
 type Request = HttpServerRequest.HttpServerRequest
 type Response = HttpServerResponse.HttpServerResponse
@@ -144,3 +178,34 @@ const forbidden = ({ role }: Visitor) =>
 const notFound = page("There is no such page", h("p", null, "The address is wrong, or what it names is not there."), {
   status: 404
 })
+
+/** The same for a wrong token, an unknown name and one that is locked out: who asks learns nothing of which it was. */
+const logInPage = (name: string, next: string, wasRefused: boolean): string =>
+  plainDocument("Log in", [
+    wasRefused
+      ? h(
+          "p",
+          { class: "warning", role: "alert" },
+          "The name or the token is wrong, or there were ten wrong ones. After ten, wait ten minutes."
+        )
+      : null,
+    h(
+      "section",
+      { "aria-label": "Log in" },
+      h(
+        "form",
+        { method: "post", action: "/login", class: "stacked" },
+        hidden("next", next),
+        field({ name: "name", label: "Name", value: name.slice(0, 40), isRequired: true, maxLength: 40 }),
+        field({ name: "token", label: "Token", type: "password", isRequired: true, maxLength: 100 }),
+        h("button", { type: "submit", class: "strong" }, "Log in")
+      )
+    ),
+    h(
+      "p",
+      { class: "soft" },
+      "A token comes from ",
+      h("code", null, "gateway operator add"),
+      ", once. Nobody can look it up again."
+    )
+  ])

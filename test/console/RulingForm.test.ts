@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { h } from "preact"
 import { renderToString } from "preact-render-to-string"
-import { rulingFields, rulingOf } from "../../src/console/RulingForm.ts"
+import { rulingFields, rulingOf } from "../../src/console/pages/Reviews.ts"
 import type { LedgerRecord } from "../../src/domain/Exchange.ts"
 import { minor } from "../../src/domain/Money.ts"
 import { cases } from "../support/ReviewCases.ts"

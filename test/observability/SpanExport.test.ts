@@ -2,7 +2,7 @@ import { type Attributes, ROOT_CONTEXT, type Span, SpanKind, SpanStatusCode, tra
 import { BasicTracerProvider, BatchSpanProcessor, InMemorySpanExporter } from "@opentelemetry/sdk-trace-base"
 import { expect, it } from "vitest"
 import { conventional } from "../../src/observability/SpanExport.ts"
-import { withWholeTraces } from "../../src/observability/TraceContents.ts"
+import { withWholeTraces } from "../../src/observability/Telemetry.ts"
 
 interface Given {
   readonly name: string

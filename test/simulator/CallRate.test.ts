@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { RateGate } from "../../src/simulator/CallRate.ts"
+import { RateGate } from "../../src/simulator/ProviderServer.ts"
 import { knownSimulators } from "../../src/simulator/Registry.ts"
 import { page } from "../../src/simulator/Responses.ts"
 

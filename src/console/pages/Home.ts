@@ -1,10 +1,12 @@
 import { Effect, Option } from "effect"
 import { type ComponentChild, h } from "preact"
-import { Mode } from "../../domain/Ids.ts"
+import { isReference, Mode } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
+import { maskedText } from "../../domain/Masking.ts"
 import { type Proposal, ProposalKind } from "../../domain/Proposal.ts"
 import { RecentCalls } from "../../runtime/RecentCalls.ts"
 import { attention, elapsed } from "../../services/Attention.ts"
+import { ACKNOWLEDGED_HOURS, Acknowledgements, restingUntil } from "../../services/ports/Acknowledgements.ts"
 import {
   GatewayStatus,
   type ParkedTenant,
@@ -14,11 +16,12 @@ import {
 import { Proposals } from "../../services/ports/Proposals.ts"
 import { ProviderRegistry } from "../../services/ports/ProviderRegistry.ts"
 import { Circuits, operations } from "../../services/routing/Circuits.ts"
+import { LONGEST_ACKNOWLEDGEMENT } from "../AcknowledgeForm.ts"
 import { badge, idOf, link, money, said, section, table, time, transactionLink } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
 import { noteText } from "../HappeningText.ts"
 import { failingCalls } from "../ProviderCalls.ts"
-import { page } from "../Route.ts"
+import { type Answer, auditOf, page, redirect, type Visit } from "../Route.ts"
 
 /** So many transactions of unknown outcome are named, and so many tenants of a kind. */
 const NAMED = 10
@@ -200,3 +203,33 @@ const unansweredTable = (rows: ReadonlyArray<UnansweredTransaction>, now: Instan
       said(noteText(row.note))
     ])
   )
+
+/** Somebody says that they look after an open transaction, as `review acknowledge` does. */
+export const makeAcknowledging = Effect.gen(function* () {
+  const acknowledgements = yield* Acknowledgements
+
+  const acknowledge = Effect.fn("Acknowledging.acknowledge")(function* (visit: Visit): Effect.fn.Return<Answer> {
+    const { at, form, params } = visit
+    const reference = params["reference"] ?? ""
+    const back = form.get("back") === `/reviews/${reference}` ? `/reviews/${reference}` : `/transactions/${reference}`
+    const note = maskedText((form.get("taken") ?? "").trim().slice(0, LONGEST_ACKNOWLEDGEMENT))
+    if (note === "") return redirect(back, "reason-missing")
+    const hours = hoursOf(form.get("hours") ?? "")
+    if (hours === null) return redirect(back, "hours-wrong")
+    const audit = auditOf(visit, "review acknowledge", reference, { note, hours: String(hours) })
+    const found = isReference(reference)
+      ? yield* acknowledgements.acknowledge(reference, restingUntil(at, hours), audit)
+      : Option.none()
+    return redirect(back, Option.isSome(found) ? "acknowledged" : "not-open")
+  })
+
+  return {
+    place: null,
+    routes: [{ method: "POST", path: "/transactions/:reference/acknowledge", permission: "resolve", answer: acknowledge }]
+  } satisfies Room
+})
+
+const hoursOf = (text: string): number | null => {
+  const hours = /^\d{1,2}$/.test(text) ? Number(text) : 0
+  return hours >= 1 && hours <= ACKNOWLEDGED_HOURS.most ? hours : null
+}

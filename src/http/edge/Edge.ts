@@ -1,8 +1,15 @@
-import { Cause, Clock, Effect, identity, Option } from "effect"
-import { HttpServerRequest, HttpServerResponse } from "effect/http"
+import { ByteSize, Cause, Clock, Effect, identity, Option } from "effect"
+import { HttpIncomingMessage, type HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { InternalError } from "../../domain/errors/Ambiguous.ts"
 import { RateLimited } from "../../domain/errors/Retriable.ts"
-import { MalformedRequest, MethodNotAllowed, NotFound } from "../../domain/errors/Terminal.ts"
+import {
+  CrossOriginDenied,
+  MalformedRequest,
+  MethodNotAllowed,
+  NotFound,
+  PayloadTooLarge,
+  UnsupportedMediaType
+} from "../../domain/errors/Terminal.ts"
 import { endsWithin, makeTimer, timeoutWith } from "../../runtime/Timer.ts"
 import { whereTooLate } from "../../runtime/TooLate.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
@@ -11,7 +18,6 @@ import { CommitsWaiting } from "../../services/ports/CommitsWaiting.ts"
 import { RandomSource } from "../../services/ports/RandomSource.ts"
 import { ProviderCallbacks } from "../../services/settlement/ProviderCallbacks.ts"
 import { operations } from "../api/Operations.ts"
-import { CALLBACK_BYTES, isBodyless, mediaType, NO_BODY, origin, REQUEST_BYTES, rawBody } from "./BodyGuard.ts"
 import { clientAddress, clientOf } from "./ClientAddress.ts"
 import { makeConcurrencyLimit, type PlaceKind, type Release } from "./ConcurrencyLimit.ts"
 import { type Endpoints, isRead } from "./Endpoints.ts"
@@ -242,4 +248,58 @@ const failureResponse = (cause: Cause.Cause<unknown>, requestId: string): Effect
   const response = internal(requestId)
   if (Cause.hasInterruptsOnly(cause)) return Effect.succeed(response)
   return Effect.logError("the request broke", cause).pipe(Effect.annotateLogs({ request_id: requestId }), Effect.as(response))
+}
+
+const KIBIBYTE = 1024
+export const REQUEST_BYTES = 64 * KIBIBYTE
+const CALLBACK_BYTES = 256 * KIBIBYTE
+
+const NO_BODY = new Uint8Array()
+// A body that comes with one of these methods is read by the server and ignored (contract SIG-8).
+const bodyless = new Set(["GET", "HEAD", "DELETE"])
+
+/** Whether a request of this method has the body `NO_BODY`, whatever comes with it. */
+const isBodyless = (method: string): boolean => bodyless.has(method)
+
+/** Reads the raw body, at most `limit` bytes. A larger one is refused by its declared length, or at the first byte too many. */
+const rawBody = (
+  request: HttpServerRequest.HttpServerRequest,
+  limit: number
+): Effect.Effect<Uint8Array, PayloadTooLarge | HttpServerError.HttpServerError> => {
+  const tooLarge = Effect.suspend(() => Effect.fail(new PayloadTooLarge({ maximum_bytes: limit })))
+  if (Number(request.headers["content-length"] ?? 0) > limit) return tooLarge
+  return request.arrayBuffer.pipe(
+    Effect.map((buffer) => new Uint8Array(buffer)),
+    Effect.catchIf(isTooLarge, () => tooLarge),
+    Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(limit))
+  )
+}
+
+const isTooLarge = (error: HttpServerError.HttpServerError): boolean =>
+  error.reason._tag === "RequestParseError" && error.reason.reason === "BodyTooLarge"
+
+const JSON_TYPE = /^application\/json(?:[ \t]*;[ \t]*charset=(?:utf-8|"utf-8"))?[ \t]*$/i
+
+/** Refuses a body that is not uncompressed JSON by its headers. A body without a content type is read as JSON. */
+const mediaType = (method: string, rawHeaders: ReadonlyArray<string>): UnsupportedMediaType | undefined => {
+  if (isBodyless(method)) return undefined
+  const isJson = valuesOf(rawHeaders, "content-type").every((type) => JSON_TYPE.test(type))
+  const isPlain = valuesOf(rawHeaders, "content-encoding").every((encoding) => encoding.toLowerCase() === "identity")
+  return isJson && isPlain ? undefined : new UnsupportedMediaType()
+}
+
+/** Refuses a browser on another origin: an `Origin` must be the request's own host. */
+const origin = (rawHeaders: ReadonlyArray<string>): CrossOriginDenied | undefined => {
+  const origins = valuesOf(rawHeaders, "origin")
+  if (origins.length === 0) return undefined
+  const [host] = valuesOf(rawHeaders, "host")
+  const own = host !== undefined && origins.every((sent) => isOwn(sent, host))
+  return own ? undefined : new CrossOriginDenied()
+}
+
+const isOwn = (sent: string, host: string): boolean => {
+  const scheme = /^https?:\/\//.exec(sent)?.[0]
+  if (scheme === undefined) return false
+  const [theirs, ours] = [URL.parse(sent), URL.parse(`${scheme}${host}`)]
+  return theirs !== null && ours !== null && theirs.origin === ours.origin
 }

@@ -1,4 +1,4 @@
-import { type Cause, Context, Deferred, Effect, Exit, Layer, Option, Redacted, Result } from "effect"
+import { type Cause, Context, Deferred, Effect, Exit, Fiber, Layer, Option, Redacted, Result } from "effect"
 import type { HttpServerResponse } from "effect/http"
 import type { LedgerRecord } from "../../domain/Exchange.ts"
 import { IndeterminateOutcome, InternalError } from "../../domain/errors/Ambiguous.ts"
@@ -7,12 +7,14 @@ import { RateLimited, RequestInProgress } from "../../domain/errors/Retriable.ts
 import { IdempotencyKeyRequired, IdempotencyKeyReused } from "../../domain/errors/Terminal.ts"
 import { isReference } from "../../domain/Ids.ts"
 import { fingerprintText } from "../../domain/RequestFingerprint.ts"
+import type { Caller } from "../../domain/Tenant.ts"
 import { requestDeadlineMs } from "../../domain/TimeLimits.ts"
 import type { WindowUse } from "../../domain/VelocityLimits.ts"
 import { recordView } from "../../domain/View.ts"
-import { endsOnceWithin, makeTimer } from "../../runtime/Timer.ts"
-import type { ScreenedClaim } from "../../services/admission/PartyScreening.ts"
-import { type Claim, Idempotency, type StoredResponse } from "../../services/ports/Idempotency.ts"
+import { endsOnceWithin, endsWithin, makeTimer } from "../../runtime/Timer.ts"
+import type { PartyRefusal, ScreenedClaim } from "../../services/admission/PartyScreening.ts"
+import { CommitsWaiting } from "../../services/ports/CommitsWaiting.ts"
+import { type Claim, type ClaimRequest, Idempotency, type StoredResponse } from "../../services/ports/Idempotency.ts"
 import { Policy } from "../../services/ports/Policy.ts"
 import { RateLimits } from "../../services/ports/RateLimits.ts"
 import { Vault } from "../../services/ports/Vault.ts"
@@ -23,8 +25,7 @@ import { type Body, checkMode, readTree } from "../body/Body.ts"
 import { idempotencyKey, valuesOf } from "../edge/RequestHeaders.ts"
 import { errorResponse, httpResponse, withIgnoredHeader } from "../edge/Response.ts"
 import { meanwhileCommitsWait } from "../edge/Standstill.ts"
-import { keyClaims } from "./KeyClaims.ts"
-import type { MoneyStep } from "./MoneyStep.ts"
+import type { JsonTree } from "../json/StrictJson.ts"
 
 /** The status of a success where the step names none: both creates answer 201. */
 const CREATED = 201
@@ -247,3 +248,49 @@ const successOf = <C>({ successStatus = CREATED }: MoneyStep<C>, record: LedgerR
   successEnvelope(successStatus, recordView(record))
 
 const namesTransaction = (error: ApiError): boolean => "reference" in error && error.reference !== undefined
+
+/** An endpoint that moves money: what its body means, and what is done once for each key. */
+export interface MoneyStep<C> {
+  /** The route's method and template, as "POST /v1/payouts". */
+  readonly endpoint: string
+  readonly decode: (tree: JsonTree) => Result.Result<Body<C>, ApiError>
+  /** The windows that its transaction would be counted in; they are read where the key is claimed. Reads only. */
+  readonly windows?: (caller: Caller, command: C) => Effect.Effect<ReadonlyArray<WindowUse>>
+  /** Whether the other side may be dealt with: found out while the key is claimed, and said to `run`. Reads only. */
+  readonly screen?: (command: C) => Effect.Effect<void, PartyRefusal>
+  readonly run: (caller: Caller, command: C, fresh: ScreenedClaim) => Effect.Effect<LedgerRecord, ApiError>
+  /** Only for an endpoint whose key is optional (a collection's code): what is done without one. */
+  readonly keyless?: (caller: Caller, command: C) => Effect.Effect<LedgerRecord, ApiError>
+  /** The transaction that it is about, where that exists already. */
+  readonly about?: string
+  /** The operation's own success status; 201 where none is named. */
+  readonly successStatus?: number
+}
+
+const SHED_RETRY_AFTER_SECONDS = 1
+
+/**
+ * Spends a request's nonce and claims its key. A request that waits too long for that is shed (429, or `internal_error` while commits wait for
+ * a standby): nothing is begun for it, and a key that is claimed for it afterwards is released.
+ */
+export const keyClaims = Effect.gen(function* () {
+  const idempotency = yield* Idempotency
+  const commitsWaiting = yield* CommitsWaiting
+  const scope = yield* Effect.scope
+  const within = endsWithin(yield* makeTimer)
+
+  return Effect.fnUntraced(function* ({ arrivalMs, nonce, requestId }: Signed["Service"], request: Omit<ClaimRequest, "nonce">) {
+    const claim = nonce.spendWith((use) => idempotency.claim({ ...request, nonce: use }))
+    const claiming = yield* Effect.forkIn(claim, scope, { startImmediately: true, uninterruptible: true })
+    const releaseLate = Effect.flatMap(Fiber.join(claiming), (taken) =>
+      taken._tag === "Fresh" ? idempotency.release(taken.claim) : Effect.void
+    )
+    const shed = Effect.gen(function* () {
+      yield* Effect.logWarning("the key could not be claimed in time")
+      yield* Effect.forkIn(releaseLate, scope)
+      if (yield* commitsWaiting) return yield* new InternalError({ request_id: requestId })
+      return yield* new RateLimited({ scope: "server", retry_after_seconds: SHED_RETRY_AFTER_SECONDS })
+    })
+    return yield* within(claiming, arrivalMs, shed)
+  })
+})

@@ -1,11 +1,10 @@
-import { Array as Arr, type Cause, Context, Deferred, Effect, Exit, Layer, Option } from "effect"
+import { Array as Arr, type Cause, Context, Deferred, Effect, Exit, Fiber, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { elapsed } from "../../runtime/Elapsed.ts"
 import { Distribution } from "../connection/Distribution.ts"
 import { OfTenant, serverPlaces } from "../connection/ServerPlaces.ts"
 import type { ServerLanes } from "../connection/StepBatch.ts"
 import { ofAll, ofTenants, type TenantFilter } from "../connection/TenantFilter.ts"
-import { lateAnswers } from "./LateAnswers.ts"
 import { cachedShards, type ServerTenants, type Shard } from "./Shards.ts"
 import { type Heard, silentServers, unanswered } from "./SilentServers.ts"
 
@@ -228,3 +227,45 @@ export const sharesOf = (
     .filter((shard) => shard !== undefined)
     .map((shard, at, all) => ({ ...shard, share: Math.floor(limit / all.length) + (at < limit % all.length ? 1 : 0) }))
     .filter(({ share }) => share > 0)
+
+/**
+ * Questions that are asked again and again, of which none may hold up who asks. An answer that is late is kept, and is the answer to the same question
+ * the next time; one that was late the last time is not waited for at all.
+ */
+const lateAnswers = Effect.fnUntraced(function* <A>(withinMs: number) {
+  const scope = yield* Effect.scope
+  const underWay = new Map<string, Fiber.Fiber<A>>()
+  const slow = new Set<string>()
+
+  /** None where there is no answer yet, and then `late` is run if the answers to this question begin to be late. */
+  const soon = Effect.fnUntraced(function* (
+    question: string,
+    ask: Effect.Effect<A>,
+    late: Effect.Effect<void>
+  ): Effect.fn.Return<Option.Option<A>> {
+    const asked = underWay.get(question)
+    if (asked !== undefined) {
+      const exit = asked.pollUnsafe()
+      if (exit === undefined) return Option.none()
+      underWay.delete(question)
+      return Option.some(yield* exit)
+    }
+    const askedAt = yield* elapsed
+    const timed = Effect.tap(ask, () =>
+      Effect.map(elapsed, (now) => {
+        if (now - askedAt < withinMs) slow.delete(question)
+      })
+    )
+    const fiber = yield* Effect.forkIn(timed, scope, { startImmediately: true })
+    if (!slow.has(question)) {
+      const answer = yield* Effect.timeoutOption(Fiber.join(fiber), withinMs)
+      if (Option.isSome(answer)) return answer
+      slow.add(question)
+      yield* late
+    }
+    underWay.set(question, fiber)
+    return Option.none()
+  })
+
+  return { soon }
+})

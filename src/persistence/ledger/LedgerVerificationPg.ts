@@ -4,7 +4,13 @@ import { type LedgerDifference, type LedgerReport, LedgerVerification } from "..
 import { AnswerBoundMs } from "../connection/BoundedClient.ts"
 import { rowsOf } from "../connection/Rows.ts"
 import { auditSettings, breachesStatement, type LedgerRule } from "./LedgerRule.ts"
-import { ledgerRules } from "./LedgerRules.ts"
+import { adjustmentRules } from "./rules/AdjustmentRules.ts"
+import { digestRules } from "./rules/DigestRules.ts"
+import { accountRules, entryRules } from "./rules/EntryRules.ts"
+import { eventRules } from "./rules/EventRules.ts"
+import { positionRules } from "./rules/PositionRules.ts"
+import { exchangeRules, historyRules, recordRules } from "./rules/RecordRules.ts"
+import { keptRules, requestRules, windowRules } from "./rules/RequestRules.ts"
 
 /** Of each rule; a ledger that is broken everywhere need not be printed whole. */
 const MAX_DIFFERENCES = 1000
@@ -65,3 +71,19 @@ export const LedgerVerificationPg = Layer.effect(
     return LedgerVerification.of({ verify })
   })
 )
+
+/** Every rule, in the order in which they are reported. */
+export const ledgerRules: ReadonlyArray<LedgerRule> = [
+  ...positionRules,
+  ...entryRules,
+  ...accountRules,
+  ...adjustmentRules,
+  ...exchangeRules,
+  ...windowRules,
+  ...recordRules,
+  ...historyRules,
+  ...digestRules,
+  ...keptRules,
+  ...requestRules,
+  ...eventRules
+]

@@ -1,6 +1,11 @@
-import { Clock, Effect, Layer, Option } from "effect"
+import * as PgTypes from "@effect/sql-pg/PgTypes"
+import { Clock, Effect, Layer, Option, Result, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { Reference } from "../../domain/Ids.ts"
 import { type Instant, iso } from "../../domain/Instant.ts"
+import { referenceOfKey } from "../../domain/ReferenceBucket.ts"
+import type { IdempotencyScope } from "../../domain/RequestFingerprint.ts"
+import { Tenant } from "../../domain/Tenant.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
 import {
   type Claim,
@@ -11,13 +16,16 @@ import {
   type StoredResponse
 } from "../../services/ports/Idempotency.ts"
 import { Policy } from "../../services/ports/Policy.ts"
+import { Vault } from "../../services/ports/Vault.ts"
 import { EveryTenant } from "../cluster/EveryTenant.ts"
+import { bucketHash } from "../connection/BucketHash.ts"
 import { Distribution } from "../connection/Distribution.ts"
+import { rowsOf } from "../connection/Rows.ts"
 import { OfTenant } from "../connection/ServerPlaces.ts"
 import { isLockTimeout, makeBatcher } from "../connection/StepBatch.ts"
+import type { TenantFilter } from "../connection/TenantFilter.ts"
+import { makeTenantRead } from "../reads/BatchedRead.ts"
 import { recordPrunedBefore } from "../vault/Retention.ts"
-import { type Arrival, type ArrivedRow, arriveTogether } from "./ArrivalSql.ts"
-import { makeKeyReferences } from "./KeyReferences.ts"
 
 /** What a key that was taken says to the request. */
 const takenKey = (row: ArrivedRow): Claimed => {
@@ -118,3 +126,118 @@ export const IdempotencyPg = Layer.effect(
     return Idempotency.of({ claim, complete, release, prune })
   })
 )
+
+/** A key makes a transaction at most once in its retention: so many retentions are longer than anybody keeps a database. */
+const TRANSACTIONS_AT_MOST = 1_000
+
+interface Candidate extends Pick<IdempotencyScope, "appId" | "mode"> {
+  readonly reference: Reference
+}
+
+const standings = rowsOf(Schema.Struct({ taken: Schema.Boolean, booked: Schema.Boolean }))
+
+/**
+ * The reference of the next transaction of a key that somebody just claimed. The key's own transactions are never removed, so that what it
+ * made before it was pruned is found by their references. Booked: operators booked its money by hand, by this reference, after a restore had
+ * forgotten the transaction; a second one would move it again.
+ */
+const makeKeyReferences = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const hash = bucketHash(yield* Vault)
+
+  // Each is found by its key, whatever the planner thinks of the tables.
+  const readAll = (candidates: ReadonlyArray<Candidate>, of: TenantFilter) => {
+    const asked = candidates.map(({ appId, mode, reference }, ord) => ({ ord, app_id: appId, mode, reference }))
+    return standings(sql`
+      SELECT t.found IS NOT NULL AS taken, f.found IS NOT NULL AS booked
+      FROM json_to_recordset(${JSON.stringify(asked)}::json) AS a(ord int, app_id text, mode text, reference text)
+      LEFT JOIN LATERAL (
+        SELECT 1 AS found FROM transactions WHERE app_id = a.app_id AND reference = a.reference ${of("app_id")} LIMIT 1
+      ) t ON true
+      LEFT JOIN LATERAL (
+        SELECT 1 AS found FROM float_adjustments
+        WHERE app_id = a.app_id AND mode = a.mode AND external_id = a.reference ${of("app_id")} LIMIT 1
+      ) f ON true
+      ORDER BY a.ord`)
+  }
+  const read = yield* makeTenantRead(sql, ({ appId }: Candidate) => appId, readAll)
+
+  return Effect.fnUntraced(function* (scope: IdempotencyScope) {
+    for (let earlier = 0; earlier < TRANSACTIONS_AT_MOST; earlier++) {
+      const reference = referenceOfKey(hash, scope, earlier)
+      const { booked, taken } = yield* read({ appId: scope.appId, mode: scope.mode, reference })
+      if (!taken) return { reference, booked }
+    }
+    return yield* Effect.die(new Error("a key made more transactions than it can have lived retentions"))
+  })
+})
+
+/** A request that claims a key, at its moment. */
+interface Arrival extends ClaimRequest {
+  readonly now: Instant
+  readonly leaseUntil: Instant
+}
+
+const PARAMETERS = 14
+
+const parametersFrom = (first: number) => Array.from({ length: PARAMETERS }, (_, at) => `$${at + first}`).join(", ")
+const columns =
+  "nonce_fresh, fence, same, state, leased, reference, answer_status, answer_body, used, tenant_status AS status, capabilities"
+
+const statement = `SELECT ${columns} FROM arrive_requests(${parametersFrom(1)}) ORDER BY ord`
+/** The same on Citus, where all requests are of one tenant. */
+const statementOfTenant = `SELECT ${columns} FROM arrive_requests_of_tenant(coalesce($1, ''), ${parametersFrom(2)}) ORDER BY ord`
+
+/** What became of one request. Of a key that was claimed only the fence is there; of one that was taken all but the fence. */
+const ArrivedRow = Schema.Struct({
+  nonce_fresh: Schema.Boolean,
+  fence: Schema.NullOr(Schema.BigInt),
+  same: Schema.NullOr(Schema.Boolean),
+  state: Schema.NullOr(Schema.Literals(["claimed", "pinned", "done"])),
+  leased: Schema.NullOr(Schema.Boolean),
+  reference: Schema.NullOr(Reference),
+  answer_status: Schema.NullOr(Schema.Number),
+  answer_body: Schema.NullOr(Schema.String),
+  /** Of each window; null for one that did not exist. */
+  used: Schema.NullOr(Schema.Array(Schema.NullOr(Schema.BigInt))),
+  /** Null where there is no such tenant. */
+  status: Schema.NullOr(Tenant.fields.status),
+  capabilities: Schema.NullOr(Tenant.fields.capabilities)
+})
+type ArrivedRow = typeof ArrivedRow.Type
+
+const decodeRows = Schema.decodeUnknownEffect(Schema.Array(ArrivedRow))
+
+/** One statement and one commit for all of them; one row a request, in their order. See the function's own text for what it does. */
+const arriveTogether = (sql: SqlClient.SqlClient, isDistributed: boolean) => (arrivals: ReadonlyArray<Arrival>) => {
+  const windows = arrivals.flatMap((arrival) => arrival.windows)
+  let end = 0
+  const ends = arrivals.map((arrival) => (end += arrival.windows.length))
+  const parameters = [
+    texts(arrivals, ({ scope }) => scope.appId),
+    texts(arrivals, ({ nonce }) => nonce.caller.keyId),
+    texts(arrivals, ({ nonce }) => nonce.nonce),
+    moments(arrivals, ({ nonce }) => nonce.expiresAt),
+    texts(arrivals, ({ scope }) => scope.mode),
+    texts(arrivals, ({ scope }) => scope.endpoint),
+    texts(arrivals, ({ scope }) => scope.key),
+    arrayOf(
+      arrivals.map(({ fingerprint }) => fingerprint),
+      PgTypes.OID.bytea
+    ),
+    moments(arrivals, ({ now }) => now),
+    moments(arrivals, ({ leaseUntil }) => leaseUntil),
+    arrayOf(ends, PgTypes.OID.int4),
+    texts(windows, ({ name }) => name),
+    texts(windows, ({ subject }) => subject),
+    moments(windows, ({ startsAt }) => startsAt)
+  ]
+  const answered = isDistributed
+    ? sql.unsafe(statementOfTenant, [arrivals[0]?.scope.appId ?? "", ...parameters])
+    : sql.unsafe(statement, parameters)
+  return Effect.flatMap(answered, decodeRows)
+}
+
+const arrayOf = (values: ReadonlyArray<unknown>, type: number) => Result.getOrThrow(PgTypes.array(values, type))
+const texts = <Row>(rows: ReadonlyArray<Row>, of: (row: Row) => string) => arrayOf(rows.map(of), PgTypes.OID.text)
+const moments = <Row>(rows: ReadonlyArray<Row>, of: (row: Row) => Instant) => arrayOf(rows.map(of), PgTypes.OID.timestamptz)

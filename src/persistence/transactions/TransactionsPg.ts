@@ -4,6 +4,7 @@ import { LedgerRecord } from "../../domain/Exchange.ts"
 import { Actor } from "../../domain/Fact.ts"
 import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import { type Instant, iso } from "../../domain/Instant.ts"
+import { Phase, Posting } from "../../domain/Ledger.ts"
 import { Transaction } from "../../domain/Transaction.ts"
 import { inTurns } from "../../runtime/InTurns.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
@@ -17,11 +18,8 @@ import { makeHeavyReads } from "../connection/HeavyReads.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
 import type { TenantFilter } from "../connection/TenantFilter.ts"
 import { makeTenantRead } from "../reads/BatchedRead.ts"
-import { duePolls } from "./DuePolls.ts"
-import { postedEntries } from "./PostedEntries.ts"
 import { storedRecord } from "./StoredRecord.ts"
-import { transactionList } from "./TransactionList.ts"
-import { transactionSearch } from "./TransactionSearch.ts"
+import { transactionList, transactionSearch } from "./TransactionList.ts"
 
 /** Records that have one reference of a provider's: one of each kind and account, and some for a provider that gives it out twice. */
 const SHARED_AT_MOST = 20
@@ -231,3 +229,53 @@ export const TransactionsPg = Layer.effect(
     })
   })
 )
+
+const entries = rowsOf(
+  Schema.Struct({
+    at: Moment,
+    phase: Phase,
+    postings: Schema.Array(Posting.mapFields((fields) => ({ ...fields, amount: Schema.BigIntFromString })))
+  })
+)
+
+/** The journal's entries of one record. The amounts come as text: as numbers of JSON they would lose their last digits. */
+const postedEntries = (sql: SqlClient.SqlClient, ownerOf: ReferenceOwner): Transactions["Service"]["entries"] =>
+  Effect.fn("Transactions.entries")(function* (reference: Reference) {
+    const { of, within } = yield* ownerOf(reference)
+    const read = sql`
+      SELECT j.at, j.phase,
+        json_agg(json_build_object('currency', p.currency, 'account', p.account, 'amount', p.amount::text) ORDER BY p.place) AS postings
+      FROM transactions t JOIN journal j ON j.app_id = t.app_id AND j.reference = t.reference
+      CROSS JOIN LATERAL unnest(j.currencies, j.accounts, j.amounts) WITH ORDINALITY AS p(currency, account, amount, place)
+      WHERE t.reference = ${reference} ${of("t.app_id")} AND j.phase IS NOT NULL
+      GROUP BY j.revision, j.at, j.phase ORDER BY j.revision`
+    return yield* entries(within(read))
+  })
+
+/**
+ * The queue of outcome polling: the rows of open_work that are due and leased to nobody. What is open comes before what is closed and may still
+ * change. It takes only rows that nobody holds, so that it never waits and is part of no deadlock.
+ */
+const duePolls = (sql: SqlClient.SqlClient, everyTenant: EveryTenant["Service"]) =>
+  Effect.fnUntraced(function* (now: Instant, limit: number, leaseMs: number) {
+    const free = sql`next_poll_at <= ${iso(now)}::timestamptz AND (lease_until IS NULL OR lease_until <= ${iso(now)}::timestamptz)`
+    // However much is due of a tenant, the first row says it.
+    const due = (of: TenantFilter) => sql<{ readonly app_id: string }>`
+      SELECT t.app_id FROM tenants t WHERE EXISTS (
+        SELECT 1 FROM open_work w WHERE w.app_id = t.app_id AND w.is_open AND ${free} ${of("w.app_id")}) ${of("t.app_id")}
+      UNION SELECT t.app_id FROM tenants t WHERE EXISTS (
+        SELECT 1 FROM open_work w WHERE w.app_id = t.app_id AND NOT w.is_open AND ${free} ${of("w.app_id")}) ${of("t.app_id")}`
+    const take = (of: TenantFilter, share: number) => sql`WITH open AS MATERIALIZED (
+        SELECT app_id, reference FROM open_work WHERE is_open AND ${free} ${of("app_id")} ORDER BY next_poll_at LIMIT ${share} FOR UPDATE SKIP LOCKED
+      ),
+      closed AS MATERIALIZED (
+        SELECT app_id, reference FROM open_work WHERE NOT is_open AND ${free} ${of("app_id")} ORDER BY next_poll_at
+        LIMIT ${share} - (SELECT count(*) FROM open) FOR UPDATE SKIP LOCKED
+      ),
+      due AS (SELECT * FROM open UNION ALL SELECT * FROM closed)
+      UPDATE open_work w SET lease_until = ${iso(now + leaseMs)}::timestamptz
+      FROM due JOIN transactions t ON t.app_id = due.app_id AND t.reference = due.reference
+      WHERE w.app_id = due.app_id AND w.reference = due.reference ${of("w.app_id")} ${of("t.app_id")}
+      RETURNING t.reference, t.record, t.revision, t.traceparent`
+    return yield* everyTenant.claim(limit, { kind: "polls", due, take })
+  })

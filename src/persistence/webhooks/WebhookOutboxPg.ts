@@ -1,4 +1,4 @@
-import { Effect, Exit, Layer, Schema } from "effect"
+import { Array as Arr, Effect, Exit, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
@@ -12,11 +12,17 @@ import {
 } from "../../services/ports/WebhookOutbox.ts"
 import { EveryTenant } from "../cluster/EveryTenant.ts"
 import { Distribution } from "../connection/Distribution.ts"
-import { Moment } from "../connection/Rows.ts"
+import { Moment, rowsOf } from "../connection/Rows.ts"
 import { makeBatcher } from "../connection/StepBatch.ts"
-import { attemptWriter } from "./AttemptWriter.ts"
 import { deliveryClaims } from "./DeliveryClaims.ts"
-import type { AttemptStep } from "./RecordAttemptSql.ts"
+import {
+  type AttemptStep,
+  attemptNotes,
+  attemptParameters,
+  noteAttemptsSql,
+  recordAttemptSql,
+  settleAttemptsSql
+} from "./RecordAttemptSql.ts"
 import { webhookSecret } from "./WebhookEndpointsPg.ts"
 
 const decodeClaimed = Schema.decodeUnknownEffect(
@@ -139,4 +145,25 @@ const withoutRepeats = (steps: ReadonlyArray<AttemptStep>): ReadonlyArray<Readon
     else free.set(id, step)
   }
   return turns.map((turn) => [...turn.values()])
+}
+
+const settledRows = rowsOf(Schema.Struct({ settled: Schema.Array(Schema.Number), isMoved: Schema.Boolean }))
+
+/** Writes attempts of which no two are of one delivery, in one commit; on Citus a commit a tenant, whose rows are on one server. */
+const attemptWriter = (sql: SqlClient.SqlClient, { isDistributed }: Distribution["Service"]) => {
+  const ofOneTenant = Effect.fnUntraced(function* (appId: string, steps: ReadonlyArray<AttemptStep>) {
+    const [row] = yield* settledRows(sql.unsafe(settleAttemptsSql, [...attemptParameters(steps), appId]))
+    // Somebody asked for one of them again between the statement's moment and its lock: it is written anew.
+    if (row === undefined || row.isMoved) return yield* Effect.die(new Error("a delivery was due at another moment"))
+    if (row.settled.length > 0) yield* sql.unsafe(noteAttemptsSql, [appId, ...attemptNotes(steps, row.settled)])
+  })
+
+  return (steps: ReadonlyArray<AttemptStep>) =>
+    isDistributed
+      ? Effect.forEach(
+          Object.entries(Arr.groupBy(steps, ({ attempt }) => attempt.delivery.endpoint.appId)),
+          ([appId, own]) => sql.withTransaction(ofOneTenant(appId, own)),
+          { discard: true }
+        )
+      : sql.unsafe(recordAttemptSql, attemptParameters(steps))
 }

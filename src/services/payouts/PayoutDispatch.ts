@@ -12,8 +12,7 @@ import { Failover } from "../routing/Failover.ts"
 import { firstToSucceed } from "../routing/Routes.ts"
 import { type FinalError, outcomeResponse, type UnknownOutcomeError } from "../settlement/OutcomeResponse.ts"
 import { Settlement } from "../settlement/Settlement.ts"
-import { PayoutPricing } from "./PayoutPricing.ts"
-import type { Offer, PayoutProvider, PayoutRoute, PayoutTerms } from "./PayoutQuoteCalculation.ts"
+import { type Offer, PayoutPricing, type PayoutProvider, type PayoutRoute, type PayoutTerms } from "./PayoutPricing.ts"
 
 /** A payout whose float is reserved, priced by the one who is to send it. */
 export interface Dispatch {

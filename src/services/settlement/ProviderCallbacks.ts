@@ -1,22 +1,29 @@
 import { createHash } from "node:crypto"
 import { Clock, Context, Effect, Exit, Layer, Metric, Option } from "effect"
 import { confirms, contradicts, type Reported } from "../../domain/CallbackReport.ts"
-import { type RateLimited, Unauthorized } from "../../domain/errors/Retriable.ts"
+import { RateLimited, Unauthorized } from "../../domain/errors/Retriable.ts"
 import { NotFound } from "../../domain/errors/Terminal.ts"
 import { type Mode, type Reference, referenceFrom } from "../../domain/Ids.ts"
+import type { Instant } from "../../domain/Instant.ts"
 import { pollLeaseMs } from "../../domain/TimeLimits.ts"
 import { isTerminal } from "../../domain/Transaction.ts"
 import { currentTraceparent, linkCurrentSpan } from "../../runtime/Tracing.ts"
 import { makeWorker } from "../../runtime/Worker.ts"
 import { Policy } from "../ports/Policy.ts"
 import type { Callbacks, RawCallback } from "../ports/Provider.ts"
-import { type Callback, type CallbackHint, type LeasedCallback, ProviderInbox } from "../ports/ProviderInbox.ts"
+import {
+  type Callback,
+  type CallbackHint,
+  type LeasedCallback,
+  type NextLook,
+  ProviderInbox,
+  type Tries
+} from "../ports/ProviderInbox.ts"
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
+import { RateLimits } from "../ports/RateLimits.ts"
 import { type StoredTransaction, Transactions } from "../ports/Transactions.ts"
-import { afterLastClaim, afterNoLook, afterNothingNew, afterVainLook, CLAIMS_AT_MOST } from "./CallbackLooks.ts"
 import { OutcomePoller, type Polled } from "./OutcomePoller.ts"
 import { makeSharedPolls } from "./SharedPolls.ts"
-import { makeUnmatchedCallbacks } from "./UnmatchedCallbacks.ts"
 
 /** Callbacks looked into at once. */
 const SLOTS = 32
@@ -232,3 +239,88 @@ const verify = (callbacks: Callbacks, callback: RawCallback): Effect.Effect<Opti
       ? Effect.succeed(hint)
       : Effect.map(callbacks.refreshKeys, () => callbacks.verify(callback))
   })
+
+/**
+ * Ages, in milliseconds, at which a callback is looked into again that told nothing so far, where each look is made when it is due and takes no time:
+ * the first ones are for callbacks that overtake the answer to our own request. What counts are the looks that were made and the pauses between
+ * them: a callback that lay for hours gets as many. Past the last it is parked for a person, and the poller goes on by its schedule.
+ */
+export const LOOK_AGES_MS: ReadonlyArray<number> = [250, 1_000, 5_000, 30_000, 120_000, 600_000, 1_800_000, 3_600_000]
+
+/**
+ * So many of these are for a callback that brought nothing new about a closed record, and does not say what the record says: it may have overtaken the
+ * provider's own status query. After two minutes it is done.
+ */
+export const EARLY_LOOKS = 5
+
+/** After the first look, the second, and so on. */
+const PAUSES_MS = LOOK_AGES_MS.map((age, at) => age - (LOOK_AGES_MS[at - 1] ?? 0))
+const LONGEST_PAUSE_MS = Math.max(...PAUSES_MS)
+
+/**
+ * Claims in a row of which no look ended: after these a callback is parked unseen, because it may be what ends the nodes that look into it. As many as
+ * last for a quarter of an hour of crashes, one a lease, or for hours in which the database cannot say whose it is.
+ */
+export const CLAIMS_AT_MOST = 20
+
+/** After a look that told nothing. */
+const afterVainLook = ({ looks }: Tries, now: Instant): NextLook => {
+  const pause = PAUSES_MS[looks]
+  return { looks: looks + 1, claims: 0, at: pause === undefined ? null : now + pause }
+}
+
+/** After one that brought nothing new about a closed record; null where that is the end, and nobody has to look. */
+const afterNothingNew = (tries: Tries, now: Instant): NextLook | null =>
+  tries.looks < EARLY_LOOKS ? afterVainLook(tries, now) : null
+
+/** After one that could not be made, although its node lives: nobody was asked, and it does not count. */
+const afterNoLook = ({ claims, looks }: Tries, now: Instant): NextLook => ({
+  looks,
+  claims,
+  at: now + (PAUSES_MS[claims] ?? LONGEST_PAUSE_MS)
+})
+
+/** After more claims than that. Whoever has it looked into again begins at none. */
+const afterLastClaim = ({ looks }: Tries): NextLook => ({ looks, claims: 0, at: null })
+
+/** After a callback that matched nothing, those of its account are looked up before they are stored for so long. */
+const WATCHED_MS = 10 * 60_000
+
+const refused = Metric.counter("gateway_callbacks_unmatched_refused_total", {
+  description: "Callbacks that match no transaction and came oftener than their account's may.",
+  incremental: true
+})
+
+/**
+ * Keeps what matches no transaction from filling the inbox. Each account has a rate of its own for it, and what does match is never counted: a
+ * flood costs neither the neighbours' callbacks nor the account's own genuine ones. While nothing of the kind comes, no callback is looked up before it is
+ * stored. Each process watches for itself; the rate is all nodes' where rate limits are shared.
+ */
+const makeUnmatchedCallbacks = Effect.gen(function* () {
+  const { unmatchedCallbacks: limit } = yield* Policy
+  const { take } = yield* RateLimits
+  /** By account. There are no more than are configured. */
+  const watchedUntil = new Map<string, Instant>()
+
+  /** A look has found nothing that it could be about. */
+  const noted = Effect.fnUntraced(function* (callback: Callback) {
+    watchedUntil.set(accountOf(callback), (yield* Clock.currentTimeMillis) + WATCHED_MS)
+  })
+
+  /** Refuses what should not be stored. What could not be looked up is stored: nobody can say that it is about nothing. */
+  const admit = Effect.fnUntraced(function* (callback: Callback, find: Effect.Effect<Option.Option<unknown>>) {
+    const account = accountOf(callback)
+    if (limit === "off" || callback.receivedAt >= (watchedUntil.get(account) ?? callback.receivedAt)) return
+    const found = yield* Effect.exit(find)
+    if (!Exit.isSuccess(found) || Option.isSome(found.value)) return
+    const taken = yield* take(`unmatched_callbacks:${account}`, limit, 1)
+    if (taken._tag === "Allowed") return
+    const { mode, provider } = callback
+    yield* Metric.update(Metric.withAttributes(refused, { provider, mode }), 1)
+    return yield* new RateLimited({ scope: "server", retry_after_seconds: taken.retryAfterSeconds })
+  })
+
+  return { noted, admit }
+})
+
+const accountOf = ({ mode, provider }: Pick<Callback, "provider" | "mode">): string => `${provider}:${mode}`

@@ -4,7 +4,7 @@ import { Reference } from "../../../src/domain/Ids.ts"
 import { minor } from "../../../src/domain/Money.ts"
 import type { Statement, StatementLine } from "../../../src/domain/ReconciliationDifference.ts"
 import type { Adapter, Provider, StatusOutcome } from "../../../src/services/ports/Provider.ts"
-import { accountComparison } from "../../../src/services/settlement/AccountComparison.ts"
+import { accountComparison } from "../../../src/services/settlement/Reconciliation.ts"
 import { NOON, payout } from "../../support/SampleTransactions.ts"
 
 const paid = payout({ status: "successful", providerReference: null })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { CLAIMS_AT_MOST, LOOK_AGES_MS } from "../../../src/services/settlement/CallbackLooks.ts"
+import { CLAIMS_AT_MOST, LOOK_AGES_MS } from "../../../src/services/settlement/ProviderCallbacks.ts"
 import { callback, ingress, newWorld } from "./ProviderCallbacksFixture.ts"
 
 const HOUR = 3_600_000

@@ -10,7 +10,7 @@ import { NoPrimary } from "../../../../src/persistence/connection/servers/NoPrim
 import { Database } from "../../../../src/persistence/Database.ts"
 import { PostgresInstall } from "../../../../src/persistence/postgres/PostgresInstall.ts"
 import { PostgresServer } from "../../../../src/persistence/postgres/PostgresServer.ts"
-import { readDatabaseStanding } from "../../../../src/persistence/schema/DatabaseStanding.ts"
+import { readDatabaseStanding } from "../../../../src/persistence/status/GatewayStatusPg.ts"
 import { databaseFolder } from "../../../support/DatabaseFolder.ts"
 import { asRuntime, removeDataDir } from "../../../support/Postgres.ts"
 import { type Member, openMembers } from "../../../support/PostgresMembers.ts"

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
 import { choosePrimary, type Known, unfitStandbys } from "../../../../src/persistence/connection/servers/PrimaryChoice.ts"
+import { standbyTimelines } from "../../../../src/persistence/connection/servers/PrimaryPool.ts"
 import type { ServerFacts } from "../../../../src/persistence/connection/servers/ServerFacts.ts"
-import { standbyTimelines } from "../../../../src/persistence/connection/servers/StandbyTimelines.ts"
 
 const facts: ServerFacts = {
   isStandby: false,
