@@ -67,12 +67,17 @@ export const listedIn = ({ direction, kind, reference, theirs }: Difference): Re
   return [{ reference, direction, amount_minor: Number(amount) }]
 }
 
-/** What `reconcile` says in the end besides that, and besides what was never sent and stays open. */
+/**
+ * What `reconcile` says in the end besides that, besides what was never sent and stays open, and besides a forgotten charge whose payer never
+ * finished it: the provider has it pending, and moved nothing.
+ */
 export const unexplainedOf = (differences: ReadonlyArray<Difference>, { moved }: Forgotten): ReadonlyArray<Difference> => {
   const named = new Set(moved.map(({ client_reference }) => client_reference))
+  const isPending = (standing: string | null): boolean => standing?.startsWith("pending") === true
   return differences.filter(
-    ({ kind, ours, reference }) =>
-      !(kind === "missing_here" && named.has(reference)) && !(kind === "missing_there" && ours?.startsWith("pending") === true)
+    ({ direction, kind, ours, reference, theirs }) =>
+      !(kind === "missing_here" && (named.has(reference) || (direction === "collection" && isPending(theirs)))) &&
+      !(kind === "missing_there" && isPending(ours))
   )
 }
 
