@@ -18,6 +18,7 @@ const always = [
 ]
 /** Of these a folder has those that its wire makes necessary. */
 const particular = [
+  "ActiveConf.ts",
   "Amounts.ts",
   "Banks.ts",
   "CallbackKeys.ts",
