@@ -58,7 +58,12 @@ it("what was forgotten and what was never sent explains a difference, and nothin
   }
   const unfinished = { ...missing(506, "UNFINISHED"), direction: "collection", theirs: "pending 506 GHS" }
   expect(unexplainedOf([missing(502, "GONE"), never, unfinished], forgotten)).toEqual([])
-  const wrong = [missing(505, "OTHER"), { ...unfinished, direction: "payout" }, { ...never, ours: "successful 501 GHS" }, { ...missing(502, "GONE"), kind: "amount" }]
+  const wrong = [
+    missing(505, "OTHER"),
+    { ...unfinished, direction: "payout" },
+    { ...never, ours: "successful 501 GHS" },
+    { ...missing(502, "GONE"), kind: "amount" }
+  ]
   expect(unexplainedOf(wrong, forgotten)).toEqual(wrong)
 })
 
