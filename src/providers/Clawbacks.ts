@@ -67,7 +67,9 @@ export const clawbackIn =
   ) =>
   (stored: Currency): Clawback => {
     const currency = isCurrency(named) ? named : stored
-    const words = [reason ?? "", `status ${status}`].filter((word) => word !== "").join(", ")
+    const said = [reason ?? "", `status ${status}`].filter((word) => word !== "")
+    // Only the first characters are kept: of a word that nobody knows they are that word.
+    const words = (state === "unknown" ? said.toReversed() : said).join(", ")
     const sum = Option.getOrNull(Option.fromUndefinedOr(sumOf({ amount, currency }, format)))
     const isForeign = named !== null && named !== undefined && !isCurrency(named)
     return clawback({

@@ -95,14 +95,17 @@ export const paced = (
     const taken: Array<{ readonly bucket: string; readonly limit: RateLimit }> = []
     let waitMs = 0
     for (const one of bucketsOf(kind, part)) {
+      const giveBack = Effect.suspend(() =>
+        Effect.forEach(taken, ({ bucket, limit }) => buckets.giveBack(bucket, limit, 1), { discard: true })
+      )
       const said = yield* buckets.reserve(one.bucket, one.limit, longestMs - waitMs)
       if (said._tag === "Limited") {
-        yield* Effect.forEach(taken, ({ bucket, limit }) => buckets.giveBack(bucket, limit, 1), { discard: true })
+        yield* giveBack
         return { isTaken: false, waitMs: said.retryAfterSeconds * 1000 }
       }
       taken.push(one)
       waitMs += said.waitMs
-      if (said.waitMs > 0) yield* Effect.sleep(said.waitMs)
+      if (said.waitMs > 0) yield* Effect.onInterrupt(Effect.sleep(said.waitMs), () => giveBack)
     }
     return { isTaken: true, waitMs }
   })
@@ -141,13 +144,13 @@ export const paced = (
     })
   })
 
-  /** Money calls that requests were let through for, and that have not begun. */
-  let expected: ReadonlyArray<number> = []
+  /** Money calls that requests were let through for, and that have not begun, by part. */
+  const expected = new Map<string, ReadonlyArray<number>>()
 
   const call = Effect.fnUntraced(function* (one: ProviderCall): Effect.fn.Return<ProviderResponse> {
     const kind = yield* CallKind
     const part = one.account ?? ""
-    if (kind === "money") expected = expected.slice(1)
+    if (kind === "money") expected.set(part, (expected.get(part) ?? []).slice(1))
     const longest = (yield* isPatient) ? Math.min(LONGEST_WAIT_MS, one.timeoutMs / 2) : POLL_WAIT_MS
     const { isTaken, waitMs } = yield* takeTurn(kind, part, longest)
     const turnAway = Effect.fnUntraced(function* (forMs: number): Effect.fn.Return<ProviderResponse> {
@@ -177,14 +180,15 @@ export const paced = (
 
   const heldMs = Effect.fnUntraced(function* (part: string) {
     const now = yield* Clock.currentTimeMillis
-    expected = expected.filter((at) => now - at < ADMITTED_FOR_MS)
+    const begun = (expected.get(part) ?? []).filter((at) => now - at < ADMITTED_FOR_MS)
+    expected.set(part, begun)
     const { isHeld, waitMs } = yield* moneyWait(part)
     if (isHeld) return yield* Effect.as(tell("money", "pace"), waitMs)
     // Where there is a token now, there may be as many as the bucket holds.
-    const before = waitMs > 0 ? expected.length : Math.max(0, expected.length + 1 - burstOf(pace))
+    const before = waitMs > 0 ? begun.length : Math.max(0, begun.length + 1 - burstOf(pace))
     const behind = waitMs + before * interval("money")
     if (behind > BEGUN_WITHIN_MS) return yield* Effect.as(tell("money", "pace"), behind)
-    expected = [...expected, now]
+    expected.set(part, [...begun, now])
     return 0
   })
 

@@ -157,8 +157,7 @@ export const TransactionsPg = Layer.effect(
             AND t.provider = p.provider AND t.provider_reference = p.provider_reference
           ORDER BY t.created_at LIMIT ${SHARED_AT_MOST}`
       )
-      if (rows.length === 0 && !isWhole)
-        return yield* Effect.die(new Error(`${NOT_WHOLE}: whose a reference of ${provider} is cannot be said now`))
+      if (!isWhole) return yield* Effect.die(new Error(`${NOT_WHOLE}: whose a reference of ${provider} is cannot be said now`))
       const found = yield* decodeTransactions(rows)
       return found.toSorted((one, other) => one.transaction.createdAt - other.transaction.createdAt)
     }, Effect.orDie)

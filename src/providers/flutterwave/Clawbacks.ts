@@ -55,14 +55,15 @@ const refunds = clawbackList({
   path: paged("/refunds"),
   row: Refund,
   clawbackOf: ({ AmountRefunded, TransactionId, amount_refunded, id, meta, status: written, tx_id }) => {
-    const status = written ?? "not said"
+    const disbursed = disbursedIn(meta)
+    const status = [written ?? "not said", disbursed].filter((word) => word !== "").join(" ")
     return {
       reference: null,
       providerReference: tx_id ?? TransactionId ?? null,
       factIn: clawbackIn({
         by: "refund",
         id,
-        state: disbursements.get(disbursedIn(meta)) ?? refundStates.get(status),
+        state: disbursed === "" ? refundStates.get(written ?? "") : disbursements.get(disbursed),
         status,
         amount: amount_refunded ?? AmountRefunded,
         currency: null
@@ -72,7 +73,7 @@ const refunds = clawbackList({
 })
 
 const disbursedIn = (meta: unknown): string =>
-  typeof meta === "object" && meta !== null && "disburse_status" in meta ? String(meta.disburse_status) : ""
+  typeof meta === "object" && meta !== null && "disburse_status" in meta ? String(meta.disburse_status ?? "") : ""
 
 const disbursements: ReadonlyMap<string, "taken" | "kept"> = new Map([
   ["successful", "taken"],

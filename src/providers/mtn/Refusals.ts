@@ -141,7 +141,11 @@ const reasons: Readonly<Record<Product, Readonly<Record<string, ProviderRefusal>
 }
 
 /** A reason in any case and with blanks, as some markets write it. */
-export const wordOf = (reason: string): string => reason.trim().toUpperCase().replace(/\s+/g, "_")
+export const wordOf = (reason: string): string =>
+  reason
+    .trim()
+    .toUpperCase()
+    .replace(/[\s-]+/g, "_")
 
 /** A reason that is not in the table changes nothing about the failure, and alarms nobody. */
 export const failureBy = (product: Product, reason: string): ProviderRefusal => {

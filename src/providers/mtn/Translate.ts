@@ -47,17 +47,17 @@ export const found = (product: Product, response: ProviderResponse, expected: Ex
 }
 const NOTHING = "RESOURCE_NOT_FOUND"
 
-/** A failure that is said to go on is none yet. */
+/** A failure of which any member says that it goes on is none yet. */
 export const standingOf = (wire: Wire): Standing | undefined => {
   const word = standings.get(wire.status)
-  return word === "failed" && goesOn.has(wordOf(reasonOf(wire) ?? "")) ? "pending" : word
+  return word === "failed" && reasonsOf(wire).some((reason) => goesOn.has(wordOf(reason))) ? "pending" : word
 }
 const goesOn: ReadonlySet<string> = new Set(["PENDING", "ONGOING", "DELAYED", "PAYER_DELAYED", "PAYEE_DELAYED"])
 
 const answerOf = (product: Product, wire: Wire, { fee, party, reference }: ExpectedMovement): FactWithAlarm<StatusOutcome> => {
   const { externalId, status } = wire
   const standing = standingOf(wire)
-  const why = reasonOf(wire) ?? status
+  const [why = status] = reasonsOf(wire)
   const sum = sumOf(wire)
   return answerBy({
     kind: product === "collection" ? "collection" : "payout",
@@ -77,10 +77,12 @@ const transactionIn = (standing: Standing | undefined, { financialTransactionId 
     ? `, financial transaction ${financialTransactionId}`
     : ""
 
-const reasonOf = ({ Reason, code, reason }: Wire): string | null => {
-  const said = reason ?? Reason ?? code ?? null
-  return typeof said === "object" ? (said?.code ?? null) : said
-}
+/** All that says why, the documented member first. The others are read where they are words, and are else as if they were not there. */
+const reasonsOf = ({ Reason, code, reason }: Wire): ReadonlyArray<string> =>
+  [reason, Reason, code].flatMap((said) => {
+    const text = typeof said === "object" && said !== null && "code" in said ? said.code : said
+    return typeof text === "string" && text.trim() !== "" ? [text] : []
+  })
 
 /** A reason goes into the history only where it is a word: it could be a sentence with a name in it. */
 const named = (reason: string): string => (/^[A-Z_]{1,60}$/.test(reason) ? reason : "a reason in words")

@@ -55,8 +55,8 @@ export const StatusAnswer = Schema.Struct({
   payee: nullable(ShownParty),
   status: Schema.String,
   reason: nullable(Reason),
-  Reason: nullable(Reason),
-  code: nullable(Schema.String)
+  Reason: Schema.optionalKey(Schema.Unknown),
+  code: Schema.optionalKey(Schema.Unknown)
 })
 
 // GET /{product}/v1_0/account/balance

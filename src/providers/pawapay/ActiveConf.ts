@@ -1,4 +1,4 @@
-import { Cache, Duration, Effect, Fiber, Option, Result, Schema, Scope } from "effect"
+import { Cache, Clock, Duration, Effect, Fiber, Option, Result, Schema, Scope } from "effect"
 import type { Availability } from "../../domain/Corridor.ts"
 import { type Currency, exponents } from "../../domain/Currency.ts"
 import type { ProviderError } from "../../domain/errors/Retriable.ts"
@@ -32,17 +32,23 @@ export type Said = (network: string, kind: Kind, currency: Currency) => ActiveLi
 const FRESH_FOR = Duration.minutes(1)
 /** A payment waits no longer for it. The question goes on, and the next payment has its answer. */
 const WAIT_AT_MOST = Duration.seconds(2)
+/** A network that was closed may have opened since: where nobody could read that for so long, the payment is tried. */
+const BELIEVED_FOR_MS = 10 * 60_000
 
 export const openActiveConf = Effect.fn("pawapay.openActiveConf")(function* ({
   get,
   name
 }: Connection): Effect.fn.Return<ActiveConf, never, Scope.Scope> {
-  let current: Said | null = null
+  let list: Listed | null = null
+  let readAt = 0
   const read = Effect.fn("pawapay.activeConf")(function* () {
-    const { countries: listed } = yield* get(ActiveConfAnswer, "active_conf", "/active-conf")
-    const countries = yield* readableRows(name, "active_conf", ActiveCountry, listed)
+    const { countries: all } = yield* get(ActiveConfAnswer, "active_conf", "/active-conf")
+    const countries = yield* readableRows(name, "active_conf", ActiveCountry, all)
     // An empty list says nothing: it would close everything. What a row hides is as it was.
-    if (countries.length > 0) current = saidBy(countries, countries.length === listed.length, current)
+    if (countries.length > 0) {
+      list = listed(countries, countries.length === all.length, list)
+      readAt = yield* Clock.currentTimeMillis
+    }
     return countries
   })
   const scope = yield* Scope.Scope
@@ -54,29 +60,41 @@ export const openActiveConf = Effect.fn("pawapay.openActiveConf")(function* ({
   const told = Effect.gen(function* () {
     const asking = yield* Effect.forkIn(Cache.get(asked, "conf"), scope)
     yield* Effect.timeoutOption(Fiber.await(asking), WAIT_AT_MOST)
-    return current
+    return list && saidIn(list, (yield* Clock.currentTimeMillis) - readAt > BELIEVED_FOR_MS)
   })
-  return { read: read(), told, known: () => current }
+  return { read: read(), told, known: () => list && saidIn(list) }
 })
 
 const closed: ActiveLimits = { availability: "down", minimum: null, maximum: null, decimals: null }
 
-/** A network that a whole list does not name is closed for this account. */
-const saidBy = (countries: ReadonlyArray<typeof ActiveCountry.Type>, isWhole: boolean, before: Said | null): Said => {
-  const networks = new Map(
-    countries.flatMap(({ providers }) =>
-      providers.flatMap(({ currencies, provider }) =>
-        currencies.map(({ currency, operationTypes }) => [nameOf(provider, currency), operationsIn(operationTypes)] as const)
-      )
+/** What was listed last of each network. `isWhole`: a network that is not among them is closed for this account. */
+interface Listed {
+  readonly networks: ReadonlyMap<string, ReadonlyMap<string, unknown>>
+  readonly isWhole: boolean
+}
+
+/** A list of which every row could be read takes the place of the one before; another one is laid over it. */
+export const listed = (countries: ReadonlyArray<typeof ActiveCountry.Type>, isWhole: boolean, before: Listed | null): Listed => {
+  const networks = countries.flatMap(({ providers }) =>
+    providers.flatMap(({ currencies, provider }) =>
+      currencies.map(({ currency, operationTypes }) => [nameOf(provider, currency), operationsIn(operationTypes)] as const)
     )
   )
-  return (network, kind, currency) => {
-    const operations = networks.get(nameOf(network, currency))
-    if (operations === undefined && !isWhole) return before?.(network, kind, currency)
-    const operation = operations?.get(operationNames[kind])
-    return operation === undefined ? closed : limitsIn(operation, currency)
-  }
+  return isWhole || before === null
+    ? { networks: new Map(networks), isWhole }
+    : { networks: new Map([...before.networks, ...networks]), isWhole: before.isWhole }
 }
+
+/** Of a list that is old, amounts and decimals hold; that something was closed says nothing any more. */
+export const saidIn =
+  ({ isWhole, networks }: Listed, isOld = false): Said =>
+  (network, kind, currency) => {
+    const operations = networks.get(nameOf(network, currency))
+    if (operations === undefined && !isWhole) return undefined
+    const operation = operations?.get(operationNames[kind])
+    if (operation === undefined) return isOld ? undefined : closed
+    return { ...limitsIn(operation, currency), ...(isOld && { availability: "operational" as const }) }
+  }
 
 const nameOf = (network: string, currency: string): string => `${network} ${currency}`
 

@@ -46,7 +46,7 @@ const disputes = clawbackList({
         by: "dispute",
         id,
         state: disputeState(status, resolution ?? ""),
-        status: resolution ?? status,
+        status: [status, resolution ?? ""].filter((word) => word !== "").join(" "),
         amount,
         currency,
         reason,

@@ -5,7 +5,6 @@ import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import { maskedNumber } from "../../domain/Masking.ts"
-import type { MinorUnits } from "../../domain/Money.ts"
 import { type MomoParty, type PayerDetails } from "../../domain/Party.ts"
 import type { AccountFingerprint } from "../../domain/ProviderAccount.ts"
 import type { Collection } from "../../domain/Transaction.ts"
@@ -50,15 +49,14 @@ export type Charger = RoutedProvider<CollectionOperations>
 export const chargersFor = (chargers: ReadonlyArray<Charger>, payer: MomoParty, currency: Currency): ReadonlyArray<Charger> =>
   chargers.filter(({ operations }) => operations.reachesNetwork?.(payer, currency) ?? true)
 
-/** From the first on whose account takes this amount from the payer's network now; the refusal of the first where none does. */
-export const withinNetworkLimits = (chargers: ReadonlyArray<Charger>, payer: MomoParty, corridor: Corridor, amount: MinorUnits) =>
+/** The first who takes a charge, and who comes after; the refusal of the first where none does. */
+export const firstToTake = <E extends { readonly _tag: string }>(
+  chargers: ReadonlyArray<Charger>,
+  takes: (charger: Charger) => Effect.Effect<void, E>
+) =>
   firstToSucceed(
     chargers,
-    (first, index) =>
-      Effect.as(requireWithinNetworkLimits(first.operations, payer, corridor, amount), {
-        first,
-        others: chargers.slice(index + 1)
-      }),
+    (charger, index) => Effect.as(takes(charger), { charger, others: chargers.slice(index + 1) }),
     (error) => error._tag === "provider_error" || isOfNetworkLimits(error)
   )
 

@@ -3,6 +3,7 @@ import { ProviderError, RateLimited } from "../../domain/errors/Retriable.ts"
 import type { MomoParty } from "../../domain/Party.ts"
 import type { AccountFingerprint } from "../../domain/ProviderAccount.ts"
 import { effectiveLimits, retryAfterSeconds, windowUse } from "../../domain/VelocityLimits.ts"
+import { CallKind } from "../../runtime/CallTurn.ts"
 import { Codes, type TextedNumber } from "../ports/Codes.ts"
 import { Policy } from "../ports/Policy.ts"
 import type { CollectionOperations } from "../ports/Provider.ts"
@@ -47,7 +48,9 @@ export const codeSender = Effect.gen(function* () {
   ) {
     if (port.sendCode === undefined) return yield* new ProviderError({})
     const code = yield* countFirst(number)
-    const texted = yield* Effect.tapError(port.sendCode(source), () => codes.unsent(code))
+    const texted = yield* Effect.tapError(Effect.provideService(port.sendCode(source), CallKind, "quote"), () =>
+      codes.unsent(code)
+    )
     if (texted === "unknown") return yield* new ProviderError({})
     const { pinId } = texted
     yield* codes.sent({ ...number, pinId, account }, code.at)

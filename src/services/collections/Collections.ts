@@ -37,10 +37,11 @@ import type { Claim, FreshClaim } from "../ports/Idempotency.ts"
 import { Policy } from "../ports/Policy.ts"
 import type { Otp, Provider } from "../ports/Provider.ts"
 import { Vault } from "../ports/Vault.ts"
-import { firstToSucceed, Routes } from "../routing/Routes.ts"
+import { requireWithinNetworkLimits } from "../routing/NetworkLimits.ts"
+import { Routes } from "../routing/Routes.ts"
 import type { FinalError, UnknownOutcomeError } from "../settlement/OutcomeResponse.ts"
 import { Settlement } from "../settlement/Settlement.ts"
-import { ChargeDispatch, type Charger, chargersFor, withinNetworkLimits } from "./ChargeDispatch.ts"
+import { ChargeDispatch, type Charger, chargersFor, firstToTake } from "./ChargeDispatch.ts"
 import { ChargeGuard, type LastCharge } from "./ChargeGuard.ts"
 import { codeSender } from "./CodeSender.ts"
 
@@ -136,31 +137,26 @@ export class Collections extends Context.Service<
         yield* requireWithinCorridorBounds(corridor, command.amount)
         yield* velocity.requireRoom(counters)
         const able = command.otp === null ? [asked, ...next] : [asked]
-        const { first, others } = yield* withinNetworkLimits(able, { ...source, network }, corridor, command.amount)
+        const takes = ({ operations }: Charger) =>
+          requireWithinNetworkLimits(operations, { ...source, network }, corridor, command.amount)
         // Where the corridor demands a code and none came, a code is sent and nothing is charged yet.
-        const account = stampOf(first.provider, command.currency).account ?? null
-        const code =
-          corridor.customerAction === "otp" && command.otp === null
-            ? yield* sendCode(first.operations, number, source, account)
-            : null
-        const draft = { caller, command, claim, corridor, provider: first.provider, network, code, partyHash, counters }
-        const takers = [first, ...others]
+        const texted = corridor.customerAction === "otp" && command.otp === null ? yield* firstToTake(able, takes) : null
+        const account = texted && (stampOf(texted.charger.provider, command.currency).account ?? null)
+        const code = texted && (yield* sendCode(texted.charger.operations, number, source, account))
+        const draft = { caller, command, claim, corridor, network, code, partyHash, counters }
         const openIfFree = Effect.fnUntraced(function* (payer: LastCharge) {
-          // Nothing is recorded while nobody would take it.
-          const chosen = yield* firstToSucceed(takers, (charger, index) =>
+          // Nothing is recorded while nobody would take it. A payer who was charged already hears of that first: the guard has looked by now.
+          const chosen = yield* firstToTake(able, (charger) =>
             routes
               .requireReady(charger.provider, "charge")
-              .pipe(
-                Effect.andThen(routes.requireTurn(charger.provider, country)),
-                Effect.as({ charger, others: takers.slice(index + 1) })
-              )
+              .pipe(Effect.andThen(takes(charger)), Effect.andThen(routes.requireTurn(charger.provider, country)))
           )
           const result = yield* open({ ...draft, provider: chosen.charger.provider }, payer)
           return Option.liftPredicate({ ...result, chosen }, ({ opened }) => opened._tag !== "PayerBusy")
         })
-        const { chosen, collection, counted, opened } = yield* code === null
+        const { chosen, collection, counted, opened } = yield* texted === null
           ? guard.placeWhenFree({ ...number, own: claim.reference }, openIfFree)
-          : Effect.map(open(draft, null), (result) => ({ ...result, chosen: { charger: first, others } }))
+          : Effect.map(open({ ...draft, provider: texted.charger.provider }, null), (result) => ({ ...result, chosen: texted }))
         if (opened._tag === "OverCap") return yield* velocity.refusal(counted[opened.counter])
         if (opened._tag !== "Opened") return yield* new RequestInProgress({})
         const codeSent = { reference: claim.reference, fact: { _tag: "CodeSent", note: "" }, actor: "request", claim } as const

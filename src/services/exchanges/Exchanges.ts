@@ -122,6 +122,7 @@ export class Exchanges extends Context.Service<
         // Another account knows nothing of its token.
         if (!isQuotedBy(provider, quoted)) return yield* new QuoteExpired({ quote_id: quoted.id })
         yield* admission.requireUnderTestCeiling(caller, quoted.amount, quoted.currency)
+        yield* routes.requireReady(provider, "exchange")
         yield* routes.requireTurn(provider, null)
         // Taken before anything is held: a process that dies in between has spent a quote and nothing else.
         if (!(yield* quotes.take(quoted, claim))) return yield* new QuoteExpired({ quote_id: quoted.id })

@@ -4,6 +4,7 @@ import { ProviderError } from "../../domain/errors/Retriable.ts"
 import { BankAccountUnresolvable } from "../../domain/errors/Terminal.ts"
 import { maskedName } from "../../domain/Masking.ts"
 import type { Destination } from "../../domain/Party.ts"
+import { CallKind } from "../../runtime/CallTurn.ts"
 import type { Provider } from "../ports/Provider.ts"
 import type { ReferenceData } from "../ports/ProviderReads.ts"
 import { coalescedReads } from "./CoalescedReads.ts"
@@ -55,7 +56,7 @@ export class BankAccounts extends Context.Service<
         if (destination._tag !== "bank") return ""
         const resolve = resolverOf(provider, destination.country)
         if (resolve === undefined) return ""
-        const found = yield* holder(provider, resolve, destination)
+        const found = yield* beforePaying(holder(provider, resolve, destination))
         return isSameHolder(found, destination.accountName)
           ? ""
           : `the bank knows the account's holder as ${maskedName(Redacted.value(found))}`
@@ -69,7 +70,7 @@ export class BankAccounts extends Context.Service<
         const resolve = resolverOf(provider, destination.country)
         // A branch that the tenant chose is of the other's list, as the bank's code is.
         if (resolve === undefined || needsBranch(provider, destination.country)) return yield* new ProviderError({})
-        const found = yield* holder(provider, resolve, destination).pipe(
+        const found = yield* beforePaying(holder(provider, resolve, destination)).pipe(
           Effect.catchTag("bank_account_unresolvable", () => Effect.fail(new ProviderError({})))
         )
         if (!isSameHolder(found, destination.accountName)) return yield* new ProviderError({})
@@ -79,6 +80,9 @@ export class BankAccounts extends Context.Service<
     })
   )
 }
+
+/** A payout waits for it, and for its part of the account's pace: what tenants read by themselves has another part. */
+const beforePaying = Effect.provideService(CallKind, "quote")
 
 /** Whether it pays banks of that country only through a branch that the payout names. */
 export const needsBranch = (provider: Provider | undefined, country: string): boolean =>

@@ -45,7 +45,9 @@ export const limitsByNetwork = (
   read === undefined || method !== "momo"
     ? Effect.succeed([])
     : Effect.map(
-        Effect.forEach(networks, (network) => read({ _tag: "momo", msisdn: Redacted.make(""), network, country }, currency)),
+        Effect.forEach(networks, (network) => read({ _tag: "momo", msisdn: Redacted.make(""), network, country }, currency), {
+          concurrency: "unbounded"
+        }),
         (told) => told.filter((one) => one !== undefined)
       )
 

@@ -33,19 +33,26 @@ export const makeClawbackSweeps = Effect.gen(function* () {
   const poller = yield* OutcomePoller
   const { oursOf } = accountRecords(registry, transactions)
 
-  /** Whatever it says is only a reason to ask for the charge itself. False where one of these questions was turned away. */
+  /** False where nothing was learnt of a charge: its poll was turned away, or broke. */
+  const ofLine = Effect.fnUntraced(function* (provider: Provider, line: Parameters<typeof oursOf>[1]) {
+    const record = Option.getOrUndefined(yield* oursOf(provider, line))
+    if (record?.kind !== "collection" || record.status !== "successful") return true
+    if (record.needsReview || record.reversed !== null || personRuledFailed(record)) return true
+    const stored = yield* transactions.byReference(record.reference)
+    return Option.isNone(stored) || (yield* poller.poll(stored.value, "reconciler")).learnt
+  })
+
+  /** Whatever it says is only a reason to ask for the charges themselves. */
   const ofStatement = Effect.fnUntraced(function* (provider: Provider, day: string) {
     const { lines } = yield* provider.statement?.(day) ?? Effect.succeed({ lines: [] })
-    let isWhole = true
-    for (const line of lines) {
-      if (line.direction !== "collection" || (line.status !== "returned" && line.status !== "failed")) continue
-      const record = Option.getOrUndefined(yield* oursOf(provider, line))
-      if (record?.kind !== "collection" || record.status !== "successful") continue
-      if (record.needsReview || record.reversed !== null || personRuledFailed(record)) continue
-      const stored = yield* transactions.byReference(record.reference)
-      if (Option.isSome(stored) && (yield* poller.poll(stored.value, "reconciler")).turnedAway === true) isWhole = false
-    }
-    return isWhole
+    const back = lines.filter(
+      ({ direction, status }) => direction === "collection" && (status === "returned" || status === "failed")
+    )
+    const learnt = yield* Effect.forEach(back, (line) => Effect.exit(ofLine(provider, line)))
+    for (const exit of learnt)
+      if (Exit.isFailure(exit))
+        yield* Effect.logError("a charge that a statement shows as taken back could not be asked for", exit.cause)
+    return learnt.every((exit) => Exit.isSuccess(exit) && exit.value)
   })
 
   const ofStatements = Effect.fnUntraced(function* (provider: Provider, now: Instant) {

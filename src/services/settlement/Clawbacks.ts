@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, Layer, Option } from "effect"
+import { Clock, Context, Effect, Exit, Layer, Option } from "effect"
 import { isHeard } from "../../domain/Clawback.ts"
 import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { Actor } from "../../domain/Fact.ts"
@@ -20,7 +20,7 @@ export class Clawbacks extends Context.Service<
   {
     /** Asks what is listed of one charge, because a callback or a person says that there may be something. Answers the record as it then is. */
     readonly ofCharge: (provider: Provider, record: LedgerRecord, actor: Actor) => Effect.Effect<LedgerRecord>
-    /** All that the account lists. False where one of its lists could not be read to its end. */
+    /** All that the account lists. False where one of its lists could not be read to its end, or one of its rows not be heard. */
     readonly ofAccount: (provider: Provider) => Effect.Effect<boolean>
   }
 >()("gateway/services/settlement/Clawbacks") {
@@ -36,6 +36,20 @@ export class Clawbacks extends Context.Service<
         return yield* read({ since, until: (yield* Clock.currentTimeMillis) + DAY_MS, providerReference })
       })
 
+      /** Null where it is no news of a record of ours. */
+      const hearOne = Effect.fnUntraced(function* (
+        provider: Provider,
+        actor: Actor,
+        one: ListedClawback,
+        only: LedgerRecord | null
+      ) {
+        const record = Option.getOrUndefined(yield* oursOf(provider, { direction: "collection", ...one }))
+        if (record === undefined || (only !== null && record.reference !== only.reference)) return null
+        const fact = one.factIn(record.currency)
+        if (isHeard(record, fact)) return null
+        return yield* settlement.applyFromProvider(provider.name, { reference: record.reference, fact, actor })
+      })
+
       const hear = Effect.fnUntraced(function* (
         provider: Provider,
         actor: Actor,
@@ -43,25 +57,28 @@ export class Clawbacks extends Context.Service<
         only: LedgerRecord | null
       ) {
         let last = only
+        let isWhole = true
         for (const one of listed) {
-          const record = Option.getOrUndefined(yield* oursOf(provider, { direction: "collection", ...one }))
-          if (record === undefined || (only !== null && record.reference !== only.reference)) continue
-          const fact = one.factIn(record.currency)
-          if (isHeard(record, fact)) continue
-          last = yield* settlement.applyFromProvider(provider.name, { reference: record.reference, fact, actor })
+          const heard = yield* Effect.exit(hearOne(provider, actor, one, only))
+          if (Exit.isSuccess(heard)) last = heard.value ?? last
+          else {
+            // One record that cannot be read hides nothing of the others.
+            isWhole = false
+            yield* Effect.logError("what is listed as taken back of a collection could not be heard", heard.cause)
+          }
         }
-        return last
+        return { last, isWhole }
       })
 
       const ofCharge = Effect.fn("Clawbacks.ofCharge")(function* (provider: Provider, record: LedgerRecord, actor: Actor) {
         const { listed } = yield* listedSince(provider, record.createdAt, record.providerReference)
-        return (yield* hear(provider, actor, listed, record)) ?? record
+        return (yield* hear(provider, actor, listed, record)).last ?? record
       })
 
       const ofAccount = Effect.fn("Clawbacks.ofAccount")(function* (provider: Provider) {
         const { isWhole, listed } = yield* listedSince(provider, (yield* Clock.currentTimeMillis) - LISTED_FOR_MS, null)
-        yield* hear(provider, "reconciler", listed, null)
-        return isWhole
+        const heard = yield* hear(provider, "reconciler", listed, null)
+        return isWhole && heard.isWhole
       })
 
       return Clawbacks.of({ ofCharge, ofAccount })

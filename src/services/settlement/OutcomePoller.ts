@@ -136,8 +136,8 @@ export class OutcomePoller extends Context.Service<
           yield* transactions.putBack(record, behind)
           return Option.none()
         }
-        // A person, and a request, wait for the answer.
-        const { away, exit } = yield* withTurn(pollProvider(provider, record), actor === "request" || actor === "operator")
+        // A person waits for the answer. A request whose question is turned away is answered by the record as it is: many would queue before payments.
+        const { away, exit } = yield* withTurn(pollProvider(provider, record), actor === "operator")
         const answer = yield* exit
         if (away === null || answer._tag !== "Unknown") return Option.some(answer)
         if (actor === "reconciler") yield* transactions.putBack(record, yield* lines.join(record, away))

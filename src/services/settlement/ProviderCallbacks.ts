@@ -111,17 +111,21 @@ export class ProviderCallbacks extends Context.Service<
             return yield* lookAgain(callback, "it matched nothing")
           }
           const { reference } = found.transaction
-          const { says = null } = callback.hint
-          const polled = Option.getOrUndefined(yield* poll(found, callback))
+          const { says: said = null } = callback.hint
+          // Of which of several records it speaks, nobody knows: what it says is held against none of them.
+          const says = found.sharing === 1 ? said : null
+          const polled = Option.getOrUndefined(yield* poll(found, callback, says))
           if (polled?.turnedAway === true)
             return yield* inbox.retryAt(callback, afterNoLook(callback, yield* Clock.currentTimeMillis))
           if (polled === undefined || !polled.learnt) return yield* lookAgain(callback, "nothing was learnt")
           const { record } = polled
+          const hasMoved = record.version !== found.transaction.version
+          if (!hasMoved && callback.looks < found.sharing - 1) return yield* lookAgain(callback, "others have the same reference")
           // Once a person has the record, what the callback says is among what that person reads: where it is known who said it.
           if (record.needsReview && (isAuthenticated(callback) || !contradicts(record, says)))
             return yield* inbox.markProcessed(callback, reference)
           if (contradicts(record, says)) return yield* lookAgain(callback, "it contradicts what the provider answers")
-          const isNews = record.version !== found.transaction.version || !isTerminal(record) || confirms(record, says)
+          const isNews = hasMoved || !isTerminal(record) || confirms(record, says)
           const next = isNews ? null : afterNothingNew(callback, yield* Clock.currentTimeMillis)
           yield* next === null ? inbox.markProcessed(callback, reference) : inbox.retryAt(callback, next)
         },
@@ -147,15 +151,14 @@ export class ProviderCallbacks extends Context.Service<
       const shared = makeSharedPolls<Polled>(TURN_WITHIN_MS)
 
       // A poll that broke has told nothing, and the callback must be parked in the end all the same.
-      const poll = Effect.fnUntraced(function* (stored: StoredTransaction, callback: Callback) {
-        const { hint } = callback
+      const poll = Effect.fnUntraced(function* (stored: StoredTransaction, callback: Callback, says: Reported | null) {
         const { reference } = stored.transaction
         const once = (waited: boolean, said: ReadonlyArray<Reported>) =>
           // What was read before another poll ended is decided about no more.
           Effect.flatMap(waited ? transactions.byReference(reference) : Effect.succeed(Option.some(stored)), (current) =>
             Effect.transposeOption(Option.map(current, (one) => poller.poll(one, "callback", said)))
           )
-        const exit = yield* Effect.exit(shared(reference, isAuthenticated(callback) ? (hint.says ?? null) : null, once))
+        const exit = yield* Effect.exit(shared(reference, isAuthenticated(callback) ? says : null, once))
         if (Exit.isSuccess(exit)) return exit.value
         yield* Effect.logError("the poll for a callback broke", exit.cause)
         return Option.none()
@@ -214,18 +217,23 @@ export const namesOurs = ({ byProviderReference, byReference }: Lookups) =>
 
 type Lookups = Pick<Transactions["Service"], "byReference" | "byProviderReference">
 
-/** The transaction that a callback is about; none where it is about nothing of ours. */
+/** A transaction that a callback may be about; `sharing`: how many there are, itself among them. */
+interface Named extends StoredTransaction {
+  readonly sharing: number
+}
+
+/** The transaction that this look into a callback is about; none where it is about nothing of ours. */
 const transactionOf = (transactions: Lookups) =>
   Effect.fnUntraced(function* ({ hint, looks = 0, mode, provider }: Callback & { readonly looks?: number }) {
     const byOurs = hint.reference === null ? Option.none() : yield* transactions.byReference(hint.reference)
     // A reference of another provider or mode is nobody's: a callback speaks for its own account only.
     const own = ({ transaction }: StoredTransaction) => transaction.provider === provider && transaction.mode === mode
-    if (Option.exists(byOurs, own) || hint.providerReference === null) return Option.filter(byOurs, own)
+    if (Option.exists(byOurs, own) || hint.providerReference === null)
+      return Option.map(Option.filter(byOurs, own), (stored): Named => ({ ...stored, sharing: 1 }))
     const named = (yield* transactions.byProviderReference(provider, mode, hint.providerReference)).filter(own)
-    // A payout and a collection, or those of two accounts, may have one number: what is open comes first, and each further look takes the next.
-    const isOver = ({ transaction }: StoredTransaction) => Number(isTerminal(transaction))
-    const inOrder = named.toSorted((one, other) => isOver(one) - isOver(other))
-    return Option.fromUndefinedOr(inOrder[looks % inOrder.length])
+    // A payout and a collection, or those of two accounts, may have one number: each look takes the next, the newest first.
+    const stored = named.toReversed()[looks % named.length]
+    return Option.map(Option.fromUndefinedOr(stored), (one): Named => ({ ...one, sharing: named.length }))
   })
 
 /** The same bytes of the same account have the same id. */

@@ -157,6 +157,25 @@ it("a failure's reason is read as `Reason` and as `code` beside the status, too"
   expect(asked("disbursement", { status: "FAILED", reason: null, code: "DELAYED" }).fact).toMatchObject({ _tag: "StillPending" })
 })
 
+it("a failure is still open where any of the members that may have the reason says that it goes on", () => {
+  const changes = [
+    { reason: "", code: "PAYEE_DELAYED" },
+    { reason: { code: "" }, Reason: "pending" },
+    { reason: "INTERNAL_PROCESSING_ERROR", code: "DELAYED" },
+    { reason: "PAYEE-DELAYED" }
+  ]
+  for (const change of changes)
+    expect(asked("disbursement", { status: "FAILED", ...change }).fact).toMatchObject({ _tag: "StillPending" })
+  expect(asked("disbursement", { status: "FAILED", reason: " ", code: "PAYEE_NOT_FOUND" }).fact).toMatchObject({
+    note: "status FAILED, PAYEE_NOT_FOUND"
+  })
+})
+
+it("a member beside the status that cannot be read makes nothing else of the answer unreadable", () => {
+  for (const change of [{ code: 200 }, { Reason: { message: "done" } }, { Reason: 7, code: null }])
+    expect(asked("collection", change).fact).toMatchObject({ _tag: "Succeeded", amount: 20_000n })
+})
+
 describe("a failure's reason, as a string and as an object", () => {
   const rows: ReadonlyArray<
     readonly [reason: string, collection: readonly [string, string], transfer: readonly [string, string]]

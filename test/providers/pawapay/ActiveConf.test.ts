@@ -1,5 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { listed, saidIn } from "../../../src/providers/pawapay/ActiveConf.ts"
+
 import { answer, stub } from "../ProviderStub.ts"
 import { chargeOf, open, overheard, party, payoutOf } from "./Orders.ts"
 
@@ -88,6 +90,20 @@ describe("what pawaPay lists for the account", () => {
         expect(yield* limits(mtn, "UGX")).toEqual(limitsOf(null, null, "down"))
       })
   )
+
+  it("keeps one list however often a row is hidden, and knows nothing of what is closed once that is old", () => {
+    const rows = (operationTypes: Readonly<Record<string, unknown>>, provider: string) => [
+      { country: "UGA", providers: [{ provider, currencies: [{ currency: "UGX", operationTypes }] }] }
+    ]
+    let list = listed(rows({ PAYOUT: { minAmount: "500", maxAmount: "600", status: "CLOSED" } }, "MTN_MOMO_UGA"), true, null)
+    for (let read = 0; read < 20_000; read++) list = listed(rows({ PAYOUT: {} }, "AIRTEL_OAPI_UGA"), false, list)
+    expect(list.networks.size).toBe(2)
+    const mtnLimits = { minimum: 500n, maximum: 600n, decimals: null }
+    expect(saidIn(list)("MTN_MOMO_UGA", "payout", "UGX")).toEqual({ ...mtnLimits, availability: "down" })
+    expect(saidIn(list, true)("MTN_MOMO_UGA", "payout", "UGX")).toEqual({ ...mtnLimits, availability: "operational" })
+    expect(saidIn(list)("MTN_MOMO_RWA", "payout", "RWF")).toMatchObject({ availability: "down" })
+    expect(saidIn(list, true)("MTN_MOMO_RWA", "payout", "RWF")).toBeUndefined()
+  })
 
   it.live("refuses nothing where it was never read", () =>
     Effect.gen(function* () {

@@ -45,6 +45,9 @@ describe("what a provider's account takes for a network", () => {
         expect([yield* records, yield* floatNow, alpha.executed]).toStrictEqual([[], before, []])
         alpha.script.limits = open
         expect(yield* both("open")).toStrictEqual(["pending", "pending"])
+        // Who repeats a charge hears of the first one, whatever the network does now.
+        alpha.script.limits = { ...open, availability: "down", maximum: minor(9_999n) }
+        expect(yield* charge("a click again")).toBe("duplicate_charge_in_flight")
       }).pipe(Effect.provideContext(node))
     }).pipe(Effect.scoped)
   )
@@ -70,5 +73,19 @@ describe("what a provider's account takes for a network", () => {
         }).pipe(Effect.provideContext(node))
         expect([alpha.executed.length, beta.executed.length, gamma.executed.length]).toStrictEqual([0, 0, 4])
       }).pipe(Effect.scoped)
+  )
+
+  it.effect("holds for the one that takes a charge which the pace of the first holds back, too", () =>
+    Effect.gen(function* () {
+      const alpha = fakeProvider("alpha", { limits: open, heldMs: 5_000 })
+      const beta = fakeProvider("beta", { limits: { ...open, availability: "down" } })
+      const { node } = yield* routedTo([alpha, beta])
+      yield* Effect.gen(function* () {
+        expect(yield* charge("held")).toBe("provider_error")
+        beta.script.limits = { ...open, maximum: minor(9_999n) }
+        expect(yield* charge("held, and too much")).toBe("provider_error")
+        expect([yield* records, beta.executed]).toStrictEqual([[], []])
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
   )
 })

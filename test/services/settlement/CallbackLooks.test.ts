@@ -2,7 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { CLAIMS_AT_MOST, LOOK_AGES_MS } from "../../../src/services/settlement/ProviderCallbacks.ts"
-import { callback, ingress, newWorld } from "./ProviderCallbacksFixture.ts"
+import { callback, ingress, newWorld, payout } from "./ProviderCallbacksFixture.ts"
 
 const HOUR = 3_600_000
 
@@ -103,3 +103,19 @@ describe("looks into a callback", () => {
     })
   )
 })
+
+it.effect("a callback whose reference several records share is done when each was asked, and is written into no history", () =>
+  Effect.gen(function* () {
+    const world = newWorld()
+    const other = payout({ status: "successful" })
+    world.sharing = [other]
+    const { receive, round } = yield* ingress(world)
+    yield* receive("eversend", "route-key", callback({ providerReference: "ever-1", says: "failed" }))
+    yield* round
+    expect(world.done).toEqual([])
+    world.due.push(...world.waiting.splice(0))
+    yield* round
+    expect(world.asked.toSorted()).toEqual([world.transaction.reference, other.reference].toSorted())
+    expect(world.heard).toEqual([[], []])
+  })
+)

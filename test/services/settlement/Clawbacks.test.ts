@@ -244,4 +244,27 @@ describe("the look through an account", () => {
       expect([days.length, polls]).toEqual([6, [paid.reference]])
     })
   )
+
+  it.effect("goes on after a record that cannot be read, and is made again", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(TOLD_AT)
+      const world = given(paid, () => [told({ id: "broken" }), told()])
+      const { clawbacks, ...collections } = world.provider.collections ?? expect.unreachable("it has collections")
+      const broken = () => {
+        throw new Error("no such currency")
+      }
+      Object.assign(world.provider, {
+        collections: {
+          ...collections,
+          clawbacks: (query: ClawbackQuery) =>
+            Effect.map(clawbacks?.(query) ?? Effect.die("it lists them"), ({ isWhole, listed }) => ({
+              isWhole,
+              listed: listed.map((one, at) => (at === 0 ? { ...one, factIn: broken } : one))
+            }))
+        }
+      })
+      expect(yield* swept(world)).toHaveLength(1)
+      expect(world.read().transaction.needsReview).toBe(true)
+    })
+  )
 })

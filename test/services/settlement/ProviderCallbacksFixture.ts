@@ -74,6 +74,8 @@ export const callback = (hint: Partial<CallbackHint>, signature = "right"): RawC
 
 interface World {
   transaction: Payout
+  /** Others that have the same reference of the provider, newer than that one. */
+  sharing: ReadonlyArray<Payout>
   /** What callbacks may be signed with. */
   readonly keys: Set<string>
   refreshKeys?: Effect.Effect<void>
@@ -112,6 +114,7 @@ interface World {
 
 export const newWorld = (given: Partial<Payout> = {}): World => ({
   transaction: payout(given),
+  sharing: [],
   keys: new Set(["right"]),
   learns: Effect.succeed(true),
   asked: [],
@@ -183,7 +186,10 @@ const ports = (world: World) => {
           return Effect.succeed(reference === world.transaction.reference ? Option.some(stored()) : Option.none())
         }),
       byProviderReference: (_provider, _mode, reference) =>
-        Effect.sync(() => (reference === world.transaction.providerReference ? [stored()] : []))
+        Effect.sync(() => {
+          const others = world.sharing.map((transaction) => ({ transaction, revision: 1n }))
+          return reference === world.transaction.providerReference ? [stored(), ...others] : []
+        })
     }),
     fake(OutcomePoller, {
       poll: ({ revision, transaction }, actor, said = []) =>
@@ -194,7 +200,7 @@ const ports = (world: World) => {
             world.revisions.push(revision)
             world.heard.push(said)
           }),
-          Effect.map(world.learns, (learnt) => ({ learnt, record: world.transaction }))
+          Effect.map(world.learns, (learnt) => ({ learnt, record: transaction }))
         )
     }),
     fakePolicy({ providerTimeoutMs: world.providerTimeoutMs, unmatchedCallbacks: world.unmatchedCallbacks ?? "off" }),

@@ -3,7 +3,9 @@ import { Effect, Redacted } from "effect"
 import type { Reported } from "../../../src/domain/CallbackReport.ts"
 import type { LedgerRecord } from "../../../src/domain/Exchange.ts"
 import { minor } from "../../../src/domain/Money.ts"
+import { isPatient } from "../../../src/runtime/CallTurn.ts"
 import type { StatusOutcome, StatusQuery } from "../../../src/services/ports/Provider.ts"
+import { OutcomePoller } from "../../../src/services/settlement/OutcomePoller.ts"
 import { pollProvider } from "../../../src/services/settlement/ProviderQuestion.ts"
 import { TOLD_AT } from "../../support/SampleFacts.ts"
 import { collection, NOON, payout } from "../../support/SampleTransactions.ts"
@@ -155,6 +157,20 @@ describe("a poll", () => {
       })
       // A process that dies between the two leaves a poll that is due at once, and not one in an hour.
       expect(world.steps.map(({ nextPollAt }) => nextPollAt)).toEqual([TOLD_AT, null])
+    })
+  )
+
+  it.effect("waits for its turn for a person alone: questions of requests and callbacks do not queue before payments", () =>
+    Effect.gen(function* () {
+      const waited: Array<boolean> = []
+      const world = given(payout(), StillPending, {
+        calling: Effect.map(isPatient, (patient) => void waited.push(patient))
+      })
+      const polls = Effect.flatMap(OutcomePoller, ({ poll }) =>
+        Effect.forEach(["operator", "request", "callback", "reconciler"] as const, (actor) => poll(world.read(), actor))
+      )
+      yield* Effect.provide(polls, world.layer)
+      expect(waited).toEqual([true, false, false, false])
     })
   )
 
