@@ -1,35 +1,36 @@
-import { appendFileSync } from "node:fs"
-import { join } from "node:path"
 import { parseArgs } from "node:util"
 import { Effect } from "effect"
 import { knownSimulators } from "../../src/simulator/Registry.ts"
-import { commitPlayed, mustStillPlay } from "../runs/Commit.ts"
+import { runRecorder } from "../runs/Runs.ts"
 import { type Counts, playedCases } from "./Play.ts"
 
-// Plays cases of the hostile wire at every provider, and prints what was wrong. With --record the sums are a line of docs/reliability/hostile.jsonl.
+// Plays cases of the hostile wire at every provider, and prints what was wrong. With --record it is a line of docs/reliability/runs.jsonl.
 
-const RECORD = join(import.meta.dirname, "..", "..", "docs", "reliability", "hostile.jsonl")
 /** A new simulator after so many cases: it keeps what it was told. */
-const AT_ONCE = 1000
+const AT_ONCE = 500
 
 const { values } = parseArgs({
   options: {
     seed: { type: "string", default: "1" },
     cases: { type: "string", default: "1000" },
+    minutes: { type: "string", default: "0" },
     only: { type: "string", default: "" },
     record: { type: "boolean", default: false }
   }
 })
-const [first, cases] = [Number(values.seed), Number(values.cases)]
-if (!Number.isSafeInteger(first) || !Number.isSafeInteger(cases) || first < 0 || cases < 1) {
-  console.error("usage: npm run hostile -- [--seed N] [--cases N] [--only PROVIDER] [--record]   (cases at each provider)")
+const [first = 0, cases = 0, minutes = 0] = [values.seed, values.cases, values.minutes].map(Number)
+if (![first, cases, minutes].every((one) => Number.isSafeInteger(one) && one >= 0) || cases < 1) {
+  console.error(
+    "usage: npm run hostile -- [--seed N] [--cases N] [--minutes N] [--only PROVIDER] [--record]   (cases at each provider; it ends sooner after so many minutes)"
+  )
   process.exit(2)
 }
 
-const commit = commitPlayed(values.record)
+const putOnRecord = runRecorder("hostile", values.record)
 const sums = new Map<string, Counts>()
 const startedAt = Date.now()
-for (let from = first; from < first + cases; from += AT_ONCE) {
+const endsAt = minutes === 0 ? Number.POSITIVE_INFINITY : startedAt + minutes * 60_000
+for (let from = first; from < first + cases && Date.now() < endsAt; from += AT_ONCE) {
   const parts = knownSimulators
     .filter(({ name }) => values.only === "" || name === values.only)
     .map((known) => playedCases(known, from, Math.min(AT_ONCE, first + cases - from)))
@@ -51,18 +52,15 @@ for (let from = first; from < first + cases; from += AT_ONCE) {
   console.error(`so far: ${done.join("; ")}`)
 }
 
-const providers = [...sums.values()].map(({ cases, faults, moved, provider, vacuous }) => ({
-  provider,
-  cases,
-  moved,
-  vacuous,
-  faults: faults.length
-}))
-const seconds = Math.round((Date.now() - startedAt) / 1000)
-const line = { date: new Date().toISOString().slice(0, 10), commit, first, cases, seconds, providers }
-console.log(JSON.stringify(line))
-if (values.record) {
-  mustStillPlay(commit)
-  appendFileSync(RECORD, `${JSON.stringify(line)}\n`)
+const all = [...sums.values()]
+const sumOf = (count: (one: Counts) => number) => all.reduce((sum, one) => sum + count(one), 0)
+const figures = {
+  cases: sumOf((one) => one.cases),
+  moved: sumOf((one) => one.moved),
+  vacuous: sumOf((one) => one.vacuous),
+  faults: sumOf((one) => one.faults.length),
+  seconds: Math.round((Date.now() - startedAt) / 1000)
 }
-process.exitCode = providers.some(({ faults }) => faults > 0) ? 1 : 0
+console.log(JSON.stringify(figures))
+putOnRecord(figures.faults === 0, figures)
+process.exitCode = figures.faults > 0 ? 1 : 0
