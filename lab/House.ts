@@ -22,7 +22,7 @@ const roomsOf = (folder: string, files: ImportGraph) => {
 
 const sources = readSources()
 const product = sources.filter(({ path }) => /^(src|clients\/cli)\/.*\.(ts|js|sql)$/.test(path) && !path.includes("/vendor/"))
-const described = product.filter(({ path }) => /^src\/http\/(description\/(OpenApi|Operation|Error)|api\/Operations)/.test(path))
+const described = product.filter(({ path }) => path.startsWith("src/http/description/OpenApi"))
 const files = fileGraph(sources)
 
 const figures = {

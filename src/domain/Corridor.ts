@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import { Currency } from "./Currency.ts"
+import { exemplified } from "./Description.ts"
 import { Instant } from "./Instant.ts"
 import { MinorUnits } from "./Money.ts"
 
@@ -23,12 +24,15 @@ export const Country = Schema.String.check(
 })
 
 /** What names a corridor: capability is per (country, currency, direction, method), never per country. */
-export const CorridorKey = Schema.Struct({ country: Country, currency: Currency, direction: Direction, method: Method }).annotate(
-  {
-    identifier: "CorridorKey",
-    description: "What names a corridor"
-  }
-)
+export const CorridorKey = Schema.Struct({
+  country: exemplified(Country, "NG"),
+  currency: exemplified(Currency, "NGN"),
+  direction: exemplified(Direction, "payout"),
+  method: exemplified(Method, "momo")
+}).annotate({
+  identifier: "CorridorKey",
+  description: "What names a corridor"
+})
 export type CorridorKey = typeof CorridorKey.Type
 
 /** The key alone, of a row or a record that has more. */

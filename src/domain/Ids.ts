@@ -9,6 +9,8 @@ export const Reference = Schema.String.check(Schema.isPattern(/^[0-9ABCDEFGHJKMN
   Schema.brand("Reference")
 )
 export type Reference = typeof Reference.Type
+/** For descriptions: no transaction has it. */
+export const EXAMPLE_REFERENCE = "040BVG387GZAXPSHV61R95KJ3J"
 
 export const Mode = Schema.Literals(["live", "test"])
 export type Mode = typeof Mode.Type

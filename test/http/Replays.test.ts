@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
 import { InternalError } from "../../src/domain/errors/Ambiguous.ts"
 import { TenantFrozen } from "../../src/domain/errors/Terminal.ts"
-import { operations } from "../../src/http/api/Operations.ts"
+import { routes } from "../../src/http/edge/HttpRoutes.ts"
 import { type EdgeClient, onEdge } from "../support/EdgeClient.ts"
 import type { EdgeOptions } from "../support/EdgeServer.ts"
 import { signed } from "../support/RawHttp.ts"
@@ -100,7 +100,7 @@ describe("a request that claims a key, sent a second time with its nonce,", () =
   )
 
   it("is tried here for every operation that has a key", () => {
-    const keyed = Object.entries(operations).flatMap(([name, { idempotencyKey }]) => (idempotencyKey === undefined ? [] : [name]))
+    const keyed = [...routes.values()].flatMap(({ name, operation }) => (operation?.idempotencyKey === undefined ? [] : [name]))
     const tried = attempts.map(({ target = "/v1/payouts" }) => `POST ${target.replace("/R/", "/{reference}/")}`)
     expect([...new Set(tried)].sort()).toEqual(keyed.sort())
   })

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { Capability } from "../../src/domain/Tenant.ts"
-import type { Example } from "../../src/http/api/Operations.ts"
+import type { Example } from "../../src/http/description/OpenApiOperations.ts"
 import { isTree } from "../../src/http/description/OpenApiSchemas.ts"
 import { matchRoute } from "../../src/http/edge/HttpRoutes.ts"
 import { demandCodes, pinIdOf, RIGHT } from "./OtpRequests.ts"

@@ -1,12 +1,12 @@
 import { Schema } from "effect"
 import { Currency } from "../Currency.ts"
 import { described, optional } from "../Description.ts"
-import { Reference } from "../Ids.ts"
+import { EXAMPLE_REFERENCE, Reference } from "../Ids.ts"
 import { MinorUnits } from "../Money.ts"
 
 // Ambiguous: the outcome is not known. Do not reverse; poll the reference, or repeat with the same key.
 
-const polled = described(Reference, "The transaction to poll")
+const polled = described(Reference, "The transaction to poll", EXAMPLE_REFERENCE)
 
 export class ProviderUnavailable extends Schema.TaggedError<ProviderUnavailable>()("provider_unavailable", {
   reference: polled
@@ -29,20 +29,26 @@ export class IndeterminateOutcome extends Schema.TaggedError<IndeterminateOutcom
   override readonly message = "The outcome of the earlier attempt is not known yet; poll the reference."
 }
 export class InternalError extends Schema.TaggedError<InternalError>()("internal_error", {
-  request_id: described(Schema.String, "Names the request in the gateway's logs; the same as the header `X-Request-Id`"),
+  request_id: described(
+    Schema.String,
+    "Names the request in the gateway's logs; the same as the header `X-Request-Id`",
+    "3f1c9a7e5b2d"
+  ),
   reference: optional(Reference, "The transaction to poll, where there is one; otherwise repeat the request with its key")
 }) {
   override readonly message = "Something went wrong here; repeat the request with its key, or poll."
 }
 /** The double-charge guard found an earlier charge of the same number: poll that one. */
 export class DuplicateChargeInFlight extends Schema.TaggedError<DuplicateChargeInFlight>()("duplicate_charge_in_flight", {
-  reference: described(Reference, "The earlier collection: poll it"),
-  status: described(Schema.String, "The status of the earlier collection"),
-  amount_minor: described(MinorUnits, "Its amount, in minor units of `currency`"),
-  currency: described(Currency, "Its currency"),
-  metadata: described(Schema.Unknown, "Its metadata, to compare with your own before you reverse or book anything"),
-  created_at: described(Schema.String, "When it was created"),
-  already_succeeded: optional(Schema.Literal("true"), "The text `true`, only where it has succeeded")
+  reference: described(Reference, "The earlier collection: poll it", EXAMPLE_REFERENCE),
+  status: described(Schema.String, "The status of the earlier collection", "successful"),
+  amount_minor: described(MinorUnits, "Its amount, in minor units of `currency`", 20_000n),
+  currency: described(Currency, "Its currency", "UGX"),
+  metadata: described(Schema.Unknown, "Its metadata, to compare with your own before you reverse or book anything", {
+    order: "A-1"
+  }),
+  created_at: described(Schema.String, "When it was created", "2026-11-22T12:45:12.408Z"),
+  already_succeeded: optional(Schema.Literal("true"), "The text `true`, only where it has succeeded", "true")
 }) {
   override readonly message = "An earlier charge of this number is under way or has succeeded; poll it."
 }

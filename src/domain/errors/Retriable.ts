@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import { described, optional } from "../Description.ts"
-import { Reference } from "../Ids.ts"
+import { EXAMPLE_REFERENCE, Reference } from "../Ids.ts"
 
 // Retriable: nothing moved and nothing was kept. The same request with the same key may do better later.
 
@@ -10,19 +10,19 @@ export class Unauthorized extends Schema.TaggedError<Unauthorized>()("unauthoriz
 }
 /** Another request does it right now; `reference` where that one has a transaction already. */
 export class RequestInProgress extends Schema.TaggedError<RequestInProgress>()("request_in_progress", {
-  reference: optional(Reference, "The transaction, where the other request has made one")
+  reference: optional(Reference, "The transaction, where the other request has made one", EXAMPLE_REFERENCE)
 }) {
   override readonly message = "An identical request is still being worked on."
 }
 export class OtpIncorrect extends Schema.TaggedError<OtpIncorrect>()("otp_incorrect", {
-  reference: described(Reference, "The collection, which still waits for its code"),
-  attempts_remaining: described(Schema.Number, "How many more wrong codes are allowed")
+  reference: described(Reference, "The collection, which still waits for its code", EXAMPLE_REFERENCE),
+  attempts_remaining: described(Schema.Number, "How many more wrong codes are allowed", 4)
 }) {
   override readonly message = "The code is not right; the transaction still waits for it."
 }
 export class VelocityLimitExceeded extends Schema.TaggedError<VelocityLimitExceeded>()("velocity_limit_exceeded", {
-  window: described(Schema.Literals(["hour", "day", "destination"]), "Which limit was reached"),
-  retry_after_seconds: described(Schema.Number, "When the window ends, in seconds from now")
+  window: described(Schema.Literals(["hour", "day", "destination"]), "Which limit was reached", "destination"),
+  retry_after_seconds: described(Schema.Number, "When the window ends, in seconds from now", 1_260)
 }) {
   override readonly message = "Too many of these in this window."
 }
@@ -32,9 +32,10 @@ export class GlobalCeilingReached extends Schema.TaggedError<GlobalCeilingReache
 export class RateLimited extends Schema.TaggedError<RateLimited>()("rate_limited", {
   scope: described(
     Schema.Literals(["key", "ip", "number", "code", "server"]),
-    "Whose limit was reached: your key's, your address's, the payer's number's, the code's, or the whole server's"
+    "Whose limit was reached: your key's, your address's, the payer's number's, the code's, or the whole server's",
+    "key"
   ),
-  retry_after_seconds: described(Schema.Number, "When to try again, in seconds from now; the same as the header `Retry-After`")
+  retry_after_seconds: described(Schema.Number, "When to try again, in seconds from now; the same as the header `Retry-After`", 1)
 }) {
   override readonly message = "Too many requests."
 }

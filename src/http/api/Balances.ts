@@ -2,6 +2,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { Currency } from "../../domain/Currency.ts"
 import { described } from "../../domain/Description.ts"
+import { errors, group, NEEDS_NOTHING, needs, operation } from "./Operation.ts"
 import { SignedRequest } from "./SignedRequest.ts"
 import { Amount, Enveloped, Timestamp } from "./Wire.ts"
 
@@ -23,7 +24,16 @@ export const Balance = Schema.Struct({
 const Balances = Schema.Array(Balance).annotate({ identifier: "Balances", description: "Every wallet" })
 
 export class BalancesApi extends HttpApiGroup.make("balances")
-  .add(HttpApiEndpoint.get("list", "/v1/balances", { success: Enveloped(Balances) }))
+  .add(
+    HttpApiEndpoint.get("list", "/v1/balances", { success: Enveloped(Balances) }).annotateMerge(
+      operation(
+        "Get the providers' balances",
+        `The wallets at the providers, which all tenants share; they are not your float. The provider is asked. ${needs("balances")}`,
+        { errors: errors.providerRead }
+      )
+    )
+  )
+  .annotateMerge(group("Provider balances", "The wallets at the providers, which all tenants share."))
   .middleware(SignedRequest) {}
 
 /** A float position (contract FLOAT-1). */
@@ -48,5 +58,13 @@ const Positions = Schema.Array(Position).annotate({
 })
 
 export class FloatApi extends HttpApiGroup.make("float")
-  .add(HttpApiEndpoint.get("positions", "/v1/float", { success: Enveloped(Positions) }))
+  .add(
+    HttpApiEndpoint.get("positions", "/v1/float", { success: Enveloped(Positions) }).annotateMerge(
+      operation(
+        "Get your float",
+        `Your own money, one position a currency. It is a report and reserves nothing: a payout checks for itself. ${NEEDS_NOTHING}`
+      )
+    )
+  )
+  .annotateMerge(group("Float", "Your own money at the gateway."))
   .middleware(SignedRequest) {}

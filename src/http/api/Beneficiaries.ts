@@ -3,6 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { Country } from "../../domain/Corridor.ts"
 import { Currency } from "../../domain/Currency.ts"
 import { described } from "../../domain/Description.ts"
+import { group, headerParameter, NEXT_PAGE, operation } from "./Operation.ts"
 import { pageOf, pageQuery } from "./Page.ts"
 import { PayoutMethod } from "./Payouts.ts"
 import { SignedRequest } from "./SignedRequest.ts"
@@ -36,11 +37,21 @@ export class BeneficiariesApi extends HttpApiGroup.make("beneficiaries")
     HttpApiEndpoint.get("list", "/v1/beneficiaries", {
       query: pageQuery,
       success: Enveloped(pageOf(BeneficiaryRecord))
-    }),
+    }).annotateMerge(
+      operation("List beneficiaries", `The recipients that your payouts saved, masked, the newest first. ${NEXT_PAGE}`, {
+        errors: ["validation_failed"]
+      })
+    ),
     HttpApiEndpoint.get("find", "/v1/beneficiaries/:id", {
       params: { id: described(Schema.String, "The recipient's id") },
       success: Enveloped(BeneficiaryRecord)
-    }),
-    HttpApiEndpoint.delete("purge", "/v1/beneficiaries", { success: Enveloped(Purge) })
+    }).annotateMerge(operation("Get a beneficiary", "Reads one saved recipient, masked.", { errors: ["not_found"] })),
+    HttpApiEndpoint.delete("purge", "/v1/beneficiaries", { success: Enveloped(Purge) }).annotateMerge(
+      operation("Purge beneficiaries", "Removes every saved recipient of yours, in both modes. It cannot be undone.", {
+        errors: ["validation_failed"],
+        parameters: [headerParameter("X-Confirm-Purge", "The caller's own `app_id`, exactly")]
+      })
+    )
   )
+  .annotateMerge(group("Beneficiaries", "Recipients that your payouts saved."))
   .middleware(SignedRequest) {}

@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { described } from "../../domain/Description.ts"
+import { group, operation } from "./Operation.ts"
 import { Enveloped } from "./Wire.ts"
 
 const PATH = "/webhooks/:provider/:route_key"
@@ -20,6 +21,8 @@ const callback = {
   success: Enveloped(Stored)
 }
 
+const asCallback = { errors: ["unauthorized", "not_found", "payload_too_large", "malformed_request"] } as const
+
 /**
  * Where providers call back; tenants never do. `route_key` is secret and names one account of the provider. The body may be any bytes:
  * the provider's signature is verified over exactly the bytes that arrived. A callback that is verified is stored and answered 200
@@ -27,7 +30,21 @@ const callback = {
  *
  * The edge refuses an unknown provider or key before it reads the body (404), and the handler a signature that does not hold (401).
  */
-export class CallbacksApi extends HttpApiGroup.make("callbacks").add(
-  HttpApiEndpoint.post("receive", PATH, callback),
-  HttpApiEndpoint.put("receivePut", PATH, callback)
-) {}
+export class CallbacksApi extends HttpApiGroup.make("callbacks")
+  .add(
+    HttpApiEndpoint.post("receive", PATH, callback).annotateMerge(
+      operation(
+        "Take a provider's callback",
+        "For providers; tenants never call it. It is answered as soon as it is stored.",
+        asCallback
+      )
+    ),
+    HttpApiEndpoint.put("receivePut", PATH, callback).annotateMerge(
+      operation(
+        "Take a provider's callback (PUT)",
+        "For a provider that calls back by PUT; tenants never call it. It is answered as soon as it is stored.",
+        asCallback
+      )
+    )
+  )
+  .annotateMerge(group("Provider callbacks", "Where providers report to the gateway. Tenants never call these.")) {}

@@ -3,6 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
 import { Country } from "../../domain/Corridor.ts"
 import { Currency } from "../../domain/Currency.ts"
 import { described, optional } from "../../domain/Description.ts"
+import { errors, FROM_RECORDS, group, needs, operation } from "./Operation.ts"
 import { CollectionSchema } from "./Records.ts"
 import { SignedRequest } from "./SignedRequest.ts"
 import { AskedAmount, Enveloped, Metadata, Narration, Timestamp, text, WebUrl } from "./Wire.ts"
@@ -101,26 +102,64 @@ export const CodeRecord = Schema.Struct({
   expires_at: described(Timestamp, "Until when the code can be used")
 }).annotate({ identifier: "SentCode", description: "A code that was sent to a payer" })
 
+const charge = [
+  ...errors.route,
+  "tenant_frozen",
+  ...errors.window,
+  ...errors.party,
+  "duplicate_charge_in_flight",
+  ...errors.counted,
+  "otp_incorrect",
+  "charge_rejected_by_provider",
+  "provider_error",
+  ...errors.unknown
+] as const
+
 export class CollectionsApi extends HttpApiGroup.make("collections")
   .add(
     HttpApiEndpoint.post("create", "/v1/collections", {
       payload: CollectionBody,
       success: Enveloped(CollectionSchema).pipe(HttpApiSchema.status(201))
-    }),
+    }).annotateMerge(
+      operation(
+        "Create a collection",
+        `Charges a payer. The first answer is normally \`pending\`; the outcome comes by webhook or by polling. With \`requires_action\` the payer has to do something first: see \`next_action\`. A charge of a number that was charged in the last 15 minutes is refused with \`duplicate_charge_in_flight\`. ${needs("collections")}`,
+        { idempotencyKey: "required", errors: [...errors.keyed, ...errors.amounts, ...charge] }
+      )
+    ),
     HttpApiEndpoint.post("authorize", "/v1/collections/:reference/authorize", {
       params: { reference: described(Schema.String, "The collection's reference") },
       payload: AuthorizeBody,
       success: Enveloped(CollectionSchema)
-    }),
+    }).annotateMerge(
+      operation(
+        "Authorize a collection",
+        "Checks the code that the payer typed, and places the charge. A wrong code leaves the collection as it is: ask again. Amount, currency and country are those of the collection.",
+        {
+          idempotencyKey: "optional",
+          errors: ["not_found", "idempotency_key_reused", "request_in_progress", ...errors.amounts, ...charge],
+          responseHeaders: { Deprecation: "`true` where the body was not wrapped in `authorization`" }
+        }
+      )
+    ),
     HttpApiEndpoint.post("sendCode", "/v1/collections/otp", {
       payload: CodeBody,
       success: Enveloped(CodeRecord).pipe(HttpApiSchema.status(201))
-    }),
+    }).annotateMerge(
+      operation(
+        "Send a one-time code",
+        `Texts the payer a code, which you then send with a collection as \`otp\`. At most 3 in 10 minutes for one number. ${needs("collections")}`,
+        {
+          errors: [...errors.route, "tenant_frozen", ...errors.party, "provider_error", "provider_capability_unsupported"]
+        }
+      )
+    ),
     HttpApiEndpoint.get("find", "/v1/collections/:reference", {
       params: { reference: described(Schema.String, "The collection's reference") },
       success: Enveloped(CollectionSchema)
-    })
+    }).annotateMerge(operation("Get a collection", `Reads one collection. ${FROM_RECORDS}`, { errors: ["not_found"] }))
   )
+  .annotateMerge(group("Collections", "Money in: charge a payer by mobile money, bank or card."))
   .middleware(SignedRequest) {}
 
 /** `POST /v1/refunds`: the body is checked, and every refund is refused. */
@@ -132,5 +171,14 @@ export const RefundBody = Schema.Struct({
 
 /** There is no successful response. */
 export class RefundsApi extends HttpApiGroup.make("refunds")
-  .add(HttpApiEndpoint.post("create", "/v1/refunds", { payload: RefundBody, success: Schema.Never }))
+  .add(
+    HttpApiEndpoint.post("create", "/v1/refunds", { payload: RefundBody, success: Schema.Never }).annotateMerge(
+      operation(
+        "Refund a collection (not offered)",
+        "Always answers 501 `provider_capability_unsupported`, once the body is right. Nothing moves.",
+        { errors: ["provider_capability_unsupported", "inexact_amount"] }
+      )
+    )
+  )
+  .annotateMerge(group("Refunds", "Not offered by any provider yet."))
   .middleware(SignedRequest) {}

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { described } from "../../domain/Description.ts"
+import { described, exampleOf } from "../../domain/Description.ts"
 import { AmbiguousError } from "../../domain/errors/Ambiguous.ts"
 import type { ApiError } from "../../domain/errors/ApiError.ts"
 import { RetriableError } from "../../domain/errors/Retriable.ts"
@@ -20,6 +20,18 @@ const codeOf = ({ fields }: Member): Code => fields._tag.schema.literal
 
 const classes = new Map(members.map((member) => [codeOf(member), member.errorClass]))
 export const classOfCode = (code: Code): ErrorClass => classes.get(code) ?? "ambiguous"
+
+const decodeError = Schema.decodeUnknownSync(Schema.Union([TerminalError, RetriableError, AmbiguousError]))
+
+/** One error of each code as a tenant may meet it, made of the examples of its fields. */
+export const errorExamples: ReadonlyArray<ApiError> = members.map((member) => {
+  const { _tag, ...details } = member.fields
+  const shown = Object.entries(details).flatMap(([name, field]) => {
+    const example = exampleOf(field)
+    return example === undefined ? [] : [[name, example]]
+  })
+  return decodeError({ _tag: codeOf(member), ...Object.fromEntries(shown) })
+})
 
 /** Malformed text and malformed fields share one code and differ in their status. */
 export const wireCode = (code: Code): string => (code === "malformed_request" ? "validation_failed" : code)

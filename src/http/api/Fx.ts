@@ -3,6 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
 import { Currency } from "../../domain/Currency.ts"
 import { described, optional } from "../../domain/Description.ts"
 import { Failure } from "../../domain/Transaction.ts"
+import { errors, FROM_RECORDS, group, needs, operation } from "./Operation.ts"
 import { SignedRequest } from "./SignedRequest.ts"
 import { Amount, AskedAmount, Enveloped, Metadata, Timestamp, text } from "./Wire.ts"
 
@@ -66,14 +67,51 @@ export const FxExchange = Schema.Struct({
 
 export class FxApi extends HttpApiGroup.make("fx")
   .add(
-    HttpApiEndpoint.post("quote", "/v1/fx/quote", { payload: FxQuoteBody, success: Enveloped(FxQuote) }),
+    HttpApiEndpoint.post("quote", "/v1/fx/quote", { payload: FxQuoteBody, success: Enveloped(FxQuote) }).annotateMerge(
+      operation(
+        "Quote an exchange",
+        `Says what an exchange between two of your currencies would bring. It is free and moves nothing. ${needs("fx")}`,
+        {
+          errors: [
+            ...errors.amounts,
+            "capability_not_allowed",
+            "amount_below_minimum",
+            "provider_error",
+            "provider_capability_unsupported"
+          ]
+        }
+      )
+    ),
     HttpApiEndpoint.post("exchange", "/v1/fx/exchange", {
       payload: FxExchangeBody,
       success: Enveloped(FxExchange).pipe(HttpApiSchema.status(201))
-    }),
+    }).annotateMerge(
+      operation(
+        "Create an exchange",
+        `Exchanges by a quote, which is good for one exchange until it expires. What is booked is what the exchange brought. ${needs("fx")}`,
+        {
+          idempotencyKey: "required",
+          errors: [
+            ...errors.keyed,
+            "capability_not_allowed",
+            "tenant_frozen",
+            "not_found",
+            "quote_expired",
+            "provider_capability_unsupported",
+            "amount_above_maximum",
+            "provider_error",
+            "insufficient_tenant_float",
+            "insufficient_wallet_float",
+            "payout_rejected_by_provider",
+            ...errors.unknown
+          ]
+        }
+      )
+    ),
     HttpApiEndpoint.get("find", "/v1/fx/exchanges/:reference", {
       params: { reference: described(Schema.String, "The exchange's reference") },
       success: Enveloped(FxExchange)
-    })
+    }).annotateMerge(operation("Get an exchange", `Reads one exchange. ${FROM_RECORDS}`, { errors: ["not_found"] }))
   )
+  .annotateMerge(group("Exchanges", "Exchange float of one currency into another."))
   .middleware(SignedRequest) {}

@@ -5,6 +5,7 @@ import { Currency } from "../../domain/Currency.ts"
 import { described, optional } from "../../domain/Description.ts"
 import { AmountType } from "../../domain/Transaction.ts"
 import { UnpricedReason } from "../../domain/UnpricedReason.ts"
+import { errors, FROM_RECORDS, group, needs, operation } from "./Operation.ts"
 import { PayoutSchema } from "./Records.ts"
 import { SignedRequest } from "./SignedRequest.ts"
 import { Amount, AskedAmount, Enveloped, Metadata, Narration, Timestamp, text } from "./Wire.ts"
@@ -127,11 +128,42 @@ export class PayoutsApi extends HttpApiGroup.make("payouts")
     HttpApiEndpoint.post("create", "/v1/payouts", {
       payload: PayoutBody,
       success: Enveloped(PayoutSchema).pipe(HttpApiSchema.status(201))
-    }),
-    HttpApiEndpoint.post("quote", "/v1/payouts/quote", { payload: QuoteBody, success: Enveloped(Estimate) }),
+    }).annotateMerge(
+      operation(
+        "Create a payout",
+        `Sends money out of your float. The provider is asked for its fee first, and amount and fee are reserved together. The first answer is normally \`pending\`; the outcome comes by webhook or by polling. A refusal with 422 has sent nothing. ${needs("payouts")}`,
+        {
+          idempotencyKey: "required",
+          errors: [
+            ...errors.keyed,
+            ...errors.amounts,
+            "amount_type_required",
+            ...errors.route,
+            "tenant_frozen",
+            ...errors.window,
+            ...errors.party,
+            "bank_account_unresolvable",
+            "provider_error",
+            ...errors.counted,
+            "insufficient_tenant_float",
+            "insufficient_wallet_float",
+            "payout_rejected_by_provider",
+            ...errors.unknown
+          ]
+        }
+      )
+    ),
+    HttpApiEndpoint.post("quote", "/v1/payouts/quote", { payload: QuoteBody, success: Enveloped(Estimate) }).annotateMerge(
+      operation(
+        "Quote a payout",
+        `Says what a payout would cost. It is free, and moves and reserves nothing; it answers also where your float is too small or the amount is below the minimum. ${needs("payouts")}`,
+        { errors: [...errors.amounts, "amount_type_required", ...errors.route, "provider_error"] }
+      )
+    ),
     HttpApiEndpoint.get("find", "/v1/payouts/:reference", {
       params: { reference: described(Schema.String, "The payout's reference") },
       success: Enveloped(PayoutSchema)
-    })
+    }).annotateMerge(operation("Get a payout", `Reads one payout. ${FROM_RECORDS}`, { errors: ["not_found"] }))
   )
+  .annotateMerge(group("Payouts", "Money out of your float: to a mobile-money number, a bank account or a wallet."))
   .middleware(SignedRequest) {}

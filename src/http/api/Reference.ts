@@ -4,6 +4,7 @@ import { Availability, CorridorKey, Country, CustomerAction, Direction, Method }
 import { Currency } from "../../domain/Currency.ts"
 import { described, optional } from "../../domain/Description.ts"
 import { Capability } from "../../domain/Tenant.ts"
+import { errors, group, NEEDS_NOTHING, needs, operation } from "./Operation.ts"
 import { Flag } from "./Page.ts"
 import { PayoutMethod } from "./Payouts.ts"
 import { SignedRequest } from "./SignedRequest.ts"
@@ -103,26 +104,62 @@ const ServedCountries = Schema.Array(ServedCountry).annotate({
   description: "The countries that the provider serves"
 })
 
+const listErrors = [...errors.providerRead, "not_found", "validation_failed", "corridor_unsupported"] as const
+
 export class ReferenceApi extends HttpApiGroup.make("reference")
   .add(
     HttpApiEndpoint.get("banks", "/v1/reference/banks/:country", {
       params: { country: described(Country, "The country of the banks") },
       success: Enveloped(Banks)
-    }),
+    }).annotateMerge(
+      operation(
+        "List banks",
+        `The banks of a country that can be paid, asked of the provider, without inactive ones. ${needs("reference_data")}`,
+        { errors: listErrors }
+      )
+    ),
     HttpApiEndpoint.get("branches", "/v1/reference/banks/:country/:bank_code/branches", {
       params: {
         country: described(Country, "The country of the bank"),
         bank_code: described(Schema.String, "A code from `GET /v1/reference/banks/{country}`")
       },
       success: Enveloped(BankBranches)
-    }),
+    }).annotateMerge(
+      operation(
+        "List a bank's branches",
+        `The branches of a bank, as the provider listed them at most a day ago. Ask where the corridor says \`requires_branch\`, and let a person choose: no branch is ever chosen for you. ${needs("reference_data")}`,
+        { errors: listErrors }
+      )
+    ),
     HttpApiEndpoint.post("resolve", "/v1/reference/resolve-bank-account", {
       payload: ResolveBody,
       success: Enveloped(ResolvedAccount)
-    }),
-    HttpApiEndpoint.get("corridors", "/v1/reference/corridors", { query: corridorQuery, success: Enveloped(Corridors) }),
-    HttpApiEndpoint.get("countries", "/v1/reference/countries", { success: Enveloped(ServedCountries) })
+    }).annotateMerge(
+      operation(
+        "Resolve a bank account",
+        `Finds the holder of a bank account, for you to confirm: a payout looks the name up again. At most 30 a minute for a key. ${needs("bank_resolution")}`,
+        { errors: [...errors.providerRead, "bank_account_unresolvable", "corridor_unsupported"] }
+      )
+    ),
+    HttpApiEndpoint.get("corridors", "/v1/reference/corridors", {
+      query: corridorQuery,
+      success: Enveloped(Corridors)
+    }).annotateMerge(
+      operation(
+        "List corridors",
+        `Which country, currency, direction and method go together, with limits and requirements; also those that are not active. ${NEEDS_NOTHING}`,
+        { errors: ["validation_failed"] }
+      )
+    ),
+    HttpApiEndpoint.get("countries", "/v1/reference/countries", { success: Enveloped(ServedCountries) }).annotateMerge(
+      operation(
+        "List countries",
+        `Where the provider delivers payouts; it says nothing about collections. The provider is asked. ${needs("reference_data")}`,
+        { errors: errors.providerRead }
+      )
+    )
   )
+  .annotateMerge(group("Reference data", "Corridors, countries, banks and bank accounts."))
   .middleware(SignedRequest) {}
 
 const UnsupportedReason = Schema.Literals([
@@ -148,5 +185,13 @@ const Capabilities = Schema.Array(CapabilityRow).annotate({
 })
 
 export class CapabilitiesApi extends HttpApiGroup.make("capabilities")
-  .add(HttpApiEndpoint.get("list", "/v1/capabilities", { success: Enveloped(Capabilities) }))
+  .add(
+    HttpApiEndpoint.get("list", "/v1/capabilities", { success: Enveloped(Capabilities) }).annotateMerge(
+      operation(
+        "List your capabilities",
+        `What you may do and the provider offers, and why the rest is not supported. ${NEEDS_NOTHING}`
+      )
+    )
+  )
+  .annotateMerge(group("Capabilities", "What you may do."))
   .middleware(SignedRequest) {}

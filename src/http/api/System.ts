@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { described } from "../../domain/Description.ts"
+import { group, NEEDS_NOTHING, operation } from "./Operation.ts"
 import { SignedRequest } from "./SignedRequest.ts"
 import { Enveloped } from "./Wire.ts"
 
@@ -31,16 +32,33 @@ export const HealthDetail = Schema.Struct({
   )
 }).annotate({ identifier: "HealthDetail", description: "The gateway's release and its providers" })
 
-export class HealthApi extends HttpApiGroup.make("health").add(
-  HttpApiEndpoint.get("live", "/health", { success: Enveloped(Liveness) }),
-  HttpApiEndpoint.get("detail", "/health/detail", { success: Enveloped(HealthDetail) }).middleware(SignedRequest)
-) {}
+export class HealthApi extends HttpApiGroup.make("health")
+  .add(
+    HttpApiEndpoint.get("live", "/health", { success: Enveloped(Liveness) }).annotateMerge(
+      operation("Check that the gateway answers", "Needs no signature.")
+    ),
+    HttpApiEndpoint.get("detail", "/health/detail", { success: Enveloped(HealthDetail) })
+      .annotateMerge(
+        operation(
+          "Get release and providers",
+          `The gateway's release, and the providers at which it has an account. ${NEEDS_NOTHING}`
+        )
+      )
+      .middleware(SignedRequest)
+  )
+  .annotateMerge(group("Health", "Whether the gateway answers, and what it is.")) {}
 
 /** The API's description. These two responses have no envelope: tools and browsers read them. */
-export class DescriptionApi extends HttpApiGroup.make("description").add(
-  HttpApiEndpoint.get("openapi", "/openapi.json", { success: Schema.Record(Schema.String, Schema.Unknown) }),
-  HttpApiEndpoint.get("docs", "/docs", { success: Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/html" })) })
-) {}
+export class DescriptionApi extends HttpApiGroup.make("description")
+  .add(
+    HttpApiEndpoint.get("openapi", "/openapi.json", { success: Schema.Record(Schema.String, Schema.Unknown) }).annotateMerge(
+      operation("Get this description", "The API in OpenAPI 3.1, for tools and generators. Needs no signature.")
+    ),
+    HttpApiEndpoint.get("docs", "/docs", {
+      success: Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/html" }))
+    }).annotateMerge(operation("Get this description as a page", "The API for people. Needs no signature."))
+  )
+  .annotateMerge(group("This description", "This description.")) {}
 
 /** What draws the page: no operations of the API, and not described as such. */
 /** Where the scripts and styles of the page `/docs` are. */

@@ -29,6 +29,25 @@ export const transactionQuery = {
   created_to: optional(Moment, "Only those created before this moment"),
   idempotency_key: optional(Key, "Only those that were created with this `Idempotency-Key`, for as long as the key is kept")
 }
+
+/** A parameter whose name holds a name of the tenant's own. Its members are parameters of their own: `?metadata.order=A-1`. */
+export const metadataFilter = {
+  name: "metadata",
+  in: "query",
+  required: false,
+  description:
+    "Only those whose metadata has this member with exactly this text. Send it as `metadata.KEY=VALUE`, once: `metadata.order=A-1`",
+  style: "form",
+  explode: true,
+  schema: {
+    type: "object",
+    propertyNames: { type: "string", pattern: "^metadata\\..+$" },
+    additionalProperties: { type: "string" },
+    maxProperties: 1
+  },
+  example: { "metadata.order": "A-1" }
+}
+
 type TransactionQuery = { readonly [K in keyof typeof transactionQuery]?: (typeof transactionQuery)[K]["Type"] }
 
 interface ListRequest {

@@ -1,10 +1,11 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { described, optional } from "../../domain/Description.ts"
+import { FROM_RECORDS, group, headerParameter, NEXT_PAGE, operation } from "./Operation.ts"
 import { pageOf } from "./Page.ts"
 import { CollectionSchema, PayoutSchema, TransactionSchema } from "./Records.ts"
 import { SignedRequest } from "./SignedRequest.ts"
-import { transactionQuery } from "./TransactionQuery.ts"
+import { metadataFilter, transactionQuery } from "./TransactionQuery.ts"
 import { Enveloped } from "./Wire.ts"
 
 const raw = {
@@ -35,11 +36,27 @@ export class TransactionsApi extends HttpApiGroup.make("transactions")
     HttpApiEndpoint.get("list", "/v1/transactions", {
       query: transactionQuery,
       success: Enveloped(pageOf(TransactionSchema))
-    }),
+    }).annotateMerge(
+      operation(
+        "List transactions",
+        `Your collections and payouts of the key's mode, the newest first. ${NEXT_PAGE} A page may hold fewer items than \`limit\`, or none, and still have a \`next_cursor\`. Walking skips and repeats none while new ones arrive. A filter or value that the list does not know is \`validation_failed\`.`,
+        { parameters: [metadataFilter], errors: ["validation_failed"] }
+      )
+    ),
     HttpApiEndpoint.get("find", "/v1/transactions/:id", {
       params: { id: described(Schema.String, "The transaction's `id` or `reference`: they are the same") },
       query: { view: optional(Schema.Literal("raw"), "`raw` adds the last call to the provider; only with an admin key") },
       success: Enveloped(ReadTransaction)
-    })
+    }).annotateMerge(
+      operation(
+        "Get a transaction",
+        `Reads a collection or a payout without knowing which. ${FROM_RECORDS} \`view=raw\` is for admin keys only: a tenant's key gets \`capability_not_allowed\`.`,
+        {
+          errors: ["not_found", "capability_not_allowed", "validation_failed", "malformed_request"],
+          parameters: [headerParameter("X-Audit-Reason", "Why the raw view is read; required with `view=raw`", false)]
+        }
+      )
+    )
   )
+  .annotateMerge(group("Transactions", "Collections and payouts together: find one, or list them."))
   .middleware(SignedRequest) {}

@@ -4,6 +4,7 @@ import { DeliveryStatus } from "../../domain/Delivery.ts"
 import { described, optional } from "../../domain/Description.ts"
 import { EventType } from "../../domain/Event.ts"
 import { DisabledReason } from "../../domain/WebhookEndpoint.ts"
+import { group, NEXT_PAGE, operation } from "./Operation.ts"
 import { pageOf, pageQuery } from "./Page.ts"
 import { SignedRequest } from "./SignedRequest.ts"
 import { Enveloped, Timestamp } from "./Wire.ts"
@@ -87,22 +88,67 @@ export const Recovery = Schema.Struct({
 
 export class WebhooksApi extends HttpApiGroup.make("webhooks")
   .add(
-    HttpApiEndpoint.get("endpoint", "/v1/webhooks/endpoint", { success: Enveloped(EndpointRecord) }),
+    HttpApiEndpoint.get("endpoint", "/v1/webhooks/endpoint", { success: Enveloped(EndpointRecord) }).annotateMerge(
+      operation("Get your webhook endpoint", "Where your events of the key's mode go. There is one endpoint a mode.", {
+        errors: ["not_found"]
+      })
+    ),
     HttpApiEndpoint.put("setEndpoint", "/v1/webhooks/endpoint", {
       payload: EndpointBody,
       success: Enveloped(SetEndpointRecord)
-    }),
-    HttpApiEndpoint.delete("removeEndpoint", "/v1/webhooks/endpoint", { success: Enveloped(EndpointRecord) }),
-    HttpApiEndpoint.post("rotateSecret", "/v1/webhooks/endpoint/rotate-secret", { success: Enveloped(RotatedSecret) }),
-    HttpApiEndpoint.post("test", "/v1/webhooks/endpoint/test", { success: Enveloped(DeliveryRecord) }),
+    }).annotateMerge(
+      operation(
+        "Set your webhook endpoint",
+        "Replaces the whole endpoint; what you leave out gets its default. The response that creates it holds the secret, and no later one does."
+      )
+    ),
+    HttpApiEndpoint.delete("removeEndpoint", "/v1/webhooks/endpoint", { success: Enveloped(EndpointRecord) }).annotateMerge(
+      operation("Remove your webhook endpoint", "Stops the deliveries. Events are kept for 30 days and can be recovered.", {
+        errors: ["not_found"]
+      })
+    ),
+    HttpApiEndpoint.post("rotateSecret", "/v1/webhooks/endpoint/rotate-secret", {
+      success: Enveloped(RotatedSecret)
+    }).annotateMerge(
+      operation(
+        "Rotate the webhook secret",
+        "Makes a new signing secret. For 24 hours the old one signs as well, so that you can change over.",
+        { withoutBody: true, errors: ["not_found"] }
+      )
+    ),
+    HttpApiEndpoint.post("test", "/v1/webhooks/endpoint/test", { success: Enveloped(DeliveryRecord) }).annotateMerge(
+      operation("Send a test event", "Sends a `webhook.test` event to your endpoint, whatever it subscribes to.", {
+        withoutBody: true,
+        errors: ["not_found", "validation_failed"]
+      })
+    ),
     HttpApiEndpoint.get("deliveries", "/v1/webhooks/deliveries", {
       query: { ...pageQuery, status: optional(DeliveryStatus, "Only those with this status") },
       success: Enveloped(pageOf(DeliveryRecord))
-    }),
+    }).annotateMerge(
+      operation("List deliveries", `What was sent to your endpoint, with its last attempts, the newest first. ${NEXT_PAGE}`, {
+        errors: ["validation_failed"]
+      })
+    ),
     HttpApiEndpoint.post("redeliver", "/v1/webhooks/deliveries/:id/redeliver", {
       params: { id: described(Schema.String, "The delivery's id") },
       success: Enveloped(DeliveryRecord)
-    }),
-    HttpApiEndpoint.post("recover", "/v1/webhooks/recover", { payload: RecoverBody, success: Enveloped(Recovery) })
+    }).annotateMerge(
+      operation("Redeliver an event", "Sends one event again: the same bytes under the same id.", {
+        withoutBody: true,
+        errors: ["not_found", "validation_failed"]
+      })
+    ),
+    HttpApiEndpoint.post("recover", "/v1/webhooks/recover", {
+      payload: RecoverBody,
+      success: Enveloped(Recovery)
+    }).annotateMerge(
+      operation(
+        "Recover events",
+        "Sends every event since a moment again, for example after an outage of yours. An event whose delivery is due already is skipped. One recovery of yours works at a time, and it stops while 10,000 deliveries are due: where the answer has `resume_since`, call again from there once they were delivered.",
+        { errors: ["not_found"] }
+      )
+    )
   )
+  .annotateMerge(group("Webhook endpoint", "Where your events go, and what became of them."))
   .middleware(SignedRequest) {}

@@ -1,39 +1,38 @@
 import { errorEnvelope, statuses } from "../api/Envelope.ts"
-import { type Code, classOfCode, responseSchemaName, wireCode } from "../api/Errors.ts"
-import { operations } from "../api/Operations.ts"
-import { isCallbackPath, isSignedPath } from "../edge/HttpRoutes.ts"
-import { errorExamples } from "./ErrorExamples.ts"
+import { type Code, classOfCode, errorExamples, responseSchemaName, wireCode } from "../api/Errors.ts"
+import { type HttpRoute, isCallbackPath, isSignedPath } from "../edge/HttpRoutes.ts"
 import type { Tree } from "./OpenApiSchemas.ts"
 
 /** The error codes of an operation: its own, and those of the edge for every operation of its kind. */
-export const errorCodesOf = (method: string, path: string): ReadonlyArray<Code> => {
-  const own = operations[`${method} ${path}`]
-  const isSent = (method === "POST" || method === "PUT") && !isCallbackPath(path)
+export const errorCodesOf = ({ method, operation, template }: HttpRoute): ReadonlyArray<Code> => {
+  const isCallback = isCallbackPath(template)
+  const isSigned = isSignedPath(template, template)
+  const isSent = (method === "POST" || method === "PUT") && !isCallback
   const all: ReadonlyArray<Code> = [
-    ...(isSignedPath(path, path) ? (["unauthorized"] as const) : []),
-    ...(isSignedPath(path, path) || isCallbackPath(path) ? (["rate_limited"] as const) : []),
+    ...(isSigned ? (["unauthorized"] as const) : []),
+    ...(isSigned || isCallback ? (["rate_limited"] as const) : []),
     "cross_origin_denied",
     "method_not_allowed",
     // An admin key changes nothing.
-    ...(isSignedPath(path, path) && method !== "GET" ? (["capability_not_allowed"] as const) : []),
+    ...(isSigned && method !== "GET" ? (["capability_not_allowed"] as const) : []),
     ...(isSent ? payloadErrors : []),
-    ...(isSent && own?.withoutBody !== true ? bodyErrors : []),
-    ...(own?.errors ?? []),
+    ...(isSent && operation?.withoutBody !== true ? bodyErrors : []),
+    ...(operation?.errors ?? []),
     "internal_error"
   ]
   return [...new Set(all)]
 }
 
 /** The error responses of an operation: every code under its status, with its class. */
-export const errorResponsesOf = (method: string, path: string): Readonly<Record<string, Tree>> => {
-  const byStatus = Map.groupBy(errorCodesOf(method, path), (code) => statuses[code])
+export const errorResponsesOf = (route: HttpRoute): Readonly<Record<string, Tree>> => {
+  const byStatus = Map.groupBy(errorCodesOf(route), (code) => statuses[code])
   const listed = [...byStatus].map(([status, codes]): readonly [string, Tree] => [`${status}`, responseOf(codes)])
   return Object.fromEntries([...listed, ["default", anyOther]])
 }
 
 /** An example of every code, by the code. */
 export const exampleComponents: Tree = Object.fromEntries(
-  Object.values(errorExamples).map((error) => {
+  errorExamples.map((error) => {
     const value: unknown = JSON.parse(errorEnvelope(error).body)
     return [error._tag, { summary: `${wireCode(error._tag)} (${classOfCode(error._tag)})`, value }]
   })

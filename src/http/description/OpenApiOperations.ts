@@ -1,11 +1,20 @@
-import { examples, type Operation, operations } from "../api/Operations.ts"
+import executed from "../api/examples.json" with { type: "json" }
+import { headerParameter, type Operation } from "../api/Operation.ts"
 import { PARAMETER } from "../api/Page.ts"
-import { isCallbackPath, isSignedPath } from "../edge/HttpRoutes.ts"
+import { type HttpRoute, isCallbackPath, isSignedPath, routes } from "../edge/HttpRoutes.ts"
 import { errorResponsesOf } from "./OpenApiErrors.ts"
 import { isNever, isTree, type Tree, treeOf, wireSchema } from "./OpenApiSchemas.ts"
 import { endpointCallbacks } from "./OpenApiWebhooks.ts"
-import { operationTexts } from "./OperationTexts.ts"
 import { EXAMPLE_ORIGIN, signedCurl } from "./SignedCurl.ts"
+
+/** The body of a request, and the body of its response. Of a list only the first row. */
+export interface Example {
+  readonly request?: unknown
+  readonly answer: unknown
+}
+
+/** By the route's name. `test/scenarios/requests/Examples.test.ts` sends every request again and compares the response with the file. */
+export const examples: Readonly<Record<string, Example>> = executed
 
 const signing = {
   key: ["X-Gateway-Key", "`<app_id>.<key_id>.<api_key>`"],
@@ -25,28 +34,31 @@ export const securitySchemes: Tree = Object.fromEntries(
   ])
 )
 
-/** A generated operation with what its schemas do not say: its summary, security, headers, errors and examples. */
-export const operationOf = (method: string, path: string, operation: Tree): Tree => {
-  const own = operations[`${method} ${path}`]
-  const text = operationTexts[`${method} ${path}`]
-  if (own === undefined || text === undefined) throw new Error(`${method} ${path} is not among the described operations`)
-  const { answer, request } = examples[`${method} ${path}`] ?? {}
-  const { description: _, parameters, requestBody, responses, security: __, ...rest } = operation
+/** The generated operation of a route with what its schemas do not say: its security, headers, errors and examples. */
+export const operationOf = (name: string, generated: Tree): Tree => {
+  const route = routes.get(name)
+  const own = route?.operation
+  if (route === undefined || own === undefined) throw new Error(`${name} does not say what it is`)
+  const isSigned = isSignedPath(route.template, route.template)
+  const isCallback = isCallbackPath(route.template)
+  const { answer, request } = examples[name] ?? {}
+  const { parameters, requestBody, responses, ...rest } = generated
   return {
     ...rest,
-    ...text,
-    security: isSignedPath(path, path) ? [Object.fromEntries(Object.keys(signing).map((name) => [name, []]))] : [],
+    security: isSigned ? [Object.fromEntries(Object.keys(signing).map((part) => [part, []]))] : [],
     parameters: [
       ...(Array.isArray(parameters) ? parameters.map(parameterOf) : []),
-      ...(own.parameters ?? []),
-      ...headerParameters(own)
+      ...(own.idempotencyKey === undefined ? [] : [idempotencyKey(own.idempotencyKey === "required")]),
+      ...(own.parameters ?? [])
     ],
-    ...(isCallbackPath(path) ? { requestBody: { required: true, content: { "*/*": {} } } } : {}),
+    ...(isCallback ? { requestBody: { required: true, content: { "*/*": {} } } } : {}),
     ...(isTree(requestBody) ? { requestBody: withExample(treeOf(wireSchema(requestBody)), request) } : {}),
-    ...sampleOf(method, path, own, request),
-    ...(`${method} ${path}` === "PUT /v1/webhooks/endpoint" ? { callbacks: endpointCallbacks } : {}),
+    ...(isCallback
+      ? {}
+      : { "x-codeSamples": [{ lang: "shell", label: "curl", source: sampleOf(route, own, isSigned, request) }] }),
+    ...(name === "PUT /v1/webhooks/endpoint" ? { callbacks: endpointCallbacks } : {}),
     responses: Object.fromEntries(
-      Object.entries({ ...successes(treeOf(responses), own, isTree(requestBody)), ...errorResponsesOf(method, path) }).map(
+      Object.entries({ ...successes(treeOf(responses), own, isTree(requestBody)), ...errorResponsesOf(route) }).map(
         ([status, response]) => [
           status,
           withExample(response, isTree(answer) && status === `${answer["code"]}` ? answer : undefined)
@@ -56,21 +68,18 @@ export const operationOf = (method: string, path: string, operation: Tree): Tree
   }
 }
 
-/** How to send it from a shell, where it is for tenants to send. */
-const sampleOf = (method: string, path: string, own: Operation, body: unknown): Tree => {
-  if (isCallbackPath(path)) return {}
-  const headers = Object.entries(own.headers ?? {}).filter(([, { required }]) => required)
-  const source = isSignedPath(path, path)
-    ? signedCurl({
-        method,
-        path,
-        body,
-        hasKey: own.idempotencyKey !== undefined,
-        // The one that is required repeats the tenant's name.
-        headers: Object.fromEntries(headers.map(([name]) => [name, "$APP_ID"]))
-      })
-    : `curl -sS ${EXAMPLE_ORIGIN}${path}\n`
-  return { "x-codeSamples": [{ lang: "shell", label: "curl", source }] }
+/** How to send it from a shell. */
+const sampleOf = ({ method, template }: HttpRoute, own: Operation["Service"], isSigned: boolean, body: unknown): string => {
+  if (!isSigned) return `curl -sS ${EXAMPLE_ORIGIN}${template}\n`
+  const headers = (own.parameters ?? []).filter((parameter) => parameter.in === "header" && parameter.required)
+  return signedCurl({
+    method,
+    path: template,
+    body,
+    hasKey: own.idempotencyKey !== undefined,
+    // The one that is required repeats the tenant's name.
+    headers: Object.fromEntries(headers.map(({ name }) => [name, "$APP_ID"]))
+  })
 }
 
 /** A parameter's description is found beside its schema, not in it. */
@@ -80,32 +89,18 @@ const parameterOf = (parameter: unknown): Tree => {
   return { ...rest, ...(description === undefined ? {} : { description }), schema: isTree(instead) ? instead : plain }
 }
 
-const headerParameters = ({ headers = {}, idempotencyKey }: Operation): ReadonlyArray<Tree> => [
-  ...(idempotencyKey === undefined
-    ? []
-    : [
-        {
-          name: "Idempotency-Key",
-          in: "header",
-          required: idempotencyKey === "required",
-          description: "The same key again answers with the first answer and moves nothing twice",
-          schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[\\x20-\\x7e]+$" }
-        }
-      ]),
-  ...Object.entries(headers).map(([name, { description, required }]) => ({
-    name,
-    in: "header",
-    required,
-    description,
-    schema: { type: "string" }
-  }))
-]
+const idempotencyKey = (required: boolean) =>
+  headerParameter("Idempotency-Key", "The same key again answers with the first answer and moves nothing twice", required, {
+    minLength: 1,
+    maxLength: 255,
+    pattern: "^[\\x20-\\x7e]+$"
+  })
 
 const header = (description: string) => ({ description, schema: { type: "string" } })
 
 const successes = (
   responses: Tree,
-  { responseHeaders = {}, idempotencyKey }: Operation,
+  { responseHeaders = {}, idempotencyKey }: Operation["Service"],
   hasBody: boolean
 ): Readonly<Record<string, Tree>> =>
   Object.fromEntries(

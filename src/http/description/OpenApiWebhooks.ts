@@ -1,14 +1,7 @@
 import { EventType } from "../../domain/Event.ts"
 import { eventSchemaName, eventSummary } from "../api/Events.ts"
+import { headerParameter } from "../api/Operation.ts"
 import type { Tree } from "./OpenApiSchemas.ts"
-
-const headerParameter = (name: string, description: string): Tree => ({
-  name,
-  in: "header",
-  required: true,
-  description,
-  schema: { type: "string" }
-})
 
 /** The headers of Standard Webhooks 1.0 (contract HOOK-1). */
 const parameters = [
@@ -40,6 +33,13 @@ const delivery = (operationId: string, summary: string, schemaName: string): Tre
     }
   }
 })
+
+/** The events stand in the description as a group of their own. */
+export const eventsTag: Tree = {
+  name: "events",
+  description: "What the gateway sends to your endpoint, signed as Standard Webhooks 1.0.",
+  "x-displayName": "Events"
+}
 
 /** What the gateway sends to a tenant's endpoint, by the type of the event. */
 export const webhooks: Tree = Object.fromEntries(

@@ -17,7 +17,6 @@ import { Authentication, type RawRequest } from "../../services/admission/Authen
 import { CommitsWaiting } from "../../services/ports/CommitsWaiting.ts"
 import { RandomSource } from "../../services/ports/RandomSource.ts"
 import { ProviderCallbacks } from "../../services/settlement/ProviderCallbacks.ts"
-import { operations } from "../api/Operations.ts"
 import { clientAddress, clientOf } from "./ClientAddress.ts"
 import { makeConcurrencyLimit, type PlaceKind, type Release } from "./ConcurrencyLimit.ts"
 import { type Endpoints, isRead } from "./Endpoints.ts"
@@ -207,7 +206,7 @@ interface Kept {
   release: Release | null
 }
 
-const claimsKey = (match: Match): boolean => match._tag === "Found" && operations[match.route.name]?.idempotencyKey !== undefined
+const claimsKey = (match: Match): boolean => match._tag === "Found" && match.route.operation?.idempotencyKey !== undefined
 
 /** The whole body arrives in this time, however slowly it is sent; then the connection is closed. */
 const BODY_MS = 30_000

@@ -1,5 +1,7 @@
-import { HttpApi } from "effect/http-api"
+import { Context, Option } from "effect"
+import { HttpApi, type HttpApiEndpoint } from "effect/http-api"
 import { Api } from "../api/Api.ts"
+import { Operation } from "../api/Operation.ts"
 
 /** A method and a path template, such as `GET` and `/v1/payouts/{reference}`: the name of a route in logs, spans, keys and limits. */
 export interface HttpRoute {
@@ -7,6 +9,8 @@ export interface HttpRoute {
   readonly template: string
   /** Both of them: `GET /v1/payouts/{reference}`. */
   readonly name: string
+  /** What its endpoint says of itself; undefined where it is no operation of the API. */
+  readonly operation: Operation["Service"] | undefined
 }
 
 /** `params` are the parameters in the path by their names, as they were sent. */
@@ -26,9 +30,10 @@ interface Path {
 }
 
 /** The route of an endpoint. */
-export const routeOf = ({ method, path }: { readonly method: string; readonly path: string }): HttpRoute => {
+export const routeOf = ({ annotations, method, path }: HttpApiEndpoint.Top): HttpRoute => {
   const template = path.replace(/:([a-z_]+)/g, "{$1}")
-  return { method, template, name: `${method} ${template}` }
+  const operation = Option.getOrUndefined(Context.getOption(annotations, Operation))
+  return { method, template, name: `${method} ${template}`, operation }
 }
 
 /**
@@ -109,3 +114,8 @@ const readPaths = () => {
 }
 
 const paths = readPaths()
+
+/** Every route by its name. */
+export const routes: ReadonlyMap<string, HttpRoute> = new Map(
+  [...paths.literal.values(), ...paths.patterns].flatMap((path) => [...path.routes.values()].map((route) => [route.name, route]))
+)

@@ -4,7 +4,6 @@ import { TestClock } from "effect/testing"
 import { expect } from "vitest"
 import { AppId } from "../../../src/domain/Ids.ts"
 import { clientAddress } from "../../../src/http/edge/ClientAddress.ts"
-import { routeOf } from "../../../src/http/edge/HttpRoutes.ts"
 import { makeRequestRate } from "../../../src/http/edge/RequestRate.ts"
 import { RateLimitsMemory } from "../../../src/persistence/requests/RateLimitsMemory.ts"
 import { onEdge } from "../../support/EdgeClient.ts"
@@ -13,7 +12,10 @@ const rate = { count: 1, windowMs: 1000, burst: 2 }
 const JSON_BODY = [["Content-Type", "application/json"]] as const
 const error = (answer: { text: string }) => JSON.parse(answer.text).error
 
-const found = (method: string, path: string) => ({ _tag: "Found", route: routeOf({ method, path }), params: {} }) as const
+const found = (method: string, template: string) => {
+  const route = { method, template, name: `${method} ${template}`, operation: undefined }
+  return { _tag: "Found", route, params: {} } as const
+}
 
 describe("the rate limit", () => {
   it(

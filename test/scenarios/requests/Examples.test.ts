@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { examples } from "../../../src/http/api/Operations.ts"
+import { examples } from "../../../src/http/description/OpenApiOperations.ts"
 import { executeExamples, lasting } from "../../support/ExecutedExamples.ts"
 import { Stack } from "../../support/Stack.ts"
 
