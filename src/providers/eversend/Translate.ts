@@ -1,4 +1,4 @@
-import { Option, Result } from "effect"
+import { Option, Result, Schema } from "effect"
 import { type Currency, isCurrency } from "../../domain/Currency.ts"
 import type { ChargeOrder, ChargeOutcome, PayoutOutcome, StatusOutcome, StatusQuery } from "../../services/ports/Provider.ts"
 import { decoded, type FactWithAlarm, unreadable, withoutAlarm } from "../AnswerParsing.ts"
@@ -109,6 +109,8 @@ export const foundInPage = (
   if (own.length > 0) return decisive(kind, own, order)
   if (transactions.some((wire) => !wire.transactionRef && isOurs(kind, wire, order.reference)))
     return withoutAlarm({ _tag: "Unknown", reason: "bad_response", note: "a transaction without a reference is listed" })
+  if (transactions.some(({ transactionRef, type }) => transactionRef === order.reference && !isKind(type)))
+    return withoutAlarm({ _tag: "Unknown", reason: "bad_response", note: "a transaction of an unknown type is listed" })
   return rows.length < pageSize ? "ended" : "goes_on"
 }
 
@@ -127,11 +129,11 @@ const decisive = (kind: Kind, own: ReadonlyArray<Wire>, order: StatusQuery): Fac
 }
 
 /** An answer need not repeat our reference or the kind, but one that names another is about another transaction. */
-const isOurs = (kind: Kind, { transactionRef, type }: Wire, reference: string): boolean => {
-  const sameReference = transactionRef === null || transactionRef === undefined || transactionRef === reference
-  const sameKind = type === undefined || type === kind
-  return sameReference && sameKind
-}
+const isOurs = (kind: Kind, { transactionRef, type }: Wire, reference: string): boolean =>
+  // What is empty names nothing.
+  (!transactionRef || transactionRef === reference) && (!type || type === kind)
+
+const isKind = Schema.is(Schema.Literals(["payout", "collection", "exchange"] satisfies ReadonlyArray<Kind>))
 
 const answerOf = (kind: Kind, wire: Wire, { currency, reference }: ExpectedTransaction): FactWithAlarm<StatusOutcome> => {
   const { isRefunded, reason, status, transactionId, updatedAt } = wire
