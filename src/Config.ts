@@ -135,13 +135,13 @@ const parse = (variables: Variables, mistakes: Array<string>) => {
     webhookNameServers: read("WEBHOOK_NAME_SERVERS", "", list(nameServer)),
     trustedProxies: read("TRUSTED_PROXIES", "", list(network)),
     /** How many connections this process holds at once, and how many of them one address may; more are closed. */
-    connectionPlaces: {
+    connectionSlots: {
       inAll: read("CONNECTIONS_AT_ONCE", "4096", wholeNumber(1, LARGEST_CROWD)),
       anAddress: read("CONNECTIONS_AN_ADDRESS", "1024", wholeNumber(1, LARGEST_CROWD))
     },
     ...keepAliveOf(read),
     /** How many requests this process works on at once; more are shed. */
-    requestPlaces: {
+    requestSlots: {
       reads: read("REQUESTS_AT_ONCE_READS", "1024", wholeNumber(1, LARGEST_CROWD)),
       money: read("REQUESTS_AT_ONCE_MONEY", "1024", wholeNumber(1, LARGEST_CROWD))
     },

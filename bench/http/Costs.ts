@@ -34,7 +34,7 @@ const purposes: ReadonlyArray<readonly [string, RegExp]> = [
   ["the database's driver", /sql-pg|effect\/dist\/sql/],
   ["calls to the provider", /undici|providers\//],
   ["JSON", /Json\.ts|\(JSON/],
-  ["signatures, hashes, sealing, randomness", /internal\/crypto|Vault|Sealing|Signature|CanonicalText|Redacted\.js/],
+  ["signatures, hashes, sealing, randomness", /internal\/crypto|Vault|Sealing|Signature|StringToSign|Redacted\.js/],
   ["phone numbers", /libphonenumber/],
   ["HTTP server and router", /node:_http|effect\/dist\/http|src\/http|platform-node/],
   ["services and domain", /src\/(services|domain|persistence)/],

@@ -6,7 +6,7 @@ import { AppId, Reference, referenceFrom } from "../../src/domain/Ids.ts"
 import { reserve } from "../../src/domain/Ledger.ts"
 import { add, minor, ZERO } from "../../src/domain/Money.ts"
 import { decide } from "../../src/domain/Moves.ts"
-import type { Payout, Transaction } from "../../src/domain/Transaction.ts"
+import type { Payment, Payout } from "../../src/domain/Payment.ts"
 import { effectiveLimits, type WindowUse, windowUse } from "../../src/domain/VelocityLimits.ts"
 import { transactionView } from "../../src/domain/View.ts"
 import { successEnvelope } from "../../src/http/api/Envelope.ts"
@@ -152,7 +152,7 @@ const stepsOf = (tenant: number, recipient: number, at: number): Steps => {
   }
 }
 
-const eventOf = (record: Transaction, type: "payout.pending" | "payout.successful", at: number) =>
+const eventOf = (record: Payment, type: "payout.pending" | "payout.successful", at: number) =>
   encodeEvent(
     { id: reference(), appId: record.appId, mode: record.mode, type, reference: record.reference, at },
     transactionView(record)

@@ -10,7 +10,7 @@ import { join } from "node:path"
 import process from "node:process"
 import { pathToFileURL } from "node:url"
 import { Option, Redacted } from "effect"
-import { canonicalQuery, canonicalText } from "../../src/domain/CanonicalText.ts"
+import { canonicalQuery, stringToSign } from "../../src/domain/StringToSign.ts"
 import { bodyHash, signature } from "../../src/services/admission/Signature.ts"
 import { type Random, seeded } from "../../test/support/Random.ts"
 
@@ -170,7 +170,7 @@ const vector = (given: Case, at: number) => {
   const read = ["GET", "DELETE"].includes(method.toUpperCase())
   const hash = bodyHash(read ? new Uint8Array() : bytes)
   const fields = { appId: app_id, keyId: key_id, host, method, target, timestamp, nonce, bodyHash: hash }
-  const text = Option.getOrThrow(canonicalText(fields))
+  const text = Option.getOrThrow(stringToSign(fields))
   const [, query = ""] = target.split(/\?(.*)/s)
   return {
     name,

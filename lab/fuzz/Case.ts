@@ -1,5 +1,5 @@
 import { createHash, createHmac } from "node:crypto"
-import { canonicalQuery } from "../../src/domain/CanonicalText.ts"
+import { canonicalQuery } from "../../src/domain/StringToSign.ts"
 import { type Random, seeded } from "../../test/support/Random.ts"
 import type { Key } from "../chaos/Client.ts"
 

@@ -136,7 +136,7 @@ export const explainedOfDomain: Readonly<Record<string, ReadonlyArray<Explained>
     { original: "short < 0n", replacement: "short <= 0n", why: "where nothing is short, nothing is owed in either case" },
     { original: "amount < receivable", replacement: "amount <= receivable", why: "of two equal amounts either is the smaller" }
   ],
-  "src/domain/CanonicalText.ts": [
+  "src/domain/StringToSign.ts": [
     {
       original: "{\n    return undefined\n  }",
       replacement: "{}",

@@ -25,7 +25,7 @@ const moving = domain(
 )
 
 /** What a signature is made of, and what is told apart by it. */
-const signed = domain("CanonicalText", "StandardWebhook")
+const signed = domain("StringToSign", "StandardWebhook")
 
 /** Nothing but types, of which nothing runs. */
 const typesOnly = domain("errors/ApiError")
@@ -66,7 +66,7 @@ export const parts: Readonly<Record<string, Part>> = {
   signing: {
     files: [...signed, ...services("admission/Authentication", "admission/RequestNonce", "admission/Signature")],
     tests: [
-      "test/domain/CanonicalText.test.ts",
+      "test/domain/StringToSign.test.ts",
       "test/domain/StandardWebhook.test.ts",
       ...["Authentication", "RequestNonce", "SignatureLog"].map((name) => `test/services/admission/${name}.test.ts`)
     ],

@@ -140,7 +140,7 @@ export const consoleBugs: ReadonlyArray<Bug> = [
     test: "test/console/KeysByTwo.test.ts",
     edits: [
       {
-        file: "src/services/console/Approvals.ts",
+        file: "src/services/approvals/Approvals.ts",
         text: "proposal.proposedBy !== acting.by || proposal.status",
         instead: "proposal.status"
       }

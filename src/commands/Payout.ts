@@ -2,7 +2,7 @@ import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { randomSource } from "../App.ts"
 import { Currency } from "../domain/Currency.ts"
-import { AmountType } from "../domain/Transaction.ts"
+import { AmountType } from "../domain/Payment.ts"
 import { Profiles } from "./client/Profile.ts"
 import {
   bodyOf,

@@ -5,7 +5,7 @@ import { Corridors } from "../services/ports/Corridors.ts"
 import { GatewayStatus } from "../services/ports/GatewayStatus.ts"
 import { ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
 import { checkProvider } from "../services/reference/ProviderCheck.ts"
-import { accountStandings } from "../services/settlement/AccountStanding.ts"
+import { accountUsages } from "../services/settlement/AccountUsage.ts"
 import { checkProviderNames, exampleProvider, providerName } from "./Arguments.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { Installation } from "./Installation.ts"
@@ -51,7 +51,7 @@ const list = Command.make(
   Effect.fn(function* () {
     const registry = yield* ProviderRegistry
     // To the end, however long that takes: a count of 0 is what an account is removed from the settings on.
-    const standings = accountStandings(registry, yield* (yield* GatewayStatus).byAccount(Number.POSITIVE_INFINITY))
+    const standings = accountUsages(registry, yield* (yield* GatewayStatus).byAccount(Number.POSITIVE_INFINITY))
     const rows = standings.map(({ fingerprints, followed, isWhole, mode, open, provider, turn }) => ({
       provider,
       mode,

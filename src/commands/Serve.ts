@@ -2,14 +2,14 @@ import { Context, Effect, Layer } from "effect"
 import { Command } from "effect/cli"
 import * as App from "../App.ts"
 import { Installation } from "./Installation.ts"
-import { placesOf, printPlaces, rememberManagement, untilStopped } from "./ServedPlaces.ts"
+import { addressesOf, printAddresses, rememberManagement, untilStopped } from "./ServedAddresses.ts"
 
 export const serve = Command.make(
   "serve",
   {},
   Effect.fn(
     function* () {
-      yield* printPlaces(yield* openGateway(yield* Installation.forServer))
+      yield* printAddresses(yield* openGateway(yield* Installation.forServer))
       return yield* untilStopped
     },
     Effect.scoped,
@@ -29,5 +29,5 @@ export const serve = Command.make(
 export const openGateway = Effect.fnUntraced(function* (settings: App.ReadySettings) {
   const context = yield* Layer.build(App.gateway(settings, yield* Installation.build))
   yield* rememberManagement(settings.dataDir, Context.get(context, App.ManagementAddress))
-  return { context, ...placesOf(settings, context) }
+  return { context, ...addressesOf(settings, context) }
 })

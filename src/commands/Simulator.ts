@@ -7,7 +7,7 @@ import * as App from "../App.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { DataFolder, type ProcessRecord } from "./DataFolder.ts"
 import { printResult } from "./Output.ts"
-import { untilStopped } from "./ServedPlaces.ts"
+import { untilStopped } from "./ServedAddresses.ts"
 
 /** Where a data folder remembers its simulator. */
 export const simulatorFile = (dataDir: string): string => join(dataDir, "simulator.json")
@@ -55,7 +55,7 @@ const openSimulator = Effect.fnUntraced(
 )
 
 /** Where the simulator is: its control address, and each provider's own by its name. */
-export interface SimulatorPlace {
+export interface SimulatorAddress {
   readonly controlUrl: string
   readonly baseUrls: Readonly<Record<string, string>>
 }
@@ -158,7 +158,7 @@ const spawnDetached = async (variables: Readonly<Record<string, string | undefin
   }
 }
 
-const hasEveryProvider = ({ baseUrls }: SimulatorPlace): boolean =>
+const hasEveryProvider = ({ baseUrls }: SimulatorAddress): boolean =>
   App.providerNames.every((name) => Object.hasOwn(baseUrls, name))
 
 /** Settings that name a port want that one. */
@@ -172,7 +172,7 @@ const placeIn = Effect.fnUntraced(function* (file: string) {
 })
 
 /** None when it does not answer as a simulator does. */
-const placeOf = ({ url }: ProcessRecord): Effect.Effect<Option.Option<SimulatorPlace>> =>
+const placeOf = ({ url }: ProcessRecord): Effect.Effect<Option.Option<SimulatorAddress>> =>
   Effect.tryPromise((signal) => fetch(`${url}/__simulator/ready`, { signal }).then((answer) => answer.json())).pipe(
     Effect.flatMap(decodeReady),
     Effect.timeout(ANSWERS_WITHIN),

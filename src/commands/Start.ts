@@ -15,8 +15,8 @@ import { auditEntry } from "./Operator.ts"
 import { addOperator } from "./OperatorAccount.ts"
 import { printResult } from "./Output.ts"
 import { openGateway } from "./Serve.ts"
-import { untilStopped } from "./ServedPlaces.ts"
-import { type SimulatorPlace, SimulatorProcess } from "./Simulator.ts"
+import { untilStopped } from "./ServedAddresses.ts"
+import { type SimulatorAddress, SimulatorProcess } from "./Simulator.ts"
 import { demoTenant, keyFileOf } from "./StartTenant.ts"
 import { headerLines, signingHeaders } from "./signing/SignedHeaders.ts"
 
@@ -123,7 +123,7 @@ const callbacksOf = (
 /** In reality a field of the provider's dashboard. */
 const registerCallbacks = Effect.fnUntraced(function* (
   wishes: ReadonlyArray<CallbackAddress>,
-  { controlUrl }: SimulatorPlace,
+  { controlUrl }: SimulatorAddress,
   gatewayUrl: string
 ) {
   const registry = yield* ProviderRegistry

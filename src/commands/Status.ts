@@ -4,7 +4,7 @@ import * as App from "../App.ts"
 import { Mode } from "../domain/Ids.ts"
 import { type Instant, iso } from "../domain/Instant.ts"
 import { attention, elapsed } from "../services/Attention.ts"
-import type { CommitSettings } from "../services/ports/DatabaseStanding.ts"
+import type { CommitSettings } from "../services/ports/DatabaseState.ts"
 import {
   type AuditProtection,
   GatewayStatus,
@@ -13,12 +13,12 @@ import {
   type UnansweredTransaction
 } from "../services/ports/GatewayStatus.ts"
 import { ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
-import { accountStandings, accountWarnings } from "../services/settlement/AccountStanding.ts"
+import { accountUsages, accountWarnings } from "../services/settlement/AccountUsage.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { DataFolder } from "./DataFolder.ts"
 import { printResult } from "./Output.ts"
 import { settingsWithProviders } from "./Provider.ts"
-import { managementFile, reachable } from "./ServedPlaces.ts"
+import { managementFile, reachable } from "./ServedAddresses.ts"
 
 /** So many transactions of unknown outcome are named, and so many tenants of a kind. */
 const NAMED = 5
@@ -43,7 +43,7 @@ const standing = Effect.gen(function* () {
   const { failing, owing, parked } = yield* tenants(NAMED)
   const node = yield* nodeHere(yield* App.settings)
   const databaseRole = yield* protection
-  const swapped = accountWarnings(accountStandings(registry, yield* byAccount(BY_ACCOUNT_AT_MOST)))
+  const swapped = accountWarnings(accountUsages(registry, yield* byAccount(BY_ACCOUNT_AT_MOST)))
   const registered = registry.known.flatMap((provider) =>
     Mode.literals.filter((mode) => Option.isSome(registry.find(provider, mode))).map((mode) => ({ provider, mode }))
   )

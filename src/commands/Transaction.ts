@@ -2,10 +2,11 @@ import { Effect, Layer, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import * as App from "../App.ts"
 import { type Delivery, deliveryView } from "../domain/Delivery.ts"
-import { ExchangeStatus, type LedgerRecord } from "../domain/Exchange.ts"
+import { ExchangeStatus } from "../domain/Exchange.ts"
 import { AppId, isReference, Mode } from "../domain/Ids.ts"
 import { type Instant, instantOf, iso } from "../domain/Instant.ts"
-import { CollectionStatus, PayoutStatus } from "../domain/Transaction.ts"
+import { CollectionStatus, PayoutStatus } from "../domain/Payment.ts"
+import { type Transaction } from "../domain/Transaction.ts"
 import { recordView } from "../domain/View.ts"
 import type { HistoryLine } from "../services/ports/FloatLedger.ts"
 import { ProviderRegistry, sentWith } from "../services/ports/ProviderRegistry.ts"
@@ -154,10 +155,10 @@ const noTransaction = (reference: string): CommandRefusal =>
   })
 
 /** One of many, for programs: the record as its tenant sees it, and whose it is. */
-const recordRow = (record: LedgerRecord) => ({ ...ownership(record), ...recordView(record) })
+const recordRow = (record: Transaction) => ({ ...ownership(record), ...recordView(record) })
 
 /** One of many, for people. */
-const rowForPeople = (record: LedgerRecord) => ({
+const rowForPeople = (record: Transaction) => ({
   reference: record.reference,
   app_id: record.appId,
   mode: record.mode,
@@ -220,7 +221,7 @@ const headOf = ({ nextPoll, stored: { revision, traceparent = null, transaction 
 })
 
 /** What no tenant sees of its own record, or need not. */
-const ownership = ({ appId, kind, mode, provider, providerReference }: LedgerRecord) => ({
+const ownership = ({ appId, kind, mode, provider, providerReference }: Transaction) => ({
   app_id: appId,
   kind,
   mode,

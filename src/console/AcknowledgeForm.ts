@@ -1,8 +1,8 @@
 import { Option } from "effect"
 import { type ComponentChild, h } from "preact"
-import type { LedgerRecord } from "../domain/Exchange.ts"
 import { may } from "../domain/Operator.ts"
-import { isTerminal } from "../domain/Transaction.ts"
+import { isTerminal } from "../domain/Payment.ts"
+import type { Transaction } from "../domain/Transaction.ts"
 import { ACKNOWLEDGED_HOURS, type Acknowledgement } from "../services/ports/Acknowledgements.ts"
 import { choice, field, form, time } from "./Elements.ts"
 import type { Visit } from "./Route.ts"
@@ -20,7 +20,7 @@ export const acknowledgementText = (resting: Option.Option<Acknowledgement>): Co
   Option.match(resting, { onNone: () => null, onSome: ({ until }) => ["its alerts rest until ", time(until)] })
 
 /** For whoever may, while it is open or in review. `back` is where the person goes on. */
-export const acknowledgeForm = (visit: Visit, record: LedgerRecord, back: string): ComponentChild =>
+export const acknowledgeForm = (visit: Visit, record: Transaction, back: string): ComponentChild =>
   may(visit.visitor.role, "resolve") && (record.needsReview || !isTerminal(record))
     ? h(
         "details",

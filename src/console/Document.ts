@@ -4,21 +4,21 @@ import type { Visitor } from "../services/console/SignIn.ts"
 import type { Page } from "./Route.ts"
 
 /** Where people go from every page. */
-export interface Place {
+export interface NavigationLink {
   readonly to: string
   readonly name: string
 }
 
 interface Frame {
   readonly path: string
-  readonly places: ReadonlyArray<Place>
+  readonly links: ReadonlyArray<NavigationLink>
   readonly visitor: Visitor
   /** The name of a notice; an unknown one says nothing. */
   readonly notice: string | null
 }
 
 /** A whole document: what `page` shows, in the frame of somebody who is logged in. */
-export const framed = ({ body, refreshSeconds, title }: Page, { notice, path, places, visitor }: Frame): string => {
+export const framed = ({ body, refreshSeconds, title }: Page, { notice, path, links, visitor }: Frame): string => {
   const sentence = notice !== null && Object.hasOwn(notices, notice) ? notices[notice] : undefined
   return documentOf(title, [
     h("a", { class: "skip", href: "#content" }, "Skip to the content"),
@@ -38,7 +38,7 @@ export const framed = ({ body, refreshSeconds, title }: Page, { notice, path, pl
     h(
       "nav",
       { "aria-label": "Console" },
-      places.map(({ name, to }) => h("a", { href: to, ...(isAt(to, path) ? { "aria-current": "page" as const } : {}) }, name))
+      links.map(({ name, to }) => h("a", { href: to, ...(isAt(to, path) ? { "aria-current": "page" as const } : {}) }, name))
     ),
     h(
       "main",

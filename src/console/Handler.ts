@@ -3,7 +3,7 @@ import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { h } from "preact"
 import { may } from "../domain/Operator.ts"
 import { SignIn, type Visitor } from "../services/console/SignIn.ts"
-import { framed, type Place, plainDocument } from "./Document.ts"
+import { framed, type NavigationLink, plainDocument } from "./Document.ts"
 import { field, hidden } from "./Elements.ts"
 import { type Gate, isOwnForm, type Refused, readForm, strictHeaders, unstorable } from "./Gate.ts"
 import { type Answer, matched, page, type Route } from "./Route.ts"
@@ -49,7 +49,7 @@ type Response = HttpServerResponse.HttpServerResponse
 
 /** A part of the console: where it is, if the menu shows it, and its routes. */
 export interface Room {
-  readonly place: Place | null
+  readonly place: NavigationLink | null
   readonly routes: ReadonlyArray<Route>
 }
 
@@ -61,7 +61,7 @@ export const makeHandler = (gate: Gate, rooms: ReadonlyArray<Room>) =>
   Effect.gen(function* () {
     const signIn = yield* SignIn
     const routes = rooms.flatMap((room) => room.routes)
-    const places = rooms.flatMap(({ place }) => place ?? [])
+    const links = rooms.flatMap(({ place }) => place ?? [])
 
     const logIn = Effect.fnUntraced(function* (request: Request, form: URLSearchParams) {
       const [name, token] = [form.get("name") ?? "", Redacted.make(form.get("token") ?? "")]
@@ -89,7 +89,7 @@ export const makeHandler = (gate: Gate, rooms: ReadonlyArray<Room>) =>
       const shown = (answer: Answer) =>
         answer._tag === "Redirect"
           ? redirectTo(answer.to)
-          : html(answer.status, framed(answer, { path, places, visitor, notice: query.get("said") }))
+          : html(answer.status, framed(answer, { path, links, visitor, notice: query.get("said") }))
       for (const route of routes) {
         const params = route.method === method ? matched(route.path, path) : null
         if (params === null) continue

@@ -1,8 +1,8 @@
 import type { ComponentChild } from "preact"
-import type { LedgerRecord } from "../domain/Exchange.ts"
+import type { Transaction } from "../domain/Transaction.ts"
 import { badge, type Tone } from "./Elements.ts"
 
-const tones: { readonly [S in LedgerRecord["status"]]: Tone } = {
+const tones: { readonly [S in Transaction["status"]]: Tone } = {
   requires_action: "wait",
   pending: "wait",
   successful: "good",
@@ -12,11 +12,11 @@ const tones: { readonly [S in LedgerRecord["status"]]: Tone } = {
 
 export const statusTone = (status: string): Tone => Object.entries(tones).find(([name]) => name === status)?.[1] ?? "quiet"
 
-export const statusBadge = ({ status }: { readonly status: LedgerRecord["status"] }): ComponentChild =>
+export const statusBadge = ({ status }: { readonly status: Transaction["status"] }): ComponentChild =>
   badge(status.replace("_", " "), tones[status])
 
 /** The payer or the recipient, masked; null of an exchange. */
-export const partyOf = (record: LedgerRecord): string | null => {
+export const partyOf = (record: Transaction): string | null => {
   switch (record.kind) {
     case "payout":
       return record.maskedDestination

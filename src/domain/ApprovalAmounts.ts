@@ -1,14 +1,14 @@
 import type { Currency } from "./Currency.ts"
-import type { LedgerRecord } from "./Exchange.ts"
 import { feeUnlessSaid } from "./KnownFee.ts"
 import { type MinorUnits, ZERO } from "./Money.ts"
 import { type Resolution, rulingOn } from "./Resolution.ts"
+import type { Transaction } from "./Transaction.ts"
 
 /** From this amount on, in minor units, a ruling needs two people, in the console and by command. */
 export type ApprovalAmounts = Readonly<Record<Currency, MinorUnits>>
 
 /** Whether a ruling on this record needs a second person; without a resolution, whether one that says nothing more would. */
-export const needsTwo = (amounts: ApprovalAmounts, record: LedgerRecord, resolution: Resolution | null): boolean =>
+export const needsTwo = (amounts: ApprovalAmounts, record: Transaction, resolution: Resolution | null): boolean =>
   sumsOf(record, resolution).some(({ amount, currency }) => (amount < 0n ? -amount : amount) >= amounts[currency])
 
 interface Sum {
@@ -17,7 +17,7 @@ interface Sum {
 }
 
 /** What was asked for, and every line that this ruling, or either outcome without another word, would post: so one case has one answer until somebody says more. */
-const sumsOf = (record: LedgerRecord, resolution: Resolution | null): ReadonlyArray<Sum> => [
+const sumsOf = (record: Transaction, resolution: Resolution | null): ReadonlyArray<Sum> => [
   { amount: record.amount, currency: record.kind === "exchange" ? record.currency : record.amountCurrency },
   ...[plain(record, "successful"), plain(record, "failed"), ...(resolution === null ? [] : [resolution])].flatMap((one) =>
     postedBy(record, one)
@@ -25,13 +25,13 @@ const sumsOf = (record: LedgerRecord, resolution: Resolution | null): ReadonlyAr
 ]
 
 /** A fee that nobody knows yet makes what is posted no larger. */
-const plain = (record: LedgerRecord, outcome: Resolution["outcome"]): Resolution => {
+const plain = (record: Transaction, outcome: Resolution["outcome"]): Resolution => {
   const isUnknown = record.kind === "collection" && outcome === "successful" && feeUnlessSaid(record) === null
   return { outcome, amount: null, fee: isUnknown ? ZERO : null, evidence: "" }
 }
 
 /** Nothing where the ruling cannot be made. */
-const postedBy = (record: LedgerRecord, resolution: Resolution): ReadonlyArray<Sum> => {
+const postedBy = (record: Transaction, resolution: Resolution): ReadonlyArray<Sum> => {
   const ruling = rulingOn(record, resolution, record.updatedAt)
   return typeof ruling === "string" ? [] : (ruling.entry?.postings ?? [])
 }

@@ -1,24 +1,24 @@
 import { Schema } from "effect"
 import { personRuledFailed } from "./Contradiction.ts"
-import type { LedgerRecord } from "./Exchange.ts"
-import { isTerminal } from "./Transaction.ts"
+import { isTerminal } from "./Payment.ts"
+import type { Transaction } from "./Transaction.ts"
 
 /** What a provider calls back with became of the money. It is never believed: it decides only how often the provider is asked, and what a person reads. */
 export const Reported = Schema.Literals(["pending", "successful", "failed", "returned"])
 export type Reported = typeof Reported.Type
 
 /** A report of an outcome that is not what the record says, or that the record does not say yet. */
-export const contradicts = (record: LedgerRecord, reported: Reported | null): boolean =>
+export const contradicts = (record: Transaction, reported: Reported | null): boolean =>
   reported !== null &&
   reported !== "pending" &&
   !agrees(record, reported) &&
   !(reported === "returned" && isReturnedInPart(record))
 
 /** The report is what the record says, so that there is nothing to wait for. Nothing says that a return is the one that was booked. */
-export const confirms = (record: LedgerRecord, reported: Reported | null): boolean =>
+export const confirms = (record: Transaction, reported: Reported | null): boolean =>
   reported !== null && reported !== "pending" && agrees(record, reported)
 
-const agrees = (record: LedgerRecord, reported: Exclude<Reported, "pending">): boolean => {
+const agrees = (record: Transaction, reported: Exclude<Reported, "pending">): boolean => {
   if (!isTerminal(record)) return false
   // Whoever ruled on the record knew of it.
   if (record.ruling?.known.some((known) => known.startsWith(inReports[reported])) === true) return true
@@ -31,10 +31,10 @@ const agrees = (record: LedgerRecord, reported: Exclude<Reported, "pending">): b
 const inReports = { successful: "succeeded", failed: "failed", returned: "returned" } as const
 
 /** A reversal is booked by a person, who decides how much of a charge it took back: nothing more of it is told apart. */
-const isReturned = (record: LedgerRecord): boolean =>
+const isReturned = (record: Transaction): boolean =>
   record.kind === "collection"
     ? record.reversed !== null
     : record.kind === "payout" && record.returned !== null && record.returned.amount >= record.principal
 
-const isReturnedInPart = (record: LedgerRecord): boolean =>
+const isReturnedInPart = (record: Transaction): boolean =>
   record.kind === "payout" && record.returned !== null && !isReturned(record)

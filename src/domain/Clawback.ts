@@ -1,8 +1,8 @@
 import { personRuledFailed, reportOf } from "./Contradiction.ts"
-import type { LedgerRecord } from "./Exchange.ts"
 import type { Fact } from "./Fact.ts"
 import { iso } from "./Instant.ts"
 import { toDecimal } from "./Money.ts"
+import type { Transaction } from "./Transaction.ts"
 
 /** A dispute or refund of a collection, as a provider lists it. */
 export type Clawback = Extract<Fact, { _tag: "Clawback" }>
@@ -28,7 +28,7 @@ const meaning = {
 } as const satisfies Record<Clawback["state"], string>
 
 /** Whether the record says so already, or whoever ruled on it knew: it is no news, and leaves no line in the history. */
-export const isHeard = (record: LedgerRecord, told: Clawback): boolean => {
+export const isHeard = (record: Transaction, told: Clawback): boolean => {
   if (record.kind !== "collection" || record.status !== "successful" || personRuledFailed(record)) return true
   const report = reportOf(told)
   const known = [...(record.said ?? []), ...(record.saidAtOpening ?? []), ...(record.ruling?.known ?? [])]

@@ -23,7 +23,7 @@ import {
   visibleChange,
   when
 } from "./MoveTable.ts"
-import type { Collection, CollectionStatus } from "./Transaction.ts"
+import type { Collection, CollectionStatus } from "./Payment.ts"
 
 const open: Row<Collection> = {
   Accepted: accept,

@@ -1,9 +1,9 @@
 import { type Decision, unchanged } from "./Decision.ts"
-import type { LedgerRecord } from "./Exchange.ts"
 import type { Fact } from "./Fact.ts"
 import type { Instant } from "./Instant.ts"
 import type { MinorUnits } from "./Money.ts"
-import { isTerminal } from "./Transaction.ts"
+import { isTerminal } from "./Payment.ts"
+import type { Transaction } from "./Transaction.ts"
 
 // A report by the provider that contradicts the record opens a review case, once. Whoever rules on the case knows every report until it was
 // opened; repeating those never opens it again. A report that came later, or is new since the ruling, does.
@@ -41,7 +41,7 @@ export const reportOf = (fact: Fact): string | null => {
 const TAKEN_BY = "returned by "
 
 /** The record with the new report. A change of its final status starts the list anew and ends an earlier ruling. */
-export const withReport = <R extends LedgerRecord>(before: R, next: R, fact: Fact): R => {
+export const withReport = <R extends Transaction>(before: R, next: R, fact: Fact): R => {
   const report = reportOf(fact)
   if (next.status !== before.status && isTerminal(next)) {
     const isFirst = before.said === undefined && report === null
@@ -58,14 +58,14 @@ const saidLast = (said: ReadonlyArray<string>, report: string): ReadonlyArray<st
   [...said.filter((earlier) => earlier !== report), report].slice(-REPORTS_AT_MOST)
 
 /** A person who rules on the record has to know the fee: it is kept, because no answer but this one may ever name it. */
-const withReportedFee = <R extends LedgerRecord>(record: R, fact: Fact): R => {
+const withReportedFee = <R extends Transaction>(record: R, fact: Fact): R => {
   if (fact._tag !== "Succeeded" || fact.fee === null || record.kind === "exchange" || record.ofAnother === true) return record
   if (fact.currency !== null && fact.currency !== record.currency) return record
   return { ...record, reported: { amount: fact.amount ?? movedBy(record, null), fee: fact.fee } }
 }
 
 /** A provider that agrees with a ruling takes back its earlier reports against it: repeated afterwards they are new. */
-const agreedWith = <R extends LedgerRecord>(record: R, report: string): R => {
+const agreedWith = <R extends Transaction>(record: R, report: string): R => {
   const { ruling } = record
   if (ruling === undefined || ruling === null) return record
   const stands = record.status === "successful" ? ruling.outcome : "failed"
@@ -77,7 +77,7 @@ const agreedWith = <R extends LedgerRecord>(record: R, report: string): R => {
 
 /** Whether a report agrees with a ruling; `found` is the amount that the person established, null where it is the record's. */
 const agreeingWith = (
-  record: LedgerRecord,
+  record: Transaction,
   outcome: "successful" | "failed",
   found: MinorUnits | null
 ): ((report: string) => boolean) => {
@@ -90,7 +90,7 @@ const agreeingWith = (
 
 const isReturn = (report: string): boolean => report.startsWith("returned ")
 
-const successesOf = (record: LedgerRecord, found: MinorUnits | null): ReadonlyArray<string> => {
+const successesOf = (record: Transaction, found: MinorUnits | null): ReadonlyArray<string> => {
   const succeeded = [movedBy(record, found), "?"].flatMap((amount) =>
     [record.currency, "?"].map((currency) => `succeeded ${amount} ${currency}`)
   )
@@ -99,7 +99,7 @@ const successesOf = (record: LedgerRecord, found: MinorUnits | null): ReadonlyAr
   return succeeded.flatMap((report) => [report, `${report}${brought}`])
 }
 
-const movedBy = (record: LedgerRecord, found: MinorUnits | null): MinorUnits => {
+const movedBy = (record: Transaction, found: MinorUnits | null): MinorUnits => {
   switch (record.kind) {
     case "payout":
       return found ?? record.principal
@@ -115,7 +115,7 @@ const movedBy = (record: LedgerRecord, found: MinorUnits | null): MinorUnits => 
  * that agree with it. The person may not have seen a contradicting report that came later: repeated, it opens the case again. So does one
  * that the provider itself had taken back by then: a return after a success, or a success after a return, is no second opinion but what happened next.
  */
-export const afterRuling = (record: LedgerRecord, outcome: "successful" | "failed", found: MinorUnits | null) => {
+export const afterRuling = (record: Transaction, outcome: "successful" | "failed", found: MinorUnits | null) => {
   const agrees = agreeingWith(record, outcome, found)
   const said = record.said ?? []
   const heard = new Set([...(record.ruling?.known ?? []), ...(record.saidAtOpening ?? []), ...said.filter(agrees)])
@@ -126,7 +126,7 @@ export const afterRuling = (record: LedgerRecord, outcome: "successful" | "faile
 }
 
 /** Opens a review because polling ended without an outcome. */
-export const sentToReview = <R extends LedgerRecord>(record: R, at: Instant): R => ({
+export const sentToReview = <R extends Transaction>(record: R, at: Instant): R => ({
   ...record,
   needsReview: true,
   saidAtOpening: record.said ?? [],
@@ -135,11 +135,11 @@ export const sentToReview = <R extends LedgerRecord>(record: R, at: Instant): R 
 })
 
 /** Books nothing of what a fact says, because the float cannot hold it, and opens a review. */
-export const leftToAPerson = <R extends LedgerRecord>(record: R, fact: Fact, at: Instant): Decision<R> =>
+export const leftToAPerson = <R extends Transaction>(record: R, fact: Fact, at: Instant): Decision<R> =>
   unchanged(withReport(record, record.needsReview ? record : sentToReview(record, at), fact))
 
 /** Opens a review, unless the same report was known to the last ruling. `shown` is the record with what the tenant sees of it. */
-export const flagged = <R extends LedgerRecord>(record: R, fact: Fact, at: Instant, shown: R = record): Decision<R> => {
+export const flagged = <R extends Transaction>(record: R, fact: Fact, at: Instant, shown: R = record): Decision<R> => {
   const report = reportOf(fact)
   if (report !== null && record.ruling?.known.includes(report) === true) return unchanged(record)
   return record.needsReview && shown === record
@@ -148,10 +148,10 @@ export const flagged = <R extends LedgerRecord>(record: R, fact: Fact, at: Insta
 }
 
 /** It failed without the provider reporting so: a provider that has it under way after all contradicts that. */
-export const failedUnreported = ({ failedBy }: LedgerRecord): boolean => failedBy !== "provider"
+export const failedUnreported = ({ failedBy }: Transaction): boolean => failedBy !== "provider"
 
 /** A person ruled that no money moved, or that all of it came back. */
-export const personRuledFailed = ({ ruling }: LedgerRecord): boolean => ruling?.outcome === "failed"
+export const personRuledFailed = ({ ruling }: Transaction): boolean => ruling?.outcome === "failed"
 
 /** Whether a success reports other figures than the record's. A figure that is not reported contradicts nothing. */
 export const differs = (fact: Extract<Fact, { _tag: "Succeeded" }>, amount: bigint, currency: string): boolean =>

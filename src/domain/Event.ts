@@ -1,8 +1,8 @@
 import { Schema } from "effect"
-import type { LedgerRecord } from "./Exchange.ts"
 import type { AppId, Mode, Reference } from "./Ids.ts"
 import { type Instant, iso } from "./Instant.ts"
 import { json } from "./Json.ts"
+import type { Transaction } from "./Transaction.ts"
 
 /** Every kind of event that a tenant can subscribe to (contract HOOK-6). */
 export const EventType = Schema.Literals([
@@ -51,7 +51,7 @@ const updates = { collection: "collection.updated", payout: "payout.updated", ex
  * The event of a step: the one that the step names, or that something else of the record has changed. Null where the tenant sees the record as
  * before. So no version is without its event (contract HOOK-9).
  */
-export const tellingOf = (before: LedgerRecord, next: LedgerRecord, named: EventType | null): EventType | null =>
+export const tellingOf = (before: Transaction, next: Transaction, named: EventType | null): EventType | null =>
   named ?? (next.version === before.version ? null : updates[next.kind])
 
 /** An event with its bytes frozen: every attempt and every replay sends exactly these. */

@@ -4,7 +4,7 @@ import { AppId, Mode, Reference } from "./Ids.ts"
 import { Instant, iso } from "./Instant.ts"
 import { RawJson } from "./Json.ts"
 import { MinorUnits, ZERO } from "./Money.ts"
-import { Collection, Failure, Payout, reviewMemory, sentWithAccount } from "./Transaction.ts"
+import { Failure, reviewMemory, sentWithAccount } from "./Payment.ts"
 
 export const ExchangeStatus = Schema.Literals(["pending", "successful", "failed"])
 export type ExchangeStatus = typeof ExchangeStatus.Type
@@ -43,10 +43,6 @@ export const Exchange = Schema.Struct({
   ...reviewMemory
 })
 export type Exchange = typeof Exchange.Type
-
-/** Everything that moves through the ledger by facts. */
-export const LedgerRecord = Schema.Union([Collection, Payout, Exchange])
-export type LedgerRecord = typeof LedgerRecord.Type
 
 /** An exchange as answers, events and reads show it, byte for byte the same. */
 export const exchangeView = (exchange: Exchange) => ({

@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { Currency } from "./Currency.ts"
 import { Instant } from "./Instant.ts"
 import { MinorUnits } from "./Money.ts"
-import { Failure, sentWithAccount } from "./Transaction.ts"
+import { Failure, sentWithAccount } from "./Payment.ts"
 
 const providerReference = Schema.NullOr(Schema.String)
 /** The provider's own words, for the history; never a number or a name. */

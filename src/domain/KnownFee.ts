@@ -1,5 +1,5 @@
 import { type MinorUnits, ZERO } from "./Money.ts"
-import type { Collection, Payout } from "./Transaction.ts"
+import type { Collection, Payout } from "./Payment.ts"
 
 // What is known of the fee of a record that a person rules on.
 

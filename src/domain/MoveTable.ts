@@ -1,9 +1,9 @@
 import { flagged } from "./Contradiction.ts"
 import { type Decision, unchanged } from "./Decision.ts"
-import type { LedgerRecord } from "./Exchange.ts"
 import type { Actor, Fact } from "./Fact.ts"
 import type { Instant } from "./Instant.ts"
-import type { FailedBy, Transaction } from "./Transaction.ts"
+import type { FailedBy, Payment } from "./Payment.ts"
+import type { Transaction } from "./Transaction.ts"
 
 // How the tables of moves are written: PayoutMoves, CollectionMoves and ExchangeMoves. `Moves` reads them, and nothing else decides.
 
@@ -45,27 +45,26 @@ export const moveIn = <R, F extends FactName>(row: Row<R>, tag: F): Move<R, Fact
 export const note = <R>(record: R): Decision<R> => unchanged(record)
 
 /** A person has to look. */
-export const review = <R extends LedgerRecord>(record: R, fact: Fact, { at }: FactOrigin): Decision<R> =>
-  flagged(record, fact, at)
+export const review = <R extends Transaction>(record: R, fact: Fact, { at }: FactOrigin): Decision<R> => flagged(record, fact, at)
 
 /** What the provider has by the reference is another request: a person has to say what became of this one. */
-export const mismatch = <R extends LedgerRecord>(record: R, fact: Fact, { at }: FactOrigin): Decision<R> => {
+export const mismatch = <R extends Transaction>(record: R, fact: Fact, { at }: FactOrigin): Decision<R> => {
   const { next } = flagged(record, fact, at)
   return unchanged({ ...next, ofAnother: true })
 }
 
 /** The provider's own handle is kept. */
-export const track = <R extends LedgerRecord>(record: R, fact: { readonly providerReference: string | null }): Decision<R> =>
+export const track = <R extends Transaction>(record: R, fact: { readonly providerReference: string | null }): Decision<R> =>
   unchanged(tracked(record, fact.providerReference))
 
 /** The same, where nothing else of the answer can be believed. */
-export const trackNamed = <R extends LedgerRecord>(record: R, { providerReference = null }: FactOf<"Unknown">): Decision<R> =>
+export const trackNamed = <R extends Transaction>(record: R, { providerReference = null }: FactOf<"Unknown">): Decision<R> =>
   unchanged(tracked(record, providerReference))
 
 /** The provider took it: it gave a handle to it. */
-export const hasHandle = ({ providerReference }: LedgerRecord): boolean => providerReference !== null
+export const hasHandle = ({ providerReference }: Transaction): boolean => providerReference !== null
 
-export const tracked = <R extends LedgerRecord>(record: R, providerReference: string | null): R =>
+export const tracked = <R extends Transaction>(record: R, providerReference: string | null): R =>
   providerReference === null ? record : { ...record, providerReference }
 
 /** The next provider has it, with an account of its own. */
@@ -75,7 +74,7 @@ export const atNextProvider = ({ account, provider }: FactOf<"Rerouted">) => ({
 })
 
 /** A change that the tenant sees, after which the provider's answers are counted anew. */
-export const visibleChange = ({ version }: Pick<LedgerRecord, "version">, at: Instant) => ({
+export const visibleChange = ({ version }: Pick<Transaction, "version">, at: Instant) => ({
   version: version + 1,
   updatedAt: at,
   asked: 0,
@@ -86,7 +85,7 @@ export const visibleChange = ({ version }: Pick<LedgerRecord, "version">, at: In
 export const failureBy = (
   fact: FactOf<"Refused" | "NotSent">,
   { actor }: FactOrigin
-): { readonly failure: Transaction["failure"]; readonly failedBy: FailedBy } =>
+): { readonly failure: Payment["failure"]; readonly failedBy: FailedBy } =>
   fact._tag === "Refused"
     ? { failure: fact.failure, failedBy: "provider" }
     : { failure: actor === "request" ? neverSent : notFound, failedBy: "gateway" }
@@ -95,9 +94,9 @@ const neverSent = { code: "unknown", message: "It never left the gateway: nothin
 const notFound = { code: "unknown", message: "The provider was asked again and again, and does not have it." } as const
 
 /** The provider has after all what the gateway closed as never sent: a person has to look, and the record says so no longer. */
-export const reviewFound = <R extends LedgerRecord>(record: R, fact: Fact, { at }: FactOrigin): Decision<R> =>
+export const reviewFound = <R extends Transaction>(record: R, fact: Fact, { at }: FactOrigin): Decision<R> =>
   flagged(record, fact, at, foundAfterAll(record))
 
-export const foundAfterAll = <R extends LedgerRecord>(record: R): R =>
+export const foundAfterAll = <R extends Transaction>(record: R): R =>
   record.failedBy === "gateway" && record.failure?.message !== found.message ? { ...record, failure: found } : record
 const found = { code: "unknown", message: "The provider has it after all: what became of it is being established." } as const

@@ -1,11 +1,11 @@
 import { collectionMoves } from "./CollectionMoves.ts"
 import { withReport } from "./Contradiction.ts"
 import { type Decision, unchanged } from "./Decision.ts"
-import type { LedgerRecord } from "./Exchange.ts"
 import { exchangeMoves } from "./ExchangeMoves.ts"
 import type { Actor, Fact } from "./Fact.ts"
 import type { Instant } from "./Instant.ts"
 import { type FactOrigin, moveIn } from "./MoveTable.ts"
+import type { Payment } from "./Payment.ts"
 import { payoutMoves } from "./PayoutMoves.ts"
 import type { Transaction } from "./Transaction.ts"
 
@@ -13,14 +13,14 @@ import type { Transaction } from "./Transaction.ts"
  * What one fact does to one record. The tables decide alone: `payoutMoves`, `collectionMoves` and `exchangeMoves` have a row for each status
  * and a cell for each fact that does something (contract MOVE-1). After `Mismatched` only a person changes the record. What the provider said of the money is remembered with the record.
  */
+export function decide(record: Payment, fact: Fact, actor: Actor, at: Instant): Decision<Payment>
 export function decide(record: Transaction, fact: Fact, actor: Actor, at: Instant): Decision<Transaction>
-export function decide(record: LedgerRecord, fact: Fact, actor: Actor, at: Instant): Decision<LedgerRecord>
-export function decide(record: LedgerRecord, fact: Fact, actor: Actor, at: Instant): Decision<LedgerRecord> {
+export function decide(record: Transaction, fact: Fact, actor: Actor, at: Instant): Decision<Transaction> {
   const decision = decideByKind(record, fact, { actor, at })
   return { ...decision, next: withReport(record, decision.next, fact) }
 }
 
-const decideByKind = (record: LedgerRecord, fact: Fact, origin: FactOrigin): Decision<LedgerRecord> => {
+const decideByKind = (record: Transaction, fact: Fact, origin: FactOrigin): Decision<Transaction> => {
   // It is said of the other request by this reference.
   if (record.ofAnother === true) return unchanged(record)
   switch (record.kind) {

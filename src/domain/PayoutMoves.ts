@@ -20,7 +20,7 @@ import {
   visibleChange,
   when
 } from "./MoveTable.ts"
-import type { Payout, PayoutStatus } from "./Transaction.ts"
+import type { Payout, PayoutStatus } from "./Payment.ts"
 
 /**
  * What each fact does to a payout of each status. A missing cell is a move that does not exist: the fact is noted in the history and nothing

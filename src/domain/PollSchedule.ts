@@ -1,8 +1,8 @@
 import { waitsForCode } from "./CollectionMoves.ts"
-import type { LedgerRecord } from "./Exchange.ts"
 import type { Instant } from "./Instant.ts"
 import { ZERO } from "./Money.ts"
-import { type CollectionStatus, isTerminal } from "./Transaction.ts"
+import { type CollectionStatus, isTerminal } from "./Payment.ts"
+import type { Transaction } from "./Transaction.ts"
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -28,7 +28,7 @@ const afterExpiry = [HOUR, 6 * HOUR, 24 * HOUR, 72 * HOUR]
  * When to poll next, null for never. A poll that was missed is made at once, and once only. `isListed`: its provider lists what is taken back of
  * charges; where that is not known, they are asked for one by one.
  */
-export const nextPoll = (transaction: LedgerRecord, schedule: PollSchedule, now: Instant, isListed = false): Instant | null => {
+export const nextPoll = (transaction: Transaction, schedule: PollSchedule, now: Instant, isListed = false): Instant | null => {
   if (isTerminal(transaction)) return latePoll(transaction, isListed)
   if (now - transaction.createdAt >= POLLED_FOR_MS) return null
   const scheduled = transaction.createdAt + openAge(schedule.open, now - transaction.createdAt)
@@ -39,10 +39,10 @@ export const nextPoll = (transaction: LedgerRecord, schedule: PollSchedule, now:
 }
 
 /** Polled to the end of the schedule without an outcome: a person has to review it. */
-export const isOverdue = (transaction: LedgerRecord, now: Instant): boolean =>
+export const isOverdue = (transaction: Transaction, now: Instant): boolean =>
   !isTerminal(transaction) && !transaction.needsReview && now - transaction.createdAt >= POLLED_FOR_MS
 
-const latePoll = (transaction: LedgerRecord, isListed: boolean): Instant | null => {
+const latePoll = (transaction: Transaction, isListed: boolean): Instant | null => {
   const since = transaction.completedAt ?? transaction.updatedAt
   const { asked, kind, status } = transaction
   if (kind === "collection")

@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import type { Currency } from "./Currency.ts"
-import type { LedgerRecord } from "./Exchange.ts"
+import type { Transaction } from "./Transaction.ts"
 
 /** A keyed hash of what names an account at a provider: two accounts are told apart by it, and it says nothing else. */
 export const AccountFingerprint = Schema.String
@@ -15,7 +15,7 @@ export interface KnownAccount {
 }
 
 /** What a record keeps of the account that it is sent with; nothing where the account moves nothing in its currency. */
-export const stampOf = ({ fingerprints }: KnownAccount, currency: Currency): Pick<LedgerRecord, "account"> => {
+export const stampOf = ({ fingerprints }: KnownAccount, currency: Currency): Pick<Transaction, "account"> => {
   const [account] = fingerprints(currency)
   return account === undefined ? {} : { account }
 }
@@ -27,7 +27,7 @@ export const stampOf = ({ fingerprints }: KnownAccount, currency: Currency): Pic
 export const accountOf = <A extends KnownAccount>(
   accounts: ReadonlyArray<A>,
   claimed: ReadonlyArray<AccountFingerprint>,
-  { account, currency }: Pick<LedgerRecord, "account" | "currency">
+  { account, currency }: Pick<Transaction, "account" | "currency">
 ): A | undefined => {
   const sentWith = account === undefined ? claimed : [account]
   if (sentWith.length === 0) return accounts[0]

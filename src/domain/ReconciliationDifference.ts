@@ -1,7 +1,7 @@
 import type { Currency } from "./Currency.ts"
-import type { LedgerRecord } from "./Exchange.ts"
 import type { Instant } from "./Instant.ts"
 import type { MinorUnits } from "./Money.ts"
+import type { Transaction } from "./Transaction.ts"
 
 /** One movement of money as the provider's own account lists it. */
 export interface StatementLine {
@@ -17,7 +17,7 @@ export interface StatementLine {
   readonly status: "pending" | "successful" | "failed" | "returned"
   readonly at: Instant
 }
-type Direction = LedgerRecord["kind"]
+type Direction = Transaction["kind"]
 
 /** A row of their list that nobody can compare. */
 export interface UnreadableRow {
@@ -110,7 +110,7 @@ export const missingHere = (line: StatementLine): ReconciliationDifference => ({
 
 /** What is wrong with one record of ours as a whole. */
 export const differenceOf = (
-  record: LedgerRecord,
+  record: Transaction,
   kind: ReconciliationDifference["kind"],
   theirs: string | null
 ): ReconciliationDifference => ({
@@ -123,7 +123,7 @@ export const differenceOf = (
 })
 
 /** To the minor unit; amounts, currency and fee only of what moved. */
-export const differences = (record: LedgerRecord, theirs: ProviderRecord): ReadonlyArray<ReconciliationDifference> => {
+export const differences = (record: Transaction, theirs: ProviderRecord): ReadonlyArray<ReconciliationDifference> => {
   const ours = standingOf(record)
   if (!agreeing[ours].includes(theirs.status))
     return [differenceOf(record, theirs.status === "absent" ? "missing_there" : "state", describedRecord(theirs))]
@@ -149,10 +149,10 @@ const describedRecord = (theirs: ProviderRecord): string =>
     ? theirs.status
     : `${theirs.status} ${theirs.amount} ${theirs.currency ?? ""}`.trimEnd()
 
-type Standing = LedgerRecord["status"] | "returned" | "reversed"
+type BookedStatus = Transaction["status"] | "returned" | "reversed"
 
 // Which of their statuses says the same as ours. What failed here may never have reached them.
-const agreeing: Readonly<Record<Standing, ReadonlyArray<ProviderRecord["status"]>>> = {
+const agreeing: Readonly<Record<BookedStatus, ReadonlyArray<ProviderRecord["status"]>>> = {
   requires_action: ["pending", "absent"],
   pending: ["pending"],
   successful: ["successful"],
@@ -163,17 +163,17 @@ const agreeing: Readonly<Record<Standing, ReadonlyArray<ProviderRecord["status"]
   expired: ["failed", "absent"]
 }
 
-const standingOf = (record: LedgerRecord): Standing => {
+const standingOf = (record: Transaction): BookedStatus => {
   if (record.kind === "payout" && record.returned !== null) return "returned"
   return record.kind === "collection" && record.reversed !== null ? "reversed" : record.status
 }
 
 /** What we hold to have moved, without fees: of a collection what was booked, which a person may have found to be another amount than asked for. */
-const principalOf = (record: LedgerRecord): MinorUnits => {
+const principalOf = (record: Transaction): MinorUnits => {
   if (record.kind === "payout") return record.principal
   return record.kind === "collection" && record.status === "successful" ? (record.observedAmount ?? record.amount) : record.amount
 }
 
 /** An exchange costs its rate only, and the fee of what is still open is not known. */
-const feeOf = (record: LedgerRecord): MinorUnits | null =>
+const feeOf = (record: Transaction): MinorUnits | null =>
   record.kind === "exchange" || record.status !== "successful" ? null : record.fees

@@ -1,12 +1,13 @@
 import { afterRuling } from "./Contradiction.ts"
 import type { Currency } from "./Currency.ts"
 import { type Decision } from "./Decision.ts"
-import type { Exchange, LedgerRecord } from "./Exchange.ts"
+import type { Exchange } from "./Exchange.ts"
 import type { Instant } from "./Instant.ts"
 import { broughtBy, knownFee, spokeOfAnother } from "./KnownFee.ts"
 import { collect, correct, type Entry, exchange as exchanged, release, settle } from "./Ledger.ts"
 import { add, larger, type MinorUnits, minor, minusOrZero, smaller, toDecimal, ZERO } from "./Money.ts"
-import type { Collection, Payout } from "./Transaction.ts"
+import type { Collection, Payout } from "./Payment.ts"
+import type { Transaction } from "./Transaction.ts"
 
 /** A ruling books at most so many times what was asked for or what the provider reported: more is a digit too many. */
 const AT_MOST_TIMES = 2n
@@ -21,7 +22,7 @@ export interface Resolution {
 }
 
 /** The currency of a resolution's amount: of an exchange the one that it brings. */
-export const resolvedCurrency = (record: LedgerRecord): Currency =>
+export const resolvedCurrency = (record: Transaction): Currency =>
   record.kind === "exchange" ? record.destinationCurrency : record.currency
 
 /** What a resolution does, or one line on why it cannot. */
@@ -72,7 +73,7 @@ export const actionsFor = (
 }
 
 /** What a person's word does to a record, whatever its kind. */
-export const rulingOn = (record: LedgerRecord, resolution: Resolution, at: Instant): Ruling<LedgerRecord> => {
+export const rulingOn = (record: Transaction, resolution: Resolution, at: Instant): Ruling<Transaction> => {
   if (resolution.outcome === "failed" && (resolution.amount !== null || resolution.fee !== null))
     return "what failed moved nothing: amount and fee go with the outcome successful"
   switch (record.kind) {
@@ -88,7 +89,7 @@ export const rulingOn = (record: LedgerRecord, resolution: Resolution, at: Insta
 const failure = { code: "unknown", message: "A person established that no money moved." } as const
 
 /** What the gateway closed as never sent, and the provider had after all, is a person's word from here on. */
-const keptFailure = ({ failedBy, failure: said }: LedgerRecord) => (said !== null && failedBy === "gateway" ? { failure } : {})
+const keptFailure = ({ failedBy, failure: said }: Transaction) => (said !== null && failedBy === "gateway" ? { failure } : {})
 
 const nothing = { collected: ZERO, fees: ZERO }
 
@@ -102,7 +103,7 @@ const ruled = <R>(next: R, entry: Entry | null, event: Decision<R>["event"]): De
  * What every ruling leaves. What was closed before is polled on as before: the late polls of the schedule are for news, and
  * would all be due at once if they were counted anew.
  */
-const afterResolution = <R extends LedgerRecord>(record: R, { amount, outcome }: Resolution, at: Instant) => ({
+const afterResolution = <R extends Transaction>(record: R, { amount, outcome }: Resolution, at: Instant) => ({
   ...record,
   ...afterRuling(record, outcome, amount),
   needsReview: false,
@@ -111,7 +112,7 @@ const afterResolution = <R extends LedgerRecord>(record: R, { amount, outcome }:
 })
 
 /** What a ruling leaves besides where it gives the record another status: its late polls, if there are any, begin then. */
-const closedAs = <S extends "successful" | "failed">(record: LedgerRecord, status: S, at: Instant) =>
+const closedAs = <S extends "successful" | "failed">(record: Transaction, status: S, at: Instant) =>
   record.status === status
     ? {}
     : { status, completedAt: at, asked: 0, notFound: 0, ...(status === "failed" ? { failedBy: "person" as const } : {}) }

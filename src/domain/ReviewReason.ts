@@ -1,4 +1,4 @@
-import type { LedgerRecord } from "./Exchange.ts"
+import type { Transaction } from "./Transaction.ts"
 
 /** What the history says of one piece of news, and the status after it. */
 interface Line {
@@ -8,9 +8,9 @@ interface Line {
   readonly status: string
 }
 
-type Standing = "open" | "successful" | "failed" | "expired"
+type Outcome = "open" | "successful" | "failed" | "expired"
 
-type Reasons = { readonly [S in Standing]: { readonly [fact: string]: string } }
+type Reasons = { readonly [S in Outcome]: { readonly [fact: string]: string } }
 
 // Which news brings a record to a person, by what the record was when it came. A missing cell is news that needs nobody.
 const reasons: Reasons = {
@@ -44,25 +44,25 @@ const weakerReasons: Reasons = {
 const unanswered = "it was asked for to the end of the schedule, and nobody could say what became of it"
 
 /** Why a person has to look, in one line. A collection that was reversed is among what "does not fit". */
-export const reviewReason = ({ kind, status }: LedgerRecord, history: ReadonlyArray<Line>): string => {
-  const standing = standingOf(status)
+export const reviewReason = ({ kind, status }: Transaction, history: ReadonlyArray<Line>): string => {
+  const outcome = outcomeOf(status)
   // What closed it, and what was said before that, is no news.
   const closing = history.findLastIndex(
-    (line, at) => at > 0 && standingOf(history[at - 1]?.status ?? "") !== standingOf(line.status)
+    (line, at) => at > 0 && outcomeOf(history[at - 1]?.status ?? "") !== outcomeOf(line.status)
   )
   // Neither is what a ruling knew: the news that opened the case came after it.
   const ruled = history.findLastIndex(({ actor }) => actor === "review")
   const since = history.slice(Math.max(closing, ruled) + 1)
-  const last = (cells: Reasons[Standing]) => since.findLast(({ fact }) => cells[fact] !== undefined)
-  const news = last(reasons[standing]) ?? last(weakerReasons[standing])
+  const last = (cells: Reasons[Outcome]) => since.findLast(({ fact }) => cells[fact] !== undefined)
+  const news = last(reasons[outcome]) ?? last(weakerReasons[outcome])
   if (news === undefined) return unanswered
   if (kind === "collection" && status === "successful" && news.fact === "Returned")
     return "it was credited, and later the provider said that it was reversed"
-  const reason = reasons[standing][news.fact] ?? weakerReasons[standing][news.fact] ?? unanswered
+  const reason = reasons[outcome][news.fact] ?? weakerReasons[outcome][news.fact] ?? unanswered
   return news.fact === "Clawback" ? `${reason} ${news.note}` : reason
 }
 
-const standingOf = (status: string): Standing =>
+const outcomeOf = (status: string): Outcome =>
   status === "successful" || status === "failed" || status === "expired" ? status : "open"
 
 /** The last thing that anybody outside said; null while nobody said anything. */

@@ -1,9 +1,9 @@
 import type { Reported } from "./CallbackReport.ts"
 import { type ClockLeap, passedAtLeast } from "./ClockLeaps.ts"
-import type { LedgerRecord } from "./Exchange.ts"
 import type { Actor, Fact } from "./Fact.ts"
 import type { Instant } from "./Instant.ts"
-import { isTerminal } from "./Transaction.ts"
+import { isTerminal } from "./Payment.ts"
+import type { Transaction } from "./Transaction.ts"
 
 /** A status query that a provider was sent about a record, and what its answer may prove. */
 export interface StatusPoll {
@@ -34,7 +34,7 @@ export interface StatusPoll {
  * commit was lost, or another node polled as well) does not count, nor does one about an earlier version. Polls for a request or a callback
  * do not count either: anybody could cause them as fast as they like, and "not found" would prove something too soon.
  */
-const isNext = (record: LedgerRecord, { actor, pollCount, version }: StatusPoll): boolean =>
+const isNext = (record: Transaction, { actor, pollCount, version }: StatusPoll): boolean =>
   actor === "reconciler" && record.asked === pollCount && record.version === version
 
 /**
@@ -43,7 +43,7 @@ const isNext = (record: LedgerRecord, { actor, pollCount, version }: StatusPoll)
  * passes no grace and no window. A collection whose window passed expires once an authenticated answer says neither
  * success nor live; no timer fails anything by itself.
  */
-export const provenFact = (record: LedgerRecord, answer: Fact, poll: StatusPoll): Fact => {
+export const provenFact = (record: Transaction, answer: Fact, poll: StatusPoll): Fact => {
   if (isTerminal(record)) return answer
   const { polledAt, graceMs, isDocumented, leaps, begunAt, notFoundAtLeast } = poll
   const window = record.kind === "collection" && record.expiresAt !== null ? record.expiresAt - record.createdAt : null
@@ -59,7 +59,7 @@ export const provenFact = (record: LedgerRecord, answer: Fact, poll: StatusPoll)
 }
 
 /** Counts the poll, and how often in a row the provider knew nothing. Each poll counts once, whatever becomes of its answer. */
-export const countPoll = (before: LedgerRecord, next: LedgerRecord, fact: Fact, poll: StatusPoll | null): LedgerRecord => {
+export const countPoll = (before: Transaction, next: Transaction, fact: Fact, poll: StatusPoll | null): Transaction => {
   // Both start again when the status or the provider changes.
   if (next.status !== before.status || next.provider !== before.provider) return next
   const one = poll !== null && isNext(before, poll) ? 1 : 0

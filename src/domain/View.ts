@@ -1,16 +1,17 @@
 import type { Corridor } from "./Corridor.ts"
 import { exponents } from "./Currency.ts"
-import { exchangeView, type LedgerRecord } from "./Exchange.ts"
+import { exchangeView } from "./Exchange.ts"
 import { type Instant, iso } from "./Instant.ts"
 import { RawJson } from "./Json.ts"
 import type { FloatPosition } from "./Ledger.ts"
-import type { NextAction, Payout, Transaction } from "./Transaction.ts"
+import type { NextAction, Payment, Payout } from "./Payment.ts"
+import { type Transaction } from "./Transaction.ts"
 
 /**
  * The tenant-safe record as it stands on the wire (contract TXN-1, TXN-7): answers, events and reads are the same members in
  * the same order, so that they are the same bytes. Amounts stay bigint until `json` writes them.
  */
-export const transactionView = (transaction: Transaction) => {
+export const transactionView = (transaction: Payment) => {
   const head = {
     id: transaction.reference,
     reference: transaction.reference,
@@ -69,7 +70,7 @@ export const transactionView = (transaction: Transaction) => {
 }
 
 /** Whatever kind of record it is, as its tenant sees it. */
-export const recordView = (record: LedgerRecord) => (record.kind === "exchange" ? exchangeView(record) : transactionView(record))
+export const recordView = (record: Transaction) => (record.kind === "exchange" ? exchangeView(record) : transactionView(record))
 
 export type TransactionView = ReturnType<typeof transactionView>
 

@@ -4,7 +4,7 @@ import { HttpMiddleware, HttpServer } from "effect/http"
 import { labelledMetric } from "../runtime/LabelledMetric.ts"
 import { makeTimer } from "../runtime/Timer.ts"
 import { SignedRequest } from "./api/SignedRequest.ts"
-import { type ConnectionPlaces, makeConnections, type NoPlace } from "./edge/ConnectionLimit.ts"
+import { type ConnectionSlots, makeConnections, type NoSlot } from "./edge/ConnectionLimit.ts"
 import { makeEdge } from "./edge/Edge.ts"
 import { makeEndpoints } from "./edge/Endpoints.ts"
 import { createServer, makeHttpServer } from "./edge/NodeListener.ts"
@@ -29,7 +29,7 @@ const DRAIN = "10 seconds"
 
 /** Where the server listens, and its limits. */
 export interface ServerSettings extends RateSettings {
-  readonly connectionPlaces: ConnectionPlaces
+  readonly connectionSlots: ConnectionSlots
   /** How long connections that are idle stay open for one more request once the server stops. */
   readonly keepAliveDrainMs: number
   /** How long a connection is kept between two requests. */
@@ -87,7 +87,7 @@ const serve = (settings: RateSettings) =>
     Layer.provide(Layer.succeed(HttpMiddleware.TracerDisabledWhen, () => true))
   )
 
-const countRefusedConnection = labelledMetric((attributes: { readonly why: NoPlace }) =>
+const countRefusedConnection = labelledMetric((attributes: { readonly why: NoSlot }) =>
   Metric.counter("gateway_connections_refused_total", {
     description: "Connections that were closed at once, by which bound they were over.",
     incremental: true,
@@ -95,7 +95,7 @@ const countRefusedConnection = labelledMetric((attributes: { readonly why: NoPla
   })
 )
 
-const listen = ({ connectionPlaces, host, keepAliveDrainMs, keepAliveMs, port, trustedProxies }: ServerSettings) =>
+const listen = ({ connectionSlots, host, keepAliveDrainMs, keepAliveMs, port, trustedProxies }: ServerSettings) =>
   Layer.effect(
     HttpServer.HttpServer,
     Effect.gen(function* () {
@@ -105,7 +105,7 @@ const listen = ({ connectionPlaces, host, keepAliveDrainMs, keepAliveMs, port, t
         timer: yield* makeTimer,
         keepAliveDrainMs,
         keepAliveMs,
-        placeFor: makeConnections(connectionPlaces, trustedProxies),
+        placeFor: makeConnections(connectionSlots, trustedProxies),
         onRefused: (why) => void run(countRefusedConnection({ why }, 1))
       })
       const server = yield* listenOn(() => node, { host, port })

@@ -2,7 +2,7 @@ import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Context, Effect, Layer, Schema } from "effect"
 import { HttpMiddleware, HttpServer, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { answerStrangeRequests, neverKept } from "../runtime/StrangeRequests.ts"
-import { makeStanding, type Standing, type StandingOptions } from "./Standing.ts"
+import { makeReadiness, type Readiness, type ReadinessOptions } from "./Readiness.ts"
 
 // An import would read all that node:http exports, and with it a client of 16 MB that nobody uses.
 const { createServer } = process.getBuiltinModule("node:http")
@@ -10,7 +10,7 @@ const { createServer } = process.getBuiltinModule("node:http")
 /** How long a scrape that is under way holds up the end of the process. */
 const SHUTDOWN_MS = 1_000
 
-export interface ManagementPlace {
+export interface ListenAddress {
   readonly host: string
   /** 0 for any free port. */
   readonly port: number
@@ -25,25 +25,25 @@ export class ManagementPortTaken extends Schema.TaggedError<ManagementPortTaken>
   }
 }
 
-export interface ManagementListener extends ManagementPlace {
+export interface ManagementListener extends ListenAddress {
   /** How long a connection is kept between two requests: load balancers look in again on it, and scrapers scrape. */
   readonly keepAliveMs: number
 }
 
 /** Where the management listener is, whatever port it was told to take. */
-export class ManagementAddress extends Context.Service<ManagementAddress, ManagementPlace>()(
+export class ManagementAddress extends Context.Service<ManagementAddress, ListenAddress>()(
   "gateway/observability/ManagementAddress"
 ) {}
 
 /** `/livez`, `/readyz` and `/metrics` on a listener of their own, never public. */
 export const Management = {
-  layer: (options: ManagementListener & StandingOptions): Layer.Layer<ManagementAddress, ManagementPortTaken> =>
-    Layer.unwrap(Effect.map(makeStanding(options), (standing) => listen(options, standing)))
+  layer: (options: ManagementListener & ReadinessOptions): Layer.Layer<ManagementAddress, ManagementPortTaken> =>
+    Layer.unwrap(Effect.map(makeReadiness(options), (standing) => listen(options, standing)))
 }
 
 const listen = (
   { host, keepAliveMs, port }: ManagementListener,
-  standing: Standing
+  standing: Readiness
 ): Layer.Layer<ManagementAddress, ManagementPortTaken> => {
   const server = NodeHttpServer.layer(
     () => answerStrangeRequests(createServer({ requireHostHeader: false, keepAliveTimeout: keepAliveMs })),
@@ -73,7 +73,7 @@ const ownNames = (host: string): ReadonlySet<string> | null => {
   return LOOPBACK.includes(own) ? new Set(LOOPBACK) : null
 }
 
-const answer = ({ metrics, obstacle }: Standing, names: ReadonlySet<string> | null) =>
+const answer = ({ metrics, obstacle }: Readiness, names: ReadonlySet<string> | null) =>
   Effect.gen(function* () {
     const { headers: sent, method, url } = yield* HttpServerRequest.HttpServerRequest
     const name = (sent["host"] ?? "").toLowerCase().replace(/:\d+$/, "")

@@ -1,9 +1,9 @@
 import { createHmac, timingSafeEqual } from "node:crypto"
 import { Option, Redacted, Schema } from "effect"
+import type { Reported } from "../domain/CallbackReport.ts"
 import { isReference, type Reference } from "../domain/Ids.ts"
 import type { Callbacks } from "../services/ports/Provider.ts"
 import type { CallbackHint } from "../services/ports/ProviderInbox.ts"
-import type { Standing } from "./ProviderStatus.ts"
 
 /** Longer than any provider's own. */
 const LONGEST_ID = 64
@@ -13,7 +13,7 @@ interface Named {
   readonly reference: string | null | undefined
   readonly id: string | null | undefined
   /** What it says became of the money, by the provider's own table of words. */
-  readonly says?: Standing | undefined
+  readonly says?: Reported | undefined
 }
 
 /** Reads what a callback points at. A genuine one of an unknown shape points at nothing; it is kept for a person. */

@@ -1,16 +1,13 @@
 import { Redacted, Result } from "effect"
 import type { Reported } from "../domain/CallbackReport.ts"
 import { type Currency, isCurrency } from "../domain/Currency.ts"
-import type { LedgerRecord } from "../domain/Exchange.ts"
 import type { Fact } from "../domain/Fact.ts"
 import { fromDecimal, fromDecimalDown, fromDecimalUp, type MinorUnits, ZERO } from "../domain/Money.ts"
+import type { Transaction } from "../domain/Transaction.ts"
 import type { StatusOutcome } from "../services/ports/Provider.ts"
 import { type FactWithAlarm, unreadable, withoutAlarm } from "./AnswerParsing.ts"
 import { type ProviderRefusal, refusedBy } from "./Refusals.ts"
 import { withoutNoise } from "./WireNumber.ts"
-
-/** What a provider's word for the state of a transaction means. Each provider has a table of its whole vocabulary. */
-export type Standing = Reported
 
 type Exchanged = Pick<Extract<Fact, { _tag: "Succeeded" }>, "exchanged">
 
@@ -23,13 +20,13 @@ export interface Sum {
 
 /** One transaction as a provider shows it, in the gateway's terms. */
 export interface Shown {
-  readonly kind: LedgerRecord["kind"]
+  readonly kind: Transaction["kind"]
   /** Whether every reference that it names is ours. */
   readonly isOurs: boolean
   /** The provider's own word. */
   readonly status: string
   /** Undefined where the word is not in the table: it is not understood, and never a failure. */
-  readonly standing: Standing | undefined
+  readonly standing: Reported | undefined
   readonly providerReference: string | null
   readonly note: string
   /** Undefined where it cannot be read. */

@@ -1,5 +1,5 @@
 import type { Fact, RefusalKind } from "../domain/Fact.ts"
-import type { FailureCode } from "../domain/Transaction.ts"
+import type { FailureCode } from "../domain/Payment.ts"
 import type { FactWithAlarm } from "./AnswerParsing.ts"
 import type { ProviderResponse } from "./Transport.ts"
 

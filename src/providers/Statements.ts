@@ -1,4 +1,5 @@
 import { DateTime, Effect, Option, Result, type Schema } from "effect"
+import type { Reported } from "../domain/CallbackReport.ts"
 import { isCurrency } from "../domain/Currency.ts"
 import type { ProviderError } from "../domain/errors/Retriable.ts"
 import { isReference } from "../domain/Ids.ts"
@@ -7,7 +8,7 @@ import { maskedText } from "../domain/Masking.ts"
 import type { Statement, StatementLine, UnreadableRow } from "../domain/ReconciliationDifference.ts"
 import type { Provider } from "../services/ports/Provider.ts"
 import type { Connection } from "./Connection.ts"
-import type { Standing, sumOf } from "./ProviderStatus.ts"
+import type { sumOf } from "./ProviderStatus.ts"
 import { nameIn, readRow, tellUnread, wordIn } from "./Rows.ts"
 
 /** A day of more pages than these is not read at all: half a statement would name differences that are none. */
@@ -172,7 +173,7 @@ interface ListedRow extends Pick<StatementLine, "direction" | "providerReference
   readonly reference: string | null | undefined
   readonly currency: string | null | undefined
   /** Undefined where the provider's word has no meaning here. */
-  readonly standing: Standing | undefined
+  readonly standing: Reported | undefined
   readonly sum: ReturnType<typeof sumOf>
   readonly beganAt: string | null | undefined
 }

@@ -1,11 +1,11 @@
 import { Effect } from "effect"
 import { type EventType, encodeEvent } from "../domain/Event.ts"
-import type { LedgerRecord } from "../domain/Exchange.ts"
 import { RequestInProgress } from "../domain/errors/Retriable.ts"
 import { TenantFrozen } from "../domain/errors/Terminal.ts"
 import type { Instant } from "../domain/Instant.ts"
 import { nextPoll } from "../domain/PollSchedule.ts"
 import type { Caller } from "../domain/Tenant.ts"
+import type { Transaction } from "../domain/Transaction.ts"
 import { recordView } from "../domain/View.ts"
 import { FloatLedger, type OpenOutcome, type OpenStep } from "./ports/FloatLedger.ts"
 import type { Claim } from "./ports/Idempotency.ts"
@@ -32,7 +32,7 @@ export const newRecord = ({ appId, mode }: Caller, { reference }: Claim, created
 export interface Opening
   extends Pick<OpenStep, "claim" | "entry">,
     Partial<Pick<OpenStep, "beneficiary" | "counters" | "partyHash" | "payer">> {
-  readonly record: LedgerRecord
+  readonly record: Transaction
   /** Null where the contract names none for a record that has just begun: its answer tells. */
   readonly event: EventType | null
   /** For the history. */

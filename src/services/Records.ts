@@ -1,13 +1,13 @@
 import { Clock, Context, Effect, Layer, Option, type Result } from "effect"
-import type { LedgerRecord } from "../domain/Exchange.ts"
 import { IndeterminateOutcome } from "../domain/errors/Ambiguous.ts"
 import { type RateLimited, RequestInProgress } from "../domain/errors/Retriable.ts"
 import { CapabilityNotAllowed, type MalformedRequest, NotFound } from "../domain/errors/Terminal.ts"
 import { isReference, type Reference } from "../domain/Ids.ts"
 import type { FloatPosition } from "../domain/Ledger.ts"
 import { maskedText } from "../domain/Masking.ts"
+import { isTerminal, type Payment } from "../domain/Payment.ts"
 import type { Caller } from "../domain/Tenant.ts"
-import { isTerminal, type Transaction } from "../domain/Transaction.ts"
+import type { Transaction } from "../domain/Transaction.ts"
 import { inSpan } from "../runtime/Tracing.ts"
 import { FloatLedger } from "./ports/FloatLedger.ts"
 import {
@@ -24,11 +24,7 @@ export class Records extends Context.Service<
   Records,
   {
     /** By reference or id, which are the same; `kind` null reads a payout or a collection. Any text may be asked for. */
-    readonly transaction: (
-      caller: Caller,
-      reference: string,
-      kind: Transaction["kind"] | null
-    ) => Effect.Effect<Transaction, NotFound>
+    readonly transaction: (caller: Caller, reference: string, kind: Payment["kind"] | null) => Effect.Effect<Payment, NotFound>
     /** A page of the caller's own payouts and collections in the key's mode, the newest first. */
     readonly list: (
       caller: Caller,
@@ -55,7 +51,7 @@ export class Records extends Context.Service<
       caller: Caller,
       reference: Reference,
       leased: boolean
-    ) => Effect.Effect<LedgerRecord, RequestInProgress | IndeterminateOutcome | FinalError | UnknownOutcomeError>
+    ) => Effect.Effect<Transaction, RequestInProgress | IndeterminateOutcome | FinalError | UnknownOutcomeError>
   }
 >()("gateway/services/Records") {
   static readonly layer = Layer.effect(
@@ -64,7 +60,7 @@ export class Records extends Context.Service<
       const transactions = yield* Transactions
       const ledger = yield* FloatLedger
 
-      const transaction = Effect.fnUntraced(function* (caller: Caller, reference: string, kind: Transaction["kind"] | null) {
+      const transaction = Effect.fnUntraced(function* (caller: Caller, reference: string, kind: Payment["kind"] | null) {
         if (!isReference(reference)) return yield* new NotFound({})
         const stored = yield* transactions.find(caller.appId, caller.mode, reference)
         if (Option.isNone(stored)) return yield* new NotFound({})

@@ -34,8 +34,8 @@ describe("the settings", () => {
         },
         trustedProxies: [],
         webhookNameServers: [],
-        connectionPlaces: { inAll: 4096, anAddress: 1024 },
-        requestPlaces: { reads: 1024, money: 1024 },
+        connectionSlots: { inAll: 4096, anAddress: 1024 },
+        requestSlots: { reads: 1024, money: 1024 },
         providers: []
       })
       expect(policy).toMatchObject({

@@ -4,7 +4,7 @@ import { consoleOf } from "../../src/ConfigConsole.ts"
 import { reader } from "../../src/ConfigRules.ts"
 import { minor } from "../../src/domain/Money.ts"
 import { RandomSourceLive } from "../../src/persistence/vault/RandomSourceLive.ts"
-import { ReviewDesk } from "../../src/services/console/ReviewDesk.ts"
+import { ReviewApprovals } from "../../src/services/approvals/ReviewApprovals.ts"
 import { Proposals } from "../../src/services/ports/Proposals.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
 import { Review } from "../../src/services/settlement/Review.ts"
@@ -17,14 +17,14 @@ const { approvalFrom } = consoleOf(reader({}, []), [], [])
 const paid = { outcome: "successful", evidence: "statement, line 7", amount: null, fee: null } as const
 
 const desk = Layer.provide(
-  ReviewDesk.layer(approvalFrom),
+  ReviewApprovals.layer(approvalFrom),
   Layer.mergeAll(fake(Review, {}), fake(Proposals, {}), fake(Transactions, {}), RandomSourceLive)
 )
 
 layer(desk)("a ruling in the console", (it) => {
   it.effect("needs two people where its entry reaches the amount, whatever was asked for", () =>
     Effect.gen(function* () {
-      const { needsTwo } = yield* ReviewDesk
+      const { needsTwo } = yield* ReviewApprovals
       const limit = approvalFrom.UGX
       const failed = { ...paid, outcome: "failed" } as const
       const observed = (amount: bigint) =>

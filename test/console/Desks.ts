@@ -12,10 +12,10 @@ import { ProposalsPg } from "../../src/persistence/operators/ProposalsPg.ts"
 import { TenantsPg } from "../../src/persistence/tenants/TenantsPg.ts"
 import { RandomSourceLive } from "../../src/persistence/vault/RandomSourceLive.ts"
 import { VaultPg } from "../../src/persistence/vault/VaultPg.ts"
-import { Approvals } from "../../src/services/console/Approvals.ts"
-import { FloatDesk } from "../../src/services/console/FloatDesk.ts"
-import { KeyDesk } from "../../src/services/console/KeyDesk.ts"
-import { ReviewDesk } from "../../src/services/console/ReviewDesk.ts"
+import { Approvals } from "../../src/services/approvals/Approvals.ts"
+import { FloatApprovals } from "../../src/services/approvals/FloatApprovals.ts"
+import { KeyApprovals } from "../../src/services/approvals/KeyApprovals.ts"
+import { ReviewApprovals } from "../../src/services/approvals/ReviewApprovals.ts"
 import { AuditLog } from "../../src/services/ports/AuditLog.ts"
 import { Operators } from "../../src/services/ports/Operators.ts"
 import { Policy } from "../../src/services/ports/Policy.ts"
@@ -63,8 +63,8 @@ export const approvers = Layer.effectDiscard(
 export const desks = Layer.unwrap(
   Effect.map(givenDatabase, (url) =>
     Approvals.layer.pipe(
-      Layer.provideMerge(Layer.merge(FloatDesk.layer, KeyDesk.layer)),
-      Layer.provide(Layer.mergeAll(fake(ReviewDesk, { needsTwo: () => false }), mortalFloats, mortalKeys)),
+      Layer.provideMerge(Layer.merge(FloatApprovals.layer, KeyApprovals.layer)),
+      Layer.provide(Layer.mergeAll(fake(ReviewApprovals, { needsTwo: () => false }), mortalFloats, mortalKeys)),
       Layer.provideMerge(FloatAdjustments.layer),
       Layer.provideMerge(approvers),
       Layer.provideMerge(

@@ -5,9 +5,9 @@ import { AppId, Reference } from "../../src/domain/Ids.ts"
 import { LARGEST_AMOUNT, minor } from "../../src/domain/Money.ts"
 import type { OperatorName } from "../../src/domain/Operator.ts"
 import { PROPOSAL_WAITS_MS } from "../../src/domain/Proposal.ts"
-import { Approvals } from "../../src/services/console/Approvals.ts"
-import { FloatDesk } from "../../src/services/console/FloatDesk.ts"
-import { KeyDesk } from "../../src/services/console/KeyDesk.ts"
+import { Approvals } from "../../src/services/approvals/Approvals.ts"
+import { FloatApprovals } from "../../src/services/approvals/FloatApprovals.ts"
+import { KeyApprovals } from "../../src/services/approvals/KeyApprovals.ts"
 import { AuditLog } from "../../src/services/ports/AuditLog.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
 import { LedgerVerification } from "../../src/services/ports/LedgerVerification.ts"
@@ -28,7 +28,7 @@ const wishOf = (appId: AppId, amount = 12_500n, direction: "credit" | "debit" = 
 })
 
 const proposed = Effect.fnUntraced(function* (wish: ReturnType<typeof wishOf>, at = 1) {
-  yield* (yield* FloatDesk).propose(wish, { by: asha, at })
+  yield* (yield* FloatApprovals).propose(wish, { by: asha, at })
   return yield* waiting(wish.appId)
 })
 const waitingKey = Effect.fnUntraced(function* (appId: AppId) {
@@ -76,7 +76,7 @@ layer(desks)("a credit or a debit in the console", (it) => {
   it.effect("ends with the account of its proposer or of who approved it, whoever has the name next", () =>
     Effect.gen(function* () {
       const { approve, issueKey } = yield* Approvals
-      const keyDesk = yield* KeyDesk
+      const keyDesk = yield* KeyApprovals
       const operators = yield* Operators
       const add = (name: OperatorName, at: number, token: number) =>
         operators.add(
@@ -191,7 +191,7 @@ layer(desks)("a credit or a debit in the console", (it) => {
       yield* adjust(wishOf(same), byCommand)
       expect(yield* refusal(approve(sameId, { by: biko, at: 3 }))).toContain("was posted before")
       expect(yield* stateOf(same, sameId)).toEqual([12_500n, "failed"])
-      const again = (yield* FloatDesk).propose(wishOf(same), { by: asha, at: 4 })
+      const again = (yield* FloatApprovals).propose(wishOf(same), { by: asha, at: 4 })
       expect(yield* refusal(again)).toMatch(/^The external id bank-17 was posted before, at .*: a credit of UGX 12500\.$/)
       const other = yield* newTenant
       const otherId = yield* proposed(wishOf(other))
@@ -223,7 +223,7 @@ layer(desks)("a credit or a debit in the console", (it) => {
 
   it.effect("waits once for an external id, and is not proposed for a tenant that is not there", () =>
     Effect.gen(function* () {
-      const { propose } = yield* FloatDesk
+      const { propose } = yield* FloatApprovals
       const { dismiss } = yield* Approvals
       const appId = yield* newTenant
       const id = yield* proposed(wishOf(appId))

@@ -3,8 +3,8 @@ import { Effect, Option, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { type AppId, Reference } from "../../src/domain/Ids.ts"
 import { OperatorName } from "../../src/domain/Operator.ts"
-import { Approvals } from "../../src/services/console/Approvals.ts"
-import { KeyDesk } from "../../src/services/console/KeyDesk.ts"
+import { Approvals } from "../../src/services/approvals/Approvals.ts"
+import { KeyApprovals } from "../../src/services/approvals/KeyApprovals.ts"
 import { Operators } from "../../src/services/ports/Operators.ts"
 import { Proposals } from "../../src/services/ports/Proposals.ts"
 import { Tenants } from "../../src/services/ports/Tenants.ts"
@@ -17,7 +17,7 @@ layer(desks)("a key in the console", (it) => {
   const wish = (appId: AppId) => ({ appId, mode: "live", role: "tenant", note: "the old one leaks" }) as const
   const approved = Effect.gen(function* () {
     const appId = yield* newTenant
-    yield* (yield* KeyDesk).proposeIssue(wish(appId), { by: asha, at: 1 })
+    yield* (yield* KeyApprovals).proposeIssue(wish(appId), { by: asha, at: 1 })
     const id = yield* waiting(appId)
     const { approve, issueKey } = yield* Approvals
     expect(yield* refusal(issueKey(id, { by: asha, at: 2 }))).toContain("after somebody else approved it")
@@ -76,7 +76,7 @@ layer(desks)("a key in the console", (it) => {
     Effect.gen(function* () {
       const { appId, id, issueKey } = yield* approved
       const { keyId } = (yield* issueKey(id, { by: asha, at: 3 })).caller
-      const { proposeRevocation } = yield* KeyDesk
+      const { proposeRevocation } = yield* KeyApprovals
       const { approve } = yield* Approvals
       const revocation = { appId, keyId, note: "leaked" }
       yield* proposeRevocation(revocation, { by: biko, at: 4 })
@@ -93,7 +93,7 @@ layer(desks)("a key in the console", (it) => {
   it.effect("that waits longest stands first: whoever proposes more pushes nothing off the list", () =>
     Effect.gen(function* () {
       const tenants = [yield* newTenant, yield* newTenant, yield* newTenant]
-      const { proposeIssue } = yield* KeyDesk
+      const { proposeIssue } = yield* KeyApprovals
       yield* Effect.forEach(tenants, (appId, place) => proposeIssue(wish(appId), { by: asha, at: place + 1 }))
       const listed = yield* (yield* Proposals).list({ kinds: ["key issue"], about: null }, 100)
       const about = listed.filter(({ status }) => status === "open").map(({ subject }) => subject.split("/")[0])
@@ -108,7 +108,7 @@ layer(desks)("a key in the console", (it) => {
       const { approve, issueKey } = yield* Approvals
       const proposals = yield* Proposals
       const appId = yield* newTenant
-      yield* (yield* KeyDesk).proposeIssue(wish(appId), { by: asha, at: 1 })
+      yield* (yield* KeyApprovals).proposeIssue(wish(appId), { by: asha, at: 1 })
       const id = yield* waiting(appId)
       const yes = {
         status: "approved",
@@ -132,7 +132,7 @@ layer(desks)("a key in the console", (it) => {
   it.effect("is not approved by an operator who was removed a moment ago", () =>
     Effect.gen(function* () {
       const appId = yield* newTenant
-      yield* (yield* KeyDesk).proposeIssue(wish(appId), { by: asha, at: 1 })
+      yield* (yield* KeyApprovals).proposeIssue(wish(appId), { by: asha, at: 1 })
       const id = yield* waiting(appId)
       yield* (yield* Operators).remove(chidi, auditEntry({ action: "operator remove", subject: chidi, details: {} }))
       const { approve } = yield* Approvals
@@ -148,7 +148,7 @@ layer(desks)("a key in the console", (it) => {
       const account = { name: dayo, role: "admin", createdAt: 0, tokenHash: new Uint8Array(32).fill(210) } as const
       yield* operators.add(account, auditEntry({ action: "operator add", subject: dayo, details: { role: "admin" } }))
       const waits = yield* newTenant
-      yield* (yield* KeyDesk).proposeIssue(wish(waits), { by: asha, at: 1 })
+      yield* (yield* KeyApprovals).proposeIssue(wish(waits), { by: asha, at: 1 })
       const open = yield* waiting(waits)
       const { id } = yield* approved
       yield* operators.remove(dayo, auditEntry({ action: "operator remove", subject: dayo, details: {} }))
@@ -159,7 +159,7 @@ layer(desks)("a key in the console", (it) => {
       const found = yield* Effect.forEach([open, id], (one) => proposals.find(one))
       expect(found.map((one) => Option.getOrThrow(one).status)).toEqual(["open", "approved"])
       const other = yield* newTenant
-      yield* refusal((yield* KeyDesk).proposeIssue(wish(other), gone))
+      yield* refusal((yield* KeyApprovals).proposeIssue(wish(other), gone))
       const all = yield* proposals.list({ kinds: ["key issue"], about: other }, 10)
       expect(all).toEqual([])
     })

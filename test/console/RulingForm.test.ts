@@ -2,16 +2,16 @@ import { describe, expect, it } from "@effect/vitest"
 import { h } from "preact"
 import { renderToString } from "preact-render-to-string"
 import { rulingFields, rulingOf } from "../../src/console/pages/Reviews.ts"
-import type { LedgerRecord } from "../../src/domain/Exchange.ts"
 import { minor } from "../../src/domain/Money.ts"
+import type { Transaction } from "../../src/domain/Transaction.ts"
 import { cases } from "../support/ReviewCases.ts"
 import { collection } from "../support/SampleTransactions.ts"
 
-const amountRead = (record: LedgerRecord, amount: string) => {
+const amountRead = (record: Transaction, amount: string) => {
   const ruling = rulingOf(new URLSearchParams({ outcome: "successful", evidence: "a statement", seen: "1", amount }), record)
   return typeof ruling === "string" ? ruling : ruling.resolution.amount
 }
-const amountAsked = (record: LedgerRecord) =>
+const amountAsked = (record: Transaction) =>
   /<label for="field-amount">(.*?)<\/label>/.exec(renderToString(h("form", null, rulingFields(record))))?.[1]
 
 describe("the form of a ruling", () => {

@@ -13,10 +13,10 @@ import { OperatorsPg } from "../../src/persistence/operators/OperatorsPg.ts"
 import { ProposalsPg } from "../../src/persistence/operators/ProposalsPg.ts"
 import { RandomSourceLive } from "../../src/persistence/vault/RandomSourceLive.ts"
 import { VaultPg } from "../../src/persistence/vault/VaultPg.ts"
-import { Approvals } from "../../src/services/console/Approvals.ts"
-import { FloatDesk } from "../../src/services/console/FloatDesk.ts"
-import { KeyDesk } from "../../src/services/console/KeyDesk.ts"
-import { ReviewDesk } from "../../src/services/console/ReviewDesk.ts"
+import { Approvals } from "../../src/services/approvals/Approvals.ts"
+import { FloatApprovals } from "../../src/services/approvals/FloatApprovals.ts"
+import { KeyApprovals } from "../../src/services/approvals/KeyApprovals.ts"
+import { ReviewApprovals } from "../../src/services/approvals/ReviewApprovals.ts"
 import { AuditLog } from "../../src/services/ports/AuditLog.ts"
 import { Proposals } from "../../src/services/ports/Proposals.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
@@ -80,8 +80,8 @@ class Owner extends Context.Service<Owner, { readonly url: Redacted.Redacted }>(
 const desk = Layer.unwrap(
   Effect.map(givenDatabase, (url) =>
     Approvals.layer.pipe(
-      Layer.provideMerge(ReviewDesk.layer(approvalFrom)),
-      Layer.provide(Layer.mergeAll(review, transactions, fake(FloatDesk, {}), fake(KeyDesk, {}))),
+      Layer.provideMerge(ReviewApprovals.layer(approvalFrom)),
+      Layer.provide(Layer.mergeAll(review, transactions, fake(FloatApprovals, {}), fake(KeyApprovals, {}))),
       Layer.provideMerge(approvers),
       Layer.provideMerge(Layer.mergeAll(OperatorsPg, ProposalsPg, AuditLogPg)),
       Layer.provideMerge(VaultPg.layer(masterKey)),
@@ -98,7 +98,7 @@ const paid = { outcome: "successful", evidence: "statement, line 7, 256772123456
 
 const opened = Effect.fnUntraced(function* (seen = 1n) {
   const reference = yield* large
-  expect(yield* (yield* ReviewDesk).rule({ reference, resolution: paid, seen }, { by: asha, at: 1 })).toBe("proposed")
+  expect(yield* (yield* ReviewApprovals).rule({ reference, resolution: paid, seen }, { by: asha, at: 1 })).toBe("proposed")
   const found = (yield* all).find(({ subject }) => subject === reference)
   return { reference, id: found?.id ?? Reference.make("") }
 })
@@ -112,7 +112,7 @@ const all = Effect.flatMap(Proposals, ({ list }) => list({ kinds: ["review resol
 layer(desk)("a ruling in the console", (it) => {
   it.effect("is made at once by one person below the amount, and waits for another from it on", () =>
     Effect.gen(function* () {
-      const { needsTwo, rule } = yield* ReviewDesk
+      const { needsTwo, rule } = yield* ReviewApprovals
       const reference = yield* small
       expect(yield* rule({ reference, resolution: paid, seen: 1n }, { by: asha, at: 1 })).toBe("resolved")
       expect(yield* rulings(reference)).toEqual(["console/asha"])
@@ -185,7 +185,7 @@ layer(desk)("a ruling in the console", (it) => {
   it.effect("fails where the record changed since it was proposed, says what changed, and can be proposed anew", () =>
     Effect.gen(function* () {
       const { approve } = yield* Approvals
-      const { rule } = yield* ReviewDesk
+      const { rule } = yield* ReviewApprovals
       const { id, reference } = yield* opened(7n)
       const why = "the provider said something since. Since it was proposed: reconciler said Succeeded, now pending"
       expect((yield* Effect.flip(approve(id, { by: biko, at: 3 }))).message).toBe(why)
@@ -201,7 +201,7 @@ layer(desk)("a ruling in the console", (it) => {
     it.effect(`is carried out once, by another approver, where the process died ${moment} the ruling's commit`, () =>
       Effect.gen(function* () {
         const { approve } = yield* Approvals
-        const { rule } = yield* ReviewDesk
+        const { rule } = yield* ReviewApprovals
         const { id, reference } = yield* opened()
         dies = moment
         const exit = yield* Effect.exit(approve(id, { by: biko, at: 2 }))
@@ -235,7 +235,7 @@ layer(desk)("a ruling in the console", (it) => {
   it.effect("waits once for a record, and is withdrawn by its own proposer or rejected by somebody else", () =>
     Effect.gen(function* () {
       const { dismiss } = yield* Approvals
-      const { rule } = yield* ReviewDesk
+      const { rule } = yield* ReviewApprovals
       const { id, reference } = yield* opened()
       const again = rule({ reference, resolution: paid, seen: 1n }, { by: biko, at: 2 })
       expect((yield* Effect.flip(again))._tag).toBe("NotDecided")

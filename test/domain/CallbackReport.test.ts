@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest"
 import { confirms, contradicts, Reported } from "../../src/domain/CallbackReport.ts"
 import { afterRuling } from "../../src/domain/Contradiction.ts"
-import type { LedgerRecord } from "../../src/domain/Exchange.ts"
 import { minor } from "../../src/domain/Money.ts"
+import type { Transaction } from "../../src/domain/Transaction.ts"
 import { collection, NOON, payout } from "../support/SampleTransactions.ts"
 
 const returned = (amount: bigint) => ({ amount: minor(amount), at: NOON, reason: "" })
@@ -11,11 +11,11 @@ const failed = payout({ status: "failed", completedAt: NOON })
 const collected = collection({ status: "successful", completedAt: NOON })
 
 /** What each word of a callback is to a record. */
-const standing = (record: LedgerRecord) =>
+const standing = (record: Transaction) =>
   Reported.literals.map((word) => (contradicts(record, word) ? "against" : confirms(record, word) ? "the same" : "open"))
 
 describe("what a callback says", () => {
-  it.each<readonly [string, LedgerRecord, ReadonlyArray<string>]>([
+  it.each<readonly [string, Transaction, ReadonlyArray<string>]>([
     ["an open payout", payout(), ["open", "against", "against", "against"]],
     ["an open charge", collection(), ["open", "against", "against", "against"]],
     ["a paid payout", paid, ["open", "the same", "against", "against"]],

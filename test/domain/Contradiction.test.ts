@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest"
 import { afterRuling, sentToReview, withReport } from "../../src/domain/Contradiction.ts"
-import type { LedgerRecord } from "../../src/domain/Exchange.ts"
 import type { Fact } from "../../src/domain/Fact.ts"
 import { type MinorUnits, minor } from "../../src/domain/Money.ts"
 import { decide } from "../../src/domain/Moves.ts"
+import type { Payment } from "../../src/domain/Payment.ts"
 import { nextPoll } from "../../src/domain/PollSchedule.ts"
 import type { Transaction } from "../../src/domain/Transaction.ts"
 import { type Any, cases, ruled, told } from "../support/ReviewCases.ts"
@@ -112,9 +112,9 @@ describe("what the provider says after a person's ruling", () => {
 describe("what a ruling knows", () => {
   const said = (amount: string) => [`succeeded ${amount} UGX`, `succeeded ${amount} ?`]
   const unnamed = [...said("?")]
-  const knownOf = (record: LedgerRecord, found: MinorUnits | null = null) => afterRuling(record, "successful", found).ruling.known
+  const knownOf = (record: Transaction, found: MinorUnits | null = null) => afterRuling(record, "successful", found).ruling.known
 
-  it.each<readonly [what: string, record: LedgerRecord, found: bigint | null, amount: string]>([
+  it.each<readonly [what: string, record: Transaction, found: bigint | null, amount: string]>([
     ["a payout's principal", payout({ amount: minor(12_000n) }), null, "10000"],
     ["the amount that the person found of a payout", payout(), 9_000n, "9000"],
     ["a collection's amount", collection(), null, "50000"],
@@ -168,7 +168,7 @@ describe("the list of answers that contradicted a record", () => {
     (name) => {
       for (const given of [payout(), collection()]) {
         const { next: unsent } = decide(given, facts(10_000n).NotSent, "reconciler", TOLD_AT)
-        const renamed: Transaction = { ...unsent, failure: { code: "unknown", message: "in other words" } }
+        const renamed: Payment = { ...unsent, failure: { code: "unknown", message: "in other words" } }
         const { entry, event, next } = decide(renamed, facts(10_000n)[name], "request", TOLD_AT)
         expect([next.status, next.needsReview, entry, event]).toStrictEqual(["failed", true, null, null])
         const { next: refused } = decide(given, facts(10_000n).Refused, "request", TOLD_AT)

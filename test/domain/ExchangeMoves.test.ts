@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest"
-import type { Exchange, LedgerRecord } from "../../src/domain/Exchange.ts"
+import type { Exchange } from "../../src/domain/Exchange.ts"
 import { Fact } from "../../src/domain/Fact.ts"
 import { AppId, Reference } from "../../src/domain/Ids.ts"
 import { json } from "../../src/domain/Json.ts"
 import { minor, ZERO } from "../../src/domain/Money.ts"
 import { decide } from "../../src/domain/Moves.ts"
+import type { Transaction } from "../../src/domain/Transaction.ts"
 import { recordView } from "../../src/domain/View.ts"
 import { NOON } from "../support/SampleTransactions.ts"
 
@@ -108,7 +109,7 @@ describe("the table of status changes of an exchange", () => {
   )
 
   it("counts a version for each change that a tenant can see", () => {
-    const seen = (record: LedgerRecord) => json(recordView(record))
+    const seen = (record: Transaction) => json(recordView(record))
     for (const state of names) {
       for (const fact of given) {
         for (const needsReview of [false, true]) {

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest"
-import type { LedgerRecord } from "../../src/domain/Exchange.ts"
 import { decide } from "../../src/domain/Moves.ts"
 import { rulingOn } from "../../src/domain/Resolution.ts"
+import type { Transaction } from "../../src/domain/Transaction.ts"
 import { cases } from "../support/ReviewCases.ts"
 import { facts, TOLD_AT } from "../support/SampleFacts.ts"
 import { collection, payout } from "../support/SampleTransactions.ts"
 
 const { NotSent, StillPending, Succeeded } = facts(10_000n)
-const records: ReadonlyArray<LedgerRecord> = [collection(), payout(), cases["pending exchange"]]
-const messageOf = ({ failure }: LedgerRecord): string => failure?.message ?? ""
+const records: ReadonlyArray<Transaction> = [collection(), payout(), cases["pending exchange"]]
+const messageOf = ({ failure }: Transaction): string => failure?.message ?? ""
 
 describe("what the gateway closed as never sent", () => {
   it.each(records)("says that nothing was sent only where the request itself knows: $kind", (record) => {

@@ -3,7 +3,7 @@ import type { Fact } from "../../src/domain/Fact.ts"
 import { json } from "../../src/domain/Json.ts"
 import { minor } from "../../src/domain/Money.ts"
 import { decide } from "../../src/domain/Moves.ts"
-import type { CollectionStatus, Transaction } from "../../src/domain/Transaction.ts"
+import type { CollectionStatus, Payment } from "../../src/domain/Payment.ts"
 import { transactionView } from "../../src/domain/View.ts"
 import { facts, factNames as names } from "../support/SampleFacts.ts"
 import { collection, NOON, payout } from "../support/SampleTransactions.ts"
@@ -75,19 +75,19 @@ const collectionTable: { readonly [S in keyof typeof collectionStates]: Row } = 
   expired: { Succeeded: late }
 } satisfies { readonly [S in CollectionStatus | Failure]: Row }
 
-const outcome = (transaction: Transaction, fact: Fact): Expected => {
+const outcome = (transaction: Payment, fact: Fact): Expected => {
   const { entry, event, next } = decide(transaction, fact, "request", LATER)
   return [next.status, entry?.phase ?? null, event, next.needsReview]
 }
 
 /** Whatever a tenant can see of it but the version itself and the time of its last change. */
-const seen = (transaction: Transaction) => {
+const seen = (transaction: Payment) => {
   const { updated_at: _, version: __, ...rest } = transactionView(transaction)
   return json(rest)
 }
 
 /** The version counts one more where the record looks otherwise, and never two. */
-const versionOf = (before: Transaction, fact: Fact): boolean => {
+const versionOf = (before: Payment, fact: Fact): boolean => {
   const { next } = decide(before, fact, "callback", LATER)
   const more = next.version - before.version
   return seen(next) === seen(before) ? more === 0 || more === 1 : more === 1 && next.updatedAt === LATER

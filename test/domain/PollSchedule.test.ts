@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest"
-import type { LedgerRecord } from "../../src/domain/Exchange.ts"
 import { minor } from "../../src/domain/Money.ts"
+import type { Collection } from "../../src/domain/Payment.ts"
 import { isOverdue, nextPoll, POLLED_FOR_MS } from "../../src/domain/PollSchedule.ts"
-import type { Collection } from "../../src/domain/Transaction.ts"
+import type { Transaction } from "../../src/domain/Transaction.ts"
 import { cases } from "../support/ReviewCases.ts"
 import { collection, NOON, payout } from "../support/SampleTransactions.ts"
 
@@ -13,7 +13,7 @@ const DAY = 24 * HOUR
 const schedule = { open: [15 * SECOND, 30 * SECOND, MINUTE, HOUR] }
 
 /** Milliseconds from when the record was made to its next poll, as it is decided so long after it was made. */
-const after = (record: LedgerRecord, age: number, open: ReadonlyArray<number> = schedule.open) => {
+const after = (record: Transaction, age: number, open: ReadonlyArray<number> = schedule.open) => {
   const at = nextPoll(record, { open }, NOON + age)
   return at === null ? null : at - NOON
 }
@@ -69,7 +69,7 @@ describe("an open transaction is polled", () => {
 })
 
 describe("a closed transaction is polled again", () => {
-  const ages = (record: LedgerRecord, looks: number) =>
+  const ages = (record: Transaction, looks: number) =>
     Array.from({ length: looks }, (_, asked) => after({ ...record, asked }, 5 * MINUTE))
   const closed = { completedAt: NOON + 1, updatedAt: NOON + 2 }
   const back = (amount: bigint) => ({ returned: { amount: minor(amount), at: NOON, reason: "" } })
@@ -116,7 +116,7 @@ describe("a closed transaction is polled again", () => {
 
 describe("a transaction goes to a person", () => {
   it("when it is a day old and still open, once", () => {
-    const goes = (record: LedgerRecord, age: number) => isOverdue(record, NOON + age)
+    const goes = (record: Transaction, age: number) => isOverdue(record, NOON + age)
     expect(POLLED_FOR_MS).toBe(DAY)
     expect([goes(payout(), DAY - 1), goes(payout(), DAY), goes(payout(), DAY + 1)]).toStrictEqual([false, true, true])
     expect(goes(collection({ status: "requires_action" }), DAY)).toBe(true)

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest"
-import type { LedgerRecord } from "../../src/domain/Exchange.ts"
 import { minor, ZERO } from "../../src/domain/Money.ts"
 import {
   differenceOf,
@@ -8,6 +7,7 @@ import {
   missingHere,
   type ProviderRecord
 } from "../../src/domain/ReconciliationDifference.ts"
+import type { Transaction } from "../../src/domain/Transaction.ts"
 import { cases } from "../support/ReviewCases.ts"
 import { collection, NOON, payout } from "../support/SampleTransactions.ts"
 
@@ -20,7 +20,7 @@ const theirs = (status: "pending" | "successful" | "failed" | "returned", change
 })
 const absent: ProviderRecord = { status: "absent" }
 
-const found = (record: LedgerRecord, line: ProviderRecord) =>
+const found = (record: Transaction, line: ProviderRecord) =>
   differences(record, line).map(({ kind, ours, theirs: said }) => [kind, ours, said])
 
 const paid = payout({ status: "successful" })
@@ -28,7 +28,7 @@ const returned = payout({ status: "successful", returned: { amount: minor(10_000
 
 describe("reconciliation", () => {
   // Each standing of ours beside each of theirs: what is not in the first list of a row is a difference of the state.
-  const rows: ReadonlyArray<readonly [record: LedgerRecord, agrees: ReadonlyArray<ProviderRecord["status"]>]> = [
+  const rows: ReadonlyArray<readonly [record: Transaction, agrees: ReadonlyArray<ProviderRecord["status"]>]> = [
     [payout({ status: "pending" }), ["pending"]],
     [paid, ["successful"]],
     [returned, ["returned"]],

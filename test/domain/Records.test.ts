@@ -3,13 +3,14 @@ import { describe, expect, it } from "vitest"
 import { Beneficiary } from "../../src/domain/Beneficiary.ts"
 import { Corridor } from "../../src/domain/Corridor.ts"
 import { DenylistEntry } from "../../src/domain/Denylist.ts"
-import { LedgerRecord, Quote } from "../../src/domain/Exchange.ts"
+import { Quote } from "../../src/domain/Exchange.ts"
 import { Fact } from "../../src/domain/Fact.ts"
 import { minor } from "../../src/domain/Money.ts"
 import { Operator } from "../../src/domain/Operator.ts"
+import { NextAction, Payment } from "../../src/domain/Payment.ts"
 import { Proposal } from "../../src/domain/Proposal.ts"
 import { Caller, Tenant } from "../../src/domain/Tenant.ts"
-import { NextAction, Transaction } from "../../src/domain/Transaction.ts"
+import { Transaction } from "../../src/domain/Transaction.ts"
 import { cases } from "../support/ReviewCases.ts"
 import { facts } from "../support/SampleFacts.ts"
 import { collection, NOON, payout } from "../support/SampleTransactions.ts"
@@ -38,9 +39,9 @@ const sold = {
 
 /** A record of every kind with all that it can hold. */
 const rows: ReadonlyArray<readonly [string, Schema.Decoder<unknown>, Readonly<Record<string, unknown>>]> = [
-  ["payout", LedgerRecord, { ...payout(), ...reviewed }],
-  ["collection", LedgerRecord, { ...collection(), ...reviewed }],
-  ["exchange", LedgerRecord, { ...cases["pending exchange"], ...reviewed }],
+  ["payout", Transaction, { ...payout(), ...reviewed }],
+  ["collection", Transaction, { ...collection(), ...reviewed }],
+  ["exchange", Transaction, { ...cases["pending exchange"], ...reviewed }],
   ["quote", Quote, { id, ...owner, provider: "eversend", token: "t", ...sold, createdAt: NOON, expiresAt: NOON }],
   [
     "beneficiary",
@@ -107,7 +108,7 @@ const rows: ReadonlyArray<readonly [string, Schema.Decoder<unknown>, Readonly<Re
     { appId: "acme", status: "active", capabilities: ["fx"], pinned: "eversend", repeatSales: false, createdAt: NOON }
   ],
   ["caller", Caller, { ...owner, keyId: "k", role: "tenant" }],
-  ["payout", Transaction, payout({ needsReview: true, said: [], saidAtOpening: [], failedBy: "gateway", ruling: null })],
+  ["payout", Payment, payout({ needsReview: true, said: [], saidAtOpening: [], failedBy: "gateway", ruling: null })],
   ["code to say", NextAction, { _tag: "otp", pinId: "V1", message: "say it", expiresAt: NOON }],
   ["page to pay on", NextAction, { _tag: "redirect", redirectUrl: "https://pay.example/1", message: "go", expiresAt: NOON }],
   ...Object.values({ ...facts(1n), Succeeded: succeeded }).map((fact) => [`fact ${fact._tag}`, Fact, { ...fact }] as const)
@@ -127,7 +128,7 @@ describe("a record of an earlier release", () => {
   })
 
   it("is read with every member of its parts", () => {
-    const read = Schema.decodeUnknownSync(LedgerRecord)
+    const read = Schema.decodeUnknownSync(Transaction)
     const parts = {
       failure: { code: "unknown", message: "no" },
       returned: { amount: money, at: NOON, reason: "closed" },

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest"
 import type { Fact } from "../../src/domain/Fact.ts"
 import { minor } from "../../src/domain/Money.ts"
 import { decide } from "../../src/domain/Moves.ts"
+import type { Payment } from "../../src/domain/Payment.ts"
 import { nextPoll } from "../../src/domain/PollSchedule.ts"
-import type { Transaction } from "../../src/domain/Transaction.ts"
 import { facts, TOLD_AT } from "../support/SampleFacts.ts"
 import { NOON, payout } from "../support/SampleTransactions.ts"
 
@@ -51,7 +51,7 @@ describe("a payout that is returned", () => {
     })
 
     it("is asked about until nothing more can come back", () => {
-      const at = (given: Transaction, asked: number) => nextPoll({ ...given, asked }, { open: [60_000] }, TOLD_AT)
+      const at = (given: Payment, asked: number) => nextPoll({ ...given, asked }, { open: [60_000] }, TOLD_AT)
       const { next: whole } = decide(
         payout({ status: "successful", completedAt: NOON }),
         returned(10_000n),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
-import type { LedgerRecord } from "../../src/domain/Exchange.ts"
 import type { Fact } from "../../src/domain/Fact.ts"
 import { countPoll, provenFact, type StatusPoll } from "../../src/domain/StatusPoll.ts"
+import type { Transaction } from "../../src/domain/Transaction.ts"
 import { cases } from "../support/ReviewCases.ts"
 import { factNames, facts } from "../support/SampleFacts.ts"
 import { collection, NOON, payout } from "../support/SampleTransactions.ts"
@@ -117,7 +117,7 @@ describe("that a payer has not finished a charge", () => {
 
 describe("the count of polls", () => {
   const given = payout(polled)
-  const counted = (fact: Fact, made: StatusPoll | null, next: LedgerRecord = given) => {
+  const counted = (fact: Fact, made: StatusPoll | null, next: Transaction = given) => {
     const { asked, notFound } = countPoll(given, next, fact, made)
     return [asked, notFound]
   }

@@ -8,9 +8,6 @@ import { defaultSubscription, EventType } from "../../src/domain/Event.ts"
 import { ExchangeStatus } from "../../src/domain/Exchange.ts"
 import { Actor, Fact, RefusalKind } from "../../src/domain/Fact.ts"
 import { Mode } from "../../src/domain/Ids.ts"
-import { ProposalKind, ProposalStatus } from "../../src/domain/Proposal.ts"
-import { meaningOf } from "../../src/domain/ResolutionText.ts"
-import { Capability, Role, TenantStatus } from "../../src/domain/Tenant.ts"
 import {
   AmountType,
   CollectionStatus,
@@ -19,7 +16,10 @@ import {
   FailureCode,
   PayoutStatus,
   ReviewRuling
-} from "../../src/domain/Transaction.ts"
+} from "../../src/domain/Payment.ts"
+import { ProposalKind, ProposalStatus } from "../../src/domain/Proposal.ts"
+import { meaningOf } from "../../src/domain/ResolutionText.ts"
+import { Capability, Role, TenantStatus } from "../../src/domain/Tenant.ts"
 import { UnpricedReason } from "../../src/domain/UnpricedReason.ts"
 import { LimitWindow } from "../../src/domain/VelocityLimits.ts"
 import { DisabledReason } from "../../src/domain/WebhookEndpoint.ts"

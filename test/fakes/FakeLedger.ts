@@ -1,7 +1,7 @@
 import { Effect, Layer, Option } from "effect"
-import type { LedgerRecord } from "../../src/domain/Exchange.ts"
 import type { AppId, Mode } from "../../src/domain/Ids.ts"
 import type { Entry, FloatPosition } from "../../src/domain/Ledger.ts"
+import type { Transaction } from "../../src/domain/Transaction.ts"
 import {
   type Adjustment,
   type AdjustmentOutcome,
@@ -139,7 +139,7 @@ const count = (memory: Memory, need: OpenStep["counters"][number], amount: bigin
   void memory.windows.set(windowName(need), (memory.windows.get(windowName(need)) ?? 0n) + amount)
 
 /** Newest first. */
-const chargesOf = (memory: Memory, { appId, mode }: Pick<LedgerRecord, "appId" | "mode">, partyHash: Uint8Array | null) =>
+const chargesOf = (memory: Memory, { appId, mode }: Pick<Transaction, "appId" | "mode">, partyHash: Uint8Array | null) =>
   [...memory.rows.values()]
     .filter(({ opened, stored }) => {
       const { appId: owner, kind, mode: inMode } = stored.transaction

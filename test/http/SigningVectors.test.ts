@@ -1,6 +1,6 @@
 import { Effect, Layer, Option } from "effect"
 import { describe, expect, it } from "vitest"
-import { canonicalQuery, canonicalText } from "../../src/domain/CanonicalText.ts"
+import { canonicalQuery, stringToSign } from "../../src/domain/StringToSign.ts"
 import { bodyHash } from "../../src/services/admission/Signature.ts"
 import { edge, port } from "../support/EdgeServer.ts"
 import { send } from "../support/RawHttp.ts"
@@ -28,7 +28,7 @@ describe("signing vectors", () => {
     const { method, target, host, headers, body_base64 } = vector.request
     const [, query = ""] = target.split(/\?(.*)/s)
     expect(canonicalQuery(query)).toEqual(Option.some(vector.canonical_query))
-    const text = canonicalText({
+    const text = stringToSign({
       appId: file.app_id,
       keyId: file.key_id,
       host,

@@ -2,9 +2,9 @@ import { Clock, Console, Effect, Layer, Logger, Option, Redacted } from "effect"
 import { HttpServer } from "effect/http"
 import type { NotFound } from "../../src/domain/errors/Terminal.ts"
 import { NotFound as NoSuchThing } from "../../src/domain/errors/Terminal.ts"
-import type { Transaction } from "../../src/domain/Transaction.ts"
-import type { RequestPlaces } from "../../src/http/edge/ConcurrencyLimit.ts"
-import type { ConnectionPlaces } from "../../src/http/edge/ConnectionLimit.ts"
+import type { Payment } from "../../src/domain/Payment.ts"
+import type { RequestSlots } from "../../src/http/edge/ConcurrencyLimit.ts"
+import type { ConnectionSlots } from "../../src/http/edge/ConnectionLimit.ts"
 import { Server } from "../../src/http/Server.ts"
 import { Logs } from "../../src/observability/Logs.ts"
 import { RateLimitsMemory } from "../../src/persistence/requests/RateLimitsMemory.ts"
@@ -72,8 +72,8 @@ export interface EdgeOptions {
   /** Of reads and of money posts alike; off if left out. */
   readonly rate?: RateLimit
   readonly keptRefusals?: RateLimit
-  readonly places?: RequestPlaces
-  readonly connections?: ConnectionPlaces
+  readonly places?: RequestSlots
+  readonly connections?: ConnectionSlots
   /** The test itself if left out. */
   readonly trustedProxies?: ReadonlyArray<string>
   /** How many times as fast as the system's clock sleeps end. */
@@ -87,13 +87,13 @@ export const edge = (options: EdgeOptions = {}) => {
   const behind = remembering(options)
   const rate: RateLimit | "off" = options.rate ?? "off"
   const rateLimits = { reads: rate, money: rate, deliveries: "off" as const }
-  const requestPlaces = options.places ?? { money: 100, reads: 100 }
-  const connectionPlaces = options.connections ?? { inAll: 1_000, anAddress: 1_000 }
-  const listener = { host: "127.0.0.1", port: options.port ?? 0, connectionPlaces, keepAliveDrainMs: 0, keepAliveMs: 75_000 }
+  const requestSlots = options.places ?? { money: 100, reads: 100 }
+  const connectionSlots = options.connections ?? { inAll: 1_000, anAddress: 1_000 }
+  const listener = { host: "127.0.0.1", port: options.port ?? 0, connectionSlots, keepAliveDrainMs: 0, keepAliveMs: 75_000 }
   const layer = Server.layer({
     ...listener,
     rateLimits,
-    requestPlaces,
+    requestSlots,
     trustedProxies: options.trustedProxies ?? ["127.0.0.1"]
   }).pipe(
     Layer.provide(Layer.mergeAll(Authentication.layer, Health.layer({ release: "1.0.0", version: "1.0.0+test" }))),
@@ -166,7 +166,7 @@ const services = (behind: Behind, { readRaw }: EdgeOptions) =>
     })
   )
 
-const record = (_: unknown, reference: string): Effect.Effect<Transaction, NotFound> =>
+const record = (_: unknown, reference: string): Effect.Effect<Payment, NotFound> =>
   reference === payout().reference ? Effect.succeed(payout()) : Effect.fail(new NoSuchThing())
 
 const ports = (options: EdgeOptions, behind: Behind) =>

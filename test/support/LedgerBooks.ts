@@ -1,7 +1,7 @@
-import type { LedgerRecord } from "../../src/domain/Exchange.ts"
 import type { Reference } from "../../src/domain/Ids.ts"
 import { iso } from "../../src/domain/Instant.ts"
 import type { Account } from "../../src/domain/Ledger.ts"
+import type { Transaction } from "../../src/domain/Transaction.ts"
 import type { WindowUse } from "../../src/domain/VelocityLimits.ts"
 import type { OpenStep } from "../../src/services/ports/FloatLedger.ts"
 import type { Claim } from "../../src/services/ports/Idempotency.ts"
@@ -17,7 +17,7 @@ interface Key {
 }
 
 export interface Stored {
-  readonly record: LedgerRecord
+  readonly record: Transaction
   readonly revision: bigint
   readonly createdAt: number
   readonly partyHash: string | null

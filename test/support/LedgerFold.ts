@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto"
-import type { LedgerRecord } from "../../src/domain/Exchange.ts"
 import type { Reference } from "../../src/domain/Ids.ts"
 import { type Account, type Entry, type Posting, slotOf } from "../../src/domain/Ledger.ts"
 import { minor } from "../../src/domain/Money.ts"
+import type { Transaction } from "../../src/domain/Transaction.ts"
 import type { ApplyOutcome, ApplyStep, OpenOutcome, OpenStep } from "../../src/services/ports/FloatLedger.ts"
 import { type Books, keyName, type Position, payerName, positionName, type Stored, windowName } from "./LedgerBooks.ts"
 
@@ -24,7 +24,7 @@ const drawable = (position: Position | undefined): bigint => {
   return free > 0n ? free : 0n
 }
 
-const isOpen = ({ status }: LedgerRecord) => status === "pending" || status === "requires_action"
+const isOpen = ({ status }: Transaction) => status === "pending" || status === "requires_action"
 
 /** What both steps write the same way: the line of the history with its entry, the event, and the name at the provider. */
 const note = (

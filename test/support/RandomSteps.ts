@@ -1,4 +1,4 @@
-import type { Exchange, LedgerRecord } from "../../src/domain/Exchange.ts"
+import type { Exchange } from "../../src/domain/Exchange.ts"
 import { AppId, type Reference, referenceFrom } from "../../src/domain/Ids.ts"
 import {
   collect,
@@ -12,6 +12,7 @@ import {
   settle
 } from "../../src/domain/Ledger.ts"
 import { minor } from "../../src/domain/Money.ts"
+import type { Transaction } from "../../src/domain/Transaction.ts"
 import type { WindowUse } from "../../src/domain/VelocityLimits.ts"
 import type { ApplyStep, OpenStep } from "../../src/services/ports/FloatLedger.ts"
 import { type Books, keyName, payerName, positionName, type Stored } from "./LedgerBooks.ts"
@@ -76,7 +77,7 @@ export const randomSteps = (random: Random, story: number): StepSource => {
     const kind = random.pick(["payout", "payout", "collection", "exchange"])
     const [principal, fee] = [minor(1n + upTo(80)), minor(upTo(10))]
     const common = { appId, reference: claim.reference, providerReference: random.chance(0.1) ? `P${random.below(5)}` : null }
-    const record: LedgerRecord =
+    const record: Transaction =
       kind === "payout"
         ? payout({ ...common, principal, heldFee: fee, fees: fee, amount: principal })
         : kind === "collection"
@@ -114,7 +115,7 @@ export const randomSteps = (random: Random, story: number): StepSource => {
       provider: random.chance(0.1) ? "pawapay" : record.provider,
       providerReference: random.chance(0.6) ? `P${random.below(5)}` : record.providerReference,
       version: record.version + 1
-    } as LedgerRecord
+    } as Transaction
     const moved = moment()
     const key = [...books.keys].find(([, { reference: linked }]) => linked === record.reference)
     const scope = { appId: record.appId, mode: "live", endpoint, key: key?.[0].split(" ").at(-1) ?? "nobody" } as const
@@ -181,12 +182,7 @@ const windowAt = (appId: string, name: string, subject: string) => ({
   window: null
 })
 
-const eventOf = (
-  { appId, reference }: LedgerRecord,
-  id: Reference,
-  type: "payout.pending" | "payout.successful",
-  at: number
-) => ({
+const eventOf = ({ appId, reference }: Transaction, id: Reference, type: "payout.pending" | "payout.successful", at: number) => ({
   id,
   appId,
   mode: "live" as const,
@@ -196,7 +192,7 @@ const eventOf = (
   body: `{"at":${at}}`
 })
 
-const beneficiaryOf = ({ appId }: LedgerRecord, id: Reference) => ({
+const beneficiaryOf = ({ appId }: Transaction, id: Reference) => ({
   id,
   appId,
   mode: "live" as const,

@@ -3,8 +3,8 @@ import type { Fact } from "../../src/domain/Fact.ts"
 import { Reference } from "../../src/domain/Ids.ts"
 import { minor } from "../../src/domain/Money.ts"
 import { decide } from "../../src/domain/Moves.ts"
+import type { Payment } from "../../src/domain/Payment.ts"
 import { type Resolution, type Ruling, rulingOn } from "../../src/domain/Resolution.ts"
-import type { Transaction } from "../../src/domain/Transaction.ts"
 import { TOLD_AT } from "./SampleFacts.ts"
 import { collection, NOON, payout } from "./SampleTransactions.ts"
 
@@ -39,7 +39,7 @@ export const exchange = (overrides: Partial<Exchange>): Exchange => {
   }
 }
 
-export type Any = Transaction | Exchange
+export type Any = Payment | Exchange
 
 export const told = (record: Any, fact: Fact) => decide(record, fact, "callback", TOLD_AT)
 

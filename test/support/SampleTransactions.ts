@@ -1,6 +1,6 @@
 import { AppId, Reference } from "../../src/domain/Ids.ts"
 import { minor } from "../../src/domain/Money.ts"
-import type { Collection, Payout } from "../../src/domain/Transaction.ts"
+import type { Collection, Payout } from "../../src/domain/Payment.ts"
 
 /** The moment at which every given thing was made: 2026-11-21T08:00:00Z. */
 export const NOON = 1795248000000

@@ -1,7 +1,7 @@
 import { createHash, createHmac, randomBytes } from "node:crypto"
 import { inspect } from "node:util"
 import { Clock, Effect, Option } from "effect"
-import { canonicalText } from "../../src/domain/CanonicalText.ts"
+import { stringToSign } from "../../src/domain/StringToSign.ts"
 import { breachesOfDescription } from "./InterfaceDescription.ts"
 
 export interface Key {
@@ -105,7 +105,7 @@ export const signingHeaders = (
   { body, method, nonce = randomBytes(12).toString("hex"), target }: ToSign
 ) => {
   const timestamp = String(Math.floor(Date.now() / 1000))
-  const text = canonicalText({
+  const text = stringToSign({
     appId: key.appId,
     keyId: key.keyId,
     host,

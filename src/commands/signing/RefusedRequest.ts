@@ -1,5 +1,5 @@
 import { Option } from "effect"
-import { clockSkewSeconds, isNonce, parseKeyHeader, parseSignature } from "../../domain/CanonicalText.ts"
+import { clockSkewSeconds, isNonce, parseKeyHeader, parseSignature } from "../../domain/StringToSign.ts"
 import type { KeyFile } from "./SignedHeaders.ts"
 
 /** The part of a request that is not as it has to be, and what to do about it. */

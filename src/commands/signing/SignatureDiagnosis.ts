@@ -1,6 +1,6 @@
 import { timingSafeEqual } from "node:crypto"
 import { Option, Redacted } from "effect"
-import { parseKeyHeader } from "../../domain/CanonicalText.ts"
+import { parseKeyHeader } from "../../domain/StringToSign.ts"
 import { signature } from "../../services/admission/Signature.ts"
 import { type Difference, type HeaderValues, headerDifferences, headerOf } from "./RefusedRequest.ts"
 import { type Recipe, rightRecipe, type SentRequest, textOf, type Variation } from "./SignatureRecipe.ts"

@@ -1,5 +1,5 @@
 import { Option } from "effect"
-import { canonicalQuery, pathOf } from "../../domain/CanonicalText.ts"
+import { canonicalQuery, pathOf } from "../../domain/StringToSign.ts"
 import { bodyHash } from "../../services/admission/Signature.ts"
 import type { Difference } from "./RefusedRequest.ts"
 import { hasSignedBody, type KeyFile } from "./SignedHeaders.ts"

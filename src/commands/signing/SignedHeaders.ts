@@ -1,5 +1,5 @@
 import { Clock, Effect, Option, Redacted, Schema } from "effect"
-import { type CanonicalFields, canonicalText } from "../../domain/CanonicalText.ts"
+import { type SignedFields, stringToSign } from "../../domain/StringToSign.ts"
 import { bodyHash, signature } from "../../services/admission/Signature.ts"
 import { RandomSource } from "../../services/ports/RandomSource.ts"
 import { CommandRefusal } from "../CommandRefusal.ts"
@@ -24,7 +24,7 @@ export interface Unsigned {
 /** The four headers by their names, and what they sign. */
 export interface Signed {
   readonly headers: Readonly<Record<string, string>>
-  readonly fields: CanonicalFields
+  readonly fields: SignedFields
   readonly text: string
 }
 
@@ -39,7 +39,7 @@ export const sign = Effect.fn("sign")(function* (
   const { host, target } = yield* addressOf(url)
   const hash = bodyHash(hasSignedBody(method) ? body : new Uint8Array())
   const fields = { appId: key.app_id, keyId: key.key_id, host, method, target, timestamp, nonce, bodyHash: hash }
-  const text = canonicalText(fields)
+  const text = stringToSign(fields)
   if (Option.isNone(text))
     return yield* new CommandRefusal({
       message: `the query of ${url} cannot be signed: a % must be followed by two hexadecimal digits`

@@ -2,7 +2,7 @@ import { Effect, Redacted, Schema } from "effect"
 import { type ComponentChild, h } from "preact"
 import { isCurrency } from "../../domain/Currency.ts"
 import { AppId, isReference, Mode } from "../../domain/Ids.ts"
-import { type EntryPlace, FloatEntries, type FloatName } from "../../services/ports/FloatEntries.ts"
+import { type EntryPosition, FloatEntries, type FloatName } from "../../services/ports/FloatEntries.ts"
 import { Vault } from "../../services/ports/Vault.ts"
 import { link, section } from "../Elements.ts"
 import { entriesPath, entryTable } from "../EntryTable.ts"
@@ -52,13 +52,13 @@ const floatOf = ({ app, currency, mode: wanted }: Visit["params"]): FloatName | 
   return isTenant(app) && mode !== undefined && isCurrency(currency) ? { appId: app, mode, currency } : null
 }
 
-const placeText = ({ at, balance: { available, reserved }, reference, revision }: EntryPlace): string =>
+const placeText = ({ at, balance: { available, reserved }, reference, revision }: EntryPosition): string =>
   [at, reference, revision, available, reserved].join(".")
 
 const PLACE = /^((\d{1,15})\.(\w*)\.(\d{1,19})\.(-?\d{1,19})\.(-?\d{1,19}))\.[0-9a-f]{64}$/
 
 /** A place as this gateway wrote it; undefined where it did not. */
-const placeOf = (text: string, marked: (place: string) => string): EntryPlace | undefined => {
+const placeOf = (text: string, marked: (place: string) => string): EntryPosition | undefined => {
   const [, place, at, reference = "", revision, available, reserved] = PLACE.exec(text) ?? []
   if (place === undefined || marked(place) !== text || !(reference === "" || isReference(reference))) return undefined
   return {

@@ -5,7 +5,7 @@ import { AppId, Mode } from "../../domain/Ids.ts"
 import type { FloatPosition } from "../../domain/Ledger.ts"
 import { maskedText } from "../../domain/Masking.ts"
 import { may } from "../../domain/Operator.ts"
-import { FloatDesk } from "../../services/console/FloatDesk.ts"
+import { FloatApprovals } from "../../services/approvals/FloatApprovals.ts"
 import { FloatLedger } from "../../services/ports/FloatLedger.ts"
 import { Proposals } from "../../services/ports/Proposals.ts"
 import { Tenants } from "../../services/ports/Tenants.ts"
@@ -24,7 +24,7 @@ const PROPOSALS_SHOWN = 50
 export const makeFloats = Effect.gen(function* () {
   const tenants = yield* Tenants
   const ledger = yield* FloatLedger
-  const desk = yield* FloatDesk
+  const desk = yield* FloatApprovals
   const proposals = yield* Proposals
 
   const all = Effect.fn("FloatsPage.all")(function* ({ query }: Visit) {

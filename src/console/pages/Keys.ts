@@ -4,8 +4,8 @@ import { AppId, Mode } from "../../domain/Ids.ts"
 import { maskedText } from "../../domain/Masking.ts"
 import { may } from "../../domain/Operator.ts"
 import { Role } from "../../domain/Tenant.ts"
-import type { NotDecided } from "../../services/console/Deciding.ts"
-import { KeyDesk } from "../../services/console/KeyDesk.ts"
+import type { NotDecided } from "../../services/approvals/Deciding.ts"
+import { KeyApprovals } from "../../services/approvals/KeyApprovals.ts"
 import { Proposals } from "../../services/ports/Proposals.ts"
 import { type KeyRow, Tenants } from "../../services/ports/Tenants.ts"
 import { badge, choice, code, field, form, link, section, table, time } from "../Elements.ts"
@@ -20,7 +20,7 @@ const LONGEST_NOTE = 500
 /** The keys with which tenants sign. Two people make one, and two revoke one. */
 export const makeKeys = Effect.gen(function* () {
   const tenants = yield* Tenants
-  const desk = yield* KeyDesk
+  const desk = yield* KeyApprovals
   const proposals = yield* Proposals
 
   const all = Effect.fn("KeysPage.all")(function* () {

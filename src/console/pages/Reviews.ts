@@ -1,17 +1,17 @@
 import { Effect, Option } from "effect"
 import { type ComponentChild, h } from "preact"
 import type { Currency } from "../../domain/Currency.ts"
-import type { LedgerRecord } from "../../domain/Exchange.ts"
 import { isReference } from "../../domain/Ids.ts"
 import { feeUnlessSaid } from "../../domain/KnownFee.ts"
 import { maskedText } from "../../domain/Masking.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 import { may } from "../../domain/Operator.ts"
+import type { Collection, Payout } from "../../domain/Payment.ts"
 import { actionsFor, type Resolution } from "../../domain/Resolution.ts"
 import { meaningOf } from "../../domain/ResolutionText.ts"
 import { lastReport, reviewReason } from "../../domain/ReviewReason.ts"
-import type { Collection, Payout } from "../../domain/Transaction.ts"
-import { ReviewDesk } from "../../services/console/ReviewDesk.ts"
+import type { Transaction } from "../../domain/Transaction.ts"
+import { ReviewApprovals } from "../../services/approvals/ReviewApprovals.ts"
 import { Acknowledgements } from "../../services/ports/Acknowledgements.ts"
 import { Proposals } from "../../services/ports/Proposals.ts"
 import { type StoredTransaction, Transactions } from "../../services/ports/Transactions.ts"
@@ -44,7 +44,7 @@ const PROPOSALS_SHOWN = 50
 export const makeReviews = Effect.gen(function* () {
   const transactions = yield* Transactions
   const proposals = yield* Proposals
-  const desk = yield* ReviewDesk
+  const desk = yield* ReviewApprovals
   const acknowledgements = yield* Acknowledgements
 
   const queue = Effect.fn("ReviewsPage.queue")(function* (visit: Visit) {
@@ -116,7 +116,7 @@ const noCase = page("There is no such case", h("p", null, link("/reviews", "All 
 
 const caseColumns = ["Reference", "Open since", "Tenant", "What", "Amount", "Why"]
 
-const caseRow = (record: LedgerRecord, why: string): ReadonlyArray<ComponentChild> => [
+const caseRow = (record: Transaction, why: string): ReadonlyArray<ComponentChild> => [
   link(`/reviews/${record.reference}`, h("code", null, record.reference)),
   time(record.createdAt),
   record.appId,
@@ -125,7 +125,7 @@ const caseRow = (record: LedgerRecord, why: string): ReadonlyArray<ComponentChil
   why
 ]
 
-const caseFacts = (record: LedgerRecord, why: string, word: string | null): ComponentChild =>
+const caseFacts = (record: Transaction, why: string, word: string | null): ComponentChild =>
   facts([
     ["Transaction", transactionLink(record.reference)],
     ["Why", why],
@@ -145,7 +145,7 @@ const caseFacts = (record: LedgerRecord, why: string, word: string | null): Comp
     ["Last word", word === null ? "none" : said(maskedText(word))]
   ])
 
-const rulingSection = (visit: Visit, record: LedgerRecord, revision: bigint, needsTwo: boolean): ComponentChild => {
+const rulingSection = (visit: Visit, record: Transaction, revision: bigint, needsTwo: boolean): ComponentChild => {
   const actions = actionsFor(record)
   return section(
     "Rule on it",
@@ -172,7 +172,7 @@ const LONGEST_EVIDENCE = 500
 const rulingOutcomes: ReadonlyArray<Resolution["outcome"]> = ["successful", "failed"]
 
 /** What the form asks for. `rulingOf` reads it, with each amount in the currency that its label names. */
-export const rulingFields = (record: LedgerRecord): ReadonlyArray<ComponentChild> => {
+export const rulingFields = (record: Transaction): ReadonlyArray<ComponentChild> => {
   const { amount, currency } = expectedAmount(record)
   return [
     choice("outcome", "What really happened", [["", "choose"], ...rulingOutcomes.map((one) => [one, one] as const)]),
@@ -197,7 +197,7 @@ const feeHint = (record: Collection | Payout): string => {
 }
 
 /** What a ruling books where nobody says another amount, in the currency that is booked. */
-const expectedAmount = (record: LedgerRecord): { readonly amount: MinorUnits; readonly currency: Currency } => {
+const expectedAmount = (record: Transaction): { readonly amount: MinorUnits; readonly currency: Currency } => {
   switch (record.kind) {
     case "payout":
       return { amount: record.principal, currency: record.currency }
@@ -214,7 +214,7 @@ const expectedAmount = (record: LedgerRecord): { readonly amount: MinorUnits; re
 /** What the form of a ruling says, or one line on what is wrong with it. */
 export const rulingOf = (
   form: URLSearchParams,
-  record: LedgerRecord
+  record: Transaction
 ): { readonly resolution: Resolution; readonly seen: bigint } | string => {
   const outcome = form.get("outcome")
   if (outcome !== "successful" && outcome !== "failed") return "Choose what really happened."

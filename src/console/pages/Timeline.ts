@@ -1,12 +1,12 @@
 import { Effect, Option } from "effect"
 import { type ComponentChild, h } from "preact"
 import type { Delivery } from "../../domain/Delivery.ts"
-import type { LedgerRecord } from "../../domain/Exchange.ts"
 import { isReference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import { maskedText } from "../../domain/Masking.ts"
 import { may } from "../../domain/Operator.ts"
 import { reviewReason } from "../../domain/ReviewReason.ts"
+import type { Transaction } from "../../domain/Transaction.ts"
 import { type Acknowledgement, Acknowledgements } from "../../services/ports/Acknowledgements.ts"
 import type { HistoryLine } from "../../services/ports/FloatLedger.ts"
 import { ProviderRegistry, sentWith } from "../../services/ports/ProviderRegistry.ts"
@@ -101,7 +101,7 @@ const noTransaction = page("There is no such transaction", h("p", null, link("/t
 
 const capital = (word: string): string => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`
 
-const recordFacts = (record: LedgerRecord): ComponentChild => {
+const recordFacts = (record: Transaction): ComponentChild => {
   const { amount, appId, currency, metadata, mode, provider, providerReference } = record
   const amountCurrency = record.kind === "exchange" ? currency : record.amountCurrency
   const own: ReadonlyArray<readonly [string, ComponentChild]> =
@@ -124,7 +124,7 @@ const recordFacts = (record: LedgerRecord): ComponentChild => {
   ])
 }
 
-interface Standing {
+interface ShownStatus {
   readonly stored: StoredTransaction
   readonly history: ReadonlyArray<HistoryLine>
   readonly nextPoll: Instant | null
@@ -132,7 +132,7 @@ interface Standing {
   readonly resting: Option.Option<Acknowledgement>
 }
 
-const standingFacts = ({ history, nextPoll, resting, stored, traceUrl }: Standing): ComponentChild => {
+const standingFacts = ({ history, nextPoll, resting, stored, traceUrl }: ShownStatus): ComponentChild => {
   const { traceparent = null, transaction } = stored
   return facts([
     ["Status", statusBadge(transaction)],
@@ -158,7 +158,7 @@ const traceLink = (traceparent: string, traceUrl: string | null): ComponentChild
   return traceUrl === null || !/^[0-9a-f]{32}$/.test(trace) ? code(trace) : link(traceUrl.replace("{trace}", trace), code(trace))
 }
 
-const actions = (visit: Visit, record: LedgerRecord, isAskable: boolean): ComponentChild => {
+const actions = (visit: Visit, record: Transaction, isAskable: boolean): ComponentChild => {
   const { role } = visit.visitor
   const { reference } = record
   return [

@@ -1,12 +1,13 @@
 import { Effect, Option, Result, Schema } from "effect"
 import { type ComponentChild, h } from "preact"
 import { Currency, isCurrency } from "../../domain/Currency.ts"
-import { ExchangeStatus, type LedgerRecord } from "../../domain/Exchange.ts"
+import { ExchangeStatus } from "../../domain/Exchange.ts"
 import { AppId, isReference, Mode, type Reference } from "../../domain/Ids.ts"
 import { type Instant, instantOf, iso } from "../../domain/Instant.ts"
 import { fromDecimal } from "../../domain/Money.ts"
 import { plainText } from "../../domain/PartyIdentity.ts"
-import { CollectionStatus, PayoutStatus } from "../../domain/Transaction.ts"
+import { CollectionStatus, PayoutStatus } from "../../domain/Payment.ts"
+import { type Transaction } from "../../domain/Transaction.ts"
 import { ProviderRegistry } from "../../services/ports/ProviderRegistry.ts"
 import { type FoundRecords, type RecordFilter, Transactions } from "../../services/ports/Transactions.ts"
 import { badge, choice, code, field, link, money, section, table, time, transactionLink } from "../Elements.ts"
@@ -29,7 +30,7 @@ export const makeTransactions = Effect.gen(function* () {
     return found.flat().map(({ transaction }) => transaction)
   })
 
-  const byWord = Effect.fnUntraced(function* (word: string): Effect.fn.Return<ReadonlyArray<LedgerRecord>> {
+  const byWord = Effect.fnUntraced(function* (word: string): Effect.fn.Return<ReadonlyArray<Transaction>> {
     const upper = word.toUpperCase()
     const own = isReference(upper) ? yield* transactions.byReference(upper) : Option.none()
     return Option.isSome(own) ? [own.value.transaction] : yield* byProvider(word)
@@ -78,7 +79,7 @@ const olderPage = (query: URLSearchParams, before: number): string => {
 }
 
 /** One line a record, the newest first. */
-export const recordTable = (records: ReadonlyArray<LedgerRecord>, none: string): ComponentChild =>
+export const recordTable = (records: ReadonlyArray<Transaction>, none: string): ComponentChild =>
   table(
     "The newest first",
     ["Reference", "Created", "Tenant", "What", "Status", "Amount", "Party", "Provider"],

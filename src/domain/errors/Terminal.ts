@@ -3,7 +3,7 @@ import { CorridorKey, Method } from "../Corridor.ts"
 import { described, exemplified, optional } from "../Description.ts"
 import { EXAMPLE_REFERENCE, Reference } from "../Ids.ts"
 import { MinorUnits } from "../Money.ts"
-import { FailureCode } from "../Transaction.ts"
+import { FailureCode } from "../Payment.ts"
 
 // Terminal: a definite refusal. Nothing moved, and the same request with the same key can never do better.
 // The tag is the wire code; the fields are its `details` (contract ERR-5).

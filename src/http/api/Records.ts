@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { CorridorKey } from "../../domain/Corridor.ts"
 import { Currency } from "../../domain/Currency.ts"
 import { described } from "../../domain/Description.ts"
-import { AmountType, CollectionStatus, Failure, PayoutStatus } from "../../domain/Transaction.ts"
+import { AmountType, CollectionStatus, Failure, PayoutStatus } from "../../domain/Payment.ts"
 import { Amount, Metadata, Timestamp } from "./Wire.ts"
 
 // Collections and payouts as every answer, read and event shows them (contract TXN-1).

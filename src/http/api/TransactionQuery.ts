@@ -3,9 +3,9 @@ import { Currency } from "../../domain/Currency.ts"
 import { optional } from "../../domain/Description.ts"
 import { type Issue, ValidationFailed } from "../../domain/errors/Terminal.ts"
 import { type Instant, instantOf } from "../../domain/Instant.ts"
-import { CollectionStatus, PayoutStatus } from "../../domain/Transaction.ts"
+import { CollectionStatus, PayoutStatus } from "../../domain/Payment.ts"
 import type { TransactionFilter, TransactionPosition } from "../../services/ports/Transactions.ts"
-import { bounded, childPlace, issueAt } from "../json/Issues.ts"
+import { bounded, childPath, issueAt } from "../json/Issues.ts"
 import { CURSOR_RULE, Flag, pageQueryOf, readCursor } from "./Page.ts"
 import { Timestamp } from "./Wire.ts"
 
@@ -80,16 +80,14 @@ export const listRequest = (query: TransactionQuery, all: Parameters): Result.Re
 
 function* mistakes(query: TransactionQuery, all: Parameters): Generator<Issue, void> {
   for (const name of ["created_from", "created_to"] as const)
-    if (query[name] !== undefined && Option.isNone(momentOf(query[name]))) yield issueAt(childPlace(null, name), MOMENT_RULE)
-  if (query.cursor !== undefined && Option.isNone(positionOf(query.cursor)))
-    yield issueAt(childPlace(null, "cursor"), CURSOR_RULE)
+    if (query[name] !== undefined && Option.isNone(momentOf(query[name]))) yield issueAt(childPath(null, name), MOMENT_RULE)
+  if (query.cursor !== undefined && Option.isNone(positionOf(query.cursor))) yield issueAt(childPath(null, "cursor"), CURSOR_RULE)
   for (const name of Object.keys(all))
-    if (!Object.hasOwn(transactionQuery, name) && !name.startsWith(METADATA))
-      yield issueAt(childPlace(null, name), UNKNOWN_FILTER)
+    if (!Object.hasOwn(transactionQuery, name) && !name.startsWith(METADATA)) yield issueAt(childPath(null, name), UNKNOWN_FILTER)
   const [, ...others] = Object.entries(all).filter(([name]) => name.startsWith(METADATA))
-  for (const [name] of others) yield issueAt(childPlace(null, name), ONE_MEMBER)
+  for (const [name] of others) yield issueAt(childPath(null, name), ONE_MEMBER)
   for (const [name, value] of Object.entries(all))
-    if (name.startsWith(METADATA) && !isMetadata(name, value)) yield issueAt(childPlace(null, name), NO_METADATA)
+    if (name.startsWith(METADATA) && !isMetadata(name, value)) yield issueAt(childPath(null, name), NO_METADATA)
 }
 
 const momentOf = (text: string | undefined): Option.Option<Instant> =>

@@ -11,7 +11,7 @@ import {
 import type { Mode } from "../../domain/Ids.ts"
 import { json } from "../../domain/Json.ts"
 import { MAXIMUM_METADATA_BYTES } from "../api/Wire.ts"
-import { bounded, childPlace, fieldIssues, issueAt, type Place, pathOf } from "../json/Issues.ts"
+import { bounded, childPath, fieldIssues, issueAt, type JsonPath, pathOf } from "../json/Issues.ts"
 import { isJsonObject, type JsonObject, type JsonTree, NumberLiteral, parseStrict, withNumbers } from "../json/StrictJson.ts"
 
 /** What the body of a request means, once it follows its endpoint's schema. */
@@ -63,7 +63,7 @@ export const makeDecoder = <W>(schema: Schema.ConstraintDecoder<W> & { readonly 
       if (value instanceof NumberLiteral && !EXACT.test(value.source)) return Result.fail(new InexactAmount({ field: name }))
     }
     // Before the schema, which would look at every item.
-    for (const name of lists) if (isLong(member(tree, name))) return invalid([issueAt(childPlace(null, name), TOO_MANY_ITEMS)])
+    for (const name of lists) if (isLong(member(tree, name))) return invalid([issueAt(childPath(null, name), TOO_MANY_ITEMS)])
     const decoded = decode(withNumbers(tree))
     const issues = bounded(textIssues(tree, null), Result.isFailure(decoded) ? fieldIssues(decoded.failure, tree) : [])
     if (Result.isFailure(decoded) || issues.length > 0) return invalid(issues)
@@ -108,14 +108,14 @@ const modeClaims = new Set(["mode", "is_test_mode"])
 const member = (tree: JsonObject, name: string): JsonTree | undefined => (Object.hasOwn(tree, name) ? tree[name] : undefined)
 
 /** NUL and lone surrogates cannot be stored or sent on. */
-function* textIssues(tree: JsonTree, place: Place | null): Generator<Issue, void> {
+function* textIssues(tree: JsonTree, place: JsonPath | null): Generator<Issue, void> {
   if (typeof tree === "string") {
     if (!storable(tree)) yield issueAt(place, UNSTORABLE)
   } else if (Array.isArray(tree)) {
-    for (let at = 0; at < tree.length; at++) yield* textIssues(tree[at], childPlace(place, at))
+    for (let at = 0; at < tree.length; at++) yield* textIssues(tree[at], childPath(place, at))
   } else if (isJsonObject(tree)) {
     for (const name of Object.keys(tree)) {
-      if (storable(name)) yield* textIssues(tree[name] ?? null, childPlace(place, name))
+      if (storable(name)) yield* textIssues(tree[name] ?? null, childPath(place, name))
       else yield issueAt(place, UNSTORABLE_NAME)
     }
   }
@@ -133,9 +133,9 @@ const TOO_MANY_ITEMS = `must be a list of at most ${MOST_ITEMS} items`
 const isLong = (tree: JsonTree | undefined): boolean => Array.isArray(tree) && tree.length > MOST_ITEMS
 
 /** The members that the schema left out: the contract does not name them. Metadata is the tenant's own and is not looked into. */
-function* unnamed(tree: JsonObject, wire: unknown, place: Place | null): Generator<string, void> {
+function* unnamed(tree: JsonObject, wire: unknown, place: JsonPath | null): Generator<string, void> {
   for (const name of Object.keys(tree)) {
-    const here = childPlace(place, name)
+    const here = childPath(place, name)
     if (place === null && modeClaims.has(name)) continue
     const inner = tree[name]
     if (typeof wire !== "object" || wire === null || !Object.hasOwn(wire, name)) yield pathOf(here)

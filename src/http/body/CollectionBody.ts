@@ -8,7 +8,7 @@ import type { CollectionCommand } from "../../services/collections/Collections.t
 import type { Otp } from "../../services/ports/Provider.ts"
 import { AuthorizeBody, CodeBody, CollectionBody } from "../api/Collections.ts"
 import { Signed } from "../api/SignedRequest.ts"
-import { bounded, childPlace, REQUIRED } from "../json/Issues.ts"
+import { bounded, childPath, REQUIRED } from "../json/Issues.ts"
 import { isJsonObject, type JsonTree } from "../json/StrictJson.ts"
 import { type Body, type BodyError, invalid, issuesOf, makeDecoder, metadataOf, readTree, reveal } from "./Body.ts"
 import { cardIssues, payerOf, sourceOf } from "./Parties.ts"
@@ -50,7 +50,7 @@ const cardData = (body: JsonTree): ReadonlyArray<Issue> => {
   if (!isJsonObject(body)) return []
   const source = body["source"]
   const msisdn = isJsonObject(source) && source["type"] === "momo" ? source["msisdn"] : undefined
-  return bounded(cardIssues(source, childPlace(null, "source"), typeof msisdn === "string" ? msisdn : null))
+  return bounded(cardIssues(source, childPath(null, "source"), typeof msisdn === "string" ? msisdn : null))
 }
 
 const withIssues = (error: BodyError, issues: ReadonlyArray<Issue>): Result.Result<never, BodyError> =>

@@ -7,7 +7,7 @@ import type { BankParty, Destination, MomoParty, PayerDetails, WalletParty } fro
 import { plainText } from "../../domain/PartyIdentity.ts"
 import type { Payer, Source } from "../api/Collections.ts"
 import type { Destination as WireDestination } from "../api/Payouts.ts"
-import { childPlace, issueAt, type Place } from "../json/Issues.ts"
+import { childPath, issueAt, type JsonPath } from "../json/Issues.ts"
 import { isJsonObject, type JsonTree, NumberLiteral } from "../json/StrictJson.ts"
 
 // Payers and recipients, from the wire to the domain. From here on their numbers and names are Redacted.
@@ -45,19 +45,19 @@ export const payerOf = (payer: typeof Payer.Type | undefined): PayerDetails | nu
 }
 
 /** An issue for each piece of card data anywhere in a source. Only the number that is to be charged may look like a card's. */
-export function* cardIssues(source: JsonTree | undefined, place: Place, msisdn: string | null): Generator<Issue, void> {
+export function* cardIssues(source: JsonTree | undefined, place: JsonPath, msisdn: string | null): Generator<Issue, void> {
   if (typeof source === "string") {
     if (source !== msisdn && holdsCard(source)) yield issueAt(place, CARD_RULE)
   } else if (source instanceof NumberLiteral) {
     if (holdsCard(source.source)) yield issueAt(place, CARD_RULE)
   } else if (Array.isArray(source)) {
-    for (let at = 0; at < source.length; at++) yield* cardIssues(source[at], childPlace(place, at), msisdn)
+    for (let at = 0; at < source.length; at++) yield* cardIssues(source[at], childPath(place, at), msisdn)
   } else if (isJsonObject(source)) {
     for (const name of Object.keys(source)) {
       // A name that is a card number itself is not shown.
       if (holdsCard(name)) yield issueAt(place, CARD_RULE)
-      else if (CARD_MEMBER.test(name.replace(/[^A-Za-z]/g, ""))) yield issueAt(childPlace(place, name), CARD_RULE)
-      else yield* cardIssues(source[name], childPlace(place, name), msisdn)
+      else if (CARD_MEMBER.test(name.replace(/[^A-Za-z]/g, ""))) yield issueAt(childPath(place, name), CARD_RULE)
+      else yield* cardIssues(source[name], childPath(place, name), msisdn)
     }
   }
 }

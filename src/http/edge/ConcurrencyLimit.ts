@@ -1,53 +1,53 @@
 import { Effect } from "effect"
 import { RateLimited } from "../../domain/errors/Retriable.ts"
 
-export type PlaceKind = "money" | "reads" | "callbacks" | "unsigned"
+export type SlotKind = "money" | "reads" | "callbacks" | "unsigned"
 
-/** How many requests of a kind one process works on at once. Providers' callbacks, and what nobody signs, have as many places as reads. */
-export interface RequestPlaces {
+/** How many requests of a kind one process works on at once. Providers' callbacks, and what nobody signs, have as many slots as reads. */
+export interface RequestSlots {
   readonly money: number
   readonly reads: number
 }
 
-/** This share of the places is reserved for holders that have few. */
+/** This share of the slots is reserved for holders that have few. */
 const RESERVED_SHARE = 0.25
-/** A holder with less than this share of the places has few; one place is always few. */
+/** A holder with less than this share of the slots has few; one slot is always few. */
 const FEW_SHARE = 1 / 64
-/** A place is free again within a moment, unless everything is slow. */
+/** A slot is free again within a moment, unless everything is slow. */
 const RETRY_AFTER_SECONDS = 1
 
-/** Gives the place back. Called once. */
+/** Gives the slot back. Called once. */
 export type Release = () => void
 
 /**
- * Limits the requests that one process works on at once. A request without a place is shed before anything is claimed for it. There is
- * no queue: a request that waits holds memory, and its client has gone when its turn comes. Money never takes a place from reads.
+ * Limits the requests that one process works on at once. A request without a slot is shed before anything is claimed for it. There is
+ * no queue: a request that waits holds memory, and its client has gone when its turn comes. Money never takes a slot from reads.
  *
- * A holder takes a place while it has fewer than are free outside the reserve. Alone it gets three of eight, two get a quarter each, and
- * so on: the more holders want places, the fewer each gets. The reserve is for holders that have few, so that any number of busy
- * tenants leaves room for the others. Accounts at providers share the places for callbacks in the same way, and client addresses those for what
+ * A holder takes a slot while it has fewer than are free outside the reserve. Alone it gets three of eight, two get a quarter each, and
+ * so on: the more holders want slots, the fewer each gets. The reserve is for holders that have few, so that any number of busy
+ * tenants leaves room for the others. Accounts at providers share the slots for callbacks in the same way, and client addresses those for what
  * nobody signs.
  */
-export const makeConcurrencyLimit = ({ money, reads }: RequestPlaces) => {
-  const places = { money, reads, callbacks: reads, unsigned: reads }
+export const makeConcurrencyLimit = ({ money, reads }: RequestSlots) => {
+  const slots = { money, reads, callbacks: reads, unsigned: reads }
   const taken = { money: 0, reads: 0, callbacks: 0, unsigned: 0 }
   const held = new Map<string, number>()
 
-  /** Takes a place. `holder` is the tenant, the path of a callback, which is an account's own, or the address of a client that signs nothing. */
-  return (kind: PlaceKind, holder: string): Effect.Effect<Release, RateLimited> =>
+  /** Takes a slot. `holder` is the tenant, the path of a callback, which is an account's own, or the address of a client that signs nothing. */
+  return (kind: SlotKind, holder: string): Effect.Effect<Release, RateLimited> =>
     Effect.suspend(() => {
       const name = `${kind}:${holder}`
       const own = held.get(name) ?? 0
-      const free = places[kind] - taken[kind]
-      const few = Math.max(1, Math.floor(places[kind] * FEW_SHARE))
-      const allowed = own < few ? free : free - Math.floor(places[kind] * RESERVED_SHARE) - own
+      const free = slots[kind] - taken[kind]
+      const few = Math.max(1, Math.floor(slots[kind] * FEW_SHARE))
+      const allowed = own < few ? free : free - Math.floor(slots[kind] * RESERVED_SHARE) - own
       if (allowed <= 0) return Effect.fail(new RateLimited({ scope: "server", retry_after_seconds: RETRY_AFTER_SECONDS }))
       taken[kind] += 1
       held.set(name, own + 1)
       return Effect.succeed(() => release(kind, name))
     })
 
-  function release(kind: PlaceKind, name: string): void {
+  function release(kind: SlotKind, name: string): void {
     taken[kind] -= 1
     const others = (held.get(name) ?? 1) - 1
     if (others === 0) held.delete(name)

@@ -18,7 +18,7 @@ import { CommitsWaiting } from "../../services/ports/CommitsWaiting.ts"
 import { RandomSource } from "../../services/ports/RandomSource.ts"
 import { ProviderCallbacks } from "../../services/settlement/ProviderCallbacks.ts"
 import { clientAddress, clientOf } from "./ClientAddress.ts"
-import { makeConcurrencyLimit, type PlaceKind, type Release } from "./ConcurrencyLimit.ts"
+import { makeConcurrencyLimit, type Release, type SlotKind } from "./ConcurrencyLimit.ts"
 import { type Endpoints, isRead } from "./Endpoints.ts"
 import { callbackOf, isCallbackPath, isSignedPath, type Match } from "./HttpRoutes.ts"
 import { afterResponse } from "./NodeListener.ts"
@@ -51,7 +51,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
   const authentication = yield* Authentication
   const randomSource = yield* RandomSource
   const ingress = yield* ProviderCallbacks
-  const takePlace = makeConcurrencyLimit(settings.requestPlaces)
+  const takePlace = makeConcurrencyLimit(settings.requestSlots)
   const rateOf = yield* makeRequestRate(settings)
   const timer = yield* makeTimer
   const [withTimeout, within] = [timeoutWith(timer), endsWithin(timer)]
@@ -120,7 +120,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
     const isSigned = isSignedPath(rawTarget, path)
     const isCallback = isCallbackPath(path) && stray === undefined
     // Taken and kept in one step: an interruption in between would lose the place for good.
-    const holdPlace = (kind: PlaceKind, holder: string) =>
+    const holdPlace = (kind: SlotKind, holder: string) =>
       Effect.uninterruptible(
         Effect.map(takePlace(kind, holder), (release) => {
           kept.release = release

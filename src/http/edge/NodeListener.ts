@@ -8,7 +8,7 @@ import { MalformedRequest, MethodNotAllowed } from "../../domain/errors/Terminal
 import type { Timer } from "../../runtime/Timer.ts"
 import { errorEnvelope } from "../api/Envelope.ts"
 import { makeConnectionEnd } from "./ConnectionEnd.ts"
-import type { makeConnections, NoPlace } from "./ConnectionLimit.ts"
+import type { makeConnections, NoSlot } from "./ConnectionLimit.ts"
 import { standardHeaders } from "./Response.ts"
 import { makeUnreadLimit } from "./UnreadResponses.ts"
 
@@ -32,7 +32,7 @@ export interface ListenerParts {
   readonly keepAliveMs: number
   readonly placeFor: ReturnType<typeof makeConnections>
   /** Called for each connection that found no place. */
-  readonly onRefused: (why: NoPlace) => void
+  readonly onRefused: (why: NoSlot) => void
 }
 
 /** A server of node:http. What Node would answer by itself is answered with an envelope, too, and no client holds a connection for ever. */

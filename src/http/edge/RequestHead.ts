@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
-import { pathOf } from "../../domain/CanonicalText.ts"
+import { pathOf } from "../../domain/StringToSign.ts"
 import type { RandomSource } from "../../services/ports/RandomSource.ts"
 import { type Match, matchRoute } from "./HttpRoutes.ts"
 import { asReceived } from "./NodeListener.ts"

@@ -1,13 +1,13 @@
 import { Effect, Option } from "effect"
-import { queryOf, queryParameters } from "../../domain/CanonicalText.ts"
 import { RateLimited } from "../../domain/errors/Retriable.ts"
+import { queryOf, queryParameters } from "../../domain/StringToSign.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import { type RateLimit, RateLimits } from "../../services/ports/RateLimits.ts"
 import { TENANT_CHANGES_A_DAY } from "../../services/ports/TenantChanges.ts"
 import { DEFAULT_PAGE, MAX_PAGE } from "../api/Page.ts"
 import { TRANSACTIONS_A_PAGE } from "../api/TransactionQuery.ts"
 import { clientAddress } from "./ClientAddress.ts"
-import type { RequestPlaces } from "./ConcurrencyLimit.ts"
+import type { RequestSlots } from "./ConcurrencyLimit.ts"
 import type { Match } from "./HttpRoutes.ts"
 import { valuesOf } from "./RequestHeaders.ts"
 
@@ -19,7 +19,7 @@ export interface RateSettings {
   }
   /** Addresses and networks of proxies whose `X-Forwarded-For` is believed. */
   readonly trustedProxies: ReadonlyArray<string>
-  readonly requestPlaces: RequestPlaces
+  readonly requestSlots: RequestSlots
 }
 
 /** One request at the limits. */

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
-import { pathOf } from "../../domain/CanonicalText.ts"
+import { pathOf } from "../../domain/StringToSign.ts"
 import { ProviderCallbacks } from "../../services/settlement/ProviderCallbacks.ts"
 import { Api } from "../api/Api.ts"
 import { CurrentRequest } from "../api/SignedRequest.ts"

@@ -1,6 +1,5 @@
 import { type Cause, Context, Deferred, Effect, Exit, Fiber, Layer, Option, Redacted, Result } from "effect"
 import type { HttpServerResponse } from "effect/http"
-import type { LedgerRecord } from "../../domain/Exchange.ts"
 import { IndeterminateOutcome, InternalError } from "../../domain/errors/Ambiguous.ts"
 import type { ApiError } from "../../domain/errors/ApiError.ts"
 import { RateLimited, RequestInProgress } from "../../domain/errors/Retriable.ts"
@@ -9,6 +8,7 @@ import { isReference } from "../../domain/Ids.ts"
 import { fingerprintText } from "../../domain/RequestFingerprint.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import { requestDeadlineMs } from "../../domain/TimeLimits.ts"
+import type { Transaction } from "../../domain/Transaction.ts"
 import type { WindowUse } from "../../domain/VelocityLimits.ts"
 import { recordView } from "../../domain/View.ts"
 import { endsOnceWithin, endsWithin, makeTimer } from "../../runtime/Timer.ts"
@@ -244,7 +244,7 @@ const readRequest = <C>(step: MoneyStep<C>, { body, caller, rawHeaders }: Signed
     return { key, body: yield* step.decode(tree) }
   })
 
-const successOf = <C>({ successStatus = CREATED }: MoneyStep<C>, record: LedgerRecord): StoredResponse =>
+const successOf = <C>({ successStatus = CREATED }: MoneyStep<C>, record: Transaction): StoredResponse =>
   successEnvelope(successStatus, recordView(record))
 
 const namesTransaction = (error: ApiError): boolean => "reference" in error && error.reference !== undefined
@@ -258,9 +258,9 @@ export interface MoneyStep<C> {
   readonly windows?: (caller: Caller, command: C) => Effect.Effect<ReadonlyArray<WindowUse>>
   /** Whether the other side may be dealt with: found out while the key is claimed, and said to `run`. Reads only. */
   readonly screen?: (command: C) => Effect.Effect<void, PartyRefusal>
-  readonly run: (caller: Caller, command: C, fresh: ScreenedClaim) => Effect.Effect<LedgerRecord, ApiError>
+  readonly run: (caller: Caller, command: C, fresh: ScreenedClaim) => Effect.Effect<Transaction, ApiError>
   /** Only for an endpoint whose key is optional (a collection's code): what is done without one. */
-  readonly keyless?: (caller: Caller, command: C) => Effect.Effect<LedgerRecord, ApiError>
+  readonly keyless?: (caller: Caller, command: C) => Effect.Effect<Transaction, ApiError>
   /** The transaction that it is about, where that exists already. */
   readonly about?: string
   /** The operation's own success status; 201 where none is named. */

@@ -9,16 +9,16 @@ export const MOST_ISSUES = 32
 export const LONGEST_PATH = 100
 
 /** A place in a body: a member or an item, and the place that holds it. Its path is made only where something is wrong. */
-export interface Place {
+export interface JsonPath {
   readonly name: string | number
   /** Null: the body itself. */
-  readonly within: Place | null
+  readonly within: JsonPath | null
 }
 
-export const childPlace = (within: Place | null, name: string | number): Place => ({ name, within })
+export const childPath = (within: JsonPath | null, name: string | number): JsonPath => ({ name, within })
 
 /** An issue at a place. Its message continues the path ("amount_minor", "is required") and never holds the value. */
-export const issueAt = (place: Place | null, message: string): Issue => ({ path: pathOf(place), message })
+export const issueAt = (place: JsonPath | null, message: string): Issue => ({ path: pathOf(place), message })
 
 /**
  * The first `MOST_ISSUES` issues of several generators, each once. No generator runs beyond the bound, so that a body with a thousand
@@ -35,7 +35,7 @@ export const bounded = (...walks: ReadonlyArray<Iterable<Issue>>): ReadonlyArray
 }
 
 /** Names of members joined by dots, at most `LONGEST_PATH` characters. The names are the caller's own: see `shownName`. */
-export const pathOf = (place: Place | null): string => {
+export const pathOf = (place: JsonPath | null): string => {
   const names: Array<string> = []
   for (let at = place; at !== null; at = at.within) names.push(shownName(at.name))
   const path = names.toReversed().join(".")
@@ -58,11 +58,11 @@ const INVALID = "is not valid"
 export function* fieldIssues(
   issue: SchemaIssue.Issue,
   tree: JsonTree | undefined,
-  place: Place | null = null
+  place: JsonPath | null = null
 ): Generator<Issue, void> {
   switch (issue._tag) {
     case "Pointer":
-      return yield* fieldIssues(issue.issue, issue.path.reduce(memberOf, tree), issue.path.map(nameOf).reduce(childPlace, place))
+      return yield* fieldIssues(issue.issue, issue.path.reduce(memberOf, tree), issue.path.map(nameOf).reduce(childPath, place))
     case "Encoding":
       return yield* fieldIssues(issue.issue, tree, place)
     case "Composite":
@@ -84,14 +84,14 @@ export function* fieldIssues(
 }
 
 /** The value is of no kind of a union. The member that names the kind is missing or wrong. */
-const unmatched = (union: SchemaAST.Union, tree: JsonTree | undefined, place: Place | null): Issue => {
+const unmatched = (union: SchemaAST.Union, tree: JsonTree | undefined, place: JsonPath | null): Issue => {
   const kinds = union.types.filter(SchemaAST.isObjects)
   const [told] = kinds.flatMap(({ propertySignatures }) => propertySignatures.filter(({ type }) => SchemaAST.isLiteral(type)))
   if (told === undefined || !isJsonObject(tree)) return issueAt(place, ruleOf(union))
   const name = String(told.name)
-  if (!Object.hasOwn(tree, name)) return issueAt(childPlace(place, name), REQUIRED)
+  if (!Object.hasOwn(tree, name)) return issueAt(childPath(place, name), REQUIRED)
   const types = kinds.flatMap(({ propertySignatures }) => propertySignatures.filter((one) => one.name === told.name))
-  return issueAt(childPlace(place, name), oneOf(types.map(({ type }) => type)))
+  return issueAt(childPath(place, name), oneOf(types.map(({ type }) => type)))
 }
 
 const ruleOf = (ast: SchemaAST.AST): string => {

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { CommitSettings } from "../../services/ports/DatabaseStanding.ts"
+import { CommitSettings } from "../../services/ports/DatabaseState.ts"
 import { DatabaseError } from "../connection/DatabaseError.ts"
 import { rowsOf } from "../connection/Rows.ts"
 import { forgetful, IS_THROWN_AWAY, WEAKNESS } from "../connection/servers/Durability.ts"

@@ -2,7 +2,7 @@ import { Array as Arr, type Cause, Context, Deferred, Effect, Exit, Fiber, Layer
 import { SqlClient, type SqlError } from "effect/sql"
 import { elapsed } from "../../runtime/Elapsed.ts"
 import { Distribution } from "../connection/Distribution.ts"
-import { OfTenant, serverPlaces } from "../connection/ServerPlaces.ts"
+import { OfTenant, serverSlots } from "../connection/ServerSlots.ts"
 import type { ServerLanes } from "../connection/StepBatch.ts"
 import { ofAll, ofTenants, type TenantFilter } from "../connection/TenantFilter.ts"
 import { cachedShards, type ServerTenants, type Shard } from "./Shards.ts"
@@ -92,7 +92,7 @@ const onCitus = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
     found: (server) => places.refuseWaiting(server),
     within: (server) => places.within(server, "asked")
   })
-  const places = serverPlaces(silent.has, () => tenantServers)
+  const places = serverSlots(silent.has, () => tenantServers)
 
   /** As the shards were when they were last looked at, which claims do all the time. */
   let [newest, servers]: [ReadonlyArray<Shard>, ReadonlyMap<string, string>] = [[], new Map()]

@@ -5,7 +5,7 @@ import { bucketOfReference } from "../../domain/ReferenceBucket.ts"
 import { Vault } from "../../services/ports/Vault.ts"
 import { bucketHash } from "../connection/BucketHash.ts"
 import { Distribution } from "../connection/Distribution.ts"
-import { OfTenant } from "../connection/ServerPlaces.ts"
+import { OfTenant } from "../connection/ServerSlots.ts"
 import { ofAll, ofNobody, ofTenants, type TenantFilter } from "../connection/TenantFilter.ts"
 import { EveryTenant } from "./EveryTenant.ts"
 

@@ -4,7 +4,7 @@ import { Currency } from "../../domain/Currency.ts"
 import { type AppId, type Mode, Reference } from "../../domain/Ids.ts"
 import { type Instant, iso } from "../../domain/Instant.ts"
 import { Phase } from "../../domain/Ledger.ts"
-import { type EntryPlace, FloatEntries, type FloatEntry, type FloatName } from "../../services/ports/FloatEntries.ts"
+import { type EntryPosition, FloatEntries, type FloatEntry, type FloatName } from "../../services/ports/FloatEntries.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
 
 /** The newest so much is looked at first; each further step back is twice as long. */
@@ -34,7 +34,7 @@ const adjustments = rowsOf(
 interface Span {
   readonly from: Instant | null
   readonly to: Instant | null
-  readonly before: EntryPlace | null
+  readonly before: EntryPosition | null
 }
 
 /**
@@ -65,7 +65,7 @@ export const FloatEntriesPg = Layer.effect(
         WHERE app_id = ${appId} AND mode = ${mode} AND currency = ${currency}`)
 
     const list = Effect.fn("FloatEntries.list")(
-      function* (float: FloatName, before: EntryPlace | null, limit: number) {
+      function* (float: FloatName, before: EntryPosition | null, limit: number) {
         // The position and every step back are of one moment, so that they agree.
         yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`
         const began = yield* Clock.currentTimeMillis

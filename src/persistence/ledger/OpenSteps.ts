@@ -1,6 +1,6 @@
-import type { LedgerRecord } from "../../domain/Exchange.ts"
 import { iso } from "../../domain/Instant.ts"
 import type { Entry } from "../../domain/Ledger.ts"
+import type { Transaction } from "../../domain/Transaction.ts"
 import type { WindowUse } from "../../domain/VelocityLimits.ts"
 import type { OpenStep } from "../../services/ports/FloatLedger.ts"
 import { callOf, callOfTenant, columnsOf, storableJson } from "../connection/Columns.ts"
@@ -22,7 +22,7 @@ const amountHeld = (entry: Entry | null): bigint =>
   entry?.postings.reduce((sum, { account, amount }) => (account === "reserved" ? sum + amount : sum), 0n) ?? 0n
 
 /** The position that its success will credit; null where nothing comes in. */
-const creditedCurrency = (record: LedgerRecord): string | null =>
+const creditedCurrency = (record: Transaction): string | null =>
   record.kind === "exchange" ? record.destinationCurrency : record.kind === "collection" ? record.currency : null
 
 /** The windows as their transaction keeps them, so that they can be given back: without what it says itself (`counted_windows`). */

@@ -1,4 +1,4 @@
-import type { LedgerRecord } from "../../domain/Exchange.ts"
+import type { Transaction } from "../../domain/Transaction.ts"
 import type { ApplyStep, OpenStep } from "../../services/ports/FloatLedger.ts"
 import type { Column } from "../connection/Columns.ts"
 import { digestWith } from "../transactions/HistoryDigest.ts"
@@ -8,7 +8,7 @@ import type { Traced } from "./StepTracing.ts"
 
 type Step = Traced<OpenStep> | Traced<ApplyStep>
 
-const recordOf = (step: Step): LedgerRecord => ("transaction" in step ? step.transaction : step.next)
+const recordOf = (step: Step): Transaction => ("transaction" in step ? step.transaction : step.next)
 
 /** What both functions are given of a step. */
 export const stepColumns = {

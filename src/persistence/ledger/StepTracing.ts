@@ -1,6 +1,6 @@
 import { Effect, Metric } from "effect"
 import type { CorridorKey } from "../../domain/Corridor.ts"
-import type { LedgerRecord } from "../../domain/Exchange.ts"
+import type { Transaction } from "../../domain/Transaction.ts"
 import { labelledMetric } from "../../runtime/LabelledMetric.ts"
 import { currentTraceparent, linkingSpans, whereTraced } from "../../runtime/Tracing.ts"
 import type { OpenOutcome, OpenStep } from "../../services/ports/FloatLedger.ts"
@@ -27,7 +27,7 @@ export const withTraceparentAndAttributes =
   (commit: (step: Traced<OpenStep>) => Effect.Effect<OpenOutcome>) => (step: OpenStep) =>
     Effect.andThen(Effect.annotateCurrentSpan(attributesOf(step.transaction)), withTraceparent(commit)(step))
 
-const attributesOf = (record: LedgerRecord) => ({
+const attributesOf = (record: Transaction) => ({
   "gateway.reference": record.reference,
   "gateway.kind": record.kind,
   "gateway.mode": record.mode,
@@ -43,7 +43,7 @@ export const linkedBatch =
   <Step extends { readonly traceparent: string | null }>(
     step: "open" | "apply",
     steps: ReadonlyArray<Step>,
-    recordOf: (step: Step) => LedgerRecord
+    recordOf: (step: Step) => Transaction
   ) =>
   <A, E>(statement: Effect.Effect<A, E>): Effect.Effect<A, E> =>
     Effect.andThen(
@@ -59,7 +59,7 @@ export const linkedBatch =
       )(statement)
     )
 
-const namesOf = ([record]: ReadonlyArray<LedgerRecord>) =>
+const namesOf = ([record]: ReadonlyArray<Transaction>) =>
   record === undefined
     ? {}
     : { "gateway.reference": record.reference, "gateway.app_id": record.appId, "gateway.mode": record.mode }

@@ -2,7 +2,7 @@ import { Effect, type Scope } from "effect"
 import type { SqlClient } from "effect/sql"
 import { AnswerBoundMs } from "../connection/BoundedClient.ts"
 import { Distribution } from "../connection/Distribution.ts"
-import { OfTenant } from "../connection/ServerPlaces.ts"
+import { OfTenant } from "../connection/ServerSlots.ts"
 import { makeBatcher } from "../connection/StepBatch.ts"
 import { ofAll, ofTenants, type TenantFilter } from "../connection/TenantFilter.ts"
 

@@ -13,7 +13,7 @@ import {
 import type { Claim } from "../../services/ports/Idempotency.ts"
 import { makeReferenceOwner } from "../cluster/ReferenceOwner.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
-import { OfTenant } from "../connection/ServerPlaces.ts"
+import { OfTenant } from "../connection/ServerSlots.ts"
 
 const codeRows = rowsOf(
   Schema.Struct({
@@ -30,7 +30,7 @@ const partyRows = rowsOf(Schema.Struct({ party_hash: Schema.NullOr(Schema.Uint8A
 const countRows = rowsOf(Schema.Struct({ wrong: Schema.Number }))
 const leasedRows = rowsOf(Schema.Struct({ leased: Schema.Boolean }))
 
-type Place = Pick<CodeAttempt, "appId" | "reference">
+type AttemptKey = Pick<CodeAttempt, "appId" | "reference">
 
 /**
  * Codes on PostgreSQL. It owns charge_codes, and through SentCodesPg code_requests and sent_codes. An attempt is one transaction: the row
@@ -44,7 +44,7 @@ export const CodesPg = Layer.effect(
     const ofTenant = yield* OfTenant
     const ownerOf = yield* makeReferenceOwner
 
-    const locked = Effect.fnUntraced(function* ({ appId, reference }: Place, codeHash: Uint8Array, at: Instant) {
+    const locked = Effect.fnUntraced(function* ({ appId, reference }: AttemptKey, codeHash: Uint8Array, at: Instant) {
       yield* sql`INSERT INTO charge_codes (app_id, reference) VALUES (${appId}, ${reference}) ON CONFLICT DO NOTHING`
       const [row] = yield* codeRows(sql`SELECT ${codeHash} = ANY (wrong) AS known, cardinality(wrong) AS wrong, sent, closed,
           coalesce(lease_until > ${iso(at)}::timestamptz, false) AS leased
@@ -52,7 +52,7 @@ export const CodesPg = Layer.effect(
       return row ?? (yield* Effect.die(new Error("the codes of a charge vanished")))
     })
 
-    const isWaiting = Effect.fnUntraced(function* ({ appId, reference }: Place) {
+    const isWaiting = Effect.fnUntraced(function* ({ appId, reference }: AttemptKey) {
       const [row] = yield* statusRows(
         sql`SELECT status FROM transactions WHERE app_id = ${appId} AND reference = ${reference} FOR SHARE`
       )

@@ -4,7 +4,7 @@ import { type AppId, type Mode, Reference } from "../../domain/Ids.ts"
 import { Instant, iso } from "../../domain/Instant.ts"
 import { type PayerCharges, PayerLocks } from "../../services/ports/PayerLocks.ts"
 import { rowsOf } from "../connection/Rows.ts"
-import { OfTenant } from "../connection/ServerPlaces.ts"
+import { OfTenant } from "../connection/ServerSlots.ts"
 
 const PayerRow = Schema.Struct({
   reference: Schema.NullOr(Reference),

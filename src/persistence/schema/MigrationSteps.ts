@@ -39,13 +39,13 @@ export const runSteps = Effect.fn("Migrations.steps")(function* (sql: SqlClient.
   }
 })
 
-interface Place {
+interface StepPosition {
   readonly migration: SteppedMigration
   readonly at: number
   readonly step: Step
 }
 
-const runStep = (sql: SqlClient.SqlClient, place: Place): Effect.Effect<void, SqlError.SqlError | DatabaseError> => {
+const runStep = (sql: SqlClient.SqlClient, place: StepPosition): Effect.Effect<void, SqlError.SqlError | DatabaseError> => {
   const { step } = place
   switch (step.form) {
     case "transaction":
@@ -108,7 +108,7 @@ const longStatement =
     }).pipe(Effect.scoped, Effect.provideService(AnswerBoundMs, LONG_STEP_MS + ANSWER_AFTER_MS))
 
 /** Each batch is committed with how far it came. */
-const repeated = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { migration: { name } }: Place, text: string) {
+const repeated = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { migration: { name } }: StepPosition, text: string) {
   for (let batch = 0; batch < BATCHES_AT_MOST; batch++) {
     const began = yield* Clock.currentTimeMillis
     const reached = yield* sql.withTransaction(
@@ -127,7 +127,7 @@ const repeated = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { migrat
 })
 
 /** The place in the list, after a step; the last one makes the migration complete. */
-const marked = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { at, migration: { name, steps } }: Place) {
+const marked = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { at, migration: { name, steps } }: StepPosition) {
   const rows = yield* sql`UPDATE schema_migrations SET steps_done = ${at + 1}, reached = '',
     applied_at = CASE WHEN ${at + 1 === steps.length}::boolean THEN now() END
     WHERE name = ${name} AND steps_done = ${at} RETURNING name`

@@ -94,7 +94,7 @@ export const Migrations = {
     ),
 
   /** Where the schema and this program stand to one another. */
-  standing: (sql: SqlClient.SqlClient) => Effect.map(readApplied(sql), (applied) => schemaStanding(applied, all)),
+  standing: (sql: SqlClient.SqlClient) => Effect.map(readApplied(sql), (applied) => schemaState(applied, all)),
 
   /** Answers why this program does not fit the schema as it is by then, in one line; null where it does. A node that runs may be overtaken by a release. */
   obstacle: (sql: SqlClient.SqlClient): Effect.Effect<Effect.Effect<string | null, unknown>, DatabaseError> =>
@@ -124,7 +124,7 @@ const refuseOthers = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
 })
 
 const missing = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, migrations: ReadonlyArray<Migration>) {
-  const standing = schemaStanding((yield* appliedBefore(sql)) ?? [], migrations)
+  const standing = schemaState((yield* appliedBefore(sql)) ?? [], migrations)
   if (standing.obstacle !== null) return yield* new DatabaseError({ message: standing.obstacle })
   if (standing.missing.length === 0) yield* tellNewer(standing.newer)
   return migrations.filter(({ name }) => standing.missing.includes(name))
@@ -186,7 +186,7 @@ interface AppliedMigration {
 }
 
 /** How the database's schema and a program fit together. */
-interface SchemaStanding {
+interface SchemaState {
   /** Why the program cannot work on it, whatever is applied, in one line. */
   readonly obstacle: string | null
   /** What the program has and the database has not, or not all of. */
@@ -204,7 +204,7 @@ const OF_A_DRAFT = "the database was made by a draft of this program before its 
 const START_ANEW = "start with a new database or data folder"
 const MADE_BY_A_DRAFT = `${OF_A_DRAFT}: ${START_ANEW}`
 
-const schemaStanding = (applied: ReadonlyArray<AppliedMigration>, own: ReadonlyArray<Migration>): SchemaStanding => {
+const schemaState = (applied: ReadonlyArray<AppliedMigration>, own: ReadonlyArray<Migration>): SchemaState => {
   const known = new Map(own.map((migration) => [migration.name, checksumOf(migration)]))
   const complete = new Set(applied.filter(({ isComplete }) => isComplete).map(({ name }) => name))
   const missing = own.map(({ name }) => name).filter((name) => !complete.has(name))

@@ -17,7 +17,7 @@ const standingColumns = {
   doubt: Schema.NullOr(Schema.String),
   doubtedAt: Schema.NullOr(Moment)
 }
-export const clockStandings = rowsOf(Schema.Struct(standingColumns))
+export const clockStates = rowsOf(Schema.Struct(standingColumns))
 const rows = rowsOf(Schema.Struct({ ...standingColumns, now: Instant, confirmations: Schema.Number }))
 const written = rowsOf(Schema.Struct({ at: Moment }))
 

@@ -3,7 +3,7 @@ import { SqlClient } from "effect/sql"
 import { type Instant, iso } from "../../domain/Instant.ts"
 import { SHOWN_FAILING_MS } from "../../domain/WebhookEndpoint.ts"
 import { AuditLog } from "../../services/ports/AuditLog.ts"
-import { ArchiveStanding, DatabaseStanding, PartitionsAhead } from "../../services/ports/DatabaseStanding.ts"
+import { ArchiveState, DatabaseState, PartitionsAhead } from "../../services/ports/DatabaseState.ts"
 import {
   AccountWork,
   type AgeBand,
@@ -25,7 +25,7 @@ import type { TenantFilter } from "../connection/TenantFilter.ts"
 import { APPLICATION_NAME } from "../Database.ts"
 import { Migrations } from "../schema/Migrations.ts"
 import { RuntimeRole } from "../schema/RuntimeRole.ts"
-import { clockStandings } from "./ClockWatchPg.ts"
+import { clockStates } from "./ClockWatchPg.ts"
 import { allAccounts, allFloats, allOpen, allQueues, allReviews, byText } from "./StatusTotals.ts"
 
 const queues = rowsOf(Schema.Struct({ ...QueueBacklog.fields, oldestAt: Schema.NullOr(Moment) }))
@@ -85,7 +85,7 @@ export const GatewayStatusPg = Layer.effect(
         numbers(sql`SELECT count(*)::int AS count ${failingFor(at, SHOWN_FAILING_MS, of)}`)
       )
       const [receiving] = yield* inbox
-      const [clock] = yield* clockStandings(
+      const [clock] = yield* clockStates(
         sql`SELECT doubt, doubted_at AS "doubtedAt", trusted_until AS "trustedUntil" FROM clock_watch`
       )
       return {
@@ -101,7 +101,7 @@ export const GatewayStatusPg = Layer.effect(
         auditHead: yield* auditHead,
         clock: clock ?? { doubt: null, doubtedAt: null, trustedUntil: null },
         connections: Object.fromEntries((yield* connections).map(({ count, state }) => [state, count])),
-        database: yield* readDatabaseStanding(sql, everyTenant),
+        database: yield* readDatabaseState(sql, everyTenant),
         silentServers: yield* everyTenant.silentServers
       }
     }).pipe(Effect.orDie)
@@ -162,10 +162,10 @@ const defaultPartitionsInUse = Effect.fnUntraced(function* (sql: SqlClient.SqlCl
 
 const parted = ["journal", "events", "deliveries", "delivery_attempts"]
 
-const { archive: _, commits: __, partitions: ___, schema: ____, ...columns } = DatabaseStanding.fields
+const { archive: _, commits: __, partitions: ___, schema: ____, ...columns } = DatabaseState.fields
 const servers = rowsOf(Schema.Struct(columns))
 const tables = rowsOf(PartitionsAhead)
-const archives = rowsOf(ArchiveStanding)
+const archives = rowsOf(ArchiveState)
 
 /** A checkpoint and what else a server writes when nobody does anything; a payment writes more. */
 const IDLE_BYTES = 8_192
@@ -189,7 +189,7 @@ const readArchive = (sql: SqlClient.SqlClient) =>
  * What the server itself is short of. Every role may read it but for the lag of standbys, which is null to a role without
  * `pg_read_all_stats`.
  */
-export const readDatabaseStanding = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, everyTenant: EveryTenant["Service"]) {
+export const readDatabaseState = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, everyTenant: EveryTenant["Service"]) {
   const [server] = yield* servers(sql`
     SELECT pg_database_size(current_database())::float8 AS "sizeBytes",
       (SELECT sum(numbackends)::int FROM pg_stat_database) AS connections,
@@ -205,7 +205,7 @@ export const readDatabaseStanding = Effect.fnUntraced(function* (sql: SqlClient.
   const { newer, underWay } = yield* Effect.orDie(Migrations.standing(sql))
   const commits = yield* readCommitSettings(sql, everyTenant)
   const [archive = null] = yield* readArchive(sql)
-  return { ...server, archive, commits, partitions, schema: { newer, underWay } } satisfies DatabaseStanding
+  return { ...server, archive, commits, partitions, schema: { newer, underWay } } satisfies DatabaseState
 })
 
 const MINUTE_MS = 60_000

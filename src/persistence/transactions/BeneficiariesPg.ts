@@ -8,7 +8,7 @@ import { Beneficiaries, type BeneficiaryCursor } from "../../services/ports/Bene
 import { Vault } from "../../services/ports/Vault.ts"
 import { auditTrail } from "../audit/AuditTrail.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
-import { OfTenant } from "../connection/ServerPlaces.ts"
+import { OfTenant } from "../connection/ServerSlots.ts"
 
 const beneficiaries = rowsOf(Schema.Struct({ ...Beneficiary.fields, createdAt: Moment, lastUsedAt: Moment }))
 const counts = rowsOf(Schema.Struct({ purged: Schema.BigInt }))

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto"
 import { Schema } from "effect"
-import type { LedgerRecord } from "../../domain/Exchange.ts"
 import { slotOf } from "../../domain/Ledger.ts"
+import type { Transaction } from "../../domain/Transaction.ts"
 import type { CapturedCall } from "../../runtime/CapturedCall.ts"
 import type { ApplyStep, OpenStep } from "../../services/ports/FloatLedger.ts"
 import { storable } from "../connection/Columns.ts"
@@ -65,7 +65,7 @@ const upTo = (revision: number, digest: HistoryDigest | undefined): HistoryDiges
 /** With one line more. */
 const counting = (
   digest: HistoryDigest,
-  { appId, mode, reference }: LedgerRecord,
+  { appId, mode, reference }: Transaction,
   { entry, event, line }: OpenStep | ApplyStep
 ): HistoryDigest => {
   const to = digest.to + 1

@@ -7,7 +7,7 @@ import { ClockTrust } from "../../services/ports/ClockWatch.ts"
 import type { Claim } from "../../services/ports/Idempotency.ts"
 import { Quotes } from "../../services/ports/Quotes.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
-import { OfTenant } from "../connection/ServerPlaces.ts"
+import { OfTenant } from "../connection/ServerSlots.ts"
 
 /** How long an expired quote is kept, so that it is refused as expired and not as unknown. */
 const EXPIRED_KEPT_MS = 86_400_000

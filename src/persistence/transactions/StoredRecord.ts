@@ -1,6 +1,7 @@
 import { Effect, Schema, SchemaGetter, SchemaParser } from "effect"
-import { type Exchange, LedgerRecord } from "../../domain/Exchange.ts"
-import type { Collection, Payout } from "../../domain/Transaction.ts"
+import { type Exchange } from "../../domain/Exchange.ts"
+import type { Collection, Payout } from "../../domain/Payment.ts"
+import { Transaction } from "../../domain/Transaction.ts"
 import { storableJson } from "../connection/Columns.ts"
 import { type HistoryDigest, rememberingDigest } from "./HistoryDigest.ts"
 
@@ -32,17 +33,17 @@ const unsaid: Readonly<Record<string, Readonly<Record<string, Schema.Json>>>> = 
   exchange: common satisfies Partial<Exchange>
 }
 
-const encodeRecord = Schema.encodeSync(Schema.toCodecJson(LedgerRecord))
-const decodeRecord = Schema.decodeUnknownSync(Schema.toCodecJson(LedgerRecord))
+const encodeRecord = Schema.encodeSync(Schema.toCodecJson(Transaction))
+const decodeRecord = Schema.decodeUnknownSync(Schema.toCodecJson(Transaction))
 
 const isObject = (json: Schema.Json): json is Schema.JsonObject => typeof json === "object" && json !== null && "kind" in json
 
 /** As a step writes a record: with the digest of its history. */
-export const recordTextWith = (record: LedgerRecord, lines: HistoryDigest): string =>
+export const recordTextWith = (record: Transaction, lines: HistoryDigest): string =>
   `${recordText(record).slice(0, -1)},"lines":${JSON.stringify(lines)}}`
 
 /** As a record is written. */
-export const recordText = (record: LedgerRecord): string => {
+export const recordText = (record: Transaction): string => {
   const silent = unsaid[record.kind] ?? {}
   const encoded = withEverything(record, encodeRecord(record))
   return storableJson(
@@ -51,7 +52,7 @@ export const recordText = (record: LedgerRecord): string => {
 }
 
 /** Members of a newer release stay, whatever this program changed. */
-const withEverything = (record: LedgerRecord, encoded: Schema.Json): Schema.Json => {
+const withEverything = (record: Transaction, encoded: Schema.Json): Schema.Json => {
   const was = storedBehind(record)
   if (was === undefined) return encoded
   const read = encodeRecord(decodeRecord(was))

@@ -1,8 +1,8 @@
 import { Clock, Effect, Schema } from "effect"
 import type { SqlClient, Statement } from "effect/sql"
-import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { AppId, Mode } from "../../domain/Ids.ts"
 import { type Instant, iso } from "../../domain/Instant.ts"
+import type { Transaction } from "../../domain/Transaction.ts"
 import type {
   RecordFilter,
   StoredTransaction,
@@ -11,7 +11,7 @@ import type {
   Transactions
 } from "../../services/ports/Transactions.ts"
 import type { makeHeavyReads } from "../connection/HeavyReads.ts"
-import { laterOf } from "../connection/PlaceInList.ts"
+import { laterOf } from "../connection/ListPosition.ts"
 import { Moment } from "../connection/Rows.ts"
 
 /** So many records one page looks at, however few of them its filter lets through. */
@@ -171,7 +171,7 @@ export const transactionSearch = (
   const found = Effect.fnUntraced(function* (filter: RecordFilter, limit: number) {
     const { createdFrom: from, createdTo: to, needsReview } = filter
     const began = yield* Clock.currentTimeMillis
-    const items: Array<LedgerRecord> = []
+    const items: Array<Transaction> = []
     /** Null where it has found all of the span; else what was created before is still to be looked at. */
     const take = Effect.fnUntraced(function* (span: Span) {
       const room = limit - items.length

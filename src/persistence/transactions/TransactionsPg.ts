@@ -1,10 +1,10 @@
 import { Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { LedgerRecord } from "../../domain/Exchange.ts"
 import { Actor } from "../../domain/Fact.ts"
 import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import { type Instant, iso } from "../../domain/Instant.ts"
 import { Phase, Posting } from "../../domain/Ledger.ts"
+import { Payment } from "../../domain/Payment.ts"
 import { Transaction } from "../../domain/Transaction.ts"
 import { inTurns } from "../../runtime/InTurns.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
@@ -27,7 +27,7 @@ const SHARED_AT_MOST = 20
 const SLICE_MS = 900_000
 
 const StoredRow = Schema.Struct({
-  record: storedRecord(LedgerRecord),
+  record: storedRecord(Transaction),
   revision: Schema.BigInt,
   traceparent: Schema.optionalKey(Schema.NullOr(Schema.String))
 })
@@ -39,7 +39,7 @@ const HistoryRow = Schema.Struct({
   status: Schema.String
 })
 const CallRow = Schema.Struct({ rawRequest: Schema.NullOr(Schema.String), rawResponse: Schema.NullOr(Schema.String) })
-const RawRow = Schema.Struct({ record: storedRecord(Transaction), ...CallRow.fields })
+const RawRow = Schema.Struct({ record: storedRecord(Payment), ...CallRow.fields })
 
 const polls = rowsOf(Schema.Struct({ nextPollAt: Moment }))
 
@@ -178,7 +178,7 @@ export const TransactionsPg = Layer.effect(
     }, Effect.orDie)
 
     const putBack = Effect.fn("Transactions.putBack")(
-      ({ appId, reference }: LedgerRecord, at: Instant) =>
+      ({ appId, reference }: Transaction, at: Instant) =>
         sql`UPDATE open_work SET lease_until = ${iso(at)}::timestamptz
           WHERE app_id = ${appId} AND reference = ${reference} AND lease_until IS NOT NULL`,
       Effect.asVoid,
@@ -197,11 +197,11 @@ export const TransactionsPg = Layer.effect(
     // Slice by slice: the index of ages finds a time, and sorts nothing.
     const createdBetween = Effect.fn("Transactions.createdBetween")(function* (
       { from, mode, provider, to }: CreatedRange,
-      after: LedgerRecord | null,
+      after: Transaction | null,
       limit: number
     ) {
       const first = after?.createdAt ?? from
-      const found: Array<LedgerRecord> = []
+      const found: Array<Transaction> = []
       for (let start = first; start < to && found.length < limit; start += SLICE_MS) {
         const rows = yield* sql`SELECT record, revision FROM transactions
           WHERE provider = ${provider} AND mode = ${mode}

@@ -2,9 +2,9 @@ import { Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { type Delivery, type DeliveryAttempt, DeliveryStatus } from "../../domain/Delivery.ts"
 import { EventType, type OutboxEvent } from "../../domain/Event.ts"
-import type { LedgerRecord } from "../../domain/Exchange.ts"
 import { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import { type Instant, iso } from "../../domain/Instant.ts"
+import type { Transaction } from "../../domain/Transaction.ts"
 import { Vault } from "../../services/ports/Vault.ts"
 import {
   type DeliveryCursor,
@@ -18,7 +18,7 @@ import { EveryTenant } from "../cluster/EveryTenant.ts"
 import { NOT_WHOLE } from "../cluster/ReferenceOwner.ts"
 import { advisoryLocks } from "../connection/AdvisoryLocks.ts"
 import { Distribution } from "../connection/Distribution.ts"
-import { laterOf } from "../connection/PlaceInList.ts"
+import { laterOf } from "../connection/ListPosition.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
 import type { TenantFilter } from "../connection/TenantFilter.ts"
 import { addDelivery, subscriptionSql, typeSql } from "../transactions/NewerEventTypes.ts"
@@ -136,7 +136,7 @@ export const WebhookDeliveriesPg = Layer.effect(
     })
 
     const ofTransaction = Effect.fn("WebhookDeliveries.ofTransaction")(function* (
-      { appId, mode, reference }: Pick<LedgerRecord, "appId" | "mode" | "reference">,
+      { appId, mode, reference }: Pick<Transaction, "appId" | "mode" | "reference">,
       steps: ReadonlyArray<Instant>,
       limit: number
     ) {

@@ -1,7 +1,7 @@
 import { Option, type Redacted } from "effect"
+import type { Reported } from "../../domain/CallbackReport.ts"
 import type { Callbacks } from "../../services/ports/Provider.ts"
 import { hintReader, hmacCallbacks } from "../CallbackVerification.ts"
-import type { Standing } from "../ProviderStatus.ts"
 import { standingOf } from "./Translate.ts"
 import { CallbackBody } from "./Wire.ts"
 
@@ -21,7 +21,7 @@ const hintOf = hintReader(CallbackBody, ({ data, eventType, transactionId, trans
 }))
 
 /** How the names of events end. Both families of bodies are in use, and none is published in full. */
-const words: ReadonlyMap<string, Standing> = new Map([
+const words: ReadonlyMap<string, Reported> = new Map([
   ["pending", "pending"],
   ["success", "successful"],
   ["successful", "successful"],

@@ -1,4 +1,5 @@
 import { Option, Result, Schema } from "effect"
+import type { Reported } from "../../domain/CallbackReport.ts"
 import { type Currency, isCurrency } from "../../domain/Currency.ts"
 import type { ChargeOrder, ChargeOutcome, PayoutOutcome, StatusOutcome, StatusQuery } from "../../services/ports/Provider.ts"
 import { decoded, type FactWithAlarm, unreadable, withoutAlarm } from "../AnswerParsing.ts"
@@ -12,7 +13,7 @@ import {
   nothingObserved,
   onceNotFound
 } from "../Movements.ts"
-import { answerBy, majorUnits, type Standing, type Sum, sumOf } from "../ProviderStatus.ts"
+import { answerBy, majorUnits, type Sum, sumOf } from "../ProviderStatus.ts"
 import { nameIn, readRow } from "../Rows.ts"
 import { instantIn } from "../Statements.ts"
 import type { ProviderResponse } from "../Transport.ts"
@@ -24,13 +25,13 @@ type Wire = typeof Transaction.Type
 const { readAsUnknown } = identity
 
 // Eversend's whole vocabulary. What is not here is not understood, and never a failure.
-const standings: ReadonlyMap<string, Standing> = new Map([
+const standings: ReadonlyMap<string, Reported> = new Map([
   ["pending", "pending"],
   ["successful", "successful"],
   ["failed", "failed"]
 ])
 
-export const standingOf = (status: string): Standing | undefined => standings.get(status)
+export const standingOf = (status: string): Reported | undefined => standings.get(status)
 
 /** The answer to POST /payouts. */
 export const payoutOutcome = (response: ProviderResponse, expected: ExpectedTransaction): MoneyCallAnswer<PayoutOutcome> => {

@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from "node:crypto"
 import { Option, Redacted } from "effect"
 import type { Callbacks } from "../../services/ports/Provider.ts"
 import { hintReader } from "../CallbackVerification.ts"
-import { chargeStanding, transferStanding } from "./Translate.ts"
+import { chargeMeaning, transferMeaning } from "./Translate.ts"
 import { CallbackBody } from "./Wire.ts"
 
 const HEADER = "verif-hash"
@@ -30,6 +30,6 @@ const hintOf = hintReader(CallbackBody, ({ data, event }) => ({
 }))
 
 const standings = new Map([
-  ["charge.completed", chargeStanding],
-  ["transfer.completed", transferStanding]
+  ["charge.completed", chargeMeaning],
+  ["transfer.completed", transferMeaning]
 ])

@@ -1,6 +1,6 @@
 import type { Connection } from "../Connection.ts"
 import { type Days, lineOf, pagedList, statementOf } from "../Statements.ts"
-import { chargeLineStanding, chargeSum, transferStanding, transferSum } from "./Translate.ts"
+import { chargeLineMeaning, chargeSum, transferMeaning, transferSum } from "./Translate.ts"
 import { Listed, Transaction, Transfer } from "./Wire.ts"
 
 /** All charges and transfers that began on a UTC day. */
@@ -36,7 +36,7 @@ const charges = pagedList({
       providerReference: charge.id,
       reference: charge.tx_ref,
       currency: charge.currency,
-      standing: chargeLineStanding(charge.status),
+      standing: chargeLineMeaning(charge.status),
       sum: chargeSum(charge),
       beganAt: charge.created_at
     })
@@ -56,7 +56,7 @@ const transfers = pagedList({
       providerReference: transfer.id,
       reference: transfer.reference,
       currency: transfer.currency,
-      standing: transferStanding(transfer.status),
+      standing: transferMeaning(transfer.status),
       sum: transferSum(transfer),
       beganAt: transfer.created_at
     })

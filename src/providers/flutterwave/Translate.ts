@@ -1,4 +1,5 @@
 import { Option, Result } from "effect"
+import type { Reported } from "../../domain/CallbackReport.ts"
 import type { Currency } from "../../domain/Currency.ts"
 import { type MinorUnits, minor } from "../../domain/Money.ts"
 import type { ChargeOrder, ChargeOutcome, PayoutOutcome, StatusOutcome } from "../../services/ports/Provider.ts"
@@ -12,7 +13,7 @@ import {
   nothingObserved,
   onceNotFound
 } from "../Movements.ts"
-import { answerBy, isOtherParty, majorUnits, type Shown, type Standing, sumOf } from "../ProviderStatus.ts"
+import { answerBy, isOtherParty, majorUnits, type Shown, sumOf } from "../ProviderStatus.ts"
 import { notPaid } from "../Refusals.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import { failureOf, identity, refusal, refusalStatus, unprovenRefusal, usedReference } from "./Refusals.ts"
@@ -24,7 +25,7 @@ type Payout = typeof Transfer.Type
 const { readAsUnknown } = identity
 
 // Flutterwave's whole vocabulary. What is not here is not understood, and never a failure.
-const charges: ReadonlyMap<string, Standing> = new Map([
+const charges: ReadonlyMap<string, Reported> = new Map([
   ["pending", "pending"],
   // The code or the prompt of it is outstanding.
   ["success-pending-validation", "pending"],
@@ -33,18 +34,18 @@ const charges: ReadonlyMap<string, Standing> = new Map([
 ])
 // Of a payer who left, or of a call that went wrong: hints, which say nothing of a payment that comes later.
 const unfinished: ReadonlySet<string> = new Set(["cancelled", "abandoned", "error"])
-const transfers: ReadonlyMap<string, Standing> = new Map([
+const transfers: ReadonlyMap<string, Reported> = new Map([
   ["NEW", "pending"],
   ["PENDING", "pending"],
   ["SUCCESSFUL", "successful"],
   ["FAILED", "failed"]
 ])
 
-export const chargeStanding = (status: string): Standing | undefined => (unfinished.has(status) ? "pending" : charges.get(status))
-export const transferStanding = (status: string): Standing | undefined => transfers.get(status)
+export const chargeMeaning = (status: string): Reported | undefined => (unfinished.has(status) ? "pending" : charges.get(status))
+export const transferMeaning = (status: string): Reported | undefined => transfers.get(status)
 
 /** In a list of a day that is over, what nobody finished moved nothing. */
-export const chargeLineStanding = (status: string): Standing | undefined =>
+export const chargeLineMeaning = (status: string): Reported | undefined =>
   unfinished.has(status) ? "failed" : charges.get(status)
 
 /** The answer to POST /charges. */
@@ -137,7 +138,7 @@ type Named = string | null | undefined
 const shownCharge = (charge: Charge, own: string, named: Named): Shown => ({
   ...shownBy(charge, own === named),
   kind: "collection",
-  standing: chargeStanding(charge.status),
+  standing: chargeMeaning(charge.status),
   isUnfinished: unfinished.has(charge.status),
   sum: chargeSum(charge),
   refusal: notPaid
@@ -148,7 +149,7 @@ const shownTransfer = (transfer: Payout, own: string, named: Named): Shown => {
   return {
     ...shownBy(transfer, own === named),
     kind: "payout",
-    standing: transferStanding(transfer.status),
+    standing: transferMeaning(transfer.status),
     // Flutterwave names the fee of every transfer that is done.
     sum: sum?.fee === null ? undefined : sum,
     refusal: failureOf(transfer)

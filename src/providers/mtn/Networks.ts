@@ -13,7 +13,7 @@ export interface Market {
   readonly currency: Currency
 }
 
-interface Place {
+interface Country {
   readonly name: string
   /** With its plus sign. */
   readonly phonePrefix: string
@@ -21,7 +21,7 @@ interface Place {
   readonly currency: Currency
 }
 
-export const places: Readonly<Record<MarketCountry, Place>> = {
+export const places: Readonly<Record<MarketCountry, Country>> = {
   UG: { name: "Uganda", phonePrefix: "+256", environment: "mtnuganda", currency: "UGX" },
   GH: { name: "Ghana", phonePrefix: "+233", environment: "mtnghana", currency: "GHS" },
   RW: { name: "Rwanda", phonePrefix: "+250", environment: "mtnrwanda", currency: "RWF" },

@@ -1,10 +1,11 @@
 import { Option } from "effect"
+import type { Reported } from "../../domain/CallbackReport.ts"
 import type { Reference } from "../../domain/Ids.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 import type { PayoutOutcome, StatusOutcome, StatusQuery } from "../../services/ports/Provider.ts"
 import { type FactWithAlarm, isAnswered, withoutAlarm } from "../AnswerParsing.ts"
 import { acceptedAs, asCreateOutcome, type MoneyCallAnswer, notSent, onceNotFound } from "../Movements.ts"
-import { answerBy, isOtherParty, type Standing, sumOf } from "../ProviderStatus.ts"
+import { answerBy, isOtherParty, sumOf } from "../ProviderStatus.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import { codeOf, decodedOk, failureBy, identity, noteOf, refusal, wordOf } from "./Refusals.ts"
 import { type Product, referenceIdOf, StatusAnswer } from "./Wire.ts"
@@ -17,7 +18,7 @@ export interface ExpectedMovement extends Pick<StatusQuery, "reference" | "party
 }
 
 // MTN's whole vocabulary. What is not here is not understood, and never a failure. Some of the words are reasons elsewhere.
-const standings: ReadonlyMap<string, Standing> = new Map([
+const standings: ReadonlyMap<string, Reported> = new Map([
   ["PENDING", "pending"],
   ["ONGOING", "pending"],
   ["DELAYED", "pending"],
@@ -48,7 +49,7 @@ export const found = (product: Product, response: ProviderResponse, expected: Ex
 const NOTHING = "RESOURCE_NOT_FOUND"
 
 /** A failure of which any member says that it goes on is none yet. */
-export const standingOf = (wire: Wire): Standing | undefined => {
+export const standingOf = (wire: Wire): Reported | undefined => {
   const word = standings.get(wire.status)
   return word === "failed" && reasonsOf(wire).some((reason) => goesOn.has(wordOf(reason))) ? "pending" : word
 }
@@ -72,7 +73,7 @@ const answerOf = (product: Product, wire: Wire, { fee, party, reference }: Expec
   })
 }
 
-const transactionIn = (standing: Standing | undefined, { financialTransactionId }: Wire): string =>
+const transactionIn = (standing: Reported | undefined, { financialTransactionId }: Wire): string =>
   standing === "successful" && /^\w{1,64}$/.test(financialTransactionId ?? "")
     ? `, financial transaction ${financialTransactionId}`
     : ""

@@ -1,10 +1,11 @@
 import { Option } from "effect"
+import type { Reported } from "../../domain/CallbackReport.ts"
 import type { Reference } from "../../domain/Ids.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 import type { PayoutOutcome, StatusOutcome, StatusQuery } from "../../services/ports/Provider.ts"
 import { decoded, type FactWithAlarm, isSuccess, unreadable, withoutAlarm } from "../AnswerParsing.ts"
 import { acceptedAs, type MoneyCallAnswer, notSent } from "../Movements.ts"
-import { answerBy, isOtherParty, type Standing, sumOf } from "../ProviderStatus.ts"
+import { answerBy, isOtherParty, sumOf } from "../ProviderStatus.ts"
 import { refusedBy } from "../Refusals.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import { identity, type Kind, noteOf, refusalBy } from "./Refusals.ts"
@@ -64,7 +65,7 @@ export const found = (kind: Kind, response: ProviderResponse, expected: Expected
 type Expected = Pick<StatusQuery, "reference" | "party">
 
 // pawaPay's whole vocabulary. What is not here is not understood, and never a failure.
-const standings: ReadonlyMap<string, Standing> = new Map([
+const standings: ReadonlyMap<string, Reported> = new Map([
   ["ACCEPTED", "pending"],
   ["ENQUEUED", "pending"],
   ["PROCESSING", "pending"],
@@ -73,7 +74,7 @@ const standings: ReadonlyMap<string, Standing> = new Map([
   ["FAILED", "failed"]
 ])
 
-export const standingOf = (status: string): Standing | undefined => standings.get(status)
+export const standingOf = (status: string): Reported | undefined => standings.get(status)
 
 const answerOf = (kind: Kind, payment: Payment, { party, reference }: Expected, feeOf: FeeOf): FactWithAlarm<StatusOutcome> => {
   const { failureReason, status } = payment

@@ -1,7 +1,7 @@
 import type { Redacted } from "effect"
+import type { Reported } from "../../domain/CallbackReport.ts"
 import type { Callbacks } from "../../services/ports/Provider.ts"
 import { hintReader, hmacCallbacks } from "../CallbackVerification.ts"
-import type { Standing } from "../ProviderStatus.ts"
 import { CallbackBody, ownReference } from "./Wire.ts"
 
 /** A callback is genuine when its header is the hexadecimal HMAC-SHA512 of its bytes under the secret key itself. */
@@ -24,7 +24,7 @@ const hintOf = hintReader(
 const isAboutCharge = (event: string): boolean => /^(charge\.dispute|refund)\./.test(event)
 
 // A refund and a dispute say nothing of the whole charge: what became of it is asked.
-const events: ReadonlyMap<string, Standing> = new Map([
+const events: ReadonlyMap<string, Reported> = new Map([
   ["charge.success", "successful"],
   ["charge.failed", "failed"],
   ["transfer.success", "successful"],

@@ -1,6 +1,6 @@
 import type { Connection } from "../Connection.ts"
 import { type Days, lineOf, pagedList, statementOf } from "../Statements.ts"
-import { chargeLineStanding, chargeSum, transferStanding, transferSum } from "./Translate.ts"
+import { chargeLineMeaning, chargeSum, transferMeaning, transferSum } from "./Translate.ts"
 import { ListedTransfer, ownReference, Transaction, TransactionsAnswer, TransfersAnswer } from "./Wire.ts"
 
 const PAGE_SIZE = 100
@@ -44,7 +44,7 @@ const charges = pagedList({
       providerReference: charge.id,
       reference: referenceIn(charge.reference),
       currency: charge.currency,
-      standing: chargeLineStanding(charge.status),
+      standing: chargeLineMeaning(charge.status),
       sum: chargeSum(charge),
       beganAt: charge.createdAt ?? charge.created_at
     })
@@ -64,7 +64,7 @@ const transfers = pagedList({
       providerReference: transfer.transfer_code,
       reference: referenceIn(transfer.reference),
       currency: transfer.currency,
-      standing: transferStanding(transfer.status),
+      standing: transferMeaning(transfer.status),
       sum: transferSum(transfer),
       beganAt: transfer.createdAt ?? transfer.created_at
     })

@@ -1,4 +1,5 @@
 import { Option } from "effect"
+import type { Reported } from "../../domain/CallbackReport.ts"
 import type { ChargeOutcome, PayoutOutcome, StatusOutcome } from "../../services/ports/Provider.ts"
 import { decoded, type FactWithAlarm, unreadable, withoutAlarm } from "../AnswerParsing.ts"
 import {
@@ -11,7 +12,7 @@ import {
   notSent,
   onceNotFound
 } from "../Movements.ts"
-import { answerBy, isOtherParty, type Standing, sumOf } from "../ProviderStatus.ts"
+import { answerBy, isOtherParty, sumOf } from "../ProviderStatus.ts"
 import { undelivered } from "../Refusals.ts"
 import { instantIn } from "../Statements.ts"
 import type { ProviderResponse } from "../Transport.ts"
@@ -43,7 +44,7 @@ const VOUCHER = "send_otp"
 const UNFINISHED = "abandoned"
 
 // Paystack's whole vocabulary for a charge. What is not here is not understood, and never a failure.
-const charges: ReadonlyMap<string, Standing> = new Map([
+const charges: ReadonlyMap<string, Reported> = new Map([
   ["pay_offline", "pending"],
   ["pending", "pending"],
   ["ongoing", "pending"],
@@ -65,7 +66,7 @@ const charges: ReadonlyMap<string, Standing> = new Map([
 const LOCKED = "otp"
 
 // The same for a transfer.
-const transfers: ReadonlyMap<string, Standing> = new Map([
+const transfers: ReadonlyMap<string, Reported> = new Map([
   ["pending", "pending"],
   ["received", "pending"],
   [LOCKED, "pending"],
@@ -78,9 +79,9 @@ const transfers: ReadonlyMap<string, Standing> = new Map([
 ])
 
 /** In a list of a day that is over, what nobody finished moved nothing. */
-export const chargeLineStanding = (status: string): Standing | undefined =>
+export const chargeLineMeaning = (status: string): Reported | undefined =>
   status === UNFINISHED ? "failed" : charges.get(status)
-export const transferStanding = (status: string): Standing | undefined => transfers.get(status)
+export const transferMeaning = (status: string): Reported | undefined => transfers.get(status)
 
 /** The code of a recipient; else what its absence means for a payout of which nothing was sent. */
 export const recipientIn = (response: ProviderResponse): string | FactWithAlarm<PayoutOutcome> => {
@@ -113,7 +114,7 @@ const transferAnswer = (wire: typeof Transfer.Type, { party, reference }: Expect
     isOurs: wire.reference === wireReference(reference),
     isOfAnother: isOtherParty(party, account),
     status,
-    standing: transferStanding(status),
+    standing: transferMeaning(status),
     providerReference: wire.transfer_code,
     note: `status ${status}`,
     sum: transferSum(wire),

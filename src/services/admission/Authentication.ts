@@ -1,15 +1,15 @@
 import { timingSafeEqual } from "node:crypto"
 import { Clock, Context, Effect, Exit, Layer, Metric, Option, Redacted, Result, Schema } from "effect"
+import { Unauthorized } from "../../domain/errors/Retriable.ts"
+import { AppId } from "../../domain/Ids.ts"
 import {
-  canonicalText,
   clockSkewSeconds,
   isInSignatureWindow,
   isNonce,
   parseKeyHeader,
-  parseSignature
-} from "../../domain/CanonicalText.ts"
-import { Unauthorized } from "../../domain/errors/Retriable.ts"
-import { AppId } from "../../domain/Ids.ts"
+  parseSignature,
+  stringToSign
+} from "../../domain/StringToSign.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import { boundedLog, IsBounded } from "../../runtime/BoundedLog.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
@@ -109,7 +109,7 @@ const readSigningHeaders = (request: RawRequest) =>
     const nonce = yield* wellFormed("x-gateway-nonce", Option.liftPredicate(isNonce))(yield* only("x-gateway-nonce"))
     const sent = yield* wellFormed("x-gateway-signature", parseSignature)(yield* only("x-gateway-signature"))
     const text = yield* Result.fromOption(
-      canonicalText({
+      stringToSign({
         appId: key.appId,
         keyId: key.keyId,
         host,

@@ -1,13 +1,13 @@
 import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
 import type { Corridor } from "../../domain/Corridor.ts"
 import type { Currency } from "../../domain/Currency.ts"
-import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import { maskedNumber } from "../../domain/Masking.ts"
 import { type MomoParty, type PayerDetails } from "../../domain/Party.ts"
+import type { Collection } from "../../domain/Payment.ts"
 import type { AccountFingerprint } from "../../domain/ProviderAccount.ts"
-import type { Collection } from "../../domain/Transaction.ts"
+import type { Transaction } from "../../domain/Transaction.ts"
 import type { CapturedCall } from "../../runtime/CapturedCall.ts"
 import { Codes, type SentCode } from "../ports/Codes.ts"
 import type { Claim } from "../ports/Idempotency.ts"
@@ -78,7 +78,7 @@ export class ChargeDispatch extends Context.Service<
       charger: Charger,
       placement: Placement,
       others?: ReadonlyArray<Charger>
-    ) => Effect.Effect<LedgerRecord, FinalError | UnknownOutcomeError>
+    ) => Effect.Effect<Transaction, FinalError | UnknownOutcomeError>
     /** The same chargers, the first of them with the account of its provider that sent the code, where accounts were swapped since. */
     readonly senderFirst: (
       chargers: ReadonlyArray<Charger>,

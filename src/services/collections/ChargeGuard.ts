@@ -1,12 +1,12 @@
 import { Cache, Clock, Context, Duration, Effect, Layer, Option } from "effect"
 import { passedAtLeast } from "../../domain/ClockLeaps.ts"
-import type { LedgerRecord } from "../../domain/Exchange.ts"
 import { DuplicateChargeInFlight } from "../../domain/errors/Ambiguous.ts"
 import { RequestInProgress } from "../../domain/errors/Retriable.ts"
 import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import { type Instant, iso } from "../../domain/Instant.ts"
 import { RawJson } from "../../domain/Json.ts"
-import { isTerminal } from "../../domain/Transaction.ts"
+import { isTerminal } from "../../domain/Payment.ts"
+import type { Transaction } from "../../domain/Transaction.ts"
 import { ClockTrust } from "../ports/ClockWatch.ts"
 import { PayerLocks } from "../ports/PayerLocks.ts"
 import { Tenants } from "../ports/Tenants.ts"
@@ -80,7 +80,7 @@ export class ChargeGuard extends Context.Service<
         )
 
       /** Answers the earlier charge if it stands in the way, as it is after the provider was asked. */
-      const blockingCharge = Effect.fnUntraced(function* (reference: Reference, isOtherSale: (earlier: LedgerRecord) => boolean) {
+      const blockingCharge = Effect.fnUntraced(function* (reference: Reference, isOtherSale: (earlier: Transaction) => boolean) {
         const earlier = yield* read(reference)
         if (Option.isNone(earlier) || isOtherSale(earlier.value)) return Option.none()
         if (isTerminal(earlier.value)) return Option.filter(earlier, ({ status }) => status === "successful")
@@ -95,7 +95,7 @@ export class ChargeGuard extends Context.Service<
         const since = yield* Clock.currentTimeMillis
         const leaps = yield* trust.leaps
         const repeats = yield* tenants.repeatSales(appId)
-        const isOtherSale = (earlier: LedgerRecord) => repeats && succeededBefore(earlier, since)
+        const isOtherSale = (earlier: Transaction) => repeats && succeededBefore(earlier, since)
         for (let look = 0; look < LOOKS_AT_MOST; look++) {
           const charges = yield* locks.charges(appId, mode, partyHash)
           for (const { at, reference } of charges.placed) {
@@ -115,10 +115,10 @@ export class ChargeGuard extends Context.Service<
 }
 
 /** With repeat sales, a charge that succeeded before the request is another sale; one that succeeds meanwhile is not. */
-const succeededBefore = ({ completedAt, status }: LedgerRecord, since: Instant): boolean =>
+const succeededBefore = ({ completedAt, status }: Transaction, since: Instant): boolean =>
   status === "successful" && completedAt !== null && completedAt < since
 
-const duplicateOf = (earlier: LedgerRecord): DuplicateChargeInFlight =>
+const duplicateOf = (earlier: Transaction): DuplicateChargeInFlight =>
   new DuplicateChargeInFlight({
     reference: earlier.reference,
     status: earlier.status,

@@ -1,5 +1,4 @@
 import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
-import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { DuplicateChargeInFlight } from "../../domain/errors/Ambiguous.ts"
 import { OtpIncorrect, ProviderError, RateLimited, RequestInProgress } from "../../domain/errors/Retriable.ts"
 import {
@@ -15,8 +14,9 @@ import { maskedNumber } from "../../domain/Masking.ts"
 import { msisdnOf } from "../../domain/Msisdn.ts"
 import { type MomoParty } from "../../domain/Party.ts"
 import { payerIdentity } from "../../domain/PartyIdentity.ts"
+import type { Collection } from "../../domain/Payment.ts"
 import type { Caller } from "../../domain/Tenant.ts"
-import type { Collection } from "../../domain/Transaction.ts"
+import type { Transaction } from "../../domain/Transaction.ts"
 import { Admission, requireNetwork } from "../admission/Admission.ts"
 import { PartyScreening } from "../admission/PartyScreening.ts"
 import { type CodeAttemptOutcome, Codes } from "../ports/Codes.ts"
@@ -75,7 +75,7 @@ export class CodeFlow extends Context.Service<
       caller: Caller,
       command: AuthorizeCommand,
       claim: Claim | null
-    ) => Effect.Effect<LedgerRecord, AuthorizeRefusal>
+    ) => Effect.Effect<Transaction, AuthorizeRefusal>
   }
 >()("gateway/services/CodeFlow") {
   static readonly layer = Layer.effect(

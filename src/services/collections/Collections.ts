@@ -1,7 +1,6 @@
 import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
 import { type Corridor, type CorridorKey, corridorKeyOf } from "../../domain/Corridor.ts"
 import type { Currency } from "../../domain/Currency.ts"
-import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { DuplicateChargeInFlight } from "../../domain/errors/Ambiguous.ts"
 import {
   type GlobalCeilingReached,
@@ -24,9 +23,10 @@ import { maskedNumber } from "../../domain/Masking.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 import { type MomoParty, type PayerDetails } from "../../domain/Party.ts"
 import { payerIdentity } from "../../domain/PartyIdentity.ts"
+import type { Collection } from "../../domain/Payment.ts"
 import { stampOf } from "../../domain/ProviderAccount.ts"
 import type { Caller } from "../../domain/Tenant.ts"
-import type { Collection } from "../../domain/Transaction.ts"
+import type { Transaction } from "../../domain/Transaction.ts"
 import { type WindowUse, windowsAt } from "../../domain/VelocityLimits.ts"
 import { Admission, requireNetwork, requireRedirectUrl, requireWithinCorridorBounds } from "../admission/Admission.ts"
 import { PartyScreening } from "../admission/PartyScreening.ts"
@@ -89,7 +89,7 @@ export class Collections extends Context.Service<
      * before the commit leaves nothing behind but the code; refusals come in the contract's order. After it a `FinalError` is the outcome,
      * and an `UnknownOutcomeError` leaves the collection open for the poller.
      */
-    readonly create: (caller: Caller, command: CollectionCommand, fresh: FreshClaim) => Effect.Effect<LedgerRecord, ChargeRefusal>
+    readonly create: (caller: Caller, command: CollectionCommand, fresh: FreshClaim) => Effect.Effect<Transaction, ChargeRefusal>
   }
 >()("gateway/services/Collections") {
   static readonly layer = Layer.effect(

@@ -1,6 +1,6 @@
 import { Clock, Context, Effect, Layer, Option } from "effect"
 import { type Currency, exponents } from "../../domain/Currency.ts"
-import type { Exchange, LedgerRecord, Quote } from "../../domain/Exchange.ts"
+import type { Exchange, Quote } from "../../domain/Exchange.ts"
 import { type ProviderError, RequestInProgress } from "../../domain/errors/Retriable.ts"
 import {
   type AmountAboveMaximum,
@@ -20,6 +20,7 @@ import { type MinorUnits, minor, minusOrZero, ZERO } from "../../domain/Money.ts
 import { stampOf } from "../../domain/ProviderAccount.ts"
 import { smallestSourceFor } from "../../domain/SourceAmount.ts"
 import type { Caller } from "../../domain/Tenant.ts"
+import type { Transaction } from "../../domain/Transaction.ts"
 import { Admission } from "../admission/Admission.ts"
 import { newRecord, recordOpener } from "../NewRecord.ts"
 import type { Claim } from "../ports/Idempotency.ts"
@@ -74,7 +75,7 @@ export class Exchanges extends Context.Service<
      * commit refuses, the quote is given back. Refusals come in the contract's order. An exchange has one provider and never fails over: an
      * `UnknownOutcomeError` leaves it `pending` with the source reserved, for the poller to ask about.
      */
-    readonly create: (caller: Caller, command: FxCommand, claim: Claim) => Effect.Effect<LedgerRecord, FxRefusal>
+    readonly create: (caller: Caller, command: FxCommand, claim: Claim) => Effect.Effect<Transaction, FxRefusal>
     /** The tenant's own exchange; what is foreign, of the other mode, of another kind or absent is one and the same NotFound. */
     readonly find: (caller: Caller, reference: string) => Effect.Effect<Exchange, NotFound>
   }

@@ -1,8 +1,8 @@
 import { Context, Effect, Layer, Option } from "effect"
-import type { LedgerRecord } from "../../domain/Exchange.ts"
 import { ProviderError } from "../../domain/errors/Retriable.ts"
 import type { Destination } from "../../domain/Party.ts"
-import type { Payout } from "../../domain/Transaction.ts"
+import type { Payout } from "../../domain/Payment.ts"
+import type { Transaction } from "../../domain/Transaction.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
 import type { Claim } from "../ports/Idempotency.ts"
 import type { PayoutQuote } from "../ports/Provider.ts"
@@ -31,7 +31,7 @@ export class PayoutDispatch extends Context.Service<
      * Sends, with the failover rule of `Failover`, and applies what was answered in one commit with the request's stored answer. Fails with
      * what the tenant is answered. A final refusal is stored; an unknown outcome leaves the payout pending with its float reserved.
      */
-    readonly send: (dispatch: Dispatch) => Effect.Effect<LedgerRecord, FinalError | UnknownOutcomeError>
+    readonly send: (dispatch: Dispatch) => Effect.Effect<Transaction, FinalError | UnknownOutcomeError>
   }
 >()("gateway/services/PayoutDispatch") {
   static readonly layer = Layer.effect(

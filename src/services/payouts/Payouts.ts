@@ -1,7 +1,6 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { beneficiaryOf } from "../../domain/Beneficiary.ts"
 import { corridorKeyOf } from "../../domain/Corridor.ts"
-import type { LedgerRecord } from "../../domain/Exchange.ts"
 import {
   type GlobalCeilingReached,
   type ProviderError,
@@ -23,9 +22,10 @@ import { reserve } from "../../domain/Ledger.ts"
 import { add, LARGEST_AMOUNT, type MinorUnits, minor, minusOrZero, nearestAmount, ZERO } from "../../domain/Money.ts"
 import { type Destination, maskedDestination } from "../../domain/Party.ts"
 import { recipientIdentity } from "../../domain/PartyIdentity.ts"
+import type { Payout } from "../../domain/Payment.ts"
 import { stampOf } from "../../domain/ProviderAccount.ts"
 import type { Caller } from "../../domain/Tenant.ts"
-import type { Payout } from "../../domain/Transaction.ts"
+import type { Transaction } from "../../domain/Transaction.ts"
 import type { UnpricedReason } from "../../domain/UnpricedReason.ts"
 import { type WindowUse, windowsAt } from "../../domain/VelocityLimits.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
@@ -76,7 +76,7 @@ export class Payouts extends Context.Service<
      * commit leaves nothing behind; refusals come in the contract's order. After it a `FinalError` is the outcome, stored as the request's
      * answer, and an `UnknownOutcomeError` leaves the payout `pending` with its float reserved, for the poller to ask about.
      */
-    readonly create: (caller: Caller, command: PayoutCommand, fresh: ScreenedClaim) => Effect.Effect<LedgerRecord, PayoutRefusal>
+    readonly create: (caller: Caller, command: PayoutCommand, fresh: ScreenedClaim) => Effect.Effect<Transaction, PayoutRefusal>
     /** Estimates the cost. Free; moves nothing and reserves nothing. Answers also what cannot be afforded. */
     readonly estimate: (caller: Caller, query: PayoutTerms) => Effect.Effect<PayoutEstimate, EstimateRefusal>
   }

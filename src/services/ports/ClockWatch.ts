@@ -4,7 +4,7 @@ import type { Instant } from "../../domain/Instant.ts"
 import type { AuditEntry } from "./AuditLog.ts"
 
 /** Why nothing is removed, and since when, by the clock that is doubted. */
-export interface ClockStanding {
+export interface ClockState {
   readonly doubt: string | null
   readonly doubtedAt: Instant | null
   /** The newest time that a gateway has believed; null before the first look. */
@@ -27,7 +27,7 @@ export class ClockWatch extends Context.Service<
      */
     readonly look: Effect.Effect<Option.Option<Instant>>
     /** Both clocks and what is known of them. Judges nothing. */
-    readonly standing: Effect.Effect<ClockStanding & { readonly database: Instant; readonly machine: Instant }>
+    readonly standing: Effect.Effect<ClockState & { readonly database: Instant; readonly machine: Instant }>
     /**
      * Ends a doubt: what the database's clock shows now is the right time. False, and no audit row, where there is no doubt, or where that clock is
      * further than `TYPED_WITHIN_MS` from `rightTime`.

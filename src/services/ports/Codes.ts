@@ -40,7 +40,7 @@ export type CodeAttemptOutcome =
   | { readonly _tag: "PayerBusy" }
 
 /** No code is with the provider; one is on its way; or one was, and nobody heard the answer: a charge may have been placed. */
-export type CodeStanding = "free" | "leased" | "unheard"
+export type CodeState = "free" | "leased" | "unheard"
 
 /** Whose number is texted. */
 export interface TextedNumber {
@@ -101,7 +101,7 @@ export class Codes extends Context.Service<
      * Ends the codes of a transaction whose window passed. `free` says that none is on its way and that none can be sent any more, so
      * that nothing was and nothing will be placed; otherwise nothing changes.
      */
-    readonly close: (reference: Reference, at: Instant) => Effect.Effect<CodeStanding>
+    readonly close: (reference: Reference, at: Instant) => Effect.Effect<CodeState>
     /**
      * Counts a code that is about to be sent, in one commit: for its number, whatever it is for and in both modes together, and in the
      * tenant's windows. Where it may not be sent nothing is counted.

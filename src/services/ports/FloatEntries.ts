@@ -32,7 +32,7 @@ export interface FloatEntry {
 }
 
 /** Where a page of entries ended: what comes next was posted before it. */
-export interface EntryPlace extends Pick<FloatEntry, "at" | "revision"> {
+export interface EntryPosition extends Pick<FloatEntry, "at" | "revision"> {
   /** Empty where no entry stands there, and the search only came so far. */
   readonly reference: Reference | ""
   /** What there was before everything of the page. */
@@ -42,7 +42,7 @@ export interface EntryPlace extends Pick<FloatEntry, "at" | "revision"> {
 export interface EntryPage {
   readonly items: ReadonlyArray<FloatEntry>
   /** Null where there is nothing older. */
-  readonly next: EntryPlace | null
+  readonly next: EntryPosition | null
 }
 
 /** What somebody posted by hand. */
@@ -62,7 +62,7 @@ export class FloatEntries extends Context.Service<
      * now, in one reading, so that the newest entry ends in the position as it is. It looks back for a bounded time, and says how far it came: a page
      * may hold fewer, or none, and still have a next one.
      */
-    readonly list: (float: FloatName, before: EntryPlace | null, limit: number) => Effect.Effect<EntryPage>
+    readonly list: (float: FloatName, before: EntryPosition | null, limit: number) => Effect.Effect<EntryPage>
     /** What was posted by hand under an external id; none where nothing was. */
     readonly adjustment: (appId: AppId, mode: Mode, externalId: string) => Effect.Effect<Option.Option<PostedAdjustment>>
   }

@@ -2,12 +2,12 @@ import { Context, type Effect } from "effect"
 import type { Beneficiary } from "../../domain/Beneficiary.ts"
 import type { Currency } from "../../domain/Currency.ts"
 import type { OutboxEvent } from "../../domain/Event.ts"
-import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { Actor } from "../../domain/Fact.ts"
 import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { Entry, FloatPosition } from "../../domain/Ledger.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
+import type { Transaction } from "../../domain/Transaction.ts"
 import type { WindowUse } from "../../domain/VelocityLimits.ts"
 import type { CapturedCall } from "../../runtime/CapturedCall.ts"
 import type { AuditEntry } from "./AuditLog.ts"
@@ -27,7 +27,7 @@ export interface HistoryLine {
 /** Everything that opening a transaction commits at once. */
 export interface OpenStep {
   readonly claim: Claim
-  readonly transaction: LedgerRecord
+  readonly transaction: Transaction
   /** The reservation of a payout or an exchange; null for a collection, which moves nothing yet. */
   readonly entry: Entry | null
   readonly line: HistoryLine
@@ -64,8 +64,8 @@ export interface ApplyStep {
   /** The version and status counters that `next` was decided against: the step applies to exactly that row or not at all. */
   readonly expectedRevision: bigint
   /** The record of that revision, as it was read or opened. */
-  readonly before: LedgerRecord
-  readonly next: LedgerRecord
+  readonly before: Transaction
+  readonly next: Transaction
   readonly entry: Entry | null
   readonly line: HistoryLine
   readonly event: OutboxEvent | null

@@ -3,8 +3,8 @@ import { Currency } from "../../domain/Currency.ts"
 import { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import { Instant } from "../../domain/Instant.ts"
 import type { CurrentAuditHead } from "./AuditLog.ts"
-import type { ClockStanding } from "./ClockWatch.ts"
-import type { DatabaseStanding } from "./DatabaseStanding.ts"
+import type { ClockState } from "./ClockWatch.ts"
+import type { DatabaseState } from "./DatabaseState.ts"
 
 /** How long something has been open: less than this. */
 export const AgeBand = Schema.Literals(["1m", "10m", "1h", "24h", "older"])
@@ -120,11 +120,11 @@ export interface StatusSnapshot {
   /** The end of the audit log. */
   readonly auditHead: CurrentAuditHead
   /** Whether the database's clock is believed by whoever removes old rows. */
-  readonly clock: ClockStanding
+  readonly clock: ClockState
   /** Connections of every gateway process to the database, by what they do. */
   readonly connections: Readonly<Record<string, number>>
   /** The server that all of it lies on. */
-  readonly database: DatabaseStanding
+  readonly database: DatabaseState
   /** Servers of a distributed database that do not answer: what is of their tenants is counted nowhere here. */
   readonly silentServers: ReadonlyArray<string>
 }

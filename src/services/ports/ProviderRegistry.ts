@@ -1,7 +1,7 @@
 import { Context, Option } from "effect"
-import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { Mode } from "../../domain/Ids.ts"
 import { type AccountFingerprint, accountOf } from "../../domain/ProviderAccount.ts"
+import type { Transaction } from "../../domain/Transaction.ts"
 import type { Provider } from "./Provider.ts"
 
 /** The provider accounts that this installation has credentials for. Fixed while the process runs. */
@@ -30,7 +30,7 @@ type Accounts = Pick<ProviderRegistry["Service"], "accounts" | "claimed">
 /** The account that a record was sent with: nobody else can say what became of it. None where that account is not set here. */
 export const sentWith = (
   { accounts, claimed }: Accounts,
-  record: Pick<LedgerRecord, "provider" | "mode" | "account" | "currency">
+  record: Pick<Transaction, "provider" | "mode" | "account" | "currency">
 ): Option.Option<Provider> => {
   const { mode, provider } = record
   return Option.fromUndefinedOr(accountOf(accounts(provider, mode), claimed(provider, mode), record))

@@ -1,17 +1,17 @@
 import { Context, type Effect, type Option } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
-import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { RateLimited } from "../../domain/errors/Retriable.ts"
 import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { Entry } from "../../domain/Ledger.ts"
+import type { Payment } from "../../domain/Payment.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
 import type { AuditEntry } from "./AuditLog.ts"
 import type { HistoryLine } from "./FloatLedger.ts"
 
 /** A record as it is stored, an exchange among them. `revision` grows with every write of the row, also those that a tenant cannot see. */
 export interface StoredTransaction {
-  readonly transaction: LedgerRecord
+  readonly transaction: Transaction
   readonly revision: bigint
   /** Trace context of the request that began it; absent where the reader does not need it. */
   readonly traceparent?: string | null
@@ -27,7 +27,7 @@ export interface RawCall {
 }
 
 export interface RawTransaction extends RawCall {
-  readonly transaction: Transaction
+  readonly transaction: Payment
 }
 
 export interface CreatedRange {
@@ -39,8 +39,8 @@ export interface CreatedRange {
 
 /** What a tenant's list is narrowed to; null where it is not. */
 export interface TransactionFilter {
-  readonly kind: Transaction["kind"] | null
-  readonly status: Transaction["status"] | null
+  readonly kind: Payment["kind"] | null
+  readonly status: Payment["status"] | null
   readonly needsReview: boolean | null
   /** Of the float that moves. */
   readonly currency: Currency | null
@@ -63,8 +63,8 @@ export interface PostedEntry extends Entry {
 export interface RecordFilter {
   readonly appId: AppId | null
   readonly mode: Mode | null
-  readonly kind: LedgerRecord["kind"] | null
-  readonly status: LedgerRecord["status"] | null
+  readonly kind: Transaction["kind"] | null
+  readonly status: Transaction["status"] | null
   readonly provider: string | null
   /** As the tenant asked, in minor units. */
   readonly amount: bigint | null
@@ -81,7 +81,7 @@ export interface RecordFilter {
 }
 
 export interface FoundRecords {
-  readonly items: ReadonlyArray<LedgerRecord>
+  readonly items: ReadonlyArray<Transaction>
   /** Older records may exist, and were not looked at: what was created before. Null where nothing older fits the filter. */
   readonly olderThan: Instant | null
 }
@@ -93,7 +93,7 @@ export interface TransactionPosition {
 }
 
 export interface TransactionPage {
-  readonly items: ReadonlyArray<Transaction>
+  readonly items: ReadonlyArray<Payment>
   /** Null at the end of the list. */
   readonly next: TransactionPosition | null
 }
@@ -145,9 +145,9 @@ export class Transactions extends Context.Service<
     /** What was begun at one provider in `from <= created < to`, in that order; at most `limit`, those after the record `after`. */
     readonly createdBetween: (
       span: CreatedRange,
-      after: LedgerRecord | null,
+      after: Transaction | null,
       limit: number
-    ) => Effect.Effect<ReadonlyArray<LedgerRecord>>
+    ) => Effect.Effect<ReadonlyArray<Transaction>>
     /**
      * Claims up to `limit` transactions that are due to be polled, for `leaseMs`; no other node gets them meanwhile. A record that
      * cannot be read is logged and left out.
@@ -157,7 +157,7 @@ export class Transactions extends Context.Service<
      * Gives back one that was claimed and could not be asked about: it is claimed again at `at`, in its old place, and nothing else of it changes. One that
      * was written meanwhile stays as it is.
      */
-    readonly putBack: (record: LedgerRecord, at: Instant) => Effect.Effect<void>
+    readonly putBack: (record: Transaction, at: Instant) => Effect.Effect<void>
     /** At most `limit` records that need a person, the oldest first. A record that cannot be read is logged and left out. */
     readonly inReview: (limit: number) => Effect.Effect<ReadonlyArray<StoredTransaction>>
     /** Any tenant's payout or collection of that mode with the last money call, masked; the read and its audit row are one commit. None leaves no row. */

@@ -1,9 +1,9 @@
 import { Context, type Effect, type Option } from "effect"
 import type { Delivery, DeliveryStatus } from "../../domain/Delivery.ts"
 import type { OutboxEvent } from "../../domain/Event.ts"
-import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
+import type { Transaction } from "../../domain/Transaction.ts"
 import type { AuditedChange } from "./AuditLog.ts"
 
 /** Where a list ordered by time goes on: after this row. */
@@ -68,7 +68,7 @@ export class WebhookDeliveries extends Context.Service<
      * the step that caused it.
      */
     readonly ofTransaction: (
-      record: Pick<LedgerRecord, "appId" | "mode" | "reference">,
+      record: Pick<Transaction, "appId" | "mode" | "reference">,
       steps: ReadonlyArray<Instant>,
       limit: number
     ) => Effect.Effect<ReadonlyArray<Delivery>>

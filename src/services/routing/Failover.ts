@@ -1,11 +1,11 @@
 import { Clock, Context, Effect, Layer, Option } from "effect"
-import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { Fact } from "../../domain/Fact.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
+import { isTerminal } from "../../domain/Payment.ts"
 import { stampOf } from "../../domain/ProviderAccount.ts"
 import { isTooLateToSend, leavesBy } from "../../domain/TimeLimits.ts"
-import { isTerminal } from "../../domain/Transaction.ts"
+import type { Transaction } from "../../domain/Transaction.ts"
 import { type CapturedCall, withCapturedCall } from "../../runtime/CapturedCall.ts"
 import { latestTime } from "../../runtime/LatestTime.ts"
 import { LeavesBy } from "../../runtime/LeavesBy.ts"
@@ -25,7 +25,7 @@ export interface NextProvider<Offer> {
 /** A payout or charge that is ready to be sent, and who else could send it. */
 export interface FailoverPlan<Offer, Outcome> {
   /** As it is stored: its provider is the first that is tried. */
-  readonly record: LedgerRecord
+  readonly record: Transaction
   /** When the record was written, or taken for its code. */
   readonly recordedAt: Instant
   readonly first: Offer
@@ -91,7 +91,7 @@ export class Failover extends Context.Service<
 
       /** False where the record has moved on meanwhile: somebody else knows what became of it. */
       const moveRecord = Effect.fnUntraced(function* (
-        { appId, currency, kind, reference }: LedgerRecord,
+        { appId, currency, kind, reference }: Transaction,
         from: string,
         { fee, provider }: NextProvider<unknown>,
         why: string

@@ -1,13 +1,13 @@
 import { Effect, Option, Schema } from "effect"
-import type { LedgerRecord } from "../../domain/Exchange.ts"
 import { Reference } from "../../domain/Ids.ts"
+import type { Transaction } from "../../domain/Transaction.ts"
 import type { Provider } from "../ports/Provider.ts"
 import { type ProviderRegistry, sentWith } from "../ports/ProviderRegistry.ts"
 import type { Transactions } from "../ports/Transactions.ts"
 
 /** How a row of an account's list names a movement. */
 interface Named {
-  readonly direction: LedgerRecord["kind"]
+  readonly direction: Transaction["kind"]
   readonly reference: string | null
   readonly providerReference: string | null
 }
@@ -17,7 +17,7 @@ export const accountRecords = (
   registry: Pick<ProviderRegistry["Service"], "accounts" | "claimed">,
   transactions: Pick<Transactions["Service"], "byReference" | "byProviderReference">
 ) => {
-  const isOf = (provider: Provider, record: LedgerRecord): boolean =>
+  const isOf = (provider: Provider, record: Transaction): boolean =>
     Option.getOrUndefined(sentWith(registry, record)) === provider
 
   /** Whenever it was begun. What another account was sent is none of this one's. */

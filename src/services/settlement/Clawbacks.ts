@@ -1,8 +1,8 @@
 import { Clock, Context, Effect, Exit, Layer, Option } from "effect"
 import { isHeard } from "../../domain/Clawback.ts"
-import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { Actor } from "../../domain/Fact.ts"
 import type { Instant } from "../../domain/Instant.ts"
+import type { Transaction } from "../../domain/Transaction.ts"
 import type { Provider } from "../ports/Provider.ts"
 import type { ListedClawback } from "../ports/ProviderClawbacks.ts"
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
@@ -19,7 +19,7 @@ export class Clawbacks extends Context.Service<
   Clawbacks,
   {
     /** Asks what is listed of one charge, because a callback or a person says that there may be something. Answers the record as it then is. */
-    readonly ofCharge: (provider: Provider, record: LedgerRecord, actor: Actor) => Effect.Effect<LedgerRecord>
+    readonly ofCharge: (provider: Provider, record: Transaction, actor: Actor) => Effect.Effect<Transaction>
     /** All that the account lists. False where one of its lists could not be read to its end, or one of its rows not be heard. */
     readonly ofAccount: (provider: Provider) => Effect.Effect<boolean>
   }
@@ -41,7 +41,7 @@ export class Clawbacks extends Context.Service<
         provider: Provider,
         actor: Actor,
         one: ListedClawback,
-        only: LedgerRecord | null
+        only: Transaction | null
       ) {
         const record = Option.getOrUndefined(yield* oursOf(provider, { direction: "collection", ...one }))
         if (record === undefined || (only !== null && record.reference !== only.reference)) return null
@@ -54,7 +54,7 @@ export class Clawbacks extends Context.Service<
         provider: Provider,
         actor: Actor,
         listed: ReadonlyArray<ListedClawback>,
-        only: LedgerRecord | null
+        only: Transaction | null
       ) {
         let last = only
         let isWhole = true
@@ -70,7 +70,7 @@ export class Clawbacks extends Context.Service<
         return { last, isWhole }
       })
 
-      const ofCharge = Effect.fn("Clawbacks.ofCharge")(function* (provider: Provider, record: LedgerRecord, actor: Actor) {
+      const ofCharge = Effect.fn("Clawbacks.ofCharge")(function* (provider: Provider, record: Transaction, actor: Actor) {
         const { listed } = yield* listedSince(provider, record.createdAt, record.providerReference)
         return (yield* hear(provider, actor, listed, record)).last ?? record
       })

@@ -1,14 +1,14 @@
 import { Clock, Context, Effect, Layer, Metric, Option, Random } from "effect"
 import type { Reported } from "../../domain/CallbackReport.ts"
 import { waitsForCode } from "../../domain/CollectionMoves.ts"
-import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { Actor, Fact } from "../../domain/Fact.ts"
 import { Mode } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
+import { isTerminal } from "../../domain/Payment.ts"
 import { isOverdue } from "../../domain/PollSchedule.ts"
 import type { StatusPoll } from "../../domain/StatusPoll.ts"
 import { pollLeaseMs } from "../../domain/TimeLimits.ts"
-import { isTerminal } from "../../domain/Transaction.ts"
+import type { Transaction } from "../../domain/Transaction.ts"
 import { type TurnedAway, withTurn } from "../../runtime/CallTurn.ts"
 import { linkCurrentSpan } from "../../runtime/Tracing.ts"
 import { makeWorker } from "../../runtime/Worker.ts"
@@ -39,7 +39,7 @@ export interface Polled {
   /** Nobody was asked: the pace of the account, or its provider, turned the poll away. */
   readonly turnedAway?: true
   /** The record as it is by now. */
-  readonly record: LedgerRecord
+  readonly record: Transaction
 }
 
 /** Polls providers about transactions whose outcome is open, and about closed ones that can still change. */
@@ -130,7 +130,7 @@ export class OutcomePoller extends Context.Service<
       })
 
       /** None where it was turned away, or others wait before it: nobody was asked, and nothing is counted or written of it. */
-      const ask = Effect.fnUntraced(function* (provider: Adapter, record: LedgerRecord, actor: Actor) {
+      const ask = Effect.fnUntraced(function* (provider: Adapter, record: Transaction, actor: Actor) {
         const behind = actor === "reconciler" ? yield* lines.behind(record) : null
         if (behind !== null) {
           yield* transactions.putBack(record, behind)
@@ -148,7 +148,7 @@ export class OutcomePoller extends Context.Service<
        * A charge whose payer did not say the code in time. From here on no code can be sent for it. Some: what `poll` answers without asking
        * the provider. None: it is to be polled like any other.
        */
-      const endUnansweredCode = Effect.fnUntraced(function* (record: LedgerRecord, actor: Actor) {
+      const endUnansweredCode = Effect.fnUntraced(function* (record: Transaction, actor: Actor) {
         const now = yield* Clock.currentTimeMillis
         if (record.kind !== "collection" || !waitsForCode(record) || now < (record.expiresAt ?? now)) return Option.none()
         const { reference } = record
@@ -185,7 +185,7 @@ export class OutcomePoller extends Context.Service<
 const statusPollOf = Effect.fnUntraced(function* (
   provider: Option.Option<Adapter>,
   policy: Policy["Service"],
-  { actor, record, said }: Pick<StatusPoll, "actor" | "said"> & { readonly record: LedgerRecord }
+  { actor, record, said }: Pick<StatusPoll, "actor" | "said"> & { readonly record: Transaction }
 ): Effect.fn.Return<StatusPoll> {
   const { begunAt, leaps } = yield* ClockTrust
   return {
@@ -213,7 +213,7 @@ const proofOf = (
 })
 
 /** Why nobody can say what became of a record, told to the operator as well: another account's "not found" would prove nothing. */
-const tellNobodyToAsk = Effect.fnUntraced(function* (registry: ProviderRegistry["Service"], record: LedgerRecord) {
+const tellNobodyToAsk = Effect.fnUntraced(function* (registry: ProviderRegistry["Service"], record: Transaction) {
   const { currency, mode, provider, reference } = record
   const accounts = registry.accounts(provider, mode)
   if (accounts.length === 0) {
@@ -232,7 +232,7 @@ const tellNobodyToAsk = Effect.fnUntraced(function* (registry: ProviderRegistry[
 })
 
 const deliveredBefore = (
-  { providerReference }: LedgerRecord,
+  { providerReference }: Transaction,
   { amount, charged, currency, note }: Extract<StatusOutcome, { _tag: "Returned" }>
 ): Fact => ({
   _tag: "Succeeded",
@@ -257,9 +257,9 @@ const REMEMBERED = 10_000
 const makePollLines = () => {
   const lines = new Map<string, { end: Instant; intervalMs: number }>()
   const waiting = new Set<string>()
-  const lineOf = ({ account = "", currency, mode, provider }: LedgerRecord) => `${provider} ${mode} ${account} ${currency}`
+  const lineOf = ({ account = "", currency, mode, provider }: Transaction) => `${provider} ${mode} ${account} ${currency}`
 
-  const join = Effect.fnUntraced(function* (record: LedgerRecord, { intervalMs, retryAfterMs }: TurnedAway) {
+  const join = Effect.fnUntraced(function* (record: Transaction, { intervalMs, retryAfterMs }: TurnedAway) {
     const earliest = (yield* Clock.currentTimeMillis) + retryAfterMs
     const jitter = (yield* Random.next) * intervalMs
     const at = Math.min(Math.max(lines.get(lineOf(record))?.end ?? 0, earliest), earliest + LONGEST_LINE_MS)
@@ -273,7 +273,7 @@ const makePollLines = () => {
   return {
     join,
     /** When one comes again that comes while others wait; null where it is its turn. */
-    behind: Effect.fnUntraced(function* (record: LedgerRecord) {
+    behind: Effect.fnUntraced(function* (record: Transaction) {
       const line = lines.get(lineOf(record))
       const isTurn = waiting.delete(record.reference) || line === undefined || line.end <= (yield* Clock.currentTimeMillis)
       return isTurn ? null : yield* join(record, { intervalMs: line.intervalMs, retryAfterMs: 0 })

@@ -1,9 +1,9 @@
 import { Result } from "effect"
-import type { LedgerRecord } from "../../domain/Exchange.ts"
 import { ProviderBadResponse, ProviderTimeout, ProviderUnavailable } from "../../domain/errors/Ambiguous.ts"
 import { OtpIncorrect } from "../../domain/errors/Retriable.ts"
 import { ChargeRejectedByProvider, InsufficientWalletFloat, PayoutRejectedByProvider } from "../../domain/errors/Terminal.ts"
 import type { Fact } from "../../domain/Fact.ts"
+import type { Transaction } from "../../domain/Transaction.ts"
 
 /** A refusal that stays what it is however often the request is repeated; a wrong code is one for the create that carried it. */
 export type FinalError = PayoutRejectedByProvider | ChargeRejectedByProvider | InsufficientWalletFloat | OtpIncorrect
@@ -14,7 +14,7 @@ export type UnknownOutcomeError = ProviderUnavailable | ProviderTimeout | Provid
  * What a request is answered that made or reads this transaction; `fact` is what the provider just said, null when the request is
  * repeated later. What the transaction has become counts before what one answer said: a callback may have been faster.
  */
-export const outcomeResponse = <R extends LedgerRecord>(
+export const outcomeResponse = <R extends Transaction>(
   transaction: R,
   fact: Fact | null
 ): Result.Result<R, FinalError | UnknownOutcomeError> => {
@@ -30,7 +30,7 @@ export const outcomeResponse = <R extends LedgerRecord>(
   return Result.succeed(transaction)
 }
 
-const refusalFor = (transaction: LedgerRecord, fact: Fact | null): FinalError => {
+const refusalFor = (transaction: Transaction, fact: Fact | null): FinalError => {
   const { reference } = transaction
   if (fact?._tag === "Refused" && fact.kind === "pool") return new InsufficientWalletFloat({ reference })
   const failure_code = transaction.failure?.code ?? "unknown"
@@ -40,7 +40,7 @@ const refusalFor = (transaction: LedgerRecord, fact: Fact | null): FinalError =>
     : new PayoutRejectedByProvider({ reference, failure_code })
 }
 
-const unknownOutcome = ({ reference }: LedgerRecord, reason: "timeout" | "unavailable" | "bad_response"): UnknownOutcomeError => {
+const unknownOutcome = ({ reference }: Transaction, reason: "timeout" | "unavailable" | "bad_response"): UnknownOutcomeError => {
   switch (reason) {
     case "timeout":
       return new ProviderTimeout({ reference })

@@ -1,9 +1,9 @@
 import { Effect, Redacted } from "effect"
-import type { LedgerRecord } from "../../domain/Exchange.ts"
+import type { Transaction } from "../../domain/Transaction.ts"
 import type { Adapter, ProviderGuarantees, StatusOutcome, StatusQuery } from "../ports/Provider.ts"
 
 /** Polls the provider about one record; `Unknown` if the provider cannot be polled about its kind. */
-export const pollProvider = (provider: Adapter, transaction: LedgerRecord): Effect.Effect<StatusOutcome> => {
+export const pollProvider = (provider: Adapter, transaction: Transaction): Effect.Effect<StatusOutcome> => {
   const port = { payout: provider.payouts, collection: provider.collections, exchange: provider.exchange }[transaction.kind]
   const unable: StatusOutcome = { _tag: "Unknown", reason: "unavailable", note: "the provider cannot be asked for this" }
   if (port === undefined) return Effect.succeed(unable)
@@ -21,7 +21,7 @@ export const pollProvider = (provider: Adapter, transaction: LedgerRecord): Effe
  * While no provider has confirmed that it took it: what it has by the reference may be a request that a restore forgot. Where a second request by one
  * reference is taken in silence, a handle confirms nothing.
  */
-const partyOf = (record: LedgerRecord, { clientReference }: ProviderGuarantees): Pick<StatusQuery, "party"> => {
+const partyOf = (record: Transaction, { clientReference }: ProviderGuarantees): Pick<StatusQuery, "party"> => {
   const isConfirmed = record.providerReference !== null && clientReference !== "idempotent"
   if (record.kind === "exchange" || record.corridor.method === "wallet" || isConfirmed) return {}
   const shown = record.kind === "payout" ? record.maskedDestination : record.maskedSource

@@ -1,5 +1,4 @@
 import { Context, Effect, Layer, Option, Schema } from "effect"
-import type { LedgerRecord } from "../../domain/Exchange.ts"
 import { Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import {
@@ -15,6 +14,7 @@ import {
   unreadableHere,
   unsteadyThere
 } from "../../domain/ReconciliationDifference.ts"
+import type { Transaction } from "../../domain/Transaction.ts"
 import type { Provider, StatusOutcome } from "../ports/Provider.ts"
 import { ProviderRegistry, sentWith } from "../ports/ProviderRegistry.ts"
 import { Transactions } from "../ports/Transactions.ts"
@@ -49,7 +49,7 @@ export class NotReconciled extends Schema.TaggedError<NotReconciled>()("NotRecon
 interface Compared {
   readonly provider: Provider
   readonly account: Account
-  readonly ours: ReadonlyArray<LedgerRecord>
+  readonly ours: ReadonlyArray<Transaction>
 }
 
 const PAGE = 500
@@ -75,10 +75,10 @@ export class Reconciliation extends Context.Service<
 
       /** Ours that were begun on that day, page by page. */
       const begunOn = Effect.fnUntraced(function* (provider: Provider, start: Instant) {
-        const all: Array<LedgerRecord> = []
-        let after: LedgerRecord | null = null
+        const all: Array<Transaction> = []
+        let after: Transaction | null = null
         for (;;) {
-          const page: ReadonlyArray<LedgerRecord> = yield* transactions.createdBetween(
+          const page: ReadonlyArray<Transaction> = yield* transactions.createdBetween(
             { provider: provider.name, mode: provider.mode, from: start, to: start + DAY_MS },
             after,
             PAGE
@@ -186,12 +186,12 @@ export const accountComparison = (registry: ProviderRegistry["Service"], transac
   const byStatement = Effect.fnUntraced(function* (
     provider: Provider,
     { lines, unreadable, unsteady }: Statement,
-    ours: ReadonlyArray<LedgerRecord>
+    ours: ReadonlyArray<Transaction>
   ) {
-    const own = new Map<string, LedgerRecord>(ours.map((record) => [record.reference, record]))
-    const about = new Map<string, { readonly record: LedgerRecord; readonly lines: Array<StatementLine> }>()
+    const own = new Map<string, Transaction>(ours.map((record) => [record.reference, record]))
+    const about = new Map<string, { readonly record: Transaction; readonly lines: Array<StatementLine> }>()
     const ownerless: Array<StatementLine> = []
-    const tell = (record: LedgerRecord, line: StatementLine) => {
+    const tell = (record: Transaction, line: StatementLine) => {
       const entry = about.get(record.reference) ?? { record, lines: [] }
       entry.lines.push(line)
       about.set(record.reference, entry)
@@ -224,12 +224,12 @@ export const accountComparison = (registry: ProviderRegistry["Service"], transac
     ]
   })
 
-  const questions = (provider: Provider, ours: ReadonlyArray<LedgerRecord>) =>
+  const questions = (provider: Provider, ours: ReadonlyArray<Transaction>) =>
     Effect.forEach(ours, (record) => Effect.map(pollProvider(provider, record), (answer) => ({ record, answer })), {
       concurrency: QUESTIONS_AT_ONCE
     })
 
-  const byQuestions = (provider: Provider, ours: ReadonlyArray<LedgerRecord>) =>
+  const byQuestions = (provider: Provider, ours: ReadonlyArray<Transaction>) =>
     Effect.map(questions(provider, ours), (all) => all.flatMap(({ answer, record }) => answered(record, answer)))
 
   return { isOf, byStatement, byQuestions }
@@ -237,7 +237,7 @@ export const accountComparison = (registry: ProviderRegistry["Service"], transac
 
 /** Several movements for one record of ours are one difference: money moved more than once, whatever each of them says. */
 const compareLines = (
-  record: LedgerRecord,
+  record: Transaction,
   [first, ...more]: ReadonlyArray<StatementLine>
 ): ReadonlyArray<ReconciliationDifference> => {
   if (first === undefined) return []
@@ -247,7 +247,7 @@ const compareLines = (
   return differences(record, moved[0] ?? first)
 }
 
-const answered = (record: LedgerRecord, answer: StatusOutcome): ReadonlyArray<ReconciliationDifference> => {
+const answered = (record: Transaction, answer: StatusOutcome): ReadonlyArray<ReconciliationDifference> => {
   const theirs = theirsIn(answer)
   return theirs === undefined ? [differenceOf(record, "unanswered", null)] : differences(record, theirs)
 }

@@ -1,11 +1,11 @@
 import { Clock, Context, Data, Effect, Layer, Option } from "effect"
 import { encodeEvent, tellingOf } from "../../domain/Event.ts"
-import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { Reference } from "../../domain/Ids.ts"
 import { maskedText } from "../../domain/Masking.ts"
+import { isTerminal } from "../../domain/Payment.ts"
 import { nextPoll } from "../../domain/PollSchedule.ts"
 import { type Resolution, rulingOn } from "../../domain/Resolution.ts"
-import { isTerminal } from "../../domain/Transaction.ts"
+import type { Transaction } from "../../domain/Transaction.ts"
 import { recordView } from "../../domain/View.ts"
 import type { AuditEntry } from "../ports/AuditLog.ts"
 import { type ApplyStep, FloatLedger, type HistoryLine } from "../ports/FloatLedger.ts"
@@ -18,7 +18,7 @@ const DECISIONS_AT_MOST = 16
 
 /** A record that a person has to look at, all that happened to it, and what was last sent and answered for it, masked. */
 export interface Case {
-  readonly record: LedgerRecord
+  readonly record: Transaction
   /** Increases with every stored fact. */
   readonly revision: bigint
   readonly history: ReadonlyArray<HistoryLine>
@@ -44,7 +44,7 @@ export class Review extends Context.Service<
       resolution: Resolution,
       audit: AuditEntry,
       seen?: bigint | null
-    ) => Effect.Effect<LedgerRecord, NotResolved>
+    ) => Effect.Effect<Transaction, NotResolved>
   }
 >()("gateway/services/Review") {
   static readonly layer = Layer.effect(
@@ -102,7 +102,7 @@ export class Review extends Context.Service<
         audit: AuditEntry,
         seen: bigint | null = null
       ) {
-        let lastSeen: LedgerRecord | null = null
+        let lastSeen: Transaction | null = null
         for (let decisions = 0; decisions < DECISIONS_AT_MOST; decisions++) {
           const stored = yield* transactions.byReference(reference)
           if (Option.isNone(stored)) return yield* new NotResolved({ message: `there is no transaction ${reference}` })
@@ -130,10 +130,10 @@ const changedSince = (reference: Reference, revision: bigint): string =>
   `the provider said something of ${reference} since: it is at revision ${revision} now; look at it again before you rule`
 
 /** New facts on the same case do not invalidate the ruling; a different case does. */
-const isSameCase = (one: LedgerRecord, other: LedgerRecord): boolean =>
+const isSameCase = (one: Transaction, other: Transaction): boolean =>
   one.status === other.status && openedWith(one) === openedWith(other)
 
-const openedWith = ({ ruling, saidAtOpening }: LedgerRecord): string => JSON.stringify([saidAtOpening, ruling])
+const openedWith = ({ ruling, saidAtOpening }: Transaction): string => JSON.stringify([saidAtOpening, ruling])
 
 const noCall: RawCall = { rawRequest: null, rawResponse: null }
 

@@ -2,13 +2,13 @@ import { Clock, Context, Effect, Layer, Option, Result } from "effect"
 import { contradicts, type Reported } from "../../domain/CallbackReport.ts"
 import { leftToAPerson, sentToReview } from "../../domain/Contradiction.ts"
 import { encodeEvent, tellingOf } from "../../domain/Event.ts"
-import type { LedgerRecord } from "../../domain/Exchange.ts"
 import type { Actor, Fact } from "../../domain/Fact.ts"
 import type { Reference } from "../../domain/Ids.ts"
 import { decide } from "../../domain/Moves.ts"
+import { isTerminal } from "../../domain/Payment.ts"
 import { isOverdue, nextPoll } from "../../domain/PollSchedule.ts"
 import { countPoll, provenFact, type StatusPoll } from "../../domain/StatusPoll.ts"
-import { isTerminal } from "../../domain/Transaction.ts"
+import type { Transaction } from "../../domain/Transaction.ts"
 import { recordView } from "../../domain/View.ts"
 import type { CapturedCall } from "../../runtime/CapturedCall.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
@@ -66,17 +66,14 @@ export class Settlement extends Context.Service<
      * Applies one fact in one commit and answers the transaction as it then is. A fact that changes nothing leaves a line in the history
      * and nothing else, so that applying one twice is harmless.
      */
-    readonly apply: (news: News) => Effect.Effect<LedgerRecord>
+    readonly apply: (news: News) => Effect.Effect<Transaction>
     /** As `apply`, for what is known of one provider: once the record is at another one this is no news, and leaves nothing. */
-    readonly applyFromProvider: (provider: string, news: News) => Effect.Effect<LedgerRecord>
+    readonly applyFromProvider: (provider: string, news: News) => Effect.Effect<Transaction>
     /**
      * As `applyFromProvider`, for the answer to a poll. What "not found" proves is decided by the record as it is when the answer is
      * written, and a poll counts once, however often its answer is applied.
      */
-    readonly applyAnswer: (
-      poll: StatusPoll,
-      answer: Pick<News, "reference" | "fact" | "lastKnown">
-    ) => Effect.Effect<LedgerRecord>
+    readonly applyAnswer: (poll: StatusPoll, answer: Pick<News, "reference" | "fact" | "lastKnown">) => Effect.Effect<Transaction>
   }
 >()("gateway/services/Settlement") {
   static readonly layer = Layer.effect(

@@ -6,7 +6,7 @@ import { minor } from "../../../src/domain/Money.ts"
 import { FloatEntriesPg } from "../../../src/persistence/ledger/FloatEntriesPg.ts"
 import {
   type EntryPage,
-  type EntryPlace,
+  type EntryPosition,
   FloatEntries,
   type FloatEntry,
   type FloatName
@@ -58,7 +58,7 @@ const exchangedAndCorrected = Effect.gen(function* () {
 const everyPage = Effect.fnUntraced(function* (float: FloatName, limit: number) {
   const { list } = yield* FloatEntries
   const pages: Array<ReadonlyArray<FloatEntry>> = []
-  let before: EntryPlace | null = null
+  let before: EntryPosition | null = null
   do {
     const page: EntryPage = yield* list(float, before, limit)
     pages.push(page.items)

@@ -1,14 +1,14 @@
 import { expect, it } from "@effect/vitest"
 import { Schema } from "effect"
 import * as fc from "fast-check"
-import { LedgerRecord } from "../../../src/domain/Exchange.ts"
 import { json } from "../../../src/domain/Json.ts"
+import { Transaction } from "../../../src/domain/Transaction.ts"
 import { recordView } from "../../../src/domain/View.ts"
 import { recordText, storedRecord } from "../../../src/persistence/transactions/StoredRecord.ts"
 import { collection, payout } from "../../support/SampleTransactions.ts"
 import { stepsOf } from "../../support/StepCount.ts"
 
-const read = Schema.decodeUnknownSync(storedRecord(LedgerRecord))
+const read = Schema.decodeUnknownSync(storedRecord(Transaction))
 
 it("a record is read as it was written, also what most records say of a member and its text leaves out", () => {
   for (const record of [

@@ -1,8 +1,9 @@
 import { Option } from "effect"
+import type { Reported } from "../../../src/domain/CallbackReport.ts"
 import type { Reference } from "../../../src/domain/Ids.ts"
 import { decoded, type FactWithAlarm, isAnswered, withoutAlarm } from "../../../src/providers/AnswerParsing.ts"
 import { asCreateOutcome, type MoneyCallAnswer, moneyCallAnswer } from "../../../src/providers/Movements.ts"
-import { answerBy, type Standing, sumOf } from "../../../src/providers/ProviderStatus.ts"
+import { answerBy, sumOf } from "../../../src/providers/ProviderStatus.ts"
 import { instantIn } from "../../../src/providers/Statements.ts"
 import type { ProviderResponse } from "../../../src/providers/Transport.ts"
 import type { PayoutOutcome, StatusOutcome } from "../../../src/services/ports/Provider.ts"
@@ -12,14 +13,14 @@ import { Movement } from "./Wire.ts"
 const { readAsUnknown } = identity
 
 // Tumbuka Pay's whole vocabulary. What is not here is not understood, and never a failure.
-const standings: ReadonlyMap<string, Standing> = new Map([
+const standings: ReadonlyMap<string, Reported> = new Map([
   ["pending", "pending"],
   ["succeeded", "successful"],
   ["failed", "failed"],
   ["returned", "returned"]
 ])
 
-export const standingOf = (status: string): Standing | undefined => standings.get(status)
+export const standingOf = (status: string): Reported | undefined => standings.get(status)
 
 /** The answer to POST. Where our reference was there already, a lookup decides. */
 export const posted = (kind: Kind, response: ProviderResponse, reference: Reference): MoneyCallAnswer<PayoutOutcome> =>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Layer, Option } from "effect"
-import type { LedgerRecord } from "../../../src/domain/Exchange.ts"
 import { Reference } from "../../../src/domain/Ids.ts"
+import type { Transaction } from "../../../src/domain/Transaction.ts"
 import { Review } from "../../../src/services/settlement/Review.ts"
 import { NOON } from "../../support/SampleTransactions.ts"
 import { givenTelemetry } from "../../support/Telemetry.ts"
@@ -21,14 +21,14 @@ describe("a ruling while the provider speaks", () => {
     })
   )
 
-  it.effect.each<readonly [string, Partial<LedgerRecord>, string]>([
+  it.effect.each<readonly [string, Partial<Transaction>, string]>([
     ["the status is another one", { status: "successful" }, changed(FIRST + 1n)],
     ["the case was opened anew with another report", { saidAtOpening: ["failed"] }, changed(FIRST + 1n)],
     ["another person ruled", { ruling: { outcome: "failed", known: [] } }, changed(FIRST + 1n)],
     ["the case was closed", { needsReview: false }, `no review of ${reference} is open`]
   ])("is refused where %s meanwhile, and nothing is written", ([, change, message]) =>
     Effect.gen(function* () {
-      const { audits, resolve, steps } = given(open, [{ ...open, ...change } as LedgerRecord])
+      const { audits, resolve, steps } = given(open, [{ ...open, ...change } as Transaction])
       expect(yield* refusalOf(resolve(ruling("failed")))).toStrictEqual(["NotResolved", message])
       expect([steps, audits]).toStrictEqual([[], []])
     })

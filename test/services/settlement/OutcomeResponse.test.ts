@@ -1,6 +1,5 @@
 import { Result } from "effect"
 import { expect, it } from "vitest"
-import type { LedgerRecord } from "../../../src/domain/Exchange.ts"
 import { ProviderBadResponse, ProviderTimeout, ProviderUnavailable } from "../../../src/domain/errors/Ambiguous.ts"
 import { OtpIncorrect } from "../../../src/domain/errors/Retriable.ts"
 import {
@@ -9,6 +8,7 @@ import {
   PayoutRejectedByProvider
 } from "../../../src/domain/errors/Terminal.ts"
 import type { Fact } from "../../../src/domain/Fact.ts"
+import type { Transaction } from "../../../src/domain/Transaction.ts"
 import { outcomeResponse } from "../../../src/services/settlement/OutcomeResponse.ts"
 import { cases } from "../../support/ReviewCases.ts"
 import { facts } from "../../support/SampleFacts.ts"
@@ -25,7 +25,7 @@ const failedCharge = collection({ status: "failed", failure })
 const expired = collection({ status: "expired", failure: { code: "timed_out", message: "too late" } })
 const waiting = collection({ status: "requires_action" })
 
-type Row = readonly [title: string, record: LedgerRecord, fact: Fact | null, response: unknown]
+type Row = readonly [title: string, record: Transaction, fact: Fact | null, response: unknown]
 
 const refusals: ReadonlyArray<Row> = [
   ["a failed payout", failedPayout, null, new PayoutRejectedByProvider({ reference, failure_code: "limit_exceeded" })],

@@ -1,7 +1,7 @@
 import { Effect, Layer, Option } from "effect"
 import { AppId, type Reference } from "../../../src/domain/Ids.ts"
 import { MinorUnits } from "../../../src/domain/Money.ts"
-import type { Payout } from "../../../src/domain/Transaction.ts"
+import type { Payout } from "../../../src/domain/Payment.ts"
 import { RateLimitsMemory } from "../../../src/persistence/requests/RateLimitsMemory.ts"
 import type { Provider, RawCallback } from "../../../src/services/ports/Provider.ts"
 import type { Callback, CallbackHint, Tries } from "../../../src/services/ports/ProviderInbox.ts"

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { encodeEvent } from "../../../src/domain/Event.ts"
-import type { LedgerRecord } from "../../../src/domain/Exchange.ts"
 import { Reference } from "../../../src/domain/Ids.ts"
 import { release, settle } from "../../../src/domain/Ledger.ts"
 import { minor } from "../../../src/domain/Money.ts"
 import type { Resolution } from "../../../src/domain/Resolution.ts"
+import type { Transaction } from "../../../src/domain/Transaction.ts"
 import { recordView } from "../../../src/domain/View.ts"
 import { cases } from "../../support/ReviewCases.ts"
 import { TOLD_AT } from "../../support/SampleFacts.ts"
@@ -99,7 +99,7 @@ describe("a ruling", () => {
     })
   )
 
-  it.effect.each<readonly [string, LedgerRecord, Resolution, bigint | null, string]>([
+  it.effect.each<readonly [string, Transaction, Resolution, bigint | null, string]>([
     ["where no case is open", payout(), ruling("failed"), null, `no review of ${reference} is open`],
     [
       "where the record is not as the person saw it",

@@ -1,7 +1,7 @@
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import type { LedgerRecord } from "../../../src/domain/Exchange.ts"
 import type { Resolution } from "../../../src/domain/Resolution.ts"
+import type { Transaction } from "../../../src/domain/Transaction.ts"
 import type { AuditEntry } from "../../../src/services/ports/AuditLog.ts"
 import { type NotResolved, Review } from "../../../src/services/settlement/Review.ts"
 import { cases } from "../../support/ReviewCases.ts"
@@ -24,7 +24,7 @@ export const refusalOf = (resolved: Effect.Effect<unknown, NotResolved>) =>
   Effect.map(Effect.flip(resolved), ({ _tag, message }) => [_tag, message] as const)
 
 /** A record, and a person who rules on it a minute after it was made. */
-export const given = (record: LedgerRecord, overtakenBy: ReadonlyArray<LedgerRecord> = []) => {
+export const given = (record: Transaction, overtakenBy: ReadonlyArray<Transaction> = []) => {
   const kept = storedRecord(record, overtakenBy)
   const telemetry = givenTelemetry()
   const layer = Layer.merge(Layer.provide(Review.layer, kept.ports), telemetry.layer)

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { encodeEvent } from "../../../src/domain/Event.ts"
-import type { LedgerRecord } from "../../../src/domain/Exchange.ts"
 import { OtpIncorrect } from "../../../src/domain/errors/Retriable.ts"
 import {
   ChargeRejectedByProvider,
@@ -12,6 +11,7 @@ import type { Fact } from "../../../src/domain/Fact.ts"
 import { release, settle } from "../../../src/domain/Ledger.ts"
 import { minor } from "../../../src/domain/Money.ts"
 import { POLLED_FOR_MS } from "../../../src/domain/PollSchedule.ts"
+import type { Transaction } from "../../../src/domain/Transaction.ts"
 import { recordView } from "../../../src/domain/View.ts"
 import { errorEnvelope, successEnvelope } from "../../../src/http/api/Envelope.ts"
 import { type News } from "../../../src/services/settlement/Settlement.ts"
@@ -97,7 +97,7 @@ describe("one fact", () => {
 
 describe("beside the money", () => {
   // What the recipient of a closed payout was is kept sealed nowhere; only a payout has a recipient to keep, and windows to count in.
-  it.effect.each<readonly [string, LedgerRecord, Fact, string]>([
+  it.effect.each<readonly [string, Transaction, Fact, string]>([
     ["a payout that the provider took", payout(), said.Accepted, "keeps the recipient"],
     ["a payout that was paid", payout(), said.Succeeded, "keeps the recipient, wipes the destination"],
     ["a payout that was refused", payout(), said.Refused, "counts in no limit, wipes the destination"],
@@ -131,7 +131,7 @@ describe("the answer of the request's key", () => {
   const charged = collection({ amount: minor(10_000n) })
   const refusal = { reference, failure_code: "provider_rejected" } as const
 
-  it.effect.each<readonly [string, LedgerRecord, Fact, Parameters<typeof errorEnvelope>[0]]>([
+  it.effect.each<readonly [string, Transaction, Fact, Parameters<typeof errorEnvelope>[0]]>([
     ["a refused payout", payout(), said.Refused, new PayoutRejectedByProvider(refusal)],
     ["a refused charge", charged, said.Refused, new ChargeRejectedByProvider(refusal)],
     [

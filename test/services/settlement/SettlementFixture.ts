@@ -1,10 +1,10 @@
 import { expect } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import type { LedgerRecord } from "../../../src/domain/Exchange.ts"
 import type { Fact } from "../../../src/domain/Fact.ts"
 import { Reference } from "../../../src/domain/Ids.ts"
 import { minor } from "../../../src/domain/Money.ts"
+import type { Transaction } from "../../../src/domain/Transaction.ts"
 import type { Claim } from "../../../src/services/ports/Idempotency.ts"
 import { type News, Settlement } from "../../../src/services/settlement/Settlement.ts"
 import { facts, TOLD_AT } from "../../support/SampleFacts.ts"
@@ -23,7 +23,7 @@ export const claim: Claim = {
 export const raw = { request: "sent", response: "received" }
 
 /** A record, and Settlement over it a minute after it was made. */
-export const given = (record: LedgerRecord, overtakenBy: ReadonlyArray<LedgerRecord> = []) => {
+export const given = (record: Transaction, overtakenBy: ReadonlyArray<Transaction> = []) => {
   const kept = storedRecord(record, overtakenBy)
   const telemetry = givenTelemetry()
   const layer = Layer.merge(Layer.provide(Settlement.layer, kept.ports), telemetry.layer)
@@ -41,7 +41,7 @@ export const given = (record: LedgerRecord, overtakenBy: ReadonlyArray<LedgerRec
 
 /** What one fact writes. */
 export const written = Effect.fnUntraced(function* (
-  record: LedgerRecord,
+  record: Transaction,
   news: Parameters<ReturnType<typeof given>["told"]>[0],
   at = TOLD_AT
 ) {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import type { Reported } from "../../../src/domain/CallbackReport.ts"
-import type { LedgerRecord } from "../../../src/domain/Exchange.ts"
 import { minor } from "../../../src/domain/Money.ts"
+import type { Transaction } from "../../../src/domain/Transaction.ts"
 import { isPatient } from "../../../src/runtime/CallTurn.ts"
 import type { StatusOutcome, StatusQuery } from "../../../src/services/ports/Provider.ts"
 import { OutcomePoller } from "../../../src/services/settlement/OutcomePoller.ts"
@@ -25,7 +25,7 @@ import {
 } from "./StatusPollsFixture.ts"
 
 describe("a provider that is polled", () => {
-  it.effect.each<readonly [string, LedgerRecord, Partial<StatusQuery>]>([
+  it.effect.each<readonly [string, Transaction, Partial<StatusQuery>]>([
     [
       "a payout",
       payout({ providerReference: "P1", destinationCurrency: "KES" }),
@@ -56,7 +56,7 @@ describe("a provider that is polled", () => {
       })
   )
 
-  it.effect.each<readonly ["payouts" | "collections" | "exchange", LedgerRecord]>([
+  it.effect.each<readonly ["payouts" | "collections" | "exchange", Transaction]>([
     ["payouts", payout()],
     ["collections", collection()],
     ["exchange", exchange]
@@ -89,7 +89,7 @@ describe("a provider that is polled", () => {
 })
 
 describe("a poll", () => {
-  it.effect.each<readonly [string, LedgerRecord, StatusOutcome, boolean, ReadonlyArray<string>]>([
+  it.effect.each<readonly [string, Transaction, StatusOutcome, boolean, ReadonlyArray<string>]>([
     ["that it was paid", payout(), Succeeded, true, ["Succeeded: amount 10000 UGX; fee 750"]],
     ["that it was refused", payout(), Refused, true, ["Refused"]],
     ["that it is under way", payout(), StillPending, true, ["StillPending"]],
@@ -105,7 +105,7 @@ describe("a poll", () => {
     })
   )
 
-  it.effect.each<readonly [string, LedgerRecord, StatusOutcome, ReadonlyArray<Reported>, string]>([
+  it.effect.each<readonly [string, Transaction, StatusOutcome, ReadonlyArray<Reported>, string]>([
     [
       "under way, and one callback paid",
       payout(),
@@ -132,7 +132,7 @@ describe("a poll", () => {
       })
   )
 
-  it.effect.each<readonly [string, LedgerRecord, ReadonlyArray<string>]>([
+  it.effect.each<readonly [string, Transaction, ReadonlyArray<string>]>([
     ["an open payout", payout(), ["Succeeded: account closed; amount 10000 UGX; fee 700", "Returned: account closed"]],
     ["a paid payout", paid, ["Returned: account closed"]],
     ["an open charge", collection(), ["Returned: account closed"]],

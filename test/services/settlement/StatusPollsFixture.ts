@@ -1,8 +1,8 @@
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import type { Reported } from "../../../src/domain/CallbackReport.ts"
-import type { LedgerRecord } from "../../../src/domain/Exchange.ts"
-import type { CodeStanding } from "../../../src/services/ports/Codes.ts"
+import type { Transaction } from "../../../src/domain/Transaction.ts"
+import type { CodeState } from "../../../src/services/ports/Codes.ts"
 import type { Provider, ProviderGuarantees, StatusOutcome, StatusQuery } from "../../../src/services/ports/Provider.ts"
 import type { ClawbackQuery } from "../../../src/services/ports/ProviderClawbacks.ts"
 import { ProviderRegistry } from "../../../src/services/ports/ProviderRegistry.ts"
@@ -37,11 +37,11 @@ export interface World {
   /** What the call of the provider does besides. */
   readonly calling?: Effect.Effect<void>
   /** Where the code of the charge stands; undefined: nobody asks for it. */
-  readonly code?: CodeStanding
+  readonly code?: CodeState
 }
 
 /** One record, its provider, which answers every query alike, and the poller a minute after the record was made. */
-export const given = (record: LedgerRecord, answer: StatusOutcome, world: World = {}) => {
+export const given = (record: Transaction, answer: StatusOutcome, world: World = {}) => {
   const {
     calling = Effect.void,
     code,

@@ -1,5 +1,5 @@
 import { Effect, Layer, Option } from "effect"
-import type { LedgerRecord } from "../../../src/domain/Exchange.ts"
+import type { Transaction } from "../../../src/domain/Transaction.ts"
 import { Envelope } from "../../../src/http/api/Envelope.ts"
 import type { AuditEntry } from "../../../src/services/ports/AuditLog.ts"
 import { type ApplyStep, FloatLedger } from "../../../src/services/ports/FloatLedger.ts"
@@ -17,8 +17,8 @@ export const FIRST = 1n
  * the commits, which then finds the record moved on and writes nothing. `reads` are reads of Transactions beside that by the reference.
  */
 export const storedRecord = (
-  record: LedgerRecord,
-  overtakenBy: ReadonlyArray<LedgerRecord> = [],
+  record: Transaction,
+  overtakenBy: ReadonlyArray<Transaction> = [],
   reads: Expected<Transactions["Service"]> = {}
 ) => {
   let stored: StoredTransaction = { transaction: record, revision: FIRST }
@@ -27,7 +27,7 @@ export const storedRecord = (
   const audits: Array<AuditEntry> = []
   const seen = { reads: 0, nudges: 0 }
 
-  const write = (transaction: LedgerRecord) => {
+  const write = (transaction: Transaction) => {
     stored = { transaction, revision: stored.revision + 1n }
   }
   const commit = (step: ApplyStep) =>

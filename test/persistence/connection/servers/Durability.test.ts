@@ -10,7 +10,7 @@ import { NoPrimary } from "../../../../src/persistence/connection/servers/NoPrim
 import { Database } from "../../../../src/persistence/Database.ts"
 import { PostgresInstall } from "../../../../src/persistence/postgres/PostgresInstall.ts"
 import { PostgresServer } from "../../../../src/persistence/postgres/PostgresServer.ts"
-import { readDatabaseStanding } from "../../../../src/persistence/status/GatewayStatusPg.ts"
+import { readDatabaseState } from "../../../../src/persistence/status/GatewayStatusPg.ts"
 import { databaseFolder } from "../../../support/DatabaseFolder.ts"
 import { asRuntime, removeDataDir } from "../../../support/Postgres.ts"
 import { type Member, openMembers } from "../../../support/PostgresMembers.ts"
@@ -90,7 +90,7 @@ layer(kept, { excludeTestServices: true })("what is committed", (it) => {
       yield* Effect.promise(() => server.archive(`${server.folder}-archive`, 1))
       const node = yield* clientOn(url)
       const [own, everyTenant] = [Context.get(node, SqlClient.SqlClient), Context.get(node, EveryTenant)]
-      const standing = Effect.map(readDatabaseStanding(own, everyTenant), ({ archive }) => archive)
+      const standing = Effect.map(readDatabaseState(own, everyTenant), ({ archive }) => archive)
       const written = Effect.andThen(
         sql("SELECT pg_logical_emit_message(true, 'test', repeat('x', 10000))"),
         sql("SELECT pg_switch_wal()")

@@ -14,17 +14,17 @@ import { type AdjustmentWish, FloatAdjustments } from "../tenants/FloatAdjustmen
 import { type Acting, NotDecided } from "./Deciding.ts"
 
 /** Credits and debits of floats from the console, always by two people: one proposes, and what another approves is posted (`Approvals`). */
-export class FloatDesk extends Context.Service<
-  FloatDesk,
+export class FloatApprovals extends Context.Service<
+  FloatApprovals,
   {
     /** Opens the proposal. Refused where the tenant is not there, or where the same external id waits already or was posted before. */
     readonly propose: (wish: AdjustmentWish, acting: Acting) => Effect.Effect<void, NotDecided>
     /** Posts it as it was written down. Refused where the external id was posted before, by whatever way: nothing is posted then. */
     readonly carryOut: (proposal: Proposal, by: AuditBy) => Effect.Effect<void, NotCarriedOut>
   }
->()("gateway/services/console/FloatDesk") {
+>()("gateway/services/approvals/FloatApprovals") {
   static readonly layer = Layer.effect(
-    FloatDesk,
+    FloatApprovals,
     Effect.gen(function* () {
       const tenants = yield* Tenants
       const proposals = yield* Proposals
@@ -32,7 +32,7 @@ export class FloatDesk extends Context.Service<
       const adjustments = yield* FloatAdjustments
       const entries = yield* FloatEntries
 
-      const propose = Effect.fn("FloatDesk.propose")(function* (wish: AdjustmentWish, { at, by }: Acting) {
+      const propose = Effect.fn("FloatApprovals.propose")(function* (wish: AdjustmentWish, { at, by }: Acting) {
         const { amount, appId, currency, direction, externalId, mode, note } = wish
         if (Option.isNone(yield* tenants.find(appId))) return yield* new NotDecided({ message: `There is no tenant ${appId}.` })
         const used = yield* entries.adjustment(appId, mode, externalId)
@@ -67,7 +67,7 @@ export class FloatDesk extends Context.Service<
         if (!opened) return yield* new NotDecided({ message: `The external id ${externalId} waits already for a second person.` })
       })
 
-      const carryOut = Effect.fn("FloatDesk.carryOut")(function* (proposal: Proposal, by: AuditBy) {
+      const carryOut = Effect.fn("FloatApprovals.carryOut")(function* (proposal: Proposal, by: AuditBy) {
         const wish = yield* wishOf(proposal)
         const { isNew } = yield* adjustments.adjust(wish, by).pipe(
           Effect.catchTags({
@@ -81,7 +81,7 @@ export class FloatDesk extends Context.Service<
           })
       })
 
-      return FloatDesk.of({ propose, carryOut })
+      return FloatApprovals.of({ propose, carryOut })
     })
   )
 }

@@ -6,14 +6,14 @@ import { DataFolder } from "./DataFolder.ts"
 import { printResult } from "./Output.ts"
 
 /** Where a gateway can be reached from this machine. */
-export interface ServedPlaces {
+export interface ServedAddresses {
   readonly url: string
   readonly consoleUrl: string | null
 }
 
 type Served = Context.Context<HttpServer.HttpServer | App.ConsoleAddress>
 
-export const placesOf = ({ host, port }: App.Settings, context: Served): ServedPlaces => {
+export const addressesOf = ({ host, port }: App.Settings, context: Served): ServedAddresses => {
   const { address } = Context.get(context, HttpServer.HttpServer)
   const { at } = Context.get(context, App.ConsoleAddress)
   return {
@@ -22,7 +22,7 @@ export const placesOf = ({ host, port }: App.Settings, context: Served): ServedP
   }
 }
 
-export const printPlaces = ({ consoleUrl, url }: ServedPlaces) =>
+export const printAddresses = ({ consoleUrl, url }: ServedAddresses) =>
   printResult(consoleUrl === null ? { url } : { url, console_url: consoleUrl }, [
     `The gateway listens on ${url}`,
     ...(consoleUrl === null ? [] : [`The operators' console listens on ${consoleUrl}`])
@@ -32,7 +32,7 @@ export const printPlaces = ({ consoleUrl, url }: ServedPlaces) =>
 export const managementFile = (dataDir: string): string => join(dataDir, "management.json")
 
 /** A gateway that may not write the file serves payments all the same; `status` then needs MANAGEMENT_PORT. */
-export const rememberManagement = Effect.fnUntraced(function* (dataDir: string, at: Place) {
+export const rememberManagement = Effect.fnUntraced(function* (dataDir: string, at: Address) {
   const file = managementFile(dataDir)
   yield* Effect.andThen(DataFolder.make(dataDir), DataFolder.writeProcess(file, urlOf(at))).pipe(
     Effect.catchTag("CommandRefusal", ({ message }) =>
@@ -56,9 +56,9 @@ export const reachable = (host: string): string => {
   return host.includes(":") ? `[${host}]` : host
 }
 
-interface Place {
+interface Address {
   readonly host: string
   readonly port: number
 }
 
-const urlOf = ({ host, port }: Place): string => `http://${reachable(host)}:${port}`
+const urlOf = ({ host, port }: Address): string => `http://${reachable(host)}:${port}`

@@ -24,8 +24,8 @@ export interface RevocationWish extends Pick<Caller, "appId" | "keyId"> {
  * Keys from the console, always by two people (`Approvals`). A key is not made when it is approved, but when its proposer asks for it after that:
  * so its secrets are shown once, to the person who wanted them, and are nowhere before.
  */
-export class KeyDesk extends Context.Service<
-  KeyDesk,
+export class KeyApprovals extends Context.Service<
+  KeyApprovals,
   {
     /** Opens the proposal, which names the new key's id. Refused where the tenant is not there. */
     readonly proposeIssue: (wish: KeyWish, acting: Acting) => Effect.Effect<void, NotDecided>
@@ -35,9 +35,9 @@ export class KeyDesk extends Context.Service<
     readonly issue: (proposal: Proposal, by: AuditBy) => Effect.Effect<IssuedKey, NotCarriedOut>
     readonly revoke: (proposal: Proposal, by: AuditBy) => Effect.Effect<void, NotCarriedOut>
   }
->()("gateway/services/console/KeyDesk") {
+>()("gateway/services/approvals/KeyApprovals") {
   static readonly layer = Layer.effect(
-    KeyDesk,
+    KeyApprovals,
     Effect.gen(function* () {
       const tenants = yield* Tenants
       const proposals = yield* Proposals
@@ -54,14 +54,17 @@ export class KeyDesk extends Context.Service<
         return yield* new NotDecided({ message: `Something about the key ${subject} waits already for a second person.` })
       })
 
-      const proposeIssue = Effect.fn("KeyDesk.proposeIssue")(function* ({ appId, mode, note, role }: KeyWish, acting: Acting) {
+      const proposeIssue = Effect.fn("KeyApprovals.proposeIssue")(function* (
+        { appId, mode, note, role }: KeyWish,
+        acting: Acting
+      ) {
         if (Option.isNone(yield* tenants.find(appId))) return yield* new NotDecided({ message: `There is no tenant ${appId}.` })
         const keyId = yield* keys.newKeyId
         const details = { app_id: appId, key_id: keyId, mode, role, note }
         yield* open({ kind: "key issue", subject: `${appId}/${keyId}`, details }, acting)
       })
 
-      const proposeRevocation = Effect.fn("KeyDesk.proposeRevocation")(function* (
+      const proposeRevocation = Effect.fn("KeyApprovals.proposeRevocation")(function* (
         { appId, keyId, note }: RevocationWish,
         acting: Acting
       ) {
@@ -72,7 +75,7 @@ export class KeyDesk extends Context.Service<
         yield* open({ kind: "key revoke", subject: `${appId}/${keyId}`, details }, acting)
       })
 
-      const issue = Effect.fn("KeyDesk.issue")(function* (proposal: Proposal, by: AuditBy) {
+      const issue = Effect.fn("KeyApprovals.issue")(function* (proposal: Proposal, by: AuditBy) {
         return yield* keys
           .issue(yield* callerOf(proposal), by)
           .pipe(
@@ -82,14 +85,14 @@ export class KeyDesk extends Context.Service<
           )
       })
 
-      const revoke = Effect.fn("KeyDesk.revoke")(function* (proposal: Proposal, by: AuditBy) {
+      const revoke = Effect.fn("KeyApprovals.revoke")(function* (proposal: Proposal, by: AuditBy) {
         const { appId, keyId } = yield* callerOf(proposal)
         yield* keys
           .revoke(appId, keyId, by)
           .pipe(Effect.catchTag("NotRevoked", ({ message }) => Effect.fail(new NotCarriedOut({ message }))))
       })
 
-      return KeyDesk.of({ proposeIssue, proposeRevocation, issue, revoke })
+      return KeyApprovals.of({ proposeIssue, proposeRevocation, issue, revoke })
     })
   )
 }

@@ -1,6 +1,5 @@
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import { type ApprovalAmounts, needsTwo } from "../../domain/ApprovalAmounts.ts"
-import type { LedgerRecord } from "../../domain/Exchange.ts"
 import { isReference, type Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import { maskedText } from "../../domain/Masking.ts"
@@ -8,6 +7,7 @@ import { MinorUnits } from "../../domain/Money.ts"
 import { consoleActor } from "../../domain/Operator.ts"
 import type { Proposal } from "../../domain/Proposal.ts"
 import { type Resolution, resolvedCurrency, rulingOn } from "../../domain/Resolution.ts"
+import type { Transaction } from "../../domain/Transaction.ts"
 import type { AuditBy } from "../ports/AuditLog.ts"
 import type { HistoryLine } from "../ports/FloatLedger.ts"
 import { NotCarriedOut, Proposals } from "../ports/Proposals.ts"
@@ -27,27 +27,27 @@ interface Wish {
 }
 
 /** Rulings of the console: by one person below an amount, proposed by one and approved by another (`Approvals`) from it on. `Review` makes all of them. */
-export class ReviewDesk extends Context.Service<
-  ReviewDesk,
+export class ReviewApprovals extends Context.Service<
+  ReviewApprovals,
   {
     /** Whether a ruling on this record needs a second person. */
-    readonly needsTwo: (record: LedgerRecord, resolution: Resolution | null) => boolean
+    readonly needsTwo: (record: Transaction, resolution: Resolution | null) => boolean
     /** Rules at once, or opens a proposal that waits for another person. */
     readonly rule: (wish: Wish, acting: Acting) => Effect.Effect<"resolved" | "proposed", NotResolved | NotDecided>
     /** Rules exactly as it was written down. A record that changed since is not ruled on, and the reason says what changed. */
     readonly carryOut: (proposal: Proposal, by: AuditBy) => Effect.Effect<void, NotCarriedOut>
   }
->()("gateway/services/console/ReviewDesk") {
+>()("gateway/services/approvals/ReviewApprovals") {
   static readonly layer = (amounts: ApprovalAmounts) =>
     Layer.effect(
-      ReviewDesk,
+      ReviewApprovals,
       Effect.gen(function* () {
         const review = yield* Review
         const proposals = yield* Proposals
         const transactions = yield* Transactions
         const randomSource = yield* RandomSource
 
-        const rule = Effect.fn("ReviewDesk.rule")(function* ({ reference, resolution, seen }: Wish, { at, by }: Acting) {
+        const rule = Effect.fn("ReviewApprovals.rule")(function* ({ reference, resolution, seen }: Wish, { at, by }: Acting) {
           const found = yield* transactions.byReference(reference)
           if (Option.isNone(found)) return yield* new NotDecided({ message: `There is no transaction ${reference}.` })
           const ruling = rulingOn(found.value.transaction, resolution, at)
@@ -71,7 +71,7 @@ export class ReviewDesk extends Context.Service<
           return "proposed"
         })
 
-        const carryOut = Effect.fn("ReviewDesk.carryOut")(function* (proposal: Proposal, { actor, at, details }: AuditBy) {
+        const carryOut = Effect.fn("ReviewApprovals.carryOut")(function* (proposal: Proposal, { actor, at, details }: AuditBy) {
           const { reference, resolution, seen } = yield* wishOf(proposal)
           const audit = { at, actor, action: proposal.kind, subject: reference }
           yield* review
@@ -85,7 +85,7 @@ export class ReviewDesk extends Context.Service<
             )
         })
 
-        return ReviewDesk.of({ needsTwo: (record, resolution) => needsTwo(amounts, record, resolution), rule, carryOut })
+        return ReviewApprovals.of({ needsTwo: (record, resolution) => needsTwo(amounts, record, resolution), rule, carryOut })
       })
     )
 }
@@ -106,7 +106,7 @@ const detailsOf = ({ amount, evidence, fee, outcome }: Resolution): Readonly<Rec
 })
 
 /** The second person sees each amount with its currency, and what the tenant asked for. */
-const shownOf = (record: LedgerRecord, details: Readonly<Record<string, string>>): Readonly<Record<string, string>> => ({
+const shownOf = (record: Transaction, details: Readonly<Record<string, string>>): Readonly<Record<string, string>> => ({
   asked_minor: record.amount.toString(),
   asked_currency: record.kind === "exchange" ? record.currency : record.amountCurrency,
   ...details,

@@ -8,14 +8,14 @@ import { familiesText, gauges, pictures } from "./Gauges.ts"
 const READY_TIMEOUT_MS = 1_000
 
 /** How a process stands. */
-export interface Standing {
+export interface Readiness {
   /** Why it must not get requests now; null where it may. */
   readonly obstacle: Effect.Effect<string | null>
   /** Its metrics as text for Prometheus. */
   readonly metrics: Effect.Effect<string>
 }
 
-export interface StandingOptions {
+export interface ReadinessOptions {
   /** True once the process was told to stop. */
   readonly draining: Effect.Effect<boolean>
   /** A question to the database; what it answers does not matter. */
@@ -34,7 +34,7 @@ export interface StandingOptions {
   readonly process: Effect.Effect<ReadonlyArray<Family>>
 }
 
-export const makeStanding = Effect.fnUntraced(function* (options: StandingOptions): Effect.fn.Return<Standing> {
+export const makeReadiness = Effect.fnUntraced(function* (options: ReadinessOptions): Effect.fn.Return<Readiness> {
   const picture = yield* pictures({ read: options.standing, standstill: options.standstill })
   return {
     obstacle: obstacleOf(options),
@@ -45,7 +45,7 @@ export const makeStanding = Effect.fnUntraced(function* (options: StandingOption
   }
 })
 
-const obstacleOf = Effect.fnUntraced(function* ({ database, draining, noPrimary, obstacles, standstill }: StandingOptions) {
+const obstacleOf = Effect.fnUntraced(function* ({ database, draining, noPrimary, obstacles, standstill }: ReadinessOptions) {
   if (yield* draining) return "draining"
   const why = yield* standstill
   if (why !== null) return why

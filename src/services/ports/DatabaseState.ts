@@ -18,7 +18,7 @@ export const CommitSettings = Schema.Struct({
 export type CommitSettings = typeof CommitSettings.Type
 
 /** How the archive of the write-ahead log stands, which bounds what a restore forgets. */
-export const ArchiveStanding = Schema.Struct({
+export const ArchiveState = Schema.Struct({
   /** Whether the last try failed. */
   isFailing: Schema.Boolean,
   /** For how long nothing was archived although something was written since; 0 where nothing was. */
@@ -26,7 +26,7 @@ export const ArchiveStanding = Schema.Struct({
 })
 
 /** How the database itself stands. */
-export const DatabaseStanding = Schema.Struct({
+export const DatabaseState = Schema.Struct({
   sizeBytes: Schema.Number,
   /** Of every client of the server. */
   connections: Schema.Number,
@@ -39,9 +39,9 @@ export const DatabaseStanding = Schema.Struct({
   /** On Citus of each server that has tenants and answers, of others one. */
   commits: Schema.Array(CommitSettings),
   /** Of the server that is connected to; null where it archives nothing. */
-  archive: Schema.NullOr(ArchiveStanding),
+  archive: Schema.NullOr(ArchiveState),
   partitions: Schema.Array(PartitionsAhead),
   /** Migrations of a newer release, which this program can run on, and those that are not done. */
   schema: Schema.Struct({ newer: Schema.Array(Schema.String), underWay: Schema.Array(Schema.String) })
 })
-export type DatabaseStanding = typeof DatabaseStanding.Type
+export type DatabaseState = typeof DatabaseState.Type

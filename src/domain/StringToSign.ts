@@ -1,7 +1,7 @@
 import { Option } from "effect"
 
 /** What the canonical text of a request is made of: the ten fields of the string to sign without the literal `v1` (contract SIG-4). */
-export interface CanonicalFields {
+export interface SignedFields {
   readonly appId: string
   readonly keyId: string
   /** The `Host` header as sent, with its port if the client sent one. */
@@ -16,7 +16,7 @@ export interface CanonicalFields {
 }
 
 /** The canonical text of a request, the string that is signed, to the byte; none where the target has no canonical form. */
-export const canonicalText = (fields: CanonicalFields): Option.Option<string> => {
+export const stringToSign = (fields: SignedFields): Option.Option<string> => {
   if (!fields.target.startsWith("/")) return Option.none()
   return Option.map(canonicalQuery(queryOf(fields.target)), (query) =>
     [

@@ -1,10 +1,10 @@
 import { expect, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber } from "effect"
-import { serverPlaces } from "../../../src/persistence/connection/ServerPlaces.ts"
+import { serverSlots } from "../../../src/persistence/connection/ServerSlots.ts"
 
 const givenPlaces = (...servers: ReadonlyArray<string>) => {
   const silent = new Set<string>()
-  const places = serverPlaces(
+  const places = serverSlots(
     (server) => silent.has(server),
     () => new Set(servers)
   )

@@ -6,9 +6,9 @@ import type { AuditBy, AuditEntry } from "../ports/AuditLog.ts"
 import { NotCarriedOut, Proposals } from "../ports/Proposals.ts"
 import type { IssuedKey } from "../tenants/TenantKeys.ts"
 import { type Acting, auditBy, NotDecided, peopleOf } from "./Deciding.ts"
-import { FloatDesk } from "./FloatDesk.ts"
-import { KeyDesk } from "./KeyDesk.ts"
-import { ReviewDesk } from "./ReviewDesk.ts"
+import { FloatApprovals } from "./FloatApprovals.ts"
+import { KeyApprovals } from "./KeyApprovals.ts"
+import { ReviewApprovals } from "./ReviewApprovals.ts"
 
 /** What a second person decides, whatever was proposed. The desks say what may be proposed, and do it. */
 export class Approvals extends Context.Service<
@@ -28,14 +28,14 @@ export class Approvals extends Context.Service<
      */
     readonly dismiss: (id: Reference, acting: Acting, note: string) => Effect.Effect<void, NotDecided>
   }
->()("gateway/services/console/Approvals") {
+>()("gateway/services/approvals/Approvals") {
   static readonly layer = Layer.effect(
     Approvals,
     Effect.gen(function* () {
       const proposals = yield* Proposals
-      const floats = yield* FloatDesk
-      const keys = yield* KeyDesk
-      const reviews = yield* ReviewDesk
+      const floats = yield* FloatApprovals
+      const keys = yield* KeyApprovals
+      const reviews = yield* ReviewApprovals
 
       // A key is made when its proposer asks for it.
       const carriers: {

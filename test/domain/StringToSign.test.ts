@@ -3,12 +3,12 @@ import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import {
   canonicalQuery,
-  canonicalText,
   isInSignatureWindow,
   parseKeyHeader,
   parseSignature,
-  queryParameters
-} from "../../src/domain/CanonicalText.ts"
+  queryParameters,
+  stringToSign
+} from "../../src/domain/StringToSign.ts"
 
 const window = { maxAgeSeconds: 120, maxAheadSeconds: 30 }
 
@@ -49,7 +49,7 @@ describe("the text to sign", () => {
       expect(canonicalQuery(query)).toEqual(Option.none())
     const fields = { appId: "a", keyId: "k", host: "h", method: "GET", timestamp: "1", nonce: "n", bodyHash: "" }
     for (const target of ["http://h/v1/float", "*", "h:80", ""])
-      expect(canonicalText({ ...fields, target })).toEqual(Option.none())
+      expect(stringToSign({ ...fields, target })).toEqual(Option.none())
   })
 
   it("keeps a second question mark in the query", () => expect(canonicalQuery("a=?&b")).toEqual(Option.some("a=%3F&b=")))

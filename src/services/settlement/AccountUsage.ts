@@ -9,7 +9,7 @@ import { type ProviderRegistry, sentWith } from "../ports/ProviderRegistry.ts"
 type Turn = "current" | "previous" | "unset" | "absent"
 
 /** One account, and how many transactions only it can tell of. */
-export interface AccountStanding {
+export interface AccountUsage {
   readonly provider: string
   readonly mode: Mode
   readonly turn: Turn
@@ -22,28 +22,28 @@ export interface AccountStanding {
 }
 
 /** Every provider and mode with the accounts that are set, and those that are not and are still needed. */
-export const accountStandings = (
+export const accountUsages = (
   registry: ProviderRegistry["Service"],
   { isWhole, work }: CountedWork
-): ReadonlyArray<AccountStanding> =>
+): ReadonlyArray<AccountUsage> =>
   registry.known.flatMap((provider) =>
-    Mode.literals.flatMap((mode) => standingsIn(registry, provider, mode, work).map((one) => ({ ...one, isWhole })))
+    Mode.literals.flatMap((mode) => usagesIn(registry, provider, mode, work).map((one) => ({ ...one, isWhole })))
   )
 
-type Standing = Omit<AccountStanding, "isWhole">
+type Usage = Omit<AccountUsage, "isWhole">
 
-const standingsIn = (
+const usagesIn = (
   registry: ProviderRegistry["Service"],
   provider: string,
   mode: Mode,
   work: ReadonlyArray<AccountWork>
-): ReadonlyArray<Standing> => {
+): ReadonlyArray<Usage> => {
   const own = work.filter((row) => row.provider === provider && row.mode === mode)
   const senderOf = ({ account, ...row }: AccountWork): Provider | undefined =>
     Option.getOrUndefined(sentWith(registry, account === null ? row : { ...row, account }))
   const accounts = registry.accounts(provider, mode)
   const set = accounts.map((account, index) =>
-    standing({
+    usage({
       provider,
       mode,
       turn: index === 0 ? "current" : "previous",
@@ -54,7 +54,7 @@ const standingsIn = (
   const strays = own.filter((row) => senderOf(row) === undefined)
   const names = [...new Set(strays.map(({ account }) => account))]
   const unset = names.map((name) =>
-    standing({
+    usage({
       provider,
       mode,
       turn: "unset",
@@ -62,17 +62,17 @@ const standingsIn = (
       work: strays.filter(({ account }) => account === name)
     })
   )
-  const absent = standing({ provider, mode, turn: "absent", fingerprints: [], work: [] })
+  const absent = usage({ provider, mode, turn: "absent", fingerprints: [], work: [] })
   return set.length + unset.length === 0 ? [absent] : [...set, ...unset]
 }
 
-const standing = ({
+const usage = ({
   fingerprints,
   work,
   ...place
-}: Pick<AccountStanding, "provider" | "mode" | "turn" | "fingerprints"> & {
+}: Pick<AccountUsage, "provider" | "mode" | "turn" | "fingerprints"> & {
   readonly work: ReadonlyArray<AccountWork>
-}): Standing => ({
+}): Usage => ({
   ...place,
   fingerprints: [...new Set(fingerprints)],
   open: work.reduce((sum, { open }) => sum + open, 0),
@@ -80,7 +80,7 @@ const standing = ({
 })
 
 /** What an operator has to know of them: of what nobody can ask, and which account cannot be taken out of the settings yet. */
-export const accountWarnings = (standings: ReadonlyArray<AccountStanding>): ReadonlyArray<string> =>
+export const accountWarnings = (standings: ReadonlyArray<AccountUsage>): ReadonlyArray<string> =>
   standings.flatMap(({ fingerprints, followed, isWhole, mode, open, provider, turn }) => {
     const place = `${provider} (${mode})`
     const count = `${isWhole ? "" : "at least "}${open} open transactions${followed === 0 ? "" : ` and ${followed} that are followed after their end`}`

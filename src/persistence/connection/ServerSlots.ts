@@ -11,9 +11,9 @@ export const OfTenant = Context.Reference<OfTenant>("gateway/persistence/OfTenan
 })
 
 /** Of the ten connections of a process; what is of no tenant, and the probes of servers, have the rest. */
-const PLACES_IN_ALL = 8
+const SLOTS_IN_ALL = 8
 /** Of these so many are one server's at most: as far as the others keep their share. */
-const PLACES_A_SERVER = 4
+const SLOTS_A_SERVER = 4
 /** Of these so many are for claims, sweeps and what is asked of every server, and always one less than its share: the others are for requests alone. */
 const ASKED_A_SERVER = 2
 
@@ -24,15 +24,15 @@ type Restore = <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
 interface Waiting {
   readonly server: string
   readonly kind: Kind
-  readonly end: (place: Effect.Effect<void, SqlError.SqlError>) => void
+  readonly end: (slot: Effect.Effect<void, SqlError.SqlError>) => void
 }
 
 /**
  * How many statements one process sends to the servers of tenants at a time: a server that does not answer holds no more connections than its share, and the
- * others go on with the rest. Each has an even share kept for it, as far as there are enough. Whoever waits for a place when the server is found to be silent is
- * refused, and so is everybody until it answers. A server that is none of these, such as one of no tenants, has no places.
+ * others go on with the rest. Each has an even share kept for it, as far as there are enough. Whoever waits for a slot when the server is found to be silent is
+ * refused, and so is everybody until it answers. A server that is none of these, such as one of no tenants, has no slots.
  */
-export const serverPlaces = (isSilent: (server: string) => boolean, servers: () => ReadonlySet<string>) => {
+export const serverSlots = (isSilent: (server: string) => boolean, servers: () => ReadonlySet<string>) => {
   const taken = new Map<string, number>()
   const asked = new Map<string, number>()
   const waiting = new Set<Waiting>()
@@ -46,15 +46,15 @@ export const serverPlaces = (isSilent: (server: string) => boolean, servers: () 
   }
   const isFree = (server: string, kind: Kind) => {
     const all = servers()
-    const share = Math.min(PLACES_A_SERVER, Math.floor(PLACES_IN_ALL / all.size))
-    if (of(taken, server) >= (share === 0 ? 1 : PLACES_A_SERVER)) return false
+    const share = Math.min(SLOTS_A_SERVER, Math.floor(SLOTS_IN_ALL / all.size))
+    if (of(taken, server) >= (share === 0 ? 1 : SLOTS_A_SERVER)) return false
     if (kind === "asked" && of(asked, server) >= Math.min(ASKED_A_SERVER, Math.max(1, share - 1))) return false
     let kept = 0
     for (const other of all) if (other !== server) kept += Math.max(0, share - of(taken, other))
-    return inAll + kept < PLACES_IN_ALL
+    return inAll + kept < SLOTS_IN_ALL
   }
 
-  /** Not interruptible where a place is free: an interruption after it was counted would keep it for ever. */
+  /** Not interruptible where a slot is free: an interruption after it was counted would keep it for ever. */
   const take = (server: string, kind: Kind, restore: Restore): Effect.Effect<void, SqlError.SqlError> =>
     Effect.suspend(() => {
       if (isSilent(server)) return notAsked(server)

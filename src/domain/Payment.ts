@@ -1,0 +1,163 @@
+import { Schema } from "effect"
+import { CorridorKey } from "./Corridor.ts"
+import { Currency } from "./Currency.ts"
+import { AppId, Mode, Reference } from "./Ids.ts"
+import { Instant } from "./Instant.ts"
+import { MinorUnits } from "./Money.ts"
+
+export const PayoutStatus = Schema.Literals(["pending", "successful", "failed"]).annotate({
+  identifier: "PayoutStatus",
+  description: "Where a payout stands. `successful` and `failed` are final"
+})
+export type PayoutStatus = typeof PayoutStatus.Type
+
+export const CollectionStatus = Schema.Literals(["requires_action", "pending", "successful", "failed", "expired"]).annotate({
+  identifier: "CollectionStatus",
+  description:
+    "Where a collection stands. With `requires_action` the payer has to do something first: see `next_action`. `successful`, `failed` and `expired` are final, but for money that is confirmed late"
+})
+export type CollectionStatus = typeof CollectionStatus.Type
+
+export const FailureCode = Schema.Literals([
+  "insufficient_funds",
+  "declined_by_payer",
+  "payer_not_found",
+  "limit_exceeded",
+  "invalid_destination",
+  "destination_unavailable",
+  "provider_rejected",
+  "timed_out",
+  "unknown"
+]).annotate({
+  identifier: "FailureCode",
+  description: "Why a transaction failed"
+})
+export type FailureCode = typeof FailureCode.Type
+
+export const Failure = Schema.Struct({
+  code: FailureCode,
+  message: Schema.String.annotateKey({ description: "For people; do not match on it" })
+}).annotate({
+  identifier: "Failure",
+  description: "Why a transaction failed"
+})
+export type Failure = typeof Failure.Type
+
+export const NextAction = Schema.Union([
+  Schema.TaggedStruct("otp", { pinId: Schema.String, message: Schema.String, expiresAt: Instant }),
+  Schema.TaggedStruct("redirect", { redirectUrl: Schema.String, message: Schema.String, expiresAt: Instant })
+])
+export type NextAction = typeof NextAction.Type
+
+export const AmountType = Schema.Literals(["SOURCE", "DESTINATION"]).annotate({
+  identifier: "AmountType",
+  description: "Which side of a payout across currencies is fixed: what you pay, or what the recipient gets"
+})
+export type AmountType = typeof AmountType.Type
+
+/** Who established that it failed: the provider said so, the gateway found that it never left, or a person ruled so. */
+export const FailedBy = Schema.Literals(["provider", "gateway", "person"])
+export type FailedBy = typeof FailedBy.Type
+
+/** A person's last ruling, and the words of the provider that were known to it (`Contradiction`). */
+export const ReviewRuling = Schema.Struct({
+  outcome: Schema.Literals(["successful", "failed"]),
+  known: Schema.Array(Schema.String)
+})
+
+/** What no tenant sees, and only a review needs; absent where there is nothing to remember. */
+export const reviewMemory = {
+  failedBy: Schema.optionalKey(FailedBy),
+  /** The provider's words since the record was ruled on, or was closed, the word that closed it included; each once. */
+  said: Schema.optionalKey(Schema.Array(Schema.String)),
+  /** Those of them that had been said when the open case was opened, the word that opened it included; empty where none is open. */
+  saidAtOpening: Schema.optionalKey(Schema.Array(Schema.String)),
+  /** The provider has the reference for another request of the same key, and what it says is about that one: only a person ends this. */
+  ofAnother: Schema.optionalKey(Schema.Literal(true)),
+  /** Null where it was closed by the provider's word since. */
+  ruling: Schema.optionalKey(Schema.NullOr(ReviewRuling)),
+  /** What the provider last said that moved, with the fee that it named, where that was not booked but sent to a person. */
+  reported: Schema.optionalKey(Schema.Struct({ amount: MinorUnits, fee: MinorUnits }))
+}
+
+/** The fingerprint of the account at the provider that it was sent with; absent in records from before it was kept. */
+export const sentWithAccount = { account: Schema.optionalKey(Schema.String) }
+
+const common = {
+  reference: Reference,
+  appId: AppId,
+  mode: Mode,
+  provider: Schema.String,
+  ...sentWithAccount,
+  providerReference: Schema.NullOr(Schema.String),
+  needsReview: Schema.Boolean,
+  /** In `amountCurrency`, as the tenant asked. */
+  amount: MinorUnits,
+  amountCurrency: Currency,
+  /** The currency of the tenant's float that moves. */
+  currency: Currency,
+  /** What the tenant was or will be debited for the provider's fee, in `currency`; null until known. */
+  fees: Schema.NullOr(MinorUnits),
+  corridor: CorridorKey,
+  network: Schema.NullOr(Schema.String),
+  narration: Schema.NullOr(Schema.String),
+  /** Compact JSON text of an object, echoed as it came. */
+  metadata: Schema.String,
+  /** 1 when created, one more on each change that a tenant can see. */
+  version: Schema.Number.check(Schema.isInt()),
+  failure: Schema.NullOr(Failure),
+  createdAt: Instant,
+  updatedAt: Instant,
+  completedAt: Schema.NullOr(Instant),
+  expiresAt: Schema.NullOr(Instant),
+  /** How often it was polled since its status last changed, and how often in a row the provider knew nothing of it. */
+  asked: Schema.Number.check(Schema.isInt()),
+  notFound: Schema.Number.check(Schema.isInt()),
+  ...reviewMemory
+}
+
+/** What went back after it had been booked: `amount` is what it gave to the float, or took from it. */
+export const Returned = Schema.Struct({ amount: MinorUnits, at: Instant, reason: Schema.String })
+
+/** Money in. The payer's number is not here: only its last four digits, masked. */
+export const Collection = Schema.Struct({
+  kind: Schema.Literal("collection"),
+  status: CollectionStatus,
+  ...common,
+  /** What was booked, once it is successful: also where it was reversed afterwards. */
+  observedAmount: Schema.NullOr(MinorUnits),
+  observedCurrency: Schema.NullOr(Currency),
+  maskedSource: Schema.NullOr(Schema.String),
+  nextAction: Schema.NullOr(NextAction),
+  lateSuccess: Schema.Boolean,
+  reversed: Schema.NullOr(Returned)
+})
+export type Collection = typeof Collection.Type
+
+/** Money out of the tenant's float. `principal` and `heldFee` together are what left `available` when it was opened. */
+export const Payout = Schema.Struct({
+  kind: Schema.Literal("payout"),
+  status: PayoutStatus,
+  ...common,
+  /** What is sent, in `currency`, without the fee. */
+  principal: MinorUnits,
+  /** The quoted fee, in `currency`: it is held until the outcome, and a settled payout costs no more. */
+  heldFee: MinorUnits,
+  /** What the recipient gets, in `destinationCurrency`. */
+  destinationAmount: MinorUnits,
+  destinationCurrency: Currency,
+  amountType: Schema.NullOr(AmountType),
+  deductFeeFromAmount: Schema.Boolean,
+  maskedDestination: Schema.String,
+  returned: Schema.NullOr(Returned),
+  /** What the provider had returned when a person ruled that all of it came back; absent where `returned` is what the provider said. */
+  returnedBefore: Schema.optionalKey(Schema.NullOr(Returned))
+})
+export type Payout = typeof Payout.Type
+
+export const Payment = Schema.Union([Collection, Payout])
+export type Payment = typeof Payment.Type
+
+/** Nothing more is expected of it by itself. A late fact can still open a review or credit a late collection. */
+export const isTerminal = ({ status }: { readonly status: Payment["status"] }): boolean =>
+  status !== "pending" && status !== "requires_action"
