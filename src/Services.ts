@@ -1,5 +1,6 @@
 import { Layer } from "effect"
 import type { SqlClient } from "effect/sql"
+import type { ApprovalAmounts } from "./domain/ApprovalAmounts.ts"
 import { Envelope } from "./http/api/Envelope.ts"
 import { Metrics } from "./observability/Metrics.ts"
 import type { Ports } from "./Ports.ts"
@@ -9,6 +10,10 @@ import { Admission } from "./services/admission/Admission.ts"
 import { Authentication } from "./services/admission/Authentication.ts"
 import { PartyScreening } from "./services/admission/PartyScreening.ts"
 import { Velocity } from "./services/admission/Velocity.ts"
+import { Approvals } from "./services/approvals/Approvals.ts"
+import { FloatApprovals } from "./services/approvals/FloatApprovals.ts"
+import { KeyApprovals } from "./services/approvals/KeyApprovals.ts"
+import { ReviewApprovals } from "./services/approvals/ReviewApprovals.ts"
 import { BeneficiaryBook } from "./services/BeneficiaryBook.ts"
 import { ChargeDispatch } from "./services/collections/ChargeDispatch.ts"
 import { ChargeGuard } from "./services/collections/ChargeGuard.ts"
@@ -33,10 +38,14 @@ import { Circuits } from "./services/routing/Circuits.ts"
 import { Failover } from "./services/routing/Failover.ts"
 import { guardedProviders } from "./services/routing/GuardedProviders.ts"
 import { Routes } from "./services/routing/Routes.ts"
+import { SignIn } from "./services/SignIn.ts"
 import { Clawbacks } from "./services/settlement/Clawbacks.ts"
 import { OutcomePoller } from "./services/settlement/OutcomePoller.ts"
 import { ProviderCallbacks } from "./services/settlement/ProviderCallbacks.ts"
+import { Review } from "./services/settlement/Review.ts"
 import { Settlement } from "./services/settlement/Settlement.ts"
+import { FloatAdjustments } from "./services/tenants/FloatAdjustments.ts"
+import { TenantKeys } from "./services/tenants/TenantKeys.ts"
 import { WebhookDispatcher } from "./services/webhooks/WebhookDispatcher.ts"
 import { Webhooks } from "./services/webhooks/Webhooks.ts"
 
@@ -82,3 +91,12 @@ export const servicesOn = <P = never>({ limits, ports, providers, sender }: Foun
     Layer.provideMerge(ports)
   )
 }
+
+/** What the console's pages stand on besides the gateway's own services. */
+export const consoleServices = (approvalFrom: ApprovalAmounts) =>
+  Approvals.layer.pipe(
+    Layer.provideMerge(
+      Layer.mergeAll(ReviewApprovals.layer(approvalFrom), FloatApprovals.layer, KeyApprovals.layer, SignIn.layer)
+    ),
+    Layer.provide(Layer.mergeAll(Review.layer, FloatAdjustments.layer, TenantKeys.layer))
+  )

@@ -48,7 +48,7 @@ export const consoleBugs: ReadonlyArray<Bug> = [
     name: "session: leave the age of the account out of it",
     breaks: "a session outlives no account: the next one of the name has none of it",
     test: "test/console/Access.test.ts",
-    edits: [{ file: "src/services/console/SignIn.ts", text: "=> `${name}:${createdAt}:`", instead: "=> `${name}:0:`" }]
+    edits: [{ file: "src/services/SignIn.ts", text: "=> `${name}:${createdAt}:`", instead: "=> `${name}:0:`" }]
   },
   {
     name: "proposal: take the word of its row for who approved it",

@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { Command } from "effect/cli"
+import { Command, Flag } from "effect/cli"
 import * as App from "../App.ts"
 import { Installation } from "./Installation.ts"
 import { printResult } from "./Output.ts"
@@ -19,4 +19,31 @@ export const migrate = Command.make(
     "Bring the database schema up to this program's version. It needs DATABASE_URL, and MIGRATION_DATABASE_URL where the tables belong to another role"
   ),
   Command.withExamples([{ command: "gateway migrate", description: "Apply what is missing, and list it" }])
+)
+
+export const distribute = Command.make(
+  "distribute",
+  {
+    plan: Flag.Boolean("plan").pipe(
+      Flag.withDefault(false),
+      Flag.withDescription("print the statements that would be run, and run none")
+    )
+  },
+  Effect.fn(
+    function* ({ plan }) {
+      const settings = yield* Installation.forOneCommand
+      const statements = yield* plan ? App.distributionPlan(settings) : App.distribute(settings)
+      yield* printResult(
+        { [plan ? "missing" : "done"]: statements },
+        statements.length === 0 ? ["the database is distributed already: nothing to do"] : statements.map((one) => `${one};`)
+      )
+    },
+    Effect.scoped,
+    Effect.provide(App.logs)
+  )
+).pipe(
+  Command.withDescription(
+    "Divide the tables of tenants over the workers of a Citus cluster, each tenant on one. It needs the address of the coordinator in DATABASE_URL, or the owner's in MIGRATION_DATABASE_URL, and no gateway may run meanwhile. What is done already is not done again"
+  ),
+  Command.withExamples([{ command: "gateway distribute --plan", description: "Print what is missing, and do nothing" }])
 )

@@ -1,6 +1,6 @@
 import { type ComponentChild, type ComponentChildren, h } from "preact"
 import { renderToString } from "preact-render-to-string"
-import type { Visitor } from "../services/console/SignIn.ts"
+import type { Visitor } from "../services/SignIn.ts"
 import type { Page } from "./Route.ts"
 
 /** Where people go from every page. */

@@ -2,7 +2,7 @@ import { timingSafeEqual } from "node:crypto"
 import { ByteSize, Effect, Option, Redacted } from "effect"
 import { HttpIncomingMessage, type HttpServerError, type HttpServerRequest } from "effect/http"
 import { clientAddress, clientOf } from "../http/edge/ClientAddress.ts"
-import type { Visitor } from "../services/console/SignIn.ts"
+import type { Visitor } from "../services/SignIn.ts"
 
 // What a request has to be before anything is done for it. Each check answers a status and a sentence, or nothing.
 

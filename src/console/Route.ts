@@ -3,8 +3,8 @@ import type { ComponentChildren } from "preact"
 import type { Instant } from "../domain/Instant.ts"
 import type { Permission } from "../domain/Operator.ts"
 import { consoleActor } from "../domain/Operator.ts"
-import type { Visitor } from "../services/console/SignIn.ts"
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
+import type { Visitor } from "../services/SignIn.ts"
 
 /** A request of somebody who is logged in, with the right to make it. */
 export interface Visit {

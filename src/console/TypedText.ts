@@ -1,3 +1,8 @@
+import { Result } from "effect"
+import { type Currency, exponents } from "../domain/Currency.ts"
+import { fromDecimal, LARGEST_AMOUNT, type MinorUnits } from "../domain/Money.ts"
+import { amountText } from "./Elements.ts"
+
 /** What is neither seen nor a space: a text with it is not what it looks like. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}]/u
 
@@ -5,4 +10,23 @@ const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}]/u
 export const lineOf = (text: string | null, maxLength: number): string | null => {
   const line = text?.trim() ?? ""
   return line === "" || line.length > maxLength || UNSEEN.test(line) ? null : line
+}
+
+/** Commas stand between thousands only: "12,50" and "1.000" mean another thing to somebody else. */
+const WRITTEN = /^(?:\d+|\d{1,3}(?:,\d{3})+)(?:\.(\d+))?$/
+
+/** An amount as a person writes it, in major units. Null where nothing is said; undefined where it is no amount of this currency. */
+export const amountOf = (text: string | null, currency: Currency): MinorUnits | null | undefined => {
+  const given = text?.trim() ?? ""
+  if (given === "") return null
+  const [whole, decimals = ""] = WRITTEN.exec(given) ?? []
+  if (whole === undefined || decimals.length > exponents[currency]) return undefined
+  return Result.getOrUndefined(fromDecimal(whole.replaceAll(",", ""), currency))
+}
+
+export const notAnAmount = (currency: Currency): string => {
+  const largest = `and the largest is ${amountText(LARGEST_AMOUNT, currency)}`
+  return exponents[currency] === 0
+    ? `An amount of ${currency} is written as 1,000: it has no decimals, ${largest}.`
+    : `An amount of ${currency} is written as 1,000 or 1,000.50: it has at most ${exponents[currency]} decimals, ${largest}.`
 }

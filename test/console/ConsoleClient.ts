@@ -9,8 +9,8 @@ import { ConsoleSessionsPg } from "../../src/persistence/operators/ConsoleSessio
 import { OperatorsPg } from "../../src/persistence/operators/OperatorsPg.ts"
 import { RandomSourceLive } from "../../src/persistence/vault/RandomSourceLive.ts"
 import { VaultPg } from "../../src/persistence/vault/VaultPg.ts"
-import { SignIn } from "../../src/services/console/SignIn.ts"
 import { Operators } from "../../src/services/ports/Operators.ts"
+import { SignIn } from "../../src/services/SignIn.ts"
 import { asRuntime } from "../support/Postgres.ts"
 import { auditEntry, givenDatabase, masterKey } from "../support/TestDatabase.ts"
 

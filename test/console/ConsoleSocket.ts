@@ -2,7 +2,7 @@ import { request } from "node:http"
 import { Context, Effect } from "effect"
 import { ConsoleAddress } from "../../src/console/ConsoleAddress.ts"
 import type { OperatorRole } from "../../src/domain/Operator.ts"
-import { SignIn } from "../../src/services/console/SignIn.ts"
+import { SignIn } from "../../src/services/SignIn.ts"
 import type { Gateway } from "../support/Stack.ts"
 import { operatorOn } from "./ConsoleClient.ts"
 

@@ -1,6 +1,6 @@
 import { Effect, ManagedRuntime } from "effect"
 import { afterAll, describe, expect } from "vitest"
-import { SignIn } from "../../src/services/console/SignIn.ts"
+import { SignIn } from "../../src/services/SignIn.ts"
 import { type BrowserPage, CHROMIUM, openBrowser } from "../support/Browser.ts"
 import { itWith } from "../support/Installed.ts"
 import { smaller } from "../support/Png.ts"

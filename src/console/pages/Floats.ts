@@ -10,13 +10,12 @@ import { FloatLedger } from "../../services/ports/FloatLedger.ts"
 import { Proposals } from "../../services/ports/Proposals.ts"
 import { Tenants } from "../../services/ports/Tenants.ts"
 import type { AdjustmentWish } from "../../services/tenants/FloatAdjustments.ts"
-import { amountOf, notAnAmount } from "../AmountText.ts"
 import { badge, choice, field, form, link, money, section, table, words } from "../Elements.ts"
 import { entriesPath } from "../EntryTable.ts"
 import type { Room } from "../Handler.ts"
 import { proposalTable } from "../ProposalTable.ts"
 import { type Answer, page, redirect, type Visit } from "../Route.ts"
-import { lineOf } from "../TypedText.ts"
+import { amountOf, lineOf, notAnAmount } from "../TypedText.ts"
 
 const PROPOSALS_SHOWN = 50
 

@@ -16,7 +16,6 @@ import { Acknowledgements } from "../../services/ports/Acknowledgements.ts"
 import { Proposals } from "../../services/ports/Proposals.ts"
 import { type StoredTransaction, Transactions } from "../../services/ports/Transactions.ts"
 import { acknowledgeForm, acknowledgementText } from "../AcknowledgeForm.ts"
-import { amountOf, notAnAmount } from "../AmountText.ts"
 import {
   amountText,
   choice,
@@ -36,6 +35,7 @@ import type { Room } from "../Handler.ts"
 import { proposalTable } from "../ProposalTable.ts"
 import { partyOf, statusBadge } from "../RecordText.ts"
 import { type Answer, page, redirect, type Visit } from "../Route.ts"
+import { amountOf, notAnAmount } from "../TypedText.ts"
 
 const CASES_SHOWN = 200
 const PROPOSALS_SHOWN = 50

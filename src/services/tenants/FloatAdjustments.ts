@@ -3,7 +3,7 @@ import { credit, debit, type FloatPosition } from "../../domain/Ledger.ts"
 import { LARGEST_AMOUNT, toDecimal } from "../../domain/Money.ts"
 import type { AuditBy } from "../ports/AuditLog.ts"
 import { type Adjustment, FloatLedger } from "../ports/FloatLedger.ts"
-import { NoSuchTenant } from "./NoSuchTenant.ts"
+import { NoSuchTenant } from "./TenantKeys.ts"
 
 /** What is to be added to a float, or taken from it. */
 export type AdjustmentWish = Pick<Adjustment, "appId" | "mode" | "currency" | "amount" | "externalId" | "note" | "direction">

@@ -5,7 +5,9 @@ import type { AuditBy } from "../ports/AuditLog.ts"
 import { RandomSource } from "../ports/RandomSource.ts"
 import { Tenants } from "../ports/Tenants.ts"
 import { Vault } from "../ports/Vault.ts"
-import { NoSuchTenant } from "./NoSuchTenant.ts"
+
+/** A change of a tenant that is not there. Nothing was written. */
+export class NoSuchTenant extends Data.TaggedError("NoSuchTenant")<{ readonly appId: AppId }> {}
 
 const API_KEY_BYTES = 16
 const SIGNING_SECRET_BYTES = 32

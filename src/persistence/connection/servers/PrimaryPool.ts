@@ -10,6 +10,11 @@ import { choosePrimary, type Known, laterWord, type SeenServer, type Told, unfit
 import { type ServerFacts, serverFacts } from "./ServerFacts.ts"
 import { type Listener, makeServerPool, type ServerPool } from "./ServerPool.ts"
 
+/** Why no server of the database can be written to, in one line; null where one can. Told without asking any. */
+export const NoPrimary = Context.Reference<Effect.Effect<string | null>>("gateway/persistence/servers/NoPrimary", {
+  defaultValue: () => Effect.succeed(null)
+})
+
 const LOOKED_EVERY = "1 second"
 /** While no server takes writes each statement asks again, but not all of them: within this time they share one look. */
 const LOOK_AGAIN_NANOS = 200_000_000n

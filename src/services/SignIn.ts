@@ -1,11 +1,11 @@
 import { timingSafeEqual } from "node:crypto"
 import { Clock, Context, Effect, Layer, Option, Redacted, Schema } from "effect"
-import type { Instant } from "../../domain/Instant.ts"
-import { consoleActor, type Operator, OperatorName, type OperatorRole } from "../../domain/Operator.ts"
-import { ConsoleSessions, type FailedLogIns } from "../ports/ConsoleSessions.ts"
-import { Operators } from "../ports/Operators.ts"
-import { RandomSource } from "../ports/RandomSource.ts"
-import { Vault } from "../ports/Vault.ts"
+import type { Instant } from "../domain/Instant.ts"
+import { consoleActor, type Operator, OperatorName, type OperatorRole } from "../domain/Operator.ts"
+import { ConsoleSessions, type FailedLogIns } from "./ports/ConsoleSessions.ts"
+import { Operators } from "./ports/Operators.ts"
+import { RandomSource } from "./ports/RandomSource.ts"
+import { Vault } from "./ports/Vault.ts"
 
 const MINUTE_MS = 60_000
 /** A session ends this long after it was last used, and after it began. */
@@ -52,7 +52,7 @@ export class SignIn extends Context.Service<
       role: OperatorRole
     ) => Effect.Effect<{ readonly token: string; readonly account: Operator & { readonly tokenHash: Uint8Array } }>
   }
->()("gateway/services/console/SignIn") {
+>()("gateway/services/SignIn") {
   static readonly layer = Layer.effect(
     SignIn,
     Effect.gen(function* () {
