@@ -134,7 +134,7 @@ export const gateway = (settings: ReadySettings, build: Build) =>
     Effect.map(Ref.make(false), (draining) =>
       Layer.effectDiscard(
         Effect.addFinalizer(() =>
-          Effect.andThen(Ref.set(draining, true), Effect.logInfo("the process was told to stop: it drains"))
+          Effect.andThen(Ref.set(draining, true), Effect.logInfo("the process was asked to stop: it drains"))
         )
       ).pipe(
         Layer.provideMerge(Server.layer(settings)),

@@ -158,7 +158,7 @@ const parse = (variables: Variables, mistakes: Array<string>) => {
 const keepAliveOf = (read: Reader) => ({
   /** How long a connection is kept between two requests: longer than a proxy in front keeps it, or a request meets a closing one. */
   keepAliveMs: read("KEEP_ALIVE", "75s", longerThanZero),
-  /** How long a process that was told to stop answers on connections that are open and idle. All connections end soon after the longest. */
+  /** How long a stopping process answers on connections that are open and idle. All connections end soon after the longest. */
   keepAliveDrainMs: read("KEEP_ALIVE_DRAIN", "5s", durationUpTo("8s"))
 })
 

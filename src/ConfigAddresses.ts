@@ -16,7 +16,7 @@ export const databasesOf = (read: Reader, mistakes: Array<string>) => {
   return databases
 }
 
-/** What another machine's database is told and answers is read and changed by nobody on the way. */
+/** What is sent to another machine's database and comes back is read and changed by nobody on the way. */
 const databaseUrlOf = (read: Reader, mistakes: Array<string>, name: string, isMeant: boolean) => {
   const url = read.optional(name, postgresUrl)
   const way = url === null ? null : databaseRoute(Redacted.value(url))

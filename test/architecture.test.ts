@@ -173,6 +173,12 @@ const rules: ReadonlyArray<{
     offences: members("Effect.ignore", "Effect.ignoreCause", "Effect.orElseSucceed", "Effect.catchCause", "Effect.orDie")
   },
   { promise: "pins exact versions", where: /^package\.json$/, offences: looseVersions },
+  {
+    promise: "says answered, reported, logged or sent, whichever it is",
+    where: src,
+    except: /\/migrations\//,
+    offences: text(/\b(told|heard|desk)\b/i)
+  },
   { promise: "leaves nothing for later", where: everything, except: self, offences: text(/\b(TODO|FIXME)\b/) },
   {
     promise: "skips no test that this machine could run",

@@ -69,8 +69,8 @@ export const doorBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/services/webhooks/EndpointConnection.ts",
-        text: "excerpt: sent === undefined ? NOT_REACHED : told",
-        instead: "excerpt: sent === undefined ? problem : told"
+        text: "excerpt: sent === undefined ? NOT_REACHED : excerpt",
+        instead: "excerpt: sent === undefined ? problem : excerpt"
       }
     ]
   },

@@ -123,8 +123,8 @@ export const rulingBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/domain/Contradiction.ts",
-        text: "[...heard].filter((report) => !isTakenBack(report))",
-        instead: "[...heard].filter((report) => !isTakenBack(report) || heard.has(report))"
+        text: "[...reports].filter((report) => !isTakenBack(report))",
+        instead: "[...reports].filter((report) => !isTakenBack(report) || reports.has(report))"
       }
     ]
   },

@@ -133,7 +133,7 @@ export const wireBugs: ReadonlyArray<Bug> = [
       {
         file: "src/domain/Clawback.ts",
         text: "known.includes(report)",
-        instead: "known.some((one) => one.includes(told.id))"
+        instead: "known.some((one) => one.includes(listed.id))"
       }
     ]
   },

@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import type { AppId } from "../domain/Ids.ts"
 
-/** Why a command did not do what it was told to: one clear line, and exit code 1. */
+/** Why a command did not do what it was asked to: one clear line, and exit code 1. */
 export class CommandRefusal extends Schema.TaggedError<CommandRefusal>()("CommandRefusal", { message: Schema.String }) {}
 
 /** What is wrong with the command line itself: one clear line, and exit code 2. */

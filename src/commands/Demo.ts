@@ -108,7 +108,7 @@ const play = Effect.fnUntraced(function* (step: Step) {
 
   const code = yield* stack.stopGateway
   yield* expect(code === 0, `the gateway ended with ${code}`)
-  yield* step("Everything stops when it is told to", "exit code 0")
+  yield* step("Everything stops when it is asked to", "exit code 0")
 })
 
 const finalPosition: Position = {

@@ -179,7 +179,7 @@ const put = (profile: Profile, { enabled, events, url }: Endpoint) =>
 
 /**
  * Makes `url` the tenant's endpoint, for every kind of event, while the scope lives; then puts back what was there. Refuses to take events
- * away from a receiver that is not on this machine, unless told to. Answers the secret where the endpoint is new.
+ * away from a receiver that is not on this machine, unless a flag allows it. Answers the secret where the endpoint is new.
  */
 const borrowEndpoint = Effect.fn("borrowEndpoint")(function* (profile: Profile, url: string, takesOver: boolean) {
   const before = yield* currentEndpoint(profile)

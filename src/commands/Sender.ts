@@ -9,7 +9,7 @@ import { operatorPorts } from "./Installation.ts"
 import { auditEntry } from "./Operator.ts"
 import { printResult } from "./Output.ts"
 
-// Who pays, as providers are told where a country wants to know it.
+// Who pays, as it is sent to providers where a country requires it.
 
 const reason = Flag.String("reason").pipe(Flag.withSchema(Words(500)), Flag.withDescription("why, for the audit log"))
 const words = (name: string, description: string) => Flag.String(name).pipe(Flag.withDescription(description))
@@ -41,12 +41,12 @@ const set = Command.make(
   }, Effect.provide(operatorPorts))
 ).pipe(
   Command.withDescription(
-    "Say who pays for a tenant's payouts, where a provider has to be told: corridors with `requires_sender`"
+    "Say who pays for a tenant's payouts, where a provider requires a sender: corridors with `requires_sender`"
   ),
   Command.withExamples([
     {
       command: 'gateway sender set shop --name "Shop Ltd" --country KE --number 0711002233 --address "1 Moi Avenue" --reason KYC',
-      description: "Let a tenant pay out where the sender is told"
+      description: "Let a tenant pay out where a sender is required"
     }
   ])
 )
@@ -72,6 +72,6 @@ const remove = Command.make(
 )
 
 export const sender = Command.make("sender").pipe(
-  Command.withDescription("Who pays for a tenant's payouts, where a provider has to be told"),
+  Command.withDescription("Who pays for a tenant's payouts, where a provider requires a sender"),
   Command.withSubcommands([set, remove])
 )

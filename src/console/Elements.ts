@@ -103,13 +103,13 @@ export interface Form {
 /** A form that changes something: it carries the token of the session that it was made for. */
 export const form = (
   { visitor }: Visit,
-  { about, button, fields = [], hidden: told = {}, to, tone = "plain" }: Form
+  { about, button, fields = [], hidden: hiddenFields = {}, to, tone = "plain" }: Form
 ): ComponentChild =>
   h(
     "form",
     { method: "post", action: to, class: fields.length > 0 ? "stacked" : "inline" },
     h("input", { type: "hidden", name: "form_token", value: visitor.formToken }),
-    Object.entries(told).map(([name, value]) => hidden(name, value)),
+    Object.entries(hiddenFields).map(([name, value]) => hidden(name, value)),
     fields,
     h("button", { type: "submit", class: tone, ...(about === undefined ? {} : { "aria-label": `${button} ${about}` }) }, button)
   )

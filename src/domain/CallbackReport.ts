@@ -30,7 +30,7 @@ const agrees = (record: Transaction, reported: Exclude<Reported, "pending">): bo
 /** As `reportOf` in Contradiction begins. */
 const inReports = { successful: "succeeded", failed: "failed", returned: "returned" } as const
 
-/** A reversal is booked by a person, who decides how much of a charge it took back: nothing more of it is told apart. */
+/** A reversal is booked by a person, who decides how much of a charge it took back: nothing more of it is distinguished. */
 const isReturned = (record: Transaction): boolean =>
   record.kind === "collection"
     ? record.reversed !== null

@@ -8,8 +8,8 @@ import type { Transaction } from "./Transaction.ts"
 export type Clawback = Extract<Fact, { _tag: "Clawback" }>
 
 /** What is known of it, in one line for the person who rules on it. */
-export const clawback = (told: Omit<Clawback, "_tag" | "note">): Clawback => {
-  const { amount, answerBy, by, currency, id, reason, state } = told
+export const clawback = (listed: Omit<Clawback, "_tag" | "note">): Clawback => {
+  const { amount, answerBy, by, currency, id, reason, state } = listed
   const sum = amount === null ? `an amount in ${currency} that is not said` : `${toDecimal(amount, currency)} ${currency}`
   const parts = [
     `${by} ${id} of ${sum}`,
@@ -17,7 +17,7 @@ export const clawback = (told: Omit<Clawback, "_tag" | "note">): Clawback => {
     meaning[state],
     ...(answerBy === null || state === "taken" || state === "kept" ? [] : [`answer it by ${iso(answerBy)}`])
   ]
-  return { _tag: "Clawback", ...told, note: parts.join(": ") }
+  return { _tag: "Clawback", ...listed, note: parts.join(": ") }
 }
 
 const meaning = {
@@ -28,9 +28,9 @@ const meaning = {
 } as const satisfies Record<Clawback["state"], string>
 
 /** Whether the record says so already, or whoever ruled on it knew: it is no news, and leaves no line in the history. */
-export const isHeard = (record: Transaction, told: Clawback): boolean => {
+export const isKnown = (record: Transaction, listed: Clawback): boolean => {
   if (record.kind !== "collection" || record.status !== "successful" || personRuledFailed(record)) return true
-  const report = reportOf(told)
+  const report = reportOf(listed)
   const known = [...(record.said ?? []), ...(record.saidAtOpening ?? []), ...(record.ruling?.known ?? [])]
   return report !== null && known.includes(report)
 }

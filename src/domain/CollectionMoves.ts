@@ -98,7 +98,7 @@ function place(collection: Collection, { expiresAt }: FactOf<"Charged">, { at }:
   return placed(collection, expiresAt, at)
 }
 
-/** Found at the provider: it was charged, although nobody heard the answer to the code. */
+/** Found at the provider: it was charged, although the answer to the code was lost. */
 function placeFound(collection: Collection, fact: FactOf<"StillPending">, { at }: FactOrigin): Decision<Collection> {
   return placed(tracked(collection, fact.providerReference), collection.expiresAt, at)
 }
@@ -151,8 +151,8 @@ function reroute(
 function reviewObserved(collection: Collection, fact: FactOf<"Succeeded">, { at }: FactOrigin): Decision<Collection> {
   const [observedAmount, observedCurrency] = [fact.amount, fact.currency ?? collection.currency]
   const isShown = collection.observedAmount === observedAmount && collection.observedCurrency === observedCurrency
-  const told = foundAfterAll(collection)
-  return flagged(collection, fact, at, isShown ? told : { ...told, observedAmount, observedCurrency })
+  const found = foundAfterAll(collection)
+  return flagged(collection, fact, at, isShown ? found : { ...found, observedAmount, observedCurrency })
 }
 
 function hasOtherFigures({ amount, currency }: Collection, fact: FactOf<"Succeeded">): boolean {

@@ -118,10 +118,10 @@ const movedBy = (record: Transaction, found: MinorUnits | null): MinorUnits => {
 export const afterRuling = (record: Transaction, outcome: "successful" | "failed", found: MinorUnits | null) => {
   const agrees = agreeingWith(record, outcome, found)
   const said = record.said ?? []
-  const heard = new Set([...(record.ruling?.known ?? []), ...(record.saidAtOpening ?? []), ...said.filter(agrees)])
+  const reports = new Set([...(record.ruling?.known ?? []), ...(record.saidAtOpening ?? []), ...said.filter(agrees)])
   const last = said.at(-1) ?? ""
   const isTakenBack = (report: string) => agrees(last) && !agrees(report) && (isReturn(last) || isReturn(report))
-  const known = [...heard].filter((report) => !isTakenBack(report))
+  const known = [...reports].filter((report) => !isTakenBack(report))
   return { said: [], saidAtOpening: [], ruling: { outcome, known: known.slice(-REPORTS_AT_MOST) } }
 }
 

@@ -8,5 +8,5 @@ export interface Decision<R> {
   readonly event: EventType | null
 }
 
-/** Nothing is booked and nobody is told: the record alone is another one, or the same. */
+/** Nothing is booked and no event is made: the record alone is another one, or the same. */
 export const unchanged = <R>(next: R): Decision<R> => ({ next, entry: null, event: null })

@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import type { Currency } from "./Currency.ts"
 import type { Transaction } from "./Transaction.ts"
 
-/** A keyed hash of what names an account at a provider: two accounts are told apart by it, and it says nothing else. */
+/** A keyed hash of what names an account at a provider: it distinguishes two accounts, and it says nothing else. */
 export const AccountFingerprint = Schema.String
 export type AccountFingerprint = typeof AccountFingerprint.Type
 

@@ -6,7 +6,7 @@ import { plainText } from "./PartyIdentity.ts"
 
 const Secret = Schema.RedactedFromValue(Schema.String)
 
-/** Who pays, as a tenant's providers are told where a country wants to know it: the tenant itself, for its operator vouches for it. */
+/** Who pays, as it is sent to a tenant's providers where a country requires it: the tenant itself, for its operator vouches for it. */
 export const Sender = Schema.Struct({
   /** A company's or a person's full name. */
   name: Secret,
@@ -18,7 +18,7 @@ export const Sender = Schema.Struct({
 })
 export type Sender = typeof Sender.Type
 
-/** What the one provider that is told it takes. */
+/** What the one provider that requires it takes. */
 const LONGEST_NAME = 100
 const LONGEST_ADDRESS = 200
 

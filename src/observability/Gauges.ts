@@ -168,7 +168,7 @@ const queues = ({ at, endpointsFailing, inbox, outbox }: StatusSnapshot): Readon
   },
   {
     name: "gateway_inbox_callbacks",
-    help: `Callbacks that wait to be looked at, or that told nothing. ${atMost}`,
+    help: `Callbacks that wait to be looked at, or that moved nothing. ${atMost}`,
     samples: depth(inbox)
   },
   {

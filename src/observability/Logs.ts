@@ -122,7 +122,7 @@ interface Line {
 /** So many lines of one kind are written in a window; the others are counted. */
 const LINES = 10
 const WINDOW = "10 seconds"
-/** So many kinds are told apart in a window. Beyond them a sentence is one kind, whatever it is about. */
+/** So many kinds are distinguished in a window. Beyond them a sentence is one kind, whatever it is about. */
 const KINDS = 1_000
 /** Of few different values: they say what a line is about, and not which request it was. */
 const TOLD_APART = ["provider", "worker", "step", "reason", "alarm", "app_id"]
@@ -144,10 +144,10 @@ const makeRepeatedLines = (write: (line: Line) => void) => {
   const countedAs = ({ annotations, level, message }: Line): Counted => {
     const sentence = `${level} ${message}`
     const about = Object.fromEntries(Object.entries(annotations).filter(([name]) => TOLD_APART.includes(name)))
-    const told = sentence + JSON.stringify(about)
-    const isTold = kinds.has(told) || kinds.size < KINDS
-    const kind = isTold ? told : sentence
-    const counted = kinds.get(kind) ?? { about: isTold ? about : {}, lines: 0, withheld: null }
+    const exact = sentence + JSON.stringify(about)
+    const isExact = kinds.has(exact) || kinds.size < KINDS
+    const kind = isExact ? exact : sentence
+    const counted = kinds.get(kind) ?? { about: isExact ? about : {}, lines: 0, withheld: null }
     kinds.set(kind, counted)
     return counted
   }

@@ -30,7 +30,7 @@ export interface ManagementListener extends ListenAddress {
   readonly keepAliveMs: number
 }
 
-/** Where the management listener is, whatever port it was told to take. */
+/** Where the management listener is, whatever port its settings name. */
 export class ManagementAddress extends Context.Service<ManagementAddress, ListenAddress>()(
   "gateway/observability/ManagementAddress"
 ) {}

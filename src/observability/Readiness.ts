@@ -16,15 +16,15 @@ export interface Readiness {
 }
 
 export interface ReadinessOptions {
-  /** True once the process was told to stop. */
+  /** True once the process is stopping. */
   readonly draining: Effect.Effect<boolean>
   /** A question to the database; what it answers does not matter. */
   readonly database: Effect.Effect<unknown, unknown>
-  /** Why no server of it can be written to, in one line; null where that is not known. Told without asking any. */
+  /** Why no server of it can be written to, in one line; null where that is not known. Known without asking any. */
   readonly noPrimary: Effect.Effect<string | null>
   /** The state of the database's queues and records; read for scrapes, at most once a second however many there are. */
   readonly standing: Effect.Effect<StatusSnapshot, unknown>
-  /** Why nothing is asked of the database now, in one line; null where it can be. Told without asking it. */
+  /** Why nothing is asked of the database now, in one line; null where it can be. Known without asking it. */
   readonly standstill: Effect.Effect<string | null>
   /** What may keep this node from serving: each answers why it does, in one line, or null. */
   readonly obstacles: ReadonlyArray<Effect.Effect<string | null, unknown>>

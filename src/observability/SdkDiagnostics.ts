@@ -23,14 +23,14 @@ const layer = (level: SdkLogLevel): Layer.Layer<never> =>
   Layer.effectDiscard(
     Effect.gen(function* () {
       const run = Effect.runForkWith(yield* Effect.context<never>())
-      const told =
+      const logging =
         (line: Effect.Effect<void>): DiagLogFunction =>
         (...parts) =>
           void run(Effect.annotateLogs(line, { note: noteOf(parts) }))
-      const said = told(Effect.logInfo("the OpenTelemetry SDK reports"))
+      const said = logging(Effect.logInfo("the OpenTelemetry SDK reports"))
       const logger = {
-        error: told(Effect.logError("the OpenTelemetry SDK reports an error")),
-        warn: told(Effect.logWarning("the OpenTelemetry SDK warns")),
+        error: logging(Effect.logError("the OpenTelemetry SDK reports an error")),
+        warn: logging(Effect.logWarning("the OpenTelemetry SDK warns")),
         info: said,
         debug: said,
         verbose: said

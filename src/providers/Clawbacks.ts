@@ -62,7 +62,7 @@ const LONGEST_REASON = 80
 /** As a fact of a charge in this currency. */
 export const clawbackIn =
   (
-    { amount, answerBy, currency: named, reason, status, state = "unknown", ...told }: WrittenClawback,
+    { amount, answerBy, currency: named, reason, status, state = "unknown", ...rest }: WrittenClawback,
     format: AmountFormat = majorUnits
   ) =>
   (stored: Currency): Clawback => {
@@ -73,7 +73,7 @@ export const clawbackIn =
     const sum = Option.getOrNull(Option.fromUndefinedOr(sumOf({ amount, currency }, format)))
     const isForeign = named !== null && named !== undefined && !isCurrency(named)
     return clawback({
-      ...told,
+      ...rest,
       state,
       amount: isForeign ? null : (sum?.amount ?? null),
       currency,

@@ -50,16 +50,16 @@ const turnedAway = Metric.counter("gateway_provider_calls_turned_away_total", {
 export const retryAfterMs = (header: string, now: number): number | undefined => {
   const seconds = /^\d{1,9}$/.test(header.trim()) ? Number(header) * 1000 : undefined
   const date = seconds === undefined && /^[A-Z][a-z]{2}, /.test(header.trim()) ? Date.parse(header) - now : undefined
-  const told = seconds ?? date
-  return told === undefined || Number.isNaN(told) ? undefined : Math.min(Math.max(told, 0), LONGEST_RETRY_AFTER_MS)
+  const waited = seconds ?? date
+  return waited === undefined || Number.isNaN(waited) ? undefined : Math.min(Math.max(waited, 0), LONGEST_RETRY_AFTER_MS)
 }
 
 /** How long a provider wants to be left alone that turned a call away: a 429, and a 503 that names a time. Undefined for any other answer. */
 const askedToWait = (response: ProviderResponse, now: number): number | undefined => {
   if (response._tag !== "Answered") return undefined
-  const told = retryAfterMs(response.retryAfter ?? "", now)
-  if (response.status === TOO_MANY) return told ?? UNSAID_MS
-  return response.status === 503 ? told : undefined
+  const closedMs = retryAfterMs(response.retryAfter ?? "", now)
+  if (response.status === TOO_MANY) return closedMs ?? UNSAID_MS
+  return response.status === 503 ? closedMs : undefined
 }
 
 /** The calls of one account at its pace. */
@@ -70,7 +70,7 @@ export interface PacedTransport extends Transport {
 
 /**
  * Every call takes a token of its account and of its kind before it leaves, and waits for it. A call that would wait too long is `NotSent`. A
- * provider that turns a call away closes the account until it says, and whoever made the call is told that it was turned away.
+ * provider that turns a call away closes the account until it says, and the caller learns that it was turned away.
  */
 export const paced = (
   transport: Transport,
@@ -135,7 +135,7 @@ export const paced = (
     yield* Effect.annotateLogs(line, { provider, mode })
   })
 
-  /** As far as this process has heard. */
+  /** As far as this process knows. */
   const closedUntil = new Map<string, number>()
   const close = Effect.fnUntraced(function* (part: string, forMs: number) {
     closedUntil.set(part, Math.max(closedUntil.get(part) ?? 0, (yield* Clock.currentTimeMillis) + forMs))

@@ -7,7 +7,7 @@ import type { RateLimit } from "../services/ports/RateLimits.ts"
 import { type Pace, PaceOf } from "./Pace.ts"
 import { paceOf } from "./PaceSettings.ts"
 
-/** The numbers of its callback paths: the one that the provider is to be told, and after it those that are still taken. */
+/** The numbers of its callback paths: the one to register at the provider, and after it those that are still taken. */
 type CallbackPaths = readonly [number, ...ReadonlyArray<number>]
 
 /** The path of an account that has had no other. */
@@ -142,7 +142,7 @@ export const knownProvider = <Account>(module: ProviderModule<Account>): KnownPr
     name: module.name,
     configured: (read, mistakes, bounds) => {
       const baseUrl = baseUrlOf(module, read, mistakes, bounds)
-      // Read without an address too, so that every mistake is told at once.
+      // Read without an address too, so that every mistake is reported at once.
       const reach = { baseUrl: baseUrl ?? "", timeoutMs: bounds.timeoutMs }
       const accounts = made(modes.flatMap((mode) => accountsIn(module, mode, reach, { read, mistakes })))
       return baseUrl === null ? undefined : accounts

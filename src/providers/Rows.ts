@@ -2,7 +2,7 @@ import { Effect, Option, Result, Schema, SchemaIssue } from "effect"
 import { maskedProviderCall } from "../domain/Masking.ts"
 import { logAlarm } from "./AnswerParsing.ts"
 
-// A provider's list is read row by row: one row that cannot be read is told, and says nothing about the others.
+// A provider's list is read row by row: a row that cannot be read is reported, and the others are read all the same.
 
 type Raw = Readonly<Record<string, unknown>>
 

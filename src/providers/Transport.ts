@@ -184,7 +184,7 @@ class CallHandler implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     const { givenUp, isTooLate, written } = this.#progress
     this.#controller = controller
-    // Whoever gave up was told that it was not sent, and a request is written once, whatever the client library does.
+    // A caller that gave up has the answer that nothing was sent, and a request is written once, whatever the client library does.
     if (givenUp || written) return controller.abort(new Error("not written"))
     // This process, or its machine, may have stood still since the call began: nothing lies between this look and the writing.
     if (isTooLate()) return controller.abort(new TooLateToLeave())

@@ -25,7 +25,7 @@ const CallTurn = Context.Reference<Turn | null>("gateway/runtime/CallTurn", { de
 
 export const isPatient: Effect.Effect<boolean> = Effect.map(CallTurn, (turn) => turn?.isPatient ?? true)
 
-/** Told to whoever runs `withTurn`. */
+/** Reported to the caller of `withTurn`. */
 export const tellTurnedAway = (away: TurnedAway): Effect.Effect<void> =>
   Effect.map(CallTurn, (turn) => {
     if (turn !== null) turn.away = away

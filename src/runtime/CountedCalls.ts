@@ -2,7 +2,7 @@ import { Context, Effect } from "effect"
 
 const CallCount = Context.Reference<{ calls: number } | null>("gateway/runtime/CallCount", { defaultValue: () => null })
 
-/** Told of each call to a provider, before it leaves. */
+/** Called for each call to a provider, before it leaves. */
 export const countCall: Effect.Effect<void> = Effect.map(CallCount, (count) => {
   if (count !== null) count.calls++
 })

@@ -6,7 +6,7 @@ const BROKEN_PAUSE_MS = 1_000
 const ENOUGH = 1 / 4
 /** unless so much time passed since the first of it ended. */
 const GATHER_MS = 20
-/** A worker that is told to stop gives what is under way this long to end: what it ends itself stays leased, and nobody works on it meanwhile. */
+/** A worker that stops gives what is under way this long to end: what it ends itself stays leased, and nobody works on it meanwhile. */
 const DRAIN_MS = 5_000
 
 /** Background work on rows that are claimed under a lease. */
@@ -18,7 +18,7 @@ export interface Worker<A> {
   /** Has `run` claim at once. */
   readonly nudge: Effect.Effect<void>
   /**
-   * Has `write` make an item that is due. Where `run` has a slot for it, `write` is told that it is taken, and leases it by the way: it is
+   * Has `write` make an item that is due. Where `run` has a slot for it, `write` learns that it is taken, and leases it by the way: it is
    * worked on as soon as it is written, and nobody has to claim it. Null is no new item.
    */
   readonly submit: <E>(write: (isTaken: boolean) => Effect.Effect<A | null, E>) => Effect.Effect<A | null, E>

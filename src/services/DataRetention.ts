@@ -104,12 +104,12 @@ const RETIRE_EVERY_MS = 3_600_000
 
 /**
  * Makes partitions ahead and retires those that are past. The effect that it makes does what there is to do at that moment, and tells
- * what it did; what could not be done is told once, until it changes. Retires by the time that is believed, and nothing where that is null.
+ * what it did; what could not be done is logged once, until it changes. Retires by the time that is believed, and nothing where that is null.
  */
 export const makePartitionMaintenance = Effect.gen(function* () {
   const partitions = yield* Partitions
   const looked = yield* Ref.make<Looked>({ again: Number.NEGATIVE_INFINITY, crowded: [] })
-  const told = yield* Ref.make("")
+  const logged = yield* Ref.make("")
 
   const retired = Effect.fnUntraced(function* (now: Instant | null) {
     const last = yield* Ref.get(looked)
@@ -126,9 +126,9 @@ export const makePartitionMaintenance = Effect.gen(function* () {
       yield* Effect.annotateLogs(Effect.logInfo("a partition was made or removed"), { partition, outcome })
     const undone = done.filter(isCrowded).map(({ partition }) => partition)
     const line = undone.join(", ")
-    if (line !== "" && line !== (yield* Ref.get(told)))
+    if (line !== "" && line !== (yield* Ref.get(logged)))
       yield* Effect.annotateLogs(Effect.logWarning("partitions too large to create or retire"), { partition: line })
-    yield* Ref.set(told, line)
+    yield* Ref.set(logged, line)
   })
 })
 

@@ -35,7 +35,7 @@ export class Records extends Context.Service<
     readonly exists: (caller: Caller, reference: Reference) => Effect.Effect<boolean>
     /**
      * Any tenant's transaction of the key's mode with the last money call, for an admin key and a reason that the audit keeps. None but
-     * an admin is told anything, not even whether the reason was good.
+     * an admin learns anything, not even whether the reason was good.
      */
     readonly readRaw: (
       caller: Caller,

@@ -85,7 +85,7 @@ const rows: ReadonlyArray<Row> = [
     "collection.pending"
   ],
   [
-    "found charged, although nobody heard the answer to the code",
+    "found charged, although the answer to the code was lost",
     asks(code),
     StillPending,
     "reconciler",

@@ -2,7 +2,7 @@ import type * as Schema from "./Schema.ts"
 
 export type ErrorClass = "terminal" | "retriable" | "ambiguous"
 
-interface Told {
+interface ErrorFields {
   readonly class: ErrorClass
   readonly code: string
   readonly message: string
@@ -28,15 +28,15 @@ export class GatewayError extends Error {
   readonly retryAfterSeconds: number | undefined
   readonly isReplayed: boolean
 
-  constructor(told: Told) {
-    super(`${told.code}: ${told.message}`, { cause: told.cause })
-    this.class = told.class
-    this.code = told.code
-    this.details = told.details
-    this.status = told.status
-    this.requestId = told.requestId
-    this.retryAfterSeconds = told.retryAfterSeconds
-    this.isReplayed = told.isReplayed ?? false
+  constructor(fields: ErrorFields) {
+    super(`${fields.code}: ${fields.message}`, { cause: fields.cause })
+    this.class = fields.class
+    this.code = fields.code
+    this.details = fields.details
+    this.status = fields.status
+    this.requestId = fields.requestId
+    this.retryAfterSeconds = fields.retryAfterSeconds
+    this.isReplayed = fields.isReplayed ?? false
   }
 
   /**

@@ -1051,7 +1051,7 @@ export interface CorridorUnsupported {
     readonly currency: Currency
     readonly direction: Direction
     readonly method: Method
-    /** Only where the corridor is open, and the provider has to be told who pays: your operator has to say it first */
+    /** Only where the corridor is open, and the provider requires a sender: your operator has to set it first */
     readonly requires_sender?: true
   }
 }
@@ -1338,47 +1338,53 @@ export interface Issue {
   readonly message: string
 }
 
-/** What a purge removed */
-export interface Purge {
-  /** How many recipients were removed, in both modes */
-  readonly purged: number
+/** What a provider is answered */
+export interface StoredCallback {
+  /** The callback is kept and will be looked into */
+  readonly status: "stored"
 }
 
-/** A recipient that a payout saved, masked */
-export interface Beneficiary {
-  /** The gateway's handle of the recipient */
-  readonly id: string
-  /** How the recipient is paid */
-  readonly type: PayoutMethod
-  readonly country: Country
-  readonly currency: Currency
-  /** The mobile network; null where there is none */
-  readonly network: string | null
-  /** The code of the bank; null where there is none */
-  readonly bank_code: string | null
-  /** The name of the bank; null where there is none */
-  readonly bank_name: string | null
-  /** The holder's name, masked (`J••• D••`); null where there is none */
-  readonly account_name: string | null
-  /** The number or account, masked but for its end (`••••1234`) */
-  readonly masked_destination: string
-  /** True where a payout of test mode saved it */
-  readonly is_test_mode: boolean
-  /** When it was first paid */
-  readonly created_at: string
-  /** When it was last paid */
-  readonly last_used_at: string
+/** The gateway's release and its providers */
+export interface HealthDetail {
+  /** Always `ok` */
+  readonly status: "ok"
+  /** How long this process has run, in seconds */
+  readonly uptime_seconds: number
+  /** The build: the release and a hash of the source */
+  readonly version: string
+  /** The release by hand, such as 1.0.0 */
+  readonly release: string
+  /** True where the key of this request is a test key */
+  readonly is_test_environment: boolean
+  /** Always `production`: test mode uses real accounts, too */
+  readonly provider_environment: "production"
+  /** Every provider by its name. It says whether the gateway has an account there, not whether it can be reached */
+  readonly providers: { readonly [name: string]: ProviderRegistration }
 }
 
-/** How a recipient is paid */
-export type PayoutMethod = "momo" | "bank" | "wallet"
+/** Whether the gateway has an account at the provider */
+export type ProviderRegistration = "registered" | "not_registered"
 
-/** One page of a list */
-export interface BeneficiaryPage {
-  /** The items of this page */
-  readonly items: ReadonlyArray<Beneficiary>
-  /** Send it as `cursor` for the next page; null on the last one */
-  readonly next_cursor: string | null
+/** The gateway answers */
+export interface Health {
+  /** Always `ok` */
+  readonly status: "ok"
+  /** The release by hand, such as 1.0.0 */
+  readonly release: string
+}
+
+/** A refund of a collection. No provider offers it */
+export interface RefundRequest {
+  /** The collection's reference */
+  readonly original_reference: string
+  /** A part of the collection, in minor units of its currency; checked and not used */
+  readonly amount_minor?: bigint
+  /** Why; checked and not used */
+  readonly reason?: string
+  /** May repeat the mode of the key; another one is refused with `mode_mismatch` */
+  readonly mode?: "live" | "test"
+  /** May repeat the mode of the key; another one is refused with `mode_mismatch` */
+  readonly is_test_mode?: boolean
 }
 
 /** What a recovery did */
@@ -1514,104 +1520,47 @@ export interface WebhookEndpointRequest {
   readonly is_test_mode?: boolean
 }
 
-/** What a provider is answered */
-export interface StoredCallback {
-  /** The callback is kept and will be looked into */
-  readonly status: "stored"
+/** What a purge removed */
+export interface Purge {
+  /** How many recipients were removed, in both modes */
+  readonly purged: number
 }
 
-/** The gateway's release and its providers */
-export interface HealthDetail {
-  /** Always `ok` */
-  readonly status: "ok"
-  /** How long this process has run, in seconds */
-  readonly uptime_seconds: number
-  /** The build: the release and a hash of the source */
-  readonly version: string
-  /** The release by hand, such as 1.0.0 */
-  readonly release: string
-  /** True where the key of this request is a test key */
-  readonly is_test_environment: boolean
-  /** Always `production`: test mode uses real accounts, too */
-  readonly provider_environment: "production"
-  /** Every provider by its name. It says whether the gateway has an account there, not whether it can be reached */
-  readonly providers: { readonly [name: string]: ProviderRegistration }
-}
-
-/** Whether the gateway has an account at the provider */
-export type ProviderRegistration = "registered" | "not_registered"
-
-/** The gateway answers */
-export interface Health {
-  /** Always `ok` */
-  readonly status: "ok"
-  /** The release by hand, such as 1.0.0 */
-  readonly release: string
-}
-
-/** A quote to exchange by */
-export interface CreateExchangeRequest {
-  /** The quote to exchange by */
-  readonly quote_id: string
-  readonly metadata?: Metadata
-  /** May repeat the mode of the key; another one is refused with `mode_mismatch` */
-  readonly mode?: "live" | "test"
-  /** May repeat the mode of the key; another one is refused with `mode_mismatch` */
-  readonly is_test_mode?: boolean
-}
-
-/** A price that holds until `expires_at`, for one exchange */
-export interface ExchangeQuote {
-  /** The quote's handle: exchange by it */
-  readonly quote_id: string
-  /** What you give */
-  readonly source_currency: Currency
-  /** What you get */
-  readonly destination_currency: Currency
-  /** What leaves your float, in minor units of `source_currency` */
-  readonly source_amount_minor: bigint
-  /** What your float gets, in minor units of `destination_currency` */
-  readonly destination_amount_minor: bigint
-  /** How much of the destination currency one of the source currency buys, as a decimal text */
-  readonly rate: string
-  /** The provider's fee, in minor units of `fee_currency` */
-  readonly fee_minor: bigint
-  /** The currency of `fee_minor` */
-  readonly fee_currency: Currency
-  /** Until when the price holds */
-  readonly expires_at: string
-  /** True where a key of test mode asked for it */
+/** A recipient that a payout saved, masked */
+export interface Beneficiary {
+  /** The gateway's handle of the recipient */
+  readonly id: string
+  /** How the recipient is paid */
+  readonly type: PayoutMethod
+  readonly country: Country
+  readonly currency: Currency
+  /** The mobile network; null where there is none */
+  readonly network: string | null
+  /** The code of the bank; null where there is none */
+  readonly bank_code: string | null
+  /** The name of the bank; null where there is none */
+  readonly bank_name: string | null
+  /** The holder's name, masked (`J••• D••`); null where there is none */
+  readonly account_name: string | null
+  /** The number or account, masked but for its end (`••••1234`) */
+  readonly masked_destination: string
+  /** True where a payout of test mode saved it */
   readonly is_test_mode: boolean
+  /** When it was first paid */
+  readonly created_at: string
+  /** When it was last paid */
+  readonly last_used_at: string
 }
 
-/** An exchange to price: two currencies, and exactly one of the two amounts */
-export interface ExchangeQuoteRequest {
-  /** What you give */
-  readonly source_currency: Currency
-  /** What you get */
-  readonly destination_currency: Currency
-  /** How much you give, in minor units of `source_currency` */
-  readonly source_amount_minor?: bigint
-  /** How much you want, in minor units of `destination_currency` */
-  readonly destination_amount_minor?: bigint
-  /** May repeat the mode of the key; another one is refused with `mode_mismatch` */
-  readonly mode?: "live" | "test"
-  /** May repeat the mode of the key; another one is refused with `mode_mismatch` */
-  readonly is_test_mode?: boolean
-}
+/** How a recipient is paid */
+export type PayoutMethod = "momo" | "bank" | "wallet"
 
-/** A refund of a collection. No provider offers it */
-export interface RefundRequest {
-  /** The collection's reference */
-  readonly original_reference: string
-  /** A part of the collection, in minor units of its currency; checked and not used */
-  readonly amount_minor?: bigint
-  /** Why; checked and not used */
-  readonly reason?: string
-  /** May repeat the mode of the key; another one is refused with `mode_mismatch` */
-  readonly mode?: "live" | "test"
-  /** May repeat the mode of the key; another one is refused with `mode_mismatch` */
-  readonly is_test_mode?: boolean
+/** One page of a list */
+export interface BeneficiaryPage {
+  /** The items of this page */
+  readonly items: ReadonlyArray<Beneficiary>
+  /** Send it as `cursor` for the next page; null on the last one */
+  readonly next_cursor: string | null
 }
 
 /** The countries that the provider serves */
@@ -1783,6 +1732,57 @@ export interface FloatPosition {
   readonly paid_out_minor: bigint
   /** The fees of a lifetime in both directions, in minor units of `currency`. `available_minor` is already without them: never subtract them again */
   readonly provider_fees_minor: bigint
+}
+
+/** A quote to exchange by */
+export interface CreateExchangeRequest {
+  /** The quote to exchange by */
+  readonly quote_id: string
+  readonly metadata?: Metadata
+  /** May repeat the mode of the key; another one is refused with `mode_mismatch` */
+  readonly mode?: "live" | "test"
+  /** May repeat the mode of the key; another one is refused with `mode_mismatch` */
+  readonly is_test_mode?: boolean
+}
+
+/** A price that holds until `expires_at`, for one exchange */
+export interface ExchangeQuote {
+  /** The quote's handle: exchange by it */
+  readonly quote_id: string
+  /** What you give */
+  readonly source_currency: Currency
+  /** What you get */
+  readonly destination_currency: Currency
+  /** What leaves your float, in minor units of `source_currency` */
+  readonly source_amount_minor: bigint
+  /** What your float gets, in minor units of `destination_currency` */
+  readonly destination_amount_minor: bigint
+  /** How much of the destination currency one of the source currency buys, as a decimal text */
+  readonly rate: string
+  /** The provider's fee, in minor units of `fee_currency` */
+  readonly fee_minor: bigint
+  /** The currency of `fee_minor` */
+  readonly fee_currency: Currency
+  /** Until when the price holds */
+  readonly expires_at: string
+  /** True where a key of test mode asked for it */
+  readonly is_test_mode: boolean
+}
+
+/** An exchange to price: two currencies, and exactly one of the two amounts */
+export interface ExchangeQuoteRequest {
+  /** What you give */
+  readonly source_currency: Currency
+  /** What you get */
+  readonly destination_currency: Currency
+  /** How much you give, in minor units of `source_currency` */
+  readonly source_amount_minor?: bigint
+  /** How much you want, in minor units of `destination_currency` */
+  readonly destination_amount_minor?: bigint
+  /** May repeat the mode of the key; another one is refused with `mode_mismatch` */
+  readonly mode?: "live" | "test"
+  /** May repeat the mode of the key; another one is refused with `mode_mismatch` */
+  readonly is_test_mode?: boolean
 }
 
 /** The transaction; with `view=raw` also its last call to the provider */
@@ -2273,6 +2273,20 @@ export interface Operations {
     }
     readonly data: ReadTransaction
   }
+  /** Quote an exchange */
+  readonly "POST /v1/fx/quote": {
+    readonly body: ExchangeQuoteRequest
+    readonly data: ExchangeQuote
+  }
+  /** Create an exchange */
+  readonly "POST /v1/fx/exchange": {
+    readonly body: CreateExchangeRequest
+    readonly data: Exchange
+  }
+  /** Get an exchange */
+  readonly "GET /v1/fx/exchanges/{reference}": {
+    readonly data: Exchange
+  }
   /** Get your float */
   readonly "GET /v1/float": {
     readonly data: FloatPositions
@@ -2322,40 +2336,23 @@ export interface Operations {
   readonly "GET /v1/reference/countries": {
     readonly data: ServedCountries
   }
-  /** Refund a collection (not offered) */
-  readonly "POST /v1/refunds": {
-    readonly body: RefundRequest
-    readonly data: unknown
+  /** List beneficiaries */
+  readonly "GET /v1/beneficiaries": {
+    readonly query: {
+      /** How many items a page has at most */
+      readonly limit?: number
+      /** Where to go on: the `next_cursor` of the page before */
+      readonly cursor?: string
+    }
+    readonly data: BeneficiaryPage
   }
-  /** Quote an exchange */
-  readonly "POST /v1/fx/quote": {
-    readonly body: ExchangeQuoteRequest
-    readonly data: ExchangeQuote
+  /** Purge beneficiaries */
+  readonly "DELETE /v1/beneficiaries": {
+    readonly data: Purge
   }
-  /** Create an exchange */
-  readonly "POST /v1/fx/exchange": {
-    readonly body: CreateExchangeRequest
-    readonly data: Exchange
-  }
-  /** Get an exchange */
-  readonly "GET /v1/fx/exchanges/{reference}": {
-    readonly data: Exchange
-  }
-  /** Check that the gateway answers */
-  readonly "GET /health": {
-    readonly data: Health
-  }
-  /** Get release and providers */
-  readonly "GET /health/detail": {
-    readonly data: HealthDetail
-  }
-  /** Take a provider's callback */
-  readonly "POST /webhooks/{provider}/{route_key}": {
-    readonly data: StoredCallback
-  }
-  /** Take a provider's callback (PUT) */
-  readonly "PUT /webhooks/{provider}/{route_key}": {
-    readonly data: StoredCallback
+  /** Get a beneficiary */
+  readonly "GET /v1/beneficiaries/{id}": {
+    readonly data: Beneficiary
   }
   /** Get your webhook endpoint */
   readonly "GET /v1/webhooks/endpoint": {
@@ -2399,6 +2396,19 @@ export interface Operations {
     readonly body: RecoverEventsRequest
     readonly data: Recovery
   }
+  /** Refund a collection (not offered) */
+  readonly "POST /v1/refunds": {
+    readonly body: RefundRequest
+    readonly data: unknown
+  }
+  /** Check that the gateway answers */
+  readonly "GET /health": {
+    readonly data: Health
+  }
+  /** Get release and providers */
+  readonly "GET /health/detail": {
+    readonly data: HealthDetail
+  }
   /** Get this description */
   readonly "GET /openapi.json": {
     readonly data: unknown
@@ -2407,22 +2417,12 @@ export interface Operations {
   readonly "GET /docs": {
     readonly data: unknown
   }
-  /** List beneficiaries */
-  readonly "GET /v1/beneficiaries": {
-    readonly query: {
-      /** How many items a page has at most */
-      readonly limit?: number
-      /** Where to go on: the `next_cursor` of the page before */
-      readonly cursor?: string
-    }
-    readonly data: BeneficiaryPage
+  /** Take a provider's callback */
+  readonly "POST /webhooks/{provider}/{route_key}": {
+    readonly data: StoredCallback
   }
-  /** Purge beneficiaries */
-  readonly "DELETE /v1/beneficiaries": {
-    readonly data: Purge
-  }
-  /** Get a beneficiary */
-  readonly "GET /v1/beneficiaries/{id}": {
-    readonly data: Beneficiary
+  /** Take a provider's callback (PUT) */
+  readonly "PUT /webhooks/{provider}/{route_key}": {
+    readonly data: StoredCallback
   }
 }

@@ -23,7 +23,7 @@ const PROPOSALS_SHOWN = 50
 export const makeFloats = Effect.gen(function* () {
   const tenants = yield* Tenants
   const ledger = yield* FloatLedger
-  const desk = yield* FloatApprovals
+  const approvals = yield* FloatApprovals
   const proposals = yield* Proposals
 
   const all = Effect.fn("FloatsPage.all")(function* ({ query }: Visit) {
@@ -72,7 +72,7 @@ export const makeFloats = Effect.gen(function* () {
     const { appId } = found.value
     const wish = adjustmentOf(visit.form, appId)
     if (typeof wish === "string") return yield* shown(visit, appId, wish)
-    return yield* desk.propose(wish, { by: visit.visitor.name, at: visit.at }).pipe(
+    return yield* approvals.propose(wish, { by: visit.visitor.name, at: visit.at }).pipe(
       Effect.as(redirect(`/floats/${appId}`, "proposed")),
       Effect.catchTag("NotDecided", ({ message }) => shown(visit, appId, message))
     )

@@ -20,7 +20,7 @@ const LONGEST_NOTE = 500
 /** The keys with which tenants sign. Two people make one, and two revoke one. */
 export const makeKeys = Effect.gen(function* () {
   const tenants = yield* Tenants
-  const desk = yield* KeyApprovals
+  const approvals = yield* KeyApprovals
   const proposals = yield* Proposals
 
   const all = Effect.fn("KeysPage.all")(function* () {
@@ -81,12 +81,14 @@ export const makeKeys = Effect.gen(function* () {
       if (mode === undefined) return "Choose the mode: live or test."
       const role = Role.literals.find((literal) => literal === visit.form.get("role"))
       if (role === undefined) return "Choose the role: tenant or admin."
-      return desk.proposeIssue({ appId, mode, role, note }, acting(visit))
+      return approvals.proposeIssue({ appId, mode, role, note }, acting(visit))
     })
   )
 
   const proposeRevocation = Effect.fn("KeysPage.proposeRevocation")((visit: Visit) =>
-    proposed(visit, (appId, note) => desk.proposeRevocation({ appId, keyId: visit.params["key"] ?? "", note }, acting(visit)))
+    proposed(visit, (appId, note) =>
+      approvals.proposeRevocation({ appId, keyId: visit.params["key"] ?? "", note }, acting(visit))
+    )
   )
 
   return {

@@ -40,11 +40,11 @@ import { amountOf, notAnAmount } from "../TypedText.ts"
 const CASES_SHOWN = 200
 const PROPOSALS_SHOWN = 50
 
-/** The queue of what needs a person, and the desk where it is ruled on. */
+/** The queue of what needs a person, and the page where it is ruled on. */
 export const makeReviews = Effect.gen(function* () {
   const transactions = yield* Transactions
   const proposals = yield* Proposals
-  const desk = yield* ReviewApprovals
+  const approvals = yield* ReviewApprovals
   const acknowledgements = yield* Acknowledgements
 
   const queue = Effect.fn("ReviewsPage.queue")(function* (visit: Visit) {
@@ -79,7 +79,7 @@ export const makeReviews = Effect.gen(function* () {
       ),
       own.length === 0 ? null : section("Proposals", proposalTable(visit, own)),
       record.needsReview && may(visit.visitor.role, "resolve")
-        ? rulingSection(visit, record, revision, desk.needsTwo(record, null))
+        ? rulingSection(visit, record, revision, approvals.needsTwo(record, null))
         : null
     ]
     return page(`Review of ${record.reference}`, body, { status: problem === null ? 200 : 422 })
@@ -96,7 +96,7 @@ export const makeReviews = Effect.gen(function* () {
     const { reference } = found.value.transaction
     const ruling = rulingOf(visit.form, found.value.transaction)
     if (typeof ruling === "string") return yield* shown(visit, found.value, ruling)
-    return yield* desk.rule({ reference, ...ruling }, { by: visit.visitor.name, at: visit.at }).pipe(
+    return yield* approvals.rule({ reference, ...ruling }, { by: visit.visitor.name, at: visit.at }).pipe(
       Effect.map((how): Answer => redirect(`/reviews/${reference}`, how)),
       Effect.catch(({ message }) => shown(visit, found.value, message))
     )

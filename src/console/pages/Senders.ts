@@ -11,9 +11,10 @@ import { type Answer, auditOf, page, redirect, type Visit } from "../Route.ts"
 import { lineOf } from "../TypedText.ts"
 
 const LONGEST_NOTE = 500
-const UNREADABLE = "What is kept does not open: it is damaged, or of another master key. No provider is told it. Type it again."
+const UNREADABLE =
+  "What is kept does not open: it is damaged, or of another master key. It is sent to no provider. Type it again."
 
-/** Who pays for each tenant, as providers are told where a country wants to know it. An administrator says it. */
+/** Who pays for each tenant, as it is sent to providers where a country requires it. An administrator sets it. */
 export const makeSenders = Effect.gen(function* () {
   const tenants = yield* Tenants
 
@@ -25,7 +26,7 @@ export const makeSenders = Effect.gen(function* () {
           ? badge("nobody", "quiet")
           : sender === "unreadable"
             ? badge("does not open", "bad")
-            : badge("told", "good")
+            : badge("set", "good")
       ])
     )
     return page("Senders", section("Who pays, for each tenant", table("By name", ["Tenant", "Sender"], rows)))
@@ -38,13 +39,13 @@ export const makeSenders = Effect.gen(function* () {
 
   const shown = Effect.fnUntraced(function* (visit: Visit, appId: AppId, problem: string | null) {
     const sender = yield* tenants.sender(appId)
-    const told = sender === null || sender === "unreadable" ? null : maskedSender(sender)
-    const rows = told === null ? [] : [[told.name, told.country, told.number, told.address]]
+    const shown = sender === null || sender === "unreadable" ? null : maskedSender(sender)
+    const rows = shown === null ? [] : [[shown.name, shown.country, shown.number, shown.address]]
     const body = [
       problem === null ? null : h("p", { class: "warning", role: "alert" }, problem),
       sender === "unreadable" ? h("p", { class: "warning", role: "alert" }, UNREADABLE) : null,
       section(
-        "As it is told",
+        "As it is sent",
         table("Masked; what was typed is kept sealed", ["Name", "Country", "Number", "Address"], rows, "Nobody is named.")
       ),
       may(visit.visitor.role, "configure") ? changeForms(visit, appId, sender !== null) : null

@@ -85,7 +85,7 @@ export class CorridorUnsupported extends Schema.TaggedError<CorridorUnsupported>
   ...CorridorKey.fields,
   requires_sender: optional(
     Schema.Literal(true),
-    "Only where the corridor is open, and the provider has to be told who pays: your operator has to say it first"
+    "Only where the corridor is open, and the provider requires a sender: your operator has to set it first"
   )
 }) {
   override readonly message = "This country, currency, direction and method do not go together here."

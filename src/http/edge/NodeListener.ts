@@ -78,23 +78,23 @@ const keepIdle = (server: Server, timer: Timer, forMs: number): void => {
     })
 }
 
-/** A request is told by one of these: by the second if its client waits for "100 Continue" before it sends the body. */
+/** A request comes with one of these: by the second if its client waits for "100 Continue" before it sends the body. */
 const REQUEST_EVENTS = ["request", "checkContinue"] as const
 
 /** Replaces `emit`, because no listener can keep a request from the listeners after it: one too many must not even become a fiber. */
 const admit = (server: Server, isAdmitted: (response: Response) => boolean): void => {
-  const emitter: { emit: (event: string, ...told: ReadonlyArray<unknown>) => boolean } = server
+  const emitter: { emit: (event: string, ...args: ReadonlyArray<unknown>) => boolean } = server
   const emit = emitter.emit.bind(server)
-  emitter.emit = (event, ...told) => {
-    const [, response] = told
-    if (!REQUEST_EVENTS.some((one) => one === event) || !(response instanceof ServerResponse)) return emit(event, ...told)
+  emitter.emit = (event, ...args) => {
+    const [, response] = args
+    if (!REQUEST_EVENTS.some((one) => one === event) || !(response instanceof ServerResponse)) return emit(event, ...args)
     if (!isAdmitted(response)) return true
-    if (event === "request") return emit(event, ...told)
+    if (event === "request") return emit(event, ...args)
     // Node would close the connection after a response without "100 Continue". Effect does so where the body may still come.
     Reflect.set(response, "_expect_continue", false)
-    if (!hasBody(response.req)) return emit("request", ...told)
+    if (!hasBody(response.req)) return emit("request", ...args)
     continueInTurn(response)
-    return emit(event, ...told)
+    return emit(event, ...args)
   }
 }
 

@@ -27,7 +27,7 @@ export const meanwhileCommitsWait: Effect.Effect<<A>(end: Effect.Effect<A>) => M
 
 /**
  * The response of work that may commit, or an ambiguous one. The work is not cancelled then: its commit would end without the standby. Nobody
- * is left to be told how it breaks after that, but the log.
+ * is left to learn how it breaks after that, but the log.
  */
 export const makeUnlessCommitsWait = Effect.fnUntraced(function* (timer: Timer) {
   const scope = yield* Effect.scope
@@ -40,12 +40,12 @@ export const makeUnlessCommitsWait = Effect.fnUntraced(function* (timer: Timer) 
         isAnswered = true
         return ambiguous()
       })
-      const told = Effect.tapCause(work, (cause) =>
+      const logged = Effect.tapCause(work, (cause) =>
         isAnswered && !Cause.hasInterruptsOnly(cause)
           ? Effect.annotateLogs(Effect.logError("the request broke", cause), { request_id: requestId })
           : Effect.void
       )
-      const fiber = yield* Effect.forkIn(told, scope, { startImmediately: true })
+      const fiber = yield* Effect.forkIn(logged, scope, { startImmediately: true })
       const end = yield* endOf(fiber, LONGEST_WRITE_MS, given, meanwhile(given))
       return yield* Effect.onInterrupt(end, () => Fiber.interrupt(fiber))
     })

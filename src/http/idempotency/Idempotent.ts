@@ -200,7 +200,7 @@ export class Idempotent extends Context.Service<
         }
         if (classOf(error) !== "terminal" || namesTransaction(error)) return error
         const limited = yield* storeLimit(claim)
-        // Too many refusals are stored: this one is not, and the tenant is told to come back, unless the claim was lost meanwhile.
+        // Too many refusals are stored: this one is not, and the tenant has to come back, unless the claim was lost meanwhile.
         if (limited !== null && (yield* idempotency.release(claim))) return limited
         yield* idempotency.complete(claim, errorEnvelope(error))
         return error

@@ -86,11 +86,13 @@ export function* fieldIssues(
 /** The value is of no kind of a union. The member that names the kind is missing or wrong. */
 const unmatched = (union: SchemaAST.Union, tree: JsonTree | undefined, place: JsonPath | null): Issue => {
   const kinds = union.types.filter(SchemaAST.isObjects)
-  const [told] = kinds.flatMap(({ propertySignatures }) => propertySignatures.filter(({ type }) => SchemaAST.isLiteral(type)))
-  if (told === undefined || !isJsonObject(tree)) return issueAt(place, ruleOf(union))
-  const name = String(told.name)
+  const [discriminator] = kinds.flatMap(({ propertySignatures }) =>
+    propertySignatures.filter(({ type }) => SchemaAST.isLiteral(type))
+  )
+  if (discriminator === undefined || !isJsonObject(tree)) return issueAt(place, ruleOf(union))
+  const name = String(discriminator.name)
   if (!Object.hasOwn(tree, name)) return issueAt(childPath(place, name), REQUIRED)
-  const types = kinds.flatMap(({ propertySignatures }) => propertySignatures.filter((one) => one.name === told.name))
+  const types = kinds.flatMap(({ propertySignatures }) => propertySignatures.filter((one) => one.name === discriminator.name))
   return issueAt(childPath(place, name), oneOf(types.map(({ type }) => type)))
 }
 

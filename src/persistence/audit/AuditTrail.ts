@@ -62,19 +62,19 @@ export const auditTrail = (sql: SqlClient.SqlClient, keyed: KeyedHash) => {
     const mac = genuine ? headMac(keyed, { sequence: link.sequence, hash }) : head.mac
     const end = headText({ sequence: link.sequence, hash: Buffer.from(hash).toString("hex") })
     // A copy outside the database of every head that there was: one that is put back later lacks the rows up to it.
-    const told = genuine
+    const reported = genuine
       ? sql.afterCommit(Effect.annotateLogs(Effect.logInfo(AUDIT_HEAD_MESSAGE), { audit_head: end }))
       : Effect.void
     return {
       values: sql`${link.sequence}, ${iso(at)}::timestamptz, ${actor}, ${action}, ${subject}, ${link.details}, ${hash}, ${mac}`,
-      told
+      reported
     }
   })
 
   const append = Effect.fnUntraced(function* (entry: AuditEntry) {
-    const { told, values } = yield* nextRow(entry)
+    const { reported, values } = yield* nextRow(entry)
     yield* done(sql`SELECT FROM append_audit_row(${values}, false)`)
-    yield* told
+    yield* reported
   })
 
   /**
@@ -88,11 +88,11 @@ export const auditTrail = (sql: SqlClient.SqlClient, keyed: KeyedHash) => {
   ): Effect.Effect<boolean> =>
     Effect.gen(function* () {
       yield* locked
-      const { told, values } = yield* nextRow(entry)
+      const { reported, values } = yield* nextRow(entry)
       const [row] = yield* changes(
         sql`SELECT change_access(${access.change}, ${JSON.stringify(access.to)}::json, ${values}) AS "isChanged"`
       )
-      if (row?.isChanged === true) yield* told
+      if (row?.isChanged === true) yield* reported
       return row?.isChanged === true
     }).pipe((effect) => sql.withTransaction(effect), Effect.orDie)
 

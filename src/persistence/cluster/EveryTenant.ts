@@ -6,7 +6,7 @@ import { OfTenant, serverSlots } from "../connection/ServerSlots.ts"
 import type { ServerLanes } from "../connection/StepBatch.ts"
 import { ofAll, ofTenants, type TenantFilter } from "../connection/TenantFilter.ts"
 import { cachedShards, type ServerTenants, type Shard } from "./Shards.ts"
-import { type Heard, silentServers, unanswered } from "./SilentServers.ts"
+import { type Answered, silentServers, unanswered } from "./SilentServers.ts"
 
 /** A server that has not said by then who has something due is left out of this claim, and its answer counts in the next: the others' work does not wait. */
 const DUE_MS = 500
@@ -109,12 +109,12 @@ const onCitus = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
 
   const only = (appIds: ReadonlyArray<string>) => ofTenants(sql, appIds)
 
-  const heard = <A>(group: ServerTenants, query: Query<A>): Effect.Effect<Heard<A>> =>
+  const answered = <A>(group: ServerTenants, query: Query<A>): Effect.Effect<Answered<A>> =>
     Effect.suspend(() => (silent.has(group.server) ? Effect.succeed(unanswered) : silent.watch(group, query)))
 
-  const dues = yield* lateAnswers<Heard<Due>>(DUE_MS)
-  /** As `heard`, if that is known soon, or what was asked for the last time. */
-  const heardSoon = (kind: string, group: ServerTenants, query: Query<Due>): Effect.Effect<Heard<Due>> => {
+  const dues = yield* lateAnswers<Answered<Due>>(DUE_MS)
+  /** As `answered`, if that is known soon, or what was asked for the last time. */
+  const answeredSoon = (kind: string, group: ServerTenants, query: Query<Due>): Effect.Effect<Answered<Due>> => {
     const { server } = group
     if (silent.has(server)) return Effect.succeed(unanswered)
     const late = Effect.annotateLogs(
@@ -122,7 +122,7 @@ const onCitus = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
       { database_server: server, due: kind }
     )
     return Effect.map(
-      dues.soon(`${kind} at ${server}`, heard(group, query), late),
+      dues.soon(`${kind} at ${server}`, answered(group, query), late),
       Option.getOrElse(() => unanswered)
     )
   }
@@ -134,7 +134,7 @@ const onCitus = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const ask = Effect.fnUntraced(function* <A, Group extends ServerTenants>(
     groups: ReadonlyArray<Group>,
     concurrency: number | "unbounded",
-    hear: (group: Group) => Effect.Effect<Heard<A>>
+    hear: (group: Group) => Effect.Effect<Answered<A>>
   ) {
     const exits = yield* Effect.forEach(groups, hear, { concurrency })
     const answers = exits.flatMap((exit) => (Exit.isSuccess(exit) ? [exit.value] : []))
@@ -156,7 +156,7 @@ const onCitus = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
     query: (of: TenantFilter) => Query<A>
   ) =>
     Effect.flatMap(
-      ask(groups, concurrency, (group) => heard(group, query(only(group.appIds)))),
+      ask(groups, concurrency, (group) => answered(group, query(only(group.appIds)))),
       allOrNothing
     )
   const read = <A>(query: (of: TenantFilter) => Query<A>) =>
@@ -174,10 +174,10 @@ const onCitus = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const claim = Effect.fnUntraced(function* <A>(limit: number, { due, kind, take }: ClaimQueries<A>) {
     const all = yield* shards
     const began = yield* elapsed
-    const owing = yield* ask(byServer(all), "unbounded", (group) => heardSoon(kind, group, due(only(group.appIds))))
+    const owing = yield* ask(byServer(all), "unbounded", (group) => answeredSoon(kind, group, due(only(group.appIds))))
     const shares = sharesOf(limit, turn++, dueIn(all, new Set(owing.rows.map(({ app_id }) => app_id))))
-    const inTime = (shard: Shard, taking: Query<A>): Effect.Effect<Heard<A>> =>
-      Effect.flatMap(elapsed, (now) => (now - began > TAKE_MS ? Effect.succeed(unanswered) : heard(shard, taking)))
+    const inTime = (shard: Shard, taking: Query<A>): Effect.Effect<Answered<A>> =>
+      Effect.flatMap(elapsed, (now) => (now - began > TAKE_MS ? Effect.succeed(unanswered) : answered(shard, taking)))
     const taken = yield* ask(shares, SHARDS_AT_ONCE, (shard) => inTime(shard, take(only(shard.appIds), shard.share, shard)))
     const cause = owing.failure ?? taken.failure
     if (cause === null) return taken.rows

@@ -15,13 +15,13 @@ const PROBE_EVERY = "1 second"
 type Query<A> = Effect.Effect<ReadonlyArray<A>, SqlError.SqlError>
 
 /** What a statement gave, however it ended; null where its server does not answer. */
-export type Heard<A> = Exit.Exit<ReadonlyArray<A> | null, SqlError.SqlError>
-export const unanswered: Heard<never> = Exit.succeed(null)
+export type Answered<A> = Exit.Exit<ReadonlyArray<A> | null, SqlError.SqlError>
+export const unanswered: Answered<never> = Exit.succeed(null)
 
 interface Means {
   /** A statement that any server answers at once which answers at all. */
   readonly probe: (group: ServerTenants) => Query<unknown>
-  /** Told of each server when it is found to be silent. */
+  /** Called for each server when it is found to be silent. */
   readonly found: (server: string) => void
   /** Around what is asked of a server. */
   readonly within: (server: string) => <A, E>(statement: Effect.Effect<A, E>) => Effect.Effect<A, E | SqlError.SqlError>
@@ -77,7 +77,7 @@ export const silentServers = Effect.fnUntraced(function* ({ found, probe, within
     Effect.repeat(Effect.delay(isSilent(group), SUSPECT_MS), { until: (silent) => silent })
 
   /** The rows; null where the server did not answer. Who falls silent meanwhile is not waited for. */
-  const watch = Effect.fnUntraced(function* <A>(group: ServerTenants, query: Query<A>): Effect.fn.Return<Heard<A>> {
+  const watch = Effect.fnUntraced(function* <A>(group: ServerTenants, query: Query<A>): Effect.fn.Return<Answered<A>> {
     const { server } = group
     const statement = yield* Effect.forkIn(Effect.exit(within(server)(bounded(query, ANSWER_MS))), scope, {
       startImmediately: true
@@ -109,7 +109,7 @@ const isSilentExit = (exit: Exit.Exit<unknown, SqlError.SqlError>): exit is Exit
 /** Of the classes of SQLSTATE: a connection that broke or could not be made, and a server that is going or coming. */
 const SILENT_STATES = /^(08|57P)/
 
-/** Whether a server was not heard, and not a statement refused. */
+/** Whether a server did not answer, and not a statement refused. */
 export const isSilence = (error: SqlError.SqlError): boolean => {
   const state = sqlState(error)
   if (state !== undefined) return SILENT_STATES.test(state) || error.reason._tag === "StatementTimeoutError"

@@ -36,7 +36,7 @@ export const ownSession = Effect.fnUntraced(function* (sql: SqlClient.SqlClient)
   if (!isPooled) return { ask, tryLock: "pg_try_advisory_lock" } satisfies OwnSession
   yield* Effect.acquireRelease(ask("BEGIN"), () => Effect.exit(ask("ROLLBACK")))
   yield* ask("SET LOCAL idle_in_transaction_session_timeout = 0")
-  // What other sessions do is read once in a transaction, unless it is told to forget it.
+  // What other sessions do is read once in a transaction, unless it is made to forget it.
   const fresh: OwnSession["ask"] = (text, parameters) =>
     Effect.andThen(ask("SELECT pg_stat_clear_snapshot()"), ask(text, parameters))
   return { ask: fresh, tryLock: "pg_try_advisory_xact_lock" } satisfies OwnSession

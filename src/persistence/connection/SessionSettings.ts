@@ -40,7 +40,7 @@ const ownSettings = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   })
 })
 
-/** Fails where sessions do not have their settings: a pooler in between may be told to ignore what is asked for. The role has to bring it then. */
+/** Fails where sessions do not have their settings: a pooler in between may be configured to ignore what is asked for. The role has to bring it then. */
 export const settingsHold = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   yield* ownSettings(sql)
   const names = Object.keys(sessionSettings)

@@ -61,9 +61,9 @@ const withNewerEvents = <E>(
   applied: Effect.Effect<ReadonlyArray<typeof ApplyRow.Type>, E>
 ) => {
   if (!steps.some(({ event }) => event !== null && isNewer(event.type))) return applied
-  const told = (rows: ReadonlyArray<typeof ApplyRow.Type>) =>
+  const eventsIn = (rows: ReadonlyArray<typeof ApplyRow.Type>) =>
     steps.flatMap(({ event }, at) => (event !== null && isNewer(event.type) && rows[at]?.applied === true ? [event] : []))
-  return sql.withTransaction(Effect.tap(applied, (rows) => deliverNewer(sql, told(rows))))
+  return sql.withTransaction(Effect.tap(applied, (rows) => deliverNewer(sql, eventsIn(rows))))
 }
 
 /**

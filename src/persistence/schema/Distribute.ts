@@ -19,7 +19,7 @@ const { lock_timeout: LOCK_TIMEOUT } = sessionSettings
  * processor instead of some milliseconds, and it is compiled from when statistics say that tables have grown.
  */
 const OF_WORKERS = ["jit", "enable_seqscan"]
-/** What is committed on a worker has to survive its crash, too. A stronger value stays, and whoever brings it by a role that is told otherwise is found by commitsObstacle. */
+/** What is committed on a worker has to survive its crash, too. A stronger value stays, and a role whose own setting differs is found by commitsObstacle. */
 const COMMITS = "synchronous_commit"
 const IS_WEAK = `current_setting('${COMMITS}') NOT IN ('on', 'remote_apply')`
 

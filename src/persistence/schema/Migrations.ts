@@ -100,11 +100,11 @@ export const Migrations = {
   obstacle: (sql: SqlClient.SqlClient): Effect.Effect<Effect.Effect<string | null, unknown>, DatabaseError> =>
     Effect.gen(function* () {
       const standing = Migrations.standing(sql)
-      let told = (yield* standing).newer.length
+      let logged = (yield* standing).newer.length
       return Effect.gen(function* () {
         const { missing, newer, obstacle } = yield* standing
-        if (newer.length > told) yield* tellNewer(newer)
-        told = newer.length
+        if (newer.length > logged) yield* tellNewer(newer)
+        logged = newer.length
         if (obstacle !== null) return obstacle
         return missing.length === 0 ? null : `the database's schema lacks ${missing.join(", ")}: run \`gateway migrate\``
       })

@@ -35,7 +35,7 @@ export const ClockWatchPg = Layer.effect(
     const machine = yield* MachineTime
     const trail = auditTrail(sql, (yield* Vault).hash)
     const seen = yield* Ref.make<Seen | null>(null)
-    const told = yield* Ref.make<string | null>(null)
+    const logged = yield* Ref.make<string | null>(null)
 
     const read = Effect.gen(function* () {
       const asked = yield* machine.read
@@ -47,7 +47,7 @@ export const ClockWatchPg = Layer.effect(
     })
 
     const tell = Effect.fnUntraced(function* (doubt: string | null) {
-      const before = yield* Ref.getAndSet(told, doubt)
+      const before = yield* Ref.getAndSet(logged, doubt)
       if (doubt !== null && before === null)
         yield* Effect.annotateLogs(Effect.logError("the database's clock is in doubt: nothing is removed"), {
           clock_doubt: doubt

@@ -232,7 +232,7 @@ const unansweredRows = rowsOf(
   })
 )
 
-/** The part of `GatewayStatusPg` that reads open_work: what is open, what needs a person, and of what nobody has heard. */
+/** The part of `GatewayStatusPg` that reads open_work: what is open, what needs a person, and what has no outcome. */
 const openWorkStatus = (sql: SqlClient.SqlClient, everyTenant: EveryTenant["Service"]) => {
   const openRows = (of: TenantFilter) => sql`
       SELECT t.app_id, t.reference, t.kind, t.mode, t.provider, t.created_at,
@@ -241,7 +241,7 @@ const openWorkStatus = (sql: SqlClient.SqlClient, everyTenant: EveryTenant["Serv
       WHERE w.is_open ${of("w.app_id")} ${of("t.app_id")} ORDER BY w.created_at LIMIT ${COUNTED_AT_MOST}`
   const lastLine = (of: TenantFilter) => sql`
       SELECT h.fact, h.at, h.note FROM transaction_history h
-      -- Nothing is told of a transaction before it is there; a day is for clocks that differ. Older partitions are not looked into.
+      -- There is no event of a transaction before it is there; a day is for clocks that differ. Older partitions are not looked into.
       WHERE h.app_id = o.app_id AND h.reference = o.reference AND h.at >= o.created_at - interval '1 day' ${of("h.app_id")} ORDER BY h.line DESC LIMIT 1`
   const isUnknown = sql`l.fact IN ('Unknown', 'NotFound')`
 

@@ -83,7 +83,7 @@ const sealedSenders = rowsOf(Schema.Struct({ appId: Schema.String, sealed: Schem
 const SenderText = Schema.fromJsonString(Schema.toCodecJson(Sender))
 const decodeSender = Schema.decodeUnknownEffect(SenderText)
 const encodeSender = Schema.encodeEffect(SenderText)
-const UNREADABLE = "the sender of a tenant does not open, and no provider is told it: set it again with gateway sender set"
+const UNREADABLE = "the sender of a tenant does not open, and is sent to no provider: set it again with gateway sender set"
 const senderPurpose = (appId: string): string => `sender ${appId}`
 
 const makeSenders = (sql: SqlClient.SqlClient, vault: Vault["Service"]) =>

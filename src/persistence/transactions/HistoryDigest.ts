@@ -69,13 +69,14 @@ const counting = (
   { entry, event, line }: OpenStep | ApplyStep
 ): HistoryDigest => {
   const to = digest.to + 1
-  const told = event === null ? null : hash("sha256", `${event.id}\n${storedType(event.type)}\n${storable(event.body)}`, "hex")
+  const eventHash =
+    event === null ? null : hash("sha256", `${event.id}\n${storedType(event.type)}\n${storable(event.body)}`, "hex")
   const { actor, at, fact, note, status } = line
   const words = [appId, reference, String(to), mode, String(at), actor, fact, storable(note), status]
   const postings = entry?.postings ?? []
   const columns = (["currency", "account", "amount"] as const).map((name) => postings.map((posting) => posting[name]).join(" "))
   const slot = entry === null ? null : slotOf(entry)
-  const one = hash("sha256", fieldsText([...words, slot, entry?.phase ?? null, ...columns, told]), "buffer")
+  const one = hash("sha256", fieldsText([...words, slot, entry?.phase ?? null, ...columns, eventHash]), "buffer")
   const sum = Buffer.from(digest.sum, "base64").map((byte, at) => byte ^ (one[at] ?? 0))
   return { ...digest, to, sum: Buffer.from(sum).toString("base64") }
 }

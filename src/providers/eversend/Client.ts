@@ -10,7 +10,7 @@ export interface EversendSettings {
   readonly baseUrl: string
   readonly clientId: string
   readonly clientSecret: Redacted.Redacted
-  /** Without it no callback can be told from a forged one, and all are refused. */
+  /** Without it no callback can be distinguished from a forged one, and all are refused. */
   readonly webhookSecret: Redacted.Redacted | null
   /** The domain that the account registered, where Eversend asks for it. */
   readonly origin: string | null
@@ -18,7 +18,7 @@ export interface EversendSettings {
   readonly timeoutMs: number
 }
 
-/** An account whose callbacks can be told from forged ones: one that is configured always can. */
+/** An account whose callbacks can be distinguished from forged ones: one that is configured always can. */
 export interface EversendAccount extends EversendSettings {
   readonly webhookSecret: Redacted.Redacted
 }

@@ -14,7 +14,7 @@ const QUOTE_MARGIN_MS = 60_000
 
 type Quotation = typeof PayoutQuotationAnswer.Type.data.quotation
 
-// Eversend's texts change and it has no codes, so that an amount outside its limits cannot be told from another refusal.
+// Eversend's texts change and it has no codes, so that an amount outside its limits cannot be distinguished from another refusal.
 const refusing = [400, 402, 403, 404]
 
 /** A quotation is refused for good. */

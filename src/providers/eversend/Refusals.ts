@@ -97,7 +97,7 @@ export const unproven = (
       }
 
 /**
- * What a failed transaction is told as. Its status alone decides that it failed; the reason beside it, where it is word for word one of
+ * What a failed transaction is reported as. Its status alone decides that it failed; the reason beside it, where it is word for word one of
  * these, only chooses the code that the tenant reads.
  */
 export const failureBy = (kind: Kind, reason: string | null | undefined): ProviderRefusal =>

@@ -165,7 +165,7 @@ const exchangedSumOf = (wire: Wire, currency: Currency) => {
 
 /**
  * `amount` is the principal without `fees`, both in `currency`: for a payout the currency of the wallet that it left, whatever the
- * recipient got (`destinationAmount`). Where no currency is named it is the stored one's, and is not told as a fact.
+ * recipient got (`destinationAmount`). Where no currency is named it is the stored one's, and is not reported as a fact.
  */
 const amountsOf = ({ amount, currency, fees, sourceCurrency }: Wire, stored: Currency): Sum | undefined => {
   const named = currency ?? sourceCurrency ?? null

@@ -2,7 +2,7 @@ import type { Redacted } from "effect"
 import { bearerClient, type Client } from "../Client.ts"
 import type { Transport } from "../Transport.ts"
 
-/** Who sends, where a corridor wants that told (M-Pesa in Kenya). */
+/** The sender, where a corridor requires it (M-Pesa in Kenya). */
 export interface Sender {
   readonly name: string
   readonly country: string

@@ -90,7 +90,7 @@ export const transferBody = (
     : {})
 })
 
-/** Whether Flutterwave has to be told who pays: in Kenya, for phones and banks. */
+/** Whether Flutterwave requires the sender: in Kenya, for phones and banks. */
 export const isSenderWanted = ({ currency, method }: Pick<Corridor, "currency" | "method">): boolean =>
   currency === "KES" && method !== "wallet"
 

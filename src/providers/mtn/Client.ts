@@ -68,6 +68,6 @@ const basic = ({ apiKey, userId }: CountryAccount): string =>
   Buffer.from(`${userId}:${Redacted.value(apiKey)}`).toString("base64")
 
 const lifeOf = (seconds: string): number => {
-  const told = /^\d{1,9}$/.test(seconds) ? Number(seconds) * 1000 : 0
-  return Math.max(0, Math.min(told, LONGEST_TOKEN_LIFE_MS) - TOKEN_MARGIN_MS)
+  const lifeMs = /^\d{1,9}$/.test(seconds) ? Number(seconds) * 1000 : 0
+  return Math.max(0, Math.min(lifeMs, LONGEST_TOKEN_LIFE_MS) - TOKEN_MARGIN_MS)
 }

@@ -21,7 +21,7 @@ export interface ActiveConf {
   /** Asks pawaPay. */
   readonly read: Effect.Effect<ReadonlyArray<typeof ActiveCountry.Type>, ProviderError>
   /** Not older than a minute, where pawaPay answers at once; else what it said last. Null: it never said anything. */
-  readonly told: Effect.Effect<Said | null>
+  readonly current: Effect.Effect<Said | null>
   /** What was said last; nobody is asked. */
   readonly known: () => Said | null
 }
@@ -57,12 +57,12 @@ export const openActiveConf = Effect.fn("pawapay.openActiveConf")(function* ({
     capacity: 1,
     timeToLive: FRESH_FOR
   })
-  const told = Effect.gen(function* () {
+  const current = Effect.gen(function* () {
     const asking = yield* Effect.forkIn(Cache.get(asked, "conf"), scope)
     yield* Effect.timeoutOption(Fiber.await(asking), WAIT_AT_MOST)
     return list && saidIn(list, (yield* Clock.currentTimeMillis) - readAt > BELIEVED_FOR_MS)
   })
-  return { read: read(), told, known: () => list && saidIn(list) }
+  return { read: read(), current, known: () => list && saidIn(list) }
 })
 
 const closed: ActiveLimits = { availability: "down", minimum: null, maximum: null, decimals: null }

@@ -81,11 +81,11 @@ const reachesNetwork: Required<CollectionOperations>["reachesNetwork"] = (payer,
 }
 
 /** Before pawaPay said anything, only how finely the network counts is known. */
-const limitsBy = ({ told }: ActiveConf, kind: Kind): ReadNetworkLimits =>
+const limitsBy = ({ current }: ActiveConf, kind: Kind): ReadNetworkLimits =>
   Effect.fnUntraced(function* (party, currency) {
     const network = networkOf(party, currency)
     if ("fact" in network) return undefined
-    const said = yield* told
+    const said = yield* current
     const { availability, maximum, minimum } = said?.(network.provider, kind, currency) ?? unsaid
     return { availability, minimum, maximum, step: stepOf(decimalsOf(network, kind, currency, said), currency) }
   })

@@ -11,7 +11,7 @@ export interface PawapaySettings {
   readonly apiToken: Redacted.Redacted
   /** Null: the keys that pawaPay names. */
   readonly callbackKey: KeyObject | null
-  /** The hosts in the addresses that pawaPay was told for callbacks; none: whatever host a callback was sent to. */
+  /** The hosts in the addresses that are registered at pawaPay for callbacks; none: whatever host a callback was sent to. */
   readonly callbackHosts: ReadonlyArray<string>
   readonly payoutFees: PayoutFees
   readonly collectionFee: CollectionFee

@@ -22,7 +22,7 @@ export const referenceData = (
     })
   })
 
-  // A wallet is of one country; the currencies that several countries share are told together.
+  // A wallet is of one country; the currencies that several countries share are listed together.
   const balances = Effect.fn("pawapay.balances")(function* () {
     const sums = new Map<Currency, MinorUnits>()
     const { balances: wallets } = yield* get(BalancesAnswer, "wallet_balances", "/wallet-balances")

@@ -16,7 +16,7 @@ import { Transactions } from "../ports/Transactions.ts"
 import { type NotResolved, Review } from "../settlement/Review.ts"
 import { type Acting, NotDecided } from "./Deciding.ts"
 
-/** So many of the newest lines of a record's history are told where an approval fails. */
+/** So many of the newest lines of a record's history are shown where an approval fails. */
 const NEWS_SHOWN = 5
 
 interface Wish {
@@ -92,10 +92,10 @@ export class ReviewApprovals extends Context.Service<
 
 const newsSince = (history: ReadonlyArray<HistoryLine>, since: Instant): string => {
   const news = history.filter(({ at }) => at >= since).slice(-NEWS_SHOWN)
-  const told = news.map(
+  const lines = news.map(
     ({ actor, fact, note, status }) => `${actor} said ${fact}, now ${status}${note === "" ? "" : ` (${maskedText(note)})`}`
   )
-  return told.length === 0 ? "" : `. Since it was proposed: ${told.join("; ")}`
+  return lines.length === 0 ? "" : `. Since it was proposed: ${lines.join("; ")}`
 }
 
 const detailsOf = ({ amount, evidence, fee, outcome }: Resolution): Readonly<Record<string, string>> => ({

@@ -205,7 +205,7 @@ export class CodeFlow extends Context.Service<
           fact: {
             _tag: "Charged",
             expiresAt: at + policy.collectionExpiryMs,
-            note: "nobody heard the answer to an earlier code"
+            note: "the answer to an earlier code was lost"
           },
           actor: "request"
         })

@@ -187,7 +187,7 @@ export class Collections extends Context.Service<
           claim,
           record: collection,
           entry: null,
-          // A charge that the payer has to go on with is told of when it is known how.
+          // A charge that the payer has to go on with is answered when it is known how.
           event: status === "pending" || nextAction !== null ? `collection.${status}` : null,
           partyHash,
           counters: counted,

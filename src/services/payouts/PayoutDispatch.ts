@@ -68,7 +68,7 @@ export class PayoutDispatch extends Context.Service<
         return yield* Effect.fromResult(outcomeResponse(applied, outcome))
       }, inSpan("PayoutDispatch.send"))
 
-      /** The next provider's quote, if the reservation covers it and it delivers what the tenant was told; fails otherwise. */
+      /** The next provider's quote, if the reservation covers it and it delivers what the tenant was promised; fails otherwise. */
       const takeOver = Effect.fnUntraced(function* (
         { command, payout, route }: Dispatch,
         payoutProvider: PayoutProvider,
@@ -91,7 +91,7 @@ export class PayoutDispatch extends Context.Service<
 /** Whatever keeps one provider from taking over, the next one is asked. */
 const afterAnyFailure = () => true
 
-/** The float and what the tenant was told stay as they are: the same amounts, for a fee that is not above the held one. */
+/** The float and what the tenant was promised stay as they are: the same amounts, for a fee that is not above the held one. */
 const isCovered = (payout: Payout, quote: PayoutQuote): boolean =>
   quote.principal === payout.principal &&
   quote.destinationAmount === payout.destinationAmount &&

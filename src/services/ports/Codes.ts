@@ -28,7 +28,7 @@ export type CodeAttemptOutcome =
   | { readonly _tag: "Leased" }
   /** Somebody does right now. */
   | { readonly _tag: "Busy" }
-  /** Somebody did, and nobody heard the answer: a charge may have been placed. */
+  /** One was sent, and its answer was lost: a charge may have been placed. */
   | { readonly _tag: "Unheard" }
   /** This very code was wrong before: it is not sent again and costs nothing. */
   | { readonly _tag: "KnownWrong"; readonly wrong: number }
@@ -39,7 +39,7 @@ export type CodeAttemptOutcome =
   /** Another charge of the number was placed meanwhile. */
   | { readonly _tag: "PayerBusy" }
 
-/** No code is with the provider; one is on its way; or one was, and nobody heard the answer: a charge may have been placed. */
+/** No code is with the provider; one is on its way; or one was, and its answer was lost: a charge may have been placed. */
 export type CodeState = "free" | "leased" | "unheard"
 
 /** Whose number is texted. */

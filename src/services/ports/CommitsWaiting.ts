@@ -9,7 +9,7 @@ export const nobodyLooks: Effect.Effect<boolean> = Effect.succeed(false)
 
 /**
  * Whether the database's commits wait for a standby that does not answer. What is asked of the database then has no end, and nobody knows of a
- * commit whether it will hold. Told without asking the database, at most two seconds old.
+ * commit whether it will hold. Known without asking the database, at most two seconds old.
  */
 export const CommitsWaiting = Context.Reference<Effect.Effect<boolean>>("gateway/services/ports/CommitsWaiting", {
   defaultValue: () => nobodyLooks

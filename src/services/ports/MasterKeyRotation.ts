@@ -15,7 +15,7 @@ export class MasterKeyRotation extends Context.Service<
      * Re-wraps everything that `from` seals under the present master key, a few hundred values a commit, and writes one audit row when all
      * is done: nothing is sealed under `from` then. Stopped half-way, it goes on where it was; done twice, it changes nothing the second
      * time. Refused, before anything is changed, where a value opens with neither key, and while a gateway is connected, which is named: it
-     * knows one key. None starts meanwhile. A command that seals under the old key is waited for in a few more passes, and then told of.
+     * knows one key. None starts meanwhile. A command that seals under the old key is waited for in a few more passes, and then reported.
      */
     readonly rotate: (from: Redacted.Redacted, audit: AuditEntry) => Effect.Effect<RewrappedCounts, NotRotated>
   }

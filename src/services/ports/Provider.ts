@@ -108,7 +108,7 @@ export interface StatusQuery {
   readonly sentAt: number
   /**
    * The number or account of the other side, or its end, where what the provider has by our reference may be another request of the same key;
-   * absent where it was told that it took this one, and takes no second one by the same reference in silence.
+   * absent where it answered that it took this one, and takes no second one by the same reference in silence.
    */
   readonly party?: Redacted.Redacted
 }
@@ -142,7 +142,7 @@ export type ReadNetworkLimits = (party: MomoParty, currency: Currency) => Effect
 export interface PayoutOperations {
   /** Absent: the provider lists no limits. */
   readonly limits?: ReadNetworkLimits
-  /** Whether a payout by this corridor has to say who pays, or may; absent: it is not told. */
+  /** Whether a payout by this corridor has to say who pays, or may; absent: it is not sent. */
   readonly sender?: (corridor: CorridorKey) => "needed" | "taken" | undefined
   /** Free, moves nothing. */
   readonly quote: (order: QuoteOrder) => Effect.Effect<PayoutQuote | QuoteRefused, ProviderError>
@@ -240,5 +240,5 @@ export interface Provider extends KnownAccount {
   readonly statement?: (day: string) => Effect.Effect<Statement, ProviderError>
 }
 
-/** The same as its adapter makes it, which does not know by what the account is told apart from others. */
+/** The same as its adapter makes it, which does not know what distinguishes the account from others. */
 export type Adapter = Omit<Provider, "fingerprints">

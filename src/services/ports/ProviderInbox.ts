@@ -25,7 +25,7 @@ export interface Callback {
 
 /** What was tried with a callback since it came, came again or was replayed. */
 export interface Tries {
-  /** Looks that ended and told nothing. */
+  /** Attempts that ended and moved nothing. */
   readonly looks: number
   /** Claims since the last of these, or since the beginning, of which no look has ended: a node died, or could not look. */
   readonly claims: number

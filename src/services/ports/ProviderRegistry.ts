@@ -18,9 +18,9 @@ export class ProviderRegistry extends Context.Service<
     readonly claimed: (name: string, mode: Mode) => ReadonlyArray<AccountFingerprint>
     /** By the secret last part of a callback's path. Its `callbacks` are those of all accounts of the name and mode. */
     readonly byRouteKey: (name: string, routeKey: string) => Option.Option<Provider>
-    /** The secret last part of the path that this provider is to be told: `/webhooks/{name}/{route_key}`. */
+    /** The secret last part of the path to register at this provider: `/webhooks/{name}/{route_key}`. */
     readonly routeKey: (name: string, mode: Mode) => string
-    /** Those of its paths from before which are still taken: the provider may not have been told of the newest one yet. */
+    /** Those of its paths from before which are still taken: the newest one may not be registered at the provider yet. */
     readonly keptRouteKeys: (name: string, mode: Mode) => ReadonlyArray<string>
   }
 >()("gateway/services/ports/ProviderRegistry") {}

@@ -71,31 +71,31 @@ const checkAccount = Effect.fnUntraced(function* (provider: Provider, led: Reado
   ]
 })
 
-/** What payouts are paid from has to be there; how much is in it is told, and judged by nobody. */
+/** What payouts are paid from has to be there; how much is in it is shown, and not judged. */
 const walletsOf = Effect.fnUntraced(function* ({ reference }: Provider, served: ReadonlyArray<Corridor>) {
   if (reference?.balances === undefined) return [notTried("wallets", "", TELLS_NONE)]
   const { answer: wallets } = yield* read(reference.balances)
   if (wallets === undefined)
     return [unanswered("wallets", "", "the balance cannot be read: look at the credentials and the address")]
-  const told = wallets.map(
+  const shown = wallets.map(
     ({ available, currency }): Found => ok("wallets", currency, `${toDecimal(available, currency)} ${currency} available`)
   )
   const needed = new Set(served.filter(({ direction }) => direction === "payout").map(({ currency }) => currency))
   const missing = [...needed].filter((currency) => !wallets.some((one) => one.currency === currency))
   return [
-    ...told,
+    ...shown,
     ...missing.map((currency) => differs("wallets", currency, "payouts are paid in it, and the account has no such wallet"))
   ]
 })
 
 const countriesOf = Effect.fnUntraced(function* ({ reference }: Provider, served: ReadonlyArray<Corridor>) {
   if (reference?.countries === undefined) return [notTried("countries", "", TELLS_NONE)]
-  const { answer: told, isAsked } = yield* read(reference.countries)
-  if (told === undefined) return [unanswered("countries", "", "the countries that can be paid cannot be read")]
+  const { answer: payable, isAsked } = yield* read(reference.countries)
+  if (payable === undefined) return [unanswered("countries", "", "the countries that can be paid cannot be read")]
   return served
     .filter(({ direction, method }) => direction === "payout" && method !== "card")
     .map((row): Found => {
-      const country = told.find((one) => one.country === row.country)
+      const country = payable.find((one) => one.country === row.country)
       const isThere = country?.methods.some((method) => method === row.method) === true
       if (isThere) return isAsked ? ok("countries", nameOf(row), "can be paid") : notTried("countries", nameOf(row), OWN_TABLE)
       return differs(

@@ -161,10 +161,10 @@ export class Reference extends Context.Service<
         yield* admission.requireCapability(caller, "reference_data")
         const rows = yield* payouts
         const readers = yield* routes.forCorridors(caller, rows, ({ reference }) => reference?.countries)
-        const told = yield* everyone(yield* some(readers, "reference_data"), ({ operations: read, provider }) =>
+        const lists = yield* everyone(yield* some(readers, "reference_data"), ({ operations: read, provider }) =>
           sharedCountries(nameOf(provider), read)
         )
-        return union(told.flat()).map((one): ServedCountry => ({ ...one, currencies: currenciesOf(rows, one.country) }))
+        return union(lists.flat()).map((one): ServedCountry => ({ ...one, currencies: currenciesOf(rows, one.country) }))
       })
 
       const balances = Effect.fn("Reference.balances")(function* (caller: Caller) {
@@ -221,14 +221,14 @@ const everyone = Effect.fnUntraced(function* <One, A>(
   ask: (one: One) => Effect.Effect<A, ProviderError>
 ): Effect.fn.Return<ReadonlyArray<A>, ProviderError> {
   const answers = yield* Effect.forEach(all, (one) => Effect.option(ask(one)), { concurrency: "unbounded" })
-  const told = answers.flatMap(Option.toArray)
-  return told.length > 0 ? told : yield* new ProviderError({})
+  const given = answers.flatMap(Option.toArray)
+  return given.length > 0 ? given : yield* new ProviderError({})
 })
 
 /** A country once, by whoever names it first, with the methods of all. */
-const union = (told: ReadonlyArray<PayableCountry>): ReadonlyArray<PayableCountry> =>
-  [...new Set(told.map(({ country }) => country))].flatMap((country) => {
-    const [first, ...others] = told.filter((one) => one.country === country)
+const union = (countries: ReadonlyArray<PayableCountry>): ReadonlyArray<PayableCountry> =>
+  [...new Set(countries.map(({ country }) => country))].flatMap((country) => {
+    const [first, ...others] = countries.filter((one) => one.country === country)
     if (first === undefined) return []
     return [{ ...first, methods: [...new Set([first, ...others].flatMap(({ methods }) => methods))] }]
   })

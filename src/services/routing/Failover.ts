@@ -15,7 +15,7 @@ import { Settlement } from "../settlement/Settlement.ts"
 
 type NotSent = Extract<Fact, { readonly _tag: "NotSent" }>
 
-/** A provider that can take a payout or charge over as the tenant was told of it; `fee` is what it quoted, null for a charge. */
+/** A provider that can take a payout or charge over on the terms that the tenant has; `fee` is what it quoted, null for a charge. */
 export interface NextProvider<Offer> {
   readonly provider: Pick<Provider, "name" | "fingerprints">
   readonly fee: MinorUnits | null

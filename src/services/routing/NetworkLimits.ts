@@ -48,7 +48,7 @@ export const limitsByNetwork = (
         Effect.forEach(networks, (network) => read({ _tag: "momo", msisdn: Redacted.make(""), network, country }, currency), {
           concurrency: "unbounded"
         }),
-        (told) => told.filter((one) => one !== undefined)
+        (limits) => limits.filter((one) => one !== undefined)
       )
 
 /** Of a provider by its networks: down where all are, and as long as one is not as it should be, degraded. */
@@ -58,13 +58,13 @@ export const availabilityByNetwork = (networks: ReadonlyArray<NetworkLimits>): A
   return all.reduce(worse, "operational") === "operational" ? "operational" : "degraded"
 }
 
-/** The row's window, narrowed to what at least one network of a provider takes. `told` has the limits of each provider that is tried. */
+/** The row's window, narrowed to what at least one network of a provider takes. `tried` has the limits of each provider that is tried. */
 export const narrowed = (
   { maximum, minimum }: Pick<Corridor, "minimum" | "maximum">,
-  told: ReadonlyArray<ReadonlyArray<NetworkLimits>>
+  tried: ReadonlyArray<ReadonlyArray<NetworkLimits>>
 ): Pick<Corridor, "minimum" | "maximum"> => {
-  if (told.length === 0 || told.some((networks) => networks.length === 0)) return { minimum, maximum }
-  const all = told.flat()
+  if (tried.length === 0 || tried.some((networks) => networks.length === 0)) return { minimum, maximum }
+  const all = tried.flat()
   const least = widest(
     all.map((one) => one.minimum),
     smaller

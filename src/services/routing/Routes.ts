@@ -78,17 +78,17 @@ export class Routes extends Context.Service<
         return failoverOrder(row, pin, (name) => !untold.includes(name) && find(name).length > 0).flatMap(find)
       })
 
-      /** The row's providers that take no payout of this tenant by it, because nobody told them who pays. */
+      /** The row's providers that take no payout of this tenant by it, because the tenant has no sender. */
       const withoutSender = Effect.fnUntraced(function* ({ appId, mode }: Caller, row: Corridor) {
         if (row.direction !== "payout") return []
-        const told = row.providers.flatMap((name) => {
+        const requiring = row.providers.flatMap((name) => {
           const use = Option.getOrUndefined(registry.find(name, mode))?.payouts?.sender?.(row)
           return use === undefined ? [] : [{ name, use }]
         })
-        if (told.length === 0) return []
+        if (requiring.length === 0) return []
         const sender = yield* tenants.sender(appId)
-        // A provider that would name its account's owner instead is told nobody else where the tenant's own sender does not open.
-        const wanting = told.filter(({ use }) => (sender === null ? use === "needed" : sender === "unreadable"))
+        // A provider that would name its account's owner instead gets no other sender where the tenant's own does not open.
+        const wanting = requiring.filter(({ use }) => (sender === null ? use === "needed" : sender === "unreadable"))
         return wanting.map(({ name }) => name)
       })
 

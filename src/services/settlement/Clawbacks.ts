@@ -1,5 +1,5 @@
 import { Clock, Context, Effect, Exit, Layer, Option } from "effect"
-import { isHeard } from "../../domain/Clawback.ts"
+import { isKnown } from "../../domain/Clawback.ts"
 import type { Actor } from "../../domain/Fact.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
@@ -20,7 +20,7 @@ export class Clawbacks extends Context.Service<
   {
     /** Asks what is listed of one charge, because a callback or a person says that there may be something. Answers the record as it then is. */
     readonly ofCharge: (provider: Provider, record: Transaction, actor: Actor) => Effect.Effect<Transaction>
-    /** All that the account lists. False where one of its lists could not be read to its end, or one of its rows not be heard. */
+    /** All that the account lists. False where one of its lists could not be read to its end, or one of its rows not be processed. */
     readonly ofAccount: (provider: Provider) => Effect.Effect<boolean>
   }
 >()("gateway/services/settlement/Clawbacks") {
@@ -37,7 +37,7 @@ export class Clawbacks extends Context.Service<
       })
 
       /** Null where it is no news of a record of ours. */
-      const hearOne = Effect.fnUntraced(function* (
+      const applyOne = Effect.fnUntraced(function* (
         provider: Provider,
         actor: Actor,
         one: ListedClawback,
@@ -46,11 +46,11 @@ export class Clawbacks extends Context.Service<
         const record = Option.getOrUndefined(yield* oursOf(provider, { direction: "collection", ...one }))
         if (record === undefined || (only !== null && record.reference !== only.reference)) return null
         const fact = one.factIn(record.currency)
-        if (isHeard(record, fact)) return null
+        if (isKnown(record, fact)) return null
         return yield* settlement.applyFromProvider(provider.name, { reference: record.reference, fact, actor })
       })
 
-      const hear = Effect.fnUntraced(function* (
+      const apply = Effect.fnUntraced(function* (
         provider: Provider,
         actor: Actor,
         listed: ReadonlyArray<ListedClawback>,
@@ -59,12 +59,12 @@ export class Clawbacks extends Context.Service<
         let last = only
         let isWhole = true
         for (const one of listed) {
-          const heard = yield* Effect.exit(hearOne(provider, actor, one, only))
-          if (Exit.isSuccess(heard)) last = heard.value ?? last
+          const applied = yield* Effect.exit(applyOne(provider, actor, one, only))
+          if (Exit.isSuccess(applied)) last = applied.value ?? last
           else {
             // One record that cannot be read hides nothing of the others.
             isWhole = false
-            yield* Effect.logError("what is listed as taken back of a collection could not be heard", heard.cause)
+            yield* Effect.logError("what is listed as taken back of a collection could not be processed", applied.cause)
           }
         }
         return { last, isWhole }
@@ -72,13 +72,13 @@ export class Clawbacks extends Context.Service<
 
       const ofCharge = Effect.fn("Clawbacks.ofCharge")(function* (provider: Provider, record: Transaction, actor: Actor) {
         const { listed } = yield* listedSince(provider, record.createdAt, record.providerReference)
-        return (yield* hear(provider, actor, listed, record)).last ?? record
+        return (yield* apply(provider, actor, listed, record)).last ?? record
       })
 
       const ofAccount = Effect.fn("Clawbacks.ofAccount")(function* (provider: Provider) {
         const { isWhole, listed } = yield* listedSince(provider, (yield* Clock.currentTimeMillis) - LISTED_FOR_MS, null)
-        const heard = yield* hear(provider, "reconciler", listed, null)
-        return isWhole && heard.isWhole
+        const applied = yield* apply(provider, "reconciler", listed, null)
+        return isWhole && applied.isWhole
       })
 
       return Clawbacks.of({ ofCharge, ofAccount })

@@ -34,7 +34,7 @@ const withoutAccount = Metric.counter("gateway_polls_without_account_total", {
 
 /** What one poll came to. */
 export interface Polled {
-  /** Whether the provider told anything that can be believed. */
+  /** Whether the provider answered anything that can be believed. */
   readonly learnt: boolean
   /** Nobody was asked: the pace of the account, or its provider, turned the poll away. */
   readonly turnedAway?: true
@@ -105,7 +105,7 @@ export class OutcomePoller extends Context.Service<
           return { learnt: false, turnedAway: true, record }
         }
         const answer = asked.value
-        // Only a delivered payout can come back. Where nobody told of the delivery, it is applied before the return.
+        // Only a delivered payout can come back. Where the delivery was never reported, it is applied before the return.
         let known: StoredTransaction | null = stored
         if (answer._tag === "Returned" && transaction.kind === "payout" && transaction.status === "pending") {
           const fact = deliveredBefore(transaction, answer)
@@ -160,8 +160,8 @@ export class OutcomePoller extends Context.Service<
           const fact = { _tag: "Expired", note: "the code expired and nothing was charged" } as const
           return Option.some({ learnt: true, record: yield* settlement.apply({ reference, fact, actor }) })
         }
-        // A code was sent and nobody heard the answer: a charge may have been placed. The next polls ask for it as for every other.
-        const note = "nobody heard the answer to a code"
+        // A code was sent and its answer was lost: a charge may have been placed. The next polls ask for it as for every other.
+        const note = "the answer to a code was lost"
         const fact = { _tag: "Charged", expiresAt: now + policy.collectionExpiryMs, note } as const
         return Option.some({ learnt: false, record: yield* settlement.apply({ reference, fact, actor }) })
       })
@@ -212,7 +212,7 @@ const proofOf = (
   notFoundAtLeast: notFoundCount
 })
 
-/** Why nobody can say what became of a record, told to the operator as well: another account's "not found" would prove nothing. */
+/** Why the outcome of a record cannot be known, shown to the operator as well: another account's "not found" would prove nothing. */
 const tellNobodyToAsk = Effect.fnUntraced(function* (registry: ProviderRegistry["Service"], record: Transaction) {
   const { currency, mode, provider, reference } = record
   const accounts = registry.accounts(provider, mode)

@@ -40,7 +40,7 @@ const forged = Metric.counter("gateway_callbacks_refused_total", {
 })
 
 const byPathBefore = Metric.counter("gateway_callbacks_by_path_before_total", {
-  description: "Callbacks that came to a path which has a newer one: the provider still has to be told.",
+  description: "Callbacks that came to a path which has a newer one: the new one still has to be registered at the provider.",
   incremental: true
 })
 
@@ -150,7 +150,7 @@ export class ProviderCallbacks extends Context.Service<
 
       const shared = makeSharedPolls<Polled>(TURN_WITHIN_MS)
 
-      // A poll that broke has told nothing, and the callback must be parked in the end all the same.
+      // A poll that broke has no result, and the callback must be parked in the end all the same.
       const poll = Effect.fnUntraced(function* (stored: StoredTransaction, callback: Callback, says: Reported | null) {
         const { reference } = stored.transaction
         const once = (waited: boolean, said: ReadonlyArray<Reported>) =>
@@ -249,7 +249,7 @@ const verify = (callbacks: Callbacks, callback: RawCallback): Effect.Effect<Opti
   })
 
 /**
- * Ages, in milliseconds, at which a callback is looked into again that told nothing so far, where each look is made when it is due and takes no time:
+ * Ages, in milliseconds, at which a callback that moved nothing so far is processed again, where each look is made when it is due and takes no time:
  * the first ones are for callbacks that overtake the answer to our own request. What counts are the looks that were made and the pauses between
  * them: a callback that lay for hours gets as many. Past the last it is parked for a person, and the poller goes on by its schedule.
  */
@@ -271,7 +271,7 @@ const LONGEST_PAUSE_MS = Math.max(...PAUSES_MS)
  */
 export const CLAIMS_AT_MOST = 20
 
-/** After a look that told nothing. */
+/** After an attempt that moved nothing. */
 const afterVainLook = ({ looks }: Tries, now: Instant): NextLook => {
   const pause = PAUSES_MS[looks]
   return { looks: looks + 1, claims: 0, at: pause === undefined ? null : now + pause }

@@ -4,7 +4,7 @@ import type { Reference } from "../../domain/Ids.ts"
 
 interface SharedPoll<A> {
   readonly ended: Deferred.Deferred<Option.Option<A>>
-  /** What those who share it were told. */
+  /** The answer that its callers share. */
   readonly said: Set<Reported>
 }
 
@@ -20,7 +20,7 @@ type Poll<A> = (waited: boolean, said: ReadonlyArray<Reported>) => Effect.Effect
 /**
  * Polls about one transaction, one after another. Whoever asks while one is under way waits for the next and shares it with all others who do: the
  * answer under way may be older than their news. A crowd of callbacks about one transaction would otherwise ask as often, and each answer would find
- * that another one has moved the record. One that could not begin within `waitMs` has told nothing: whoever holds a lease holds it for a poll and that
+ * that another one has moved the record. One that could not begin within `waitMs` has no result: the holder of a lease holds it for a poll and that
  * time.
  */
 export const makeSharedPolls = <A>(waitMs: number) => {
@@ -39,7 +39,7 @@ export const makeSharedPolls = <A>(waitMs: number) => {
     if (line?.running === own && line.next === null) lines.delete(reference)
   }
 
-  /** `says`: what whoever asks was told, for the history; null where it was nothing, or nobody knows by whom. */
+  /** `says`: what the provider answered, for the history; null where it answered nothing, or its account is not known. */
   return (reference: Reference, says: Reported | null, poll: Poll<A>): Effect.Effect<Option.Option<A>> =>
     Effect.suspend(() => {
       const line = lines.get(reference)

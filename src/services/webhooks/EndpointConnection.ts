@@ -114,13 +114,13 @@ const ask = ({ agent, timer, wholeMs }: Sending, request: Dispatcher.DispatchOpt
     const chunks: Array<Buffer> = []
     let sent: Dispatcher.DispatchController | undefined
     let isOver = false
-    const end = (problem: string, told = CUT_OFF) => {
+    const end = (problem: string, excerpt = CUT_OFF) => {
       if (isOver) return
       isOver = true
       cancelTimeout()
       const { retryAfter, status } = received
       // What went wrong before the endpoint had the request says what its name, its address and its certificate are.
-      const without = { status, excerpt: sent === undefined ? NOT_REACHED : told, retryAfter, problem }
+      const without = { status, excerpt: sent === undefined ? NOT_REACHED : excerpt, retryAfter, problem }
       const response = status === null ? without : { status, excerpt: textOf(chunks), retryAfter, problem: null }
       // Not on the stack of the parser, which is not done with these bytes.
       queueMicrotask(() => resume(Effect.succeed(response)))

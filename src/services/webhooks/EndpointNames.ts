@@ -62,8 +62,8 @@ const addressesOf = async (resolver: Resolver, name: string, { allowLoopback, wi
   const own = allowLoopback ? await ownAddresses(name) : []
   if (own.length > 0) return own
   const asked = await Promise.all([
-    new Promise<Asked>((told) => resolver.resolve4(name, (error, found) => told(error ?? addressed(found, 4)))),
-    new Promise<Asked>((told) => resolver.resolve6(name, (error, found) => told(error ?? addressed(found, 6))))
+    new Promise<Asked>((resolve) => resolver.resolve4(name, (error, found) => resolve(error ?? addressed(found, 4)))),
+    new Promise<Asked>((resolve) => resolver.resolve6(name, (error, found) => resolve(error ?? addressed(found, 6))))
   ])
   const found = asked.flatMap((one) => (one instanceof Error ? [] : one))
   if (found.length > 0) return found

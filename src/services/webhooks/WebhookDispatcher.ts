@@ -60,14 +60,14 @@ export class WebhookDispatcher extends Context.Service<
 
       const sent = (delivery: DueDelivery) =>
         Effect.flatMap(Clock.currentTimeMillis, (at) =>
-          // What the endpoint answered is accounted for, also when the process is told to stop at that moment.
+          // What the endpoint answered is accounted for, also when the process stops at that moment.
           Effect.uninterruptibleMask((restore) =>
             Effect.flatMap(restore(sender.post(signed(delivery, at))), (answer) => record(delivery, at, answer))
           )
         )
 
       const attempt = (delivery: DueDelivery): Effect.Effect<void> =>
-        inItsSpan(delivery)(Effect.flatMap(sent(delivery), (end) => told(delivery, end)))
+        inItsSpan(delivery)(Effect.flatMap(sent(delivery), (end) => reported(delivery, end)))
 
       return yield* makeWorker({ name: "WebhookDispatcher", slots: SLOTS, idleMs: IDLE_MS, claim, work: attempt })
     })
@@ -101,7 +101,7 @@ const inItsSpan = (delivery: DueDelivery) =>
   )
 
 /** Of an event that was taken only the span tells. */
-const told = (delivery: DueDelivery, { answer, verdict }: Ended): Effect.Effect<void> =>
+const reported = (delivery: DueDelivery, { answer, verdict }: Ended): Effect.Effect<void> =>
   Effect.andThen(
     annotateTraced(() => ({ verdict: verdict._tag })),
     verdict._tag === "Delivered" ? Effect.void : warned(delivery, answer)

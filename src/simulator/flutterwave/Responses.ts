@@ -44,7 +44,7 @@ export const number = (amount: bigint, currency: Currency): RawJson => {
   return new RawJson(text.includes(".") ? text.replace(/\.?0+$/, "") : text)
 }
 
-/** A wallet that is too small is told later. */
+/** A wallet that is too small is reported later. */
 export const errors: ErrorResponses = {
   refused: refusal(400, "phone_number is required"),
   no_account: refusal(400, "Sorry, that account number is invalid, please check and try again"),

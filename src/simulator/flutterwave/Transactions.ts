@@ -96,7 +96,7 @@ const verifiedCharge = (charge: SimulatedTransaction) => {
   }
 }
 
-/** One charge, as every response and callback writes it. What the payer took back stays successful: chargebacks are told elsewhere. */
+/** One charge, as every response and callback writes it. What the payer took back stays successful: chargebacks are reported elsewhere. */
 export const chargeData = (charge: SimulatedTransaction, status = charge.status) => {
   const { amount, currency, detail, fee } = charge
   return {

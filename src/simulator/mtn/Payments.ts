@@ -91,7 +91,7 @@ const failureCallback = (transaction: SimulatedTransaction): Fact => ({
   }
 })
 
-/** The host must be the one that was registered; callbacks go to the address that the control port was told. */
+/** The host must be the one that was registered; callbacks go to the address that the control port was given. */
 const checkCallback = Effect.fnUntraced(function* ({ context, merchant, provider, request }: Call) {
   const wanted = request.header("x-callback-url")
   const registered = context.account.note(callbackAddress(provider, merchant.clientId))

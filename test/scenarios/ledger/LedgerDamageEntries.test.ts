@@ -145,8 +145,8 @@ const planted: ReadonlyArray<Planted> = [
     found: (given) => [
       `entries_have_a_cause foreign/${given.of.collected}/close: an entry of no transaction`,
       `entries_match_the_status ${place(given, "collected")}: collection successful has the entries [], not [collect]`,
-      expect.stringContaining(`events_are_as_written ${place(given, "collected")}: no step told its event `),
-      expect.stringContaining(`events_are_as_written foreign/${given.of.collected}: what was told at `),
+      expect.stringContaining(`events_are_as_written ${place(given, "collected")}: no step made the event `),
+      expect.stringContaining(`events_are_as_written foreign/${given.of.collected}: the event of `),
       expect.stringMatching(`^history_is_whole ${place(given, "collected")}: [1-9] lines of [1-9] steps$`),
       `history_is_whole foreign/${given.of.collected}: 1 lines of a record that is not there`,
       ...["available", "collected", "provider_fees"].flatMap((account) =>

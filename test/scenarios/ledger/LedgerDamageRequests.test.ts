@@ -15,10 +15,10 @@ const instead = (text: string, by: string): string => `body = replace(body, '${t
 const otherAnswer = (given: Given, endpoint: string, name: string): string =>
   `answers_are_as_written ${key(given, endpoint, name)}: its stored answer is not the one that was given`
 const lost = (given: Given, name: keyof Given["of"]) =>
-  expect.stringMatching(`^events_are_as_written ${place(given, name)}: what was told at .* is not there as it was$`)
+  expect.stringMatching(`^events_are_as_written ${place(given, name)}: the event of .* is not there as it was$`)
 const forged = (given: Given, name: keyof Given["of"], type: string) =>
   expect.stringMatching(
-    `^events_are_as_written ${place(given, name)}: no step told its event [0-9A-Z]{26} ${type} in these bytes$`
+    `^events_are_as_written ${place(given, name)}: no step made the event [0-9A-Z]{26} ${type} in these bytes$`
   )
 const notAsWritten = (given: Given, name: keyof Given["of"]): string =>
   `records_are_as_written ${place(given, name)}: the record is not the one that its last line was written with`
@@ -127,7 +127,7 @@ const planted: ReadonlyArray<Planted> = [
       expect.stringMatching(
         `^deliveries_have_their_event ${given.appId}/[0-9A-Z]{26}: a delivery that is parked, of an event that is not there$`
       ),
-      `events_are_as_written ${place(given, "failed")}: no step told its event FORGED payout.returned in these bytes`
+      `events_are_as_written ${place(given, "failed")}: no step made the event FORGED payout.returned in these bytes`
     ]
   },
   {

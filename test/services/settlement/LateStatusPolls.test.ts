@@ -88,13 +88,13 @@ describe("a charge whose payer did not say the code in time", () => {
     })
   )
 
-  it.effect("counts as charged where nobody heard the answer to a code: from then on it is polled like any other", () =>
+  it.effect("counts as charged where the answer to a code was lost: from then on it is polled like any other", () =>
     Effect.gen(function* () {
       const world = given(waiting, Succeeded, { code: "unheard" })
       expect(yield* world.poll()).toBe(false)
       expect(world.read().transaction).toMatchObject({ status: "pending", expiresAt: TOLD_AT + policy.collectionExpiryMs })
       expect(world.steps.map(({ line }) => line)).toStrictEqual([
-        { at: TOLD_AT, actor: "reconciler", fact: "Charged", note: "nobody heard the answer to a code", status: "pending" }
+        { at: TOLD_AT, actor: "reconciler", fact: "Charged", note: "the answer to a code was lost", status: "pending" }
       ])
       expect(world.queries).toStrictEqual([])
     })

@@ -23,7 +23,7 @@ export const WEAKNESS = weaknessWith("current_setting('synchronous_commit')")
 
 /**
  * The same of a session that is raised by being asked, and null on a server that is thrown away. What is stronger stays: the database or the role may bring
- * `remote_apply`. The value is set in any case, so that nobody lowers it under an open session. `$1` is the process that the connection was told
+ * `remote_apply`. The value is set in any case, so that nobody lowers it under an open session. `$1` is the process that the connection was given
  * of: behind a pooler the session is not ours, and its role has to bring what is needed.
  */
 export const RAISED_WEAKNESS = `(SELECT CASE WHEN ${IS_THROWN_AWAY} THEN NULL ELSE ${weaknessWith("session.commits")} END

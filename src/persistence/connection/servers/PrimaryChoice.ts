@@ -9,7 +9,7 @@ export interface SeenServer {
 }
 
 /** What a standby says of how far it has come. */
-export type Told = Pick<ServerFacts, "cluster" | "startedAt" | "timeline">
+export type Remembered = Pick<ServerFacts, "cluster" | "startedAt" | "timeline">
 
 /** What is known from before. */
 export interface Known {
@@ -18,7 +18,7 @@ export interface Known {
   /** The highest timeline of a primary that was ever seen of a cluster; 0 where none was. */
   readonly highestTimeline: (cluster: string) => number
   /** What standbys said last, by their names. */
-  readonly standbys: ReadonlyMap<string, Told>
+  readonly standbys: ReadonlyMap<string, Remembered>
   /** The server that is worked with; null where there is none. */
   readonly accepted: (Pick<ServerFacts, "startedAt" | "timeline"> & Pick<SeenServer, "name">) | null
 }
@@ -32,7 +32,7 @@ type Answered<S extends SeenServer> = S & { readonly facts: ServerFacts }
  *
  * A server that came back after another one was promoted is an older timeline than that one, and is refused while anybody here has seen
  * the newer, or a standby of it. Where nobody has, it waits for a standby that does not follow it, and is refused for that: a server that was accepted with
- * its standby keeps being accepted when that one goes, because its commits then wait and are told of (CommitsWaiting).
+ * its standby keeps being accepted when that one goes, because its commits then wait and are reported (CommitsWaiting).
  */
 export const choosePrimary = <S extends SeenServer>(seen: ReadonlyArray<S>, known: Known): Choice<S> => {
   const primaries: Array<Answered<S>> = []
@@ -86,10 +86,11 @@ export const unfitStandbys = (seen: ReadonlyArray<SeenServer>): ReadonlyArray<st
  */
 const highestOf = (cluster: string | null, seen: ReadonlyArray<SeenServer>, { highestTimeline, standbys }: Known) => {
   let [highest, by] = [cluster === null ? 0 : highestTimeline(cluster), ""]
-  const told = seen.flatMap(({ facts, name }) => (typeof facts === "string" ? [] : [{ name, facts }]))
-  for (const { facts } of told) if (!facts.isStandby && facts.cluster === cluster) highest = Math.max(highest, timelineOf(facts))
+  const answering = seen.flatMap(({ facts, name }) => (typeof facts === "string" ? [] : [{ name, facts }]))
+  for (const { facts } of answering)
+    if (!facts.isStandby && facts.cluster === cluster) highest = Math.max(highest, timelineOf(facts))
   const ofStandbys = new Map(standbys)
-  for (const { facts, name } of told) if (facts.isStandby) ofStandbys.set(name, laterWord(ofStandbys.get(name), facts))
+  for (const { facts, name } of answering) if (facts.isStandby) ofStandbys.set(name, laterWord(ofStandbys.get(name), facts))
   for (const [name, facts] of ofStandbys)
     if (facts.cluster === cluster && timelineOf(facts) > highest) {
       highest = timelineOf(facts)
@@ -102,7 +103,7 @@ const highestOf = (cluster: string | null, seen: ReadonlyArray<SeenServer>, { hi
  * Which of two words of one standby counts. The later one, but a standby that has not started anew since knows no less than before: what it received
  * of a primary that is gone it may say no more.
  */
-export const laterWord = (before: Told | undefined, now: Told): Told => {
+export const laterWord = (before: Remembered | undefined, now: Remembered): Remembered => {
   if (before === undefined || before.cluster !== now.cluster || before.startedAt !== now.startedAt) return now
   return (now.timeline ?? 0) < (before.timeline ?? 0) ? before : now
 }

@@ -6,11 +6,11 @@ import { Clock, Context, Deferred, Effect, Exit, Fiber, Scope } from "effect"
 import type { SqlError } from "effect/sql"
 import type { DatabaseServer } from "./DatabaseServers.ts"
 import { reasonOf, refused } from "./FailureText.ts"
-import { choosePrimary, type Known, laterWord, type SeenServer, type Told, unfitStandbys } from "./PrimaryChoice.ts"
+import { choosePrimary, type Known, laterWord, type Remembered, type SeenServer, unfitStandbys } from "./PrimaryChoice.ts"
 import { type ServerFacts, serverFacts } from "./ServerFacts.ts"
 import { type Listener, makeServerPool, type ServerPool } from "./ServerPool.ts"
 
-/** Why no server of the database can be written to, in one line; null where one can. Told without asking any. */
+/** Why no server of the database can be written to, in one line; null where one can. Known without asking any. */
 export const NoPrimary = Context.Reference<Effect.Effect<string | null>>("gateway/persistence/servers/NoPrimary", {
   defaultValue: () => Effect.succeed(null)
 })
@@ -82,9 +82,9 @@ export const makePrimaryPool = Effect.fnUntraced(function* (
     pools.set(name, pool)
     primary = { name, facts, pool }
     if (before?.name === name) return
-    const told = { note: `${name}, timeline ${facts.timeline}` }
-    if (cluster === null) yield* Effect.annotateLogs(Effect.logInfo("the database is written to at this server"), told)
-    else yield* Effect.annotateLogs(Effect.logWarning("from now on the database is written to at this server"), told)
+    const about = { note: `${name}, timeline ${facts.timeline}` }
+    if (cluster === null) yield* Effect.annotateLogs(Effect.logInfo("the database is written to at this server"), about)
+    else yield* Effect.annotateLogs(Effect.logWarning("from now on the database is written to at this server"), about)
     cluster = facts.cluster
     if (before !== null) yield* before.pool.cut
   })
@@ -109,12 +109,12 @@ export const makePrimaryPool = Effect.fnUntraced(function* (
     const seen = yield* probes.all
     for (const one of seen) {
       if (typeof one.facts !== "string") remember(one.facts)
-      standbys.heard(one)
+      standbys.seen(one)
     }
     if (!seen.some(({ facts }) => facts === NO_ADDRESS)) standbys.forgetOthers(seen)
-    const told = unfit
+    const before = unfit
     unfit = unfitStandbys(seen).join("; ")
-    if (unfit !== "" && unfit !== told)
+    if (unfit !== "" && unfit !== before)
       yield* Effect.annotateLogs(Effect.logWarning("a standby of the database will be refused when it is promoted"), {
         note: unfit
       })
@@ -145,7 +145,7 @@ export const makePrimaryPool = Effect.fnUntraced(function* (
   const accept = Effect.fnUntraced(function* (own: Primary, connection: PgConnection.PgConnection) {
     const facts = yield* serverFacts(connection)
     remember(facts)
-    standbys.heard({ name: own.name, facts })
+    standbys.seen({ name: own.name, facts })
     const choice = choosePrimary([{ name: own.name, facts }], known())
     if ("refusal" in choice) return choice.refusal
     reached.set(connection, { pool: own.pool, startedAt: facts.startedAt })
@@ -199,11 +199,11 @@ export const makePrimaryPool = Effect.fnUntraced(function* (
  * made anew says an older timeline, and is believed; one that is named no more says nothing.
  */
 export const standbyTimelines = () => {
-  const last = new Map<string, Told>()
-  const told: ReadonlyMap<string, Told> = last
+  const last = new Map<string, Remembered>()
+  const known: ReadonlyMap<string, Remembered> = last
   return {
-    last: told,
-    heard: ({ facts, name }: SeenServer): void => {
+    last: known,
+    seen: ({ facts, name }: SeenServer): void => {
       if (typeof facts !== "string" && facts.isStandby && facts.timeline !== null)
         last.set(name, laterWord(last.get(name), facts))
     },
@@ -218,7 +218,7 @@ export const standbyTimelines = () => {
 /** A server that says nothing for so long is passed over. */
 const FACTS_WITHIN = "2 seconds"
 
-/** Told of a server whose name is not resolved now. */
+/** Answered for a server whose name is not resolved now. */
 const NO_ADDRESS = "its name has no address"
 
 /** The addresses of a name, as the system resolves it. */

@@ -1,7 +1,7 @@
 import type { LedgerRule } from "../LedgerRule.ts"
 
 // The rows of the audit log that say something of a kind, all of them read before the first is joined: audit_details begins a subtransaction, which on
-// Citus has to be told to servers that are just being sent what was read.
+// Citus has to be sent to servers that are just being sent what was read.
 const saying = (name: string) => `
   FROM (
     SELECT array_agg(l.sequence) AS sequences, array_agg(l.v) AS details

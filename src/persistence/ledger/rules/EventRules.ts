@@ -25,8 +25,8 @@ export const eventRules: ReadonlyArray<LedgerRule> = [
         SELECT app_id, reference, id, type, created_at, event_digest(id, type, body) AS event_digest FROM events WHERE reference IS NOT NULL
       )
       SELECT coalesce(e.app_id, l.app_id) || '/' || coalesce(e.reference, l.reference) AS subject,
-        CASE WHEN e.id IS NULL THEN 'what was told at ' || l.at || ' is not there as it was'
-          ELSE 'no step told its event ' || e.id || ' ' || e.type || ' in these bytes' END AS found
+        CASE WHEN e.id IS NULL THEN 'the event of ' || l.at || ' is not there as it was'
+          ELSE 'no step made the event ' || e.id || ' ' || e.type || ' in these bytes' END AS found
       FROM event e FULL JOIN line l ON l.app_id = e.app_id AND l.reference = e.reference AND l.event_digest = e.event_digest
       WHERE l.app_id IS NULL OR e.id IS NULL AND l.at >= (SELECT since FROM events_kept)`
   },

@@ -37,7 +37,7 @@ export const requestRules: ReadonlyArray<LedgerRule> = [
     counted: "SELECT count(*) FROM idempotency_keys WHERE state = 'done'",
     // The digest of an answer is in the history of its record, or, where it has none, beside the answer.
     broken: `
-      WITH told AS (
+      WITH answers AS (
         SELECT app_id, reference, array_agg(answer_digest) AS digests FROM transaction_history WHERE answer_digest IS NOT NULL
         GROUP BY app_id, reference
       )
@@ -45,10 +45,10 @@ export const requestRules: ReadonlyArray<LedgerRule> = [
         SELECT k.app_id || '/' || k.mode || '/' || k.endpoint || '/' || k.key AS subject, CASE
         WHEN k.reference IS NULL AND k.answer_status < 300 AND k.endpoint NOT LIKE '%/authorize' THEN 'a success of no transaction'
         WHEN (answer_digest(k.endpoint, k.key, k.answer_status, k.answer_body)
-            = ANY (CASE WHEN k.reference IS NULL THEN ARRAY[k.answer_digest] ELSE told.digests END)) IS NOT TRUE
+            = ANY (CASE WHEN k.reference IS NULL THEN ARRAY[k.answer_digest] ELSE answers.digests END)) IS NOT TRUE
           THEN 'its stored answer is not the one that was given'
       END AS found
-        FROM idempotency_keys k LEFT JOIN told ON told.app_id = k.app_id AND told.reference = k.reference
+        FROM idempotency_keys k LEFT JOIN answers ON answers.app_id = k.app_id AND answers.reference = k.reference
         WHERE k.state = 'done'
       ) AS c
       WHERE c.found IS NOT NULL`

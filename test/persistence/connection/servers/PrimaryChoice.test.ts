@@ -63,25 +63,25 @@ describe("the server that is written to", () => {
   })
 
   it("is refused for what a standby says by the standby's name, until that one says otherwise or is named no more", () => {
-    const { forgetOthers, heard, last } = standbyTimelines()
+    const { forgetOthers, last, seen } = standbyTimelines()
     const primary = { a: { timeline: 2 } }
     const stray = { name: "c", facts: { ...facts, ...standby, timeline: 3 } }
-    heard(stray)
+    seen(stray)
     expect(choice(primary, { standbys: last })).toBe(
       "no server takes writes: a is an old primary, of timeline 2: the database is at 3, which its standby c says: see docs/operations.md#failover"
     )
     // Gone for a while, it has not taken back what it said.
-    heard({ name: "c", facts: "does not answer" })
+    seen({ name: "c", facts: "does not answer" })
     forgetOthers([{ name: "c", facts: "does not answer" }])
     expect(choice({ ...primary, c: "does not answer" }, { standbys: last })).toContain("its standby c says")
     // The one from which it received the newer timeline is gone, and it no longer says so: it knew.
-    heard({ name: "c", facts: { ...stray.facts, timeline: 2 } })
+    seen({ name: "c", facts: { ...stray.facts, timeline: 2 } })
     expect(choice(primary, { standbys: last })).toContain("its standby c says")
     expect(choice({ ...primary, c: { ...standby, timeline: null } }, { standbys: last })).toContain("its standby c says")
     // Made anew, it follows this one.
-    heard({ name: "c", facts: { ...stray.facts, timeline: 2, startedAt: "another start" } })
+    seen({ name: "c", facts: { ...stray.facts, timeline: 2, startedAt: "another start" } })
     expect(choice(primary, { standbys: last })).toBe("a")
-    heard(stray)
+    seen(stray)
     forgetOthers([{ name: "a", facts }])
     expect(choice(primary, { standbys: last })).toBe("a")
   })
