@@ -50,7 +50,7 @@ export interface DatabaseSettings {
 /** Screening decides by its rows; a real screening service takes their place here. */
 const screeningByRows = Layer.provideMerge(ScreeningByRows, DenylistPg)
 
-/** How things stand shows the end of the audit log. */
+/** The overview shows the end of the audit log. */
 const standing = Layer.provideMerge(GatewayStatusPg, AuditLogPg)
 
 const databaseOf = ({ databaseUrl, ownerUrl = null }: DatabaseSettings) => Database.migratedLayer({ databaseUrl, ownerUrl })

@@ -107,7 +107,7 @@ describe("the console in a browser", () => {
       expect(await person.heading()).toBe("Log in")
       await keep(page, "login")
       await logIn("support")
-      expect(await person.heading()).toBe("How things stand")
+      expect(await person.heading()).toBe("Overview")
       await keep(page, "home")
       await page.run(
         `window.fetch = () => Promise.reject(new Error("gone")); document.dispatchEvent(new Event("visibilitychange"))`

@@ -69,7 +69,7 @@ const callbackRow = (visit: Visit, callback: StoredCallback): ReadonlyArray<Comp
 }
 
 const buttons = (visit: Visit, { id, status }: StoredCallback): ComponentChild => [
-  form(visit, { to: `/callbacks/${id}/replay`, button: "Look into it again", about: id }),
+  form(visit, { to: `/callbacks/${id}/replay`, button: "Process again", about: id }),
   status === "parked"
     ? h(
         "details",

@@ -22,7 +22,7 @@ export const makeDecisions = Effect.gen(function* () {
 
   const show = Effect.fn("Decisions.show")(function* (visit: Visit) {
     const all = yield* proposals.list({ kinds: ProposalKind.literals, about: null }, PROPOSALS_SHOWN)
-    return page("Approvals", section("What needs a second person, and what became of it", proposalTable(visit, all)))
+    return page("Approvals", section("Open and decided approvals", proposalTable(visit, all)))
   })
 
   const decided = (visit: Visit, decide: (id: Reference) => Effect.Effect<Answer, NotDecided>) => {

@@ -28,10 +28,10 @@ const NAMED = 10
 /** What waits for a second person comes first in the list; beyond so many the count says no more. */
 const PROPOSALS_COUNTED = 100
 const REFRESH_SECONDS = 5
-const UNKNOWN_LONGEST = "Outcome unknown the longest"
+const UNKNOWN_LONGEST = "No outcome yet"
 const OWING = "Tenants that owe"
 
-/** How things stand: what `gateway status` says, live. */
+/** Overview: what `gateway status` says, live. */
 export const makeHome = Effect.gen(function* () {
   const status = yield* GatewayStatus
   const registry = yield* ProviderRegistry
@@ -59,7 +59,7 @@ export const makeHome = Effect.gen(function* () {
     const failing = failingCalls(recentCalls.read(picture.at))
     const found = attention(picture, yield* status.protection, [...failing, ...(yield* heldBack)])
     const body = [
-      section("What needs attention", attentionList(found)),
+      section("Needs attention", attentionList(found)),
       h("div", { class: "columns" }, [
         section("Open transactions", openTable(picture)),
         section("Queues", queueTable(picture, proposed)),
@@ -69,7 +69,7 @@ export const makeHome = Effect.gen(function* () {
       section(UNKNOWN_LONGEST, unansweredTable(unanswered, picture.at)),
       h("div", { class: "columns" }, [
         section(
-          "Webhooks that no endpoint accepted",
+          "Parked webhooks",
           table(
             "Tenants by parked webhooks",
             ["Tenant", "Mode", "Parked", "Endpoint"],
@@ -79,7 +79,7 @@ export const makeHome = Effect.gen(function* () {
         section(
           OWING,
           table(
-            "What corrections took and floats could not cover",
+            "Owed after corrections",
             ["Tenant", "Mode", "Owes"],
             owing.map((row) => [row.appId, row.mode, money(row.receivable, row.currency)])
           )
@@ -87,11 +87,11 @@ export const makeHome = Effect.gen(function* () {
       ]),
       h("p", { class: "soft" }, "As of ", time(picture.at), ". Open circuits are those of this node.")
     ]
-    return page("How things stand", body, { refreshSeconds: REFRESH_SECONDS })
+    return page("Overview", body, { refreshSeconds: REFRESH_SECONDS })
   })
 
   return {
-    place: { to: "/", name: "How things stand" },
+    place: { to: "/", name: "Overview" },
     routes: [{ method: "GET", path: "/", permission: "look", answer }]
   } satisfies Room
 })
@@ -145,7 +145,7 @@ const isWaiting = ({ status }: Proposal): boolean => status === "open" || status
 
 const queueTable = ({ at, inbox, outbox, reviews }: StatusSnapshot, proposed: ReadonlyArray<Proposal>): ComponentChild =>
   table(
-    "What waits",
+    "Waiting",
     ["Queue", "Due", "Parked", "Late"],
     [
       [link("/webhooks", "Webhooks"), String(outbox.due), String(outbox.parked), lateText(at, outbox.oldestAt)],
@@ -191,7 +191,7 @@ const checkTable = ({ at, checks }: StatusSnapshot): ComponentChild =>
 const unansweredTable = (rows: ReadonlyArray<UnansweredTransaction>, now: Instant): ComponentChild =>
   table(
     "The oldest first",
-    ["Reference", "Tenant", "What", "Provider", "Open for", "Last asked", "Looked after", "Last word"],
+    ["Reference", "Tenant", "What", "Provider", "Open for", "Last asked", "Acknowledged", "Last answer"],
     rows.map((row) => [
       transactionLink(row.reference),
       row.appId,

@@ -55,7 +55,7 @@ export const makeReviews = Effect.gen(function* () {
     const waiting = yield* proposals.list({ kinds: ["review resolve"], about: null }, PROPOSALS_SHOWN)
     return page("Reviews", [
       section("What needs a person", table("The oldest first", caseColumns, rows, "Nothing needs a person.")),
-      section("What needs a second person, and what became of it", proposalTable(visit, waiting))
+      section("Open and decided approvals", proposalTable(visit, waiting))
     ])
   })
 
@@ -74,7 +74,7 @@ export const makeReviews = Effect.gen(function* () {
       section(
         "The case",
         caseFacts(record, reviewReason(record, history), lastReport(history)),
-        resting === null ? null : h("p", null, "Looked after: ", resting),
+        resting === null ? null : h("p", null, "Acknowledged: ", resting),
         acknowledgeForm(visit, record, `/reviews/${record.reference}`)
       ),
       own.length === 0 ? null : section("Proposals", proposalTable(visit, own)),
@@ -142,7 +142,7 @@ const caseFacts = (record: Transaction, why: string, word: string | null): Compo
     ["Party", partyOf(record)],
     ["Provider", record.provider],
     ["Asked", `${record.asked} times since its last news`],
-    ["Last word", word === null ? "none" : said(maskedText(word))]
+    ["Last answer", word === null ? "none" : said(maskedText(word))]
   ])
 
 const rulingSection = (visit: Visit, record: Transaction, revision: bigint, needsTwo: boolean): ComponentChild => {

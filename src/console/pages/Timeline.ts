@@ -51,11 +51,11 @@ export const makeTimeline = Effect.fnUntraced(function* (traceUrl: string | null
     const body = [
       h("div", { class: "columns" }, [
         section(
-          "Where it stands",
+          "Status",
           standingFacts({ stored: found.value, history, nextPoll, traceUrl, resting }),
           actions(visit, record, isAskable)
         ),
-        section("What it is", recordFacts(record))
+        section("Details", recordFacts(record))
       ]),
       section("Timeline", timeline(momentsOf({ history, entries, sent })))
     ]
@@ -141,12 +141,12 @@ const standingFacts = ({ history, nextPoll, resting, stored, traceUrl }: ShownSt
       transaction.failure === null ? null : maskedText(`${transaction.failure.code}: ${transaction.failure.message}`)
     ],
     [
-      "Needs a person",
+      "Needs review",
       transaction.needsReview ? link(`/reviews/${transaction.reference}`, reviewReason(transaction, history)) : null
     ],
     ["Created", time(transaction.createdAt)],
     ["Completed", transaction.completedAt === null ? null : time(transaction.completedAt)],
-    ["Looked after", acknowledgementText(resting)],
+    ["Acknowledged", acknowledgementText(resting)],
     ["Next poll", nextPoll === null ? null : time(nextPoll)],
     ["Trace", traceparent === null ? null : traceLink(traceparent, traceUrl)]
   ])
@@ -162,15 +162,13 @@ const actions = (visit: Visit, record: Transaction, isAskable: boolean): Compone
   const { role } = visit.visitor
   const { reference } = record
   return [
-    may(role, "resolve") && isAskable
-      ? form(visit, { to: `/transactions/${reference}/ask`, button: "Ask the provider now" })
-      : null,
+    may(role, "resolve") && isAskable ? form(visit, { to: `/transactions/${reference}/ask`, button: "Ask provider now" }) : null,
     acknowledgeForm(visit, record, `/transactions/${reference}`),
     may(role, "raw")
       ? h(
           "details",
           null,
-          h("summary", null, "What was sent and answered"),
+          h("summary", null, "Raw request and response"),
           form(visit, {
             to: `/transactions/${reference}/raw`,
             button: "Show it",
