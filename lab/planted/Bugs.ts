@@ -161,6 +161,24 @@ const clientBugs: ReadonlyArray<Bug> = [
     edits: [
       { file: "src/http/edge/Edge.ts", text: "yield* withTimeout(nonce.settle,", instead: "yield* withTimeout(Effect.void," }
     ]
+  },
+  {
+    name: "run an operation before its nonce is spent",
+    breaks: "a signed request is good once, whatever it is answered",
+    test: "test/http/Replays.test.ts",
+    edits: [{ file: "src/http/edge/Edge.ts", text: "if (!commitsWait && !isClaim) yield* nonce.settle", instead: "" }]
+  },
+  {
+    name: "leave the nonce to a claim that is not made",
+    breaks: "a signed request is good once, whatever it is answered",
+    test: "test/http/Replays.test.ts",
+    edits: [
+      {
+        file: "src/http/edge/Edge.ts",
+        text: '  isMoneyStep(match) && valuesOf(rawHeaders, "idempotency-key").length > 0',
+        instead: "  isMoneyStep(match) && rawHeaders.length > 0"
+      }
+    ]
   }
 ]
 

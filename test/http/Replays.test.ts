@@ -23,10 +23,11 @@ const key = ["idempotency-key", "k"] as const
 const destination = { type: "momo", msisdn: "256772123456", network: "MTN", country: "UG" }
 const payout = { amount_minor: 1000, currency: "UGX", country: "UG", method: "momo", destination }
 const charge = { amount_minor: 1000, currency: "UGX", country: "UG", method: "momo", source: destination }
+const authorization = { otp: { pin_id: "p", pin: "1" }, source: destination }
 const text = (body: object) => JSON.stringify(body)
 const paid: Attempt = { name: "paid", status: 201 }
 
-/** Requests that claim a key, by the first thing that is wrong with them. */
+/** Requests to operations that have a key, by the first thing that is wrong with them. */
 const attempts: ReadonlyArray<Attempt> = [
   { name: "that succeeded", status: 201 },
   { name: "to collect", status: 201, target: "/v1/collections", body: text(charge) },
@@ -50,7 +51,15 @@ const attempts: ReadonlyArray<Attempt> = [
   { name: "that broke", status: 500, edge: { createPayout: () => Effect.die(new InternalError({ request_id: "r" })) } },
   { name: "to exchange", status: 400, target: "/v1/fx/exchange", body: "{" },
   { name: "to authorize with a body that is wrong", status: 422, target: "/v1/collections/R/authorize", body: "{}" },
-  { name: "to authorize without a key", status: 422, target: "/v1/collections/R/authorize", headers: [json], body: "{}" }
+  { name: "to authorize", status: 200, target: "/v1/collections/R/authorize", body: text(authorization) },
+  {
+    name: "to authorize without a key",
+    status: 200,
+    target: "/v1/collections/R/authorize",
+    headers: [json],
+    body: text(authorization)
+  },
+  { name: "to authorize with neither", status: 422, target: "/v1/collections/R/authorize", headers: [json], body: "{}" }
 ]
 
 const ask = async ({ ask }: EdgeClient, { body = text(payout), headers = [json, key], target = "/v1/payouts" }: Attempt) => {
@@ -59,17 +68,18 @@ const ask = async ({ ask }: EdgeClient, { body = text(payout), headers = [json, 
   return { once, first: await once() }
 }
 
-describe("a request that claims a key, sent a second time with its nonce,", () => {
+describe("a request to an operation that has a key, sent a second time with its nonce,", () => {
   it.each(attempts)("is 401 and does nothing: one $name ($status)", async (attempt) => {
     const story = onEdge(async (client) => {
       const { behind } = client
       if (attempt.before !== undefined) await ask(client, attempt.before)
       const { first, once } = await ask(client, attempt)
       expect(first.status).toBe(attempt.status)
-      const done = [behind.payouts.length, behind.collections.length, [...behind.claims]]
+      const done = () => [behind.payouts.length, behind.collections.length, behind.authorized.length, [...behind.claims]]
+      const before = done()
       const again = await once()
       expect([again.status, JSON.parse(again.text).error.code]).toEqual([401, "unauthorized"])
-      expect([behind.payouts.length, behind.collections.length, [...behind.claims]]).toEqual(done)
+      expect(done()).toEqual(before)
       expect(behind.logs.filter((line) => line.includes("a signature was refused"))).toHaveLength(1)
     }, attempt.edge)
     await story()

@@ -46,6 +46,8 @@ export interface Behind {
   readonly receive: ProviderCallbacks["Service"]["receive"]
   readonly payouts: Array<PayoutCommand>
   readonly collections: Array<CollectionCommand>
+  /** The collections that were authorized. */
+  readonly authorized: Array<string>
   readonly callbacks: Array<RawCallback>
   readonly claims: Map<string, { fingerprint: string; state: Claimed }>
   readonly logs: Array<string>
@@ -127,6 +129,7 @@ const remembering = (options: EdgeOptions): Behind => {
   return {
     payouts,
     collections,
+    authorized: [],
     callbacks,
     receive: options.receive ?? ((_, __, callback) => Effect.sync(() => (callbacks.push(callback), "stored" as const))),
     claims: new Map(),
@@ -147,7 +150,7 @@ const services = (behind: Behind, { readRaw }: EdgeOptions) =>
     fake(Capabilities, {}),
     fake(ReferenceReads, {}),
     fake(Exchanges, { find: () => Effect.fail(new NoSuchThing()) }),
-    fake(CodeFlow, {}),
+    fake(CodeFlow, { authorize: (_, { reference }) => Effect.sync(() => (behind.authorized.push(reference), collection())) }),
     fake(CodeRequests, {}),
     fake(Webhooks, {}),
     fake(Payouts, { create: behind.createPayout, windows: () => Effect.succeed([]), screen: behind.screen }),

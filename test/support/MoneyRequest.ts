@@ -63,7 +63,7 @@ export const givenRequest = (options: Given) => {
   const key = "key" in options ? options.key : "k"
   const nonce = requestNonce(
     { caller, nonce: "n".repeat(16), expiresAt: 9_000 },
-    () => Effect.as(did("nonce spent"), !isNonceSpent),
+    () => Effect.die(new Error("spent by itself")),
     Effect.void
   )
   const request = {
@@ -71,7 +71,7 @@ export const givenRequest = (options: Given) => {
     rawHeaders: key === undefined ? [] : ["Idempotency-Key", key],
     body: Buffer.from("{}"),
     caller,
-    nonce,
+    nonce: key === undefined ? null : nonce,
     arrivalMs: 60_000,
     detach: () => Effect.void
   }

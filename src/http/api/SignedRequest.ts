@@ -1,7 +1,6 @@
 import { Context, Effect, Layer } from "effect"
 import type { HttpServerResponse } from "effect/http"
 import { HttpApiMiddleware } from "effect/http-api"
-import type { Unauthorized } from "../../domain/errors/Retriable.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import { ActingTenant } from "../../runtime/ActingTenant.ts"
 import type { RequestNonce } from "../../services/admission/RequestNonce.ts"
@@ -15,7 +14,7 @@ export interface EdgeRequest {
   readonly body: Uint8Array
   /** Null on the paths that nobody signs. */
   readonly caller: Caller | null
-  /** The caller's; null where there is none. Spent already, but for the operations that claim an idempotency key. */
+  /** Of a request that claims an idempotency key, and spends it with the claim. Null for every other one: the edge has spent theirs. */
   readonly nonce: RequestNonce | null
   /** How long it may wait for what is committed before its work begins. */
   readonly arrivalMs: number
@@ -37,9 +36,7 @@ const none: EdgeRequest = {
 export const CurrentRequest = Context.Reference<EdgeRequest>("gateway/http/CurrentRequest", { defaultValue: () => none })
 
 /** The request, in the handlers of signed endpoints: its caller is known. */
-export class Signed extends Context.Service<Signed, EdgeRequest & { readonly caller: Caller; readonly nonce: RequestNonce }>()(
-  "gateway/http/Signed"
-) {}
+export class Signed extends Context.Service<Signed, EdgeRequest & { readonly caller: Caller }>()("gateway/http/Signed") {}
 
 /**
  * The mark of the endpoints that only a signed request reaches; `forSignedEndpoint` gives their handlers `Signed`. Refuses nothing: the
@@ -62,19 +59,18 @@ export const forSignedEndpoint = <A, E>(
   handler: Effect.Effect<A, E, Signed>,
   path: string
 ): Effect.Effect<A, E> => {
-  const { caller, nonce } = request
-  if (caller === null || nonce === null) return Effect.die(new Error(`${path} is a signed endpoint outside the signed paths`))
+  const { caller } = request
+  if (caller === null) return Effect.die(new Error(`${path} is a signed endpoint outside the signed paths`))
   return Effect.updateContext(handler, (context: Context.Context<never>) =>
     context.pipe(
       Context.add(CurrentRequest, request),
       Context.add(ActingTenant, caller.appId),
-      Context.add(Signed, { ...request, caller, nonce })
+      Context.add(Signed, { ...request, caller })
     )
   )
 }
 
-/** Runs the operation of a signed request that has no body, once its nonce is spent. */
+/** Runs the operation of a signed request that has no body and claims no key. */
 export const withCaller = <A, E, R>(
   run: (caller: Caller, request: Signed["Service"]) => Effect.Effect<A, E, R>
-): Effect.Effect<A, E | Unauthorized, R | Signed> =>
-  Effect.flatMap(Signed, (request) => Effect.andThen(request.nonce.spend, run(request.caller, request)))
+): Effect.Effect<A, E, R | Signed> => Effect.flatMap(Signed, (request) => run(request.caller, request))

@@ -17,14 +17,14 @@ export const withBody = <C, E extends ApiError, F extends ApiError>(
   run: (caller: Caller, command: C) => Effect.Effect<unknown, F>,
   status = 200
 ): Effect.Effect<HttpServerResponse.HttpServerResponse, never, Signed> =>
-  Effect.flatMap(Signed, ({ body, caller, nonce }) => {
+  Effect.flatMap(Signed, ({ body, caller }) => {
     const decoded = readTree(body).pipe(
       Result.flatMap((tree) => checkMode(tree, caller.mode)),
       Result.flatMap(decode)
     )
     const ignored = Result.isSuccess(decoded) ? decoded.success.ignored : []
     return Effect.fromResult(decoded).pipe(
-      Effect.flatMap(({ command }) => Effect.andThen(nonce.spend, run(caller, command))),
+      Effect.flatMap(({ command }) => run(caller, command)),
       respond(status),
       Effect.map(withIgnoredHeader(ignored))
     )

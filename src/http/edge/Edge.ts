@@ -136,7 +136,8 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
     const body = isBodyless(method) ? NO_BODY : yield* bodyInTime(rawBody(request, limit))
     if (body === null) return { appId: "", response: lateBody }
     const signedWithinMs = (yield* commitsWaiting) ? STANDSTILL_ARRIVAL_MS : ARRIVAL_MS
-    const arriving = whereTooLate(authenticated({ method, rawTarget, rawHeaders, body }, match), shed)
+    const isClaim = claimsKey(match, rawHeaders)
+    const arriving = whereTooLate(authenticated({ method, rawTarget, rawHeaders, body }, isClaim), shed)
     const signed = isSigned ? yield* withTimeout(arriving, signedWithinMs, shed) : null
     const { caller, nonce } = signed ?? { caller: null, nonce: null }
     if (signed?.commitsWait === true) return { appId: signed.caller.appId, response: internal(requestId) }
@@ -150,11 +151,19 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
       if (caller !== null) yield* holdPlace(kindOf(head), caller.appId)
       else if (callback !== undefined) yield* holdPlace("callbacks", `${callback.provider}/${callback.routeKey}`)
       if (match._tag !== "Found") return noRoute(match)
-      return yield* endpoints(request, match, { requestId, rawHeaders, body, caller, nonce, arrivalMs: ARRIVAL_MS, detach })
+      return yield* endpoints(request, match, {
+        requestId,
+        rawHeaders,
+        body,
+        caller,
+        nonce: isClaim ? nonce : null,
+        arrivalMs: ARRIVAL_MS,
+        detach
+      })
     }).pipe(
       Effect.catch((error) => Effect.succeed(errorResponse(error))),
-      // A tenant's read commits nothing, an admin's its audit row (`view=raw`); and what claims a key sees to it by itself.
-      (isRead(method) && caller?.role !== "admin") || claimsKey(match)
+      // A tenant's read commits nothing, an admin's its audit row (`view=raw`); and a money step sees to it by itself.
+      (isRead(method) && caller?.role !== "admin") || isMoneyStep(match)
         ? identity
         : unlessCommitsWait(requestId, () => internal(requestId))
     )
@@ -175,13 +184,13 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
     )
 
   /**
-   * The caller of a request. An operation that claims an idempotency key spends the nonce with it; for every other one it is spent here. While
+   * The caller of a request. One that claims an idempotency key spends the nonce with it; of every other one it is spent here. While
    * commits wait for a standby none is: it could be written, but nobody would know whether it stays.
    */
-  const authenticated = Effect.fnUntraced(function* (request: RawRequest, match: Match) {
+  const authenticated = Effect.fnUntraced(function* (request: RawRequest, isClaim: boolean) {
     const { caller, nonce } = yield* authentication.authenticate(request)
     const commitsWait = yield* commitsWaiting
-    if (!commitsWait && !claimsKey(match)) yield* nonce.spend
+    if (!commitsWait && !isClaim) yield* nonce.settle
     return { caller, nonce, commitsWait }
   })
 
@@ -206,7 +215,10 @@ interface Kept {
   release: Release | null
 }
 
-const claimsKey = (match: Match): boolean => match._tag === "Found" && match.route.operation?.idempotencyKey !== undefined
+/** Whether `Idempotent` runs the operation. */
+const isMoneyStep = (match: Match): boolean => match._tag === "Found" && match.route.operation?.idempotencyKey !== undefined
+const claimsKey = (match: Match, rawHeaders: ReadonlyArray<string>): boolean =>
+  isMoneyStep(match) && valuesOf(rawHeaders, "idempotency-key").length > 0
 
 /** The whole body arrives in this time, however slowly it is sent; then the connection is closed. */
 const BODY_MS = 30_000

@@ -55,7 +55,7 @@ export class Idempotent extends Context.Service<
      * malformed (400), what the decoder refuses, a key that was used with other parameters (422) or is in use (409), and then what the
      * step refuses.
      *
-     * The request's nonce is spent in the commit that claims the key; without a key it is spent before the step is run. Nothing is done
+     * The request's nonce is spent in the commit that claims the key; of a request without one the edge has spent it. Nothing is done
      * before but checks of the request itself. A request that is refused then leaves its nonce to the edge, which spends it before the
      * refusal is answered.
      *
@@ -175,10 +175,7 @@ export class Idempotent extends Context.Service<
       }
 
       const runWithoutKey = <C>(step: MoneyStep<C>, request: SignedRequest, command: C) =>
-        Effect.andThen(
-          request.nonce.spend,
-          step.keyless?.(request.caller, command) ?? Effect.fail(new IdempotencyKeyRequired())
-        ).pipe(
+        (step.keyless?.(request.caller, command) ?? Effect.fail(new IdempotencyKeyRequired())).pipe(
           Effect.match({ onSuccess: (record) => httpResponse(successOf(step, record)), onFailure: errorResponse }),
           Effect.catchCause((cause) =>
             Effect.andThen(
@@ -280,6 +277,7 @@ export const keyClaims = Effect.gen(function* () {
   const within = endsWithin(yield* makeTimer)
 
   return Effect.fnUntraced(function* ({ arrivalMs, nonce, requestId }: Signed["Service"], request: Omit<ClaimRequest, "nonce">) {
+    if (nonce === null) return yield* Effect.die(new Error("a request that claims a key has its nonce left to spend"))
     const claim = nonce.spendWith((use) => idempotency.claim({ ...request, nonce: use }))
     const claiming = yield* Effect.forkIn(claim, scope, { startImmediately: true, uninterruptible: true })
     const releaseLate = Effect.flatMap(Fiber.join(claiming), (taken) =>

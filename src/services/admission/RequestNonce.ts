@@ -3,20 +3,18 @@ import { Unauthorized } from "../../domain/errors/Retriable.ts"
 import type { NonceUse } from "../ports/Nonces.ts"
 
 /**
- * The nonce of one request whose signature was verified. It is spent once: by itself, or in the commit that claims the request's
- * idempotency key. Until it is known to be spent nothing is done for the caller but checks and reads.
+ * The nonce of one request whose signature was verified. It is spent once, in one of two places: by the edge, or in the commit that claims
+ * the request's idempotency key. Until it is known to be spent nothing is done for the caller but checks and reads.
  */
 export interface RequestNonce {
-  /** Done once it is known to be this request's: at once where it was spent before. Fails where another request spent it, dies where nobody knows. */
-  readonly spend: Effect.Effect<void, Unauthorized>
   /**
    * Spends it in a commit of the caller's, which answers none where another request spent it before; that fails here. A nonce is handed
    * to one commit: a second one is a bug and dies.
    */
   readonly spendWith: <A>(commit: (use: NonceUse) => Effect.Effect<Option.Option<A>>) => Effect.Effect<A, Unauthorized>
   /**
-   * For the end of a request: spends it where nobody has begun to, and fails where another request spent it. Leaves alone one whose commit
-   * is under way or was lost: its request answers by itself what that means.
+   * Spends it by itself where nobody has begun to, and fails where another request spent it; dies where the answer to its own commit is lost.
+   * Leaves alone one whose commit is under way or was lost before: its request answers by itself what that means.
    */
   readonly settle: Effect.Effect<void, Unauthorized>
   /** Whether `settle` has nothing to do and nothing to refuse. */
@@ -41,25 +39,10 @@ export const requestNonce = (
       })
     })
 
-  const spend = Effect.suspend((): Effect.Effect<void, Unauthorized> => {
-    switch (state) {
-      case "unspent":
-        return spendWith(() => Effect.map(spendAlone(use), (isOwn) => (isOwn ? Option.some<void>(undefined) : Option.none())))
-      case "under way":
-        return Effect.die(new Error("nobody knows whether the nonce was spent"))
-      case "spent":
-        return Effect.void
-      case "reused":
-        return refusal
-    }
-  })
-
-  return {
-    spend,
-    spendWith,
-    settle: Effect.suspend(() => (state === "under way" ? Effect.void : spend)),
-    isSettled: () => state === "under way" || state === "spent"
-  }
+  const alone = spendWith((own) => Effect.map(spendAlone(own), (isOwn) => (isOwn ? Option.some<void>(undefined) : Option.none())))
+  const isSettled = () => state === "under way" || state === "spent"
+  const settle = Effect.suspend(() => (state === "unspent" ? alone : isSettled() ? Effect.void : refusal))
+  return { spendWith, settle, isSettled }
 }
 
 const refusal = Effect.suspend(() => Effect.fail(new Unauthorized()))

@@ -76,7 +76,7 @@ describe("the authentication of a request", () => {
       const headers = signed("GET", "/v1/float")
       const { by, nonce, spent, verdict } = yield* ask({ rawHeaders: headersOf(headers) })
       expect([verdict, by, spent]).toStrictEqual(["accepted", caller, []])
-      yield* nonce?.spend ?? Effect.void
+      yield* nonce?.settle ?? Effect.void
       const [, value] = headers.find(([name]) => name === "X-Gateway-Nonce") ?? []
       expect(spent).toStrictEqual([{ caller, nonce: value, expiresAt: NOW + 180_000 }])
     })

@@ -77,7 +77,7 @@ layer(authentication)("the log of refused signatures", (it) => {
     lines.length = 0
     const { authenticate } = yield* Authentication
     const request = { method: "GET", rawTarget: target, rawHeaders: headers.flat(), body: new Uint8Array() }
-    const spent = Effect.flatMap(authenticate(request), ({ nonce }) => nonce.spend)
+    const spent = Effect.flatMap(authenticate(request), ({ nonce }) => nonce.settle)
     expect(yield* Effect.flip(spent)).toMatchObject({ _tag: "unauthorized" })
     yield* Effect.yieldNow
     yield* TestClock.adjust(1)
@@ -153,7 +153,7 @@ layer(authentication)("the log of refused signatures", (it) => {
       yield* TestClock.setTime(vectors.now * 1000)
       const { authenticate } = yield* Authentication
       const { nonce } = yield* authenticate({ method: "GET", rawTarget: TARGET, rawHeaders: used.flat(), body: new Uint8Array() })
-      yield* nonce.spend
+      yield* nonce.settle
       expect(yield* lineOf(used)).toStrictEqual({ ...known, reason: "reused_nonce" })
       const strange = signed("GET", TARGET, "", { host: "127.0.0.1:8080" })
       expect(yield* lineOf(strange)).toStrictEqual({ ...known, reason: "host_not_public" })
