@@ -16,7 +16,10 @@ interface Sum {
   readonly currency: Currency
 }
 
-/** What was asked for, and every line that this ruling, or either outcome without another word, would post: so one case has one answer until somebody says more. */
+/**
+ * The amount of the record, and each line that this ruling, or either outcome without further figures, would post. The answer for a case
+ * changes only with the ruling.
+ */
 const sumsOf = (record: Transaction, resolution: Resolution | null): ReadonlyArray<Sum> => [
   { amount: record.amount, currency: record.kind === "exchange" ? record.currency : record.amountCurrency },
   ...[plain(record, "successful"), plain(record, "failed"), ...(resolution === null ? [] : [resolution])].flatMap((one) =>
@@ -24,7 +27,7 @@ const sumsOf = (record: Transaction, resolution: Resolution | null): ReadonlyArr
   )
 ]
 
-/** A fee that nobody knows yet makes what is posted no larger. */
+/** An unknown fee counts as zero. */
 const plain = (record: Transaction, outcome: Resolution["outcome"]): Resolution => {
   const isUnknown = record.kind === "collection" && outcome === "successful" && feeUnlessSaid(record) === null
   return { outcome, amount: null, fee: isUnknown ? ZERO : null, evidence: "" }

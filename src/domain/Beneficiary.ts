@@ -24,7 +24,7 @@ export const Beneficiary = Schema.Struct({
 })
 export type Beneficiary = typeof Beneficiary.Type
 
-/** What an accepted payout leaves of its recipient. */
+/** The beneficiary that an accepted payout saves. */
 export const beneficiaryOf = (
   owner: Pick<Beneficiary, "id" | "appId" | "mode">,
   destination: Destination,

@@ -3,7 +3,10 @@ import { personRuledFailed } from "./Contradiction.ts"
 import { isTerminal } from "./Payment.ts"
 import type { Transaction } from "./Transaction.ts"
 
-/** What a provider calls back with became of the money. It is never believed: it decides only how often the provider is asked, and what a person reads. */
+/**
+ * The outcome that a provider's callback reports. The gateway does not act on it: it decides only how often the provider is polled, and
+ * operators read it.
+ */
 export const Reported = Schema.Literals(["pending", "successful", "failed", "returned"])
 export type Reported = typeof Reported.Type
 
@@ -20,7 +23,7 @@ export const confirms = (record: Transaction, reported: Reported | null): boolea
 
 const agrees = (record: Transaction, reported: Exclude<Reported, "pending">): boolean => {
   if (!isTerminal(record)) return false
-  // Whoever ruled on the record knew of it.
+  // The person who ruled on the record knew of this report.
   if (record.ruling?.known.some((known) => known.startsWith(inReports[reported])) === true) return true
   const isUndone = record.status !== "successful" || personRuledFailed(record) || isReturned(record)
   // A provider that took money back calls it failed, and one that moved none may call that returned.

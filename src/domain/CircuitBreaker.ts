@@ -12,10 +12,10 @@ export type Circuit =
 /** Failures in a row, by whose request they met; null is the gateway's own work. */
 type Failures = ReadonlyMap<AppId | null, number>
 
-/** `abandoned` says nothing about the provider: whoever waited went away. */
+/** `abandoned` says nothing about the provider: the caller went away. */
 export type CallResult = "answered" | "failed" | "abandoned"
 
-/** How one call ended. `tenant` is whose request it was, null where it counts whoever asked. */
+/** How one call ended. `tenant` made the request; null where the call counts for every tenant. */
 export interface EndedCall {
   readonly how: CallResult
   readonly tenant: AppId | null
@@ -40,8 +40,8 @@ export const allowsCall = (circuit: Circuit, now: Instant): boolean =>
   circuit._tag === "Closed" || (circuit._tag === "Open" && now >= circuit.until)
 
 /**
- * Whether a tenant's call passes the circuit that all share and its own. Whose own calls fail leaves the shared one's trial to the others for a
- * while: it would hold them back by what it chooses.
+ * Whether a tenant's call passes the circuit that all share and its own. A tenant whose own calls fail leaves the shared circuit's trial to
+ * other tenants for a while, because its choice of recipients could hold them back.
  */
 export const allowsTenantCall = ({ own, shared }: { readonly shared: Circuit; readonly own: Circuit }, now: Instant): boolean =>
   allowsCall(own, now) && allowsCall(shared, own._tag === "Closed" ? now : now - LONGEST_OPEN_MS)
@@ -69,8 +69,8 @@ export const onCallEnd = (circuit: Circuit, { at, how, isTrial, tenant }: EndedC
 }
 
 /**
- * What a row of failures weighs. A tenant chooses whom it pays, and with that perhaps what the provider fails at: one tenant alone weighs too
- * little to open what all tenants share, even where one failure is enough.
+ * The weight of consecutive failures. A tenant chooses its recipients, and with them perhaps the failures: one tenant alone weighs too
+ * little to open the circuit that all tenants share, even where one failure is enough.
  */
 const weight = (failures: Failures, policy: CircuitPolicy): number => {
   const mostOfOneTenant = Math.min(Math.ceil(policy.failures / 2), policy.failures - 1)

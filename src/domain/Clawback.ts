@@ -7,7 +7,7 @@ import type { Transaction } from "./Transaction.ts"
 /** A dispute or refund of a collection, as a provider lists it. */
 export type Clawback = Extract<Fact, { _tag: "Clawback" }>
 
-/** What is known of it, in one line for the person who rules on it. */
+/** The facts of a clawback, with a note of one line for the person who rules on it. */
 export const clawback = (listed: Omit<Clawback, "_tag" | "note">): Clawback => {
   const { amount, answerBy, by, currency, id, reason, state } = listed
   const sum = amount === null ? `an amount in ${currency} that is not said` : `${toDecimal(amount, currency)} ${currency}`
@@ -27,7 +27,7 @@ const meaning = {
   unknown: "the gateway does not know this status: look at the provider whether money was taken"
 } as const satisfies Record<Clawback["state"], string>
 
-/** Whether the record says so already, or whoever ruled on it knew: it is no news, and leaves no line in the history. */
+/** Whether the record already has this report, or the person who ruled on it knew it. A known report leaves no line in the history. */
 export const isKnown = (record: Transaction, listed: Clawback): boolean => {
   if (record.kind !== "collection" || record.status !== "successful" || personRuledFailed(record)) return true
   const report = reportOf(listed)

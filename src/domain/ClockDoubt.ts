@@ -4,7 +4,7 @@ import { type Instant, iso } from "./Instant.ts"
 
 /** Clocks of one installation differ by no more than this, and none of them is to blame. */
 export const CLOCKS_DIFFER_AT_MOST_MS = 10_000
-/** After so long without a gateway nobody can say any more whether the time passed or the clock was set. */
+/** After this long without a gateway, a passed interval and a changed clock look the same. */
 export const UNWATCHED_AT_MOST_MS = 7 * 24 * 3_600_000
 
 /** Of one machine: what its clock shows, which can be set, and for how long it has run, which cannot, and goes on while it is suspended. */
@@ -21,11 +21,11 @@ export interface ClockReading {
 }
 
 export interface ClockEvidence {
-  /** What this process saw last; null where it has not looked since it began, or since an operator confirmed the clock. */
+  /** The last reading of this process; null where it has not looked since it began, or since an operator confirmed the clock. */
   readonly before: ClockReading | null
   /** The newest time that any gateway has believed; null on a database that none has looked at yet. */
   readonly trustedUntil: Instant | null
-  /** What this machine is called, for whoever has to find it. */
+  /** The name of this machine, for the operator who has to find it. */
   readonly machine: string
 }
 
@@ -41,7 +41,10 @@ const jump = (before: ClockReading, { answered, asked, database }: ClockReading)
   return behind > CLOCKS_DIFFER_AT_MOST_MS ? `the database's clock fell back by ${span(behind)}` : null
 }
 
-/** Which of the two is wrong cannot be known here; a standby that took over may even share its wrong clock with the gateways of its machine. */
+/**
+ * The gateway cannot know which of the two is wrong. A standby that took over may even share its wrong clock with the gateways of its
+ * machine.
+ */
 const difference = ({ answered, asked, database }: ClockReading, machine: string): string | null => {
   const ahead = database - answered.timeOfDay
   const behind = asked.timeOfDay - database

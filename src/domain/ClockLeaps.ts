@@ -1,6 +1,6 @@
 import type { Instant } from "./Instant.ts"
 
-/** The clock went from the one time to the other, and nobody can say that as much time passed. */
+/** The clock went from the one time to the other, without proof that as much time passed. */
 export interface ClockLeap {
   readonly from: Instant
   readonly to: Instant

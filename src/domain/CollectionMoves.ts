@@ -39,7 +39,7 @@ const open: Row<Collection> = {
   Mismatched: mismatch
 }
 
-/** What each fact does to a collection. A missing cell is a move that does not exist: the fact is noted and nothing changes. */
+/** The effect of each fact on a collection. A missing cell is a move that does not exist: the fact is noted and nothing changes. */
 export const collectionMoves: MoveTable<CollectionStatus, Collection> = {
   requires_action: {
     ...open,
@@ -179,12 +179,12 @@ function isRedirectKnown(collection: Collection, _: Fact, { actor }: FactOrigin)
   return hasNextAction(collection) || actor !== "request"
 }
 
-/** What a provider has a handle of, or the payer was given an action for, stays where it is. */
+/** A collection with a provider's handle, or with an action for the payer, stays with its provider. */
 function isBoundToProvider(collection: Collection): boolean {
   return hasHandle(collection) || hasNextAction(collection)
 }
 
-/** What the provider gave a handle to, or a page to pay on, was sent, whatever a later query does not find. */
+/** A handle of the provider, or a page to pay on, proves that the charge was sent, even where a later query does not find it. */
 function isKnownToBeSent(collection: Collection, _: Fact, { actor }: FactOrigin): boolean {
   return actor !== "request" && (hasHandle(collection) || collection.nextAction?._tag === "redirect")
 }

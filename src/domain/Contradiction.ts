@@ -5,13 +5,13 @@ import type { MinorUnits } from "./Money.ts"
 import { isTerminal } from "./Payment.ts"
 import type { Transaction } from "./Transaction.ts"
 
-// A report by the provider that contradicts the record opens a review case, once. Whoever rules on the case knows every report until it was
-// opened; repeating those never opens it again. A report that came later, or is new since the ruling, does.
+// A report by the provider that contradicts the record opens a review case, once. The person who rules on the case knows every report up to
+// its opening; a repetition of those never opens it again. A report that came later, or is new since the ruling, does.
 
 /** Reports kept of one record. An honest provider makes four at most. */
 const REPORTS_AT_MOST = 16
 
-/** What a fact reports of the money, as text that two answers can be compared by; null for a fact that reports nothing of it. */
+/** The money that a fact reports, as text, so that two reports can be compared; null for a fact that reports none. */
 export const reportOf = (fact: Fact): string | null => {
   switch (fact._tag) {
     case "Accepted":
@@ -29,7 +29,7 @@ export const reportOf = (fact: Fact): string | null => {
     case "Clawback": {
       const what = `${fact.by} ${fact.id}, ${fact.amount ?? "?"} ${fact.currency}`
       if (fact.state === "taken") return `${TAKEN_BY}${what}`
-      // The word itself: another one that nobody knows is news.
+      // The provider's word itself: another unknown word is a new report.
       return fact.state === "unknown" ? `${what}, ${fact.reason ?? "unknown"}` : `${what}, ${fact.state}`
     }
     default:
@@ -111,9 +111,10 @@ const movedBy = (record: Transaction, found: MinorUnits | null): MinorUnits => {
 }
 
 /**
- * What the record keeps of a person's ruling. Known to it are the reports until the case was opened, those known to earlier rulings, and those
- * that agree with it. The person may not have seen a contradicting report that came later: repeated, it opens the case again. So does one
- * that the provider itself had taken back by then: a return after a success, or a success after a return, is no second opinion but what happened next.
+ * The record's memory of a person's ruling. Its known reports are those until the case was opened, those known to earlier rulings, and
+ * those that agree with it. The person may not have seen a contradicting report that came later: repeated, it opens the case again. So does
+ * one that the provider itself had taken back by then: a return after a success, or a success after a return, is no contradiction but the
+ * next event.
  */
 export const afterRuling = (record: Transaction, outcome: "successful" | "failed", found: MinorUnits | null) => {
   const agrees = agreeingWith(record, outcome, found)

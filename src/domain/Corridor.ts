@@ -23,7 +23,7 @@ export const Country = Schema.String.check(
   description: "A country as two capital letters (ISO 3166-1), such as UG"
 })
 
-/** What names a corridor: capability is per (country, currency, direction, method), never per country. */
+/** The key of a corridor. Capability is per (country, currency, direction, method), never per country. */
 export const CorridorKey = Schema.Struct({
   country: exemplified(Country, "NG"),
   currency: exemplified(Currency, "NGN"),

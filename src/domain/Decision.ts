@@ -1,7 +1,7 @@
 import type { EventType } from "./Event.ts"
 import type { Entry } from "./Ledger.ts"
 
-/** What one fact does to one transaction. `next` is the transaction itself where the fact is only noted in the history. */
+/** The effect of one fact on one transaction. `next` is the transaction itself where the history only notes the fact. */
 export interface Decision<R> {
   readonly next: R
   readonly entry: Entry | null

@@ -1,12 +1,12 @@
 import { Effect } from "effect"
 import { type MinorUnits, minor, minusOrZero, ZERO } from "./Money.ts"
 
-// How much of a budget can be sent when the fee is deducted from it. What the fee is says `PayoutPricing`, which asks the provider.
+// The part of a budget that can be sent when the fee is deducted from it. `PayoutPricing` asks the provider for the fee.
 
 /** Each step is a free call to the provider: a bisection over one fee step of 2^20 minor units ends well within it. */
 export const QUOTES_AT_MOST = 24
 
-/** What a budget buys: the amount to send and its fee. `reachesMinimum` is false when even the floor and its fee do not fit. */
+/** The amount that a budget can send, and its fee. `reachesMinimum` is false when even the minimum and its fee do not fit. */
 export interface ReducedAmount<Q> {
   readonly amount: MinorUnits
   readonly quote: Q

@@ -39,8 +39,8 @@ export interface Delivery {
 }
 
 /**
- * All that a tenant learns of an endpoint that did not get the request. Which of these it was would tell what a name is inside our network, and
- * whose certificate an address has; our log has it.
+ * The only error that a tenant sees for an endpoint that did not get the request. The exact cause would reveal names inside our network and
+ * the owners of certificates; only our log has it.
  */
 export const NOT_REACHED =
   "The endpoint could not be reached. Its name must lead to public addresses only, and they must accept a TLS connection with a valid certificate."

@@ -3,7 +3,7 @@ import { maskedName, maskedNumber } from "./Masking.ts"
 import { numberOf, spellingsOf } from "./Msisdn.ts"
 import { accountIdentity, deniedIdentity, nameIdentity, plainText, sortedWords, withoutAccents } from "./PartyIdentity.ts"
 
-/** What a row of the denylist refuses: a destination that payouts may not go to, a number or a name that screening denies. */
+/** The refusal that a row stands for: a destination of payouts, or a number or a name that screening denies. */
 export const DenylistKind = Schema.Literals(["destination", "screened_number", "screened_name"])
 export type DenylistKind = typeof DenylistKind.Type
 
@@ -16,7 +16,7 @@ export const DenylistEntry = Schema.Struct({
 })
 export type DenylistEntry = typeof DenylistEntry.Type
 
-/** What an operator says of a value beside the value. */
+/** An operator's description of a value. */
 export interface DeniedAs {
   /** Of a national number. */
   readonly country: string | null
@@ -24,7 +24,7 @@ export interface DeniedAs {
   readonly isAccount: boolean
 }
 
-/** What is put on the list for a value; or why that would deny nobody, or nobody knows whom. */
+/** The spelling that the list keeps of a value; or the reason why the entry would match no party, or would be ambiguous. */
 export const newDenial = (kind: DenylistKind, value: string, { country, isAccount }: DeniedAs): Result.Result<string, string> => {
   if (!/[\p{L}\p{N}]/u.test(plainText(value))) return Result.fail("the value has no letter and no digit: it would deny nobody")
   if (kind === "screened_name") return Result.succeed(value)

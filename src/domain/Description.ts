@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 
-// What a member of a record means, in the words of the API's users. The API description shows it.
+// The meaning of a record's members, in the words of the API's users. The API description shows it.
 
 /** A member with its description, and in an error with a value to show. */
 export const described = <S extends Schema.Top>(schema: S, description: string, example?: S["Encoded"]): S["Rebuild"] =>

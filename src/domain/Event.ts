@@ -30,7 +30,7 @@ export const EventType = Schema.Literals([
 })
 export type EventType = typeof EventType.Type
 
-/** What an endpoint gets when its owner chose nothing: the terminal ones, and those that say that money moved once more. */
+/** The events of an endpoint whose owner chose none: the terminal ones, and those that report that money moved once more. */
 export const defaultSubscription = [
   "collection.successful",
   "collection.failed",

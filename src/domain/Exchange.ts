@@ -21,10 +21,10 @@ export const Exchange = Schema.Struct({
   providerReference: Schema.NullOr(Schema.String),
   needsReview: Schema.Boolean,
   quoteId: Reference,
-  /** What leaves the float, in `currency`; held in full from the first moment. */
+  /** The amount that leaves the float, in `currency`; held in full from the first moment. */
   amount: MinorUnits,
   currency: Currency,
-  /** What was quoted until it is booked, then what the exchange brought: floored to its currency. */
+  /** The quoted amount until it is booked, then the amount that the exchange brought, rounded down to its currency. */
   destinationAmount: MinorUnits,
   destinationCurrency: Currency,
   /** The provider's own figure behind `destinationAmount`, major units, every digit. */

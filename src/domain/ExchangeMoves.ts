@@ -20,8 +20,8 @@ import {
 } from "./MoveTable.ts"
 
 /**
- * What each fact does to an exchange. A missing cell is a move that does not exist: the fact is noted and nothing changes. A provider that
- * takes an exchange back is a person's to look at.
+ * The effect of each fact on an exchange. A missing cell is a move that does not exist: the fact is noted and nothing changes. An exchange
+ * that the provider takes back is reviewed by a person.
  */
 export const exchangeMoves: MoveTable<ExchangeStatus, Exchange> = {
   pending: {
@@ -30,7 +30,7 @@ export const exchangeMoves: MoveTable<ExchangeStatus, Exchange> = {
     Unknown: trackNamed,
     Succeeded: when(isFarFromQuote, review, succeed),
     Refused: fail,
-    // What the provider gave a handle to was sent, whatever a later query does not find.
+    // A handle of the provider proves that the exchange was sent, even where a later query does not find it.
     NotSent: when(hasHandle, note, fail),
     Returned: review
   },
@@ -81,15 +81,15 @@ function fail(exchange: Exchange, fact: FactOf<"Refused" | "NotSent">, origin: F
 }
 
 /**
- * What is booked is what the exchange brought, even where it is not what was quoted: that is what came into the shared wallet, and the
- * tenant's claim on it must be neither more nor less. Without the provider's figure it is what was quoted.
+ * The booked amount is what the exchange brought, even where it differs from the quote: the shared wallet received that amount, and the
+ * tenant's claim on it must be neither more nor less. Without the provider's figure, the quoted amount is booked.
  */
 const broughtBy = (exchange: Exchange, { exchanged }: FactOf<"Succeeded">) => {
   const { destinationAmount, destinationCurrency, rawDestinationAmount } = exchange
   return exchanged ?? { amount: destinationAmount, currency: destinationCurrency, raw: rawDestinationAmount }
 }
 
-/** Another source, another currency, nothing at all or a figure far from the quote is booked by nobody. */
+/** Another source, another currency, an amount of zero or a figure far from the quote is never booked. */
 function isFarFromQuote(exchange: Exchange, fact: FactOf<"Succeeded">): boolean {
   const isOtherSource =
     (fact.amount !== null && fact.amount !== exchange.amount) || (fact.currency !== null && fact.currency !== exchange.currency)

@@ -13,8 +13,8 @@ export const RefusalKind = Schema.Literals(["party", "pool", "limit", "config", 
 export type RefusalKind = typeof RefusalKind.Type
 
 /**
- * Something that became known about one transaction, whoever brought the news: the answer to the request, a poll for a
- * callback or by the schedule, or a person. `Unknown` is a fact too: it says that nobody knows.
+ * A fact about one transaction. Its source is the answer to the request, a poll (for a callback or by the schedule), or a person. `Unknown`
+ * is a fact too: the outcome is unknown.
  */
 export const Fact = Schema.TaggedUnion({
   /** The provider took it and works on it; `observed` is its echo of what it will charge. */
@@ -37,7 +37,7 @@ export const Fact = Schema.TaggedUnion({
     attemptsRemaining: Schema.Number.check(Schema.isInt()),
     note
   },
-  /** A code was taken, or nobody knows: a charge may have been placed, and the payer has until `expiresAt` to finish it. */
+  /** The provider took a code, or may have: a charge may have been placed, and the payer has until `expiresAt` to finish it. */
   Charged: { expiresAt: Instant, note },
   /**
    * Money moved: `amount` without fees, `fee` where the provider named it, both in `currency`. `exchanged` is what an exchange brought,
@@ -93,8 +93,9 @@ export const Fact = Schema.TaggedUnion({
     note
   },
   /**
-   * A dispute of a collection, or a refund that was made at the provider. `open`: somebody wants it back, and nothing moved yet; `taken`: it was taken back;
-   * `kept`: it ended, and nothing was taken. `unknown`: nobody knows the provider's word, which `reason` has. `id` is the provider's; null is what it does not say; `answerBy` is until when a dispute can be answered.
+   * A dispute of a collection, or a refund that was made at the provider. `open`: the claim is made, and no money moved yet; `taken`: it
+   * was taken back; `kept`: it ended, and nothing was taken. `unknown`: the gateway does not know the provider's word, which `reason` has.
+   * `id` is the provider's. Null stands for a figure that the provider does not give. `answerBy` is the time limit to answer a dispute.
    */
   Clawback: {
     by: Schema.Literals(["dispute", "refund"]),
@@ -109,6 +110,8 @@ export const Fact = Schema.TaggedUnion({
 })
 export type Fact = typeof Fact.Type
 
-/** Who brought a fact; kept in the history. `reconciler` is the poller, by the schedule; `operator` a person who had the provider asked. */
+/**
+ * The source of a fact, kept in the history. `reconciler` is the poller, by the schedule; `operator` a person who had the provider asked.
+ */
 export const Actor = Schema.Literals(["request", "callback", "reconciler", "review", "operator"])
 export type Actor = typeof Actor.Type

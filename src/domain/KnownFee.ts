@@ -1,15 +1,15 @@
 import { type MinorUnits, ZERO } from "./Money.ts"
 import type { Collection, Payout } from "./Payment.ts"
 
-// What is known of the fee of a record that a person rules on.
+// The known fee of a record that a person rules on.
 
-/** What a collection brought: what the provider saw, where that is in our currency. */
+/** The amount that a collection brought: the provider's figure, where that is in our currency. */
 export const broughtBy = (collection: Collection): MinorUnits =>
   spokeOfAnother(collection) ? collection.amount : (collection.observedAmount ?? collection.amount)
 
 /**
- * The fee of a movement of so much: what was booked with it, or what the provider named for it. Null where nobody knows it, and nobody
- * guesses: the fee of another amount is another fee.
+ * The fee of a movement of this amount: the fee that was booked with it, or that the provider named for it. Null where it is unknown. It is
+ * never estimated: another amount has another fee.
  */
 export const knownFee = (record: Collection | Payout, amount: MinorUnits): MinorUnits | null => {
   const booked = record.kind === "payout" ? record.principal : broughtBy(record)
@@ -17,7 +17,7 @@ export const knownFee = (record: Collection | Payout, amount: MinorUnits): Minor
   return record.reported?.amount === amount ? record.reported.fee : null
 }
 
-/** The fee that a success books where nobody says one; null where it has to be said. */
+/** The fee that a success books where no fee is given; null where one has to be given. */
 export const feeUnlessSaid = (record: Collection | Payout): MinorUnits | null => {
   if (record.kind === "payout") return knownFee(record, record.principal) ?? record.heldFee
   return spokeOfAnother(record) ? null : knownFee(record, broughtBy(record))

@@ -154,7 +154,7 @@ export interface Correction {
   readonly collected?: bigint
   readonly returned?: bigint
   readonly fees: bigint
-  /** What the provider took beyond the fee that was held. */
+  /** The provider's charge beyond the fee that was held. */
   readonly drift?: bigint
 }
 
@@ -202,7 +202,7 @@ export const FloatPosition = Schema.Struct({
   collected: MinorUnits,
   paidOut: MinorUnits,
   providerFees: MinorUnits,
-  /** What the tenant owes, for operators; absent where it owes nothing. `available` is what is left beyond it. */
+  /** The tenant's debt, for operators; absent where it owes nothing. `available` is the rest beyond it. */
   receivable: Schema.optionalKey(MinorUnits)
 })
 export type FloatPosition = typeof FloatPosition.Type

@@ -1,10 +1,10 @@
 import { Option } from "effect"
 import { parseBoth } from "./Json.ts"
 
-// What providers were sent and answered is kept for operators without the persons in it: numbers keep their last four digits, names and
-// addresses their ends, and what opens anything is gone.
+// Requests to providers and their responses are kept for operators without personal data. Numbers keep their last four digits, names and
+// addresses their ends. Secrets are removed.
 
-/** What is kept of one text, in bytes of UTF-8. */
+/** The longest text that is kept, in bytes of UTF-8. */
 export const LONGEST_RAW_BYTES = 16 * 1024
 /** Characters of one text that are looked at. */
 const LONGEST_READ = 4 * LONGEST_RAW_BYTES
@@ -16,7 +16,7 @@ const SECRET =
 const PERSON =
   /(first|last|middle|full|given|family|account|customer|holder|owner|recipient|beneficiary|payer|user|sender)_?names?$|^names?$|e_?mail|^tag$|external_?id|handle|address|birth/i
 const ACCOUNT = /phone|msisdn|mobile|account_?(number|no)$|account$|iban|card|pan$/i
-/** Members whose numbers are money or counts, not somebody's. */
+/** Members whose numbers are money or counts, not personal data. */
 const FIGURE = /amount|fees?$|charge|balance|total|rate|price|minimum|maximum|limit|status|code/i
 
 /** In a group, so that `split` keeps it. */
@@ -38,7 +38,7 @@ const VISIBLE = 4
 
 /**
  * "••••1234": the last four characters, and never more than half of what is there. Of an e-mail address those of the name before its "@":
- * the domain's end would tell nobody apart, and more of it would tell where somebody works.
+ * the end of the domain distinguishes no person, and more of the domain reveals the employer.
  */
 export const maskedNumber = (value: string): string => {
   const at = value.indexOf("@")
@@ -69,7 +69,7 @@ export const maskedText = (text: string): string => {
 
 const lastDigits = (number: string): string => `••••${number.replace(/\D/g, "").slice(-4)}`
 
-/** One money call as it may be kept. What the request says about a person is masked wherever the answer repeats it. */
+/** One money call in the form that may be kept. A person's data in the request is masked wherever the response repeats it. */
 export const maskedProviderCall = (request: string, response: string | null) => {
   const known = new Set<string>()
   const kept = maskedPayload(request, { known, repeated: (text) => text })
@@ -90,7 +90,7 @@ export const maskedProviderCall = (request: string, response: string | null) => 
 }
 
 interface Persons {
-  /** What the members of a payload say of them is added. */
+  /** The members of the payload add their values to these. */
   readonly known: Set<string>
   /** A text without those that are known from the request. */
   readonly repeated: (text: string) => string
@@ -149,7 +149,7 @@ const plainText = (text: string): string =>
     })
   )
 
-/** What the name of a member says of its value. */
+/** The kind of a value, by the name of its member. */
 interface MemberKind {
   /** The name itself, masked. */
   readonly shown: string
@@ -192,7 +192,7 @@ const bounded = (text: string): string => {
   if (whole.length * LONGEST_CHARACTER_BYTES <= LONGEST_RAW_BYTES) return whole
   const bytes = new TextEncoder().encode(whole)
   if (bytes.length <= LONGEST_RAW_BYTES) return whole
-  // What a cut leaves of a character is dropped.
+  // The rest of a character that the cut divides is dropped.
   const room = LONGEST_RAW_BYTES - new TextEncoder().encode(CUT).length
   return `${new TextDecoder().decode(bytes.subarray(0, room)).replace(/\uFFFD$/, "")}${CUT}`
 }

@@ -15,14 +15,14 @@ export const minor = (units: bigint): MinorUnits => MinorUnits.make(units)
 export const ZERO = minor(0n)
 
 export const add = (a: MinorUnits, b: MinorUnits): MinorUnits => minor(a + b)
-/** What is left of `a` after `b`, never less than nothing. */
+/** `a` less `b`, never less than zero. */
 export const minusOrZero = (a: MinorUnits, b: MinorUnits): MinorUnits => (a > b ? minor(a - b) : ZERO)
 export const larger = (a: MinorUnits, b: MinorUnits): MinorUnits => (a > b ? a : b)
 export const smaller = (a: MinorUnits, b: MinorUnits): MinorUnits => (a < b ? a : b)
 
 /**
- * A stored sum as it is shown. One that no amount can be, which only a person or damage can have made, is shown as the nearest amount: a report
- * that fails helps nobody, and `ledger verify` reads the sum as it is.
+ * A stored sum as it is shown. A sum outside the range of amounts, which only a person or damage can have made, is shown as the nearest
+ * amount: a report that fails is of no use, and `ledger verify` reads the sum as it is.
  */
 export const nearestAmount = (units: bigint): MinorUnits =>
   minor(units < 0n ? 0n : units > LARGEST_AMOUNT ? LARGEST_AMOUNT : units)

@@ -17,13 +17,13 @@ export interface FactOrigin {
   readonly actor: Actor
 }
 
-/** What a fact does to a record: the next record, the entry that is booked, the event that tells of it. */
+/** The effect of a fact on a record: the next record, the entry to book, the event to send. */
 export type Move<R, X> = (record: R, fact: X, origin: FactOrigin) => Decision<R>
 
 /** The facts that do something to a record of one status. A missing cell is a move that does not exist. */
 export type Row<R> = { readonly [F in FactName]?: Move<R, Facts[F]> }
 
-/** What each fact does to a record of each status (contract MOVE-1). */
+/** The effect of each fact on a record of each status (contract MOVE-1). */
 export type MoveTable<S extends string, R> = { readonly [Status in S]: Row<R> }
 
 /** One move where the condition holds for the record and the fact, another one where it does not. */
@@ -47,7 +47,7 @@ export const note = <R>(record: R): Decision<R> => unchanged(record)
 /** A person has to look. */
 export const review = <R extends Transaction>(record: R, fact: Fact, { at }: FactOrigin): Decision<R> => flagged(record, fact, at)
 
-/** What the provider has by the reference is another request: a person has to say what became of this one. */
+/** The provider has another request by this reference: a person has to rule on this record. */
 export const mismatch = <R extends Transaction>(record: R, fact: Fact, { at }: FactOrigin): Decision<R> => {
   const { next } = flagged(record, fact, at)
   return unchanged({ ...next, ofAnother: true })

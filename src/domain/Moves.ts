@@ -10,8 +10,9 @@ import { payoutMoves } from "./PayoutMoves.ts"
 import type { Transaction } from "./Transaction.ts"
 
 /**
- * What one fact does to one record. The tables decide alone: `payoutMoves`, `collectionMoves` and `exchangeMoves` have a row for each status
- * and a cell for each fact that does something (contract MOVE-1). After `Mismatched` only a person changes the record. What the provider said of the money is remembered with the record.
+ * The effect of one fact on one record. The tables decide alone: `payoutMoves`, `collectionMoves` and `exchangeMoves` have a row for each
+ * status and a cell for each fact that does something (contract MOVE-1). After `Mismatched` only a person changes the record. The record
+ * keeps the provider's reports of the money.
  */
 export function decide(record: Payment, fact: Fact, actor: Actor, at: Instant): Decision<Payment>
 export function decide(record: Transaction, fact: Fact, actor: Actor, at: Instant): Decision<Transaction>

@@ -7,8 +7,8 @@ const LONGEST = 32
 const SHORTEST_WITH_PREFIX = 11
 
 /**
- * A number as digits with a leading `+`; none unless it has the country's prefix and a possible length (contract PAY-5).
- * A leading `+` and spaces are accepted. Whether anybody has that number is the provider's to say.
+ * A number as digits with a leading `+`; none unless it has the country's prefix and a possible length (contract PAY-5). A leading `+` and
+ * spaces are accepted. The provider knows whether the number is in use.
  */
 export const msisdnOf = (text: string, country: string): Option.Option<string> => {
   if (text.length > LONGEST || !isSupportedCountry(country)) return Option.none()
@@ -17,8 +17,8 @@ export const msisdnOf = (text: string, country: string): Option.Option<string> =
 }
 
 /**
- * The same of a number as people write it: with `00`, the zero that is dialled at home, blanks, dashes, dots, slashes, brackets, and characters that are
- * not seen. A national one is nobody's without its country.
+ * The same of a number as people write it: with `00`, the zero that is dialled at home, blanks, dashes, dots, slashes, brackets, and
+ * characters that are not seen. A national number without a country is ambiguous.
  */
 export const numberOf = (text: string, country: string | null): Option.Option<string> => {
   const written = withoutUnseen(text).normalize("NFKC").replace(BETWEEN, "")

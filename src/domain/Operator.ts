@@ -12,9 +12,9 @@ export const Operator = Schema.Struct({ name: OperatorName, role: OperatorRole, 
 export type Operator = typeof Operator.Type
 
 /**
- * What the console lets somebody do. `look`: every page, masked. `raw`: what was sent to a provider and answered, with a reason. `resolve`: rule on a case,
- * or propose to. `redeliver`: webhooks and parked callbacks. `propose`: credits and debits of floats, and keys. `approve`: what somebody else
- * proposed. `configure`: corridors, and who pays for a tenant.
+ * The permissions of a person in the console. `look`: every page, masked. `raw`: requests to providers and their responses, with a reason.
+ * `resolve`: rule on a case, or propose to. `redeliver`: webhooks and parked callbacks. `propose`: credits and debits of floats, and keys.
+ * `approve`: another person's proposals. `configure`: corridors, and who pays for a tenant.
  */
 export type Permission = "look" | "raw" | "resolve" | "redeliver" | "propose" | "approve" | "configure"
 
@@ -29,5 +29,5 @@ const permissions = {
 export const may = (role: OperatorRole, permission: Permission): boolean =>
   permissions[role].some((granted) => granted === permission)
 
-/** Who made a change, as the audit log names a person of the console. */
+/** The author of a change by a person of the console, as the audit log names it. */
 export const consoleActor = (name: OperatorName): string => `console/${name}`

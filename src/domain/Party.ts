@@ -37,7 +37,7 @@ export type WalletParty = typeof WalletParty.Type
 export const Destination = Schema.Union([MomoParty, BankParty, WalletParty])
 export type Destination = typeof Destination.Type
 
-/** What the tenant tells about its payer for the provider's records only: passed through, never stored. */
+/** The tenant's details of its payer, for the provider's records only: passed through, never stored. */
 export interface PayerDetails {
   readonly firstName: Redacted.Redacted | null
   readonly lastName: Redacted.Redacted | null

@@ -3,8 +3,8 @@ import { numberOf } from "./Msisdn.ts"
 import type { Destination, MomoParty } from "./Party.ts"
 import { withoutUnseen } from "./VisibleText.ts"
 
-// Who somebody is, whichever way it is spelled: the one home for it. Caps, the guard of payers, blocks, screening and saved recipients
-// compare these spellings, always as keyed HMACs. What is spelled as it should be is unchanged, so that what was hashed before still matches.
+// The identity of a party, independent of its spelling. No other file compares parties. Caps, the guard of payers, blocks, screening and
+// saved recipients compare these spellings, always as keyed HMACs. A canonical spelling is unchanged, so that earlier hashes still match.
 
 /** The text in the usual forms of its characters (NFKC), without what is not seen and without blanks around it. */
 export const plainText = (text: string): string => withoutUnseen(withoutUnseen(text).normalize("NFKC")).trim()
@@ -15,7 +15,7 @@ export const recipientIdentity = (destination: Destination): Redacted.Redacted =
 /** A payer is a number, in the one form that is read from a request (`msisdnOf`). */
 export const payerIdentity = ({ msisdn }: MomoParty): Redacted.Redacted => msisdn
 
-/** A denied number, account or handle, whose kind its list does not know. What could be a number with its prefix is one. */
+/** A denied number, account or handle, whose kind its list does not know. A text that could be a number with its prefix counts as one. */
 export const deniedIdentity = (text: string, country: string | null = null): string =>
   Option.match(numberOf(text, country), { onNone: () => accountIdentity(text), onSome: (number) => number.slice(1) })
 

@@ -55,7 +55,9 @@ export const AmountType = Schema.Literals(["SOURCE", "DESTINATION"]).annotate({
 })
 export type AmountType = typeof AmountType.Type
 
-/** Who established that it failed: the provider said so, the gateway found that it never left, or a person ruled so. */
+/**
+ * The party that established the failure: the provider reported it, the gateway found that the request never left, or a person ruled so.
+ */
 export const FailedBy = Schema.Literals(["provider", "gateway", "person"])
 export type FailedBy = typeof FailedBy.Type
 
@@ -65,7 +67,7 @@ export const ReviewRuling = Schema.Struct({
   known: Schema.Array(Schema.String)
 })
 
-/** What no tenant sees, and only a review needs; absent where there is nothing to remember. */
+/** Members for reviews only, which no tenant sees; absent where they are not needed. */
 export const reviewMemory = {
   failedBy: Schema.optionalKey(FailedBy),
   /** The provider's words since the record was ruled on, or was closed, the word that closed it included; each once. */
@@ -76,7 +78,7 @@ export const reviewMemory = {
   ofAnother: Schema.optionalKey(Schema.Literal(true)),
   /** Null where it was closed by the provider's word since. */
   ruling: Schema.optionalKey(Schema.NullOr(ReviewRuling)),
-  /** What the provider last said that moved, with the fee that it named, where that was not booked but sent to a person. */
+  /** The provider's last report of moved money and its fee, where that was not booked but sent to a person. */
   reported: Schema.optionalKey(Schema.Struct({ amount: MinorUnits, fee: MinorUnits }))
 }
 
@@ -96,7 +98,7 @@ const common = {
   amountCurrency: Currency,
   /** The currency of the tenant's float that moves. */
   currency: Currency,
-  /** What the tenant was or will be debited for the provider's fee, in `currency`; null until known. */
+  /** The debit of the tenant for the provider's fee, in `currency`; null until known. */
   fees: Schema.NullOr(MinorUnits),
   corridor: CorridorKey,
   network: Schema.NullOr(Schema.String),
@@ -116,7 +118,7 @@ const common = {
   ...reviewMemory
 }
 
-/** What went back after it had been booked: `amount` is what it gave to the float, or took from it. */
+/** The amount that went back after it had been booked: `amount` is credited to the float, or debited from it. */
 export const Returned = Schema.Struct({ amount: MinorUnits, at: Instant, reason: Schema.String })
 
 /** Money in. The payer's number is not here: only its last four digits, masked. */
@@ -124,7 +126,7 @@ export const Collection = Schema.Struct({
   kind: Schema.Literal("collection"),
   status: CollectionStatus,
   ...common,
-  /** What was booked, once it is successful: also where it was reversed afterwards. */
+  /** The booked amount, once it is successful: also where it was reversed afterwards. */
   observedAmount: Schema.NullOr(MinorUnits),
   observedCurrency: Schema.NullOr(Currency),
   maskedSource: Schema.NullOr(Schema.String),
@@ -139,18 +141,18 @@ export const Payout = Schema.Struct({
   kind: Schema.Literal("payout"),
   status: PayoutStatus,
   ...common,
-  /** What is sent, in `currency`, without the fee. */
+  /** The amount that is sent, in `currency`, without the fee. */
   principal: MinorUnits,
   /** The quoted fee, in `currency`: it is held until the outcome, and a settled payout costs no more. */
   heldFee: MinorUnits,
-  /** What the recipient gets, in `destinationCurrency`. */
+  /** The amount that the recipient gets, in `destinationCurrency`. */
   destinationAmount: MinorUnits,
   destinationCurrency: Currency,
   amountType: Schema.NullOr(AmountType),
   deductFeeFromAmount: Schema.Boolean,
   maskedDestination: Schema.String,
   returned: Schema.NullOr(Returned),
-  /** What the provider had returned when a person ruled that all of it came back; absent where `returned` is what the provider said. */
+  /** The provider's return before a person ruled that all of it came back; absent where `returned` is the provider's. */
   returnedBefore: Schema.optionalKey(Schema.NullOr(Returned))
 })
 export type Payout = typeof Payout.Type

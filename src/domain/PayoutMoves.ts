@@ -23,11 +23,12 @@ import {
 import type { Payout, PayoutStatus } from "./Payment.ts"
 
 /**
- * What each fact does to a payout of each status. A missing cell is a move that does not exist: the fact is noted in the history and nothing
- * changes. The words of the cells: `track` and `trackNamed` keep the provider's handle, its own reference; `note` changes nothing; `review` opens a case for a
- * person; `when(condition, a, b)` is a where the condition holds, else b. `hasHandle`: the provider gave a handle, so it was sent.
- * `isKnownToBeSent`: a handle shows that it was sent, so a later "never sent" is untrue. `personRuledFailed`: a person ruled that no money
- * moved. `failedUnreported`: it failed without the provider saying so. `isReturnBooked`: the return is the one that was booked already.
+ * The effect of each fact on a payout of each status. A missing cell is a move that does not exist: the fact is noted in the history and
+ * nothing changes. The words of the cells: `track` and `trackNamed` keep the provider's handle, its own reference; `note` changes nothing;
+ * `review` opens a case for a person; `when(condition, a, b)` is a where the condition holds, else b. `hasHandle`: the provider gave a
+ * handle, so it was sent. `isKnownToBeSent`: a handle shows that it was sent, so a later "never sent" is untrue. `personRuledFailed`: a
+ * person ruled that no money moved. `failedUnreported`: it failed without the provider saying so. `isReturnBooked`: the return is the one
+ * that was booked already.
  */
 export const payoutMoves: MoveTable<PayoutStatus, Payout> = {
   pending: {
@@ -79,7 +80,7 @@ function fail(payout: Payout, fact: FactOf<"Refused" | "NotSent">, origin: FactO
   return { next, entry: release(payout.currency, add(payout.principal, payout.heldFee)), event: "payout.failed" }
 }
 
-/** What was reserved stays reserved. */
+/** The reservation stays. */
 function reroute({ account: _first, ...payout }: Payout, fact: FactOf<"Rerouted">, { at }: FactOrigin): Decision<Payout> {
   return unchanged({
     ...payout,
@@ -106,7 +107,7 @@ function contradictsRecord(payout: Payout, fact: FactOf<"Succeeded">): boolean {
   return personRuledFailed(payout) || hasOtherFigures(payout, fact)
 }
 
-/** What the provider gave a handle to was sent, whatever a later query does not find. */
+/** A handle of the provider proves that the payout was sent, even where a later query does not find it. */
 function isKnownToBeSent(payout: Payout, _: Fact, { actor }: FactOrigin): boolean {
   return actor !== "request" && hasHandle(payout)
 }

@@ -19,7 +19,10 @@ export interface PollSchedule {
 // Late truths: what was paid out can come back, what was collected can be reversed, an expired or failed charge can still succeed (contract MOVE-11).
 const DAY = 24 * HOUR
 const afterSuccess = [HOUR, DAY, 3 * DAY]
-/** A charge can be disputed or refunded for weeks. Where the provider lists what was taken back, or its statement shows it, nobody asks one by one. */
+/**
+ * A charge can be disputed or refunded for weeks. A charge is polled for these only where neither a list of the provider nor its statement
+ * shows them.
+ */
 const afterSuccessUnlisted = [...afterSuccess, 7 * DAY, 30 * DAY, 45 * DAY]
 const afterFailedCharge = [HOUR, 24 * HOUR, 72 * HOUR]
 const afterExpiry = [HOUR, 6 * HOUR, 24 * HOUR, 72 * HOUR]

@@ -3,7 +3,7 @@ import { Reference } from "./Ids.ts"
 import { Instant } from "./Instant.ts"
 import { OperatorName } from "./Operator.ts"
 
-/** What needs two people. */
+/** The changes that need two people. */
 export const ProposalKind = Schema.Literals(["review resolve", "float credit", "float debit", "key issue", "key revoke"])
 export type ProposalKind = typeof ProposalKind.Type
 
@@ -13,7 +13,7 @@ export type ProposalKind = typeof ProposalKind.Type
  */
 export const ProposalStatus = Schema.Literals(["open", "approved", "done", "failed", "rejected", "withdrawn"])
 
-/** What one person of the console proposed, and what became of it. */
+/** A proposal by one person of the console, and its outcome. */
 export const Proposal = Schema.Struct({
   id: Reference,
   kind: ProposalKind,
@@ -31,7 +31,7 @@ export const Proposal = Schema.Struct({
 })
 export type Proposal = typeof Proposal.Type
 
-/** What nobody has carried out by then has expired: whoever looks at it later sees another world. */
+/** A proposal that is not carried out by then has expired: its circumstances have changed. */
 export const PROPOSAL_WAITS_MS = 72 * 3_600_000
 
 export const hasExpired = ({ proposedAt }: Pick<Proposal, "proposedAt">, at: Instant): boolean =>

@@ -14,7 +14,7 @@ export interface KnownAccount {
   readonly fingerprints: (currency: Currency) => ReadonlyArray<AccountFingerprint>
 }
 
-/** What a record keeps of the account that it is sent with; nothing where the account moves nothing in its currency. */
+/** The record's memory of the account that it is sent with; empty where the account moves nothing in its currency. */
 export const stampOf = ({ fingerprints }: KnownAccount, currency: Currency): Pick<Transaction, "account"> => {
   const [account] = fingerprints(currency)
   return account === undefined ? {} : { account }

@@ -19,7 +19,7 @@ export interface StatementLine {
 }
 type Direction = Transaction["kind"]
 
-/** A row of their list that nobody can compare. */
+/** A row of the provider's list that cannot be compared. */
 export interface UnreadableRow {
   readonly direction: null
   /** The list, the page and the row of the page where it was shown last. */
@@ -28,11 +28,11 @@ export interface UnreadableRow {
   readonly reference: string | null
   /** Null where not even that can be read. */
   readonly at: Instant | null
-  /** What cannot be read, masked. */
+  /** The unreadable value, masked. */
   readonly word: string
 }
 
-/** What an account lists of one day. */
+/** The movements that an account lists for one day. */
 export interface Statement {
   readonly lines: ReadonlyArray<StatementLine>
   readonly unreadable: ReadonlyArray<UnreadableRow>
@@ -40,7 +40,7 @@ export interface Statement {
   readonly unsteady: ReadonlyArray<StatementLine>
 }
 
-/** What the provider says of one of our records; null in place of what it did not say. */
+/** The provider's statement about one of our records; null for a member that it does not give. */
 export type ProviderRecord =
   | {
       readonly status: StatementLine["status"]
@@ -77,7 +77,10 @@ export interface ReconciliationDifference {
 /** `drift_booked`: the ledger booked exactly what the provider took beyond the held fee. `in_review`: a person is ruling on the record. */
 export type KnownBecause = "drift_booked" | "in_review"
 
-/** Why a difference of one record needs nobody else; null where nothing explains it. A review explains neither money that moved twice nor what was not compared. */
+/**
+ * The reason why a difference of one record needs no person; null where there is none. A review explains neither money that moved twice nor
+ * a record that was not compared.
+ */
 export const knownBecause = (
   { kind, ours, theirs }: ReconciliationDifference,
   { bookedDrift, needsReview }: { readonly bookedDrift: bigint; readonly needsReview: boolean }
@@ -108,7 +111,7 @@ export const missingHere = (line: StatementLine): ReconciliationDifference => ({
   theirs: `${line.status} ${line.amount} ${line.currency}`
 })
 
-/** What is wrong with one record of ours as a whole. */
+/** The difference of one of our records as a whole. */
 export const differenceOf = (
   record: Transaction,
   kind: ReconciliationDifference["kind"],
@@ -151,7 +154,7 @@ const describedRecord = (theirs: ProviderRecord): string =>
 
 type BookedStatus = Transaction["status"] | "returned" | "reversed"
 
-// Which of their statuses says the same as ours. What failed here may never have reached them.
+// The provider's statuses that agree with ours. A payment that failed here may never have reached the provider.
 const agreeing: Readonly<Record<BookedStatus, ReadonlyArray<ProviderRecord["status"]>>> = {
   requires_action: ["pending", "absent"],
   pending: ["pending"],
@@ -168,7 +171,10 @@ const standingOf = (record: Transaction): BookedStatus => {
   return record.kind === "collection" && record.reversed !== null ? "reversed" : record.status
 }
 
-/** What we hold to have moved, without fees: of a collection what was booked, which a person may have found to be another amount than asked for. */
+/**
+ * The amount that our books say moved, without fees. For a collection it is the booked amount, which a person may have found to differ from
+ * the requested one.
+ */
 const principalOf = (record: Transaction): MinorUnits => {
   if (record.kind === "payout") return record.principal
   return record.kind === "collection" && record.status === "successful" ? (record.observedAmount ?? record.amount) : record.amount

@@ -3,9 +3,10 @@ import { json } from "./Json.ts"
 import type { IdempotencyScope } from "./RequestFingerprint.ts"
 
 /**
- * A reference leads to its tenant, so that a database which is divided by tenant need not ask every one of its servers. Tenants are spread over
- * buckets by a hash of their name; the first characters of a reference are its tenant's bucket, masked by a hash of its other characters. Both hashes
- * are keyed: to whoever has not the key, all characters of a reference are random, and two references of one tenant have nothing in common.
+ * A reference leads to its tenant, so that a database which is divided by tenant need not ask every one of its servers. Tenants are spread
+ * over buckets by a hash of their name; the first characters of a reference are its tenant's bucket, masked by a hash of its other
+ * characters. Both hashes are keyed: without the key, all characters of a reference look random, and two references of one tenant have
+ * nothing in common.
  */
 const BUCKET_CHARACTERS = 4
 const BITS_A_CHARACTER = 5
@@ -33,7 +34,7 @@ export const referenceInBucket = (hash: BucketHash, random: Reference, bucket: n
   return Reference.make(charactersOf(bucket ^ maskOf(hash, rest)) + rest)
 }
 
-/** The bucket of whoever has this reference, if it was made by `referenceInBucket`; any bucket if not. */
+/** The bucket of the tenant of this reference, if `referenceInBucket` made it; any bucket if not. */
 export const bucketOfReference = (hash: BucketHash, reference: Reference): number => {
   const masked = Array.from(reference.slice(0, BUCKET_CHARACTERS)).reduce((bits, one) => bits * 32 + ALPHABET.indexOf(one), 0)
   return masked ^ maskOf(hash, reference.slice(BUCKET_CHARACTERS))

@@ -11,8 +11,8 @@ export interface IdempotencyScope {
 }
 
 /**
- * What tells whether a repeated idempotency key comes with the same parameters: method, route template, path parameters and the decoded body
- * with defaults applied. Key order and white space do not matter. Only a keyed HMAC of it is stored, because it holds a person's number.
+ * The parameters that a repeated idempotency key must come with: method, route template, path parameters and the decoded body with defaults
+ * applied. Key order and white space do not matter. Only a keyed HMAC of it is stored, because it holds a person's number.
  */
 export const fingerprintText = (endpoint: string, params: Readonly<Record<string, string>>, body: unknown): string =>
   json([endpoint, sorted(params), sorted(body)])

@@ -12,10 +12,13 @@ import type { Transaction } from "./Transaction.ts"
 /** A ruling books at most so many times what was asked for or what the provider reported: more is a digit too many. */
 const AT_MOST_TIMES = 2n
 
-/** What a person found out about a record that needed one: money moved or it did not, and how much where that was in doubt. */
+/** A person's finding on a record under review: money moved or it did not, and how much where that was in doubt. */
 export interface Resolution {
   readonly outcome: "successful" | "failed"
-  /** What moved without fees; null where it is what the record says. Of an exchange what it brought, in its destination currency. */
+  /**
+   * The amount that moved, without fees; null where it is the record's own. For an exchange it is the amount that it brought, in its
+   * destination currency.
+   */
   readonly amount: MinorUnits | null
   readonly fee: MinorUnits | null
   readonly evidence: string
@@ -25,15 +28,15 @@ export interface Resolution {
 export const resolvedCurrency = (record: Transaction): Currency =>
   record.kind === "exchange" ? record.destinationCurrency : record.currency
 
-/** What a resolution does, or one line on why it cannot. */
+/** The effect of a resolution, or one line on why it is impossible. */
 export type Ruling<R> = Decision<R> | string
 
 export type ResolutionAction = "settle" | "release" | "collect" | "close" | "correct" | "keep"
 type ActionTable<S extends string> = { readonly [K in S]: { readonly [O in Resolution["outcome"]]: ResolutionAction } }
 
-// Every case that a person can be asked about has both outcomes. `keep` ends the case and moves nothing: the record was right. What is
-// closed is changed by a correction, at most one a case. A success stays a success (contract MOVE-8, MOVE-9): a payout that came to
-// nothing is returned in full, and a collection that was taken back is reversed.
+// Every case that a person can be asked about has both outcomes. `keep` ends the case and moves nothing: the record was right. A closed
+// record is changed by a correction, at most one a case. A success stays a success (contract MOVE-8, MOVE-9): a payout that came to nothing
+// is returned in full, and a collection that was taken back is reversed.
 export const resolutionActions = {
   payout: {
     pending: { successful: "settle", failed: "release" },
@@ -58,7 +61,7 @@ export const resolutionActions = {
   readonly exchange: ActionTable<Exchange["status"]>
 }
 
-/** What each outcome would do to the record as it now is. */
+/** The action of each outcome on the record in its present state. */
 export const actionsFor = (
   record: Payout | Collection | Exchange
 ): { readonly [O in Resolution["outcome"]]: ResolutionAction } => {
@@ -72,7 +75,7 @@ export const actionsFor = (
   }
 }
 
-/** What a person's word does to a record, whatever its kind. */
+/** The effect of a person's ruling on a record of any kind. */
 export const rulingOn = (record: Transaction, resolution: Resolution, at: Instant): Ruling<Transaction> => {
   if (resolution.outcome === "failed" && (resolution.amount !== null || resolution.fee !== null))
     return "what failed moved nothing: amount and fee go with the outcome successful"
@@ -88,7 +91,7 @@ export const rulingOn = (record: Transaction, resolution: Resolution, at: Instan
 
 const failure = { code: "unknown", message: "A person established that no money moved." } as const
 
-/** What the gateway closed as never sent, and the provider had after all, is a person's word from here on. */
+/** A failure that the gateway closed as never sent is a person's ruling from here on, if the provider had the request after all. */
 const keptFailure = ({ failedBy, failure: said }: Transaction) => (said !== null && failedBy === "gateway" ? { failure } : {})
 
 const nothing = { collected: ZERO, fees: ZERO }
@@ -100,8 +103,8 @@ const ruled = <R>(next: R, entry: Entry | null, event: Decision<R>["event"]): De
 })
 
 /**
- * What every ruling leaves. What was closed before is polled on as before: the late polls of the schedule are for news, and
- * would all be due at once if they were counted anew.
+ * The members that every ruling sets. A record that was closed before keeps its poll count: the late polls of the schedule are for news,
+ * and would all be due at once if they were counted anew.
  */
 const afterResolution = <R extends Transaction>(record: R, { amount, outcome }: Resolution, at: Instant) => ({
   ...record,
@@ -111,7 +114,7 @@ const afterResolution = <R extends Transaction>(record: R, { amount, outcome }: 
   updatedAt: at
 })
 
-/** What a ruling leaves besides where it gives the record another status: its late polls, if there are any, begin then. */
+/** The members that a ruling sets where it changes the status: the late polls, if there are any, begin then. */
 const closedAs = <S extends "successful" | "failed">(record: Transaction, status: S, at: Instant) =>
   record.status === status
     ? {}
@@ -130,7 +133,7 @@ export const resolvePayout = (payout: Payout, resolution: Resolution, at: Instan
   if (resolution.outcome === "failed") return reversedPayout(payout, settled, at)
   const principal = resolution.amount ?? payout.principal
   if (principal > held) return `it was opened with ${held} minor ${currency}: no more than that can have been sent`
-  // What only a ruling said that it came back went out after all.
+  // The return that only a ruling had booked went out after all.
   const { returnedBefore, ...unruled } = settled
   const returned = returnedBefore === undefined ? payout.returned : returnedBefore
   const back = returned?.amount ?? ZERO
@@ -177,7 +180,7 @@ export const resolveCollection = (collection: Collection, resolution: Resolution
     return ruled({ ...settled, ...keptFailure(collection) }, null, null)
   if (way === "close")
     return ruled<Collection>({ ...closed, ...closedAs(collection, "failed", at), failure }, null, "collection.failed")
-  /** What a correction starts from. */
+  /** The state before a correction. */
   const before = reversed === null ? { collected: broughtBy(collection), fees: collection.fees ?? ZERO } : nothing
   if (resolution.outcome === "failed") {
     const taken = minusOrZero(before.collected, before.fees)
@@ -224,7 +227,7 @@ export const resolveExchange = (exchange: Exchange, resolution: Resolution, at: 
   const most = AT_MOST_TIMES * exchange.destinationAmount
   if (resolution.amount !== null && resolution.amount > most)
     return tooMuch("was to bring", exchange.destinationAmount, most, exchange.destinationCurrency)
-  // What a person found out takes the place of the provider's figure, which was only quoted.
+  // The person's figure takes the place of the provider's, which was only quoted.
   const found =
     resolution.amount === null
       ? {}

@@ -1,6 +1,6 @@
 import type { Resolution, ResolutionAction } from "./Resolution.ts"
 
-/** What a ruling does, in the words of somebody who knows the float and not the code. */
+/** The effect of a ruling, for a person who knows the float and not the code. */
 export const meaningOf = (outcome: Resolution["outcome"], action: ResolutionAction): string =>
   action === "correct" ? corrections[outcome] : meanings[action]
 

@@ -1,6 +1,6 @@
 import type { Transaction } from "./Transaction.ts"
 
-/** What the history says of one piece of news, and the status after it. */
+/** The history's line on one report, and the status after it. */
 interface Line {
   readonly actor: string
   readonly fact: string
@@ -12,7 +12,7 @@ type Outcome = "open" | "successful" | "failed" | "expired"
 
 type Reasons = { readonly [S in Outcome]: { readonly [fact: string]: string } }
 
-// Which news brings a record to a person, by what the record was when it came. A missing cell is news that needs nobody.
+// The reports that bring a record to a person, by the record's status at the time. A missing cell is a report that needs no person.
 const reasons: Reasons = {
   open: {
     Mismatched:
@@ -46,7 +46,7 @@ const unanswered = "it was asked for to the end of the schedule, and nobody coul
 /** Why a person has to look, in one line. A collection that was reversed is among what "does not fit". */
 export const reviewReason = ({ kind, status }: Transaction, history: ReadonlyArray<Line>): string => {
   const outcome = outcomeOf(status)
-  // What closed it, and what was said before that, is no news.
+  // The report that closed it, and those before, are no news.
   const closing = history.findLastIndex(
     (line, at) => at > 0 && outcomeOf(history[at - 1]?.status ?? "") !== outcomeOf(line.status)
   )
@@ -65,6 +65,6 @@ export const reviewReason = ({ kind, status }: Transaction, history: ReadonlyArr
 const outcomeOf = (status: string): Outcome =>
   status === "successful" || status === "failed" || status === "expired" ? status : "open"
 
-/** The last thing that anybody outside said; null while nobody said anything. */
+/** The last report from outside the gateway; null while there is none. */
 export const lastReport = (history: ReadonlyArray<Line>): string | null =>
   history.findLast(({ actor, note }) => actor !== "review" && note !== "")?.note ?? null

@@ -1,6 +1,6 @@
 import type { Corridor } from "./Corridor.ts"
 
-/** What a row says about who serves it. */
+/** The members of a corridor that routing reads. */
 export type RoutedRow = Pick<Corridor, "active" | "method" | "providers">
 
 /** The one provider that a tenant is pinned to; null where the rows alone decide. */
@@ -11,8 +11,9 @@ export const routeOrder = ({ providers }: Pick<RoutedRow, "providers">, pin: Pin
   pin !== null && providers.includes(pin) ? [pin] : [...new Set(providers)]
 
 /**
- * The failover order of a corridor: the providers that are tried for it. A wallet belongs to its provider, and the same tag is somebody else's
- * elsewhere: only the first able provider is tried for it. When the next one may be tried at all is said in `services/routing/Failover`.
+ * The failover order of a corridor: the providers that are tried for it. A wallet belongs to its provider, and the same tag belongs to
+ * another person elsewhere: only the first able provider is tried for it. `services/routing/Failover` decides when the next one may be
+ * tried.
  */
 export const failoverOrder = (
   row: RoutedRow,

@@ -6,7 +6,7 @@ import { plainText } from "./PartyIdentity.ts"
 
 const Secret = Schema.RedactedFromValue(Schema.String)
 
-/** Who pays, as it is sent to a tenant's providers where a country requires it: the tenant itself, for its operator vouches for it. */
+/** The payer that a tenant's providers get where a country requires one: the tenant itself, for its operator vouches for it. */
 export const Sender = Schema.Struct({
   /** A company's or a person's full name. */
   name: Secret,
@@ -18,7 +18,7 @@ export const Sender = Schema.Struct({
 })
 export type Sender = typeof Sender.Type
 
-/** What the one provider that requires it takes. */
+/** The limit of the one provider that requires it. */
 const LONGEST_NAME = 100
 const LONGEST_ADDRESS = 200
 
@@ -30,7 +30,7 @@ export const maskedSender = ({ address, country, msisdn, name }: Sender) => ({
   address: maskedName(Redacted.value(address))
 })
 
-/** What somebody typed: a sender, or what is wrong with it, as one line for the person. */
+/** A sender from typed text, or its error as one line for the person. */
 export const senderFrom = (typed: {
   readonly name: string
   readonly country: string

@@ -4,7 +4,7 @@ import { LARGEST_AMOUNT, type MinorUnits, minor } from "./Money.ts"
 /** Each step is a free call to the provider. A rate that is one price for every amount needs four of them. */
 export const QUOTES_AT_MOST = 24
 
-/** What a source amount buys, and the same with every digit that the provider gave: major units as decimal text. */
+/** The amount that a source amount buys, also with every digit that the provider gave: major units as decimal text. */
 interface Bought {
   readonly destinationAmount: MinorUnits
   readonly rawDestinationAmount: string

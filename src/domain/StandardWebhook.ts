@@ -6,7 +6,7 @@ import type { Instant } from "./Instant.ts"
 const SECRET_PREFIX = "whsec_"
 const SECOND = 1000
 
-/** What one attempt at one event signs; `body` is the event's frozen bytes. */
+/** The signed members of one delivery attempt; `body` is the event's frozen bytes. */
 export interface WebhookMessage {
   readonly id: Reference
   readonly at: Instant

@@ -25,23 +25,22 @@ export interface StatusPoll {
   readonly notFoundAtLeast: number
   /** Whether the provider lists what is taken back of charges, or shows it in its statement. */
   readonly isListed: boolean
-  /** What authenticated callbacks say that it is about; absent where none led to it. */
+  /** The reports of authenticated callbacks; absent where no callback led to this poll. */
   readonly said?: ReadonlyArray<Reported>
 }
 
 /**
  * Whether this poll counts: it is the schedule's next one about the current version of the record. An answer that was counted before (its
  * commit was lost, or another node polled as well) does not count, nor does one about an earlier version. Polls for a request or a callback
- * do not count either: anybody could cause them as fast as they like, and "not found" would prove something too soon.
+ * do not count either: a client could cause them at any rate, and "not found" would count as proof too soon.
  */
 const isNext = (record: Transaction, { actor, pollCount, version }: StatusPoll): boolean =>
   actor === "reconciler" && record.asked === pollCount && record.version === version
 
 /**
- * What an answer proves of the record as it is now. "Not found" counts as never sent only where the provider documents the query by our
- * reference, after the grace and often enough in a row; a clock that leaps
- * passes no grace and no window. A collection whose window passed expires once an authenticated answer says neither
- * success nor live; no timer fails anything by itself.
+ * The fact that an answer proves about the record as it is now. "Not found" counts as never sent only where the provider documents the
+ * query by our reference, after the grace and often enough in a row; a clock that leaps passes no grace and no window. A collection whose
+ * window passed expires once an authenticated answer says neither success nor live; no timer fails anything by itself.
  */
 export const provenFact = (record: Transaction, answer: Fact, poll: StatusPoll): Fact => {
   if (isTerminal(record)) return answer

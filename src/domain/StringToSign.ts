@@ -1,6 +1,6 @@
 import { Option } from "effect"
 
-/** What the canonical text of a request is made of: the ten fields of the string to sign without the literal `v1` (contract SIG-4). */
+/** The fields of the string to sign, without the literal `v1` (contract SIG-4). */
 export interface SignedFields {
   readonly appId: string
   readonly keyId: string
@@ -47,8 +47,8 @@ export const queryOf = (target: string): string => {
 }
 
 /**
- * The parameters of a query in their order, decoded; none for a bad escape or one that is not UTF-8. A `+` is a plus (contract SIG-7). What is signed and
- * what an endpoint reads are both made of these, so that a request has one meaning.
+ * The parameters of a query in their order, decoded; none for a bad escape or one that is not UTF-8. A `+` is a plus (contract SIG-7). The
+ * string to sign and the endpoint both use these, so that a request has one meaning.
  */
 export const queryParameters = (query: string): Option.Option<ReadonlyArray<readonly [name: string, value: string]>> => {
   const parameters: Array<readonly [string, string]> = []

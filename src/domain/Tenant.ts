@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { AppId, Mode } from "./Ids.ts"
 import { Instant } from "./Instant.ts"
 
-/** What a tenant can be granted (contract CAP-1), in the order in which they are always shown. */
+/** The capabilities that a tenant can be granted (contract CAP-1), in the order in which they are always shown. */
 export const Capability = Schema.Literals([
   "collections",
   "payouts",
@@ -21,7 +21,7 @@ export type Capability = typeof Capability.Type
 export const sortedCapabilities = (capabilities: ReadonlyArray<Capability>): ReadonlyArray<Capability> =>
   Capability.literals.filter((capability) => capabilities.includes(capability))
 
-/** What a new tenant may do. */
+/** The capabilities of a new tenant. */
 export const defaultCapabilities = [
   "collections",
   "payouts",
@@ -43,12 +43,12 @@ export const Tenant = Schema.Struct({
   createdAt: Instant
 })
 export type Tenant = typeof Tenant.Type
-/** Nobody is pinned, or makes repeat sales, from the beginning. */
+/** A new tenant is not pinned, and makes no repeat sales. */
 export type NewTenant = Omit<Tenant, "pinned" | "repeatSales">
 
 export const Role = Schema.Literals(["tenant", "admin"])
 export type Role = typeof Role.Type
 
-/** Who signed a request: the key decides the mode, nothing in the request can. */
+/** The signer of a request. The key decides the mode; nothing in the request can. */
 export const Caller = Schema.Struct({ appId: AppId, keyId: Schema.String, mode: Mode, role: Role })
 export type Caller = typeof Caller.Type

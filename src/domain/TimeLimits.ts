@@ -3,8 +3,8 @@ import type { Instant } from "./Instant.ts"
 // Times that have to outlast each other, in milliseconds. The settings among them are held against these when the process starts.
 
 /**
- * What was recorded longer ago is not sent any more: after so long a pause the record may have been declared never sent meanwhile.
- * Every grace of "not found" is longer than this and a money call together.
+ * An older record is not sent any more: after so long a pause the record may have been declared never sent meanwhile. Every grace of "not
+ * found" is longer than this and a money call together.
  */
 const SEND_WITHIN_MS = 30_000
 /** Provider calls of one step at most: what it has to read first, the call itself, and the look after a refusal. */
@@ -26,7 +26,10 @@ export const longestInFlightMs = (providerTimeoutMs: number): number =>
 /** The lease of one poll, whatever caused it. */
 export const pollLeaseMs = (providerTimeoutMs: number): number => providerTimeoutMs * CALLS_A_STEP + MARGIN_MS
 
-/** A request is answered this long after its key was claimed, the checking of its signature included, so that nobody else can have the key meanwhile. */
+/**
+ * A request is answered this long after its key was claimed, the checking of its signature included, so that no other request can claim the
+ * key meanwhile.
+ */
 export const requestDeadlineMs = (leaseMs: number): number => Math.max(leaseMs - MARGIN_MS, leaseMs * SHORT_LEASE_SHARE)
 
 /** The shortest lease whose deadline leaves a request the time for its provider's calls. */

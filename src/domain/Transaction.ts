@@ -2,6 +2,6 @@ import { Schema } from "effect"
 import { Exchange } from "./Exchange.ts"
 import { Collection, Payout } from "./Payment.ts"
 
-/** What moves a tenant's money by what its provider says: a collection, a payout or an exchange. */
+/** A movement of a tenant's money by its provider: a collection, a payout or an exchange. */
 export const Transaction = Schema.Union([Collection, Payout, Exchange])
 export type Transaction = typeof Transaction.Type

@@ -3,7 +3,9 @@ import { Direction } from "./Corridor.ts"
 import type { Mode } from "./Ids.ts"
 import type { Instant } from "./Instant.ts"
 
-/** What a velocity cap counts: all of a tenant's transactions in an hour or a day, or those to (or from) one number in an hour or a day. */
+/**
+ * The scope of a velocity cap: all of a tenant's transactions in an hour or a day, or those to (or from) one number in an hour or a day.
+ */
 export const LimitWindow = Schema.Literals(["hour", "day", "destination", "destination_day"])
 export type LimitWindow = typeof LimitWindow.Type
 
@@ -15,7 +17,7 @@ const lengths = { hour: HOUR_MS, day: DAY_MS, destination: HOUR_MS, destination_
   number
 >
 
-/** What is counted: money in either direction, or codes that are texted to payers. */
+/** The subject of a cap: money in either direction, or codes that are texted to payers. */
 export const LimitDirection = Schema.Literals([...Direction.literals, "code"])
 export type LimitDirection = typeof LimitDirection.Type
 
@@ -26,8 +28,9 @@ export const windowsOf = (direction: LimitDirection): ReadonlyArray<LimitWindow>
 type Counts = { readonly [W in LimitWindow]?: number }
 
 /**
- * The limits of a tenant without its own (contract LIM-9). A missing window is not limited. A live charge costs us nothing, and each is a prompt on
- * somebody's handset: as many as a shop of medium size makes, so that a stolen key cannot prompt a country. A larger merchant is given its own.
+ * The limits of a tenant without its own (contract LIM-9). A missing window is not limited. A live charge costs us nothing, and each is a
+ * prompt on a person's handset. The limit is what a shop of medium size needs, so that a stolen key cannot prompt a country. A larger
+ * merchant is given its own.
  */
 export const defaultLimits: { readonly [M in Mode]: { readonly [D in LimitDirection]: Counts } } = {
   live: {
@@ -116,7 +119,7 @@ export const windowUse = (
 export const windowsAt = (windows: ReadonlyArray<WindowUse>, at: Instant): ReadonlyArray<WindowUse> =>
   windows.map((window) => ({ ...window, ...windowOf(at, window.endsAt - window.startsAt) }))
 
-/** What one payout takes of a provider account's ceiling, in minor units of its currency, fees included. */
+/** The share of one payout in a provider account's ceiling, in minor units of its currency, fees included. */
 export interface CeilingUse {
   readonly provider: string
   readonly mode: Mode

@@ -1,6 +1,6 @@
 /**
- * What steers a terminal, makes one line look like two, turns the order of what is read, or is not seen at all: controls (C0, DEL, C1),
- * line separators, bidirectional and other format characters, characters without width, and halves of characters.
+ * Characters that steer a terminal, make one line look like two, turn the reading order, or are invisible: controls (C0, DEL, C1), line
+ * separators, bidirectional and other format characters, characters without width, and halves of characters.
  */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu
 /** Nearly every text is this, and is looked at once. */

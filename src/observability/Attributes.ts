@@ -1,5 +1,5 @@
 /**
- * Every name under which a value may leave the process in a span or a log line, and what it holds. What is not listed does not
+ * Every name under which a value may leave the process in a span or a log line, and its meaning. An attribute that is not listed does not
  * leave: no header, no query, no address of a caller, no person's number.
  */
 const attributes = {

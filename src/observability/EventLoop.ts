@@ -3,7 +3,7 @@ import { Clock, Effect } from "effect"
 import type { Family } from "./Family.ts"
 
 const RESOLUTION_MS = 20
-/** What happened is seen for one to two of these, by whoever asks: no question takes anything from another's answer. */
+/** A delay is visible for one to two of these windows to every reader: a read resets nothing. */
 const WINDOW_MS = 15_000
 const NS_PER_SECOND = 1e9
 

@@ -15,8 +15,8 @@ const layer = ({ format, level }: LogsOptions): Layer.Layer<never> =>
   )
 
 /**
- * Writes the lines of one turn of the event loop with one call: under load each line would be a system call of its own. A process that
- * ends writes what it still holds first, also when it ends by an error that nobody caught. What is said again and again is counted.
+ * Writes the lines of one turn of the event loop with one call: under load each line would be a system call of its own. A process that ends
+ * writes its buffered lines first, also when an uncaught error ends it. Repeated lines are counted.
  */
 const bufferedLogger = (textIn: (line: Line) => string) =>
   Effect.gen(function* () {
@@ -135,8 +135,8 @@ interface Counted {
 }
 
 /**
- * What an outage says again for each request would fill the disk, and hide what else is said. Of the warnings and errors of one sentence the
- * first of a window are written as they come. The others are one line at its end, with their `count`.
+ * Limits repeated lines. In an outage the same line for each request would fill the disk, and hide other lines. Of the warnings and errors
+ * of one sentence the first of a window are written as they come. The others are one line at its end, with their `count`.
  */
 const makeRepeatedLines = (write: (line: Line) => void) => {
   const kinds = new Map<string, Counted>()

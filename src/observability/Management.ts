@@ -4,7 +4,7 @@ import { HttpMiddleware, HttpServer, HttpServerRequest, HttpServerResponse } fro
 import { answerStrangeRequests, neverKept } from "../runtime/StrangeRequests.ts"
 import { makeReadiness, type Readiness, type ReadinessOptions } from "./Readiness.ts"
 
-// An import would read all that node:http exports, and with it a client of 16 MB that nobody uses.
+// An import would read all that node:http exports, and with it an unused client of 16 MB.
 const { createServer } = process.getBuiltinModule("node:http")
 
 /** How long a scrape that is under way holds up the end of the process. */
@@ -56,7 +56,7 @@ const listen = (
   })
   return Layer.unwrap(serving).pipe(
     Layer.provide(server),
-    // Nobody wants a trace of each scrape.
+    // A scrape makes no trace.
     Layer.provide(Layer.succeed(HttpMiddleware.TracerDisabledWhen, () => true)),
     Layer.catchTag("ServeError", () => Layer.effect(ManagementAddress, new ManagementPortTaken({ host, port })))
   )
@@ -65,8 +65,8 @@ const listen = (
 const LOOPBACK = ["127.0.0.1", "localhost", "[::1]"]
 
 /**
- * What a listener on loopback is called: a page that a browser of this machine shows could lead here by a name of its own DNS. A listener that other
- * machines reach has names that only their network knows.
+ * The names of a listener on loopback: a page in a browser of this machine could reach it under a name of its own DNS. A listener that
+ * other machines reach has names that only their network knows.
  */
 const ownNames = (host: string): ReadonlySet<string> | null => {
   const own = host.includes(":") ? `[${host}]` : host

@@ -88,7 +88,7 @@ const deliveriesLayer = Layer.effect(
   )
 )
 
-/** What `/metrics` shows of calls. Each wraps what it counts; App puts them around it. */
+/** The metrics of calls. Each wraps the service that it counts; App puts them around it. */
 export const Metrics = { providers: providersLayer, deliveries: deliveriesLayer }
 
 /** The bounds around the provider's time limit tell slow answers from those that never came. */

@@ -4,7 +4,7 @@ import type { Family } from "./Family.ts"
 const MICROS_PER_SECOND = 1e6
 const MS_PER_SECOND = 1000
 
-/** What every exporter says of its process, under the names that standard dashboards ask for. */
+/** The usual metrics of a process, under the names that standard dashboards query. */
 export const processFamilies = ({
   release,
   version

@@ -26,7 +26,7 @@ export interface ReadinessOptions {
   readonly standing: Effect.Effect<StatusSnapshot, unknown>
   /** Why nothing is asked of the database now, in one line; null where it can be. Known without asking it. */
   readonly standstill: Effect.Effect<string | null>
-  /** What may keep this node from serving: each answers why it does, in one line, or null. */
+  /** The conditions that may keep this node from serving: each answers its reason in one line, or null. */
   readonly obstacles: ReadonlyArray<Effect.Effect<string | null, unknown>>
   /** Those with an account here: each is reconciled daily. */
   readonly providers: ReadonlyArray<string>

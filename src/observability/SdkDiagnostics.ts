@@ -16,8 +16,8 @@ const levels: Readonly<Record<SdkLogLevel, DiagLogLevel>> = {
 const LONGEST_NOTE = 2_000
 
 /**
- * What the OpenTelemetry SDK says of itself, such as a collector that refuses spans, as lines of the log: by itself it says it on standard output,
- * or not at all. Whoever asks for its smallest messages gets them at the level `info`, whatever LOG_LEVEL says of ours.
+ * The OpenTelemetry SDK's own messages, such as a collector that refuses spans, as lines of the log. By default they go to standard output,
+ * or nowhere. Its smallest messages, where asked for, have the level `info`, whatever LOG_LEVEL says of ours.
  */
 const layer = (level: SdkLogLevel): Layer.Layer<never> =>
   Layer.effectDiscard(

@@ -6,8 +6,9 @@ const FIRST_CLIENT_FAULT = 400
 const FIRST_SERVER_FAULT = 500
 
 /**
- * Spans as they leave: with the names of the semantic conventions, one name an attribute, the error's type where there is one, and no attribute
- * that is not listed, so that no library's own can slip past. All of it is done here, so that it costs nothing where nobody collects spans.
+ * Spans as they leave: with the names of the semantic conventions, one name an attribute, the error's type where there is one, and no
+ * attribute that is not listed, so that no attribute of a library slips past. All of it is done here, so that it costs nothing where no
+ * spans are collected.
  */
 export const conventional = (exporter: SpanExporter): SpanExporter => ({
   export: (spans, done) => exporter.export(spans.map(cleanSpan), done),
@@ -70,7 +71,7 @@ const errorTypeOf = (
   const answer = attributes["http.response.status_code"]
   const isFault = typeof answer === "number" && answer >= (kind === SpanKind.SERVER ? FIRST_SERVER_FAULT : FIRST_CLIENT_FAULT)
   if (isFault && (kind === SpanKind.SERVER || kind === SpanKind.CLIENT)) return String(answer)
-  // A call that the gateway gave up, because it stops: nobody knows what became of it.
+  // A call that the gateway interrupted because it stops: its outcome is unknown.
   if (status.code !== SpanStatusCode.ERROR) return isCall(attributes, kind) && answer === undefined ? "interrupted" : null
   const thrown = events.findLast((event) => event.attributes?.["exception.type"] !== undefined)?.attributes?.["exception.type"]
   return typeof thrown === "string" ? thrown : "_OTHER"
@@ -93,7 +94,7 @@ const httpAttributes = ({ attributes, kind }: ReadableSpan): Attributes => {
 
 const HIDDEN = "REDACTED"
 
-/** Whoever made the span may not have left these out: the user, the query, the fragment. */
+/** The maker of the span may not have removed these: the user, the query, the fragment. */
 const shownUrl = (url: string): string => url.replace(/[?#].*$/s, "").replace(/\/\/[^/@]*@/, "//")
 
 /** The last part of a callback's path is its secret, though it looks like an identifier. */
@@ -101,7 +102,7 @@ const SECRET_PART = /route_key/
 /** An identifier of ours or a country, and neither a secret nor a number. */
 const IDENTIFIER = /^([0-9A-HJKMNP-TV-Z]{26}|[A-Z]{2})$/
 
-/** What a caller wrote into the path is hidden: that of a callback ends in its secret, and one without a route may hold anything. */
+/** The caller's part of the path is hidden: the path of a callback ends in its secret, and a path without a route may hold anything. */
 const shownPath = (path: string, route: AttributeValue | undefined): string => {
   if (path === "/" || path === route) return path
   if (typeof route !== "string") return `/${HIDDEN}`
@@ -117,7 +118,7 @@ const shownPath = (path: string, route: AttributeValue | undefined): string => {
 const OPERATION = /^\s*(?:WITH\b[^]*?\)\s*)?(SELECT|INSERT|UPDATE|DELETE|BEGIN|COMMIT|ROLLBACK)\b/i
 const TARGET = /\b(?:FROM|INTO|UPDATE)\s+(\w+)/i
 
-/** What a statement does, and to what: its span is named so. */
+/** The operation and the table of a statement: they name its span. */
 const databaseAttributes = ({ attributes }: ReadableSpan): Attributes => {
   const text = attributes["db.query.text"]
   const [, operation] = typeof text === "string" ? (OPERATION.exec(text) ?? []) : []

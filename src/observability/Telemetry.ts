@@ -27,7 +27,7 @@ interface Collector {
   readonly key: Redacted.Redacted | null
 }
 
-/** What the standard OTEL_* variables say; null for a signal that goes nowhere. */
+/** The values of the standard OTEL_* variables; null for a signal that goes nowhere. */
 export interface TelemetryOptions {
   readonly traces: Collector | null
   /** From which level on what the SDK says of itself is written into the log. */
@@ -108,7 +108,7 @@ const set = (name: string, description: string, labels: Readonly<Record<string, 
     ? Metric.update(Metric.withAttributes(Metric.gauge(name, { description, bigint: true }), labels), value)
     : Metric.update(Metric.withAttributes(Metric.gauge(name, { description }), labels), value)
 
-/** What the registry around it holds: what this process counts, or its gauges. */
+/** The metrics of the surrounding registry: the counters of this process, or its gauges. */
 const metrics = (options: TelemetryOptions, shutdownTimeout: number): Layer.Layer<never> => {
   if (options.metrics === null) return Layer.empty
   const { headers, timeoutMs, url } = options.metrics
@@ -128,7 +128,7 @@ const metrics = (options: TelemetryOptions, shutdownTimeout: number): Layer.Laye
   }).pipe(Layer.provide([OtlpSerialization.layerProtobuf, client]))
 }
 
-/** What one search by a tenant or a transaction has to find, on every span of a trace that is about one. */
+/** The attributes by which a search finds a tenant or a transaction, on every span of its trace. */
 const OF_THE_TRACE = ["gateway.reference", "gateway.app_id", "gateway.mode"] as const
 /** As they are named where they are set: without the room of the gateway, too. */
 const nameOf = (name: (typeof OF_THE_TRACE)[number]) => name.slice("gateway.".length)
@@ -137,7 +137,7 @@ const SPANS_HELD = 20_000
 /** So many traces are remembered after their root: what ends after it is about the same. */
 const TRACES_REMEMBERED = 1_000
 
-/** What the spans of one trace are about. */
+/** The subject of the spans of one trace. */
 type About = Map<string, Set<AttributeValue>>
 
 /**
@@ -198,7 +198,9 @@ const aboutOf = (spans: ReadonlyArray<ReadableSpan>, before: About = new Map()):
   return before
 }
 
-/** A statement that serves many at once, or looks whether there is work, belongs to nobody's trace: it is sent only where it failed. */
+/**
+ * A statement that serves many transactions at once, or looks for work, belongs to no transaction's trace: it is sent only where it failed.
+ */
 const isNobodys = ({ attributes, links, parentSpanContext, status }: ReadableSpan): boolean =>
   parentSpanContext === undefined &&
   links.length === 0 &&

@@ -5,7 +5,7 @@ interface CollectorSettings {
   readonly telemetry: Omit<TelemetryOptions, "serviceVersion">
 }
 
-/** What speaks to a collector is read only where one is set: it is as much code as all of ours. */
+/** The code that speaks to a collector is loaded only where one is set: it is as much code as all of ours. */
 export const telemetryWhereSet = (
   { telemetry }: CollectorSettings,
   serviceVersion: string,

@@ -1,8 +1,8 @@
 import { Context, Effect } from "effect"
 
 /**
- * What a call to a provider is for: to move money, what a money call needs before it (a price, a token), to ask for an outcome, or a free read. Each has its
- * part of an account's pace.
+ * The purpose of a call to a provider: to move money, to prepare a money call (a price, a token), to poll a status, or a free read. Each
+ * has its part of an account's pace.
  */
 export type CallKind = "money" | "quote" | "status" | "other"
 
@@ -16,7 +16,7 @@ export interface TurnedAway {
 }
 
 interface Turn {
-  /** Whether a call waits for its turn as long as its time allows; else it waits shortly, because whoever makes it can come again. */
+  /** Whether a call waits for its turn as long as its time allows. Otherwise it waits shortly, because the caller can retry. */
   readonly isPatient: boolean
   away: TurnedAway | null
 }
@@ -31,7 +31,7 @@ export const tellTurnedAway = (away: TurnedAway): Effect.Effect<void> =>
     if (turn !== null) turn.away = away
   })
 
-/** Whether a call of whoever runs `withTurn` was turned away. */
+/** Whether a call within `withTurn` was turned away. */
 export const wasTurnedAway: Effect.Effect<boolean> = Effect.map(CallTurn, (turn) => turn !== null && turn.away !== null)
 
 /** Runs calls, and says beside their end whether one of them was turned away; null where none was. */

@@ -6,16 +6,16 @@ export interface CapturedCall {
   readonly response: string | null
 }
 
-/** Where an adapter leaves the call that it made; null while nobody keeps it. */
+/** The slot in which an adapter leaves its call; null outside of `withCapturedCall`. */
 export const CaptureSlot = Context.Reference<Ref.Ref<CapturedCall | null> | null>("gateway/runtime/CaptureSlot", {
   defaultValue: () => null
 })
 
-/** Keeps a call for whoever runs `withCapturedCall`; a later one replaces it. Outside of one nothing is masked or kept. */
+/** Keeps a call for the surrounding `withCapturedCall`; a later one replaces it. Outside of one, the call is neither masked nor kept. */
 export const captureCall = (masked: () => CapturedCall): Effect.Effect<void> =>
   Effect.flatMap(CaptureSlot, (slot) => (slot === null ? Effect.void : Ref.set(slot, masked())))
 
-/** What a money call answers, and the last provider call made for it; `raw` is null when nothing left the process. */
+/** The answer of a money call, and the last provider call made for it; `raw` is null when nothing left the process. */
 export const withCapturedCall = <A, E, R>(call: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     const slot = yield* Ref.make<CapturedCall | null>(null)

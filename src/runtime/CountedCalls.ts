@@ -7,7 +7,7 @@ export const countCall: Effect.Effect<void> = Effect.map(CallCount, (count) => {
   if (count !== null) count.calls++
 })
 
-/** What was read, and whether anybody was asked for it: some of what a provider's adapter answers is a table of the program's own. */
+/** The answer of a read, and whether it called a provider: some answers of an adapter are tables of the program. */
 export const withCallsCounted = <A, E, R>(read: Effect.Effect<A, E, R>) =>
   Effect.suspend(() => {
     const count = { calls: 0 }

@@ -13,7 +13,7 @@ export interface CallEnd {
   readonly failure: string | null
 }
 
-/** What became of the calls of one line lately. */
+/** The recent outcomes of the calls of one line. */
 export interface CallsOfLine extends CallLine {
   /** Within `RECENT_MS`. */
   readonly calls: number

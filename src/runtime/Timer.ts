@@ -19,7 +19,7 @@ export const makeTimer: Effect.Effect<Timer, never, Scope.Scope> = Effect.gen(fu
   const scope = yield* Effect.scope
   const run = Effect.runForkWith(yield* Effect.context<never>())
   const lines = new Map<number, Set<Waiting>>()
-  // Not the time of day, which somebody may set back.
+  // The monotonic clock, because the time of day may be set back.
   const now = () => Number(clock.monotonicTimeNanosUnsafe()) / NANOS_A_MS
 
   const watching = Effect.fnUntraced(function* (ms: number, line: Set<Waiting>) {
@@ -83,15 +83,15 @@ export const endsWithin =
       })
     })
 
-/** What may take the place of an end that is not there yet: asked every so often, it gives one, or none so far. */
+/** A poll for another source of the end: every `everyMs` it gives the end, or none so far. */
 export interface Meanwhile<A> {
   readonly everyMs: number
   readonly end: Effect.Effect<Option.Option<A>>
 }
 
 /**
- * As `endsWithin`, for any number of waiters: the time begins at once, `late` is run once, in the scope, whoever waits, and what ends first is
- * what all are given.
+ * As `endsWithin`, for any number of waiters. The time begins at once. `late` runs once, in the scope, independent of the waiters. All of
+ * them get the first end.
  */
 export const endsOnceWithin =
   (timer: Timer, scope: Scope.Scope) =>

@@ -1,9 +1,11 @@
 import { Cause, Effect } from "effect"
 
-/** What was to be known did not come in time to be relied on. A defect wherever something has begun. */
+/**
+ * The database answered a read too late for the answer to be relied on. It is a defect: a request that has changed something fails with it.
+ */
 export class TooLate extends Error {}
 
-/** For who has begun nothing yet. */
+/** Runs `orElse` in place of that defect. Only for a request that has changed nothing yet. */
 export const whereTooLate = <A, E, R, B, E2, R2>(
   effect: Effect.Effect<A, E, R>,
   orElse: (cause: Cause.Cause<never>) => Effect.Effect<B, E2, R2>

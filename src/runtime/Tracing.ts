@@ -1,8 +1,8 @@
 import { Effect, type Fiber, Option, Tracer } from "effect"
 
 /**
- * A span of that name, for what every request does. `Effect.fn` also notes where it was defined and where it was called, which takes longer
- * than most of what is done in between. Where nobody collects spans, only a root is made: the lines of the log carry its ids.
+ * A span of that name, for work of every request. `Effect.fn` also notes the places of its definition and call, which takes longer than
+ * most of this work. Without a collector of spans, only a root is made: the lines of the log carry its ids.
  */
 export const inSpan =
   (name: string, options: Tracer.SpanOptionsNoTrace = {}) =>
@@ -11,13 +11,13 @@ export const inSpan =
     return options.root === true ? spanned : Effect.withFiber((fiber) => (isTraced(fiber) ? spanned : effect))
   }
 
-/** What `traced` makes of the effect where somebody collects spans, and the effect itself elsewhere. */
+/** The effect with `traced` where spans are collected, and the effect itself elsewhere. */
 export const whereTraced =
   <A, E, R>(traced: (effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>) =>
   (effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     Effect.withFiber((fiber) => (isTraced(fiber) ? traced(effect) : effect))
 
-/** Annotates the current span where somebody collects spans; elsewhere the attributes are not even made. */
+/** Annotates the current span where spans are collected; elsewhere the attributes are not even made. */
 export const annotateTraced = (attributes: () => Readonly<Record<string, unknown>>): Effect.Effect<void> =>
   Effect.withFiber((fiber) =>
     isTraced(fiber) && fiber.cache.tracerEnabled ? Effect.annotateCurrentSpan(attributes()) : Effect.void

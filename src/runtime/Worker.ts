@@ -6,20 +6,22 @@ const BROKEN_PAUSE_MS = 1_000
 const ENOUGH = 1 / 4
 /** unless so much time passed since the first of it ended. */
 const GATHER_MS = 20
-/** A worker that stops gives what is under way this long to end: what it ends itself stays leased, and nobody works on it meanwhile. */
+/**
+ * A worker that stops gives its items this long to end. An item that it interrupts stays leased, and no other worker takes it meanwhile.
+ */
 const DRAIN_MS = 5_000
 
 /** Background work on rows that are claimed under a lease. */
 export interface Worker<A> {
   /** Claims once, does all of it, and answers how many. */
   readonly round: Effect.Effect<number>
-  /** Claims and works for ever. A slow item holds up one slot and nobody else. Interrupted, it gives items `DRAIN_MS` to end. */
+  /** Claims and works for ever. A slow item holds up one slot only. Interrupted, it gives items `DRAIN_MS` to end. */
   readonly run: Effect.Effect<never>
   /** Has `run` claim at once. */
   readonly nudge: Effect.Effect<void>
   /**
-   * Has `write` make an item that is due. Where `run` has a slot for it, `write` learns that it is taken, and leases it by the way: it is
-   * worked on as soon as it is written, and nobody has to claim it. Null is no new item.
+   * Has `write` make an item that is due. Where `run` has a free slot, `write` gets `isTaken` and leases the item in the same statement:
+   * its work begins as soon as it is written, without a claim. Null is no new item.
    */
   readonly submit: <E>(write: (isTaken: boolean) => Effect.Effect<A | null, E>) => Effect.Effect<A | null, E>
 }
@@ -29,7 +31,7 @@ export interface WorkerOptions<A> {
   readonly name: string
   /** Items under way at once. */
   readonly slots: number
-  /** How often to look when there is nothing to do and nobody nudges. */
+  /** The interval between looks for work when there is none and no nudge comes. */
   readonly idleMs: number
   /** Takes at most `free` items that are due. */
   readonly claim: (free: number) => Effect.Effect<ReadonlyArray<A>>
@@ -72,7 +74,7 @@ export const makeWorker = Effect.fnUntraced(function* <A>(options: WorkerOptions
     if (++ends.count >= ends.enough) Queue.offerUnsafe(urgent, undefined)
     Queue.offerUnsafe(wake, undefined)
   }
-  /** Begins one item, for which a slot is counted already; undefined while nobody runs. */
+  /** Begins one item, for which a slot is counted already; undefined while `run` is not running. */
   let begin: ((item: A) => void) | undefined
 
   const submit: Worker<A>["submit"] = (write) =>
