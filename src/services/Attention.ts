@@ -6,7 +6,10 @@ const DAY_MS = 1440 * MINUTE_MS
 /** A queue that is later than this stands still. */
 const LATE_MS = 5 * MINUTE_MS
 
-/** What a person should look at first, in the order in which it matters; empty when all is well. `others` says what else is: accounts that are still needed, and what circuits hold back. */
+/**
+ * The findings that a person should look at first, in the order of their importance; empty when all is well. `others` are further facts:
+ * accounts that are still needed, and calls that circuits hold back.
+ */
 export const attention = (
   {
     at,

@@ -4,8 +4,8 @@ import { AUDIT_HEAD_MESSAGE, type AuditHead, AuditLog, headText } from "./ports/
 const EVERY = "1 minute"
 
 /**
- * Looks at the end of the audit log, and has the log of this process say what it is: a copy of it that lies outside the database. What
- * `gateway audit verify --head` is given later comes from there, or from the metrics.
+ * Writes the end of the audit log to the log of this process: a copy outside the database. The argument of `gateway audit verify --head`
+ * later comes from there, or from the metrics.
  */
 export const makeAuditWatch = Effect.gen(function* () {
   const log = yield* AuditLog

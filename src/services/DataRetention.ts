@@ -99,7 +99,7 @@ export const makeRetentionRound = Effect.gen(function* () {
 /** Data retention and partition maintenance, for as long as the process runs. */
 export const dataRetention = Effect.flatMap(makeRetentionRound, (round) => Effect.forever(Effect.delay(round, EVERY)))
 
-/** How often somebody looks for a month that is over, when there was none; looking locks the months that are. */
+/** The interval between looks for a month that is over, when there was none. A look locks the months that are. */
 const RETIRE_EVERY_MS = 3_600_000
 
 /**
@@ -132,7 +132,7 @@ export const makePartitionMaintenance = Effect.gen(function* () {
   })
 })
 
-/** What the last look could not retire, and when the next one is. */
+/** The months that the last look could not retire, and the time of the next look. */
 interface Looked {
   readonly again: Instant
   readonly crowded: ReadonlyArray<PartitionChange>

@@ -2,13 +2,13 @@ import { Clock, Context, Effect, Layer, Option } from "effect"
 import type { Caller } from "../domain/Tenant.ts"
 import { ProviderRegistry } from "./ports/ProviderRegistry.ts"
 
-/** What runs: the release is set by hand, the version is a stamp that changes on every build. */
+/** The running build: the release is set by hand, the version is a stamp that changes on every build. */
 export interface Build {
   readonly release: string
   readonly version: string
 }
 
-/** What the gateway says of itself (contract HEALTH-1, HEALTH-2): whether adapters are registered, never whether they can be reached. */
+/** The gateway's own health (contract HEALTH-1, HEALTH-2): whether adapters are registered, never whether they can be reached. */
 export class Health extends Context.Service<
   Health,
   {

@@ -12,7 +12,7 @@ import type { Claim } from "./ports/Idempotency.ts"
 import { Policy } from "./ports/Policy.ts"
 import { RandomSource } from "./ports/RandomSource.ts"
 
-/** What every new record has in common. Its reference is the claim's: one claim of a key makes one record at most. */
+/** The members that every new record has. Its reference is the claim's: one claim of a key makes one record at most. */
 export const newRecord = ({ appId, mode }: Caller, { reference }: Claim, createdAt: Instant) => ({
   reference,
   appId,
@@ -28,7 +28,7 @@ export const newRecord = ({ appId, mode }: Caller, { reference }: Claim, created
   notFound: 0
 })
 
-/** A record that a request begins, and what is committed with it. What is left out has nothing of that kind. */
+/** A record that a request begins, and the rows that are committed with it. An absent member has no row. */
 export interface Opening
   extends Pick<OpenStep, "claim" | "entry">,
     Partial<Pick<OpenStep, "beneficiary" | "counters" | "partyHash" | "payer">> {
@@ -47,7 +47,7 @@ export type OpenResult = Exclude<OpenOutcome, { readonly _tag: "Frozen" | "Claim
  * are written together or not at all, before any provider is asked to move money. If the process dies after it, the money is reserved and
  * the poller asks the provider by our reference.
  *
- * Refused where the tenant was frozen meanwhile, and as in progress where the claim is not the newest of its key any more: somebody else
+ * Refused where the tenant was frozen meanwhile, and as in progress where the claim is not the newest of its key any more: another request
  * works with it.
  */
 export const recordOpener = Effect.gen(function* () {
@@ -70,7 +70,7 @@ export const recordOpener = Effect.gen(function* () {
       beneficiary: null,
       counters: [],
       partyHash: null,
-      // A provider is given the recipient by the request itself, and nobody needs it again.
+      // A provider gets the recipient with the request itself; it is not needed again.
       sealedDestination: null,
       ...step,
       transaction: record,

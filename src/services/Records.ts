@@ -19,7 +19,7 @@ import {
 } from "./ports/Transactions.ts"
 import { type FinalError, outcomeResponse, type UnknownOutcomeError } from "./settlement/OutcomeResponse.ts"
 
-/** A tenant's own records. What is foreign, of the other mode or absent is one and the same NotFound. */
+/** A tenant's own records. A record of another tenant, of the other mode, or an absent one is the same NotFound. */
 export class Records extends Context.Service<
   Records,
   {

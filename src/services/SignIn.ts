@@ -11,18 +11,19 @@ const MINUTE_MS = 60_000
 /** A session ends this long after it was last used, and after it began. */
 export const SESSION_LIMITS = { idleMs: 30 * MINUTE_MS, longestMs: 12 * 60 * MINUTE_MS } as const
 /**
- * So many wrong tokens within this time: for the rest of it nobody gets in under that name from that client, or from that client at all. A name is
- * never locked for every client: whoever knows it could keep its owner out. Tokens are 256 random bits, which nobody guesses from many clients either.
+ * The number of wrong tokens within this time that locks the name for that client, or all names for that client, until the time is over. A
+ * name is never locked for every client: an attacker who knows it could lock its owner out. Tokens are 256 random bits, which cannot be
+ * guessed from many clients either.
  */
 export const LOCK_OUT = { ofName: 10, ofClient: 50, withinMs: 10 * MINUTE_MS } as const
 const SECRET_BYTES = 32
 
-/** What somebody typed, and where from. */
+/** The typed name and token, and the address that they came from. */
 export interface Attempt {
   readonly name: string
   readonly token: Redacted.Redacted
   readonly address: string
-  /** What wrong tokens are counted for: the address, or the network that one subscriber has. */
+  /** The client for which wrong tokens are counted: the address, or the network of one subscriber. */
   readonly client: string
   /** The session that the browser holds already. */
   readonly replaces: Redacted.Redacted | null
@@ -35,8 +36,8 @@ export interface Visitor extends Operator {
 }
 
 /**
- * Who is at the console. Sessions and tokens are 256 random bits and are kept as keyed hashes. A name that does not exist costs and answers the same
- * as a wrong token, and so does one that is locked out.
+ * The people who are signed in to the console. Sessions and tokens are 256 random bits and are kept as keyed hashes. A name that does not
+ * exist costs and answers the same as a wrong token, and so does one that is locked out.
  */
 export class SignIn extends Context.Service<
   SignIn,
@@ -84,7 +85,7 @@ export class SignIn extends Context.Service<
         const limits = limitsOf(attempt)
         const failed = yield* sessions.failures([...limits.keys()], at - LOCK_OUT.withinMs)
         const found = yield* isRight(attempt)
-        // What comes during a lock-out is not written down: it would only fill the database.
+        // An attempt during a lock-out is not recorded: it would only fill the database.
         if (failed.some(isLockedOut(limits))) return Option.none<Redacted.Redacted>()
         if (Option.isNone(found)) return yield* refused(limits, at)
         const { name, role } = found.value
@@ -139,7 +140,10 @@ const isName = Schema.is(OperatorName)
  */
 const accountIn = ({ createdAt, name }: Operator): string => `${name}:${createdAt}:`
 
-/** What counts a wrong token, and how many of them are too many. A name that nobody can have is counted by its client alone, so that what is typed fills no table. */
+/**
+ * The counts of wrong tokens that an attempt belongs to, each with its limit. A name that no operator can have is counted by its client
+ * alone, so that typed names fill no table.
+ */
 const limitsOf = ({ client, name }: Attempt): ReadonlyMap<string, number> =>
   new Map([
     [`address ${client}`, LOCK_OUT.ofClient],

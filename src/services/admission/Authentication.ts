@@ -31,7 +31,7 @@ export interface RawRequest {
   readonly body: Uint8Array
 }
 
-/** Who signed a request, and its nonce, which is not spent yet. */
+/** The signer of a request, and its nonce, which is not spent yet. */
 export interface Authenticated {
   readonly caller: Caller
   readonly nonce: RequestNonce
@@ -42,8 +42,8 @@ export class Authentication extends Context.Service<
   Authentication,
   {
     /**
-     * Verifies everything but the nonce, and hands that on: only a verified signature has one to spend, so that nobody else can fill the
-     * store. Whoever asks has it spent before anything is done for the caller.
+     * Verifies everything but the nonce, and returns that. Only a verified signature has a nonce to spend, so that a stranger cannot fill
+     * the store. The caller spends it before it does anything for the request.
      */
     readonly authenticate: (request: RawRequest) => Effect.Effect<Authenticated, Unauthorized>
   }
@@ -57,7 +57,8 @@ export class Authentication extends Context.Service<
       const policy = yield* Policy
       const window = { maxAgeSeconds: policy.signatureMaxAgeSeconds, maxAheadSeconds: policy.signatureMaxAheadSeconds }
       const { noncesUntil } = yield* ClockTrust
-      // What was signed so long before a nonce ended may have had it. Only after a step of the clock back is that still in the window.
+      // A request that was signed this long before a nonce ended may have used it. It is still in the signature window only after a step of
+      // the clock back.
       const endedAfterMs = (policy.nonceKeptSeconds - policy.signatureMaxAheadSeconds) * 1000
       const isForgotten = (timestamp: string, until: number) => Number(timestamp) * 1000 <= until - endedAfterMs
       const hosts = new Set(policy.publicHosts.map((host) => host.toLowerCase()))
@@ -99,7 +100,7 @@ const timestampFault = (timestamp: string, now: number): SignatureFault =>
     onSome: (skew) => ({ reason: "timestamp_outside_window", clockSkewSeconds: skew })
   })
 
-/** What the signing headers say, or the first thing that is wrong with them. Nothing is verified here. */
+/** The values of the signing headers, or their first fault. Nothing is verified here. */
 const readSigningHeaders = (request: RawRequest) =>
   Result.gen(function* () {
     const only = singles(request.rawHeaders)
@@ -147,13 +148,13 @@ const singles = (rawHeaders: ReadonlyArray<string>) => {
   }
 }
 
-// The caller learns nothing of why; whoever runs the gateway has to.
+// The caller does not learn the reason; the operator has to.
 const refusals = Metric.counter("gateway_signatures_refused_total", {
   description: "Requests without an acceptable signature, by what was wrong.",
   incremental: true
 })
 
-/** What the signature check can find wrong, and the label under which the metric counts it. */
+/** The faults that the signature check can find, and the label of each in the metric. */
 const metricReasons = {
   missing_header: "headers",
   doubled_header: "headers",
@@ -177,7 +178,7 @@ interface SignatureFault {
   readonly clockSkewSeconds?: number
 }
 
-/** The key that a request names. It proves nothing: anybody can name a key. */
+/** The key that a request names. It proves nothing: any client can name a key. */
 interface NamedKey {
   readonly appId: string
   readonly keyId: string
@@ -185,7 +186,7 @@ interface NamedKey {
 
 const isAppId = Schema.is(AppId)
 
-/** What the log may say of a named key. */
+/** The facts about a named key that the log may contain. */
 interface Found {
   /** Null where there is no such tenant, and no such key. */
   readonly appId: string | null
@@ -196,8 +197,9 @@ interface Found {
 const nobody: Found = { appId: null, keyId: null, unusable: "unknown_key" }
 
 /**
- * Counts refused signatures and writes a log line for each: the reason, and the tenant and the key where they exist. What a stranger
- * claims to be is not written down. Of a flood most are counted by reason (`boundedLog`). Returns before the line is written, so that no caller can measure what is looked up for it.
+ * Counts refused signatures and writes a log line for each: the reason, and the tenant and the key where they exist. An unknown tenant or
+ * key is not written. In a flood most refusals are counted by reason (`boundedLog`). Returns before the line is written, so that a caller
+ * cannot measure the look-up.
  */
 const makeSignatureLog = Effect.gen(function* () {
   const tenants = yield* Tenants

@@ -9,7 +9,7 @@ import { Screening } from "../ports/Screening.ts"
 
 export type PartyRefusal = DestinationBlocked | ScreeningDenied
 
-/** A key that was claimed while the other side was screened. Where that was not done, whoever gets the claim screens. */
+/** A key that was claimed while the other party was screened. Where `screened` is absent, the holder of the claim screens. */
 export interface ScreenedClaim extends FreshClaim {
   readonly screened?: Exit.Exit<void, PartyRefusal>
 }
@@ -54,7 +54,7 @@ export class PartyScreening extends Context.Service<
 
 const isGiven = (value: Redacted.Redacted | null): value is Redacted.Redacted => value !== null
 
-/** What a tenant writes of its payer may be a national number: one of the country that it charges in. */
+/** The tenant's text for its payer may be a national number: one of the country that it charges in. */
 const phoneOf = (text: Redacted.Redacted, country: string): Redacted.Redacted =>
   Option.match(numberOf(Redacted.value(text), country), { onNone: () => text, onSome: (number) => Redacted.make(number) })
 

@@ -13,8 +13,8 @@ export interface RequestNonce {
    */
   readonly spendWith: <A>(commit: (use: NonceUse) => Effect.Effect<Option.Option<A>>) => Effect.Effect<A, Unauthorized>
   /**
-   * Spends it by itself where nobody has begun to, and fails where another request spent it; dies where the answer to its own commit is lost.
-   * Leaves alone one whose commit is under way or was lost before: its request answers by itself what that means.
+   * Spends it in a commit of its own where no spend has begun, and fails where another request spent it; dies where the answer to its own
+   * commit is lost. Leaves alone one whose commit is under way or was lost before: its request answers that case itself.
    */
   readonly settle: Effect.Effect<void, Unauthorized>
   /** Whether `settle` has nothing to do and nothing to refuse. */

@@ -16,7 +16,7 @@ import {
 } from "../../domain/VelocityLimits.ts"
 import { VelocityLimits } from "../ports/VelocityLimits.ts"
 
-/** What a payout takes out of a provider's account: principal and fee. */
+/** The debit of a payout from a provider's account: principal and fee. */
 export interface ProviderAccountDebit {
   readonly provider: string
   readonly mode: Mode
@@ -41,7 +41,7 @@ export class Velocity extends Context.Service<
       counters: ReadonlyArray<WindowUse>,
       spend: ProviderAccountDebit
     ) => Effect.Effect<ReadonlyArray<WindowUse>>
-    /** What an OverCap of FloatLedger.open is refused with. */
+    /** The refusal for an OverCap of FloatLedger.open. */
     readonly refusal: (counter: WindowUse | undefined) => Effect.Effect<never, VelocityLimitExceeded | GlobalCeilingReached>
   }
 >()("gateway/services/Velocity") {

@@ -10,21 +10,21 @@ import { FloatApprovals } from "./FloatApprovals.ts"
 import { KeyApprovals } from "./KeyApprovals.ts"
 import { ReviewApprovals } from "./ReviewApprovals.ts"
 
-/** What a second person decides, whatever was proposed. The desks say what may be proposed, and do it. */
+/** The decisions of a second person on proposals of every kind. Each kind's own file creates its proposals, and carries them out. */
 export class Approvals extends Context.Service<
   Approvals,
   {
     /**
-     * Approves what somebody else proposed and carries it out, exactly as it was written down, once. Where it cannot be done the proposal has
-     * failed, and says why. What was approved and not carried out, because a process died, is carried out by repeating this. A key is only
-     * approved: its proposer has it made by `issueKey`.
+     * Approves another person's proposal and carries it out, exactly as it was written down, once. Where it cannot be done the proposal has
+     * failed, and says why. If the process dies after the approval, a repetition carries it out. A key is only approved: its proposer has
+     * it made by `issueKey`.
      */
     readonly approve: (id: Reference, acting: Acting) => Effect.Effect<void, NotDecided>
-    /** Makes the key that this person proposed and somebody else approved, once. Whoever loses the answer has no other way to the secrets. */
+    /** Makes the key that this person proposed and another person approved, once. If the response is lost, so are the secrets. */
     readonly issueKey: (id: Reference, acting: Acting) => Effect.Effect<IssuedKey, NotDecided>
     /**
-     * Ends a proposal that nothing came of. While it is open its own proposer withdraws it, anybody else rejects it; what is approved and not
-     * carried out anybody calls off.
+     * Ends a proposal that was not carried out. An open one is withdrawn by its own proposer and rejected by any other person; an approved
+     * one is called off by any person.
      */
     readonly dismiss: (id: Reference, acting: Acting, note: string) => Effect.Effect<void, NotDecided>
   }
@@ -82,7 +82,7 @@ export class Approvals extends Context.Service<
         if (Option.isNone(approved)) return yield* new NotDecided({ message: notYours })
         if (carryOut === null) return
         yield* inOneCommit(approved.value, acting, carryOut(approved.value, auditBy(approved.value, acting)))
-        // Whoever closes the page interrupts nothing between the commits.
+        // A closed page interrupts nothing between the commits.
       }, Effect.uninterruptible)
 
       const issueKey = Effect.fn("Approvals.issueKey")(function* (id: Reference, acting: Acting) {
@@ -113,7 +113,7 @@ export class Approvals extends Context.Service<
   )
 }
 
-/** The audit row of what somebody did with a proposal. */
+/** The audit row of a person's action on a proposal. */
 const rowOf = (proposal: Proposal, { at, by }: Acting, action: string): AuditEntry => ({
   at,
   actor: consoleActor(by),

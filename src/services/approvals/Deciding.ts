@@ -4,7 +4,7 @@ import { consoleActor, type OperatorName } from "../../domain/Operator.ts"
 import type { Proposal } from "../../domain/Proposal.ts"
 import type { AuditBy } from "../ports/AuditLog.ts"
 
-/** Who does it in the console, and when. */
+/** The person who acts in the console, and the time. */
 export interface Acting {
   readonly by: OperatorName
   readonly at: Instant
@@ -13,7 +13,7 @@ export interface Acting {
 /** Why nothing was decided: one line for the person. */
 export class NotDecided extends Data.TaggedError("NotDecided")<{ readonly message: string }> {}
 
-/** What a proposal is about and the people behind it, for each of its audit rows; the row's actor is the one who did that. */
+/** The subject of a proposal and the people behind it, for each of its audit rows; the row's actor is the person who acted. */
 export const peopleOf = ({ decidedBy, proposedBy, subject }: Proposal): Readonly<Record<string, string>> => ({
   about: subject,
   proposed_by: proposedBy,

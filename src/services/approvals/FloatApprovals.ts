@@ -100,7 +100,7 @@ const Details = Schema.Struct({
 const encodeWish = Schema.encodeSync(Details)
 const decodeDetails = Schema.decodeUnknownEffect(Details)
 
-/** What was proposed, as it was written down. */
+/** The proposed adjustment, as it was written down. */
 const wishOf = ({ details, kind }: Proposal): Effect.Effect<AdjustmentWish> =>
   Effect.matchEffect(decodeDetails(details), {
     onFailure: (error) => Effect.die(error),

@@ -10,12 +10,12 @@ import { Tenants } from "../ports/Tenants.ts"
 import { type IssuedKey, TenantKeys } from "../tenants/TenantKeys.ts"
 import { type Acting, NotDecided } from "./Deciding.ts"
 
-/** A key that somebody wants, and why. */
+/** A key to issue, and the reason. */
 export interface KeyWish extends Omit<Caller, "keyId"> {
   readonly note: string
 }
 
-/** One that somebody wants revoked, and why. */
+/** A key to revoke, and the reason. */
 export interface RevocationWish extends Pick<Caller, "appId" | "keyId"> {
   readonly note: string
 }
@@ -99,7 +99,7 @@ export class KeyApprovals extends Context.Service<
 
 const decodeDetails = Schema.decodeUnknownEffect(Schema.Struct({ app_id: AppId, key_id: Schema.String, mode: Mode, role: Role }))
 
-/** What was proposed, as it was written down. */
+/** The proposed caller, as it was written down. */
 const callerOf = ({ details }: Proposal): Effect.Effect<Caller> =>
   Effect.matchEffect(decodeDetails(details), {
     onFailure: (error) => Effect.die(error),

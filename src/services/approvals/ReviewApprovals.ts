@@ -125,7 +125,7 @@ const decodeDetails = Schema.decodeUnknownEffect(
   })
 )
 
-/** What was proposed, as it was written down. */
+/** The proposed resolution, as it was written down. */
 const wishOf = ({ details, subject }: Proposal): Effect.Effect<Wish> =>
   Effect.matchEffect(decodeDetails(details), {
     onFailure: (error) => Effect.die(error),

@@ -204,6 +204,6 @@ const notOwn: CodeRejected = { _tag: "CodeRejected", note: "no such code was sen
 const codeMessage = ({ msisdn }: MomoParty): string =>
   `Ask the payer for the code that was sent to ${maskedNumber(Redacted.value(msisdn))}.`
 
-/** What the payer of a charge does next: say the code that was sent. */
+/** The payer's next action: to give the code that was sent. */
 export const codeAction = (source: MomoParty, pinId: string, expiresAt: Instant) =>
   ({ _tag: "otp", pinId, message: codeMessage(source), expiresAt }) as const satisfies Collection["nextAction"]

@@ -20,7 +20,7 @@ const LOOKS_AT_MOST = 4
 /** Earlier charges that are polled at the same time. */
 const POLLED_AT_ONCE = 1_024
 
-/** Whose number is to be charged. */
+/** The number to charge. */
 export interface Payer {
   readonly appId: AppId
   readonly mode: Mode

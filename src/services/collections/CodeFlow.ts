@@ -66,10 +66,10 @@ export class CodeFlow extends Context.Service<
   CodeFlow,
   {
     /**
-     * Places the charge of a transaction that waits for a code. Amount, currency and country are the record's. A transaction that does
-     * not wait any more is answered as it is; nothing is charged twice, with or without a key. The code is the pair: another pin_id than
-     * the record's may be of a code that was sent again by hand. One that was not sent to this payer for this tenant and mode is a wrong code
-     * like every other, whoever's it is.
+     * Places the charge of a transaction that waits for a code. Amount, currency and country are the record's. A transaction that does not
+     * wait any more is answered as it is; nothing is charged twice, with or without a key. The code is the pair: another pin_id than the
+     * record's may be of a code that was sent again by hand. A code that was not sent to this payer for this tenant and mode is a wrong
+     * code like any other.
      */
     readonly authorize: (
       caller: Caller,

@@ -81,7 +81,7 @@ export type ChargeRefusal =
 export class Collections extends Context.Service<
   Collections,
   {
-    /** What `create` has to have read when its key is claimed; none where no number is charged. */
+    /** The windows that `create` needs from the claim of its key; none where no number is charged. */
     readonly windows: (caller: Caller, command: CollectionCommand) => Effect.Effect<ReadonlyArray<WindowUse>>
     /**
      * Admits, commits the record while no other charge of the number stands in the way, places the charge, and applies what was answered.
@@ -145,7 +145,8 @@ export class Collections extends Context.Service<
         const code = texted && (yield* sendCode(texted.charger.operations, number, source, account))
         const draft = { caller, command, claim, corridor, network, code, partyHash, counters }
         const openIfFree = Effect.fnUntraced(function* (payer: LastCharge) {
-          // Nothing is recorded while nobody would take it. A payer who was charged already hears of that first: the guard has looked by now.
+          // A charge that no provider would take is not recorded. A payer who was charged already gets that answer first, because the guard
+          // has looked by now.
           const chosen = yield* firstToTake(able, (charger) =>
             routes
               .requireReady(charger.provider, "charge")

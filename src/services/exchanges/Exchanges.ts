@@ -37,7 +37,7 @@ import { Settlement } from "../settlement/Settlement.ts"
 export interface FxQuery {
   readonly sourceCurrency: Currency
   readonly destinationCurrency: Currency
-  /** Which side is fixed: what leaves, or at least what has to come in. */
+  /** The side that is fixed: the amount that leaves, or the least that has to come in. */
   readonly fixed: "source" | "destination"
   readonly amount: MinorUnits
 }
@@ -128,7 +128,7 @@ export class Exchanges extends Context.Service<
         // Taken before anything is held: a process that dies in between has spent a quote and nothing else.
         if (!(yield* quotes.take(quoted, claim))) return yield* new QuoteExpired({ quote_id: quoted.id })
         yield* open(newExchange({ caller, command, claim, quoted, provider, createdAt: now }), claim).pipe(
-          // A lost claim says that somebody else works with the same key, and perhaps with this quote.
+          // A lost claim means that another request works with the same key, and perhaps with this quote.
           Effect.tapError(({ _tag }) => (_tag === "request_in_progress" ? Effect.void : quotes.release(quoted, claim)))
         )
         const { amount, currency, destinationCurrency, token } = quoted
@@ -156,7 +156,7 @@ export class Exchanges extends Context.Service<
               estimated_fee_minor: ZERO,
               shortfall_minor: minusOrZero(amount, opened.available)
             })
-          // No window counts an exchange, and nobody is charged.
+          // No window counts an exchange, and no payer is charged.
           case "OverCap":
           case "PayerBusy":
             return yield* new RequestInProgress()
@@ -181,7 +181,7 @@ const price = Effect.fnUntraced(function* (port: Port, query: FxQuery) {
   const quoteOf = Effect.fnUntraced(function* (source: MinorUnits) {
     const answer = yield* port.quote({ currency, amount: source, destinationCurrency })
     if (!("_tag" in answer)) return answer
-    // What is too little buys nothing, and is quoted so.
+    // An amount that is too little buys nothing, and its quote says so.
     return answer.kind === "too_much" ? ("too_much" as const) : yield* refusedQuote
   })
   const reaching = (wanted: MinorUnits, first: MinorUnits) =>

@@ -26,16 +26,16 @@ import { isOfNetworkLimits, requireWithinNetworkLimits } from "../routing/Networ
 import { firstToSucceed, type RoutedProvider, Routes } from "../routing/Routes.ts"
 
 /**
- * Prices the fee of a payout by asking providers for their own quotes: which are asked, in which order, and when the next one is. What one
- * provider is asked, and how its quote becomes the price, is in `PayoutQuoteCalculation`.
+ * Prices the fee of a payout by asking providers for their own quotes: which providers, in which order, and when the next one. The question
+ * to one provider, and the price from its quote, are in `PayoutQuoteCalculation`.
  */
 export class PayoutPricing extends Context.Service<
   PayoutPricing,
   {
     readonly route: (caller: Caller, terms: PayoutTerms) => Effect.Effect<PayoutRoute, CorridorUnsupported | ValidationFailed>
     /**
-     * Confirms a bank's account and asks for the price at the first provider that answers. A refused quote is an error, `unquoted` says which:
-     * without a price nothing is reserved. What is outside the limits of each provider is refused for those of the first.
+     * Confirms a bank's account and asks for the price at the first provider that answers. A refused quote is an error (`unquoted` gives
+     * it): without a price nothing is reserved. An amount outside the limits of every provider is refused with those of the first.
      */
     readonly price: (
       route: PayoutRoute,
@@ -238,7 +238,7 @@ const payoutsOf = ({ payouts }: Provider): PayoutOperations | undefined => payou
 // Turns one provider's quote into the price of a payout. `PayoutPricing` decides which providers are asked; `DeductedFee` in domain
 // finds the amount where the fee is deducted.
 
-/** What decides the price of a payout. */
+/** The terms that decide the price of a payout. */
 export interface PayoutTerms {
   readonly amount: MinorUnits
   readonly currency: Currency
@@ -251,13 +251,13 @@ export interface PayoutTerms {
   readonly deductFeeFromAmount: boolean
 }
 
-/** Where a payout goes: its corridor, who is tried, in order and never nobody, and the destination with its network's own code. */
+/** The route of a payout: its corridor, the providers to try in order (at least one), and the destination with its network's own code. */
 export interface PayoutRoute {
   readonly corridor: Corridor
   readonly providers: ReadonlyArray<PayoutProvider>
   readonly destination: Destination | null
   readonly network: string | null
-  /** Who pays, for those who take it. */
+  /** The payer, for providers that take one. */
   readonly sender: Sender | null
 }
 
@@ -273,7 +273,7 @@ export interface PricedPayout {
 export interface Offer extends PricedPayout {
   readonly payoutProvider: PayoutProvider
   readonly others: ReadonlyArray<PayoutProvider>
-  /** What the bank said of the recipient, for the history. */
+  /** The bank's answer about the recipient, for the history. */
   readonly note: string
 }
 

@@ -67,9 +67,9 @@ export type PayoutRefusal =
 export class Payouts extends Context.Service<
   Payouts,
   {
-    /** What `create` has to have read when its key is claimed. */
+    /** The windows that `create` needs from the claim of its key. */
     readonly windows: (caller: Caller, command: PayoutCommand) => Effect.Effect<ReadonlyArray<WindowUse>>
-    /** Whether its recipient may be paid; `create` asks where nobody did. */
+    /** Whether its recipient may be paid; `create` asks where this was not called before. */
     readonly screen: (command: PayoutCommand) => Effect.Effect<void, PartyRefusal>
     /**
      * Admits, prices, reserves amount and fee with the record in one commit, sends, and applies what was answered. A refusal before that
@@ -136,7 +136,7 @@ export class Payouts extends Context.Service<
       const screen = (command: PayoutCommand) => screening.recipient(command.destination)
       const windows = (caller: Caller, command: PayoutCommand) => velocity.windows(caller, "payout", partyHashOf(command))
 
-      /** Everything that can be refused before a provider is asked, in the contract's order. What it reads is nearly always kept. */
+      /** Everything that can be refused before a provider is asked, in the contract's order. Its reads are nearly always cached. */
       const admit = Effect.fnUntraced(function* (caller: Caller, command: PayoutCommand, fresh: ScreenedClaim) {
         yield* admission.requireMoneyCapability(caller, "payouts", fresh.tenant)
         const route = yield* pricing.route(caller, command)
@@ -149,7 +149,7 @@ export class Payouts extends Context.Service<
         return route
       })
 
-      /** What is sent has its bounds, too: the quote may make it less or more than what was asked for. */
+      /** The amount to send has its bounds, too: the quote may make it less or more than the requested amount. */
       const priceWithinBounds = Effect.fnUntraced(function* (caller: Caller, command: PayoutCommand, route: PayoutRoute) {
         const offer = yield* pricing
           .price(route, command)
@@ -161,7 +161,7 @@ export class Payouts extends Context.Service<
         return offer
       })
 
-      /** What is too large is refused for what it exceeds: a maximum, or else the float, though nobody quotes it. */
+      /** An amount that is too large is refused for the limit that it exceeds: a maximum, or else the float, even without a quote. */
       const refusalOf = Effect.fnUntraced(function* (
         caller: Caller,
         command: PayoutCommand,
@@ -201,7 +201,9 @@ export class Payouts extends Context.Service<
   )
 }
 
-/** What would leave the float at the least for a payout that nobody quotes: a source beyond all counting is at least the largest amount. */
+/**
+ * The least that would leave the float for a payout without a quote: a source beyond the range of amounts is at least the largest amount.
+ */
 const leastSent = ({ amount, amountType, deductFeeFromAmount }: PayoutCommand, { fee, kind }: QuoteRefused): MinorUnits => {
   if (amountType === "DESTINATION") return kind === "too_much" ? minor(LARGEST_AMOUNT) : ZERO
   return deductFeeFromAmount ? minusOrZero(amount, fee ?? ZERO) : amount
@@ -275,7 +277,9 @@ const payoutEstimator = Effect.gen(function* () {
   })
 })
 
-/** Undefined for a price. What the provider does not say is read from the corridor's window, which counts the source currency. */
+/**
+ * Undefined for a price. A reason that the provider does not give is derived from the corridor's window, which counts the source currency.
+ */
 const unpricedReason = (
   terms: PayoutTerms,
   { corridor: { maximum, minimum } }: PayoutRoute,

@@ -3,7 +3,7 @@ import type { Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { AuditEntry } from "./AuditLog.ts"
 
-/** For how long alerts rest unless somebody says another number of hours, and at most. */
+/** The time that alerts rest, in hours: the usual number, and the most that an operator may give. */
 export const ACKNOWLEDGED_HOURS = { usual: 24, most: 72 } as const
 const HOUR_MS = 3_600_000
 
@@ -16,7 +16,7 @@ export interface Acknowledgement {
   readonly until: Instant
 }
 
-/** What operators have seen and are looking after. Nothing about the transaction changes, and it goes on being polled. */
+/** Alerts that operators have seen and are looking after. Nothing about the transaction changes, and it goes on being polled. */
 export class Acknowledgements extends Context.Service<
   Acknowledgements,
   {

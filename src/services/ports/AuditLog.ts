@@ -9,13 +9,13 @@ export interface AuditEntry {
   readonly actor: string
   /** As the command says it: "tenant create", "float credit". */
   readonly action: string
-  /** What it was done to: a tenant, a key, a corridor. */
+  /** The tenant, key or corridor that was changed. */
   readonly subject: string
   /** The parameters; never a secret, never a full number. */
   readonly details: Readonly<Record<string, string>>
 }
 
-/** Who makes a change, when, and what its audit row says besides the change itself. */
+/** The author and time of a change, and the members of its audit row besides the change itself. */
 export interface AuditBy extends Pick<AuditEntry, "at" | "actor"> {
   readonly details?: AuditEntry["details"]
 }
@@ -34,7 +34,7 @@ export interface AuditRow extends AuditEntry {
   readonly hash: string
 }
 
-/** The end of the chain. Whoever keeps one outside the database can tell later whether everything up to it is still there. */
+/** The end of the chain. A copy outside the database shows later whether everything up to it is still there. */
 export interface AuditHead {
   readonly sequence: bigint
   /** In hex; empty before the first row. */
@@ -44,7 +44,10 @@ export interface AuditHead {
 /** As `gateway audit verify --head` takes it. */
 export const headText = ({ hash, sequence }: AuditHead): string => `${sequence}:${hash}`
 
-/** What a process logs, with the head as `audit_head`, when it sees the log end there, and when it has appended to it. */
+/**
+ * The message of a process's log line that has the head as `audit_head`. It is written when the process sees the log end there, and when it
+ * has appended to it.
+ */
 export const AUDIT_HEAD_MESSAGE = "the end of the audit log"
 
 export interface CurrentAuditHead extends AuditHead {
@@ -86,9 +89,9 @@ export class AuditLog extends Context.Service<
     /** The hash, in hex, that the row of this number has now; null where there is no such row. */
     readonly hashAt: (sequence: bigint) => Effect.Effect<string | null>
     /**
-     * Recomputes the whole chain, up to a head that only a gateway can have written, and replays it: whoever may do something may do it because an
-     * operator said so. Without `exported` it cannot tell a database that was put
-     * back as a whole to an earlier state; with a head that was seen outside it can. Of its hash the first digits are enough.
+     * Recomputes the whole chain, up to a head that only a gateway can have written, and replays it: each present permission must come from
+     * an operator's change. Only with `exported`, a head that was seen outside, does it detect a database that was restored as a whole to
+     * an earlier state. The first digits of its hash are enough.
      */
     readonly verify: (exported: AuditHead | null) => Effect.Effect<AuditReport>
   }

@@ -15,8 +15,8 @@ export interface ClockState {
 export const TYPED_WITHIN_MS = 120_000
 
 /**
- * Whether the database's clock may be believed by whoever removes rows because of their age. One doubt, of any node, stops all nodes until an operator
- * confirms the clock: what is removed too late costs disk, and what is removed too early may cost money.
+ * Whether the database's clock may be trusted for the removal of rows by age. One doubt, of any node, stops all nodes until an operator
+ * confirms the clock: a removal that is late costs disk, and one that is early may cost money.
  */
 export class ClockWatch extends Context.Service<
   ClockWatch,
@@ -36,7 +36,7 @@ export class ClockWatch extends Context.Service<
   }
 >()("gateway/services/ports/ClockWatch") {}
 
-/** What this process knows of the watch without asking: as it was when the time itself was read last, so that no new time comes without it. */
+/** The watch as this process knows it, without a query: read together with the time itself, so that no new time comes without it. */
 export const ClockTrust = Context.Reference<{
   /** For a removal beside other work, whose own statement may not ask: nothing younger than that time is old. */
   readonly trustedUntil: Effect.Effect<Instant>

@@ -24,9 +24,9 @@ export interface CodeAttempt {
 }
 
 export type CodeAttemptOutcome =
-  /** Nobody else sends a code for this transaction while the lease lasts. */
+  /** No other request sends a code for this transaction while the lease lasts. */
   | { readonly _tag: "Leased" }
-  /** Somebody does right now. */
+  /** Another request sends a code right now. */
   | { readonly _tag: "Busy" }
   /** One was sent, and its answer was lost: a charge may have been placed. */
   | { readonly _tag: "Unheard" }
@@ -42,7 +42,7 @@ export type CodeAttemptOutcome =
 /** No code is with the provider; one is on its way; or one was, and its answer was lost: a charge may have been placed. */
 export type CodeState = "free" | "leased" | "unheard"
 
-/** Whose number is texted. */
+/** The number that is texted. */
 export interface TextedNumber {
   readonly appId: AppId
   readonly mode: Mode
@@ -71,7 +71,7 @@ export type SendQuotaOutcome =
 export interface SentCode extends TextedNumber {
   /** The provider's handle of it. */
   readonly pinId: string
-  /** The fingerprint of the account that sent it; null where nobody knows. */
+  /** The fingerprint of the account that sent it; null where it is unknown. */
   readonly account: AccountFingerprint | null
 }
 
@@ -112,8 +112,8 @@ export class Codes extends Context.Service<
     /** Keeps whose code it is: only then can it be said. */
     readonly sent: (code: SentCode, at: Instant) => Effect.Effect<void>
     /**
-     * Which account sent this very code to this number for this tenant in this mode; none where nobody did. Null where it was sent before accounts
-     * were kept.
+     * The account that sent this very code to this number for this tenant in this mode; none where no account did. Null where it was sent
+     * before accounts were kept.
      */
     readonly sentBy: (code: Omit<SentCode, "account">) => Effect.Effect<Option.Option<AccountFingerprint | null>>
   }

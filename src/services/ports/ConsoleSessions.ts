@@ -26,15 +26,15 @@ export interface FailedLogIns {
   readonly since: Instant
 }
 
-/** Who is logged in to the console, and who has tried in vain. Every node sees a session that began or ended at once. */
+/** The sessions of the console, and its failed attempts to sign in. Every node sees a session that began or ended at once. */
 export class ConsoleSessions extends Context.Service<
   ConsoleSessions,
   {
     /** Begins a session, and writes down that it did. It removes those of which the longest time is over. */
     readonly begin: (session: NewSession, limits: SessionLimits, audit: AuditEntry) => Effect.Effect<void>
     /**
-     * Whose session it is, as that operator is now. None when it is over, absent, or its operator was removed or is in a row that no gateway wrote. `counts`: it counts as used;
-     * a page that refreshes itself keeps nobody logged in.
+     * The operator of the session, in the present state. None when it is over, absent, or its operator was removed or is in a row that no
+     * gateway wrote. `counts`: this read counts as use; a page that refreshes itself does not keep a session open.
      */
     readonly find: (
       tokenHash: Uint8Array,

@@ -3,7 +3,7 @@ import { Schema } from "effect"
 /** For how long a divided table has months ahead. */
 export const PartitionsAhead = Schema.Struct({ name: Schema.String, aheadSeconds: Schema.Number })
 
-/** What decides whether commits survive a crash of a server, as it is in force there. */
+/** The settings in force that decide whether commits survive a crash of a server. */
 export const CommitSettings = Schema.Struct({
   /** Address and port; null where it is reached by a socket of this machine. */
   server: Schema.NullOr(Schema.String),

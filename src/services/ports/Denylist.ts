@@ -9,7 +9,7 @@ import type { AuditEntry } from "./AuditLog.ts"
 export class Denylist extends Context.Service<
   Denylist,
   {
-    /** Which of the values are denied; spelling does not matter. */
+    /** Whether one of the values is denied; spelling does not matter. */
     readonly matches: (kind: DenylistKind, values: ReadonlyArray<Redacted.Redacted>) => Effect.Effect<boolean>
     /** False when it was denied before. */
     readonly add: (kind: DenylistKind, value: Redacted.Redacted, reason: string, audit: AuditEntry) => Effect.Effect<boolean>

@@ -12,13 +12,16 @@ export interface FloatName {
   readonly currency: Currency
 }
 
-/** What there was of a float at some time, in minor units. `available` is less what the tenant owes, and so less than nothing where it owes more. */
+/**
+ * The balance of a float at some time, in minor units. `available` is reduced by the tenant's debt, and is below zero where the debt is
+ * larger.
+ */
 export interface FloatBalance {
   readonly available: bigint
   readonly reserved: bigint
 }
 
-/** What one entry of the journal changed of a float, and what there was right after it. */
+/** The change of a float by one entry of the journal, and the balance right after it. */
 export interface FloatEntry {
   readonly at: Instant
   readonly reference: Reference
@@ -35,7 +38,7 @@ export interface FloatEntry {
 export interface EntryPosition extends Pick<FloatEntry, "at" | "revision"> {
   /** Empty where no entry stands there, and the search only came so far. */
   readonly reference: Reference | ""
-  /** What there was before everything of the page. */
+  /** The balance before the entries of the page. */
   readonly balance: FloatBalance
 }
 
@@ -45,7 +48,7 @@ export interface EntryPage {
   readonly next: EntryPosition | null
 }
 
-/** What somebody posted by hand. */
+/** An adjustment that a person posted. */
 export interface PostedAdjustment {
   readonly at: Instant
   readonly direction: Adjustment["direction"]
@@ -58,12 +61,12 @@ export class FloatEntries extends Context.Service<
   FloatEntries,
   {
     /**
-     * Entries of every kind, the newest first: at most `limit`, those before the place. What there was after each is counted back from what there is
-     * now, in one reading, so that the newest entry ends in the position as it is. It looks back for a bounded time, and says how far it came: a page
-     * may hold fewer, or none, and still have a next one.
+     * Entries of every kind, the newest first: at most `limit`, those before the place. The balance after each is counted back from the
+     * present one, in one read, so that the newest entry ends in the present position. It looks back for a bounded time, and says how far
+     * it came: a page may hold fewer, or none, and still have a next one.
      */
     readonly list: (float: FloatName, before: EntryPosition | null, limit: number) => Effect.Effect<EntryPage>
-    /** What was posted by hand under an external id; none where nothing was. */
+    /** The adjustment that was posted by hand under an external id; none where there is none. */
     readonly adjustment: (appId: AppId, mode: Mode, externalId: string) => Effect.Effect<Option.Option<PostedAdjustment>>
   }
 >()("gateway/services/ports/FloatEntries") {}

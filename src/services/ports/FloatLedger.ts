@@ -34,7 +34,7 @@ export interface OpenStep {
   readonly event: OutboxEvent | null
   readonly nextPollAt: Instant
   /** The recipient, sealed by the Vault, kept until the payout is terminal; null for a collection. */
-  /** What the release before keeps of a payout while it is open; the database wipes it. Nothing is kept any more. */
+  /** The previous release keeps the sealed recipient of an open payout here, and the database wipes it. This release keeps none. */
   readonly sealedDestination: Uint8Array | null
   /** The recipient of a payout, masked; kept as a beneficiary once the provider accepts. */
   readonly beneficiary: Beneficiary | null
@@ -131,8 +131,8 @@ export class FloatLedger extends Context.Service<
     /** Commits the next record, its entry, event, answer and wipe, or nothing when the row moved on (Stale: decide again). */
     readonly apply: (step: ApplyStep) => Effect.Effect<ApplyOutcome>
     /**
-     * Commits a person's resolution and its audit row, as `apply` does. What `available` cannot cover of its entry becomes the tenant's
-     * receivable, and what it brings in covers the receivable first. A correction is posted as the next one of its record.
+     * Commits a person's resolution and its audit row, as `apply` does. The part of its entry that `available` cannot cover becomes the
+     * tenant's receivable. A credit covers the receivable first. A correction is posted as the next one of its record.
      */
     readonly resolve: (step: ApplyStep, audit: AuditEntry) => Effect.Effect<ApplyOutcome>
     /** Posts a credit or a debit once per external id; a credit covers the tenant's receivable first. */

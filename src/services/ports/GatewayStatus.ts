@@ -26,7 +26,7 @@ export const OpenGroup = Schema.Struct({
 })
 export type OpenGroup = typeof OpenGroup.Type
 
-/** What was sent with one account at a provider and is still looked after: open, or polled after its end because its outcome may change. */
+/** The records of one account at a provider that still need it: open, or polled after their end because the outcome may change. */
 export const AccountWork = Schema.Struct({
   provider: Schema.String,
   mode: Mode,
@@ -44,7 +44,7 @@ export interface CountedWork {
   readonly isWhole: boolean
 }
 
-/** What waits in one queue. `oldestAt` is since when it should have been done; null when nothing is due. */
+/** The backlog of one queue. `oldestAt` is the time when its oldest item was due; null when nothing is due. */
 export const QueueBacklog = Schema.Struct({ due: Schema.Number, parked: Schema.Number, oldestAt: Schema.NullOr(Instant) })
 export type QueueBacklog = typeof QueueBacklog.Type
 
@@ -82,7 +82,10 @@ export const UnansweredTransaction = Schema.Struct({
 })
 export type UnansweredTransaction = typeof UnansweredTransaction.Type
 
-/** Whose webhooks were never taken. The endpoint: `failing` and `gone` were disabled by us and say why, `disabled` by the tenant. */
+/**
+ * A tenant with webhooks that were never taken. The endpoint: `failing` and `gone` were disabled by us and say why, `disabled` by the
+ * tenant.
+ */
 export const ParkedTenant = Schema.Struct({
   appId: AppId,
   mode: Mode,
@@ -91,14 +94,14 @@ export const ParkedTenant = Schema.Struct({
 })
 export type ParkedTenant = typeof ParkedTenant.Type
 
-/** Whose endpoint accepts nothing, and since when. */
+/** A tenant whose endpoint accepts nothing, and since when. */
 export const FailingEndpoint = Schema.Struct({ appId: AppId, mode: Mode, since: Instant })
 export type FailingEndpoint = typeof FailingEndpoint.Type
 
 export const IndebtedTenant = Schema.Struct({ appId: AppId, mode: Mode, currency: Currency, receivable: Schema.BigInt })
 export type IndebtedTenant = typeof IndebtedTenant.Type
 
-/** What the role that this process has at the database could do. */
+/** The rights of this process's database role over the audit log. */
 export interface AuditProtection {
   readonly role: string
   /** Whether it can change or remove nothing of the audit log, the journal, its postings and the history, whatever statement it sends. */
@@ -119,7 +122,7 @@ export interface StatusSnapshot {
   readonly unparted: ReadonlyArray<string>
   /** The end of the audit log. */
   readonly auditHead: CurrentAuditHead
-  /** Whether the database's clock is believed by whoever removes old rows. */
+  /** Whether the database's clock is trusted for the removal of old rows. */
   readonly clock: ClockState
   /** Connections of every gateway process to the database, by what they do. */
   readonly connections: Readonly<Record<string, number>>

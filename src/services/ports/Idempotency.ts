@@ -6,7 +6,7 @@ import type { Tenant } from "../../domain/Tenant.ts"
 import type { UsedWindow, WindowUse } from "../../domain/VelocityLimits.ts"
 import type { NonceUse } from "./Nonces.ts"
 
-/** What a request commits when it arrives, all of it at once. */
+/** The rows that a request commits when it arrives, all of it at once. */
 export interface ClaimRequest {
   readonly nonce: NonceUse
   readonly scope: IdempotencyScope
@@ -29,7 +29,7 @@ export interface StoredResponse {
   readonly body: string
 }
 
-/** Nobody did this before, or whoever did it left nothing behind: go on. */
+/** The key is new, or its earlier holder left nothing behind: go on. */
 export interface FreshClaim {
   readonly _tag: "Fresh"
   readonly claim: Claim
@@ -49,7 +49,7 @@ export type Claimed =
   | { readonly _tag: "Booked"; readonly reference: Reference }
   /** The key was used with other parameters. */
   | { readonly _tag: "Reused" }
-  /** Somebody is doing it right now. */
+  /** Another request works with the key right now. */
   | { readonly _tag: "Busy" }
 
 /**

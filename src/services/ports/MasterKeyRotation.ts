@@ -4,10 +4,13 @@ import type { AuditEntry } from "./AuditLog.ts"
 /** How many values of each place were written anew; what was re-wrapped before, or written over meanwhile, is not counted. */
 export type RewrappedCounts = Readonly<Record<string, number>>
 
-/** The rotation is not finished, and why. What was sealed again stays so; run it again to continue. */
+/** The rotation is not finished, and the reason. The values that were sealed again stay so; a repetition continues. */
 export class NotRotated extends Data.TaggedError("NotRotated")<{ readonly message: string }> {}
 
-/** Rotates the master key: everything that it seals is sealed again under the new one. What is sealed, the hashing key included, stays the same. */
+/**
+ * Rotates the master key: every value under the old key is sealed again under the new one. The values themselves, the hashing key included,
+ * do not change.
+ */
 export class MasterKeyRotation extends Context.Service<
   MasterKeyRotation,
   {

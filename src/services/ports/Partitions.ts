@@ -2,8 +2,8 @@ import { Context, type Effect } from "effect"
 import type { Instant } from "../../domain/Instant.ts"
 
 /**
- * What became of one partition. Busy: somebody held what it needed, and nobody was kept waiting. Crowded: too many rows of that month lie
- * where no month was made for them, or too much of it has to stay; it goes on as it is.
+ * The outcome for one partition. Busy: its lock was held, and the gateway did not wait for it. Crowded: too many rows of that month lie in
+ * the default partition, or too many rows have to stay; the partition stays as it is.
  */
 export interface PartitionChange {
   readonly partition: string
@@ -20,8 +20,8 @@ export class Partitions extends Context.Service<
     /** Makes what is missing for the month of `now` and for the one after it; nothing where both are there. */
     readonly prepare: (now: Instant) => Effect.Effect<ReadonlyArray<PartitionChange>>
     /**
-     * Takes away one month of events, with what arrived of it, that ended before `before`. What belongs to a delivery that is due or parked
-     * stays. Nothing where there is no such month.
+     * Removes one month of events, with their arrived deliveries, that ended before `before`. The rows of a delivery that is due or parked
+     * stay. Nothing where there is no such month.
      */
     readonly retire: (before: Instant) => Effect.Effect<ReadonlyArray<PartitionChange>>
   }

@@ -10,15 +10,15 @@ export interface PlacedCharge {
 
 /** The charges that were placed for one number of one tenant in one mode. */
 export interface PayerCharges {
-  /** The newest; null when there is none, or its code was wrong. Whoever places another one compares with it in his commit. */
+  /** The newest; null when there is none, or its code was wrong. A request that places another charge compares with it in its commit. */
   readonly holder: Reference | null
   /** Those of the last hour at least, newest first, whatever became of them; one whose code was wrong was not placed. */
   readonly placed: ReadonlyArray<PlacedCharge>
 }
 
 /**
- * What the double-charge guard knows of a payer's number: the charges placed for it. This port only reads. Two requests may read the same
- * state; `FloatLedger.open` and `Codes.begin` compare the holder in their own commit, and the second one gets `PayerBusy`.
+ * The charges of a payer's number, for the double-charge guard. This port only reads. Two requests may read the same state;
+ * `FloatLedger.open` and `Codes.begin` compare the holder in their own commit, and the second one gets `PayerBusy`.
  */
 export class PayerLocks extends Context.Service<
   PayerLocks,

@@ -15,7 +15,7 @@ export interface ProposalDecision {
   readonly note: string
 }
 
-/** Which proposals are wanted; null: whatever they are about. */
+/** The kinds of proposals to list; null: every kind. */
 export interface ProposalFilter {
   readonly kinds: ReadonlyArray<ProposalKind>
   /** The subject itself, or what it begins with before a slash: a tenant. */
@@ -26,15 +26,18 @@ export interface ProposalFilter {
 export class NotCarriedOut extends Data.TaggedError("NotCarriedOut")<{ readonly message: string }> {}
 
 /**
- * What waits for a second person. The database itself refuses whoever approves or rejects an own proposal, or withdraws somebody else's; each is
- * decided once. Every change writes its audit row in the same commit.
+ * The proposals that wait for a second person. The database itself refuses a person who approves or rejects an own proposal, or withdraws
+ * another person's; each is decided once. Every change writes its audit row in the same commit.
  */
 export class Proposals extends Context.Service<
   Proposals,
   {
     /** False where a proposal about the same waits already; nothing is written then. */
     readonly open: (proposal: NewProposal, audit: AuditEntry) => Effect.Effect<boolean>
-    /** What waits for a person first, the oldest first, so that nobody can push it off the list; then the newest. At most `limit`. */
+    /**
+     * The open proposals first, the oldest first, so that new ones cannot push one off the list; then the newest closed ones. At most
+     * `limit`.
+     */
     readonly list: (filter: ProposalFilter, limit: number) => Effect.Effect<ReadonlyArray<Proposal>>
     /** None as well where the account that proposed it is gone, and another has its name. */
     readonly find: (id: Reference) => Effect.Effect<Option.Option<Proposal>>

@@ -15,9 +15,9 @@ import type { ListClawbacks } from "./ProviderClawbacks.ts"
 import type { CallbackHint } from "./ProviderInbox.ts"
 import type { ReferenceData } from "./ProviderReads.ts"
 
-/** What a provider can promise. Recovery follows this declaration and never the provider's name. */
+/** The guarantees of a provider. Recovery follows this declaration and never the provider's name. */
 export interface ProviderGuarantees {
-  /** What our reference does there a second time: nothing new, a refusal, or a second execution. */
+  /** The provider's treatment of a repeated reference of ours: nothing new, a refusal, or a second execution. */
   readonly clientReference: "idempotent" | "unique_reject" | "none"
   /** The same of a charge, where that promises less than a payout does. */
   readonly chargeReference?: "none"
@@ -47,7 +47,7 @@ export interface QuoteOrder {
 }
 
 export interface PayoutQuote {
-  /** What is sent, in the source currency, without the fee. */
+  /** The amount that is sent, in the source currency, without the fee. */
   readonly principal: MinorUnits
   readonly fee: MinorUnits
   readonly destinationAmount: MinorUnits
@@ -67,7 +67,7 @@ export interface QuoteRefused {
   readonly _tag: "QuoteRefused"
   readonly kind: "too_much" | "amount" | "party" | "no_recipient" | "other"
   readonly note: string
-  /** What it would take for it all the same, where it says so. */
+  /** The fee that it would take all the same, where it gives one. */
   readonly fee?: MinorUnits
 }
 
@@ -77,7 +77,7 @@ export interface PayoutOrder {
   readonly quote: PayoutQuote
   readonly destination: Destination
   readonly narration: string | null
-  /** Who pays, where the tenant's operator said it and the provider takes it. */
+  /** The payer, where the tenant's operator set one and the provider takes it. */
   readonly sender?: Sender | null
 }
 
@@ -99,7 +99,7 @@ export interface Otp {
   readonly pin: Redacted.Redacted
 }
 
-/** What is known about the transaction that is polled. */
+/** The known facts of the transaction that is polled. */
 export interface StatusQuery {
   readonly reference: Reference
   readonly providerReference: string | null
@@ -113,7 +113,7 @@ export interface StatusQuery {
   readonly party?: Redacted.Redacted
 }
 
-/** Moving money is answered by one of these facts, never by an error: silence is `Unknown`, and nobody can take it for a refusal. */
+/** Moving money is answered by one of these facts, never by an error: silence is `Unknown`, which cannot be mistaken for a refusal. */
 export type PayoutOutcome = Extract<Fact, { _tag: "Accepted" | "Succeeded" | "Refused" | "NotSent" | "Mismatched" | "Unknown" }>
 export type ChargeOutcome = PayoutOutcome | Extract<Fact, { _tag: "NeedsRedirect" }> | CodeRejected
 /** The code was not taken: nothing was charged, and another code may be tried. Only ever the answer to a charge with a code. */
@@ -124,7 +124,7 @@ export type StatusOutcome = Extract<
   { _tag: "Succeeded" | "Refused" | "StillPending" | "Mismatched" | "NotFound" | "Returned" | "Unknown" }
 >
 
-/** What an account takes now for one network, where its provider says so. */
+/** The limits of an account for one network now, where its provider gives them. */
 export interface NetworkLimits {
   readonly availability: Availability
   readonly minimum: MinorUnits | null

@@ -4,7 +4,7 @@ import type { Currency } from "../../domain/Currency.ts"
 import type { Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 
-/** Which disputes and refunds are asked for: those that were begun in this time, of one charge where its handle is given. */
+/** The disputes and refunds to list: those that were begun in this time, of one charge where its handle is given. */
 export interface ClawbackQuery {
   readonly since: Instant
   readonly until: Instant
@@ -26,7 +26,7 @@ export interface ListedClawbacks {
 }
 
 /**
- * The disputes of collections, and the refunds, that an account lists, whoever made them. A free read: it may be repeated, and may list those of other
- * charges, too.
+ * The disputes of collections, and the refunds, that an account lists, including those that we did not make. A free read: it may be
+ * repeated, and may list those of other charges, too.
  */
 export type ListClawbacks = (query: ClawbackQuery) => Effect.Effect<ListedClawbacks>

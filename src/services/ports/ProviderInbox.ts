@@ -4,11 +4,11 @@ import type { Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { AuditEntry } from "./AuditLog.ts"
 
-/** What a verified callback points at. It is never believed: the provider is polled about it. */
+/** The record that a verified callback names. A callback is never relied on: the provider is polled about it. */
 export interface CallbackHint {
   readonly reference: Reference | null
   readonly providerReference: string | null
-  /** What it says became of the money; absent where it says nothing that we know. */
+  /** The reported outcome; absent where the gateway knows no such word. */
   readonly says?: Reported
 }
 
@@ -23,7 +23,7 @@ export interface Callback {
   readonly hint: CallbackHint
 }
 
-/** What was tried with a callback since it came, came again or was replayed. */
+/** The tries of a callback since it came, came again or was replayed. */
 export interface Tries {
   /** Attempts that ended and moved nothing. */
   readonly looks: number
@@ -65,18 +65,22 @@ export class ProviderInbox extends Context.Service<
   {
     /**
      * False when the same bytes came a moment ago. Bytes that came longer ago may be about a later change (a body of references only is the
-     * same each time): they are due again, as if they had come for the first time, at most once in that while. They are due at `dueAt`: whoever
-     * looks into them at once says when its lease ends, which needs no second commit.
+     * same each time): they are due again, as if they had come for the first time, at most once in that while. They are due at `dueAt`: a
+     * caller that processes them at once gives the end of its lease, which saves a second commit.
      */
     readonly store: (callback: Callback, dueAt: Instant) => Effect.Effect<boolean>
     /** Takes up to `limit` that wait to be looked at, for `leaseMs`, and counts the claim. */
     readonly claimDue: (now: Instant, limit: number, leaseMs: number) => Effect.Effect<ReadonlyArray<LeasedCallback>>
     /**
-     * It was looked into for this transaction, unless its lease is somebody else's by now. Not committed for itself: it is written with the next
-     * callback that is stored, or two seconds later. When the process dies before that, the callback is looked into once more.
+     * The callback was processed for this transaction, unless another worker has its lease by now. It has no commit of its own: it is
+     * written with the next callback that is stored, or two seconds later. When the process dies before that, the callback is processed
+     * once more.
      */
     readonly markProcessed: (callback: LeasedCallback, reference: Reference) => Effect.Effect<void>
-    /** It led to nothing so far: it is looked into again, or parked, unless its lease is somebody else's by now. Twice is as once. */
+    /**
+     * The callback led to nothing so far: it is processed again, or parked, unless another worker has its lease by now. A repetition
+     * changes nothing.
+     */
     readonly retryAt: (callback: LeasedCallback, next: NextLook) => Effect.Effect<void>
     /** Newest first, at most `limit`, of every status where none is given. */
     readonly list: (status: CallbackStatus | null, limit: number) => Effect.Effect<ReadonlyArray<StoredCallback>>

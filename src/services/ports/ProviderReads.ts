@@ -6,14 +6,14 @@ import type { MinorUnits } from "../../domain/Money.ts"
 
 /** A bank that can be paid. */
 export interface PayableBank {
-  /** What a payout names it by. */
+  /** The code by which a payout names it. */
   readonly code: string
   readonly name: string
 }
 
 /** A branch of a bank. */
 export interface BankBranch {
-  /** What a payout names it by. */
+  /** The code by which a payout names it. */
   readonly code: string
   readonly name: string
 }
@@ -27,7 +27,7 @@ export interface PayableCountry {
   readonly methods: ReadonlyArray<"momo" | "bank" | "wallet">
 }
 
-/** What is in one wallet of the account; `pending` is null where the provider does not tell. */
+/** The balance of one wallet of the account; `pending` is null where the provider gives none. */
 export interface Balance {
   readonly currency: Currency
   readonly available: MinorUnits

@@ -14,7 +14,7 @@ export class ProviderRegistry extends Context.Service<
     readonly find: (name: string, mode: Mode) => Option.Option<Provider>
     /** That one, and after it the account before it, where that is still set. They are two accounts, and neither knows what the other moved. */
     readonly accounts: (name: string, mode: Mode) => ReadonlyArray<Provider>
-    /** By which account records were sent that keep none; empty where nobody knows. */
+    /** The accounts that sent the records which keep none; empty where they are unknown. */
     readonly claimed: (name: string, mode: Mode) => ReadonlyArray<AccountFingerprint>
     /** By the secret last part of a callback's path. Its `callbacks` are those of all accounts of the name and mode. */
     readonly byRouteKey: (name: string, routeKey: string) => Option.Option<Provider>
@@ -27,7 +27,7 @@ export class ProviderRegistry extends Context.Service<
 
 type Accounts = Pick<ProviderRegistry["Service"], "accounts" | "claimed">
 
-/** The account that a record was sent with: nobody else can say what became of it. None where that account is not set here. */
+/** The account that a record was sent with: only that account knows the outcome. None where that account is not set here. */
 export const sentWith = (
   { accounts, claimed }: Accounts,
   record: Pick<Transaction, "provider" | "mode" | "account" | "currency">

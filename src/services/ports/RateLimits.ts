@@ -18,20 +18,19 @@ export class RateLimits extends Context.Service<
   RateLimits,
   {
     /**
-     * Takes so many tokens from a bucket, which exists from its first use on, or as many as it can hold where that is less. Each call takes them, also
-     * when it is the same request again; a refused call takes none. Never fails: where the shared store cannot be reached, this process counts for itself.
-     * `bucket` names its kind, then whose it is ("bank_resolution:key:…"); it is stored, so that a person's number stands in it only as
-     * a keyed hash.
+     * Takes `tokens` from a bucket, at most as many as it can hold. A bucket exists from its first use on. A repeated request takes them
+     * again; a refused call takes none. Never fails: where the shared store cannot be reached, this process counts for itself. `bucket` is
+     * its kind, then its owner ("bank_resolution:key:…"). It is stored, so that a person's number stands in it only as a keyed hash.
      */
     readonly take: (bucket: string, limit: RateLimit, tokens: number) => Effect.Effect<RateLimitDecision>
-    /** Gives back tokens that were taken for what turned out to be nobody's request. Never fails. */
+    /** Gives back tokens, where the request proved not to be the owner's. Never fails. */
     readonly giveBack: (bucket: string, limit: RateLimit, tokens: number) => Effect.Effect<void>
     /**
-     * Takes one token, also one that comes back only later: answers how long to wait for it, and whoever comes after waits for the next. A call that
-     * would have to wait for more than `longestMs` takes none. Never fails, as `take`.
+     * Takes one token, or reserves the next one that comes back, and answers the wait for it; a later caller waits for the token after
+     * that. A call that would have to wait for more than `longestMs` takes none. Never fails, as `take`.
      */
     readonly reserve: (bucket: string, limit: RateLimit, longestMs: number) => Effect.Effect<RateLimitReservation>
-    /** Nobody gets a token for so long; closed twice it is closed until the later end. Never fails. */
+    /** Closes the bucket: no call gets a token for `forMs`. Closed twice, it opens at the later end. Never fails. */
     readonly close: (bucket: string, limit: RateLimit, forMs: number) => Effect.Effect<void>
   }
 >()("gateway/services/ports/RateLimits") {}

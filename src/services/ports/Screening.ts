@@ -1,6 +1,6 @@
 import { Context, type Effect, type Redacted } from "effect"
 
-/** Who is to be screened: every number and name that a request names, on whichever side. */
+/** The party to screen: every number and name that a request gives, of either side. */
 export interface ScreenedParty {
   readonly numbers: ReadonlyArray<Redacted.Redacted>
   readonly names: ReadonlyArray<Redacted.Redacted>

@@ -56,9 +56,11 @@ export class Tenants extends Context.Service<
     readonly setRepeatSales: (appId: AppId, allowed: boolean, audit: AuditEntry) => Effect.Effect<Option.Option<Tenant>>
     /** Whether a charge may follow a successful one of the same number at once; false for no such tenant. Seen as `pinned` is. */
     readonly repeatSales: (appId: AppId) => Effect.Effect<boolean>
-    /** Says who pays, or with null nobody. False when there is no such tenant. */
+    /** Sets the payer, or with null removes it. False when there is no such tenant. */
     readonly setSender: (appId: AppId, sender: Sender | null, audit: AuditEntry) => Effect.Effect<boolean>
-    /** Who pays; null where nobody said it, and for no such tenant; or that what is kept does not open. Seen as `pinned` is. */
+    /**
+     * The payer; null where none is set, and for no such tenant; "unreadable" where the stored one does not open. As current as `pinned`.
+     */
     readonly sender: (appId: AppId) => Effect.Effect<Sender | "unreadable" | null>
     /** The provider that a tenant is pinned to; null for none, and for no such tenant. A change is seen within a second by every node. */
     readonly pinned: (appId: AppId) => Effect.Effect<Tenant["pinned"]>

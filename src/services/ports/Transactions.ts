@@ -37,7 +37,7 @@ export interface CreatedRange {
   readonly to: Instant
 }
 
-/** What a tenant's list is narrowed to; null where it is not. */
+/** The filters of a tenant's list; null for no filter. */
 export interface TransactionFilter {
   readonly kind: Payment["kind"] | null
   readonly status: Payment["status"] | null
@@ -59,7 +59,7 @@ export interface PostedEntry extends Entry {
   readonly at: Instant
 }
 
-/** What an operator's search is narrowed to; null where it is not. */
+/** The filters of an operator's search; null for no filter. */
 export interface RecordFilter {
   readonly appId: AppId | null
   readonly mode: Mode | null
@@ -130,8 +130,8 @@ export class Transactions extends Context.Service<
     /** When the provider is polled about it next; none where it is not polled any more. */
     readonly nextPoll: (reference: Reference) => Effect.Effect<Option.Option<Instant>>
     /**
-     * By the provider's own handle, for callbacks and lists that carry only that: all that it names, the oldest first. A provider may count
-     * payouts and collections apart, and each of its accounts may count anew, so that whoever asks says which one is meant.
+     * By the provider's own handle, for callbacks and lists that carry only that: all that it names, the oldest first. A provider may
+     * number payouts and collections apart, and each of its accounts may number anew, so that the caller gives the one that it means.
      */
     readonly byProviderReference: (
       provider: string,
@@ -140,9 +140,12 @@ export class Transactions extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<StoredTransaction>>
     /** In the order in which it happened; empty when there is no such transaction. */
     readonly history: (reference: Reference) => Effect.Effect<ReadonlyArray<HistoryLine>>
-    /** What was posted for it, in the order in which it was; empty where no money moved. */
+    /** The postings of the record, in their order; empty where no money moved. */
     readonly entries: (reference: Reference) => Effect.Effect<ReadonlyArray<PostedEntry>>
-    /** What was begun at one provider in `from <= created < to`, in that order; at most `limit`, those after the record `after`. */
+    /**
+     * The records that were begun at one provider in `from <= created < to`, in that order; at most `limit`, those after the record
+     * `after`.
+     */
     readonly createdBetween: (
       span: CreatedRange,
       after: Transaction | null,
@@ -162,7 +165,7 @@ export class Transactions extends Context.Service<
     readonly inReview: (limit: number) => Effect.Effect<ReadonlyArray<StoredTransaction>>
     /** Any tenant's payout or collection of that mode with the last money call, masked; the read and its audit row are one commit. None leaves no row. */
     readonly raw: (mode: Mode, reference: Reference, audit: AuditEntry) => Effect.Effect<Option.Option<RawTransaction>>
-    /** What was last sent and answered for any record, masked; the read and its audit row are one commit. None leaves no row. */
+    /** The last request and response of any record, masked; the read and its audit row are one commit. None leaves no row. */
     readonly lastCall: (reference: Reference, audit: AuditEntry) => Effect.Effect<Option.Option<RawCall>>
   }
 >()("gateway/services/ports/Transactions") {}

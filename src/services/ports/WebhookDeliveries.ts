@@ -28,7 +28,7 @@ export interface DeliveryPage {
   readonly next: DeliveryCursor | null
 }
 
-/** A delivery that somebody asks for again at `at`. */
+/** A delivery that is requested again, at `at`. */
 export interface Redelivery {
   readonly appId: AppId
   readonly mode: Mode
@@ -72,7 +72,7 @@ export class WebhookDeliveries extends Context.Service<
       steps: ReadonlyArray<Instant>,
       limit: number
     ) => Effect.Effect<ReadonlyArray<Delivery>>
-    /** Whose a delivery is, for operators, who know its id only. */
+    /** The tenant of a delivery, for operators, who know its id only. */
     readonly owner: (id: Reference) => Effect.Effect<Option.Option<{ readonly appId: AppId; readonly mode: Mode }>>
     /**
      * Makes it due now, with the whole schedule before it where it had ended. One that is due is only brought forward, and an attempt
@@ -90,8 +90,8 @@ export class WebhookDeliveries extends Context.Service<
       step: RecoveryStep
     ) => Effect.Effect<{ readonly made: number; readonly next: DeliveryCursor | "later" | null }>
     /**
-     * Looks at `limit` events made before `before`, from `after` on, and removes those whose deliveries all arrived, or that never had
-     * one. What is due or parked keeps its event for as long as it takes. `next` is where to go on; null at the end.
+     * Looks at `limit` events made before `before`, from `after` on, and removes those whose deliveries all arrived, or that never had one.
+     * A delivery that is due or parked keeps its event. `next` is where to go on; null at the end.
      */
     readonly purge: (
       before: Instant,

@@ -12,7 +12,7 @@ export interface SigningEndpoint {
   readonly previousSecret?: Redacted.Redacted
 }
 
-/** One delivery to make now, leased to whoever claimed it. */
+/** One delivery to make now, leased to the worker that claimed it. */
 export interface DueDelivery {
   readonly id: Reference
   readonly endpoint: SigningEndpoint

@@ -11,7 +11,7 @@ import { coalescedReads } from "./CoalescedReads.ts"
 
 type Resolve = Required<ReferenceData>["resolve"]
 
-/** Whose account a number is, as the provider that would pay it says. */
+/** The holder of an account number, as the provider that would pay it gives it. */
 export class BankAccounts extends Context.Service<
   BankAccounts,
   {
@@ -88,7 +88,7 @@ const beforePaying = Effect.provideService(CallKind, "quote")
 export const needsBranch = (provider: Provider | undefined, country: string): boolean =>
   provider?.guarantees.bankBranchCountries?.includes(country) === true
 
-/** Whose codes of banks a tenant has: the first who lists them, and where nobody does, whoever comes first. */
+/** The provider whose codes of banks a tenant uses: the first that lists them, and where none does, the first. */
 export const bankCodesOf = (payers: ReadonlyArray<Provider>): Provider | undefined =>
   payers.find(({ reference }) => reference?.banks !== undefined) ?? payers[0]
 

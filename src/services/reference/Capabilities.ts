@@ -21,7 +21,7 @@ export interface CapabilityRow {
   readonly requires_sender?: true
 }
 
-/** What a tenant may do, and at which provider. */
+/** The capabilities of a tenant, and the provider of each. */
 export class Capabilities extends Context.Service<
   Capabilities,
   {
@@ -54,7 +54,7 @@ export class Capabilities extends Context.Service<
 
       const routedTo = (capability: Capability, routes: ReadonlyArray<Corridor>, pin: PinnedProvider, mode: Mode) => {
         const { by, offers } = offerings[capability]
-        // What no row leads to is done by whoever can.
+        // A capability without corridor rows is served by any provider that has it.
         const names = by === null ? pinnedFirst(registry.known, pin) : routedProviders(routes.filter(by), pin)
         const able = names.find((name) => Option.exists(registry.find(name, mode), offers))
         return { provider: able ?? names[0] ?? "", offered: able !== undefined }
@@ -65,7 +65,7 @@ export class Capabilities extends Context.Service<
   )
 }
 
-/** Which corridor rows lead to a capability, null for none, and which providers have it. */
+/** The corridor rows that lead to a capability, null for none, and the providers that have it. */
 const offerings: Readonly<
   Record<Capability, { readonly by: ((row: Corridor) => boolean) | null; readonly offers: (provider: Provider) => boolean }>
 > = {
@@ -85,7 +85,7 @@ const offerings: Readonly<
 }
 
 const reasonOf = (capability: Capability, isGranted: boolean, isOffered: boolean): UnsupportedReason | undefined => {
-  // Whatever is granted, and whoever is routed to: nothing here makes refunds.
+  // Refunds are not implemented, independent of grants and routes.
   if (capability === "refunds") return "refund_orchestration_not_implemented"
   if (!isGranted) return "not_permitted"
   return isOffered ? undefined : "provider_not_supported"

@@ -8,9 +8,9 @@ import type { Provider } from "../ports/Provider.ts"
 import type { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 
 /**
- * What one read came to. `differs`: the account is not as the corridor rows say. `unanswered`: the provider refused the read or cannot be
- * reached. `to_confirm`: what the program believes, and only the provider can confirm.
- * `not_tried`: nobody was asked, because the program has a table of its own, the provider tells no such thing, or money would move.
+ * The result of one read. `differs`: the account is not as the corridor rows say. `unanswered`: the provider refused the read or cannot be
+ * reached. `to_confirm`: an assumption of the program that only the provider can confirm. `not_tried`: the provider was not asked, because
+ * the program has a table of its own, the provider has no such read, or money would move.
  */
 export type CheckResult = "ok" | "differs" | "unanswered" | "to_confirm" | "not_tried"
 
@@ -71,7 +71,7 @@ const checkAccount = Effect.fnUntraced(function* (provider: Provider, led: Reado
   ]
 })
 
-/** What payouts are paid from has to be there; how much is in it is shown, and not judged. */
+/** The wallets from which payouts are paid have to exist; their balances are shown, and not judged. */
 const walletsOf = Effect.fnUntraced(function* ({ reference }: Provider, served: ReadonlyArray<Corridor>) {
   if (reference?.balances === undefined) return [notTried("wallets", "", TELLS_NONE)]
   const { answer: wallets } = yield* read(reference.balances)

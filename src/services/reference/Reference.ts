@@ -53,8 +53,8 @@ export interface PoolBalance extends Balance {
 type ReadRefusal = CapabilityNotAllowed | ProviderError | ProviderCapabilityUnsupported
 
 /**
- * What is looked up and never moves money (contract REF-1 to REF-9). Everything but the corridors is asked of the provider
- * live, and only branches may be a day old; identical reads that wait together share one call.
+ * The reads that never move money (contract REF-1 to REF-9). Everything but the corridors is asked of the provider live, and only branches
+ * may be a day old; identical reads that wait together share one call.
  */
 export class Reference extends Context.Service<
   Reference,
@@ -137,7 +137,7 @@ export class Reference extends Context.Service<
         return found.map((branch): ServedBranch => ({ ...branch, country, bankCode }))
       })
 
-      /** Whose codes of banks and branches are listed: the one provider that a payout by them goes to first. */
+      /** The provider whose codes of banks and branches are listed: the one that a payout by them goes to first. */
       const bankLister = Effect.fnUntraced(function* (caller: Caller, row: Corridor) {
         const readers = yield* routes.forCorridor(
           caller,
@@ -210,12 +210,12 @@ const some = <One>(able: ReadonlyArray<One>, capability: Capability) =>
     : Effect.fail(new ProviderCapabilityUnsupported({ capability, reason: "provider_not_supported" }))
 
 /**
- * A code of a bank is the code of one provider, and a payout by it goes to the first: what another one calls the same may be somebody else's
- * bank. While the first cannot be read nobody stands in for it.
+ * A code of a bank is the code of one provider, and a payout by it goes to the first. Another provider may use the same code for another
+ * bank, so none stands in while the first cannot be read.
  */
 const firstAlone = <One>(able: ReadonlyArray<One>): ReadonlyArray<One> => able.slice(0, 1)
 
-/** What all say who can be read, in their order; fails where nobody can. */
+/** The answers of all providers that can be read, in their order; fails where none can. */
 const everyone = Effect.fnUntraced(function* <One, A>(
   all: ReadonlyArray<One>,
   ask: (one: One) => Effect.Effect<A, ProviderError>
@@ -225,7 +225,7 @@ const everyone = Effect.fnUntraced(function* <One, A>(
   return given.length > 0 ? given : yield* new ProviderError({})
 })
 
-/** A country once, by whoever names it first, with the methods of all. */
+/** Each country once, as the first provider gives it, with the methods of all. */
 const union = (countries: ReadonlyArray<PayableCountry>): ReadonlyArray<PayableCountry> =>
   [...new Set(countries.map(({ country }) => country))].flatMap((country) => {
     const [first, ...others] = countries.filter((one) => one.country === country)

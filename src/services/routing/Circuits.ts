@@ -6,7 +6,7 @@ import { ActingTenant } from "../../runtime/ActingTenant.ts"
 import { withTurn } from "../../runtime/CallTurn.ts"
 import { Policy } from "../ports/Policy.ts"
 
-/** What a provider is asked to do. Polls are not among them: nothing ever stops those. */
+/** The operations of a provider that a circuit can stop. Polls are not among them: nothing ever stops those. */
 export const operations = ["quote", "send", "charge", "exchange", "reads"] as const
 export type Operation = (typeof operations)[number]
 
@@ -18,8 +18,8 @@ export interface CircuitKey {
 }
 
 /**
- * What a call said of the provider. `unreachable`: it never left, which no request can cause. `failed`: nothing came of it, and the tenant may
- * have chosen a recipient for which nothing ever does.
+ * The result of a call, for the circuit. `unreachable`: it never left, which no request can cause. `failed`: it had no result, and the
+ * tenant may have chosen a recipient for which none ever has.
  */
 export type CallVerdict = "answered" | "failed" | "unreachable"
 
@@ -42,7 +42,7 @@ export class Circuits extends Context.Service<
   {
     /** A call begun now, for the tenant whose request this is, would be held back. */
     readonly isOpen: (line: CircuitKey) => Effect.Effect<boolean>
-    /** Whose calls are held back, or wait for one that is let through as a trial. */
+    /** The tenants whose calls are held back, or wait for the trial call. */
     readonly standing: (line: CircuitKey) => Effect.Effect<HeldBack>
     readonly through: <A, E>(line: CircuitKey, wish: CircuitCall<A, E>) => Effect.Effect<A, E>
   }
@@ -89,15 +89,15 @@ const FORGOTTEN_AFTER_MS = 60_000
 type EndCall = (verdict: CallVerdict | "abandoned") => Effect.Effect<void>
 
 /**
- * The states of the circuits, in the memory of this process. Each line has a circuit that all tenants share and one for each tenant: a tenant whose own recipients make the provider fail opens its own and
- * nobody else's.
+ * The states of the circuits, in the memory of this process. Each line has a circuit that all tenants share and one for each tenant: a
+ * tenant whose own recipients make the provider fail opens its own circuit only.
  */
 const circuitStates = (policy: CircuitBreaker.CircuitPolicy) => {
   const lines = new Map<string, LineCircuits>()
   const circuitsOf = (line: CircuitKey): LineCircuits => lines.get(nameOf(line)) ?? noCircuits
   const keep = (line: CircuitKey, circuits: LineCircuits): void => void lines.set(nameOf(line), circuits)
 
-  // What is read and written in one turn needs no lock: both are plain functions.
+  // A read and a write in one turn need no lock: both are plain functions.
   const letThrough = (line: CircuitKey, tenant: AppId | null, now: Instant): Begun | null => {
     const circuits = circuitsOf(line)
     const own = ownOf(circuits, tenant)
@@ -151,7 +151,7 @@ const shown = Effect.fnUntraced(function* (line: CircuitKey, tenant: AppId | nul
   if (isHeldBack(before) !== isHeldBack(after)) yield* showGauge(line, isHeldBack(after))
 })
 
-/** What stands before one line. Whoever is not named among the tenants has a closed one. */
+/** The circuits of one line. A tenant that is not in the map has a closed one. */
 interface LineCircuits {
   readonly shared: CircuitBreaker.Circuit
   readonly tenants: ReadonlyMap<AppId, CircuitBreaker.Circuit>

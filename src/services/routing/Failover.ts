@@ -31,11 +31,11 @@ export interface FailoverPlan<Offer, Outcome> {
   readonly first: Offer
   /** One call to a provider, made once. */
   readonly send: (offer: Offer) => Effect.Effect<Outcome>
-  /** Who comes after this one; none where nobody is left that could take it over. */
+  /** The provider after this one; none where none is left that could take it over. */
   readonly nextAfter: (offer: Offer) => Effect.Effect<Option.Option<NextProvider<Offer>>>
 }
 
-/** What the last provider answered, and what was sent and received for it. */
+/** The last provider's answer, and the request and response behind it. */
 export interface Sent<Outcome> {
   readonly outcome: Outcome | NotSent
   readonly raw: CapturedCall | null
@@ -54,7 +54,7 @@ export interface Sent<Outcome> {
  * - after silence (`Unknown`) or any answer, a refusal among them: it may have been executed, or the tenant has to know;
  * - after the process was paused too long: others may have moved or failed the record meanwhile, and nothing is sent at all;
  * - once the record has moved on, is closed, or its provider has a handle of it (the table of moves in `domain` leaves it there);
- * - where the use case names nobody: the next provider would cost more than was held or deliver another amount, its account has a daily
+ * - where the use case names no provider: the next one would cost more than was held or deliver another amount, its account has a daily
  *   ceiling, the recipient is a wallet of the first, or the payer's code belongs to the first.
  */
 export class Failover extends Context.Service<
@@ -89,7 +89,7 @@ export class Failover extends Context.Service<
         }
       })
 
-      /** False where the record has moved on meanwhile: somebody else knows what became of it. */
+      /** False where the record has moved on meanwhile: another process knows its outcome. */
       const moveRecord = Effect.fnUntraced(function* (
         { appId, currency, kind, reference }: Transaction,
         from: string,
@@ -111,9 +111,9 @@ export class Failover extends Context.Service<
 }
 
 /**
- * One money call, made once. What was recorded too long ago is not sent: the process was paused too long, and the record may have been
- * declared never sent meanwhile. It is looked at here, and again by `LeavesBy` where each request of the call that can move money leaves: others
- * may come before it. Also used where there is no failover.
+ * One money call, made once. A record that was written too long ago is not sent: the process was paused too long, and the record may have
+ * been declared never sent meanwhile. It is looked at here, and again by `LeavesBy` where each request of the call that can move money
+ * leaves: others may come before it. Also used where there is no failover.
  */
 export const sendInTime = Effect.fnUntraced(function* <Outcome>(
   recordedAt: Instant,

@@ -11,9 +11,9 @@ interface Limited {
 }
 
 /**
- * Refuses what the account does not take for this network now, as its provider says, before anything is recorded or sent. A network that is closed or
- * slow is a ProviderError: the payment may be repeated, and the next provider may take it at once. What was said last holds for a provider that
- * does not answer.
+ * Refuses an amount that the account does not take for this network now, as its provider says, before anything is recorded or sent. A
+ * network that is closed or slow is a ProviderError: the payment may be repeated, and the next provider may take it at once. For a provider
+ * that does not answer, its last limits hold.
  */
 export const requireWithinNetworkLimits = Effect.fnUntraced(function* (
   { limits: read }: Limited,
@@ -37,7 +37,7 @@ export const requireWithinNetworkLimits = Effect.fnUntraced(function* (
 export const isOfNetworkLimits = ({ _tag }: { readonly _tag: string }): boolean =>
   _tag === "amount_below_minimum" || _tag === "amount_above_maximum" || _tag === "validation_failed"
 
-/** What one provider says of each of a row's networks; empty where it says nothing. */
+/** The limits of one provider for each of a row's networks; empty where it gives none. */
 export const limitsByNetwork = (
   { limits: read }: Limited,
   { country, currency, method, networks }: Corridor

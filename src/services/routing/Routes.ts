@@ -17,7 +17,7 @@ export interface RoutedProvider<Operations> {
 
 type OperationsOf<Operations> = (provider: Provider) => Operations | undefined
 
-/** Which providers a tenant's money calls and reads go to. */
+/** The providers of a tenant's money calls and reads. */
 export class Routes extends Context.Service<
   Routes,
   {
@@ -27,7 +27,7 @@ export class Routes extends Context.Service<
       row: Corridor,
       operationsOf: OperationsOf<Operations>
     ) => Effect.Effect<ReadonlyArray<RoutedProvider<Operations>>>
-    /** Whether nobody serves a payout corridor for this tenant only because its operator did not say who pays. */
+    /** Whether a payout corridor has no provider for this tenant only because its operator did not set the payer. */
     readonly lacksSender: (caller: Caller, row: Corridor) => Effect.Effect<boolean>
     /** Those that any of the rows leads to, each once. */
     readonly forCorridors: <Operations>(
@@ -160,7 +160,7 @@ export class Routes extends Context.Service<
 const degradedOf = (standing: ReadonlyArray<Availability>): Availability =>
   standing.includes("degraded") ? "degraded" : "operational"
 
-/** What moves the money of a row. */
+/** The operations of a provider that move the money of a row. */
 export const operationsFor = (provider: Provider, { direction }: Pick<Corridor, "direction">) =>
   direction === "payout" ? provider.payouts : provider.collections
 

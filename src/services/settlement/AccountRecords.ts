@@ -12,7 +12,7 @@ interface Named {
   readonly providerReference: string | null
 }
 
-/** Which of our records an account's list is about. */
+/** Finds our records for the rows of an account's list. */
 export const accountRecords = (
   registry: Pick<ProviderRegistry["Service"], "accounts" | "claimed">,
   transactions: Pick<Transactions["Service"], "byReference" | "byProviderReference">
@@ -20,7 +20,7 @@ export const accountRecords = (
   const isOf = (provider: Provider, record: Transaction): boolean =>
     Option.getOrUndefined(sentWith(registry, record)) === provider
 
-  /** Whenever it was begun. What another account was sent is none of this one's. */
+  /** A record of any age. A record that was sent with another account does not count. */
   const oursOf = Effect.fnUntraced(function* (provider: Provider, { direction, providerReference, ...named }: Named) {
     const { mode, name } = provider
     const reference = Option.fromNullishOr(named.reference).pipe(Option.flatMap(Schema.decodeOption(Reference)))

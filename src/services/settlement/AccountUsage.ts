@@ -79,7 +79,9 @@ const usage = ({
   followed: work.reduce((sum, { followed }) => sum + followed, 0)
 })
 
-/** What an operator has to know of them: of what nobody can ask, and which account cannot be taken out of the settings yet. */
+/**
+ * The warnings about accounts for an operator: records that cannot be polled, and accounts that cannot be removed from the settings yet.
+ */
 export const accountWarnings = (standings: ReadonlyArray<AccountUsage>): ReadonlyArray<string> =>
   standings.flatMap(({ fingerprints, followed, isWhole, mode, open, provider, turn }) => {
     const place = `${provider} (${mode})`

@@ -18,7 +18,7 @@ const LOOK_EVERY = "5 minutes"
 const AGAIN_MS = HOUR_MS
 const LISTS_EVERY_MS = 6 * HOUR_MS
 const STATEMENTS_EVERY_MS = DAY_MS
-/** A day's statement is read again when the day is so old. What one reading misses, the next one sees. */
+/** The ages at which a day's statement is read again. A row that one read misses is in the next. */
 export const STATEMENT_AGES_DAYS: ReadonlyArray<number> = [1, 3, 7, 14, 30, 45]
 
 /**

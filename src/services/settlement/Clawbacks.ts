@@ -14,7 +14,7 @@ const DAY_MS = 86_400_000
 /** Disputes are begun long after the payment, and end long after they began: the lists are short, and read so far back. */
 const LISTED_FOR_MS = 90 * DAY_MS
 
-/** What is taken back of collections at their provider: each that is news opens a review, and moves nothing by itself. */
+/** The disputes and refunds of collections at their provider. Each new one opens a review, and moves nothing by itself. */
 export class Clawbacks extends Context.Service<
   Clawbacks,
   {

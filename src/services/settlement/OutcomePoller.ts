@@ -32,11 +32,11 @@ const withoutAccount = Metric.counter("gateway_polls_without_account_total", {
   incremental: true
 })
 
-/** What one poll came to. */
+/** The result of one poll. */
 export interface Polled {
   /** Whether the provider answered anything that can be believed. */
   readonly learnt: boolean
-  /** Nobody was asked: the pace of the account, or its provider, turned the poll away. */
+  /** No request was sent: the pace of the account, or its provider, turned the poll away. */
   readonly turnedAway?: true
   /** The record as it is by now. */
   readonly record: Transaction
@@ -129,7 +129,9 @@ export class OutcomePoller extends Context.Service<
         return { learnt: answer._tag !== "Unknown" && answer._tag !== "NotFound" && !isStale, record }
       })
 
-      /** None where it was turned away, or others wait before it: nobody was asked, and nothing is counted or written of it. */
+      /**
+       * None where the poll was turned away, or others wait before it: no request was sent, and the poll is neither counted nor recorded.
+       */
       const ask = Effect.fnUntraced(function* (provider: Adapter, record: Transaction, actor: Actor) {
         const behind = actor === "reconciler" ? yield* lines.behind(record) : null
         if (behind !== null) {
@@ -202,7 +204,7 @@ const statusPollOf = Effect.fnUntraced(function* (
   }
 })
 
-/** What "not found" may prove. A provider that is not there guarantees nothing. */
+/** The proof that "not found" can give. A provider that is not there guarantees nothing. */
 const proofOf = (
   guarantees: ProviderGuarantees | null,
   { notFoundCount, notFoundGraceMs }: Pick<Policy["Service"], "notFoundCount" | "notFoundGraceMs">
@@ -243,16 +245,16 @@ const deliveredBefore = (
   note
 })
 
-/** What is turned away is asked again within this time of when the account takes calls again, however many wait before it. */
+/** A poll that was turned away is repeated within this time after the account takes calls again, however many wait before it. */
 const LONGEST_LINE_MS = 30_000
 
 /** References of those that wait; the first to come is forgotten beyond these, and so waits once more. */
 const REMEMBERED = 10_000
 
 /**
- * When polls that were turned away come again: soon, one after another at the pace of their account, so that the oldest is asked first and what is due at
- * other providers is reached meanwhile. Whoever comes while others wait goes behind them. A line is this process's; other nodes have their own, hence the
- * jitter.
+ * The times of polls that were turned away: soon, one after another at the pace of their account, so that the oldest goes first and polls
+ * of other providers are reached meanwhile. A later poll goes behind those that wait. A line belongs to this process; other nodes have
+ * their own, hence the jitter.
  */
 const makePollLines = () => {
   const lines = new Map<string, { end: Instant; intervalMs: number }>()

@@ -11,8 +11,8 @@ export type FinalError = PayoutRejectedByProvider | ChargeRejectedByProvider | I
 export type UnknownOutcomeError = ProviderUnavailable | ProviderTimeout | ProviderBadResponse
 
 /**
- * What a request is answered that made or reads this transaction; `fact` is what the provider just said, null when the request is
- * repeated later. What the transaction has become counts before what one answer said: a callback may have been faster.
+ * The response to a request that made or reads this transaction. `fact` is the provider's latest answer, null when the request is repeated
+ * later. The state of the transaction counts before the answer: a callback may have been faster.
  */
 export const outcomeResponse = <R extends Transaction>(
   transaction: R,

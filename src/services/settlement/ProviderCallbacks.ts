@@ -74,7 +74,9 @@ export class ProviderCallbacks extends Context.Service<
       // A counter that is not there yet grows from nothing, which no alert sees.
       for (const provider of registry.known) yield* Metric.update(Metric.withAttributes(forged, { provider }), 0)
 
-      /** The spans in which callbacks came in here, until they are first looked into. What another node looks into has no such link. */
+      /**
+       * The spans in which callbacks came in here, until they are first processed. A callback that another node processes has no such link.
+       */
       const receivingSpans = new Map<Reference, string>()
 
       const rememberReceivingSpan = Effect.fnUntraced(function* (id: Reference) {
@@ -112,7 +114,7 @@ export class ProviderCallbacks extends Context.Service<
           }
           const { reference } = found.transaction
           const { says: said = null } = callback.hint
-          // Of which of several records it speaks, nobody knows: what it says is held against none of them.
+          // Where several records share the handle, the callback's report counts for none of them.
           const says = found.sharing === 1 ? said : null
           const polled = Option.getOrUndefined(yield* poll(found, callback, says))
           if (polled?.turnedAway === true)
@@ -144,7 +146,7 @@ export class ProviderCallbacks extends Context.Service<
         yield* inbox.retryAt(callback, next)
       })
 
-      /** What anybody can say who knows an address is not for the history. */
+      /** A callback without authentication is left out of the history: any client that knows the address can send one. */
       const isAuthenticated = ({ mode, provider }: Callback) =>
         Option.exists(registry.find(provider, mode), ({ guarantees }) => guarantees.callbackAuth !== "none")
 
@@ -154,7 +156,7 @@ export class ProviderCallbacks extends Context.Service<
       const poll = Effect.fnUntraced(function* (stored: StoredTransaction, callback: Callback, says: Reported | null) {
         const { reference } = stored.transaction
         const once = (waited: boolean, said: ReadonlyArray<Reported>) =>
-          // What was read before another poll ended is decided about no more.
+          // A record that was read before another poll ended is read again.
           Effect.flatMap(waited ? transactions.byReference(reference) : Effect.succeed(Option.some(stored)), (current) =>
             Effect.transposeOption(Option.map(current, (one) => poller.poll(one, "callback", said)))
           )
@@ -207,7 +209,7 @@ export class ProviderCallbacks extends Context.Service<
   )
 }
 
-/** Whether a callback names anything of ours, also what another account has by now: nobody closes it as junk. */
+/** Whether a callback names a record of ours, also one that another account has by now: such a callback is never closed as junk. */
 export const namesOurs = ({ byProviderReference, byReference }: Lookups) =>
   Effect.fnUntraced(function* ({ hint, mode, provider }: Callback) {
     const byOurs = hint.reference === null ? Option.none() : yield* byReference(hint.reference)
@@ -226,7 +228,7 @@ interface Named extends StoredTransaction {
 const transactionOf = (transactions: Lookups) =>
   Effect.fnUntraced(function* ({ hint, looks = 0, mode, provider }: Callback & { readonly looks?: number }) {
     const byOurs = hint.reference === null ? Option.none() : yield* transactions.byReference(hint.reference)
-    // A reference of another provider or mode is nobody's: a callback speaks for its own account only.
+    // A reference of another provider or mode does not count: a callback speaks for its own account only.
     const own = ({ transaction }: StoredTransaction) => transaction.provider === provider && transaction.mode === mode
     if (Option.exists(byOurs, own) || hint.providerReference === null)
       return Option.map(Option.filter(byOurs, own), (stored): Named => ({ ...stored, sharing: 1 }))
@@ -249,9 +251,10 @@ const verify = (callbacks: Callbacks, callback: RawCallback): Effect.Effect<Opti
   })
 
 /**
- * Ages, in milliseconds, at which a callback that moved nothing so far is processed again, where each look is made when it is due and takes no time:
- * the first ones are for callbacks that overtake the answer to our own request. What counts are the looks that were made and the pauses between
- * them: a callback that lay for hours gets as many. Past the last it is parked for a person, and the poller goes on by its schedule.
+ * Ages, in milliseconds, at which a callback that moved nothing so far is processed again, where each look is made when it is due and takes
+ * no time: the first ones are for callbacks that overtake the answer to our own request. The schedule counts the looks that were made and
+ * the pauses between them: a callback that lay for hours gets as many. Past the last it is parked for a person, and the poller goes on by
+ * its schedule.
  */
 export const LOOK_AGES_MS: ReadonlyArray<number> = [250, 1_000, 5_000, 30_000, 120_000, 600_000, 1_800_000, 3_600_000]
 
@@ -277,18 +280,18 @@ const afterVainLook = ({ looks }: Tries, now: Instant): NextLook => {
   return { looks: looks + 1, claims: 0, at: pause === undefined ? null : now + pause }
 }
 
-/** After one that brought nothing new about a closed record; null where that is the end, and nobody has to look. */
+/** After a look that brought nothing new about a closed record; null where that is the end, and no person has to look. */
 const afterNothingNew = (tries: Tries, now: Instant): NextLook | null =>
   tries.looks < EARLY_LOOKS ? afterVainLook(tries, now) : null
 
-/** After one that could not be made, although its node lives: nobody was asked, and it does not count. */
+/** After a look that could not be made, although its node lives: no request was sent, and the look does not count. */
 const afterNoLook = ({ claims, looks }: Tries, now: Instant): NextLook => ({
   looks,
   claims,
   at: now + (PAUSES_MS[claims] ?? LONGEST_PAUSE_MS)
 })
 
-/** After more claims than that. Whoever has it looked into again begins at none. */
+/** After more claims than that. A replay begins at none. */
 const afterLastClaim = ({ looks }: Tries): NextLook => ({ looks, claims: 0, at: null })
 
 /** After a callback that matched nothing, those of its account are looked up before they are stored for so long. */
@@ -315,7 +318,7 @@ const makeUnmatchedCallbacks = Effect.gen(function* () {
     watchedUntil.set(accountOf(callback), (yield* Clock.currentTimeMillis) + WATCHED_MS)
   })
 
-  /** Refuses what should not be stored. What could not be looked up is stored: nobody can say that it is about nothing. */
+  /** Refuses a callback that should not be stored. One whose look-up failed is stored: it may be about a record of ours. */
   const admit = Effect.fnUntraced(function* (callback: Callback, find: Effect.Effect<Option.Option<unknown>>) {
     const account = accountOf(callback)
     if (limit === "off" || callback.receivedAt >= (watchedUntil.get(account) ?? callback.receivedAt)) return

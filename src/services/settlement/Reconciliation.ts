@@ -21,7 +21,7 @@ import { Transactions } from "../ports/Transactions.ts"
 import { accountRecords } from "./AccountRecords.ts"
 import { pollProvider } from "./ProviderQuestion.ts"
 
-/** Which of a mode's accounts: the one before is that which is still set beside another; `unset` was sent with one that is set no more. */
+/** The account of a mode. `previous` is still set beside the current one; `unset` is not set any more. */
 type Account = "current" | "previous" | "unset"
 
 /** A difference in one of the provider's accounts. */
@@ -35,9 +35,9 @@ export interface ReconciliationReport {
   readonly compared_by: Readonly<Record<string, "statement" | "questions">>
   /** `unreadable`: rows of theirs that were left out. */
   readonly checked: { readonly ours: number; readonly theirs: number; readonly unreadable: number }
-  /** What nothing explains: each needs a person. */
+  /** The unexplained differences: each needs a person. */
   readonly differences: ReadonlyArray<ModeDifference>
-  /** What is booked, or is looked after already. */
+  /** The differences that are booked, or under review already. */
   readonly known: ReadonlyArray<KnownDifference>
 }
 export type KnownDifference = ModeDifference & { readonly because: KnownBecause }
@@ -99,7 +99,7 @@ export class Reconciliation extends Context.Service<
           const ours = all.filter((record) => isOf(provider, record))
           return inAccount({ provider, account, ours }, day)
         })
-        // What was sent with an account that is set no more cannot be compared with anything.
+        // A record that was sent with an account which is not set any more cannot be compared.
         const unset = all
           .filter((record) => Option.isNone(sentWith(registry, record)))
           .map((record): ModeDifference => ({ mode: record.mode, account: "unset", ...differenceOf(record, "unanswered", null) }))
@@ -217,7 +217,7 @@ export const accountComparison = (registry: ProviderRegistry["Service"], transac
     return [
       ...unreadable.map(unreadableHere),
       ...unsteady.map(unsteadyThere),
-      // What failed there moved nothing, whoever tried it.
+      // A movement that failed there moved no money.
       ...ownerless.filter(({ status }) => status !== "failed").map(missingHere),
       ...[...about.values()].flatMap((entry) => compareLines(entry.record, entry.lines)),
       ...asked

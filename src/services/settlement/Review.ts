@@ -32,7 +32,7 @@ export class NotResolved extends Data.TaggedError("NotResolved")<{ readonly mess
 export class Review extends Context.Service<
   Review,
   {
-    /** At most `limit` open cases, the oldest first. That somebody read what was sent is audited for each case, with `reading`. */
+    /** At most `limit` open cases, the oldest first. The read of the requests sent is audited for each case, with `reading`. */
     readonly cases: (limit: number, reading: Omit<AuditEntry, "subject">) => Effect.Effect<ReadonlyArray<Case>>
     /**
      * Ends an open case: status, ledger entry, history line, event and audit row are one commit. Answers the record as it then is.

@@ -30,7 +30,7 @@ export interface News {
   readonly claim?: Claim | null
   /** The status of the stored response where the operation succeeded; 201 by default. */
   readonly successStatus?: number
-  /** What was sent and received, where the fact is the answer to a money call. */
+  /** The request and the response, where the fact is the answer to a money call. */
   readonly raw?: CapturedCall | null
   /** The record as the caller has just committed or read it, which saves a read. Where it has moved on since, it is read again. */
   readonly lastKnown?: StoredTransaction | null
@@ -38,7 +38,7 @@ export interface News {
   readonly moreFollows?: true
 }
 
-/** Whose news it is, which decides whether it is still news when it is written. */
+/** The source of the news, which decides whether it is still news when it is written. */
 interface NewsOrigin {
   /** The provider that said it; null for what is true wherever the record is. */
   readonly provider?: string
@@ -70,8 +70,8 @@ export class Settlement extends Context.Service<
     /** As `apply`, for what is known of one provider: once the record is at another one this is no news, and leaves nothing. */
     readonly applyFromProvider: (provider: string, news: News) => Effect.Effect<Transaction>
     /**
-     * As `applyFromProvider`, for the answer to a poll. What "not found" proves is decided by the record as it is when the answer is
-     * written, and a poll counts once, however often its answer is applied.
+     * As `applyFromProvider`, for the answer to a poll. The record, as it is when the answer is written, decides what "not found" proves,
+     * and a poll counts once, however often its answer is applied.
      */
     readonly applyAnswer: (poll: StatusPoll, answer: Pick<News, "reference" | "fact" | "lastKnown">) => Effect.Effect<Transaction>
   }
@@ -95,7 +95,7 @@ export class Settlement extends Context.Service<
         const at = yield* Clock.currentTimeMillis
         const decision = isFull ? leftToAPerson(transaction, fact, at) : decide(transaction, fact, actor, at)
         const decided = countPoll(transaction, decision.next, fact, poll)
-        // In the same commit as the last poll: nothing open is ever left with nobody to look at it.
+        // In the same commit as the last poll, so that no open record is ever left without a poll or a person.
         const overdue = isOverdue(decided, at)
         const next = overdue ? sentToReview(decided, at) : decided
         const type = tellingOf(transaction, next, decision.event)

@@ -10,18 +10,18 @@ interface SharedPoll<A> {
 
 interface Line<A> {
   readonly running: SharedPoll<A>
-  /** What has not begun yet, so that whoever comes now may share it. */
+  /** The poll that has not begun yet; later callers share it. */
   next: SharedPoll<A> | null
 }
 
-/** What polls once; `waited` says that another poll has ended since the record was read. */
+/** Polls once; `waited`: another poll has ended since the record was read. */
 type Poll<A> = (waited: boolean, said: ReadonlyArray<Reported>) => Effect.Effect<Option.Option<A>>
 
 /**
- * Polls about one transaction, one after another. Whoever asks while one is under way waits for the next and shares it with all others who do: the
- * answer under way may be older than their news. A crowd of callbacks about one transaction would otherwise ask as often, and each answer would find
- * that another one has moved the record. One that could not begin within `waitMs` has no result: the holder of a lease holds it for a poll and that
- * time.
+ * Polls about one transaction, one after another. A caller that comes during a poll waits for the next one and shares it with all other
+ * such callers: the answer under way may be older than their news. Without this, a crowd of callbacks about one transaction would cause as
+ * many polls, and each answer would find that another one has moved the record. A poll that could not begin within `waitMs` has no result:
+ * the holder of a lease holds it for a poll and that time.
  */
 export const makeSharedPolls = <A>(waitMs: number) => {
   const lines = new Map<Reference, Line<A>>()

@@ -5,7 +5,7 @@ import type { AuditBy } from "../ports/AuditLog.ts"
 import { type Adjustment, FloatLedger } from "../ports/FloatLedger.ts"
 import { NoSuchTenant } from "./TenantKeys.ts"
 
-/** What is to be added to a float, or taken from it. */
+/** The amount to add to a float, or to take from it. */
 export type AdjustmentWish = Pick<Adjustment, "appId" | "mode" | "currency" | "amount" | "externalId" | "note" | "direction">
 
 /** Why nothing was posted: one line for the person. */

@@ -119,7 +119,7 @@ const ask = ({ agent, timer, wholeMs }: Sending, request: Dispatcher.DispatchOpt
       isOver = true
       cancelTimeout()
       const { retryAfter, status } = received
-      // What went wrong before the endpoint had the request says what its name, its address and its certificate are.
+      // A failure before the endpoint had the request reveals its name, address and certificate: the tenant gets `NOT_REACHED` instead.
       const without = { status, excerpt: sent === undefined ? NOT_REACHED : excerpt, retryAfter, problem }
       const response = status === null ? without : { status, excerpt: textOf(chunks), retryAfter, problem: null }
       // Not on the stack of the parser, which is not done with these bytes.

@@ -68,7 +68,7 @@ const addressesOf = async (resolver: Resolver, name: string, { allowLoopback, wi
   const found = asked.flatMap((one) => (one instanceof Error ? [] : one))
   if (found.length > 0) return found
   const codes = asked.map((one) => (one instanceof Error && "code" in one ? String(one.code) : ""))
-  // Another word for "the time was over", whoever ended it.
+  // These codes, too, mean that the time was over.
   if (codes.some((code) => code === "ECANCELLED" || code === "ETIMEOUT"))
     return new Error(`${name} was not resolved within ${withinMs} ms`)
   const [other] = codes.filter((code) => code !== "ENODATA" && code !== "ENOTFOUND" && code !== "")

@@ -14,7 +14,7 @@ import { CONNECTIONS_PER_ENDPOINT } from "./EndpointConnection.ts"
 const SLOTS = 256
 /** Longer than an attempt can take, so that no other node makes the same one meanwhile. */
 const LEASE_MS = 60_000
-/** How often due deliveries are looked for when nobody says that there are some. */
+/** The interval between looks for due deliveries without a nudge. */
 const IDLE_MS = 250
 /** As its span is named. */
 const ATTEMPT = "WebhookDispatcher.attempt"
@@ -60,7 +60,7 @@ export class WebhookDispatcher extends Context.Service<
 
       const sent = (delivery: DueDelivery) =>
         Effect.flatMap(Clock.currentTimeMillis, (at) =>
-          // What the endpoint answered is accounted for, also when the process stops at that moment.
+          // The endpoint's answer is recorded, also when the process stops at that moment.
           Effect.uninterruptibleMask((restore) =>
             Effect.flatMap(restore(sender.post(signed(delivery, at))), (answer) => record(delivery, at, answer))
           )

@@ -10,7 +10,9 @@ export const EVENTS_KEPT_MS = 30 * 24 * 3_600_000
 const STEP = 1_000
 /** One recovery looks at no more than so many steps; what is left is asked for again. */
 const STEPS = 100
-/** What is due to one endpoint at most when a recovery ends: what no endpoint takes in a while is asked for again. */
+/**
+ * The most deliveries that are due to one endpoint when a recovery ends. An endpoint that cannot take them in time needs another recovery.
+ */
 const DUE_AT_MOST = 10_000
 
 export interface Recovered {
@@ -27,7 +29,7 @@ interface Wish {
   readonly change: AuditedChange
 }
 
-/** Sends a tenant's events again, oldest first, for whoever asks. `stepped` runs after each step. */
+/** Sends a tenant's events again, oldest first. `stepped` runs after each step. */
 export const makeRecovery = Effect.fnUntraced(function* (stepped: Effect.Effect<void>) {
   const outgoing = yield* WebhookDeliveries
   const randomSource = yield* RandomSource

@@ -10,12 +10,12 @@ const STEP = 1_000
 const STEPS = 10
 
 /**
- * Removes what nobody can ask for any more: old events whose deliveries all arrived, or that nobody wanted. The effect that it makes
- * does a bounded part of that, going on where it ended before, and answers how many events were removed.
+ * Removes old events that can no longer be requested: their deliveries all arrived, or they had none. The effect that it makes does a
+ * bounded part of that, goes on where it ended before, and answers how many events were removed.
  */
 export const makeEventRetention = Effect.gen(function* () {
   const deliveries = yield* WebhookDeliveries
-  // What is parked stays for good: going on behind it keeps a round from looking at it again and again.
+  // Parked deliveries stay for good. A round goes on behind them, and does not look at them again and again.
   const reached = yield* Ref.make<DeliveryCursor | null>(null)
 
   return Effect.fn("WebhookRetention.round")(function* (now: Instant) {
