@@ -1,18 +1,10 @@
-import { globSync, readFileSync } from "node:fs"
-import { join, relative } from "node:path"
+import { relative } from "node:path"
 import { defineConfig } from "vitest/config"
 import { BaseSequencer, type TestSpecification } from "vitest/node"
 
 const TESTS = ["test/**/*.test.ts", "lab/**/*.test.ts"]
-/** Replaces a module, listens to the console, or reads what the whole process counts. */
-const OWN_PROCESS = /vi\.mock\(|spyOn\(console|givenOperated/
-export const apart = globSync(TESTS, { cwd: import.meta.dirname }).filter((file) => {
-  const text = readFileSync(join(import.meta.dirname, file), "utf8")
-  const reads = /\bMetric\b/.test(text) && !text.includes("Metric.MetricRegistry")
-  // A command line only reads the settings of what is traced.
-  const traces = /\bOTEL_/.test(text) && !file.startsWith("test/commands/")
-  return OWN_PROCESS.test(text) || reads || traces
-})
+/** Tests that replace a module, listen to the console or read what the whole process counts: each has a process of its own. */
+const ISOLATED = ["test/**/*Isolated.test.ts", "lab/**/*Isolated.test.ts"]
 
 /** What waits the longest, so that none of them is left alone at the end. */
 const first = [
@@ -63,7 +55,7 @@ export default defineConfig({
     sequence: { sequencer: LongFirst },
     silent: "passed-only",
     projects: [
-      { test: { ...bounds, name: "apart", include: apart } },
+      { test: { ...bounds, name: "isolated", include: ISOLATED } },
       // Files of one process, one after another, share the modules that it has loaded: loading them for each is a third of the run. Node
       // loads them as it does for a gateway, and shares what it has compiled with those that the tests start.
       {
@@ -71,7 +63,7 @@ export default defineConfig({
           ...bounds,
           name: "together",
           include: TESTS,
-          exclude: apart,
+          exclude: ISOLATED,
           isolate: false,
           experimental: { viteModuleRunner: process.features.typescript === false }
         }

@@ -174,6 +174,17 @@ const rules: ReadonlyArray<{
   },
   { promise: "pins exact versions", where: /^package\.json$/, offences: looseVersions },
   {
+    promise: "names a test for the process of its own that it needs",
+    where: /^(test|lab)\/.*(?<!Isolated)\.test\.ts$/,
+    except: self,
+    offences: (source) => [
+      ...source.matches(/vi\.mock\(|spyOn\(console|givenOperated/),
+      ...(source.text.includes("Metric.MetricRegistry") ? [] : source.matches(/\bMetric\b/)),
+      // A command line only reads the settings of what is traced.
+      ...(source.path.startsWith("test/commands/") ? [] : source.matches(/\bOTEL_/))
+    ]
+  },
+  {
     promise: "says answered, reported, logged or sent, whichever it is",
     where: src,
     except: /\/migrations\//,

@@ -1,6 +1,5 @@
-import { matchesGlob } from "node:path"
+import { globSync } from "node:fs"
 import { defineConfig } from "vitest/config"
-import { apart } from "../../vitest.config.ts"
 
 const { MUTATION_TESTS = "test/domain" } = process.env
 const include = MUTATION_TESTS.split(",").map((path) => (path.endsWith(".ts") ? path : `${path}/**/*.test.ts`))
@@ -11,7 +10,7 @@ export default defineConfig({
     globalSetup: ["test/support/Postgres.ts"],
     setupFiles: ["test/support/PropertySeed.ts"],
     // To load everything again for each file is most of the time that a mutant takes.
-    isolate: apart.some((file) => include.some((pattern) => matchesGlob(file, pattern))),
+    isolate: globSync(include).some((file) => file.endsWith("Isolated.test.ts")),
     // A mutant that hangs is ended by Stryker, which knows how long its tests took; a test of a busy machine is not.
     testTimeout: 120_000,
     hookTimeout: 60_000,

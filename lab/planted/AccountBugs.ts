@@ -2,7 +2,7 @@ import type { Bug } from "./Bug.ts"
 
 // Mistakes in which account is asked what became of a transaction, and in what tells accounts apart.
 
-const swaps = "test/scenarios/routing/AccountSwaps.test.ts"
+const swaps = "test/scenarios/routing/AccountSwapsIsolated.test.ts"
 const registry = "test/providers/Registry.test.ts"
 
 export const accountBugs: ReadonlyArray<Bug> = [
