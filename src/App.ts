@@ -24,7 +24,7 @@ import { Distribute } from "./persistence/schema/Distribute.ts"
 import { MasterKeyHold } from "./persistence/vault/MasterKeyHold.ts"
 import { RandomSourceLive } from "./persistence/vault/RandomSourceLive.ts"
 import { PaceBuckets } from "./providers/Pace.ts"
-import { knownProviders, providerRegistry } from "./providers/Registry.ts"
+import { contractPrices, knownProviders, providerRegistry } from "./providers/Registry.ts"
 import { makeRecentCalls, RecentCalls } from "./runtime/RecentCalls.ts"
 import { consoleServices, servicesOn } from "./Services.ts"
 import { type Build, Health } from "./services/Health.ts"
@@ -50,6 +50,8 @@ export type ReadySettings = Settings & {
 export const { allowsColor, Environment, realParts, settings, userConfigFolder } = Config
 
 export const randomSource = RandomSourceLive
+
+export const contractFees = contractPrices
 
 /** Every provider that this program knows, registered or not. */
 export const providerNames = knownProviders.map(({ name }) => name)

@@ -11,6 +11,8 @@ export interface Rule<A> {
   readonly of: (text: string) => A | undefined
   /** Its text is never shown. */
   readonly isSecret?: boolean
+  /** What is wrong with a text that is not it, a sentence each, where that takes more than `meaning`. */
+  readonly mistakes?: (text: string) => ReadonlyArray<string>
 }
 
 export type Reader = ReturnType<typeof reader>
@@ -20,9 +22,13 @@ export const reader = (variables: Variables, mistakes: Array<string>) => {
   const given = (name: string): string | undefined => variables[name]?.trim() || undefined
   const check = <A>(name: string, value: string, rule: Rule<A>): A | undefined => {
     const read = rule.of(value)
-    if (read === undefined)
-      mistakes.push(`${name} must be ${rule.meaning}${rule.isSecret === true ? "" : `, not ${JSON.stringify(value)}`}`)
-    return read
+    if (read !== undefined) return read
+    const all = rule.mistakes?.(value).map((one) => `${name}: ${one}`) ?? [
+      `${name} must be ${rule.meaning}${rule.isSecret === true ? "" : `, not ${JSON.stringify(value)}`}`
+    ]
+    // What both modes share is read for each of them.
+    mistakes.push(...all.filter((one) => !mistakes.includes(one)))
+    return undefined
   }
   const read = <A>(name: string, fallback: string, rule: Rule<A>): A => {
     const value = given(name)

@@ -6,6 +6,7 @@ import { collection } from "./Collection.ts"
 import { corridor } from "./Corridor.ts"
 import { demo } from "./Demo.ts"
 import { block, screening } from "./Denylist.ts"
+import { fees } from "./Fees.ts"
 import { float } from "./Float.ts"
 import { inbox } from "./Inbox.ts"
 import { Installation } from "./Installation.ts"
@@ -61,6 +62,7 @@ export const gateway = Command.make("gateway").pipe(
     screening,
     ledger,
     provider,
+    fees,
     reconcile,
     review,
     audit,

@@ -140,11 +140,12 @@ function expire(collection: Collection, _: FactOf<"Expired">, { at }: FactOrigin
 }
 
 function reroute(
-  { account: _first, ...collection }: Collection,
+  { account: _first, contractFee: _its, ...collection }: Collection,
   fact: FactOf<"Rerouted">,
   { at }: FactOrigin
 ): Decision<Collection> {
-  return unchanged({ ...collection, ...visibleChange(collection, at), ...atNextProvider(fact) })
+  const fee = fact.fee === null ? {} : { contractFee: fact.fee }
+  return unchanged({ ...collection, ...visibleChange(collection, at), ...atNextProvider(fact), ...fee })
 }
 
 /** A person has to look, and the tenant sees what the provider says that the payer paid. */

@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { type MinorUnits, minor, minusOrZero, ZERO } from "./Money.ts"
+import { larger, type MinorUnits, minor, minusOrZero, smaller, ZERO } from "./Money.ts"
 
 // The part of a budget that can be sent when the fee is deducted from it. `PayoutPricing` asks the provider for the fee.
 
@@ -13,24 +13,49 @@ export interface ReducedAmount<Q> {
   readonly reachesMinimum: boolean
 }
 
+/** The fee must not fall as the amount rises, but at the amounts of `fallsAt`. */
+interface Quoted {
+  readonly fee: MinorUnits
+  readonly fallsAt?: ReadonlyArray<MinorUnits>
+}
+
 /**
  * The largest amount x >= floor with x + fee(x) <= budget, and its quote (contract PAY-13: what remains, less than
- * one fee step, stays in the float). `quoteOf` asks the provider, and its fee must not fall as the amount rises.
- * Amounts under the floor are never asked for, because a provider refuses to quote them.
+ * one fee step, stays in the float). `quoteOf` asks the provider. Amounts under the floor are never asked for, because a provider refuses to
+ * quote them. Where the fee falls, each stretch in which it does not is looked through, the highest first: only the price of a contract falls,
+ * and costs no call.
  */
-export const largestAmountWithin = Effect.fnUntraced(function* <Q extends { readonly fee: MinorUnits }, E, R>(
+export const largestAmountWithin = Effect.fnUntraced(function* <Q extends Quoted, E, R>(
   budget: MinorUnits,
   floor: MinorUnits,
   quoteOf: (amount: MinorUnits) => Effect.Effect<Q, E, R>
 ) {
   const whole = yield* quoteOf(budget)
-  const net = minusOrZero(budget, whole.fee)
-  // fee(budget) is the highest fee within the budget, so `net` always fits; the floor may fit where its own fee is lower.
   const least = floor > ZERO ? floor : minor(1n)
-  let fits = net > least ? net : least
+  const falls = (whole.fallsAt ?? []).filter((at) => at > least && at <= budget)
+  const highest = yield* largestBetween(falls.at(-1) ?? least, { amount: budget, quote: whole }, budget, quoteOf)
+  let found = highest
+  for (let index = falls.length - 1; index >= 0 && !found.reachesMinimum; index--) {
+    const top = minor((falls[index] ?? budget) - 1n)
+    const below = { amount: top, quote: yield* quoteOf(top) }
+    found = yield* largestBetween(falls[index - 1] ?? least, below, budget, quoteOf)
+  }
+  return found.reachesMinimum ? found : highest
+})
+
+/** The same of the amounts from `least` to the top one, among which the fee does not fall. */
+const largestBetween = Effect.fnUntraced(function* <Q extends Quoted, E, R>(
+  least: MinorUnits,
+  top: { readonly amount: MinorUnits; readonly quote: Q },
+  budget: MinorUnits,
+  quoteOf: (amount: MinorUnits) => Effect.Effect<Q, E, R>
+) {
+  const net = smaller(minusOrZero(budget, top.quote.fee), top.amount)
+  // The top has the highest fee of them, so `net` always fits; the least may fit where its own fee is lower.
+  let fits = larger(net, least)
   let quote = yield* quoteOf(fits)
-  if (fits + quote.fee > budget) return { amount: net, quote: whole, reachesMinimum: false } satisfies ReducedAmount<Q>
-  let tooMuch: bigint = budget + 1n
+  if (fits + quote.fee > budget) return { amount: net, quote: top.quote, reachesMinimum: false } satisfies ReducedAmount<Q>
+  let tooMuch: bigint = top.amount + 1n
   for (let quotes = 2; quotes < QUOTES_AT_MOST; quotes++) {
     const reach = minusOrZero(budget, quote.fee)
     if (reach <= fits || tooMuch - fits <= 1n) break

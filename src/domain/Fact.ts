@@ -56,8 +56,8 @@ export const Fact = Schema.TaggedUnion({
   /** Provably never left this process. */
   NotSent: { note },
   /**
-   * Provably never left for the provider before, and goes to this one now, with this account of it; `fee` is what this one quoted, null for a
-   * charge.
+   * Provably never left for the provider before, and goes to this one now, with this account of it; `fee` is what this one quoted, or of
+   * a charge what its contract says; null where its answers name that.
    */
   Rerouted: { provider: Schema.String, ...sentWithAccount, fee: Schema.NullOr(MinorUnits), note },
   /**

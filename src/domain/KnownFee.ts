@@ -8,13 +8,14 @@ export const broughtBy = (collection: Collection): MinorUnits =>
   spokeOfAnother(collection) ? collection.amount : (collection.observedAmount ?? collection.amount)
 
 /**
- * The fee of a movement of this amount: the fee that was booked with it, or that the provider named for it. Null where it is unknown. It is
- * never estimated: another amount has another fee.
+ * The fee of a movement of this amount: the fee that was booked with it, that the provider named for it, or that the contract had for a
+ * collection when it was opened. Null where it is unknown. It is never estimated: another amount has another fee.
  */
 export const knownFee = (record: Collection | Payout, amount: MinorUnits): MinorUnits | null => {
   const booked = record.kind === "payout" ? record.principal : broughtBy(record)
   if (record.status === "successful" && amount === booked) return record.fees ?? ZERO
-  return record.reported?.amount === amount ? record.reported.fee : null
+  if (record.reported?.amount === amount) return record.reported.fee
+  return record.kind === "collection" && amount === record.amount ? (record.contractFee ?? null) : null
 }
 
 /** The fee that a success books where no fee is given; null where one has to be given. */

@@ -1,36 +1,140 @@
 import type { Rule } from "../ConfigRules.ts"
-import type { Method } from "../domain/Corridor.ts"
+import type { Direction, Method } from "../domain/Corridor.ts"
 import { type Currency, isCurrency } from "../domain/Currency.ts"
-import { type MinorUnits, minor } from "../domain/Money.ts"
+import type { Instant } from "../domain/Instant.ts"
+import { LARGEST_AMOUNT, type MinorUnits, minor } from "../domain/Money.ts"
+import type { StatusQuery } from "../services/ports/Provider.ts"
 
-/**
- * What a provider charges by its contract, where its wire does not say so. A part of the amount in hundredths of a percent, rounded up, or
- * so many minor units of the currency.
- */
-type Charge = { readonly basisPoints: bigint } | { readonly flat: bigint }
+/** What a provider charges by its contract for amounts up to `upTo`, in minor units, where its wire does not say so. */
+export interface FeeBand {
+  /** With it; null: for whatever is above the band before. */
+  readonly upTo: bigint | null
+  /** Of the amount, in hundred-millionths: a percentage of six decimals. */
+  readonly share: bigint
+  readonly flat: bigint
+  readonly minimum: bigint
+  /** Null: none. */
+  readonly maximum: bigint | null
+}
 
-/** By currency and method. Where there is none the contract does not cover such a payout. */
-export type PayoutFees = ReadonlyArray<{ readonly currency: Currency; readonly method: Method; readonly charge: Charge }>
+/** What the contract says of some payments: of those that have all that is not null here. */
+export interface FeeEntry {
+  /** What it is called where somebody reads of it. */
+  readonly name: string
+  readonly direction: Direction
+  readonly currency: Currency | null
+  readonly country: string | null
+  readonly method: Method | null
+  readonly network: string | null
+  /** From when on it holds; null: always, where no entry of a schedule does. */
+  readonly from: Instant | null
+  /** Rising, the last without an end: none of them is falling behind another. */
+  readonly bands: ReadonlyArray<FeeBand>
+}
 
-const WHOLE = 10_000n
+/** All that one contract says. Two entries that can hold for one payment differ in how much they say of it, or in when they begin. */
+export type ContractFees = ReadonlyArray<FeeEntry>
 
-const chargeOf = (text: string): Charge | undefined => {
-  if (/^\d{1,12}$/.test(text)) return { flat: BigInt(text) }
-  const [, whole, fraction = ""] = /^(\d{1,2})(?:\.(\d{1,2}))?%$/.exec(text) ?? []
-  return whole === undefined ? undefined : { basisPoints: BigInt(whole + fraction.padEnd(2, "0")) }
+/** A payment, for which a fee is asked. A network that is not known yet is null. */
+export interface PricedPayment {
+  readonly direction: Direction
+  readonly country: string
+  readonly currency: Currency
+  readonly method: Method
+  readonly network: string | null
+  readonly amount: MinorUnits
+  readonly at: Instant
+}
+
+/** The parts of a payment that distinguish entries. */
+export const feeKeys = ["country", "method", "network"] as const
+
+const WHOLE = 100_000_000n
+
+/** A percentage with at most six decimals, from 0 to 100, in hundred-millionths of the whole; undefined for any other text. */
+export const shareOf = (percent: string): bigint | undefined => {
+  const [, whole, fraction = ""] = /^(0|[1-9]\d{0,2})(?:\.(\d{1,6}))?$/.exec(percent) ?? []
+  const share = whole === undefined ? undefined : BigInt(whole + fraction.padEnd(6, "0"))
+  return share === undefined || share > WHOLE ? undefined : share
+}
+
+/** The entry that holds: of those that cover the payment the one that says most of it, and of its versions the newest that has begun. */
+export const feeEntryFor = (fees: ContractFees, payment: Omit<PricedPayment, "amount">): FeeEntry | undefined => {
+  const [first] = fees
+    .filter((entry) => covers(entry, payment) && (entry.from ?? payment.at) <= payment.at)
+    .sort((a, b) => saysOf(b) - saysOf(a) || (b.from ?? 0) - (a.from ?? 0))
+  return first
+}
+
+/** A share of the amount, rounded up to a minor unit, and the flat part; then no less than the minimum and no more than the maximum. */
+export const feeBy = ({ bands }: Pick<FeeEntry, "bands">, amount: MinorUnits): MinorUnits => {
+  const band = bands.find(({ upTo }) => upTo === null || amount <= upTo)
+  if (band === undefined) throw new Error("the last band of a fee has no end")
+  const { flat, maximum, minimum, share } = band
+  const whole = (amount * share + WHOLE - 1n) / WHOLE + flat
+  const least = whole < minimum ? minimum : whole
+  const fee = maximum !== null && least > maximum ? maximum : least
+  return minor(fee > LARGEST_AMOUNT ? LARGEST_AMOUNT : fee)
+}
+
+/** Undefined where the contract names none. */
+export const contractFee = (fees: ContractFees, payment: PricedPayment): MinorUnits | undefined => {
+  const entry = feeEntryFor(fees, payment)
+  return entry === undefined ? undefined : feeBy(entry, payment.amount)
+}
+
+/** What a charge of so much costs: as it was fixed when it was opened, else by what the contract said then; null where neither is known. */
+export const chargeFee =
+  (fees: ContractFees, { charge, currency, sentAt }: Pick<StatusQuery, "charge" | "currency" | "sentAt">) =>
+  (amount: MinorUnits): MinorUnits | null => {
+    if (charge === undefined) return null
+    const { country, fee, method, network } = charge
+    if (fee !== null && amount === charge.amount) return fee
+    return contractFee(fees, { direction: "collection", country, currency, method, network, amount, at: sentAt }) ?? null
+  }
+
+/** When the contract says something else of such a payment next; undefined where it does not. */
+export const nextFeeChange = (fees: ContractFees, payment: Omit<PricedPayment, "amount">): Instant | undefined =>
+  fees
+    .flatMap((entry) => (entry.from !== null && entry.from > payment.at && covers(entry, payment) ? [entry.from] : []))
+    .sort((a, b) => a - b)[0]
+
+/** The amounts at which a band begins that costs less than the one before it: there alone the fee falls as the amount rises. */
+export const fallsIn = ({ bands }: Pick<FeeEntry, "bands">): ReadonlyArray<MinorUnits> =>
+  bands.flatMap(({ upTo }) => {
+    if (upTo === null || upTo >= LARGEST_AMOUNT) return []
+    const next = minor(upTo + 1n)
+    return feeBy({ bands }, next) < feeBy({ bands }, minor(upTo)) ? [next] : []
+  })
+
+const covers = (entry: FeeEntry, payment: Omit<PricedPayment, "amount" | "at">): boolean =>
+  entry.direction === payment.direction &&
+  (entry.currency === null || entry.currency === payment.currency) &&
+  feeKeys.every((key) => entry[key] === null || entry[key] === payment[key])
+
+/** An entry of a schedule comes before every plain setting. */
+const saysOf = (entry: FeeEntry): number => (entry.from === null ? -1 : feeKeys.filter((key) => entry[key] !== null).length)
+
+const plain = { currency: null, country: null, method: null, network: null, from: null } as const
+
+const bandOf = (text: string): FeeBand | undefined => {
+  const one = { upTo: null, flat: 0n, minimum: 0n, maximum: null, share: 0n }
+  if (/^\d{1,12}$/.test(text)) return { ...one, flat: BigInt(text) }
+  const share = /^\d{1,2}(\.\d{1,2})?%$/.test(text) ? shareOf(text.slice(0, -1).replace(/^0(?=\d)/, "")) : undefined
+  return share === undefined ? undefined : { ...one, share }
 }
 
 const isMethod = (text: string | undefined): text is Method => text === "momo" || text === "bank" || text === "wallet"
 
 /** `UGX:momo:1000,KES:bank:1%` */
-export const payoutFees: Rule<PayoutFees> = {
+export const payoutFees: Rule<ContractFees> = {
   meaning: "a comma list of fees such as UGX:momo:1000 (minor units) or KES:bank:1.5%",
   of: (value) => {
-    const fees = value.split(",").flatMap((item) => {
+    const fees = value.split(",").flatMap((item): ReadonlyArray<FeeEntry> => {
       const [currency, method, text = "", ...more] = item.trim().split(":")
-      const charge = chargeOf(text)
-      return more.length === 0 && isCurrency(currency) && isMethod(method) && charge !== undefined
-        ? [{ currency, method, charge }]
+      const band = bandOf(text)
+      return more.length === 0 && isCurrency(currency) && isMethod(method) && band !== undefined
+        ? [{ ...plain, name: `PAYOUT_FEES ${item.trim()}`, direction: "payout", currency, method, bands: [band] }]
         : []
     })
     return fees.length === value.split(",").length ? fees : undefined
@@ -38,15 +142,12 @@ export const payoutFees: Rule<PayoutFees> = {
 }
 
 /** `1.5%`, or minor units. */
-export const collectionFee: Rule<Charge> = { meaning: "a percentage such as 1.5%, or minor units", of: chargeOf }
-
-export type CollectionFee = Charge
-
-export const feeOf = (charge: Charge, amount: MinorUnits): MinorUnits =>
-  minor("flat" in charge ? charge.flat : (amount * charge.basisPoints + WHOLE - 1n) / WHOLE)
-
-/** Undefined where the contract names none. */
-export const payoutFeeOf = (fees: PayoutFees, currency: Currency, method: Method, amount: MinorUnits): MinorUnits | undefined => {
-  const fee = fees.find((one) => one.currency === currency && one.method === method)
-  return fee === undefined ? undefined : feeOf(fee.charge, amount)
+export const collectionFee: Rule<ContractFees> = {
+  meaning: "a percentage such as 1.5%, or minor units",
+  of: (value) => {
+    const band = bandOf(value)
+    return band === undefined
+      ? undefined
+      : [{ ...plain, name: `COLLECTION_FEE ${value}`, direction: "collection", bands: [band] }]
+  }
 }

@@ -30,7 +30,8 @@ export const expectedOf = ({ corridor, reference }: Pick<PayoutOrder, "reference
 })
 
 type Ordered =
-  | (Pick<PayoutOrder, "reference" | "corridor"> & Partial<Pick<PayoutOrder, "destination"> & Pick<ChargeOrder, "source">>)
+  | (Pick<PayoutOrder, "reference" | "corridor"> &
+      Partial<Pick<PayoutOrder, "destination"> & Pick<ChargeOrder, "source" | "amount" | "contractFee">>)
   | (Pick<PayoutOrder, "reference"> & ExchangeOrder)
 
 interface Movement<Order, F> {
@@ -53,7 +54,14 @@ export const movements = <Order extends Ordered, F>(
       if (!("confirm" in placed)) return yield* logAlarm(placed, order.reference)
       const sentAt = yield* Clock.currentTimeMillis
       const looked = yield* look(
-        { ...currenciesOf(order), ...partyOf(order), reference: order.reference, providerReference: null, sentAt },
+        {
+          ...currenciesOf(order),
+          ...partyOf(order),
+          ...termsOf(order),
+          reference: order.reference,
+          providerReference: null,
+          sentAt
+        },
         yield* deadline
       )
       return yield* logAlarm(placed.confirm(looked), order.reference)
@@ -80,6 +88,12 @@ const partyOf = (order: Ordered): Pick<StatusQuery, "party"> => {
   if (destination?._tag === "bank") return { party: destination.accountNumber }
   const party = destination ?? source
   return party?._tag === "momo" ? { party: party.msisdn } : {}
+}
+
+const termsOf = (order: Ordered): Pick<StatusQuery, "charge"> => {
+  if (!("corridor" in order) || order.source === undefined || order.amount === undefined) return {}
+  const { amount, contractFee: fee = null, corridor, source } = order
+  return { charge: { country: corridor.country, method: corridor.method, network: source.network, amount, fee } }
 }
 
 /** A lookup that is one query by our reference. */

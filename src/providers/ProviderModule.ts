@@ -4,6 +4,8 @@ import type { Currency } from "../domain/Currency.ts"
 import type { Mode } from "../domain/Ids.ts"
 import type { Adapter } from "../services/ports/Provider.ts"
 import type { RateLimit } from "../services/ports/RateLimits.ts"
+import type { ContractFees } from "./ContractFees.ts"
+import { type FeeTerms, missingFees, type ProviderContract } from "./FeeSchedule.ts"
 import { type Pace, PaceOf } from "./Pace.ts"
 import { paceOf } from "./PaceSettings.ts"
 
@@ -46,8 +48,6 @@ interface SettingNames {
   readonly name: string
   /** The parts that an account cannot do without; in a mode where none is set the provider is not registered. */
   readonly credentials: ReadonlyArray<string>
-  /** Settings for both modes that a real account cannot do without. */
-  readonly shared: ReadonlyArray<string>
   /** What one account may call at most, where nothing is set. */
   readonly pace: RateLimit
 }
@@ -63,6 +63,8 @@ export interface AccountIdentity {
 export interface ProviderModule<Account> extends SettingNames {
   /** Null where a part is missing. */
   readonly account: (reader: AccountReader) => Account | null
+  /** What it charges by its contract; absent where its answers name every fee. */
+  readonly contract?: { readonly terms: FeeTerms; readonly fees: (account: Account) => ContractFees }
   /** Of the account that moves money in this currency; null where none does. */
   readonly identity: (account: Account, currency: Currency) => AccountIdentity | null
   readonly open: (account: Account, mode: Mode) => Effect.Effect<Adapter, never, Scope.Scope>
@@ -72,6 +74,8 @@ export interface ProviderModule<Account> extends SettingNames {
 export interface ProviderAccounts {
   readonly name: string
   readonly open: Effect.Effect<ReadonlyArray<OpenedAccount>, never, Scope.Scope>
+  /** Null where its answers name every fee. */
+  readonly contract: ProviderContract | null
 }
 
 /** The account that money is moved with, or the one before it, which is only asked about what was sent with it. */
@@ -124,8 +128,10 @@ const modes: ReadonlyArray<Mode> = ["live", "test"]
 export const knownProvider = <Account>(module: ProviderModule<Account>): KnownProviderOf<Account> => {
   const behind = new WeakMap<ProviderAccounts, ReadonlyArray<ProviderAccountInMode<Account>>>()
   const made = (all: ReadonlyArray<ProviderAccountInMode<Account>>): ProviderAccounts => {
+    const [[first], { contract }] = [all, module]
     const accounts = {
       name: module.name,
+      contract: contract === undefined || first === undefined ? null : { ...contract, fees: contract.fees(first.account) },
       open: Effect.forEach(all, (one) =>
         Effect.map(Effect.provideService(module.open(one.account, one.mode), PaceOf, pacedAs(module.name, one)), (adapter) => ({
           adapter,
@@ -164,7 +170,7 @@ const settingName = (module: Pick<SettingNames, "name">, ...parts: ReadonlyArray
   [module.name, ...parts].join("_").toUpperCase()
 
 /** Null where the provider is not registered. */
-const baseUrlOf = (module: SettingNames, read: Reader, mistakes: Array<string>, bounds: ConnectionRules) => {
+const baseUrlOf = <Account>(module: ProviderModule<Account>, read: Reader, mistakes: Array<string>, bounds: ConnectionRules) => {
   const name = settingName(module, "BASE_URL")
   const baseUrl = read.optional(name, httpUrl)
   const isNamed = (mode: Mode) => module.credentials.some((part) => read.has(settingName(module, mode, part)))
@@ -177,9 +183,8 @@ const baseUrlOf = (module: SettingNames, read: Reader, mistakes: Array<string>, 
     const either = modes.map((mode) => settingName(module, mode, first)).join(" or ")
     mistakes.push(`${either} is required together with ${name}`)
   }
-  for (const part of module.shared.filter((one) => !read.has(settingName(module, one)))) {
+  for (const part of missingFees(module.contract?.terms, (one) => read.has(settingName(module, one))))
     mistakes.push(`${settingName(module, part)} is required together with ${name}`)
-  }
   if (baseUrl !== null) mistakes.push(...placeMistakes(name, baseUrl, bounds))
   return baseUrl
 }

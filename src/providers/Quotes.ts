@@ -1,26 +1,40 @@
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
+import { corridorKeyOf } from "../domain/Corridor.ts"
 import type { ProviderError } from "../domain/errors/Retriable.ts"
+import type { Instant } from "../domain/Instant.ts"
 import { CallKind } from "../runtime/CallTurn.ts"
-import type { PayoutQuote, QuoteOrder, QuoteRefused } from "../services/ports/Provider.ts"
+import type { PayoutOperations, PayoutQuote, QuoteOrder, QuoteRefused } from "../services/ports/Provider.ts"
 import type { Call } from "./Client.ts"
 import type { Connection } from "./Connection.ts"
-import { type PayoutFees, payoutFeeOf } from "./ContractFees.ts"
+import { type ContractFees, fallsIn, feeBy, feeEntryFor, nextFeeChange } from "./ContractFees.ts"
 import type { ProviderResponse } from "./Transport.ts"
 
-/** Ours to choose: as long as a tenant may think it over, because the contract's fees do not change meanwhile. */
+/** Ours to choose: as long as a tenant may think it over, and no longer than the contract says the same. */
 export const QUOTE_LIFE_MS = 1_800_000
 
 type Priced = Pick<QuoteOrder, "amount" | "destinationCurrency">
 
+/** A price that needs no question: it is known at a moment. */
+export const quotingBy =
+  (quoteAt: (order: QuoteOrder, now: Instant) => PayoutQuote | QuoteRefused): PayoutOperations["quote"] =>
+  (order) =>
+    Effect.map(Clock.currentTimeMillis, (now) => quoteAt(order, now))
+
 /** Nothing is asked: within one currency only the fee is to be known, and that is in the contract. */
-export const contractQuote = (
-  order: Priced & { readonly corridor: Pick<QuoteOrder["corridor"], "currency" | "method"> },
-  fees: PayoutFees
-): PayoutQuote | QuoteRefused => {
-  const { amount, corridor } = order
-  const fee = payoutFeeOf(fees, corridor.currency, corridor.method, amount)
-  return fee === undefined ? quoteRefused("the contract names no fee for it") : sameCurrencyQuote(order, fee, QUOTE_LIFE_MS)
+export const contractQuote = (order: QuoteOrder, fees: ContractFees, now: Instant): PayoutQuote | QuoteRefused => {
+  const { amount, corridor, destination } = order
+  const network = destination?._tag === "momo" ? destination.network : null
+  const payment = { ...corridorKeyOf(corridor), direction: "payout", network, at: now } as const
+  const entry = feeEntryFor(fees, payment)
+  if (entry === undefined)
+    return quoteRefused("the contract names no fee for it", destination === null && hasNetworks(fees) ? "no_recipient" : "other")
+  const lifeMs = Math.min(QUOTE_LIFE_MS, (nextFeeChange(fees, payment) ?? Number.POSITIVE_INFINITY) - now)
+  const fallsAt = fallsIn(entry)
+  return { ...sameCurrencyQuote(order, feeBy(entry, amount), lifeMs), ...(fallsAt.length === 0 ? {} : { fallsAt }) }
 }
+
+/** Where a fee can depend on the recipient's network, it may be known once there is a recipient. */
+const hasNetworks = (fees: ContractFees): boolean => fees.some(({ network }) => network !== null)
 
 /** Within one currency what is sent is what arrives, with the fee on top. */
 export const sameCurrencyQuote = (

@@ -2,11 +2,13 @@ import { timingSafeEqual } from "node:crypto"
 import { Effect, Layer, Option, Redacted } from "effect"
 import { Currency } from "../domain/Currency.ts"
 import { Mode, referenceFrom } from "../domain/Ids.ts"
+import type { MinorUnits } from "../domain/Money.ts"
 import type { AccountFingerprint } from "../domain/ProviderAccount.ts"
 import { AccountClaims } from "../services/ports/AccountClaims.ts"
 import type { Callbacks, Provider } from "../services/ports/Provider.ts"
 import { ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
 import { Vault } from "../services/ports/Vault.ts"
+import { feeBy, feeEntryFor, type PricedPayment } from "./ContractFees.ts"
 import { eversendProvider } from "./eversend/Settings.ts"
 import { flutterwaveProvider } from "./flutterwave/Settings.ts"
 import { mtnProvider } from "./mtn/Settings.ts"
@@ -22,6 +24,32 @@ export const knownProviders: ReadonlyArray<KnownProvider> = [
   paystackProvider,
   mtnProvider
 ]
+
+/** What each provider's contract says that a payment costs, and which entry says it; a null currency is the country's, where it has one. */
+export const contractPrices = (
+  accounts: ReadonlyArray<Pick<ProviderAccounts, "name" | "contract">>,
+  payment: Omit<PricedPayment, "currency">,
+  currency: Currency | null
+): ReadonlyArray<ContractPrice> =>
+  accounts.flatMap(({ contract, name: provider }) => {
+    const places = (contract?.terms[payment.direction] ?? []).filter(
+      (one) => one.country === payment.country && one.method === payment.method && (currency ?? one.currency) === one.currency
+    )
+    return [...new Set(places.map((one) => one.currency))].map((own) => {
+      const entry = feeEntryFor(contract?.fees ?? [], { ...payment, currency: own })
+      const fee = entry === undefined ? null : feeBy(entry, payment.amount)
+      return { provider, entry: entry?.name ?? null, currency: own, amount_minor: payment.amount, fee_minor: fee }
+    })
+  })
+
+/** Null where no entry holds: such a payment is not made there. */
+interface ContractPrice {
+  readonly provider: string
+  readonly entry: string | null
+  readonly currency: Currency
+  readonly amount_minor: MinorUnits
+  readonly fee_minor: MinorUnits | null
+}
 
 export const providerRegistry = (
   accounts: ReadonlyArray<Pick<ProviderAccounts, "open">>

@@ -1,5 +1,5 @@
 import type { Currency } from "../domain/Currency.ts"
-import { type CollectionFee, type PayoutFees, payoutFees } from "../providers/ContractFees.ts"
+import { type ContractFees, collectionFee as contractCollectionFee, payoutFees } from "../providers/ContractFees.ts"
 
 export type PayoutMethod = "momo" | "bank" | "wallet"
 
@@ -34,15 +34,16 @@ export const payoutFee = (currency: Currency, method: PayoutMethod, amount: bigi
 export const collectionFee = (amount: bigint): bigint => share(amount, COLLECTION_PER_MILLE)
 
 /** The same as a contract's settings say it. */
-export const simulatedPayoutFees: PayoutFees = readFees(
+export const simulatedPayoutFees: ContractFees = readFees(
+  payoutFees,
   "UGX:bank:5400,UGX:momo:1000,UGX:wallet:500,KES:momo:3000,KES:bank:1%,KES:wallet:3000,RWF:momo:300,RWF:wallet:300,GHS:momo:500," +
     "GHS:bank:500,GHS:wallet:500,NGN:bank:5000,NGN:wallet:5000,TZS:momo:100000,TZS:wallet:100000,ZMW:momo:1000,XAF:momo:300,XOF:momo:300"
 )
 
-function readFees(text: string): PayoutFees {
-  const fees = payoutFees.of(text)
+export const simulatedFees: ContractFees = [...simulatedPayoutFees, ...readFees(contractCollectionFee, "1.5%")]
+
+function readFees({ of }: Pick<typeof payoutFees, "of">, text: string): ContractFees {
+  const fees = of(text)
   if (fees === undefined) throw new Error("the simulator's fees cannot be read")
   return fees
 }
-
-export const simulatedCollectionFee: CollectionFee = { basisPoints: 150n }

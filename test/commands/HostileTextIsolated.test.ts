@@ -113,6 +113,10 @@ const calls: Record<string, (given: Given) => ReadonlyArray<ReadonlyArray<string
   "ledger verify": () => [[]],
   "provider list": () => [[]],
   "provider check": () => [[HOSTILE]],
+  "fees show": () => [
+    ["--amount", "50000", "--country", "UG", "--method", "momo", "--direction", "payout", "--network", HOSTILE],
+    ["--amount", HOSTILE, "--country", "UG", "--method", "momo", "--direction", "payout"]
+  ],
   reconcile: () => [[HOSTILE]],
   "review acknowledge": ({ reference }) => [[reference, "--note", HOSTILE]],
   "review list": () => [[]],

@@ -13,8 +13,8 @@ const moov = quoteOrder(momo("CI", "XOF", "MOOV", "22507000"), "1234")
 
 describe("a provider does not price a payout to a network that it does not reach, so that the next one is asked", () => {
   const cases = [
-    ["MTN", quoteBy({ payoutFees: simulatedPayoutFees }, [marketOf("UG")], airtelUganda)],
-    ["pawaPay", quoteOf(moov, simulatedPayoutFees)],
+    ["MTN", quoteBy({ fees: simulatedPayoutFees }, [marketOf("UG")], airtelUganda, 0)],
+    ["pawaPay", quoteOf(moov, simulatedPayoutFees, 0)],
     ["Flutterwave", unquotable(airtelKenya)]
   ] as const
   for (const [name, quoted] of cases)

@@ -14,6 +14,8 @@ export const providerImports: ReadonlyArray<ImportRow> = [
       "services/ports/Provider",
       "services/ports/RateLimits.ts",
       "providers/CallbackPaths.ts",
+      "providers/ContractFees.ts",
+      "providers/FeeSchedule.ts",
       "providers/Pace.ts",
       "providers/PaceSettings.ts",
       "ConfigRules.ts"
@@ -42,14 +44,20 @@ export const providerImports: ReadonlyArray<ImportRow> = [
     packages: [core]
   },
   { from: /^providers\/PayerEmail\.ts$/, files: ["services/ports/Provider.ts", "ConfigRules.ts"], packages: [core] },
-  { from: /^providers\/ContractFees\.ts$/, files: ["domain/", "ConfigRules.ts"], packages: [core] },
+  { from: /^providers\/ContractFees\.ts$/, files: ["domain/", "services/ports/Provider.ts", "ConfigRules.ts"], packages: [core] },
+  // A file that an operator wrote is read as strictly as a tenant's body.
+  {
+    from: /^providers\/FeeSchedule\.ts$/,
+    files: ["domain/", "providers/ContractFees.ts", "http/json/StrictJson.ts", "ConfigRules.ts"],
+    packages: [core, /^node:fs$/]
+  },
   {
     from: /^providers\/(\w+)\/Settings\.ts$/,
     files: [
       "domain/",
       "providers/$1/",
       "providers/ProviderModule.ts",
-      "providers/ContractFees.ts",
+      "providers/FeeSchedule.ts",
       "providers/PayerEmail.ts",
       "ConfigRules.ts"
     ],
@@ -80,6 +88,7 @@ export const providerImports: ReadonlyArray<ImportRow> = [
       "providers/Transport.ts",
       "providers/WireNumber.ts",
       "providers/ContractFees.ts",
+      "providers/FeeSchedule.ts",
       // What several wires share, and none of them owns.
       "providers/Balances.ts",
       "providers/Clawbacks.ts",

@@ -10,7 +10,6 @@ const NAME = "eversend"
 export const eversendProvider = knownProvider<EversendAccount>({
   name: NAME,
   credentials: ["CLIENT_ID", "CLIENT_SECRET", "WEBHOOK_SECRET"],
-  shared: [],
   // No number is documented: ours.
   pace: { count: 10, windowMs: 1_000, burst: 10 },
   account: ({ baseUrl, own, shared, timeoutMs }) => {

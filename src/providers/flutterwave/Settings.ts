@@ -19,7 +19,6 @@ const sender: Rule<Sender> = {
 export const flutterwaveProvider = knownProvider<FlutterwaveSettings>({
   name: NAME,
   credentials: ["SECRET_KEY", "WEBHOOK_SECRET_HASH"],
-  shared: [],
   // The only number that was ever published, of an older interface.
   pace: { count: 300, windowMs: 60_000, burst: 10 },
   account: ({ baseUrl, own, shared, timeoutMs }) => {

@@ -11,9 +11,9 @@ import type {
 import { alarmLogger, type FactWithAlarm, unreadable } from "../AnswerParsing.ts"
 import { deadlineAfter } from "../Client.ts"
 import { adapterOf, type Operations } from "../Connection.ts"
-import { feeOf } from "../ContractFees.ts"
+import { chargeFee, contractFee } from "../ContractFees.ts"
 import { type MoneyCallAnswer, movements } from "../Movements.ts"
-import { QUOTE_LIFE_MS } from "../Quotes.ts"
+import { QUOTE_LIFE_MS, quotingBy } from "../Quotes.ts"
 import { misroutedTo } from "../Refusals.ts"
 import type { Transport } from "../Transport.ts"
 import { mtnCallbacks } from "./Callback.ts"
@@ -69,12 +69,13 @@ export const mtn = adapterOf(
     return {
       callbacks: mtnCallbacks,
       payouts: {
-        quote: (order) => Effect.succeed(quoteBy(settings, branches, order)),
+        quote: quotingBy((order, now) => quoteBy(settings, branches, order, now)),
         send: payouts.place,
         fetchStatus: payouts.fetchStatus
       },
       collections: {
         reachesNetwork: ({ country, network }) => network === "MTN" && branches.some((branch) => branch.country === country),
+        contractFee: (charge) => contractFee(settings.fees, { ...charge, direction: "collection" }),
         charge: charges.place,
         fetchStatus: charges.fetchStatus
       },
@@ -109,10 +110,8 @@ const posting = ({ branches, deadline, settings }: Accounts) =>
 const misrouted = (why: string) => misroutedTo(identity.title, "The provider does not serve it.", why)
 
 const looking = ({ branches, settings }: Accounts, product: Product) =>
-  Effect.fnUntraced(function* (
-    { currency, party, reference }: StatusQuery,
-    until: number
-  ): Effect.fn.Return<FactWithAlarm<StatusOutcome>> {
+  Effect.fnUntraced(function* (order: StatusQuery, until: number): Effect.fn.Return<FactWithAlarm<StatusOutcome>> {
+    const { currency, party, reference } = order
     const branch = branches.find((one) => one.currency === currency)
     if (branch === undefined) return unreadable("a transaction at MTN is in a currency in which there is no account", currency)
     const path = statusPath(product, referenceIdOf(reference))
@@ -121,6 +120,6 @@ const looking = ({ branches, settings }: Accounts, product: Product) =>
     return found(product, response, {
       reference,
       ...(party === undefined ? {} : { party }),
-      fee: (amount) => (product === "collection" ? feeOf(settings.collectionFee, amount) : null)
+      fee: product === "collection" ? chargeFee(settings.fees, order) : () => null
     })
   })

@@ -1,6 +1,6 @@
 import { type Effect, Redacted } from "effect"
 import type { Client } from "../Client.ts"
-import type { CollectionFee, PayoutFees } from "../ContractFees.ts"
+import type { ContractFees } from "../ContractFees.ts"
 import { tokenClient } from "../Tokens.ts"
 import type { Transport } from "../Transport.ts"
 import type { Market } from "./Networks.ts"
@@ -18,8 +18,7 @@ export interface CountryAccount extends Market {
 export interface MtnSettings {
   /** At least one, each of another country and currency. */
   readonly countries: ReadonlyArray<CountryAccount>
-  readonly payoutFees: PayoutFees
-  readonly collectionFee: CollectionFee
+  readonly fees: ContractFees
   /** Where MTN shall call back, with the secret path; null leaves it to asking. */
   readonly callbackUrl: Redacted.Redacted | null
   /** For one call, its token included. */

@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
+import type { FeePlace, FeeTerms } from "../FeeSchedule.ts"
 
 /** Where MTN's network is among the gateway's corridors. No two of them have the same currency, by which a question finds its country. */
 export const MarketCountry = Schema.Literals(["UG", "GH", "RW", "ZM", "CM", "CI"])
@@ -39,3 +40,10 @@ export const marketOf = (country: MarketCountry): Market => {
 
 /** MTN's test system, whatever country it stands for, has one environment and one currency. */
 export const sandboxOf = (country: MarketCountry): Market => ({ country, environment: "sandbox", currency: "EUR" })
+
+const feePlaces: ReadonlyArray<FeePlace> = marketCountries.flatMap((country) =>
+  [marketOf(country), sandboxOf(country)].map(({ currency }) => ({ country, currency, method: "momo", networks: ["MTN"] }))
+)
+
+/** MTN's answers name no fee. */
+export const feeTerms: FeeTerms = { payout: feePlaces, collection: feePlaces }

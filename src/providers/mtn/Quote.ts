@@ -1,3 +1,4 @@
+import type { Instant } from "../../domain/Instant.ts"
 import type { PayoutQuote, QuoteOrder, QuoteRefused } from "../../services/ports/Provider.ts"
 import { contractQuote, quoteRefused } from "../Quotes.ts"
 import type { MtnSettings } from "./Client.ts"
@@ -5,9 +6,10 @@ import type { Market } from "./Networks.ts"
 
 /** The price of a transfer by the contract. */
 export const quoteBy = (
-  { payoutFees }: Pick<MtnSettings, "payoutFees">,
+  { fees }: Pick<MtnSettings, "fees">,
   markets: ReadonlyArray<Market>,
-  order: QuoteOrder
+  order: QuoteOrder,
+  now: Instant
 ): PayoutQuote | QuoteRefused => {
   const { corridor, destination, destinationCountry, destinationCurrency } = order
   const { country, currency, method } = corridor
@@ -16,5 +18,5 @@ export const quoteBy = (
     return quoteRefused("no account there")
   if (destinationCountry !== country || destinationCurrency !== currency) return quoteRefused("across a border")
   if (destination?._tag === "momo" && destination.network !== "MTN") return quoteRefused("another network")
-  return contractQuote(order, payoutFees)
+  return contractQuote(order, fees, now)
 }

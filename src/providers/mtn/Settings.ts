@@ -1,31 +1,31 @@
 import { Redacted } from "effect"
 import { httpUrl, type Rule, secret, text } from "../../ConfigRules.ts"
-import { collectionFee, payoutFees } from "../ContractFees.ts"
+import { contractFeesOf } from "../FeeSchedule.ts"
 import { type AccountReader, knownProvider } from "../ProviderModule.ts"
 import { mtn } from "./Adapter.ts"
 import type { CountryAccount, MtnSettings } from "./Client.ts"
-import { isMarketCountry, type MarketCountry, marketCountries, marketOf, sandboxOf } from "./Networks.ts"
+import { feeTerms, isMarketCountry, type MarketCountry, marketCountries, marketOf, sandboxOf } from "./Networks.ts"
 
 const NAME = "mtn"
 
 /**
- * `MTN_BASE_URL`, `MTN_PAYOUT_FEES`, `MTN_COLLECTION_FEE`, and for each mode `USER_ID`, `API_KEY`, `COLLECTION_KEY`, `DISBURSEMENT_KEY`, each
+ * `MTN_BASE_URL`, the contract's fees, and for each mode `USER_ID`, `API_KEY`, `COLLECTION_KEY`, `DISBURSEMENT_KEY`, each
  * a comma list with one for each country (`UG:…,GH:…`). Optional for a mode: `HOSTS`, `TARGET_ENVIRONMENT`, `CALLBACK_URL`.
  */
 export const mtnProvider = knownProvider<MtnSettings>({
   name: NAME,
   credentials: ["USER_ID", "API_KEY", "COLLECTION_KEY", "DISBURSEMENT_KEY"],
-  shared: ["PAYOUT_FEES", "COLLECTION_FEE"],
+  contract: { terms: feeTerms, fees: ({ fees }) => fees },
   // No number is published; integrators report 10 a second, and with its burst this is never more.
   pace: { count: 5, windowMs: 1_000, burst: 5 },
   account: (reader) => {
-    const { own, shared, timeoutMs } = reader
+    const { own, timeoutMs } = reader
     const isSandbox = own("TARGET_ENVIRONMENT", sandbox) !== null
     const countries = countriesBy(reader, isSandbox)
-    const fees = { payout: shared("PAYOUT_FEES", payoutFees), collection: shared("COLLECTION_FEE", collectionFee) }
+    const fees = contractFeesOf(reader, feeTerms)
     const callbackUrl = own("CALLBACK_URL", secretUrl(isSandbox ? httpUrl : httpsUrl))
-    if (countries === null || fees.payout === null || fees.collection === null) return null
-    return { countries, payoutFees: fees.payout, collectionFee: fees.collection, callbackUrl, timeoutMs }
+    if (countries === null) return null
+    return { countries, fees, callbackUrl, timeoutMs }
   },
   // A new key belongs to the same API user; users and accounts end at the border.
   identity: ({ countries }, currency) => {

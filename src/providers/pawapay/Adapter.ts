@@ -9,9 +9,9 @@ import type {
   StatusQuery
 } from "../../services/ports/Provider.ts"
 import { adapterOf, type Connection, connectionTo, type Operations } from "../Connection.ts"
-import { feeOf } from "../ContractFees.ts"
+import { chargeFee, contractFee } from "../ContractFees.ts"
 import { type MoneyCallAnswer, movements } from "../Movements.ts"
-import { QUOTE_LIFE_MS } from "../Quotes.ts"
+import { QUOTE_LIFE_MS, quotingBy } from "../Quotes.ts"
 import type { Transport } from "../Transport.ts"
 import { type ActiveConf, openActiveConf, stepOf } from "./ActiveConf.ts"
 import { pawapayCallbacks } from "./Callback.ts"
@@ -48,25 +48,26 @@ export const pawapay = adapterOf(
     const payouts = movements(connection, {
       place: (order: PayoutOrder) => initiate(connection, "payout", order, payoutBody(order, conf.known())),
       // A payout's fee was held by the contract, and the payment does not say another.
-      look: looking(connection, "payout", () => null),
+      look: looking(connection, "payout", () => () => null),
       isUnsure
     })
     const deposits = movements(connection, {
       place: (order: ChargeOrder) => initiate(connection, "collection", order, depositBody(order, conf.known())),
-      look: looking(connection, "collection", (amount) => feeOf(settings.collectionFee, amount)),
+      look: looking(connection, "collection", (order) => chargeFee(settings.fees, order)),
       isUnsure
     })
     return {
       callbacks: pawapayCallbacks(keys, settings.callbackHosts),
       payouts: {
         limits: limitsBy(conf, "payout"),
-        quote: (order) => Effect.sync(() => quoteOf(order, settings.payoutFees, conf.known())),
+        quote: quotingBy((order, now) => quoteOf(order, settings.fees, now, conf.known())),
         send: payouts.place,
         fetchStatus: payouts.fetchStatus
       },
       collections: {
         reachesNetwork,
         limits: limitsBy(conf, "collection"),
+        contractFee: (charge) => contractFee(settings.fees, { ...charge, direction: "collection" }),
         charge: deposits.place,
         fetchStatus: deposits.fetchStatus
       },
@@ -104,8 +105,8 @@ const initiate = Effect.fnUntraced(function* (
   return initiated(kind, yield* call({ operation: kind, method: "POST", path: paths[kind], body }), reference)
 })
 
-const looking = ({ client }: Connection, kind: Kind, fee: FeeOf) =>
+const looking = ({ client }: Connection, kind: Kind, feeOf: (order: StatusQuery) => FeeOf) =>
   Effect.fnUntraced(function* (order: StatusQuery, until: number) {
     const path = `${paths[kind]}/${paymentId(order.reference)}`
-    return found(kind, yield* client({ operation: `${kind}_status`, method: "GET", path }, until), order, fee)
+    return found(kind, yield* client({ operation: `${kind}_status`, method: "GET", path }, until), order, feeOf(order))
   })

@@ -1,7 +1,7 @@
 import type { KeyObject } from "node:crypto"
 import type { Redacted } from "effect"
 import { bearerClient, type Client } from "../Client.ts"
-import type { CollectionFee, PayoutFees } from "../ContractFees.ts"
+import type { ContractFees } from "../ContractFees.ts"
 import type { Transport } from "../Transport.ts"
 
 /** One account at pawaPay. */
@@ -13,8 +13,7 @@ export interface PawapaySettings {
   readonly callbackKey: KeyObject | null
   /** The hosts in the addresses that are registered at pawaPay for callbacks; none: whatever host a callback was sent to. */
   readonly callbackHosts: ReadonlyArray<string>
-  readonly payoutFees: PayoutFees
-  readonly collectionFee: CollectionFee
+  readonly fees: ContractFees
   /** For one call. */
   readonly timeoutMs: number
 }

@@ -1,4 +1,5 @@
 import type { Currency } from "../../domain/Currency.ts"
+import type { FeePlace, FeeTerms } from "../FeeSchedule.ts"
 
 /** How many decimals an amount may have. */
 export type Decimals = 0 | 2
@@ -151,3 +152,14 @@ export const markets: ReadonlyArray<Market> = [
 ]
 
 export const marketOf = (country: string): Market | undefined => markets.find((one) => one.country === country)
+
+const feePlaces = (takes: (network: Network) => boolean): ReadonlyArray<FeePlace> =>
+  markets.map(({ country, currency, networks }) => ({
+    country,
+    currency,
+    method: "momo",
+    networks: Object.keys(networks).filter((code) => networks[code] !== undefined && takes(networks[code]))
+  }))
+
+/** pawaPay's answers name no fee. */
+export const feeTerms: FeeTerms = { payout: feePlaces(() => true), collection: feePlaces(({ deposit }) => deposit !== null) }

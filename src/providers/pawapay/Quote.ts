@@ -1,15 +1,21 @@
+import type { Instant } from "../../domain/Instant.ts"
 import type { PayoutQuote, QuoteOrder, QuoteRefused } from "../../services/ports/Provider.ts"
-import type { PayoutFees } from "../ContractFees.ts"
+import type { ContractFees } from "../ContractFees.ts"
 import { contractQuote, quoteRefused } from "../Quotes.ts"
 import type { Said } from "./ActiveConf.ts"
 import { amountOf, decimalsOf, networkOf } from "./Order.ts"
 
 /** By the contract: pawaPay quotes nothing. */
-export const quoteOf = (order: QuoteOrder, fees: PayoutFees, said: Said | null = null): PayoutQuote | QuoteRefused => {
+export const quoteOf = (
+  order: QuoteOrder,
+  fees: ContractFees,
+  now: Instant,
+  said: Said | null = null
+): PayoutQuote | QuoteRefused => {
   const { amount, corridor, destination, destinationCurrency } = order
   if (destinationCurrency !== corridor.currency) return quoteRefused("pawaPay does not exchange")
   if (corridor.method !== "momo") return quoteRefused("pawaPay pays mobile money only")
-  const quote = contractQuote(order, fees)
+  const quote = contractQuote(order, fees, now)
   if ("_tag" in quote) return quote
   const network = destination === null ? null : networkOf(destination, corridor.currency)
   if (network !== null && "fact" in network) return quoteRefused("pawaPay does not reach such a recipient")

@@ -1,12 +1,13 @@
 import type { KeyObject } from "node:crypto"
 import { Option, Redacted, Schema } from "effect"
 import { list, type Rule, secret } from "../../ConfigRules.ts"
-import { collectionFee, payoutFees } from "../ContractFees.ts"
+import { contractFeesOf } from "../FeeSchedule.ts"
 import { knownProvider } from "../ProviderModule.ts"
 import { pawapay } from "./Adapter.ts"
 import { authorityOf } from "./Callback.ts"
 import { publicKeyOf } from "./CallbackKeys.ts"
 import type { PawapaySettings } from "./Client.ts"
+import { feeTerms } from "./Networks.ts"
 
 const callbackKey: Rule<KeyObject> = {
   meaning: "a public key on P-256, as PEM or as base64",
@@ -23,27 +24,27 @@ const authority: Rule<string> = {
   }
 }
 
-/** `PAWAPAY_BASE_URL`, `PAWAPAY_PAYOUT_FEES`, `PAWAPAY_COLLECTION_FEE`, perhaps `PAWAPAY_CALLBACK_HOSTS`, and for each mode `API_TOKEN` and perhaps `CALLBACK_KEY`. */
+/** `PAWAPAY_BASE_URL`, the contract's fees, perhaps `PAWAPAY_CALLBACK_HOSTS`, and for each mode `API_TOKEN` and perhaps `CALLBACK_KEY`. */
 export const pawapayProvider = knownProvider<PawapaySettings>({
   name: "pawapay",
   credentials: ["API_TOKEN"],
-  shared: ["PAYOUT_FEES", "COLLECTION_FEE"],
+  contract: { terms: feeTerms, fees: ({ fees }) => fees },
   // No number is documented: ours.
   pace: { count: 10, windowMs: 1_000, burst: 10 },
-  account: ({ baseUrl, own, shared, timeoutMs }) => {
+  account: (reader) => {
+    const { baseUrl, own, shared, timeoutMs } = reader
     const apiToken = own("API_TOKEN", secret)
     const key = own("CALLBACK_KEY", callbackKey)
     const callbackHosts = shared("CALLBACK_HOSTS", list(authority))
-    const fees = { payoutFees: shared("PAYOUT_FEES", payoutFees), collectionFee: shared("COLLECTION_FEE", collectionFee) }
-    if (apiToken === null || fees.payoutFees === null || fees.collectionFee === null) return null
+    const fees = contractFeesOf(reader, feeTerms)
+    if (apiToken === null) return null
     return {
       baseUrl,
       timeoutMs,
       apiToken,
       callbackKey: key,
       callbackHosts: callbackHosts ?? [],
-      payoutFees: fees.payoutFees,
-      collectionFee: fees.collectionFee
+      fees
     }
   },
   identity: ({ apiToken, baseUrl }) => ({

@@ -2,7 +2,7 @@ import { Effect, type Scope } from "effect"
 import type { ChargeOrder, ChargeOutcome, PayoutOrder, PayoutOutcome, ProviderGuarantees } from "../../services/ports/Provider.ts"
 import { adapterOf, type Connection, connectionTo, type Operations } from "../Connection.ts"
 import { expectedOf, lookingBy, type MoneyCallAnswer, movements } from "../Movements.ts"
-import { QUOTE_LIFE_MS } from "../Quotes.ts"
+import { QUOTE_LIFE_MS, quotingBy } from "../Quotes.ts"
 import type { ProviderResponse, Transport } from "../Transport.ts"
 import { paystackCallbacks } from "./Callback.ts"
 import { clawbacks } from "./Clawbacks.ts"
@@ -54,7 +54,7 @@ export const paystack = adapterOf(
     return {
       callbacks: paystackCallbacks(settings.secretKey),
       payouts: {
-        quote: (order) => Effect.succeed(quoteOf(order, settings.payoutFees)),
+        quote: quotingBy((order, now) => quoteOf(order, settings.fees, now)),
         send: payouts.place,
         fetchStatus: payouts.fetchStatus
       },

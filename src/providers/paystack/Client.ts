@@ -1,6 +1,6 @@
 import type { Redacted } from "effect"
 import { bearerClient, type Client } from "../Client.ts"
-import type { PayoutFees } from "../ContractFees.ts"
+import type { ContractFees } from "../ContractFees.ts"
 import type { Transport } from "../Transport.ts"
 
 /** One integration at Paystack. */
@@ -9,7 +9,7 @@ export interface PaystackSettings {
   readonly baseUrl: string
   /** Opens the account, chooses its mode and signs its callbacks. */
   readonly secretKey: Redacted.Redacted
-  readonly payoutFees: PayoutFees
+  readonly fees: ContractFees
   /** Of the addresses that stand for payers who gave none. */
   readonly emailDomain: string
   /** For one call, and for a payout's recipient with it. */

@@ -2,6 +2,7 @@ import { Redacted } from "effect"
 import type { Corridor } from "../../domain/Corridor.ts"
 import type { Currency } from "../../domain/Currency.ts"
 import { type Destination, type MomoParty, nameOf } from "../../domain/Party.ts"
+import type { FeeTerms } from "../FeeSchedule.ts"
 import { plainRule, providerText } from "../ProviderText.ts"
 
 // Whom Paystack reaches, in its own codes. What is not here is refused before anything is sent.
@@ -75,6 +76,18 @@ export const payableBy = (country: string): ReadonlyArray<Method> => {
 
 export const isPayable = ({ country, currency, method }: Pick<Corridor, "country" | "currency" | "method">): boolean =>
   countryOf(country)?.currency === currency && payableBy(country).some((one) => one === method)
+
+/** Paystack quotes no transfer; its answers name the fee of each charge. */
+export const feeTerms: FeeTerms = {
+  payout: Object.entries(countries).flatMap(([country, { currency, recipientBanks }]) =>
+    payableBy(country).map((method) => ({
+      country,
+      currency,
+      method,
+      networks: method === "momo" ? Object.keys(recipientBanks) : []
+    }))
+  )
+}
 
 /** The number and the provider of a charge; undefined for a network that Paystack does not charge. */
 export const chargedParty = (

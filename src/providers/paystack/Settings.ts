@@ -1,24 +1,26 @@
 import { Redacted } from "effect"
 import { secret } from "../../ConfigRules.ts"
-import { payoutFees } from "../ContractFees.ts"
+import { contractFeesOf } from "../FeeSchedule.ts"
 import { emailDomain, RESERVED_DOMAIN } from "../PayerEmail.ts"
 import { knownProvider } from "../ProviderModule.ts"
 import { paystack } from "./Adapter.ts"
 import type { PaystackSettings } from "./Client.ts"
+import { feeTerms } from "./Networks.ts"
 
-/** `PAYSTACK_BASE_URL`, `PAYSTACK_PAYOUT_FEES`, `PAYSTACK_EMAIL_DOMAIN`, and for each mode `SECRET_KEY`. */
+/** `PAYSTACK_BASE_URL`, the contract's fees of payouts, `PAYSTACK_EMAIL_DOMAIN`, and for each mode `SECRET_KEY`. */
 export const paystackProvider = knownProvider<PaystackSettings>({
   name: "paystack",
   credentials: ["SECRET_KEY"],
-  shared: ["PAYOUT_FEES"],
+  contract: { terms: feeTerms, fees: ({ fees }) => fees },
   // No number is documented: ours.
   pace: { count: 10, windowMs: 1_000, burst: 10 },
-  account: ({ baseUrl, own, shared, timeoutMs }) => {
+  account: (reader) => {
+    const { baseUrl, own, shared, timeoutMs } = reader
     const secretKey = own("SECRET_KEY", secret)
-    const fees = shared("PAYOUT_FEES", payoutFees)
+    const fees = contractFeesOf(reader, feeTerms)
     const payerDomain = shared("EMAIL_DOMAIN", emailDomain) ?? RESERVED_DOMAIN
-    if (secretKey === null || fees === null) return null
-    return { baseUrl, timeoutMs, secretKey, payoutFees: fees, emailDomain: payerDomain }
+    if (secretKey === null) return null
+    return { baseUrl, timeoutMs, secretKey, fees, emailDomain: payerDomain }
   },
   // Neither a key nor any free answer names the account. The key chooses the mode, whatever its settings are called.
   identity: ({ secretKey }) => ({ within: keyMode(secretKey), own: secretKey }),

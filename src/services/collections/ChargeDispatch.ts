@@ -4,6 +4,7 @@ import type { Currency } from "../../domain/Currency.ts"
 import type { Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import { maskedNumber } from "../../domain/Masking.ts"
+import type { MinorUnits } from "../../domain/Money.ts"
 import { type MomoParty, type PayerDetails } from "../../domain/Party.ts"
 import type { Collection } from "../../domain/Payment.ts"
 import type { AccountFingerprint } from "../../domain/ProviderAccount.ts"
@@ -59,6 +60,18 @@ export const firstToTake = <E extends { readonly _tag: string }>(
     (charger, index) => Effect.as(takes(charger), { charger, others: chargers.slice(index + 1) }),
     (error) => error._tag === "provider_error" || isOfNetworkLimits(error)
   )
+
+type Priced = Pick<Collection, "amount" | "corridor" | "currency" | "network" | "createdAt">
+
+/**
+ * What a charge costs by the provider's contract when it is opened: from then on that is its fee, on every node and whatever the contract says
+ * later. Null where the answers name it, undefined where the contract does not cover it: it is not made then.
+ */
+export const contractFeeOf = (
+  operations: Pick<CollectionOperations, "contractFee"> | undefined,
+  { amount, corridor: { country, method }, createdAt: at, currency, network }: Priced
+): MinorUnits | null | undefined =>
+  operations?.contractFee === undefined ? null : operations.contractFee({ amount, at, country, currency, method, network })
 
 /** Whether a code of that account can be said to this one; null is of any. */
 export const isOf = ({ provider }: Charger, account: AccountFingerprint | null, currency: Currency): boolean =>
@@ -143,8 +156,8 @@ export class ChargeDispatch extends Context.Service<
         const { outcome, raw } = yield* failover.send({
           record: collection,
           recordedAt: takenAt,
-          first: { port: charger.operations, others },
-          send: (offer) => offer.port.charge(order),
+          first: { port: charger.operations, fee: collection.contractFee ?? null, others },
+          send: ({ fee, port }) => port.charge(fee === null ? order : { ...order, contractFee: fee }),
           nextAfter: (offer) => (otp === null ? firstReady(offer.others, placement) : Effect.succeedNone)
         })
         return yield* applyOutcome(placement, outcome, raw)
@@ -163,20 +176,26 @@ export class ChargeDispatch extends Context.Service<
         return [accounts.find((one) => isOf(one, sender, currency)) ?? first, ...others]
       })
 
-      const firstReady = (chargers: ReadonlyArray<Charger>, { collection, corridor, source }: Placement) =>
-        Effect.option(
+      /** The contract holds that held when the charge was opened, as for the first. */
+      const firstReady = (chargers: ReadonlyArray<Charger>, { collection, corridor, source }: Placement) => {
+        const priced = chargers.flatMap((charger) => {
+          const fee = contractFeeOf(charger.operations, collection)
+          return fee === undefined ? [] : [{ ...charger, fee }]
+        })
+        return Effect.option(
           firstToSucceed(
-            chargers,
-            ({ operations: port, provider }, index) =>
+            priced,
+            ({ fee, operations: port, provider }, index) =>
               routes
                 .requireReady(provider, "charge")
                 .pipe(
                   Effect.andThen(requireWithinNetworkLimits(port, source, corridor, collection.amount)),
-                  Effect.as({ provider, fee: null, offer: { port, others: chargers.slice(index + 1) } })
+                  Effect.as({ provider, fee, offer: { port, fee, others: priced.slice(index + 1) } })
                 ),
             () => true
           )
         )
+      }
 
       const applyOutcome = Effect.fnUntraced(function* (placement: Placement, outcome: ChargeOutcome, raw: CapturedCall | null) {
         const { by, claim, collection, otp } = placement

@@ -41,7 +41,7 @@ import { requireWithinNetworkLimits } from "../routing/NetworkLimits.ts"
 import { Routes } from "../routing/Routes.ts"
 import type { FinalError, UnknownOutcomeError } from "../settlement/OutcomeResponse.ts"
 import { Settlement } from "../settlement/Settlement.ts"
-import { ChargeDispatch, type Charger, chargersFor, firstToTake } from "./ChargeDispatch.ts"
+import { ChargeDispatch, type Charger, chargersFor, contractFeeOf, firstToTake } from "./ChargeDispatch.ts"
 import { ChargeGuard, type LastCharge } from "./ChargeGuard.ts"
 import { codeSender } from "./CodeSender.ts"
 
@@ -123,7 +123,10 @@ export class Collections extends Context.Service<
             issues: [{ path: "source.country", message: "must be the charge's own country" }]
           })
         const network = yield* requireNetwork(corridor, source.country, source.network, "source.network")
-        const chargers = chargersFor(providers, { ...source, network }, command.currency)
+        const priced = { ...command, corridor, network, createdAt: yield* Clock.currentTimeMillis }
+        const chargers = chargersFor(providers, { ...source, network }, command.currency).filter(
+          ({ operations }) => contractFeeOf(operations, priced) !== undefined
+        )
         const partyHash = vault.hash("party", payerIdentity(source))
         const number = { appId: caller.appId, mode: caller.mode, partyHash }
         // A code that the payer has belongs to the provider that is asked for codes: the first, and to the account that sent it.
@@ -223,25 +226,29 @@ const newCollection = (
   { caller, claim, code, command, corridor, network, provider }: Draft,
   createdAt: Instant,
   expiresAt: Instant
-): Collection => ({
-  ...newRecord(caller, claim, createdAt),
-  kind: "collection",
-  status: code !== null || command.otp !== null || corridor.customerAction === "redirect" ? "requires_action" : "pending",
-  provider: provider.name,
-  ...stampOf(provider, command.currency),
-  amount: command.amount,
-  amountCurrency: command.currency,
-  currency: command.currency,
-  fees: null,
-  corridor: corridorKeyOf(corridor),
-  network,
-  narration: command.narration,
-  metadata: command.metadata,
-  expiresAt,
-  observedAmount: null,
-  observedCurrency: null,
-  maskedSource: command.source === null ? null : maskedNumber(Redacted.value(command.source.msisdn)),
-  nextAction: code,
-  lateSuccess: false,
-  reversed: null
-})
+): Collection => {
+  const fee = contractFeeOf(provider.collections, { ...command, corridor, network, createdAt }) ?? null
+  return {
+    ...newRecord(caller, claim, createdAt),
+    kind: "collection",
+    status: code !== null || command.otp !== null || corridor.customerAction === "redirect" ? "requires_action" : "pending",
+    provider: provider.name,
+    ...stampOf(provider, command.currency),
+    amount: command.amount,
+    amountCurrency: command.currency,
+    currency: command.currency,
+    fees: null,
+    corridor: corridorKeyOf(corridor),
+    network,
+    narration: command.narration,
+    metadata: command.metadata,
+    expiresAt,
+    observedAmount: null,
+    observedCurrency: null,
+    maskedSource: command.source === null ? null : maskedNumber(Redacted.value(command.source.msisdn)),
+    nextAction: code,
+    lateSuccess: false,
+    reversed: null,
+    ...(fee === null ? {} : { contractFee: fee })
+  }
+}

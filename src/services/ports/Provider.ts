@@ -57,6 +57,8 @@ export interface PayoutQuote {
   readonly expiresInMs: number
   /** The provider's own handle of the quote, used when sending. */
   readonly token: string
+  /** The amounts from which on such a payout costs less than just below them; absent: the fee never falls as the amount rises. */
+  readonly fallsAt?: ReadonlyArray<MinorUnits>
 }
 
 /**
@@ -91,6 +93,8 @@ export interface ChargeOrder {
   readonly payer: PayerDetails | null
   /** The code that the payer said, where the charge needs one. */
   readonly otp: Otp | null
+  /** What it costs by the contract, fixed when it was opened; absent where the provider's answers name it. */
+  readonly contractFee?: MinorUnits
 }
 
 /** A code that was sent to a payer, and what the payer typed. */
@@ -98,6 +102,22 @@ export interface Otp {
   readonly pinId: string
   readonly pin: Redacted.Redacted
 }
+
+/** A charge, by what its contract prices it. */
+export interface ChargeTerms extends Pick<CorridorKey, "country" | "method"> {
+  readonly network: string | null
+  readonly amount: MinorUnits
+  /** Of this amount, fixed when it was opened; null where that was not kept. */
+  readonly fee: MinorUnits | null
+}
+
+/**
+ * What a charge costs by the contract that holds at that moment, where no answer names the fee; undefined where the contract covers no such
+ * charge, which is then not made. Absent: the answers name it.
+ */
+export type ContractFeeOf = (
+  charge: Omit<ChargeTerms, "fee"> & { readonly currency: Currency; readonly at: Instant }
+) => MinorUnits | undefined
 
 /** The known facts of the transaction that is polled. */
 export interface StatusQuery {
@@ -111,6 +131,8 @@ export interface StatusQuery {
    * absent where it answered that it took this one, and takes no second one by the same reference in silence.
    */
   readonly party?: Redacted.Redacted
+  /** Of a collection. */
+  readonly charge?: ChargeTerms
 }
 
 /** Moving money is answered by one of these facts, never by an error: silence is `Unknown`, which cannot be mistaken for a refusal. */
@@ -187,6 +209,7 @@ export interface CollectionOperations {
   /** Absent: the provider lists no limits. */
   readonly limits?: ReadNetworkLimits
   readonly charge: (order: ChargeOrder) => Effect.Effect<ChargeOutcome>
+  readonly contractFee?: ContractFeeOf
   /**
    * Texts a code to the payer; moves nothing. `pinId` is the provider's handle of it. A ProviderError says that nothing was texted; where
    * that is not known it is `unknown`.

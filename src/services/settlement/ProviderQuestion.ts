@@ -13,8 +13,15 @@ export const pollProvider = (provider: Adapter, transaction: Transaction): Effec
     currency: transaction.currency,
     destinationCurrency: transaction.kind === "collection" ? null : transaction.destinationCurrency,
     sentAt: transaction.createdAt,
-    ...partyOf(transaction, provider.guarantees)
+    ...partyOf(transaction, provider.guarantees),
+    ...termsOf(transaction)
   })
+}
+
+const termsOf = (record: Transaction): Pick<StatusQuery, "charge"> => {
+  if (record.kind !== "collection") return {}
+  const { amount, contractFee: fee = null, corridor, network } = record
+  return { charge: { country: corridor.country, method: corridor.method, network, amount, fee } }
 }
 
 /**

@@ -4,7 +4,7 @@ import type { CountryAccount, MtnSettings } from "../../providers/mtn/Client.ts"
 import { type MarketCountry, marketCountries, marketOf } from "../../providers/mtn/Networks.ts"
 import { mtnProvider } from "../../providers/mtn/Settings.ts"
 import { type Product, products } from "../../providers/mtn/Wire.ts"
-import { simulatedCollectionFee, simulatedPayoutFees } from "../Fees.ts"
+import { simulatedFees } from "../Fees.ts"
 import type { SimulatedRequest } from "../SimulatedProvider.ts"
 import { bearerOf, simulatedWire, type WireEndpoints } from "../SimulatedWire.ts"
 import { knownSimulator } from "../SimulatorModule.ts"
@@ -23,8 +23,7 @@ export const simulatedMtn = knownSimulator({
   provider: mtnProvider,
   account: (mode, { baseUrl, timeoutMs }) => ({
     countries: marketCountries.map((country) => countryAccount(country, mode, baseUrl)),
-    payoutFees: simulatedPayoutFees,
-    collectionFee: simulatedCollectionFee,
+    fees: simulatedFees,
     callbackUrl: null,
     timeoutMs
   }),

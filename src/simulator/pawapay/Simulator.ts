@@ -1,7 +1,7 @@
 import { Effect, Redacted } from "effect"
 import type { Mode } from "../../domain/Ids.ts"
 import { pawapayProvider } from "../../providers/pawapay/Settings.ts"
-import { simulatedCollectionFee, simulatedPayoutFees } from "../Fees.ts"
+import { simulatedFees } from "../Fees.ts"
 import { bearerOf, bySecret, simulatedWire, type WireEndpoints } from "../SimulatedWire.ts"
 import { knownSimulator, namesBySecret } from "../SimulatorModule.ts"
 import { createDeposit, createPayout } from "./Payments.ts"
@@ -20,8 +20,7 @@ export const simulatedPawapay = knownSimulator({
     apiToken: Redacted.make(apiTokenOf(mode)),
     callbackKey: null,
     callbackHosts: [],
-    payoutFees: simulatedPayoutFees,
-    collectionFee: simulatedCollectionFee
+    fees: simulatedFees
   }),
   accountName: ({ apiToken }) => nameOf(apiToken),
   simulator: (accounts) => pawapaySimulator(accounts.map(({ apiToken }) => ({ clientId: nameOf(apiToken), apiToken })))

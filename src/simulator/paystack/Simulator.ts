@@ -28,7 +28,7 @@ export const simulatedPaystack = knownSimulator({
   account: (mode, reach) => ({
     ...reach,
     secretKey: Redacted.make(secretKeyOf(mode)),
-    payoutFees: simulatedPayoutFees,
+    fees: simulatedPayoutFees,
     emailDomain: "example.com"
   }),
   accountName: ({ secretKey }) => nameOf(secretKey),

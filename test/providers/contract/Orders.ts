@@ -159,7 +159,10 @@ export const payerOf = (way: Way, ending: string): MomoParty => {
 }
 
 export const askOrder = Effect.fnUntraced(function* (way: Way, reference: Reference, providerReference: string | null = null) {
+  const party = way.party("")
+  const network = party._tag === "momo" ? party.network : null
   const order: StatusQuery = {
+    charge: { country: way.country, method: way.method, network, amount: way.amount, fee: null },
     reference,
     providerReference,
     currency: way.currency,

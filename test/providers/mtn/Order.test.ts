@@ -65,8 +65,8 @@ describe("a quote", () => {
       expiresInMs: 1_800_000,
       token: ""
     }
-    expect(quoteBy(contract, markets, order)).toStrictEqual(quote)
-    expect(quoteBy(contract, markets, { ...order, amountType: "DESTINATION" })).toStrictEqual(quote)
+    expect(quoteBy(contract, markets, order, 0)).toStrictEqual(quote)
+    expect(quoteBy(contract, markets, { ...order, amountType: "DESTINATION" }, 0)).toStrictEqual(quote)
   })
 
   const rwanda = momo("RW", "RWF", "MTN", "25078000")
@@ -76,11 +76,11 @@ describe("a quote", () => {
     ["where there is no account", quoteOrder(rwanda, "")],
     ["to a bank", { ...quoteOrder(uganda, ""), corridor: { ...corridorOf(uganda, "payout"), method: "bank" as const } }]
   ])("is refused %s", (_, order) => {
-    expect(quoteBy(contract, markets, order)).toMatchObject({ _tag: "QuoteRefused", kind: "other" })
+    expect(quoteBy(contract, markets, order, 0)).toMatchObject({ _tag: "QuoteRefused", kind: "other" })
   })
 
   it("is refused where the contract names no fee", () => {
-    expect(quoteBy({ payoutFees: [] }, markets, quoteOrder(uganda, ""))).toMatchObject({ _tag: "QuoteRefused", kind: "other" })
+    expect(quoteBy({ fees: [] }, markets, quoteOrder(uganda, ""), 0)).toMatchObject({ _tag: "QuoteRefused", kind: "other" })
   })
 })
 

@@ -5,7 +5,7 @@ import type { CountryAccount, MtnSettings } from "../../../src/providers/mtn/Cli
 import { type MarketCountry, marketOf } from "../../../src/providers/mtn/Networks.ts"
 import type { StatusAnswer } from "../../../src/providers/mtn/Wire.ts"
 import type { ChargeOrder, PayoutOrder } from "../../../src/services/ports/Provider.ts"
-import { simulatedCollectionFee, simulatedPayoutFees } from "../../../src/simulator/Fees.ts"
+import { simulatedFees } from "../../../src/simulator/Fees.ts"
 import { chargeOrder, momo, orderOn } from "../contract/Orders.ts"
 
 // What the tests of this adapter order, and how they open it.
@@ -22,8 +22,7 @@ export const accountIn = (country: MarketCountry, baseUrl: string): CountryAccou
 
 export const settings = (baseUrl: string, change: Partial<MtnSettings> = {}): MtnSettings => ({
   countries: [accountIn("UG", baseUrl), accountIn("GH", baseUrl)],
-  payoutFees: simulatedPayoutFees,
-  collectionFee: simulatedCollectionFee,
+  fees: simulatedFees,
   callbackUrl: null,
   timeoutMs: 10_000,
   ...change

@@ -119,7 +119,7 @@ describe("a quote", () => {
 
   it("is the unchanged amount and the contract's fee, whichever side is fixed", () => {
     for (const amountType of ["SOURCE", "DESTINATION"] as const)
-      expect(quoteOf(order({ amountType }), simulatedPayoutFees)).toEqual({
+      expect(quoteOf(order({ amountType }), simulatedPayoutFees, 0)).toEqual({
         principal: 1_000_000n,
         fee: 100_000n,
         destinationAmount: 1_000_000n,
@@ -132,15 +132,15 @@ describe("a quote", () => {
 
   it("is refused across currencies, without a fee in the contract, and to a bank", () => {
     const other = { _tag: "QuoteRefused", kind: "other" }
-    expect(quoteOf(order({ destinationCurrency: "UGX" }), simulatedPayoutFees)).toMatchObject(other)
-    expect(quoteOf(order(), payoutFees.of("UGX:momo:1000") ?? [])).toMatchObject(other)
+    expect(quoteOf(order({ destinationCurrency: "UGX" }), simulatedPayoutFees, 0)).toMatchObject(other)
+    expect(quoteOf(order(), payoutFees.of("UGX:momo:1000") ?? [], 0)).toMatchObject(other)
     const bank = { ...corridor("payout", "KE", "KES"), method: "bank" } as const
-    expect(quoteOf(order({ corridor: bank, destinationCurrency: "KES" }), simulatedPayoutFees)).toMatchObject(other)
+    expect(quoteOf(order({ corridor: bank, destinationCurrency: "KES" }), simulatedPayoutFees, 0)).toMatchObject(other)
   })
 
   it("is refused for decimals where the recipient's network takes whole amounts", () => {
     const tigo = { destination: party("TZ", "TIGO", "255713456789") }
-    expect(quoteOf(order({ ...tigo, amount: minor(1_000_001n) }), simulatedPayoutFees)).toMatchObject({ kind: "amount" })
-    expect(quoteOf(order(tigo), simulatedPayoutFees)).toMatchObject({ principal: 1_000_000n })
+    expect(quoteOf(order({ ...tigo, amount: minor(1_000_001n) }), simulatedPayoutFees, 0)).toMatchObject({ kind: "amount" })
+    expect(quoteOf(order(tigo), simulatedPayoutFees, 0)).toMatchObject({ principal: 1_000_000n })
   })
 })

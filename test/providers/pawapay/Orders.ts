@@ -7,7 +7,7 @@ import type { MomoParty } from "../../../src/domain/Party.ts"
 import { pawapay } from "../../../src/providers/pawapay/Adapter.ts"
 import type { PawapaySettings } from "../../../src/providers/pawapay/Client.ts"
 import type { ChargeOrder, PayoutOrder, PayoutQuote, StatusQuery } from "../../../src/services/ports/Provider.ts"
-import { simulatedCollectionFee, simulatedPayoutFees } from "../../../src/simulator/Fees.ts"
+import { simulatedFees } from "../../../src/simulator/Fees.ts"
 import { newReference } from "../contract/Orders.ts"
 
 // What the tests of pawaPay's adapter order.
@@ -18,8 +18,7 @@ export const open = Effect.fnUntraced(function* (baseUrl: string, change: Partia
     apiToken: Redacted.make("the-token"),
     callbackKey: null,
     callbackHosts: [],
-    payoutFees: simulatedPayoutFees,
-    collectionFee: simulatedCollectionFee,
+    fees: simulatedFees,
     timeoutMs: 5000,
     ...change
   }
@@ -107,7 +106,8 @@ export const askOrder = (reference: Reference): StatusQuery => ({
   providerReference: null,
   currency: "UGX",
   destinationCurrency: null,
-  sentAt: 0
+  sentAt: 0,
+  charge: { country: "UG", method: "momo", network: "MTN", amount: minor(20_000n), fee: null }
 })
 
 /** With what was logged as an error meanwhile. */

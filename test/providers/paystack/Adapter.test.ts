@@ -213,7 +213,7 @@ layer(ContractBench.layer(simulatedPaystack), { excludeTestServices: true })("Pa
         {
           baseUrl,
           secretKey: Redacted.make("sk_live_stranger"),
-          payoutFees: simulatedPayoutFees,
+          fees: simulatedPayoutFees,
           emailDomain: "example.com",
           timeoutMs: 5_000
         },

@@ -11,7 +11,7 @@ const opened = (baseUrl: string) =>
     {
       baseUrl,
       secretKey: Redacted.make("sk_test_stub"),
-      payoutFees: simulatedPayoutFees,
+      fees: simulatedPayoutFees,
       emailDomain: "example.com",
       timeoutMs: 5_000
     },

@@ -119,7 +119,7 @@ const opened = (baseUrl: string) =>
     {
       baseUrl,
       secretKey: Redacted.make("sk_test_stub"),
-      payoutFees: simulatedPayoutFees,
+      fees: simulatedPayoutFees,
       emailDomain: "example.com",
       timeoutMs: 5_000
     },

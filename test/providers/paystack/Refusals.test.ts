@@ -38,7 +38,7 @@ const before = Effect.fnUntraced(function* (behaviours: Readonly<Record<string, 
     {
       baseUrl: server.baseUrl,
       secretKey: Redacted.make("sk_test_stub"),
-      payoutFees: simulatedPayoutFees,
+      fees: simulatedPayoutFees,
       emailDomain: "example.com",
       timeoutMs: 5_000
     },

@@ -1,7 +1,7 @@
 import { Effect, type Scope } from "effect"
 import { adapterOf, type Connection, connectionTo, type Operations } from "../../../src/providers/Connection.ts"
 import { type MoneyCallAnswer, movements } from "../../../src/providers/Movements.ts"
-import { QUOTE_LIFE_MS } from "../../../src/providers/Quotes.ts"
+import { QUOTE_LIFE_MS, quotingBy } from "../../../src/providers/Quotes.ts"
 import { misroutedTo } from "../../../src/providers/Refusals.ts"
 import type { Transport } from "../../../src/providers/Transport.ts"
 import type {
@@ -52,7 +52,7 @@ export const sixth = adapterOf(
     return {
       callbacks: sixthCallbacks(settings.webhookSecret),
       payouts: {
-        quote: (order) => Effect.succeed(quoteOf(order, settings.payoutFees)),
+        quote: quotingBy((order, now) => quoteOf(order, settings.fees, now)),
         send: payouts.place,
         fetchStatus: payouts.fetchStatus
       },

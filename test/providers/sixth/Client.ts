@@ -1,6 +1,6 @@
 import { Redacted } from "effect"
 import { type Client, calling } from "../../../src/providers/Client.ts"
-import type { PayoutFees } from "../../../src/providers/ContractFees.ts"
+import type { ContractFees } from "../../../src/providers/ContractFees.ts"
 import type { Transport } from "../../../src/providers/Transport.ts"
 
 /** One account at Tumbuka Pay. */
@@ -9,7 +9,7 @@ export interface SixthSettings {
   readonly baseUrl: string
   readonly apiKey: Redacted.Redacted
   readonly webhookSecret: Redacted.Redacted
-  readonly payoutFees: PayoutFees
+  readonly fees: ContractFees
   /** For one call. */
   readonly timeoutMs: number
 }

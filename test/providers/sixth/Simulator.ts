@@ -24,7 +24,7 @@ export const simulatedSixth = knownSimulator({
     ...reach,
     apiKey: Redacted.make(apiKeyOf(mode)),
     webhookSecret: Redacted.make(`simulated-${mode}-webhook-secret`),
-    payoutFees: simulatedPayoutFees
+    fees: simulatedPayoutFees
   }),
   accountName: ({ apiKey }) => nameOf(apiKey),
   simulator: (accounts) => sixthSimulator(accounts.map((account) => ({ ...account, clientId: nameOf(account.apiKey) })))

@@ -31,7 +31,15 @@ describe("a provider that is polled", () => {
       payout({ providerReference: "P1", destinationCurrency: "KES" }),
       { currency: "UGX", destinationCurrency: "KES" }
     ],
-    ["a collection", collection({ providerReference: "P1" }), { currency: "UGX", destinationCurrency: null }],
+    [
+      "a collection",
+      collection({ providerReference: "P1", contractFee: minor(300n) }),
+      {
+        currency: "UGX",
+        destinationCurrency: null,
+        charge: { country: "UG", method: "momo", network: "MTN", amount: collection().amount, fee: minor(300n) }
+      }
+    ],
     ["an exchange", { ...exchange, providerReference: "P1" }, { currency: "UGX", destinationCurrency: "KES" }]
   ])("is told what is known of %s", ([, record, query]) =>
     Effect.gen(function* () {

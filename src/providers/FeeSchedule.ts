@@ -1,0 +1,247 @@
+import { readFileSync } from "node:fs"
+import { DateTime, Option, Result } from "effect"
+import type { Rule } from "../ConfigRules.ts"
+import { Direction, Method } from "../domain/Corridor.ts"
+import { Currency } from "../domain/Currency.ts"
+import { type Instant, instantOf } from "../domain/Instant.ts"
+import { LARGEST_AMOUNT } from "../domain/Money.ts"
+import { isJsonObject, type JsonObject, type JsonTree, NumberLiteral, parseStrict } from "../http/json/StrictJson.ts"
+import { type ContractFees, collectionFee, type FeeBand, type FeeEntry, feeKeys, payoutFees, shareOf } from "./ContractFees.ts"
+
+/** A country, currency and method in which a provider moves money, and its networks there, where the method has any. */
+export interface FeePlace {
+  readonly country: string
+  readonly currency: Currency
+  readonly method: Method
+  readonly networks: ReadonlyArray<string>
+}
+
+/** What a provider's contract has to say; what its answers say themselves is absent. */
+export type FeeTerms = { readonly [D in Direction]?: ReadonlyArray<FeePlace> }
+
+export interface ProviderContract {
+  readonly terms: FeeTerms
+  readonly fees: ContractFees
+}
+
+const FEE_SCHEDULE = "FEE_SCHEDULE"
+const PAYOUT_FEES = "PAYOUT_FEES"
+const COLLECTION_FEE = "COLLECTION_FEE"
+
+/** The plain settings that a contract cannot do without, where it has no schedule. */
+export const missingFees = (terms: FeeTerms = {}, has: (part: string) => boolean): ReadonlyArray<string> => {
+  const needed = [...(terms.payout ? [PAYOUT_FEES] : []), ...(terms.collection ? [COLLECTION_FEE] : [])]
+  return has(FEE_SCHEDULE) ? [] : needed.filter((part) => !has(part))
+}
+
+/**
+ * The fees of a provider's contract: `<PROVIDER>_FEE_SCHEDULE` names a file; where no entry of it holds, `<PROVIDER>_PAYOUT_FEES` and
+ * `<PROVIDER>_COLLECTION_FEE` do.
+ */
+export const contractFeesOf = (
+  { shared }: { readonly shared: <A>(part: string, rule: Rule<A>) => A | null },
+  terms: FeeTerms
+): ContractFees => [
+  ...(shared(FEE_SCHEDULE, feeSchedule(terms)) ?? []),
+  ...(terms.payout === undefined ? [] : (shared(PAYOUT_FEES, payoutFees) ?? [])),
+  ...(terms.collection === undefined ? [] : (shared(COLLECTION_FEE, collectionFee) ?? []))
+]
+
+/** A JSON file with a list of entries. It is read when the process starts, and not again. */
+const feeSchedule = (terms: FeeTerms): Rule<ContractFees> => ({
+  meaning: "a file with a schedule of fees",
+  of: (path) => Result.getOrUndefined(Result.flatMap(bytesOf(path), (bytes) => readSchedule(bytes, terms))),
+  mistakes: (path) =>
+    Result.match(
+      Result.flatMap(bytesOf(path), (bytes) => readSchedule(bytes, terms)),
+      { onFailure: (all) => all, onSuccess: () => [] }
+    )
+})
+
+type Mistakes = ReadonlyArray<string>
+
+const bytesOf = (path: string): Result.Result<Uint8Array, Mistakes> => {
+  try {
+    return Result.succeed(readFileSync(path))
+  } catch {
+    return Result.fail([`there is no file ${path} that can be read`])
+  }
+}
+
+/** Every entry of a schedule, or all that is wrong with it: sentences that begin with the name of the entry. */
+export const readSchedule = (bytes: Uint8Array, terms: FeeTerms): Result.Result<ContractFees, Mistakes> => {
+  const tree = parseStrict(bytes)
+  if (Result.isFailure(tree)) return Result.fail([tree.failure.replace("The body", "the file").replace(/\.$/, "")])
+  if (!isList(tree.success) || tree.success.length === 0) return Result.fail(["the file is no list of entries"])
+  const mistakes: Array<string> = []
+  const entries = tree.success.flatMap((item, index) => {
+    const name = nameOf(index + 1, item)
+    const own: Array<string> = []
+    const entry = isJsonObject(item) ? entryOf(name, item, { terms, say: (one) => own.push(one) }) : own.push("is no object")
+    mistakes.push(...own.map((one) => `${name} ${one}`))
+    return typeof entry === "number" || own.length > 0 ? [] : [entry]
+  })
+  const all = [...mistakes, ...conflictsIn(entries)]
+  return all.length === 0 ? Result.succeed(entries) : Result.fail(all)
+}
+
+const isList = (tree: JsonTree | undefined): tree is ReadonlyArray<JsonTree> => Array.isArray(tree)
+
+const nameOf = (number: number, item: JsonTree): string => {
+  const said = isJsonObject(item) ? ["direction", "currency", ...feeKeys, "from"].map((key) => item[key]) : []
+  return [`entry ${number}`, ...said.filter((one) => typeof one === "string")].join(" ")
+}
+
+interface Reading {
+  readonly terms: FeeTerms
+  /** Notes what is wrong; the words go on after the name of the entry. */
+  readonly say: (mistake: string) => unknown
+}
+
+const OWN = ["direction", "currency", ...feeKeys, "from", "bands"]
+const PRICE = ["percent", "flat", "minimum", "maximum"]
+
+const entryOf = (name: string, item: JsonObject, reading: Reading): FeeEntry => {
+  onlyKnown(item, [...OWN, ...PRICE], reading)
+  const read = <A extends string>(member: string, words: ReadonlyArray<A>) => oneOf(item, member, words, reading)
+  const key = (member: string) => (item[member] === undefined ? null : (text(item, member, reading) ?? null))
+  const direction = read("direction", Direction.literals)
+  const currency = read("currency", Currency.literals)
+  const method = item["method"] === undefined ? null : (read("method", Method.literals) ?? null)
+  const place = { country: key("country"), method, network: key("network") }
+  if (direction !== undefined && currency !== undefined) checkPlace(direction, { ...place, currency }, reading)
+  return {
+    name,
+    direction: direction ?? "payout",
+    currency: currency ?? null,
+    ...place,
+    from: beginningOf(item, reading),
+    bands: bandsOf(item, reading)
+  }
+}
+
+const onlyKnown = (item: JsonObject, known: ReadonlyArray<string>, { say }: Reading): void => {
+  for (const member of Object.keys(item).filter((one) => !known.includes(one)))
+    say(`has a member ${JSON.stringify(member)}: it may have ${known.join(", ")}`)
+}
+
+const text = (item: JsonObject, member: string, { say }: Reading): string | undefined => {
+  const value = item[member]
+  if (typeof value === "string" && value !== "") return value
+  say(value === undefined ? `has no ${member}` : `has a ${member} that is no text`)
+  return undefined
+}
+
+const oneOf = <A extends string>(item: JsonObject, member: string, words: ReadonlyArray<A>, reading: Reading): A | undefined => {
+  const given = text(item, member, reading)
+  const found = words.find((one) => one === given)
+  if (given !== undefined && found === undefined)
+    reading.say(`has the ${member} ${JSON.stringify(given)}: it is one of ${words.join(", ")}`)
+  return found
+}
+
+type Place = Pick<FeeEntry, "country" | "method" | "network"> & { readonly currency: Currency }
+
+/** What no payment can be is misspelt. */
+const checkPlace = (direction: Direction, place: Place, { say, terms }: Reading): void => {
+  const places = terms[direction]
+  if (places === undefined) return void say(`has no effect: the provider's answers name the fee of a ${direction}`)
+  let left = places
+  const narrow = (member: string, value: string | null, of: (one: FeePlace) => ReadonlyArray<string>) => {
+    if (value === null || left.length === 0) return
+    const known = [...new Set(left.flatMap(of))].sort()
+    left = left.filter((one) => of(one).includes(value))
+    if (left.length > 0) return
+    say(
+      `has the ${member} ${JSON.stringify(value)}: with what it says before that, the provider has ${known.join(", ") || "none"}`
+    )
+  }
+  narrow("currency", place.currency, ({ currency }) => [currency])
+  narrow("country", place.country, ({ country }) => [country])
+  narrow("method", place.method, ({ method }) => [method])
+  narrow("network", place.network, ({ networks }) => networks)
+}
+
+const DAY = /^\d{4}-\d{2}-\d{2}$/
+const MOMENT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(Z|[+-]\d{2}:\d{2})$/
+const HOW_LONG_A_DAY_IS = "2026-12-01".length
+
+/** The first moment of a UTC day, or a moment with its offset. */
+const beginningOf = (item: JsonObject, reading: Reading): Instant => {
+  const given = text(item, "from", reading)
+  if (given === undefined) return 0
+  const day = instantOf(`${given.slice(0, HOW_LONG_A_DAY_IS)}T00:00:00Z`)
+  const at = DAY.test(given) ? day : MOMENT.test(given) ? Option.map(DateTime.make(given), DateTime.toEpochMillis) : Option.none()
+  if (Option.isNone(day) || Option.isNone(at))
+    reading.say(
+      `has the from ${JSON.stringify(given)}: it is a UTC day such as 2026-12-01, or a moment such as 2026-12-01T00:00:00+03:00`
+    )
+  return Option.getOrElse(at, () => 0)
+}
+
+/** A price for all amounts, or one for each band of them. */
+const bandsOf = (item: JsonObject, reading: Reading): ReadonlyArray<FeeBand> => {
+  const { bands } = item
+  if (bands === undefined) return [bandOf(item, "", reading)]
+  const beside = PRICE.filter((member) => item[member] !== undefined)
+  if (beside.length > 0) reading.say(`has bands and ${beside.join(", ")}: each band has its own`)
+  if (!isList(bands) || bands.length === 0) {
+    reading.say("has bands that are no list of bands")
+    return []
+  }
+  const read = bands.map((band, index) => {
+    const name = `band ${index + 1} `
+    if (isJsonObject(band)) {
+      onlyKnown(band, ["up_to", ...PRICE], { ...reading, say: (one) => reading.say(`${name}${one}`) })
+      return bandOf(band, name, reading)
+    }
+    reading.say(`${name}is no object`)
+    return null
+  })
+  const whole = read.filter((band) => band !== null)
+  for (const [index, { upTo }] of whole.entries()) {
+    const before = whole[index - 1]?.upTo ?? 0n
+    const isLast = index === whole.length - 1
+    if (isLast && upTo !== null)
+      reading.say(`band ${index + 1} ends at ${upTo}: the last has no up_to, or amounts above it would cost nothing`)
+    if (!isLast && upTo === null) reading.say(`band ${index + 1} has no up_to: only the last has none`)
+    if (upTo !== null && upTo <= before)
+      reading.say(`band ${index + 1} ends at ${upTo}, and the one before it at ${before}: they rise`)
+  }
+  return whole
+}
+
+const bandOf = (item: JsonObject, name: string, { say }: Reading): FeeBand => {
+  const units = (member: string): bigint | null => {
+    const value = item[member]
+    if (value === undefined) return null
+    const digits = value instanceof NumberLiteral ? value.source : ""
+    if (/^\d{1,16}$/.test(digits) && BigInt(digits) <= LARGEST_AMOUNT) return BigInt(digits)
+    say(`${name}has a ${member} that is no whole number of minor units, zero or more`)
+    return 0n
+  }
+  const { percent } = item
+  const share = percent === undefined ? 0n : typeof percent === "string" ? shareOf(percent) : undefined
+  if (share === undefined) say(`${name}has a percent that is no text such as "1.5", from 0 to 100 with at most six decimals`)
+  const [flat, minimum, maximum] = [units("flat"), units("minimum"), units("maximum")]
+  if (percent === undefined && flat === null) say(`${name}has neither percent nor flat: what costs nothing says "flat": 0`)
+  if (maximum !== null && (minimum ?? 0n) > maximum)
+    say(`${name}has the minimum ${minimum}, which is more than its maximum ${maximum}`)
+  return { upTo: units("up_to"), share: share ?? 0n, flat: flat ?? 0n, minimum: minimum ?? 0n, maximum }
+}
+
+/** Where two entries could both hold, and nothing says which: neither says more, or both say the same from the same moment on. */
+const conflictsIn = (entries: ContractFees): Mistakes =>
+  entries.flatMap((one, index) =>
+    entries.slice(0, index).flatMap((other) => {
+      if (one.direction !== other.direction || one.currency !== other.currency) return []
+      const pairs = feeKeys.map((key) => [one[key], other[key]] as const)
+      if (pairs.some(([a, b]) => a !== null && b !== null && a !== b)) return []
+      const isMore = pairs.some(([own, their]) => own !== null && their === null)
+      const isLess = pairs.some(([own, their]) => own === null && their !== null)
+      if (isMore && isLess) return [`${one.name} and ${other.name} can both hold for one payment, and neither says more of it`]
+      return isMore || isLess || one.from !== other.from
+        ? []
+        : [`${one.name} and ${other.name} hold for the same from the same moment on`]
+    })
+  )
