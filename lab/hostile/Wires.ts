@@ -29,7 +29,7 @@ export const openScene = Effect.fnUntraced(function* (
   })
   const payout = yield* Effect.orDie(refusalsOf("payout", adapter, line, abilities))
   const charge = yield* Effect.orDie(refusalsOf("charge", adapter, line, abilities))
-  return { bench, abilities, line, adapter: next, refusals: { payout, charge } }
+  return { bench, abilities, line, adapter: next, refusals: { payout, charge: charge.length > 0 ? charge : payout } }
 })
 
 const refusalsOf = Effect.fnUntraced(function* (kind: Kind, adapter: Adapter, line: HostileLine, abilities: Abilities) {
@@ -44,7 +44,8 @@ const refusalsOf = Effect.fnUntraced(function* (kind: Kind, adapter: Adapter, li
         return spoken
       }
     })
-    if (order !== null) yield* payoutsOf(adapter).send(order)
+    // Twice: what is refused for its token or its reference is heard, too.
+    if (order !== null) yield* Effect.andThen(payoutsOf(adapter).send(order), payoutsOf(adapter).send(order))
     else if (charged !== undefined) yield* collectionsOf(adapter).charge(chargeOrder(charged, ending))
     line.twist = null
   }

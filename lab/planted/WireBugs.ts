@@ -29,6 +29,18 @@ export const wireBugs: ReadonlyArray<Bug> = [
     ]
   },
   {
+    name: "believe a search at Eversend that finds nothing",
+    breaks: "a refusal is believed where the provider's words prove it, and nothing is found",
+    test: "test/providers/eversend/Failures.test.ts",
+    edits: [
+      {
+        file: "src/providers/eversend/Refusals.ts",
+        text: "return onceNotFound(refused, { fact: open, alarm: refused.alarm })",
+        instead: "return onceNotFound(refused)"
+      }
+    ]
+  },
+  {
     name: "read packed answers as text",
     breaks: "what a machine on the way packed is read",
     test: hostile,

@@ -10,11 +10,11 @@ import type {
 } from "../../services/ports/Provider.ts"
 import { decoded, unreadable, withoutAlarm } from "../AnswerParsing.ts"
 import type { Connection } from "../Connection.ts"
-import { type MoneyCallAnswer, moneyCallAnswer, onceNotFound } from "../Movements.ts"
+import { type MoneyCallAnswer, moneyCallAnswer } from "../Movements.ts"
 import { type NoQuote, requestQuote } from "../Quotes.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import { broken, noQuoteBy, refusedQuote, tooLarge } from "./Quote.ts"
-import { identity, refusal, unproven } from "./Refusals.ts"
+import { identity, moneyCallRefusal } from "./Refusals.ts"
 import { broughtBy } from "./Translate.ts"
 import { ExchangeAnswer, ExchangeQuotationAnswer } from "./Wire.ts"
 
@@ -71,10 +71,9 @@ const isAmount = (text: string, { amount, currency }: Pick<ExchangeOrder, "amoun
 }
 
 /** The answer to POST /exchanges, which is executed by then. */
-export const exchangeOutcome = (response: ProviderResponse): MoneyCallAnswer<ExchangeOutcome> => {
-  const refused = refusal("exchange", response)
-  return moneyCallAnswer(response, {
-    refused: onceNotFound(refused, unproven(response, refused)),
+export const exchangeOutcome = (response: ProviderResponse): MoneyCallAnswer<ExchangeOutcome> =>
+  moneyCallAnswer(response, {
+    refused: moneyCallRefusal("exchange", response),
     schema: ExchangeAnswer,
     readAsUnknown: identity.readAsUnknown,
     read: ({ data: { destination, source } }) => {
@@ -93,4 +92,3 @@ export const exchangeOutcome = (response: ProviderResponse): MoneyCallAnswer<Exc
       })
     }
   })
-}

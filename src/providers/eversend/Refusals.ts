@@ -1,6 +1,8 @@
 import { Option } from "effect"
-import { errorIn, type FactWithAlarm, type Unknown, unknownReader } from "../AnswerParsing.ts"
+import type { CodeRejected, PayoutOutcome } from "../../services/ports/Provider.ts"
+import { errorIn, type FactWithAlarm, unknownReader, withoutAlarm } from "../AnswerParsing.ts"
 import type { Identity } from "../Connection.ts"
+import { type MoneyCallAnswer, onceNotFound } from "../Movements.ts"
 import {
   notAdmittedBy,
   notPaid,
@@ -8,6 +10,7 @@ import {
   poolShort,
   type Refused,
   refusalOf,
+  refusedBy,
   refusedByStatus,
   refusedUnsaid,
   undelivered,
@@ -25,25 +28,22 @@ export type Kind = "payout" | "collection" | "exchange"
 /** Our account, our address or our origin: 401 after a new token, and 403. */
 const notAdmitted = notAdmittedBy(NOT_ADMITTED)
 
+const noPayer = refusalOf("party", "payer_not_found", "The provider does not know the payer.")
+
 const shared = [
   [400, refusedUnsaid],
   [401, notAdmitted],
   [403, notAdmitted]
 ] as const
 
-// By HTTP status, which is all there is: Eversend has no codes, and its texts change. A status that is not here is no refusal that
-// can be believed.
+// By HTTP status: what a refusal is about. A status that is not here is no refusal.
 const refusals: Readonly<Record<Kind, ReadonlyMap<number, ProviderRefusal>>> = {
   payout: new Map([
     ...shared,
     [402, poolShort("Eversend refuses a payout: is the wallet there empty?")],
     [404, unknownRecipient]
   ]),
-  collection: new Map([
-    ...shared,
-    [402, refusedUnsaid],
-    [404, refusalOf("party", "payer_not_found", "The provider does not know the payer.")]
-  ]),
+  collection: new Map([...shared, [402, refusedUnsaid], [404, noPayer]]),
   exchange: new Map([
     ...shared,
     [
@@ -57,56 +57,78 @@ const refusals: Readonly<Record<Kind, ReadonlyMap<number, ProviderRefusal>>> = {
   ])
 }
 
-/** A refusal by its HTTP status: whether it proves anything, `unproven` tells. A page is somebody else's, such as a firewall's: Eversend refuses in JSON. */
+/** A refusal by its HTTP status. A page is somebody else's, such as a firewall's: Eversend refuses in JSON. */
 export const refusal = (kind: Kind, response: ProviderResponse): FactWithAlarm<Refused> | undefined =>
   refusedByStatus(refusals[kind], response, response._tag === "Answered" && Option.isSome(exactJson(response)))
 
 const errorOf = errorIn(ErrorAnswer)
 
+/** The text of a bad request; of every other answer none. */
 const textOf = (response: ProviderResponse): string => {
+  if (response._tag !== "Answered" || response.status !== 400) return ""
   const { error, message } = errorOf(response) ?? {}
-  return (typeof message === "object" ? message.message : (message ?? error)) ?? ""
+  return ((typeof message === "object" ? message.message : (message ?? error)) ?? "").toLowerCase()
 }
 
-// What refuses a request before anything is made of it, word for word. Integrators report the first; the others are what the README assumes, until
-// Eversend says them. A text that is not here proves nothing: the search shows a movement late, or not at all.
-const refusing: ReadonlySet<string> = new Set([
-  "phone number must be a valid international format",
-  "Quotation token is invalid or has expired",
-  "Insufficient wallet balance",
-  "Account not found",
-  "Bank not found",
-  "amount is above the maximum",
-  "Invalid OTP"
-])
+const BAD_NUMBER = "phone number must be a valid international format"
+// What integrators report of a request of which nothing was made, by operation and word for word. Eversend's documents show no text at all.
+const nothingMade: Readonly<Record<Kind, ReadonlyMap<string, ProviderRefusal>>> = {
+  payout: new Map([[BAD_NUMBER, unknownRecipient]]),
+  collection: new Map([
+    [BAD_NUMBER, noPayer],
+    ["customer must be a string", refusedUnsaid]
+  ]),
+  exchange: new Map()
+}
 
-/** Where a refusal proves nothing, whatever a lookup finds. */
-export const unproven = (
-  response: ProviderResponse,
-  refused: FactWithAlarm<Refused> | undefined
-): FactWithAlarm<Unknown> | undefined =>
-  refusing.has(textOf(response))
-    ? undefined
-    : {
-        fact: {
-          _tag: "Unknown",
-          reason: "bad_response",
-          note: `${refused?.fact.note ?? "refused"}, in words that do not prove that nothing was made`
-        },
-        alarm: refused?.alarm ?? null
-      }
+/**
+ * The refusal of a call that moves money. A search that finds nothing proves nothing at Eversend: our own account is refused for certain, and a request
+ * of which nothing was made. After any other refusal the outcome is open until the movement is found, or a person rules.
+ */
+export const moneyCallRefusal = (kind: Kind, response: ProviderResponse): MoneyCallAnswer<PayoutOutcome> | undefined => {
+  const refused = refusal(kind, response)
+  if (refused === undefined) return undefined
+  const { note } = refused.fact
+  const proven = nothingMade[kind].get(textOf(response))
+  if (proven !== undefined) return onceNotFound(refusedBy(proven, null, note))
+  const open = { _tag: "Unknown", reason: "bad_response", note: `${note}, which does not prove that nothing was made` } as const
+  return onceNotFound(refused, { fact: open, alarm: refused.alarm })
+}
+
+/** No document shows it: the README assumes it. It proves no end, and the payer may say another code. */
+const WRONG_CODE = "invalid otp"
+
+/** Beside a code: the refusal of the code itself. */
+export const codeRefusal = (response: ProviderResponse): MoneyCallAnswer<PayoutOutcome | CodeRejected> | undefined => {
+  const refused = refusal("collection", response)
+  return refused !== undefined && textOf(response) === WRONG_CODE
+    ? onceNotFound(refused, withoutAlarm({ _tag: "CodeRejected", note: refused.fact.note } as const))
+    : undefined
+}
 
 /**
  * What a failed transaction is reported as. Its status alone decides that it failed; the reason beside it, where it is word for word one of
  * these, only chooses the code that the tenant reads.
  */
 export const failureBy = (kind: Kind, reason: string | null | undefined): ProviderRefusal =>
-  (kind === "collection" ? reasons.get(reason?.toLowerCase() ?? "") : undefined) ?? failures[kind]
+  reasons[kind].get(reason?.toLowerCase() ?? "") ?? failures[kind]
 
-const reasons: ReadonlyMap<string, ProviderRefusal> = new Map([
-  ["payment was declined by the payer", refusalOf("party", "declined_by_payer", "The payer declined the payment.")],
-  ["charge was rejected", refusedUnsaid]
-])
+const emptyWallet = poolShort("Eversend fails a movement: is the wallet there empty?")
+const EMPTY = "insufficient wallet balance"
+const NOBODY = "account not found"
+// No document shows one: the README assumes them.
+const reasons: Readonly<Record<Kind, ReadonlyMap<string, ProviderRefusal>>> = {
+  payout: new Map([
+    [EMPTY, emptyWallet],
+    [NOBODY, unknownRecipient]
+  ]),
+  collection: new Map([
+    ["payment was declined by the payer", refusalOf("party", "declined_by_payer", "The payer declined the payment.")],
+    ["charge was rejected", refusedUnsaid],
+    [NOBODY, noPayer]
+  ]),
+  exchange: new Map([[EMPTY, { ...emptyWallet, message: "The provider cannot exchange it now." }]])
+}
 
 const failures: Readonly<Record<Kind, ProviderRefusal>> = {
   payout: undelivered,

@@ -10,14 +10,13 @@ import {
   isPage,
   type MoneyCallAnswer,
   moneyCallAnswer,
-  nothingObserved,
-  onceNotFound
+  nothingObserved
 } from "../Movements.ts"
 import { answerBy, majorUnits, type Sum, sumOf } from "../ProviderStatus.ts"
 import { nameIn, readRow } from "../Rows.ts"
 import { instantIn } from "../Statements.ts"
 import type { ProviderResponse } from "../Transport.ts"
-import { failureBy, identity, type Kind, refusal, unproven } from "./Refusals.ts"
+import { codeRefusal, failureBy, identity, type Kind, moneyCallRefusal } from "./Refusals.ts"
 import { MomoCollectionAnswer, PayoutAnswer, Transaction, TransactionAnswer, TransactionsAnswer } from "./Wire.ts"
 
 type Wire = typeof Transaction.Type
@@ -34,26 +33,18 @@ const standings: ReadonlyMap<string, Reported> = new Map([
 export const standingOf = (status: string): Reported | undefined => standings.get(status)
 
 /** The answer to POST /payouts. */
-export const payoutOutcome = (response: ProviderResponse, expected: ExpectedTransaction): MoneyCallAnswer<PayoutOutcome> => {
-  const refused = refusal("payout", response)
-  return moneyCallAnswer(response, {
-    refused: onceNotFound(refused, unproven(response, refused)),
+export const payoutOutcome = (response: ProviderResponse, expected: ExpectedTransaction): MoneyCallAnswer<PayoutOutcome> =>
+  moneyCallAnswer(response, {
+    refused: moneyCallRefusal("payout", response),
     schema: PayoutAnswer,
     readAsUnknown,
     read: ({ data }) => outcomeOf("payout", data.transaction, expected)
   })
-}
 
 /** The answer to POST /collections/momo. */
-export const chargeOutcome = (response: ProviderResponse, order: ChargeOrder): MoneyCallAnswer<ChargeOutcome> => {
-  const refused = refusal("collection", response)
-  const doubt = unproven(response, refused)
-  return moneyCallAnswer<typeof MomoCollectionAnswer.Type, ChargeOutcome>(response, {
-    // Beside a code a refusal can mean the code, and nothing tells: the payer may try again. A configuration error of ours is never a wrong code.
-    refused:
-      refused === undefined || order.otp === null
-        ? onceNotFound(refused, doubt)
-        : onceNotFound<ChargeOutcome>(refused, doubt ?? withoutAlarm({ _tag: "CodeRejected", note: refused.fact.note })),
+export const chargeOutcome = (response: ProviderResponse, order: ChargeOrder): MoneyCallAnswer<ChargeOutcome> =>
+  moneyCallAnswer<typeof MomoCollectionAnswer.Type, ChargeOutcome>(response, {
+    refused: (order.otp === null ? undefined : codeRefusal(response)) ?? moneyCallRefusal("collection", response),
     schema: MomoCollectionAnswer,
     readAsUnknown,
     read: ({ data }) => {
@@ -67,7 +58,6 @@ export const chargeOutcome = (response: ProviderResponse, order: ChargeOrder): M
       return withoutAlarm({ ...fact, _tag: "NeedsRedirect", redirectUrl: page })
     }
   })
-}
 
 /** The fee of a payment that is this fresh is not final (Eversend's own example says 0), or not there: it is polled, successful or not. */
 const outcomeOf = (kind: Kind, wire: Wire, expected: ExpectedTransaction): FactWithAlarm<PayoutOutcome> => {

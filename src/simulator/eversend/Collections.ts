@@ -2,7 +2,7 @@ import { createHash } from "node:crypto"
 import { Effect, Option, Schema } from "effect"
 import * as Wire from "../../providers/eversend/Wire.ts"
 import { create } from "../Call.ts"
-import { endingOf, playOf } from "../Endings.ts"
+import { endingOf } from "../Endings.ts"
 import type { SimulatedTransaction } from "../Facts.ts"
 import { collectionFee } from "../Fees.ts"
 import { decimalOr, type Stop } from "../Responses.ts"
@@ -14,7 +14,7 @@ import {
   decimal,
   decodeBody,
   earlierWith,
-  errors,
+  failingAtOnce,
   newId,
   refuse,
   refusePhone,
@@ -35,7 +35,7 @@ export const collectionFees = Effect.fnUntraced(function* (call: Call) {
   const request = yield* decodeBody(Wire.CollectionFeesRequest, call.request)
   const currency = currencyOf(request.currency)
   if (currency === undefined || !servedCountries.some((one) => one.collects && one.currency === currency)) {
-    return yield* refuse(400, "currency is not supported")
+    return yield* refuse(400)
   }
   const amount = yield* decimalOr(request.amount, currency, amountRefused)
   const charges = collectionFee(amount)
@@ -76,7 +76,7 @@ const OtherRedirect = Schema.fromJsonString(Schema.Struct({ redirect_url: Schema
 export const createCollection = Effect.fnUntraced(function* (call: Call) {
   const shape = Schema.decodeUnknownOption(CodeShape)(call.request.body)
   const misshaped = Option.exists(shape, ({ otp }) => otp !== undefined && !Schema.is(RightCodeShape)(otp))
-  if (misshaped) return yield* refuse(500, "An error has occurred")
+  if (misshaped) return yield* refuse(500)
   const request = yield* decodeBody(Wire.MomoCollectionRequest, call.request)
   yield* checkReference(request.transactionRef)
   const { amount, currency, redirectTo } = yield* checkRequest(call, request)
@@ -89,16 +89,13 @@ export const createCollection = Effect.fnUntraced(function* (call: Call) {
   if (earlier !== undefined) return success(created(call, earlier))
 
   const ending = endingOf(request.phone)
-  const isRefused = playOf("collection", ending).gate === "refused"
+  const failing = failingAtOnce("collection", ending)
   const charge = {
     id: newId(call, "BE"),
     reference: request.transactionRef ?? null,
     kind: "collection",
-    // A refused charge is answered as a failed transaction: a 400 could also mean a wrong code.
-    errors: { ...errors, refused: undefined },
-    status: isRefused ? "failed" : "pending",
-    reason: isRefused ? "Charge was rejected" : null,
-    awaitsPayer: redirectTo !== null && !isRefused,
+    ...failing,
+    awaitsPayer: redirectTo !== null && failing.status === undefined,
     ending,
     currency,
     amount,
@@ -111,15 +108,15 @@ export const createCollection = Effect.fnUntraced(function* (call: Call) {
 
 const checkRequest = Effect.fnUntraced(function* (call: Call, request: Request) {
   const country = servedCountry(request.country)
-  if (country === undefined || !country.collects) return yield* refuse(400, "country is not supported")
-  if (country.currency !== request.currency) return yield* refuse(400, "currency is not supported")
+  if (country === undefined || !country.collects) return yield* refuse(400)
+  if (country.currency !== request.currency) return yield* refuse(400)
   if (!isPhoneOf(country, request.phone)) return yield* refusePhone()
   const amount = yield* decimalOr(request.amount, country.currency, amountRefused)
-  if (amount > LARGEST_COLLECTION) return yield* refuse(400, "amount is above the maximum")
+  if (amount > LARGEST_COLLECTION) return yield* refuse(400)
   if (country.country !== "GH") return { amount, currency: country.currency, redirectTo: null }
   const other = Option.getOrUndefined(Schema.decodeUnknownOption(OtherRedirect)(call.request.body))?.redirect_url
   const redirectTo = request.redirectUrl ?? other ?? ""
-  if (!/^https?:\/\/\S+$/.test(redirectTo)) return yield* refuse(400, "redirectUrl is required")
+  if (!/^https?:\/\/\S+$/.test(redirectTo)) return yield* refuse(400)
   return { amount, currency: country.currency, redirectTo }
 })
 

@@ -16,6 +16,7 @@ import {
   checkReference,
   decimal,
   decodeBody,
+  failingAtOnce,
   newId,
   number,
   plain,
@@ -35,7 +36,7 @@ export const quoteExchange = Effect.fnUntraced(function* (call: Call) {
   const request = yield* decodeBody(Wire.ExchangeQuotationRequest, call.request)
   const from = currencyOf(request.from)
   const to = currencyOf(request.to)
-  if (from === undefined || to === undefined || from === to) return yield* refuse(400, "currency pair is not supported")
+  if (from === undefined || to === undefined || from === to) return yield* refuse(400)
   const amount = yield* decimalOr(request.amount, from, amountRefused)
   const once = `${call.now}-${call.context.account.sequence()}`
   const claims = { once, from, to, amount: decimal(amount, from) }
@@ -65,17 +66,19 @@ export const createExchange = Effect.fnUntraced(function* (call: Call) {
   const from = currencyOf(claims?.from ?? "")
   const to = currencyOf(claims?.to ?? "")
   if (claims === undefined || from === undefined || to === undefined) {
-    return yield* refuse(400, "Quotation token is invalid or has expired")
+    return yield* refuse(400)
   }
   const amount = Result.getOrElse(fromDecimal(claims.amount, from), () => 0n)
   const ending = call.context.chosen("exchange")
   const { outcome } = playOf("exchange", ending)
+  const failing = failingAtOnce("exchange", ending)
   const before = { from: balanceOf(call, from), to: balanceOf(call, to) }
   const exchange = {
     id: newId(call, "BE"),
     reference: request.transactionRef ?? null,
     kind: "exchange",
     ending,
+    ...failing,
     currency: from,
     amount,
     fee: 0n,
@@ -85,9 +88,9 @@ export const createExchange = Effect.fnUntraced(function* (call: Call) {
     ...spendToken(call, "exchange", claims.once)
   } as const
   return yield* create(call, exchange, (transaction) => {
-    if (outcome === "failed") return refusal(400, "Exchange failed")
+    if (outcome === "failed" || failing.status === "failed") return refusal(400)
     // The response has no word for "pending".
-    return outcome === "stays_pending" ? refusal(500, "An error has occurred") : bookedResponse(transaction, before)
+    return outcome === "stays_pending" ? refusal(500) : bookedResponse(transaction, before)
   })
 })
 

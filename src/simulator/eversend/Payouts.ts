@@ -10,6 +10,7 @@ import {
   checkReference,
   decodeBody,
   earlierWith,
+  failingAtOnce,
   newId,
   refuse,
   refusePhone,
@@ -26,18 +27,20 @@ export const createPayout = Effect.fnUntraced(function* (call: Call) {
   const request = yield* decodeBody(Wire.PayoutRequest, call.request)
   yield* checkReference(request.transactionRef)
   const promised = Option.getOrUndefined(readPromise(call, request.token))
-  if (promised === undefined) return yield* refuse(400, "Quotation token is invalid or has expired")
+  if (promised === undefined) return yield* refuse(400)
   const recipient = yield* recipientOf(request, promised)
 
   const earlier = yield* earlierWith(call, "payout", request.transactionRef)
   if (earlier !== undefined) return success(createdPayout(earlier))
 
+  const ending = endingOf(recipient)
   const { amount, currency, destinationAmount, destinationCurrency, fee } = promised
   const payout = {
     id: newId(call, "BP"),
     reference: request.transactionRef ?? null,
     kind: "payout",
-    ending: endingOf(recipient),
+    ending,
+    ...failingAtOnce("payout", ending),
     currency,
     amount,
     fee,
@@ -54,19 +57,19 @@ export const createPayout = Effect.fnUntraced(function* (call: Call) {
 const recipientOf = Effect.fnUntraced(function* (request: Request, promised: Promised) {
   if (promised.recipient !== null) return promised.recipient
   const country = servedCountry(promised.country)
-  if (country === undefined || request.country !== promised.country) return yield* refuse(400, "country is not the quotation's")
-  if (!request.firstName) return yield* refuse(400, "firstName is required")
-  if (!request.lastName) return yield* refuse(400, "lastName is required")
+  if (country === undefined || request.country !== promised.country) return yield* refuse(400)
+  if (!request.firstName) return yield* refuse(400)
+  if (!request.lastName) return yield* refuse(400)
   if (request.phoneNumber !== undefined && !isPhoneOf(country, request.phoneNumber)) return yield* refusePhone()
   if (promised.method === "momo") {
-    if (request.phoneNumber === undefined) return yield* refuse(400, "phoneNumber is required")
+    if (request.phoneNumber === undefined) return yield* refuse(400)
     return request.phoneNumber
   }
-  if (!request.bankName) return yield* refuse(400, "bankName is required")
-  if (!request.bankAccountName) return yield* refuse(400, "bankAccountName is required")
-  if (!request.bankAccountNumber) return yield* refuse(400, "bankAccountNumber is required")
-  if (!/^[A-Za-z0-9]{4,34}$/.test(request.bankAccountNumber)) return yield* refuse(400, "bankAccountNumber is invalid")
-  if (!isPayableBank(promised.country, request.bankCode ?? "")) return yield* refuse(404, "Bank not found")
+  if (!request.bankName) return yield* refuse(400)
+  if (!request.bankAccountName) return yield* refuse(400)
+  if (!request.bankAccountNumber) return yield* refuse(400)
+  if (!/^[A-Za-z0-9]{4,34}$/.test(request.bankAccountNumber)) return yield* refuse(400)
+  if (!isPayableBank(promised.country, request.bankCode ?? "")) return yield* refuse(404)
   return request.bankAccountNumber
 })
 

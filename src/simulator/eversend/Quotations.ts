@@ -57,11 +57,11 @@ const readQuotation = readToken(quotationToken, Claims)
 export const quotePayout = Effect.fnUntraced(function* (call: Call) {
   const request = yield* decodeBody(Wire.PayoutQuotationRequest, call.request)
   const currency = currencyOf(request.sourceWallet)
-  if (currency === undefined) return yield* refuse(400, "sourceWallet is not supported")
+  if (currency === undefined) return yield* refuse(400)
   const destination =
     request.type === "eversend" ? yield* walletDestination(call, request, currency) : yield* destinationOf(request)
   const method = methodOfType[request.type]
-  if (!destination.country.pays.includes(method)) return yield* refuse(400, `${request.type} is not available in this country`)
+  if (!destination.country.pays.includes(method)) return yield* refuse(400)
 
   const destinationCurrency = destination.country.currency
   const toDestination = request.amountType === "DESTINATION"
@@ -69,7 +69,7 @@ export const quotePayout = Effect.fnUntraced(function* (call: Call) {
   const amount = toDestination ? sourceFor(asked, currency, destinationCurrency) : asked
   const destinationAmount = toDestination ? asked : convert(asked, currency, destinationCurrency)
   const minimum = payoutMinimum(destination.country.country, method)
-  if (destinationAmount < minimum) return yield* refuse(400, `Minimum amount is ${decimal(minimum, destinationCurrency)}`)
+  if (destinationAmount < minimum) return yield* refuse(400)
 
   const fee = payoutFee(currency, method, amount)
   const quotation = {
@@ -119,22 +119,22 @@ export const expiry = (now: number, { lifeSeconds }: TokenKind): string =>
   iso(now + lifeSeconds * 1000).replace(/\.\d+Z$/, "+00:00")
 
 const destinationOf = Effect.fnUntraced(function* (request: Request) {
-  if (request.destinationCountry === undefined) return yield* refuse(400, "destinationCountry is required")
-  if (request.destinationCurrency === undefined) return yield* refuse(400, "destinationCurrency is required")
+  if (request.destinationCountry === undefined) return yield* refuse(400)
+  if (request.destinationCurrency === undefined) return yield* refuse(400)
   const country = servedCountry(request.destinationCountry)
-  if (country === undefined) return yield* refuse(400, "destinationCountry is not supported")
-  if (country.currency !== request.destinationCurrency) return yield* refuse(400, "destinationCurrency is not supported")
+  if (country === undefined) return yield* refuse(400)
+  if (country.currency !== request.destinationCurrency) return yield* refuse(400)
   return { country, recipient: null }
 })
 
 // The only quotation that carries a number: it resolves the recipient. An e-mail address or a tag is at home where the money is.
 const walletDestination = Effect.fnUntraced(function* (call: Call, request: Request, currency: Currency) {
-  if (request.identifier === undefined) return yield* refuse(400, "identifier is required")
+  if (request.identifier === undefined) return yield* refuse(400)
   const recipient = request[request.identifier]
-  if (recipient === undefined || recipient === "") return yield* refuse(400, `${request.identifier} is required`)
+  if (recipient === undefined || recipient === "") return yield* refuse(400)
   const country = request.identifier === "phone" ? countryOfPhone(recipient) : servedCountry(homeOf(currency))
   if (request.identifier === "phone" && (country === undefined || !isPhoneOf(country, recipient))) return yield* refusePhone()
-  if (country === undefined) return yield* refuse(400, "country is not supported")
+  if (country === undefined) return yield* refuse(400)
   yield* gateOf(call, recipient, ["unavailable"])
   return { country, recipient }
 })

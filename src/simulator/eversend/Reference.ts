@@ -21,7 +21,7 @@ export const countries = () =>
 
 /** GET /payouts/banks/{country} */
 export const banks = Effect.fnUntraced(function* (_: Call, country: string) {
-  if (servedCountry(country)?.pays.includes("bank") !== true) return yield* refuse(404, "Country not found")
+  if (servedCountry(country)?.pays.includes("bank") !== true) return yield* refuse(404)
   return success(
     banksOf(country).map(({ active, code, name }) => ({
       id: `${country}${code}`,
@@ -36,8 +36,8 @@ export const banks = Effect.fnUntraced(function* (_: Call, country: string) {
 /** POST /beneficiaries/accounts/banks */
 export const resolveBank = Effect.fnUntraced(function* (call: Call) {
   const request = yield* decodeBody(Wire.ResolveBankRequest, call.request)
-  if (!isPayableBank(request.countryCode, request.bankCode)) return yield* refuse(404, "Bank not found")
-  if (!/^[A-Za-z0-9]{4,34}$/.test(request.accountNumber)) return yield* refuse(400, "accountNumber is invalid")
+  if (!isPayableBank(request.countryCode, request.bankCode)) return yield* refuse(404)
+  if (!/^[A-Za-z0-9]{4,34}$/.test(request.accountNumber)) return yield* refuse(400)
   yield* gateOf(call, request.accountNumber, ["no_account", "unavailable"])
   return success({ bank_code: request.bankCode, account_number: request.accountNumber, account_name: "JOHN DOE" })
 })
@@ -46,7 +46,7 @@ export const resolveBank = Effect.fnUntraced(function* (call: Call) {
 export const resolveWallet = Effect.fnUntraced(function* (call: Call) {
   const request = yield* decodeBody(Wire.ResolveWalletRequest, call.request)
   const recipient = request.phone ?? request.email ?? request.tag
-  if (recipient === undefined || recipient === "") return yield* refuse(400, "phone or email is required")
+  if (recipient === undefined || recipient === "") return yield* refuse(400)
   const gate = yield* gateOf(call, recipient, ["unavailable"])
   return success({ accountExists: gate !== "no_account" })
 })

@@ -3,6 +3,7 @@ import type { Currency } from "../../domain/Currency.ts"
 import { json as exactJson, RawJson } from "../../domain/Json.ts"
 import { toDecimal } from "../../domain/Money.ts"
 import { byReference, type Merchant, type MerchantCall, newDigits } from "../Call.ts"
+import { type Ending, type Gate, playOf } from "../Endings.ts"
 import type { SimulatedTransaction } from "../Facts.ts"
 import { decodedOr, type ErrorResponses, exactBody, response, Stop } from "../Responses.ts"
 import type { SimulatedRequest, SimulatedResponse } from "../SimulatedProvider.ts"
@@ -22,29 +23,59 @@ const json = (status: number, body: unknown): SimulatedResponse =>
 export const plain = (body: unknown): SimulatedResponse => json(200, body)
 export const success = (data: unknown): SimulatedResponse => json(200, { code: 200, data, success: true })
 
+/** What Eversend's documents call each status. They show no texts of refusals, so that nothing may depend on one. */
+const documented: Readonly<Record<number, string>> = {
+  400: "Bad request",
+  401: "Invalid token",
+  402: "Request failed",
+  403: "No permission",
+  404: "Not found",
+  429: "Too many requests",
+  500: "An error has occurred",
+  503: "Service unavailable"
+}
+
 /** Eversend has no codes of its own, and more than one shape for the text. */
-export const refusal = (status: number, message: unknown): SimulatedResponse =>
+export const refusal = (status: number, message = documented[status]): SimulatedResponse =>
   json(status, { code: status, success: false, message })
-export const refuse = (status: number, message: string) => new Stop({ response: refusal(status, message) })
+export const refuse = (status: number, message?: string) => new Stop({ response: refusal(status, message) })
 export const refusePhone = () =>
   new Stop({ response: json(400, { message: { message: "phone number must be a valid international format" } }) })
 
-export const shortBalance = refuse(402, "Insufficient wallet balance")
-export const amountRefused = refuse(400, "amount has too many decimals")
+export const shortBalance = refuse(402)
+export const amountRefused = refuse(400)
 
 export const decodeBody = <A>(schema: Schema.ConstraintDecoder<A>, request: SimulatedRequest): Effect.Effect<A, Stop> =>
   decodedOr(
     schema,
     exactBody(request, (text) => new RawJson(text)),
-    (why) => refuse(400, why)
+    () => refuse(400)
   )
 
 export const errors: ErrorResponses = {
-  refused: refusal(400, "Quotation token is invalid or has expired"),
+  refused: refusal(400),
   pool_short: shortBalance.response,
-  no_account: refusal(404, "Account not found"),
-  unavailable: refusal(503, "Service temporarily unavailable"),
-  broken: refusal(500, "An error has occurred")
+  no_account: refusal(404),
+  unavailable: refusal(503),
+  broken: refusal(500)
+}
+
+const reasons: Partial<Record<Gate, string>> = {
+  refused: "Charge was rejected",
+  pool_short: "Insufficient wallet balance",
+  no_account: "Account not found"
+}
+
+/** What is refused for its number is made all the same, and fails at once: an HTTP status would prove nothing. The reasons are the simulator's own. */
+export const failingAtOnce = (kind: SimulatedTransaction["kind"], ending: Ending) => {
+  const reason = reasons[playOf(kind, ending).gate]
+  return reason === undefined
+    ? {}
+    : ({
+        errors: { ...errors, refused: undefined, pool_short: undefined, no_account: undefined },
+        status: "failed",
+        reason
+      } as const)
 }
 
 /** Eversend's identifiers: two letters and digits. */
@@ -53,9 +84,7 @@ export const newId = (call: Call, prefix: "BP" | "BE"): string => `${prefix}1${n
 const REFERENCE = /^[A-Za-z0-9_-]{1,64}$/
 
 export const checkReference = (reference: string | undefined): Effect.Effect<void, Stop> =>
-  reference === undefined || REFERENCE.test(reference)
-    ? Effect.void
-    : Effect.fail(refuse(400, "transactionRef must be alphanumeric"))
+  reference === undefined || REFERENCE.test(reference) ? Effect.void : Effect.fail(refuse(400))
 
 /** The earlier transaction with this reference, where a second use of it does not make another one. */
 export const earlierWith = (
@@ -65,9 +94,7 @@ export const earlierWith = (
 ): Effect.Effect<SimulatedTransaction | undefined, Stop> => {
   const { duplicates } = call.merchant
   const [earlier] = reference === undefined || duplicates === "accept" ? [] : byReference(call, kind, reference)
-  return earlier !== undefined && duplicates === "refuse"
-    ? Effect.fail(refuse(400, "transactionRef already exists"))
-    : Effect.succeed(earlier)
+  return earlier !== undefined && duplicates === "refuse" ? Effect.fail(refuse(400)) : Effect.succeed(earlier)
 }
 
 /** A quotation's token is spent once, also by two at the same time and after a restart. */
@@ -77,7 +104,7 @@ export const spendToken = ({ context, provider }: Call, purpose: "quotation" | "
     once: {
       key,
       isUsed: context.account.note(key) !== undefined,
-      refusal: refuse(400, "Quotation token has already been used")
+      refusal: refuse(400)
     },
     alongside: ({ id }: SimulatedTransaction) => [{ fact: "note", key, value: id } as const]
   }
@@ -90,4 +117,4 @@ export const decimal = (amount: bigint, currency: Currency): string =>
 export const number = (amount: bigint, currency: Currency): RawJson => new RawJson(decimal(amount, currency))
 
 /** No form of it is documented: as its other refusals. */
-export const tooMany = refusal(429, "Too many requests")
+export const tooMany = refusal(429)

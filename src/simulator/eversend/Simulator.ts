@@ -66,10 +66,10 @@ export const eversendSimulator = (accounts: ReadonlyArray<EversendAccount>) =>
     routes,
     authenticate: (request, line, now) =>
       line === TOKEN_LINE ? byCredentials(accounts, request) : byToken(accounts, bearerOf(request) ?? "", now),
-    unknownAddress: refuse(404, "Not found"),
+    unknownAddress: refuse(404),
     payerPage: {
       path: /^\/checkout\/([A-Z0-9]+)$/,
-      missing: refuse(404, "Not found").response,
+      missing: refuse(404).response,
       backTo: ({ detail }) => detail.redirectTo ?? ""
     },
     callback: (transaction, planned) =>
@@ -84,7 +84,7 @@ export const eversendSimulator = (accounts: ReadonlyArray<EversendAccount>) =>
 const byCredentials = (accounts: ReadonlyArray<EversendAccount>, { header }: SimulatedRequest) => {
   const account = accounts.find(({ clientId }) => clientId === header("clientId"))
   return account === undefined || Redacted.value(account.clientSecret) !== header("clientSecret")
-    ? Effect.fail(refuse(401, "Invalid client credentials"))
+    ? Effect.fail(refuse(401))
     : Effect.succeed(account)
 }
 
@@ -92,6 +92,6 @@ const byToken = (accounts: ReadonlyArray<EversendAccount>, bearer: string, now: 
   const claimed = Option.getOrUndefined(peekToken(Claims, bearer))?.clientId
   const account = accounts.find(({ clientId }) => clientId === claimed)
   return account === undefined || Option.isNone(readBearer(account.clientSecret, bearer, now))
-    ? Effect.fail(refuse(401, "Invalid token"))
+    ? Effect.fail(refuse(401))
     : Effect.succeed(account)
 }

@@ -12,7 +12,7 @@ const LARGEST_PAGE = 100
 export const transactionById = Effect.fnUntraced(function* (call: Call, id: string) {
   const transaction = call.context.account.transaction(call.provider, id)
   if (transaction === undefined || transaction.account !== call.merchant.clientId) {
-    return yield* refuse(404, "Transaction not found")
+    return yield* refuse(404)
   }
   return success({ transactions: [listed(transaction)] })
 })
@@ -31,7 +31,7 @@ type Filters = typeof Filters.Type
 
 /** GET /transactions, newest first. */
 export const transactions = Effect.fnUntraced(function* (call: Call) {
-  const filters = yield* decodedOr(Filters, Object.fromEntries(call.request.query), (why) => refuse(400, why))
+  const filters = yield* decodedOr(Filters, Object.fromEntries(call.request.query), () => refuse(400))
   const found = searched(call, filters.search).filter((transaction) => matches(transaction, filters))
   const limit = Math.min(Number(filters.limit ?? "10"), LARGEST_PAGE)
   const page = Number(filters.page ?? "1")

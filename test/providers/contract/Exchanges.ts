@@ -10,7 +10,7 @@ const exchangesOf = ({ exchange }: Adapter): ExchangeOperations => Option.getOrT
 /** What an exchange may answer, what a question finds afterwards, and how often it was executed. */
 const rows = [
   { ending: null, answers: ["Succeeded", "Accepted"], later: "Succeeded", executed: 1 },
-  { ending: "0001", answers: ["Refused"], later: "NotFound", executed: 0 },
+  { ending: "0001", answers: ["Refused"], later: "Refused", executed: 0 },
   { ending: "0003", answers: ["Unknown"], later: "Succeeded", executed: 1 },
   { ending: "0004", answers: ["Unknown"], later: "NotFound", executed: 0 },
   { ending: "0005", answers: ["Unknown"], later: "Succeeded", executed: 1 },

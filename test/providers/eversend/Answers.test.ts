@@ -31,10 +31,16 @@ describe("a charge", () => {
       { ...redirect, providerReference: "BE1" }
     ],
     [
-      "is refused, in words that refuse before anything is made",
+      "is refused for the form of its number",
       answer(400, { message: { message: "phone number must be a valid international format" } }),
+      { _tag: "Refused", kind: "party", failure: { code: "payer_not_found" } }
+    ],
+    [
+      "is refused for the form of its payer",
+      answer(400, { message: "customer must be a string" }),
       { _tag: "Refused", kind: "other" }
     ],
+    ["may have been made where its payer is not found", answer(404, { message: "Account not found" }), strange],
     [
       "may have been made after other words",
       answer(400, { error: "read ECONNRESET" }),

@@ -14,8 +14,9 @@ describe("a charge with a code", () => {
   const cases: ReadonlyArray<readonly [string, Behaviour, object]> = [
     ["is accepted", answer(200, chargeAnswer(order.reference)), { _tag: "Accepted" }],
     ["400 can be the code", answer(400, { message: "Invalid OTP" }), { _tag: "CodeRejected", note: "HTTP 400" }],
-    ["402 in words that nobody knows may have placed it", answer(402, {}), { _tag: "Unknown", reason: "bad_response" }],
-    ["404 in words that nobody knows may have placed it", answer(404, { message: "no" }), { _tag: "Unknown" }],
+    ["402 may have placed it, whatever it says", answer(402, { message: "Invalid OTP" }), { _tag: "Unknown" }],
+    ["404 may have placed it", answer(404, { message: "no" }), { _tag: "Unknown", reason: "bad_response" }],
+    ["400 in other words may have placed it", answer(400, { message: "Account not found" }), { _tag: "Unknown" }],
     ["403 is our own account, never the code", answer(403, {}), { _tag: "Refused", kind: "config" }],
     ["500 may have placed it", answer(500, { message: "An error has occurred" }), { _tag: "Unknown" }],
     ["silence may have placed it", reset, { _tag: "Unknown" }]

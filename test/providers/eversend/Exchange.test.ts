@@ -68,8 +68,9 @@ describe("Eversend's exchanges", () => {
   })
 
   it.each([
-    ["a quotation that is over", answered('{"message":"Quotation token is invalid or has expired"}', 400), "Refused"],
-    ["an empty wallet", answered('{"message":"Insufficient wallet balance"}', 402), "Refused"],
+    ["a refusal of our own account", answered('{"message":"No permission"}', 403), "Refused"],
+    ["a quotation that is over", answered('{"message":"Quotation token is invalid or has expired"}', 400), "Unknown"],
+    ["an empty wallet", answered('{"message":"Insufficient wallet balance"}', 402), "Unknown"],
     ["a refusal in words that nobody knows", answered('{"message":"read ECONNRESET"}', 400), "Unknown"],
     ["an error of the server", answered("{}", 500), "Unknown"],
     ["an answer without amounts", answered('{"code":201,"data":{},"success":true}'), "Unknown"],

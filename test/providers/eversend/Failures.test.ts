@@ -132,14 +132,11 @@ describe("the answer to a payout", () => {
 describe("a payout refused by its HTTP status", () => {
   const order = payoutOrder()
   const { reference } = order
+  const open = { _tag: "Unknown", reason: "bad_response" }
   const cases: ReadonlyArray<readonly [string, Behaviour, object]> = [
-    ["stands when nothing is found", answer(200, listAnswer()), { _tag: "Refused", kind: "other" }],
-    ["stands when only others are found", answer(200, listAnswer(transaction(`${reference}0`))), { _tag: "Refused" }],
-    [
-      "stands when only a collection is found",
-      answer(200, listAnswer(transaction(reference, { type: "collection" }))),
-      { _tag: "Refused" }
-    ],
+    ["is open when nothing is found", answer(200, listAnswer()), open],
+    ["is open when only others are found", answer(200, listAnswer(transaction(`${reference}0`))), open],
+    ["is open when only a collection is found", answer(200, listAnswer(transaction(reference, { type: "collection" }))), open],
     [
       "is accepted when it is found pending",
       answer(200, listAnswer(transaction(reference))),
@@ -167,15 +164,30 @@ describe("a payout refused by its HTTP status", () => {
   for (const [name, looked, expected] of cases) {
     it.effect(name, () =>
       Effect.gen(function* () {
-        const { outcome, paid } = yield* sent(
-          { [PAY]: [answer(400, { message: "Account not found" })], [SEARCH]: [looked] },
-          order
-        )
+        const { outcome, paid } = yield* sent({ [PAY]: [answer(400, { message: "Bad request" })], [SEARCH]: [looked] }, order)
         expect(outcome).toMatchObject(expected)
         expect(paid).toHaveLength(1)
       })
     )
   }
+
+  const words = "phone number must be a valid international format"
+  it.effect.each([
+    [400, { message: { message: words } }, { _tag: "Refused", kind: "party", failure: { code: "invalid_destination" } }],
+    [400, { error: words }, { _tag: "Refused" }],
+    [400, { message: "customer must be a string" }, open],
+    [400, { message: `${words}, sometimes` }, open],
+    [402, { message: words }, open],
+    [402, { message: "Insufficient wallet balance" }, open],
+    [404, { message: "Account not found" }, open],
+    [404, { message: "Bank not found" }, open],
+    [400, { message: "Invalid OTP" }, open],
+    [400, { message: "Quotation token is invalid or has expired" }, open]
+  ] as const)("%s %o is believed only where integrators know that nothing was made", ([status, said, expected]) =>
+    Effect.map(sent({ [PAY]: [answer(status, said)], [SEARCH]: [answer(200, listAnswer())] }, order), ({ outcome }) =>
+      expect(outcome).toMatchObject(expected)
+    )
+  )
 
   it.effect("403 is our own configuration, and needs no look-up", () =>
     Effect.gen(function* () {

@@ -133,13 +133,12 @@ describe.each(kinds)("the endings of a $kind", ({ kind, send }) => {
 })
 
 describe("endings that differ between payouts and collections", () => {
-  it("refuses a payout in the answer, and answers a refused collection as failed", async () => {
+  it("answers a refused payment as failed", async () => {
     const running = await start()
-    expect((await payout(running, "0001", "P1")).status).toBe(400)
-    expect((await payout(running, "0013", "P13")).status).toBe(402)
-    expect((await payout(running, "0016", "P16")).status).toBe(404)
-    expect(decode(Wire.MomoCollectionAnswer, (await collection(running, "0001", "C1")).text).data.status).toBe("failed")
-    expect((await collection(running, "0016", "C16")).status).toBe(404)
+    for (const ending of ["0001", "0013", "0016"])
+      expect(decode(Wire.PayoutAnswer, (await payout(running, ending, `P${ending}`)).text).data.transaction.status).toBe("failed")
+    for (const ending of ["0001", "0016"])
+      expect(decode(Wire.MomoCollectionAnswer, (await collection(running, ending, `C${ending}`)).text).data.status).toBe("failed")
     expect((await collection(running, "0013", "C13")).status).toBe(200)
     await settled(running, "C13", "successful")
     expect(await running.executions()).toHaveLength(1)
