@@ -41,6 +41,18 @@ export const wireBugs: ReadonlyArray<Bug> = [
     ]
   },
   {
+    name: "believe the first word of a failure that is to be looked at once more",
+    breaks: "a failure that its provider may correct is believed when it is said again, some time later",
+    test: "test/domain/StatusPoll.test.ts",
+    edits: [
+      {
+        file: "src/domain/StatusPoll.ts",
+        text: "passedAtLeast(leaps, doubtedSince, polledAt) >= SECOND_LOOK_MS",
+        instead: "passedAtLeast(leaps, doubtedSince, polledAt) >= 0"
+      }
+    ]
+  },
+  {
     name: "read packed answers as text",
     breaks: "what a machine on the way packed is read",
     test: hostile,

@@ -51,8 +51,11 @@ export const Fact = Schema.TaggedUnion({
     exchanged: Schema.optionalKey(Schema.Struct({ amount: MinorUnits, currency: Currency, raw: Schema.String })),
     note
   },
-  /** A definite refusal or failure: nothing moved and nothing will. */
-  Refused: { providerReference, kind: RefusalKind, failure: Failure, note },
+  /**
+   * A definite refusal or failure: nothing moved and nothing will. `isUnsure`: by the provider's documents it is to be looked at once more, some time later,
+   * and only then.
+   */
+  Refused: { providerReference, kind: RefusalKind, failure: Failure, isUnsure: Schema.optionalKey(Schema.Literal(true)), note },
   /** Provably never left this process. */
   NotSent: { note },
   /**
@@ -69,8 +72,16 @@ export const Fact = Schema.TaggedUnion({
     providerReference: Schema.optionalKey(providerReference),
     note
   },
-  /** Asked, and still under way. `isUnfinished`: the payer has not done their part, and still may; nothing moved until then. */
-  StillPending: { providerReference, isUnfinished: Schema.optionalKey(Schema.Literal(true)), note },
+  /**
+   * Asked, and still under way. `isUnfinished`: the payer has not done their part, and still may; nothing moved until then. `isDoubted`: the provider says
+   * that it failed, which is believed when it says so once more.
+   */
+  StillPending: {
+    providerReference,
+    isUnfinished: Schema.optionalKey(Schema.Literal(true)),
+    isDoubted: Schema.optionalKey(Schema.Literal(true)),
+    note
+  },
   /**
    * The provider has our reference for another party: its key was used before, for another request, and a restore made us forget that one.
    * Whatever the provider says by this reference is said of the other one.

@@ -76,6 +76,8 @@ export const reviewMemory = {
   saidAtOpening: Schema.optionalKey(Schema.Array(Schema.String)),
   /** The provider has the reference for another request of the same key, and what it says is about that one: only a person ends this. */
   ofAnother: Schema.optionalKey(Schema.Literal(true)),
+  /** Since when the provider says that it failed, in words that are believed once they are said again; absent where it does not. */
+  doubtedSince: Schema.optionalKey(Instant),
   /** Null where it was closed by the provider's word since. */
   ruling: Schema.optionalKey(Schema.NullOr(ReviewRuling)),
   /** The provider's last report of moved money and its fee, where that was not booked but sent to a person. */

@@ -10,6 +10,9 @@ const HOUR = 60 * MINUTE
 /** An open transaction is polled until it is this old; then a person reviews it. */
 export const POLLED_FOR_MS = 24 * HOUR
 
+/** So long after a failure that is to be looked at once more a second answer is another one. */
+export const SECOND_LOOK_MS = MINUTE
+
 /** When the provider is polled for the outcome of a transaction that nothing else settles. Durations are milliseconds. */
 export interface PollSchedule {
   /** Ages at which an open transaction is polled; the last one repeats. */
@@ -34,7 +37,10 @@ const afterExpiry = [HOUR, 6 * HOUR, 24 * HOUR, 72 * HOUR]
 export const nextPoll = (transaction: Transaction, schedule: PollSchedule, now: Instant, isListed = false): Instant | null => {
   if (isTerminal(transaction)) return latePoll(transaction, isListed)
   if (now - transaction.createdAt >= POLLED_FOR_MS) return null
+  const again = (transaction.doubtedSince ?? now) + SECOND_LOOK_MS
   const scheduled = transaction.createdAt + openAge(schedule.open, now - transaction.createdAt)
+  // Nothing is learnt of it before: whatever is due sooner is too early.
+  if (transaction.doubtedSince !== undefined && again > now) return again
   const expiry = transaction.kind === "exchange" ? null : transaction.expiresAt
   if (expiry === null || expiry <= now) return scheduled
   // Nothing was charged that could be polled; a charge whose answer was lost is found when its code expires.

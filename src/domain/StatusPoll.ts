@@ -3,6 +3,7 @@ import { type ClockLeap, passedAtLeast } from "./ClockLeaps.ts"
 import type { Actor, Fact } from "./Fact.ts"
 import type { Instant } from "./Instant.ts"
 import { isTerminal } from "./Payment.ts"
+import { SECOND_LOOK_MS } from "./PollSchedule.ts"
 import type { Transaction } from "./Transaction.ts"
 
 /** A status query that a provider was sent about a record, and what its answer may prove. */
@@ -38,7 +39,8 @@ const isNext = (record: Transaction, { actor, pollCount, version }: StatusPoll):
   actor === "reconciler" && record.asked === pollCount && record.version === version
 
 /**
- * The fact that an answer proves about the record as it is now. "Not found" counts as never sent only where the provider documents the
+ * The fact that an answer proves about the record as it is now. A failure that its provider may correct is believed when it is said again,
+ * some time later. "Not found" counts as never sent only where the provider documents the
  * query by our reference, after the grace and often enough in a row; a clock that leaps passes no grace and no window. A collection whose
  * window passed expires once an authenticated answer says neither success nor live; no timer fails anything by itself.
  */
@@ -49,6 +51,7 @@ export const provenFact = (record: Transaction, answer: Fact, poll: StatusPoll):
   const isOver = window !== null && passedAtLeast(leaps, record.createdAt, polledAt) >= window
   if (answer._tag === "StillPending" && answer.isUnfinished === true && isOver)
     return { _tag: "Expired", note: "the window passed and the payer did not finish it" }
+  if (answer._tag === "Refused" && answer.isUnsure === true) return secondLook(record, answer, poll)
   if (answer._tag !== "NotFound") return answer
   if (isOver) return { _tag: "Expired", note: "the window passed and the provider knows no such charge" }
   const often = isNext(record, poll) && record.notFound + 1 >= notFoundAtLeast
@@ -57,8 +60,29 @@ export const provenFact = (record: Transaction, answer: Fact, poll: StatusPoll):
   return isDocumented && enough ? { _tag: "NotSent", note: "asked so often, the provider does not know it" } : answer
 }
 
+const secondLook = (
+  { doubtedSince }: Transaction,
+  refused: Extract<Fact, { _tag: "Refused" }>,
+  { leaps, polledAt }: StatusPoll
+): Fact => {
+  if (doubtedSince !== undefined && passedAtLeast(leaps, doubtedSince, polledAt) >= SECOND_LOOK_MS) return refused
+  const { note, providerReference } = refused
+  return { _tag: "StillPending", providerReference, isDoubted: true, note: `${note}: it is asked about once more` }
+}
+
+/** Since when the provider says that it failed: until it says something else. */
+const doubt = (before: Transaction, next: Transaction, fact: Fact, poll: StatusPoll | null): Transaction => {
+  if (fact._tag === "StillPending" && fact.isDoubted === true && poll !== null)
+    return { ...next, doubtedSince: before.doubtedSince ?? poll.polledAt }
+  // Silence takes nothing back.
+  if (next.doubtedSince === undefined || fact._tag === "Unknown" || fact._tag === "NotFound") return next
+  const { doubtedSince: _ended, ...sure } = next
+  return sure
+}
+
 /** Counts the poll, and how often in a row the provider knew nothing. Each poll counts once, whatever becomes of its answer. */
-export const countPoll = (before: Transaction, next: Transaction, fact: Fact, poll: StatusPoll | null): Transaction => {
+export const countPoll = (before: Transaction, after: Transaction, fact: Fact, poll: StatusPoll | null): Transaction => {
+  const next = doubt(before, after, fact, poll)
   // Both start again when the status or the provider changes.
   if (next.status !== before.status || next.provider !== before.provider) return next
   const one = poll !== null && isNext(before, poll) ? 1 : 0

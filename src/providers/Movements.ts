@@ -39,14 +39,12 @@ interface Movement<Order, F> {
   readonly place: (order: Order) => Effect.Effect<MoneyCallAnswer<F>>
   /** Looks for the transaction by our reference. */
   readonly look: (order: StatusQuery, until: number) => Effect.Effect<FactWithAlarm<StatusOutcome>>
-  /** An answer after which the provider advises to look a second time. */
-  readonly isUnsure?: (looked: FactWithAlarm<StatusOutcome>) => boolean
 }
 
 /** How payouts, collections and exchanges are made and polled at every provider. A lookup after the call has a deadline of its own. */
 export const movements = <Order extends Ordered, F>(
   { deadline, logAlarm }: Pick<Connection, "deadline" | "logAlarm">,
-  { isUnsure, look, place }: Movement<Order, F>
+  { look, place }: Movement<Order, F>
 ) => ({
   place: Effect.fnUntraced(
     function* (order: Order): Effect.fn.Return<F> {
@@ -70,9 +68,7 @@ export const movements = <Order extends Ordered, F>(
   ),
   fetchStatus: Effect.fnUntraced(
     function* (order: StatusQuery): Effect.fn.Return<StatusOutcome> {
-      const until = yield* deadline
-      const looked = yield* look(order, until)
-      return yield* logAlarm(isUnsure?.(looked) === true ? yield* look(order, until) : looked, order.reference)
+      return yield* logAlarm(yield* look(order, yield* deadline), order.reference)
     },
     Effect.provideService(CallKind, "status")
   )
@@ -165,6 +161,9 @@ export const asCreateOutcome = (
   switch (fact._tag) {
     case "StillPending":
       return { fact: acceptedAs(fact), alarm }
+    case "Refused":
+      // It is there; a poll looks once more.
+      return { fact: fact.isUnsure === true ? acceptedAs(fact) : fact, alarm }
     case "NotFound":
     case "Returned":
       return unreadable(senseless, fact._tag)

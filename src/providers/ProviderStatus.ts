@@ -35,6 +35,8 @@ export interface Shown {
   readonly refusal: ProviderRefusal
   /** Whether it is pending only because the payer did nothing yet: it may be paid late, and the gateway's window ends it. */
   readonly isUnfinished?: boolean
+  /** Whether its failure is to be looked at once more, some time later, by the provider's documents. */
+  readonly isUnsure?: boolean
   /** When it came back, where that is said. */
   readonly returnedAt?: number | null
   /** Whether the provider names another number or account than this record's. */
@@ -64,6 +66,7 @@ export const answerBy = ({
   isOfAnother = false,
   isOurs,
   isUnfinished = false,
+  isUnsure = false,
   kind,
   note,
   providerReference,
@@ -84,8 +87,10 @@ export const answerBy = ({
       return unreadable("the status has no meaning here", status)
     case "pending":
       return withoutAlarm({ _tag: "StillPending", providerReference, ...(isUnfinished ? { isUnfinished } : {}), note })
-    case "failed":
-      return refusedBy(refusal, providerReference, note)
+    case "failed": {
+      const refused = refusedBy(refusal, providerReference, note)
+      return isUnsure ? { ...refused, fact: { ...refused.fact, isUnsure } } : refused
+    }
     case "successful":
       return sum === undefined || (kind === "collection" && sum.fee === null)
         ? unreadableSum(status, providerReference)

@@ -37,6 +37,14 @@ describe("an open transaction is polled", () => {
     expect(after(cases["pending exchange"], age)).toBe(next)
   })
 
+  it("a minute after a failure that is to be looked at once more, and then by the schedule", () => {
+    const doubted = payout({ doubtedSince: NOON + 2 * HOUR })
+    expect(after(doubted, 2 * HOUR)).toBe(2 * HOUR + MINUTE)
+    expect(after(doubted, 2 * HOUR + MINUTE)).toBe(3 * HOUR)
+    expect(after(payout({ doubtedSince: NOON }), 1)).toBe(MINUTE)
+    expect(after(doubted, DAY)).toBeNull()
+  })
+
   it("every hour where the schedule names no age", () => {
     expect([after(payout(), 0, []), after(payout(), HOUR, []), after(payout(), 90 * MINUTE, [])]).toStrictEqual([
       HOUR,

@@ -115,6 +115,49 @@ describe("that a payer has not finished a charge", () => {
   })
 })
 
+describe("a failure that its provider may correct", () => {
+  const MINUTE = 60_000
+  const { Refused, Unknown } = facts(10_000n)
+  const unsure = { ...Refused, isUnsure: true, note: "INTERNAL" } as const
+  const doubted = {
+    _tag: "StillPending",
+    providerReference: "P1",
+    isDoubted: true,
+    note: "INTERNAL: it is asked about once more"
+  }
+  const said = (record: Transaction, fact: Fact, polledAt: number) => {
+    const made = poll({ polledAt })
+    const proven = provenFact(record, fact, made)
+    return { proven, next: countPoll(record, record, proven, made) }
+  }
+
+  it("is believed when it is said again a minute later, and not before, whoever asks", () => {
+    for (const record of [payout(), collection({ expiresAt: null }), cases["pending exchange"]]) {
+      const first = said(record, unsure, NOON)
+      expect([first.proven, first.next.doubtedSince]).toStrictEqual([doubted, NOON])
+      const early = said(first.next, unsure, NOON + MINUTE - 1)
+      expect([early.proven, early.next.doubtedSince]).toStrictEqual([doubted, NOON])
+      expect(said(early.next, unsure, NOON + MINUTE).proven).toBe(unsure)
+      expect(
+        provenFact(early.next, unsure, poll({ polledAt: NOON + MINUTE, leaps: [{ from: NOON, to: NOON + 9 }] }))
+      ).toMatchObject(doubted)
+    }
+  })
+
+  it("is doubted anew after another answer, and silence takes nothing back", () => {
+    const { next } = said(payout(), unsure, NOON)
+    for (const silent of [Unknown, NotFound]) expect(said(next, silent, NOON + 1).next.doubtedSince).toBe(NOON)
+    const goesOn = said(next, StillPending, NOON + 1).next
+    expect(goesOn).not.toHaveProperty("doubtedSince")
+    expect(said(goesOn, unsure, NOON + 2 * MINUTE).proven).toStrictEqual(doubted)
+  })
+
+  it("is news of a closed record at once, and a sure one needs no second look", () => {
+    expect(provenFact(payout({ status: "successful" }), unsure, poll())).toBe(unsure)
+    expect(provenFact(payout(), Refused, poll())).toBe(Refused)
+  })
+})
+
 describe("the count of polls", () => {
   const given = payout(polled)
   const counted = (fact: Fact, made: StatusPoll | null, next: Transaction = given) => {

@@ -25,13 +25,13 @@ import { identity } from "./Refusals.ts"
 import { found, posted } from "./Translate.ts"
 import { moneyPath, type Product, referenceIdOf, statusPath } from "./Wire.ts"
 
-/** An X-Reference-Id is taken once, and the transaction is polled by it; right after the 202 it may not be found yet. */
+/** An X-Reference-Id is taken once, and the transaction is polled by it; right after the 202 it may not be found yet, and MTN gives no age. */
 const guarantees: ProviderGuarantees = {
   clientReference: "unique_reject",
   lookup: "by_client_ref",
   callbackAuth: "none",
   quoteTtlMs: QUOTE_LIFE_MS,
-  notFoundGraceMs: 60_000
+  notFoundGraceMs: 300_000
 }
 
 /** Our accounts at MTN. A call takes at most `timeoutMs`, its token included; the lookup after a repeated reference as long again. */

@@ -7,6 +7,7 @@ import {
   type Refused,
   refusalOf,
   refusedBy,
+  refusedUnsaid,
   undelivered,
   unknownRecipient
 } from "../Refusals.ts"
@@ -78,17 +79,25 @@ const declined = refusalOf("party", "declined_by_payer", "The payer declined.")
 const late = refusalOf("party", "timed_out", "The payer did not answer in time.")
 const unavailable = refusalOf("other", "destination_unavailable", "The recipient's network did not take it.")
 
-const configured = {
+// Said of both products alike.
+const shared = {
   NOT_ALLOWED: account("NOT_ALLOWED"),
   NOT_ALLOWED_TARGET_ENVIRONMENT: account("NOT_ALLOWED_TARGET_ENVIRONMENT"),
   INVALID_CALLBACK_URL_HOST: account("INVALID_CALLBACK_URL_HOST"),
-  INVALID_CURRENCY: account("INVALID_CURRENCY")
+  INVALID_CURRENCY: account("INVALID_CURRENCY"),
+  VALIDATION_ERROR: refusedUnsaid,
+  // Of a movement that is there: what MTN did not find, or had already, it does not say.
+  RESOURCE_NOT_FOUND: unsaid,
+  RESOURCE_ALREADY_EXIST: unsaid,
+  TRANSACTION_NOT_FOUND: unsaid,
+  // Usually an empty wallet, but nothing says so.
+  INTERNAL_PROCESSING_ERROR: unsaid
 }
 
 // Why a movement failed. The payer of a collection is the person, the payer of a transfer is our own account.
 const reasons: Readonly<Record<Product, Readonly<Record<string, ProviderRefusal>>>> = {
   collection: {
-    ...configured,
+    ...shared,
     PAYER_NOT_FOUND: refusalOf("party", "payer_not_found", "The provider does not know the payer."),
     NOT_ENOUGH_FUNDS: refusalOf("party", "insufficient_funds", "The payer has not enough money."),
     PAYER_LIMIT_REACHED: refusalOf("limit", "limit_exceeded", "The payer has reached a limit."),
@@ -109,12 +118,10 @@ const reasons: Readonly<Record<Product, Readonly<Record<string, ProviderRefusal>
     COULD_NOT_PERFORM_TRANSACTION: late,
     PAYEE_NOT_FOUND: account("our own account is not found"),
     PAYEE_NOT_ALLOWED_TO_RECEIVE: account("our own account may not receive"),
-    // Usually the payer's empty wallet, but nothing says so.
-    INTERNAL_PROCESSING_ERROR: unsaid,
     SERVICE_UNAVAILABLE: unsaid
   },
   disbursement: {
-    ...configured,
+    ...shared,
     PAYEE_NOT_FOUND: unknownRecipient,
     NOT_FOUND: unknownRecipient,
     PAYEE_NOT_ALLOWED_TO_RECEIVE: refusalOf("party", "destination_unavailable", "The recipient's account may not receive."),
@@ -129,13 +136,13 @@ const reasons: Readonly<Record<Product, Readonly<Record<string, ProviderRefusal>
       "MTN fails a transfer: a limit of our own account is reached"
     ),
     PAYER_NOT_FOUND: account("our own account is not found"),
+    PAYER_REJECTION: undelivered,
     PAYMENT_NOT_APPROVED: undelivered,
     APPROVAL_REJECTED: undelivered,
     REJECTED: undelivered,
     TRANSACTION_CANCELED: undelivered,
     EXPIRED: undelivered,
     COULD_NOT_PERFORM_TRANSACTION: undelivered,
-    INTERNAL_PROCESSING_ERROR: unsaid,
     SERVICE_UNAVAILABLE: unavailable
   }
 }

@@ -66,6 +66,8 @@ const answerOf = (product: Product, wire: Wire, { fee, party, reference }: Expec
     isOfAnother: isOtherParty(party, (wire.payee ?? wire.payer)?.partyId),
     status,
     standing,
+    // Usually an empty wallet, and sometimes a movement that succeeds a little later.
+    isUnsure: wordOf(why) === "INTERNAL_PROCESSING_ERROR",
     providerReference: referenceIdOf(reference),
     note: standing === "failed" ? `status ${status}, ${named(why)}` : `status ${status}${transactionIn(standing, wire)}`,
     sum: sum === undefined ? undefined : { ...sum, fee: fee(sum.amount) },

@@ -21,7 +21,7 @@ import { decimalsOf, depositBody, networkOf, payoutBody } from "./Order.ts"
 import { quoteOf } from "./Quote.ts"
 import { referenceData } from "./Reference.ts"
 import { identity, type Kind } from "./Refusals.ts"
-import { type FeeOf, found, initiated, isUnsure } from "./Translate.ts"
+import { type FeeOf, found, initiated } from "./Translate.ts"
 import { paymentId } from "./Wire.ts"
 
 /** "Not found" is a proof 15 minutes after sending, says pawaPay. */
@@ -48,13 +48,11 @@ export const pawapay = adapterOf(
     const payouts = movements(connection, {
       place: (order: PayoutOrder) => initiate(connection, "payout", order, payoutBody(order, conf.known())),
       // A payout's fee was held by the contract, and the payment does not say another.
-      look: looking(connection, "payout", () => () => null),
-      isUnsure
+      look: looking(connection, "payout", () => () => null)
     })
     const deposits = movements(connection, {
       place: (order: ChargeOrder) => initiate(connection, "collection", order, depositBody(order, conf.known())),
-      look: looking(connection, "collection", (order) => chargeFee(settings.fees, order)),
-      isUnsure
+      look: looking(connection, "collection", (order) => chargeFee(settings.fees, order))
     })
     return {
       callbacks: pawapayCallbacks(keys, settings.callbackHosts),

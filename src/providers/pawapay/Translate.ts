@@ -31,14 +31,11 @@ export const initiated = (kind: Kind, response: ProviderResponse, reference: Ref
   }
   if (!isSuccess(response.status)) return readAsUnknown(response)
   if (id === null) return unreadable("the answer names no payment", status)
-  switch (status) {
-    case "ACCEPTED":
-      return withoutAlarm(acceptedAs({ providerReference: own, note: status }))
-    case "DUPLICATE_IGNORED":
-      return { confirm: (looked) => afterDuplicate(looked, own) }
-    default:
-      return unreadable("the status has no meaning here", status)
-  }
+  if (status === "DUPLICATE_IGNORED") return { confirm: (looked) => afterDuplicate(looked, own) }
+  // While an operator is down a payout is ENQUEUED at once.
+  return standingOf(status) === "pending"
+    ? withoutAlarm(acceptedAs({ providerReference: own, note: status }))
+    : unreadable("the status has no meaning here", status)
 }
 
 /** What a payment that was there before comes to; where its status cannot be had it is at least under way. */
@@ -46,7 +43,7 @@ const afterDuplicate = (
   { alarm, fact }: FactWithAlarm<StatusOutcome>,
   providerReference: string
 ): FactWithAlarm<PayoutOutcome> =>
-  fact._tag === "Succeeded" || fact._tag === "Refused" || fact._tag === "Mismatched"
+  fact._tag === "Succeeded" || fact._tag === "Mismatched" || (fact._tag === "Refused" && fact.isUnsure !== true)
     ? { fact, alarm }
     : { fact: acceptedAs({ providerReference, note: "DUPLICATE_IGNORED" }), alarm }
 
@@ -69,6 +66,8 @@ const standings: ReadonlyMap<string, Reported> = new Map([
   ["ACCEPTED", "pending"],
   ["ENQUEUED", "pending"],
   ["PROCESSING", "pending"],
+  // Its older word for it, which its page of test numbers still has.
+  ["SUBMITTED", "pending"],
   ["IN_RECONCILIATION", "pending"],
   ["COMPLETED", "successful"],
   ["FAILED", "failed"]
@@ -88,6 +87,7 @@ const answerOf = (kind: Kind, payment: Payment, { party, reference }: Expected, 
     isOfAnother: isOtherParty(party, (payment.recipient ?? payment.payer)?.accountDetails?.phoneNumber),
     status,
     standing,
+    isUnsure: failureCode === UNSURE,
     providerReference,
     note: standing === "failed" ? noteOf(failureCode, status) : status,
     sum: sum === undefined ? undefined : { ...sum, fee: feeOf(sum.amount) },
@@ -96,10 +96,8 @@ const answerOf = (kind: Kind, payment: Payment, { party, reference }: Expected, 
 }
 
 const UNSAID = "UNSPECIFIED_FAILURE"
-
 /** Final too, but pawaPay advises to look a second time. */
-export const isUnsure = ({ fact }: FactWithAlarm<StatusOutcome>): boolean =>
-  fact._tag === "Refused" && fact.note === "FAILED UNKNOWN_ERROR"
+const UNSURE = "UNKNOWN_ERROR"
 
 const idOf = (kind: Kind, { depositId, payoutId }: Pick<Payment, "depositId" | "payoutId">): string | null =>
   (kind === "payout" ? payoutId : depositId) ?? null

@@ -141,6 +141,19 @@ describe("the status of a payout or charge", () => {
   })
 })
 
+it("an error of MTN's own as the reason of a failure is to be looked at once more, in any spelling, and no other reason is", () => {
+  for (const product of ["collection", "disbursement"] as const)
+    for (const reason of ["INTERNAL_PROCESSING_ERROR", "Internal processing error", { code: "INTERNAL_PROCESSING_ERROR" }])
+      expect(asked(product, { status: "FAILED", reason }).fact).toMatchObject({ _tag: "Refused", isUnsure: true })
+  for (const reason of ["NOT_ENOUGH_FUNDS", "SERVICE_UNAVAILABLE", "GALACTIC_EVENT", undefined])
+    expect(asked("collection", { status: "FAILED", reason }).fact).not.toHaveProperty("isUnsure")
+  // After a 409 it is there, and a poll looks again.
+  const repeated = posted(answered(409, error("RESOURCE_ALREADY_EXIST")), reference)
+  if (!("confirm" in repeated)) throw new Error("a 409 is believed at once")
+  const failed = asked("disbursement", { status: "FAILED", reason: "INTERNAL_PROCESSING_ERROR" })
+  expect(repeated.confirm(failed).fact).toMatchObject({ _tag: "Accepted", providerReference: id })
+})
+
 describe("a failure that is said to go on", () => {
   it.each(["delayed", "Ongoing", "PAYER_DELAYED", "payee delayed"])("%s is still open", (reason) => {
     expect(asked("disbursement", { status: "FAILED", reason })).toMatchObject({ fact: { _tag: "StillPending" }, alarm: null })
@@ -196,7 +209,15 @@ describe("a failure's reason, as a string and as an object", () => {
     ["NOT_ALLOWED", ["config", "provider_rejected"], ["config", "provider_rejected"]],
     ["NOT_ALLOWED_TARGET_ENVIRONMENT", ["config", "provider_rejected"], ["config", "provider_rejected"]],
     ["INVALID_CALLBACK_URL_HOST", ["config", "provider_rejected"], ["config", "provider_rejected"]],
-    ["INVALID_CURRENCY", ["config", "provider_rejected"], ["config", "provider_rejected"]]
+    ["INVALID_CURRENCY", ["config", "provider_rejected"], ["config", "provider_rejected"]],
+    ["RESOURCE_NOT_FOUND", ["other", "unknown"], ["other", "unknown"]],
+    ["TRANSACTION_NOT_FOUND", ["other", "unknown"], ["other", "unknown"]],
+    ["RESOURCE_ALREADY_EXIST", ["other", "unknown"], ["other", "unknown"]],
+    ["VALIDATION_ERROR", ["other", "provider_rejected"], ["other", "provider_rejected"]],
+    ["SENDER_ACCOUNT_NOT_ACTIVE", ["party", "payer_not_found"], ["config", "provider_rejected"]],
+    ["PAYEE_LIMIT_REACHED", ["config", "provider_rejected"], ["limit", "limit_exceeded"]],
+    ["LOW_BALANCE_OR_PAYEE_LIMIT_REACHED_OR_NOT_ALLOWED", ["party", "unknown"], ["other", "provider_rejected"]],
+    ["PAYER_REJECTION", ["party", "declined_by_payer"], ["other", "provider_rejected"]]
   ]
   it.each(rows)("%s", (reason, collection, transfer) => {
     for (const [product, [kind, code]] of [["collection", collection] as const, ["disbursement", transfer] as const]) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { minor } from "../../../src/domain/Money.ts"
-import { found, initiated, isUnsure } from "../../../src/providers/pawapay/Translate.ts"
+import { found, initiated } from "../../../src/providers/pawapay/Translate.ts"
 import { paymentId } from "../../../src/providers/pawapay/Wire.ts"
 import type { ProviderResponse } from "../../../src/providers/Transport.ts"
 import { newReference } from "../contract/Orders.ts"
@@ -135,8 +135,12 @@ describe("the status of a payment", () => {
     expect(status({ amount: "20000", currency: "UGX", clientReferenceId: reference }).fact).toMatchObject({ amount: 20_000n })
   })
 
-  for (const open of ["ACCEPTED", "ENQUEUED", "PROCESSING", "IN_RECONCILIATION"])
-    it(`${open}: still pending`, () => {
+  for (const open of ["ACCEPTED", "ENQUEUED", "PROCESSING", "SUBMITTED", "IN_RECONCILIATION"])
+    it(`${open}: still pending, and taken where a request is answered so`, () => {
+      expect(start(answered(200, { payoutId: id, status: open }))).toMatchObject({
+        fact: { _tag: "Accepted", providerReference: id, note: open },
+        alarm: null
+      })
       expect(status({ status: open })).toEqual({
         fact: { _tag: "StillPending", providerReference: id, note: open },
         alarm: null
@@ -163,7 +167,7 @@ describe("the status of a payment", () => {
     it(`failed with ${failureCode}: refused (${kind}, ${code})`, () => {
       const reading = status({ status: "FAILED", failureReason: { failureCode } })
       expect(reading.fact).toMatchObject({ _tag: "Refused", providerReference: id, kind, failure: { code } })
-      expect(isUnsure(reading)).toBe(failureCode === "UNKNOWN_ERROR")
+      expect("isUnsure" in reading.fact).toBe(failureCode === "UNKNOWN_ERROR")
     })
 
   it("failed without a reason is still failed", () => {
