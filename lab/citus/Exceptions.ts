@@ -116,6 +116,7 @@ export const onOneServer: ReadonlyArray<Exception> = [
 
 /** Functions that are called only where all tables are on one server. */
 export const functionsOnOneServer: ReadonlyArray<{ readonly name: string; readonly because: string }> = [
+  { name: "use_windows", because: "open_steps alone calls it; on Citus use_windows_of_tenant is called" },
   { name: "open_steps", because: "its batches span tenants; on Citus open_steps_of_tenant is called" },
   { name: "apply_steps", because: "its batches span tenants; on Citus apply_steps_of_tenant is called" },
   { name: "retire_events", because: "on Citus it is asked to drop months that are empty, and moves no row" },

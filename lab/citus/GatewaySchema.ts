@@ -1,4 +1,5 @@
 import { tenantFunctions, tenantTables } from "../../src/persistence/connection/DistributedTables.ts"
+import { functionFiles } from "../../src/persistence/schema/FunctionFiles.ts"
 import { isOfBase } from "../../src/persistence/schema/Migration.ts"
 import { Migrations } from "../../src/persistence/schema/Migrations.ts"
 import { functionsIn, type SqlFunction, uniqueKeysIn, viewsIn } from "./SqlFunctions.ts"
@@ -14,7 +15,7 @@ export const gatewaySchema = () => (read ??= readSchema())
 let read: ReturnType<typeof readSchema> | undefined
 
 const readSchema = () => {
-  const ddl = Migrations.all.flatMap(textsOf).join(";\n")
+  const ddl = [...Migrations.all.flatMap(textsOf), ...functionFiles.map(({ sql }) => sql)].join(";\n")
   // A later migration may put another in the place of one.
   const functions = [...new Map(functionsIn(ddl).map((made) => [made.name, made])).values()]
   const tables: ReadonlySet<string> = new Set(tenantTables)

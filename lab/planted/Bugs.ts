@@ -113,7 +113,7 @@ const clientBugs: ReadonlyArray<Bug> = [
     breaks: "nobody works beside a living claim",
     edits: [
       {
-        file: "src/persistence/schema/migrations/0006_arrival.ts",
+        file: "src/persistence/schema/functions/arrival.sql",
         text: "AND k.lease_until <= EXCLUDED.created_at AND",
         instead: "AND"
       }
@@ -148,7 +148,7 @@ const clientBugs: ReadonlyArray<Bug> = [
     test: "test/persistence/requests/Arrival.test.ts",
     edits: [
       {
-        file: "src/persistence/schema/migrations/0006_arrival.ts",
+        file: "src/persistence/schema/functions/spend_each_nonce.sql",
         text: "ON CONFLICT (app_id, key_id, nonce) DO NOTHING",
         instead: "ON CONFLICT (app_id, key_id, nonce) DO UPDATE SET expires_at = EXCLUDED.expires_at"
       }

@@ -8,7 +8,7 @@ export const consoleBugs: ReadonlyArray<Bug> = [
     test: "test/console/FloatsByTwo.test.ts",
     edits: [
       {
-        file: "src/persistence/schema/migrations/0020_access.ts",
+        file: "src/persistence/schema/functions/access.sql",
         text: "  ORDER BY p.id FOR UPDATE\n",
         instead: "  ORDER BY p.id\n"
       }
@@ -26,7 +26,7 @@ export const consoleBugs: ReadonlyArray<Bug> = [
     test: "test/console/FloatsByTwo.test.ts",
     edits: [
       {
-        file: "src/persistence/schema/migrations/0022_sealed_proposals.ts",
+        file: "src/persistence/schema/functions/access.sql",
         text: "WHERE p.status = 'approved' AND r.name IN (p.proposed_by, p.decided_by);",
         instead: "WHERE p.status = 'approved' AND r.name = p.decided_by;"
       }
@@ -68,7 +68,7 @@ export const consoleBugs: ReadonlyArray<Bug> = [
     test: "test/persistence/audit/AccessRights.test.ts",
     edits: [
       {
-        file: "src/persistence/schema/migrations/0022_sealed_proposals.ts",
+        file: "src/persistence/schema/functions/access.sql",
         text: " OR EXISTS (SELECT FROM removed_operators o WHERE o.token_hash = r.token_hash)",
         instead: ""
       }
@@ -80,7 +80,7 @@ export const consoleBugs: ReadonlyArray<Bug> = [
     test: "test/persistence/audit/AccessRights.test.ts",
     edits: [
       {
-        file: "src/persistence/schema/migrations/0026_revoked_keys.ts",
+        file: "src/persistence/schema/functions/access.sql",
         text: "revoked_at = r.revoked_at, signing_secret_sealed = ''",
         instead: "revoked_at = r.revoked_at"
       }
@@ -98,7 +98,7 @@ export const consoleBugs: ReadonlyArray<Bug> = [
     test: "test/console/KeysByTwo.test.ts",
     edits: [
       {
-        file: "src/persistence/schema/migrations/0026_revoked_keys.ts",
+        file: "src/persistence/schema/functions/access.sql",
         text: "FOUND OR r.status = 'withdrawn'",
         instead: "FOUND OR r.status <> 'approved'"
       }

@@ -140,7 +140,7 @@ export const doorBugs: ReadonlyArray<Bug> = [
     test: "test/persistence/transactions/MetadataMembers.test.ts",
     edits: [
       {
-        file: "src/persistence/schema/migrations/0019_metadata_members.ts",
+        file: "src/persistence/schema/migrations/0019_metadata_members.sql",
         text: "t.reference > after AND t.reference <= upto ON CONFLICT",
         instead: "t.reference > after AND t.reference < upto ON CONFLICT"
       }

@@ -4,10 +4,10 @@ import { consoleBugs } from "./ConsoleBugs.ts"
 import { moneyCallBugs } from "./MoneyCallBugs.ts"
 import { moneyFunctionBugs } from "./MoneyFunctionBugs.ts"
 
-const openStep = "src/persistence/schema/migrations/0007_open_step.ts"
-const openSteps = "src/persistence/schema/migrations/0008_open_steps.ts"
-const applyStep = "src/persistence/schema/migrations/0009_apply_step.ts"
-const applySteps = "src/persistence/schema/migrations/0010_apply_steps.ts"
+const openStep = "src/persistence/schema/functions/open_step.sql"
+const openSteps = "src/persistence/schema/functions/open_steps.sql"
+const applyStep = "src/persistence/schema/functions/apply_step.sql"
+const applySteps = "src/persistence/schema/functions/apply_steps.sql"
 const payoutMoves = "src/domain/PayoutMoves.ts"
 
 // Without these the function itself refuses a second entry, and the bug above it would be harmless.
@@ -31,7 +31,7 @@ const moveBugs: ReadonlyArray<Bug> = [
       { file: openSteps, text: "WHERE k.fence = s.fence AND k.state = 'claimed'", instead: "" },
       {
         file: openSteps,
-        text: "AND k.key = s.key AND k.fence = s.fence AND k.state = 'claimed' /*+",
+        text: "AND k.key = s.key AND k.fence = s.fence\n    AND k.state = 'claimed' /*+",
         instead: "AND k.key = s.key /*+"
       }
     ]

@@ -3,7 +3,7 @@ import { durabilityBugs } from "./DurabilityBugs.ts"
 
 // Mistakes in what calls the functions of the database that move money, and in the arrival of the requests that do.
 
-const arrival = "src/persistence/schema/migrations/0006_arrival.ts"
+const arrival = "src/persistence/schema/functions/arrival.sql"
 const references = "src/persistence/requests/IdempotencyPg.ts"
 const openCall = "src/persistence/ledger/OpenSteps.ts"
 const ledger = "src/persistence/ledger/FloatLedgerPg.ts"

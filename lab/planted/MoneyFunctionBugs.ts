@@ -3,12 +3,11 @@ import type { Bug, Edit } from "./Bug.ts"
 // Mistakes in the functions of the database that move money, each in the function of one step and in that of a batch. The texts are
 // short: they name the rule, and not how it is written.
 
-const openStep = "src/persistence/schema/migrations/0007_open_step.ts"
-const openSteps = "src/persistence/schema/migrations/0008_open_steps.ts"
-const countedWindows = "src/persistence/schema/migrations/CountedWindows.ts"
-const corrections = "src/persistence/schema/migrations/0025_corrections.ts"
-const applyStep = "src/persistence/schema/migrations/0009_apply_step.ts"
-const applySteps = "src/persistence/schema/migrations/0010_apply_steps.ts"
+const openStep = "src/persistence/schema/functions/open_step.sql"
+const openSteps = "src/persistence/schema/functions/open_steps.sql"
+const windows = "src/persistence/schema/functions/windows.sql"
+const applyStep = "src/persistence/schema/functions/apply_step.sql"
+const applySteps = "src/persistence/schema/functions/apply_steps.sql"
 
 const aFold = "test/persistence/ledger/MoneySteps.test.ts"
 const aRace = "test/persistence/ledger/StepLocks.test.ts"
@@ -45,7 +44,7 @@ const opening: ReadonlyArray<Bug> = [
   ),
   mistake(
     { name: "open what was booked meanwhile", breaks: "what operators booked by hand is not moved again", test: aRace },
-    at(corrections, "verdict := 'ClaimLost'; RAISE SQLSTATE 'GW001';", "NULL;")
+    at(openStep, "      verdict := 'ClaimLost'; RAISE SQLSTATE 'GW001';", "      NULL;")
   ),
   mistake(
     {
@@ -53,7 +52,7 @@ const opening: ReadonlyArray<Bug> = [
       breaks: "what operators booked by hand is not moved again",
       test: aRace
     },
-    at(corrections, "claim_owner[r.n] := NULL;", "NULL;")
+    at(openSteps, "claim_owner[r.n] := NULL;", "NULL;")
   ),
   mistake(
     { name: "link a key with an old fence", breaks: "a claimant that slept past its lease opens nothing" },
@@ -109,7 +108,7 @@ const opening: ReadonlyArray<Bug> = [
   ),
   mistake(
     { name: "count a batch and forget what was counted before", breaks: "no more is counted in a window than its bound" },
-    at(countedWindows, "SET used = c.used + EXCLUDED.used\n", "SET used = EXCLUDED.used\n")
+    at(windows, "SET used = c.used + EXCLUDED.used\n", "SET used = EXCLUDED.used\n")
   ),
   mistake(
     { name: "give nothing back that a refused step of a batch took", breaks: "what is refused is not counted" },
@@ -220,7 +219,10 @@ const applying: ReadonlyArray<Bug> = [
 
 const events: ReadonlyArray<Bug> = [openStep, applyStep].map((file) =>
   mistake(
-    { name: `tell of an event to nobody, ${file.slice(-13, -3)}`, breaks: "an event is delivered where the tenant wants it" },
+    {
+      name: `tell of an event to nobody, ${/\w+(?=\.sql)/.exec(file)?.[0]}`,
+      breaks: "an event is delivered where the tenant wants it"
+    },
     at(file, "AND p_event_type = ANY (w.events)", "AND p_event_type <> ALL (w.events)")
   )
 )
@@ -228,7 +230,7 @@ const events: ReadonlyArray<Bug> = [openStep, applyStep].map((file) =>
 const eventsOfBatches: ReadonlyArray<Bug> = [openSteps, applySteps].map((file) =>
   mistake(
     {
-      name: `tell of a batch's events to nobody, ${file.slice(-14, -3)}`,
+      name: `tell of a batch's events to nobody, ${/\w+(?=\.sql)/.exec(file)?.[0]}`,
       breaks: "an event is delivered where the tenant wants it"
     },
     at(file, "IF cardinality(wanted) > 0 THEN", "IF false THEN")

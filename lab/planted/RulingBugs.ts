@@ -146,7 +146,7 @@ export const rulingBugs: ReadonlyArray<Bug> = [
     test: "test/persistence/ledger/Corrections.test.ts",
     edits: [
       {
-        file: "src/persistence/schema/migrations/0025_corrections.ts",
+        file: "src/persistence/schema/migrations/0025_corrections.sql",
         text: "'amount', (collected - fee)::text",
         instead: "'amount', collected::text"
       }

@@ -1,6 +1,7 @@
 import { expect, it, layer } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { Database } from "../../src/persistence/Database.ts"
+import { functionFiles } from "../../src/persistence/schema/FunctionFiles.ts"
 import { isOfBase, type Step, type SteppedMigration } from "../../src/persistence/schema/Migration.ts"
 import { Migrations } from "../../src/persistence/schema/Migrations.ts"
 import { freshDatabase } from "../../test/support/Postgres.ts"
@@ -69,7 +70,7 @@ layer(Layer.unwrap(Effect.map(givenDatabase, (url) => Database.layer({ url }))))
         const judged = Effect.forEach(Migrations.all, (migration, at) =>
           isOfBase(migration) || migration.needs !== undefined
             ? Effect.void
-            : Migrations.apply(Migrations.all.slice(0, at)).pipe(
+            : Migrations.apply(Migrations.all.slice(0, at), functionFiles).pipe(
                 Effect.andThen(troubles(migration)),
                 Effect.map((found) => expect([migration.name, found]).toStrictEqual([migration.name, []]))
               )

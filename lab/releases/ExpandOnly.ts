@@ -1,7 +1,8 @@
 import { Effect, Option } from "effect"
 import { SqlClient } from "effect/sql"
-import type { Step, SteppedMigration } from "../../src/persistence/schema/Migration.ts"
-import { inOneStatement } from "../../src/persistence/schema/MigrationSteps.ts"
+import { functionFiles } from "../../src/persistence/schema/FunctionFiles.ts"
+import { inOneStatement, type Step, type SteppedMigration } from "../../src/persistence/schema/Migration.ts"
+import { SchemaFunctions } from "../../src/persistence/schema/SchemaFunctions.ts"
 
 /** What the release before, which runs beside the new one, would miss, trip over or wait for in a migration. Empty where it can live with it. */
 export const troubles = Effect.fnUntraced(function* ({ steps }: SteppedMigration) {
@@ -12,6 +13,7 @@ export const troubles = Effect.fnUntraced(function* ({ steps }: SteppedMigration
       Effect.gen(function* () {
         const from = yield* catalogue(sql)
         yield* sql.unsafe(textOf(step), step.form === "batches" ? [""] : [])
+        if (step.form === "transaction" && step.withFunctions === true) yield* SchemaFunctions.put(sql, functionFiles)
         return [...troublesOfText(step), ...troublesOfChange({ before, from, to: yield* catalogue(sql) }, step)]
       })
     )

@@ -39,7 +39,14 @@ export const buildReleaseBefore = (): Release => {
 
 /** What it does not know of migrations, by their names. */
 export const unknownTo = ({ folder }: Release, names: ReadonlyArray<string>): ReadonlyArray<string> =>
-  names.filter((name) => !existsSync(join(folder, "src", "persistence", "migrations", `${name}.ts`)))
+  names.filter((name) => {
+    const persistence = join(folder, "src", "persistence")
+    const list = join(persistence, "schema", "MigrationList.ts")
+    // A release before the list had a file for each.
+    return existsSync(list)
+      ? !readFileSync(list, "utf8").includes(`"${name}"`)
+      : !existsSync(join(persistence, "migrations", `${name}.ts`))
+  })
 
 export interface Node {
   readonly url: string

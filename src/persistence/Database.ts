@@ -14,6 +14,7 @@ import { STATEMENT_TIMEOUT_MS, sessionSettings, settingsHold } from "./connectio
 import { durablePool } from "./connection/servers/Durability.ts"
 import { type Connections, makePrimaryPool, NoPrimary } from "./connection/servers/PrimaryPool.ts"
 import { Distribute } from "./schema/Distribute.ts"
+import { functionFiles } from "./schema/FunctionFiles.ts"
 import { Migrations } from "./schema/Migrations.ts"
 import { RuntimeRole } from "./schema/RuntimeRole.ts"
 
@@ -90,7 +91,7 @@ export const Database = {
   },
 
   /** Brings the schema up to this program's and answers the names that it applied; none when it was. Nodes that start together wait for each other. */
-  migrate: Migrations.apply(Migrations.all),
+  migrate: Migrations.apply(Migrations.all, functionFiles),
 
   /** As `migrate`, by the owner where there is one, who then grants the gateways' role what a gateway needs and nothing else. */
   migrateAsOwner: (credentials: Credentials): Effect.Effect<ReadonlyArray<string>, DatabaseError> => migrateAsOwner(credentials),

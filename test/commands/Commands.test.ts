@@ -6,6 +6,7 @@ import { join } from "node:path"
 import { describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { expect } from "vitest"
+import { functionFiles } from "../../src/persistence/schema/FunctionFiles.ts"
 import { Migrations } from "../../src/persistence/schema/Migrations.ts"
 import { freshDatabase } from "../support/Postgres.ts"
 import { gateway, installedOn } from "./Gateway.ts"
@@ -104,7 +105,9 @@ describe("the operators' commands", () => {
         status: "active",
         capabilities: ["collections", "payouts", "fx", "reference_data", "bank_resolution"]
       }
-      expect(yield* result("migrate")).toEqual({ applied: Migrations.all.map(({ name }) => name) })
+      expect(yield* result("migrate")).toEqual({
+        applied: [...Migrations.all.map(({ name }) => name), ...functionFiles.map(({ name }) => `functions/${name}`)]
+      })
       expect(yield* result("migrate")).toEqual({ applied: [] })
       expect(yield* result("tenant", "create", "acme")).toEqual(acme)
       expect(yield* run("tenant", "create", "acme", "--json")).toEqual({

@@ -5,12 +5,13 @@ import { SqlClient, Statement } from "effect/sql"
 import { expect } from "vitest"
 import { AnswerBoundMs } from "../../src/persistence/connection/BoundedClient.ts"
 import { Database } from "../../src/persistence/Database.ts"
+import { functionFiles } from "../../src/persistence/schema/FunctionFiles.ts"
 import { Migrations } from "../../src/persistence/schema/Migrations.ts"
 import { asRuntime, freshDatabase } from "../support/Postgres.ts"
 
 const on = (url: string) => Database.layer({ url: Redacted.make(url) })
 const empty = Effect.promise(() => freshDatabase())
-const names = Migrations.all.map(({ name }) => name)
+const names = [...Migrations.all, ...functionFiles.map(({ name }) => ({ name: `functions/${name}` }))].map(({ name }) => name)
 
 describe("the database's schema", () => {
   it.effect("is not one that the gateways' role chose for itself, and no session begins at another isolation", () =>
@@ -62,7 +63,7 @@ describe("the database's schema", () => {
       const node = Effect.provide(Database.migrate, on(url))
       const applied = yield* Effect.all([node, node, node], { concurrency: 3 })
       // They take turns at the lock, so that each may have applied a part.
-      expect(applied.flat().toSorted()).toEqual(names)
+      expect(applied.flat().toSorted()).toEqual(names.toSorted())
       expect(yield* node).toEqual([])
     })
   )

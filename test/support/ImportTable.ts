@@ -88,6 +88,11 @@ export const imports: ReadonlyArray<ImportRow> = [
     files: ["persistence/", "services/ports/CommitsWaiting.ts"],
     packages: [core, /^node:os$/, /^effect\/sql$/]
   },
+  {
+    from: /^persistence\/schema\/(FunctionFiles|MigrationList)\.ts$/,
+    files: ["persistence/"],
+    packages: [core, /^node:(crypto|fs|path)$/]
+  },
   { from: /^persistence\/connection\/MachineTime\.ts$/, files: ["domain/"], packages: [core, /^node:os$/] },
   {
     from: /^persistence\/connection\/DatabaseTls\.ts$/,

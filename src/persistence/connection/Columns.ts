@@ -50,7 +50,7 @@ export const columnsOf = <Row>(columns: Readonly<Record<string, Column<Row>>>) =
 export const callOf = (name: string, columns: ReadonlyArray<string>): string =>
   `${name}(${columns.map((column, index) => `p_${column} => $${index + 1}`).join(", ")})`
 
-/** As `callOf`, for a function of one tenant (TenantForm.ts), which is the first of the columns. One that is NULL would end Citus's coordinator. */
+/** As `callOf`, for a function of one tenant (FunctionFiles.ts), which is the first of the columns. One that is NULL would end Citus's coordinator. */
 export const callOfTenant = (name: string, [tenant, ...columns]: ReadonlyArray<string>): string =>
   `${name}_of_tenant(${[`p_${tenant} => coalesce($1, '')`, ...columns.map((column, index) => `p_${column} => $${index + 2}`)].join(", ")})`
 

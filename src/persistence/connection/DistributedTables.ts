@@ -34,6 +34,7 @@ export const tenantTables = [
  */
 export const coordinatorTables: Readonly<Record<string, string>> = {
   schema_migrations: "says what the schema is",
+  schema_functions: "says which functions the schema has",
   tenant_directory: "says which tenants there are while their server is down",
   corridors: "common to all tenants, kept in memory by every gateway",
   ceilings: "common to all tenants, kept in memory by every gateway",

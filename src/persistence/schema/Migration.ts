@@ -6,6 +6,8 @@ import { createHash } from "node:crypto"
 export interface BaseMigration {
   readonly name: string
   readonly sql: string
+  /** What databases keep of it, where that is not made of its text. */
+  readonly checksum?: string
 }
 
 /**
@@ -20,11 +22,16 @@ export interface SteppedMigration {
    */
   readonly needs?: string
   readonly steps: ReadonlyArray<Step>
+  /** What databases keep of it, where that is not made of its steps. */
+  readonly checksum?: string
 }
 
 export type Step =
-  /** Small changes of the catalogue, in one transaction that neither waits for a lock nor holds one for long, and is tried again. */
-  | { readonly form: "transaction"; readonly sql: string }
+  /**
+   * Small changes of the catalogue, in one transaction that neither waits for a lock nor holds one for long, and is tried again. With the program's
+   * functions where what follows calls them, or needs every node to call them: else they are applied after the last migration.
+   */
+  | { readonly form: "transaction"; readonly sql: string; readonly withFunctions?: true }
   /** An index, built while the table is written to. `definition` is what follows the table: `(app_id, mode) WHERE parked`. */
   | { readonly form: "index"; readonly name: string; readonly table: string; readonly definition: string; readonly unique?: true }
   /** Checks the rows that were there before a constraint that was added NOT VALID, while the table is written to. */
@@ -41,6 +48,12 @@ export type Migration = BaseMigration | SteppedMigration
 export const isOfBase = (migration: Migration): migration is BaseMigration => "sql" in migration
 
 export const checksumOf = (migration: Migration): string =>
+  migration.checksum ??
   createHash("sha256")
     .update(isOfBase(migration) ? migration.sql : JSON.stringify([migration.needs ?? null, migration.steps]))
     .digest("hex")
+
+const QUOTE = "$gateway_migration$"
+
+/** The driver sends one statement at a time; a DO block takes the whole text, and the server's bound is for all of it. */
+export const inOneStatement = (text: string): string => `DO $body$ BEGIN EXECUTE ${QUOTE}${text}${QUOTE}; END $body$`

@@ -2,7 +2,9 @@ import { Clock, Effect, Schedule } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { AnswerBoundMs } from "../connection/BoundedClient.ts"
 import { DatabaseError } from "../connection/DatabaseError.ts"
-import { checksumOf, type Step, type SteppedMigration } from "./Migration.ts"
+import type { FunctionFile } from "./FunctionFiles.ts"
+import { checksumOf, inOneStatement, type Step, type SteppedMigration } from "./Migration.ts"
+import { SchemaFunctions } from "./SchemaFunctions.ts"
 
 /** Whoever waits for a table's lock has everybody behind it wait as well: this and what follows are the longest that a step holds up a payment. */
 const LOCK_WAIT_MS = 200
@@ -18,10 +20,13 @@ const GONE_SEEN_MS = 1_000
 /** A step of rows pauses as long as it took, so that at most half of the database's time is its own. */
 const SHORTEST_PAUSE_MS = 5
 const BATCHES_AT_MOST = 1_000_000
-const QUOTE = "$gateway_migration$"
 
 /** Does what is left of a migration. Nothing is done twice: each step is marked in its own commit, or can be repeated. */
-export const runSteps = Effect.fn("Migrations.steps")(function* (sql: SqlClient.SqlClient, migration: SteppedMigration) {
+export const runSteps = Effect.fn("Migrations.steps")(function* (
+  sql: SqlClient.SqlClient,
+  migration: SteppedMigration,
+  functions: ReadonlyArray<FunctionFile>
+) {
   const { name, needs = null, steps } = migration
   yield* sql`INSERT INTO schema_migrations (name, checksum, needs, steps_done, applied_at) VALUES (${name}, ${checksumOf(migration)}, ${needs}, 0, NULL)
     ON CONFLICT (name) DO NOTHING`
@@ -29,7 +34,9 @@ export const runSteps = Effect.fn("Migrations.steps")(function* (sql: SqlClient.
   for (const [at, step] of steps.entries()) {
     if (at < (found?.done ?? 0)) continue
     const began = yield* Clock.currentTimeMillis
-    yield* runStep(sql, { migration, at, step }).pipe(DatabaseError.explain(`apply ${name}, step ${at + 1} of ${steps.length}`))
+    yield* runStep(sql, { migration, at, step, functions }).pipe(
+      DatabaseError.explain(`apply ${name}, step ${at + 1} of ${steps.length}`)
+    )
     yield* Effect.annotateLogs(Effect.logInfo("a step of a migration is done"), {
       migration: name,
       step: `${at + 1} of ${steps.length}`,
@@ -43,13 +50,22 @@ interface StepPosition {
   readonly migration: SteppedMigration
   readonly at: number
   readonly step: Step
+  readonly functions: ReadonlyArray<FunctionFile>
 }
 
 const runStep = (sql: SqlClient.SqlClient, place: StepPosition): Effect.Effect<void, SqlError.SqlError | DatabaseError> => {
-  const { step } = place
+  const { functions, step } = place
   switch (step.form) {
     case "transaction":
-      return shortTransaction(sql, Effect.andThen(sql.unsafe(inOneStatement(step.sql)), marked(sql, place)))
+      return shortTransaction(
+        sql,
+        sql
+          .unsafe(inOneStatement(step.sql))
+          .pipe(
+            Effect.andThen(step.withFunctions === true ? SchemaFunctions.put(sql, functions) : Effect.void),
+            Effect.andThen(marked(sql, place))
+          )
+      )
     case "index":
       return Effect.andThen(
         buildIndex(sql, step, { long: longStatement(sql), short: (text) => shortTransaction(sql, sql.unsafe(text)) }),
@@ -65,14 +81,11 @@ const runStep = (sql: SqlClient.SqlClient, place: StepPosition): Effect.Effect<v
   }
 }
 
-/** The driver sends one statement at a time; a DO block takes the whole text, and the server's bound is for all of it. */
-export const inOneStatement = (text: string): string => `DO $body$ BEGIN EXECUTE ${QUOTE}${text}${QUOTE}; END $body$`
-
 /**
  * Neither waits for locks nor has them for longer than a payment can wait; where it would, it is undone and tried again. Its commit waits for no
  * standby, which could take any time: whatever is acknowledged later comes after it in the log, and so does not outlive it.
  */
-const shortTransaction = <A>(
+export const shortTransaction = <A>(
   sql: SqlClient.SqlClient,
   body: Effect.Effect<A, SqlError.SqlError | DatabaseError>
 ): Effect.Effect<void, SqlError.SqlError | DatabaseError> =>

@@ -3,35 +3,12 @@ import { SqlClient } from "effect/sql"
 import { AnswerBoundMs } from "../connection/BoundedClient.ts"
 import { DatabaseError } from "../connection/DatabaseError.ts"
 import { SessionPooling } from "../connection/SessionPooling.ts"
-import { checksumOf, isOfBase, type Migration } from "./Migration.ts"
+import { type FunctionFile, functionFiles } from "./FunctionFiles.ts"
+import { checksumOf, inOneStatement, isOfBase, type Migration } from "./Migration.ts"
+import { migrationList } from "./MigrationList.ts"
 import { inMigrationTransaction, MIGRATION_MS, withMigrationLock } from "./MigrationLock.ts"
-import { inOneStatement, runSteps } from "./MigrationSteps.ts"
-import * as ledger from "./migrations/0001_ledger.ts"
-import * as requests from "./migrations/0002_requests.ts"
-import * as providers from "./migrations/0003_providers.ts"
-import * as webhooks from "./migrations/0004_webhooks.ts"
-import * as operators from "./migrations/0005_operators.ts"
-import * as arrival from "./migrations/0006_arrival.ts"
-import * as openStep from "./migrations/0007_open_step.ts"
-import * as openSteps from "./migrations/0008_open_steps.ts"
-import * as applyStep from "./migrations/0009_apply_step.ts"
-import * as applySteps from "./migrations/0010_apply_steps.ts"
-import * as operatorConsole from "./migrations/0011_console.ts"
-import * as keptProposals from "./migrations/0012_kept_proposals.ts"
-import * as callbackLooks from "./migrations/0013_callback_looks.ts"
-import * as providerAccounts from "./migrations/0015_provider_accounts.ts"
-import * as floatBounds from "./migrations/0016_float_bounds.ts"
-import * as callbacks from "./migrations/0017_callbacks.ts"
-import * as metadataMembers from "./migrations/0019_metadata_members.ts"
-import * as access from "./migrations/0020_access.ts"
-import * as clockWatch from "./migrations/0021_clock_watch.ts"
-import * as sealedProposals from "./migrations/0022_sealed_proposals.ts"
-import * as newerEventTypes from "./migrations/0024_newer_event_types.ts"
-import * as corrections from "./migrations/0025_corrections.ts"
-import * as revokedKeys from "./migrations/0026_revoked_keys.ts"
-import * as recipientNames from "./migrations/0029_recipient_names.ts"
-import * as accountSweeps from "./migrations/0032_account_sweeps.ts"
-import * as senders from "./migrations/0033_senders.ts"
+import { runSteps, shortTransaction } from "./MigrationSteps.ts"
+import { SchemaFunctions } from "./SchemaFunctions.ts"
 
 /** What PostgreSQL has not ended by itself by then, it will not. */
 const ANSWER_MS = MIGRATION_MS + 3_000
@@ -39,54 +16,34 @@ const ANSWER_MS = MIGRATION_MS + 3_000
 const BEHIND_A_POOLER =
   "a pooler stands in between, and an index is built by one session: migrate with a direct MIGRATION_DATABASE_URL"
 
-/** In the order in which they are applied. */
-const all: ReadonlyArray<Migration> = [
-  ledger,
-  requests,
-  providers,
-  webhooks,
-  operators,
-  arrival,
-  openStep,
-  openSteps,
-  applyStep,
-  applySteps,
-  operatorConsole,
-  keptProposals,
-  callbackLooks,
-  providerAccounts,
-  floatBounds,
-  callbacks,
-  metadataMembers,
-  access,
-  clockWatch,
-  sealedProposals,
-  newerEventTypes,
-  corrections,
-  revokedKeys,
-  recipientNames,
-  accountSweeps,
-  senders
-]
+/** What a program brings: its migrations, and its files of functions. */
+interface Own {
+  readonly migrations: ReadonlyArray<Migration>
+  readonly functions: ReadonlyArray<FunctionFile>
+}
 
 export const Migrations = {
-  all,
+  all: migrationList,
 
   /**
-   * Applies what is missing and answers its names: the base in one commit, each later step by itself. Refuses a database that needs a newer
-   * program, one of a draft, and one that is not ours; one of a newer release that this program can run on is left as it is.
+   * Applies what is missing and answers its names: the base in one commit, each later step by itself, then the functions. Refuses a database that needs
+   * a newer program, one of a draft, and one that is not ours; one of a newer release that this program can run on is left as it is.
    */
-  apply: (migrations: ReadonlyArray<Migration>): Effect.Effect<ReadonlyArray<string>, DatabaseError, SqlClient.SqlClient> =>
+  apply: (
+    migrations: ReadonlyArray<Migration>,
+    functions: ReadonlyArray<FunctionFile> = []
+  ): Effect.Effect<ReadonlyArray<string>, DatabaseError, SqlClient.SqlClient> =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const found = yield* missing(sql, migrations)
-      if (found.length === 0) return []
+      const own = { migrations, functions }
+      if ((yield* missing(sql, own)).length === 0) return []
       yield* refuseOthers(sql)
-      const ofBase = yield* inMigrationTransaction(sql, applyBase(sql, migrations))
-      if ((yield* missing(sql, migrations)).length === 0) return ofBase
+      const ofBase = yield* inMigrationTransaction(sql, applyBase(sql, own))
+      if ((yield* missing(sql, own)).length === 0) return ofBase
       // What a step sets for its session, hours for an index among it, another transaction would get, and not the step.
       if (yield* yield* SessionPooling) return yield* new DatabaseError({ message: BEHIND_A_POOLER })
-      return [...ofBase, ...(yield* withMigrationLock(sql, applyStepped(sql, migrations)))]
+      const later = Effect.zipWith(applyStepped(sql, own), applyFunctions(sql, own), (steps, files) => [...steps, ...files])
+      return [...ofBase, ...(yield* withMigrationLock(sql, later))]
     }).pipe(
       Effect.provideService(AnswerBoundMs, ANSWER_MS),
       DatabaseError.explain("migrate the database"),
@@ -94,7 +51,7 @@ export const Migrations = {
     ),
 
   /** Where the schema and this program stand to one another. */
-  standing: (sql: SqlClient.SqlClient) => Effect.map(readApplied(sql), (applied) => schemaState(applied, all)),
+  standing: (sql: SqlClient.SqlClient) => standingOf(sql, { migrations: migrationList, functions: functionFiles }),
 
   /** Answers why this program does not fit the schema as it is by then, in one line; null where it does. A node that runs may be overtaken by a release. */
   obstacle: (sql: SqlClient.SqlClient): Effect.Effect<Effect.Effect<string | null, unknown>, DatabaseError> =>
@@ -123,11 +80,31 @@ const refuseOthers = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   })
 })
 
-const missing = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, migrations: ReadonlyArray<Migration>) {
-  const standing = schemaState((yield* appliedBefore(sql)) ?? [], migrations)
+const standingOf = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, own: Own) {
+  return yield* withFunctions(sql, own, yield* readApplied(sql))
+})
+
+const withFunctions = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, own: Own, applied: ReadonlyArray<AppliedMigration>) {
+  const files = yield* SchemaFunctions.readApplied(sql, applied)
+  const standing = schemaState(applied, own.migrations)
+  return {
+    ...standing,
+    missing: [...standing.missing, ...SchemaFunctions.titles(SchemaFunctions.behind(own.functions, files))],
+    newer: [...standing.newer, ...SchemaFunctions.titles(SchemaFunctions.ahead(own.functions, files))]
+  }
+})
+
+/** The names of what is missing. */
+const missing = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, own: Own) {
+  const standing = yield* withFunctions(sql, own, (yield* appliedBefore(sql)) ?? [])
   if (standing.obstacle !== null) return yield* new DatabaseError({ message: standing.obstacle })
   if (standing.missing.length === 0) yield* tellNewer(standing.newer)
-  return migrations.filter(({ name }) => standing.missing.includes(name))
+  return standing.missing
+})
+
+const missingMigrations = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, own: Own) {
+  const names = yield* missing(sql, own)
+  return own.migrations.filter(({ name }) => names.includes(name))
 })
 
 /** Null on a database that nothing was made in. */
@@ -161,9 +138,9 @@ const table = `CREATE TABLE schema_migrations (
   applied_at timestamptz
 )`
 
-const applyBase = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, migrations: ReadonlyArray<Migration>) {
+const applyBase = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, own: Own) {
   if ((yield* appliedBefore(sql)) === null) yield* sql.unsafe(table)
-  const found = (yield* missing(sql, migrations)).filter(isOfBase)
+  const found = (yield* missingMigrations(sql, own)).filter(isOfBase)
   for (const migration of found) {
     yield* sql.unsafe(inOneStatement(migration.sql)).pipe(DatabaseError.explain(`apply ${migration.name}`))
     yield* sql`INSERT INTO schema_migrations (name, checksum, steps_done, applied_at) VALUES (${migration.name}, ${checksumOf(migration)}, 1, now())`
@@ -171,10 +148,18 @@ const applyBase = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, migrati
   return found.map(({ name }) => name)
 })
 
-const applyStepped = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, migrations: ReadonlyArray<Migration>) {
-  const found = yield* missing(sql, migrations)
-  for (const migration of found) if (!isOfBase(migration)) yield* runSteps(sql, migration)
+const applyStepped = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, own: Own) {
+  const found = yield* missingMigrations(sql, own)
+  for (const migration of found) if (!isOfBase(migration)) yield* runSteps(sql, migration, own.functions)
   return found.map(({ name }) => name)
+})
+
+/** In one transaction: who calls one finds all of them old, or all of them new. */
+const applyFunctions = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { functions }: Own) {
+  const behind = SchemaFunctions.behind(functions, yield* SchemaFunctions.readApplied(sql, yield* readApplied(sql)))
+  if (behind.length === 0) return []
+  yield* shortTransaction(sql, Effect.andThen(SchemaFunctions.put(sql, behind), SchemaFunctions.keep(sql, behind)))
+  return SchemaFunctions.titles(behind)
 })
 
 interface AppliedMigration {

@@ -16,7 +16,7 @@ const spans = rowsOf(Schema.Struct({ parent: Schema.String, month: Schema.String
 
 /**
  * Partitions on PostgreSQL. It owns the monthly partitions of journal, events, deliveries and delivery_attempts. An advisory lock, tried and never waited for, lets one node change them at a time. The functions that do it, and what they lock, are in
- * 0005_operators (a month is made) and 0004_webhooks (a month of events is retired).
+ * functions/months.sql.
  */
 export const PartitionsPg = Layer.effect(
   Partitions,

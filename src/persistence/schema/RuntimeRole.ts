@@ -18,6 +18,7 @@ const privileges: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
   audit_log: ["SELECT"],
   audit_head: ["SELECT"],
   schema_migrations: ["SELECT"],
+  schema_functions: ["SELECT"],
   journal: ["SELECT", "INSERT"],
   float_adjustments: ["SELECT", "INSERT"],
   events: ["SELECT", "INSERT", "DELETE"],

@@ -41,7 +41,7 @@ export const DatabaseState = Schema.Struct({
   /** Of the server that is connected to; null where it archives nothing. */
   archive: Schema.NullOr(ArchiveState),
   partitions: Schema.Array(PartitionsAhead),
-  /** Migrations of a newer release, which this program can run on, and those that are not done. */
+  /** Migrations and functions of a newer release, which this program can run on, and those that are not done. */
   schema: Schema.Struct({ newer: Schema.Array(Schema.String), underWay: Schema.Array(Schema.String) })
 })
 export type DatabaseState = typeof DatabaseState.Type

@@ -6,6 +6,7 @@ import { minor } from "../../../src/domain/Money.ts"
 import { Database } from "../../../src/persistence/Database.ts"
 import { breachesStatement } from "../../../src/persistence/ledger/LedgerRule.ts"
 import { ledgerRules } from "../../../src/persistence/ledger/LedgerVerificationPg.ts"
+import { functionFiles } from "../../../src/persistence/schema/FunctionFiles.ts"
 import { Migrations } from "../../../src/persistence/schema/Migrations.ts"
 import { recordText } from "../../../src/persistence/transactions/StoredRecord.ts"
 import { Transactions } from "../../../src/services/ports/Transactions.ts"
@@ -59,13 +60,13 @@ it.live(
       const { url } = yield* Effect.promise(() => freshDatabase())
       yield* Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
-        yield* Migrations.apply(releaseBefore)
+        yield* Migrations.apply(releaseBefore, functionFiles)
         yield* inserted(sql)
         const standing = sql<{ reference: string; record: unknown; revision: bigint }>`
           SELECT reference, record, revision FROM transactions ORDER BY 1`
         const isReversed = ({ reference }: { readonly reference: string }) => reference.endsWith("00")
         const before = yield* standing
-        yield* Migrations.apply(Migrations.all)
+        yield* Database.migrate
         const after = yield* standing
         expect(after.filter((one) => !isReversed(one))).toStrictEqual(before.filter((one) => !isReversed(one)))
         expect(after.filter(isReversed).map(({ revision }) => revision)).toStrictEqual(

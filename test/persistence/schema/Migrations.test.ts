@@ -4,6 +4,7 @@ import { SqlClient } from "effect/sql"
 import { describe, expect } from "vitest"
 import { SessionPooling } from "../../../src/persistence/connection/SessionPooling.ts"
 import { Database } from "../../../src/persistence/Database.ts"
+import { functionFiles } from "../../../src/persistence/schema/FunctionFiles.ts"
 import type { SteppedMigration } from "../../../src/persistence/schema/Migration.ts"
 import { Migrations } from "../../../src/persistence/schema/Migrations.ts"
 import { freshDatabase } from "../../support/Postgres.ts"
@@ -76,6 +77,68 @@ describe("a schema of a newer release", () => {
         const newest = Migrations.all.at(-1)?.name
         yield* sql`DELETE FROM schema_migrations WHERE name = ${newest}`
         expect(yield* obstacle).toBe(`the database's schema lacks ${newest}: run \`gateway migrate\``)
+      })
+    )
+  )
+})
+
+/** The program's files of functions, one of them with another text. */
+const withText = (changed: string, version: number, text: (sql: string) => string) =>
+  functionFiles.map((file) => (file.name === changed ? { ...file, version, sql: text(file.sql) } : file))
+const newer = withText("refuse_commit", 99, (sql) => sql.replace("money step refused", "the newer text refused"))
+const refusal = Effect.flatMap(SqlClient.SqlClient, (sql) => Effect.flip(sql`SELECT refuse_commit('it')`)).pipe(
+  Effect.map(({ reason }) => String(reason.cause))
+)
+
+describe("the functions of the database", () => {
+  it.live("are applied when their text changes, and no program puts an older text in the place of a newer one", () =>
+    onReleased(
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const obstacle = yield* Database.schemaObstacle
+        expect(yield* refusal).toContain("money step refused")
+        expect(yield* Migrations.apply(Migrations.all, newer)).toStrictEqual(["functions/refuse_commit"])
+        expect(yield* refusal).toContain("the newer text refused")
+        // A node of the release before goes on, and one that starts leaves it as it is.
+        expect(yield* obstacle).toBe(null)
+        expect(yield* standing).toMatchObject({ missing: [], newer: ["functions/refuse_commit"] })
+        expect(yield* Database.migrate).toStrictEqual([])
+        expect(yield* refusal).toContain("the newer text refused")
+        expect(yield* Migrations.apply(Migrations.all, newer)).toStrictEqual([])
+        // What it was before again is a text that comes after it.
+        const again = withText("refuse_commit", 100, (text) => text)
+        expect(yield* Migrations.apply(Migrations.all, again)).toStrictEqual(["functions/refuse_commit"])
+        expect(yield* Migrations.apply(Migrations.all, newer)).toStrictEqual([])
+        expect(yield* refusal).toContain("money step refused")
+        yield* sql`UPDATE schema_functions SET version = 1, checksum = 'of an older text' WHERE name = 'refuse_commit'`
+        expect(yield* obstacle).toBe("the database's schema lacks functions/refuse_commit: run `gateway migrate`")
+      })
+    )
+  )
+
+  it.live("come to a database that a release before them made, which has nothing else to do", () =>
+    onReleased(
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        yield* sql`DROP TABLE schema_functions`
+        yield* sql`DELETE FROM schema_migrations WHERE name = '0038_functions'`
+        expect(yield* Database.migrate).toStrictEqual(["0038_functions", ...functionFiles.map(({ name }) => `functions/${name}`)])
+        expect(yield* Database.migrate).toStrictEqual([])
+      })
+    )
+  )
+
+  it.live("change together or not at all, and none of them gets a second signature", () =>
+    onReleased(
+      Effect.gen(function* () {
+        const broken = newer.map((file) => (file.name === "windows" ? { ...file, version: 99, sql: "CREATE OR REPLACE" } : file))
+        const failed = yield* Effect.flip(Migrations.apply(Migrations.all, broken))
+        expect(failed.message).toMatch(/^cannot apply functions\/windows: .*syntax error/)
+        const overloaded = withText("refuse_commit", 99, (sql) => sql.replace("(reason text)", "(reason text, beside text)"))
+        expect((yield* Effect.flip(Migrations.apply(Migrations.all, overloaded))).message).toContain(
+          "the function refuse_commit would have two signatures: a changed signature is a new name"
+        )
+        expect(yield* refusal).toContain("money step refused")
       })
     )
   )

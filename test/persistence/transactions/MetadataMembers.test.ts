@@ -28,7 +28,7 @@ it.live("records that were there before 0019 are found by their metadata after i
       yield* inserted(recordText(payout({ metadata })), 1, RECORDS)
       yield* inserted(recordText(payout({ metadata: "{}" })), RECORDS + 1, RECORDS + 1)
       yield* inserted(recordText(exchange({ metadata })), RECORDS + 2, RECORDS + 2)
-      yield* Migrations.apply(Migrations.all)
+      yield* Database.migrate
       const found = (name: string, value: string) => sql`
         SELECT count(*)::int AS count, count(*) FILTER (WHERE m.created_at = t.created_at)::int AS placed
         FROM metadata_members m LEFT JOIN transactions t ON t.app_id = m.app_id AND t.reference = m.reference AND t.mode = m.mode
