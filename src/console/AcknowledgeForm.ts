@@ -19,7 +19,7 @@ const hourChoices: ReadonlyArray<readonly [string, string]> = [
 export const acknowledgementText = (resting: Option.Option<Acknowledgement>): ComponentChild =>
   Option.match(resting, { onNone: () => null, onSome: ({ until }) => ["its alerts rest until ", time(until)] })
 
-/** For whoever may, while it is open or in review. `back` is where the person goes on. */
+/** For a person with the permission, while the transaction is open or in review. `back` is the page to return to. */
 export const acknowledgeForm = (visit: Visit, record: Transaction, back: string): ComponentChild =>
   may(visit.visitor.role, "resolve") && (record.needsReview || !isTerminal(record))
     ? h(

@@ -8,7 +8,7 @@ import { type GateSettings, makeGate } from "./Gate.ts"
 import { makeHandler } from "./Handler.ts"
 import { makeRooms, type RoomSettings } from "./Rooms.ts"
 
-// An import would read all that node:http exports, and with it a client of 16 MB that nobody uses.
+// An import would read all that node:http exports, and with it an unused client of 16 MB.
 const { createServer } = process.getBuiltinModule("node:http")
 
 /** How long a page that is being made holds up the end of the process. */
@@ -16,7 +16,7 @@ const SHUTDOWN_MS = 2_000
 /** A whole request, and its headers, arrive within these times; then the connection is closed. */
 const REQUEST_MS = 15_000
 const HEADERS_MS = 10_000
-/** At once, in all and from one address. A browser opens six; who waits for more keeps nobody else out. */
+/** The most connections at once, in all and from one address. A browser opens six; a client that waits for more keeps no other out. */
 const CONNECTIONS = { inAll: 200, anAddress: 24 }
 
 export interface ConsoleSettings extends GateSettings, RoomSettings {
@@ -64,7 +64,7 @@ export const Console = {
     })
     return Layer.unwrap(serving).pipe(
       Layer.provide(server),
-      // Addresses of pages hold what somebody looked for, and belong into no trace.
+      // The address of a page holds the terms of a search, which belong into no trace.
       Layer.provide(Layer.succeed(HttpMiddleware.TracerDisabledWhen, () => true)),
       Layer.catchTag("ServeError", () => Layer.effect(ConsoleAddress, new ConsolePortTaken({ host, port })))
     )

@@ -17,7 +17,7 @@ interface Frame {
   readonly notice: string | null
 }
 
-/** A whole document: what `page` shows, in the frame of somebody who is logged in. */
+/** A whole document: the `page`, in the frame of the person who is signed in. */
 export const framed = ({ body, refreshSeconds, title }: Page, { notice, path, links, visitor }: Frame): string => {
   const sentence = notice !== null && Object.hasOwn(notices, notice) ? notices[notice] : undefined
   return documentOf(title, [
@@ -91,7 +91,7 @@ const quickSearch: ComponentChild = h(
 
 const isAt = (to: string, path: string): boolean => (to === "/" ? path === "/" : path === to || path.startsWith(`${to}/`))
 
-/** What a page says after a change. Addresses name a sentence and hold none, so that nobody can put words on a page by a link. */
+/** The sentence on a page after a change. The address names a sentence and holds none, so that a link cannot put words on a page. */
 const notices: Readonly<Record<string, string>> = {
   "logged-out": "You are logged out.",
   asked: "The provider was asked. What it said is in the timeline.",

@@ -5,11 +5,11 @@ import { toDecimal } from "../domain/Money.ts"
 import { visibleText } from "../domain/VisibleText.ts"
 import type { Visit } from "./Route.ts"
 
-// What pages are made of. Whatever a text holds, it stands on the page as text: preact escapes it, and what cannot be seen is made visible.
+// The elements of pages. Every text stands on the page as text: preact escapes it, and invisible characters are made visible.
 
 export type Tone = "good" | "bad" | "wait" | "quiet"
 
-/** What came from outside, on the page as text. */
+/** Text from outside, on the page as text. */
 export const said = (text: string): ComponentChild => h("span", { class: "said", dir: "auto" }, visibleText(text))
 
 export const code = (text: string): ComponentChild => h("code", null, visibleText(text))
@@ -40,7 +40,7 @@ export const amountText = (amount: bigint, currency: Currency): string => {
   return `${whole.replaceAll(/\B(?=(\d{3})+$)/g, ",")}${fraction === undefined ? "" : `.${fraction}`}`
 }
 
-/** Names and what they are. What is null is left out. */
+/** Names and their values. A row with null is left out. */
 export const facts = (rows: ReadonlyArray<readonly [string, ComponentChildren]>): ComponentChild =>
   h(
     "dl",
@@ -93,10 +93,10 @@ export interface Form {
   readonly to: string
   readonly button: string
   readonly fields?: ReadonlyArray<ComponentChild>
-  /** What the form says besides, and nobody types. */
+  /** The hidden fields of the form. */
   readonly hidden?: Readonly<Record<string, string>>
   readonly tone?: "plain" | "strong" | "danger"
-  /** What a row's button is about, for those who hear it. */
+  /** The subject of a row's button, for screen readers. */
   readonly about?: string
 }
 

@@ -8,7 +8,7 @@ const columns = ["When", "Entry", "Of", "Available changed by", "Reserved change
 /** The page of a float's entries. */
 export const entriesPath = ({ appId, currency, mode }: FloatName): string => `/floats/${appId}/${mode}/${currency}`
 
-/** What each entry changed of a float, and what there was after it. */
+/** The change of a float by each entry, and the balance after it. */
 export const entryTable = (
   { currency }: FloatName,
   entries: ReadonlyArray<FloatEntry>,

@@ -4,7 +4,7 @@ import { HttpIncomingMessage, type HttpServerError, type HttpServerRequest } fro
 import { clientAddress, clientOf } from "../http/edge/ClientAddress.ts"
 import type { Visitor } from "../services/SignIn.ts"
 
-// What a request has to be before anything is done for it. Each check answers a status and a sentence, or nothing.
+// The conditions of a request, before anything is done for it. Each check answers a status and a sentence, or nothing.
 
 /** Why a request is refused at the door. */
 export interface Refused {
@@ -31,7 +31,7 @@ export const makeGate = ({ host, trustedProxies, url }: GateSettings) => {
   const addressOf = clientAddress(trustedProxies)
   const names = new Set([...LOOPBACK, host.includes(":") ? `[${host}]` : host, ...(url === null ? [] : [new URL(url).hostname])])
 
-  /** A name that leads here by somebody else's DNS is not ours. */
+  /** A host name that leads here by a foreign DNS is not ours. */
   const foreignHost = ({ headers }: Request): Refused | undefined =>
     names.has((headers["host"] ?? "").toLowerCase().replace(/:\d+$/, ""))
       ? undefined
@@ -88,7 +88,7 @@ export const isOwnForm = ({ formToken }: Visitor, form: URLSearchParams): boolea
 
 const FORM_TYPE = /^application\/x-www-form-urlencoded(?:[ \t]*;.*)?$/i
 
-/** What the fields of a form hold. */
+/** The fields of a form. */
 export const readForm = (request: Request): Effect.Effect<URLSearchParams, Refused> => {
   const tooLarge: Refused = { status: 413, message: "That is too much for a form." }
   if (!FORM_TYPE.test(request.headers["content-type"] ?? "")) return Effect.fail({ status: 415, message: "This is not a form." })
@@ -116,7 +116,7 @@ export const unstorable = (fields: URLSearchParams): Refused | undefined =>
 const isTooLarge = ({ reason }: HttpServerError.HttpServerError): boolean =>
   reason._tag === "RequestParseError" && reason.reason === "BodyTooLarge"
 
-/** What every answer carries: it is kept nowhere, stands in no frame, and loads and sends to nothing but the console. */
+/** The headers of every response: it is kept nowhere, stands in no frame, and loads from and sends to the console alone. */
 export const strictHeaders = {
   "content-security-policy":
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",

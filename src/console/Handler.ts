@@ -10,9 +10,9 @@ import { type Answer, matched, page, type Route } from "./Route.ts"
 import { consoleStyle } from "./Stylesheet.ts"
 
 /**
- * The console's one script. It reads a page that asks for it again and puts the new content in the place of the old, unless somebody is at
- * work in it; where that fails it says so, because an old page looks like a good one. The refresh says that it is one, so that it keeps
- * nobody logged in. Without scripts a page is as it was when it was read.
+ * The console's one script. It reads a page that asks for it again and puts the new content in the place of the old, unless a person is
+ * typing in it. Where that fails it says so, because an old page looks like a good one. A refresh identifies itself, so that it does not
+ * keep a session open. Without scripts a page stays as it was when it was read.
  */
 const consoleScript = `"use strict";
 (() => {
@@ -78,11 +78,11 @@ export const makeHandler = (gate: Gate, rooms: ReadonlyArray<Room>) =>
 
     const visitorOf = Effect.fnUntraced(function* (request: Request) {
       const session = gate.session(request)
-      // A page that refreshes itself keeps nobody logged in.
+      // A page that refreshes itself does not keep a session open.
       return session === null ? Option.none() : yield* signIn.visitor(session, request.headers["x-console-refresh"] === undefined)
     })
 
-    /** For somebody who is logged in. */
+    /** For a person who is signed in. */
     const answerOf = Effect.fnUntraced(function* (request: Request, visitor: Visitor, form: URLSearchParams) {
       const { pathname: path, searchParams: query } = urlOf(request)
       const method = request.method === "HEAD" ? "GET" : request.method
@@ -148,7 +148,7 @@ export const makeHandler = (gate: Gate, rooms: ReadonlyArray<Room>) =>
   })
 
 const ORIGIN = "http://console"
-/** What begins with two slashes is a path as well, and no other host. */
+/** A target that begins with two slashes is a path as well, and no other host. */
 const urlOf = ({ url }: Request): URL => URL.parse(url.startsWith("/") ? `${ORIGIN}${url}` : url) ?? new URL(ORIGIN)
 
 const html = (status: number, document: string): Response =>

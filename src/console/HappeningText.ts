@@ -26,5 +26,5 @@ const happenings: Readonly<Record<string, string>> = {
 
 export const happeningText = (fact: string): string => (Object.hasOwn(happenings, fact) ? (happenings[fact] ?? fact) : fact)
 
-/** What was said with it, masked. The reason of a broken call is explained. */
+/** The note of a history line, masked. The reason of a broken call is explained. */
 export const noteText = (note: string): string => whyText(maskedText(note))

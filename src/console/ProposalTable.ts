@@ -14,7 +14,7 @@ const tones: { readonly [S in Proposal["status"]]: Tone } = {
   withdrawn: "quiet"
 }
 
-/** What was proposed, with the buttons that this person has for it. */
+/** The proposals, with the buttons that this person has for them. */
 export const proposalTable = (visit: Visit, proposals: ReadonlyArray<Proposal>): ComponentChild =>
   table(
     "What waits comes first",
@@ -30,7 +30,7 @@ export const proposalTable = (visit: Visit, proposals: ReadonlyArray<Proposal>):
     "Nothing was proposed."
   )
 
-/** What a detail is called on the page. */
+/** The label of each detail on the page. */
 const labels: Readonly<Record<string, string>> = {
   asked_minor: "The tenant asked for",
   amount_minor: "Amount",
@@ -48,7 +48,7 @@ const labels: Readonly<Record<string, string>> = {
 /** They say how another detail is read, and stand with it. The revision that was seen is for the program. */
 const silent = /_currency$|^seen$/
 
-/** What was proposed, each amount in major units with its currency. */
+/** The details of a proposal, each amount in major units with its currency. */
 export const proposalFacts = ({ details }: Pick<Proposal, "details">): ComponentChild =>
   h(
     "ul",
@@ -101,7 +101,7 @@ const buttons = (visit: Visit, proposal: Proposal): ComponentChild => {
   ]
 }
 
-/** What was approved and not carried out, because the process died meanwhile, is carried out by approving it again. */
+/** A proposal that was approved and not carried out, because the process died meanwhile, is carried out by approving it again. */
 const approval = (visit: Visit, { id, kind, status, subject }: Proposal): ComponentChild => {
   if (status === "approved" && kind === "key issue") return "waits for its proposer, who has the key made"
   if (!may(visit.visitor.role, "approve")) return "waits for an approver"

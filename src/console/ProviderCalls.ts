@@ -4,7 +4,7 @@ import { type CallsOfLine, RECENT_MS } from "../runtime/RecentCalls.ts"
 import { elapsed } from "../services/Attention.ts"
 import { badge, table, time } from "./Elements.ts"
 
-/** What a call's failure means, for somebody who has to say whose fault it is. */
+/** The meaning of a call's failure, for a person who has to find the party at fault. */
 const meanings: Readonly<Record<string, string>> = {
   ECONNREFUSED: "the provider's machine refuses connections",
   ENOTFOUND: "its name is not known to DNS",

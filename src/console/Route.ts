@@ -6,19 +6,19 @@ import { consoleActor } from "../domain/Operator.ts"
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import type { Visitor } from "../services/SignIn.ts"
 
-/** A request of somebody who is logged in, with the right to make it. */
+/** A request of a person who is signed in, with the permission to make it. */
 export interface Visit {
   readonly visitor: Visitor
   readonly at: Instant
   /** The path, as it stands in the address. */
   readonly path: string
-  /** What stands in the place of `:name` in the route's path. */
+  /** The values of `:name` in the route's path. */
   readonly params: Readonly<Record<string, string>>
   readonly query: URLSearchParams
   readonly form: URLSearchParams
 }
 
-/** What is shown: a page inside the frame that every page has. */
+/** The content of a page, inside the frame that every page has. */
 export interface Page {
   readonly _tag: "Page"
   readonly status: number

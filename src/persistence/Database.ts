@@ -40,10 +40,10 @@ export interface Sessions {
 }
 const defaultSessions: Sessions = { applicationName: APPLICATION_NAME, connections: POOL_CONNECTIONS }
 const CONNECT_TIMEOUT = "5 seconds"
-/** What PostgreSQL has not ended by itself by then, it will not. */
+/** A statement that PostgreSQL has not ended by itself by then has hung. */
 const ANSWER_MS = STATEMENT_TIMEOUT_MS + 3_000
 const FREE_CONNECTION_MS = 10_000
-/** What the statements need, such as an exact `extract`, is there from 14 on; 14 itself is at the end of its support. */
+/** The statements need features of 14, such as an exact `extract`; 14 itself is at the end of its support. */
 const OLDEST_VERSION = 15
 
 /** PostgreSQL as every part of the gateway uses it: one pool, whose connections carry statements of many fibers at once. */

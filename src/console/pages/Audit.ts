@@ -7,7 +7,7 @@ import { page } from "../Route.ts"
 
 const SHOWN = 200
 
-/** What operators changed, the newest first. */
+/** The changes by operators, the newest first. */
 export const makeAudit = Effect.gen(function* () {
   const log = yield* AuditLog
 

@@ -15,7 +15,7 @@ import { type Answer, page, redirect, type Visit } from "../Route.ts"
 const PROPOSALS_SHOWN = 100
 const LONGEST_NOTE = 200
 
-/** What a second person decides. */
+/** The decisions of a second person. */
 export const makeDecisions = Effect.gen(function* () {
   const approvals = yield* Approvals
   const proposals = yield* Proposals

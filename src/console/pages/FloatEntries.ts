@@ -16,7 +16,7 @@ export const makeFloatEntries = Effect.gen(function* () {
   const floatEntries = yield* FloatEntries
   const { hash } = yield* Vault
 
-  /** A place holds what there was then: the mark shows that this gateway said so, and not whoever made a link. */
+  /** A position holds the balance at that entry: the mark proves that this gateway wrote it, and not the author of a link. */
   const marked = (path: string, place: string): string =>
     `${place}.${Buffer.from(hash("console_float_place", Redacted.make(`${path} ${place}`))).toString("hex")}`
 

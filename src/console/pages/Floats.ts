@@ -52,7 +52,7 @@ export const makeFloats = Effect.gen(function* () {
     const adjustments = yield* proposals.list({ kinds: ["float credit", "float debit"], about: appId }, PROPOSALS_SHOWN)
     const propose = may(visit.visitor.role, "propose") ? proposeSection(visit, appId) : null
     const body = [
-      // What has to be put right comes first.
+      // A form with a mistake comes first.
       problem === null ? null : [h("p", { class: "warning", role: "alert" }, problem), propose],
       yield* Effect.forEach(Mode.literals, (mode) => ofMode(appId, mode)),
       section("Credits and debits that were proposed", proposalTable(visit, adjustments)),
@@ -133,7 +133,7 @@ const directions = ["credit", "debit"] as const
 const choose = ["", "choose"] as const
 const optionsOf = (all: ReadonlyArray<string>) => [choose, ...all.map((one) => [one, one] as const)]
 
-/** What the form asks for. `given` is what was typed before, where something of it was wrong. */
+/** The fields of the form. `given` holds the earlier input, where it had a mistake. */
 const adjustmentFields = (given: URLSearchParams): ReadonlyArray<ComponentChild> => {
   const value = (name: string) => given.get(name) ?? ""
   return [
@@ -153,7 +153,7 @@ const adjustmentFields = (given: URLSearchParams): ReadonlyArray<ComponentChild>
   ]
 }
 
-/** What the form says, or one line on what is wrong with it. */
+/** The adjustment from the form, or its mistake in one line. */
 const adjustmentOf = (form: URLSearchParams, appId: AppId): AdjustmentWish | string => {
   const direction = directions.find((one) => one === form.get("direction"))
   if (direction === undefined) return "Choose whether it is a credit or a debit."

@@ -25,7 +25,7 @@ import { type Answer, auditOf, page, redirect, type Visit } from "../Route.ts"
 
 /** So many transactions of unknown outcome are named, and so many tenants of a kind. */
 const NAMED = 10
-/** What waits for a second person comes first in the list; beyond so many the count says no more. */
+/** Open proposals come first in the list; beyond this number the count says no more. */
 const PROPOSALS_COUNTED = 100
 const REFRESH_SECONDS = 5
 const UNKNOWN_LONGEST = "No outcome yet"
@@ -155,7 +155,7 @@ const queueTable = ({ at, inbox, outbox, reviews }: StatusSnapshot, proposed: Re
     ]
   )
 
-/** What is due this very second is not late. */
+/** A queue that is due this very second is not late. */
 const lateText = (now: Instant, since: Instant | null): string => {
   const late = elapsed(now, since)
   return late === null || late === "0s" ? "no" : late
@@ -204,7 +204,7 @@ const unansweredTable = (rows: ReadonlyArray<UnansweredTransaction>, now: Instan
     ])
   )
 
-/** Somebody says that they look after an open transaction, as `review acknowledge` does. */
+/** The form by which a person takes care of an open transaction, as `review acknowledge` does. */
 export const makeAcknowledging = Effect.gen(function* () {
   const acknowledgements = yield* Acknowledgements
 

@@ -44,7 +44,7 @@ export const makeKeys = Effect.gen(function* () {
     const isWrong = problem !== null && !isRevocation(visit)
     const body = [
       problem === null ? null : h("p", { class: "warning", role: "alert" }, problem),
-      // What has to be put right comes first.
+      // A form with a mistake comes first.
       isWrong ? propose : null,
       section("Keys", table("The newest first", ["Key", "Mode", "Role", "Made", "Revoked", ""], rows, "There is none.")),
       section("Keys that were proposed", proposalTable(visit, about)),
@@ -133,7 +133,7 @@ const keyRow = (visit: Visit, { appId, createdAt, keyId, mode, revokedAt, role }
 ]
 
 const proposeSection = (visit: Visit, appId: AppId): ComponentChild => {
-  // What was typed to revoke a key is not about a new one.
+  // The input to revoke a key is no input for a new one.
   const given = isRevocation(visit) ? new URLSearchParams() : visit.form
   return section(
     "Propose a new key",

@@ -33,7 +33,7 @@ export const makeProviders = Effect.gen(function* () {
       mode,
       isRegistered ? badge("yes", "good") : badge("no account", "quiet"),
       open.length === 0 ? "nothing" : badge(open.join(", "), "bad"),
-      // Whoever knows the path can call it.
+      // Every client that knows the path can call it.
       showsPath ? code(`/webhooks/${provider}/${registry.routeKey(provider, mode)}`) : "known to administrators"
     ]
   })

@@ -171,7 +171,7 @@ const LONGEST_EVIDENCE = 500
 
 const rulingOutcomes: ReadonlyArray<Resolution["outcome"]> = ["successful", "failed"]
 
-/** What the form asks for. `rulingOf` reads it, with each amount in the currency that its label names. */
+/** The fields of the form. `rulingOf` reads it, with each amount in the currency that its label names. */
 export const rulingFields = (record: Transaction): ReadonlyArray<ComponentChild> => {
   const { amount, currency } = expectedAmount(record)
   return [
@@ -196,13 +196,13 @@ const feeHint = (record: Collection | Payout): string => {
     : `if another than ${amountText(fee, record.currency)}`
 }
 
-/** What a ruling books where nobody says another amount, in the currency that is booked. */
+/** The amount that a ruling books where it gives no other, in the currency that is booked. */
 const expectedAmount = (record: Transaction): { readonly amount: MinorUnits; readonly currency: Currency } => {
   switch (record.kind) {
     case "payout":
       return { amount: record.principal, currency: record.currency }
     case "collection": {
-      // What was observed in another currency says nothing of the amount in ours.
+      // An observed amount in another currency says nothing of the amount in ours.
       const isOurs = record.observedCurrency === null || record.observedCurrency === record.currency
       return { amount: (isOurs ? record.observedAmount : null) ?? record.amount, currency: record.currency }
     }
@@ -211,7 +211,7 @@ const expectedAmount = (record: Transaction): { readonly amount: MinorUnits; rea
   }
 }
 
-/** What the form of a ruling says, or one line on what is wrong with it. */
+/** The ruling from the form, or its mistake in one line. */
 export const rulingOf = (
   form: URLSearchParams,
   record: Transaction

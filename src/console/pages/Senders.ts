@@ -14,7 +14,7 @@ const LONGEST_NOTE = 500
 const UNREADABLE =
   "What is kept does not open: it is damaged, or of another master key. It is sent to no provider. Type it again."
 
-/** Who pays for each tenant, as it is sent to providers where a country requires it. An administrator sets it. */
+/** The payer of each tenant, as it is sent to providers where a country requires it. An administrator sets it. */
 export const makeSenders = Effect.gen(function* () {
   const tenants = yield* Tenants
 

@@ -199,7 +199,7 @@ const actors: Readonly<Record<string, string>> = {
   authorize: "the tenant's authorize"
 }
 
-/** What happened, in its order: what was brought and decided, what was posted, what was sent. */
+/** The events of a record, in their order: facts, postings and deliveries. */
 const momentsOf = (parts: {
   readonly history: ReadonlyArray<HistoryLine>
   readonly entries: ReadonlyArray<PostedEntry>

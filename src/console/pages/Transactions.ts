@@ -97,8 +97,8 @@ export const recordTable = (records: ReadonlyArray<Transaction>, none: string): 
   )
 
 /**
- * What somebody looks for. A `word` names one record; without it the filter narrows all of them, and so it does where the word names none but
- * is a number: of a person no more than the end is known.
+ * The terms of a search. A `word` names one record. Without it the filter narrows all of them; so it does where the word names no record
+ * but is a number, because only the end of a person's number is known.
  */
 interface Search {
   readonly word: string | null

@@ -30,7 +30,7 @@ const DELIVERIES_SHOWN = 100
 /** One press of the button sends at most so many again. */
 const MOST_AT_ONCE = 500
 const TENANTS_NAMED = 50
-/** Alerts wait longer; somebody who looks already knows that something is wrong. */
+/** Alerts wait longer; a person on this page already knows that there is a problem. */
 const FAILING_FOR_MS = 60_000
 
 interface Owner {

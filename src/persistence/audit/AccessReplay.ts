@@ -2,8 +2,8 @@ import { Option, Schema } from "effect"
 import { iso } from "../../domain/Instant.ts"
 import type { ChainedRow } from "../vault/AuditChain.ts"
 
-// What the audit log says of who may do what, replayed row by row: each row of an access table has a name and a text, here as the log has it and in
-// AccessRows as the database has it.
+// The permissions by the audit log, replayed row by row. Each row of an access table has a name and a text: here by the log, and in
+// AccessRows by the database.
 
 type Details = Readonly<Record<string, string>>
 
@@ -34,7 +34,7 @@ export const proposalText = ({ decidedBy, proposed, proposedBy, status }: Omit<R
   `${status}, proposed by ${proposedBy}${decidedBy === "" ? "" : `, decided by ${decidedBy}`}${proposed === undefined ? "" : `, ${proposed}`}`
 export const proposalName = (kind: string, subject: string, at: number): string => `proposal ${kind} ${subject} ${iso(at)}`
 
-/** What each action makes of the names and texts before it; of every other action the log says nothing about access. */
+/** The effect of each action on the names and texts before it. Any other action says nothing about access. */
 export const makeAccessReplay = () => {
   const texts = new Map<string, string>()
   const tenants = new Map<string, ReplayedTenant>()
@@ -94,7 +94,7 @@ export const makeAccessReplay = () => {
   }
 }
 
-/** What was proposed in the console, and what became of it. */
+/** The proposals of the console, and their outcomes. */
 const makeProposalReplay = () => {
   const proposals = new Map<string, ReplayedProposal>()
 
@@ -121,7 +121,7 @@ const makeProposalReplay = () => {
     found.status = status !== "expired" ? status : found.status === "open" ? "withdrawn" : "failed"
   }
 
-  /** What waits ends with the account of whoever proposed or approved it. */
+  /** Undecided and approved proposals end with the account of their proposer; approved ones also with that of their approver. */
   const endOf = (name: string) => {
     for (const one of proposals.values())
       if (one.status === "open" && one.proposedBy === name) {
@@ -155,7 +155,7 @@ const makeProposalReplay = () => {
   }
 }
 
-/** What was done for a proposal names it. */
+/** Actions that name the proposal for which they were done. */
 const carriedOut: ReadonlyArray<string> = ["review resolve", "float credit", "float debit", "key issue", "key revoke"]
 
 const decodeDetails = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Record(Schema.String, Schema.String)))

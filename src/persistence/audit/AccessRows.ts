@@ -10,7 +10,7 @@ import { Moment, rowsOf } from "../connection/Rows.ts"
 import { fits, keySeal, operatorSeal, secretOf } from "../vault/AccessSeals.ts"
 import { denialName, denialText, keyText, proposalName, proposalText, tenantText } from "./AccessReplay.ts"
 
-// Who may do what, as the tables have it. Texts are whatever they are: a damaged row is reported, and stops nothing.
+// The permissions by the tables. Their texts are not checked: a damaged row is reported, and stops nothing.
 
 const keyRows = rowsOf(
   Schema.Struct({

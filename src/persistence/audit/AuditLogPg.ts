@@ -84,8 +84,8 @@ interface Chain {
 }
 
 /**
- * Recomputes the chain from its first row to its head, and shows each row that a gateway wrote. It goes on behind one that no gateway wrote: the next genuine row is
- * chained to what is stored, so that nobody hides later changes behind a forged row. `isWhole`: no row is missing.
+ * Recomputes the chain from its first row to its head, and shows each row that a gateway wrote. It goes on behind one that no gateway
+ * wrote: the next genuine row is chained to the stored one, so that a forged row cannot hide later changes. `isWhole`: no row is missing.
  */
 export const verifyChain = Effect.fnUntraced(function* ({ exported, keyed, sql, visit }: Chain) {
   // Read first: what is appended meanwhile is beyond it.
@@ -140,7 +140,7 @@ const FORGED = "the end of the log is not one that a gateway wrote: rows from he
 const SHORTER = "the exported head is beyond the end of the log: rows from here on are missing"
 const OTHER = "the row is another than the exported head names"
 
-/** The head as it is in the database. A log without one, which no gateway leaves, is one that nobody wrote. */
+/** The head as it is in the database. A log without one was not left so by a gateway. */
 export const readHead = (sql: SqlClient.SqlClient): Effect.Effect<HeadRow> =>
   Effect.map(
     heads(sql`SELECT sequence, hash, mac FROM audit_head`),

@@ -57,7 +57,7 @@ export const auditTrail = (sql: SqlClient.SqlClient, keyed: KeyedHash) => {
     }
     const hash = keyedHash(keyed, head.hash, link)
     const genuine = isAuthentic(keyed, head)
-    // What was done to the log is never covered up: after a head that no gateway wrote, none is written that verifies.
+    // A manipulation of the log is never covered up: after a head that no gateway wrote, none is written that verifies.
     if (!genuine) yield* Effect.logError("the head of the audit log is not what the gateway wrote: run gateway audit verify")
     const mac = genuine ? headMac(keyed, { sequence: link.sequence, hash }) : head.mac
     const end = headText({ sequence: link.sequence, hash: Buffer.from(hash).toString("hex") })

@@ -13,8 +13,8 @@ const IN_FORCE = `host(inet_server_addr()) || ':' || inet_server_port() AS serve
   ${IS_THROWN_AWAY} AS "isThrownAway"`
 
 /**
- * What is in force where tenants' rows are committed: in a session of ours, and on Citus in one of each server that has tenants, as the coordinator opens
- * them there. A server that does not answer is not among them.
+ * The settings in force where tenants' rows are committed: in a session of ours, and on Citus in one of each server that has tenants, as
+ * the coordinator opens them there. A server that does not answer is not among them.
  */
 export const readCommitSettings = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, everyTenant: EveryTenant["Service"]) {
   const own = yield* rows(sql`SELECT ${sql.literal(IN_FORCE)}`)

@@ -27,9 +27,9 @@ export interface Answers<A> {
   readonly isWhole: boolean
 }
 
-/** How rows are claimed that are anybody's. */
+/** The queries of a claim over the rows of all tenants. */
 export interface ClaimQueries<A> {
-  /** What is claimed, in a word. */
+  /** The kind of rows, in a word. */
   readonly kind: string
   /** The tenants that have something due. Asked on Citus only. */
   readonly due: (of: TenantFilter) => Query<Due>
@@ -170,7 +170,7 @@ const onCitus = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const sweep = <A>(query: (of: TenantFilter) => Query<A>) => Effect.flatMap(shards, (all) => askAll(all, SHARDS_AT_ONCE, query))
 
   let turn = 0
-  // What was taken is leased: it is worked on, whatever failed beside it.
+  // A taken row is leased: it is worked on, even where another part of the claim failed.
   const claim = Effect.fnUntraced(function* <A>(limit: number, { due, kind, take }: ClaimQueries<A>) {
     const all = yield* shards
     const began = yield* elapsed
@@ -216,7 +216,7 @@ export const dueIn = (shards: ReadonlyArray<Shard>, owing: ReadonlySet<string>):
     .map((shard) => ({ ...shard, appIds: shard.appIds.filter((appId) => owing.has(appId)) }))
     .filter(({ appIds }) => appIds.length > 0)
 
-/** What each shard may take: together `limit`, as evenly as whole numbers are, and each turn begins one shard further. */
+/** The share of each shard: together `limit`, as evenly as whole numbers are, and each turn begins one shard further. */
 export const sharesOf = (
   limit: number,
   turn: number,

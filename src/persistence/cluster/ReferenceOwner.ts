@@ -12,7 +12,7 @@ import { EveryTenant } from "./EveryTenant.ts"
 /** References whose tenants are kept in memory; whose a reference is never changes. */
 const KNOWN_AT_MOST = 20_000
 
-/** Whoever has a reference. */
+/** The tenant of a reference. */
 interface Owner {
   /** Narrows a statement to them. */
   readonly of: TenantFilter
@@ -24,9 +24,9 @@ export type ReferenceOwner = (reference: Reference) => Effect.Effect<Owner>
 type Owned = { readonly app_id: string }
 
 /**
- * Narrows a statement about one reference to the tenant that has it. On PostgreSQL the reference alone finds its row, and the filter is empty. On
- * Citus the reference's bucket says whose it may be, which costs one server a look; where it is none of theirs, every server is asked. Dies where the server does not
- * answer that may have it: that is not the same as that nobody has it.
+ * Narrows a statement about one reference to the tenant that has it. On PostgreSQL the reference alone finds its row, and the filter is
+ * empty. On Citus the reference's bucket gives the tenants that may have it, which costs one server a look; where none of them has it,
+ * every server is asked. Dies where the server that may have it does not answer: that is not the same as an absent record.
  */
 export const makeReferenceOwner: Effect.Effect<
   ReferenceOwner,

@@ -14,7 +14,7 @@ const PROBE_EVERY = "1 second"
 
 type Query<A> = Effect.Effect<ReadonlyArray<A>, SqlError.SqlError>
 
-/** What a statement gave, however it ended; null where its server does not answer. */
+/** The result of a statement, a failure included; null where its server does not answer. */
 export type Answered<A> = Exit.Exit<ReadonlyArray<A> | null, SqlError.SqlError>
 export const unanswered: Answered<never> = Exit.succeed(null)
 
@@ -40,7 +40,7 @@ export const silentServers = Effect.fnUntraced(function* ({ found, probe, within
   const turns = yield* Semaphore.make(1)
   const answers = (group: ServerTenants) => turns.withPermit(bounded(probe(group), PROBE_MS))
 
-  /** Marks the server itself, and takes the mark away: whoever asked for the verdict may be gone by then. */
+  /** Marks the server itself, and takes the mark away, because the caller that asked for the verdict may be gone by then. */
   const decided = Effect.fnUntraced(function* (group: ServerTenants, verdict: Deferred.Deferred<boolean>) {
     const { server } = group
     const exit = yield* Effect.exit(answers(group))
@@ -76,7 +76,7 @@ export const silentServers = Effect.fnUntraced(function* ({ found, probe, within
   const untilSilent = (group: ServerTenants) =>
     Effect.repeat(Effect.delay(isSilent(group), SUSPECT_MS), { until: (silent) => silent })
 
-  /** The rows; null where the server did not answer. Who falls silent meanwhile is not waited for. */
+  /** The rows; null where the server did not answer. A server that falls silent meanwhile is not waited for. */
   const watch = Effect.fnUntraced(function* <A>(group: ServerTenants, query: Query<A>): Effect.fn.Return<Answered<A>> {
     const { server } = group
     const statement = yield* Effect.forkIn(Effect.exit(within(server)(bounded(query, ANSWER_MS))), scope, {

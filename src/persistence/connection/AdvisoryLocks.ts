@@ -6,7 +6,7 @@ export const advisoryLocks = {
   deliveryClaims: 7002,
   /** One node makes or retires partitions; the others leave it to that one. */
   partitions: 7003,
-  /** Every node shares it for as long as it runs, and whoever changes the master key takes it alone: held by a session, and gone with it. */
+  /** Every node shares it for as long as it runs, and a change of the master key takes it alone: held by a session, and gone with it. */
   masterKey: 7004,
   /** One step of a tenant's recovery of webhooks at a time, with the hash of the tenant. */
   recoveries: 7005

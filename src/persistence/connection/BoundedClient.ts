@@ -29,13 +29,13 @@ export const PlannedAnew = Context.Reference<boolean>("gateway/persistence/Plann
 /** Whether a statement ends in a commit, and its connection is its own. */
 export const EndsInCommit = Context.Reference<boolean>("gateway/persistence/EndsInCommit", { defaultValue: () => false })
 
-/** What a server answers that became a standby, or was made read-only, under its connections. */
+/** The error of a server that became a standby, or was made read-only, under its connections. */
 const READ_ONLY = "25006"
 
 /**
- * A client on a pool in which every wait ends, whatever became of the server: a machine that vanished closes no connection, and the
- * kernel gives up on it after a quarter of an hour. A connection that was silent for too long is used no more. What became of its
- * statement is not known then, as with every connection that breaks.
+ * A client on a pool in which every wait ends. A machine that vanished closes no connection, and the kernel gives up on it only after a
+ * quarter of an hour. A connection that was silent for too long is used no more. The outcome of its statement is unknown then, as with
+ * every connection that breaks.
  */
 export const makeBoundedClient = Effect.fnUntraced(function* (
   pool: Connections,
@@ -60,8 +60,8 @@ export const makeBoundedClient = Effect.fnUntraced(function* (
       ).pipe(Effect.tapError(explained), Effect.tapError(discarded(connection)))
 
   /**
-   * As `answered`, for what ends in a commit: it is left alone, and its connection is closed under it. Whoever interrupts a statement cancels it,
-   * and a commit that waits for a standby is then done without one.
+   * As `answered`, for a statement that commits: it is not cancelled, and its connection is closed under it. An interruption would cancel
+   * the statement, and a commit that waits for a standby would then be done without one.
    */
   const committed =
     (connection: PgConnection.PgConnection) =>

@@ -23,7 +23,7 @@ const NANOS_A_MICRO = 1_000n
 const NANOS_A_MS = 1_000_000n
 const JUMP_NANOS = BigInt(SKEW_AT_MOST_MS) * NANOS_A_MS
 
-/** How far the clock of this machine is from the database's, in milliseconds; positive where it is ahead. Seen at once when somebody sets it. */
+/** The offset of this machine's clock from the database's, in milliseconds; positive where it is ahead. A changed clock shows at once. */
 export class ClockSkew extends Context.Service<ClockSkew, { readonly milliseconds: Effect.Effect<number> }>()(
   "gateway/persistence/ClockSkew"
 ) {}
@@ -31,14 +31,17 @@ export class ClockSkew extends Context.Service<ClockSkew, { readonly millisecond
 export interface DatabaseTime {
   /** The latest time that it may be: a machine that was suspended counted nothing meanwhile, but its time of day went on. */
   readonly latest: Effect.Effect<number>
-  /** What the program takes for the time from now on: the database's, at most one reading's round trip behind it and never ahead of it. */
+  /** The program's clock from now on: the database's time, at most one read's round trip behind it and never ahead of it. */
   readonly clock: Clock.Clock
   readonly skew: ClockSkew["Service"]
-  /** Where that time went forward further than time passed, or nobody saw that it passed: what was recorded before may be younger than it seems. */
+  /**
+   * The leaps of that time: it went forward further than time passed, or without proof that it passed. An earlier record may be younger
+   * than it seems.
+   */
   readonly leaps: Effect.Effect<ReadonlyArray<ClockLeap>>
   /** The first time that was read. */
   readonly begunAt: number
-  /** Reads the database's time again. What cannot be read changes nothing: the time goes on as it did. */
+  /** Reads the database's time again. A failed read changes nothing: the time goes on as it did. */
   readonly reread: Effect.Effect<void>
 }
 
@@ -46,9 +49,9 @@ export interface DatabaseTime {
  * The database's time for a program whose own clock may be wrong. `readMicros` answers the database's time in microseconds.
  *
  * Leases, graces, expiries and windows decide about money, and several machines decide them together: they share the one clock that
- * all of them can read. Between two readings the time runs by the machine's monotonic clock, which nobody can set. The time is never ahead of the
- * database's, so that whatever seems old enough here is old enough there when the statement that acts arrives. `watchedUntil`, once the time was
- * read: until when some gateway had watched that time go on.
+ * all of them can read. Between two readings the time runs by the machine's monotonic clock, which cannot be set. The time is never ahead of the
+ * database's, so that a row which seems old enough here is old enough there when the statement arrives. `watchedUntil`, once the time was
+ * read: the last time at which some gateway had watched that time go on.
  */
 export const makeDatabaseTime = Effect.fnUntraced(function* <E, R>(
   readMicros: Effect.Effect<bigint, E, R>,
@@ -63,7 +66,10 @@ export const makeDatabaseTime = Effect.fnUntraced(function* <E, R>(
     return { earliest: nanos - answeredAt, latest: nanos - askedAt }
   })
 
-  /** The time of day less the monotonic clock: it changes when somebody sets the one, or the machine stands still and with it the other. */
+  /**
+   * The time of day less the monotonic clock. It changes when the time of day is set, or when the machine, and with it the monotonic clock,
+   * stands still.
+   */
   const offset = () => machine.currentTimeNanosUnsafe() - machine.monotonicTimeNanosUnsafe()
 
   let origin = (yield* reading).earliest

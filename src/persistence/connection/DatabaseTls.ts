@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { DatabaseError } from "./DatabaseError.ts"
 import { type DatabaseServers, databaseServers } from "./servers/DatabaseServers.ts"
 
-/** What a `postgres://` address says about the connection to its servers, with PostgreSQL's own meaning of the parameters. */
+/** The parameters of a `postgres://` address about the connection to its servers, with PostgreSQL's own meaning. */
 export interface DatabaseRoute extends DatabaseServers {
   readonly encryption: Encryption
   /** A file of certificates in PEM, or `system`; null: the authorities that the runtime brings. */
@@ -27,7 +27,7 @@ const modes: Readonly<Record<string, Encryption>> = {
 }
 const known: ReadonlyArray<string> = ["sslmode", "sslrootcert"]
 
-/** What the address says, or why it is refused: a parameter about TLS is never ignored. */
+/** The route from the address, or the reason of its refusal: a parameter about TLS is never ignored. */
 export const databaseRoute = (text: string): DatabaseRoute | string => {
   const named = databaseServers(text)
   if (named === undefined) return "is no postgres:// address"
@@ -42,16 +42,16 @@ export const databaseRoute = (text: string): DatabaseRoute | string => {
   const authorities = last("sslrootcert") ?? null
   return {
     ...named,
-    // Whoever names an authority means to be protected by it.
+    // A named authority means that its protection is wanted.
     encryption: encryption === "unverified" && authorities !== null ? "authority" : encryption,
     authorities
   }
 }
 
-/** Whether nobody in between can read the traffic or pretend to be the server. */
+/** Whether the connection is safe from a man in the middle. */
 export const isVerified = ({ encryption }: DatabaseRoute): boolean => encryption === "authority" || encryption === "full"
 
-/** What the address says; one that says nonsense fails. */
+/** The route from the address; an invalid one fails. */
 export const usableRoute = (url: string): Effect.Effect<DatabaseRoute, DatabaseError> => {
   const route = databaseRoute(url)
   return typeof route === "string" ? new DatabaseError({ message: `DATABASE_URL ${route}` }) : Effect.succeed(route)

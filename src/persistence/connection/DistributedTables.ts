@@ -63,7 +63,7 @@ export const coordinatorTables: Readonly<Record<string, string>> = {
  */
 export const auditHead = "audit_head"
 
-/** What app_id says in `counters` for a window that all tenants share. */
+/** The app_id in `counters` of a window that all tenants share. */
 export const SHARED = ""
 
 /** The functions that Citus sends whole to the server of one tenant, and the parameter that names it. */

@@ -4,7 +4,7 @@ import type { MachineClocks } from "../../domain/ClockDoubt.ts"
 
 const MS_PER_SECOND = 1000
 
-/** The clocks of this machine by that clock of the program's that nobody has put the database's in the place of. */
+/** The clocks of this machine, by a clock that was not replaced by the database's. */
 export const machineTimeBy = (machine: Clock.Clock) => ({
   name: hostname(),
   read: Effect.sync(
@@ -12,7 +12,7 @@ export const machineTimeBy = (machine: Clock.Clock) => ({
   )
 })
 
-/** What the machine's own clocks say, whatever the program takes for the time. */
+/** The machine's own clocks, independent of the program's clock. */
 export const MachineTime = Context.Reference<{ readonly name: string; readonly read: Effect.Effect<MachineClocks> }>(
   "gateway/persistence/MachineTime",
   { defaultValue: () => ({ name: hostname(), read: Effect.flatMap(Clock.Clock, (clock) => machineTimeBy(clock).read) }) }

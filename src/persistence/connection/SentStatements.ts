@@ -9,7 +9,7 @@ export interface SentStatement {
 
 const statements = channel("gateway/persistence/SentStatements")
 
-/** Tells whoever in this process subscribed to the channel. Nobody does while a gateway works: then it costs one look. */
+/** Announces a statement to the subscribers of the channel in this process. A running gateway has none: then it costs one look. */
 export const announce = (connection: object, text: string): void => {
   if (statements.hasSubscribers) statements.publish({ connection, text } satisfies SentStatement)
 }

@@ -28,9 +28,10 @@ interface Waiting {
 }
 
 /**
- * How many statements one process sends to the servers of tenants at a time: a server that does not answer holds no more connections than its share, and the
- * others go on with the rest. Each has an even share kept for it, as far as there are enough. Whoever waits for a slot when the server is found to be silent is
- * refused, and so is everybody until it answers. A server that is none of these, such as one of no tenants, has no slots.
+ * How many statements one process sends to the servers of tenants at a time: a server that does not answer holds no more connections than
+ * its share, and the others go on with the rest. Each has an even share kept for it, as far as there are enough. A caller that waits for a
+ * slot when the server is found to be silent is refused, and so is every caller until it answers. A server that is none of these, such as
+ * one of no tenants, has no slots.
  */
 export const serverSlots = (isSilent: (server: string) => boolean, servers: () => ReadonlySet<string>) => {
   const taken = new Map<string, number>()

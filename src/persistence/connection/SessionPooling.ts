@@ -10,7 +10,7 @@ export const SessionPooling = Context.Reference<Effect.Effect<boolean, SqlError.
   defaultValue: () => Effect.succeed(false)
 })
 
-/** A server names its process to whoever connects; a pooler has another answer. */
+/** A server gives the client its process id; a pooler gives another one. */
 export const poolingOf = (connections: Connections): Effect.Effect<boolean, SqlError.SqlError> =>
   Effect.scoped(
     Effect.flatMap(connections.get, (connection) =>
@@ -36,7 +36,7 @@ export const ownSession = Effect.fnUntraced(function* (sql: SqlClient.SqlClient)
   if (!isPooled) return { ask, tryLock: "pg_try_advisory_lock" } satisfies OwnSession
   yield* Effect.acquireRelease(ask("BEGIN"), () => Effect.exit(ask("ROLLBACK")))
   yield* ask("SET LOCAL idle_in_transaction_session_timeout = 0")
-  // What other sessions do is read once in a transaction, unless it is made to forget it.
+  // The activity of other sessions is read once in a transaction, unless the snapshot is cleared.
   const fresh: OwnSession["ask"] = (text, parameters) =>
     Effect.andThen(ask("SELECT pg_stat_clear_snapshot()"), ask(text, parameters))
   return { ask: fresh, tryLock: "pg_try_advisory_xact_lock" } satisfies OwnSession

@@ -3,10 +3,10 @@ import type { SqlClient } from "effect/sql"
 import { DatabaseError } from "./DatabaseError.ts"
 import { rowsOf } from "./Rows.ts"
 
-/** What PostgreSQL has not ended by itself by then, it will not. */
+/** A statement that PostgreSQL has not ended by itself by then has hung. */
 export const STATEMENT_TIMEOUT_MS = 15_000
 
-/** What every session asks for when it begins, as PostgreSQL shows it. */
+/** The settings that every session requests when it begins, as PostgreSQL shows them. */
 export const sessionSettings: Readonly<Record<string, string>> = {
   // A lock is waited for this long; one that is held longer belongs to something broken.
   lock_timeout: "5s",
@@ -23,8 +23,8 @@ export const sessionSettings: Readonly<Record<string, string>> = {
 const rows = rowsOf(Schema.Struct({ name: Schema.String, value: Schema.String, role: Schema.String }))
 
 /**
- * What a role can set for itself, and so for everybody who logs in as it: where tables are looked for. Whoever owns the database sets it for the database.
- * Locks are taken, and rows read after them, as READ COMMITTED has it.
+ * The settings that a role can change for itself, and so for every login of it: the search path of tables. The owner of the database sets
+ * it for the database. Locks, and the reads after them, rely on READ COMMITTED.
  */
 const ofRole = rowsOf(Schema.Struct({ setting: Schema.String }))
 const ownSettings = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {

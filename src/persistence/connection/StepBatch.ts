@@ -5,7 +5,7 @@ import { EndsInCommit } from "./BoundedClient.ts"
 
 /** How many steps one statement holds at most: with more, all callers would be in one batch, and the server and this process would take turns. */
 const STEPS_A_STATEMENT = 128
-/** A batch that takes longer than this waits for a row that somebody holds: batches of other lanes no longer wait for it. */
+/** A batch that takes longer than this waits for a locked row: batches of other lanes no longer wait for it. */
 const PATIENCE_MS = 100
 /** How many batches are in flight at most that wait for no row, and how many in all. */
 const BATCHES_AT_ONCE = 3
@@ -22,18 +22,18 @@ export interface ServerLanes<Step> {
   readonly isBatchOfOneLane?: boolean
   /** The server that a step is for, of which few batches are in flight at once; null where that is not known. */
   readonly serverOf?: (step: Step) => string | null
-  /** What is around a statement that begins with this step. */
+  /** Wraps a statement that begins with this step. */
   readonly around?: (step: Step) => <A, E>(statement: Effect.Effect<A, E>) => Effect.Effect<A, E | SqlError.SqlError>
 }
 
 export interface StepBatcherOptions<Step, Result, E> extends ServerLanes<Step> {
   /** Commits all of them, or none; a result a step, in the steps' order. */
   readonly statement: (steps: ReadonlyArray<Step>) => Effect.Effect<ReadonlyArray<Result>, E>
-  /** What a step's result means where an earlier statement may have committed it already: looks whether the step is there. */
+  /** The result of a step that an earlier statement may have committed already: looks whether the step is there. */
   readonly recover: (step: Step, result: Result) => Effect.Effect<Result, E>
   /** Steps of one lane want the same rows: they are never in two batches at once. */
   readonly laneOf: (step: Step) => string
-  /** Whether nothing was committed because somebody else held the rows for as long as anybody waits for them. */
+  /** Whether nothing was committed because the rows stayed locked until the lock timeout. */
   readonly isLockTimeout: (error: E | SqlError.SqlError) => boolean
 }
 
@@ -70,7 +70,7 @@ export const makeBatcher = <Step, Result, E>({
     const fork = Effect.runForkWith(yield* Effect.context<never>())
     const waiting: Array<One> = []
     let isAwake = false
-    /** The lanes of all batches in flight; how many of these batches run, and how many are known to wait for a row that somebody holds. */
+    /** The lanes of all batches in flight, the number of running batches, and the number of those that wait for a locked row. */
     const inFlight = { lanes: new Set<string>(), servers: new Map<string | null, number>(), running: 0, blocked: 0 }
     const count = (server: string | null, by: number) => inFlight.servers.set(server, (inFlight.servers.get(server) ?? 0) + by)
     const isFull = (server: string | null) => server !== null && (inFlight.servers.get(server) ?? 0) >= BATCHES_A_SERVER

@@ -30,7 +30,7 @@ const adjustments = rowsOf(
   Schema.Struct({ at: Moment, direction: Schema.Literals(["credit", "debit"]), currency: Currency, amount: Schema.BigInt })
 )
 
-/** What was posted in `from <= at < to`, before a place at its end; null at an open end. */
+/** The entries of `from <= at < to`, before a position at its end; null at an open end. */
 interface Span {
   readonly from: Instant | null
   readonly to: Instant | null

@@ -25,7 +25,7 @@ export const auditSettings = {
   work_mem: "64MB"
 } as const
 
-/** What the records of some transactions say that they hold and move, as numbers. */
+/** The amounts that the records of some transactions hold and move, as numbers. */
 export const amountsOf = (which: string) => `
   SELECT t.app_id, t.reference, t.mode, t.kind, t.status, r.currency, CASE WHEN r.reversed IS NULL THEN coalesce(r."observedAmount", r.amount) ELSE 0 END AS amount,
     CASE WHEN r.reversed IS NULL THEN coalesce(r.fees, 0) ELSE 0 END AS fees, r.principal,

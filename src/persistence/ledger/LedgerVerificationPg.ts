@@ -16,7 +16,7 @@ import { keptRules, requestRules, windowRules } from "./rules/RequestRules.ts"
 const MAX_DIFFERENCES = 1000
 /** Reading everything takes longer than a request may. */
 const TIMEOUT_MS = 3_600_000
-/** What PostgreSQL has not ended by itself by then, it will not. */
+/** A statement that PostgreSQL has not ended by itself by then has hung. */
 const ANSWER_MS = TIMEOUT_MS + 3_000
 
 const counts = rowsOf(Schema.Struct({ count: Schema.BigInt }))

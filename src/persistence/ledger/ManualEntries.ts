@@ -113,7 +113,7 @@ export const manualEntries = ({ applyAll, randomSource, sql, trail }: Tools) => 
 
   const adjust = Effect.fn("FloatLedger.adjust")(
     function* (adjustment: Adjustment) {
-      // Whoever opens a transaction shares this row until its commit: what `isRecord` does not see was not opened before.
+      // An open step shares this row until its commit: a record that `isRecord` does not see was not opened before.
       const tenants = yield* sql`SELECT 1 FROM tenants WHERE app_id = ${adjustment.appId} FOR NO KEY UPDATE`
       if (tenants.length === 0) return { _tag: "NoTenant" } satisfies AdjustmentOutcome
       const row = yield* lockPosition(adjustment)

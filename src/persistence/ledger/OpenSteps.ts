@@ -17,7 +17,7 @@ interface Numbered {
   readonly position: number | null
 }
 
-/** What a reservation takes from `available`. */
+/** The amount that a reservation takes from `available`. */
 const amountHeld = (entry: Entry | null): bigint =>
   entry?.postings.reduce((sum, { account, amount }) => (account === "reserved" ? sum + amount : sum), 0n) ?? 0n
 
@@ -56,7 +56,7 @@ const steps = columnsOf<Step>({
   last_charge_seen: { type: "text", of: ({ payer }) => payer?.holder ?? null }
 })
 
-/** What a step that is alone says beside that: in a batch the numbers say it. */
+/** The further columns of a single step: in a batch the numbers have them. */
 const alone = columnsOf<Step>({
   currency: { type: "text", of: ({ transaction }) => transaction.currency },
   guarded: { type: "boolean", of: ({ payer }) => payer !== undefined }

@@ -10,7 +10,7 @@ type Step = Traced<OpenStep> | Traced<ApplyStep>
 
 const recordOf = (step: Step): Transaction => ("transaction" in step ? step.transaction : step.next)
 
-/** What both functions are given of a step. */
+/** The parameters of a step that both functions get. */
 export const stepColumns = {
   app_id: { type: "text", of: (step) => recordOf(step).appId },
   mode: { type: "text", of: (step) => recordOf(step).mode },

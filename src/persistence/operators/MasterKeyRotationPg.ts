@@ -45,7 +45,7 @@ export const sealedColumns: ReadonlyArray<SealedColumn> = [
 
 /** Re-wrapped in one commit. */
 const PAGE_ROWS = 200
-/** How often everything is gone through before it is said that somebody goes on sealing under the old key. */
+/** The passes before the rotation reports that a process goes on sealing under the old key. */
 const PASSES_AT_MOST = 8
 
 const pages = rowsOf(Schema.Struct({ key: Schema.Array(Schema.String), purpose: Schema.String, sealed: Schema.Uint8Array }))
@@ -97,7 +97,7 @@ const make = Effect.fnUntraced(function* (masterKey: Redacted.Redacted) {
     }
   })
 
-  /** What is written over meanwhile stays as it is: it may be sealed under the old key again, which the next pass sees. */
+  /** A value that is written over meanwhile stays as it is: it may be sealed under the old key again, which the next pass sees. */
   const rewrap = (column: SealedColumn, from: KeyObject, { key, purpose, sealed: value }: Row) =>
     Option.match(openBytes(from, purpose, value), {
       onNone: () => Effect.succeed(NOTHING),
@@ -182,7 +182,7 @@ const make = Effect.fnUntraced(function* (masterKey: Redacted.Redacted) {
   return MasterKeyRotation.of({ rotate })
 })
 
-/** Who holds the lock of this number in this database. */
+/** The sessions that hold the lock of this number in this database. */
 const HOLDERS = `
   SELECT l.pid, coalesce(a.application_name, '') AS name, host(a.client_addr) AS address
   FROM pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid

@@ -22,7 +22,7 @@ const AccountRow = Schema.Struct({
 export const accountRows = rowsOf(AccountRow)
 const NOT_OURS = "an operator is refused: the row is not as a gateway wrote it, so run gateway audit verify"
 
-/** The account of a row that a gateway wrote; any other row is nobody's, and is reported. An acting operator is found by this. */
+/** The account of a row that a gateway wrote; any other row is no account, and is reported. An acting operator is found by this. */
 export const accountOf = Effect.fnUntraced(function* (keyed: KeyedHash, row: typeof AccountRow.Type | undefined) {
   if (row === undefined) return Option.none<OperatorAccount>()
   const { accessSeal, ...account } = row

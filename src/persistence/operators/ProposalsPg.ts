@@ -48,7 +48,7 @@ export const ProposalsPg = Layer.effect(
       const text = JSON.stringify(details)
       const to = { id, kind, subject, details: text, proposed_by: proposedBy, proposed_at: iso(proposedAt) }
       const sealed = { ...to, proposal_seal: byteaText(proposalSeal(hash, proposal)) }
-      // What was proposed, for `audit verify`: details may be longer than an audit row shows.
+      // The hash of the proposal, for `audit verify`: details may be longer than an audit row shows.
       const proposed = createHash("sha256").update(text, "utf8").digest("hex")
       return trail.change(
         { change: "proposal open", to: sealed },
@@ -63,7 +63,7 @@ export const ProposalsPg = Layer.effect(
         LIMIT ${limit}`)
     )
 
-    // A proposal is an account's and not a name's: one that is older than the account of its proposer's name is nobody's.
+    // A proposal belongs to an account and not to a name: one that is older than the account of its proposer's name belongs to no account.
     const find = Effect.fn("Proposals.find")((id: Reference) =>
       Effect.map(
         proposals(sql`SELECT ${columns} FROM console_proposals WHERE id = ${id}
@@ -122,7 +122,7 @@ export const ProposalsPg = Layer.effect(
         WHERE status IN ('open', 'approved') AND proposed_at <= ${iso(before)}::timestamptz ORDER BY proposed_at, id LIMIT ${limit}`)
       yield* Effect.forEach(old, ({ id, proposedBy, status, subject }) => {
         const audit = { at, actor: "console", action: "proposal expire", subject: id, details: { about: subject } }
-        // The words that the table has: nobody decided it, and so it is as if its proposer had taken it back.
+        // The table's words for it: the proposal has no decision, so it counts as withdrawn by its proposer.
         const withdrawn = { id, status: "withdrawn", decided_by: proposedBy, decided_at: iso(at), note: EXPIRED }
         return status === "open"
           ? trail.change({ change: "proposal decide", to: withdrawn }, audit, hold(id))

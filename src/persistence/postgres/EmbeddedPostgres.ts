@@ -28,7 +28,7 @@ export interface EmbeddedDatabase {
 
 const HOST = "127.0.0.1"
 const NAME = "gateway"
-/** What gateways log in as: it owns nothing. */
+/** The role as which gateways log in: it owns nothing. */
 const RUNTIME = "gateway_runtime"
 const LOGIN_TIMEOUT = "2 seconds"
 /** A start after a crash replays the write-ahead log first. */

@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises"
 import { promisify } from "node:util"
 import { Effect, Option } from "effect"
 
-/** What tells one process from a later one that was given the same number. */
+/** The identity of a process, which a later one with the same number does not have. */
 export const LocalProcess = {
   /** A text that is equal for the same process only; `none` when there is no such process or it is a zombie. */
   identity: (pid: number): Effect.Effect<Option.Option<string>> =>

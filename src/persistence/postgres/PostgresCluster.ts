@@ -144,8 +144,8 @@ const refuseForeign = Effect.fnUntraced(function* (dataDir: string, folder: stri
 })
 
 /**
- * A cluster outside the data folder whose `postgres.json` is gone: somebody removed the data folder to begin anew, or its volume
- * is not mounted. So it makes way, and is not deleted.
+ * A cluster outside the data folder whose `postgres.json` is gone: the data folder was removed to begin anew, or its volume is not mounted.
+ * So the cluster makes way, and is not deleted.
  */
 const setAside = Effect.fnUntraced(function* (folder: string) {
   yield* PostgresServer.stop(folder)

@@ -111,7 +111,7 @@ const canUse = async (account: NonNullable<Account>, folder: string): Promise<bo
   )
 }
 
-/** Root's folder that nobody else can write: what is executed from it is what root has put there. */
+/** Root's folder, which no other user can write: only root's files are executed from it. */
 const isOurs = async (folder: string): Promise<boolean> => {
   const found = await lstat(folder).catch(() => undefined)
   return found !== undefined && found.isDirectory() && found.uid === 0 && (found.mode & 0o022) === 0
@@ -143,7 +143,7 @@ const publish = async (folder: string, target: string): Promise<void> => {
   await openUp(draft)
   const replaced = `${draft}.old`
   await rename(target, replaced).catch(() => undefined)
-  // Whoever renames first wins; the other copy is as good.
+  // The first rename wins; the other copy is as good.
   await rename(draft, target).catch(() => rm(draft, { recursive: true, force: true }))
   await rm(replaced, { recursive: true, force: true })
 }

@@ -135,7 +135,7 @@ const settings = ({ port, durability }: Launch): ReadonlyArray<string> => [
   "log_timezone=UTC",
   "password_encryption=scram-sha-256",
   ...(durability === "full"
-    ? // What many tenants write to stays in memory, and checkpoints are far apart: after one, each page is logged whole when it is first written.
+    ? // The pages that many tenants write stay in memory, and checkpoints are far apart: after one, each page is logged whole when it is first written.
       ["fsync=on", "synchronous_commit=on", "shared_buffers=512MB", "max_wal_size=4GB"]
     : ["fsync=off", "synchronous_commit=off", "full_page_writes=off", "shared_buffers=128MB", `cluster_name=${THROWN_AWAY}`])
 ]

@@ -14,7 +14,7 @@ const TRIES_AT_MOST = 3
 export interface CachedQuery<A> {
   /** None where the database failed, or has not answered for a second. */
   readonly newest: Effect.Effect<Option.Option<A>>
-  /** What `newest` gives at this moment of `elapsed` without a query; none where it needs one. */
+  /** The result of `newest` at this moment of `elapsed` without a query; none where it needs one. */
   readonly recent: (now: number) => Option.Option<A>
   /** As `newest`; where there is none, the query is sent again for this caller. Dies where the database does not answer then either. */
   readonly get: Effect.Effect<A>
@@ -22,7 +22,9 @@ export interface CachedQuery<A> {
   readonly forget: Effect.Effect<void>
 }
 
-/** One query whose result every request needs and nobody changes often: it is sent at most twice a second, however many callers there are. */
+/**
+ * One query whose result every request needs and that rarely changes: it is sent at most twice a second, however many callers there are.
+ */
 export const cachedQuery = Effect.fnUntraced(function* <A>(
   question: Effect.Effect<A>
 ): Effect.fn.Return<CachedQuery<A>, never, Scope.Scope> {

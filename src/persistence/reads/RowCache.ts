@@ -21,11 +21,13 @@ export interface CachedRows<Value> {
 export interface CacheOptions<Value, E> {
   /** One result a key, in the order of the keys; an absent row is a result, too. A failure is a defect and is not cached. */
   readonly read: (keys: ReadonlyArray<string>, of: TenantFilter) => Effect.Effect<ReadonlyArray<Value>, E>
-  /** Whose row a key stands for; left out where the rows are nobody's. */
+  /** The tenant of a key's row; left out where the rows belong to no tenant. */
   readonly tenantOf?: (key: string) => string
   /** How many keys are cached; the least recently used one makes room. */
   readonly atMost: number
-  /** Where anybody can ask for rows that do not exist: absent rows are cached apart, so that they push out no row that does. */
+  /**
+   * For rows that any client can ask for although they do not exist: absent rows are cached apart, so that they push out no row that does.
+   */
   readonly absent?: { readonly is: (value: Value) => boolean; readonly atMost: number }
 }
 
@@ -95,7 +97,7 @@ export const makeRowCache = (sql: SqlClient.SqlClient): Effect.Effect<RowCache, 
 
 interface Answer<Value> {
   readonly value: Value
-  /** What the number of the operators' changes was. */
+  /** The number of the operators' changes at that time. */
   readonly entry: bigint
   readonly until: number
 }

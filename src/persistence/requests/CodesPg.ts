@@ -157,7 +157,8 @@ const sentCodes = (
   /** The moment from which on the number may be texted again; null where it may now, and is counted. */
   const countNumber = Effect.fnUntraced(function* ({ appId, at, partyHash }: CountedCode, atMost: number, windowMs: number) {
     const own = sql`app_id = ${appId} AND mode = ${BOTH_MODES} AND party_hash = ${partyHash}`
-    // The row that stands there is locked by the conflict. What it becomes is counted here: Citus takes no subquery where a conflict is resolved.
+    // The row that stands there is locked by the conflict. Its new value is counted here: Citus takes no subquery where a conflict is
+    // resolved.
     const [row] = yield* requestRows(sql`INSERT INTO code_requests AS r (app_id, mode, party_hash, sent)
       VALUES (${appId}, ${BOTH_MODES}, ${partyHash}, '{}') ON CONFLICT (app_id, mode, party_hash) DO UPDATE SET sent = r.sent RETURNING sent`)
     if (row === undefined) return yield* Effect.die(new Error("a code request was not counted"))

@@ -27,7 +27,7 @@ import type { TenantFilter } from "../connection/TenantFilter.ts"
 import { makeTenantRead } from "../reads/BatchedRead.ts"
 import { recordPrunedBefore } from "../vault/Retention.ts"
 
-/** What a key that was taken says to the request. */
+/** The answer of a taken key to the request. */
 const takenKey = (row: ArrivedRow): Claimed => {
   if (row.same !== true) return { _tag: "Reused" }
   if (row.answer_status !== null && row.answer_body !== null)
@@ -55,8 +55,8 @@ export const IdempotencyPg = Layer.effect(
 
     const arrive = yield* makeBatcher({
       statement: arriveTogether(sql, isDistributed),
-      // Nobody knows who spent the nonce: perhaps this request's own statement, whose answer was lost. Its key is then busy until its lease
-      // ends, and nothing has moved. A nonce that was its own proves that nothing was committed before.
+      // The request that spent the nonce is unknown: it may be this one, whose answer was lost. Its key is then busy until its lease ends,
+      // and nothing has moved. A nonce that was its own proves that nothing was committed before.
       recover: (_arrival, row) =>
         row.nonce_fresh ? Effect.succeed(row) : Effect.die(new Error("a nonce and a key may have been taken before")),
       laneOf: ({ scope }) => scope.appId,
@@ -102,7 +102,7 @@ export const IdempotencyPg = Layer.effect(
       return Option.some<Claimed>(fresh)
     }, inSpan("Idempotency.claim"))
 
-    // A key that somebody works with is held, and is left for the next round.
+    // A key that is in use is locked, and is left for the next round.
     const prune = Effect.fn("Idempotency.prune")(function* (before: Instant, limit: number) {
       const record = recordPrunedBefore(sql, distribution, "keys", before)
       yield* record.first
@@ -127,7 +127,7 @@ export const IdempotencyPg = Layer.effect(
   })
 )
 
-/** A key makes a transaction at most once in its retention: so many retentions are longer than anybody keeps a database. */
+/** A key makes a transaction at most once in its retention: this number of retentions is longer than the life of a database. */
 const TRANSACTIONS_AT_MOST = 1_000
 
 interface Candidate extends Pick<IdempotencyScope, "appId" | "mode"> {
@@ -137,9 +137,9 @@ interface Candidate extends Pick<IdempotencyScope, "appId" | "mode"> {
 const standings = rowsOf(Schema.Struct({ taken: Schema.Boolean, booked: Schema.Boolean }))
 
 /**
- * The reference of the next transaction of a key that somebody just claimed. The key's own transactions are never removed, so that what it
- * made before it was pruned is found by their references. Booked: operators booked its money by hand, by this reference, after a restore had
- * forgotten the transaction; a second one would move it again.
+ * The reference of the next transaction of a key that was just claimed. The key's own transactions are never removed, so that earlier ones
+ * are found by their references after the key was pruned. Booked: operators booked its money by hand, by this reference, after a restore
+ * had lost the transaction; a second one would move it again.
  */
 const makeKeyReferences = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -188,7 +188,7 @@ const statement = `SELECT ${columns} FROM arrive_requests(${parametersFrom(1)}) 
 /** The same on Citus, where all requests are of one tenant. */
 const statementOfTenant = `SELECT ${columns} FROM arrive_requests_of_tenant(coalesce($1, ''), ${parametersFrom(2)}) ORDER BY ord`
 
-/** What became of one request. Of a key that was claimed only the fence is there; of one that was taken all but the fence. */
+/** The result of one request's arrival. A key that was claimed has only the fence; one that was taken all but the fence. */
 const ArrivedRow = Schema.Struct({
   nonce_fresh: Schema.Boolean,
   fence: Schema.NullOr(Schema.BigInt),

@@ -48,7 +48,7 @@ export const NoncesPg = Layer.effect(
           ),
           ([row]) => row?.spent ?? []
         ),
-      // Nobody knows who spent it: perhaps this request's own statement, whose answer was lost.
+      // The request that spent it is unknown: it may be this one, whose answer was lost.
       recover: (_step, isSpent) => (isSpent ? Effect.succeed(true) : Effect.die(new Error("a nonce may have been spent before"))),
       laneOf: ({ caller }) => caller.appId,
       ...everyTenant.lanesOf(({ caller }: NonceUse) => caller.appId),

@@ -30,7 +30,7 @@ export const PayerLocksPg = Layer.effect(
           FROM payer_locks WHERE app_id = ${appId} AND mode = ${mode} AND party_hash = ${partyHash}`)
       )
       if (row !== undefined) return { holder: row.reference, placed: row.recent } satisfies PayerCharges
-      // Whoever is faster makes it; a charge that was placed in between is found when the row is locked.
+      // The faster of two requests makes the row; a charge that was placed in between is found when the row is locked.
       const now = iso(yield* Clock.currentTimeMillis)
       const make = sql`INSERT INTO payer_locks (app_id, mode, party_hash, at) VALUES (${appId}, ${mode}, ${partyHash}, ${now}::timestamptz)
         ON CONFLICT DO NOTHING`

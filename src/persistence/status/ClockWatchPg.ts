@@ -21,7 +21,7 @@ export const clockStates = rowsOf(Schema.Struct(standingColumns))
 const rows = rowsOf(Schema.Struct({ ...standingColumns, now: Instant, confirmations: Schema.Number }))
 const written = rowsOf(Schema.Struct({ at: Moment }))
 
-/** What this process saw last. What was seen before an operator confirmed the clock is compared with nothing. */
+/** The last reading of this process. A reading from before an operator confirmed the clock is not compared. */
 interface Seen {
   readonly reading: ClockReading
   readonly confirmations: number

@@ -53,7 +53,7 @@ export const GatewayStatusPg = Layer.effect(
     const failingFor = (now: Instant, forMs: number, of: TenantFilter) => sql`
       FROM webhook_endpoints WHERE enabled AND failing_since IS NOT NULL AND failing_since <= ${iso(now - forMs)}::timestamptz ${of("app_id")}`
 
-    // The oldest by each endpoint's own queue, as they are claimed: what waits for a disabled endpoint is late for nobody.
+    // The oldest by each endpoint's own queue, as they are claimed: a delivery that waits for a disabled endpoint is not late.
     const outbox = everyTenant.sweep((of) =>
       queues(sql`
       SELECT (SELECT count(*)::int FROM (SELECT 1 FROM due_deliveries WHERE true ${of("app_id")} LIMIT ${COUNTED_AT_MOST}) d) AS due,
@@ -167,7 +167,7 @@ const servers = rowsOf(Schema.Struct(columns))
 const tables = rowsOf(PartitionsAhead)
 const archives = rowsOf(ArchiveState)
 
-/** A checkpoint and what else a server writes when nobody does anything; a payment writes more. */
+/** An idle server's own writes, such as a checkpoint; a payment writes more. */
 const IDLE_BYTES = 8_192
 
 /** No row where nothing is archived. The name of a segment is its timeline and its place in the log, the latter in two parts. */
@@ -186,8 +186,7 @@ const readArchive = (sql: SqlClient.SqlClient) =>
   WHERE current_setting('archive_mode') <> 'off'`)
 
 /**
- * What the server itself is short of. Every role may read it but for the lag of standbys, which is null to a role without
- * `pg_read_all_stats`.
+ * The server's own shortages. Every role may read them but for the lag of standbys, which is null to a role without `pg_read_all_stats`.
  */
 export const readDatabaseState = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, everyTenant: EveryTenant["Service"]) {
   const [server] = yield* servers(sql`

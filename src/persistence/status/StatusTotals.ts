@@ -1,6 +1,6 @@
 import type { AccountWork, FloatTotal, OpenGroup, QueueBacklog, StatusSnapshot } from "../../services/ports/GatewayStatus.ts"
 
-// What several shards of a distributed database count, as one. Of one server's rows each of these is what it was given.
+// The counts of several shards of a distributed database, as one. The rows of one server are returned as they are.
 
 type Reviews = StatusSnapshot["reviews"]
 

@@ -93,7 +93,7 @@ const makeSenders = (sql: SqlClient.SqlClient, vault: Vault["Service"]) =>
     return yield* Effect.forEach(appIds, (appId) => {
       const row = rows.find((one) => one.appId === appId)
       if (row === undefined) return Effect.succeed(null)
-      // The rows of several tenants are read at once: one that does not open is nobody else's trouble.
+      // The rows of several tenants are read at once: one that does not open must not harm the others.
       return Effect.flatMap(vault.open(senderPurpose(appId), row.sealed), (text) => decodeSender(Redacted.value(text))).pipe(
         Effect.catchCause(() =>
           Effect.as(Effect.annotateLogs(Effect.logError(UNREADABLE), { app_id: appId }), "unreadable" as const)
@@ -124,7 +124,7 @@ const senderChange = ({
     (effect) => Effect.ensuring(Effect.orDie(effect), forget)
   )
 
-/** What operators change of a tenant. */
+/** The operators' changes of a tenant. */
 const changesOf = (sql: SqlClient.SqlClient, trail: AuditTrail, forget: Effect.Effect<void>) => {
   /** One change of one tenant and its audit row; the tenant as it then is. */
   const change = Effect.fnUntraced(
@@ -168,10 +168,10 @@ const changesOf = (sql: SqlClient.SqlClient, trail: AuditTrail, forget: Effect.E
 }
 
 const KEYS_KEPT = 10_000
-/** Anybody can name keys that are not there. */
+/** A client can name keys that do not exist. */
 const ABSENT_KEYS_KEPT = 1_000
 const keysKept = { atMost: KEYS_KEPT, absent: { is: Option.isNone<SigningKey>, atMost: ABSENT_KEYS_KEPT } }
-/** What a signed request may name; anything else is known to be no key without asking. */
+/** The key names that a signed request may have; any other is known to be no key without a query. */
 const isKeyName = Schema.is(Schema.Tuple([AppId, Schema.String.check(Schema.isPattern(/^[\x21-\x7e]{1,64}$/))]))
 
 const keyRows = rowsOf(
@@ -257,7 +257,7 @@ const makeApiKeys = ({ sql, trail, unchanged, vault }: KeyStorage): Effect.Effec
       const found = new Map<string, SigningKey>()
       for (const { accessSeal, apiKeyHash, createdAt, signingSecretSealed, ...caller } of rows) {
         const { appId, keyId } = caller
-        // Whoever can write its row can make it look valid again.
+        // An attacker who can write its row can make it look valid again.
         const isOver = isRevoked.has(nameOf(appId, keyId)) || signingSecretSealed.length === 0
         // Keys of several tenants are read at once: one whose secret does not open is refused alone.
         const opened = isOver ? null : yield* Effect.exit(vault.open(secretOf(appId, keyId), signingSecretSealed))

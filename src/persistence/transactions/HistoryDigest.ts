@@ -8,8 +8,8 @@ import { storable } from "../connection/Columns.ts"
 import { storedType } from "./NewerEventTypes.ts"
 
 /**
- * What a record says of its own history, so that `ledger verify` finds a line, a call or a provider's reference that no step wrote. It stands in the
- * record, whose own digest stands in a line that no gateway can change. It has no key: SECURITY.md says what follows from that.
+ * The record's digest of its own history, so that `ledger verify` finds a line, a call or a provider's reference that no step wrote. It
+ * stands in the record, whose own digest stands in a line that no gateway can change. It has no key: SECURITY.md has the consequences.
  */
 export const HistoryDigest = Schema.Struct({
   /** The newest line that is counted. A step of a release that keeps no digest leaves it behind the record's revision. */
@@ -20,7 +20,7 @@ export const HistoryDigest = Schema.Struct({
   gaps: Schema.optionalKey(Schema.Array(Schema.Array(Schema.Number))),
   /** The SHA-256 of the last money call, in base64; none where there was no call, or where it may have been in a gap. */
   call: Schema.optionalKey(Schema.String),
-  /** What it was called by providers before: the provider, and its reference. */
+  /** The earlier names at providers: the provider, and its reference. */
   names: Schema.optionalKey(Schema.Array(Schema.Array(Schema.String)))
 })
 export type HistoryDigest = typeof HistoryDigest.Type

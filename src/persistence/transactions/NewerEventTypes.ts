@@ -22,10 +22,13 @@ const CARRIER = "webhook.test" satisfies EventType
 
 export const isNewer = (type: EventType): boolean => newer.includes(type)
 
-/** What `events.type` holds of an event. */
+/** The value of `events.type` for an event. */
 export const storedType = (type: EventType): EventType => (isNewer(type) ? CARRIER : type)
 
-/** What `webhook_endpoints.events` holds of a list. A test is sent to every endpoint: its word would bring everything that it carries as well. */
+/**
+ * The value of `webhook_endpoints.events` for a list. The carrier is left out: a test goes to every endpoint anyway, and its word would
+ * bring every newer event as well.
+ */
 export const storedSubscription = (events: ReadonlyArray<EventType>): ReadonlyArray<EventType> =>
   events.filter((type) => !isNewer(type) && type !== CARRIER)
 
@@ -36,8 +39,8 @@ export const typeSql = (events: string): string =>
   `CASE WHEN ${events}.type = '${CARRIER}' THEN coalesce(${events}.body::json ->> 'type', ${events}.type) ELSE ${events}.type END`
 
 /**
- * What an endpoint is subscribed to, in SQL; `row` is the name of its row, with a dot. Where a node of the release before set another list than the one that
- * `subscription` stood beside, its list counts, and the default of that release stands for the one of this.
+ * The subscription of an endpoint, in SQL; `row` is the name of its row, with a dot. Where a node of the previous release set another list
+ * than the one that `subscription` stood beside, its list counts, and the default of that release stands for the one of this.
  */
 export const subscriptionSql = (row: string): string => `CASE
   WHEN ${row}subscription_beside = ${row}events THEN ${row}subscription

@@ -21,8 +21,8 @@ const storedIds = rowsOf(Schema.Struct({ id: Reference }))
 const sweptCounts = rowsOf(Schema.Struct({ swept: Schema.Number }))
 
 /**
- * The same bytes within this time are the same news: a provider that repeats a callback because our answer was lost does so at once. It is
- * also how often somebody who has a genuine callback's bytes can have the provider asked.
+ * The same bytes within this time are the same news: a provider that repeats a callback because our answer was lost does so at once. It
+ * also limits the polls that an attacker with the bytes of a genuine callback can cause.
  */
 const REPEATED_WITHIN_MS = 60_000
 
@@ -212,15 +212,15 @@ interface Processed {
 }
 
 /**
- * Callbacks that were processed and are not yet written as done. What is lost of them with the process is looked into again when its lease
- * ends, which asks the provider once more and changes nothing.
+ * Callbacks that were processed and are not yet written as done. One that is lost with the process is processed again when its lease ends,
+ * which polls the provider once more and changes nothing.
  */
 const makeProcessedCallbacks = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const scope = yield* Effect.scope
   let waiting: Array<Processed> = []
   let isTimed = false
 
-  /** A lease that somebody else has by now, or a replay that somebody asked for, stays as it is. */
+  /** A lease that another worker has by now, or a requested replay, stays as it is. */
   const done = (processed: ReadonlyArray<Processed>) => sql`
     UPDATE provider_inbox i SET status = 'done', next_look_at = NULL, matched_reference = p.reference
     FROM unnest(${processed.map(({ id }) => id)}::text[], ${processed.map(({ leasedUntil }) => iso(leasedUntil))}::timestamptz[],
@@ -253,7 +253,7 @@ const makeProcessedCallbacks = Effect.fnUntraced(function* (sql: SqlClient.SqlCl
       return Effect.asVoid(Effect.forkIn(Effect.delay(write, WRITTEN_WITHIN), scope))
     })
 
-  /** What begins a statement that stores the callback `id`: those that wait are written with it, but itself, which it may find in its place. */
+  /** The beginning of a statement that stores the callback `id`: the waiting ones are written with it, except `id` itself. */
   const alongWith = (id: Reference) => {
     const others = taken((processed) => processed.id !== id)
     return others.length === 0 ? sql.literal("") : sql`WITH done AS (${done(others)})`

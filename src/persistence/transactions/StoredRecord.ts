@@ -16,8 +16,8 @@ const common = {
 const asked = { ...common, fees: null, network: null, narration: null, expiresAt: null } satisfies Partial<Payout>
 
 /**
- * What most records say of a member is not stored: it is written into the log with each step. A member that is not there has this value, so that a value
- * must never change here.
+ * The default value of a member in most records. A default is not stored, because every byte is written into the log with each step. An
+ * absent member has this value, so that a value must never change here.
  */
 const unsaid: Readonly<Record<string, Readonly<Record<string, Schema.Json>>>> = {
   collection: {
@@ -59,14 +59,14 @@ const withEverything = (record: Transaction, encoded: Schema.Json): Schema.Json 
   return isObject(encoded) && isObject(read) ? withUnread(encoded, was, read) : encoded
 }
 
-/** What was written, with what was left out, and the digest of its history. */
+/** The stored record with its defaults, and the digest of its history. */
 const said = (stored: Schema.Json): { readonly whole: Schema.Json; readonly lines?: Schema.Json | undefined } => {
   if (!isObject(stored) || typeof stored["kind"] !== "string") return { whole: stored }
   const { lines, ...record } = stored
   return { whole: { ...unsaid[stored["kind"]], ...record }, lines }
 }
 
-/** What the driver read of a JSON column. */
+/** The driver's value of a JSON column. */
 const Parsed = Schema.declare((value): value is Schema.Json => value !== undefined)
 
 /** A record, or one kind of it, as a column holds it. It is written by `recordText` alone. */
@@ -97,12 +97,13 @@ const carriesStored = (record: object): record is { readonly [stored]: Schema.Js
 const carryingUnread = <A>(record: A, json: Schema.Json): A =>
   isJsonObject(json) && typeof record === "object" && hasUnread(json, record) ? { ...record, [stored]: json } : record
 
-/** What a record came from, where there was more in it than this program reads. */
+/** The stored form of a record, where it had more than this program reads. */
 const storedBehind = (record: object): Schema.JsonObject | undefined => (carriesStored(record) ? record[stored] : undefined)
 
 /**
- * What is written: this program's members, and those that it does not know as they were. An object of which it knows a part is left as it was where
- * its own part has not changed; where it has, the rest belonged to another object. `read` is what this program would write of what was stored.
+ * The record to write: this program's members, and unknown ones as they were. An object that this program knows in part keeps its unknown
+ * part where the known part has not changed; where it has, the unknown part belonged to another object. `read` is the form in which this
+ * program would write the stored record.
  */
 const withUnread = (next: Schema.JsonObject, was: Schema.JsonObject, read: Schema.JsonObject): Schema.JsonObject => {
   const own = Object.entries(next).map(([name, value]) => {

@@ -79,7 +79,7 @@ export const transactionList = (
           SELECT kind, status, needs_review, record, revision FROM transactions
           WHERE app_id = ${query.appId} AND reference = found.reference AND mode = ${query.mode} LIMIT 1) walked`
 
-  /** What the filter lets through of the records that a page looks at, the newest first. */
+  /** The records of a page's range that pass the filter, the newest first. */
   const matching = (query: ListQuery, limit: number) => {
     const { currency, kind, metadata, needsReview, status } = query.filter
     return sql`
@@ -124,12 +124,12 @@ const laterPlace = laterOf(({ createdAt }: TransactionPosition) => createdAt)
 const FIRST_STEP_MS = 900_000
 /** No step back begins later than this. One more takes about as long as all before it together, well below the statement timeout. */
 const LOOK_FOR_MS = 4_000
-/** Whose turn it is among the heavy reads: that of all operators. No tenant has this name. */
+/** The name under which all operators take turns in heavy reads. No tenant has this name. */
 const CONSOLE = "console"
 
 const decodeCreated = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ created_at: Moment })))
 
-/** What was created in `from <= created < to`; null at an open end. */
+/** The records created in `from <= created < to`; null at an open end. */
 interface Span {
   readonly from: Instant | null
   readonly to: Instant | null
@@ -163,7 +163,7 @@ export const transactionSearch = (
       ${partyEnd === null ? sql`` : sql`AND right(coalesce(well_formed(t.record) ->> 'maskedDestination', well_formed(t.record) ->> 'maskedSource'), 4) = ${partyEnd}`}
     ORDER BY t.created_at DESC, t.reference DESC LIMIT ${limit}`
 
-  // What waits for a person is few, however old it is.
+  // The records that wait for a person are few, however old they are.
   const waiting = sql.literal(
     "open_work w JOIN transactions t ON w.needs_review AND t.app_id = w.app_id AND t.reference = w.reference"
   )

@@ -58,7 +58,7 @@ const decodeOrSkip =
   ({ reference, ...row }: { readonly reference?: unknown }) =>
     decodeTransactions([row]).pipe(
       Effect.map((decoded) => Option.fromUndefinedOr(decoded[0])),
-      // What it says of the record may be somebody's, and stays out of the log.
+      // The schema error may quote personal data, and stays out of the log.
       Effect.catchTag("SchemaError", () =>
         Effect.logError("a transaction cannot be read, and is left out").pipe(
           Effect.annotateLogs({ reference: String(reference), found }),
@@ -173,7 +173,7 @@ export const TransactionsPg = Layer.effect(
     const heavy = makeHeavyReads(sql)
     const claimRows = duePolls(sql, everyTenant)
     const claimDue = Effect.fn("Transactions.claimDue")(function* (now: Instant, limit: number, leaseMs: number) {
-      // The lease of one that cannot be read stays, so that nobody comes back to it before the lease runs out.
+      // A record that cannot be read keeps its lease, so that no worker takes it again before the lease runs out.
       return yield* decodeReadable("due", yield* claimRows(now, limit, leaseMs))
     }, Effect.orDie)
 
@@ -252,8 +252,8 @@ const postedEntries = (sql: SqlClient.SqlClient, ownerOf: ReferenceOwner): Trans
   })
 
 /**
- * The queue of outcome polling: the rows of open_work that are due and leased to nobody. What is open comes before what is closed and may still
- * change. It takes only rows that nobody holds, so that it never waits and is part of no deadlock.
+ * The queue of outcome polling: the rows of open_work that are due and not leased. Open records come before closed ones that may still
+ * change. It takes only unlocked rows, so that it never waits and is part of no deadlock.
  */
 const duePolls = (sql: SqlClient.SqlClient, everyTenant: EveryTenant["Service"]) =>
   Effect.fnUntraced(function* (now: Instant, limit: number, leaseMs: number) {

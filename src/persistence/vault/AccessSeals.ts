@@ -6,7 +6,8 @@ import type { Proposal } from "../../domain/Proposal.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import type { KeyedHash } from "./AuditChain.ts"
 
-// A seal says that a gateway wrote a row, whole. Whoever has only the database can make none: a row with other words, or a copy of one, has none that fits.
+// A seal proves that a gateway wrote the whole row. An attacker who has only the database can make none: a changed row, or a copy of one,
+// has none that fits.
 
 /** A tenant's key: everything that says what it may do and by what it is known. */
 export interface SealedKey {
@@ -35,11 +36,11 @@ export const operatorSeal = (
 
 type Proposed = Pick<Proposal, "id" | "kind" | "subject" | "details" | "proposedBy" | "proposedAt">
 
-/** What one person proposed, whole. */
+/** The whole proposal of one person. */
 export const proposalSeal = (keyed: KeyedHash, proposal: Proposed): Uint8Array =>
   sealOf(keyed, "access seal 1 proposal", proposedFields(proposal))
 
-/** That somebody else approved exactly this. */
+/** The approval of exactly this proposal by another person. */
 export const approvalSeal = (keyed: KeyedHash, proposal: Proposed, by: OperatorName, at: Instant): Uint8Array =>
   sealOf(keyed, "access seal 1 approval", [...proposedFields(proposal), by, iso(at)])
 

@@ -41,7 +41,7 @@ const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
 export const keyedHash = (keyed: KeyedHash, previous: Uint8Array, link: ChainedRow): Uint8Array =>
   keyed(ROW, Redacted.make(`${hex(previous)},${textOf(link)}`))
 
-/** Says that a gateway made this the end of the chain. It is kept for the newest row only: nobody finds an older one in the database. */
+/** Proves that a gateway made this the end of the chain. It is kept for the newest row only: the database holds none for an older row. */
 export const headMac = (keyed: KeyedHash, { hash, sequence }: Omit<HeadRow, "mac">): Uint8Array =>
   keyed(HEAD, Redacted.make(`${sequence},${hex(hash)}`))
 

@@ -6,8 +6,8 @@ import { HeadRow, headMac, type KeyedHash } from "./AuditChain.ts"
 import { KEY_BYTES, openBytes, sealBytes, VaultError } from "./Sealing.ts"
 
 /**
- * Sealed for this purpose, the key itself says that it keys the audit log, too. Whoever can write the database and does not have the master
- * key cannot say otherwise, and without this key no tenant's key is known any more: it cannot be taken away unseen.
+ * Sealed for this purpose, the key itself says that it keys the audit log, too. An attacker who can write the database and does not have
+ * the master key cannot change that. Without this key no tenant's key is known any more: it cannot be removed unnoticed.
  */
 const HASHES_AND_AUDIT = "hash_and_audit_key"
 

@@ -22,13 +22,13 @@ const CHANGING = "the master key of this database is being changed"
 
 const locks = rowsOf(Schema.Struct({ isHeld: Schema.Boolean }))
 
-/** What tells the nodes of a database from one another in `pg_stat_activity`. */
+/** The name of a node in `pg_stat_activity`. */
 const nodeName = (): string => `${APPLICATION_NAME} node ${hostname()} ${process.pid}`.slice(0, LONGEST_NAME)
 
 /**
- * Says for as long as it lives that a node works under the present master key: it shares a lock that changing the key takes for itself alone.
- * The lock ends with its session, however the process ended, so that nobody waits for a node that is no more. The same session sees whether
- * commits wait for a standby (CommitsWaiting): it writes nothing, and so it never waits with them.
+ * Shows for as long as it lives that a node works under the present master key: it shares a lock that a change of the key takes alone. The
+ * lock ends with its session, however the process ended, so that a change never waits for a node that is gone. The same session sees
+ * whether commits wait for a standby (CommitsWaiting): it writes nothing, and so it never waits with them.
  */
 export class MasterKeyHold extends Context.Service<
   MasterKeyHold,

@@ -18,8 +18,8 @@ export const PartyHashRetentionPg = Layer.effect(
     const sql = yield* SqlClient.SqlClient
     const everyTenant = yield* EveryTenant
 
-    // Each statement is a commit of its own, and takes rows of one table only, those that nobody holds: it never waits, so that it can be
-    // part of no deadlock. What is held is removed in the next round.
+    // Each statement is a commit of its own, and takes unlocked rows of one table only: it never waits, so that it can be part of no
+    // deadlock. A locked row is removed in the next round.
     const prune = Effect.fn("PartyHashRetention.prune")(function* (before: Instant, limit: number) {
       const then = iso(before)
       // Since when the hashes are all there: what is older was forgotten, and is not read again.

@@ -13,7 +13,7 @@ export type RetainedRows = keyof typeof retention
 export const completeSince = (what: RetainedRows): string =>
   `(SELECT least((SELECT since FROM kept_since WHERE what = '${what}'), now() - interval '${retention[what]}'))`
 
-/** What a statement of a sweep answers: how many rows it removed. */
+/** The result of a sweep's statement: the number of rows that it removed. */
 export interface Swept {
   readonly swept: number
 }

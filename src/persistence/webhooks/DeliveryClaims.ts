@@ -20,8 +20,8 @@ const chosenRows = rowsOf(
 )
 
 /**
- * How deliveries that are due are claimed. An advisory lock lets one node claim at a time, so that the bound of each endpoint is counted over all nodes. On
- * Citus each shard has a lock of its own: whoever waits for a server that does not answer holds up no other server's claims.
+ * The claim of deliveries that are due. An advisory lock lets one node claim at a time, so that the bound of each endpoint is counted over
+ * all nodes. On Citus each shard has a lock of its own: a wait for a server that does not answer holds up no other server's claims.
  */
 export const deliveryClaims =
   (sql: SqlClient.SqlClient) =>
@@ -59,7 +59,7 @@ export const deliveryClaims =
 
     return {
       kind: "webhooks",
-      // What waits for an endpoint that is disabled is due to nobody.
+      // A delivery to a disabled endpoint is not due.
       due: (of) => sql<{ readonly app_id: string }>`
         SELECT DISTINCT e.app_id FROM webhook_endpoints e WHERE e.enabled ${of("e.app_id")} AND EXISTS (
           SELECT 1 FROM due_deliveries d WHERE d.app_id = e.app_id AND d.mode = e.mode AND d.next_attempt_at <= ${at}::timestamptz ${of("d.app_id")})`,
@@ -67,7 +67,7 @@ export const deliveryClaims =
     }
   }
 
-/** What follows a condition on a tenant's column: nothing on PostgreSQL; on Citus the tenants that the statement is for. */
+/** The text after a condition on a tenant's column: nothing on PostgreSQL; on Citus the tenants that the statement is for. */
 type OwnRows = (column: string) => string
 
 // The statement is planned once a connection, whatever the tables hold then: everything is found by its key, and what is due in the order of its
@@ -123,8 +123,8 @@ ORDER BY c.place, c.next_attempt_at, c.app_id, c.id`
 
 /**
  * Leases deliveries that are due: $1 is now, $2 how many, $3 how many of one endpoint at a time, $4 until when. The leases stand in
- * webhook_flights, a row an endpoint, and no delivery is written: what is due and what is in flight are of one moment, because whoever
- * records an attempt changes both in one commit.
+ * webhook_flights, a row an endpoint, and no delivery is written. The due and the in-flight deliveries are of one moment, because an
+ * attempt is recorded with a change of both in one commit.
  */
 const claimStatement = `${chosen(() => "")},
 flying AS (

@@ -55,14 +55,17 @@ export const attemptNotes = (all: ReadonlyArray<AttemptStep>, settled: ReadonlyA
 const byDelivery = (one: AttemptStep, other: AttemptStep): number =>
   one.attempt.delivery.id < other.attempt.delivery.id ? -1 : 1
 
-/** What differs between PostgreSQL and Citus: what narrows a column to the tenant, what writes the attempts, and what is answered. */
+/**
+ * The differences between PostgreSQL and Citus: the condition that narrows a column to the tenant, the insert of the attempts, and the
+ * answer.
+ */
 interface RecordParts {
   readonly own: (column: string) => string
   readonly noted: string
   readonly answer: string
 }
 
-// What becomes of the deliveries.
+// The new state of the deliveries.
 const settling = (own: RecordParts["own"]): string => `
 WITH RECURSIVE step AS MATERIALIZED (
   SELECT * FROM ${steps.rows("s", ["app_id", "mode", "url", "id", "created_at", "attempts", "taken", "gone", "at"])}
@@ -93,7 +96,7 @@ put_off AS (
   RETURNING q.id
 )`
 
-// What becomes of their endpoints.
+// The new state of their endpoints.
 const judging = (own: RecordParts["own"]): string => `
 flown AS MATERIALIZED (
   -- After the deliveries, which may be held: nobody who claims waits for as long as that.

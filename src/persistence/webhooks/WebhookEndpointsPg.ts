@@ -129,5 +129,7 @@ const isSame = (standing: WebhookEndpoint, { enabled, events, url }: EndpointSet
   standing.enabled === enabled &&
   standing.events.join() === events.join()
 
-/** What an endpoint's secrets are sealed for. It names the place as well, so that one copied to another tenant's row does not open there. */
+/**
+ * The purpose of an endpoint's sealed secrets. It names the place as well, so that one copied to another tenant's row does not open there.
+ */
 export const webhookSecret = (appId: AppId, mode: Mode): string => `webhook_secret ${appId}/${mode}`

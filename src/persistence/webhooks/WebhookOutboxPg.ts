@@ -77,7 +77,7 @@ export const WebhookOutboxPg = Layer.effect(
       for (const row of yield* decodeClaimed(rows)) {
         const { appId: app_id, attempts, body, createdAt, eventId, eventType, id, mode, reference, traceparent } = row
         const endpoint = yield* Effect.exit(open(row))
-        // Its lease stays, so that nobody comes back to it before the lease runs out; other endpoints' deliveries go on.
+        // Its lease stays, so that no worker takes it again before the lease runs out; other endpoints' deliveries go on.
         if (Exit.isFailure(endpoint)) yield* Effect.annotateLogs(Effect.logError(UNREADABLE), { app_id, mode })
         else
           deliveries.push({ id, endpoint: endpoint.value, eventId, eventType, body, attempts, createdAt, reference, traceparent })
@@ -92,7 +92,7 @@ export const WebhookOutboxPg = Layer.effect(
         const written = Effect.forEach(turns, record, { discard: true })
         return Effect.as(turns.length === 1 ? written : sql.withTransaction(written), steps)
       },
-      // This attempt was recorded already, or whoever claimed the delivery since has recorded its own: nothing is left to do.
+      // This attempt was recorded already, or the next claimant has recorded its own: nothing is left to do.
       recover: (_step, result) => Effect.succeed(result),
       laneOf: ({ attempt }) => webhookSecret(attempt.delivery.endpoint.appId, attempt.delivery.endpoint.mode),
       // On Citus an attempt of one tenant's does not wait for another's server.
@@ -153,7 +153,7 @@ const settledRows = rowsOf(Schema.Struct({ settled: Schema.Array(Schema.Number),
 const attemptWriter = (sql: SqlClient.SqlClient, { isDistributed }: Distribution["Service"]) => {
   const ofOneTenant = Effect.fnUntraced(function* (appId: string, steps: ReadonlyArray<AttemptStep>) {
     const [row] = yield* settledRows(sql.unsafe(settleAttemptsSql, [...attemptParameters(steps), appId]))
-    // Somebody asked for one of them again between the statement's moment and its lock: it is written anew.
+    // One of them was requested again between the statement's moment and its lock: it is written anew.
     if (row === undefined || row.isMoved) return yield* Effect.die(new Error("a delivery was due at another moment"))
     if (row.settled.length > 0) yield* sql.unsafe(noteAttemptsSql, [appId, ...attemptNotes(steps, row.settled)])
   })

@@ -21,7 +21,7 @@ const LARGEST_PORT = 65_535
 const targets: ReadonlyArray<string> = ["any", "read-write", "primary"]
 const ADDRESS = /^(postgres(?:ql)?:\/\/)([^/?#]*@)?([^/?#]*)([^?#]*)(?:\?([^#]*))?/
 
-/** What the address says, or why it is refused; undefined where it is no address. */
+/** The servers from the address, or the reason of its refusal; undefined where it is no address. */
 export const databaseServers = (text: string): DatabaseServers | string | undefined => {
   const [whole, scheme = "", user = "", authority = "", path = "", query = ""] = ADDRESS.exec(text) ?? []
   if (whole === undefined) return undefined

@@ -5,8 +5,8 @@ import type { SqlError } from "effect/sql"
 import { refused } from "./FailureText.ts"
 
 /**
- * The `cluster_name` of a server whose data goes with a test: only whoever starts a server can set it. On any other one a commit has to survive a crash of
- * the server and of its machine, because money leaves for what is committed.
+ * The `cluster_name` of a server whose data goes with a test: it can be set only at the start of a server. On any other one a commit has to
+ * survive a crash of the server and of its machine, because money leaves for what is committed.
  */
 export const THROWN_AWAY = "thrown-away-after-its-test"
 /** As SQL. */
@@ -22,9 +22,9 @@ const weaknessWith = (commits: string): string => `nullif(concat_ws(', ',
 export const WEAKNESS = weaknessWith("current_setting('synchronous_commit')")
 
 /**
- * The same of a session that is raised by being asked, and null on a server that is thrown away. What is stronger stays: the database or the role may bring
- * `remote_apply`. The value is set in any case, so that nobody lowers it under an open session. `$1` is the process that the connection was given
- * of: behind a pooler the session is not ours, and its role has to bring what is needed.
+ * The same for a session, which the query itself raises; null on a server that is thrown away. A stronger setting stays: the database or
+ * the role may bring `remote_apply`. The value is set in any case, so that it cannot be lowered under an open session. `$1` is the process
+ * that the connection was given of: behind a pooler the session is not ours, and its role has to bring the setting.
  */
 export const RAISED_WEAKNESS = `(SELECT CASE WHEN ${IS_THROWN_AWAY} THEN NULL ELSE ${weaknessWith("session.commits")} END
   FROM (SELECT CASE WHEN ${IS_THROWN_AWAY} OR pg_backend_pid() <> $1 THEN current_setting('synchronous_commit')
@@ -39,7 +39,7 @@ const weaknessOf = (connection: PgConnection.PgConnection): Effect.Effect<string
     Effect.map(Effect.orDie(decode(rows)), ([{ weakness }]) => weakness)
   )
 
-/** For whoever has to mend it. */
+/** For the operator who has to mend it. */
 export const forgetful = (weakness: string): string =>
   `a crash could take back what is committed (${weakness}): see docs/operations.md#what-a-commit-survives`
 

@@ -8,16 +8,16 @@ export interface SeenServer {
   readonly facts: ServerFacts | string
 }
 
-/** What a standby says of how far it has come. */
+/** The progress that a standby reports. */
 export type Remembered = Pick<ServerFacts, "cluster" | "startedAt" | "timeline">
 
-/** What is known from before. */
+/** The facts from earlier looks. */
 export interface Known {
   /** Of the database that was worked with; null at the start. */
   readonly cluster: string | null
   /** The highest timeline of a primary that was ever seen of a cluster; 0 where none was. */
   readonly highestTimeline: (cluster: string) => number
-  /** What standbys said last, by their names. */
+  /** The last reports of the standbys, by their names. */
   readonly standbys: ReadonlyMap<string, Remembered>
   /** The server that is worked with; null where there is none. */
   readonly accepted: (Pick<ServerFacts, "startedAt" | "timeline"> & Pick<SeenServer, "name">) | null
@@ -30,8 +30,8 @@ type Answered<S extends SeenServer> = S & { readonly facts: ServerFacts }
 /**
  * The one server that may be written to, of those that could be asked. docs/operations.md has the argument.
  *
- * A server that came back after another one was promoted is an older timeline than that one, and is refused while anybody here has seen
- * the newer, or a standby of it. Where nobody has, it waits for a standby that does not follow it, and is refused for that: a server that was accepted with
+ * A server that came back after another one was promoted has an older timeline than that one, and is refused while this process has seen
+ * the newer, or a standby of it. Where it has not, the server waits for a standby that does not follow it, and is refused for that. A server that was accepted with
  * its standby keeps being accepted when that one goes, because its commits then wait and are reported (CommitsWaiting).
  */
 export const choosePrimary = <S extends SeenServer>(seen: ReadonlyArray<S>, known: Known): Choice<S> => {
@@ -100,8 +100,8 @@ const highestOf = (cluster: string | null, seen: ReadonlyArray<SeenServer>, { hi
 }
 
 /**
- * Which of two words of one standby counts. The later one, but a standby that has not started anew since knows no less than before: what it received
- * of a primary that is gone it may say no more.
+ * The one of two reports of a standby that counts: the later one. But a standby that has not restarted knows no less than before: the state
+ * that it received of a primary that is gone may be missing in its later report.
  */
 export const laterWord = (before: Remembered | undefined, now: Remembered): Remembered => {
   if (before === undefined || before.cluster !== now.cluster || before.startedAt !== now.startedAt) return now

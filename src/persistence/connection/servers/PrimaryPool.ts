@@ -22,7 +22,10 @@ const LOOK_AGAIN_NANOS = 200_000_000n
 /** Of several servers behind one address the next may be the right one. */
 const REFUSED_AT_MOST = 3
 
-/** What this process has seen of each cluster's primaries: timelines only grow, so that whoever knows a newer one knows that an older is over. */
+/**
+ * The highest timeline of each cluster's primaries that this process has seen. Timelines only grow, so that a newer one proves that an
+ * older is over.
+ */
 const highestTimelines = new Map<string, number>()
 const highestTimeline = (cluster: string): number => highestTimelines.get(cluster) ?? 0
 const remember = ({ cluster, isStandby, timeline }: ServerFacts): void => {
@@ -195,8 +198,8 @@ export const makePrimaryPool = Effect.fnUntraced(function* (
 })
 
 /**
- * What each standby said of its timeline last, also while it does not answer: who follows a newer primary knows that the older ones are over. One that was
- * made anew says an older timeline, and is believed; one that is named no more says nothing.
+ * The last timeline that each standby reported, also while it does not answer: a standby that follows a newer primary proves that the older
+ * ones are over. A standby that was made anew reports an older timeline, and is believed; one that is not named any more does not count.
  */
 export const standbyTimelines = () => {
   const last = new Map<string, Remembered>()
@@ -227,7 +230,7 @@ export const DatabaseNames = Context.Reference<(host: string) => Promise<Readonl
   { defaultValue: () => async (host) => (await lookup(host, { all: true, order: "verbatim" })).map(({ address }) => address) }
 )
 
-/** What was seen at one address. */
+/** The result of a look at one address. */
 interface Probe extends SeenServer {
   readonly listener: Listener
 }

@@ -3,7 +3,7 @@ import { Effect, Schema } from "effect"
 import type { SqlError } from "effect/sql"
 import { RAISED_WEAKNESS } from "./Durability.ts"
 
-/** What a server says of itself, so that nobody writes to the wrong one. */
+/** A server's facts about itself, so that no write goes to the wrong one. */
 export const ServerFacts = Schema.Struct({
   isStandby: Schema.Boolean,
   isReadOnly: Schema.Boolean,

@@ -15,7 +15,7 @@ export interface Listener {
 export interface ServerPool {
   readonly get: Effect.Effect<PgConnection.PgConnection, SqlError.SqlError, Scope.Scope>
   readonly invalidate: (connection: PgConnection.PgConnection) => Effect.Effect<void>
-  /** What is under way fails, as with a server that died; a request to cancel is not sent. */
+  /** Statements under way fail, as with a server that died; a request to cancel is not sent. */
   readonly cut: Effect.Effect<void>
 }
 
@@ -32,7 +32,7 @@ export const makeServerPool = Effect.fnUntraced(function* (config: PgPool.Config
     return socket
   }
   const pool = yield* PgPool.make({ ...config, host, port, stream })
-  // The pool stays: closing it would interrupt whoever waits for a connection, who is to be given one to another server.
+  // The pool stays: closing it would interrupt a caller that waits for a connection, and that caller is to get one to another server.
   const cut = Effect.sync(() => {
     for (const socket of sockets) socket.destroy()
   })

@@ -8,14 +8,14 @@ const saying = (name: string) => `
     FROM (SELECT sequence, audit_details(details) AS v FROM audit_log OFFSET 0) l WHERE l.v ? '${name}'
   ) read CROSS JOIN LATERAL unnest(read.sequences, read.details) AS l(sequence, v)`
 
-// What operators did to floats, by what they did it with.
+// The adjustments by operators in the audit log, by the member that names them.
 const audited = `
   SELECT l.sequence, l.v->>'app_id' AS app_id, l.v->>'mode' AS mode, l.v->>'external_id' AS external_id,
     l.v->>'direction' AS direction, l.v->>'currency' AS currency,
     l.v->>'amount_minor' AS amount_minor, l.v->>'reference' AS reference, l.v->>'note' AS note
   ${saying("external_id")}`
 
-// What people of the console posted: each float entry, and each ruling that was proposed.
+// The postings of people of the console: each float entry, and each ruling that was proposed.
 const byTwo = ["external_id", "resolved"]
   .map(
     (name) => `
@@ -24,7 +24,7 @@ const byTwo = ["external_id", "resolved"]
   )
   .join(" UNION ALL ")
 
-// What people resolved; without postings where no money moved.
+// The rulings of people; without postings where no money moved.
 const resolved = `
   SELECT l.sequence, l.v->>'resolved' AS reference, l.v->>'slot' AS slot, l.v->>'postings' AS postings
   ${saying("resolved")}`

@@ -24,7 +24,10 @@ const line = hashOf([
 ])
 const lines = `SELECT app_id, reference, revision, ${line} AS hash FROM journal WHERE status IS NOT NULL`
 
-/** What a record says of its history. Records of the release before say nothing, and a step of it leaves what they say behind: `upto` is less than the revision. */
+/**
+ * The digest that a record has of its history. Records of the previous release have none, and a step of it leaves an earlier one behind:
+ * `upto` is less than the revision.
+ */
 const digests = `
   SELECT t.*, (t.lines->>'to')::bigint AS upto, t.lines->>'sum' AS sum, t.lines->'gaps' AS gaps, t.lines->>'call' AS call, t.lines->'names' AS names
   FROM (SELECT app_id, reference, revision, raw_request, raw_response, record->'lines' AS lines FROM transactions) t
@@ -50,7 +53,7 @@ export const digestRules: ReadonlyArray<LedgerRule> = [
   {
     rule: "calls_are_as_written",
     counted,
-    // What a step of the release before wrote since is not counted.
+    // A later step of the previous release is not counted.
     broken: `
       SELECT app_id || '/' || reference AS subject, 'what is kept of its last call is not what a step wrote' AS found
       FROM (${digests}) d WHERE upto = revision AND (call IS NOT NULL OR gaps IS NULL)

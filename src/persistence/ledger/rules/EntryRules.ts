@@ -128,7 +128,7 @@ export const entryRules: ReadonlyArray<LedgerRule> = [
 
 type Side = "source" | "destination"
 
-// What an entry may post, by the kind of its record: nothing else, and in no other currency. An adjustment has no record.
+// The postings that an entry may have, by the kind of its record: no others, and in no other currency. An adjustment has no record.
 const source = (...accounts: ReadonlyArray<Account>) => accounts.map((account) => [account, "source"] as const)
 const destination = (...accounts: ReadonlyArray<Account>) => accounts.map((account) => [account, "destination"] as const)
 const postable: Readonly<Record<string, { readonly [P in Phase]?: ReadonlyArray<readonly [Account, Side]> }>> = {
@@ -179,7 +179,7 @@ export const accountRules: ReadonlyArray<LedgerRule> = [
   {
     rule: "records_know_their_slots",
     counted: "SELECT count(*) FROM transactions",
-    // What a record does not know, a second entry could follow.
+    // A slot that a record does not know could be posted twice.
     broken: `
       SELECT t.app_id || '/' || t.reference AS subject, 'it knows the slots [' || array_to_string(t.slots, ',') || '], its entries stand in ['
         || array_to_string(coalesce(j.slots, '{}'), ',') || ']' AS found

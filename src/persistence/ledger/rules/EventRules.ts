@@ -60,7 +60,7 @@ export const eventRules: ReadonlyArray<LedgerRule> = [
   {
     rule: "events_have_their_delivery",
     counted: "SELECT count(*) FROM events",
-    // What an endpoint was when the event was written is known where it has not changed since; an hour is for clocks that differ.
+    // The state of an endpoint when the event was written is known where it has not changed since; an hour is for clocks that differ.
     broken: `
       SELECT e.app_id || '/' || e.id AS subject, 'the endpoint wants ' || ${typeSql("e")} || ', and this one is not delivered to it' AS found
       FROM events e JOIN webhook_endpoints w ON w.app_id = e.app_id AND w.mode = e.mode

@@ -26,7 +26,7 @@ export const positionRules: ReadonlyArray<LedgerRule> = [
   {
     rule: "entries_are_whole",
     counted: "SELECT count(*) FROM journal",
-    // The table's own checks refuse most of it: whoever took them away has no reason to be believed.
+    // The table's own checks refuse most of it, but an attacker could have removed them.
     broken: `
       SELECT j.app_id || '/' || j.reference || '/' || coalesce(j.slot, j.revision::text) AS subject, c.found
       FROM journal j CROSS JOIN LATERAL (SELECT CASE

@@ -5,7 +5,7 @@ function toMillisecond(time: string): string {
   return `date_trunc('milliseconds', ${time} + interval '500 microseconds')`
 }
 
-// What stands in a column and in the record, by the column's name.
+// The members that stand in a column and in the record, by the column's name.
 const columns = [
   ["status", "t.status", "r.status"],
   ["kind", "t.kind", "r.kind"],
@@ -146,7 +146,8 @@ export const exchangeRules: ReadonlyArray<LedgerRule> = [
   {
     rule: "exchanges_keep_to_their_quote",
     counted: "SELECT count(*) FROM fx_quotes",
-    // As long as the quote is kept. What came in may differ by a hundredth and two units; where a person established it, by more.
+    // As long as the quote is kept. The amount that came in may differ by a hundredth and two units; where a person established it, by
+    // more.
     broken: `
       SELECT x.app_id || '/' || x.reference AS subject,
         'it says ' || concat_ws(' ', x.amount, x.currency, 'for', x."destinationAmount", x."destinationCurrency", 'by', x.provider, 'at', x.rate)

@@ -58,7 +58,7 @@ export const requestRules: ReadonlyArray<LedgerRule> = [
 /** Clocks of nodes and of the database may differ by so much. */
 const CLOCKS = "1 hour"
 
-/** What is said to have had its time did have it: nobody switches a rule off by saying that everything was removed. */
+/** The retention that `kept_since` claims was kept: a forged row there cannot switch a rule off. */
 const keptLongEnough = (what: RetainedRows): LedgerRule => ({
   rule: `${what}_are_kept_long_enough`,
   counted: `SELECT count(*) FROM kept_since WHERE what = '${what}'`,
