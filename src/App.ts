@@ -39,7 +39,10 @@ export type Settings = Config.Settings
 /** Settings that say where the database is and what seals its secrets. */
 export type ReadySettings = Settings & {
   readonly databaseUrl: Redacted.Redacted
-  /** The same database as its owner, where whoever reads these settings brings its schema up to date with it; null: with the other, or not at all. */
+  /**
+   * The same database as its owner, for the process that brings its schema up to date; null: the role of `databaseUrl` does so, or this
+   * process does not.
+   */
   readonly ownerUrl: Redacted.Redacted | null
   /** The database's own folder, where this installation runs its server; null: it runs elsewhere. */
   readonly databaseFolder: string | null
@@ -59,7 +62,7 @@ export const providerNames = knownProviders.map(({ name }) => name)
 /** Where the console of a gateway is, and its listener for scrapes and load balancers. */
 export { ConsoleAddress, ManagementAddress }
 
-/** What the commands need that run the processes of a data folder. */
+/** The processes of a data folder, for the commands that run them. */
 export const embeddedPostgres = EmbeddedPostgres
 export type { EmbeddedDatabase }
 export const localProcess = LocalProcess
@@ -162,7 +165,7 @@ const operatorConsole = ({ console: { approvalFrom, port, ...settings }, keepAli
         )
   )
 
-/** How things stand, to whoever scrapes it and to the collector. */
+/** The metrics and the health of the process, for scrapers and for the collector. */
 const management = (
   settings: ReadySettings,
   { build, draining }: { readonly build: Build; readonly draining: Effect.Effect<boolean> }

@@ -131,7 +131,7 @@ const parse = (variables: Variables, mistakes: Array<string>) => {
     redisUrl: redisUrlOf(read, mistakes),
     /** How often one key may ask. */
     rateLimits: rateLimitsOf(read),
-    /** Who is asked for the names in tenants' endpoints; empty: the name servers of the machine. */
+    /** The name servers for the names in tenants' endpoints; empty: the name servers of the machine. */
     webhookNameServers: read("WEBHOOK_NAME_SERVERS", "", list(nameServer)),
     trustedProxies: read("TRUSTED_PROXIES", "", list(network)),
     /** How many connections this process holds at once, and how many of them one address may; more are closed. */
@@ -176,7 +176,7 @@ const uncheckedCertificates = ({ NODE_TLS_REJECT_UNAUTHORIZED: rejects }: Variab
       ]
     : []
 
-/** What would end before that which it has to outlast. */
+/** The durations that are shorter than those which they have to outlast. */
 const tooShort = ({ idempotencyLeaseMs, notFoundGraceMs, providerTimeoutMs }: ReturnType<typeof policyOf>) => {
   const [onItsWay, lease] = [longestInFlightMs(providerTimeoutMs), shortestLeaseMs(providerTimeoutMs)]
   const because = "with this PROVIDER_TIMEOUT_MS"
@@ -199,7 +199,7 @@ const providers = (
   bounds: { readonly timeoutMs: number; readonly refuseLoopback: boolean; readonly refuseRemote: boolean }
 ) => knownProviders.flatMap((known) => known.configured(read, mistakes, bounds) ?? [])
 
-/** What the `Policy` port holds. */
+/** The values of the `Policy` port. */
 const policyOf = (read: Reader) => {
   const signatureMaxAgeSeconds = read("SIGNATURE_MAX_AGE_SECONDS", "120", wholeNumber(1, MAX_SECONDS))
   const signatureMaxAheadSeconds = read("SIGNATURE_MAX_AHEAD_SECONDS", "30", wholeNumber(0, MAX_SECONDS))

@@ -8,7 +8,7 @@ export const databasesOf = (read: Reader, mistakes: Array<string>) => {
   const databases = {
     /** Null: the embedded PostgreSQL under `dataDir`. */
     databaseUrl: databaseUrlOf(read, mistakes, "DATABASE_URL", isMeant),
-    /** The same database as its owner, for `migrate` alone; null: the role of the other owns what it uses, or somebody else migrates. */
+    /** The same database as its owner, for `migrate` alone; null: the role of the other owns its tables, or another tool migrates. */
     migrationDatabaseUrl: databaseUrlOf(read, mistakes, "MIGRATION_DATABASE_URL", isMeant)
   }
   if (databases.migrationDatabaseUrl !== null && databases.databaseUrl === null)
@@ -16,7 +16,7 @@ export const databasesOf = (read: Reader, mistakes: Array<string>) => {
   return databases
 }
 
-/** What is sent to another machine's database and comes back is read and changed by nobody on the way. */
+/** The traffic to another machine's database is safe from reading and change on the way. */
 const databaseUrlOf = (read: Reader, mistakes: Array<string>, name: string, isMeant: boolean) => {
   const url = read.optional(name, postgresUrl)
   const way = url === null ? null : databaseRoute(Redacted.value(url))
@@ -46,7 +46,7 @@ export const redisUrlOf = (read: Reader, mistakes: Array<string>) => {
 /** Read by the exporters of each signal, also by one that a later release brings. */
 const COLLECTORS_HEADERS = /^OTEL_(\w+_)?HEADERS$/
 
-/** What leaves to a collector is a list of attributes without a secret; what lets it in is one. */
+/** The export to a collector holds no secret; the collector's own credentials are one. */
 export const collector = (read: Reader, mistakes: Array<string>, signal: string) => {
   const url = read.optional(`${signal}_ENDPOINT`, collectorUrl)
   if (url === null || !isPlain(url)) return url

@@ -45,7 +45,7 @@ export const consoleOf = (read: Reader, mistakes: Array<string>, others: Readonl
   const approvalFrom = { ...approvalFromDefault, ...read("CONSOLE_APPROVAL_FROM", "", amountsRule) }
   if (port !== null && port !== 0 && others.includes(port))
     mistakes.push("CONSOLE_PORT must differ from PORT and MANAGEMENT_PORT")
-  // Whoever logs in there sends a token.
+  // A person who signs in there sends a token.
   if (port !== null && isReachable(host) && url?.startsWith("https:") !== true)
     mistakes.push(
       "CONSOLE_HOST lets other machines in: set CONSOLE_URL to the https address at which a proxy serves the console, or leave CONSOLE_HOST at loopback"

@@ -189,6 +189,6 @@ export const isLoopbackHost = (host: string): boolean => {
 // An IPv4 address that is written as an IPv6 one is checked as the IPv4 address that it is.
 const loopback = new BlockList()
 loopback.addSubnet("127.0.0.0", 8, "ipv4")
-// What is connected to "any address" is this machine.
+// A connection to "any address" reaches this machine.
 loopback.addAddress("0.0.0.0", "ipv4")
 loopback.addAddress("::1", "ipv6")

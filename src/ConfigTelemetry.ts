@@ -59,8 +59,8 @@ const sdkLogLevels = oneOf({
 const temporalities = oneOf({ cumulative: "cumulative", delta: "delta", lowmemory: "delta" })
 
 /**
- * The standard OTEL_* variables, as far as the gateway reads them itself. The SDK reads those of samplers, and of the
- * limits, batches and compression of spans. Nothing is sent where no endpoint is set. What is set for one signal comes before what is set for all.
+ * The standard OTEL_* variables, as far as the gateway reads them itself. The SDK reads those of samplers, and of the limits, batches and
+ * compression of spans. Nothing is sent where no endpoint is set. The setting of one signal comes before that of all.
  */
 export const telemetryOf = (read: Reader, mistakes: Array<string>) => {
   const isDisabled = read("OTEL_SDK_DISABLED", "false", boolean)

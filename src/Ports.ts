@@ -96,7 +96,7 @@ const portsOn = <R, E>(database: Layer.Layer<R | SqlClient.SqlClient, E>, { mast
 }
 
 export const Ports = {
-  /** Every port on the database, whose schema is brought up to date first. The time is that of whoever calls. */
+  /** Every port on the database, whose schema is brought up to date first. The clock is the caller's. */
   layer: (settings: DatabaseSettings) => portsOn(databaseOf(settings), settings),
 
   /** The same; what is built on it takes its time from the database. */

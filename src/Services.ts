@@ -51,7 +51,7 @@ import { Webhooks } from "./services/webhooks/Webhooks.ts"
 
 type PortsLayer = ReturnType<typeof Ports.layer>
 
-/** What the services stand on: the outside world and the ports. A test puts a world of its own there. */
+/** The foundations of the services: the outside world and the ports. A test puts a world of its own there. */
 interface Foundations<P> {
   readonly providers: Layer.Layer<ProviderRegistry, never, Vault | AccountClaims>
   readonly ports: Layer.Layer<
@@ -92,7 +92,7 @@ export const servicesOn = <P = never>({ limits, ports, providers, sender }: Foun
   )
 }
 
-/** What the console's pages stand on besides the gateway's own services. */
+/** The services of the console's pages besides the gateway's own. */
 export const consoleServices = (approvalFrom: ApprovalAmounts) =>
   Approvals.layer.pipe(
     Layer.provideMerge(

@@ -181,7 +181,7 @@ const auditDetails = (changes: Changes): Readonly<Record<string, string>> =>
     )
   )
 
-/** A row that was not there is off until somebody switches it on. */
+/** A new row is off until an operator switches it on. */
 const newRow = (key: CorridorKey): Corridor => ({
   ...key,
   active: false,

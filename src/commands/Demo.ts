@@ -199,7 +199,7 @@ const decodeRows = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Array
 
 const isSame = (a: Position, b: Position): boolean => JSON.stringify(a) === JSON.stringify(b)
 
-// An import would read all that node:http exports, and with it a client of 16 MB that nobody uses.
+// An import would read all that node:http exports, and with it an unused client of 16 MB.
 const { createServer } = process.getBuiltinModule("node:http")
 
 /** One event as a tenant's own server gets it. */

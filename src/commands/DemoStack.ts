@@ -89,7 +89,7 @@ const stop = ({ child }: Running): Effect.Effect<void> =>
     yield* until(gone, DOWN_WITHIN_MS)
   })
 
-/** What programs need to run at all; none of the settings that somebody has for a gateway of their own. */
+/** The variables that programs need to run at all, without the settings of another gateway of the user. */
 const inherited = Effect.map(Environment, (variables) =>
   Object.fromEntries(
     ["PATH", "HOME", "USER", "LANG", "TMPDIR", "SystemRoot"].flatMap((name) => {

@@ -35,7 +35,7 @@ interface Denied extends DeniedAs {
 
 const view = ({ createdAt, kind, masked, reason }: DenylistEntry) => ({ kind, masked, reason, created_at: iso(createdAt) })
 
-/** The value is kept as a keyed HMAC and its last characters: nobody can read the list back. */
+/** The value is kept as a keyed HMAC and its last characters: the list cannot be read back. */
 const deny = Effect.fn("deny")(function* (action: string, { kind, reason, value, ...as }: Denied) {
   const denials = yield* Denylist
   const denied = newDenial(kind, value, as)

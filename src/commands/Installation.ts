@@ -10,7 +10,7 @@ const ROOT = resolve(import.meta.dirname, "..", "..")
 
 const Manifest = Schema.fromJsonString(Schema.Struct({ version: Schema.String }))
 
-/** What is installed here: the data folder, its secrets and its database, and the program itself. */
+/** The installation on this machine: the data folder, its secrets and its database, and the program itself. */
 export const Installation = {
   /** Settings with the database of one command: the running embedded one, or one that is started for it and stopped after it. */
   forOneCommand: Effect.gen(function* () {
@@ -52,7 +52,7 @@ export const Installation = {
   })
 }
 
-/** What operators' commands work with: every port on the database, and neither providers nor workers. */
+/** The ports of operators' commands: every port on the database, and neither providers nor workers. */
 export const operatorPorts = Layer.unwrap(Effect.map(Installation.forOneCommand, App.ports)).pipe(Layer.provideMerge(App.logs))
 
 const read = (file: string): Effect.Effect<string> => Effect.promise(() => readFile(join(ROOT, file), "utf8"))

@@ -204,7 +204,7 @@ const notTaken = (url: string, message: string) =>
     })
   )
 
-// An import would read all that node:http exports, and with it a client of 16 MB that nobody uses.
+// An import would read all that node:http exports, and with it an unused client of 16 MB.
 const { createServer } = process.getBuiltinModule("node:http")
 
 /** The gateway's own events are far smaller. */

@@ -12,8 +12,8 @@ export const AsJson = GlobalFlag.Setting("json")({
 })
 
 /**
- * Prints a command's result: its view as JSON, or for people: the same members, unless there are lines of its own. What came from outside
- * is in it to be seen and nothing else: no character of it steers the terminal, ends a line or turns the order of what is read.
+ * Prints a command's result: its view as JSON, or for people: the same members, unless there are lines of its own. Text from outside is
+ * shown only: no character of it steers the terminal, ends a line or turns the reading order.
  */
 export const printResult = Effect.fnUntraced(function* (
   view: unknown,

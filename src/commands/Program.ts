@@ -34,7 +34,7 @@ import { transaction } from "./Transaction.ts"
 import { trigger } from "./Trigger.ts"
 import { webhook } from "./Webhook.ts"
 
-/** What the process ends with. Stopped by a signal before it was done, a command ends with what shells call an interrupt. */
+/** The exit codes. A command that a signal stopped before it was done ends with the shells' code for an interrupt. */
 export const exitCodes = { done: 0, refused: 1, wrongUsage: 2, interrupted: 130 } as const
 
 /** Every command. */
@@ -99,7 +99,7 @@ export const program = (args: ReadonlyArray<string>): Effect.Effect<number, neve
 
 /** Ends the process. A server that was stopped by a signal has done its job, and has set `process.exitCode` to say so. */
 export const teardown = <A, E>(exit: Exit.Exit<A, E>, exitWith: (code: number) => void): void => {
-  // What a slow reader has not taken yet would be lost with the process.
+  // Output that a slow reader has not taken yet would be lost with the process.
   const end = (code: number) =>
     process.stdout.writableLength === 0 ? exitWith(code) : process.stdout.write("", () => exitWith(code))
   if (Exit.isSuccess(exit)) return void end(typeof exit.value === "number" ? exit.value : exitCodes.done)
@@ -127,13 +127,13 @@ const messagesOf = (
 ): ReadonlyArray<string> =>
   first === undefined ? ["wrong usage"] : errors.flatMap((error) => [oneLine(error.message), ...insteadOf(error)])
 
-/** What is done today in place of an option that an earlier release had. */
+/** The replacement of an option that an earlier release had. */
 const insteadOf = (error: CliError.NonShowHelpErrors): ReadonlyArray<string> =>
   error._tag === "UnrecognizedOption" && error.option === "--workers"
     ? ["a gateway is one process: run several behind HAProxy (docs/operations.md, Several processes on one machine)"]
     : []
 
-/** What an unforeseen error says on further lines is set in under its first. */
+/** The further lines of an unforeseen error are set in under its first. */
 const indentFurther = (text: string): ReadonlyArray<string> => text.split("\n").map((line, at) => (at === 0 ? line : `  ${line}`))
 
 const oneLine = (message: string): string =>

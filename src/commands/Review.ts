@@ -160,7 +160,7 @@ const caseView = ({ call, history, record, revision }: Case) => ({
   history: history.map(({ actor, at, fact, note, status }) => ({ at: iso(at), actor, fact, status, note }))
 })
 
-/** What left the float or was to come in, and to or from whom. */
+/** The amounts that left the float or were to come in, and their recipient or payer. */
 const sentView = (record: Case["record"]) => {
   switch (record.kind) {
     case "payout":
@@ -223,8 +223,8 @@ const commands = (record: Case["record"], revision: bigint): ReadonlyArray<strin
 }
 
 /**
- * What may be left out stands in brackets. A collection is credited net of its fee, which has to be found out where nobody named it; a fee that is known
- * is the fee of that amount, and whoever names another amount names its fee as well.
+ * Optional figures stand in brackets. A collection is credited net of its fee, which has to be found out where the provider gave none. A
+ * known fee is the fee of that amount, so that another amount needs its own fee.
  */
 const figures = (record: Case["record"], outcome: Resolution["outcome"], way: ResolutionAction): string => {
   if (outcome === "failed" || way === "keep") return ""

@@ -9,7 +9,7 @@ import { operatorPorts } from "./Installation.ts"
 import { auditEntry } from "./Operator.ts"
 import { printResult } from "./Output.ts"
 
-// Who pays, as it is sent to providers where a country requires it.
+// The payer, as it is sent to providers where a country requires it.
 
 const reason = Flag.String("reason").pipe(Flag.withSchema(Words(500)), Flag.withDescription("why, for the audit log"))
 const words = (name: string, description: string) => Flag.String(name).pipe(Flag.withDescription(description))

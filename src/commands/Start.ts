@@ -62,7 +62,7 @@ export const start = Command.make(
 /** Where a data folder remembers the gateway that `start` runs. */
 export const gatewayFile = (dataDir: string): string => join(dataDir, "gateway.json")
 
-/** The console is for whoever tries the gateway on this machine. */
+/** The console is for the person who tries the gateway on this machine. */
 function forDevelopment(variables: Readonly<Record<string, string | undefined>>) {
   return {
     ...variables,
@@ -102,7 +102,7 @@ interface CallbackAddress {
   readonly client_id: string
 }
 
-/** Whose callbacks the simulator has to send to this gateway. */
+/** The accounts whose callbacks the simulator has to send to this gateway. */
 const callbacksOf = (
   simulators: ReadonlyArray<Pick<KnownSimulator, "name" | "accountName">>,
   providers: App.Settings["providers"]
@@ -218,7 +218,7 @@ const startOperator = Effect.fn("startOperator")(function* (dataDir: string) {
   const kept = Option.flatMap(yield* DataFolder.read(file), decode)
   const standing = yield* operators.find(NAME)
   if (Option.isSome(kept) && Option.isSome(standing)) return kept.value
-  // Nobody has its token any more.
+  // The operator's token is lost.
   if (Option.isSome(standing)) yield* operators.remove(NAME, yield* auditEntry("operator remove", NAME, {}))
   const added = yield* addOperator(NAME, "admin")
   yield* DataFolder.write(file, `${JSON.stringify(added, null, 2)}\n`)

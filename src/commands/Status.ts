@@ -155,7 +155,7 @@ const nodeAttention = ({ address, circuits_open: circuits }: NodeHere): Readonly
 
 const sum = <A>(rows: ReadonlyArray<A>, of: (row: A) => number): number => rows.reduce((total, row) => total + of(row), 0)
 
-/** Registered accounts, and those that open transactions belong to although nobody can ask them any more. */
+/** Registered accounts, and those of open transactions that can no longer be polled. */
 const providersView = (
   { at, open }: StatusSnapshot,
   registered: ReadonlyArray<{ readonly provider: string; readonly mode: Mode }>

@@ -39,7 +39,7 @@ const moment = (name: string, description: string) =>
     Flag.map((text): Instant | null => Option.getOrNull(Option.flatMap(text, instantOf)))
   )
 
-/** What only the console narrows a search to. */
+/** The filters that only the console has. */
 const nothingElse = { amount: null, currency: null, partyEnd: null }
 
 const list = Command.make(
@@ -200,7 +200,7 @@ const recordWithHistoryShort = (whole: WholeRecord) => ({
   }))
 })
 
-/** What the provider was asked, what it said, and what came of it. */
+/** The question to the provider, its answer, and the result. */
 const answerView = (before: StoredTransaction, after: StoredTransaction, said: ReadonlyArray<HistoryLine>) => ({
   ...ownership(after.transaction),
   asked: before.transaction.provider,
@@ -220,7 +220,7 @@ const headOf = ({ nextPoll, stored: { revision, traceparent = null, transaction 
   next_poll_at: nextPoll === null ? null : iso(nextPoll)
 })
 
-/** What no tenant sees of its own record, or need not. */
+/** The members of a record that a tenant does not see, or does not need. */
 const ownership = ({ appId, kind, mode, provider, providerReference }: Transaction) => ({
   app_id: appId,
   kind,

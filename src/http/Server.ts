@@ -109,7 +109,7 @@ const listen = ({ connectionSlots, host, keepAliveDrainMs, keepAliveMs, port, tr
         onRefused: (why) => void run(countRefusedConnection({ why }, 1))
       })
       const server = yield* listenOn(() => node, { host, port })
-      // Runs after the drain. What is still open then is idle, or its client has stopped sending.
+      // Runs after the drain. A connection that is still open then is idle, or its client has stopped sending.
       yield* Effect.addFinalizer(() => Effect.sync(() => node.closeAllConnections()))
       return server
     })

@@ -2,7 +2,7 @@ import { Effect, Option, Schema } from "effect"
 import type { Fact } from "../domain/Fact.ts"
 import { exactJson, type ProviderResponse } from "./Transport.ts"
 
-/** What an answer means. `alarm` is for the operator: the provider, or our account there, is not as its adapter expects. */
+/** The meaning of an answer. `alarm` is for the operator: the provider, or our account there, differs from its adapter's expectations. */
 export interface FactWithAlarm<F> {
   readonly fact: F
   readonly alarm: string | null

@@ -8,11 +8,11 @@ import type { CallbackHint } from "../services/ports/ProviderInbox.ts"
 /** Longer than any provider's own. */
 const LONGEST_ID = 64
 
-/** What a verified body points at; `id` is an identifier by which the provider can be asked. */
+/** The record that a verified body names; `id` is an identifier by which the provider can be polled. */
 interface Named {
   readonly reference: string | null | undefined
   readonly id: string | null | undefined
-  /** What it says became of the money, by the provider's own table of words. */
+  /** The reported outcome, by the provider's own table of words. */
   readonly says?: Reported | undefined
 }
 

@@ -48,7 +48,7 @@ export const clawbacksOf = (connection: Connection, ...lists: ReadonlyArray<Read
 type Written = string | null | undefined
 
 interface WrittenClawback extends Pick<Clawback, "by" | "id"> {
-  /** Undefined where nobody knows the provider's word. */
+  /** Undefined where the provider's word is unknown. */
   readonly state: Clawback["state"] | undefined
   readonly status: string
   readonly amount: Written
@@ -68,7 +68,7 @@ export const clawbackIn =
   (stored: Currency): Clawback => {
     const currency = isCurrency(named) ? named : stored
     const said = [reason ?? "", `status ${status}`].filter((word) => word !== "")
-    // Only the first characters are kept: of a word that nobody knows they are that word.
+    // Only the first characters are kept: of an unknown word they are that word.
     const words = (state === "unknown" ? said.toReversed() : said).join(", ")
     const sum = Option.getOrNull(Option.fromUndefinedOr(sumOf({ amount, currency }, format)))
     const isForeign = named !== null && named !== undefined && !isCurrency(named)

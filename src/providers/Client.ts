@@ -18,7 +18,7 @@ export interface Call {
 /** Authenticated calls. `until` is a `Deadline`'s moment. */
 export type Client = (call: Call, until: number) => Effect.Effect<ProviderResponse>
 
-/** The moment until which a call that begins now is waited for, on the clock that nobody sets: milliseconds of no particular origin. */
+/** The time limit of a call that begins now, on the monotonic clock: milliseconds of no particular origin. */
 export type Deadline = Effect.Effect<number>
 
 const NANOS_A_MS = 1_000_000
@@ -28,7 +28,7 @@ export const deadlineAfter = (timeoutMs: number): Deadline => Effect.map(now, (b
 
 export const timeLeft = (until: number): Effect.Effect<number> => Effect.map(now, (at) => Math.max(0, until - at))
 
-/** One call in JSON, made once. What carried a body leaves its trail, masked. */
+/** One call in JSON, made once. A call with a body is captured, masked. */
 export const calling = (baseUrl: string, transport: Transport) => {
   const base = baseUrl.replace(/\/+$/, "")
   return Effect.fnUntraced(function* (

@@ -9,7 +9,7 @@ import { deadlineAfter } from "./Client.ts"
 import { PaceBuckets, PaceOf, paced } from "./Pace.ts"
 import { openTransport, type ProviderResponse, type Transport } from "./Transport.ts"
 
-/** Who a provider is, and how it says nothing. */
+/** The names of a provider, and its way to read an answer as unknown. */
 export interface Identity {
   /** As corridor rows spell it. */
   readonly name: string
@@ -36,7 +36,7 @@ export interface Connection extends Identity {
   readonly logAlarm: <F>(reading: FactWithAlarm<F>, reference: string) => Effect.Effect<F>
 }
 
-/** What a provider does over one account; what it cannot do is absent. */
+/** The operations of a provider over one account; one that it does not have is absent. */
 export type Operations = Omit<Adapter, "name" | "mode" | "guarantees" | "moneyHeldMs">
 
 /** Opens one account in one mode. Its connections close with the scope. */

@@ -13,7 +13,7 @@ import type { Connection } from "./Connection.ts"
 import type { Refused } from "./Refusals.ts"
 import type { ProviderResponse } from "./Transport.ts"
 
-/** What the answer to the call that moves money means: a fact, or that only a lookup by our reference can tell. */
+/** The meaning of the answer to the call that moves money: a fact, or that only a lookup by our reference can tell. */
 export type MoneyCallAnswer<F> = FactWithAlarm<F> | NeedsLookup<F>
 
 /** No fact yet: `confirm` makes one of it and of what the lookup found. */
@@ -153,7 +153,7 @@ export const usedAt = (provider: string): FactWithAlarm<Unknown> => ({
   alarm: `${provider} has our reference already, and does not find it`
 })
 
-/** What stands there, as the answer to the call that made it; `senseless` is said where there is nothing, or it came back already. */
+/** The found movement, as the answer to the call that made it; `senseless` is the note where there is none, or it came back already. */
 export const asCreateOutcome = (
   { alarm, fact }: FactWithAlarm<StatusOutcome>,
   senseless: string

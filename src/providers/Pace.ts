@@ -8,7 +8,7 @@ import type { ProviderCall, ProviderResponse, Transport } from "./Transport.ts"
 /** How many calls an account may make: in all, and of each kind. */
 export type Pace = Readonly<Record<"all" | CallKind, RateLimit | "off">>
 
-/** Whose calls they are, and how fast it may make them. */
+/** The account of the calls, and its pace. */
 export interface PacedAccount {
   readonly provider: string
   readonly mode: Mode

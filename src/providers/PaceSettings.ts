@@ -2,10 +2,10 @@ import { isLoopback, type Rule, rate } from "../ConfigRules.ts"
 import type { RateLimit } from "../services/ports/RateLimits.ts"
 import type { Pace } from "./Pace.ts"
 
-/** Of what an account may call. Together they leave a fifth to polls, and free reads keep nobody from paying. */
+/** Tenths of an account's pace. Together they leave a fifth to polls, and free reads do not hold up payments. */
 const OF_TEN = { money: 4, quote: 3, other: 1 }
 
-/** What counts nothing and can be closed all the same, where a provider asks to be left alone. */
+/** A limit that counts nothing and can be closed all the same, where a provider asks to be left alone. */
 const WITHOUT_BOUND: RateLimit = { count: 10_000, windowMs: 1_000, burst: 10_000 }
 
 interface PaceReader {

@@ -4,7 +4,7 @@ import type { ChargeOrder } from "../services/ports/Provider.ts"
 
 // Some providers want every payer's e-mail address, and the gateway need not know one.
 
-/** Reserved for examples, so that an address there reaches nobody. */
+/** Reserved for examples, so that an address there reaches no person. */
 export const RESERVED_DOMAIN = "example.com"
 
 /** `<PROVIDER>_EMAIL_DOMAIN`: of the addresses that stand for payers who gave none. */
@@ -14,8 +14,8 @@ export const emailDomain: Rule<string> = {
 }
 
 /**
- * The payer's own address, where the provider takes one so long; else one that says nothing about the payer and is nobody else's. Providers
- * judge payers by it: one address for all would be one customer who pays very often.
+ * The payer's own address, where the provider takes one so long; else a unique one that says nothing about the payer. Providers judge
+ * payers by it: one address for all would be one customer who pays very often.
  */
 export const payerEmail = (
   payer: ChargeOrder["payer"],

@@ -32,9 +32,9 @@ const unpacked = Option.liftThrowable((bytes: Buffer, encodings: ReadonlyArray<U
 )
 
 /**
- * The text of an answer. Nobody asked for a packed one, and machines on the way pack it all the same; `encoding` is the header's list, in
- * the order in which it was packed. A label can be wrong, too: where nothing can be unpacked by it, and the bytes are the answer as it was before
- * anybody packed it, they are taken as they are. Without a byte order mark. None where it cannot be read, or is larger than any honest answer.
+ * The text of an answer. No request asks for compression, and machines on the way compress it all the same; `encoding` is the header's
+ * list, in the order in which it was compressed. A label can be wrong, too: where nothing can be unpacked by it, the bytes are taken as the
+ * plain answer. Without a byte order mark. None where it cannot be read, or is larger than any honest answer.
  */
 export const plainBody = (bytes: Buffer, encoding: string): Option.Option<string> => {
   const names = encoding

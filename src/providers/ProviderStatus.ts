@@ -44,8 +44,8 @@ export interface Shown {
 }
 
 /**
- * Written as people do: with blanks, a plus, leading zeros, or masked, at its beginning or in its middle: only what stands behind the mask is compared.
- * A text too short to tell is nobody else's.
+ * Written as people do: with blanks, a plus, leading zeros, or masked, at its beginning or in its middle: only what stands behind the mask
+ * is compared. A text that is too short to compare counts as the same party.
  */
 export const isOtherParty = (expected: Redacted.Redacted | undefined, shown: string | null | undefined): boolean => {
   const own = bare(expected === undefined ? "" : Redacted.value(expected))
@@ -59,8 +59,9 @@ const MASK = /[*#•]+|x{2,}/i
 const bare = (text: string): string => text.toUpperCase().replace(/[^A-Z0-9]/g, "")
 
 /**
- * What a provider shows, as a fact. Another's transaction, an unknown word and an unreadable amount are `Unknown`, with an alarm. So is a paid
- * collection without its fee: the float is credited net of it, and the gross amount would be more than came in. Of a payout the held fee stands.
+ * The shown movement, as a fact. Another's transaction, an unknown word and an unreadable amount are `Unknown`, with an alarm. So is a paid
+ * collection without its fee: the float is credited net of it, and the gross amount would be more than came in. Of a payout the held fee
+ * stands.
  */
 export const answerBy = ({
   isOfAnother = false,

@@ -1,8 +1,8 @@
 import { withoutUnseen } from "../domain/VisibleText.ts"
 
-// What a person wrote, for a provider. None refuses or loses money for a note: it gets what it takes of it.
+// A person's text, for a provider. No payment is refused or lost for a note: the provider gets the part that it takes.
 
-/** What a provider takes in a text. */
+/** A provider's rule for a text. */
 export interface TextRule {
   /** Code points. */
   readonly atMost: number
@@ -10,7 +10,7 @@ export interface TextRule {
   readonly atLeast?: number
   /** Whether letters and digits of every script are taken; else those of ASCII alone. */
   readonly everyScript: boolean
-  /** What is taken beside letters, digits and blanks. */
+  /** The characters that it takes beside letters, digits and blanks. */
   readonly punctuation: string
 }
 

@@ -57,7 +57,7 @@ export interface NoQuote {
 
 export const noQuote = (alarm: string | null): NoQuote => ({ _tag: "NoQuote", alarm })
 
-/** Asks the provider for a price. What is neither a price nor a refusal is a ProviderError. */
+/** Asks the provider for a price. An answer that is neither a price nor a refusal is a ProviderError. */
 export const requestQuote = Effect.fnUntraced(function* <Q extends object>(
   { call, giveUp }: Connection,
   request: Call,

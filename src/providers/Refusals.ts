@@ -37,11 +37,11 @@ export const misroutedTo = (provider: string, message: string, why: string): Fac
     why
   )
 
-/** The pool is short: our own wallet at the provider, and nobody else's. `insufficient_funds` would be said of a float or of a payer. */
+/** The pool is short: our own wallet at the provider. `insufficient_funds` would be said of a float or of a payer. */
 export const poolShort = (alarm: string): ProviderRefusal =>
   refusalOf("pool", "provider_rejected", "The provider cannot pay it out now.", alarm)
 
-// What several providers say in the same words.
+// A refusal that several providers give in the same words.
 export const refusedUnsaid = refusalOf("other", "provider_rejected", "The provider refused it.")
 export const undelivered = refusalOf("other", "provider_rejected", "The provider could not deliver it.")
 export const unknownRecipient = refusalOf("party", "invalid_destination", "The provider does not know the recipient's account.")
@@ -57,7 +57,7 @@ export const refusedBy = (
   alarm
 })
 
-/** What the HTTP status of an answer in the provider's own form proves: a status that is not in the table refuses nothing. */
+/** The proof that the HTTP status of an answer in the provider's own form gives: a status that is not in the table refuses nothing. */
 export const refusedByStatus = (
   refusals: ReadonlyMap<number, ProviderRefusal>,
   response: ProviderResponse,

@@ -98,8 +98,8 @@ const namesOf = ({ fingerprints }: Provider): ReadonlyArray<AccountFingerprint> 
 ]
 
 /**
- * What the first process claims. Where it has two accounts, nobody knows which of them sent what is there already: it then claims both under one name, which
- * neither is known by, so that "not found" of one proves nothing of what the other executed.
+ * The account that the first process claims for earlier records. Where it has two accounts, their sender is unknown: the process then
+ * claims both under one name, which neither is known by, so that "not found" of one proves nothing of what the other executed.
  */
 const ofDoubt = (accounts: ReadonlyArray<ReadonlyArray<AccountFingerprint>>): ReadonlyArray<AccountFingerprint> =>
   accounts.length > 1 ? [accounts.map((names) => names.join(" or ")).join(" or ")] : accounts.flat()

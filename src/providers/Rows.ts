@@ -22,7 +22,7 @@ const issuesOf = SchemaIssue.makeFormatterStandardSchemaV1()
 const membersIn = (issue: SchemaIssue.Issue): ReadonlyArray<string> =>
   issuesOf(issue).issues.flatMap(({ path }) => (path?.[0] === undefined ? [] : [String(path[0])]))
 
-/** What stands in these members of a row, masked: `"status":"sleeping"`. */
+/** The values of these members of a row, masked: `"status":"sleeping"`. */
 export const wordIn = (raw: unknown, members: ReadonlyArray<string>): string => {
   if (!isRow(raw)) return "it is no row"
   const words = [...new Set(members)].map((member) => {
@@ -52,7 +52,7 @@ export const nameIn = (raw: unknown, ...members: ReadonlyArray<string>): string 
 
 const isRow = (raw: unknown): raw is Raw => typeof raw === "object" && raw !== null && !Array.isArray(raw)
 
-/** Those rows of a list that can be read; that others cannot is an alarm, and keeps nobody from these. */
+/** The readable rows of a list. An unreadable row raises an alarm, and does not hold up the others. */
 export const readableRows = Effect.fnUntraced(function* <A>(
   provider: string,
   operation: string,

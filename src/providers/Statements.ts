@@ -85,7 +85,7 @@ export const pagedList = <A, Row>({ isLast, operation, path, rows, schema, ...li
     for (let readings = 1; readings < READINGS_AT_MOST; readings++) {
       const next = yield* reading(connection, days)
       for (const [key, row] of next.found) all.set(key, row)
-      // What began since is growth, and no shift.
+      // A movement that began since is growth, and no shift.
       unsteady = [...new Set([...found.keys(), ...next.found.keys()])].filter(
         (key) => found.has(key) !== next.found.has(key) && (all.get(key)?.at ?? newest) <= newest
       )
@@ -134,7 +134,7 @@ const rowReader = <Row>({ lineOf, members, row }: Pick<PagedList<never, Row>, "l
   }
 }
 
-/** Ours as it is, however it is spelt there; what anybody else wrote may be somebody's number. */
+/** Our reference, however it is spelt there; any other text is masked, because it may be a person's number. */
 const shownReference = (text: string | null): string | null => {
   const own = (text ?? "").toUpperCase()
   if (text === null) return null

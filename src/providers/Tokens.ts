@@ -65,7 +65,7 @@ const fetchToken = Effect.fnUntraced(function* <A>(
   { alarm, refusing, request, schema, tokenIn }: TokenAccount<A>,
   transport: Transport
 ) {
-  // Whoever comes to need it waits for it: the request of a token knows nothing of the call that began it.
+  // Every call that needs the token waits for it: its request knows nothing of the call that began it.
   const { away, exit } = yield* withTurn(transport.call({ ...request, operation: "token", body: null }), true)
   const response = yield* exit
   if (response._tag !== "Answered") return yield* new NoToken({ note: `no token: ${response.note}`, away })

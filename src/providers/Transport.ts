@@ -22,8 +22,8 @@ export interface ProviderCall {
 }
 
 /**
- * What became of a call. `NotSent`: no byte of the request was written to a connection. `Lost`: some may have been, and there is no
- * whole answer (silence among it, hence an unknown outcome); `bad_response` when what came is not HTTP or is larger than any honest answer.
+ * The result of a call. `NotSent`: no byte of the request was written to a connection. `Lost`: some may have been, and there is no whole
+ * answer (silence among it, hence an unknown outcome); `bad_response` when the answer is not HTTP or is larger than any honest one.
  */
 export type ProviderResponse =
   | {
@@ -69,7 +69,7 @@ export const openTransport = Effect.fn("openTransport")(function* (
     return response
   })
   return {
-    // No trace headers go out: how the gateway works inside is nobody else's business.
+    // No trace headers go out: the inner workings of the gateway are private.
     call: (call) => {
       const { method, operation, url } = call
       return Effect.andThen(countCall, inClientSpan({ method, url, showsPath: true, provider, operation })(annotated(call)))
@@ -77,10 +77,7 @@ export const openTransport = Effect.fn("openTransport")(function* (
   }
 })
 
-/**
- * JSON with every number as the text that was sent: none if it is not JSON. What says by its content type that it is something else
- * is not read.
- */
+/** JSON with every number as the text that was sent: none if it is not JSON. A body with another content type is not read. */
 export const exactJson = ({ body, contentType }: Extract<ProviderResponse, { _tag: "Answered" }>): Option.Option<unknown> =>
   contentType === "" || /^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(contentType) ? parsed(body) : Option.none()
 
@@ -88,7 +85,7 @@ const parsed = Option.liftThrowable(parseExact)
 
 const connections: Agent.Options = {
   connections: MAXIMUM_CONNECTIONS,
-  // One request at a time on a connection, and HTTP/1.1 only: on a shared connection nobody could tell which of the requests was read.
+  // One request at a time on a connection, and HTTP/1.1 only: on a shared connection the request that was read would be unknown.
   pipelining: 1,
   allowH2: false,
   connect: { timeout: CONNECT_TIMEOUT_MS },
@@ -158,7 +155,7 @@ class TooLateToLeave extends Error {
 
 const oneLine = (header: string | ReadonlyArray<string> | undefined): string => (typeof header === "string" ? header : "")
 
-/** What undici tells about one request, in the order in which it tells it. */
+/** undici's callbacks for one request, in the order in which they come. */
 class CallHandler implements Dispatcher.DispatchHandler {
   readonly #progress: Progress
   readonly #finish: (response: ProviderResponse) => void

@@ -27,7 +27,7 @@ export const Amount = Schema.Union([Schema.String.check(Schema.isPattern(numeral
   })
 )
 
-/** What a request wrote as a JSON number, in major units: as plain decimal text, to every digit, and more than nothing. */
+/** The amount that a request wrote as a JSON number, in major units: as plain decimal text, to every digit, and more than nothing. */
 export const WrittenAmount = Schema.instanceOf(RawJson).pipe(
   Schema.decodeTo(Schema.String.check(Schema.isPattern(/^(?=.*[1-9])\d+(\.\d+)?$/)), {
     decode: SchemaGetter.transform(({ text }: RawJson) => writtenOut(text)),
@@ -50,16 +50,16 @@ function writtenOut(text: string): string {
 
 /** Every decimal of fewer digits than these is said by a double as it is: noise needs them. */
 const NOISY_DIGITS = 16
-/** What a sum of a few doubles is off by. */
+/** The error of a sum of a few doubles. */
 const NOISE_ULPS = 8
-/** What is left of the noise of large doubles where their difference is small, in major units. */
+/** The rest of the noise of large doubles where their difference is small, in major units. */
 const CANCELLED_NOISE = 5e-10
 /** Major units. From here on a double is too coarse to tell noise from an amount that is finer than its currency. */
 const NOISY_BELOW = 10n ** 9n
 
 /**
- * What floating point makes of an amount of a currency is that amount: 19.709999999999997 KES is 19.71. What is exact within the currency's
- * decimals, and a figure that is really so fine, stays as it is.
+ * An amount without the noise of floating point: 19.709999999999997 KES is 19.71. A figure that is exact within the currency's decimals, or
+ * that is really so fine, stays as it is.
  */
 export const withoutNoise = (text: string, currency: Currency): string => {
   const [, whole = "", fraction = ""] = /^(\d+)\.(\d+)$/.exec(text) ?? []

@@ -4,7 +4,7 @@ import { type Currency } from "../domain/Currency.ts"
 import { openAppendOnlyFile } from "./AppendOnlyFile.ts"
 import { type Execution, type Fact, Facts, type Job, type SimulatedTransaction } from "./Facts.ts"
 
-/** What every wallet holds before the first movement, minor units. */
+/** The opening balance of every wallet, in minor units. */
 export const OPENING_BALANCE = 1_000_000_000_000n
 
 /** The simulator's own durable account of what it executed. Reads answer from memory, writes once they are on disk. */

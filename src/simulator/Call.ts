@@ -20,7 +20,7 @@ export interface MerchantCall<M extends Merchant = Merchant> {
   readonly merchant: M
   readonly request: SimulatedRequest
   readonly now: number
-  /** What may happen once only: true the first time that a key is seen in this process. */
+  /** Claims an event that may happen once only: true the first time that a key is seen in this process. */
   readonly claim: (key: string) => boolean
 }
 
@@ -60,13 +60,13 @@ export const gateOf = Effect.fnUntraced(function* (call: MerchantCall, number: s
   return play.gate
 })
 
-/** What a call asks to be created. */
+/** The transaction that a call asks for. */
 export interface Order extends Omit<Parameters<typeof newTransaction>[1], "provider" | "account"> {
   /** In place of the call's own. */
   readonly errors?: ErrorResponses
   /** Refuses what the wallet does not hold; without it the provider fails it later. */
   readonly short?: Stop
-  /** What only one call may use: a reference, a token, a code. */
+  /** A value that only one call may use: a reference, a token, a code. */
   readonly once?: { readonly key: string; readonly isUsed?: boolean; readonly refusal: Stop }
   /** Committed together with the transaction. */
   readonly alongside?: (transaction: SimulatedTransaction) => ReadonlyArray<Fact>

@@ -8,10 +8,10 @@ export const Ending = Schema.Literals([
 ])
 export type Ending = typeof Ending.Type
 
-/** What happens before anything exists at the provider. Everything but `open` leaves nothing behind. */
+/** The gate before a transaction exists at the provider. Everything but `open` leaves nothing behind. */
 export type Gate = "open" | "refused" | "pool_short" | "no_account" | "unavailable" | "unheard" | "reset"
 
-/** What goes wrong with the response to a call that the provider did accept. */
+/** The fault of the response to a call that the provider did accept. */
 export type ResponseFault = "none" | "silence" | "server_error" | "not_json"
 
 export interface PlannedCallback {

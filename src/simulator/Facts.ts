@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { Currency } from "../domain/Currency.ts"
 import { Ending } from "./Endings.ts"
 
-// What the simulator's account remembers, as it is written to disk: one JSON line is one array of facts that hold together.
+// The memory of the simulator's account, as it is written to disk: one JSON line is one array of facts that hold together.
 
 const Minor = Schema.BigIntFromString
 
@@ -29,7 +29,7 @@ export const SimulatedTransaction = Schema.Struct({
   reason: Schema.NullOr(Schema.String),
   createdAt: Schema.Int,
   updatedAt: Schema.Int,
-  /** What only this provider's wire knows of it. */
+  /** Members that only this provider's wire knows. */
   detail: Schema.Record(Schema.String, Schema.NullOr(Schema.String))
 })
 export type SimulatedTransaction = typeof SimulatedTransaction.Type

@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import { Effect, Exit, FiberSet, type Scope } from "effect"
 import type { SimulatedRequest, SimulatedResponse } from "./SimulatedProvider.ts"
 
-// An import would read all that node:http exports, and with it a client of 16 MB that nobody uses.
+// An import would read all that node:http exports, and with it an unused client of 16 MB.
 const { createServer } = process.getBuiltinModule("node:http")
 
 /** One port of the simulator. Closed, it refuses connections; it can be opened again. */

@@ -4,7 +4,7 @@ import type { Execution, Fact, Job, SimulatedTransaction } from "./Facts.ts"
 import { collectionFee } from "./Fees.ts"
 import type { SimulatedProvider } from "./SimulatedProvider.ts"
 
-// What becomes of a transaction, as facts: pure, so that each step is committed whole or not at all.
+// The life of a transaction, as facts: pure, so that each step is committed whole or not at all.
 
 interface Setting {
   readonly callback: SimulatedProvider["callback"]

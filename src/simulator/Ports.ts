@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Effect, Option, Schema } from "effect"
 
-/** Which port each provider had last time, so that a simulator started again is found where it was. */
+/** The port that each provider had last time, so that a restarted simulator is found where it was. */
 export interface Ports {
   readonly of: (provider: string) => number | undefined
   readonly remember: (provider: string, port: number) => Effect.Effect<void>

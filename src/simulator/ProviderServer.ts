@@ -111,7 +111,7 @@ export const openProviderServer = Effect.fn("openProviderServer")(function* (
   }
 })
 
-/** How many calls a provider lets in, and how long it says that whoever it turns away has to wait; it need not say. */
+/** The number of calls that a provider lets in, and the wait that it gives to a client that it turns away; it need not give one. */
 interface CallRate {
   readonly callsPerSecond: number
   readonly retryAfterSeconds?: number | undefined

@@ -22,7 +22,7 @@ const RATE_DECIMALS = 14
 export const rate = (from: Currency, to: Currency): string =>
   decimal((perDollar[to] * 10n ** BigInt(RATE_DECIMALS)) / perDollar[from], RATE_DECIMALS)
 
-/** What `amount` minor units of `from` buy, rounded down to a minor unit of `to`. */
+/** The minor units of `to` that `amount` minor units of `from` buy, rounded down. */
 export const convert = (amount: bigint, from: Currency, to: Currency): bigint => {
   const { numerator, denominator } = minorRatio(from, to)
   return (amount * numerator) / denominator
@@ -34,7 +34,7 @@ export const sourceFor = (amount: bigint, from: Currency, to: Currency): bigint 
   return (amount * denominator + numerator - 1n) / numerator
 }
 
-/** What they buy in major units with four more decimals than `to` has, as a provider that computes with floats would say it. */
+/** The same in major units with four more decimals than `to` has, as a provider that computes with floats would write it. */
 export const convertRaw = (amount: bigint, from: Currency, to: Currency): string => {
   const { numerator, denominator } = minorRatio(from, to)
   return decimal((amount * numerator * 10_000n) / denominator, exponents[to] + 4)

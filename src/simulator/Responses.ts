@@ -38,7 +38,7 @@ export const passGate = (errors: ErrorResponses, { gate }: Pick<Play, "gate">): 
   return refusal === undefined ? Effect.void : Effect.fail(new Stop({ response: refusal }))
 }
 
-/** What is sent in place of the response to an accepted call. */
+/** The response in place of the one to an accepted call. */
 export const withFault = (errors: ErrorResponses, fault: ResponseFault, whole: SimulatedResponse): SimulatedResponse =>
   ({ none: whole, silence: { kind: "silence" } as const, server_error: errors.broken, not_json: badGateway(200) })[fault]
 

@@ -5,7 +5,7 @@ import type { Fact, Job } from "./Facts.ts"
 import { returnFacts, settlementFacts } from "./Movements.ts"
 import type { SimulatedProvider } from "./SimulatedProvider.ts"
 
-/** Does what is due, when it is due. What was due while the process was dead is done at its next start. */
+/** Runs each task when it is due. A task that was due while the process was dead runs at its next start. */
 export interface Scheduler {
   /** Commits, and sees to the jobs among the facts. */
   readonly commit: (facts: ReadonlyArray<Fact>) => Effect.Effect<void>

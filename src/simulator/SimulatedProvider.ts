@@ -24,7 +24,7 @@ export type SimulatedResponse =
   | { readonly kind: "silence" }
   | { readonly kind: "reset" }
 
-/** What the frame does for each provider. */
+/** The services that the frame gives to each provider. */
 export interface SimulatorContext {
   readonly account: Account
   /** The provider's own address, for pages that it serves to payers. */

@@ -5,7 +5,7 @@ import type { SimulatedTransaction } from "./Facts.ts"
 import { type ErrorResponses, page, passGate, type Stop, withFault } from "./Responses.ts"
 import type { SimulatedProvider, SimulatedRequest, SimulatedResponse, SimulatorContext } from "./SimulatedProvider.ts"
 
-/** What one provider's wire says: all else is the same for every provider, and in this file. */
+/** The wire of one provider: all else is the same for every provider, and in this file. */
 export interface SimulatedWire<M extends Merchant> {
   readonly name: string
   /** The path that its base URL ends in. */
@@ -15,7 +15,7 @@ export interface SimulatedWire<M extends Merchant> {
   /** Its answer to a call when there are too many. */
   readonly tooMany: SimulatedResponse
   readonly routes: WireEndpoints<MerchantCall<M>>
-  /** Who calls. `line` is the method and the path below the mount, empty where it is not below it. */
+  /** Finds the merchant of a request. `line` is the method and the path below the mount, empty where it is not below it. */
   readonly authenticate: (request: SimulatedRequest, line: string, now: number) => Effect.Effect<M, Stop>
   readonly unknownAddress: Stop
   /** An unknown address is refused before the caller is asked who he is. */
@@ -116,7 +116,7 @@ const visitPage = Effect.fnUntraced(function* (
   return withFault(errors, yield* context.completeByPayer(transaction), done)
 })
 
-/** What may happen once only: true the first time that a key is seen in this process. */
+/** The events that may happen once only: true the first time that a key is seen in this process. */
 const onceOnly = (): Claim => {
   const seen = new Set<string>()
   return (key) => {

@@ -10,7 +10,7 @@ interface SimulatorModule<Account> {
   readonly provider: KnownProviderOf<Account>
   /** An account that opens the simulator, and nothing else. */
   readonly account: (mode: Mode, reach: Reach) => Account
-  /** What the simulator calls an account: public, and how the address of callbacks is registered. */
+  /** The simulator's name for an account: public, and the key under which the address of callbacks is registered. */
   readonly accountName: (account: Account) => string
   readonly simulator: (accounts: ReadonlyArray<Account>) => SimulatedProvider
 }

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto"
 import { Option, Redacted, Result, Schema } from "effect"
 
-/** What a token is good for. Each kind has its own key, derived from the account's secret, so that tokens outlive a restart. */
+/** The purpose of a token. Each kind has its own key, derived from the account's secret, so that tokens outlive a restart. */
 export interface TokenKind {
   readonly name: string
   readonly lifeSeconds: number
@@ -32,7 +32,7 @@ export const readToken =
     return Schema.decodeUnknownOption(Schema.fromJsonString(claims))(text)
   }
 
-/** What a token says without proof: only to find the account whose secret can prove it. */
+/** The claims of a token without proof: only to find the account whose secret can prove it. */
 export const peekToken = <A>(claims: Schema.ConstraintDecoder<A>, token: string): Option.Option<A> =>
   Schema.decodeUnknownOption(Schema.fromJsonString(claims))(Buffer.from(token.split(".")[1] ?? "", "base64url").toString("utf8"))
 

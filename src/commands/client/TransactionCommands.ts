@@ -13,7 +13,7 @@ import { type Profile, Profiles, profileFlag } from "./Profile.ts"
 import { callGateway } from "./TenantClient.ts"
 import { follow, printTransaction } from "./TransactionOutput.ts"
 
-// What `gateway payout` and `gateway collection` have in common.
+// The common parts of `gateway payout` and `gateway collection`.
 
 type Kind = "payout" | "collection"
 
@@ -24,7 +24,7 @@ export const referenceArgument = Argument.String("REFERENCE").pipe(
 
 const optional = <A>(flag: Flag.Flag<A>, description: string) => flag.pipe(Flag.withDescription(description), Flag.optional)
 
-/** What every request to move money takes. `body` stands for all members of the request; the others are its members. */
+/** The flags of every request to move money. `body` stands for all members of the request; the others are its members. */
 export const requestFlags = {
   amount: optional(
     Flag.String("amount-minor").pipe(Flag.withSchema(Amount)),

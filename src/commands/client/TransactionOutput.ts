@@ -4,7 +4,7 @@ import { AsJson, asText, type Colored, printColored, printErrors, printLines, pr
 import type { Profile } from "./Profile.ts"
 import { callGateway } from "./TenantClient.ts"
 
-/** What a command needs of a transaction. The rest is printed as it came. */
+/** The members of a transaction that a command reads. The rest is printed as it came. */
 const Known = Schema.Struct({
   reference: Schema.String,
   kind: Schema.Literals(["payout", "collection"]),

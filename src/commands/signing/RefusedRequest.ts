@@ -40,7 +40,7 @@ const parts = [
   ["x-gateway-signature", "signature"]
 ] as const
 
-/** What can be said of the headers by themselves, before anything is computed. */
+/** The faults of the headers by themselves, before anything is computed. */
 export const headerDifferences = (headers: HeaderValues, key: KeyFile, nowMs: number): ReadonlyArray<Difference> => [
   ...parts.flatMap(([name, part]) => {
     const count = headers.get(name)?.length ?? 0

@@ -7,7 +7,7 @@ import { type Recipe, rightRecipe, type SentRequest, textOf, type Variation } fr
 import { variations } from "./SignatureVariations.ts"
 import type { KeyFile } from "./SignedHeaders.ts"
 
-/** What is wrong with a refused request, and the string that it should have signed. */
+/** The faults of a refused request, and the string that it should have signed. */
 export interface Diagnosis {
   readonly stringToSign: string
   readonly bodyHash: string

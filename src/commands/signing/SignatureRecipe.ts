@@ -25,7 +25,7 @@ export interface Variation extends Difference {
   readonly change: Partial<Recipe>
 }
 
-/** What was sent, as far as the gateway sees it. */
+/** The sent request, as far as the gateway sees it. */
 export interface SentRequest {
   readonly method: string
   readonly url: string
@@ -50,7 +50,7 @@ export const textOf = ({ join, ...recipe }: Recipe): string =>
     recipe.body
   ])
 
-/** What the gateway computes from a request. A query that cannot be encoded again stays as it was sent. */
+/** The recipe that the gateway computes from a request. A query that cannot be encoded again stays as it was sent. */
 export const rightRecipe = (
   sent: SentRequest,
   named: Pick<Recipe, "appId" | "keyId" | "timestamp" | "nonce">,

@@ -205,7 +205,7 @@ const signed = (what: string, body: string): Variation => ({
   change: { body }
 })
 
-/** What the same body looks like when other programs write it. */
+/** The same body as other programs would write it. */
 const texts = (text: string): ReadonlyArray<readonly [what: string, text: string]> => [
   ["with a newline at its end", `${text}\n`],
   ["without the newline at its end", text.replace(/\r?\n$/, "")],

@@ -4,7 +4,7 @@ import { bodyHash, signature } from "../../services/admission/Signature.ts"
 import { RandomSource } from "../../services/ports/RandomSource.ts"
 import { CommandRefusal } from "../CommandRefusal.ts"
 
-/** What `key issue --json` prints, as far as signing needs it. */
+/** The output of `key issue --json`, as far as signing needs it. */
 export const KeyFile = Schema.Struct({
   app_id: Schema.String,
   key_id: Schema.String,

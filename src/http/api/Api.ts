@@ -92,6 +92,6 @@ export class Api extends HttpApi.make("gateway")
     DocsAssetsApi,
     ManualApi
   )
-  // What no endpoint names: an error is encoded by the envelope, an event by the domain.
+  // Schemas that no endpoint names: the envelope encodes an error, and the domain an event.
   .annotate(OpenApi.Override, about)
   .annotate(HttpApi.AdditionalSchemas, [...errorEnvelopeSchemas, Event]) {}

@@ -6,7 +6,7 @@ import { errors, group, NEEDS_NOTHING, needs, operation } from "./Operation.ts"
 import { SignedRequest } from "./SignedRequest.ts"
 import { Amount, Enveloped, Timestamp } from "./Wire.ts"
 
-/** One wallet of the pool that all tenants share; it is nobody's float. */
+/** One wallet of the pool that all tenants share; it is no tenant's float. */
 export const Balance = Schema.Struct({
   provider: described(Schema.String, "The provider that keeps the wallet"),
   currency: Currency,

@@ -26,7 +26,7 @@ const asCallback = { errors: ["unauthorized", "not_found", "payload_too_large", 
 /**
  * Where providers call back; tenants never do. `route_key` is secret and names one account of the provider. The body may be any bytes:
  * the provider's signature is verified over exactly the bytes that arrived. A callback that is verified is stored and answered 200
- * before anybody looks at what it says.
+ * before its content is processed.
  *
  * The edge refuses an unknown provider or key before it reads the body (404), and the handler a signature that does not hold (401).
  */

@@ -30,7 +30,7 @@ const CardSource = Schema.Struct({ type: described(Schema.Literal("card"), "Alwa
   description: "A payer with a card, who enters everything at the provider. Never send card data"
 })
 
-/** Who pays. Only mobile money needs a source; for bank and card the payer enters everything at the provider. */
+/** The payer. Only mobile money needs a source; for bank and card the payer enters everything at the provider. */
 export const Source = Schema.Union([MomoSource, BankSource, CardSource]).annotate({
   identifier: "Source",
   description: "Who pays. `type` is the same as the request's `method`"

@@ -12,7 +12,7 @@ const TestMessage = Schema.Struct({
   metadata: Metadata
 }).annotate({ identifier: "TestMessage", description: "The content of a `webhook.test`" })
 
-/** What an event of a type says, and the record that it carries. */
+/** The summary of each event type, and the record that it carries. */
 const contents = {
   "collection.requires_action": ["The payer of a collection has to do something", CollectionSchema],
   "collection.pending": ["A collection is under way", CollectionSchema],
@@ -41,7 +41,7 @@ export const eventSchemaName = (type: EventType): string =>
     .map((word) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`)
     .join("")}Event`
 
-/** What an event of a type says. */
+/** The summary of an event type. */
 export const eventSummary = (type: EventType): string => contents[type][0]
 
 const eventSchema = (type: EventType) =>

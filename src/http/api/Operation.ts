@@ -10,7 +10,7 @@ interface Parameter {
   readonly [member: string]: unknown
 }
 
-/** What an endpoint says of itself to its callers besides its schemas, its summary and its text: an annotation of the endpoint. */
+/** An endpoint's further description for its callers, besides its schemas, its summary and its text: an annotation of the endpoint. */
 export class Operation extends Context.Service<
   Operation,
   {

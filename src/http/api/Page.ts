@@ -7,7 +7,7 @@ export const MAX_PAGE = 100
 export const DEFAULT_PAGE = 50
 const LONGEST_CURSOR = 256
 
-/** What the API description says of a query parameter instead of its schema: the schema is of a text, which every parameter is. */
+/** The member by which the API description replaces a query parameter's schema: the schema is of a text, which every parameter is. */
 export const PARAMETER = "x-parameter"
 
 // Digits only: a number could be written in many more ways.

@@ -50,7 +50,7 @@ const WalletDestination = Schema.Struct({
   description: "A recipient with a wallet at the provider: exactly one of `msisdn`, `email` and `tag`"
 })
 
-/** Who is paid. `country` is never taken from the body's own; a wallet has exactly one of `msisdn`, `email` and `tag`. */
+/** The recipient. `country` is never taken from the body's own; a wallet has exactly one of `msisdn`, `email` and `tag`. */
 export const Destination = Schema.Union([MomoDestination, BankDestination, WalletDestination]).annotate({
   identifier: "Destination",
   description: "Who is paid. `type` is the same as the request's `method`"
@@ -92,7 +92,7 @@ export const QuoteBody = Schema.Struct({
 }).annotate({ identifier: "PayoutQuoteRequest", description: "A payout to price" })
 
 const known = Schema.NullOr(Amount)
-/** What a payout would cost. The figures that depend on the fee are null where the provider does not quote the amount. */
+/** The estimated cost of a payout. The figures that depend on the fee are null where the provider does not quote the amount. */
 export const Estimate = Schema.Struct({
   amount_minor: described(Amount, "What you asked for, in minor units of `amount_currency`"),
   amount_currency: described(Currency, "The currency of `amount_minor`"),

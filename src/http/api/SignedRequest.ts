@@ -12,7 +12,7 @@ export interface EdgeRequest {
   readonly rawHeaders: ReadonlyArray<string>
   /** Empty for GET, HEAD and DELETE. */
   readonly body: Uint8Array
-  /** Null on the paths that nobody signs. */
+  /** Null on unsigned paths. */
   readonly caller: Caller | null
   /** Of a request that claims an idempotency key, and spends it with the claim. Null for every other one: the edge has spent theirs. */
   readonly nonce: RequestNonce | null

@@ -60,7 +60,7 @@ export class DescriptionApi extends HttpApiGroup.make("description")
   )
   .annotateMerge(group("This description", "This description.")) {}
 
-/** What draws the page: no operations of the API, and not described as such. */
+/** The scripts and styles of a page: no operations of the API, and not described as such. */
 /** Where the scripts and styles of the page `/docs` are. */
 export const docsAssets = { script: "/docs/assets/reference.js", style: "/docs/assets/reference.css" } as const
 

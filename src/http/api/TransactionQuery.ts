@@ -58,7 +58,7 @@ interface ListRequest {
 /** Every parameter by its name, as it was sent. */
 type Parameters = Readonly<Record<string, string | ReadonlyArray<string>>>
 
-/** What is asked for, or every mistake in it. A filter that is misspelt is a mistake, and not a list of everything. */
+/** The request for a list, or every mistake in it. A misspelt filter is a mistake; it does not list everything. */
 export const listRequest = (query: TransactionQuery, all: Parameters): Result.Result<ListRequest, ValidationFailed> => {
   const issues = bounded(mistakes(query, all))
   if (issues.length > 0) return Result.fail(new ValidationFailed({ issues }))

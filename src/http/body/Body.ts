@@ -14,7 +14,7 @@ import { MAXIMUM_METADATA_BYTES } from "../api/Wire.ts"
 import { bounded, childPath, fieldIssues, issueAt, type JsonPath, pathOf } from "../json/Issues.ts"
 import { isJsonObject, type JsonObject, type JsonTree, NumberLiteral, parseStrict, withNumbers } from "../json/StrictJson.ts"
 
-/** What the body of a request means, once it follows its endpoint's schema. */
+/** The meaning of a request's body that follows its endpoint's schema. */
 export interface Body<C> {
   readonly command: C
   /** The command with every secret in the clear: the input of the fingerprint's hash and of nothing else. */

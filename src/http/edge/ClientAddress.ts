@@ -1,8 +1,8 @@
 import { BlockList, isIP, isIPv6 } from "node:net"
 
 /**
- * The address that a request came from: the peer's or, where the peer is one of `trustedProxies` (addresses or networks), the last
- * address in `X-Forwarded-For` that is not one of them. What a client writes there itself stands before that one and is not read.
+ * The address that a request came from: the peer's or, where the peer is one of `trustedProxies` (addresses or networks), the last address
+ * in `X-Forwarded-For` that is not one of them. A client's own entries stand before that one and are not read.
  */
 export const clientAddress = (trustedProxies: ReadonlyArray<string>) => {
   const isTrusted = trustedBy(trustedProxies)
@@ -29,7 +29,7 @@ export const trustedBy = (trustedProxies: ReadonlyArray<string>): ((address: str
   return (address) => isIP(plain(address)) !== 0 && trusted.check(plain(address), family(plain(address)))
 }
 
-/** What counts as one client: an IPv4 address, or the /64 of an IPv6 address, which is the first four of its eight groups. */
+/** The identity of a client: an IPv4 address, or the /64 of an IPv6 address, which is the first four of its eight groups. */
 export const clientOf = (address: string): string => {
   const own = plain(address)
   if (!isIPv6(own)) return own

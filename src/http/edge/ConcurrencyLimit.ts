@@ -3,7 +3,7 @@ import { RateLimited } from "../../domain/errors/Retriable.ts"
 
 export type SlotKind = "money" | "reads" | "callbacks" | "unsigned"
 
-/** How many requests of a kind one process works on at once. Providers' callbacks, and what nobody signs, have as many slots as reads. */
+/** How many requests of a kind one process works on at once. Providers' callbacks, and unsigned requests, have as many slots as reads. */
 export interface RequestSlots {
   readonly money: number
   readonly reads: number
@@ -25,8 +25,8 @@ export type Release = () => void
  *
  * A holder takes a slot while it has fewer than are free outside the reserve. Alone it gets three of eight, two get a quarter each, and
  * so on: the more holders want slots, the fewer each gets. The reserve is for holders that have few, so that any number of busy
- * tenants leaves room for the others. Accounts at providers share the slots for callbacks in the same way, and client addresses those for what
- * nobody signs.
+ * tenants leaves room for the others. Accounts at providers share the slots for callbacks in the same way, and client addresses those for
+ * unsigned requests.
  */
 export const makeConcurrencyLimit = ({ money, reads }: RequestSlots) => {
   const slots = { money, reads, callbacks: reads, unsigned: reads }

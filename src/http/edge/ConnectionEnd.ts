@@ -5,7 +5,7 @@ import type { Timer } from "../../runtime/Timer.ts"
 
 /** A client has this long to take the last response of its connection and to close it, too. */
 const CLOSE_MS = 2_000
-/** What it sends meanwhile is read and thrown away; after so much it is read no more. */
+/** The bytes that the client sends meanwhile are read and thrown away; after this number, reading stops. */
 const DISCARDED_BYTES = 256 * 1024
 
 /**
@@ -28,7 +28,7 @@ export const makeConnectionEnd = (timer: Timer, owedOn: (socket: Duplex) => Read
   }
 
   return {
-    /** Arranges, for a new connection, that nobody who ends it takes away what it was sent. */
+    /** Arranges, for a new connection, that its end does not take away a response that was sent. */
     endsGently: (socket: Socket): void => {
       socket.destroySoon = () => end(socket)
       socket.once("finish", () => discard(socket))

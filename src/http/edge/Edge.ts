@@ -38,14 +38,14 @@ type Response = HttpServerResponse.HttpServerResponse
  * envelope of an error. Each request has one span and one line in the log; a flood of unsigned ones is counted instead. Refuses in the
  * contract's order:
  *
- * 1. what nobody signs and finds no free place (429), and a callback to an address that does not exist (403, 404, 405)
+ * 1. an unsigned request that finds no free place (429), and a callback to an address that does not exist (403, 404, 405)
  * 2. a body that is too large or does not arrive (413, 400)
  * 3. a signature that does not hold (401); then every signed request while commits wait for a standby (500), its nonce unspent
  * 4. a content type that is not JSON (the body itself is decoded by the endpoint), and a browser on another origin (415, 403)
  * 5. a caller that asks too often, or finds no free place (429)
  * 6. a path that does not exist, or that has another method (404, 405)
  *
- * What is under way when commits begin to wait for a standby is ambiguous soon (500), and goes on.
+ * A request under way when commits begin to wait for a standby is answered as ambiguous soon (500), and goes on.
  */
 export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
   const authentication = yield* Authentication
@@ -106,7 +106,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
     )
   })
 
-  /** The checks in their order, then the endpoint. What is refused before the signature held belongs to no tenant. */
+  /** The checks in their order, then the endpoint. A request that is refused before its signature held belongs to no tenant. */
   const admit = Effect.fnUntraced(function* (
     request: HttpServerRequest.HttpServerRequest,
     head: RequestHead,
@@ -184,8 +184,8 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
     )
 
   /**
-   * The caller of a request. One that claims an idempotency key spends the nonce with it; of every other one it is spent here. While
-   * commits wait for a standby none is: it could be written, but nobody would know whether it stays.
+   * The caller of a request. A request that claims an idempotency key spends its nonce with the claim; the nonce of every other request is
+   * spent here. While commits wait for a standby none is spent: the outcome of that commit would be unknown.
    */
   const authenticated = Effect.fnUntraced(function* (request: RawRequest, isClaim: boolean) {
     const { caller, nonce } = yield* authentication.authenticate(request)
@@ -194,7 +194,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
     return { caller, nonce, commitsWait }
   })
 
-  /** The response to a callback that nobody expects. It is given before a byte of the body is read. */
+  /** The response to an unexpected callback. It is given before a byte of the body is read. */
   const strayCallback = ({ match, path, rawHeaders }: RequestHead): Response | undefined => {
     if (!isCallbackPath(path)) return undefined
     const foreign = origin(rawHeaders)
@@ -209,7 +209,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
   return serve
 })
 
-/** What must not be lost when a request is interrupted: the end of work that goes on, and the request's place. */
+/** The parts of a request that must survive its interruption: the end of work that goes on, and the request's place. */
 interface Kept {
   detached: Effect.Effect<Response> | null
   release: Release | null
@@ -247,7 +247,7 @@ const noRoute = (match: Exclude<Match, { readonly _tag: "Found" }>): Response =>
     ? errorResponse(new NotFound())
     : HttpServerResponse.setHeader(errorResponse(new MethodNotAllowed()), "allow", match.allow)
 
-/** Work that was detached outlives a client that goes away and a server that stops: whoever still listens gets its response. */
+/** Work that was detached outlives a client that goes away and a server that stops: a client that still listens gets its response. */
 const afterFailure = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>, requestId: string, { detached }: Kept) {
   return yield* detached !== null && Cause.hasInterruptsOnly(cause) ? detached : failureResponse(cause, requestId)
 })

@@ -50,7 +50,7 @@ interface Input {
   readonly query?: unknown
 }
 
-/** What `HttpApiBuilder.group` puts into the context: the handlers as they were given to `handleRaw`. */
+/** The value that `HttpApiBuilder.group` puts into the context: the handlers as they were given to `handleRaw`. */
 interface BuiltGroup {
   readonly handlers: ReadonlyMap<string, { readonly endpoint: Endpoint; readonly handler: Handler }>
 }

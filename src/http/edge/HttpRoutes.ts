@@ -9,7 +9,7 @@ export interface HttpRoute {
   readonly template: string
   /** Both of them: `GET /v1/payouts/{reference}`. */
   readonly name: string
-  /** What its endpoint says of itself; undefined where it is no operation of the API. */
+  /** The endpoint's annotation; undefined where it is no operation of the API. */
   readonly operation: Operation["Service"] | undefined
 }
 
@@ -50,7 +50,7 @@ export const matchRoute = (method: string, path: string): Match => {
     : { _tag: "Found", route, params: paramsOf(found.segments, parts) }
 }
 
-/** Whether a path takes signed requests only. It is read loosely, so that nobody learns anything by another spelling of a signed path. */
+/** Whether a path takes signed requests only. It is read loosely, so that another spelling of a signed path reveals nothing. */
 export const isSignedPath = (target: string, path: string): boolean => {
   if (!target.startsWith("/")) return true
   if (PLAIN_SIGNED.test(path)) return true

@@ -12,7 +12,7 @@ import type { makeConnections, NoSlot } from "./ConnectionLimit.ts"
 import { standardHeaders } from "./Response.ts"
 import { makeUnreadLimit } from "./UnreadResponses.ts"
 
-// An import would load everything that node:http exports, and with it an HTTP client of 16 MB that nobody uses.
+// An import would load everything that node:http exports, and with it an unused HTTP client of 16 MB.
 export const { createServer, ServerResponse } = process.getBuiltinModule("node:http")
 
 /**
@@ -35,7 +35,7 @@ export interface ListenerParts {
   readonly onRefused: (why: NoSlot) => void
 }
 
-/** A server of node:http. What Node would answer by itself is answered with an envelope, too, and no client holds a connection for ever. */
+/** A server of node:http. Node's own error responses are envelopes, too, and no client holds a connection for ever. */
 export const makeHttpServer = ({ keepAliveDrainMs, keepAliveMs, onRefused, placeFor, timer }: ListenerParts): Server => {
   const server = createServer({
     requestTimeout: REQUEST_MS,
@@ -117,7 +117,7 @@ export const afterResponse = (request: HttpServerRequest.HttpServerRequest, then
   else response.once("close", then)
 }
 
-/** What Effect's request hides: headers that were sent twice, and a target that is not in origin form. */
+/** The facts that Effect's request hides: headers that were sent twice, and a target that is not in origin form. */
 export const asReceived = (request: HttpServerRequest.HttpServerRequest) => {
   const { rawHeaders, url } = NodeHttpServerRequest.toIncomingMessage(request)
   return { rawHeaders, rawTarget: url ?? "" }

@@ -41,7 +41,7 @@ export const auditReason = (rawHeaders: RawHeaders): Result.Result<string, Malfo
     : malformed("X-Audit-Reason", "is required once: 1 to 200 printable ASCII characters")
 }
 
-/** The caller's own trace, as a link and never as a parent: nobody outside decides what our traces hold. */
+/** The caller's own trace, as a link and never as a parent: a client must not decide the content of our traces. */
 export const callerTraceLinks = (rawHeaders: RawHeaders): Array<Tracer.SpanLink> => {
   const traceparent = singleValue(rawHeaders, "traceparent")
   return traceparent === undefined ? [] : Option.toArray(spanLink(traceparent))

@@ -26,7 +26,7 @@ export interface RateSettings {
 export interface RateCheck {
   /** Takes a token from each of the request's buckets; fails at the first that has none. */
   readonly take: Effect.Effect<void, RateLimited>
-  /** Gives back what was taken: a request that was sent a second time by somebody else must not use up what its caller may ask. */
+  /** Gives back the tokens: a replay of a request by another party must not use up its caller's rate. */
   readonly giveBack: Effect.Effect<void>
 }
 

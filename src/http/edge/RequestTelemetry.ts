@@ -63,9 +63,9 @@ const errorAttributes = (response: HttpServerResponse.HttpServerResponse): Reado
     })
   })
 
-/** What was asked for, and where. The exporter takes what is nobody's business out of the path. */
+/** The method and address of the request. The exporter removes private parts from the path. */
 const addressAttributes = ({ match, path, rawHeaders }: RequestHead): Readonly<Record<string, string | number>> => {
-  // Whoever ends TLS in front of us says so; nothing is decided by it.
+  // The proxy that ends TLS in front of us sets it; no decision depends on it.
   const scheme = singleValue(rawHeaders, "x-forwarded-proto") === "https" ? "https" : "http"
   const [, address, port] = HOST.exec(singleValue(rawHeaders, "host") ?? "") ?? []
   return {
@@ -104,14 +104,14 @@ export interface RequestOutcome {
   /** Empty where no signature was verified. */
   readonly appId: string
   readonly response: HttpServerResponse.HttpServerResponse
-  /** True where it was refused for no tenant and nothing broke: anybody can send many of these. */
+  /** True where the request was refused before a tenant was known and nothing broke: any client can send many of these. */
   readonly isRefused?: boolean
 }
 
 /**
- * Writes one log line a request, inside its span, so that the line carries the span's ids. Anybody can send requests without a
- * signature: of a flood most are counted by status (`boundedLog`). Requests that failed by our own fault are counted by themselves, so that
- * no flood of refused ones hides them.
+ * Writes one log line a request, inside its span, so that the line carries the span's ids. Any client can send requests without a
+ * signature: in a flood most are counted by status (`boundedLog`). Requests that failed by our own fault are counted separately, so that no
+ * flood of refused ones hides them.
  */
 export const makeRequestLog = Effect.gen(function* () {
   const more = (status: number, count: number) =>

@@ -22,7 +22,7 @@ export const errorResponse = (error: ApiError): Response => {
   return httpResponse(errorEnvelope(error), seconds === undefined ? {} : { "retry-after": String(seconds) })
 }
 
-/** What every response carries: no proxy keeps a copy, unless the response allows it, and no browser guesses its type. */
+/** The headers of every response: no proxy keeps a copy, unless the response allows it, and no browser guesses its type. */
 export const standardHeaders = { "cache-control": "no-store", "x-content-type-options": "nosniff" } as const
 
 /** The response with the standard headers and its request's id. Headers that it has already win over the standard ones. */

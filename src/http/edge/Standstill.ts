@@ -11,8 +11,8 @@ const LONGEST_WRITE_MS = 60_000
 type Response = HttpServerResponse.HttpServerResponse
 
 /**
- * What a request is given that is under way while commits wait for a standby: nobody knows when its own commit ends, nor how. The work goes
- * on, and what it commits in the end stands. Undefined where nobody looks whether they wait.
+ * The end of a request that is under way while commits wait for a standby: the time and the outcome of its own commit are unknown. The work
+ * goes on, and its commit stands. Undefined where commits are not watched.
  */
 export const meanwhileCommitsWait: Effect.Effect<<A>(end: Effect.Effect<A>) => Meanwhile<A> | undefined> = Effect.map(
   CommitsWaiting,
@@ -26,8 +26,8 @@ export const meanwhileCommitsWait: Effect.Effect<<A>(end: Effect.Effect<A>) => M
 )
 
 /**
- * The response of work that may commit, or an ambiguous one. The work is not cancelled then: its commit would end without the standby. Nobody
- * is left to learn how it breaks after that, but the log.
+ * The response of work that may commit, or an ambiguous one. The work is not cancelled then: its commit would end without the standby. A
+ * later failure goes to the log only.
  */
 export const makeUnlessCommitsWait = Effect.fnUntraced(function* (timer: Timer) {
   const scope = yield* Effect.scope

@@ -8,7 +8,7 @@ const MAX_UNREAD = 8
 /** The client reads its responses within this time, or the connection is closed. */
 const READ_MS = 30_000
 
-/** What a connection asked for and has not read. */
+/** The responses of a connection that the client has not read. */
 interface ConnectionState {
   readonly responses: Set<ServerResponse>
   /** Responses that are written whole: now it is the client's turn. */

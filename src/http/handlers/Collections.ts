@@ -16,7 +16,7 @@ import { respond } from "../edge/Response.ts"
 import { Idempotent } from "../idempotency/Idempotent.ts"
 import type { JsonTree } from "../json/StrictJson.ts"
 
-/** The collection endpoints. What the payer's code needs goes to `CodeFlow`. */
+/** The collection endpoints. The payer's code goes to `CodeFlow`. */
 export const CollectionsHandlers = HttpApiBuilder.group(
   Api,
   "collections",

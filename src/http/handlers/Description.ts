@@ -40,7 +40,7 @@ export const DescriptionHandlers = HttpApiBuilder.group(Api, "description", (han
     .handleRaw("docs", () => Effect.map(CurrentRequest, ({ rawHeaders }) => staticResponse(page, rawHeaders, docsHeaders)))
 })
 
-/** What draws the page. */
+/** The scripts and styles of a page. */
 export const DocsAssetsHandlers = HttpApiBuilder.group(
   Api,
   "docsAssets",

@@ -46,7 +46,7 @@ export const ManualHandlers = HttpApiBuilder.group(
 
 const CLIENTS = "/docs/clients.tar"
 
-/** Who opens the gateway's address in a browser gets to the pages; like every other path it answers the envelope. */
+/** A browser at the gateway's address is sent to the pages; like every other path it answers the envelope. */
 const home = httpResponse(successEnvelope(302, { docs: "/docs", integrating: "/docs/integrating", openapi: "/openapi.json" }), {
   ...sameOrigin,
   location: "/docs"

@@ -80,7 +80,7 @@ export const resolveBody = (body: JsonTree): Result.Result<Body<BankAccount>, Bo
     return { command: account.success, fingerprint: reveal(account.success), ignored }
   })
 
-/** What the tenant may do. */
+/** The tenant's capabilities. */
 export const CapabilitiesHandlers = HttpApiBuilder.group(
   Api,
   "capabilities",

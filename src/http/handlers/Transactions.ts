@@ -19,7 +19,7 @@ const pageView = ({ items, next }: TransactionPage) =>
     (texts) => ({ items: new RawJson(`[${texts.join()}]`), next_cursor: next === null ? null : cursorOf(next) })
   )
 
-/** What only an admin key sees (contract TXN-10). */
+/** The members for an admin key only (contract TXN-10). */
 const rawView = ({ rawRequest, rawResponse, transaction }: RawTransaction) => ({
   ...transactionView(transaction),
   raw_request: rawRequest,

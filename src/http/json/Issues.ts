@@ -42,7 +42,7 @@ export const pathOf = (place: JsonPath | null): string => {
   return path.length <= LONGEST_PATH ? path : `${path.slice(0, LONGEST_PATH - 3)}...`
 }
 
-/** What a terminal or a header could not show is `?`; a name that is a card number is not shown at all. */
+/** A character that a terminal or a header could not show becomes `?`; a name that is a card number is not shown at all. */
 export const shownName = (name: string | number): string => {
   const beginning = String(name).slice(0, LONGEST_PATH)
   return holdsCard(beginning) ? "?" : beginning.replace(/[^ !#-[\]-~]/g, "?")

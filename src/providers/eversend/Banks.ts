@@ -7,7 +7,7 @@ import { Bank, BanksAnswer } from "./Wire.ts"
 
 const BANKS_LIFE = Duration.hours(1)
 const MAXIMUM_BANK_LISTS = 32
-/** What a name is worth waiting for. */
+/** The wait that a name is worth. */
 const BANKS_TIMEOUT_MS = 3000
 
 /**

@@ -66,7 +66,7 @@ const recipient = (destination: Destination, bankName: string): object => {
   }
 }
 
-/** Eversend wants a person's names where the tenant said none. They are words, so that nobody takes them for a name. */
+/** Eversend wants a person's names where the tenant gave none. They are words that cannot be mistaken for a name. */
 const unnamed = { firstName: "Payment", lastName: "Recipient" } as const
 
 /** As long as an account's name may be: Eversend names no bound. */

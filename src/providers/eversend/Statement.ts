@@ -41,7 +41,7 @@ const transactions = pagedList({
   }
 })
 
-/** What was refunded is listed as returned, whatever its status. */
+/** A refunded movement is listed as returned, whatever its status. */
 const listedAs = ({ isRefunded, status }: typeof Transaction.Type) => {
   const standing = standingOf(status)
   return standing !== undefined && isRefunded === true ? "returned" : standing

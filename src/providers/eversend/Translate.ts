@@ -23,7 +23,7 @@ type Wire = typeof Transaction.Type
 
 const { readAsUnknown } = identity
 
-// Eversend's whole vocabulary. What is not here is not understood, and never a failure.
+// Eversend's whole vocabulary. A status that is not here is not understood, and never a failure.
 const standings: ReadonlyMap<string, Reported> = new Map([
   ["pending", "pending"],
   ["successful", "successful"],
@@ -121,7 +121,7 @@ const decisive = (kind: Kind, own: ReadonlyArray<Wire>, order: StatusQuery): Fac
 
 /** An answer need not repeat our reference or the kind, but one that names another is about another transaction. */
 const isOurs = (kind: Kind, { transactionRef, type }: Wire, reference: string): boolean =>
-  // What is empty names nothing.
+  // An empty member names nothing.
   (!transactionRef || transactionRef === reference) && (!type || type === kind)
 
 const isKind = Schema.is(Schema.Literals(["payout", "collection", "exchange"] satisfies ReadonlyArray<Kind>))
@@ -146,7 +146,7 @@ const answerOf = (kind: Kind, wire: Wire, { currency, reference }: ExpectedTrans
   })
 }
 
-/** What left the float, and what the exchange brought; undefined where either cannot be read. */
+/** The amount that left the float, and the amount that the exchange brought; undefined where either cannot be read. */
 const exchangedSumOf = (wire: Wire, currency: Currency) => {
   const sum = amountsOf(wire, currency)
   const exchanged = broughtBy(wire.destinationAmount, wire.destinationCurrency)
@@ -163,7 +163,7 @@ const amountsOf = ({ amount, currency, fees, sourceCurrency }: Wire, stored: Cur
   return sum !== undefined && named === null ? { ...sum, currency: null } : sum
 }
 
-/** What an exchange brought: floored to its currency, and as Eversend wrote it. */
+/** The amount that an exchange brought: floored to its currency, and as Eversend wrote it. */
 export const broughtBy = (raw: string | null | undefined, currency: string | null | undefined) => {
   if (raw === null || raw === undefined || !isCurrency(currency)) return undefined
   const amount = majorUnits.down(raw, currency)

@@ -105,8 +105,8 @@ export const PayoutQuotationAnswer = envelope(
   Schema.Struct({ expires: Schema.optionalKey(Schema.String), token: Schema.NonEmptyString, quotation: PayoutQuotation })
 )
 
-// POST /payouts. Which members must be there depends on the quotation's type: momo names the person and the phone,
-// bank adds the account (its phone is optional here), a wallet needs none.
+// POST /payouts. The required members depend on the quotation's type: momo names the person and the phone, bank adds the account (its phone
+// is optional here), a wallet needs none.
 export const PayoutRequest = Schema.Struct({
   token: Schema.String,
   transactionRef: Schema.optionalKey(Schema.String),

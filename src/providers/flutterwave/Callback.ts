@@ -8,8 +8,8 @@ import { CallbackBody } from "./Wire.ts"
 const HEADER = "verif-hash"
 
 /**
- * Flutterwave signs nothing: it repeats the secret of the dashboard in a header. Whoever has seen one callback can send others, so that
- * one is never more than a reason to ask.
+ * Flutterwave signs nothing: it repeats the secret of the dashboard in a header. An attacker who has seen one callback can send others, so
+ * that a callback is never more than a reason to poll.
  */
 export const flutterwaveCallbacks = (secretHash: Redacted.Redacted): Callbacks => ({
   verify: ({ body, headers }) => {

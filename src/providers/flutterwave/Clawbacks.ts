@@ -5,7 +5,7 @@ import { clawbackIn, clawbackList, clawbacksOf } from "../Clawbacks.ts"
 import type { Connection } from "../Connection.ts"
 import { Chargeback, Listed, Refund } from "./Wire.ts"
 
-/** Chargebacks, and refunds, whoever made them. Neither list can be asked for one charge. */
+/** Chargebacks and refunds, including those that we did not make. Neither list can be asked for one charge. */
 export const clawbacks = (connection: Connection) => clawbacksOf(connection, chargebacks, refunds)
 
 const DAY_LENGTH = "2026-01-31".length

@@ -15,7 +15,7 @@ export interface FlutterwaveSettings {
   readonly baseUrl: string
   /** Chooses the account and its mode. */
   readonly secretKey: Redacted.Redacted
-  /** What Flutterwave repeats in every callback. */
+  /** The secret that Flutterwave repeats in every callback. */
   readonly webhookSecretHash: Redacted.Redacted
   readonly sender: Sender | null
   /** Of the addresses that stand for payers who gave none. */

@@ -1,7 +1,7 @@
 import type { Method } from "../../domain/Corridor.ts"
 import type { PayableCountry } from "../../services/ports/ProviderReads.ts"
 
-// Where Flutterwave's own words stand for the gateway's. What is missing in a table is not offered there.
+// Flutterwave's own words for the gateway's. A network that is missing in a table is not offered there.
 
 /** Our network's code, and what a body names it by; null where the number alone decides. */
 type Networks = Readonly<Record<string, string | null>>

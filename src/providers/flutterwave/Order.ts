@@ -14,7 +14,10 @@ import { branchCountries, chargeRoute, momoBank, pays, WALLET_BANK } from "./Net
 
 // From the gateway's orders to Flutterwave's bodies.
 
-/** Flutterwave fails a transfer to a phone that names nobody, and where the tenant said no name there is none: words, so that nobody takes them for one. */
+/**
+ * Flutterwave fails a transfer to a phone without a name. Where the tenant gave none, these words stand for it, which cannot be mistaken
+ * for a name.
+ */
 const NOBODY = "Payment Recipient"
 
 /** The longest text that Flutterwave takes for a name, an address or a narration. */
@@ -47,7 +50,7 @@ const nameFor = (destination: Destination): string => {
   return (name === null ? undefined : providerText(text, Redacted.value(name))) ?? NOBODY
 }
 
-/** What a transfer is sent to; undefined where Flutterwave has no word for it. */
+/** The destination of a transfer; undefined where Flutterwave has no word for it. */
 export const accountOf = (destination: Destination) => {
   switch (destination._tag) {
     case "momo": {

@@ -42,7 +42,7 @@ const refusals: ReadonlyMap<number, ProviderRefusal> = new Map([
 export const refusal = (response: ProviderResponse): FactWithAlarm<Refused> | undefined =>
   refusedByStatus(refusals, response, errorOf(response) !== undefined)
 
-// What refuses a charge before it is made: something that the request lacks, and a number that is none. All else may hide a charge that went
+// The texts that refuse a charge before it is made: a missing member, or a number that is none. All else may hide a charge that went
 // through: the payers of "read ECONNRESET" were charged.
 const refusesRequest = (message: string): boolean =>
   refusing.has(message) || (message.endsWith(IS_REQUIRED) && required.has(message.slice(0, -IS_REQUIRED.length)))

@@ -24,7 +24,7 @@ type Payout = typeof Transfer.Type
 
 const { readAsUnknown } = identity
 
-// Flutterwave's whole vocabulary. What is not here is not understood, and never a failure.
+// Flutterwave's whole vocabulary. A status that is not here is not understood, and never a failure.
 const charges: ReadonlyMap<string, Reported> = new Map([
   ["pending", "pending"],
   // The code or the prompt of it is outstanding.
@@ -44,7 +44,7 @@ const transfers: ReadonlyMap<string, Reported> = new Map([
 export const chargeMeaning = (status: string): Reported | undefined => (unfinished.has(status) ? "pending" : charges.get(status))
 export const transferMeaning = (status: string): Reported | undefined => transfers.get(status)
 
-/** In a list of a day that is over, what nobody finished moved nothing. */
+/** In a list of a day that is over, an unfinished charge moved nothing. */
 export const chargeLineMeaning = (status: string): Reported | undefined =>
   unfinished.has(status) ? "failed" : charges.get(status)
 
@@ -57,8 +57,8 @@ export const chargeOutcome = (response: ProviderResponse, order: ChargeOrder): M
     read: ({ data, meta }) => {
       const page = meta?.authorization?.redirect ?? meta?.authorization?.redirect_url ?? null
       if (page !== null && isPage(page)) {
-        // There is no identifier yet, and a query finds nothing until the page was visited. Our own reference stands for the handle, so that
-        // nobody takes a charge that waits for its payer for one that never left.
+        // There is no identifier yet, and a query finds nothing until the page was visited. Our own reference stands for the handle, so
+        // that a charge that waits for its payer does not count as one that never left.
         const providerReference = data?.id ?? order.reference
         return withoutAlarm({
           _tag: "NeedsRedirect",
@@ -85,7 +85,7 @@ export const payoutOutcome = (
     read: ({ data }) => opened(shownTransfer(data, reference, data.reference ?? reference), data, currency)
   })
 
-/** What was just made. One that is successful at once is polled: its fee and amount are then final. */
+/** A new transfer. One that is successful at once is polled: its fee and amount are then final. */
 const opened = (
   shown: Shown,
   { amount, currency }: Pick<Charge, "amount" | "currency">,
@@ -163,7 +163,9 @@ const shownBy = ({ id, status }: Pick<Charge, "id" | "status">, isOurs: boolean)
   note: `status ${status}`
 })
 
-/** What a charge leaves is less than its amount by Flutterwave's fee and the tax on it. What is finer than the currency is the fee's. */
+/**
+ * The net of a charge is its amount less Flutterwave's fee and the tax on it. A part that is finer than the currency belongs to the fee.
+ */
 export const chargeSum = ({ amount, amount_settled, app_fee: fee, currency }: Charge): ReturnType<typeof sumOf> => {
   const sum = sumOf({ amount, currency })
   const settled = amount_settled ?? null

@@ -5,8 +5,8 @@ import { standingOf } from "./Translate.ts"
 import { StatusAnswer } from "./Wire.ts"
 
 /**
- * MTN signs nothing: whoever knows the secret address can send anything, so that a callback is only ever a reason to ask. What has not
- * the shape of one is none.
+ * MTN signs nothing: a client that knows the secret address can send anything, so that a callback is only ever a reason to poll. A body of
+ * another shape is no callback.
  */
 export const mtnCallbacks: Callbacks = {
   verify: ({ body }) => Option.as(decode(body), hintOf(body))

@@ -30,7 +30,7 @@ export const referenceData = (
   ).pipe(Effect.withSpan("mtn.balances"))
 })
 
-/** What payouts are paid from comes first; what collections bring is in another account until somebody moves it. */
+/** The account from which payouts are paid comes first; collections go to another account, and stay there until they are moved. */
 const order: ReadonlyArray<Product> = ["disbursement", "collection"]
 
 const balanceOf = Effect.fnUntraced(function* ({ clients, currency }: Branch, product: Product, until: number) {

@@ -52,7 +52,7 @@ const notAdmitted = (note: string): ProviderRefusal =>
 const malformed = (note: string): ProviderRefusal =>
   refusalOf("other", "provider_rejected", "The provider refused it.", `MTN refuses a call: ${note}`)
 
-/** What an answer to a money call refuses that proves that nothing was executed; undefined for every other answer. */
+/** The refusal in an answer to a money call, where it proves that nothing was executed; undefined for every other answer. */
 export const refusal = (response: ProviderResponse): FactWithAlarm<Refused> | undefined => {
   if (response._tag !== "Answered" || errorOf(response) === undefined) return undefined
   const { status } = response
@@ -154,7 +154,7 @@ export const wordOf = (reason: string): string =>
     .toUpperCase()
     .replace(/[\s-]+/g, "_")
 
-/** A reason that is not in the table changes nothing about the failure, and alarms nobody. */
+/** A reason that is not in the table changes nothing about the failure, and raises no alarm. */
 export const failureBy = (product: Product, reason: string): ProviderRefusal => {
   const word = wordOf(reason)
   return Object.hasOwn(reasons[product], word) ? (reasons[product][word] ?? unsaid) : unsaid

@@ -17,7 +17,7 @@ export interface ExpectedMovement extends Pick<StatusQuery, "reference" | "party
   readonly fee: (amount: MinorUnits) => MinorUnits | null
 }
 
-// MTN's whole vocabulary. What is not here is not understood, and never a failure. Some of the words are reasons elsewhere.
+// MTN's whole vocabulary. A status that is not here is not understood, and never a failure. Some of the words are reasons elsewhere.
 const standings: ReadonlyMap<string, Reported> = new Map([
   ["PENDING", "pending"],
   ["ONGOING", "pending"],

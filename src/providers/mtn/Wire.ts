@@ -43,8 +43,8 @@ export const TransferRequest = Schema.Struct({ ...movement, payee: Party })
 const ShownParty = Schema.Struct({ partyId: nullable(Text) })
 const Reason = Schema.Union([Schema.String, Schema.Struct({ code: Schema.String })])
 /**
- * What a GET of a movement answers, and the body of a callback. `reason` is a string in practice, and an object in MTN's own description; some
- * markets write `Reason`, or a `code` beside the status.
+ * The answer to a GET of a movement, and the body of a callback. `reason` is a string in practice, and an object in MTN's own description;
+ * some markets write `Reason`, or a `code` beside the status.
  */
 export const StatusAnswer = Schema.Struct({
   financialTransactionId: nullable(Text),

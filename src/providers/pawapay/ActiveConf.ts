@@ -11,18 +11,18 @@ import type { Decimals } from "./Networks.ts"
 import type { Kind } from "./Refusals.ts"
 import { ActiveConfAnswer, ActiveCountry, ActiveOperation } from "./Wire.ts"
 
-/** What pawaPay lists for one of its networks in one direction. Null: it does not say, or nothing that can be read. */
+/** pawaPay's limits of one network in one direction. Null: pawaPay does not give it, or it cannot be read. */
 export interface ActiveLimits extends Omit<NetworkLimits, "step"> {
   readonly decimals: Decimals | null
 }
 
-/** What this account may do, as pawaPay said last. */
+/** The latest configuration of this account by pawaPay. */
 export interface ActiveConf {
   /** Asks pawaPay. */
   readonly read: Effect.Effect<ReadonlyArray<typeof ActiveCountry.Type>, ProviderError>
   /** Not older than a minute, where pawaPay answers at once; else what it said last. Null: it never said anything. */
   readonly current: Effect.Effect<Said | null>
-  /** What was said last; nobody is asked. */
+  /** The latest one, without a call. */
   readonly known: () => Said | null
 }
 
@@ -32,7 +32,7 @@ export type Said = (network: string, kind: Kind, currency: Currency) => ActiveLi
 const FRESH_FOR = Duration.minutes(1)
 /** A payment waits no longer for it. The question goes on, and the next payment has its answer. */
 const WAIT_AT_MOST = Duration.seconds(2)
-/** A network that was closed may have opened since: where nobody could read that for so long, the payment is tried. */
+/** A closed network may have opened since: where the configuration could not be read for this long, the payment is tried. */
 const BELIEVED_FOR_MS = 10 * 60_000
 
 export const openActiveConf = Effect.fn("pawapay.openActiveConf")(function* ({
@@ -44,7 +44,7 @@ export const openActiveConf = Effect.fn("pawapay.openActiveConf")(function* ({
   const read = Effect.fn("pawapay.activeConf")(function* () {
     const { countries: all } = yield* get(ActiveConfAnswer, "active_conf", "/active-conf")
     const countries = yield* readableRows(name, "active_conf", ActiveCountry, all)
-    // An empty list says nothing: it would close everything. What a row hides is as it was.
+    // An empty list is not believed: it would close everything. A hidden row keeps its last state.
     if (countries.length > 0) {
       list = listed(countries, countries.length === all.length, list)
       readAt = yield* Clock.currentTimeMillis
@@ -67,7 +67,7 @@ export const openActiveConf = Effect.fn("pawapay.openActiveConf")(function* ({
 
 const closed: ActiveLimits = { availability: "down", minimum: null, maximum: null, decimals: null }
 
-/** What was listed last of each network. `isWhole`: a network that is not among them is closed for this account. */
+/** The last list of each network. `isWhole`: a network that is not among them is closed for this account. */
 interface Listed {
   readonly networks: ReadonlyMap<string, ReadonlyMap<string, unknown>>
   readonly isWhole: boolean
@@ -125,7 +125,7 @@ const limitsIn = (raw: unknown, currency: Currency): ActiveLimits => {
 const membersOf = (raw: unknown) => Option.getOrElse(readMembers(raw), (): typeof ActiveOperation.Type => ({}))
 const readMembers = Schema.decodeUnknownOption(ActiveOperation)
 
-/** A word that nobody knows closes nothing. While a network is DELAYED payouts are taken and kept until it works again, however long that is. */
+/** An unknown word closes nothing. While a network is DELAYED payouts are taken and kept until it works again, however long that is. */
 const availabilities: ReadonlyMap<unknown, Availability> = new Map([
   ["OPERATIONAL", "operational"],
   ["DELAYED", "degraded"],
@@ -141,6 +141,6 @@ const boundOf = (raw: unknown, read: (text: string) => Result.Result<MinorUnits,
   Option.getOrNull(Option.flatMap(readAmount(raw), (text) => Result.getSuccess(read(text))))
 const readAmount = Schema.decodeUnknownOption(Amount)
 
-/** What an amount is a multiple of. */
+/** The step of an amount. */
 export const stepOf = (taken: Decimals, currency: Currency): MinorUnits =>
   taken === 0 ? minor(10n ** BigInt(exponents[currency])) : minor(1n)

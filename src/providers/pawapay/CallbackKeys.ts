@@ -5,7 +5,7 @@ import type { Connection } from "../Connection.ts"
 import { readableRows } from "../Rows.ts"
 import { PublicKey, PublicKeysAnswer } from "./Wire.ts"
 
-/** What callbacks may be signed with. A key without a name stands for any. */
+/** A key that callbacks may be signed with. A key without a name stands for any. */
 export interface CallbackKey {
   readonly id: string | null
   readonly key: KeyObject
@@ -17,7 +17,7 @@ export interface CallbackKeys {
   readonly refreshKeys?: Effect.Effect<void>
 }
 
-/** Whoever sends callbacks that do not verify makes us ask no oftener than this. */
+/** The pause between reads of the keys, however many callbacks do not verify. */
 const PAUSE = Duration.seconds(5)
 
 /** The key that is set, or else those that pawaPay names: from the start on, and anew when a callback does not verify. */
@@ -34,7 +34,7 @@ export const openCallbackKeys = Effect.fn("pawapay.openCallbackKeys")(function* 
       const key = publicKeyOf(text)
       return key === undefined ? [] : [{ id, key }]
     })
-    // What was known before is kept: pawaPay may only be out of reach.
+    // The earlier keys are kept: pawaPay may only be out of reach.
     if (keys.length > 0) current = keys
     else yield* Effect.annotateLogs(Effect.logWarning("a provider's keys for callbacks cannot be read"), { provider: name })
   })

@@ -4,7 +4,7 @@ import type { FeePlace, FeeTerms } from "../FeeSchedule.ts"
 /** How many decimals an amount may have. */
 export type Decimals = 0 | 2
 
-/** What one network takes for one operation, in major units. */
+/** The limits of one network for one operation, in major units. */
 interface Operation {
   readonly minimum: bigint
   readonly maximum: bigint
@@ -17,7 +17,7 @@ interface Deposit extends Operation {
 }
 
 export interface Network {
-  /** What pawaPay calls the network of this country. */
+  /** pawaPay's name for the network of this country. */
   readonly provider: string
   /** Null where the gateway cannot collect from it. */
   readonly deposit: Deposit | null
@@ -137,7 +137,7 @@ export const markets: ReadonlyArray<Market> = [
     networks: {
       MTN: network("MTN_MOMO_CIV", franc),
       ORANGE: network("ORANGE_CIV", franc),
-      // Its payers finish on a page whose address comes with a later status only, when nobody can be sent there any more.
+      // Its payers finish on a page whose address comes with a later status only, when a payer can no longer be sent there.
       WAVE: { ...network("WAVE_CIV", franc), deposit: null }
     }
   },

@@ -88,7 +88,7 @@ export const amountOf = (amount: MinorUnits, currency: Currency, decimals: Decim
 
 const inexact = unaskable("The network takes whole amounts only.", "an amount with decimals")
 
-/** What the payer or recipient reads. */
+/** The text that the payer or recipient reads. */
 export const message: TextRule = { atLeast: 4, atMost: 22, everyScript: false, punctuation: "" }
 
 /** It need not be there: where nothing is left of it, it is left out, for no reference of ours is that short. */

@@ -38,7 +38,7 @@ export const initiated = (kind: Kind, response: ProviderResponse, reference: Ref
     : unreadable("the status has no meaning here", status)
 }
 
-/** What a payment that was there before comes to; where its status cannot be had it is at least under way. */
+/** The outcome of a payment that was there before; where its status cannot be read it is at least under way. */
 const afterDuplicate = (
   { alarm, fact }: FactWithAlarm<StatusOutcome>,
   providerReference: string
@@ -61,7 +61,7 @@ export const found = (kind: Kind, response: ProviderResponse, expected: Expected
 }
 type Expected = Pick<StatusQuery, "reference" | "party">
 
-// pawaPay's whole vocabulary. What is not here is not understood, and never a failure.
+// pawaPay's whole vocabulary. A status that is not here is not understood, and never a failure.
 const standings: ReadonlyMap<string, Reported> = new Map([
   ["ACCEPTED", "pending"],
   ["ENQUEUED", "pending"],

@@ -19,7 +19,7 @@ export const fromSubunits = (text: string, currency: Currency): Result.Result<Mi
 export const fromSubunitsUp = (text: string, currency: Currency): Result.Result<MinorUnits, "inexact"> =>
   Result.map(counted(text, currency), ({ rest, units }) => (rest === 0n ? units : minor(units + 1n)))
 
-/** What of a balance can be paid out. */
+/** The part of a balance that can be paid out. */
 export const fromSubunitsDown = (text: string, currency: Currency): Result.Result<MinorUnits, "inexact"> =>
   Result.map(counted(text, currency), ({ units }) => units)
 

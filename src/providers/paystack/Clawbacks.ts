@@ -7,7 +7,7 @@ import { ClawbacksAnswer, Dispute, ownReference, Refund } from "./Wire.ts"
 
 const PAGE_SIZE = 100
 
-/** Disputes of charges, and refunds, whoever made them. */
+/** Disputes of charges and refunds, including those that we did not make. */
 export const clawbacks = (connection: Connection) => clawbacksOf(connection, disputes, refunds)
 
 const paged =

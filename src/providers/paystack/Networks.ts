@@ -5,7 +5,7 @@ import { type Destination, type MomoParty, nameOf } from "../../domain/Party.ts"
 import type { FeeTerms } from "../FeeSchedule.ts"
 import { plainRule, providerText } from "../ProviderText.ts"
 
-// Whom Paystack reaches, in its own codes. What is not here is refused before anything is sent.
+// The destinations that Paystack reaches, in its own codes. Any other is refused before anything is sent.
 
 interface Country {
   readonly currency: Currency
@@ -133,7 +133,7 @@ const nameFor = (destination: Destination): string => {
   return (name === null ? undefined : providerText(nameRule, Redacted.value(name))) ?? UNNAMED
 }
 
-/** Paystack wants a name where the tenant said none. They are words, so that nobody takes them for a name. */
+/** Paystack wants a name where the tenant gave none. They are words that cannot be mistaken for a name. */
 const UNNAMED = "Payment Recipient"
 
 /** As people of the country write their own numbers. */

@@ -33,7 +33,7 @@ export const unreachable = misroutedTo(
 /** Our key or our address: nothing was executed. */
 const notAdmitted = notAdmittedBy(NOT_ADMITTED)
 
-/** What POST /transferrecipient, POST /transfer and POST /charge refuse with; 401 and 403 are our own account's fault. */
+/** The statuses with which POST /transferrecipient, POST /transfer and POST /charge refuse; 401 and 403 are our own account's fault. */
 const refusing = [400, 404, 422]
 
 const refusalBy = (response: ProviderResponse, why: ProviderRefusal): FactWithAlarm<Refused> | undefined => {

@@ -43,7 +43,7 @@ const VOUCHER = "send_otp"
 /** The payer has not completed it yet, and still can: Paystack's table of verify says so. */
 const UNFINISHED = "abandoned"
 
-// Paystack's whole vocabulary for a charge. What is not here is not understood, and never a failure.
+// Paystack's whole vocabulary for a charge. A status that is not here is not understood, and never a failure.
 const charges: ReadonlyMap<string, Reported> = new Map([
   ["pay_offline", "pending"],
   ["pending", "pending"],
@@ -78,7 +78,7 @@ const transfers: ReadonlyMap<string, Reported> = new Map([
   ["reversed", "returned"]
 ])
 
-/** In a list of a day that is over, what nobody finished moved nothing. */
+/** In a list of a day that is over, an unfinished charge moved nothing. */
 export const chargeLineMeaning = (status: string): Reported | undefined =>
   status === UNFINISHED ? "failed" : charges.get(status)
 export const transferMeaning = (status: string): Reported | undefined => transfers.get(status)
@@ -219,6 +219,6 @@ const chargeAnswer = (
   })
 }
 
-/** What was paid, and what Paystack keeps of it where it says so. */
+/** The paid amount, and Paystack's fee where it gives one. */
 export const chargeSum = ({ amount, currency, fees: fee }: Pick<Charge, "amount" | "currency" | "fees">) =>
   sumOf({ amount, currency, fee }, subunits)

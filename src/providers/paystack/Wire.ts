@@ -30,7 +30,7 @@ export const ChargeRequest = Schema.Struct({
   reference: Schema.optionalKey(Schema.String),
   mobile_money: Schema.Struct({ phone: Schema.String, provider: Schema.String })
 })
-/** What POST /charge, POST /charge/submit_otp and GET /charge/{reference} answer: `amount`, `fees` and `id` only with some statuses. */
+/** The answer to POST /charge, POST /charge/submit_otp and GET /charge/{reference}: `amount`, `fees` and `id` only with some statuses. */
 export const ChargeAnswer = envelope(
   Schema.Struct({
     reference: Schema.String,

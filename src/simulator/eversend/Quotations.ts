@@ -23,7 +23,7 @@ import { amountRefused, type Call, decimal, decodeBody, refuse, refusePhone, suc
 
 type Request = typeof Wire.PayoutQuotationRequest.Type
 
-/** What a quotation's token promises, in minor units. */
+/** The promise of a quotation's token, in minor units. */
 export interface Promised {
   readonly once: string
   readonly method: PayoutMethod
@@ -93,7 +93,7 @@ export const quotePayout = Effect.fnUntraced(function* (call: Call) {
   return success({ expires: expiry(call.now, quotationToken), token, quotation })
 })
 
-/** What a token still promises: nothing once it is forged or expired. Whether it was used is for the caller to claim. */
+/** The promise that a token still makes: none once it is forged or expired. Its single use is the caller's to claim. */
 export const readPromise = (call: Call, token: string): Option.Option<Promised> =>
   readQuotation(call.merchant.clientSecret, token, call.now).pipe(
     Option.flatMap(({ once, quotation, recipient }) => {

@@ -11,7 +11,7 @@ import type { SimulatedRequest, SimulatedResponse } from "../SimulatedProvider.t
 export interface EversendAccount extends Merchant {
   readonly clientSecret: Redacted.Redacted
   readonly webhookSecret: Redacted.Redacted
-  /** What a transactionRef that was seen before leads to: Eversend does not document it. */
+  /** The treatment of a transactionRef that was seen before: Eversend does not document it. */
   readonly duplicates: "refuse" | "original" | "accept"
 }
 

@@ -30,7 +30,7 @@ export const refuse = (status: number, message: string) => new Stop({ response: 
 export const decodeBody = <A>(schema: Schema.ConstraintDecoder<A>, request: SimulatedRequest): Effect.Effect<A, Stop> =>
   decodedOr(schema, exactBody(request), (why) => refuse(400, why))
 
-/** What is asked for in major units, exactly. */
+/** The requested amount in major units, exactly. */
 export const moneyOf = Effect.fnUntraced(function* (amount: string, currency: string) {
   if (!isCurrency(currency)) return yield* refuse(400, "currency is not supported")
   const invalid = refuse(400, "amount is invalid")

@@ -96,7 +96,10 @@ const verifiedCharge = (charge: SimulatedTransaction) => {
   }
 }
 
-/** One charge, as every response and callback writes it. What the payer took back stays successful: chargebacks are reported elsewhere. */
+/**
+ * One charge, as every response and callback writes it. A charge that the payer took back stays successful: chargebacks are reported
+ * elsewhere.
+ */
 export const chargeData = (charge: SimulatedTransaction, status = charge.status) => {
   const { amount, currency, detail, fee } = charge
   return {
@@ -123,7 +126,7 @@ export const chargeData = (charge: SimulatedTransaction, status = charge.status)
 
 const statuses = { pending: "PENDING", successful: "SUCCESSFUL", failed: "FAILED" } as const
 
-/** One transfer. What came back after it was delivered is FAILED: v3 has no other word for it. */
+/** One transfer. A transfer that came back after its delivery is FAILED: v3 has no other word for it. */
 export const transferData = (transfer: SimulatedTransaction, says: keyof typeof statuses = transfer.status) => {
   const { amount, currency, detail, fee, returned } = transfer
   const status = returned ? "FAILED" : statuses[says]

@@ -70,7 +70,7 @@ const decodePayment = Effect.fnUntraced(function* ({ merchant, request }: Call) 
   return { request: body, party: body.payee.partyId }
 })
 
-/** What MTN takes first and fails at once. */
+/** The reason of a payment that MTN takes first and fails at once. */
 const failureOf = ({ gate }: Play, kind: SimulatedTransaction["kind"], isShort: boolean): string | null => {
   if (gate === "pool_short" || isShort) return "NOT_ENOUGH_FUNDS"
   if (gate !== "no_account") return null

@@ -26,7 +26,9 @@ const usualReasons = {
 } as const
 const words = { pending: "PENDING", successful: "SUCCESSFUL", failed: "FAILED" } as const
 
-/** A movement as its GET and its callback show it. What went back after it had arrived stays SUCCESSFUL: there is no word for it. */
+/**
+ * A movement as its GET and its callback show it. A movement that went back after it had arrived stays SUCCESSFUL: there is no word for it.
+ */
 const statusBody = (transaction: SimulatedTransaction, says: PlannedCallback["says"] = transaction.status) => {
   const { amount, currency, detail, kind, reference } = transaction
   const status = words[says]
@@ -44,7 +46,7 @@ const statusBody = (transaction: SimulatedTransaction, says: PlannedCallback["sa
   }
 }
 
-/** Sent once and signed by nobody. What a forger sends differs from the genuine one in nothing that could be checked. */
+/** Sent once and unsigned. A forged callback has no difference from a genuine one that could be checked. */
 export const callbackOf = (
   transaction: SimulatedTransaction,
   { says, signature }: Pick<PlannedCallback, "says" | "signature">

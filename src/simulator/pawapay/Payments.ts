@@ -11,7 +11,7 @@ import { UUID } from "./Transactions.ts"
 
 type Kind = "payout" | "collection"
 
-/** What a deposit and a payout have alike. */
+/** The common members of a deposit and a payout. */
 interface Requested {
   readonly kind: Kind
   readonly subject: Subject

@@ -13,7 +13,7 @@ export type Call = MerchantCall<PawapayAccount>
 export const json = (status: number, body: unknown): SimulatedResponse =>
   response(status, "application/json", JSON.stringify(body))
 
-/** What the identifier is called, and the one that was sent. */
+/** The name of the identifier, and its value. */
 export interface Subject {
   readonly member: "depositId" | "payoutId"
   readonly id: string

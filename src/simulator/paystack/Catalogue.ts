@@ -1,6 +1,6 @@
 import type { Currency } from "../../domain/Currency.ts"
 
-// What the simulated Paystack serves: its own lists, as its wire shows them.
+// The lists of the simulated Paystack, as its wire shows them.
 
 interface ServedCountry {
   readonly iso: string
@@ -17,7 +17,7 @@ export const servedCountries: ReadonlyArray<ServedCountry> = [
   { iso: "ZA", name: "South Africa", currency: "ZAR", callingCode: "+27" }
 ]
 
-/** What a provider of mobile money makes the payer do. */
+/** The payer's action that a provider of mobile money asks for. */
 export type Prompt = "handset" | "voucher" | "page"
 
 const prompts: Readonly<Record<string, Readonly<Record<string, Prompt>>>> = {

@@ -146,7 +146,7 @@ export const listRefunds = Effect.fnUntraced(function* (call: Call) {
   return yield* Effect.succeed(success("Refunds retrieved", page === "1" ? refunds : []))
 })
 
-/** GET /dispute: nobody disputes a simulated charge. */
+/** GET /dispute: a simulated charge is never disputed. */
 export const listDisputes = () => Effect.succeed(success("Disputes retrieved", []))
 
 const words = { successful: "success", failed: "failed", pending: "pending" } as const
