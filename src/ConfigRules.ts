@@ -11,7 +11,7 @@ export interface Rule<A> {
   readonly of: (text: string) => A | undefined
   /** Its text is never shown. */
   readonly isSecret?: boolean
-  /** What is wrong with a text that is not it, a sentence each, where that takes more than `meaning`. */
+  /** The mistakes in a refused text, a sentence each, where that takes more than `meaning`. */
   readonly mistakes?: (text: string) => ReadonlyArray<string>
 }
 
@@ -26,7 +26,7 @@ export const reader = (variables: Variables, mistakes: Array<string>) => {
     const all = rule.mistakes?.(value).map((one) => `${name}: ${one}`) ?? [
       `${name} must be ${rule.meaning}${rule.isSecret === true ? "" : `, not ${JSON.stringify(value)}`}`
     ]
-    // What both modes share is read for each of them.
+    // A setting of both modes is read for each of them.
     mistakes.push(...all.filter((one) => !mistakes.includes(one)))
     return undefined
   }

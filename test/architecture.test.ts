@@ -190,6 +190,12 @@ const rules: ReadonlyArray<{
     except: /\/migrations\//,
     offences: text(/\b(told|heard|desk)\b/i)
   },
+  {
+    promise: "begins the sentences of comments with a noun, not with whoever, nobody or what",
+    where: src,
+    except: /\/(schema|description)\//,
+    offences: text(/^[^"'`\n]*(\/\*\*|\/\/|^ *\*)( .*[.])? (Whoever|Nobody|What)\b.*$/)
+  },
   { promise: "leaves nothing for later", where: everything, except: self, offences: text(/\b(TODO|FIXME)\b/) },
   {
     promise: "skips no test that this machine could run",

@@ -131,7 +131,7 @@ export const Collection = Schema.Struct({
   /** The booked amount, once it is successful: also where it was reversed afterwards. */
   observedAmount: Schema.NullOr(MinorUnits),
   observedCurrency: Schema.NullOr(Currency),
-  /** What it costs by the contract with its provider, as that was when it was opened; absent where the provider's answers name the fee. */
+  /** The fee by the contract with its provider at the time when it was opened; absent where the provider's answers name the fee. */
   contractFee: Schema.optionalKey(MinorUnits),
   maskedSource: Schema.NullOr(Schema.String),
   nextAction: Schema.NullOr(NextAction),

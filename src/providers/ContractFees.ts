@@ -5,7 +5,7 @@ import type { Instant } from "../domain/Instant.ts"
 import { LARGEST_AMOUNT, type MinorUnits, minor } from "../domain/Money.ts"
 import type { StatusQuery } from "../services/ports/Provider.ts"
 
-/** What a provider charges by its contract for amounts up to `upTo`, in minor units, where its wire does not say so. */
+/** A provider's charge by its contract for amounts up to `upTo`, in minor units, where its wire does not give it. */
 export interface FeeBand {
   /** With it; null: for whatever is above the band before. */
   readonly upTo: bigint | null
@@ -17,9 +17,9 @@ export interface FeeBand {
   readonly maximum: bigint | null
 }
 
-/** What the contract says of some payments: of those that have all that is not null here. */
+/** The contract's terms for the payments that match every member which is not null here. */
 export interface FeeEntry {
-  /** What it is called where somebody reads of it. */
+  /** The name of the entry, for people. */
   readonly name: string
   readonly direction: Direction
   readonly currency: Currency | null
@@ -83,7 +83,10 @@ export const contractFee = (fees: ContractFees, payment: PricedPayment): MinorUn
   return entry === undefined ? undefined : feeBy(entry, payment.amount)
 }
 
-/** What a charge of so much costs: as it was fixed when it was opened, else by what the contract said then; null where neither is known. */
+/**
+ * The fee of a charge of this amount: the one that was fixed when it was opened, else by the contract at that time; null where neither is
+ * known.
+ */
 export const chargeFee =
   (fees: ContractFees, { charge, currency, sentAt }: Pick<StatusQuery, "charge" | "currency" | "sentAt">) =>
   (amount: MinorUnits): MinorUnits | null => {

@@ -16,7 +16,7 @@ export interface FeePlace {
   readonly networks: ReadonlyArray<string>
 }
 
-/** What a provider's contract has to say; what its answers say themselves is absent. */
+/** The places that a provider's contract has to price; those whose fees its answers give are absent. */
 export type FeeTerms = { readonly [D in Direction]?: ReadonlyArray<FeePlace> }
 
 export interface ProviderContract {
@@ -142,7 +142,7 @@ const oneOf = <A extends string>(item: JsonObject, member: string, words: Readon
 
 type Place = Pick<FeeEntry, "country" | "method" | "network"> & { readonly currency: Currency }
 
-/** What no payment can be is misspelt. */
+/** An entry that no payment can match is misspelt. */
 const checkPlace = (direction: Direction, place: Place, { say, terms }: Reading): void => {
   const places = terms[direction]
   if (places === undefined) return void say(`has no effect: the provider's answers name the fee of a ${direction}`)

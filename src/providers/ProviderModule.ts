@@ -42,20 +42,20 @@ export interface AccountReader extends Reach {
   readonly shared: <A>(part: string, rule: Rule<A>) => A | null
 }
 
-/** What a provider's settings are called. */
+/** The names of a provider's settings. */
 interface SettingNames {
   /** As corridor rows and the addresses of callbacks spell it; in capitals the beginning of its settings. */
   readonly name: string
   /** The parts that an account cannot do without; in a mode where none is set the provider is not registered. */
   readonly credentials: ReadonlyArray<string>
-  /** What one account may call at most, where nothing is set. */
+  /** The pace of one account, where none is set. */
   readonly pace: RateLimit
 }
 
-/** What tells an account from every other one at its provider. `within`: the part of the provider in which `own` is its own. */
+/** The identity of an account at its provider. `within`: the part of the provider in which `own` is unique. */
 export interface AccountIdentity {
   readonly within: string
-  /** What does not change when a secret is rotated, where the settings have anything of the kind; else the secret itself. */
+  /** A value that does not change when a secret is rotated, where the settings have one; else the secret itself. */
   readonly own: Redacted.Redacted
 }
 
@@ -63,7 +63,7 @@ export interface AccountIdentity {
 export interface ProviderModule<Account> extends SettingNames {
   /** Null where a part is missing. */
   readonly account: (reader: AccountReader) => Account | null
-  /** What it charges by its contract; absent where its answers name every fee. */
+  /** The fees by its contract; absent where its answers name every fee. */
   readonly contract?: { readonly terms: FeeTerms; readonly fees: (account: Account) => ContractFees }
   /** Of the account that moves money in this currency; null where none does. */
   readonly identity: (account: Account, currency: Currency) => AccountIdentity | null
@@ -85,7 +85,7 @@ export interface OpenedAccount {
   readonly adapter: Adapter
   readonly turn: AccountTurn
   readonly callbackPaths: CallbackPaths
-  /** What it is known by for movements in a currency, the name that its operator gave it first. */
+  /** The account's names for movements in a currency, the name that its operator gave it first. */
   readonly names: (currency: Currency) => ReadonlyArray<Redacted.Redacted>
 }
 
@@ -107,11 +107,11 @@ export interface KnownProvider {
   readonly configured: (read: Reader, mistakes: Array<string>, bounds: ConnectionRules) => ProviderAccounts | undefined
 }
 
-/** The same, for whoever knows what its accounts look like. */
+/** The same, for a caller that knows the type of its accounts. */
 export interface KnownProviderOf<Account> extends KnownProvider {
   /** Accounts that come from elsewhere; null in a mode without one. */
   readonly with: (of: (mode: Mode) => Account | null) => ProviderAccounts
-  /** What is behind the answers of `configured` and `with`; empty for those of another provider. */
+  /** The accounts behind the answers of `configured` and `with`; empty for those of another provider. */
   readonly accountsOf: (accounts: ProviderAccounts) => ReadonlyArray<ProviderAccountInMode<Account>>
 }
 

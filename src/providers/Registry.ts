@@ -25,7 +25,7 @@ export const knownProviders: ReadonlyArray<KnownProvider> = [
   mtnProvider
 ]
 
-/** What each provider's contract says that a payment costs, and which entry says it; a null currency is the country's, where it has one. */
+/** The price of a payment by each provider's contract, and the entry that gives it; a null currency is the country's, where it has one. */
 export const contractPrices = (
   accounts: ReadonlyArray<Pick<ProviderAccounts, "name" | "contract">>,
   payment: Omit<PricedPayment, "currency">,

@@ -57,7 +57,7 @@ const refusals: Readonly<Record<Kind, ReadonlyMap<number, ProviderRefusal>>> = {
   ])
 }
 
-/** A refusal by its HTTP status. A page is somebody else's, such as a firewall's: Eversend refuses in JSON. */
+/** A refusal by its HTTP status. A page comes from another server, such as a firewall: Eversend refuses in JSON. */
 export const refusal = (kind: Kind, response: ProviderResponse): FactWithAlarm<Refused> | undefined =>
   refusedByStatus(refusals[kind], response, response._tag === "Answered" && Option.isSome(exactJson(response)))
 
@@ -71,7 +71,8 @@ const textOf = (response: ProviderResponse): string => {
 }
 
 const BAD_NUMBER = "phone number must be a valid international format"
-// What integrators report of a request of which nothing was made, by operation and word for word. Eversend's documents show no text at all.
+// The texts of requests that were refused before execution, as integrators report them, by operation and word for word. Eversend's
+// documents show no text at all.
 const nothingMade: Readonly<Record<Kind, ReadonlyMap<string, ProviderRefusal>>> = {
   payout: new Map([[BAD_NUMBER, unknownRecipient]]),
   collection: new Map([
@@ -107,8 +108,8 @@ export const codeRefusal = (response: ProviderResponse): MoneyCallAnswer<PayoutO
 }
 
 /**
- * What a failed transaction is reported as. Its status alone decides that it failed; the reason beside it, where it is word for word one of
- * these, only chooses the code that the tenant reads.
+ * The reported code of a failed transaction. Its status alone decides that it failed; the reason beside it, where it is word for word one
+ * of these, only chooses the code that the tenant reads.
  */
 export const failureBy = (kind: Kind, reason: string | null | undefined): ProviderRefusal =>
   reasons[kind].get(reason?.toLowerCase() ?? "") ?? failures[kind]

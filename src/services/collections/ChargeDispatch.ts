@@ -64,8 +64,8 @@ export const firstToTake = <E extends { readonly _tag: string }>(
 type Priced = Pick<Collection, "amount" | "corridor" | "currency" | "network" | "createdAt">
 
 /**
- * What a charge costs by the provider's contract when it is opened: from then on that is its fee, on every node and whatever the contract says
- * later. Null where the answers name it, undefined where the contract does not cover it: it is not made then.
+ * The fee of a charge by the provider's contract when it is opened. It stays the charge's fee on every node, whatever the contract says
+ * later. Null where the answers name it, undefined where the contract does not cover it: the charge is not made then.
  */
 export const contractFeeOf = (
   operations: Pick<CollectionOperations, "contractFee"> | undefined,

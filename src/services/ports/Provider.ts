@@ -93,7 +93,7 @@ export interface ChargeOrder {
   readonly payer: PayerDetails | null
   /** The code that the payer said, where the charge needs one. */
   readonly otp: Otp | null
-  /** What it costs by the contract, fixed when it was opened; absent where the provider's answers name it. */
+  /** The fee by the contract, fixed when it was opened; absent where the provider's answers name it. */
   readonly contractFee?: MinorUnits
 }
 
@@ -112,7 +112,7 @@ export interface ChargeTerms extends Pick<CorridorKey, "country" | "method"> {
 }
 
 /**
- * What a charge costs by the contract that holds at that moment, where no answer names the fee; undefined where the contract covers no such
+ * The fee of a charge by the contract that holds at that moment, where no answer names it; undefined where the contract covers no such
  * charge, which is then not made. Absent: the answers name it.
  */
 export type ContractFeeOf = (

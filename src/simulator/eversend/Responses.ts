@@ -23,7 +23,7 @@ const json = (status: number, body: unknown): SimulatedResponse =>
 export const plain = (body: unknown): SimulatedResponse => json(200, body)
 export const success = (data: unknown): SimulatedResponse => json(200, { code: 200, data, success: true })
 
-/** What Eversend's documents call each status. They show no texts of refusals, so that nothing may depend on one. */
+/** Eversend's documented name of each status. The documents show no texts of refusals, so that nothing may depend on one. */
 const documented: Readonly<Record<number, string>> = {
   400: "Bad request",
   401: "Invalid token",
@@ -66,7 +66,10 @@ const reasons: Partial<Record<Gate, string>> = {
   no_account: "Account not found"
 }
 
-/** What is refused for its number is made all the same, and fails at once: an HTTP status would prove nothing. The reasons are the simulator's own. */
+/**
+ * The failure of a movement that a number refuses: it is made all the same, and fails at once, because an HTTP status would prove nothing.
+ * The reasons are the simulator's own.
+ */
 export const failingAtOnce = (kind: SimulatedTransaction["kind"], ending: Ending) => {
   const reason = reasons[playOf(kind, ending).gate]
   return reason === undefined
