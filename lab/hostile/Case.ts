@@ -101,7 +101,7 @@ export const played = Effect.fnUntraced(function* (scene: Scene, seed: number) {
 })
 
 /** Nothing of the plan is left to chance once it is made: the same seed spoils the same answers. */
-const planned = (random: Random, refusals: ReadonlyArray<Spoken>, isInferred: boolean) => {
+export const planned = (random: Random, refusals: ReadonlyArray<Spoken>, isInferred: boolean) => {
   if (isInferred && refusals.length > 0 && random.chance(HIDDEN_SHARE)) return hiding(random, refusals)
   const own = refusals.flatMap(refusedWith)
   const mutation: Mutation = random.chance(0.2) && own.length > 0 ? pickOf(random, own) : pickOf(random, mutations)
@@ -200,7 +200,7 @@ const settled = Effect.fnUntraced(function* (ask: Effect.Effect<StatusOutcome>, 
   }
 })
 
-const visited = (url: string) =>
+export const visited = (url: string) =>
   Effect.promise(() =>
     fetch(url).then(
       (page) => page.text(),
@@ -208,7 +208,7 @@ const visited = (url: string) =>
     )
   )
 
-const pickOf = <A>(random: Random, all: ReadonlyArray<A>): A => {
+export const pickOf = <A>(random: Random, all: ReadonlyArray<A>): A => {
   const one = all[random.below(all.length)]
   if (one === undefined) throw new Error("there is nothing to choose from")
   return one

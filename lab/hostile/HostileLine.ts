@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http"
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, request, type ServerResponse } from "node:http"
 import { Effect, type Scope } from "effect"
 import { listening } from "../../test/support/ListeningServer.ts"
 
@@ -14,6 +14,8 @@ export interface Spoken {
 export interface Asked {
   readonly method: string
   readonly path: string
+  /** Whose address it came to (`addressOf`); null where it is nobody's own. */
+  readonly number: number | null
 }
 
 /** What the line makes of one request: whether the provider gets it, and what becomes of the answer. */
@@ -21,11 +23,19 @@ export interface Twist {
   /** Instead of asking the provider at all. */
   readonly instead?: Spoken
   readonly change?: (spoken: Spoken) => Spoken
+  /** The provider is asked with a token that it has ended. */
+  readonly isStale?: true
+  /** What happens once the provider has answered, and before that answer is heard. */
+  readonly meanwhile?: () => Promise<void>
+  /** The connection breaks in place of the answer. */
+  readonly isBroken?: true
 }
 
 /** A line to a provider whose twists are chosen for each request. */
 export interface HostileLine {
   readonly baseUrl: string
+  /** An address of one's own, so that the line knows whose request it is. */
+  readonly addressOf: (number: number) => string
   /** Chosen anew by each case; null is an honest line. */
   twist: ((asked: Asked) => Twist | null) | null
 }
@@ -34,18 +44,27 @@ export const openHostileLine = Effect.fnUntraced(function* (target: string): Eff
   const { origin, pathname } = new URL(target)
   const line: { twist: HostileLine["twist"] } = { twist: null }
   const serve = async (incoming: IncomingMessage, response: ServerResponse) => {
-    const { method = "", url: path = "" } = incoming
+    const { method = "", url = "" } = incoming
+    const [, own, path = ""] = /^(?:\/~(\d+))?(.*)$/.exec(url) ?? []
     const body = await read(incoming)
-    const twist = line.twist?.({ method, path }) ?? null
-    const honest = twist?.instead ?? (await forwarded(origin, incoming, body))
+    const twist = line.twist?.({ method, path, number: own === undefined ? null : Number(own) }) ?? null
+    const headers = twist?.isStale === true ? ended(incoming.headers) : incoming.headers
+    const honest = twist?.instead ?? (await forwarded(`${origin}${path}`, { method, headers }, body))
+    await twist?.meanwhile?.()
+    if (twist?.isBroken === true) return void incoming.socket.destroy()
     speak(response, twist?.change?.(honest) ?? honest)
   }
   const server = createServer((incoming, response) => {
     serve(incoming, response).catch(() => incoming.socket.destroy())
   })
   const port = yield* listening(server)
-  return Object.assign(line, { baseUrl: `http://127.0.0.1:${port}${pathname}` })
+  const here = `http://127.0.0.1:${port}`
+  return Object.assign(line, { baseUrl: here + pathname, addressOf: (number: number) => `${here}/~${number}${pathname}` })
 })
+
+/** Another token in place of one that was good so far. */
+const ended = ({ authorization, ...headers }: IncomingHttpHeaders): IncomingHttpHeaders =>
+  authorization === undefined ? headers : { ...headers, authorization: authorization.replace(/\S+$/, "ended") }
 
 const read = async (incoming: AsyncIterable<Buffer>): Promise<Buffer> => {
   const chunks: Array<Buffer> = []
@@ -53,8 +72,12 @@ const read = async (incoming: AsyncIterable<Buffer>): Promise<Buffer> => {
   return Buffer.concat(chunks)
 }
 
-const forwarded = async (origin: string, incoming: IncomingMessage, body: Buffer): Promise<Spoken> => {
-  const onward = request(`${origin}${incoming.url ?? "/"}`, { method: incoming.method, headers: incoming.headers })
+const forwarded = async (
+  address: string,
+  asked: { readonly method: string; readonly headers: IncomingHttpHeaders },
+  body: Buffer
+): Promise<Spoken> => {
+  const onward = request(address, asked)
   onward.end(body)
   const answer = await new Promise<IncomingMessage>((resolve, reject) => onward.on("response", resolve).on("error", reject))
   const type = answer.headers["content-type"]

@@ -32,7 +32,13 @@ export const openScene = Effect.fnUntraced(function* (
   return { bench, abilities, line, adapter: next, refusals: { payout, charge: charge.length > 0 ? charge : payout } }
 })
 
-const refusalsOf = Effect.fnUntraced(function* (kind: Kind, adapter: Adapter, line: HostileLine, abilities: Abilities) {
+/** What a provider says to a call that moves money when it refuses it. */
+export const refusalsOf = Effect.fnUntraced(function* (
+  kind: Kind,
+  adapter: Adapter,
+  line: Pick<HostileLine, "twist">,
+  abilities: Abilities
+) {
   const heard: Array<Spoken> = []
   const [paid] = abilities.payouts
   const [charged] = abilities.charges

@@ -44,6 +44,7 @@ const gatedProvider = (provider: Provider, between: Between, { placed }: Pick<No
     ...provider,
     ...(payouts && {
       payouts: {
+        ...payouts,
         quote: (order) => between("quote", payouts.quote(order)),
         send: (order) => place(order, "send", payouts.send(order)),
         fetchStatus: (order) => between("ask", payouts.fetchStatus(order), false)

@@ -1,3 +1,4 @@
+import type { Transaction } from "../../src/domain/Transaction.ts"
 import type { Kind, Mode, Movement } from "./Movement.ts"
 import type { WrongCode } from "./SentCodes.ts"
 
@@ -110,7 +111,7 @@ export const wasFrozen = (freezes: ReadonlyArray<Freeze>, appId: string, { answe
 export interface Notes {
   readonly placed: (reference: string) => void
   readonly opened: (reference: string) => void
-  readonly committed: (change: Omit<Commit, "at">) => void
+  readonly committed: (record: Transaction) => void
 }
 
 export interface Position {

@@ -24,6 +24,8 @@ export interface Testbed {
   readonly ports: readonly [Ready, Ready]
   /** Takes away what the story before left, and makes ready for the next one. */
   readonly clear: (setting: Setting) => Effect.Effect<void>
+  /** The same with statements of one's own in place of a setting's. */
+  readonly clearTo: (statements: ReadonlyArray<string>) => Effect.Effect<void>
   /** Keeps the database as it is, in place of what was kept before. */
   readonly backUp: Effect.Effect<void>
   /** Goes back to it: what was committed since is forgotten. */
@@ -44,7 +46,10 @@ const KEPT = ["schema_migrations", "vault_keys"]
  * Ports outlive a node's death: they hold connections, prepared statements and a few short caches, and opening them anew would take most
  * of a story's time. All that decides is in the services, which do die.
  */
-export const makeTestbed = Effect.fnUntraced(function* (url: Redacted.Redacted): Effect.fn.Return<Testbed, never, Scope.Scope> {
+export const makeTestbed = Effect.fnUntraced(function* (
+  url: Redacted.Redacted,
+  insert: (ports: Ready) => Effect.Effect<void> = insertFixtures
+): Effect.fn.Return<Testbed, never, Scope.Scope> {
   yield* planOnce(url)
   const ports = Effect.orDie(Layer.build(Layer.fresh(Ports.layer({ databaseUrl: url, masterKey, policy }))))
   const first = yield* ports
@@ -59,7 +64,7 @@ export const makeTestbed = Effect.fnUntraced(function* (url: Redacted.Redacted):
   )
   const written = tables.filter(({ name }) => !KEPT.includes(name))
   const names = written.map(({ name }) => name)
-  yield* Effect.provide(insertFixtures(first), TestClock.layer())
+  yield* Effect.provide(insert(first), TestClock.layer())
   const kept = yield* Effect.filter(names, (name) => keep(sql, name))
   const deletes = names.map((name) => `DELETE FROM ${name};`)
   const inserts = kept.map((name) => `INSERT INTO ${name} SELECT * FROM beginning.${name};`)
@@ -68,7 +73,8 @@ export const makeTestbed = Effect.fnUntraced(function* (url: Redacted.Redacted):
     Effect.asVoid(
       Effect.orDie(sql.unsafe(`DO $$ BEGIN SET LOCAL session_replication_role = replica; ${statements.join(" ")} END $$`))
     )
-  const clear = (setting: Setting) => all([...deletes, ...inserts, ...set(setting)])
+  const clearTo = (statements: ReadonlyArray<string>) => all([...deletes, ...inserts, KEEP_NOTHING, ...statements])
+  const clear = (setting: Setting) => clearTo(set(setting))
   const backUp = all([
     "DROP SCHEMA IF EXISTS backup CASCADE; CREATE SCHEMA backup;",
     ...written.map(({ columns, name }) => `CREATE UNLOGGED TABLE backup.${name} AS SELECT ${columns} FROM ${name};`)
@@ -83,7 +89,7 @@ export const makeTestbed = Effect.fnUntraced(function* (url: Redacted.Redacted):
     const monotonic = () => (latest = from + clock.monotonicTimeNanosUnsafe())
     return { ...clock, monotonicTimeNanosUnsafe: monotonic, monotonicTimeNanos: Effect.sync(monotonic) }
   }
-  return { ports: [first, second], clear, backUp, restore, clockAfter }
+  return { ports: [first, second], clear, clearTo, backUp, restore, clockAfter }
 })
 
 /** What every story begins with is written once, and copied from then on. Answers whether there is anything. */
@@ -99,7 +105,6 @@ const keep = (sql: SqlClient.SqlClient, name: string) =>
 const KEEP_NOTHING = "UPDATE audit_head SET cache_version = extract(epoch FROM clock_timestamp()) * 1000000;"
 
 const set = ({ ceiling, collections, customerAction, payouts }: Setting): ReadonlyArray<string> => [
-  KEEP_NOTHING,
   `UPDATE corridors SET providers = ${namesOf(payouts)} WHERE country = 'UG' AND method = 'momo' AND direction = 'payout';`,
   `UPDATE corridors SET providers = ${namesOf(collections)}, customer_action = '${customerAction}'
     WHERE country = 'UG' AND method = 'momo' AND direction = 'collection';`,

@@ -33,7 +33,7 @@ const bufferedLogger = (textIn: (line: Line) => string) =>
     }
     const repeated = makeRepeatedLines(put)
     const end = () => {
-      repeated.endWindow()
+      repeated.endWindow(true)
       write()
     }
     yield* Effect.acquireRelease(
@@ -44,7 +44,14 @@ const bufferedLogger = (textIn: (line: Line) => string) =>
           end()
         })
     )
-    yield* Effect.forkScoped(Effect.forever(Effect.delay(Effect.sync(repeated.endWindow), WINDOW)))
+    yield* Effect.forkScoped(
+      Effect.forever(
+        Effect.delay(
+          Effect.sync(() => repeated.endWindow()),
+          WINDOW
+        )
+      )
+    )
     return Logger.make<unknown, void>((entry) => {
       if (entry.fiber.getRef(IsBounded)) return put(lineOf(entry))
       repeated.take(entry.logLevel, lineOf(entry))
@@ -122,6 +129,9 @@ interface Line {
 /** So many lines of one kind are written in a window; the others are counted. */
 const LINES = 10
 const WINDOW = "10 seconds"
+/** What a provider, or our account there, does wrong is one line a minute, which are so many windows. */
+const ALARM_LINES = 1
+const ALARM_WINDOWS = 6
 /** So many kinds are distinguished in a window. Beyond them a sentence is one kind, whatever it is about. */
 const KINDS = 1_000
 /** Of few different values: they say what a line is about, and not which request it was. */
@@ -129,6 +139,10 @@ const TOLD_APART = ["provider", "worker", "step", "reason", "alarm", "app_id"]
 
 interface Counted {
   readonly about: Line["annotations"]
+  /** So many are written. */
+  readonly atMost: number
+  /** Windows that are left of it, this one included. */
+  windows: number
   lines: number
   /** The last one that was not written. */
   withheld: Line | null
@@ -147,7 +161,8 @@ const makeRepeatedLines = (write: (line: Line) => void) => {
     const exact = sentence + JSON.stringify(about)
     const isExact = kinds.has(exact) || kinds.size < KINDS
     const kind = isExact ? exact : sentence
-    const counted = kinds.get(kind) ?? { about: isExact ? about : {}, lines: 0, withheld: null }
+    const [atMost, windows] = "alarm" in annotations ? [ALARM_LINES, ALARM_WINDOWS] : [LINES, 1]
+    const counted = kinds.get(kind) ?? { about: isExact ? about : {}, atMost, windows, lines: 0, withheld: null }
     kinds.set(kind, counted)
     return counted
   }
@@ -158,18 +173,20 @@ const makeRepeatedLines = (write: (line: Line) => void) => {
       if (!LogLevel.isGreaterThanOrEqualTo(logLevel, "Warn")) return write(line)
       const counted = countedAs(line)
       counted.lines += 1
-      if (counted.lines <= LINES) return write(line)
+      if (counted.lines <= counted.atMost) return write(line)
       counted.withheld = line
     },
-    /** Writes how many were counted, and begins anew. */
-    endWindow: (): void => {
-      const all = [...kinds.values()]
-      kinds.clear()
-      for (const { about, lines, withheld } of all) {
+    /** Writes how many were counted, and begins anew. `isLast`: of what goes on for more windows, too. */
+    endWindow: (isLast = false): void => {
+      for (const [kind, counted] of kinds) {
+        counted.windows -= 1
+        if (counted.windows > 0 && !isLast) continue
+        kinds.delete(kind)
+        const { about, atMost, lines, withheld } = counted
         if (withheld === null) continue
         const { level, message, time } = withheld
         // It names no request and no trace: it stands for many.
-        write({ time, level, message, annotations: { ...about, count: lines - LINES } })
+        write({ time, level, message, annotations: { ...about, count: lines - atMost } })
       }
     }
   }

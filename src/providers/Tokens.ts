@@ -1,4 +1,4 @@
-import { Cache, Data, Duration, Effect, Exit, Option, type Schema } from "effect"
+import { Cache, Data, Duration, Effect, Exit, Option, Random, type Schema } from "effect"
 import { CallKind, type TurnedAway, tellTurnedAway, withTurn } from "../runtime/CallTurn.ts"
 import { decoded, logAlarm } from "./AnswerParsing.ts"
 import { type Call, type Client, calling, timeLeft } from "./Client.ts"
@@ -24,7 +24,14 @@ interface TokenAccount<A> {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Without a token the call is `NotSent`. After a 401 it is made once more with a new one: a 401 proves that nothing was executed. */
+/**
+ * Where a provider has one token of an account at a time, each node's new one ends the other's. After so many, a 401 is not about the token. Before
+ * the first new one nobody waits; after it the nodes have to get out of each other's way.
+ */
+const TOKENS_AT_MOST = 4
+const LONGEST_PAUSE_MS = 100
+
+/** Without a token the call is `NotSent`. After a 401 it is made again with a new one: a 401 proves that nothing was executed. */
 export const tokenClient = Effect.fn("tokenClient")(function* <A>(account: TokenAccount<A>, transport: Transport) {
   const once = calling(account.baseUrl, transport)
   // Callers that need a token at the same time wait for one request, and a refused one is not remembered.
@@ -50,9 +57,17 @@ export const tokenClient = Effect.fn("tokenClient")(function* <A>(account: Token
     return { response, stale }
   })
 
+  const withTokens = Effect.fnUntraced(function* (call: Call, until: number) {
+    let answered = yield* callWithToken(call, until)
+    for (let tokens = 1; answered.stale && tokens < TOKENS_AT_MOST; tokens++) {
+      if (tokens > 1) yield* Effect.sleep((yield* Random.next) * LONGEST_PAUSE_MS * tokens)
+      answered = yield* callWithToken(call, until)
+    }
+    return answered
+  })
+
   const client: Client = (call, until) =>
-    callWithToken(call, until).pipe(
-      Effect.flatMap((first) => (first.stale ? callWithToken(call, until) : Effect.succeed(first))),
+    withTokens(call, until).pipe(
       Effect.map(({ response }) => response),
       Effect.catchTag("NoToken", ({ away = null, note }) =>
         Effect.map(away === null ? Effect.void : tellTurnedAway(away), (): ProviderResponse => ({ _tag: "NotSent", note }))

@@ -52,7 +52,8 @@ describe("the TypeScript client's signature", () => {
 
 describe("the TypeScript client's webhooks", () => {
   const secret = `whsec_${randomBytes(32).toString("base64")}`
-  const text = '{"id":"DWC6","type":"payout.failed","data":{"amount_minor":10000,"version":2}}'
+  // With characters of two, three and four bytes.
+  const text = '{"id":"DWC6","type":"payout.failed","data":{"amount_minor":10000,"narration":"thé 商店 💸","version":2}}'
   const now = Math.floor(Date.now() / 1000)
   const headers = (signedWith = secret, timestamp = now, id = "DWC6") => {
     const bytes = Buffer.from(signedWith.replace("whsec_", ""), "base64")

@@ -205,13 +205,20 @@ describe("a recipient is sent", () => {
   it("without what is not seen, and with nothing that a provider might skip", () => {
     const account = { country: "KE", bank_code: ` 01${ZERO_WIDTH}`, account_number: "00-11 22\u202C" }
     const read = Result.getOrThrow(accountOf(account, ""))
-    expect([read.bankCode, Redacted.value(read.accountNumber)]).toEqual(["01", "00-11 22"])
+    expect([read.bankCode, Redacted.value(read.accountNumber)]).toEqual(["01", "00-1122"])
     for (const odd of ["0011;2233", "٠٠١١", "0011\u28002233", "-0011", ZERO_WIDTH])
       expect([odd, accountOf({ ...account, account_number: odd }, "destination.")]).toMatchObject([
         odd,
         { failure: [{ path: "destination.account_number" }] }
       ])
     expect(accountOf({ ...account, bank_code: "01|02" }, "")).toMatchObject({ failure: [{ path: "bank_code" }] })
+  })
+
+  it("at a bank without the blanks by which its account was grouped (38.15)", () => {
+    const accounts = ["9030 0012 34", "9030001234", " 9030\u00a0001234 "].map((account_number) =>
+      accountOf({ country: "UG", bank_code: "01", account_number }, "")
+    )
+    for (const account of accounts) expect(Redacted.value(Result.getOrThrow(account).accountNumber)).toBe("9030001234")
   })
 
   it("by wallet with a handle that can be seen", () => {

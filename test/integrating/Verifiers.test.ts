@@ -47,11 +47,14 @@ const run = (input: string, program: string, ...args: ReadonlyArray<string>): st
   return stdout
 }
 
+/** Characters of two, three and four bytes, one of them in two ways, and a line end that is none in JSON. */
+const MULTIBYTE = '{"narration":"th\u00e9 the\u0301 商店 💸 \u2028"}'
+
 /** Real deliveries with two signatures each, and what makes each of them false. */
-const deliveries = Effect.gen(function* () {
+const deliveries = Effect.fnUntraced(function* (body?: string) {
   const { received, url } = yield* receiver((response) => response.writeHead(204).end())
   const [secret, previousSecret] = [newSecret(), newSecret()]
-  yield* dispatched([delivery(url, secret, { previousSecret })])
+  yield* dispatched([delivery(url, secret, { previousSecret, ...(body === undefined ? {} : { body }) })])
   const [one] = received
   if (one === undefined) return yield* Effect.die("nothing came")
   const [id = "", sent = "", signatures = ""] = ["id", "timestamp", "signature"].map(
@@ -65,12 +68,16 @@ const deliveries = Effect.gen(function* () {
     [line(newSecret(), id, sent, signatures, one.body), false],
     [line(secret, "another", sent, signatures, one.body), false],
     [line(secret, id, `${Number(sent) - 400}`, signatures, one.body), false],
-    [line(secret, id, sent, signatures, `${one.body} `), false]
+    [line(secret, id, sent, signatures, `${one.body} `), false],
+    // The same text of other bytes is another text.
+    ...(body === undefined ? [] : [[line(secret, id, sent, signatures, one.body.normalize("NFC")), false] as const])
   ] as const
 })
 
 const verifies = async (verify: (lines: string) => string) => {
-  const cases = await Effect.runPromise(Effect.scoped(deliveries))
+  const cases = await Effect.runPromise(Effect.scoped(Effect.all([deliveries(), deliveries(MULTIBYTE)]))).then((all) =>
+    all.flat()
+  )
   const printed = verify(cases.map(([line]) => `${line}\n`).join(""))
   expect(printed).toBe(cases.map(([, genuine]) => `${genuine}\n`).join(""))
 }

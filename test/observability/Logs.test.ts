@@ -93,6 +93,29 @@ describe("Logs", () => {
       })
     )
 
+  it.effect("writes one alarm of a kind in a minute, and one line with the count of the others", () =>
+    Effect.gen(function* () {
+      const alarm = (text: string) => Effect.annotateLogs(Effect.logError("it is not as expected"), annotations({ alarm: text }))
+      const lines = yield* logged(
+        "json",
+        Effect.gen(function* () {
+          yield* alarm("a word").pipe(times(20))
+          yield* alarm("another").pipe(times(1))
+          yield* TestClock.adjust("50 seconds")
+          yield* alarm("a word")
+          yield* TestClock.adjust("10 seconds")
+          yield* alarm("a word")
+        })
+      )
+      expect(lines.map((line) => said(line)[1])).toEqual([
+        { alarm: "a word" },
+        { alarm: "another" },
+        { alarm: "a word", count: 20 },
+        { alarm: "a word" }
+      ])
+    })
+  )
+
   it.effect("holds back no lines below a warning, and none that were counted where they were made", () =>
     Effect.gen(function* () {
       const lines = yield* logged(

@@ -69,7 +69,10 @@ const momo = (msisdn: string, network: string, country: string): MomoParty => ({
   country
 })
 
-/** An account as it is sent: what is not seen is left out, and what no bank has in its numbers is refused, for a provider might skip it. */
+/**
+ * An account as it is sent: what is not seen is left out, blanks by which people group digits as well, and what no bank has in its numbers is refused, for
+ * a provider might skip it.
+ */
 export const accountOf = (
   account: { readonly country: string; readonly bank_code: string; readonly account_number: string },
   place: string
@@ -80,7 +83,7 @@ export const accountOf = (
     ...(ACCOUNT.test(number) ? [] : [{ path: `${place}account_number`, message: ACCOUNT_RULE }])
   ]
   if (issues.length > 0) return Result.fail(issues)
-  return Result.succeed({ country: account.country, bankCode, accountNumber: Redacted.make(number) })
+  return Result.succeed({ country: account.country, bankCode, accountNumber: Redacted.make(number.replaceAll(" ", "")) })
 }
 
 const LONGEST_NAME = 128

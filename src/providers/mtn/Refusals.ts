@@ -129,12 +129,8 @@ const reasons: Readonly<Record<Product, Readonly<Record<string, ProviderRefusal>
     LOW_BALANCE_OR_PAYEE_LIMIT_REACHED_OR_NOT_ALLOWED: undelivered,
     SENDER_ACCOUNT_NOT_ACTIVE: account("our own account is not active"),
     NOT_ENOUGH_FUNDS: poolShort("MTN fails a transfer: the disbursement account is empty"),
-    PAYER_LIMIT_REACHED: refusalOf(
-      "limit",
-      "limit_exceeded",
-      "The provider's limit is reached.",
-      "MTN fails a transfer: a limit of our own account is reached"
-    ),
+    // The payer of a transfer is our own account: no fault of the tenant's or of the recipient's.
+    PAYER_LIMIT_REACHED: poolShort("MTN fails a transfer: a limit of our own account is reached"),
     PAYER_NOT_FOUND: account("our own account is not found"),
     PAYER_REJECTION: undelivered,
     PAYMENT_NOT_APPROVED: undelivered,

@@ -196,7 +196,8 @@ describe("a failure's reason, as a string and as an object", () => {
     ["PAYER_NOT_FOUND", ["party", "payer_not_found"], ["config", "provider_rejected"]],
     ["PAYEE_NOT_FOUND", ["config", "provider_rejected"], ["party", "invalid_destination"]],
     ["NOT_ENOUGH_FUNDS", ["party", "insufficient_funds"], ["pool", "provider_rejected"]],
-    ["PAYER_LIMIT_REACHED", ["limit", "limit_exceeded"], ["limit", "limit_exceeded"]],
+    // 15. The payer of a transfer is our own account.
+    ["PAYER_LIMIT_REACHED", ["limit", "limit_exceeded"], ["pool", "provider_rejected"]],
     ["PAYEE_NOT_ALLOWED_TO_RECEIVE", ["config", "provider_rejected"], ["party", "destination_unavailable"]],
     ["PAYMENT_NOT_APPROVED", ["party", "declined_by_payer"], ["other", "provider_rejected"]],
     ["APPROVAL_REJECTED", ["party", "declined_by_payer"], ["other", "provider_rejected"]],

@@ -63,6 +63,16 @@ it.effect("joins a row that does not show our reference by the provider's own, w
   })
 )
 
+it.effect(
+  "asks for what a list shows only hours later before it is said to be missing, and one time is not held against another (38.15)",
+  () =>
+    Effect.gen(function* () {
+      const lines = [line({ reference: first ?? null, at: NOON + 3_600_000 })]
+      expect(yield* byStatement(account, listed({ lines }), ours)).toEqual([])
+      expect(yield* byStatement(account, listed({}), ours)).toEqual([])
+    })
+)
+
 it.effect("says which rows could not be read and which the list shows only sometimes, and compares the others", () =>
   Effect.gen(function* () {
     const lines = [line({ reference: first ?? null }), line({ providerReference: "P2", amount: minor(9_000n) })]

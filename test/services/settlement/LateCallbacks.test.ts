@@ -34,6 +34,40 @@ it.effect(
   }
 )
 
+it.effect(
+  "a prompt that is approved after our expiry is booked by itself, while a second charge of the payer is open (38.15)",
+  () => {
+    const absent = { _tag: "NotFound", note: "" } as const
+    const provider = fakeProvider("alpha", { status: absent })
+    const succeeded = (providerReference: string) =>
+      ({ _tag: "Succeeded", providerReference, amount: null, currency: null, fee: null, note: "" }) as const
+    return Effect.gen(function* () {
+      const { poll } = yield* OutcomePoller
+      const records = Effect.map(fakeRecords, (all) => all.map(({ transaction }) => transaction.status))
+      const look = (at: number, actor: "reconciler" | "callback") =>
+        Effect.flatMap(fakeRecords, (all) => {
+          const stored = all[at]
+          return stored === undefined ? Effect.die("no such record") : poll(stored, actor)
+        })
+      expect(yield* charge("one")).toBe("pending")
+      yield* TestClock.adjust("16 minutes")
+      yield* look(0, "reconciler")
+      expect(yield* records).toEqual(["expired"])
+      expect(yield* charge("two")).toBe("pending")
+      provider.script.status = succeeded("first")
+      yield* look(0, "callback")
+      expect(yield* records).toEqual(["successful", "pending"])
+      expect(yield* floatNow).toStrictEqual([FLOAT + 50_000n, 0n])
+      // Who paid twice is seen by the tenant, and may be sent back the one; a third click is held against the payment that was found late.
+      expect(yield* charge("three")).toBe("duplicate_charge_in_flight")
+      provider.script.status = succeeded("second")
+      yield* look(1, "callback")
+      expect(yield* records).toEqual(["successful", "successful"])
+      expect(yield* floatNow).toStrictEqual([FLOAT + 100_000n, 0n])
+    }).pipe(Effect.provide(fakeGateway({ providers: [provider] })))
+  }
+)
+
 const paid = { status: "successful", completedAt: 0 } as const
 const failed = { status: "failed", completedAt: 0 } as const
 

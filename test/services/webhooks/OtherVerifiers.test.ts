@@ -51,10 +51,13 @@ const here = languages.filter(isHere)
 const verifies = ({ args, program }: Language, secret: string, { body, headers }: Received): boolean =>
   spawnSync(program, args, { input: JSON.stringify({ secret, headers, body }) }).status === 0
 
-const delivered = Effect.gen(function* () {
+/** Characters of two, three and four bytes, one of them in two ways, and a line end that is none in JSON. */
+const MULTIBYTE = '{"narration":"th\u00e9 the\u0301 商店 💸 \u2028"}'
+
+const delivered = Effect.fnUntraced(function* (body?: string) {
   const { received, url } = yield* receiver((response) => response.writeHead(204).end())
   const [secret, previousSecret] = [newSecret(), newSecret()]
-  yield* dispatched([delivery(url, secret, { previousSecret })])
+  yield* dispatched([delivery(url, secret, { previousSecret, ...(body === undefined ? {} : { body }) })])
   const [one] = received
   return one === undefined ? yield* Effect.die("nothing came") : { one, secret, previousSecret }
 })
@@ -63,11 +66,23 @@ describe("a delivery", () => {
   for (const language of here) {
     it.live(`is verified by ${language.name}, and a forged one is not`, () =>
       Effect.gen(function* () {
-        const { one, previousSecret, secret } = yield* delivered
+        const { one, previousSecret, secret } = yield* delivered()
         expect([secret, previousSecret, newSecret()].map((given) => verifies(language, given, one))).toEqual([true, true, false])
         expect(verifies(language, secret, { ...one, body: `${one.body} ` })).toBe(false)
         expect(verifies(language, secret, { ...one, headers: { ...one.headers, "webhook-id": "another" } })).toBe(false)
       })
+    )
+  }
+
+  for (const language of here) {
+    it.live(
+      `of characters of several bytes is verified by ${language.name}, and the same text of other bytes is not (38.15)`,
+      () =>
+        Effect.gen(function* () {
+          const { one, secret } = yield* delivered(MULTIBYTE)
+          expect(verifies(language, secret, one)).toBe(true)
+          expect(verifies(language, secret, { ...one, body: one.body.normalize("NFC") })).toBe(false)
+        })
     )
   }
 
@@ -79,7 +94,7 @@ describe("a delivery", () => {
     Effect.gen(function* () {
       const secret = newSecret()
       const { lines, url } = yield* shownReceiver(secret)
-      const body = '{"id":"E1","type":"payout.successful","data":{"reference":"R1","version":3}}'
+      const body = '{"id":"E1","type":"payout.successful","data":{"reference":"R1","version":3,"narration":"thé 商店 💸"}}'
       const settled = yield* dispatched([delivery(url, secret, { body }), delivery(url, newSecret(), { body })])
       expect(settled.map(({ attempt }) => attempt.status).toSorted()).toEqual([204, 400])
       expect(lines).toEqual([["E1", "payout.successful", "R1", 3]])

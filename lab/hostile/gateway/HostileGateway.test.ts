@@ -1,0 +1,26 @@
+import { Effect, Exit, Scope } from "effect"
+import { afterAll, describe, expect, it } from "vitest"
+import { knownSimulators } from "../../../src/simulator/Registry.ts"
+import { givenDatabase } from "../../../test/support/TestDatabase.ts"
+import { openGround } from "./Ground.ts"
+import { playTogether } from "./Play.ts"
+
+const CASES = 20
+const WITHIN_MS = 240_000
+
+describe("whatever a provider says, does not say, and says too late, each payment ends as it is, once:", () => {
+  const scope = Effect.runSync(Scope.make())
+  const ground = Effect.runPromise(Effect.flatMap(givenDatabase, openGround).pipe(Effect.provideService(Scope.Scope, scope)))
+  afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+
+  it.each(knownSimulators.map((known) => [known.name, known] as const))(
+    `${CASES} payments through %s`,
+    async (_, known) => {
+      const counts = await Effect.runPromise(Effect.scoped(playTogether(await ground, known, 1, CASES)))
+      expect(counts.faults).toStrictEqual([])
+      expect(counts.moved).toBeGreaterThan(CASES / 5)
+      expect(counts.vacuous).toBeLessThan(CASES / 2)
+    },
+    WITHIN_MS
+  )
+})

@@ -1,0 +1,123 @@
+import { mkdtempSync } from "node:fs"
+import { rm } from "node:fs/promises"
+import { createServer } from "node:http"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Clock, Effect, Option, type Scope } from "effect"
+import { iso } from "../../../src/domain/Instant.ts"
+import type { Adapter, RawCallback } from "../../../src/services/ports/Provider.ts"
+import { openAccount } from "../../../src/simulator/Account.ts"
+import { openCallLog } from "../../../src/simulator/CallLog.ts"
+import type { Execution, Fact, SimulatedTransaction } from "../../../src/simulator/Facts.ts"
+import { openPorts } from "../../../src/simulator/Ports.ts"
+import { openProviderServer } from "../../../src/simulator/ProviderServer.ts"
+import { makeScheduler } from "../../../src/simulator/Scheduler.ts"
+import type { KnownSimulator } from "../../../src/simulator/SimulatorModule.ts"
+import { listening } from "../../../test/support/ListeningServer.ts"
+import { offBy } from "../../../test/support/WrongClock.ts"
+import { type HostileLine, openHostileLine } from "../HostileLine.ts"
+
+/** How long after it took something a provider settles it. */
+export const SETTLING_MS = 2_000
+const PATIENCE_MS = 15_000
+/** Settled, called back, sent back, and called back of that. */
+const STEPS_AT_MOST = 10
+
+/** A provider on the story's clock, or an hour ahead of it, behind a line, and all that it ever did. */
+export interface Outside {
+  readonly name: string
+  readonly line: HostileLine
+  /** Another gateway's account there; over the line where an address of its is given. */
+  readonly open: (address?: string) => Effect.Effect<Adapter, never, Scope.Scope>
+  /** What is due there by now has happened. */
+  readonly settled: Effect.Effect<void>
+  /** Its callbacks, in the order in which they left. Whoever takes one takes it away. */
+  readonly callbacks: Array<RawCallback>
+  readonly transactions: (reference: string) => ReadonlyArray<SimulatedTransaction>
+  readonly executions: (reference: string) => ReadonlyArray<Execution>
+  /** It changes its mind: what failed was executed after all, or what was executed is undone, and it calls back about that. */
+  readonly turn: (transaction: SimulatedTransaction) => Effect.Effect<void>
+}
+
+export const openOutside = Effect.fnUntraced(function* (
+  known: KnownSimulator,
+  aheadMs: number
+): Effect.fn.Return<Outside, never, Scope.Scope> {
+  const dataDir = mkdtempSync(join(tmpdir(), "hostile-"))
+  yield* Effect.addFinalizer(() => Effect.promise(() => rm(dataDir, { recursive: true, force: true })))
+  const clock = offBy(yield* Clock.Clock, aheadMs)
+  const simulator = known.simulated(known.accounts({ baseUrl: "", timeoutMs: PATIENCE_MS }))
+  const providers = [simulator]
+  const received = yield* receiver
+  const { account, scheduler, server } = yield* Effect.gen(function* () {
+    const account = yield* openAccount(dataDir)
+    const scheduler = yield* makeScheduler({ account, providers, delayMs: SETTLING_MS })
+    const [calls, ports] = [yield* openCallLog(dataDir), yield* openPorts(dataDir)]
+    const setting = { host: "127.0.0.1", delayMs: SETTLING_MS, account, calls, ports, scheduler }
+    const server = yield* openProviderServer(simulator, setting)
+    yield* server.setCallbackAddress(received.url, undefined)
+    return { account, scheduler, server }
+  }).pipe(Effect.provideService(Clock.Clock, clock))
+  const line = yield* openHostileLine(server.baseUrl)
+  const open: Outside["open"] = (address = line.baseUrl) =>
+    Effect.map(known.accounts({ baseUrl: address, timeoutMs: PATIENCE_MS }).open, (opened) =>
+      Option.getOrThrow(Option.fromUndefinedOr(opened.find(({ adapter }) => adapter.mode === "live")?.adapter))
+    )
+  return {
+    name: known.name,
+    line,
+    open,
+    settled: Effect.gen(function* () {
+      for (let step = 0; step < STEPS_AT_MOST; step++) {
+        const now = clock.currentTimeMillisUnsafe()
+        if (!account.jobs().some(({ at }) => at <= now)) return
+        yield* scheduler.flush
+      }
+    }).pipe(Effect.provideService(Clock.Clock, clock)),
+    callbacks: received.all,
+    transactions: (reference) => server.accounts.flatMap((one) => account.byReference(known.name, one, reference)),
+    executions: account.executions,
+    turn: (transaction) => scheduler.commit(turned(simulator.callback, transaction, clock.currentTimeMillisUnsafe()))
+  }
+})
+
+const turned = (
+  callback: ReturnType<KnownSimulator["simulated"]>["callback"],
+  before: SimulatedTransaction,
+  now: number
+): ReadonlyArray<Fact> => {
+  const { account, amount, currency, id, kind, provider, reference } = before
+  const status = before.status === "successful" ? "failed" : "successful"
+  const after: SimulatedTransaction = { ...before, status, updatedAt: now, reason: status === "failed" ? "Reversed" : null }
+  const direction = status === "successful" ? kind : "return"
+  const moved = { amount_minor: Number(amount), currency, status: "successful", at: iso(now) } as const
+  const told = callback(after, { says: status, when: "after_settlement", signature: "genuine" }, now)
+  return [
+    { fact: "transaction", transaction: after },
+    { fact: "execution", execution: { provider, direction, reference: id, client_reference: reference, ...moved } },
+    {
+      fact: "job",
+      job: {
+        id: `${provider}/${id}/turned`,
+        at: now,
+        provider,
+        account,
+        work: { kind: "callbacks", attempt: 0, callbacks: [told] }
+      }
+    }
+  ]
+}
+
+const receiver = Effect.gen(function* () {
+  const all: Array<RawCallback> = []
+  const server = createServer((request, response) => {
+    const chunks: Array<Buffer> = []
+    request.on("data", (chunk: Buffer) => chunks.push(chunk))
+    request.on("end", () => {
+      const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]))
+      all.push({ method: request.method ?? "", path: request.url ?? "", headers, body: Buffer.concat(chunks) })
+      response.writeHead(200).end()
+    })
+  })
+  return { all, url: `http://127.0.0.1:${yield* listening(server)}/callbacks` }
+})
