@@ -64,6 +64,7 @@ export const recordOf = (asked: Asked, reference: string, fee: number, at: strin
   amount_type: null,
   deduct_fee_from_amount: false,
   masked_destination: `••••${asked.msisdn.slice(-4)}`,
+  holder: null,
   returned: null,
   corridor: { country: asked.country, currency: asked.currency, direction: "payout", method: "momo" },
   network: asked.network,

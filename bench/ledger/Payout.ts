@@ -221,6 +221,7 @@ const payoutOf = (appId: AppId, own: Reference, at: number): Payout => ({
   amountType: null,
   deductFeeFromAmount: false,
   maskedDestination: "••••0001",
+  holder: null,
   returned: null
 })
 

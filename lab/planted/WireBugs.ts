@@ -220,5 +220,70 @@ export const wireBugs: ReadonlyArray<Bug> = [
         instead: "flagged(record, fact, at)"
       }
     ]
+  },
+  {
+    name: "pay a number of which its network says that it is not active",
+    breaks: "nothing is sent to a number that nobody can be paid by",
+    test: "test/services/payouts/PayoutPricing.test.ts",
+    edits: [
+      {
+        file: "src/services/reference/BankAccounts.ts",
+        text: 'if (found === "inactive") return yield* Effect.fail(noSuchAccount)',
+        instead: 'if (found === "inactive") return null'
+      }
+    ]
+  },
+  {
+    name: "take a question that is refused for an account that is not active",
+    breaks: "only what the network says of an account refuses a payout",
+    test: "test/providers/mtn/Adapter.test.ts",
+    edits: [
+      {
+        file: "src/providers/mtn/Reference.ts",
+        text: "active?.result === false",
+        instead: "active?.result !== true"
+      }
+    ]
+  },
+  {
+    name: "sign a request for any host",
+    breaks: "a signed request is good for its own address alone",
+    test: "test/providers/pawapay/SignedRequests.test.ts",
+    edits: [
+      {
+        file: "src/providers/pawapay/Client.ts",
+        text: '    "@authority": host,\n',
+        instead: ""
+      },
+      {
+        file: "src/providers/pawapay/Client.ts",
+        text: "const { host, pathname } = new URL(url)",
+        instead: "const { pathname } = new URL(url)"
+      }
+    ]
+  },
+  {
+    name: "hold the pace for requests that were refused",
+    breaks: "what is refused holds no other payment back",
+    test: "test/providers/Pace.test.ts",
+    edits: [
+      {
+        file: "src/runtime/CallTurn.ts",
+        text: "Effect.sync(() => turn.forget())",
+        instead: "Effect.sync(() => turn.forget.name)"
+      }
+    ]
+  },
+  {
+    name: "price what the network does not take",
+    breaks: "a quote names no price for what a payout would be refused for",
+    test: "test/scenarios/routing/NetworkLimits.test.ts",
+    edits: [
+      {
+        file: "src/services/payouts/PayoutPricing.ts",
+        text: "Effect.tap((priced) => (priced.reachesMinimum ? withinLimits(payoutRoute, payoutProvider, priced) : Effect.void))",
+        instead: "Effect.tap(() => Effect.void)"
+      }
+    ]
   }
 ]

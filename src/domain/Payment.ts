@@ -140,6 +140,13 @@ export const Collection = Schema.Struct({
 })
 export type Collection = typeof Collection.Type
 
+/**
+ * Whose account the recipient's is, as the provider said before anything was sent. `isNamed`: whether that is the name that the tenant gave; null where
+ * it gave none. The name itself is never stored.
+ */
+export const Holder = Schema.Struct({ maskedName: Schema.String, isNamed: Schema.NullOr(Schema.Boolean) })
+export type Holder = typeof Holder.Type
+
 /** Money out of the tenant's float. `principal` and `heldFee` together are what left `available` when it was opened. */
 export const Payout = Schema.Struct({
   kind: Schema.Literal("payout"),
@@ -155,6 +162,8 @@ export const Payout = Schema.Struct({
   amountType: Schema.NullOr(AmountType),
   deductFeeFromAmount: Schema.Boolean,
   maskedDestination: Schema.String,
+  /** Null where the provider did not say. */
+  holder: Schema.NullOr(Holder),
   returned: Schema.NullOr(Returned),
   /** The provider's return before a person ruled that all of it came back; absent where `returned` is the provider's. */
   returnedBefore: Schema.optionalKey(Schema.NullOr(Returned))

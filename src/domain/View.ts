@@ -64,6 +64,7 @@ export const transactionView = (transaction: Payment) => {
     amount_type: transaction.amountType,
     deduct_fee_from_amount: transaction.deductFeeFromAmount,
     masked_destination: transaction.maskedDestination,
+    holder: holderView(transaction.holder),
     returned: movedBack(transaction.returned),
     ...tail
   }
@@ -108,6 +109,9 @@ export const corridorView = (row: Corridor, provider: string) => ({
 
 const movedBack = (moved: Payout["returned"]) =>
   moved === null ? null : { amount_minor: moved.amount, at: iso(moved.at), reason: moved.reason }
+
+const holderView = (holder: Payout["holder"]) =>
+  holder === null ? null : { masked_name: holder.maskedName, is_named: holder.isNamed }
 
 const isoOrNull = (at: Instant | null): string | null => (at === null ? null : iso(at))
 

@@ -1,6 +1,6 @@
 import { Clock, Context, Effect, Metric } from "effect"
 import type { Mode } from "../domain/Ids.ts"
-import { CallKind, isPatient, tellTurnedAway } from "../runtime/CallTurn.ts"
+import { CallKind, isPatient, MoneyTurn, tellTurnedAway } from "../runtime/CallTurn.ts"
 import { annotateTraced } from "../runtime/Tracing.ts"
 import type { RateLimit, RateLimits } from "../services/ports/RateLimits.ts"
 import type { ProviderCall, ProviderResponse, Transport } from "./Transport.ts"
@@ -91,32 +91,38 @@ export const paced = (
    * Waits for a token of each bucket; where one has none in time, nothing is taken. The account's comes last, when the one of the kind is there: calls that
    * queue for their kind would else hold what polls could have meanwhile.
    */
-  const takeTurn = Effect.fnUntraced(function* (kind: CallKind, part: string, longestMs: number) {
-    const taken: Array<{ readonly bucket: string; readonly limit: RateLimit }> = []
-    let waitMs = 0
-    for (const one of bucketsOf(kind, part)) {
-      const giveBack = Effect.suspend(() =>
-        Effect.forEach(taken, ({ bucket, limit }) => buckets.giveBack(bucket, limit, 1), { discard: true })
-      )
-      const said = yield* buckets.reserve(one.bucket, one.limit, longestMs - waitMs)
-      if (said._tag === "Limited") {
-        yield* giveBack
-        return { isTaken: false, waitMs: said.retryAfterSeconds * 1000 }
-      }
-      taken.push(one)
-      waitMs += said.waitMs
-      if (said.waitMs > 0) yield* Effect.onInterrupt(Effect.sleep(said.waitMs), () => giveBack)
-    }
-    return { isTaken: true, waitMs }
-  })
+  const takeTurn = (kind: CallKind, part: string, longestMs: number) =>
+    Effect.uninterruptibleMask((restore) =>
+      Effect.gen(function* () {
+        const taken: Array<{ readonly bucket: string; readonly limit: RateLimit }> = []
+        const giveBack = Effect.suspend(() =>
+          Effect.forEach(taken, ({ bucket, limit }) => buckets.giveBack(bucket, limit, 1), { discard: true })
+        )
+        let waitMs = 0
+        for (const one of bucketsOf(kind, part)) {
+          // Whoever is interrupted while a token is on its way would take it with them.
+          const said = yield* buckets.reserve(one.bucket, one.limit, longestMs - waitMs)
+          if (said._tag === "Limited") {
+            yield* giveBack
+            return { isTaken: false, waitMs: said.retryAfterSeconds * 1000 }
+          }
+          taken.push(one)
+          waitMs += said.waitMs
+          yield* Effect.onInterrupt(restore(said.waitMs > 0 ? Effect.sleep(said.waitMs) : Effect.void), () => giveBack)
+        }
+        return { isTaken: true, waitMs }
+      })
+    )
 
   /** How long a money call would wait that begins now; where that is too long, how long it is at least. Takes nothing. */
   const moneyWait = Effect.fnUntraced(function* (part: string) {
     let waitMs = 0
     for (const { bucket, limit } of bucketsOf("money", part)) {
-      const said = yield* buckets.reserve(bucket, limit, BEGUN_WITHIN_MS)
+      const looked = Effect.tap(buckets.reserve(bucket, limit, BEGUN_WITHIN_MS), ({ _tag }) =>
+        _tag === "Reserved" ? buckets.giveBack(bucket, limit, 1) : Effect.void
+      )
+      const said = yield* Effect.uninterruptible(looked)
       if (said._tag === "Limited") return { isHeld: true, waitMs: said.retryAfterSeconds * 1000 }
-      yield* buckets.giveBack(bucket, limit, 1)
       waitMs = Math.max(waitMs, said.waitMs)
     }
     return { isHeld: false, waitMs }
@@ -145,12 +151,29 @@ export const paced = (
   })
 
   /** Money calls that requests were let through for, and that have not begun, by part. */
-  const expected = new Map<string, ReadonlyArray<number>>()
+  const expected = new Map<string, ReadonlyArray<Expected>>()
+  const expect = Effect.fnUntraced(function* (part: string, one: Expected) {
+    const forget = () =>
+      void expected.set(
+        part,
+        (expected.get(part) ?? []).filter((other) => other !== one)
+      )
+    expected.set(part, [...(expected.get(part) ?? []), one])
+    const turn = yield* MoneyTurn
+    if (turn === null) return
+    turn.forget()
+    turn.forget = forget
+  })
+  const begin = (part: string) =>
+    Effect.map(MoneyTurn, (turn) => {
+      if (turn === null) expected.set(part, (expected.get(part) ?? []).slice(1))
+      else turn.forget()
+    })
 
   const call = Effect.fnUntraced(function* (one: ProviderCall): Effect.fn.Return<ProviderResponse> {
     const kind = yield* CallKind
     const part = one.account ?? ""
-    if (kind === "money") expected.set(part, (expected.get(part) ?? []).slice(1))
+    if (kind === "money") yield* begin(part)
     const longest = (yield* isPatient) ? Math.min(LONGEST_WAIT_MS, one.timeoutMs / 2) : POLL_WAIT_MS
     const { isTaken, waitMs } = yield* takeTurn(kind, part, longest)
     const turnAway = Effect.fnUntraced(function* (forMs: number): Effect.fn.Return<ProviderResponse> {
@@ -180,7 +203,7 @@ export const paced = (
 
   const heldMs = Effect.fnUntraced(function* (part: string) {
     const now = yield* Clock.currentTimeMillis
-    const begun = (expected.get(part) ?? []).filter((at) => now - at < ADMITTED_FOR_MS)
+    const begun = (expected.get(part) ?? []).filter(({ at }) => now - at < ADMITTED_FOR_MS)
     expected.set(part, begun)
     const { isHeld, waitMs } = yield* moneyWait(part)
     if (isHeld) return yield* Effect.as(tell("money", "pace"), waitMs)
@@ -188,11 +211,15 @@ export const paced = (
     const before = waitMs > 0 ? begun.length : Math.max(0, begun.length + 1 - burstOf(pace))
     const behind = waitMs + before * interval("money")
     if (behind > BEGUN_WITHIN_MS) return yield* Effect.as(tell("money", "pace"), behind)
-    expected.set(part, [...begun, now])
+    yield* expect(part, { at: now })
     return 0
   })
 
   return { call, heldMs }
+}
+
+interface Expected {
+  readonly at: number
 }
 
 /** So many money calls leave at once from a full bucket. */

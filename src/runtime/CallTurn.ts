@@ -34,6 +34,25 @@ export const tellTurnedAway = (away: TurnedAway): Effect.Effect<void> =>
 /** Whether a call within `withTurn` was turned away. */
 export const wasTurnedAway: Effect.Effect<boolean> = Effect.map(CallTurn, (turn) => turn !== null && turn.away !== null)
 
+/** The money call that a request was let through for, as long as it has not begun. */
+export const MoneyTurn = Context.Reference<{ forget: () => void } | null>("gateway/runtime/MoneyTurn", {
+  defaultValue: () => null
+})
+
+/** A request that ends without its money call is not waited for any more: what is refused holds nobody else back. */
+export const withMoneyTurn = <A, E, R>(request: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.suspend(() => {
+    const turn = { forget: () => {} }
+    return Effect.ensuring(
+      Effect.provideService(request, MoneyTurn, turn),
+      Effect.sync(() => turn.forget())
+    )
+  })
+
+/** Runs calls that are not worth waiting for: where there is no turn for them shortly, they are turned away. */
+export const inPassing = <A, E, R>(call: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.flatMap(withTurn(call, false), ({ away, exit }) => (away === null ? exit : Effect.andThen(tellTurnedAway(away), exit)))
+
 /** Runs calls, and says beside their end whether one of them was turned away; null where none was. */
 export const withTurn = <A, E, R>(call: Effect.Effect<A, E, R>, isPatient: boolean) =>
   Effect.gen(function* () {

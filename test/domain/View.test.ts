@@ -42,6 +42,7 @@ const shownPayout = {
   amount_type: null,
   deduct_fee_from_amount: false,
   masked_destination: "••••3456",
+  holder: null,
   returned: null,
   corridor: { ...corridor, direction: "payout" },
   ...tail,

@@ -3,6 +3,7 @@ import type { Currency } from "../../src/domain/Currency.ts"
 import { ProviderError } from "../../src/domain/errors/Retriable.ts"
 import { type MinorUnits, minor } from "../../src/domain/Money.ts"
 import type {
+  MobileHolder,
   NetworkLimits,
   PayoutOutcome,
   Provider,
@@ -31,6 +32,8 @@ export interface Script {
   /** What every status query is answered; null: the truth. */
   status: StatusOutcome | null
   holder: string | null
+  /** Whose numbers of mobile money are. "unread" and "late": no answer, or none in time; null: the provider does not know before it pays. */
+  mobileHolder: MobileHolder | "unread" | "late" | null
   /** The branches of its banks, one of which a payout names; null where it names none. */
   branches: ReadonlyArray<string> | null
   /** What its account takes for every network; null where it lists no limits. */
@@ -66,6 +69,7 @@ export const fakeProvider = (
     sending: "accepted",
     status: null,
     holder: "Jane Doe",
+    mobileHolder: null,
     branches: null,
     limits: null,
     heldMs: 0,
@@ -111,6 +115,11 @@ export const fakeProvider = (
       Effect.andThen(Effect.suspend(() => (script.down ? Effect.fail(new ProviderError({})) : Effect.succeed(answer()))))
     )
 
+  const mobileHolder = Effect.fnUntraced(function* () {
+    yield* called("holder")
+    if (script.mobileHolder === "unread") return yield* new ProviderError({})
+    return script.mobileHolder === "late" ? yield* Effect.never : (script.mobileHolder ?? { name: null })
+  })
   const limits = () => Effect.sync(() => script.limits ?? undefined)
   const quote = ({ amount, destinationCurrency }: QuoteOrder) =>
     read("quote", () =>
@@ -138,6 +147,7 @@ export const fakeProvider = (
           payouts: {
             ...(script.needsSender ? { sender: () => "needed" as const } : {}),
             limits,
+            ...(script.mobileHolder === null ? {} : { holder: mobileHolder }),
             quote,
             send: ({ reference, sender }) => {
               if (sender) senders.push(Redacted.value(sender.name))

@@ -4,9 +4,10 @@ import { TestClock } from "effect/testing"
 import { countingHere } from "../../src/persistence/requests/RateLimitsMemory.ts"
 import { type Pace, paced, retryAfterMs } from "../../src/providers/Pace.ts"
 import type { ProviderResponse, Transport } from "../../src/providers/Transport.ts"
-import { CallKind, withTurn } from "../../src/runtime/CallTurn.ts"
+import { CallKind, withMoneyTurn, withTurn } from "../../src/runtime/CallTurn.ts"
 import type { Provider } from "../../src/services/ports/Provider.ts"
 import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
+import type { RateLimits } from "../../src/services/ports/RateLimits.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
 import { Clawbacks } from "../../src/services/settlement/Clawbacks.ts"
 import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
@@ -21,7 +22,11 @@ const pace: Pace = { all: five, money: { count: 4, windowMs: 1_000, burst: 4 }, 
 const answered: ProviderResponse = { _tag: "Answered", status: 200, contentType: "", body: "" }
 
 /** An account whose provider answers what it is told to, and when each call reached it. */
-const given = (of: (calls: number) => ProviderResponse = () => answered, at: Pace = pace) => {
+const given = (
+  of: (calls: number) => ProviderResponse = () => answered,
+  at: Pace = pace,
+  buckets: RateLimits["Service"] = countingHere()
+) => {
   const sent: Array<number> = []
   const transport: Transport = {
     call: () =>
@@ -30,7 +35,7 @@ const given = (of: (calls: number) => ProviderResponse = () => answered, at: Pac
         return of(sent.length)
       })
   }
-  const account = paced(transport, { provider: "mtn", mode: "live", turn: "current", pace: at }, countingHere())
+  const account = paced(transport, { provider: "mtn", mode: "live", turn: "current", pace: at }, buckets)
   const ask = (kind: CallKind) =>
     Effect.provideService(
       account.call({ operation: "any", method: "GET", url: "http://127.0.0.1", headers: {}, body: null, timeoutMs: 15_000 }),
@@ -105,6 +110,49 @@ describe("the pace of an account", () => {
       expect(held.at(-1)).toBe(3_250)
       yield* TestClock.adjust(1_000)
       expect(yield* heldMs).toBe(0)
+    })
+  )
+
+  it.effect("is held for nobody whose request ended without its money call, and for a call only until it begins", () =>
+    Effect.gen(function* () {
+      const { ask, heldMs, sent } = given()
+      // Whoever is refused after having been let through: for want of float, say.
+      expect(yield* Effect.forEach(Array.from({ length: 40 }), () => withMoneyTurn(heldMs))).toStrictEqual(Array(40).fill(0))
+      const pay = withMoneyTurn(Effect.andThen(heldMs, ask("money")))
+      const paying = yield* Effect.forkChild(Effect.forEach(Array.from({ length: 4 }), () => pay, { concurrency: "unbounded" }))
+      yield* Effect.yieldNow
+      const waiting = yield* Effect.forEach(Array.from({ length: 12 }), () => heldMs)
+      expect([waiting, yield* heldMs]).toStrictEqual([Array(12).fill(0), 3_250])
+      yield* Fiber.join(paying)
+      expect(sent).toHaveLength(4)
+    })
+  )
+
+  it.effect("loses no token with a call that is interrupted while one is on its way", () =>
+    Effect.gen(function* () {
+      const tokens = { taken: 0, givenBack: 0 }
+      const slow: RateLimits["Service"] = {
+        ...countingHere(),
+        reserve: () =>
+          Effect.as(
+            Effect.andThen(
+              Effect.sleep(100),
+              Effect.sync(() => tokens.taken++)
+            ),
+            { _tag: "Reserved", waitMs: 0 }
+          ),
+        giveBack: () => Effect.sync(() => void tokens.givenBack++)
+      }
+      const { ask, sent } = given(() => answered, pace, slow)
+      for (const afterMs of [50, 150]) {
+        const call = yield* Effect.forkChild(ask("money"))
+        yield* TestClock.adjust(afterMs)
+        const ended = yield* Effect.forkChild(Fiber.interrupt(call))
+        yield* TestClock.adjust(1_000)
+        yield* Fiber.join(ended)
+      }
+      expect([tokens.givenBack, sent]).toStrictEqual([tokens.taken, []])
+      expect(tokens.taken).toBeGreaterThan(1)
     })
   )
 

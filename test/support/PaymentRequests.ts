@@ -27,7 +27,14 @@ export const Holder = Context.Reference<AppId>("test/Holder", { defaultValue: ()
 export const FLOAT = 100_000n
 export const jane = "+256772123456"
 
-const momo = (number: string) => ({ _tag: "momo", msisdn: Redacted.make(number), network: "MTN", country: "UG" }) as const
+const momo = (number: string, name?: string) =>
+  ({
+    _tag: "momo",
+    msisdn: Redacted.make(number),
+    network: "MTN",
+    country: "UG",
+    ...(name === undefined ? {} : { name: Redacted.make(name) })
+  }) as const
 const bank = {
   _tag: "bank",
   country: "UG",
@@ -116,18 +123,22 @@ export const pay = Effect.fnUntraced(function* (
     readonly destinationCurrency?: "UGX" | "KES"
     readonly deduct?: boolean
     readonly number?: string
+    /** The recipient's, with mobile money. */
+    readonly name?: string | undefined
     readonly amount?: bigint
     readonly branch?: string
   } = {}
 ) {
-  const { amount = 10_000n, branch, deduct = false, destinationCurrency = "UGX", method = "momo", number = jane } = wish
+  const { amount = 10_000n, branch, deduct = false, destinationCurrency = "UGX", method = "momo", name, number = jane } = wish
   const holder = yield* Holder
   const payouts = yield* Payouts
   const command = payoutCommand({
     amount: minor(amount),
     destinationCurrency,
     method,
-    destination: { momo: momo(number), bank: branch === undefined ? bank : { ...bank, branchCode: branch }, wallet }[method],
+    destination: { momo: momo(number, name), bank: branch === undefined ? bank : { ...bank, branchCode: branch }, wallet }[
+      method
+    ],
     amountType: destinationCurrency === "UGX" ? null : "SOURCE",
     deductFeeFromAmount: deduct
   })

@@ -42,6 +42,7 @@ export const payout = (overrides: Partial<Payout> = {}): Payout => ({
   amountType: null,
   deductFeeFromAmount: false,
   maskedDestination: "••••3456",
+  holder: null,
   returned: null,
   ...overrides
 })

@@ -188,6 +188,8 @@ export interface Payout {
   readonly deduct_fee_from_amount: boolean
   /** The recipient's number or account, masked but for its end (`••••1234`) */
   readonly masked_destination: string
+  /** Whose account it is; null where the provider did not say */
+  readonly holder: AccountHolder | null
   /** What came back after the payout was successful; null where nothing did */
   readonly returned: PayoutReturn | null
   /** The corridor that it uses */
@@ -238,6 +240,14 @@ export interface PayoutReturn {
   readonly at: string
   /** Why it came back, for people */
   readonly reason: string
+}
+
+/** Whose account a payout goes to, as the provider said before it was sent */
+export interface AccountHolder {
+  /** The holder's name as the provider knows it, masked (`J••• D••`) */
+  readonly masked_name: string
+  /** Whether it is the name that you gave of the recipient, whatever its case, accents and order; null where you gave none */
+  readonly is_named: boolean | null
 }
 
 /** Which side of a payout across currencies is fixed: what you pay, or what the recipient gets */
@@ -1827,6 +1837,8 @@ export interface RawPayout {
   readonly deduct_fee_from_amount: boolean
   /** The recipient's number or account, masked but for its end (`••••1234`) */
   readonly masked_destination: string
+  /** Whose account it is; null where the provider did not say */
+  readonly holder: AccountHolder | null
   /** What came back after the payout was successful; null where nothing did */
   readonly returned: PayoutReturn | null
   /** The corridor that it uses */

@@ -94,6 +94,17 @@ const Returned = Schema.Struct({
   reason: described(Schema.String, "Why it came back, for people")
 }).annotate({ identifier: "PayoutReturn", description: "Money of a successful payout that came back" })
 
+const Holder = Schema.Struct({
+  masked_name: described(Schema.String, "The holder's name as the provider knows it, masked (`J••• D••`)"),
+  is_named: described(
+    Schema.NullOr(Schema.Boolean),
+    "Whether it is the name that you gave of the recipient, whatever its case, accents and order; null where you gave none"
+  )
+}).annotate({
+  identifier: "AccountHolder",
+  description: "Whose account a payout goes to, as the provider said before it was sent"
+})
+
 /** A payout as every tenant read shows it. */
 export const PayoutSchema = Schema.Struct({
   ...head,
@@ -105,6 +116,7 @@ export const PayoutSchema = Schema.Struct({
   amount_type: described(Schema.NullOr(AmountType), "Which side is fixed; null where you did not say"),
   deduct_fee_from_amount: described(Schema.Boolean, "True where the fee was taken out of `amount_minor`"),
   masked_destination: described(Schema.String, "The recipient's number or account, masked but for its end (`••••1234`)"),
+  holder: described(Schema.NullOr(Holder), "Whose account it is; null where the provider did not say"),
   returned: described(Schema.NullOr(Returned), "What came back after the payout was successful; null where nothing did"),
   ...tail
 }).annotate({ identifier: "Payout", description: "Money out of your float to a recipient" })

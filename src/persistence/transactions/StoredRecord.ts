@@ -29,7 +29,7 @@ const unsaid: Readonly<Record<string, Readonly<Record<string, Schema.Json>>>> = 
     lateSuccess: false,
     reversed: null
   } satisfies Partial<Collection>,
-  payout: { ...asked, amountType: null, deductFeeFromAmount: false, returned: null } satisfies Partial<Payout>,
+  payout: { ...asked, amountType: null, deductFeeFromAmount: false, holder: null, returned: null } satisfies Partial<Payout>,
   exchange: common satisfies Partial<Exchange>
 }
 

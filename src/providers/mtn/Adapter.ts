@@ -20,7 +20,7 @@ import { mtnCallbacks } from "./Callback.ts"
 import { type Branch, type MtnSettings, openClient } from "./Client.ts"
 import { misfit, paymentBody, transferBody } from "./Order.ts"
 import { quoteBy } from "./Quote.ts"
-import { referenceData } from "./Reference.ts"
+import { holderBy, referenceData } from "./Reference.ts"
 import { identity } from "./Refusals.ts"
 import { found, posted } from "./Translate.ts"
 import { moneyPath, type Product, referenceIdOf, statusPath } from "./Wire.ts"
@@ -69,6 +69,7 @@ export const mtn = adapterOf(
     return {
       callbacks: mtnCallbacks,
       payouts: {
+        ...(settings.holderCheck === "off" ? {} : { holder: holderBy(branches, settings.holderCheck, accounts.deadline) }),
         quote: quotingBy((order, now) => quoteBy(settings, branches, order, now)),
         send: payouts.place,
         fetchStatus: payouts.fetchStatus

@@ -15,10 +15,14 @@ export interface CountryAccount extends Market {
   readonly subscriptionKeys: Readonly<Record<Product, Redacted.Redacted>>
 }
 
+/** What is asked about a recipient before a payout: whether the account is active and whose it is, only the first, or nothing. */
+export type HolderCheck = "name" | "active" | "off"
+
 export interface MtnSettings {
   /** At least one, each of another country and currency. */
   readonly countries: ReadonlyArray<CountryAccount>
   readonly fees: ContractFees
+  readonly holderCheck: HolderCheck
   /** Where MTN shall call back, with the secret path; null leaves it to asking. */
   readonly callbackUrl: Redacted.Redacted | null
   /** For one call, its token included. */

@@ -1,13 +1,17 @@
-import { Effect, Option, Result } from "effect"
+import { Effect, Option, Redacted, Result, type Schema } from "effect"
 import { ProviderError } from "../../domain/errors/Retriable.ts"
 import { fromDecimalDown } from "../../domain/Money.ts"
+import type { MomoParty } from "../../domain/Party.ts"
+import type { MobileHolder } from "../../services/ports/Provider.ts"
 import type { Balance, ReferenceData } from "../../services/ports/ProviderReads.ts"
-import { logAlarm } from "../AnswerParsing.ts"
+import { isAnswered, logAlarm } from "../AnswerParsing.ts"
 import type { Deadline } from "../Client.ts"
-import type { Branch } from "./Client.ts"
+import type { ProviderResponse } from "../Transport.ts"
+import type { Branch, HolderCheck } from "./Client.ts"
 import { places } from "./Networks.ts"
+import { numberOf } from "./Order.ts"
 import { decodedOk, identity } from "./Refusals.ts"
-import { BalanceAnswer, balancePath, type Product } from "./Wire.ts"
+import { ActiveAnswer, BalanceAnswer, balancePath, HolderAnswer, holderPath, type Product } from "./Wire.ts"
 
 /** MTN's free reads. It knows no banks. */
 export const referenceData = (
@@ -44,3 +48,31 @@ const balanceOf = Effect.fnUntraced(function* ({ clients, currency }: Branch, pr
   if (alarm !== null) yield* Effect.annotateLogs(logAlarm(alarm), { provider: identity.name, product, currency })
   return yield* new ProviderError({})
 })
+
+/**
+ * Whose account a recipient's number is. Only `result: false` says that it is not active: what is refused, a number that is not found among it, may be a
+ * market in which the call is not enabled, and says nothing. The name is asked for where somebody can be paid.
+ */
+export const holderBy = (branches: ReadonlyArray<Branch>, check: Exclude<HolderCheck, "off">, deadline: Deadline) =>
+  Effect.fn("mtn.holder")(function* ({ country, msisdn, network }: MomoParty): Effect.fn.Return<MobileHolder, ProviderError> {
+    const branch = branches.find((one) => one.country === country)
+    if (branch === undefined || network !== "MTN") return unnamed
+    const until = yield* deadline
+    const ask = Effect.fnUntraced(function* <A>(what: "active" | "basicuserinfo", schema: Schema.ConstraintDecoder<A>) {
+      const path = holderPath(numberOf(msisdn), what)
+      const response = yield* branch.clients.disbursement({ operation: "holder", method: "GET", path }, until)
+      const answer = Option.getOrUndefined(decodedOk(schema, response))
+      if (answer === undefined && !isRefusal(response)) return yield* new ProviderError({})
+      return answer
+    })
+    const active = yield* ask("active", ActiveAnswer)
+    if (active?.result === false) return "inactive"
+    const info = check === "name" ? yield* ask("basicuserinfo", HolderAnswer) : undefined
+    const name = info?.name ?? [info?.given_name, info?.family_name].filter((part) => part).join(" ")
+    return /\p{L}/u.test(name) ? { name: Redacted.make(name) } : unnamed
+  })
+
+const unnamed = { name: null } as const
+
+/** Of the question, and not of our account or of too many of them. */
+const isRefusal = (response: ProviderResponse): boolean => isAnswered(response, 400, 403, 404, 405)

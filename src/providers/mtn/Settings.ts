@@ -3,14 +3,14 @@ import { httpUrl, type Rule, secret, text } from "../../ConfigRules.ts"
 import { contractFeesOf } from "../FeeSchedule.ts"
 import { type AccountReader, knownProvider } from "../ProviderModule.ts"
 import { mtn } from "./Adapter.ts"
-import type { CountryAccount, MtnSettings } from "./Client.ts"
+import type { CountryAccount, HolderCheck, MtnSettings } from "./Client.ts"
 import { feeTerms, isMarketCountry, type MarketCountry, marketCountries, marketOf, sandboxOf } from "./Networks.ts"
 
 const NAME = "mtn"
 
 /**
  * `MTN_BASE_URL`, the contract's fees, and for each mode `USER_ID`, `API_KEY`, `COLLECTION_KEY`, `DISBURSEMENT_KEY`, each
- * a comma list with one for each country (`UG:…,GH:…`). Optional for a mode: `HOSTS`, `TARGET_ENVIRONMENT`, `CALLBACK_URL`.
+ * a comma list with one for each country (`UG:…,GH:…`). Optional for a mode: `HOSTS`, `TARGET_ENVIRONMENT`, `CALLBACK_URL`, `HOLDER_CHECK`.
  */
 export const mtnProvider = knownProvider<MtnSettings>({
   name: NAME,
@@ -24,8 +24,9 @@ export const mtnProvider = knownProvider<MtnSettings>({
     const countries = countriesBy(reader, isSandbox)
     const fees = contractFeesOf(reader, feeTerms)
     const callbackUrl = own("CALLBACK_URL", secretUrl(isSandbox ? httpUrl : httpsUrl))
+    const holderCheck = own("HOLDER_CHECK", holderChecks) ?? "name"
     if (countries === null) return null
-    return { countries, fees, callbackUrl, timeoutMs }
+    return { countries, fees, holderCheck, callbackUrl, timeoutMs }
   },
   // A new key belongs to the same API user; users and accounts end at the border.
   identity: ({ countries }, currency) => {
@@ -93,6 +94,11 @@ const alone = <A>(rule: Rule<ByCountry<A>>): Rule<ByCountry<A>> => ({
 const sandbox: Rule<"sandbox"> = {
   meaning: "sandbox, or absent: each country has its own",
   of: (value) => (value === "sandbox" ? value : undefined)
+}
+
+const holderChecks: Rule<HolderCheck> = {
+  meaning: "name, active or off: what is asked about a recipient before a payout",
+  of: (value) => (value === "name" || value === "active" || value === "off" ? value : undefined)
 }
 
 const httpsUrl: Rule<string> = {

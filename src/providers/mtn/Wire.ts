@@ -14,6 +14,10 @@ export const products = {
 } as const
 export type Product = keyof typeof products
 
+/** GET: whether somebody can be paid by that number, and who it is. */
+export const holderPath = (number: string, what: "active" | "basicuserinfo"): string =>
+  `/disbursement/v1_0/accountholder/msisdn/${number}/${what}`
+
 export const tokenPath = (product: Product): string => `/${product}/token/`
 /** POST moves money and is answered 202 without a body; GET with the X-Reference-Id behind it is its status. */
 export const moneyPath = (product: Product): string => `/${product}/v1_0/${products[product]}`
@@ -61,6 +65,15 @@ export const StatusAnswer = Schema.Struct({
 
 // GET /{product}/v1_0/account/balance
 export const BalanceAnswer = Schema.Struct({ availableBalance: Amount, currency: Schema.String })
+
+// GET /{product}/v1_0/accountholder/msisdn/{number}/active
+export const ActiveAnswer = Schema.Struct({ result: Schema.Boolean })
+/** GET /{product}/v1_0/accountholder/msisdn/{number}/basicuserinfo: beside the name a birthday and more, which nobody here reads. */
+export const HolderAnswer = Schema.Struct({
+  name: nullable(Schema.String),
+  given_name: nullable(Schema.String),
+  family_name: nullable(Schema.String)
+})
 
 /** The body of a refusal: by MTN with a code, by the API gateway in front of it without one. */
 export const ErrorAnswer = Schema.Union([Schema.Struct({ code: Schema.String }), Schema.Struct({ statusCode: Text })])

@@ -31,14 +31,14 @@ export type Said = (network: string, kind: Kind, currency: Currency) => ActiveLi
 
 const FRESH_FOR = Duration.minutes(1)
 /** A payment waits no longer for it. The question goes on, and the next payment has its answer. */
-const WAIT_AT_MOST = Duration.seconds(2)
+const WAIT_AT_MOST_MS = 2_000
 /** A closed network may have opened since: where the configuration could not be read for this long, the payment is tried. */
 const BELIEVED_FOR_MS = 10 * 60_000
 
 export const openActiveConf = Effect.fn("pawapay.openActiveConf")(function* ({
   get,
   name
-}: Connection): Effect.fn.Return<ActiveConf, never, Scope.Scope> {
+}: Pick<Connection, "get" | "name">): Effect.fn.Return<ActiveConf, never, Scope.Scope> {
   let list: Listed | null = null
   let readAt = 0
   const read = Effect.fn("pawapay.activeConf")(function* () {
@@ -57,9 +57,14 @@ export const openActiveConf = Effect.fn("pawapay.openActiveConf")(function* ({
     capacity: 1,
     timeToLive: FRESH_FOR
   })
+  let asking: { readonly answer: Fiber.Fiber<void>; readonly since: number } | null = null
   const current = Effect.gen(function* () {
-    const asking = yield* Effect.forkIn(Cache.get(asked, "conf"), scope)
-    yield* Effect.timeoutOption(Fiber.await(asking), WAIT_AT_MOST)
+    const now = yield* Clock.currentTimeMillis
+    if (asking === null || asking.answer.pollUnsafe() !== undefined)
+      asking = { answer: yield* Effect.forkIn(Cache.get(asked, "conf"), scope), since: now }
+    const left = asking.since + WAIT_AT_MOST_MS - now
+    // Who comes later waits no longer than who asked: whatever is read of many networks is held up once.
+    if (left > 0) yield* Effect.timeoutOption(Fiber.await(asking.answer), left)
     return list && saidIn(list, (yield* Clock.currentTimeMillis) - readAt > BELIEVED_FOR_MS)
   })
   return { read: read(), current, known: () => list && saidIn(list) }

@@ -1,4 +1,4 @@
-import type { KeyObject } from "node:crypto"
+import { createPrivateKey, type KeyObject } from "node:crypto"
 import { Option, Redacted, Schema } from "effect"
 import { list, type Rule, secret } from "../../ConfigRules.ts"
 import { contractFeesOf } from "../FeeSchedule.ts"
@@ -6,7 +6,7 @@ import { knownProvider } from "../ProviderModule.ts"
 import { pawapay } from "./Adapter.ts"
 import { authorityOf } from "./Callback.ts"
 import { publicKeyOf } from "./CallbackKeys.ts"
-import type { PawapaySettings } from "./Client.ts"
+import type { PawapaySettings, SigningKey } from "./Client.ts"
 import { feeTerms } from "./Networks.ts"
 
 const callbackKey: Rule<KeyObject> = {
@@ -14,6 +14,22 @@ const callbackKey: Rule<KeyObject> = {
   of: publicKeyOf,
   isSecret: true
 }
+
+const signingKey: Rule<SigningKey> = {
+  meaning: "the name that pawaPay has for the key, a colon, and a private key on P-256, as PEM or as the base64 of PKCS #8",
+  of: (value) => {
+    const [, id = "", text = ""] = /^([\w.-]{1,128}):\s*(.+)$/s.exec(value.replaceAll("\\n", "\n")) ?? []
+    const key = Option.getOrUndefined(readPrivate(text))
+    return key?.asymmetricKeyDetails?.namedCurve === "prime256v1" ? { id, key } : undefined
+  },
+  isSecret: true
+}
+
+const readPrivate = Option.liftThrowable((text: string) =>
+  text.startsWith("-----")
+    ? createPrivateKey(text)
+    : createPrivateKey({ key: Buffer.from(text, "base64"), format: "der", type: "pkcs8" })
+)
 
 /** As a signature names it: small letters, and no port that is the scheme's own. */
 const authority: Rule<string> = {
@@ -24,7 +40,9 @@ const authority: Rule<string> = {
   }
 }
 
-/** `PAWAPAY_BASE_URL`, the contract's fees, perhaps `PAWAPAY_CALLBACK_HOSTS`, and for each mode `API_TOKEN` and perhaps `CALLBACK_KEY`. */
+/**
+ * `PAWAPAY_BASE_URL`, the contract's fees, perhaps `PAWAPAY_CALLBACK_HOSTS`, and for each mode `API_TOKEN` and perhaps `SIGNING_KEY` and `CALLBACK_KEY`.
+ */
 export const pawapayProvider = knownProvider<PawapaySettings>({
   name: "pawapay",
   credentials: ["API_TOKEN"],
@@ -34,6 +52,7 @@ export const pawapayProvider = knownProvider<PawapaySettings>({
   account: (reader) => {
     const { baseUrl, own, shared, timeoutMs } = reader
     const apiToken = own("API_TOKEN", secret)
+    const signing = own("SIGNING_KEY", signingKey)
     const key = own("CALLBACK_KEY", callbackKey)
     const callbackHosts = shared("CALLBACK_HOSTS", list(authority))
     const fees = contractFeesOf(reader, feeTerms)
@@ -42,6 +61,7 @@ export const pawapayProvider = knownProvider<PawapaySettings>({
       baseUrl,
       timeoutMs,
       apiToken,
+      signingKey: signing,
       callbackKey: key,
       callbackHosts: callbackHosts ?? [],
       fees

@@ -190,6 +190,7 @@ export class ChargeDispatch extends Context.Service<
                 .requireReady(provider, "charge")
                 .pipe(
                   Effect.andThen(requireWithinNetworkLimits(port, source, corridor, collection.amount)),
+                  Effect.andThen(routes.requireTurn(provider, corridor.country)),
                   Effect.as({ provider, fee, offer: { port, fee, others: priced.slice(index + 1) } })
                 ),
             () => true

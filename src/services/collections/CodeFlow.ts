@@ -1,7 +1,10 @@
 import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
+import type { Corridor } from "../../domain/Corridor.ts"
 import type { DuplicateChargeInFlight } from "../../domain/errors/Ambiguous.ts"
 import { OtpIncorrect, ProviderError, RateLimited, RequestInProgress } from "../../domain/errors/Retriable.ts"
 import {
+  type AmountAboveMaximum,
+  type AmountBelowMinimum,
   type CapabilityNotAllowed,
   type CorridorUnsupported,
   type NotFound,
@@ -17,6 +20,7 @@ import { payerIdentity } from "../../domain/PartyIdentity.ts"
 import type { Collection } from "../../domain/Payment.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
+import { withMoneyTurn } from "../../runtime/CallTurn.ts"
 import { Admission, requireNetwork } from "../admission/Admission.ts"
 import { PartyScreening } from "../admission/PartyScreening.ts"
 import { type CodeAttemptOutcome, Codes } from "../ports/Codes.ts"
@@ -27,6 +31,7 @@ import { ProviderRegistry, sentWith } from "../ports/ProviderRegistry.ts"
 import { Transactions } from "../ports/Transactions.ts"
 import { Vault } from "../ports/Vault.ts"
 import { Records } from "../Records.ts"
+import { requireWithinNetworkLimits } from "../routing/NetworkLimits.ts"
 import { Routes } from "../routing/Routes.ts"
 import { OutcomePoller } from "../settlement/OutcomePoller.ts"
 import type { FinalError, UnknownOutcomeError } from "../settlement/OutcomeResponse.ts"
@@ -48,6 +53,8 @@ export type AuthorizeRefusal =
   | CorridorUnsupported
   | ScreeningDenied
   | ValidationFailed
+  | AmountAboveMaximum
+  | AmountBelowMinimum
   | DuplicateChargeInFlight
   | OtpIncorrect
   | RateLimited
@@ -119,10 +126,11 @@ export class CodeFlow extends Context.Service<
       })
 
       /** Where the code was sent from. A code can be said again later: none is spent on a provider that is left alone. */
-      const chargerOf = Effect.fnUntraced(function* (collection: Collection) {
+      const chargerOf = Effect.fnUntraced(function* (collection: Collection, source: MomoParty, corridor: Corridor) {
         const provider = Option.getOrUndefined(sentWith(registry, collection))
         if (provider?.collections === undefined) return yield* new ProviderError({})
         yield* routes.requireReady(provider, "charge")
+        yield* requireWithinNetworkLimits(provider.collections, source, corridor, collection.amount)
         yield* routes.requireTurn(provider, collection.corridor.country)
         return { provider, operations: provider.collections }
       })
@@ -147,7 +155,7 @@ export class CodeFlow extends Context.Service<
         if (action._tag !== "otp") return yield* invalid("authorization", "this collection does not wait for a code")
         const at = yield* Clock.currentTimeMillis
         if (at >= action.expiresAt) return yield* answerExpired(caller, collection)
-        const charger = yield* chargerOf(collection)
+        const charger = yield* chargerOf(collection, source, corridor)
 
         const { otp } = command
         const { appId, mode, reference } = collection
@@ -191,7 +199,7 @@ export class CodeFlow extends Context.Service<
           case "Moved":
             return yield* answerMoved(caller, collection)
         }
-      })
+      }, withMoneyTurn)
 
       const answerMoved = Effect.fnUntraced(function* (caller: Caller, collection: Collection) {
         const now = yield* current(caller, collection)

@@ -21,6 +21,7 @@ import { stampOf } from "../../domain/ProviderAccount.ts"
 import { smallestSourceFor } from "../../domain/SourceAmount.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
+import { withMoneyTurn } from "../../runtime/CallTurn.ts"
 import { Admission } from "../admission/Admission.ts"
 import { newRecord, recordOpener } from "../NewRecord.ts"
 import type { Claim } from "../ports/Idempotency.ts"
@@ -136,7 +137,7 @@ export class Exchanges extends Context.Service<
         const { outcome, raw } = yield* sendInTime(now, port.execute(order))
         const applied = yield* settlement.apply({ reference: claim.reference, fact: outcome, actor: "request", claim, raw })
         return yield* Effect.fromResult(outcomeResponse(applied, outcome))
-      })
+      }, withMoneyTurn)
 
       const ownQuote = Effect.fnUntraced(function* (caller: Caller, id: string) {
         if (!isReference(id)) return yield* new NotFound()

@@ -13,7 +13,7 @@ import {
 } from "../../domain/errors/Terminal.ts"
 import { add, LARGEST_AMOUNT, type MinorUnits, ZERO } from "../../domain/Money.ts"
 import type { Destination } from "../../domain/Party.ts"
-import type { AmountType } from "../../domain/Payment.ts"
+import type { AmountType, Holder } from "../../domain/Payment.ts"
 import type { Sender } from "../../domain/Sender.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
@@ -137,26 +137,32 @@ export class PayoutPricing extends Context.Service<
           yield* routes.requireReady(provider, "send")
           // The bank code that the tenant sent is of one provider's list. Any other provider has to know the account by the recipient's name.
           const knowsBankCode = provider === bankCodesOf(payoutRoute.providers.map((one) => one.provider))
-          const note = knowsBankCode ? yield* accounts.checkAccountName(provider, terms.destination) : ""
           if (!knowsBankCode) yield* accounts.requireAccountNameMatch(provider, terms.destination)
+          const holder =
+            (knowsBankCode ? yield* accounts.bankHolder(provider, terms.destination) : null) ??
+            (yield* accounts.mobileHolder(payoutProvider.operations, payoutRoute.destination ?? terms.destination))
           const priced = yield* askPrice(payoutRoute, payoutProvider, terms)
-          yield* requireWithinNetworkLimits(
-            payoutProvider.operations,
-            payoutRoute.destination ?? terms.destination,
-            payoutRoute.corridor,
-            priced.quote.principal
-          )
+          // Below the corridor's own minimum that is the refusal.
+          if (priced.reachesMinimum) yield* withinLimits(payoutRoute, payoutProvider, priced)
           yield* routes.requireTurn(provider, terms.country)
-          return { ...priced, payoutProvider, others: payoutRoute.providers.slice(index + 1), note } satisfies Offer
+          return { ...priced, payoutProvider, others: payoutRoute.providers.slice(index + 1), holder } satisfies Offer
         })
         return yield* firstToSucceed(payoutRoute.providers, offerFrom, goesToNextProvider)
       }, inSpan("PayoutPricing.price"))
 
       const tryPrice = Effect.fn("PayoutPricing.tryPrice")(function* (payoutRoute: PayoutRoute, terms: PayoutTerms) {
         const ask = (payoutProvider: PayoutProvider) =>
-          Effect.andThen(routes.requireReady(payoutProvider.provider, "send"), askPrice(payoutRoute, payoutProvider, terms))
+          routes.requireReady(payoutProvider.provider, "send").pipe(
+            Effect.andThen(askPrice(payoutRoute, payoutProvider, terms)),
+            Effect.tap((priced) => (priced.reachesMinimum ? withinLimits(payoutRoute, payoutProvider, priced) : Effect.void))
+          )
         return yield* firstToSucceed(payoutRoute.providers, ask, goesToNextProvider).pipe(
-          Effect.catchTag("QuoteRefused", (refused) => Effect.succeed(refused))
+          Effect.catchTags({
+            QuoteRefused: (refused) => Effect.succeed(refused),
+            amount_below_minimum: () => Effect.succeed(outside("too_little")),
+            amount_above_maximum: () => Effect.succeed(outside("too_much")),
+            validation_failed: () => Effect.succeed(outside("amount"))
+          })
         )
       })
 
@@ -168,13 +174,16 @@ export class PayoutPricing extends Context.Service<
       ) {
         yield* routes.requireReady(payoutProvider.provider, "send")
         yield* accounts.requireAccountNameMatch(payoutProvider.provider, terms.destination)
+        yield* accounts.mobileHolder(payoutProvider.operations, payoutRoute.destination ?? terms.destination)
         yield* requireWithinNetworkLimits(
           payoutProvider.operations,
           payoutRoute.destination ?? terms.destination,
           payoutRoute.corridor,
           principal
         )
-        return yield* quoteFor(payoutRoute, payoutProvider, terms, terms.deductFeeFromAmount ? principal : terms.amount)
+        const quote = yield* quoteFor(payoutRoute, payoutProvider, terms, terms.deductFeeFromAmount ? principal : terms.amount)
+        yield* routes.requireTurn(payoutProvider.provider, terms.country)
+        return quote
       })
 
       const cheaperMethod = Effect.fn("PayoutPricing.cheaperMethod")(function* (
@@ -227,7 +236,9 @@ export const unquoted = ({ kind }: QuoteRefused): ValidationFailed => new Valida
 
 const quoteIssues = {
   party: { path: "destination", message: "is not known to the provider" },
+  inactive: { path: "destination.msisdn", message: "has no active account of its network" },
   no_recipient: { path: "destination", message: "is not known to the provider" },
+  too_little: { path: "amount_minor", message: "is not an amount that the provider quotes" },
   too_much: { path: "amount_minor", message: "is not an amount that the provider quotes" },
   amount: { path: "amount_minor", message: "is not an amount that the provider quotes" },
   other: { path: "", message: "the provider refuses to quote this payout" }
@@ -273,9 +284,18 @@ export interface PricedPayout {
 export interface Offer extends PricedPayout {
   readonly payoutProvider: PayoutProvider
   readonly others: ReadonlyArray<PayoutProvider>
-  /** The bank's answer about the recipient, for the history. */
-  readonly note: string
+  readonly holder: Holder | null
 }
+
+/** A closed network is a ProviderError, as it is for a payout. */
+const withinLimits = ({ corridor, destination }: PayoutRoute, { operations }: PayoutProvider, { quote }: PricedPayout) =>
+  destination === null ? Effect.void : requireWithinNetworkLimits(operations, destination, corridor, quote.principal)
+
+const outside = (kind: QuoteRefused["kind"]): QuoteRefused => ({
+  _tag: "QuoteRefused",
+  kind,
+  note: "outside of what the account takes for the network"
+})
 
 const uncountable = (fee: MinorUnits): QuoteRefused => ({
   _tag: "QuoteRefused",

@@ -28,6 +28,7 @@ import type { Caller } from "../../domain/Tenant.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
 import type { UnpricedReason } from "../../domain/UnpricedReason.ts"
 import { type WindowUse, windowsAt } from "../../domain/VelocityLimits.ts"
+import { withMoneyTurn } from "../../runtime/CallTurn.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
 import { Admission, requireWithinCorridorBounds } from "../admission/Admission.ts"
 import { type PartyRefusal, PartyScreening, type ScreenedClaim } from "../admission/PartyScreening.ts"
@@ -95,42 +96,46 @@ export class Payouts extends Context.Service<
       const ledger = yield* FloatLedger
       const estimate = yield* payoutEstimator
 
-      const create = Effect.fnUntraced(function* (caller: Caller, command: PayoutCommand, fresh: ScreenedClaim) {
-        const { claim, windows } = fresh
-        const route = yield* admit(caller, command, fresh)
-        const offer = yield* priceWithinBounds(caller, command, route)
-        const payout = newPayout({ caller, command, claim, route, offer, createdAt: yield* Clock.currentTimeMillis })
-        const { createdAt, currency, destinationCurrency, heldFee, principal, provider } = payout
-        const total = add(principal, heldFee)
-        const spend = { provider, mode: caller.mode, currency, total, recordedAt: createdAt }
-        const counted = yield* velocity.addCeiling(windowsAt(windows, createdAt), spend)
-        const opened = yield* openRecord({
-          claim,
-          record: payout,
-          entry: reserve(currency, total),
-          event: "payout.pending",
-          note: offer.note,
-          counters: counted,
-          partyHash: partyHashOf(command),
-          beneficiary: beneficiaryOf(
-            { id: yield* randomSource.reference, appId: caller.appId, mode: caller.mode },
-            command.destination,
-            destinationCurrency,
-            createdAt
-          )
-        })
-        switch (opened._tag) {
-          case "Opened":
-            return yield* dispatch.send({ payout, command, route, offer, claim })
-          case "OverCap":
-            return yield* velocity.refusal(counted[opened.counter])
-          case "ShortFloat":
-            return yield* shortFloat(caller, command, offer.quote, opened.available)
-          // Only a charge competes for its payer.
-          case "PayerBusy":
-            return yield* new RequestInProgress({})
-        }
-      }, inSpan("Payouts.create"))
+      const create = Effect.fnUntraced(
+        function* (caller: Caller, command: PayoutCommand, fresh: ScreenedClaim) {
+          const { claim, windows } = fresh
+          const route = yield* admit(caller, command, fresh)
+          const offer = yield* priceWithinBounds(caller, command, route)
+          const payout = newPayout({ caller, command, claim, route, offer, createdAt: yield* Clock.currentTimeMillis })
+          const { createdAt, currency, destinationCurrency, heldFee, principal, provider } = payout
+          const total = add(principal, heldFee)
+          const spend = { provider, mode: caller.mode, currency, total, recordedAt: createdAt }
+          const counted = yield* velocity.addCeiling(windowsAt(windows, createdAt), spend)
+          const opened = yield* openRecord({
+            claim,
+            record: payout,
+            entry: reserve(currency, total),
+            event: "payout.pending",
+            note: holderNote(offer.holder, command.destination),
+            counters: counted,
+            partyHash: partyHashOf(command),
+            beneficiary: beneficiaryOf(
+              { id: yield* randomSource.reference, appId: caller.appId, mode: caller.mode },
+              command.destination,
+              destinationCurrency,
+              createdAt
+            )
+          })
+          switch (opened._tag) {
+            case "Opened":
+              return yield* dispatch.send({ payout, command, route, offer, claim })
+            case "OverCap":
+              return yield* velocity.refusal(counted[opened.counter])
+            case "ShortFloat":
+              return yield* shortFloat(caller, command, offer.quote, opened.available)
+            // Only a charge competes for its payer.
+            case "PayerBusy":
+              return yield* new RequestInProgress({})
+          }
+        },
+        withMoneyTurn,
+        inSpan("Payouts.create")
+      )
 
       const partyHashOf = ({ destination }: PayoutCommand) => vault.hash("party", recipientIdentity(destination))
       const screen = (command: PayoutCommand) => screening.recipient(command.destination)
@@ -168,7 +173,8 @@ export class Payouts extends Context.Service<
         { corridor }: PayoutRoute,
         refused: QuoteRefused
       ) {
-        if (refused.kind === "party" || refused.kind === "no_recipient") return yield* unquoted(refused)
+        if (refused.kind === "party" || refused.kind === "inactive" || refused.kind === "no_recipient")
+          return yield* unquoted(refused)
         const sent = leastSent(command, refused)
         if (refused.kind === "too_much") {
           yield* requireWithinCorridorBounds(corridor, sent)
@@ -200,6 +206,12 @@ export class Payouts extends Context.Service<
     })
   )
 }
+
+/** For the history: that the holder is known by another name, which refuses nothing. */
+const holderNote = (holder: Payout["holder"], { _tag }: Destination): string =>
+  holder?.isNamed === false
+    ? `the ${_tag === "bank" ? "bank" : "provider"} knows the account's holder as ${holder.maskedName}`
+    : ""
 
 /**
  * The least that would leave the float for a payout without a quote: a source beyond the range of amounts is at least the largest amount.
@@ -244,6 +256,7 @@ const newPayout = ({ caller, claim, command, createdAt, offer, route }: Draft): 
   amountType: command.amountType,
   deductFeeFromAmount: command.deductFeeFromAmount,
   maskedDestination: maskedDestination(command.destination),
+  holder: offer.holder,
   returned: null
 })
 
@@ -289,6 +302,7 @@ const unpricedReason = (
   if ("quote" in quoted) return quoted.quote.principal === ZERO ? "fee_exceeds_amount" : undefined
   if (quoted.kind === "no_recipient") return "destination_required"
   if (quoted.kind === "too_much") return "above_provider_maximum"
+  if (quoted.kind === "too_little") return "below_provider_minimum"
   const isOfSource = amountCurrencyOf(terms) === terms.currency
   if (quoted.kind === "party" || !isOfSource) return "provider_refused"
   if (minimum !== null && terms.amount < minimum) return "below_provider_minimum"
@@ -322,7 +336,10 @@ const estimateView = ({ available, cheaper, now, priced, route: { corridor }, te
     minimum_minor: corridor.minimum,
     maximum_minor: corridor.maximum,
     meets_minimum:
-      priced?.reachesMinimum ?? (!terms.deductFeeFromAmount && (corridor.minimum === null || terms.amount >= corridor.minimum)),
+      priced?.reachesMinimum ??
+      (unpriced !== "below_provider_minimum" &&
+        !terms.deductFeeFromAmount &&
+        (corridor.minimum === null || terms.amount >= corridor.minimum)),
     affordable: total !== null && total <= available,
     available_minor: available,
     shortfall_minor: total === null ? null : minusOrZero(total, available),

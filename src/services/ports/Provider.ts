@@ -62,12 +62,12 @@ export interface PayoutQuote {
 }
 
 /**
- * The provider will not quote: for such an amount (`too_much` where it is more than can be counted), for a recipient whom it does not know,
- * without a recipient, or for another reason.
+ * The provider will not quote: for such an amount (`too_little` or `too_much` where it is known to be that), for a recipient whom it does not know, or whose
+ * number has no active account (`inactive`), without a recipient, or for another reason.
  */
 export interface QuoteRefused {
   readonly _tag: "QuoteRefused"
-  readonly kind: "too_much" | "amount" | "party" | "no_recipient" | "other"
+  readonly kind: "too_little" | "too_much" | "amount" | "party" | "inactive" | "no_recipient" | "other"
   readonly note: string
   /** The fee that it would take all the same, where it gives one. */
   readonly fee?: MinorUnits
@@ -161,11 +161,19 @@ export interface NetworkLimits {
  */
 export type ReadNetworkLimits = (party: MomoParty, currency: Currency) => Effect.Effect<NetworkLimits | undefined>
 
+/** `inactive`: nobody can be paid by that number. Else its holder's name, null where the provider does not tell it. */
+export type MobileHolder = "inactive" | { readonly name: Redacted.Redacted | null }
+
 export interface PayoutOperations {
   /** Absent: the provider lists no limits. */
   readonly limits?: ReadNetworkLimits
   /** Whether a payout by this corridor has to say who pays, or may; absent: it is not sent. */
   readonly sender?: (corridor: CorridorKey) => "needed" | "taken" | undefined
+  /**
+   * Whose mobile-money account a payout would go to: free, and asked before anything is reserved. An error says nothing about it, and the payout goes
+   * on without it. Absent: the provider does not know before it pays.
+   */
+  readonly holder?: (recipient: MomoParty) => Effect.Effect<MobileHolder, ProviderError>
   /** Free, moves nothing. */
   readonly quote: (order: QuoteOrder) => Effect.Effect<PayoutQuote | QuoteRefused, ProviderError>
   /** Sends once; never retried by the adapter once a byte of it may have left. */

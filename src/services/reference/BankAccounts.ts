@@ -1,11 +1,12 @@
-import { Context, Effect, Layer, Redacted } from "effect"
+import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { type BankAccount, isSameHolder } from "../../domain/BankAccount.ts"
 import { ProviderError } from "../../domain/errors/Retriable.ts"
 import { BankAccountUnresolvable } from "../../domain/errors/Terminal.ts"
 import { maskedName } from "../../domain/Masking.ts"
-import type { Destination } from "../../domain/Party.ts"
-import { CallKind } from "../../runtime/CallTurn.ts"
-import type { Provider } from "../ports/Provider.ts"
+import { type Destination, nameOf } from "../../domain/Party.ts"
+import type { Holder } from "../../domain/Payment.ts"
+import { CallKind, inPassing } from "../../runtime/CallTurn.ts"
+import type { PayoutOperations, Provider, QuoteRefused } from "../ports/Provider.ts"
 import type { ReferenceData } from "../ports/ProviderReads.ts"
 import { coalescedReads } from "./CoalescedReads.ts"
 
@@ -22,13 +23,21 @@ export class BankAccounts extends Context.Service<
       account: BankAccount
     ) => Effect.Effect<Redacted.Redacted, BankAccountUnresolvable | ProviderError>
     /**
-     * The recipient of a bank payout once more, before anything is reserved. Answers a note for the payout's history: empty, or that the
-     * bank knows the holder by another name, which refuses nothing. A provider that cannot resolve names is not asked.
+     * Whose bank account a payout goes to, before anything is reserved. Another name than the tenant's refuses nothing. Null for what is no bank's, and
+     * where the provider does not tell.
      */
-    readonly checkAccountName: (
+    readonly bankHolder: (
       provider: Provider,
       destination: Destination
-    ) => Effect.Effect<string, BankAccountUnresolvable | ProviderError>
+    ) => Effect.Effect<Holder | null, BankAccountUnresolvable | ProviderError>
+    /**
+     * The same of a number of mobile money. Only where the provider says that nobody can be paid by it is that refused: what cannot be read, or takes
+     * too long, stops no payout.
+     */
+    readonly mobileHolder: (
+      operations: Pick<PayoutOperations, "holder">,
+      destination: Destination
+    ) => Effect.Effect<Holder | null, QuoteRefused>
     /**
      * A code of a bank is the code of one provider. Another one may pay an account only where it knows it by the recipient's own name;
      * whatever else it says, it is as if it could not be read.
@@ -52,14 +61,21 @@ export class BankAccounts extends Context.Service<
         return found === "unresolvable" ? yield* new BankAccountUnresolvable() : found
       })
 
-      const checkAccountName = Effect.fnUntraced(function* (provider: Provider, destination: Destination) {
-        if (destination._tag !== "bank") return ""
+      const bankHolder = Effect.fnUntraced(function* (provider: Provider, destination: Destination) {
+        if (destination._tag !== "bank") return null
         const resolve = resolverOf(provider, destination.country)
-        if (resolve === undefined) return ""
-        const found = yield* beforePaying(holder(provider, resolve, destination))
-        return isSameHolder(found, destination.accountName)
-          ? ""
-          : `the bank knows the account's holder as ${maskedName(Redacted.value(found))}`
+        return resolve === undefined ? null : holderOf(yield* beforePaying(holder(provider, resolve, destination)), destination)
+      })
+
+      const mobileHolder = Effect.fn("BankAccounts.mobileHolder")(function* (
+        operations: Pick<PayoutOperations, "holder">,
+        destination: Destination
+      ) {
+        if (destination._tag !== "momo" || operations.holder === undefined) return null
+        const asked = Effect.timeoutOption(beforePaying(inPassing(operations.holder(destination))), HOLDER_WITHIN_MS)
+        const found = Option.getOrUndefined(Option.flatten(yield* Effect.option(asked)))
+        if (found === "inactive") return yield* Effect.fail(noSuchAccount)
+        return found === undefined || found.name === null ? null : holderOf(found.name, destination)
       })
 
       const requireAccountNameMatch = Effect.fn("BankAccounts.requireAccountNameMatch")(function* (
@@ -76,9 +92,19 @@ export class BankAccounts extends Context.Service<
         if (!isSameHolder(found, destination.accountName)) return yield* new ProviderError({})
       })
 
-      return BankAccounts.of({ holder, checkAccountName, requireAccountNameMatch })
+      return BankAccounts.of({ holder, bankHolder, mobileHolder, requireAccountNameMatch })
     })
   )
+}
+
+/** A payout waits no longer for what it can do without. */
+const HOLDER_WITHIN_MS = 3_000
+
+const noSuchAccount: QuoteRefused = { _tag: "QuoteRefused", kind: "inactive", note: "no active account by this number" }
+
+const holderOf = (found: Redacted.Redacted, destination: Destination): Holder => {
+  const named = nameOf(destination)
+  return { maskedName: maskedName(Redacted.value(found)), isNamed: named === null ? null : isSameHolder(found, named) }
 }
 
 /** A payout waits for it, and for its part of the account's pace: what tenants read by themselves has another part. */

@@ -31,11 +31,13 @@ const guard =
     }
     const { collections, exchange, payouts, reference } = provider
     const sendCode = collections?.sendCode
+    const holder = payouts?.holder
     return {
       ...provider,
       ...(payouts && {
         payouts: {
           ...payouts,
+          ...(holder && { holder: (recipient) => read("reads", holder(recipient)) }),
           quote: (order) => read("quote", payouts.quote(order)),
           send: guardMove("send", payouts.send)
         }

@@ -4,7 +4,7 @@ import type { Product } from "../../providers/mtn/Wire.ts"
 import { OPENING_BALANCE } from "../Account.ts"
 import { gateOf } from "../Call.ts"
 import type { SimulatedTransaction } from "../Facts.ts"
-import { type Call, json } from "./Responses.ts"
+import { type Call, json, refuse } from "./Responses.ts"
 
 /** GET /{product}/v1_0/account/balance */
 export const balance = (call: Call) => {
@@ -17,6 +17,23 @@ export const balance = (call: Call) => {
 export const activeHolder = Effect.fnUntraced(function* (call: Call, number: string) {
   const gate = yield* gateOf(call, number, ["unavailable"])
   return json(200, { result: gate !== "no_account" })
+})
+
+/** GET /{product}/v1_0/accountholder/msisdn/{number}/basicuserinfo */
+export const holderInfo = Effect.fnUntraced(function* (call: Call, number: string) {
+  const gate = yield* gateOf(call, number, ["unavailable"])
+  if (gate === "no_account") return yield* refuse(404, "RESOURCE_NOT_FOUND", "Requested resource was not found.")
+  const { country } = call.merchant.country
+  return json(200, {
+    sub: "0",
+    name: "JOHN DOE",
+    given_name: "JOHN",
+    family_name: "DOE",
+    birthdate: "1990-04-02",
+    locale: `en_${country}`,
+    gender: "MALE",
+    updated_at: 1_700_000_000
+  })
 })
 
 /** Each product has a wallet of its own, whereas the frame's account keeps one for each currency. */

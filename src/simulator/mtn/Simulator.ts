@@ -10,7 +10,7 @@ import { bearerOf, simulatedWire, type WireEndpoints } from "../SimulatedWire.ts
 import { knownSimulator } from "../SimulatorModule.ts"
 import { issueToken, readToken, type TokenKind } from "../Tokens.ts"
 import { createPayment } from "./Payments.ts"
-import { activeHolder, balance } from "./Reference.ts"
+import { activeHolder, balance, holderInfo } from "./Reference.ts"
 import { type Call, errors, json, type ProductMerchant, refuse, tooMany, turnAway } from "./Responses.ts"
 import { callbackOf, paymentStatus } from "./Transactions.ts"
 
@@ -24,6 +24,7 @@ export const simulatedMtn = knownSimulator({
   account: (mode, { baseUrl, timeoutMs }) => ({
     countries: marketCountries.map((country) => countryAccount(country, mode, baseUrl)),
     fees: simulatedFees,
+    holderCheck: "name" as const,
     callbackUrl: null,
     timeoutMs
   }),
@@ -65,7 +66,8 @@ const routesOf = (product: Product): WireEndpoints<Call> => {
     [`POST ${payment}`]: { endpoint: createPayment },
     [`GET ${payment}/([\\w-]+)`]: { operation: "status", endpoint: paymentStatus },
     [`GET /${product}/v1_0/account/balance`]: { operation: "balance", endpoint: balance },
-    [`GET /${product}/v1_0/accountholder/(?:msisdn|MSISDN)/(\\d{8,15})/active`]: { endpoint: activeHolder }
+    [`GET /${product}/v1_0/accountholder/(?:msisdn|MSISDN)/(\\d{8,15})/active`]: { endpoint: activeHolder },
+    [`GET /${product}/v1_0/accountholder/(?:msisdn|MSISDN)/(\\d{8,15})/basicuserinfo`]: { endpoint: holderInfo }
   }
 }
 

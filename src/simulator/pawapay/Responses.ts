@@ -1,3 +1,4 @@
+import type { KeyObject } from "node:crypto"
 import { type Effect, type Redacted, Schema } from "effect"
 import type { Merchant, MerchantCall } from "../Call.ts"
 import { badGateway, decodedOr, type ErrorResponses, page, response, Stop } from "../Responses.ts"
@@ -6,6 +7,8 @@ import type { SimulatedRequest, SimulatedResponse } from "../SimulatedProvider.t
 /** pawaPay knows an account by its token. */
 export interface PawapayAccount extends Merchant {
   readonly apiToken: Redacted.Redacted
+  /** The public key that the merchant gave for its requests, by its name; null where they need no signature. */
+  readonly requestKey: { readonly id: string; readonly key: KeyObject } | null
 }
 
 export type Call = MerchantCall<PawapayAccount>

@@ -1,9 +1,19 @@
-import { createECDH, createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from "node:crypto"
+import {
+  createECDH,
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  sign,
+  verify
+} from "node:crypto"
 import { Redacted } from "effect"
 import { iso } from "../../domain/Instant.ts"
 import { CALLBACK_RETRIES } from "../Callbacks.ts"
 import type { PlannedCallback } from "../Endings.ts"
 import type { OutgoingCallback, SimulatedTransaction } from "../Facts.ts"
+import type { SimulatedRequest } from "../SimulatedProvider.ts"
 import type { PawapayAccount } from "./Responses.ts"
 import { payment } from "./Transactions.ts"
 
@@ -11,7 +21,7 @@ const KEY_ID = "HTTP_EC_P256_KEY:1"
 const LIFE_SECONDS = 60
 
 /** One key for all accounts, as at pawaPay. It follows from their tokens, so that a simulator that starts again signs as before. */
-export const signingKey = (accounts: ReadonlyArray<PawapayAccount>): KeyObject => {
+export const signingKey = (accounts: ReadonlyArray<Pick<PawapayAccount, "apiToken">>): KeyObject => {
   const tokens = accounts.map(({ apiToken }) => Redacted.value(apiToken)).join(" ")
   const secret = createHash("sha256").update(`callbacks of ${tokens}`).digest()
   const curve = createECDH("prime256v1")
@@ -69,4 +79,44 @@ export const signedHeaders = (
     "signature-input": `sig-pp=${input}`,
     signature: `sig-pp=:${sign("sha256", Buffer.from(base), key).toString("base64")}:`
   }
+}
+
+/** What a merchant's signature has to cover: nothing else could be exchanged unseen. */
+const COVERED = ["@method", "@authority", "@path", "signature-date", "content-digest", "content-type"]
+
+/** Whether a merchant's request is signed with its key, over these bytes and this address, and is not too old or from the future. */
+export const isSigned = (
+  request: SimulatedRequest,
+  { id, key }: NonNullable<PawapayAccount["requestKey"]>,
+  now: number
+): boolean => {
+  const said = (name: string) => request.header(name) ?? ""
+  const at = said("signature-input").indexOf("=")
+  const label = said("signature-input").slice(0, at)
+  const input = said("signature-input").slice(at + 1)
+  const [list = "", ...parameters] = input.split(";")
+  const named = list
+    .slice(1, -1)
+    .split(" ")
+    .map((name) => name.slice(1, -1))
+  const given = (name: string) => parameters.find((one) => one.startsWith(`${name}=`))?.slice(name.length + 1)
+  const derived: Readonly<Record<string, string>> = {
+    "@method": request.method,
+    "@authority": said("host").toLowerCase(),
+    "@path": request.path
+  }
+  const lines = [...named.map((name) => `"${name}": ${derived[name] ?? said(name)}`), `"@signature-params": ${input}`]
+  const [start, end] = [`${label}=:`, ":"]
+  const signature = said("signature")
+  const seconds = now / 1000
+  return (
+    COVERED.every((name) => named.includes(name)) &&
+    given("alg") === '"ecdsa-p256-sha256"' &&
+    given("keyid") === `"${id}"` &&
+    Number(given("created")) <= seconds &&
+    seconds <= Number(given("expires")) &&
+    said("content-digest") === `sha-512=:${createHash("sha512").update(request.body).digest("base64")}:` &&
+    signature.startsWith(start) &&
+    verify("sha256", Buffer.from(lines.join("\n")), key, Buffer.from(signature.slice(start.length, -end.length), "base64"))
+  )
 }

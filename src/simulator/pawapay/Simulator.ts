@@ -1,3 +1,4 @@
+import { createPublicKey } from "node:crypto"
 import { Effect, Redacted } from "effect"
 import type { Mode } from "../../domain/Ids.ts"
 import { pawapayProvider } from "../../providers/pawapay/Settings.ts"
@@ -7,7 +8,7 @@ import { knownSimulator, namesBySecret } from "../SimulatorModule.ts"
 import { createDeposit, createPayout } from "./Payments.ts"
 import { activeConf, availability, balances, predict } from "./Reference.ts"
 import { type Call, errors, json, type PawapayAccount, refuse, rejected, tooMany } from "./Responses.ts"
-import { callbackOf, publicKeys, signedHeaders, signingKey } from "./Signature.ts"
+import { callbackOf, isSigned, publicKeys, signedHeaders, signingKey } from "./Signature.ts"
 import { paymentStatus } from "./Transactions.ts"
 
 const apiTokenOf = (mode: Mode): string => `simulated-${mode}-token`
@@ -18,12 +19,20 @@ export const simulatedPawapay = knownSimulator({
   account: (mode, reach) => ({
     ...reach,
     apiToken: Redacted.make(apiTokenOf(mode)),
+    signingKey: null,
     callbackKey: null,
     callbackHosts: [],
     fees: simulatedFees
   }),
   accountName: ({ apiToken }) => nameOf(apiToken),
-  simulator: (accounts) => pawapaySimulator(accounts.map(({ apiToken }) => ({ clientId: nameOf(apiToken), apiToken })))
+  simulator: (accounts) =>
+    pawapaySimulator(
+      accounts.map(({ apiToken, signingKey }) => ({
+        clientId: nameOf(apiToken),
+        apiToken,
+        requestKey: signingKey === null ? null : { id: signingKey.id, key: createPublicKey(signingKey.key) }
+      }))
+    )
 })
 
 const routes: WireEndpoints<Call> = {
@@ -40,6 +49,12 @@ const routes: WireEndpoints<Call> = {
 /** pawaPay as its wire shows it (README.md of the provider). */
 const pawapaySimulator = (accounts: ReadonlyArray<PawapayAccount>) => {
   const key = signingKey(accounts)
+  const byToken = bySecret(accounts, {
+    given: bearerOf,
+    secretOf: ({ apiToken }) => apiToken,
+    absent: rejected(401, "NO_AUTHENTICATION"),
+    unknown: rejected(403, "AUTHENTICATION_ERROR")
+  })
   const keys = Effect.sync(() => json(200, publicKeys(key)))
   return simulatedWire<PawapayAccount>({
     name: "pawapay",
@@ -48,12 +63,12 @@ const pawapaySimulator = (accounts: ReadonlyArray<PawapayAccount>) => {
     errors,
     tooMany,
     routes: { ...routes, "GET /public-key/http": { operation: "public_key", endpoint: () => keys } },
-    authenticate: bySecret(accounts, {
-      given: bearerOf,
-      secretOf: ({ apiToken }) => apiToken,
-      absent: rejected(401, "NO_AUTHENTICATION"),
-      unknown: rejected(403, "AUTHENTICATION_ERROR")
-    }),
+    authenticate: (request, _line, now) =>
+      Effect.filterOrFail(
+        byToken(request),
+        ({ requestKey }) => requestKey === null || request.method === "GET" || isSigned(request, requestKey, now),
+        () => rejected(403, "HTTP_SIGNATURE_ERROR")
+      ),
     unknownAddress: refuse(404, "NOT_FOUND"),
     callback: callbackOf,
     sign: (callback, _account, url, now) => signedHeaders(callback, key, url, now)

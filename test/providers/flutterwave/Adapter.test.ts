@@ -125,10 +125,8 @@ layer(world, { excludeTestServices: true })("Flutterwave", (it) => {
       const live = { ...(yield* ContractBench).live, fingerprints: () => [] }
       const accounts = yield* BankAccounts
       const nigeria = bank("NG", "NGN", "058", "001200")
-      expect(yield* accounts.checkAccountName(live, nigeria.party("1234"))).toBe(
-        "the bank knows the account's holder as J••• D••"
-      )
-      expect(yield* accounts.checkAccountName(live, ghanaBank.party("1234"))).toBe("")
+      expect(yield* accounts.bankHolder(live, nigeria.party("1234"))).toStrictEqual({ maskedName: "J••• D••", isNamed: false })
+      expect(yield* accounts.bankHolder(live, ghanaBank.party("1234"))).toBeNull()
       expect(yield* Effect.flip(accounts.requireAccountNameMatch(live, ghanaBank.party("1234")))).toMatchObject({
         _tag: "provider_error"
       })

@@ -240,3 +240,57 @@ it.effect("say that nothing was sent when nobody answers at the address", () =>
     expect(asked).toMatchObject({ _tag: "Unknown", reason: "unavailable" })
   })
 )
+
+// Issue 38, line 14.
+describe("whose account a recipient's number is", () => {
+  const party = payout().destination
+  const recipient = party._tag === "momo" ? party : expect.fail("the recipient has mobile money")
+  const ACTIVE = "GET /disbursement/v1_0/accountholder/msisdn/256700001234/active"
+  const INFO = "GET /disbursement/v1_0/accountholder/msisdn/256700001234/basicuserinfo"
+  const notFound = answer(404, { code: "RESOURCE_NOT_FOUND", message: "Requested resource was not found." })
+  const unavailable = answer(503, { code: "SERVICE_UNAVAILABLE", message: "try again" })
+  const active = answer(200, { result: true })
+  const jane = answer(200, { sub: "0", name: "JANE DOE", birthdate: "1990-04-02" })
+
+  const told = (
+    behaviours: Readonly<Record<string, ReadonlyArray<Behaviour>>>,
+    holderCheck: "name" | "active" | "off" = "name"
+  ) =>
+    Effect.gen(function* () {
+      const server = yield* wire(behaviours)
+      const { holder } = payoutsOf(yield* open(server.baseUrl, { holderCheck }))
+      const said = holder === undefined ? "not asked" : yield* Effect.result(holder(recipient))
+      const asked = server.seen.map(({ line }) => line).filter((line) => line.startsWith("GET"))
+      if (typeof said === "string") return { said, asked }
+      if (said._tag === "Failure") return { said: said.failure._tag, asked }
+      return { said: said.success === "inactive" ? "inactive" : said.success.name && Redacted.value(said.success.name), asked }
+    })
+
+  it.effect("is told with its name; nobody is paid by a number that MTN says is not active", () =>
+    Effect.gen(function* () {
+      expect(yield* told({ [ACTIVE]: [active], [INFO]: [jane] })).toStrictEqual({ said: "JANE DOE", asked: [ACTIVE, INFO] })
+      const parts = answer(200, { given_name: "Jane", family_name: "Doe", name: null })
+      expect(yield* told({ [ACTIVE]: [active], [INFO]: [parts] })).toMatchObject({ said: "Jane Doe" })
+      const inactive = { [ACTIVE]: [answer(200, { result: false })], [INFO]: [jane] }
+      expect(yield* told(inactive)).toStrictEqual({ said: "inactive", asked: [ACTIVE] })
+    })
+  )
+
+  it.effect("is not known where MTN does not say it, which refuses nobody", () =>
+    Effect.gen(function* () {
+      for (const nothing of [answer(200, {}), answer(200, { name: " " }), notFound, answer(403, { statusCode: 403 })])
+        expect(yield* told({ [ACTIVE]: [active], [INFO]: [nothing] })).toMatchObject({ said: null })
+      expect(yield* told({ [ACTIVE]: [notFound], [INFO]: [notFound] })).toMatchObject({ said: null })
+      expect(yield* told({ [ACTIVE]: [unavailable], [INFO]: [jane] })).toMatchObject({ said: "provider_error" })
+      expect(yield* told({ [ACTIVE]: [active], [INFO]: [unavailable] })).toMatchObject({ said: "provider_error" })
+      expect(yield* told({ [ACTIVE]: [answer(200, { result: "no" })], [INFO]: [jane] })).toMatchObject({ said: "provider_error" })
+    })
+  )
+
+  it.effect("is asked for as far as the account is set to", () =>
+    Effect.gen(function* () {
+      expect(yield* told({ [ACTIVE]: [active], [INFO]: [jane] }, "active")).toStrictEqual({ said: null, asked: [ACTIVE] })
+      expect(yield* told({}, "off")).toStrictEqual({ said: "not asked", asked: [] })
+    })
+  )
+})

@@ -23,6 +23,7 @@ export const accountIn = (country: MarketCountry, baseUrl: string): CountryAccou
 export const settings = (baseUrl: string, change: Partial<MtnSettings> = {}): MtnSettings => ({
   countries: [accountIn("UG", baseUrl), accountIn("GH", baseUrl)],
   fees: simulatedFees,
+  holderCheck: "name",
   callbackUrl: null,
   timeoutMs: 10_000,
   ...change

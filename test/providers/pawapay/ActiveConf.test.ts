@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Effect } from "effect"
-import { listed, saidIn } from "../../../src/providers/pawapay/ActiveConf.ts"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import { listed, openActiveConf, saidIn } from "../../../src/providers/pawapay/ActiveConf.ts"
 
 import { answer, stub } from "../ProviderStub.ts"
 import { chargeOf, open, overheard, party, payoutOf } from "./Orders.ts"
@@ -110,5 +111,15 @@ describe("what pawaPay lists for the account", () => {
       const { limits } = yield* told(500)
       expect((yield* overheard(limits(mtn, "UGX"))).value).toEqual(limitsOf(null, null))
     })
+  )
+
+  it.effect("keeps all that read it waiting for two seconds together, and not each of them, while pawaPay does not answer", () =>
+    Effect.gen(function* () {
+      const { current } = yield* openActiveConf({ name: "pawapay", get: () => Effect.never })
+      const reading = yield* Effect.forkChild(Effect.forEach(Array.from({ length: 50 }), () => current))
+      yield* TestClock.adjust("2 seconds")
+      expect(reading.pollUnsafe()).toBeDefined()
+      expect(yield* Fiber.join(reading)).toStrictEqual(Array(50).fill(null))
+    }).pipe(Effect.scoped)
   )
 })

@@ -24,7 +24,8 @@ const routed = Effect.gen(function* () {
 /** Those that a simulated gateway has. */
 const accounts: ReadonlyArray<PawapayAccount> = ["live", "test"].map((mode) => ({
   clientId: `simulated-${mode}`,
-  apiToken: Redacted.make(`simulated-${mode}-token`)
+  apiToken: Redacted.make(`simulated-${mode}-token`),
+  requestKey: null
 }))
 
 /** What pawaPay would send about a payout of somebody's, signed for an address. */

@@ -16,6 +16,7 @@ export const open = Effect.fnUntraced(function* (baseUrl: string, change: Partia
   const settings: PawapaySettings = {
     baseUrl,
     apiToken: Redacted.make("the-token"),
+    signingKey: null,
     callbackKey: null,
     callbackHosts: [],
     fees: simulatedFees,

@@ -36,6 +36,25 @@ describe("pawaPay's settings", () => {
     })
   )
 
+  it.effect("name the key that requests are signed with and what pawaPay calls it, and never show it", () =>
+    Effect.gen(function* () {
+      const { privateKey } = generateKeyPairSync("ec", { namedCurve: "prime256v1" })
+      const text = privateKey.export({ type: "pkcs8", format: "pem" }).toString()
+      const base64 = privateKey.export({ type: "pkcs8", format: "der" }).toString("base64")
+      for (const key of [text, text.replaceAll("\n", "\\n"), base64])
+        expect(yield* Effect.exit(read({ ...account, PAWAPAY_LIVE_SIGNING_KEY: `KEY_7:${key}` }))).toMatchObject({
+          _tag: "Success"
+        })
+      const wrongCurve = generateKeyPairSync("ec", { namedCurve: "secp384r1" }).privateKey
+      const others = [base64, "KEY_7:", `KEY 7:${base64}`, `KEY_7:${pem}`, `KEY_7:${base64.slice(4)}`]
+      for (const wrong of [...others, `KEY_7:${wrongCurve.export({ type: "pkcs8", format: "pem" })}`]) {
+        const said = yield* mistakes({ ...account, PAWAPAY_LIVE_SIGNING_KEY: wrong })
+        expect(said).toEqual([expect.stringMatching(/^PAWAPAY_LIVE_SIGNING_KEY must be the name that pawaPay has for the key/)])
+        expect(said.join("")).not.toContain(base64.slice(40, 60))
+      }
+    })
+  )
+
   it.effect("name the hosts of callbacks, each as a signature does, and refuse what could be in none", () =>
     Effect.gen(function* () {
       const hosts = "PAY.example:443, hooks.example:8443,[::1]:8080"

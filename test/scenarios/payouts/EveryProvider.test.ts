@@ -56,6 +56,38 @@ layer(everyProvider, { excludeTestServices: true, concurrent: true })("the same 
       })
     )
 
+  // Issue 38, lines 10 and 14.
+  it.effect("at mtn the holder is told before anything is sent: masked and compared; an inactive number is refused", () =>
+    Effect.gen(function* () {
+      const { gateway } = yield* Stack
+      yield* routed(gateway, providers)
+      const tenant = yield* pinned(gateway, "mtn")
+      yield* creditOn(gateway, tenant, 50_000n, "GHS")
+      const { destination } = payout("1234")
+      const to = (name?: string) => tenant.post("/v1/payouts", { ...payout("1234"), destination: { ...destination, name } })
+      const unnamed = yield* to()
+      expect(unnamed).toMatchObject({ status: 201, body: { data: { holder: { masked_name: "J••• D••", is_named: null } } } })
+      expect(yield* to("Döe, John")).toMatchObject({ status: 201, body: { data: { holder: { is_named: true } } } })
+      expect(yield* to("Jane Doe")).toMatchObject({ status: 201, body: { data: { holder: { is_named: false } } } })
+      const stored = yield* tenant.get(`/v1/payouts/${referenceOf(unnamed)}`)
+      expect(stored).toMatchObject({ body: { data: { holder: { masked_name: "J••• D••", is_named: null } } } })
+
+      const other = yield* pinned(gateway, "mtn")
+      yield* creditOn(gateway, other, 20_000n, "GHS")
+      const nobody = yield* other.post("/v1/payouts", payout("0016"))
+      expect(said(nobody)).toMatchObject({
+        status: 422,
+        code: "validation_failed",
+        details: { issues: [{ path: "destination.msisdn", message: "has no active account of its network" }] }
+      })
+      expect(yield* other.float).toMatchObject({ available_minor: 20_000, reserved_minor: 0 })
+      expect((yield* other.get("/v1/transactions")).body.data).toMatchObject({ items: [] })
+      // Whether somebody has an account cannot be read: the payout goes on.
+      const unread = referenceOf(yield* other.post("/v1/payouts", payout("0017")))
+      expect((yield* other.get(`/v1/payouts/${unread}`)).body.data).toMatchObject({ status: "pending", holder: null })
+    })
+  )
+
   // Issue 38, line 14.
   it.effect(
     "a bank in Ghana is paid at flutterwave through the branch that the tenant chose, and without one nothing is sent",

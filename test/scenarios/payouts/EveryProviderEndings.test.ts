@@ -25,6 +25,9 @@ interface Ending {
 /** Whose wires have a word of their own for what was sent back; elsewhere a person looks, or reconciling finds it. */
 const tellingReturns = new Set(["eversend", "paystack"])
 
+/** Who says before anything is sent that nobody has the number: such a payout is refused, and there is no record (issue 38, line 14). */
+const knowingHolders = new Set(["mtn"])
+
 const endings: Readonly<Record<string, Ending>> = {
   "1234": { payout: paid, charge: credited },
   "0001": { payout: failed, charge: uncredited },
@@ -81,7 +84,8 @@ layer(everyProvider, { excludeTestServices: true })("no ending loses or doubles 
           Object.entries(endings).flatMap(([ending, row]) => {
             const expected = row[one.kind]
             const isTold = ending !== "0015" || tellingReturns.has(provider)
-            return expected === undefined || !isTold ? [] : [{ ...one, ending, expected }]
+            const isRefused = ending === "0016" && one.kind === "payout" && knowingHolders.has(provider)
+            return expected === undefined || !isTold || isRefused ? [] : [{ ...one, ending, expected }]
           })
         )
         const begun = yield* Effect.forEach(

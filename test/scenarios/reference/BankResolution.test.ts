@@ -93,7 +93,10 @@ layer(Stack.layer(), { excludeTestServices: true })("the holder of a bank accoun
         const tenant = yield* tenantOn(gateway)
         const { destination } = bankPayout("1234")
         const answer = yield* tenant.post(PAYOUTS, bankPayout("1234", { destination: { ...destination, account_name } }))
-        expect(answer.status).toBe(201)
+        expect(answer).toMatchObject({
+          status: 201,
+          body: { data: { holder: { masked_name: maskedName("JOHN DOE"), is_named: note === "" } } }
+        })
         const reference = referenceOf(answer)
         const sql = Context.get(gateway.context, SqlClient.SqlClient)
         expect(yield* sql`SELECT note FROM transaction_history WHERE reference = ${reference} AND fact = 'Opened'`).toStrictEqual(

@@ -2,10 +2,11 @@ import { it } from "@effect/vitest"
 import { Effect } from "effect"
 import { describe, expect } from "vitest"
 import { minor } from "../../../src/domain/Money.ts"
+import { Payouts } from "../../../src/services/payouts/Payouts.ts"
 import type { NetworkLimits } from "../../../src/services/ports/Provider.ts"
 import { Reference } from "../../../src/services/reference/Reference.ts"
 import { fakeProvider } from "../../fakes/FakeProvider.ts"
-import { caller, charge, floatNow, pay } from "../../support/PaymentRequests.ts"
+import { caller, charge, floatNow, pay, payoutCommand } from "../../support/PaymentRequests.ts"
 import { records, routedTo } from "../../support/RoutedGateway.ts"
 
 // A payout of these tests is of 10,000 UGX, a charge of 50,000.
@@ -85,6 +86,40 @@ describe("what a provider's account takes for a network", () => {
         beta.script.limits = { ...open, maximum: minor(9_999n) }
         expect(yield* charge("held, and too much")).toBe("provider_error")
         expect([yield* records, beta.executed]).toStrictEqual([[], []])
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("and of its pace holds for a provider that would take over what the first could not send", () =>
+    Effect.gen(function* () {
+      const alpha = fakeProvider("alpha", { sending: "never sent" })
+      const [beta, gamma] = [fakeProvider("beta", { heldMs: 5_000 }), fakeProvider("gamma")]
+      const { node } = yield* routedTo([alpha, beta, gamma])
+      const paid = yield* Effect.provideContext(both("held back"), node)
+      expect([paid, beta.executed.length, gamma.executed.length]).toStrictEqual([["pending", "pending"], 0, 2])
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("is in a quote what it is in a payout: nobody prices what would be refused", () =>
+    Effect.gen(function* () {
+      const alpha = fakeProvider("alpha", { limits: open })
+      const { node } = yield* routedTo([alpha])
+      const quoted = (change: Partial<NetworkLimits>, deducted = false) => {
+        alpha.script.limits = { ...open, ...change }
+        const terms = payoutCommand({ deductFeeFromAmount: deducted })
+        return Effect.flatMap(Payouts, (payouts) => payouts.estimate(caller, terms)).pipe(
+          Effect.map((estimate) =>
+            "unpriced_reason" in estimate ? [estimate.unpriced_reason, estimate.meets_minimum] : "priced"
+          ),
+          Effect.catchTag("provider_error", () => Effect.succeed("provider_error"))
+        )
+      }
+      yield* Effect.gen(function* () {
+        expect(yield* quoted({})).toBe("priced")
+        expect(yield* quoted({ minimum: minor(50_001n) })).toStrictEqual(["below_provider_minimum", false])
+        expect(yield* quoted({ maximum: minor(9_999n) })).toStrictEqual(["above_provider_maximum", true])
+        expect(yield* quoted({ step: minor(3n) })).toStrictEqual(["provider_refused", true])
+        expect(yield* quoted({ availability: "down" })).toBe("provider_error")
       }).pipe(Effect.provideContext(node))
     }).pipe(Effect.scoped)
   )

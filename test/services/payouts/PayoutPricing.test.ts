@@ -1,5 +1,7 @@
 import { expect, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Fiber, Redacted } from "effect"
+import { TestClock } from "effect/testing"
+import { describe } from "vitest"
 import { LARGEST_AMOUNT } from "../../../src/domain/Money.ts"
 import { fakeGateway } from "../../fakes/FakeGateway.ts"
 import { fakeRecords } from "../../fakes/FakeMemory.ts"
@@ -33,4 +35,44 @@ it.effect("an amount that the provider does not quote and the float does not cov
     expect(yield* pay("nobody", { amount: FLOAT + 1n })).toBe("validation_failed")
     expect(choosy.calls).not.toContain("send")
   }).pipe(Effect.provide(fakeGateway({ providers: [choosy] })))
+})
+
+// Issue 38, lines 10 and 14.
+describe("the holder of a mobile-money account", () => {
+  const holders = Effect.map(fakeRecords, (all) =>
+    all.map(({ transaction }) => (transaction.kind === "payout" ? transaction.holder : "no payout"))
+  )
+
+  it.effect("is shown masked, and compared with the name that the tenant gave; another name refuses nothing", () => {
+    const knowing = fakeProvider("knowing", { mobileHolder: { name: Redacted.make("DOE JANE") } })
+    return Effect.gen(function* () {
+      for (const name of [undefined, "Jane Döe", "John Doe"]) expect(yield* pay(`to ${name}`, { name })).toBe("pending")
+      const maskedName = "D•• J•••"
+      expect(yield* holders).toStrictEqual([null, true, false].map((isNamed) => ({ maskedName, isNamed })))
+      expect(knowing.calls.slice(0, 3)).toStrictEqual(["holder", "quote", "send"])
+    }).pipe(Effect.provide(fakeGateway({ providers: [knowing] })))
+  })
+
+  it.effect("has to be active where the provider says so: nobody else is asked, and nothing is reserved or sent", () => {
+    const [first, next] = [fakeProvider("first", { mobileHolder: "inactive" }), fakeProvider("next")]
+    return Effect.gen(function* () {
+      expect(yield* pay("to nobody")).toBe("validation_failed")
+      expect([yield* fakeRecords, yield* floatNow]).toStrictEqual([[], [FLOAT, 0n]])
+      expect([first.calls, next.calls]).toStrictEqual([["holder"], []])
+    }).pipe(Effect.provide(fakeGateway({ providers: [first, next] })))
+  })
+
+  it.effect("stops no payout while the provider does not say it, or says it too late", () => {
+    const silent = fakeProvider("silent", { mobileHolder: "unread" })
+    return Effect.gen(function* () {
+      expect(yield* pay("unread")).toBe("pending")
+      silent.script.mobileHolder = "late"
+      const late = yield* Effect.forkChild(pay("late"))
+      yield* TestClock.adjust("4 seconds")
+      expect(yield* Fiber.join(late)).toBe("pending")
+      silent.script.mobileHolder = { name: null }
+      expect(yield* pay("no name")).toBe("pending")
+      expect(yield* holders).toStrictEqual([null, null, null])
+    }).pipe(Effect.provide(fakeGateway({ providers: [silent] })))
+  })
 })

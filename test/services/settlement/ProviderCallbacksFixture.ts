@@ -48,6 +48,7 @@ export const payout = (given: Partial<Payout> = {}): Payout => ({
   amountType: null,
   deductFeeFromAmount: false,
   maskedDestination: "••••1234",
+  holder: null,
   returned: null,
   ...given
 })
