@@ -50,7 +50,7 @@ export type ReadySettings = Settings & {
 }
 
 /** The environment that settings are read from, and the settings as they are read from it. */
-export const { allowsColor, Environment, realParts, settings, userConfigFolder } = Config
+export const { Environment, realParts, settings } = Config
 
 export const randomSource = RandomSourceLive
 

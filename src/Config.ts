@@ -1,4 +1,4 @@
-import { Context, Effect, Option, Schema } from "effect"
+import { Context, Effect, Schema } from "effect"
 import { databasesOf, isRealPart, redisUrlOf } from "./ConfigAddresses.ts"
 import { consoleOf } from "./ConfigConsole.ts"
 import {
@@ -50,14 +50,6 @@ export const settings: Effect.Effect<Settings, InvalidSettings> = Effect.flatMap
   const read = parse(variables, mistakes)
   return mistakes.length === 0 ? Effect.succeed(read) : Effect.fail(new InvalidSettings({ mistakes }))
 })
-
-/** Where the files of the person at the keyboard belong; none where the environment does not say. */
-export const userConfigFolder: Effect.Effect<Option.Option<string>> = Effect.map(Environment, ({ HOME, XDG_CONFIG_HOME }) =>
-  XDG_CONFIG_HOME ? Option.some(XDG_CONFIG_HOME) : HOME ? Option.some(`${HOME}/.config`) : Option.none()
-)
-
-/** Whether output for people may have colours, as https://no-color.org has it. */
-export const allowsColor: Effect.Effect<boolean> = Effect.map(Environment, ({ NO_COLOR }) => !NO_COLOR)
 
 /** Names of the settings by which real money, or the installation that it is in, can be reached; in the order of their names. */
 export const realParts: Effect.Effect<ReadonlyArray<string>> = Effect.map(Environment, (variables) => {

@@ -8,4 +8,7 @@ process.on("SIGUSR1", () => undefined)
 // one file of TypeScript before it would load the translator, 20 MB that stay in memory.
 enableCompileCache()
 
-await import("./main.ts")
+// A tenant's commands are a package of their own, which needs none of the gateway.
+const tenantCommands = ["login", "payout", "collection", "listen", "trigger"]
+const command = process.argv.slice(2).find((word) => !word.startsWith("-"))
+await import(tenantCommands.includes(command ?? "") ? "../clients/cli/src/main.ts" : "./main.ts")

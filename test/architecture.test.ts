@@ -110,7 +110,7 @@ const readAtStart = (sources: ReadonlyArray<Source>): ReadonlySet<string> => {
   return read
 }
 
-const code = /^(src|test|lab|bench)\/.*\.ts$/
+const code = /^(src|test|lab|bench|clients\/cli)\/.*\.ts$/
 const src = /^src\/.*\.ts$/
 const decisions = /^src\/(services|providers)\//
 const everything = /^(?!package-lock\.json)/

@@ -12,6 +12,8 @@ interface Entry {
   readonly license?: string
   readonly dev?: boolean
   readonly devOptional?: boolean
+  /** Of a package of our own: its folder in this repository. */
+  readonly resolved?: string
 }
 
 interface Component {
@@ -24,7 +26,8 @@ interface Component {
 const root = resolve(import.meta.dirname, "..")
 const read = (file: string) => readFileSync(resolve(root, file), "utf8")
 const packages: Readonly<Record<string, Entry>> = JSON.parse(read("package-lock.json")).packages
-const installed = Object.entries(packages).filter(([path]) => path !== "")
+const own = ["", ...Object.values(packages).flatMap(({ resolved = [] }) => resolved)]
+const installed = Object.entries(packages).filter(([path, { resolved }]) => !own.includes(path) && resolved === undefined)
 const isOfDevelopment = ({ dev, devOptional }: Entry): boolean => dev === true || devOptional === true
 
 /** The table of the page: which licence may be used for what. */
@@ -57,6 +60,16 @@ describe("the licences", () => {
   })
 })
 
+describe("our own packages", () => {
+  it("have the release's version, and no licence until the owner has chosen one", () => {
+    const manifests = own.map((folder) => JSON.parse(read(`${folder || "."}/package.json`)))
+    const { version } = manifests[0]
+    expect(manifests).toHaveLength(4)
+    for (const manifest of manifests) expect(manifest).toMatchObject({ version, private: true, license: "UNLICENSED" })
+    expect(/^## (\S+)$/m.exec(read("CHANGELOG.md"))?.[1]).toBe(version)
+  })
+})
+
 describe("npm run sbom", () => {
   it("lists every package as the lock file has it, in CycloneDX, with its licence and its hash", () => {
     const { status, stdout } = spawnSync("npm", ["run", "-s", "sbom"], { cwd: root, encoding: "utf8", maxBuffer: SBOM_BYTES })
@@ -65,7 +78,9 @@ describe("npm run sbom", () => {
     expect(bomFormat).toBe("CycloneDX")
     const nameOf = (path: string) => path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length)
     const locked = installed.map(([path, { name, version }]) => `${name ?? nameOf(path)}@${version}`)
-    expect(new Set(components.map((one) => one["bom-ref"]))).toEqual(new Set(locked))
-    expect(components.filter(({ hashes = [], licenses = [] }) => hashes.length === 0 || licenses.length === 0)).toEqual([])
+    const ours = own.map((folder) => `${packages[folder]?.name}@${packages[folder]?.version}`)
+    const others = components.filter((one) => !ours.includes(one["bom-ref"]))
+    expect(new Set(others.map((one) => one["bom-ref"]))).toEqual(new Set(locked))
+    expect(others.filter(({ hashes = [], licenses = [] }) => hashes.length === 0 || licenses.length === 0)).toEqual([])
   })
 })

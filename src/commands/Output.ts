@@ -1,6 +1,5 @@
-import { Console, Context, Effect } from "effect"
+import { Console, Effect } from "effect"
 import { Flag, GlobalFlag } from "effect/cli"
-import { allowsColor } from "../App.ts"
 import { isCurrency } from "../domain/Currency.ts"
 import { json } from "../domain/Json.ts"
 import { minor, toDecimal } from "../domain/Money.ts"
@@ -30,29 +29,6 @@ export const printLines = (...lines: ReadonlyArray<string>): Effect.Effect<void>
 
 /** Says on standard error what went wrong; each text is one line. */
 export const printErrors = (...lines: ReadonlyArray<string>): Effect.Effect<void> => Console.error(visibleLines(lines))
-
-/** Whether people read standard output on a terminal. */
-export const OnTerminal = Context.Reference<boolean>("gateway/commands/OnTerminal", {
-  defaultValue: () => process.stdout.isTTY === true
-})
-
-const colors = { good: 32, bad: 31, open: 33, quiet: 2 }
-
-/** A text, and what its colour says on a terminal. */
-export interface Colored {
-  readonly text: string
-  readonly as: keyof typeof colors
-}
-
-/** One line on standard output, with colours on a terminal where `NO_COLOR` does not forbid them. */
-export const printColored = Effect.fnUntraced(function* (pieces: ReadonlyArray<Colored | string>) {
-  const isColored = (yield* OnTerminal) && (yield* allowsColor)
-  const shown = pieces.map((piece) => {
-    if (typeof piece === "string") return visibleText(piece)
-    return isColored ? `\u001b[${colors[piece.as]}m${visibleText(piece.text)}\u001b[0m` : visibleText(piece.text)
-  })
-  yield* Console.log(shown.join(""))
-})
 
 const visibleLines = (lines: ReadonlyArray<string>): string => lines.map(visibleText).join("\n")
 

@@ -2,7 +2,6 @@ import { Cause, Effect, Exit } from "effect"
 import { CliConfig, type CliError, CliOutput, Command, GlobalFlag } from "effect/cli"
 import { audit } from "./Audit.ts"
 import { clock } from "./Clock.ts"
-import { collection } from "./Collection.ts"
 import { corridor } from "./Corridor.ts"
 import { demo } from "./Demo.ts"
 import { block, screening } from "./Denylist.ts"
@@ -13,12 +12,9 @@ import { Installation } from "./Installation.ts"
 import { key } from "./Key.ts"
 import { ledger } from "./Ledger.ts"
 import { ceiling, limit } from "./Limit.ts"
-import { listen } from "./Listen.ts"
-import { login } from "./Login.ts"
 import { distribute, migrate } from "./Migrate.ts"
 import { operator } from "./OperatorAccount.ts"
 import { AsJson, printErrors } from "./Output.ts"
-import { payout } from "./Payout.ts"
 import { provider } from "./Provider.ts"
 import { reconcile } from "./Reconcile.ts"
 import { review } from "./Review.ts"
@@ -31,7 +27,6 @@ import { start } from "./Start.ts"
 import { status } from "./Status.ts"
 import { tenant } from "./Tenant.ts"
 import { transaction } from "./Transaction.ts"
-import { trigger } from "./Trigger.ts"
 import { webhook } from "./Webhook.ts"
 
 /** The exit codes. A command that a signal stopped before it was done ends with the shells' code for an interrupt. */
@@ -39,7 +34,9 @@ export const exitCodes = { done: 0, refused: 1, wrongUsage: 2, interrupted: 130 
 
 /** Every command. */
 export const gateway = Command.make("gateway").pipe(
-  Command.withDescription("The payment gateway: servers and operators' commands"),
+  Command.withDescription(
+    "The payment gateway: servers and operators' commands. A tenant's are login, payout, collection, listen and trigger"
+  ),
   Command.withSubcommands([
     start,
     demo,
@@ -69,12 +66,7 @@ export const gateway = Command.make("gateway").pipe(
     clock,
     operator,
     secrets,
-    signCommand,
-    login,
-    payout,
-    collection,
-    listen,
-    trigger
+    signCommand
   ]),
   Command.withGlobalFlags([AsJson])
 )

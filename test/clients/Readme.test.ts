@@ -1,18 +1,9 @@
-import { existsSync } from "node:fs"
-import { delimiter, join } from "node:path"
+import { join } from "node:path"
 import { Effect, ManagedRuntime } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { examplesOf, projectWith, run } from "../support/CopiedClients.ts"
+import { examplesOf, machineNode, projectWith, run } from "../support/CopiedClients.ts"
 import { itWith } from "../support/Installed.ts"
 import { Stack, tenantOn, webhooksOf } from "../support/Stack.ts"
-
-/** The Node that the machine has besides the one of the package. */
-const machineNode =
-  (process.env["PATH"] ?? "")
-    .split(delimiter)
-    .filter((folder) => !folder.includes("node_modules"))
-    .map((folder) => join(folder, "node"))
-    .find((program) => existsSync(program)) ?? "node"
 
 describe("the examples of the TypeScript client's page", () => {
   const gateway = ManagedRuntime.make(Stack.layer())

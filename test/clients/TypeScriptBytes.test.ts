@@ -90,7 +90,7 @@ describe("the TypeScript client's webhooks", () => {
     expect(await problem({ body: `${text} ` })).toBe("signature_wrong")
     expect(await problem({ headers: { ...headers(), "webhook-id": "other" } })).toBe("signature_wrong")
     expect(await problem({ headers: {} })).toBe("header_missing")
-    for (const timestamp of [now - 301, now + 302, Number.NaN])
+    for (const timestamp of [now - 301, now + 400, Number.NaN])
       expect(await problem({ headers: headers(secret, timestamp) })).toBe("timestamp_outside_window")
     expect(await problem({ headers: headers(secret, now - 301), toleranceSeconds: 600 })).toBeUndefined()
   })

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs"
+import { existsSync, readFileSync } from "node:fs"
 import { resolve } from "node:path"
 import { describe, expect, it } from "vitest"
 
@@ -6,11 +6,14 @@ interface Entry {
   readonly integrity?: string
   readonly resolved?: string
   readonly hasInstallScript?: boolean
+  /** A package of our own, which stands in this repository. */
+  readonly link?: boolean
 }
 
 const read = (file: string) => JSON.parse(readFileSync(resolve(import.meta.dirname, "../..", file), "utf8"))
 const packages: Readonly<Record<string, Entry>> = read("package-lock.json").packages
-const installed = Object.entries(packages).filter(([path]) => path !== "")
+const own = Object.values(packages).flatMap(({ link, resolved = "" }) => (link === true ? [resolved] : []))
+const installed = Object.entries(packages).filter(([path, { link }]) => path !== "" && !own.includes(path) && link !== true)
 
 describe("the lock file", () => {
   it("has the hash of every package, also of those that only other platforms install", () => {
@@ -21,6 +24,8 @@ describe("the lock file", () => {
 
   it("names no place to load from: the registry is the installing machine's choice, and the hash is checked wherever it is", () => {
     expect(installed.filter(([, { resolved }]) => resolved !== undefined).map(([path]) => path)).toEqual([])
+    expect(own.toSorted()).toEqual([...read("package.json").workspaces].toSorted())
+    expect(own.filter((folder) => !existsSync(resolve(import.meta.dirname, "../..", folder, "package.json")))).toEqual([])
   })
 
   it("lists each package that has an install script, as allowed or refused, and npm runs no other", () => {

@@ -3,6 +3,7 @@ import { NodeServices } from "@effect/platform-node"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Option } from "effect"
 import { CliConfig, CliOutput, Command, GlobalFlag, type HelpDoc } from "effect/cli"
+import { commands } from "../../clients/cli/src/Program.ts"
 import { gateway } from "../../src/commands/Program.ts"
 import { read } from "./Pages.ts"
 
@@ -136,4 +137,21 @@ describe(PAGE, () => {
       yield* Effect.promise(async () => expect(byHand + (await Effect.runPromise(written))).toMatchFileSnapshot(file))
     })
   )
+})
+
+const TENANTS_PAGE = "clients/cli/README.md"
+
+describe(TENANTS_PAGE, () => {
+  it("has the help of every command (`-u` writes the page again)", async () => {
+    const [byHand = ""] = read(TENANTS_PAGE).split(MARKER)
+    const helps = commands.map(({ help, name }) => `\n## ${name}\n\n\`\`\`text\n${help}\n\`\`\`\n`)
+    const page = resolve(import.meta.dirname, "..", "..", TENANTS_PAGE)
+    await expect(`${byHand}${MARKER}\n${helps.join("")}`).toMatchFileSnapshot(page)
+  })
+
+  it("has every command that the program leaves to that package", () => {
+    const words = [...new Set(commands.map(({ name }) => name.split(" ")[0] ?? ""))]
+    const [, list = ""] = /const tenantCommands = \[(.*)\]/.exec(read("src/gateway.js")) ?? []
+    expect(JSON.parse(`[${list}]`).toSorted()).toEqual(words.toSorted())
+  })
 })

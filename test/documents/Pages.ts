@@ -12,7 +12,7 @@ export const found = (pattern: string): ReadonlyArray<string> =>
     .toSorted()
 
 /** Every page that people read. */
-export const pages = [...found("docs/**/*.md"), "README.md", "SECURITY.md", "CONTRIBUTING.md"]
+export const pages = [...found("docs/**/*.md"), "README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md"]
 export const contract = found("docs/contract/*.md")
 
 /** The text without its examples, in which a bracket or a path is no link. */

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process"
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { dirname, join } from "node:path"
+import { delimiter, dirname, join } from "node:path"
 
 const root = join(import.meta.dirname, "../..")
 
@@ -54,14 +54,23 @@ export const examplesOf = (client: string, paths: Readonly<Record<string, string
   return Object.entries(paths).reduce((text, [name, path]) => text.replaceAll(`"${name}"`, `"${path}"`), program)
 }
 
-/** Runs a program to its end, while this process goes on. */
+/** The Node that the machine has besides the one of the package. */
+export const machineNode =
+  (process.env["PATH"] ?? "")
+    .split(delimiter)
+    .filter((folder) => !folder.includes("node_modules"))
+    .map((folder) => join(folder, "node"))
+    .find((program) => existsSync(program)) ?? "node"
+
+/** Runs a program to its end, while this process goes on, and tells it nothing of the npm that runs this one. */
 export const run = (
   [command = "", ...args]: ReadonlyArray<string>,
-  environment: Readonly<Record<string, string>> = {}
+  environment: Readonly<Record<string, string>> = {},
+  cwd: string = root
 ): Promise<{ readonly status: number | null; readonly printed: string }> =>
   new Promise((resolve) => {
-    const { FORCE_COLOR: _, ...inherited } = process.env
-    const child = spawn(command, args, { env: { ...inherited, NO_COLOR: "1", ...environment } })
+    const inherited = Object.entries(process.env).filter(([name]) => name !== "FORCE_COLOR" && !name.startsWith("npm_"))
+    const child = spawn(command, args, { cwd, env: { ...Object.fromEntries(inherited), NO_COLOR: "1", ...environment } })
     let printed = ""
     for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text: string) => (printed += text))
     child.on("close", (status) => resolve({ status, printed }))

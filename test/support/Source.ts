@@ -60,13 +60,14 @@ export class Source {
 }
 
 const root = resolve(import.meta.dirname, "..", "..")
-const folders = ["src", "test", "lab", "bench", "docs", "deploy", ".ci"]
+const folders = ["src", "test", "lab", "bench", "docs", "deploy", "clients", ".ci"]
 const files = [
   "package.json",
   "package-lock.json",
   "README.md",
   "SECURITY.md",
   "CONTRIBUTING.md",
+  "CHANGELOG.md",
   ".editorconfig",
   ".gitignore",
   "tsconfig.json",

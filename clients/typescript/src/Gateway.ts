@@ -12,6 +12,7 @@ export {
   type RetriableError,
   type TerminalError
 } from "./Errors.ts"
+export { verbatim } from "./Json.ts"
 export type * as Schema from "./Schema.ts"
 export type { Key } from "./Signing.ts"
 export type { MoneyOptions, WaitOptions } from "./Transactions.ts"

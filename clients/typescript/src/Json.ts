@@ -16,8 +16,21 @@ export const parse = (text: string): unknown =>
     }
   )
 
+/** JSON text in place of a value. */
+class Verbatim {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+/** JSON text that is sent as it stands, with every digit that it has, as a request or as a part of one. Whether it fits, the gateway says. */
+export const verbatim = <Value>(text: string): Value => new Verbatim(text) as Value
+
 /** `JSON.stringify` that writes a bigint as an integer. Members that are undefined are left out. */
 export const stringify = (value: unknown): string => {
+  if (value instanceof Verbatim) return value.text
   if (typeof value === "bigint") return value.toString()
   if (typeof value !== "object" || value === null || "toJSON" in value) return JSON.stringify(value) ?? "null"
   if (Array.isArray(value)) return `[${value.map(stringify).join()}]`

@@ -2,6 +2,7 @@ import { asAmbiguous, isOpen, sleep } from "./Attempts.ts"
 import type { CallOptions, Connection } from "./Connection.ts"
 import { GatewayError } from "./Errors.ts"
 import type { Collection, Exchange, Operations, Payout, Transaction } from "./Schema.ts"
+import type { Query } from "./Signing.ts"
 
 type Body<Name extends keyof Operations> = Operations[Name] extends { readonly body: infer B } ? B : never
 type QueryOf<Name extends keyof Operations> = Operations[Name] extends { readonly query: infer Q } ? Omit<Q, "cursor"> : never
@@ -74,19 +75,25 @@ export const exchanges = (call: Connection) => {
   }
 }
 
-export const transactions = (call: Connection) => ({
-  /** A collection or a payout, without knowing which. */
-  get: (id: string, { signal }: CallOptions = {}): Promise<Transaction> =>
-    call("GET /v1/transactions/{id}", { params: { id }, signal }),
-  /** All that match, the newest first; the next page is asked for when you come to it. `metadata` is one member of your own. */
-  list: (
-    { metadata = {}, ...filter }: QueryOf<"GET /v1/transactions"> = {},
-    { signal }: CallOptions = {}
-  ): AsyncGenerator<Transaction, void> => {
-    const member = Object.fromEntries(Object.entries(metadata).map(([name, value]) => [`metadata.${name}`, value]))
-    return walk((cursor) => call("GET /v1/transactions", { query: { ...filter, ...member, cursor }, signal }))
+export const transactions = (call: Connection) => {
+  const page = (query: Query, { signal }: CallOptions = {}): Promise<Page<Transaction>> =>
+    call("GET /v1/transactions", { query, signal })
+  return {
+    /** A collection or a payout, without knowing which. */
+    get: (id: string, { signal }: CallOptions = {}): Promise<Transaction> =>
+      call("GET /v1/transactions/{id}", { params: { id }, signal }),
+    /** One page of those that match, by the query as the interface has it: `next_cursor` goes on as `cursor`. */
+    page,
+    /** All that match, the newest first; the next page is asked for when you come to it. `metadata` is one member of your own. */
+    list: (
+      { metadata = {}, ...filter }: QueryOf<"GET /v1/transactions"> = {},
+      options: CallOptions = {}
+    ): AsyncGenerator<Transaction, void> => {
+      const member = Object.fromEntries(Object.entries(metadata).map(([name, value]) => [`metadata.${name}`, value]))
+      return walk((cursor) => page({ ...filter, ...member, cursor }, options))
+    }
   }
-})
+}
 
 interface Page<Item> {
   readonly items: ReadonlyArray<Item>

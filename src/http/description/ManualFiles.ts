@@ -8,10 +8,12 @@ const ROOT = resolve(import.meta.dirname, "..", "..", "..")
 const folders = [
   { folder: "docs/integrating", at: "/docs/integrating" },
   { folder: "docs/contract", at: "/docs/contract" },
-  ...["signing", "typescript", "typescript/src", "effect", "effect/src", "bruno", "bruno/environments"].map((name) => ({
-    folder: `clients/${name}`,
-    at: `/docs/clients/${name}`
-  }))
+  ...["signing", "typescript", "typescript/src", "effect", "effect/src", "cli", "cli/src", "bruno", "bruno/environments"].map(
+    (name) => ({
+      folder: `clients/${name}`,
+      at: `/docs/clients/${name}`
+    })
+  )
 ]
 
 const SERVED = /\.(md|json|py|php|ts|go|java|bru)$/

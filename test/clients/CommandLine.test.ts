@@ -4,14 +4,13 @@ import { layer } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { Webhook } from "standardwebhooks"
 import { describe, expect } from "vitest"
-import { OnTerminal } from "../../src/commands/Output.ts"
+import { EventType } from "../../src/domain/Event.ts"
 import { demandCodes, RIGHT } from "../support/OtpRequests.ts"
-import { momoCharge } from "../support/RequestBodies.ts"
+import { momoCharge, momoPayout } from "../support/RequestBodies.ts"
 import { eventually } from "../support/SignedClient.ts"
 import { everyOther, Stack, tenantOn } from "../support/Stack.ts"
 import { receiver } from "../support/WebhookReceiver.ts"
-import { gateway as command } from "./Gateway.ts"
-import { givenPerson } from "./Person.ts"
+import { command, givenPerson } from "./Person.ts"
 
 const TO_JANE = ["--amount-minor", "1000", "--currency", "UGX", "--country", "UG", "--msisdn", "256772123456", "--network", "MTN"]
 
@@ -82,7 +81,7 @@ describe("a tenant's command line", () => {
         yield* Effect.promise(() => writeFile(body, JSON.stringify(request)))
         const refused = yield* run("payout", "create", "--body", body)
         expect(refused).toMatchObject({ code: 1, output: "" })
-        expect(refused.errors).toMatch(/^idempotency key \w{26}\npayout_rejected_by_provider: .* change it\.$/)
+        expect(refused.errors).toMatch(/^idempotency key [\w-]{36}\npayout_rejected_by_provider: .* change it\.$/)
         expect((yield* result("payout", "list", "--status", "successful")).items).toHaveLength(1)
         const listed = yield* run("payout", "list", "--limit", "1")
         expect(listed.output.split("\n")[0]).toMatch(/^reference +status +amount_minor/)
@@ -133,7 +132,9 @@ describe("a tenant's command line", () => {
         const [, reference = ""] = waiting.output.split(" ")
         const { next_action } = yield* result("collection", "get", reference)
         const authorize = ["collection", "authorize", reference, "--pin-id", next_action.pin_id, ...payer]
-        expect((yield* run(...authorize, "--pin", "000000")).errors).toMatch(/^otp_incorrect: /)
+        expect((yield* run(...authorize, "--pin", "000000")).errors).toMatch(
+          /\notp_incorrect: .* Ask the payer for the code again\.$/
+        )
         expect(yield* result(...authorize, "--pin", RIGHT, "--wait")).toMatchObject({ reference, status: "successful" })
       })
     )
@@ -168,7 +169,8 @@ describe("a tenant's command line", () => {
         yield* login
         const hook = yield* receiver((response) => response.writeHead(204).end())
         const listening = yield* Effect.forkChild(run("listen", "--forward", hook.url, "--count", "2", "--json"))
-        yield* eventually(tenant.get("/v1/webhooks/endpoint"), ({ status }) => status === 200)
+        const borrowed = yield* eventually(tenant.get("/v1/webhooks/endpoint"), ({ status }) => status === 200)
+        expect(borrowed.body.data.events).toEqual(EventType.literals)
         yield* run("payout", "create", ...TO_JANE, "--wait")
         const { code, errors, output } = yield* Fiber.join(listening)
         expect(code).toBe(0)
@@ -195,7 +197,8 @@ describe("a tenant's command line", () => {
         const listening = yield* Effect.forkChild(run("listen", "--take-over"))
         yield* eventually(endpoint, ({ text }) => text.includes("127.0.0.1"))
         yield* Fiber.interrupt(listening)
-        expect((yield* endpoint).body.data).toMatchObject({ ...before, enabled: true })
+        const after = yield* eventually(endpoint, ({ text }) => !text.includes("127.0.0.1"))
+        expect(after.body.data).toMatchObject({ ...before, enabled: true })
       })
     )
 
@@ -221,8 +224,31 @@ describe("a tenant's command line", () => {
         const charging = yield* Effect.forkChild(Effect.forever(Effect.delay(charge, "200 millis")))
         const { code, errors, output } = yield* Fiber.join(listening)
         yield* Fiber.interrupt(charging)
-        expect([code, errors]).toEqual([0, expect.stringMatching(/^ready: \S+ is asked every 1 second what changed/)])
+        expect([code, errors]).toEqual([0, expect.stringMatching(/^ready: \S+ is asked every 1 s what changed/)])
         expect(output).toMatch(/^\S+Z {2}collection +\w{26} \w+/)
+      })
+    )
+
+    it.effect("shows hostile text of a record as escapes: no broken line and no terminal control", () =>
+      Effect.gen(function* () {
+        const { gateway } = yield* Stack
+        const tenant = yield* tenantOn(gateway)
+        const { login, run } = yield* givenPerson(tenant)
+        yield* login
+        const hostile = "evil\u001b[31m\u202e\nforged line\u0007"
+        const sent = yield* tenant.post("/v1/payouts", momoPayout("3001", { narration: hostile, metadata: { note: hostile } }))
+        const reference = JSON.parse(sent.text).data.reference
+        for (const words of [
+          ["payout", "list"],
+          ["payout", "get", reference]
+        ]) {
+          const asText = yield* run(...words)
+          expect([asText.code, asText.output.includes(reference)]).toEqual([0, true])
+          for (const { errors, output } of [asText, yield* run(...words, "--json")]) {
+            expect(`${errors}${output}`).not.toMatch(/\p{Cc}(?<!\n)|\u202e/u)
+            expect(`${errors}${output}`).not.toMatch(/^\s*forged/m)
+          }
+        }
       })
     )
 
@@ -235,8 +261,7 @@ describe("a tenant's command line", () => {
         const { output } = yield* run("payout", "create", ...TO_JANE, "--wait")
         expect(output).not.toContain("\u001b")
         const [, reference = ""] = output.split(" ")
-        const shown = (more: Record<string, string>) =>
-          Effect.provideService(command({ ...variables, ...more }, "payout", "get", reference), OnTerminal, true)
+        const shown = (more: Record<string, string>) => command({ ...variables, ...more }, true, "payout", "get", reference)
         expect((yield* shown({})).output).toContain("\u001b[32msuccessful\u001b[0m")
         expect((yield* shown({ NO_COLOR: "1" })).output).not.toContain("\u001b")
       })

@@ -1,0 +1,15 @@
+#!/usr/bin/env node
+import process from "node:process"
+import { run } from "./Program.ts"
+
+const stop = new AbortController()
+// The second one ends the process at once, should putting things back take too long.
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stop.abort())
+
+process.exitCode = await run(process.argv.slice(2), {
+  environment: process.env,
+  isTerminal: process.stdout.isTTY,
+  out: (line) => process.stdout.write(`${line}\n`),
+  err: (line) => process.stderr.write(`${line}\n`),
+  signal: stop.signal
+})
