@@ -7,7 +7,7 @@ export const SECOND = 1_000
 export const MINUTE = 60 * SECOND
 export const HOUR = 60 * MINUTE
 
-/** When the line is honest again, after the first request: at once, after what a gateway asks soon, within hours, or when a person has it already. */
+/** When the line is honest again, after the first request: at once, soon, after hours, or when a person already has the case. */
 const HONEST_AFTER = [0, 0, 50 * SECOND, 50 * SECOND, 9 * MINUTE, 9 * MINUTE, 150 * MINUTE, 30 * HOUR] as const
 
 // Without those that never answer: nobody moves the story's clock while it waits for an answer.
