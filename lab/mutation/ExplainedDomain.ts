@@ -182,9 +182,6 @@ export const explainedOfDomain: Readonly<Record<string, ReadonlyArray<Explained>
   "src/domain/PollSchedule.ts": [
     { original: "expiry === null", replacement: "false", why: "for the compiler: null is not later than now" }
   ],
-  "src/domain/DeductedFee.ts": [
-    { original: "net > least", replacement: "net >= least", why: "of two equal amounts either is the larger" }
-  ],
   "src/domain/SourceAmount.ts": [
     {
       original: '""',

@@ -141,8 +141,8 @@ export const Collection = Schema.Struct({
 export type Collection = typeof Collection.Type
 
 /**
- * Whose account the recipient's is, as the provider said before anything was sent. `isNamed`: whether that is the name that the tenant gave; null where
- * it gave none. The name itself is never stored.
+ * The holder of the recipient's account, as the provider gave it before anything was sent. `isNamed`: whether that is the name that the
+ * tenant gave; null where it gave none. The name itself is never stored.
  */
 export const Holder = Schema.Struct({ maskedName: Schema.String, isNamed: Schema.NullOr(Schema.Boolean) })
 export type Holder = typeof Holder.Type

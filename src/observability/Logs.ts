@@ -129,7 +129,7 @@ interface Line {
 /** So many lines of one kind are written in a window; the others are counted. */
 const LINES = 10
 const WINDOW = "10 seconds"
-/** What a provider, or our account there, does wrong is one line a minute, which are so many windows. */
+/** A fault of a provider, or of our account there, is one line a minute, which are so many windows. */
 const ALARM_LINES = 1
 const ALARM_WINDOWS = 6
 /** So many kinds are distinguished in a window. Beyond them a sentence is one kind, whatever it is about. */

@@ -100,7 +100,7 @@ export const paced = (
         )
         let waitMs = 0
         for (const one of bucketsOf(kind, part)) {
-          // Whoever is interrupted while a token is on its way would take it with them.
+          // An interrupted caller would take a token that is on its way with it.
           const said = yield* buckets.reserve(one.bucket, one.limit, longestMs - waitMs)
           if (said._tag === "Limited") {
             yield* giveBack

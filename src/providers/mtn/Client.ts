@@ -15,7 +15,7 @@ export interface CountryAccount extends Market {
   readonly subscriptionKeys: Readonly<Record<Product, Redacted.Redacted>>
 }
 
-/** What is asked about a recipient before a payout: whether the account is active and whose it is, only the first, or nothing. */
+/** The check of a recipient before a payout: whether the account is active and the holder's name, only the first, or none. */
 export type HolderCheck = "name" | "active" | "off"
 
 export interface MtnSettings {

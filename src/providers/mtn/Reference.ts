@@ -50,8 +50,8 @@ const balanceOf = Effect.fnUntraced(function* ({ clients, currency }: Branch, pr
 })
 
 /**
- * Whose account a recipient's number is. Only `result: false` says that it is not active: what is refused, a number that is not found among it, may be a
- * market in which the call is not enabled, and says nothing. The name is asked for where somebody can be paid.
+ * The holder of a recipient's number. Only `result: false` says that it is not active: what is refused, a number that is not found among
+ * it, may be a market in which the call is not enabled, and says nothing. The name is asked for where somebody can be paid.
  */
 export const holderBy = (branches: ReadonlyArray<Branch>, check: Exclude<HolderCheck, "off">, deadline: Deadline) =>
   Effect.fn("mtn.holder")(function* ({ country, msisdn, network }: MomoParty): Effect.fn.Return<MobileHolder, ProviderError> {

@@ -68,7 +68,9 @@ export const BalanceAnswer = Schema.Struct({ availableBalance: Amount, currency:
 
 // GET /{product}/v1_0/accountholder/msisdn/{number}/active
 export const ActiveAnswer = Schema.Struct({ result: Schema.Boolean })
-/** GET /{product}/v1_0/accountholder/msisdn/{number}/basicuserinfo: beside the name a birthday and more, which nobody here reads. */
+/**
+ * GET /{product}/v1_0/accountholder/msisdn/{number}/basicuserinfo: beside the name a birthday and more, which the gateway does not read.
+ */
 export const HolderAnswer = Schema.Struct({
   name: nullable(Schema.String),
   given_name: nullable(Schema.String),

@@ -63,7 +63,7 @@ export const openActiveConf = Effect.fn("pawapay.openActiveConf")(function* ({
     if (asking === null || asking.answer.pollUnsafe() !== undefined)
       asking = { answer: yield* Effect.forkIn(Cache.get(asked, "conf"), scope), since: now }
     const left = asking.since + WAIT_AT_MOST_MS - now
-    // Who comes later waits no longer than who asked: whatever is read of many networks is held up once.
+    // A later caller waits no longer than the first one: a read of many networks is held up once.
     if (left > 0) yield* Effect.timeoutOption(Fiber.await(asking.answer), left)
     return list && saidIn(list, (yield* Clock.currentTimeMillis) - readAt > BELIEVED_FOR_MS)
   })

@@ -30,7 +30,7 @@ export interface PawapaySettings {
 export const openClient = ({ apiToken, baseUrl, signingKey }: PawapaySettings, transport: Transport): Client =>
   bearerClient(baseUrl, apiToken, signingKey === null ? transport : signing(signingKey, transport))
 
-/** What has a body is a request to move money. */
+/** A request with a body moves money. */
 const signing = (key: SigningKey, transport: Transport): Transport => ({
   call: (call) =>
     Effect.flatMap(Clock.currentTimeMillis, (now) => transport.call({ ...call, headers: signedHeaders(call, key, now) }))

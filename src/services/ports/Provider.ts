@@ -170,8 +170,8 @@ export interface PayoutOperations {
   /** Whether a payout by this corridor has to say who pays, or may; absent: it is not sent. */
   readonly sender?: (corridor: CorridorKey) => "needed" | "taken" | undefined
   /**
-   * Whose mobile-money account a payout would go to: free, and asked before anything is reserved. An error says nothing about it, and the payout goes
-   * on without it. Absent: the provider does not know before it pays.
+   * The holder of the mobile-money account that a payout would go to: free, and asked before anything is reserved. An error says nothing
+   * about it, and the payout goes on without it. Absent: the provider does not know before it pays.
    */
   readonly holder?: (recipient: MomoParty) => Effect.Effect<MobileHolder, ProviderError>
   /** Free, moves nothing. */

@@ -23,8 +23,8 @@ export class BankAccounts extends Context.Service<
       account: BankAccount
     ) => Effect.Effect<Redacted.Redacted, BankAccountUnresolvable | ProviderError>
     /**
-     * Whose bank account a payout goes to, before anything is reserved. Another name than the tenant's refuses nothing. Null for what is no bank's, and
-     * where the provider does not tell.
+     * The holder of the bank account that a payout goes to, before anything is reserved. Another name than the tenant's refuses nothing.
+     * Null for what is no bank's, and where the provider does not tell.
      */
     readonly bankHolder: (
       provider: Provider,

@@ -81,7 +81,7 @@ export const signedHeaders = (
   }
 }
 
-/** What a merchant's signature has to cover: nothing else could be exchanged unseen. */
+/** The parts that a merchant's signature has to cover: none of them could be exchanged unseen. */
 const COVERED = ["@method", "@authority", "@path", "signature-date", "content-digest", "content-type"]
 
 /** Whether a merchant's request is signed with its key, over these bytes and this address, and is not too old or from the future. */
