@@ -107,9 +107,12 @@ const operationNames = { payout: "PAYOUT", collection: "DEPOSIT" } as const sati
 
 type OperationTypes = (typeof ActiveCountry.Type)["providers"][number]["currencies"][number]["operationTypes"]
 
-/** `operationTypes` is a record by operation, in an older form a list. */
+/** `operationTypes` is a record by operation. The page of pawaPay's reference has a list, of rows with a name and of such records. */
 export const operationsIn = (types: OperationTypes): ReadonlyMap<string, unknown> =>
-  isList(types) ? new Map(types.map((one) => [one.operationType, one])) : new Map(Object.entries(types))
+  new Map((isList(types) ? types : [types]).flatMap(namedIn))
+
+const namedIn = (row: Readonly<Record<string, unknown>>): ReadonlyArray<readonly [string, unknown]> =>
+  typeof row["operationType"] === "string" ? [[row["operationType"], row]] : Object.entries(row)
 
 const isList = <A>(value: ReadonlyArray<A> | Readonly<Record<string, unknown>>): value is ReadonlyArray<A> => Array.isArray(value)
 

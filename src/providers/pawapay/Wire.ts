@@ -74,13 +74,9 @@ export const BalancesAnswer = Schema.Struct({
 })
 export const Wallet = Schema.Struct({ country: Schema.String, balance: Amount, currency: Schema.String })
 
-// GET /active-conf. `operationTypes` is a record by operation, in an older form a list.
-const OperationTypes = Schema.Union([
-  Schema.Record(Schema.String, Schema.Unknown),
-  Schema.Array(
-    Schema.StructWithRest(Schema.Struct({ operationType: Schema.String }), [Schema.Record(Schema.String, Schema.Unknown)])
-  )
-])
+// GET /active-conf. `operationTypes` is a record by operation; in other forms a list, of which a row names its operation or is such a record.
+const ByOperation = Schema.Record(Schema.String, Schema.Unknown)
+const OperationTypes = Schema.Union([ByOperation, Schema.Array(ByOperation)])
 export const ActiveConfAnswer = Schema.Struct({ countries: Schema.Array(Schema.Unknown) })
 /** One of the operations, in both forms; each member is read by itself. */
 export const ActiveOperation = Schema.Struct({

@@ -59,6 +59,21 @@ describe("what pawaPay lists for the account", () => {
     })
   )
 
+  it.live("is read in the mixed form of pawaPay's own page, too", () =>
+    Effect.gen(function* () {
+      const bounds = { minTransactionLimit: "1", maxTransactionLimit: "1000", decimalsInAmount: "NONE" }
+      const { deposits, limits } = yield* told([
+        payable([
+          { DEPOSIT: { ...bounds, authType: "PROVIDER_AUTH", status: "CLOSED" } },
+          { operationType: "PAYOUT", ...bounds, status: "DELAYED" },
+          { operationType: "USSD_DEPOSIT", callbackUrl: "https://merchant.example/ussd" }
+        ])
+      ])
+      expect(yield* limits(mtn, "UGX")).toEqual(limitsOf(1n, 1000n, "degraded"))
+      expect(yield* deposits(mtn, "UGX")).toEqual(limitsOf(1n, 1000n, "down"))
+    })
+  )
+
   it.live("decides how many decimals a payment may have, against the table, too", () =>
     Effect.gen(function* () {
       const { collections, countries, payouts } = yield* told([
