@@ -31,7 +31,7 @@ export const wireBugs: ReadonlyArray<Bug> = [
   {
     name: "let one scheduled look fail what is never found",
     breaks: "nothing is failed that may be under way: not found counts only as often, and as late, as the provider documents",
-    test: "lab/hostile/gateway/HostileGateway.test.ts",
+    test: "test/domain/StatusPoll.test.ts",
     edits: [
       {
         file: "src/domain/StatusPoll.ts",
