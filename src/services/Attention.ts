@@ -50,7 +50,7 @@ export const attention = (
     ...(endpointsFailing > 0 ? [`webhook endpoints that accept nothing: ${endpointsFailing}`] : []),
     ...unparted.map((table) => `rows of ${table} lie in no month's partition`),
     ...(inbox.parked > 0 ? [`callbacks that matched nothing: ${inbox.parked}`] : []),
-    ...(outbox.parked > 0 ? [`webhooks that no endpoint accepted: ${outbox.parked}`] : []),
+    ...(outbox.parked > 0 ? [`parked webhooks: ${outbox.parked}`] : []),
     ...(floats.some(({ receivable }) => receivable > 0n) ? ["a tenant owes more than its float"] : []),
     ...(verified === undefined || at - verified.at > DAY_MS ? ["the ledger was not verified for a day"] : []),
     ...(holds ? [] : [unprotected(role)])
