@@ -43,6 +43,10 @@ interface Side {
   readonly tenant: ReturnType<typeof client>
 }
 
+/** The bytes that both releases answer: without the members that the release before does not have. */
+const sharedText = ({ text }: Answer): string =>
+  NEWER.reduce((rest, member) => rest.replaceAll(new RegExp(`"${member}":(?:null|\\{[^{}]*\\}|[^,{}]+),?`, "g"), ""), text)
+
 const isReplay = ({ headers }: Answer) => headers.get("idempotency-replayed") === "true"
 
 /** Where the provider calls back. */
@@ -84,7 +88,8 @@ const inTurn = Effect.fnUntraced(function* (one: Side, other: Side, simulator: R
   expect((yield* other.tenant.post(PAYOUTS, untidy, `${key}-untidy`)).text).toStrictEqual(said.text)
   const reference = referenceOf(first)
   yield* other.tenant.until(`${PAYOUTS}/${reference}`, ({ status }) => status === "successful")
-  expect((yield* one.tenant.get(`${PAYOUTS}/${reference}`)).text).toBe((yield* other.tenant.get(`${PAYOUTS}/${reference}`)).text)
+  const read = ({ tenant }: Side) => Effect.map(tenant.get(`${PAYOUTS}/${reference}`), sharedText)
+  expect(yield* read(one)).toBe(yield* read(other))
   expect(yield* executionsOf(simulator, reference)).toHaveLength(1)
 
   const charge = referenceOf(yield* one.tenant.post(CHARGES, momoCharge(String(6_000 + Math.floor(Math.random() * 1_000)))))
@@ -116,7 +121,8 @@ it.live.skipIf(!isReleaseBeforeHere)(
       )
       const tenant: Tenant = yield* tenantOn(gateway, FLOAT)
       const webhooks = yield* webhooksOf(gateway, { ...tenant, newer: NEWER }, [...defaultSubscription, "collection.updated"])
-      const now: Side = { address: gateway, tenant }
+      // Also what the release before stored is answered by this one.
+      const now: Side = { address: gateway, tenant: client(gateway, tenant.key, NEWER) }
       const before: Side = { address: node, tenant: client(node, tenant.key, NEWER) }
 
       const answers: Array<Answer> = []

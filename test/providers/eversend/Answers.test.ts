@@ -195,7 +195,8 @@ describe("a quotation", () => {
     ["that breaks off", reset]
   ]
   for (const [name, behaviour] of unusable) {
-    it.effect(`${name} is a provider error`, () =>
+    // The real clock: between two refused tokens a node waits a moment.
+    it.live(`${name} is a provider error`, () =>
       Effect.gen(function* () {
         expect(yield* Effect.flip(quoting(behaviour))).toMatchObject({ _tag: "provider_error" })
       })

@@ -152,7 +152,7 @@ describe("a token", () => {
     })
   )
 
-  it.effect("that is no longer accepted is fetched again, once", () =>
+  it.live("that is no longer accepted is fetched again, and is not fetched for ever", () =>
     Effect.gen(function* () {
       const refused = answer(401, { statusCode: 401 })
       const server = yield* wire({ [PAY_TOKEN]: [token("old"), token("new")], [TRANSFER]: [refused, taken, refused] })
