@@ -137,6 +137,30 @@ export const wireBugs: ReadonlyArray<Bug> = [
     ]
   },
   {
+    name: "believe a refusal whose fault is the provider's partner's",
+    breaks: "only what the provider's documents call refused ends a payment",
+    test: "test/providers/paystack/Refusals.test.ts",
+    edits: [
+      {
+        file: "src/providers/paystack/Refusals.ts",
+        text: "isProven: type === OF_THE_REQUEST || (!type && said !== undefined)",
+        instead: 'isProven: type !== "api_error" || (!type && said !== undefined)'
+      }
+    ]
+  },
+  {
+    name: "end a charge that waits for the payer's birthday",
+    breaks: "a word that asks the payer for something is not final",
+    test: "test/providers/paystack/Translate.test.ts",
+    edits: [
+      {
+        file: "src/providers/paystack/Translate.ts",
+        text: '...unanswerable.map((status) => [status, "pending"] as const)',
+        instead: '...unanswerable.map((status) => [status, "failed"] as const)'
+      }
+    ]
+  },
+  {
     name: "take a dispute that was lost for one that is open",
     breaks: "what was taken back is told apart from what is only asked back",
     test: "test/providers/paystack/Clawbacks.test.ts",

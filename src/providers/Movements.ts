@@ -147,6 +147,12 @@ export const onceNotFound = <F = never>(
         }
       }
 
+/** A refusal that does not prove that nothing was made, where nothing is found either: the outcome is open. */
+export const notProven = ({ alarm, fact: { note } }: FactWithAlarm<Refused>): FactWithAlarm<Unknown> => ({
+  fact: { _tag: "Unknown", reason: "bad_response", note: `${note}, which does not prove that nothing was made` },
+  alarm
+})
+
 /** Only a text says that our reference is used, and it is read for one thing: such a refusal is never believed, found or not. */
 export const usedAt = (provider: string): FactWithAlarm<Unknown> => ({
   fact: { _tag: "Unknown", reason: "bad_response", note: "the reference is used there, and nothing was found by it yet" },

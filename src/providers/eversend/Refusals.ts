@@ -2,7 +2,7 @@ import { Option } from "effect"
 import type { CodeRejected, PayoutOutcome } from "../../services/ports/Provider.ts"
 import { errorIn, type FactWithAlarm, unknownReader, withoutAlarm } from "../AnswerParsing.ts"
 import type { Identity } from "../Connection.ts"
-import { type MoneyCallAnswer, onceNotFound } from "../Movements.ts"
+import { type MoneyCallAnswer, notProven, onceNotFound } from "../Movements.ts"
 import {
   notAdmittedBy,
   notPaid,
@@ -92,8 +92,7 @@ export const moneyCallRefusal = (kind: Kind, response: ProviderResponse): MoneyC
   const { note } = refused.fact
   const proven = nothingMade[kind].get(textOf(response))
   if (proven !== undefined) return onceNotFound(refusedBy(proven, null, note))
-  const open = { _tag: "Unknown", reason: "bad_response", note: `${note}, which does not prove that nothing was made` } as const
-  return onceNotFound(refused, { fact: open, alarm: refused.alarm })
+  return onceNotFound(refused, notProven(refused))
 }
 
 /** No document shows it: the README assumes it. It proves no end, and the payer may say another code. */

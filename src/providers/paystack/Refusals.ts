@@ -1,6 +1,7 @@
+import type { PayoutOutcome } from "../../services/ports/Provider.ts"
 import { errorIn, type FactWithAlarm, type Unknown, unknownReader, withoutAlarm } from "../AnswerParsing.ts"
 import type { Identity } from "../Connection.ts"
-import { usedAt } from "../Movements.ts"
+import { type MoneyCallAnswer, notProven, onceNotFound, usedAt } from "../Movements.ts"
 import {
   misroutedTo,
   notAdmittedBy,
@@ -36,32 +37,72 @@ const notAdmitted = notAdmittedBy(NOT_ADMITTED)
 /** The statuses with which POST /transferrecipient, POST /transfer and POST /charge refuse; 401 and 403 are our own account's fault. */
 const refusing = [400, 404, 422]
 
-const refusalBy = (response: ProviderResponse, why: ProviderRefusal): FactWithAlarm<Refused> | undefined => {
-  if (response._tag !== "Answered" || errorOf(response) === undefined) return undefined
-  const { status } = response
-  if (status === 401 || status === 403) return refusedBy(notAdmitted, null, `HTTP ${status}`)
-  return refusing.includes(status) ? refusedBy(why, null, `HTTP ${status}`) : undefined
+export type Operation = "charge" | "voucher" | "transfer"
+
+/** The type of a request that was not carried out for its own sake. Paystack's other types are faults of its own or of its partners: by then anything may have been done. */
+const OF_THE_REQUEST = "validation_error"
+
+const shortBalance = poolShort("Paystack refuses a transfer: the balance there is not enough")
+// Refusals of Paystack's documents, by operation: codes, and the texts of those that have no type and no code. Any other one without a type
+// proves nothing.
+const documented: Readonly<Record<Operation, ReadonlyMap<string, ProviderRefusal>>> = {
+  charge: new Map(),
+  voucher: new Map([["Provided registration token is invalid", refusedUnsaid]]),
+  transfer: new Map([
+    ["invalid_transfer_recipient", unknownRecipient],
+    ["Your balance is not enough to fulfil this request", shortBalance],
+    ["Your balance is not enough to fulfill this request", shortBalance],
+    ["Recipient specified is invalid", unknownRecipient],
+    ["Invalid amount passed", refusedUnsaid]
+  ])
 }
 
-export const chargeRefusal = (response: ProviderResponse) => refusalBy(response, refusedUnsaid)
+interface PaystackRefusal extends FactWithAlarm<Refused> {
+  /** Whether Paystack's documents say that nothing was carried out. */
+  readonly isProven: boolean
+}
 
-export const transferRefusal = (response: ProviderResponse) => refusalBy(response, transferReason(response))
+const refusal = (operation: Operation, response: ProviderResponse): PaystackRefusal | undefined => {
+  const error = errorOf(response)
+  if (response._tag !== "Answered" || error === undefined) return undefined
+  const { status } = response
+  const note = `HTTP ${status}`
+  if (status === 401 || status === 403) return { ...refusedBy(notAdmitted, null, note), isProven: true }
+  if (!refusing.includes(status)) return undefined
+  const { code, message, type } = error
+  const said = documented[operation].get(code ?? "") ?? documented[operation].get((message ?? "").trim().replace(/\.$/, ""))
+  return {
+    ...refusedBy(said ?? refusedUnsaid, null, note),
+    isProven: type === OF_THE_REQUEST || (!type && said !== undefined)
+  }
+}
 
-/** Of a recipient who is not there no transfer was sent. */
-export const recipientRefusal = (response: ProviderResponse): FactWithAlarm<Refused> | undefined =>
-  response._tag === "Answered" && refusing.includes(response.status) && errorOf(response) !== undefined
+/** The refusal of a call that moves money, believed once nothing is found; one that proves nothing leaves the outcome open even then. */
+export const moneyCallRefusal = (
+  operation: "charge" | "transfer",
+  response: ProviderResponse
+): MoneyCallAnswer<PayoutOutcome> | undefined => {
+  const refused = refusal(operation, response)
+  return refused === undefined
+    ? undefined
+    : onceNotFound(refused, usedReference(response) ?? (refused.isProven ? undefined : notProven(refused)))
+}
+
+/** The refusal of a voucher; of one that proves nothing the charge may be under way. */
+export const voucherRefusal = (response: ProviderResponse): FactWithAlarm<Refused> | undefined => {
+  const refused = refusal("voucher", response)
+  return refused?.isProven === true || TRIED_OUT.test(errorOf(response)?.message ?? "") ? refused : undefined
+}
+/** It names the minutes until the next voucher is taken. */
+const TRIED_OUT = /^Too many attempts\. You have to wait for \d+ minutes?/
+
+/** Of a recipient who is not there no transfer was sent. Where the fault is Paystack's or its partner's, the recipient may be there. */
+export const recipientRefusal = (response: ProviderResponse): FactWithAlarm<Refused> | undefined => {
+  const error = errorOf(response)
+  if (response._tag !== "Answered" || error === undefined || !refusing.includes(response.status)) return undefined
+  return !error.type || error.type === OF_THE_REQUEST
     ? refusedBy(unknownRecipient, null, `the recipient is refused with HTTP ${response.status}`)
     : undefined
-
-/** A short balance has no code: its text, in either spelling, is the documented and only sign of it, and it decides no more than whom the refusal is about. */
-const SHORT_BALANCE = /^Your balance is not enough to fulfill? this request\.?$/
-
-const transferReason = (response: ProviderResponse): ProviderRefusal => {
-  const error = errorOf(response)
-  if (error?.code === "invalid_transfer_recipient") return unknownRecipient
-  return SHORT_BALANCE.test(error?.message ?? "")
-    ? poolShort("Paystack refuses a transfer: the balance there is not enough")
-    : refusedUnsaid
 }
 
 /** Paystack itself says that it has nothing by our reference: 404, or 400 with the code for that. */
@@ -73,26 +114,14 @@ export const notFound = (response: ProviderResponse) => {
 }
 
 /** Where a text says that an earlier arrival of the same request took the reference. */
-export const usedReference = (response: ProviderResponse): FactWithAlarm<Unknown> | undefined =>
-  /\b(duplicate|already exists|unique reference)\b/i.test(errorOf(response)?.message ?? "") ? usedAt(identity.title) : undefined
+const usedReference = (response: ProviderResponse): FactWithAlarm<Unknown> | undefined =>
+  USED_REFERENCE.test(errorOf(response)?.message ?? "") ? usedAt(identity.title) : undefined
+const USED_REFERENCE = /\b(duplicate|already exists|unique reference)\b|^Transaction reference is invalid/i
 
 const unfinished = refusalOf("other", "timed_out", "The payer did not finish in time.")
-const unasked = refusalOf(
-  "other",
-  "provider_rejected",
-  "The provider asks the payer for something that the gateway cannot pass on."
-)
-
-const chargeFailures: ReadonlyMap<string, ProviderRefusal> = new Map([
-  ["send_pin", unasked],
-  ["send_phone", unasked],
-  ["send_birthday", unasked],
-  ["send_address", unasked],
-  ["timeout", unfinished]
-])
 
 /** Why a charge failed. Declined, no balance, no answer: only a text tells them apart. */
-export const chargeFailure = (status: string): ProviderRefusal => chargeFailures.get(status) ?? notPaid
+export const chargeFailure = (status: string): ProviderRefusal => (status === "timeout" ? unfinished : notPaid)
 
 /** A charge that waits for a voucher and got none. */
 export const withoutVoucher = (note: string): FactWithAlarm<Refused> =>

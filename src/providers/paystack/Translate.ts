@@ -9,15 +9,14 @@ import {
   isPage,
   type MoneyCallAnswer,
   moneyCallAnswer,
-  notSent,
-  onceNotFound
+  notSent
 } from "../Movements.ts"
 import { answerBy, isOtherParty, sumOf } from "../ProviderStatus.ts"
 import { undelivered } from "../Refusals.ts"
 import { instantIn } from "../Statements.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import { subunits } from "./Amounts.ts"
-import { chargeFailure, chargeRefusal, identity, notFound, recipientRefusal, transferRefusal, usedReference } from "./Refusals.ts"
+import { chargeFailure, identity, moneyCallRefusal, notFound, recipientRefusal, voucherRefusal } from "./Refusals.ts"
 import {
   ChargeAnswer,
   RecipientAnswer,
@@ -40,8 +39,11 @@ export interface VoucherMissing {
 
 const REDIRECT = "open_url"
 const VOUCHER = "send_otp"
-/** The payer has not completed it yet, and still can: Paystack's table of verify says so. */
-const UNFINISHED = "abandoned"
+const ABANDONED = "abandoned"
+/** Of cards and bank accounts: nobody passes on what is asked for. */
+const unanswerable = ["send_pin", "send_phone", "send_birthday", "send_address"]
+/** The payer has not completed it yet, and still can: Paystack's table of verify says so of what is abandoned. */
+const unfinished: ReadonlySet<string> = new Set([ABANDONED, VOUCHER, ...unanswerable])
 
 // Paystack's whole vocabulary for a charge. A status that is not here is not understood, and never a failure.
 const charges: ReadonlyMap<string, Reported> = new Map([
@@ -52,13 +54,10 @@ const charges: ReadonlyMap<string, Reported> = new Map([
   ["queued", "pending"],
   [REDIRECT, "pending"],
   [VOUCHER, "pending"],
-  ["send_pin", "failed"],
-  ["send_phone", "failed"],
-  ["send_birthday", "failed"],
-  ["send_address", "failed"],
+  ...unanswerable.map((status) => [status, "pending"] as const),
   ["success", "successful"],
   ["failed", "failed"],
-  [UNFINISHED, "pending"],
+  [ABANDONED, "pending"],
   ["timeout", "failed"],
   ["reversed", "returned"]
 ])
@@ -80,7 +79,7 @@ const transfers: ReadonlyMap<string, Reported> = new Map([
 
 /** In a list of a day that is over, an unfinished charge moved nothing. */
 export const chargeLineMeaning = (status: string): Reported | undefined =>
-  status === UNFINISHED ? "failed" : charges.get(status)
+  unfinished.has(status) ? "failed" : charges.get(status)
 export const transferMeaning = (status: string): Reported | undefined => transfers.get(status)
 
 /** The code of a recipient; else what its absence means for a payout of which nothing was sent. */
@@ -94,7 +93,7 @@ export const recipientIn = (response: ProviderResponse): string | FactWithAlarm<
 /** The answer to POST /transfer, which never names the fee: a delivery at once is polled. */
 export const transferOutcome = (response: ProviderResponse, expected: ExpectedTransaction): MoneyCallAnswer<PayoutOutcome> =>
   moneyCallAnswer(response, {
-    refused: onceNotFound(transferRefusal(response), usedReference(response)),
+    refused: moneyCallRefusal("transfer", response),
     schema: TransferAnswer,
     readAsUnknown,
     read: ({ data }) => asAccepted(transferAnswer(data, expected))
@@ -141,7 +140,7 @@ export const chargeOutcome = (
   expected: ExpectedTransaction
 ): MoneyCallAnswer<ChargeOutcome | VoucherMissing> =>
   moneyCallAnswer<typeof ChargeAnswer.Type, ChargeOutcome | VoucherMissing>(response, {
-    refused: onceNotFound(chargeRefusal(response), usedReference(response)),
+    refused: moneyCallRefusal("charge", response),
     schema: ChargeAnswer,
     readAsUnknown,
     read: ({ data }) => chargePlaced(data, expected)
@@ -167,7 +166,7 @@ export const voucherOutcome = (response: ProviderResponse, expected: ExpectedTra
   // The charge before it was sent: what was not, is the voucher alone.
   if (response._tag === "NotSent")
     return withoutAlarm({ _tag: "Unknown", reason: "unavailable", note: `the voucher was not sent: ${response.note}` })
-  const refused = chargeRefusal(response)
+  const refused = voucherRefusal(response)
   return moneyCallAnswer<typeof ChargeAnswer.Type, ChargeOutcome>(response, {
     refused: refused === undefined || refused.fact.kind === "config" ? refused : rejectedBy(refused.fact),
     schema: ChargeAnswer,
@@ -188,6 +187,8 @@ const chargePlaced = (wire: Charge, expected: ExpectedTransaction): FactWithAlar
   const { fact } = outcome
   if (fact._tag !== "Accepted") return outcome
   if (status === VOUCHER) return withoutAlarm({ _tag: "VoucherMissing", note: fact.note })
+  if (unanswerable.includes(status))
+    return { fact, alarm: `Paystack asks a payer for what the gateway cannot pass on: ${status}` }
   if (status !== REDIRECT) return outcome
   const redirectUrl = wire.url ?? ""
   if (!isPage(redirectUrl)) return unreadable("it has to be paid on a page, and the answer names none", status)
@@ -211,7 +212,7 @@ const chargeAnswer = (
     isOurs: wire.reference === wireReference(reference),
     status,
     standing,
-    isUnfinished: status === UNFINISHED,
+    isUnfinished: unfinished.has(status),
     providerReference: id ?? null,
     note: `status ${status}`,
     sum: chargeSum(wire),

@@ -10,6 +10,7 @@ import { bank, chargeOrder, momo, orderOn } from "../contract/Orders.ts"
 import { answer, type Behaviour, reset, stub } from "../ProviderStub.ts"
 
 const refused = (status: number, error: object = {}): Behaviour => answer(status, { status: false, message: "no", ...error })
+const ofRequest = refused(400, { type: "validation_error" })
 const said = (data: object): Behaviour => answer(200, { status: true, message: "yes", data })
 const absent = refused(404, { message: "not found" })
 const recipient = said({ recipient_code: "RCP_1" })
@@ -53,7 +54,7 @@ describe("a refusal by Paystack", () => {
     Effect.gen(function* () {
       const { calls, payouts } = yield* before({
         "POST /transferrecipient": [recipient],
-        "POST /transfer": [refused(400)],
+        "POST /transfer": [ofRequest],
         "GET /transfer/verify/": [absent]
       })
       expect(yield* payouts.send(orderOn(quote, nigeria, "1234"))).toMatchObject({ _tag: "Refused", kind: "other" })
@@ -61,13 +62,30 @@ describe("a refusal by Paystack", () => {
     })
   )
 
+  it.effect("that is Paystack's own fault or its partner's is never believed, although nothing is found by our reference", () =>
+    Effect.gen(function* () {
+      for (const type of ["processor_error", "api_error", undefined]) {
+        const { collections, payouts } = yield* before({
+          "POST /transferrecipient": [recipient],
+          "POST /transfer": [refused(400, { type })],
+          "GET /transfer/verify/": [absent],
+          "POST /charge": [refused(400, { type })],
+          "GET /charge/": [absent]
+        })
+        const unknown = { _tag: "Unknown", reason: "bad_response" }
+        expect(yield* payouts.send(orderOn(quote, nigeria, "1234"))).toMatchObject(unknown)
+        expect(yield* collections.charge(chargeOrder(telecel, "1234"))).toMatchObject(unknown)
+      }
+    })
+  )
+
   it.effect("is not believed while the status question after it is not answered", () =>
     Effect.gen(function* () {
       const { collections, payouts } = yield* before({
         "POST /transferrecipient": [recipient],
-        "POST /transfer": [refused(400)],
+        "POST /transfer": [ofRequest],
         "GET /transfer/verify/": [refused(500)],
-        "POST /charge": [refused(400)],
+        "POST /charge": [ofRequest],
         "GET /charge/": [reset]
       })
       expect(yield* payouts.send(orderOn(quote, nigeria, "1234"))).toMatchObject({ _tag: "Unknown" })
@@ -97,7 +115,7 @@ describe("a refusal by Paystack", () => {
       const order = chargeOrder(telecel, "1234")
       const reference = order.reference.toLowerCase()
       const { collections } = yield* before({
-        "POST /charge": [refused(400)],
+        "POST /charge": [ofRequest],
         "GET /charge/": [said({ reference, status: "pay_offline" }), said({ reference: "another", status: "pay_offline" })]
       })
       expect(yield* collections.charge(order)).toMatchObject({ _tag: "Accepted" })
@@ -121,7 +139,7 @@ describe("a refusal by Paystack", () => {
       const { collections } = yield* before({
         "POST /charge": [said({ reference, status: "send_otp" })],
         "POST /charge/submit_otp": [
-          refused(400),
+          refused(400, { message: "Provided registration token is invalid" }),
           said({ reference, status: "send_otp" }),
           reset,
           said({ reference, status: "failed" })

@@ -29,6 +29,9 @@ const answered = (status: number, body: unknown, contentType = "application/json
 const said = (data: object): ProviderResponse => answered(200, { status: true, message: "said", data })
 const refused = (status: number, error: object = {}): ProviderResponse =>
   answered(status, { status: false, message: "no", ...error })
+/** A request that was not carried out for its own sake. */
+const ofRequest = (status: number, error: object = {}): ProviderResponse =>
+  refused(status, { type: "validation_error", ...error })
 
 const transfer = (status: string, change: object = {}) =>
   said({ transfer_code: "TRF_1", reference: own, status, amount: 12345, currency: "GHS", fee_charged: 500, ...change })
@@ -90,16 +93,16 @@ describe("the status of a charge", () => {
     ["ongoing", { _tag: "Accepted" }, { _tag: "StillPending" }, false],
     ["processing", { _tag: "Accepted" }, { _tag: "StillPending" }, false],
     ["queued", { _tag: "Accepted" }, { _tag: "StillPending" }, false],
-    ["send_otp", { _tag: "VoucherMissing" }, { _tag: "StillPending" }, false],
+    ["send_otp", { _tag: "VoucherMissing" }, { _tag: "StillPending", isUnfinished: true }, false],
     ["open_url", unread, { _tag: "StillPending" }, true],
     ["success", { _tag: "Succeeded", ...sum, fee: 186n }, { _tag: "Succeeded", ...sum, fee: 186n }, false],
     ["failed", { _tag: "Refused", failure: { code: "unknown" } }, { _tag: "Refused", failure: { code: "unknown" } }, false],
     ["abandoned", { _tag: "Accepted" }, { _tag: "StillPending", isUnfinished: true }, false],
     ["timeout", { _tag: "Refused", failure: { code: "timed_out" } }, { _tag: "Refused", failure: { code: "timed_out" } }, false],
-    ["send_pin", { _tag: "Refused", failure: { code: "provider_rejected" } }, { _tag: "Refused" }, false],
-    ["send_phone", { _tag: "Refused" }, { _tag: "Refused" }, false],
-    ["send_birthday", { _tag: "Refused" }, { _tag: "Refused" }, false],
-    ["send_address", { _tag: "Refused" }, { _tag: "Refused" }, false],
+    ["send_pin", { _tag: "Accepted" }, { _tag: "StillPending", isUnfinished: true }, true],
+    ["send_phone", { _tag: "Accepted" }, { _tag: "StillPending", isUnfinished: true }, true],
+    ["send_birthday", { _tag: "Accepted" }, { _tag: "StillPending", isUnfinished: true }, true],
+    ["send_address", { _tag: "Accepted" }, { _tag: "StillPending", isUnfinished: true }, true],
     ["reversed", unread, { _tag: "Returned", ...sum, fee: 0n, charged: 186n, at: null }, true],
     ["sleeping", unread, unread, true]
   ] as const
@@ -131,12 +134,13 @@ describe("a refusal", () => {
   it("of a transfer is recognised by its code, and a short balance by its only documented text", () => {
     const kindOf = (response: ProviderResponse) => unlessFound(transferOutcome(response, order)).fact
     expect(kindOf(refused(400, { code: "invalid_transfer_recipient" }))).toMatchObject({ _tag: "Refused", kind: "party" })
+    expect(kindOf(refused(400, { message: "Recipient specified is invalid" }))).toMatchObject({ _tag: "Refused", kind: "party" })
     for (const spelling of ["fulfil", "fulfill"])
       expect(kindOf(refused(400, { message: `Your balance is not enough to ${spelling} this request` }))).toMatchObject({
         kind: "pool"
       })
-    expect(kindOf(refused(400, { message: "Your balance is not enough, says somebody" }))).toMatchObject({ kind: "other" })
-    expect(kindOf(refused(422))).toMatchObject({ _tag: "Refused", kind: "other" })
+    expect(kindOf(ofRequest(400, { message: "Your balance is not enough, says somebody" }))).toMatchObject({ kind: "other" })
+    expect(kindOf(ofRequest(422))).toMatchObject({ _tag: "Refused", kind: "other" })
     expect(unlessFound(transferOutcome(refused(401), order))).toMatchObject({
       fact: { _tag: "Refused", kind: "config" },
       alarm: expect.any(String)
@@ -156,8 +160,43 @@ describe("a refusal", () => {
     }
   })
 
+  it("that is not of the request, or in no documented words, proves nothing, although nothing is found", () => {
+    const unproven = [
+      { type: "processor_error", code: "unknown" },
+      { type: "api_error" },
+      { type: "API_ERROR", message: "Your balance is not enough to fulfil this request" },
+      { type: "validation_problem" },
+      { type: "processor_error", code: "invalid_transfer_recipient" },
+      { type: null },
+      { message: "read ECONNRESET" },
+      {}
+    ]
+    for (const error of unproven)
+      for (const status of [400, 404, 422]) {
+        const response = refused(status, error)
+        const open = { fact: { _tag: "Unknown", note: `HTTP ${status}, which does not prove that nothing was made` } }
+        expect(unlessFound(transferOutcome(response, order))).toMatchObject(open)
+        expect(unlessFound(chargeOutcome(response, order))).toMatchObject(open)
+      }
+    const short = transferOutcome(
+      refused(400, { type: "api_error", message: "Your balance is not enough to fulfil this request" }),
+      order
+    )
+    expect(unlessFound(short).alarm).toContain("the balance there is not enough")
+  })
+
+  it("of a voucher is believed in documented words only: of any other the charge may be under way", () => {
+    const tagOf = (response: ProviderResponse) => unlessFound(voucherOutcome(response, order)).fact._tag
+    expect(tagOf(refused(400, { message: "Provided registration token is invalid" }))).toBe("CodeRejected")
+    expect(tagOf(refused(400, { message: "Too many attempts. You have to wait for 30 minutes" }))).toBe("CodeRejected")
+    expect(tagOf(ofRequest(400))).toBe("CodeRejected")
+    expect(tagOf(refused(401))).toBe("Refused")
+    for (const error of [{}, { type: "processor_error" }, { type: "api_error" }])
+      expect(tagOf(refused(400, error))).toBe("Unknown")
+  })
+
   it("is believed once nothing is found, and replaced by what is found", () => {
-    const first = transferOutcome(refused(400), order)
+    const first = transferOutcome(ofRequest(400), order)
     if (!("confirm" in first)) throw new Error("a 400 is believed at once")
     expect(first.confirm(transferFound(refused(404), order)).fact).toMatchObject({ _tag: "Refused" })
     expect(first.confirm(transferFound(transfer("pending"), order)).fact).toMatchObject({ _tag: "Accepted" })
@@ -170,10 +209,11 @@ describe("a refusal", () => {
     const texts = [
       "Please provide a unique reference. Reference already exists on a transfer",
       "Duplicate Transaction Reference",
-      "Duplicate charge request for reference"
+      "Duplicate charge request for reference",
+      "Transaction reference is invalid"
     ]
     for (const message of texts)
-      expect(unlessFound(transferOutcome(refused(400, { message }), order))).toMatchObject({
+      expect(unlessFound(transferOutcome(ofRequest(400, { message }), order))).toMatchObject({
         fact: { _tag: "Unknown" },
         alarm: expect.any(String)
       })
@@ -183,7 +223,9 @@ describe("a refusal", () => {
     expect(recipientIn(said({ recipient_code: "RCP_1" }))).toBe("RCP_1")
     for (const status of [400, 404, 422])
       expect(recipientIn(refused(status))).toMatchObject({ fact: { _tag: "Refused", kind: "party" } })
-    for (const response of [refused(401), refused(429), refused(500), said({}), answered(400, "<html>", "text/html")])
+    expect(recipientIn(ofRequest(400))).toMatchObject({ fact: { _tag: "Refused", kind: "party" } })
+    const faults = [refused(400, { type: "processor_error" }), refused(400, { type: "api_error" })]
+    for (const response of [...faults, refused(401), refused(429), refused(500), said({}), answered(400, "<html>", "text/html")])
       expect(recipientIn(response)).toMatchObject({ fact: { _tag: "NotSent" } })
   })
 })
@@ -201,7 +243,7 @@ describe("a not-found answer", () => {
     expect(notFound(refused(400, { code: "transaction_not_found" }))?.fact._tag).toBe("NotFound")
     expect(notFound(refused(400))).toBeUndefined()
     expect(notFound(answered(404, "<html>", "text/html"))).toBeUndefined()
-    const first = chargeOutcome(refused(400), order)
+    const first = chargeOutcome(ofRequest(400), order)
     if (!("confirm" in first)) throw new Error("a 400 is believed at once")
     expect(chargeLooked(refused(404), order, first).fact._tag).toBe("Refused")
     expect(chargeLooked(refused(500), order, first).fact._tag).toBe("Unknown")
