@@ -27,6 +27,30 @@ export const rulingBugs: ReadonlyArray<Bug> = [
     ]
   },
   {
+    name: "give back a fee that stays",
+    breaks: "the fee comes back only where the contract says so",
+    test: "test/providers/FeeSchedule.test.ts",
+    edits: [{ file: "src/domain/PayoutMoves.ts", text: "payout.feeReturns === true && ", instead: "" }]
+  },
+  {
+    name: "price by the least specific entry",
+    breaks: "a fee is that of the entry that says most of the payment",
+    test: "test/providers/FeeSchedule.test.ts",
+    edits: [{ file: "src/providers/ContractFees.ts", text: "saysOf(b) - saysOf(a)", instead: "saysOf(a) - saysOf(b)" }]
+  },
+  {
+    name: "forget the fee that was kept of a reversal",
+    breaks: "a correction starts from what stands booked",
+    test: "test/domain/ResolutionFigures.test.ts",
+    edits: [
+      {
+        file: "src/domain/Resolution.ts",
+        text: "fees: minusOrZero(reversed.amount, minusOrZero(collected, fees))",
+        instead: "fees: ZERO"
+      }
+    ]
+  },
+  {
     name: "rule on a fee without a bound",
     breaks: "a ruling books no fee of some digits too many",
     test: "test/domain/ResolutionFigures.test.ts",

@@ -52,7 +52,11 @@ const resolve = Command.make(
       Flag.withDescription("how that is known, for the history and the audit log")
     ),
     amount: optionalAmount("amount-minor", Amount, "what moved without fees, where it is not what the record says"),
-    fee: optionalAmount("fee-minor", AmountOrNothing, "what the provider charged, where it is not what the record says"),
+    fee: optionalAmount(
+      "fee-minor",
+      AmountOrNothing,
+      "what the provider charged, where it is not what the record says; of what failed, what it kept"
+    ),
     alone: Flag.Boolean("no-second-person").pipe(
       Flag.withDefault(false),
       Flag.withDescription(
@@ -227,7 +231,9 @@ const commands = (record: Case["record"], revision: bigint): ReadonlyArray<strin
  * known fee is the fee of that amount, so that another amount needs its own fee.
  */
 const figures = (record: Case["record"], outcome: Resolution["outcome"], way: ResolutionAction): string => {
-  if (outcome === "failed" || way === "keep") return ""
+  if (outcome === "failed")
+    return record.kind !== "exchange" && (way === "release" || way === "correct") ? " [--fee-minor N]" : ""
+  if (way === "keep") return ""
   if (record.kind === "exchange") return " [--amount-minor N]"
   if (record.kind === "payout") return " [--amount-minor N] [--fee-minor N]"
   if (feeUnlessSaid(record) !== null) return " [--amount-minor N --fee-minor N]"

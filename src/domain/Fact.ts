@@ -62,7 +62,13 @@ export const Fact = Schema.TaggedUnion({
    * Provably never left for the provider before, and goes to this one now, with this account of it; `fee` is what this one quoted, or of
    * a charge what its contract says; null where its answers name that.
    */
-  Rerouted: { provider: Schema.String, ...sentWithAccount, fee: Schema.NullOr(MinorUnits), note },
+  Rerouted: {
+    provider: Schema.String,
+    ...sentWithAccount,
+    fee: Schema.NullOr(MinorUnits),
+    feeReturns: Schema.optionalKey(Schema.Literal(true)),
+    note
+  },
   /**
    * Sent, and no answer that can be believed. `reason` chooses the code that the tenant sees; `providerReference` is there where an answer
    * names ours, and only its figures cannot be believed.

@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import { Currency } from "./Currency.ts"
-import { MinorUnits, minusOrZero, smaller } from "./Money.ts"
+import { MinorUnits, minusOrZero, smaller, ZERO } from "./Money.ts"
 
 /**
  * The accounts of one tenant, mode and currency. A claim of the tenant is positive; every entry sums to zero.
@@ -99,10 +99,12 @@ export const reserve = (currency: Currency, held: MinorUnits): Entry =>
     ["reserved", held]
   ])
 
-export const release = (currency: Currency, held: MinorUnits): Entry =>
+/** The hold returns, but for the fee that the provider kept of what failed. */
+export const release = (currency: Currency, held: MinorUnits, kept: MinorUnits = ZERO): Entry =>
   entry("release", currency, [
     ["reserved", -held],
-    ["available", held]
+    ["available", held - kept],
+    ["provider_fees", kept]
   ])
 
 /** The tenant pays the smaller of the held and the actual fee; an unused hold returns; an excess is the gateway's drift. */

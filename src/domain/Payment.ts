@@ -166,7 +166,9 @@ export const Payout = Schema.Struct({
   holder: Schema.NullOr(Holder),
   returned: Schema.NullOr(Returned),
   /** The provider's return before a person ruled that all of it came back; absent where `returned` is the provider's. */
-  returnedBefore: Schema.optionalKey(Schema.NullOr(Returned))
+  returnedBefore: Schema.optionalKey(Schema.NullOr(Returned)),
+  /** By the contract with its provider the fee comes back with the whole payout; absent where it stays with the provider. */
+  feeReturns: Schema.optionalKey(Schema.Literal(true))
 })
 export type Payout = typeof Payout.Type
 

@@ -81,22 +81,30 @@ function fail(payout: Payout, fact: FactOf<"Refused" | "NotSent">, origin: FactO
 }
 
 /** The reservation stays. */
-function reroute({ account: _first, ...payout }: Payout, fact: FactOf<"Rerouted">, { at }: FactOrigin): Decision<Payout> {
+function reroute(
+  { account: _first, feeReturns: _its, ...payout }: Payout,
+  fact: FactOf<"Rerouted">,
+  { at }: FactOrigin
+): Decision<Payout> {
   return unchanged({
     ...payout,
     ...visibleChange(payout, at),
     ...atNextProvider(fact),
-    fees: smaller(fact.fee ?? payout.heldFee, payout.heldFee)
+    fees: smaller(fact.fee ?? payout.heldFee, payout.heldFee),
+    ...(fact.feeReturns === true ? { feeReturns: true } : {})
   })
 }
 
+/** No provider says whether a fee came back. By its contract it may, with the whole payout: with a part of one it stays. */
 function returnToFloat(payout: Payout, fact: FactOf<"Returned">, { at }: FactOrigin): Decision<Payout> {
+  const isWhole = payout.feeReturns === true && fact.amount === payout.principal
+  const fee = isWhole ? (payout.fees ?? ZERO) : fact.fee
   const next: Payout = {
     ...payout,
     ...visibleChange(payout, at),
-    returned: { amount: add(fact.amount, fact.fee), at: fact.at ?? at, reason: fact.note }
+    returned: { amount: add(fact.amount, fee), at: fact.at ?? at, reason: fact.note }
   }
-  return { next, entry: returnFunds(payout.currency, fact.amount, fact.fee), event: "payout.returned" }
+  return { next, entry: returnFunds(payout.currency, fact.amount, fee), event: "payout.returned" }
 }
 
 function hasOtherFigures(payout: Payout, fact: FactOf<"Succeeded">): boolean {

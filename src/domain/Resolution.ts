@@ -77,8 +77,8 @@ export const actionsFor = (
 
 /** The effect of a person's ruling on a record of any kind. */
 export const rulingOn = (record: Transaction, resolution: Resolution, at: Instant): Ruling<Transaction> => {
-  if (resolution.outcome === "failed" && (resolution.amount !== null || resolution.fee !== null))
-    return "what failed moved nothing: amount and fee go with the outcome successful"
+  if (resolution.outcome === "failed" && resolution.amount !== null)
+    return "what failed moved nothing: an amount goes with the outcome successful"
   switch (record.kind) {
     case "payout":
       return resolvePayout(record, resolution, at)
@@ -94,7 +94,7 @@ const failure = { code: "unknown", message: "A person established that no money 
 /** A failure that the gateway closed as never sent is a person's ruling from here on, if the provider had the request after all. */
 const keptFailure = ({ failedBy, failure: said }: Transaction) => (said !== null && failedBy === "gateway" ? { failure } : {})
 
-const nothing = { collected: ZERO, fees: ZERO }
+const booksNoFee = "this ruling books no fee: book what it cost with float debit"
 
 const ruled = <R>(next: R, entry: Entry | null, event: Decision<R>["event"]): Decision<R> => ({
   next,
@@ -125,12 +125,14 @@ export const resolvePayout = (payout: Payout, resolution: Resolution, at: Instan
   const held = add(payout.principal, payout.heldFee)
   const settled = afterResolution(payout, resolution, at)
   const { currency } = payout
-  if (way === "keep") return ruled({ ...settled, ...keptFailure(payout) }, null, null)
+  const kept = resolution.fee ?? ZERO
+  if (way === "keep") return kept > ZERO ? booksNoFee : ruled({ ...settled, ...keptFailure(payout) }, null, null)
   if (way === "release") {
-    const next: Payout = { ...settled, ...closedAs(payout, "failed", at), fees: ZERO, failure }
-    return ruled(next, release(currency, held), "payout.failed")
+    if (kept > payout.heldFee) return beyondFee("held", payout.heldFee, currency)
+    const next: Payout = { ...settled, ...closedAs(payout, "failed", at), fees: kept, failure }
+    return ruled(next, release(currency, held, kept), "payout.failed")
   }
-  if (resolution.outcome === "failed") return reversedPayout(payout, settled, at)
+  if (resolution.outcome === "failed") return reversedPayout(payout, settled, kept, at)
   const principal = resolution.amount ?? payout.principal
   if (principal > held) return `it was opened with ${held} minor ${currency}: no more than that can have been sent`
   // The return that only a ruling had booked went out after all.
@@ -150,25 +152,33 @@ export const resolvePayout = (payout: Payout, resolution: Resolution, at: Instan
   const next: Payout = { ...unruled, ...closedAs(payout, "successful", at), principal, heldFee, fees, returned, failure: null }
   if (way === "settle") return ruled(next, settle(currency, principal, heldFee, fee), "payout.successful")
   const booked = payout.status === "successful" ? { paidOut: payout.principal, fees: payout.fees ?? ZERO } : null
+  // Of what failed a fee stands booked where a person ruled that the provider kept one.
+  const costBefore = payout.fees ?? ZERO
   const drift = booked === null ? fee - fees : 0n
   const entry = correct(currency, {
     paidOut: principal - (booked?.paidOut ?? ZERO),
     returned: back - (payout.returned?.amount ?? ZERO),
-    fees: fees - (booked?.fees ?? ZERO),
+    fees: fees - costBefore,
     drift
   })
   if (booked === null) return ruled(next, entry, "payout.successful")
   return ruled(next, entry, entry.postings.length === 0 ? null : "payout.corrected")
 }
 
-/** All that a payout took and that did not come back before comes back. */
-const reversedPayout = (payout: Payout, settled: Payout, at: Instant): Ruling<Payout> => {
-  const whole = add(payout.principal, payout.fees ?? ZERO)
-  const missing = minusOrZero(whole, payout.returned?.amount ?? ZERO)
-  if (missing === ZERO) return ruled(settled, null, null)
+/**
+ * All that a payout took comes back, but for the fee that the provider kept. An earlier return counts: where it was larger, because the
+ * contract said that the fee returns, the difference is taken back.
+ */
+const reversedPayout = (payout: Payout, settled: Payout, kept: MinorUnits, at: Instant): Ruling<Payout> => {
+  const fees = payout.fees ?? ZERO
+  if (kept > fees) return beyondFee("booked", fees, payout.currency)
+  const whole = add(payout.principal, minusOrZero(fees, kept))
+  const missing = whole - (payout.returned?.amount ?? ZERO)
+  if (missing === 0n) return ruled(settled, null, null)
   const { returnedBefore = payout.returned } = payout
   const next: Payout = { ...settled, returned: { amount: whole, at, reason: failure.message }, returnedBefore }
-  return ruled(next, correct(payout.currency, { returned: missing, fees: ZERO }), "payout.returned")
+  const entry = correct(payout.currency, { returned: missing, fees: ZERO })
+  return ruled(next, entry, missing > 0n ? "payout.returned" : "payout.corrected")
 }
 
 export const resolveCollection = (collection: Collection, resolution: Resolution, at: Instant): Ruling<Collection> => {
@@ -176,16 +186,19 @@ export const resolveCollection = (collection: Collection, resolution: Resolution
   const settled = afterResolution(collection, resolution, at)
   const closed = { ...settled, nextAction: null }
   const { currency, reversed } = collection
-  if (way === "keep" || (reversed !== null && resolution.outcome === "failed"))
-    return ruled({ ...settled, ...keptFailure(collection) }, null, null)
+  const isFailed = resolution.outcome === "failed"
+  const kept = isFailed ? (resolution.fee ?? ZERO) : ZERO
+  if (kept > ZERO && (way !== "correct" || reversed !== null)) return booksNoFee
+  if (way === "keep" || (reversed !== null && isFailed)) return ruled({ ...settled, ...keptFailure(collection) }, null, null)
   if (way === "close")
     return ruled<Collection>({ ...closed, ...closedAs(collection, "failed", at), failure }, null, "collection.failed")
   /** The state before a correction. */
-  const before = reversed === null ? { collected: broughtBy(collection), fees: collection.fees ?? ZERO } : nothing
-  if (resolution.outcome === "failed") {
-    const taken = minusOrZero(before.collected, before.fees)
+  const before = bookedOf(collection)
+  if (isFailed) {
+    if (kept > before.fees) return beyondFee("booked", before.fees, currency)
+    const taken = add(minusOrZero(before.collected, before.fees), kept)
     const next: Collection = { ...closed, reversed: { amount: taken, at, reason: "It was reversed after it had succeeded." } }
-    return ruled(next, correct(currency, { collected: -before.collected, fees: -before.fees }), "collection.reversed")
+    return ruled(next, correct(currency, { collected: -before.collected, fees: kept - before.fees }), "collection.reversed")
   }
   if (resolution.amount === null && spokeOfAnother(collection))
     return `the provider spoke of ${collection.observedCurrency}: say with --amount-minor how much ${currency} came in`
@@ -210,6 +223,18 @@ export const resolveCollection = (collection: Collection, resolution: Resolution
   const entry = correct(currency, { collected: amount - before.collected, fees: fee - before.fees })
   return ruled(next, entry, entry.postings.length === 0 ? null : "collection.corrected")
 }
+
+/** The booked figures of a successful collection: once it was reversed, the fee that the provider kept. */
+const bookedOf = (collection: Collection) => {
+  const { reversed } = collection
+  const [collected, fees] = [broughtBy(collection), collection.fees ?? ZERO]
+  return reversed === null
+    ? { collected, fees }
+    : { collected: ZERO, fees: minusOrZero(reversed.amount, minusOrZero(collected, fees)) }
+}
+
+const beyondFee = (which: "held" | "booked", fee: MinorUnits, currency: Currency): string =>
+  `a fee of ${fee} minor ${currency} was ${which}: no more than that can be kept of it; book what is beyond that with float debit`
 
 const tooMuch = (opened: string, expected: MinorUnits, most: bigint, currency: Currency): string =>
   `it ${opened} ${expected} minor ${currency}: a ruling books at most ${most}; book what is beyond that with float credit`

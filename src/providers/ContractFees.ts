@@ -28,6 +28,8 @@ export interface FeeEntry {
   readonly network: string | null
   /** From when on it holds; null: always, where no entry of a schedule does. */
   readonly from: Instant | null
+  /** Of a payout: its fee comes back with it, where the whole payout comes back. */
+  readonly returns?: true
   /** Rising, the last without an end: none of them is falling behind another. */
   readonly bands: ReadonlyArray<FeeBand>
 }

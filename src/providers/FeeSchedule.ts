@@ -98,7 +98,9 @@ interface Reading {
   readonly say: (mistake: string) => unknown
 }
 
-const OWN = ["direction", "currency", ...feeKeys, "from", "bands"]
+/** Whether a payout's fee comes back with it. */
+const RETURNS = "fee_on_return"
+const OWN = ["direction", "currency", ...feeKeys, "from", "bands", RETURNS]
 const PRICE = ["percent", "flat", "minimum", "maximum"]
 
 const entryOf = (name: string, item: JsonObject, reading: Reading): FeeEntry => {
@@ -116,6 +118,7 @@ const entryOf = (name: string, item: JsonObject, reading: Reading): FeeEntry => 
     currency: currency ?? null,
     ...place,
     from: beginningOf(item, reading),
+    ...returnsOf(item, direction, reading),
     bands: bandsOf(item, reading)
   }
 }
@@ -138,6 +141,13 @@ const oneOf = <A extends string>(item: JsonObject, member: string, words: Readon
   if (given !== undefined && found === undefined)
     reading.say(`has the ${member} ${JSON.stringify(given)}: it is one of ${words.join(", ")}`)
   return found
+}
+
+/** The fee stays where nothing is said. A collection is reversed by a person alone, who says what the provider kept. */
+const returnsOf = (item: JsonObject, direction: Direction | undefined, reading: Reading): Pick<FeeEntry, "returns"> => {
+  if (item[RETURNS] === undefined) return {}
+  if (direction === "collection") reading.say(`has a ${RETURNS}: only a payout's fee comes back by itself`)
+  return oneOf(item, RETURNS, ["stays", "returns"], reading) === "returns" ? { returns: true } : {}
 }
 
 type Place = Pick<FeeEntry, "country" | "method" | "network"> & { readonly currency: Currency }

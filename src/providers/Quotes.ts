@@ -30,7 +30,11 @@ export const contractQuote = (order: QuoteOrder, fees: ContractFees, now: Instan
     return quoteRefused("the contract names no fee for it", destination === null && hasNetworks(fees) ? "no_recipient" : "other")
   const lifeMs = Math.min(QUOTE_LIFE_MS, (nextFeeChange(fees, payment) ?? Number.POSITIVE_INFINITY) - now)
   const fallsAt = fallsIn(entry)
-  return { ...sameCurrencyQuote(order, feeBy(entry, amount), lifeMs), ...(fallsAt.length === 0 ? {} : { fallsAt }) }
+  return {
+    ...sameCurrencyQuote(order, feeBy(entry, amount), lifeMs),
+    ...(fallsAt.length === 0 ? {} : { fallsAt }),
+    ...(entry.returns === true ? { feeReturns: true } : {})
+  }
 }
 
 /** Where a fee can depend on the recipient's network, it may be known once there is a recipient. */

@@ -11,8 +11,9 @@ const amountRead = (record: Transaction, amount: string) => {
   const ruling = rulingOf(new URLSearchParams({ outcome: "successful", evidence: "a statement", seen: "1", amount }), record)
   return typeof ruling === "string" ? ruling : ruling.resolution.amount
 }
-const amountAsked = (record: Transaction) =>
-  /<label for="field-amount">(.*?)<\/label>/.exec(renderToString(h("form", null, rulingFields(record))))?.[1]
+const asked = (name: string, record: Transaction) =>
+  new RegExp(`<label for="field-${name}">(.*?)</label>`).exec(renderToString(h("form", null, rulingFields(record))))?.[1]
+const amountAsked = (record: Transaction) => asked("amount", record)
 
 describe("the form of a ruling", () => {
   it("asks for an amount in the currency that is booked, says which one is expected, and reads it in that currency", () => {
@@ -24,6 +25,11 @@ describe("the form of a ruling", () => {
     const observed = { observedAmount: minor(5_000_000n), observedCurrency: "UGX" } as const
     expect(amountAsked(collection(observed))).toBe("Amount, UGX, if another than 5,000,000")
     expect(amountAsked(collection({ ...observed, observedCurrency: "KES" }))).toBe("Amount, UGX, if another than 50,000")
+  })
+
+  it("asks for the fee of what moved, or for what the provider kept of what did not", () => {
+    expect(asked("fee", cases["pending payout"])).toBe("Provider's fee, UGX, if another than 1,000; of what failed, what it kept")
+    expect(asked("fee", cases["pending exchange"])).toBeUndefined()
   })
 
   it("refuses digits that the currency does not have, more than can be counted, and commas that stand between no thousands", () => {

@@ -18,6 +18,53 @@ describe("the figures of a ruling", () => {
   const returned = (amount: bigint) => ({ returned: { amount: minor(amount), at: NOON, reason: "" } })
   const settled = { status: "successful", needsReview: true, fees: minor(700n), completedAt: NOON } as const
 
+  it("may be the fee that the provider kept of what failed or came back, up to the one that is there", () => {
+    const kept = (record: Any, fee: bigint) => posted(record, say("failed", null, fee))
+    expect(kept(payout(), 300n)).toStrictEqual(["release", "UGX reserved -11000", "UGX available 10700", "UGX provider_fees 300"])
+    expect(shown(payout(), say("failed", null, 300n))).toMatchObject({ status: "failed", fees: 300n })
+    expect(kept(payout(), 1_001n)).toMatch(/^a fee of 1000 minor UGX was held: no more than that can be kept/)
+    expect(kept(payout(settled), 700n)).toStrictEqual(["correct", "UGX available 10000", "UGX returned -10000"])
+    expect(kept(payout(settled), 701n)).toMatch(/^a fee of 700 minor UGX was booked/)
+    const sale = collection({ amount: minor(10_000n), status: "successful", fees: minor(150n), completedAt: NOON })
+    expect(kept(sale, 100n)).toStrictEqual(["correct", "UGX available -9950", "UGX collected 10000", "UGX provider_fees -50"])
+    expect(shown(sale, say("failed", null, 100n))).toMatchObject({ reversed: { amount: 9_950n } })
+    expect(kept(sale, 151n)).toMatch(/^a fee of 150 minor UGX was booked/)
+    const closed = "this ruling books no fee: book what it cost with float debit"
+    const failed = [payout({ status: "failed", fees: ZERO }), collection({ status: "failed" }), collection()]
+    expect(failed.map((record) => kept(record, 1n))).toStrictEqual([closed, closed, closed])
+  })
+
+  it("take back a fee that came back by the contract, where the provider kept it after all, and give it again with the next one", () => {
+    const back = payout({ ...settled, feeReturns: true, ...returned(10_700n) })
+    const kept = say("failed", null, 700n)
+    expect(posted(back, kept)).toStrictEqual(["correct", "UGX available -700", "UGX returned 700"])
+    expect(decided(rulingOn(back, kept, TOLD_AT))).toMatchObject({
+      event: "payout.corrected",
+      next: { returned: { amount: 10_000n } }
+    })
+    const again = { ...shown(back, kept), needsReview: true }
+    expect(posted(again, say("failed"))).toStrictEqual(["correct", "UGX available 700", "UGX returned -700"])
+    expect(posted(payout({ ...settled, ...returned(10_000n) }), kept)).toBeNull()
+  })
+
+  it("start from the fee that was kept, where the next ruling says that the money moved after all", () => {
+    const failed = { ...shown(payout(), say("failed", null, 300n)), needsReview: true }
+    expect(posted(failed, say("successful", null, 1_000n))).toStrictEqual([
+      "correct",
+      "UGX available -10700",
+      "UGX paid_out 10000",
+      "UGX provider_fees 700"
+    ])
+    const sale = collection({ amount: minor(10_000n), status: "successful", fees: minor(150n), completedAt: NOON })
+    const reversed = { ...shown(sale, say("failed", null, 100n)), needsReview: true }
+    expect(posted(reversed, say("successful", null, 150n))).toStrictEqual([
+      "correct",
+      "UGX available 9950",
+      "UGX collected -10000",
+      "UGX provider_fees 50"
+    ])
+  })
+
   it("may be all that a payout was opened with, and no more", () => {
     expect(posted(payout(), say("successful", 11_000n))).toStrictEqual(["settle", "UGX reserved -11000", "UGX paid_out 11000"])
     expect(posted(payout(), say("successful", 11_001n))).toBe(

@@ -18,6 +18,7 @@ const polled = (name: keyof typeof records): Any => ({ ...records[name], asked: 
 
 const nothingMoved = { code: "unknown", message: "A person established that no money moved." }
 const successful = { status: "successful", completedAt: TOLD_AT, asked: 0, notFound: 0, failure: null }
+const debited = { ...successful, fees: 1_000n }
 const failed = { status: "failed", completedAt: TOLD_AT, asked: 0, notFound: 0, failedBy: "person", failure: nothingMoved }
 const paid = { nextAction: null, observedAmount: 10_000n, observedCurrency: "UGX", fees: 0n }
 const payoutEntry = ["UGX paid_out 10000", "UGX provider_fees 1000"]
@@ -44,11 +45,11 @@ const table: { readonly [C in keyof typeof records]: { readonly [O in Resolution
     ]
   },
   "failed payout": {
-    successful: ["correct", ["correct", "UGX available -11000", ...payoutEntry], "payout.successful", successful],
+    successful: ["correct", ["correct", "UGX available -11000", ...payoutEntry], "payout.successful", debited],
     failed: kept
   },
   "unsent payout": {
-    successful: ["correct", ["correct", "UGX available -11000", ...payoutEntry], "payout.successful", successful],
+    successful: ["correct", ["correct", "UGX available -11000", ...payoutEntry], "payout.successful", debited],
     failed: kept
   },
   "waiting collection": {
@@ -127,10 +128,9 @@ describe("the table of what a person's ruling does", () => {
     })
   })
 
-  it.each(keysOf(records))("a %s that is ruled failed has no amount and no fee", (name) => {
-    const refusal = "what failed moved nothing: amount and fee go with the outcome successful"
+  it.each(keysOf(records))("a %s that is ruled failed has no amount", (name) => {
+    const refusal = "what failed moved nothing: an amount goes with the outcome successful"
     expect(rulingOn(polled(name), say("failed", 1n), TOLD_AT)).toBe(refusal)
-    expect(rulingOn(polled(name), say("failed", null, 1n), TOLD_AT)).toBe(refusal)
     expect(rulingOn(polled(name), say("failed", 0n, 0n), TOLD_AT)).toBe(refusal)
   })
 

@@ -7,12 +7,15 @@ import { describe, expect, it } from "vitest"
 import { Environment, settings } from "../../src/Config.ts"
 import { largestAmountWithin } from "../../src/domain/DeductedFee.ts"
 import { minor } from "../../src/domain/Money.ts"
+import { decide } from "../../src/domain/Moves.ts"
+import type { Payout } from "../../src/domain/Payment.ts"
 import { chargeFee, contractFee, fallsIn, feeBy, type PricedPayment, payoutFees } from "../../src/providers/ContractFees.ts"
 import { readSchedule } from "../../src/providers/FeeSchedule.ts"
 import { feeTerms } from "../../src/providers/mtn/Networks.ts"
 import { feeTerms as paystackTerms } from "../../src/providers/paystack/Networks.ts"
 import { contractQuote } from "../../src/providers/Quotes.ts"
 import { contractPrices } from "../../src/providers/Registry.ts"
+import { payout } from "../support/SampleTransactions.ts"
 import { momo, quoteOrder } from "./contract/Orders.ts"
 
 const read = (entries: unknown, terms = feeTerms) => readSchedule(Buffer.from(JSON.stringify(entries)), terms)
@@ -101,7 +104,9 @@ describe("a schedule of fees", () => {
       [{ ...plain, direction: "payuot" }, /direction "payuot": it is one of collection, payout/],
       [{ ...plain, from: "2026-02-30" }, /from "2026-02-30"/],
       [{ direction: "payout", currency: "UGX", from: "2026-01-01" }, /neither percent nor flat/],
-      [{ ...plain, bands: [{ flat: 1 }] }, /has bands and flat/]
+      [{ ...plain, bands: [{ flat: 1 }] }, /has bands and flat/],
+      [{ ...plain, fee_on_return: "back" }, /fee_on_return "back": it is one of stays, returns/],
+      [{ ...plain, direction: "collection", fee_on_return: "returns" }, /only a payout's fee comes back by itself/]
     ]
     for (const [entry, why] of wrong) expect(mistakesOf(entry)).toStrictEqual([expect.stringMatching(why)])
     const banded = (...bands: ReadonlyArray<object>) =>
@@ -154,6 +159,20 @@ describe("the fee of a payment that was accepted", () => {
     expect(chargeFee(fees, query)(minor(40_000n))).toBe(700n)
     expect(chargeFee(fees, { ...query, charge: { ...charge, fee: null } })(minor(50_000n))).toBe(700n)
     expect(chargeFee(fees, { ...query, sentAt: 0 })(minor(40_000n))).toBeNull()
+  })
+
+  it("comes back with a payout that comes back whole only where the schedule says so", () => {
+    const order = quoteOrder(momo("UG", "UGX", "MTN", "+25677000"), "1234")
+    const quoted = (fee_on_return: object) => contractQuote(order, scheduleOf({ ...plain, ...fee_on_return }), payment.at)
+    expect(quoted({ fee_on_return: "returns" })).toMatchObject({ fee: 1000n, feeReturns: true })
+    for (const stays of [{}, { fee_on_return: "stays" }]) expect(quoted(stays)).not.toHaveProperty("feeReturns")
+    const paid = payout({ status: "successful", fees: minor(700n), completedAt: 0 })
+    const back = { amount: minor(10_000n), currency: "UGX", fee: minor(0n), charged: null, at: 1, note: "" } as const
+    const returned = (record: Payout, amount = back.amount) =>
+      decide(record, { _tag: "Returned", ...back, amount }, "reconciler", 2).next
+    expect(returned(paid)).toMatchObject({ returned: { amount: 10_000n } })
+    expect(returned({ ...paid, feeReturns: true })).toMatchObject({ returned: { amount: 10_700n } })
+    expect(returned({ ...paid, feeReturns: true }, minor(4_000n))).toMatchObject({ returned: { amount: 4_000n } })
   })
 
   it("is quoted no longer than the schedule says the same", () => {

@@ -1,7 +1,7 @@
 import type { Exchange } from "../../src/domain/Exchange.ts"
 import type { Fact } from "../../src/domain/Fact.ts"
 import { Reference } from "../../src/domain/Ids.ts"
-import { minor } from "../../src/domain/Money.ts"
+import { minor, ZERO } from "../../src/domain/Money.ts"
 import { decide } from "../../src/domain/Moves.ts"
 import type { Payment } from "../../src/domain/Payment.ts"
 import { type Resolution, type Ruling, rulingOn } from "../../src/domain/Resolution.ts"
@@ -62,13 +62,14 @@ export const ruled = (record: Any, outcome: Resolution["outcome"], at = TOLD_AT)
 
 // Every case that a person can be asked about, before anything was said of it.
 const booked = { completedAt: NOON, needsReview: true } as const
+const debitedNothing = { fees: ZERO } as const
 const credited = { observedAmount: minor(10_000n), observedCurrency: "UGX" } as const
 const amount = minor(10_000n)
 export const cases = {
   "pending payout": payout({ needsReview: true }),
   "successful payout": payout({ ...booked, status: "successful" }),
-  "failed payout": payout({ ...booked, status: "failed", failedBy: "provider" }),
-  "unsent payout": payout({ ...booked, status: "failed", failedBy: "gateway" }),
+  "failed payout": payout({ ...booked, ...debitedNothing, status: "failed", failedBy: "provider" }),
+  "unsent payout": payout({ ...booked, ...debitedNothing, status: "failed", failedBy: "gateway" }),
   "pending collection": collection({ amount, needsReview: true }),
   "successful collection": collection({ amount, ...booked, ...credited, status: "successful" }),
   "failed collection": collection({ amount, ...booked, status: "failed", failedBy: "provider" }),

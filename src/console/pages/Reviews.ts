@@ -185,7 +185,11 @@ export const rulingFields = (record: Transaction): ReadonlyArray<ComponentChild>
     // An exchange has no fee beside its rate.
     record.kind === "exchange"
       ? null
-      : field({ name: "fee", label: `Provider's fee, ${record.currency}, ${feeHint(record)}`, maxLength: 30 })
+      : field({
+          name: "fee",
+          label: `Provider's fee, ${record.currency}, ${feeHint(record)}; of what failed, what it kept`,
+          maxLength: 30
+        })
   ]
 }
 

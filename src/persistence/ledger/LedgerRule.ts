@@ -28,7 +28,9 @@ export const auditSettings = {
 /** The amounts that the records of some transactions hold and move, as numbers. */
 export const amountsOf = (which: string) => `
   SELECT t.app_id, t.reference, t.mode, t.kind, t.status, r.currency, CASE WHEN r.reversed IS NULL THEN coalesce(r."observedAmount", r.amount) ELSE 0 END AS amount,
-    CASE WHEN r.reversed IS NULL THEN coalesce(r.fees, 0) ELSE 0 END AS fees, r.principal,
+    -- What a reversal took beyond what the collection had brought is the fee that the provider kept.
+    CASE WHEN r.reversed IS NULL THEN coalesce(r.fees, 0)
+      ELSE (r.reversed->>'amount')::bigint - coalesce(r."observedAmount", r.amount) + coalesce(r.fees, 0) END AS fees, r.principal,
     CASE t.kind WHEN 'payout' THEN r.principal + r."heldFee" WHEN 'exchange' THEN r.amount END AS held,
     r."destinationCurrency" AS destination_currency, r."destinationAmount" AS destination, (r.returned->>'amount')::bigint AS returned
   FROM transactions t CROSS JOIN LATERAL json_to_record(t.record) AS r(currency text, "observedAmount" bigint, amount bigint, fees bigint,

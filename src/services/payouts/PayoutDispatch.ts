@@ -80,7 +80,7 @@ export class PayoutDispatch extends Context.Service<
         if (Option.isSome(ceiling)) return yield* new ProviderError({})
         const quote = yield* pricing.requote(route, payoutProvider, command, payout.principal)
         if (!isCovered(payout, quote)) return yield* new ProviderError({})
-        return { provider, fee: quote.fee, offer: { payoutProvider, quote, others } }
+        return { provider, fee: quote.fee, feeReturns: quote.feeReturns === true, offer: { payoutProvider, quote, others } }
       })
 
       return PayoutDispatch.of({ send })

@@ -257,7 +257,8 @@ const newPayout = ({ caller, claim, command, createdAt, offer, route }: Draft): 
   deductFeeFromAmount: command.deductFeeFromAmount,
   maskedDestination: maskedDestination(command.destination),
   holder: offer.holder,
-  returned: null
+  returned: null,
+  ...(offer.quote.feeReturns === true ? { feeReturns: true } : {})
 })
 
 type PayoutEstimate = ReturnType<typeof estimateView>

@@ -59,6 +59,8 @@ export interface PayoutQuote {
   readonly token: string
   /** The amounts from which on such a payout costs less than just below them; absent: the fee never falls as the amount rises. */
   readonly fallsAt?: ReadonlyArray<MinorUnits>
+  /** By the contract the fee comes back with a payout that comes back whole; absent where it stays, or nothing says so. */
+  readonly feeReturns?: true
 }
 
 /**

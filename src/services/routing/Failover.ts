@@ -19,6 +19,8 @@ type NotSent = Extract<Fact, { readonly _tag: "NotSent" }>
 export interface NextProvider<Offer> {
   readonly provider: Pick<Provider, "name" | "fingerprints">
   readonly fee: MinorUnits | null
+  /** The fee comes back with a payout that comes back whole. */
+  readonly feeReturns?: boolean
   readonly offer: Offer
 }
 
@@ -93,12 +95,13 @@ export class Failover extends Context.Service<
       const moveRecord = Effect.fnUntraced(function* (
         { appId, currency, kind, reference }: Transaction,
         from: string,
-        { fee, provider }: NextProvider<unknown>,
+        { fee, feeReturns = false, provider }: NextProvider<unknown>,
         why: string
       ) {
         const { name } = provider
         const note = [`never sent to ${from}, goes to ${name}`, why].filter((part) => part !== "").join(": ")
-        const fact = { _tag: "Rerouted", provider: name, ...stampOf(provider, currency), fee, note } as const
+        const returns = feeReturns ? ({ feeReturns } as const) : {}
+        const fact = { _tag: "Rerouted", provider: name, ...stampOf(provider, currency), fee, ...returns, note } as const
         const moved = yield* settlement.applyFromProvider(from, { reference, fact, actor: "request" })
         const isMoved = moved.provider === name && !isTerminal(moved)
         if (isMoved && kind === "payout") yield* limits.giveBackCeiling(appId, reference)

@@ -68,7 +68,7 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })
       })
       expect((yield* run("review", "list")).output).toContain("UGX 10000 (10000 minor)")
 
-      expect(yield* resolve(one, "failed", "--fee-minor", "1")).toMatchObject({ code: 1 })
+      expect(yield* resolve(one, "failed", "--amount-minor", "1")).toMatchObject({ code: 1 })
       const shown = JSON.parse((yield* run("transaction", "show", one, "--json")).output)
       expect([shown.revision, listed.find(({ reference }) => reference === one)?.["revision"]]).toStrictEqual([3, 3])
       yield* tell(one, delivered(9_998n))

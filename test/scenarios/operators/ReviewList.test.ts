@@ -72,7 +72,7 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })
         "to end it, one of",
         `npm run -s gateway -- review resolve ${reference} --outcome successful --evidence "..." [--amount-minor N] [--fee-minor N] [--seen 3]`,
         "money moved: what is reserved is paid",
-        `npm run -s gateway -- review resolve ${reference} --outcome failed --evidence "..." [--seen 3]`,
+        `npm run -s gateway -- review resolve ${reference} --outcome failed --evidence "..." [--fee-minor N] [--seen 3]`,
         "nothing moved: what is reserved returns to the float"
       ])
       expect(output).not.toContain("772120010")

@@ -7,7 +7,7 @@ import { Reference } from "../../../src/domain/Ids.ts"
 import { minor } from "../../../src/domain/Money.ts"
 import { Settlement } from "../../../src/services/settlement/Settlement.ts"
 import { gateway as command } from "../../commands/Gateway.ts"
-import { momoCharge } from "../../support/RequestBodies.ts"
+import { momoCharge, momoPayout } from "../../support/RequestBodies.ts"
 import { referenceOf } from "../../support/SignedClient.ts"
 import { Stack, tenantOn, verified, webhooksOf } from "../../support/Stack.ts"
 import { masterKey } from "../../support/TestDatabase.ts"
@@ -129,6 +129,35 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })
         errors: "the float cannot hold that much: its largest amount is 9007199254740991"
       })
       expect(yield* tenant.float).toMatchObject({ available_minor: 9_007_199_254_740_991 })
+      expect(yield* verified(gateway)).toMatchObject({ ok: true })
+    })
+  )
+
+  it.effect("the fee that the provider kept of what failed or was taken back is the tenant's, until it moved after all", () =>
+    Effect.gen(function* () {
+      const { gateway } = yield* given
+      const tenant = yield* tenantOn(gateway, 100_000n)
+      const payout = referenceOf(yield* tenant.post("/v1/payouts", momoPayout("0010")))
+      yield* tell(payout, 9_999n, null)
+      expect(yield* resolve(payout, "failed", "--fee-minor", "1001")).toMatchObject({
+        errors: expect.stringMatching(/^a fee of 1000 minor UGX was held/)
+      })
+      expect(yield* resolve(payout, "failed", "--fee-minor", "300")).toMatchObject({ status: "failed", fees_minor: 300 })
+      expect(yield* tenant.float).toMatchObject({ available_minor: 99_700, reserved_minor: 0, provider_fees_minor: 300 })
+      expect(yield* verified(gateway)).toMatchObject({ ok: true })
+      yield* tell(payout, 10_000n, null)
+      expect(yield* resolve(payout, "successful", "--fee-minor", "800")).toMatchObject({ status: "successful", fees_minor: 800 })
+      expect(yield* tenant.float).toMatchObject({ available_minor: 89_200, paid_out_minor: 10_000, provider_fees_minor: 800 })
+
+      const charge = referenceOf(yield* tenant.post("/v1/collections", momoCharge("1236")))
+      yield* tenant.until(`/v1/collections/${charge}`, ({ status }) => status === "successful")
+      yield* tellReversed(charge, 20_000n)
+      expect(yield* resolve(charge, "failed", "--fee-minor", "100")).toMatchObject({ reversed: { amount_minor: 19_800 } })
+      expect(yield* tenant.float).toMatchObject({ available_minor: 89_100, collected_minor: 0, provider_fees_minor: 900 })
+      expect(yield* verified(gateway)).toMatchObject({ ok: true })
+      yield* tell(charge, 20_000n, 300n)
+      expect(yield* resolve(charge, "successful")).toMatchObject({ reversed: null, fees_minor: 300 })
+      expect(yield* tenant.float).toMatchObject({ available_minor: 108_900, collected_minor: 20_000, provider_fees_minor: 1_100 })
       expect(yield* verified(gateway)).toMatchObject({ ok: true })
     })
   )

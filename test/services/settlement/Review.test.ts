@@ -111,9 +111,9 @@ describe("a ruling", () => {
     [
       "that contradicts itself",
       open,
-      ruling("failed", { fee: minor(1n) }),
+      ruling("failed", { amount: minor(1n) }),
       FIRST,
-      "what failed moved nothing: amount and fee go with the outcome successful"
+      "what failed moved nothing: an amount goes with the outcome successful"
     ]
   ])("is refused %s, and nothing is written", ([, record, resolution, seen, message]) =>
     Effect.gen(function* () {

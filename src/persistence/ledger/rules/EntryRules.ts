@@ -46,7 +46,7 @@ export const entryRules: ReadonlyArray<LedgerRule> = [
         JOIN (VALUES
           ('payout', 'reserve', 'reserved', 1, 'held'), ('payout', 'settle', 'reserved', -1, 'held'),
           ('payout', 'settle', 'paid_out', 1, 'principal'), ('payout', 'settle', 'provider_fees', 1, 'fees'),
-          ('payout', 'release', 'reserved', -1, 'held'), ('payout', 'return', 'returned', -1, 'returned'),
+          ('payout', 'release', 'reserved', -1, 'held'), ('payout', 'release', 'provider_fees', 1, 'fees'), ('payout', 'return', 'returned', -1, 'returned'),
           ('collection', 'collect', 'collected', -1, 'amount'), ('collection', 'collect', 'provider_fees', 1, 'fees'),
           ('exchange', 'reserve', 'reserved', 1, 'held'), ('exchange', 'release', 'reserved', -1, 'held'),
           ('exchange', 'exchange', 'reserved', -1, 'held'), ('exchange', 'exchange', 'fx_out', 1, 'amount'),
@@ -136,7 +136,7 @@ const postable: Readonly<Record<string, { readonly [P in Phase]?: ReadonlyArray<
   payout: {
     reserve: source("available", "reserved"),
     settle: source("available", "reserved", "paid_out", "provider_fees", "drift", "pool"),
-    release: source("available", "reserved"),
+    release: source("available", "reserved", "provider_fees"),
     return: source("available", "returned"),
     correct: source("available", "receivable", "paid_out", "provider_fees", "returned", "drift", "pool")
   },
