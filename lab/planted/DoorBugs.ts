@@ -181,5 +181,17 @@ export const doorBugs: ReadonlyArray<Bug> = [
         instead: "if (!Exit.isSuccess(found)) return"
       }
     ]
+  },
+  {
+    name: "run the words of two lines together",
+    breaks: "a line break divides words and numbers: no card's number is hidden behind one",
+    test: "test/domain/CardNumber.test.ts",
+    edits: [
+      {
+        file: "src/domain/VisibleText.ts",
+        text: 'text.replace(DIVIDING, " ")',
+        instead: 'text.replace(DIVIDING, "")'
+      }
+    ]
   }
 ]

@@ -175,5 +175,17 @@ export const rulingBugs: ReadonlyArray<Bug> = [
         instead: "'amount', collected::text"
       }
     ]
+  },
+  {
+    name: "let one person rule on what only the provider saw",
+    breaks: "the largest amount that either outcome would post decides whether a ruling takes two people",
+    test: "test/domain/ApprovalAmounts.test.ts",
+    edits: [
+      {
+        file: "src/domain/ApprovalAmounts.ts",
+        text: 'plain(record, "successful"), plain(record, "failed")',
+        instead: 'plain(record, "failed")'
+      }
+    ]
   }
 ]

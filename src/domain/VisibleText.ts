@@ -3,6 +3,8 @@
  * separators, bidirectional and other format characters, characters without width, and halves of characters.
  */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu
+/** Those of them that divide words. */
+const DIVIDING = /[\t-\r\u0085\u2028\u2029]+/g
 /** Nearly every text is this, and is looked at once. */
 const PLAIN = /^[ -~]*$/
 
@@ -18,8 +20,8 @@ const short = new Map([
  */
 export const visibleText = (text: string): string => (PLAIN.test(text) ? text : text.replace(UNSEEN, escaped))
 
-/** The text without any of it. */
-export const withoutUnseen = (text: string): string => (PLAIN.test(text) ? text : text.replace(UNSEEN, ""))
+/** The text without any of it: a blank is between what a line break or a tab divided. */
+export const withoutUnseen = (text: string): string => (PLAIN.test(text) ? text : text.replace(DIVIDING, " ").replace(UNSEEN, ""))
 
 const escaped = (character: string): string =>
   short.get(character) ??

@@ -34,7 +34,9 @@ describe("a text holds a card's number", () => {
     "4242\u00a04242\u20114242\u2009\u20094242",
     "42\u200b42424242424242",
     "４２４２４２４２４２４２４２４２",
-    "4242\t4242\t4242\t4242"
+    "4242\t4242\t4242\t4242",
+    "No. 12\n4242424242424242",
+    "4242\n4242\n4242\n4242"
   ])("where it is inside of it, whatever stands around: %s", (text) => expect(holdsCard(text)).toBe(true))
 
   it.each([

@@ -111,6 +111,7 @@ describe("the denylist", () => {
   it("takes a name for the same with a character in it that is not seen, as a bank does for its holder", () => {
     expect(deniedSpelling("screened_name", `JA${ZERO_WIDTH}NE D\u00ADoe`)).toBe("doe jane")
     expect(nameIdentity("  José  Núñez-Abe ")).toBe("abe jose nunez")
+    for (const line of ["Jane\tDoe", "DOE\nJane", "Jane\u2028Doe"]) expect(nameIdentity(line)).toBe("doe jane")
     expect(isSameHolder(Redacted.make(`Ja${ZERO_WIDTH}ne DOE`), Redacted.make("doe, jane"))).toBe(true)
   })
 })

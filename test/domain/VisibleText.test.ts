@@ -1,6 +1,6 @@
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { visibleText } from "../../src/domain/VisibleText.ts"
+import { visibleText, withoutUnseen } from "../../src/domain/VisibleText.ts"
 
 /** A title that is set, a line that is forged, text that runs backwards, and what nobody sees. */
 const hostile = [
@@ -39,6 +39,30 @@ describe("text from outside, as a terminal shows it", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (text) => {
         expect(visibleText(visibleText(text))).toBe(visibleText(text))
+      })
+    )
+  })
+})
+
+describe("text from outside without what nobody sees", () => {
+  it.each([
+    ["a name that was copied from a table", "Jane\tDoe", "Jane Doe"],
+    ["an address on two lines", "1 Moi Avenue\r\nNairobi", "1 Moi Avenue Nairobi"],
+    ["lines by other separators", "a\u2028b\u2029c\u0085d\u000Be\fg", "a b c d e g"],
+    ["several lines", "a\n\n\nb", "a b"],
+    ["characters without width", "a\u200Bb\uFEFFc\u00ADd\u202Ee", "abcde"],
+    ["a bell, and half a character", "a\u0007b\uD800", "ab"],
+    ["ordinary text", "José  Ångström, 田中", "José  Ångström, 田中"]
+  ])("keeps the words apart, and nothing else: %s", (_, given, left) => {
+    expect(withoutUnseen(given)).toBe(left)
+  })
+
+  it("is not changed by a second pass, and is all seen", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), (text) => {
+        const left = withoutUnseen(text)
+        expect(withoutUnseen(left)).toBe(left)
+        expect(visibleText(left)).toBe(left)
       })
     )
   })

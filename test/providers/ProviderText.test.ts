@@ -69,6 +69,7 @@ describe("line 6: a text for a provider", () => {
     ["50% off <b>", "50 off b"],
     ["Rent\u202E🎉🎉", "Rent"],
     ["No. 12-7", "No. 12-7"],
+    ["Rent\nNovember\t2026", "Rent November 2026"],
     ["Flour 10½ kg", "Flour 10 1 2 kg"]
   ])("to MTN: %j is %j, and the reference where nothing is left", (said, sent) => {
     const order = orderWith(said)
