@@ -158,7 +158,7 @@ export const accountBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/persistence/transactions/TransactionsPg.ts",
-        text: "ORDER BY t.created_at LIMIT ${SHARED_AT_MOST}`",
+        text: "ORDER BY t.created_at DESC LIMIT ${SHARED_AT_MOST}`",
         instead: "ORDER BY t.created_at LIMIT 1`"
       }
     ]

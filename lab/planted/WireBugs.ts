@@ -71,7 +71,7 @@ export const wireBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/providers/eversend/Refusals.ts",
-        text: "return onceNotFound(refused, { fact: open, alarm: refused.alarm })",
+        text: "return onceNotFound(refused, notProven(refused))",
         instead: "return onceNotFound(refused)"
       }
     ]
@@ -220,6 +220,24 @@ export const wireBugs: ReadonlyArray<Bug> = [
         instead: "known.some((one) => one.includes(listed.id))"
       }
     ]
+  },
+  {
+    name: "ask a disputed charge alone, and not what is disputed of it",
+    breaks: "a callback about a dispute leads to the provider's list of disputes",
+    test: "test/scenarios/collections/TakenBack.test.ts",
+    edits: [
+      {
+        file: "src/services/settlement/OutcomePoller.ts",
+        text: '(actor === "callback" || actor === "operator") && !said',
+        instead: 'actor === "operator" && !said'
+      }
+    ]
+  },
+  {
+    name: "read again the statements of a month",
+    breaks: "what is taken back within 45 days is found",
+    test: "test/scenarios/collections/TakenBack.test.ts",
+    edits: [{ file: "src/services/settlement/ClawbackSweeps.ts", text: "[1, 3, 7, 14, 30, 45]", instead: "[1, 3, 7, 14, 30]" }]
   },
   {
     name: "let every process look through the accounts",

@@ -1,6 +1,6 @@
 import { DateTime } from "effect"
 import { LARGER_FEE, type Play, playOf } from "./Endings.ts"
-import type { Execution, Fact, Job, SimulatedTransaction } from "./Facts.ts"
+import type { Execution, Fact, Job, OutgoingCallback, SimulatedTransaction } from "./Facts.ts"
 import { collectionFee } from "./Fees.ts"
 import type { SimulatedProvider } from "./SimulatedProvider.ts"
 
@@ -58,13 +58,22 @@ export const returnFacts = (transaction: SimulatedTransaction, setting: Setting)
   const returned = { ...transaction, returned: true, updatedAt: setting.now }
   const play = playOf(transaction.kind, transaction.ending)
   return [
-    walletFact(transaction, transaction.kind === "collection" ? -transaction.amount : transaction.amount),
-    ...(transaction.kind === "exchange" ? [destinationWalletFact(transaction, -transaction.destinationAmount)] : []),
-    { fact: "execution", execution: execution(transaction, "return", setting.now) },
-    { fact: "transaction", transaction: returned },
+    ...takenBackFacts(transaction, setting.now),
     ...(play.callbacks.length === 0 ? [] : [callbackJobFact(returned, "returned", play.callbacks, setting)])
   ]
 }
+
+/** The same without a callback. */
+export const takenBackFacts = (transaction: SimulatedTransaction, now: number): ReadonlyArray<Fact> => [
+  walletFact(transaction, transaction.kind === "collection" ? -transaction.amount : transaction.amount),
+  ...(transaction.kind === "exchange" ? [destinationWalletFact(transaction, -transaction.destinationAmount)] : []),
+  { fact: "execution", execution: execution(transaction, "return", now) },
+  { fact: "transaction", transaction: { ...transaction, returned: true, updatedAt: now } }
+]
+
+/** One callback that the provider sends now. */
+export const callbackFact = (transaction: SimulatedTransaction, name: string, at: number, callback: OutgoingCallback): Fact =>
+  jobFact(transaction, name, at, { kind: "callbacks", attempt: 0, callbacks: [callback] })
 
 const outcome = (transaction: SimulatedTransaction, play: Play, now: number): SimulatedTransaction => {
   if (play.outcome === "stays_pending") return transaction

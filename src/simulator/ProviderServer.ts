@@ -5,9 +5,10 @@ import type { CallLog } from "./CallLog.ts"
 import { type Ending, playOf } from "./Endings.ts"
 import { makeListener } from "./Listener.ts"
 import { completionFacts, earlyJob, openingFacts } from "./Movements.ts"
+import { returnOrder } from "./Orders.ts"
 import type { Ports } from "./Ports.ts"
 import type { Scheduler } from "./Scheduler.ts"
-import type { SimulatedProvider, SimulatedResponse, SimulatorContext } from "./SimulatedProvider.ts"
+import type { Order, SimulatedProvider, SimulatedResponse, SimulatorContext } from "./SimulatedProvider.ts"
 
 /** One provider with its own port, and what the control addresses may do to it. */
 export interface ProviderServer {
@@ -19,6 +20,8 @@ export interface ProviderServer {
   readonly setDown: (down: boolean) => Effect.Effect<void>
   readonly chooseNext: (operation: string, ending: Ending) => void
   readonly setCallbackAddress: (url: string, account: string | undefined) => Effect.Effect<void>
+  /** By name: events that no call causes. */
+  readonly orders: Readonly<Record<string, (body: string) => ReturnType<Order>>>
   /** Turns calls of all its accounts away beyond a rate, where one is set. */
   readonly gate: RateGate
 }
@@ -52,6 +55,7 @@ export const openProviderServer = Effect.fn("openProviderServer")(function* (
       yield* scheduler.untilAttempted(earlyJob(transaction))
       return playOf(transaction.kind, transaction.ending).responseFault
     }),
+    commit: scheduler.commit,
     completeByPayer: Effect.fnUntraced(function* (transaction) {
       const now = yield* Clock.currentTimeMillis
       yield* scheduler.commit(completionFacts(transaction, setting(now)))
@@ -73,6 +77,11 @@ export const openProviderServer = Effect.fn("openProviderServer")(function* (
       yield* account.settled
       return response
     })
+  )
+
+  const obeyed: Readonly<Record<string, Order>> = { return: returnOrder(provider.name, provider.accounts), ...provider.orders }
+  const orders = Object.fromEntries(
+    Object.entries(obeyed).map(([name, obey]) => [name, (body: string) => obey(context, body)] as const)
   )
 
   const setCallbackAddress: ProviderServer["setCallbackAddress"] = (url, clientId) =>
@@ -107,6 +116,7 @@ export const openProviderServer = Effect.fn("openProviderServer")(function* (
       chosen.set(operation, [...(chosen.get(operation) ?? []), ending])
     },
     setCallbackAddress,
+    orders,
     gate
   }
 })

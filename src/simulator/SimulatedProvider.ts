@@ -31,11 +31,16 @@ export interface SimulatorContext {
   readonly origin: string
   /** Commits a new transaction and all that its ending makes of it; then the call may be answered with this fault. */
   readonly accept: (transaction: SimulatedTransaction, alongside?: ReadonlyArray<Fact>) => Effect.Effect<ResponseFault>
+  /** Commits what no call caused, and sees to the callbacks about it. */
+  readonly commit: (facts: ReadonlyArray<Fact>) => Effect.Effect<void>
   /** The payer has visited the page: now the ending plays. */
   readonly completeByPayer: (transaction: SimulatedTransaction) => Effect.Effect<ResponseFault>
   /** The ending that a control call chose for the next call of an operation that carries no number; used up by asking. */
   readonly chosen: (operation: string) => Ending
 }
+
+/** An event that no call causes, from the body of a control call. Answers why it cannot be, or null once it is. */
+export type Order = (context: SimulatorContext, body: string) => Effect.Effect<string | null>
 
 /** One simulated provider, as the server runs it. `simulatedWire` makes one of what its wire says. */
 export interface SimulatedProvider {
@@ -50,5 +55,7 @@ export interface SimulatedProvider {
   readonly callback: (transaction: SimulatedTransaction, planned: PlannedCallback, now: number) => OutgoingCallback
   /** The headers of a callback whose signature tells where and when it is sent. */
   readonly sign?: (callback: OutgoingCallback, account: string, url: string, now: number) => OutgoingCallback["headers"]
+  /** By name, beside those of every provider. */
+  readonly orders?: Readonly<Record<string, Order>>
   readonly handler: (context: SimulatorContext) => (request: SimulatedRequest) => Effect.Effect<SimulatedResponse>
 }

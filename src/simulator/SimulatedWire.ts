@@ -23,6 +23,7 @@ export interface SimulatedWire<M extends Merchant> {
   readonly payerPage?: PayerPage
   readonly callback: SimulatedProvider["callback"]
   readonly sign?: SimulatedProvider["sign"]
+  readonly orders?: NonNullable<SimulatedProvider["orders"]>
 }
 
 interface WireEndpoint<Call> {
@@ -49,7 +50,7 @@ interface PayerPage {
 type Claim = MerchantCall["claim"]
 
 export const simulatedWire = <M extends Merchant>(wire: SimulatedWire<M>): SimulatedProvider => {
-  const { accounts, callback, mount, name, sign, tooMany } = wire
+  const { accounts, callback, mount, name, orders = {}, sign, tooMany } = wire
   const patterns = Object.entries(wire.routes).map(([pattern, route]) => ({
     route,
     path: new RegExp(`^${pattern.replaceAll("*", "([^/]+)")}$`)
@@ -68,6 +69,7 @@ export const simulatedWire = <M extends Merchant>(wire: SimulatedWire<M>): Simul
     operations: [...new Set(patterns.flatMap(({ route }) => route.operation ?? []))],
     tooMany,
     callback,
+    orders,
     ...(sign === undefined ? {} : { sign }),
     handler: (context) => {
       const claim = onceOnly()

@@ -71,26 +71,40 @@ type ControlEndpoint = (request: SimulatedRequest) => Effect.Effect<SimulatedRes
 const controlRoutes = (options: Options): ControlEndpoint => {
   const routes = routesOf(options)
   return (request) => {
-    const route = routes[`${request.method} ${request.path}`]
+    const route = routes[`${request.method} ${request.path}`] ?? ordered(options, request)
     return route === undefined ? Effect.succeed(json(404, { error: "no such control address" })) : route(request)
   }
 }
 
-const routesOf = ({ account, calls, scheduler, servers }: Options): Readonly<Record<string, ControlEndpoint>> => {
-  const withServer = <A extends { readonly provider: string }>(
-    schema: Schema.ConstraintDecoder<A>,
-    use: (server: ProviderServer, wish: A) => Effect.Effect<SimulatedResponse>
-  ): ControlEndpoint => {
-    const decode = Schema.decodeUnknownResult(Schema.fromJsonString(schema))
-    return ({ body }) => {
-      const wish = decode(body)
-      if (Result.isFailure(wish)) return Effect.succeed(json(400, { error: String(wish.failure) }))
-      const server = servers.find(({ name }) => name === wish.success.provider)
-      if (server === undefined) return Effect.succeed(json(400, { error: "no such provider" }))
-      return use(server, wish.success)
-    }
-  }
+const Ordered = Schema.Struct({ provider: Schema.String })
 
+/** `/__simulator/NAME`, where a provider has an order of that name. */
+const ordered = ({ servers }: Options, { method, path }: SimulatedRequest): ControlEndpoint | undefined => {
+  const name = method === "POST" ? path.slice("/__simulator/".length) : ""
+  if (!servers.some(({ orders }) => orders[name] !== undefined)) return undefined
+  return withServer(servers, Ordered, ({ orders }, { provider }, body) =>
+    Effect.map(orders[name]?.(body) ?? Effect.succeed(`${provider} has no such order`), (why) =>
+      why === null ? json(200, { ok: true }) : json(400, { error: why })
+    )
+  )
+}
+
+const withServer = <A extends { readonly provider: string }>(
+  servers: ReadonlyArray<ProviderServer>,
+  schema: Schema.ConstraintDecoder<A>,
+  use: (server: ProviderServer, wish: A, body: string) => Effect.Effect<SimulatedResponse>
+): ControlEndpoint => {
+  const decode = Schema.decodeUnknownResult(Schema.fromJsonString(schema))
+  return ({ body }) => {
+    const wish = decode(body)
+    if (Result.isFailure(wish)) return Effect.succeed(json(400, { error: String(wish.failure) }))
+    const server = servers.find(({ name }) => name === wish.success.provider)
+    if (server === undefined) return Effect.succeed(json(400, { error: "no such provider" }))
+    return use(server, wish.success, body)
+  }
+}
+
+const routesOf = ({ account, calls, scheduler, servers }: Options): Readonly<Record<string, ControlEndpoint>> => {
   return {
     "GET /__simulator/ready": () =>
       Effect.sync(() =>
@@ -102,17 +116,17 @@ const routesOf = ({ account, calls, scheduler, servers }: Options): Readonly<Rec
         Effect.map((rows) => json(200, rows))
       ),
     "GET /__simulator/calls": ({ query }) => Effect.sync(() => json(200, calls.list(query.get("reference") ?? undefined))),
-    "POST /__simulator/next": withServer(NextRequest, (server, { ending, operation }) => {
+    "POST /__simulator/next": withServer(servers, NextRequest, (server, { ending, operation }) => {
       if (!server.operations.includes(operation)) {
         return Effect.succeed(json(400, { error: `operation is one of ${server.operations.join(", ")}` }))
       }
       server.chooseNext(operation, ending)
       return Effect.succeed(json(200, { ok: true }))
     }),
-    "POST /__simulator/down": withServer(DownRequest, (server, { down }) =>
+    "POST /__simulator/down": withServer(servers, DownRequest, (server, { down }) =>
       Effect.as(server.setDown(down), json(200, { ok: true }))
     ),
-    "POST /__simulator/rate": withServer(RateRequest, ({ gate }, { calls_per_second, retry_after_seconds }) =>
+    "POST /__simulator/rate": withServer(servers, RateRequest, ({ gate }, { calls_per_second, retry_after_seconds }) =>
       Effect.sync(() => {
         const rate = { callsPerSecond: calls_per_second ?? 0, retryAfterSeconds: retry_after_seconds }
         gate.set(calls_per_second === null ? null : rate)
@@ -121,7 +135,7 @@ const routesOf = ({ account, calls, scheduler, servers }: Options): Readonly<Rec
     ),
     "GET /__simulator/rate": () =>
       Effect.sync(() => json(200, Object.fromEntries(servers.map(({ gate, name }) => [name, { turned_away: gate.turnedAway }])))),
-    "POST /__simulator/callbacks": withServer(CallbacksRequest, (server, { client_id, url }) =>
+    "POST /__simulator/callbacks": withServer(servers, CallbacksRequest, (server, { client_id, url }) =>
       client_id !== undefined && !server.accounts.includes(client_id)
         ? Effect.succeed(json(400, { error: "no such client_id" }))
         : Effect.as(server.setCallbackAddress(url, client_id), json(200, { ok: true }))

@@ -150,15 +150,16 @@ export const TransactionsPg = Layer.effect(
 
     const byProviderReference = Effect.fnUntraced(function* (provider: string, mode: Mode, providerReference: string) {
       const { isWhole, rows } = yield* everyTenant.find(
-        (of) => sql`SELECT t.record, t.revision, t.traceparent
+        (of) => sql`SELECT t.reference, t.record, t.revision, t.traceparent
           FROM provider_references p JOIN transactions t ON t.app_id = p.app_id AND t.reference = p.reference
           WHERE p.provider = ${provider} AND p.mode = ${mode} AND p.provider_reference = ${providerReference} ${of("p.app_id")} ${of("t.app_id")}
             -- Not the one of a provider that it was taken from again.
             AND t.provider = p.provider AND t.provider_reference = p.provider_reference
-          ORDER BY t.created_at LIMIT ${SHARED_AT_MOST}`
+          ORDER BY t.created_at DESC LIMIT ${SHARED_AT_MOST}`
       )
       if (!isWhole) return yield* Effect.die(new Error(`${NOT_WHOLE}: whose a reference of ${provider} is cannot be said now`))
-      const found = yield* decodeTransactions(rows)
+      const found = yield* decodeReadable("with one reference of the provider", rows)
+      if (found.length === 0 && rows.length > 0) return yield* Effect.die(new Error("no record with this reference can be read"))
       return found.toSorted((one, other) => one.transaction.createdAt - other.transaction.createdAt)
     }, Effect.orDie)
 

@@ -2,23 +2,18 @@ import { Redacted } from "effect"
 import type { Mode } from "../../domain/Ids.ts"
 import { paystackProvider } from "../../providers/paystack/Settings.ts"
 import { hmacHeader, ownerOf, signedCallback } from "../Callbacks.ts"
+import type { PlannedCallback } from "../Endings.ts"
+import type { SimulatedTransaction } from "../Facts.ts"
 import { simulatedPayoutFees } from "../Fees.ts"
 import { page } from "../Responses.ts"
 import { bearerOf, bySecret, simulatedWire, type WireEndpoints } from "../SimulatedWire.ts"
 import { knownSimulator, namesBySecret } from "../SimulatorModule.ts"
 import { checkCharge, createCharge, submitOtp } from "./Collections.ts"
+import { disputeOrder, listDisputes } from "./Disputes.ts"
 import { createRecipient, createTransfer } from "./Payouts.ts"
 import { balance, listBanks, listCountries, resolveBank } from "./Reference.ts"
 import { type Call, errors, type PaystackAccount, refuse, refusePlainly, tooMany } from "./Responses.ts"
-import {
-  callbackBody,
-  listCharges,
-  listDisputes,
-  listRefunds,
-  listTransfers,
-  verifyCharge,
-  verifyTransfer
-} from "./Transactions.ts"
+import { callbackBody, listCharges, listRefunds, listTransfers, verifyCharge, verifyTransfer } from "./Transactions.ts"
 
 const secretKeyOf = (mode: Mode): string => `sk_${mode}_simulated`
 const nameOf = namesBySecret("key", secretKeyOf)
@@ -54,8 +49,15 @@ const routes: WireEndpoints<Call> = {
 }
 
 /** Paystack as its wire shows it (README.md of the provider). */
-const paystackSimulator = (accounts: ReadonlyArray<PaystackAccount>) =>
-  simulatedWire<PaystackAccount>({
+const paystackSimulator = (accounts: ReadonlyArray<PaystackAccount>) => {
+  const sent = (transaction: SimulatedTransaction, planned: PlannedCallback, body: string) =>
+    signedCallback({
+      secret: ownerOf(accounts, transaction)?.secretKey,
+      planned,
+      body,
+      headers: hmacHeader("x-paystack-signature", "sha512")
+    })
+  return simulatedWire<PaystackAccount>({
     name: "paystack",
     mount: "",
     accounts,
@@ -73,11 +75,11 @@ const paystackSimulator = (accounts: ReadonlyArray<PaystackAccount>) =>
       missing: page("<p>Not found</p>", 404),
       isFor: ({ detail }) => detail.prompt === "page"
     },
-    callback: (transaction, planned) =>
-      signedCallback({
-        secret: ownerOf(accounts, transaction)?.secretKey,
-        planned,
-        body: callbackBody(transaction, planned.says),
-        headers: hmacHeader("x-paystack-signature", "sha512")
-      })
+    callback: (transaction, planned) => sent(transaction, planned, callbackBody(transaction, planned.says)),
+    orders: {
+      dispute: disputeOrder(accounts, (charge, body) =>
+        sent(charge, { says: "successful", when: "after_settlement", signature: "genuine" }, body)
+      )
+    }
   })
+}

@@ -9,17 +9,17 @@ import type { SimulatedTransaction } from "../Facts.ts"
 import { decodedOr } from "../Responses.ts"
 import { type Call, refuse, refusePlainly, success } from "./Responses.ts"
 
-const LARGEST_PAGE = 100
+export const LARGEST_PAGE = 100
 
 /** Under which the account finds a reference of the wire: ours in capitals, as the gateway writes it; any other as it is. */
 export const accountReference = (wire: string): string => ownReference(wire) ?? wire
 
-const wireReferenceOf = ({ detail, id }: SimulatedTransaction): string => detail.reference ?? id
+export const wireReferenceOf = ({ detail, id }: SimulatedTransaction): string => detail.reference ?? id
 
 export const findBy = (call: Call, kind: SimulatedTransaction["kind"], reference: string): SimulatedTransaction | undefined =>
   byReference(call, kind, accountReference(reference)).find((one) => wireReferenceOf(one) === reference)
 
-const domainOf = ({ account }: SimulatedTransaction): string => (account.includes("live") ? "live" : "test")
+export const domainOf = ({ account }: SimulatedTransaction): string => (account.includes("live") ? "live" : "test")
 
 /** How long a charge waits for its voucher. */
 const VOUCHER_LIFE_MS = 600_000
@@ -101,8 +101,8 @@ export const verifyTransfer = Effect.fnUntraced(function* (call: Call, reference
   return success("Transfer retrieved", transferWithFee(found))
 })
 
-const Positive = Schema.String.check(Schema.isPattern(/^[1-9]\d{0,6}$/))
-const Moment = Schema.String.check(Schema.isPattern(/^\d{4}-\d{2}-\d{2}(T[\d:.]+Z?)?$/))
+export const Positive = Schema.String.check(Schema.isPattern(/^[1-9]\d{0,6}$/))
+export const Moment = Schema.String.check(Schema.isPattern(/^\d{4}-\d{2}-\d{2}(T[\d:.]+Z?)?$/))
 const Filters = Schema.Struct({
   from: Schema.optionalKey(Moment),
   to: Schema.optionalKey(Moment),
@@ -146,9 +146,6 @@ export const listRefunds = Effect.fnUntraced(function* (call: Call) {
   return yield* Effect.succeed(success("Refunds retrieved", page === "1" ? refunds : []))
 })
 
-/** GET /dispute: a simulated charge is never disputed. */
-export const listDisputes = () => Effect.succeed(success("Disputes retrieved", []))
-
 const words = { successful: "success", failed: "failed", pending: "pending" } as const
 
 // White space that no serializer would produce, so that only a check over the bytes as sent can hold.
@@ -166,4 +163,5 @@ export const callbackBody = (transaction: SimulatedTransaction, says: PlannedCal
   return eventBody("refund.processed", { status: "processed", transaction_reference: reference, amount, currency })
 }
 
-const eventBody = (event: string, data: object): string => `{ "event" :${JSON.stringify(event)},\n\t"data":  ${json(data)} \n}\n`
+export const eventBody = (event: string, data: object): string =>
+  `{ "event" :${JSON.stringify(event)},\n\t"data":  ${json(data)} \n}\n`

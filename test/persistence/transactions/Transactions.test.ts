@@ -1,5 +1,5 @@
 import { expect, it } from "@effect/vitest"
-import { Effect, Option } from "effect"
+import { Effect, Exit, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { Transactions } from "../../../src/services/ports/Transactions.ts"
@@ -54,6 +54,14 @@ it.effect("a reference that a provider gave out for two movements names both, an
       const row = { direction: "payout", reference: null, providerReference: "T1" } as const
       expect(Option.map(yield* oursOf(account, row), ({ reference }) => reference)).toStrictEqual(Option.some(two.reference))
       expect(yield* oursOf(account, { ...row, direction: "collection" })).toStrictEqual(Option.none())
+      // One that cannot be read hides no other; where none can be, nobody says that it is nobody's.
+      const damage = (reference: string) =>
+        sql`UPDATE transactions SET record = (record::jsonb - 'principal')::json WHERE reference = ${reference}`
+      yield* damage(one.reference)
+      const readable = yield* transactions.byProviderReference("alpha", "live", "T1")
+      expect(readable.map(({ transaction }) => transaction.reference)).toStrictEqual([two.reference])
+      yield* damage(two.reference)
+      expect(Exit.hasDies(yield* Effect.exit(transactions.byProviderReference("alpha", "live", "T1")))).toBe(true)
     }).pipe(Effect.provideContext(node))
   }).pipe(Effect.scoped)
 )
