@@ -46,6 +46,9 @@ const isConst = ({ typeAnnotation }: SyntaxNode): boolean =>
 const isNotNow = ({ arguments: given, callee }: SyntaxNode): boolean =>
   nameOf(callee) !== "Date" || (Array.isArray(given) && given.length > 0)
 
+/** Members with an underscore before their name, and what a context or a router keeps its parts in. */
+const inner = text(/(?:\._(?!tag\b)[A-Za-z]\w*|Reflect\.\w+\(\w+, "_\w+"|\bmapUnsafe\b|\.emit = ).*/)
+
 const MAX_FILE_LINES = 400
 const MAX_FUNCTION_LINES = 60
 
@@ -171,6 +174,17 @@ const rules: ReadonlyArray<{
     promise: "handles errors by their names in services and providers",
     where: decisions,
     offences: members("Effect.ignore", "Effect.ignoreCause", "Effect.orElseSucceed", "Effect.catchCause", "Effect.orDie")
+  },
+  {
+    promise: "reads and changes nothing that Node and Effect keep to themselves",
+    where: src,
+    offences: (source) => [...inner(source), ...members("Reflect.set")(source)]
+  },
+  {
+    promise: "spends a nonce at the edge, or with the claim of its key",
+    where: src,
+    except: /^src\/(http\/(edge\/Edge|idempotency\/Idempotent)|services\/admission\/RequestNonce)\.ts$/,
+    offences: members("nonce.settle", "nonce.spendWith")
   },
   { promise: "pins exact versions", where: /^package\.json$/, offences: looseVersions },
   {

@@ -1,27 +1,28 @@
+import type { Server as NodeServer } from "node:http"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Effect, Layer, Metric, Schema } from "effect"
+import { Effect, Layer, Metric, Schema, Scope } from "effect"
 import { HttpMiddleware, HttpServer } from "effect/http"
+import { NetAddress } from "effect/net"
 import { labelledMetric } from "../runtime/LabelledMetric.ts"
 import { makeTimer } from "../runtime/Timer.ts"
-import { SignedRequest } from "./api/SignedRequest.ts"
 import { type ConnectionSlots, makeConnections, type NoSlot } from "./edge/ConnectionLimit.ts"
 import { makeEdge } from "./edge/Edge.ts"
 import { makeEndpoints } from "./edge/Endpoints.ts"
 import { createServer, makeHttpServer } from "./edge/NodeListener.ts"
 import type { RateSettings } from "./edge/RequestRate.ts"
 import { startErrorCounters } from "./edge/RequestTelemetry.ts"
-import { BalancesHandlers, FloatHandlers } from "./handlers/Balances.ts"
-import { BeneficiariesHandlers } from "./handlers/Beneficiaries.ts"
-import { CallbacksHandlers } from "./handlers/Callbacks.ts"
-import { CollectionsHandlers, RefundsHandlers } from "./handlers/Collections.ts"
-import { DescriptionHandlers, DocsAssetsHandlers } from "./handlers/Description.ts"
-import { FxHandlers } from "./handlers/Fx.ts"
-import { ManualHandlers } from "./handlers/Manual.ts"
-import { PayoutsHandlers } from "./handlers/Payouts.ts"
-import { CapabilitiesHandlers, ReferenceHandlers } from "./handlers/Reference.ts"
-import { HealthHandlers } from "./handlers/System.ts"
-import { TransactionsHandlers } from "./handlers/Transactions.ts"
-import { WebhooksHandlers } from "./handlers/Webhooks.ts"
+import { balancesHandlers, floatHandlers } from "./handlers/Balances.ts"
+import { beneficiariesHandlers } from "./handlers/Beneficiaries.ts"
+import { callbacksHandlers } from "./handlers/Callbacks.ts"
+import { collectionsHandlers, refundsHandlers } from "./handlers/Collections.ts"
+import { descriptionHandlers, docsAssetsHandlers } from "./handlers/Description.ts"
+import { fxHandlers } from "./handlers/Fx.ts"
+import { manualHandlers } from "./handlers/Manual.ts"
+import { payoutsHandlers } from "./handlers/Payouts.ts"
+import { capabilitiesHandlers, referenceHandlers } from "./handlers/Reference.ts"
+import { healthHandlers } from "./handlers/System.ts"
+import { transactionsHandlers } from "./handlers/Transactions.ts"
+import { webhooksHandlers } from "./handlers/Webhooks.ts"
 import { Idempotent } from "./idempotency/Idempotent.ts"
 
 /** How long requests in flight may take to end once the server stops. */
@@ -39,6 +40,8 @@ export interface ServerSettings extends RateSettings {
   readonly port: number
 }
 
+type Address = Pick<ServerSettings, "host" | "port">
+
 /** The address cannot be listened on, usually because another process has the port. */
 export class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFailed", {
   host: Schema.String,
@@ -50,39 +53,38 @@ export class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFail
   }
 }
 
-const Handlers = Layer.mergeAll(
-  CollectionsHandlers,
-  PayoutsHandlers,
-  TransactionsHandlers,
-  FloatHandlers,
-  FxHandlers,
-  HealthHandlers,
-  CallbacksHandlers,
-  WebhooksHandlers,
-  DescriptionHandlers,
-  BeneficiariesHandlers,
-  ManualHandlers,
-  DocsAssetsHandlers,
-  BalancesHandlers,
-  CapabilitiesHandlers,
-  ReferenceHandlers,
-  RefundsHandlers
-).pipe(Layer.provideMerge(SignedRequest.layer), Layer.provide(Idempotent.layer))
+const handlers = Effect.all({
+  balances: balancesHandlers,
+  float: floatHandlers,
+  beneficiaries: beneficiariesHandlers,
+  callbacks: callbacksHandlers,
+  collections: collectionsHandlers,
+  refunds: Effect.succeed(refundsHandlers),
+  description: descriptionHandlers,
+  docsAssets: docsAssetsHandlers,
+  fx: fxHandlers,
+  manual: manualHandlers,
+  payouts: payoutsHandlers,
+  reference: referenceHandlers,
+  capabilities: capabilitiesHandlers,
+  health: healthHandlers,
+  transactions: transactionsHandlers,
+  webhooks: webhooksHandlers
+})
 
 /** Fails where the server would, which starts long after: nothing else has to be started, and stopped again, for an address that is taken. */
-export const ensureListenable = ({ host, port }: Pick<ServerSettings, "host" | "port">) =>
-  Effect.scoped(Effect.asVoid(listenOn(createServer, { host, port })))
+export const ensureListenable = (at: Address) => Effect.scoped(Effect.asVoid(listenOn(createServer(), at)))
 
 const serve = (settings: RateSettings) =>
   Layer.unwrap(
     Effect.gen(function* () {
-      const endpoints = yield* makeEndpoints
+      const endpoints = makeEndpoints(yield* handlers)
       const edge = yield* makeEdge(settings)
       yield* startErrorCounters
       return HttpServer.serve(edge(endpoints))
     })
   ).pipe(
-    Layer.provide(Handlers),
+    Layer.provide(Idempotent.layer),
     // The edge makes the only span of a request.
     Layer.provide(Layer.succeed(HttpMiddleware.TracerDisabledWhen, () => true))
   )
@@ -101,30 +103,52 @@ const listen = ({ connectionSlots, host, keepAliveDrainMs, keepAliveMs, port, tr
     Effect.gen(function* () {
       const run = Effect.runForkWith(yield* Effect.context<never>())
       for (const why of ["in_all", "an_address"] as const) yield* countRefusedConnection({ why }, 0)
-      const node = makeHttpServer({
+      const { onRequest, server } = makeHttpServer({
         timer: yield* makeTimer,
         keepAliveDrainMs,
         keepAliveMs,
         placeFor: makeConnections(connectionSlots, trustedProxies),
         onRefused: (why) => void run(countRefusedConnection({ why }, 1))
       })
-      const server = yield* listenOn(() => node, { host, port })
+      const { address, stop } = yield* listenOn(server, { host, port })
       // Runs after the drain. A connection that is still open then is idle, or its client has stopped sending.
-      yield* Effect.addFinalizer(() => Effect.sync(() => node.closeAllConnections()))
-      return server
+      yield* Effect.addFinalizer(() => Effect.sync(() => server.closeAllConnections()))
+      return HttpServer.make({
+        address,
+        serve: Effect.fnUntraced(function* (app, middleware) {
+          const serving = yield* Effect.scope
+          const requests = yield* Scope.fork(serving, "parallel")
+          onRequest(yield* NodeHttpServer.makeHandler(middleware === undefined ? app : middleware(app), { scope: requests }))
+          yield* Effect.addFinalizer(() => Effect.timeoutOption(stop, DRAIN))
+        })
+      })
     })
   )
 
-const listenOn = (make: typeof createServer, { host, port }: Pick<ServerSettings, "host" | "port">) =>
-  Effect.mapError(
-    NodeHttpServer.make(make, { host, port, gracefulShutdownTimeout: DRAIN }),
-    ({ cause }) => new ListenFailed({ host, port, reason: reasonOf(cause) })
+/** Listens until the scope closes. `stop` takes no more connections, and ends once those that there are have ended. */
+const listenOn = Effect.fnUntraced(function* (server: NodeServer, at: Address) {
+  const stop = yield* Effect.cached(
+    Effect.callback<void>((resume) => {
+      if (server.listening) server.close(() => resume(Effect.void))
+      else resume(Effect.void)
+    })
   )
+  yield* Effect.addFinalizer(() => stop)
+  yield* Effect.callback<void, ListenFailed>((resume) => {
+    const fails = (error: NodeJS.ErrnoException) => resume(Effect.fail(new ListenFailed({ ...at, reason: reasonOf(error) })))
+    server.once("error", fails).listen(at, () => {
+      server.off("error", fails)
+      resume(Effect.void)
+    })
+  })
+  const bound = server.address()
+  if (typeof bound !== "object" || bound === null) return yield* Effect.die(new Error("the server listens on no port"))
+  const address = yield* Effect.orDie(Effect.fromResult(NetAddress.inetAddressFromIpString(bound.address, bound.port)))
+  return { address, stop }
+})
 
-const reasonOf = (cause: unknown): string => {
-  const code = typeof cause === "object" && cause !== null && "code" in cause ? cause.code : undefined
-  return code === "EADDRINUSE" ? "the address is taken" : String(code ?? "no such address")
-}
+const reasonOf = ({ code }: NodeJS.ErrnoException): string =>
+  code === "EADDRINUSE" ? "the address is taken" : (code ?? "no such address")
 
 /**
  * The HTTP API on an address. When its scope closes it takes no more connections and gives requests in flight `DRAIN` to end; a money

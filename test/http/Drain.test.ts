@@ -8,10 +8,6 @@ const DRAIN_MS = 5_000
 /** A listener that is asked to stop, two connections that were answered before, and its timers. */
 const givenStopping = async () => {
   const { port, server, timers } = await bareListener((response) => void response.end("ok"), DRAIN_MS)
-  server.on("checkContinue", (_, response) => {
-    response.writeContinue()
-    response.end("ok")
-  })
   const [first, second] = [await opened(port), await opened(port)]
   const answers = [await asked(first), await asked(second)]
   const stopped = new Promise((end) => server.close(end))
@@ -23,8 +19,9 @@ const EXPECTS = "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-L
 
 const asked = async (socket: Socket, request = GET): Promise<string> => {
   socket.write(request)
-  const [answer] = await once(socket, "data")
-  return String(answer).toLowerCase()
+  let answer = ""
+  while (!answer.endsWith("ok")) answer += String((await once(socket, "data"))[0]).toLowerCase()
+  return answer
 }
 
 it.each([

@@ -20,7 +20,7 @@ export type Respond = (response: ServerResponse, request: IncomingMessage) => vo
 /** A listener without an edge behind it: `respond` answers its requests, and the test fires its timers. */
 export const bareListener = async (respond: Respond, keepAliveDrainMs = 0): Promise<BareListener> => {
   const timers: Array<SetTimer> = []
-  const server = makeHttpServer({
+  const { onRequest, server } = makeHttpServer({
     timer: (ms, fire) => {
       const one = { ms, fire }
       timers.push(one)
@@ -31,7 +31,7 @@ export const bareListener = async (respond: Respond, keepAliveDrainMs = 0): Prom
     placeFor: () => () => {},
     onRefused: () => {}
   })
-  server.on("request", (request, response) => respond(response, request))
+  onRequest((request, response) => respond(response, request))
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
   const address = server.address()
   const port = typeof address === "object" && address !== null ? address.port : 0

@@ -58,7 +58,13 @@ export const imports: ReadonlyArray<ImportRow> = [
   {
     from: /^http\/(Server|edge\/(Edge|NodeListener)|handlers\/System)\.ts$/,
     files: ["domain/", "runtime/", "services/", "http/"],
-    packages: [core, http, /^effect\/http-api(\/\w+)?$/, /^node:(http|crypto|stream|zlib)$/, /^@effect\/platform-node\/\w+$/]
+    packages: [
+      core,
+      http,
+      /^effect\/(http-api|net)(\/\w+)?$/,
+      /^node:(http|crypto|stream|zlib)$/,
+      /^@effect\/platform-node\/\w+$/
+    ]
   },
   { from: /^http\/description\/StaticText\.ts$/, files: ["http/"], packages: [core, http, /^node:(crypto|zlib)$/] },
   { from: /^http\/description\/ManualFiles\.ts$/, files: [], packages: [core, /^node:(fs\/promises|path)$/] },

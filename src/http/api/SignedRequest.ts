@@ -1,4 +1,4 @@
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect } from "effect"
 import type { HttpServerResponse } from "effect/http"
 import { HttpApiMiddleware } from "effect/http-api"
 import type { Caller } from "../../domain/Tenant.ts"
@@ -44,14 +44,7 @@ export class Signed extends Context.Service<Signed, EdgeRequest & { readonly cal
  */
 export class SignedRequest extends HttpApiMiddleware.Service<SignedRequest, { provides: Signed }>()(
   "gateway/http/SignedRequest"
-) {
-  static readonly layer = Layer.succeed(
-    SignedRequest,
-    SignedRequest.of((handler, { endpoint }) =>
-      Effect.flatMap(CurrentRequest, (request) => forSignedEndpoint(request, handler, endpoint.path))
-    )
-  )
-}
+) {}
 
 /** Runs a handler with the request that the edge let through. A signed endpoint that the edge leaves unsigned is a bug and dies. */
 export const forSignedEndpoint = <A, E>(

@@ -58,7 +58,7 @@ export const makeConnectionEnd = (timer: Timer, owedOn: (socket: Duplex) => Read
 }
 
 /** Whether a response says, or will say, `connection: close`. */
-const isLast = (response: ServerResponse): boolean => !response.shouldKeepAlive || Reflect.get(response, "_last") === true
+const isLast = (response: ServerResponse): boolean => !response.shouldKeepAlive || response.getHeader("connection") === "close"
 
 const discard = (socket: Socket): void => {
   if (socket.readableEnded) return

@@ -1,7 +1,6 @@
-import type { Context } from "effect"
 import { Effect, Result, Schema, SchemaParser } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
-import type { HttpApi, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
+import type { HttpApiEndpoint } from "effect/http-api"
 import { CapabilityNotAllowed, ValidationFailed } from "../../domain/errors/Terminal.ts"
 import { queryOf, queryParameters } from "../../domain/StringToSign.ts"
 import { Api } from "../api/Api.ts"
@@ -10,7 +9,24 @@ import { bounded, fieldIssues } from "../json/Issues.ts"
 import { type Found, routeOf } from "./HttpRoutes.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
-type Groups = typeof Api extends HttpApi.HttpApi<infer Id, infer Group> ? HttpApiGroup.ToService<Id, Group> : never
+type Groups = (typeof Api)["groups"]
+type GroupName = keyof Groups
+
+/** What an endpoint's handler is given, decoded. */
+type HandlerOf<E> = (
+  input: Omit<HttpApiEndpoint.RequestRaw<E>, "endpoint" | "group" | "headers">
+) => Effect.Effect<Response, never, SignedOf<E> | QueryOf<E>>
+/** Only where its endpoint has the mark `SignedRequest`. */
+type SignedOf<E> = SignedRequest extends HttpApiEndpoint.Middleware<E> ? Signed : never
+/** Only where its endpoint names parameters of a query: all of them as they were sent. */
+type QueryOf<E> = HttpApiEndpoint.RequestRaw<E> extends { readonly query: unknown } ? HttpServerRequest.ParsedSearchParams : never
+
+/** The handlers of a group, by the names of its endpoints. Leaving one out does not compile. */
+export type HandlersOf<Name extends GroupName> = {
+  readonly [E in keyof Groups[Name]["endpoints"]]: HandlerOf<Groups[Name]["endpoints"][E]>
+}
+
+export const handlersOf = <Name extends GroupName>(_group: Name, handlers: HandlersOf<Name>): HandlersOf<Name> => handlers
 
 /** Runs the endpoint that a request was matched to. Refuses path and query parameters that the endpoint's schemas do not take. */
 export type Endpoints = (
@@ -20,25 +36,31 @@ export type Endpoints = (
 ) => Effect.Effect<Response, ValidationFailed | CapabilityNotAllowed>
 
 /**
- * The handlers of every endpoint, by their routes. It stands in the place of `HttpApiBuilder.layer` and its router. They would match the
- * path a second time, and for each request copy the services that a handler was built with into a new context: a fifth of what a read
- * allocated, for services that every handler has already.
+ * The handlers of every endpoint, by their routes. It stands in the place of `HttpApiBuilder` and its router. They would match the path a
+ * second time, and for each request copy the services that a handler was built with into a new context: a fifth of what a read allocated,
+ * for services that every handler has already.
  */
-export const makeEndpoints: Effect.Effect<Endpoints, never, Groups> = Effect.contextWith((services: Context.Context<Groups>) => {
-  const endpoints = new Map(
-    Object.values(Api.groups).flatMap((group) => {
-      const built: BuiltGroup = services.mapUnsafe.get(group.key)
-      return [...built.handlers.values()].map(({ endpoint, handler }) => [routeOf(endpoint).name, runnerOf(endpoint, handler)])
-    })
+export const makeEndpoints = (groups: { readonly [Name in GroupName]: HandlersOf<Name> }): Endpoints => {
+  const handlers = new Map(membersOf<object>(groups).map(([name, group]) => [name, new Map(membersOf<Handler>(group))]))
+  const runners = new Map(
+    membersOf<{ readonly endpoints: object }>(Api.groups).flatMap(([group, { endpoints }]) =>
+      membersOf<Endpoint>(endpoints).flatMap(([name, endpoint]) => {
+        const handler = handlers.get(group)?.get(name)
+        return handler === undefined ? [] : [[routeOf(endpoint).name, runnerOf(endpoint, handler)]]
+      })
+    )
   )
-  return Effect.succeed((request, { params, route }, admitted) => {
-    const run = endpoints.get(route.name)
+  return (request, { params, route }, admitted) => {
+    const run = runners.get(route.name)
     // An admin key is for looking, whatever its tenant may do.
     if (admitted.caller?.role === "admin" && !isRead(request.method))
       return Effect.fail(new CapabilityNotAllowed({ capability: "changes" }))
     return run === undefined ? Effect.die(new Error(`${route.name} has no handler`)) : run(request, params, admitted)
-  })
-})
+  }
+}
+
+/** The members of an object whose type knows each of them by its name, where they are treated alike. */
+const membersOf = <A>(object: object): ReadonlyArray<readonly [string, A]> => Object.entries(object)
 
 export const isRead = (method: string): boolean => method === "GET" || method === "HEAD"
 
@@ -50,10 +72,6 @@ interface Input {
   readonly query?: unknown
 }
 
-/** The value that `HttpApiBuilder.group` puts into the context: the handlers as they were given to `handleRaw`. */
-interface BuiltGroup {
-  readonly handlers: ReadonlyMap<string, { readonly endpoint: Endpoint; readonly handler: Handler }>
-}
 /** It needs `Signed` where its endpoint has the mark `SignedRequest`, and nothing elsewhere. */
 type Handler = <R extends Signed>(input: Input) => Effect.Effect<Response, never, R>
 

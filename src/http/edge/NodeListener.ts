@@ -13,7 +13,7 @@ import { standardHeaders } from "./Response.ts"
 import { makeUnreadLimit } from "./UnreadResponses.ts"
 
 // An import would load everything that node:http exports, and with it an unused HTTP client of 16 MB.
-export const { createServer, ServerResponse } = process.getBuiltinModule("node:http")
+export const { createServer } = process.getBuiltinModule("node:http")
 
 /**
  * A whole request, and its headers, arrive within these times from its first byte; then the connection is closed. How long a connection is idle
@@ -35,8 +35,17 @@ export interface ListenerParts {
   readonly onRefused: (why: NoSlot) => void
 }
 
+type Handler = (request: IncomingMessage, response: Response) => void
+
+/** A server, and who handles its requests. */
+export interface Listener {
+  readonly server: Server
+  /** Gives each request that is admitted to the handler: one too many does not even become a fiber. */
+  readonly onRequest: (handler: Handler) => void
+}
+
 /** A server of node:http. Node's own error responses are envelopes, too, and no client holds a connection for ever. */
-export const makeHttpServer = ({ keepAliveDrainMs, keepAliveMs, onRefused, placeFor, timer }: ListenerParts): Server => {
+export const makeHttpServer = ({ keepAliveDrainMs, keepAliveMs, onRefused, placeFor, timer }: ListenerParts): Listener => {
   const server = createServer({
     requestTimeout: REQUEST_MS,
     headersTimeout: HEADERS_MS,
@@ -54,15 +63,37 @@ export const makeHttpServer = ({ keepAliveDrainMs, keepAliveMs, onRefused, place
     onRefused(place)
     return socket.destroy()
   })
-  admit(server, (response) => !isEnding(response.req.socket) && isAdmitted(response.req.socket, response))
   keepIdle(server, timer, keepAliveDrainMs)
   server.on("clientError", (error: NodeJS.ErrnoException, socket) =>
     refuse(socket, () => rawResponse(malformed(error.code ?? "")))
   )
   server.on("connect", (_request: IncomingMessage, socket: Duplex) => refuse(socket, () => rawResponse(new MethodNotAllowed())))
-  // An unknown expectation is no reason to refuse a request.
-  server.on("checkExpectation", (request, response) => server.emit("request", request, response))
-  return server
+  const onRequest = (handler: Handler): void => {
+    const take =
+      (before: (response: Response) => void): Handler =>
+      (request, response) => {
+        if (isEnding(request.socket) || !isAdmitted(request.socket, response)) return
+        if (!server.listening) response.shouldKeepAlive = false
+        before(response)
+        handler(request, response)
+      }
+    server.on("request", take(nothing)).on("checkContinue", take(sendContinue))
+    // An unknown expectation is no reason to refuse a request.
+    server.on("checkExpectation", take(nothing))
+  }
+  return { server, onRequest }
+}
+
+const nothing = (): void => {}
+
+/**
+ * Sends "100 Continue" at once, whatever is answered. Node writes that of a response which waits for its turn into the middle of that response:
+ * so it waits, too, and the connection ends after it.
+ */
+const sendContinue = (response: Response): void => {
+  if (response.socket !== null) return response.writeContinue()
+  response.shouldKeepAlive = false
+  response.once("socket", () => response.headersSent || response.writeContinue())
 }
 
 /**
@@ -72,43 +103,7 @@ export const makeHttpServer = ({ keepAliveDrainMs, keepAliveMs, onRefused, place
 const keepIdle = (server: Server, timer: Timer, forMs: number): void => {
   const closeIdle = server.closeIdleConnections.bind(server)
   server.closeIdleConnections = () => void (forMs === 0 ? closeIdle() : timer(forMs, closeIdle))
-  for (const event of REQUEST_EVENTS)
-    server.prependListener(event, (_request, response) => {
-      if (!server.listening) response.shouldKeepAlive = false
-    })
 }
-
-/** A request comes with one of these: by the second if its client waits for "100 Continue" before it sends the body. */
-const REQUEST_EVENTS = ["request", "checkContinue"] as const
-
-/** Replaces `emit`, because no listener can keep a request from the listeners after it: one too many must not even become a fiber. */
-const admit = (server: Server, isAdmitted: (response: Response) => boolean): void => {
-  const emitter: { emit: (event: string, ...args: ReadonlyArray<unknown>) => boolean } = server
-  const emit = emitter.emit.bind(server)
-  emitter.emit = (event, ...args) => {
-    const [, response] = args
-    if (!REQUEST_EVENTS.some((one) => one === event) || !(response instanceof ServerResponse)) return emit(event, ...args)
-    if (!isAdmitted(response)) return true
-    if (event === "request") return emit(event, ...args)
-    // Node would close the connection after a response without "100 Continue". Effect does so where the body may still come.
-    Reflect.set(response, "_expect_continue", false)
-    if (!hasBody(response.req)) return emit("request", ...args)
-    continueInTurn(response)
-    return emit(event, ...args)
-  }
-}
-
-/** Node writes the "100 Continue" of a response that waits for its turn into the middle of that response. So it waits, too. */
-const continueInTurn = (response: Response): void => {
-  const write = response.writeContinue.bind(response)
-  response.writeContinue = () => {
-    if (response.socket !== null) write()
-    else response.once("socket", () => response.headersSent || write())
-  }
-}
-
-const hasBody = ({ headers }: IncomingMessage): boolean =>
-  headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0
 
 /** Calls `then` once: when the client has taken the whole response, or its connection is closed. */
 export const afterResponse = (request: HttpServerRequest.HttpServerRequest, then: () => void): void => {

@@ -1,33 +1,31 @@
 import { Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
-import { HttpApiBuilder } from "effect/http-api"
 import { pathOf } from "../../domain/StringToSign.ts"
 import { ProviderCallbacks } from "../../services/settlement/ProviderCallbacks.ts"
-import { Api } from "../api/Api.ts"
 import { CurrentRequest } from "../api/SignedRequest.ts"
+import { handlersOf } from "../edge/Endpoints.ts"
 import { respond } from "../edge/Response.ts"
 
 /** Hands a provider's callback on, byte for byte as it came. */
-export const CallbacksHandlers = HttpApiBuilder.group(
-  Api,
-  "callbacks",
-  Effect.fnUntraced(function* (handlers) {
-    const ingress = yield* ProviderCallbacks
-    const receive = ({ params, request }: Incoming) =>
-      Effect.flatMap(CurrentRequest, ({ body }) =>
-        ingress.receive(params.provider, params.route_key, {
-          method: request.method,
-          path: pathOf(request.url),
-          headers: request.headers,
-          body
-        })
-      ).pipe(
-        Effect.map((status) => ({ status })),
-        respond(200)
-      )
-    return handlers.handleRaw("receive", receive).handleRaw("receivePut", receive)
+export const callbacksHandlers = Effect.gen(function* () {
+  const ingress = yield* ProviderCallbacks
+  const receive = ({ params, request }: Incoming) =>
+    Effect.flatMap(CurrentRequest, ({ body }) =>
+      ingress.receive(params.provider, params.route_key, {
+        method: request.method,
+        path: pathOf(request.url),
+        headers: request.headers,
+        body
+      })
+    ).pipe(
+      Effect.map((status) => ({ status })),
+      respond(200)
+    )
+  return handlersOf("callbacks", {
+    receive: receive,
+    receivePut: receive
   })
-)
+})
 
 interface Incoming {
   readonly params: { readonly provider: string; readonly route_key: string }

@@ -1,66 +1,59 @@
 import { Effect, Result } from "effect"
-import { HttpApiBuilder } from "effect/http-api"
 import { ProviderCapabilityUnsupported } from "../../domain/errors/Terminal.ts"
 import { transactionView } from "../../domain/View.ts"
 import { CodeFlow } from "../../services/collections/CodeFlow.ts"
 import { CodeRequests } from "../../services/collections/CodeRequests.ts"
 import { Collections } from "../../services/collections/Collections.ts"
 import { Records } from "../../services/Records.ts"
-import { Api } from "../api/Api.ts"
 import { RefundBody } from "../api/Collections.ts"
 import { withCaller } from "../api/SignedRequest.ts"
 import { type Body, type BodyError, makeDecoder } from "../body/Body.ts"
 import { authorizeBody, codeBody, collectionBody, withDeprecationHeader } from "../body/CollectionBody.ts"
 import { withBody } from "../body/WithBody.ts"
+import { handlersOf } from "../edge/Endpoints.ts"
 import { respond } from "../edge/Response.ts"
 import { Idempotent } from "../idempotency/Idempotent.ts"
 import type { JsonTree } from "../json/StrictJson.ts"
 
 /** The collection endpoints. The payer's code goes to `CodeFlow`. */
-export const CollectionsHandlers = HttpApiBuilder.group(
-  Api,
-  "collections",
-  Effect.fnUntraced(function* (handlers) {
-    const collections = yield* Collections
-    const codeFlow = yield* CodeFlow
-    const codeRequests = yield* CodeRequests
-    const records = yield* Records
-    const idempotent = yield* Idempotent
-    return handlers
-      .handleRaw("create", () =>
-        idempotent.once({
-          endpoint: "POST /v1/collections",
-          decode: collectionBody,
-          windows: collections.windows,
-          run: collections.create
+export const collectionsHandlers = Effect.gen(function* () {
+  const collections = yield* Collections
+  const codeFlow = yield* CodeFlow
+  const codeRequests = yield* CodeRequests
+  const records = yield* Records
+  const idempotent = yield* Idempotent
+  return handlersOf("collections", {
+    create: () =>
+      idempotent.once({
+        endpoint: "POST /v1/collections",
+        decode: collectionBody,
+        windows: collections.windows,
+        run: collections.create
+      }),
+    authorize: ({ params: { reference } }) =>
+      idempotent
+        .once({
+          endpoint: "POST /v1/collections/{reference}/authorize",
+          decode: authorizeBody(reference),
+          run: (caller, command, { claim }) => codeFlow.authorize(caller, command, claim),
+          keyless: (caller, command) => codeFlow.authorize(caller, command, null),
+          about: reference,
+          successStatus: 200
         })
-      )
-      .handleRaw("authorize", ({ params: { reference } }) =>
-        idempotent
-          .once({
-            endpoint: "POST /v1/collections/{reference}/authorize",
-            decode: authorizeBody(reference),
-            run: (caller, command, { claim }) => codeFlow.authorize(caller, command, claim),
-            keyless: (caller, command) => codeFlow.authorize(caller, command, null),
-            about: reference,
-            successStatus: 200
-          })
-          .pipe(withDeprecationHeader)
-      )
-      .handleRaw("sendCode", () => withBody(codeBody, codeRequests.send, 201))
-      .handleRaw("find", ({ params }) =>
-        withCaller((caller) => records.transaction(caller, params.reference, "collection")).pipe(
-          Effect.map(transactionView),
-          respond(200)
-        )
+        .pipe(withDeprecationHeader),
+    sendCode: () => withBody(codeBody, codeRequests.send, 201),
+    find: ({ params }) =>
+      withCaller((caller) => records.transaction(caller, params.reference, "collection")).pipe(
+        Effect.map(transactionView),
+        respond(200)
       )
   })
-)
+})
 
 /** Refuses every refund. No adapter is called, no transaction is loaded and no float moves (contract COL-15). */
-export const RefundsHandlers = HttpApiBuilder.group(Api, "refunds", (handlers) =>
-  Effect.succeed(handlers.handleRaw("create", () => withBody(refundBody, () => Effect.fail(unsupported))))
-)
+export const refundsHandlers = handlersOf("refunds", {
+  create: () => withBody(refundBody, () => Effect.fail(unsupported))
+})
 
 const unsupported = new ProviderCapabilityUnsupported({
   capability: "refunds",

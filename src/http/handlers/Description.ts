@@ -1,12 +1,11 @@
 import { Effect } from "effect"
-import { HttpApiBuilder } from "effect/http-api"
 import { json } from "../../domain/Json.ts"
-import { Api } from "../api/Api.ts"
 import { CurrentRequest } from "../api/SignedRequest.ts"
 import { readDocsAssets } from "../description/DocsAssets.ts"
 import { docsPage, docsScript, docsStyle } from "../description/DocsPage.ts"
 import { describeInterface } from "../description/OpenApiDescription.ts"
 import { type StaticText, sameOrigin, sourceHash, staticResponse, staticText } from "../description/StaticText.ts"
+import { handlersOf } from "../edge/Endpoints.ts"
 
 /** The page may run and use what is its own and the gateway's, and call its own origin; nothing else. */
 const docsHeaders = {
@@ -28,29 +27,27 @@ const docsHeaders = {
 let texts: { readonly description: StaticText; readonly page: StaticText } | undefined
 
 /** The API's description, as OpenAPI and as a page. */
-export const DescriptionHandlers = HttpApiBuilder.group(Api, "description", (handlers) => {
+export const descriptionHandlers = Effect.sync(() => {
   const { description, page } = (texts ??= {
     description: staticText(json(describeInterface()), "application/json"),
     page: staticText(docsPage, "text/html; charset=utf-8")
   })
-  return handlers
-    .handleRaw("openapi", () =>
-      Effect.map(CurrentRequest, ({ rawHeaders }) => staticResponse(description, rawHeaders, sameOrigin))
-    )
-    .handleRaw("docs", () => Effect.map(CurrentRequest, ({ rawHeaders }) => staticResponse(page, rawHeaders, docsHeaders)))
+  return handlersOf("description", {
+    openapi: () => Effect.map(CurrentRequest, ({ rawHeaders }) => staticResponse(description, rawHeaders, sameOrigin)),
+    docs: () => Effect.map(CurrentRequest, ({ rawHeaders }) => staticResponse(page, rawHeaders, docsHeaders))
+  })
 })
 
 /** The scripts and styles of a page. */
-export const DocsAssetsHandlers = HttpApiBuilder.group(
-  Api,
-  "docsAssets",
-  Effect.fnUntraced(function* (handlers) {
-    const { script, style } = yield* readDocsAssets
-    const serve = (asset: Effect.Effect<StaticText>) =>
-      Effect.gen(function* () {
-        const { rawHeaders } = yield* CurrentRequest
-        return staticResponse(yield* asset, rawHeaders, sameOrigin)
-      })
-    return handlers.handleRaw("script", () => serve(script)).handleRaw("style", () => serve(style))
+export const docsAssetsHandlers = Effect.gen(function* () {
+  const { script, style } = yield* readDocsAssets
+  const serve = (asset: Effect.Effect<StaticText>) =>
+    Effect.gen(function* () {
+      const { rawHeaders } = yield* CurrentRequest
+      return staticResponse(yield* asset, rawHeaders, sameOrigin)
+    })
+  return handlersOf("docsAssets", {
+    script: () => serve(script),
+    style: () => serve(style)
   })
-)
+})

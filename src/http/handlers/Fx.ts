@@ -1,41 +1,33 @@
 import { Effect, Result } from "effect"
-import { HttpApiBuilder } from "effect/http-api"
 import { exchangeView, quoteView } from "../../domain/Exchange.ts"
 import type { Issue } from "../../domain/errors/Terminal.ts"
 import { minor } from "../../domain/Money.ts"
 import { Exchanges, type FxCommand, type FxQuery } from "../../services/exchanges/Exchanges.ts"
-import { Api } from "../api/Api.ts"
 import { FxExchangeBody, FxQuoteBody } from "../api/Fx.ts"
 import { withCaller } from "../api/SignedRequest.ts"
 import { type Body, type BodyError, invalid, issuesOf, makeDecoder, metadataOf } from "../body/Body.ts"
 import { withBody } from "../body/WithBody.ts"
+import { handlersOf } from "../edge/Endpoints.ts"
 import { respond } from "../edge/Response.ts"
 import { Idempotent } from "../idempotency/Idempotent.ts"
 import type { JsonTree } from "../json/StrictJson.ts"
 
 /** Exchanges between the tenant's own wallets: a quote, the exchange that takes it, and reading one. */
-export const FxHandlers = HttpApiBuilder.group(
-  Api,
-  "fx",
-  Effect.fnUntraced(function* (handlers) {
-    const exchanges = yield* Exchanges
-    const idempotent = yield* Idempotent
-    return handlers
-      .handleRaw("quote", () =>
-        withBody(fxQuoteBody, (caller, command) => Effect.map(exchanges.quote(caller, command), quoteView))
-      )
-      .handleRaw("exchange", () =>
-        idempotent.once({
-          endpoint: "POST /v1/fx/exchange",
-          decode: fxExchangeBody,
-          run: (caller, command, { claim }) => exchanges.create(caller, command, claim)
-        })
-      )
-      .handleRaw("find", ({ params }) =>
-        withCaller((caller) => exchanges.find(caller, params.reference)).pipe(Effect.map(exchangeView), respond(200))
-      )
+export const fxHandlers = Effect.gen(function* () {
+  const exchanges = yield* Exchanges
+  const idempotent = yield* Idempotent
+  return handlersOf("fx", {
+    quote: () => withBody(fxQuoteBody, (caller, command) => Effect.map(exchanges.quote(caller, command), quoteView)),
+    exchange: () =>
+      idempotent.once({
+        endpoint: "POST /v1/fx/exchange",
+        decode: fxExchangeBody,
+        run: (caller, command, { claim }) => exchanges.create(caller, command, claim)
+      }),
+    find: ({ params }) =>
+      withCaller((caller) => exchanges.find(caller, params.reference)).pipe(Effect.map(exchangeView), respond(200))
   })
-)
+})
 
 const decodeQuote = makeDecoder(FxQuoteBody)
 const decodeExchange = makeDecoder(FxExchangeBody)

@@ -1,14 +1,13 @@
 import { Effect } from "effect"
 import type { HttpServerResponse } from "effect/http"
-import { HttpApiBuilder } from "effect/http-api"
 import { NotFound } from "../../domain/errors/Terminal.ts"
-import { Api } from "../api/Api.ts"
 import { successEnvelope } from "../api/Envelope.ts"
 import { CurrentRequest } from "../api/SignedRequest.ts"
 import { type ManualFile, readManual, writtenPathsOf } from "../description/ManualFiles.ts"
 import { servedMarkdown } from "../description/ManualLinks.ts"
 import { manualPage, manualStyle } from "../description/ManualPage.ts"
 import { type StaticText, sameOrigin, sourceHash, staticResponse, staticText } from "../description/StaticText.ts"
+import { handlersOf } from "../edge/Endpoints.ts"
 import { errorResponse, httpResponse } from "../edge/Response.ts"
 
 /** A page may use its own style and nothing else. */
@@ -19,30 +18,27 @@ const headers = {
 }
 
 /** The manual without a signature. All files are read at the start; a page is rendered when it is first asked for. */
-export const ManualHandlers = HttpApiBuilder.group(
-  Api,
-  "manual",
-  Effect.fnUntraced(function* (handlers) {
-    const find = library(yield* readManual())
-    const serve = (path: string) =>
-      Effect.map(CurrentRequest, ({ rawHeaders }): HttpServerResponse.HttpServerResponse => {
-        const text = find(path)
-        return text === undefined ? errorResponse(new NotFound()) : staticResponse(text, rawHeaders, headers)
-      })
-    return handlers
-      .handleRaw("integrating", () => serve("/docs/integrating"))
-      .handleRaw("integratingMarkdown", () => serve("/docs/integrating.md"))
-      .handleRaw("integratingPage", ({ params }) => serve(`/docs/integrating/${params.page}`))
-      .handleRaw("contract", () => serve("/docs/contract"))
-      .handleRaw("contractMarkdown", () => serve("/docs/contract.md"))
-      .handleRaw("contractPage", ({ params }) => serve(`/docs/contract/${params.page}`))
-      .handleRaw("clients", () => serve(CLIENTS))
-      .handleRaw("client", ({ params }) => serve(`/docs/clients/${params.client}`))
-      .handleRaw("clientFile", ({ params }) => serve(`/docs/clients/${params.client}/${params.file}`))
-      .handleRaw("clientSource", ({ params: { client, file, folder } }) => serve(`/docs/clients/${client}/${folder}/${file}`))
-      .handleRaw("home", () => Effect.succeed(home))
+export const manualHandlers = Effect.gen(function* () {
+  const find = library(yield* readManual())
+  const serve = (path: string) =>
+    Effect.map(CurrentRequest, ({ rawHeaders }): HttpServerResponse.HttpServerResponse => {
+      const text = find(path)
+      return text === undefined ? errorResponse(new NotFound()) : staticResponse(text, rawHeaders, headers)
+    })
+  return handlersOf("manual", {
+    integrating: () => serve("/docs/integrating"),
+    integratingMarkdown: () => serve("/docs/integrating.md"),
+    integratingPage: ({ params }) => serve(`/docs/integrating/${params.page}`),
+    contract: () => serve("/docs/contract"),
+    contractMarkdown: () => serve("/docs/contract.md"),
+    contractPage: ({ params }) => serve(`/docs/contract/${params.page}`),
+    clients: () => serve(CLIENTS),
+    client: ({ params }) => serve(`/docs/clients/${params.client}`),
+    clientFile: ({ params }) => serve(`/docs/clients/${params.client}/${params.file}`),
+    clientSource: ({ params: { client, file, folder } }) => serve(`/docs/clients/${client}/${folder}/${file}`),
+    home: () => Effect.succeed(home)
   })
-)
+})
 
 const CLIENTS = "/docs/clients.tar"
 

@@ -1,17 +1,16 @@
 import { Effect, Result } from "effect"
-import { HttpApiBuilder } from "effect/http-api"
 import { AmountTypeRequired, type Issue } from "../../domain/errors/Terminal.ts"
 import { minor } from "../../domain/Money.ts"
 import { transactionView } from "../../domain/View.ts"
 import type { PayoutTerms } from "../../services/payouts/PayoutPricing.ts"
 import { type PayoutCommand, Payouts } from "../../services/payouts/Payouts.ts"
 import { Records } from "../../services/Records.ts"
-import { Api } from "../api/Api.ts"
 import { PayoutBody, QuoteBody } from "../api/Payouts.ts"
 import { withCaller } from "../api/SignedRequest.ts"
 import { type Body, type BodyError, invalid, issuesOf, makeDecoder, metadataOf, reveal } from "../body/Body.ts"
 import { asSaid, destinationOf } from "../body/Parties.ts"
 import { withBody } from "../body/WithBody.ts"
+import { handlersOf } from "../edge/Endpoints.ts"
 import { respond } from "../edge/Response.ts"
 import { Idempotent } from "../idempotency/Idempotent.ts"
 import type { JsonTree } from "../json/StrictJson.ts"
@@ -20,32 +19,27 @@ import type { JsonTree } from "../json/StrictJson.ts"
  * The payout endpoints. Each takes a signed request, decodes its body or path, calls one service method and gives the view of its
  * result. Refuses what the decoder refuses, then what the service does; `create` only once for each idempotency key.
  */
-export const PayoutsHandlers = HttpApiBuilder.group(
-  Api,
-  "payouts",
-  Effect.fnUntraced(function* (handlers) {
-    const payouts = yield* Payouts
-    const records = yield* Records
-    const idempotent = yield* Idempotent
-    return handlers
-      .handleRaw("create", () =>
-        idempotent.once({
-          endpoint: "POST /v1/payouts",
-          decode: payoutBody,
-          windows: payouts.windows,
-          screen: payouts.screen,
-          run: payouts.create
-        })
-      )
-      .handleRaw("quote", () => withBody(quoteBody, payouts.estimate))
-      .handleRaw("find", ({ params }) =>
-        withCaller((caller) => records.transaction(caller, params.reference, "payout")).pipe(
-          Effect.map(transactionView),
-          respond(200)
-        )
+export const payoutsHandlers = Effect.gen(function* () {
+  const payouts = yield* Payouts
+  const records = yield* Records
+  const idempotent = yield* Idempotent
+  return handlersOf("payouts", {
+    create: () =>
+      idempotent.once({
+        endpoint: "POST /v1/payouts",
+        decode: payoutBody,
+        windows: payouts.windows,
+        screen: payouts.screen,
+        run: payouts.create
+      }),
+    quote: () => withBody(quoteBody, payouts.estimate),
+    find: ({ params }) =>
+      withCaller((caller) => records.transaction(caller, params.reference, "payout")).pipe(
+        Effect.map(transactionView),
+        respond(200)
       )
   })
-)
+})
 
 type Wire = typeof QuoteBody.Type
 

@@ -1,51 +1,43 @@
 import { Effect, Result } from "effect"
-import { HttpApiBuilder } from "effect/http-api"
 import { type BankAccount, bankAccountView } from "../../domain/BankAccount.ts"
 import { corridorView } from "../../domain/View.ts"
 import { Capabilities } from "../../services/reference/Capabilities.ts"
 import { Reference, type ServedBranch, type ServedCorridor, type ServedCountry } from "../../services/reference/Reference.ts"
-import { Api } from "../api/Api.ts"
 import { ResolveBody } from "../api/Reference.ts"
 import { withCaller } from "../api/SignedRequest.ts"
 import { type Body, type BodyError, invalid, makeDecoder, reveal } from "../body/Body.ts"
 import { accountOf } from "../body/Parties.ts"
 import { withBody } from "../body/WithBody.ts"
+import { handlersOf } from "../edge/Endpoints.ts"
 import { respond } from "../edge/Response.ts"
 import type { JsonTree } from "../json/StrictJson.ts"
 
 /** Banks, bank accounts, corridors and countries. */
-export const ReferenceHandlers = HttpApiBuilder.group(
-  Api,
-  "reference",
-  Effect.fnUntraced(function* (handlers) {
-    const reference = yield* Reference
-    return handlers
-      .handleRaw("banks", ({ params }) => withCaller((caller) => reference.banks(caller, params.country)).pipe(respond(200)))
-      .handleRaw("branches", ({ params }) =>
-        withCaller((caller) => reference.branches(caller, { country: params.country, bankCode: params.bank_code })).pipe(
-          Effect.map((found) => found.map(branchView)),
-          respond(200)
-        )
-      )
-      .handleRaw("resolve", () =>
-        withBody(resolveBody, (caller, command) =>
-          Effect.map(reference.resolve(caller, command), (holder) => bankAccountView(command, holder))
-        )
-      )
-      .handleRaw("corridors", ({ query }) =>
-        withCaller(reference.corridors).pipe(
-          Effect.map((rows) => rows.map(servedView).filter(hasAll(query))),
-          respond(200)
-        )
-      )
-      .handleRaw("countries", () =>
-        withCaller(reference.countries).pipe(
-          Effect.map((countries) => countries.map(countryView)),
-          respond(200)
-        )
+export const referenceHandlers = Effect.gen(function* () {
+  const reference = yield* Reference
+  return handlersOf("reference", {
+    banks: ({ params }) => withCaller((caller) => reference.banks(caller, params.country)).pipe(respond(200)),
+    branches: ({ params }) =>
+      withCaller((caller) => reference.branches(caller, { country: params.country, bankCode: params.bank_code })).pipe(
+        Effect.map((found) => found.map(branchView)),
+        respond(200)
+      ),
+    resolve: () =>
+      withBody(resolveBody, (caller, command) =>
+        Effect.map(reference.resolve(caller, command), (holder) => bankAccountView(command, holder))
+      ),
+    corridors: ({ query }) =>
+      withCaller(reference.corridors).pipe(
+        Effect.map((rows) => rows.map(servedView).filter(hasAll(query))),
+        respond(200)
+      ),
+    countries: () =>
+      withCaller(reference.countries).pipe(
+        Effect.map((countries) => countries.map(countryView)),
+        respond(200)
       )
   })
-)
+})
 
 /** Whether a row shows each of these values, as text. */
 const hasAll =
@@ -81,11 +73,9 @@ export const resolveBody = (body: JsonTree): Result.Result<Body<BankAccount>, Bo
   })
 
 /** The tenant's capabilities. */
-export const CapabilitiesHandlers = HttpApiBuilder.group(
-  Api,
-  "capabilities",
-  Effect.fnUntraced(function* (handlers) {
-    const capabilities = yield* Capabilities
-    return handlers.handleRaw("list", () => withCaller(capabilities.rows).pipe(respond(200)))
+export const capabilitiesHandlers = Effect.gen(function* () {
+  const capabilities = yield* Capabilities
+  return handlersOf("capabilities", {
+    list: () => withCaller(capabilities.rows).pipe(respond(200))
   })
-)
+})

@@ -1,15 +1,14 @@
 import { Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
-import { HttpApiBuilder } from "effect/http-api"
 import { json, RawJson } from "../../domain/Json.ts"
 import { transactionView } from "../../domain/View.ts"
 import { inTurns } from "../../runtime/InTurns.ts"
 import type { RawTransaction, TransactionPage } from "../../services/ports/Transactions.ts"
 import { Records } from "../../services/Records.ts"
-import { Api } from "../api/Api.ts"
 import { cursorOf } from "../api/Page.ts"
 import { withCaller } from "../api/SignedRequest.ts"
 import { listRequest } from "../api/TransactionQuery.ts"
+import { handlersOf } from "../edge/Endpoints.ts"
 import { auditReason } from "../edge/RequestHeaders.ts"
 import { respond } from "../edge/Response.ts"
 
@@ -28,26 +27,21 @@ const rawView = ({ rawRequest, rawResponse, transaction }: RawTransaction) => ({
 })
 
 /** Reads transactions of either kind. */
-export const TransactionsHandlers = HttpApiBuilder.group(
-  Api,
-  "transactions",
-  Effect.fnUntraced(function* (handlers) {
-    const records = yield* Records
-    return handlers
-      .handleRaw("list", ({ query }) =>
-        withCaller((caller) =>
-          Effect.gen(function* () {
-            const { filter, page } = yield* Effect.fromResult(listRequest(query, yield* HttpServerRequest.ParsedSearchParams))
-            return yield* pageView(yield* records.list(caller, filter, page))
-          })
-        ).pipe(respond(200))
-      )
-      .handleRaw("find", ({ params, query }) =>
-        withCaller((caller, { rawHeaders }) =>
-          query.view === undefined
-            ? Effect.map(records.transaction(caller, params.id, null), transactionView)
-            : Effect.map(records.readRaw(caller, params.id, auditReason(rawHeaders)), rawView)
-        ).pipe(respond(200))
-      )
+export const transactionsHandlers = Effect.gen(function* () {
+  const records = yield* Records
+  return handlersOf("transactions", {
+    list: ({ query }) =>
+      withCaller((caller) =>
+        Effect.gen(function* () {
+          const { filter, page } = yield* Effect.fromResult(listRequest(query, yield* HttpServerRequest.ParsedSearchParams))
+          return yield* pageView(yield* records.list(caller, filter, page))
+        })
+      ).pipe(respond(200)),
+    find: ({ params, query }) =>
+      withCaller((caller, { rawHeaders }) =>
+        query.view === undefined
+          ? Effect.map(records.transaction(caller, params.id, null), transactionView)
+          : Effect.map(records.readRaw(caller, params.id, auditReason(rawHeaders)), rawView)
+      ).pipe(respond(200))
   })
-)
+})

@@ -1,55 +1,45 @@
 import { Effect, Option, Redacted, Result } from "effect"
-import { HttpApiBuilder } from "effect/http-api"
 import { deliveryView } from "../../domain/Delivery.ts"
 import { defaultSubscription } from "../../domain/Event.ts"
 import { type Instant, instantOf, iso } from "../../domain/Instant.ts"
 import { endpointView } from "../../domain/WebhookEndpoint.ts"
 import { type EndpointCommand, Webhooks } from "../../services/webhooks/Webhooks.ts"
-import { Api } from "../api/Api.ts"
 import { cursorOf, DEFAULT_PAGE, positionOf } from "../api/Page.ts"
 import { withCaller } from "../api/SignedRequest.ts"
 import { EndpointBody, RecoverBody } from "../api/Webhooks.ts"
 import { type Body, type BodyError, invalid, makeDecoder } from "../body/Body.ts"
 import { withBody } from "../body/WithBody.ts"
+import { handlersOf } from "../edge/Endpoints.ts"
 import { respond } from "../edge/Response.ts"
 import type { JsonTree } from "../json/StrictJson.ts"
 
 /** A tenant's webhook endpoint and its deliveries. */
-export const WebhooksHandlers = HttpApiBuilder.group(
-  Api,
-  "webhooks",
-  Effect.fnUntraced(function* (handlers) {
-    const webhooks = yield* Webhooks
-    return handlers
-      .handleRaw("endpoint", () => withCaller(webhooks.endpoint).pipe(Effect.map(endpointView), respond(200)))
-      .handleRaw("setEndpoint", () =>
-        withBody(endpointBody, (caller, command) => Effect.map(webhooks.setEndpoint(caller, command), setView))
-      )
-      .handleRaw("removeEndpoint", () => withCaller(webhooks.removeEndpoint).pipe(Effect.map(endpointView), respond(200)))
-      .handleRaw("rotateSecret", () => withCaller(webhooks.rotateSecret).pipe(Effect.map(rotatedView), respond(200)))
-      .handleRaw("test", () => withCaller(webhooks.test).pipe(Effect.map(deliveryView), respond(200)))
-      .handleRaw("deliveries", ({ query: { cursor, limit = DEFAULT_PAGE, status = null } }) =>
-        withCaller((caller) =>
-          Effect.flatMap(positionOf(cursor), (from) => {
-            const after = from === null ? null : { at: from.createdAt, id: from.id }
-            return webhooks.deliveries(caller, { status, limit, after })
-          })
-        ).pipe(
-          Effect.map(({ items, next }) => ({
-            items: items.map(deliveryView),
-            next_cursor: next === null ? null : cursorOf({ createdAt: next.at, id: next.id })
-          })),
-          respond(200)
-        )
-      )
-      .handleRaw("redeliver", ({ params }) =>
-        withCaller((caller) => webhooks.redeliver(caller, params.id)).pipe(Effect.map(deliveryView), respond(200))
-      )
-      .handleRaw("recover", () =>
-        withBody(recoverBody, (caller, since) => Effect.map(webhooks.recover(caller, since), recoveryView))
-      )
+export const webhooksHandlers = Effect.gen(function* () {
+  const webhooks = yield* Webhooks
+  return handlersOf("webhooks", {
+    endpoint: () => withCaller(webhooks.endpoint).pipe(Effect.map(endpointView), respond(200)),
+    setEndpoint: () => withBody(endpointBody, (caller, command) => Effect.map(webhooks.setEndpoint(caller, command), setView)),
+    removeEndpoint: () => withCaller(webhooks.removeEndpoint).pipe(Effect.map(endpointView), respond(200)),
+    rotateSecret: () => withCaller(webhooks.rotateSecret).pipe(Effect.map(rotatedView), respond(200)),
+    test: () => withCaller(webhooks.test).pipe(Effect.map(deliveryView), respond(200)),
+    deliveries: ({ query: { cursor, limit = DEFAULT_PAGE, status = null } }) =>
+      withCaller((caller) =>
+        Effect.flatMap(positionOf(cursor), (from) => {
+          const after = from === null ? null : { at: from.createdAt, id: from.id }
+          return webhooks.deliveries(caller, { status, limit, after })
+        })
+      ).pipe(
+        Effect.map(({ items, next }) => ({
+          items: items.map(deliveryView),
+          next_cursor: next === null ? null : cursorOf({ createdAt: next.at, id: next.id })
+        })),
+        respond(200)
+      ),
+    redeliver: ({ params }) =>
+      withCaller((caller) => webhooks.redeliver(caller, params.id)).pipe(Effect.map(deliveryView), respond(200)),
+    recover: () => withBody(recoverBody, (caller, since) => Effect.map(webhooks.recover(caller, since), recoveryView))
   })
-)
+})
 
 type ResultOf<K extends keyof Webhooks["Service"]> = Effect.Success<ReturnType<Webhooks["Service"][K]>>
 
