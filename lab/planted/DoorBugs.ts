@@ -3,6 +3,30 @@ import type { Bug } from "./Bug.ts"
 /** What lets a tenant, or somebody outside, learn or do what is not theirs. */
 export const doorBugs: ReadonlyArray<Bug> = [
   {
+    name: "write 100 Continue into the middle of an answer",
+    breaks: "what a connection was answered arrives whole and in order",
+    test: "test/http/edge/ConnectionEnd.test.ts",
+    edits: [
+      {
+        file: "src/http/edge/NodeListener.ts",
+        text: "if (response.socket !== null) return response.writeContinue()",
+        instead: "if (response.req !== null) return response.writeContinue()"
+      }
+    ]
+  },
+  {
+    name: "take any part of a path for a parameter",
+    breaks: "a path is read as it was sent",
+    test: "test/runtime/PathPattern.test.ts",
+    edits: [
+      {
+        file: "src/runtime/PathPattern.ts",
+        text: 'segment.startsWith(":") ? parameter.test(parts[at] ?? "") :',
+        instead: 'segment.startsWith(":") ? parameter !== undefined :'
+      }
+    ]
+  },
+  {
     name: "send for a tenant that has no sender",
     breaks: "where a provider has to be told who pays, nothing of a tenant without a sender is sent",
     test: "test/scenarios/routing/Senders.test.ts",

@@ -2,11 +2,12 @@ import { Cause, Clock, Effect, Option, Redacted } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { h } from "preact"
 import { may } from "../domain/Operator.ts"
+import { pathPattern } from "../runtime/PathPattern.ts"
 import { SignIn, type Visitor } from "../services/SignIn.ts"
 import { framed, type NavigationLink, plainDocument } from "./Document.ts"
 import { field, hidden } from "./Elements.ts"
 import { type Gate, isOwnForm, type Refused, readForm, strictHeaders, unstorable } from "./Gate.ts"
-import { type Answer, matched, page, type Route } from "./Route.ts"
+import { type Answer, page, ROUTE_PARAMETER, type Route } from "./Route.ts"
 import { consoleStyle } from "./Stylesheet.ts"
 
 /**
@@ -60,7 +61,9 @@ export interface Room {
 export const makeHandler = (gate: Gate, rooms: ReadonlyArray<Room>) =>
   Effect.gen(function* () {
     const signIn = yield* SignIn
-    const routes = rooms.flatMap((room) => room.routes)
+    const routes = rooms.flatMap((room) =>
+      room.routes.map((route) => ({ route, paramsOf: pathPattern(route.path, ROUTE_PARAMETER) }))
+    )
     const links = rooms.flatMap(({ place }) => place ?? [])
 
     const logIn = Effect.fnUntraced(function* (request: Request, form: URLSearchParams) {
@@ -90,9 +93,10 @@ export const makeHandler = (gate: Gate, rooms: ReadonlyArray<Room>) =>
         answer._tag === "Redirect"
           ? redirectTo(answer.to)
           : html(answer.status, framed(answer, { path, links, visitor, notice: query.get("said") }))
-      for (const route of routes) {
-        const params = route.method === method ? matched(route.path, path) : null
-        if (params === null) continue
+      const parts = path.split("/")
+      for (const { paramsOf, route } of routes) {
+        const params = route.method === method ? paramsOf(parts) : undefined
+        if (params === undefined) continue
         if (!may(visitor.role, route.permission)) return shown(forbidden(visitor))
         const at = yield* Clock.currentTimeMillis
         return shown(yield* route.answer({ visitor, at, path, params, query, form }))

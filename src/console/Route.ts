@@ -72,18 +72,5 @@ export const auditOf = (
   details: Readonly<Record<string, string>> = {}
 ): AuditEntry => ({ at, actor: consoleActor(visitor.name), action, subject, details })
 
-/** The parts of a route's path in an address; null where it is another's. */
-export const matched = (route: string, path: string): Readonly<Record<string, string>> | null => {
-  const [wanted, given] = [route.split("/"), path.split("/")]
-  if (wanted.length !== given.length) return null
-  const params: Record<string, string> = {}
-  for (const [at, part] of wanted.entries()) {
-    const value = given[at] ?? ""
-    if (part.startsWith(":") && PART.test(value)) params[part.slice(1)] = value
-    else if (part !== value) return null
-  }
-  return params
-}
-
 /** Names, references and ids; nothing that would have to be decoded. */
-const PART = /^[A-Za-z0-9_.-]{1,80}$/
+export const ROUTE_PARAMETER = /^[A-Za-z0-9_.-]{1,80}$/

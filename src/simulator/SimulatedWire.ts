@@ -1,4 +1,5 @@
 import { Clock, Effect, Redacted } from "effect"
+import { pathPattern } from "../runtime/PathPattern.ts"
 import type { Merchant, MerchantCall } from "./Call.ts"
 import { playOf } from "./Endings.ts"
 import type { SimulatedTransaction } from "./Facts.ts"
@@ -49,16 +50,19 @@ interface PayerPage {
 
 type Claim = MerchantCall["claim"]
 
+const ANYTHING = /./
+
 export const simulatedWire = <M extends Merchant>(wire: SimulatedWire<M>): SimulatedProvider => {
   const { accounts, callback, mount, name, orders = {}, sign, tooMany } = wire
   const patterns = Object.entries(wire.routes).map(([pattern, route]) => ({
     route,
-    path: new RegExp(`^${pattern.replaceAll("*", "([^/]+)")}$`)
+    read: pathPattern(pattern.replace("*", ":parameter"), ANYTHING)
   }))
   const routeOf = (line: string) => {
-    for (const { path, route } of patterns) {
-      const found = path.exec(line)
-      if (found !== null) return { route, parameter: found[1] ?? "" }
+    const parts = line.split("/")
+    for (const { read, route } of patterns) {
+      const found = read(parts)
+      if (found !== undefined) return { route, parameter: found["parameter"] ?? "" }
     }
     return undefined
   }

@@ -122,7 +122,7 @@ export const providerImports: ReadonlyArray<ImportRow> = [
   },
   {
     from: /^simulator\/\w+\.ts$/,
-    files: ["domain/", "services/ports/Provider", "simulator/"],
+    files: ["runtime/PathPattern.ts", "domain/", "services/ports/Provider", "simulator/"],
     packages: [core, crypto, http, node, /^@effect\/platform-node(\/\w+)?$/]
   },
   {

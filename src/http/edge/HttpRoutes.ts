@@ -1,5 +1,6 @@
 import { Context, Option } from "effect"
 import { HttpApi, type HttpApiEndpoint } from "effect/http-api"
+import { pathPattern } from "../../runtime/PathPattern.ts"
 import { Api } from "../api/Api.ts"
 import { Operation } from "../api/Operation.ts"
 
@@ -24,8 +25,7 @@ export type Match = Found | { readonly _tag: "WrongMethod"; readonly allow: stri
 
 interface Path {
   readonly template: string
-  /** As the API has them: a parameter is `:name`. */
-  readonly segments: ReadonlyArray<string>
+  readonly paramsOf: ReturnType<typeof pathPattern>
   readonly routes: Map<string, HttpRoute>
 }
 
@@ -41,13 +41,21 @@ export const routeOf = ({ annotations, method, path }: HttpApiEndpoint.Top): Htt
  * or trailing slash is another path, and has no route.
  */
 export const matchRoute = (method: string, path: string): Match => {
-  const parts = path.split("/")
-  const found = paths.literal.get(path) ?? paths.patterns.find(({ segments }) => matches(segments, parts))
+  const { found, params } = find(path)
   if (found === undefined) return { _tag: "Unknown" }
   const route = found.routes.get(method) ?? (method === "HEAD" ? found.routes.get("GET") : undefined)
-  return route === undefined
-    ? { _tag: "WrongMethod", allow: allowed(found) }
-    : { _tag: "Found", route, params: paramsOf(found.segments, parts) }
+  return route === undefined ? { _tag: "WrongMethod", allow: allowed(found) } : { _tag: "Found", route, params }
+}
+
+const find = (path: string): { readonly found?: Path; readonly params: Found["params"] } => {
+  const literal = paths.literal.get(path)
+  if (literal !== undefined) return { found: literal, params: {} }
+  const parts = path.split("/")
+  for (const found of paths.patterns) {
+    const params = found.paramsOf(parts)
+    if (params !== undefined) return { found, params }
+  }
+  return { params: {} }
 }
 
 /** Whether a path takes signed requests only. It is read loosely, so that another spelling of a signed path reveals nothing. */
@@ -75,18 +83,6 @@ export const callbackOf = (path: string): { readonly provider: string; readonly 
 const LONGEST_PARAMETER = 100
 const PARAMETER = new RegExp(`^[A-Za-z0-9._~-]{1,${LONGEST_PARAMETER}}$`)
 
-const matches = (segments: ReadonlyArray<string>, parts: ReadonlyArray<string>): boolean =>
-  parts.length === segments.length &&
-  segments.every((segment, at) => (segment.startsWith(":") ? PARAMETER.test(parts[at] ?? "") : segment === parts[at]))
-
-const paramsOf = (segments: ReadonlyArray<string>, parts: ReadonlyArray<string>): Found["params"] => {
-  const params: Record<string, string> = {}
-  segments.forEach((segment, at) => {
-    if (segment.startsWith(":")) params[segment.slice(1)] = parts[at] ?? ""
-  })
-  return params
-}
-
 const allowed = ({ routes }: Path): string =>
   [...routes.keys()].flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method])).join(", ")
 
@@ -98,7 +94,7 @@ const readPaths = () => {
       const route = routeOf(endpoint)
       const path = known.get(route.template) ?? {
         template: route.template,
-        segments: endpoint.path.split("/"),
+        paramsOf: pathPattern(endpoint.path, PARAMETER),
         routes: new Map()
       }
       path.routes.set(endpoint.method, route)
@@ -106,7 +102,7 @@ const readPaths = () => {
     }
   })
   const all = [...known.values()]
-  const isPattern = ({ segments }: Path) => segments.some((segment) => segment.startsWith(":"))
+  const isPattern = ({ template }: Path) => template.includes("{")
   return {
     literal: new Map(all.filter((path) => !isPattern(path)).map((path) => [path.template, path])),
     patterns: all.filter(isPattern)

@@ -77,7 +77,7 @@ describe("the last response of a connection", () => {
     const all = heard(socket)
     socket.write(GET)
     await until(1)
-    asked[0]?.writeHead(200, { connection: "close" }).write("a")
+    asked[0]?.setHeader("connection", "close").write("a")
     socket.write(GET.repeat(3))
     await turns(100)
     asked[0]?.end("b")
