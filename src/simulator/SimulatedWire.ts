@@ -35,7 +35,7 @@ interface WireEndpoint<Call> {
   readonly playsItself?: boolean
 }
 
-/** By method and path below the mount, as a pattern: `*` is one segment. The first that fits counts, and its first group is the parameter. */
+/** By method and path below the mount, as a pattern: `*` is one segment. The first that fits counts, and what stands for `*` is the parameter. */
 export type WireEndpoints<Call> = Readonly<Record<string, WireEndpoint<Call>>>
 
 /** The page of the provider that a payer is sent to. Visiting it pays, once. */

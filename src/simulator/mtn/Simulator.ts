@@ -64,12 +64,18 @@ const routesOf = (product: Product): WireEndpoints<Call> => {
   return {
     [tokenLine(product)]: { operation: "token", endpoint: token },
     [`POST ${payment}`]: { endpoint: createPayment },
-    [`GET ${payment}/([\\w-]+)`]: { operation: "status", endpoint: paymentStatus },
+    [`GET ${payment}/*`]: { operation: "status", endpoint: paymentStatus },
     [`GET /${product}/v1_0/account/balance`]: { operation: "balance", endpoint: balance },
-    [`GET /${product}/v1_0/accountholder/(?:msisdn|MSISDN)/(\\d{8,15})/active`]: { endpoint: activeHolder },
-    [`GET /${product}/v1_0/accountholder/(?:msisdn|MSISDN)/(\\d{8,15})/basicuserinfo`]: { endpoint: holderInfo }
+    ...holderRoutes(`GET /${product}/v1_0/accountholder/msisdn/*`),
+    ...holderRoutes(`GET /${product}/v1_0/accountholder/MSISDN/*`)
   }
 }
+
+/** The word for a number is written in both cases in MTN's own documents. */
+const holderRoutes = (holder: string): WireEndpoints<Call> => ({
+  [`${holder}/active`]: { endpoint: activeHolder },
+  [`${holder}/basicuserinfo`]: { endpoint: holderInfo }
+})
 
 /** MTN as its wire shows it (README.md of the provider). */
 export const mtnSimulator = (accounts: ReadonlyArray<Account>) =>
