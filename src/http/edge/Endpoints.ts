@@ -12,7 +12,7 @@ type Response = HttpServerResponse.HttpServerResponse
 type Groups = (typeof Api)["groups"]
 type GroupName = keyof Groups
 
-/** What an endpoint's handler is given, decoded. */
+/** The handler of an endpoint, and the decoded parameters that it is given. */
 type HandlerOf<E> = (
   input: Omit<HttpApiEndpoint.RequestRaw<E>, "endpoint" | "group" | "headers">
 ) => Effect.Effect<Response, never, SignedOf<E> | QueryOf<E>>
