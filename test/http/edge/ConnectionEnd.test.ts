@@ -192,7 +192,7 @@ describe("a request that expects 100-continue", () => {
     await until(2)
     const [first, second] = asked
     first?.end(Buffer.from("first"))
-    while (first?.closed !== true) await turn()
+    while (asked[0]?.closed !== true) await turn()
     socket.write(`x${GET}`)
     while (!second?.req.complete) await turn()
     second?.end(Buffer.from("second"))
