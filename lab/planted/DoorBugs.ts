@@ -117,8 +117,32 @@ export const doorBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/domain/Denylist.ts",
-        text: "...earlierNumbers(value)",
+        text: ", ...earlierNumbers(text)",
         instead: ""
+      }
+    ]
+  },
+  {
+    name: "block the phone that has the digits of a blocked account",
+    breaks: "a phone and an account with the same digits are two parties",
+    test: "test/scenarios/requests/Limits.test.ts",
+    edits: [
+      {
+        file: "src/persistence/tenants/DenylistPg.ts",
+        text: "OR d.party = a.party)",
+        instead: "OR d.party <> 'unsaid')"
+      }
+    ]
+  },
+  {
+    name: "take a block for one that is there, whatever it is of",
+    breaks: "a block that is taken blocks somebody",
+    test: "test/scenarios/requests/Limits.test.ts",
+    edits: [
+      {
+        file: "src/persistence/tenants/DenylistPg.ts",
+        text: "return isOfAnother ? ",
+        instead: 'return isOfAnother && kind !== "destination" ? '
       }
     ]
   },

@@ -1,7 +1,7 @@
-import { Effect, Option, Redacted, Result } from "effect"
+import { Effect, Option, Result } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { Country } from "../domain/Corridor.ts"
-import { type DeniedAs, type DenylistEntry, type DenylistKind, maskedEntry, newDenial } from "../domain/Denylist.ts"
+import { type DeniedAs, type DenylistEntry, type DenylistKind, newDenial } from "../domain/Denylist.ts"
 import { iso } from "../domain/Instant.ts"
 import { maskedText } from "../domain/Masking.ts"
 import { Denylist } from "../services/ports/Denylist.ts"
@@ -33,19 +33,26 @@ interface Denied extends DeniedAs {
   readonly reason: string
 }
 
-const view = ({ createdAt, kind, masked, reason }: DenylistEntry) => ({ kind, masked, reason, created_at: iso(createdAt) })
+const view = ({ createdAt, kind, masked, party, reason }: DenylistEntry) => ({
+  kind,
+  party,
+  masked,
+  reason,
+  created_at: iso(createdAt)
+})
 
 /** The value is kept as a keyed HMAC and its last characters: the list cannot be read back. */
-const deny = Effect.fn("deny")(function* (action: string, { kind, reason, value, ...as }: Denied) {
+const deny = Effect.fn("deny")(function* (action: string, { kind, reason: said, value, ...as }: Denied) {
   const denials = yield* Denylist
   const denied = newDenial(kind, value, as)
   if (Result.isFailure(denied)) return yield* new CommandRefusal({ message: denied.failure })
-  const masked = maskedEntry(kind, denied.success)
-  const entry = yield* auditEntry(action, masked, { kind, reason: maskedText(reason) })
-  if (!(yield* denials.add(kind, Redacted.make(denied.success), reason, entry))) {
+  const { masked, party } = denied.success
+  const reason = maskedText(said)
+  const entry = yield* auditEntry(action, masked, { kind, reason })
+  if (!(yield* denials.add(kind, denied.success, reason, entry))) {
     return yield* new CommandRefusal({ message: `${masked} is on the list already` })
   }
-  yield* printResult(view({ kind, masked, reason, createdAt: entry.at }))
+  yield* printResult(view({ kind, party, masked, reason, createdAt: entry.at }))
 })
 
 const listCommand = (group: string, kinds: ReadonlyArray<DenylistKind>, description: string) =>

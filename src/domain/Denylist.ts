@@ -1,4 +1,4 @@
-import { Option, Result, Schema } from "effect"
+import { Option, Redacted, Result, Schema } from "effect"
 import { maskedName, maskedNumber } from "./Masking.ts"
 import { numberOf, spellingsOf } from "./Msisdn.ts"
 import { accountIdentity, deniedIdentity, nameIdentity, plainText, sortedWords, withoutAccents } from "./PartyIdentity.ts"
@@ -7,9 +7,15 @@ import { accountIdentity, deniedIdentity, nameIdentity, plainText, sortedWords, 
 export const DenylistKind = Schema.Literals(["destination", "screened_number", "screened_name"])
 export type DenylistKind = typeof DenylistKind.Type
 
+/** The owner of the digits: a phone and an account with the same ones are two parties. */
+export const DeniedParty = Schema.Literals(["phone", "account"])
+export type DeniedParty = typeof DeniedParty.Type
+
 /** One row as an operator sees it: the value itself is kept as a keyed HMAC only. */
 export const DenylistEntry = Schema.Struct({
   kind: DenylistKind,
+  /** Null where it has letters, and of rows of earlier releases: it denies whoever has the same spelling. */
+  party: Schema.NullOr(DeniedParty),
   masked: Schema.String,
   reason: Schema.String,
   createdAt: Schema.Number
@@ -24,43 +30,66 @@ export interface DeniedAs {
   readonly isAccount: boolean
 }
 
-/** The spelling that the list keeps of a value; or the reason why the entry would match no party, or would be ambiguous. */
-export const newDenial = (kind: DenylistKind, value: string, { country, isAccount }: DeniedAs): Result.Result<string, string> => {
+/** A value as the list keeps it: its spelling as a keyed HMAC only. */
+export interface Denial extends Pick<DenylistEntry, "party" | "masked"> {
+  readonly spelling: string
+}
+
+/** A value as the list keeps it; or the reason why the entry would match no party, or would be ambiguous. */
+export const newDenial = (kind: DenylistKind, value: string, { country, isAccount }: DeniedAs): Result.Result<Denial, string> => {
   if (!/[\p{L}\p{N}]/u.test(plainText(value))) return Result.fail("the value has no letter and no digit: it would deny nobody")
-  if (kind === "screened_name") return Result.succeed(value)
+  if (kind === "screened_name") return Result.succeed({ spelling: nameIdentity(value), party: null, masked: maskedName(value) })
   const spelling = isAccount ? accountIdentity(value) : deniedIdentity(value, country)
-  if (isAccount || Option.isSome(numberOf(value, country))) return Result.succeed(spelling)
+  const party = /^\d+$/.test(spelling) ? (isAccount ? "account" : "phone") : null
+  const denial: Denial = { spelling, party, masked: maskedNumber(spelling) }
+  if (isAccount || Option.isSome(numberOf(value, country))) return Result.succeed(denial)
   const plain = plainText(value)
   if (NUMBER.test(plain)) return Result.fail(AMBIGUOUS)
-  return country === null ? Result.succeed(spelling) : Result.fail(`the value is no phone number of ${country}`)
+  return country === null ? Result.succeed(denial) : Result.fail(`the value is no phone number of ${country}`)
 }
 const NUMBER = /^[\p{Nd}\p{Pd}\s+.()/]+$/u
 const AMBIGUOUS =
   "the value is no phone number with its country's prefix: add --country for a national number, or --account where it is the number of an account"
 
-/** The spelling under which a value is looked for first. */
-export const deniedSpelling = (kind: DenylistKind, value: string): string =>
-  kind === "screened_name" ? nameIdentity(value) : deniedIdentity(value)
+/** A value that a payment names. One that is no phone's number and no account's (a name, an address, a handle) is compared with every row. */
+export interface NamedValue {
+  readonly value: Redacted.Redacted
+  readonly party: DeniedParty | null
+}
 
-/** The spellings under which a value may be kept: rows of earlier releases have another one, and only who is looked up can be spelled so again. */
-export const deniedSpellings = (kind: DenylistKind, value: string): ReadonlyArray<string> => [
-  ...new Set(
-    kind === "screened_name"
-      ? [nameIdentity(value), earlierName(value)]
-      : [deniedIdentity(value), accountIdentity(value), ...earlierNumbers(value)]
-  )
-]
+/** A spelling under which a value may be kept, and whose rows deny it: of its own party, of any (null), or those that name none. */
+export interface DeniedSpelling {
+  readonly spelling: string
+  readonly of: DeniedParty | "unsaid" | null
+}
+
+/**
+ * The spellings under which a value may be kept: rows of earlier releases have others, and only who is looked up can be spelled so again. Such
+ * a row does not say whose digits it has: a person too many is denied rather than one too few.
+ */
+export const deniedSpellings = (kind: DenylistKind, { party, value }: NamedValue): ReadonlyArray<DeniedSpelling> => {
+  const text = Redacted.value(value)
+  if (kind === "screened_name") return spelledAs([nameIdentity(text), earlierName(text)], null)
+  const now = party === "account" ? [accountIdentity(text)] : party === "phone" ? [deniedIdentity(text)] : identitiesOf(text)
+  const beside = party === null ? [] : now.map((spelling) => besideSpelling(party, spelling))
+  const before = new Set([...identitiesOf(text), ...earlierNumbers(text)]).difference(new Set(now))
+  return [...spelledAs([...now, ...beside], party), ...spelledAs(before, "unsaid")]
+}
+
+/** Of the second of two parties with the same digits: releases before know the plain spelling alone, and it is the first one's. */
+export const besideSpelling = (party: DeniedParty, spelling: string): string => `${party}|${spelling}`
+
+const spelledAs = (spellings: Iterable<string>, of: DeniedSpelling["of"]): ReadonlyArray<DeniedSpelling> =>
+  [...new Set(spellings)].map((spelling) => ({ spelling, of }))
+
+const identitiesOf = (text: string): ReadonlyArray<string> => [deniedIdentity(text), accountIdentity(text)]
 
 const MAY_BE_A_NUMBER = /^\+?[\d\s().-]{4,}$/
 
-/** A phone's number was kept as it was written. National ones are looked for, too: a person too many is denied rather than one too few. */
+/** A phone's number was kept as it was written. */
 const earlierNumbers = (value: string): ReadonlyArray<string> => [
   MAY_BE_A_NUMBER.test(value.trim()) ? value.replace(/\D/g, "") : value.trim().toLowerCase(),
   ...(value.startsWith("+") ? spellingsOf(value) : [])
 ]
 
 const earlierName = (value: string): string => sortedWords(withoutAccents(value).toLowerCase())
-
-/** How a list shows it. */
-export const maskedEntry = (kind: DenylistKind, value: string): string =>
-  kind === "screened_name" ? maskedName(value) : maskedNumber(deniedIdentity(value))

@@ -78,13 +78,21 @@ describe("the commands that limit", () => {
         code: 1,
         errors: expect.stringContaining("--country")
       })
-      expect((yield* run("block add 0772123456 --account --reason fraud")).answer).toMatchObject({ masked: "••••3456" })
-      expect((yield* run("screening deny Jane --kind name --reason list")).answer).toMatchObject({ masked: "J•••" })
+      expect((yield* run("block add 0772123456 --account --reason fraud")).answer).toMatchObject({
+        party: "account",
+        masked: "••••3456"
+      })
+      expect((yield* run("screening deny Jane --kind name --reason told-by-0772000111")).answer).toMatchObject({
+        masked: "J•••",
+        reason: "told-by-••••0111"
+      })
       expect((yield* run("block list")).answer).toMatchObject([
         { kind: "destination", masked: "••••3456", reason: "fraud" },
         { kind: "destination", masked: "••••3456", reason: "fraud" }
       ])
-      expect((yield* run("screening list")).answer).toMatchObject([{ kind: "screened_name", masked: "J•••" }])
+      expect((yield* run("screening list")).answer).toMatchObject([
+        { kind: "screened_name", masked: "J•••", reason: "told-by-••••0111" }
+      ])
     })
   )
 })

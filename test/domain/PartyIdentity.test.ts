@@ -2,7 +2,14 @@ import { Option, Redacted, Result, Schema } from "effect"
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { isSameHolder } from "../../src/domain/BankAccount.ts"
-import { deniedSpelling, deniedSpellings, newDenial } from "../../src/domain/Denylist.ts"
+import {
+  besideSpelling,
+  type Denial,
+  type DeniedParty,
+  type DenylistKind,
+  deniedSpellings,
+  newDenial
+} from "../../src/domain/Denylist.ts"
 import { msisdnOf, numberOf } from "../../src/domain/Msisdn.ts"
 import { Destination } from "../../src/domain/Party.ts"
 import { deniedIdentity, nameIdentity, recipientIdentity } from "../../src/domain/PartyIdentity.ts"
@@ -83,6 +90,9 @@ describe("a recipient is the same", () => {
   })
 })
 
+const spellingsFor = (kind: DenylistKind, text: string, party: DeniedParty | null) =>
+  deniedSpellings(kind, { value: Redacted.make(text), party }).map(({ spelling }) => spelling)
+
 describe("the denylist", () => {
   it.each([
     ["+256 772-123456", "256772123456"],
@@ -102,14 +112,14 @@ describe("the denylist", () => {
   })
 
   it("finds what earlier releases kept, in their spelling", () => {
-    expect(deniedSpellings("destination", "A-12345")).toEqual(["a12345", "a-12345"])
-    expect(deniedSpellings("destination", "@JaneDoe")).toEqual(["janedoe", "@janedoe"])
-    expect(deniedSpellings("screened_name", "Jane Doe")).toEqual(["doe jane"])
-    expect(deniedSpellings("screened_name", "J. Groß")).toEqual(["gross j", "groß j"])
+    expect(spellingsFor("destination", "A-12345", null)).toEqual(["a12345", "a-12345"])
+    expect(spellingsFor("destination", "@JaneDoe", null)).toEqual(["janedoe", "@janedoe"])
+    expect(spellingsFor("screened_name", "Jane Doe", null)).toEqual(["doe jane"])
+    expect(spellingsFor("screened_name", "J. Groß", null)).toEqual(["gross j", "groß j"])
   })
 
   it("takes a name for the same with a character in it that is not seen, as a bank does for its holder", () => {
-    expect(deniedSpelling("screened_name", `JA${ZERO_WIDTH}NE D\u00ADoe`)).toBe("doe jane")
+    expect(spellingsFor("screened_name", `JA${ZERO_WIDTH}NE D\u00ADoe`, null)[0]).toBe("doe jane")
     expect(nameIdentity("  José  Núñez-Abe ")).toBe("abe jose nunez")
     for (const line of ["Jane\tDoe", "DOE\nJane", "Jane\u2028Doe"]) expect(nameIdentity(line)).toBe("doe jane")
     expect(isSameHolder(Redacted.make(`Ja${ZERO_WIDTH}ne DOE`), Redacted.make("doe, jane"))).toBe(true)
@@ -149,17 +159,25 @@ const spelled = fc.constantFrom(...people).chain((person) =>
 )
 const e164 = ({ national, prefix }: (typeof people)[number]) => `+${prefix}${national}`
 
+const denialOf = (text: string, isAccount: boolean, country: string | null = null) =>
+  newDenial("destination", text, { country, isAccount })
+const account = (text: string) => denialOf(text, true)
+const phone = (text: string, country: string | null = null) =>
+  Result.map(denialOf(text, false, country), ({ spelling }) => spelling)
+/** Whether a row denies what a payment names, by the rule of the look-up's statement. */
+const finds = ({ party: row, spelling }: Denial, text: string, party: DeniedParty | null): boolean =>
+  deniedSpellings("destination", { value: Redacted.make(text), party }).some(
+    (one) => one.spelling === spelling && (row === null || one.of === null || one.of === row)
+  )
+
 describe("line 3: a person is one under every spelling", () => {
   it("of a number with its country's prefix, whoever reads it", () => {
     fc.assert(
       fc.property(spelled, ({ person, text }) => {
-        expect([text, newDenial("destination", text, { country: null, isAccount: false })]).toEqual([
-          text,
-          Result.succeed(e164(person).slice(1))
-        ])
+        expect([text, phone(text)]).toEqual([text, Result.succeed(e164(person).slice(1))])
         // What a payment takes of it is the same person, and is found on the list.
         for (const number of Option.toArray(msisdnOf(text, person.country))) expect([text, number]).toEqual([text, e164(person)])
-        expect(deniedSpellings("destination", e164(person))).toContain(e164(person).slice(1))
+        expect(spellingsFor("destination", e164(person), "phone")).toContain(e164(person).slice(1))
       }),
       { numRuns: 500 }
     )
@@ -169,22 +187,42 @@ describe("line 3: a person is one under every spelling", () => {
     for (const person of people) {
       const text = `${trunk(person)}${person.national}`
       expect(numberOf(text, person.country)).toEqual(Option.some(e164(person)))
-      expect(newDenial("destination", text, { country: person.country, isAccount: false })).toEqual(
-        Result.succeed(e164(person).slice(1))
-      )
-      expect(newDenial("screened_number", text, { country: null, isAccount: false })).toMatchObject({
-        failure: expect.stringContaining("--country")
-      })
+      expect(phone(text, person.country)).toEqual(Result.succeed(e164(person).slice(1)))
+      expect(phone(text)).toMatchObject({ failure: expect.stringContaining("--country") })
     }
   })
 
   it("of an account, which is said to be one where it could be a number", () => {
-    const account = { country: null, isAccount: true }
-    expect(newDenial("destination", "00-1122 3344", account)).toEqual(Result.succeed("0011223344"))
-    expect(deniedSpellings("destination", "0011223344")).toContain("0011223344")
-    expect(newDenial("destination", "AC-2204", { country: null, isAccount: false })).toEqual(Result.succeed("ac2204"))
-    // Nobody knows what an account with the digits of a number is: it is found as both.
-    expect(deniedSpellings("destination", "2560772800022")).toEqual(["256772800022", "2560772800022"])
+    expect(Result.map(account("00-1122 3344"), ({ spelling }) => spelling)).toEqual(Result.succeed("0011223344"))
+    expect(spellingsFor("destination", "0011223344", "account")).toContain("0011223344")
+    expect(phone("AC-2204")).toEqual(Result.succeed("ac2204"))
+    // Nobody knows what the digits of an earlier row are of: it is found as both.
+    expect(spellingsFor("destination", "2560772800022", "account")).toEqual(
+      expect.arrayContaining(["256772800022", "2560772800022"])
+    )
+  })
+
+  it("and an account is another party than a phone with the same digits, however either is written", () => {
+    const accounts = fc
+      .constantFrom("", "00", "0")
+      .chain((opening) => fc.constantFrom(...people).chain((person) => written(`${opening}${person.prefix}${person.national}`)))
+    fc.assert(
+      fc.property(spelled, accounts, ({ text }, number) => {
+        const rows = { phone: Result.getOrThrow(denialOf(text, false)), account: Result.getOrThrow(account(number)) }
+        expect([text, finds(rows.phone, text, "phone"), finds(rows.phone, text, "account")]).toEqual([text, true, false])
+        expect([number, finds(rows.account, number, "account"), finds(rows.account, number, "phone")]).toEqual([
+          number,
+          true,
+          false
+        ])
+        // A handle is compared with all, and an earlier row with everybody.
+        expect(finds(rows.phone, text, null)).toBe(true)
+        for (const party of ["phone", "account"] as const) expect(finds({ ...rows.phone, party: null }, text, party)).toBe(true)
+      }),
+      { numRuns: 300 }
+    )
+    const beside = { spelling: besideSpelling("account", "256772800012"), party: "account", masked: "" } as const
+    expect([finds(beside, "256772800012", "account"), finds(beside, "+256772800012", "phone")]).toEqual([true, false])
   })
 
   it("is not put on a list as nothing", () => {
@@ -198,7 +236,7 @@ describe("line 3: a person is one under every spelling", () => {
 
   it("in the spellings that earlier releases kept of a number: each of their rows refuses", () => {
     for (const kept of ["256772800012", "0772800012", "772800012", "2560772800012", "00256772800012"])
-      expect(deniedSpellings("destination", "+256772800012")).toContain(kept)
+      expect(spellingsFor("destination", "+256772800012", "phone")).toContain(kept)
   })
 })
 

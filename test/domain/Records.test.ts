@@ -84,7 +84,11 @@ const rows: ReadonlyArray<readonly [string, Schema.Decoder<unknown>, Readonly<Re
       updatedAt: NOON
     }
   ],
-  ["row of the denylist", DenylistEntry, { kind: "destination", masked: "••••1234", reason: "fraud", createdAt: NOON }],
+  [
+    "row of the denylist",
+    DenylistEntry,
+    { kind: "destination", party: null, masked: "••••1234", reason: "fraud", createdAt: NOON }
+  ],
   ["person of the console", Operator, { name: "ann", role: "viewer", createdAt: NOON }],
   [
     "proposal",

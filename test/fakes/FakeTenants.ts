@@ -97,11 +97,13 @@ export const fakeVelocityLimits = fake(VelocityLimits, {
 export const fakeScreening = (...denied: ReadonlyArray<string>) =>
   fake(Screening, {
     check: ({ names, numbers }) =>
-      Effect.sync(() => ([...names, ...numbers].some((one) => denied.includes(Redacted.value(one))) ? "denied" : "clear"))
+      Effect.sync(() =>
+        [...names, ...numbers.map(({ value }) => value)].some((one) => denied.includes(Redacted.value(one))) ? "denied" : "clear"
+      )
   })
 
 /** Denylist of these values, whatever their kind. Operators' changes are not expected. */
 export const fakeDenylist = (...denied: ReadonlyArray<string>) =>
   fake(Denylist, {
-    matches: (_kind, values) => Effect.sync(() => values.some((value) => denied.includes(Redacted.value(value))))
+    matches: (_kind, values) => Effect.sync(() => values.some(({ value }) => denied.includes(Redacted.value(value))))
   })

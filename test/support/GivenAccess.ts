@@ -66,7 +66,8 @@ export const givenAccess = Effect.gen(function* () {
   const ceiling = auditEntry({ action: "ceiling set", subject: "eversend/UGX", details: { amount_minor: "9" } })
   yield* limits.setCeiling("eversend", "UGX", minor(9n), ceiling)
   const denial = auditEntry({ action: "block add", subject: "••••3456", details: { kind: "destination", reason: "fraud" } })
-  yield* Context.get(node, Denylist).add("destination", Redacted.make("256772123456"), "fraud", denial)
+  const denied = { spelling: "256772123456", party: "phone", masked: "••••3456" } as const
+  yield* Context.get(node, Denylist).add("destination", denied, "fraud", denial)
   const bank = Option.getOrThrow(yield* corridors.find(ugandaBank))
   const set = auditEntry({ action: "corridor set", subject: "UG/UGX/payout/bank", details: { active: "false" } })
   yield* corridors.put({ ...bank, active: false, minimum: minor(500n), updatedAt: AT }, set)

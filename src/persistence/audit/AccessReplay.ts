@@ -27,9 +27,9 @@ export const tenantText = ({ capabilities, pinned, repeatSales, status }: Replay
   `${status}, may ${[...capabilities].sort().join(" ") || "nothing"}, pinned to ${pinned || "nobody"}, repeat sales ${repeatSales}`
 export const keyText = (mode: string, role: string, isRevoked: boolean): string =>
   `${mode} ${role}${isRevoked ? ", revoked" : ""}`
-/** Without its hash where the row was written by a release that did not say it. */
-export const denialText = (reason: string, hash: string | undefined): string =>
-  hash === undefined ? reason : `${hash} ${reason}`
+/** Without its hash and its party where the row was written by a release that did not say them. */
+export const denialText = (reason: string, { hash, party }: { readonly hash?: string; readonly party?: string }): string =>
+  [party, hash, reason].filter((one) => one !== undefined).join(" ")
 export const proposalText = ({ decidedBy, proposed, proposedBy, status }: Omit<ReplayedProposal, "id" | "about">): string =>
   `${status}, proposed by ${proposedBy}${decidedBy === "" ? "" : `, decided by ${decidedBy}`}${proposed === undefined ? "" : `, ${proposed}`}`
 export const proposalName = (kind: string, subject: string, at: number): string => `proposal ${kind} ${subject} ${iso(at)}`
@@ -160,9 +160,9 @@ const carriedOut: ReadonlyArray<string> = ["review resolve", "float credit", "fl
 
 const decodeDetails = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Record(Schema.String, Schema.String)))
 
-const denial = ({ atMicros, subject }: ChainedRow, { hash, kind, reason = "" }: Details): [string, string] => [
+const denial = ({ atMicros, subject }: ChainedRow, { kind, reason = "", ...said }: Details): [string, string] => [
   denialName(kind ?? "", subject, Number(atMicros / 1000n)),
-  denialText(reason, hash)
+  denialText(reason, said)
 ]
 export const denialName = (kind: string, masked: string, at: number): string => `denial ${kind} ${masked} ${iso(at)}`
 

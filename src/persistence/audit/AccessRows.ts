@@ -2,6 +2,7 @@ import { createHash } from "node:crypto"
 import { Effect, Exit, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { AppId, Mode } from "../../domain/Ids.ts"
+import { maskedText } from "../../domain/Masking.ts"
 import { OperatorName, OperatorRole } from "../../domain/Operator.ts"
 import { Role } from "../../domain/Tenant.ts"
 import type { AccessDifference } from "../../services/ports/AuditLog.ts"
@@ -45,7 +46,14 @@ const tenantRows = rowsOf(
 )
 const namedRows = rowsOf(Schema.Struct({ name: Schema.String, text: Schema.String }))
 const denialRows = rowsOf(
-  Schema.Struct({ kind: Schema.String, masked: Schema.String, reason: Schema.String, hash: Schema.String, createdAt: Moment })
+  Schema.Struct({
+    kind: Schema.String,
+    party: Schema.NullOr(Schema.String),
+    masked: Schema.String,
+    reason: Schema.String,
+    hash: Schema.String,
+    createdAt: Moment
+  })
 )
 const corridorRows = rowsOf(
   Schema.Struct({ name: Schema.String, row: Schema.fromJsonString(Schema.Record(Schema.String, Schema.Unknown)) })
@@ -111,7 +119,7 @@ export const readAccess = Effect.fnUntraced(function* (sql: SqlClient.SqlClient,
     sql`SELECT 'ceiling ' || provider || '/' || currency AS name, amount_minor::text AS text FROM ceilings`
   )
   const denials = yield* denialRows(
-    sql`SELECT kind, masked, reason, encode(hash, 'hex') AS hash, created_at AS "createdAt" FROM denials`
+    sql`SELECT kind, party, masked, reason, encode(hash, 'hex') AS hash, created_at AS "createdAt" FROM denials`
   )
   const corridors = yield* corridorRows(
     sql`SELECT 'corridor ' || concat_ws('/', country, currency, direction, method) AS name, to_json(c)::text AS row FROM corridors c`
@@ -126,10 +134,12 @@ export const readAccess = Effect.fnUntraced(function* (sql: SqlClient.SqlClient,
     ),
     ...tenants.map((one) => row(`tenant ${one.appId}`, tenantText(one))),
     ...[...limits, ...ceilings].map(({ name, text }) => row(name, text)),
-    ...denials.map(({ createdAt, hash, kind, masked, reason }) => ({
-      ...row(denialName(kind, masked, createdAt), denialText(reason, hash)),
-      is: (said: string) => said === denialText(reason, hash) || said === denialText(reason, undefined)
-    })),
+    ...denials.map(({ createdAt, hash, kind, masked, party, reason: written }) => {
+      // Earlier releases masked the reason in the log alone.
+      const reason = maskedText(written)
+      const texts = [denialText(reason, party === null ? { hash } : { hash, party }), ...(party === null ? [reason] : [])]
+      return { ...row(denialName(kind, masked, createdAt), texts[0] ?? ""), is: (said: string) => texts.includes(said) }
+    }),
     ...corridors.map(({ name, row: columns }) => ({ ...row(name, JSON.stringify(columns)), is: hasColumns(columns) })),
     ...proposals.map(({ details, kind, proposedAt, subject, ...people }) => {
       const proposed = createHash("sha256").update(details, "utf8").digest("hex")

@@ -65,7 +65,7 @@ const files: Readonly<Record<string, Listed>> = {
   apply_steps: { texts: ["e230b7c2278b870f"], ofTenant: ["apply_steps"] },
   audit: { texts: ["6b82332cb216abcf"] },
   tenant_changes: { texts: ["786e2ec43696bf88"] },
-  access: { texts: ["7f9406593822f3b5"] },
+  access: { texts: ["a2a658dde045c28b"] },
   months: { texts: ["1c635e50fb534e29"] }
 }
 

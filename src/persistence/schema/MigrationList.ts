@@ -112,5 +112,6 @@ export const migrationList: ReadonlyArray<Migration> = [
   expand("0029_recipient_names"),
   expand("0032_account_sweeps"),
   expand("0033_senders"),
-  expand("0038_functions")
+  expand("0038_functions"),
+  expand("0040_denied_parties", validate("denials", "denials_party_check"))
 ]

@@ -1,4 +1,5 @@
 import { Context, Effect, type Exit, Layer, Option, Redacted } from "effect"
+import type { NamedValue } from "../../domain/Denylist.ts"
 import { DestinationBlocked, ScreeningDenied } from "../../domain/errors/Terminal.ts"
 import { numberOf } from "../../domain/Msisdn.ts"
 import { type Destination, type MomoParty, nameOf, type PayerDetails } from "../../domain/Party.ts"
@@ -41,7 +42,10 @@ export class PartyScreening extends Context.Service<
 
       const payer = Effect.fn("PartyScreening.payer")(function* (source: MomoParty, details: PayerDetails | null) {
         const phone = details?.phone ? phoneOf(details.phone, source.country) : null
-        const numbers = [source.msisdn, phone, details?.email ?? null].filter(isGiven)
+        const numbers = [
+          ...[source.msisdn, phone].filter(isGiven).map(ofPhone),
+          ...[details?.email ?? null].filter(isGiven).map((value): NamedValue => ({ value, party: null }))
+        ]
         const names = [details?.firstName ?? null, details?.lastName ?? null].filter(isGiven)
         const whole = names.length === 2 ? [joined(names)] : []
         if ((yield* screening.check({ numbers, names: [...names, ...whole] })) === "denied") return yield* new ScreeningDenied({})
@@ -61,13 +65,15 @@ const phoneOf = (text: Redacted.Redacted, country: string): Redacted.Redacted =>
 const joined = (names: ReadonlyArray<Redacted.Redacted>): Redacted.Redacted =>
   Redacted.make(names.map((name) => Redacted.value(name)).join(" "))
 
-const numbersOf = (destination: Destination): ReadonlyArray<Redacted.Redacted> => {
+const ofPhone = (value: Redacted.Redacted): NamedValue => ({ value, party: "phone" })
+
+const numbersOf = (destination: Destination): ReadonlyArray<NamedValue> => {
   switch (destination._tag) {
     case "momo":
-      return [destination.msisdn]
+      return [ofPhone(destination.msisdn)]
     case "bank":
-      return destination.msisdn === null ? [destination.accountNumber] : [destination.accountNumber, destination.msisdn]
+      return [{ value: destination.accountNumber, party: "account" }, ...[destination.msisdn].filter(isGiven).map(ofPhone)]
     case "wallet":
-      return [destination.value]
+      return [{ value: destination.value, party: destination.identifier === "msisdn" ? "phone" : null }]
   }
 }

@@ -1,5 +1,5 @@
-import { Context, type Effect, type Redacted } from "effect"
-import type { DenylistEntry, DenylistKind } from "../../domain/Denylist.ts"
+import { Context, type Effect } from "effect"
+import type { Denial, DenylistEntry, DenylistKind, NamedValue } from "../../domain/Denylist.ts"
 import type { AuditEntry } from "./AuditLog.ts"
 
 /**
@@ -10,9 +10,9 @@ export class Denylist extends Context.Service<
   Denylist,
   {
     /** Whether one of the values is denied; spelling does not matter. */
-    readonly matches: (kind: DenylistKind, values: ReadonlyArray<Redacted.Redacted>) => Effect.Effect<boolean>
+    readonly matches: (kind: DenylistKind, values: ReadonlyArray<NamedValue>) => Effect.Effect<boolean>
     /** False when it was denied before. */
-    readonly add: (kind: DenylistKind, value: Redacted.Redacted, reason: string, audit: AuditEntry) => Effect.Effect<boolean>
+    readonly add: (kind: DenylistKind, denial: Denial, reason: string, audit: AuditEntry) => Effect.Effect<boolean>
     /** Newest first, at most `limit`. */
     readonly list: (kinds: ReadonlyArray<DenylistKind>, limit: number) => Effect.Effect<ReadonlyArray<DenylistEntry>>
   }

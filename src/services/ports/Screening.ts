@@ -1,8 +1,9 @@
 import { Context, type Effect, type Redacted } from "effect"
+import type { NamedValue } from "../../domain/Denylist.ts"
 
 /** The party to screen: every number and name that a request gives, of either side. */
 export interface ScreenedParty {
-  readonly numbers: ReadonlyArray<Redacted.Redacted>
+  readonly numbers: ReadonlyArray<NamedValue>
   readonly names: ReadonlyArray<Redacted.Redacted>
 }
 

@@ -36,6 +36,8 @@ const tamperings: ReadonlyArray<readonly [statement: string, ...subjects: Readon
   ["INSERT INTO limits VALUES ('acme', 'live', 'payout', 'day', 1)", "limit acme/live/payout/day"],
   ["UPDATE ceilings SET amount_minor = 10", "ceiling eversend/UGX"],
   ["UPDATE denials SET hash = ''", "denial destination ••••3456 2025-11-21T08:05:45.678Z"],
+  ["UPDATE denials SET party = 'account'", "denial destination ••••3456 2025-11-21T08:05:45.678Z"],
+  ["UPDATE denials SET party = NULL", "denial destination ••••3456 2025-11-21T08:05:45.678Z"],
   ["DELETE FROM denials", "denial destination ••••3456 2025-11-21T08:05:45.678Z"],
   [
     "UPDATE corridors SET providers = '{mtn}' WHERE (country, method, direction) = ('UG', 'bank', 'payout')",

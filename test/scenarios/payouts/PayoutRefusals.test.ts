@@ -1,5 +1,6 @@
 import { expect, layer } from "@effect/vitest"
-import { Context, Effect, Redacted } from "effect"
+import { Context, Effect, Result } from "effect"
+import { newDenial } from "../../../src/domain/Denylist.ts"
 import { minor } from "../../../src/domain/Money.ts"
 import type { Capability } from "../../../src/domain/Tenant.ts"
 import { Denylist } from "../../../src/services/ports/Denylist.ts"
@@ -64,7 +65,8 @@ layer(Stack.layer(), { excludeTestServices: true })("the reasons to refuse a pay
         expect(said(yield* tenant.post(PAYOUTS, payout))).toMatchObject(issue("is required in this corridor"))
         expect(said(yield* tenant.post(PAYOUTS, named(" \u200B ")))).toMatchObject({ code: "validation_failed" })
         const denials = Context.get(gateway.context, Denylist)
-        yield* denials.add("screened_name", Redacted.make("Kabuye Zerida"), "a test", auditEntry())
+        const denied = Result.getOrThrow(newDenial("screened_name", "Kabuye Zerida", { country: null, isAccount: false }))
+        yield* denials.add("screened_name", denied, "a test", auditEntry())
         expect(said(yield* tenant.post(PAYOUTS, named("ZERIDA  Kabuyé")))).toMatchObject({ code: "screening_denied" })
         expect(yield* callsOf(simulator)).toStrictEqual(before)
 

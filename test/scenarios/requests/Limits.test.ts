@@ -1,7 +1,7 @@
 import { layer } from "@effect/vitest"
-import { Context, Effect, Redacted } from "effect"
+import { Context, Effect, Result } from "effect"
 import { expect } from "vitest"
-import type { DenylistKind } from "../../../src/domain/Denylist.ts"
+import { type DenylistKind, newDenial } from "../../../src/domain/Denylist.ts"
 import { minor } from "../../../src/domain/Money.ts"
 import type { VelocityLimit } from "../../../src/domain/VelocityLimits.ts"
 import { Denylist } from "../../../src/services/ports/Denylist.ts"
@@ -138,9 +138,10 @@ const kenya = (ending: string) => ({
   destination: { type: "momo", msisdn: `+25471234${ending}`, network: "MPESA", country: "KE" }
 })
 
-const denied = Effect.fnUntraced(function* (kind: DenylistKind, value: string) {
+const denied = Effect.fnUntraced(function* (kind: DenylistKind, value: string, isAccount = false) {
   const { gateway } = yield* Stack
-  yield* Context.get(gateway.context, Denylist).add(kind, Redacted.make(value), "a test", auditEntry())
+  const denial = Result.getOrThrow(newDenial(kind, value, { country: null, isAccount }))
+  return yield* Context.get(gateway.context, Denylist).add(kind, denial, "a test", auditEntry())
 })
 
 layer(Stack.layer(), { excludeTestServices: true })("denied destinations and names, over real HTTP", (it) => {
@@ -167,6 +168,45 @@ layer(Stack.layer(), { excludeTestServices: true })("denied destinations and nam
       for (const body of [wallet, person, account("ac2204"), account("A\u200BC 2204")])
         expect([body, said(yield* tenant.post("/v1/payouts", body))]).toMatchObject([body, { code: "destination_blocked" }])
     })
+  )
+
+  it.effect(
+    "a phone and an account with the same digits are blocked each for itself, and a row that names neither blocks both",
+    () =>
+      Effect.gen(function* () {
+        const { gateway } = yield* Stack
+        const tenant = yield* tenantOn(gateway)
+        const digits = (ending: string) => momoPayout(ending).destination.msisdn.replace(/^\+/, "")
+        const account = (ending: string) => {
+          const { destination, ...payout } = bankPayout(ending)
+          return { ...payout, destination: { ...destination, account_number: digits(ending) } }
+        }
+        const codeOf = (body: object) => Effect.map(tenant.post("/v1/payouts", body), ({ body }) => body.error?.code)
+        const codes = (ending: string) => Effect.all([codeOf(momoPayout(ending)), codeOf(account(ending))])
+        const blocked = "destination_blocked"
+        expect(yield* denied("destination", digits("2211"))).toBe(true)
+        expect(yield* codes("2211")).toStrictEqual([blocked, undefined])
+        expect(yield* denied("destination", digits("2212"), true)).toBe(true)
+        expect(yield* codes("2212")).toStrictEqual([undefined, blocked])
+        // The second of the two has a row of its own, and neither is added twice.
+        expect(yield* denied("destination", digits("2212"))).toBe(true)
+        expect([yield* denied("destination", digits("2212")), yield* denied("destination", digits("2212"), true)]).toStrictEqual([
+          false,
+          false
+        ])
+        expect(yield* codes("2212")).toStrictEqual([blocked, blocked])
+        // As the release before wrote it.
+        const { masked, spelling } = Result.getOrThrow(
+          newDenial("destination", digits("2213"), { country: null, isAccount: false })
+        )
+        yield* Context.get(gateway.context, Denylist).add(
+          "destination",
+          { masked, spelling, party: null },
+          "a test",
+          auditEntry()
+        )
+        expect(yield* codes("2213")).toStrictEqual([blocked, blocked])
+      })
   )
 
   it.effect("a screened name is refused in any order, case and accent, and a screened number on either side", () =>

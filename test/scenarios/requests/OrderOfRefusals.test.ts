@@ -1,6 +1,7 @@
 import { layer } from "@effect/vitest"
-import { Context, Effect, Redacted } from "effect"
+import { Context, Effect, Result } from "effect"
 import { expect } from "vitest"
+import { newDenial } from "../../../src/domain/Denylist.ts"
 import { minor } from "../../../src/domain/Money.ts"
 import { Corridors } from "../../../src/services/ports/Corridors.ts"
 import { Denylist } from "../../../src/services/ports/Denylist.ts"
@@ -101,7 +102,8 @@ const deny = Effect.fnUntraced(function* ({ context }: Gateway, { body, target }
   const isPayout = target === "/v1/payouts"
   const { account_number, msisdn } = Object(isPayout ? body["destination"] : body["source"])
   const [kind, value] = isPayout ? (["destination", account_number] as const) : (["screened_number", msisdn] as const)
-  yield* Context.get(context, Denylist).add(kind, Redacted.make(String(value)), "a test", auditEntry())
+  const denial = Result.getOrThrow(newDenial(kind, String(value), { country: null, isAccount: isPayout }))
+  yield* Context.get(context, Denylist).add(kind, denial, "a test", auditEntry())
 })
 
 /** A collection corridor has no minimum of its own. */

@@ -60,8 +60,9 @@ BEGIN
       ON CONFLICT (provider, currency) DO UPDATE SET amount_minor = EXCLUDED.amount_minor;
     changed := true;
   WHEN 'denial add' THEN
-    SELECT * INTO r FROM json_to_record(p_data) AS d(kind text, hash bytea, masked text, reason text, created_at timestamptz);
-    INSERT INTO denials (kind, hash, masked, reason, created_at) VALUES (r.kind, r.hash, r.masked, r.reason, r.created_at) ON CONFLICT (kind, hash) DO NOTHING;
+    SELECT * INTO r FROM json_to_record(p_data) AS d(kind text, hash bytea, party text, masked text, reason text, created_at timestamptz);
+    INSERT INTO denials (kind, hash, party, masked, reason, created_at)
+    VALUES (r.kind, r.hash, r.party, r.masked, r.reason, r.created_at) ON CONFLICT (kind, hash) DO NOTHING;
     changed := FOUND;
   WHEN 'corridor set' THEN
     -- The columns that the program knows, whichever the table has by then.
