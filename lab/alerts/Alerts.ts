@@ -61,7 +61,13 @@ const main = async () => {
     return
   }
   const sink = await openSink()
-  const variables = { CIRCUIT_FAILURES: "5", WEBHOOK_SCHEDULE: "0s,1s", SIMULATOR_DELAY_MS: "400", DATABASE_DISK: DISK }
+  const variables = {
+    CIRCUIT_FAILURES: "5",
+    WEBHOOK_SCHEDULE: "0s,1s",
+    SIMULATOR_DELAY_MS: "400",
+    DATABASE_DISK: DISK,
+    EVERSEND_LIVE_PACE: "off"
+  }
   const stage = await openStage(variables)
   try {
     await tellCallbacks(stage)

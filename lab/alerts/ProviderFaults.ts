@@ -58,6 +58,7 @@ export const accountUnset = ({ must, sql, tenant }: Scene): Fault => {
 export const providerFaults = (scene: Scene): ReadonlyArray<Fault> => [
   callbacksRefused(scene),
   providerFailing(scene),
+  providerTurnsAway(scene),
   providerSilent(scene)
 ]
 
@@ -92,6 +93,24 @@ const providerFailing = ({ control, tenant }: Scene): Fault => {
         (answer) => answer?.status === 201
       )
     }
+  }
+}
+
+const TURNED_AWAY_PAYOUTS = 6
+
+const providerTurnsAway = ({ control, tenant }: Scene): Fault => {
+  const setRate = (calls_per_second: number | null) =>
+    control("/rate", { provider: "eversend", calls_per_second, retry_after_seconds: 0 })
+  return {
+    about: "a provider that turns every call away, until it takes them again",
+    alerts: ["ProviderTurnsAway"],
+    how: "real",
+    begin: async () => {
+      const payer = await tenant("turned-away", 100_000)
+      await setRate(0)
+      for (let sent = 0; sent < TURNED_AWAY_PAYOUTS; sent++) await payer.post("/v1/payouts", payoutOf("1000", 4_000 + sent))
+    },
+    mend: async () => void (await setRate(null))
   }
 }
 

@@ -6,7 +6,7 @@ import type { Adapter, ProviderGuarantees } from "../services/ports/Provider.ts"
 import { alarmLogger, decoded, type FactWithAlarm, logAlarm, type ReadAsUnknown } from "./AnswerParsing.ts"
 import type { Call, Client, Deadline } from "./Client.ts"
 import { deadlineAfter } from "./Client.ts"
-import { PaceBuckets, PaceOf, paced } from "./Pace.ts"
+import { noneTurnedAway, PaceBuckets, PaceOf, paced } from "./Pace.ts"
 import { openTransport, type ProviderResponse, type Transport } from "./Transport.ts"
 
 /** The names of a provider, and its way to read an answer as unknown. */
@@ -49,6 +49,7 @@ export const adapterOf = <Account>(
     const transport = remembering(yield* RecentCalls, { provider: name, mode }, yield* openTransport(name))
     const [of, buckets] = [yield* PaceOf, yield* PaceBuckets]
     if (of === null || buckets === null) return { name, mode, guarantees, ...(yield* operations(account, transport)) }
+    yield* noneTurnedAway(of)
     const inPace = paced(transport, of, buckets)
     const moneyHeldMs = (country: string | null) => inPace.heldMs(accountPerCountry ? (country ?? "") : "")
     return { name, mode, guarantees, moneyHeldMs, ...(yield* operations(account, inPace)) }

@@ -46,6 +46,16 @@ const turnedAway = Metric.counter("gateway_provider_calls_turned_away_total", {
   incremental: true
 })
 
+const kinds: ReadonlyArray<CallKind> = ["money", "quote", "status", "other"]
+
+/** A counter that is not there yet grows from nothing, which no alert sees. */
+export const noneTurnedAway = ({ mode, provider }: PacedAccount) =>
+  Effect.forEach(
+    kinds.flatMap((kind) => (["pace", "provider"] as const).map((by) => ({ provider, mode, kind, by }))),
+    (labels) => Metric.update(Metric.withAttributes(turnedAway, labels), 0),
+    { discard: true }
+  )
+
 /** When a `Retry-After` ends, in milliseconds from now: seconds, or a date. Undefined where it is neither. */
 export const retryAfterMs = (header: string, now: number): number | undefined => {
   const seconds = /^\d{1,9}$/.test(header.trim()) ? Number(header) * 1000 : undefined

@@ -15,7 +15,7 @@ const TIMEOUT_MS = 240_000
 
 /** Labels whose values are few, whoever comes: no tenant, no transaction, no address. */
 const bounded: ReadonlyArray<string> =
-  "route reason why status code class le percentile job step state provider call outcome operation mode verdict kind age currency account table version release database_server synchronous_commit fsync full_page_writes".split(
+  "route reason why status code class le percentile job step state provider call outcome operation mode verdict kind age currency account by table version release database_server synchronous_commit fsync full_page_writes".split(
     " "
   )
 
@@ -74,7 +74,7 @@ describe("alerts", () => {
       Effect.gen(function* () {
         const stopped = yield* Effect.scoped(
           Effect.gen(function* () {
-            const operated = yield* givenOperated({ CIRCUIT_FAILURES: "5", WEBHOOK_SCHEDULE: "0s,1s" })
+            const operated = yield* givenOperated({ CIRCUIT_FAILURES: "5", WEBHOOK_SCHEDULE: "0s,1s", EVERSEND_LIVE_PACE: "off" })
             expect(unheld(yield* fired(operated, yield* operated.page))).toEqual([
               "LedgerUnverified",
               "ReconcileOverdue",

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { momoPayout } from "../../support/RequestBodies.ts"
 import { eventually, referenceOf, said } from "../../support/SignedClient.ts"
 import { tenantOn } from "../../support/Stack.ts"
-import { ends, type Fault, fires, neverExecuted, statusOf } from "../operators/AlertFiring.ts"
+import { ends, type Fault, fired, fires, neverExecuted, statusOf } from "../operators/AlertFiring.ts"
 
 /** What a provider does wrong. */
 export const providerFaults: ReadonlyArray<Fault> = [
@@ -20,6 +20,25 @@ export const providerFaults: ReadonlyArray<Fault> = [
       yield* fires(operated, before, "ProviderFailing")
       yield* setDown(false)
       yield* ends(operated, "ProviderFailing")
+    })
+  },
+  {
+    about: "a provider that turns every call away, until it takes them again",
+    alerts: ["ProviderTurnsAway"],
+    story: Effect.fnUntraced(function* (operated, before) {
+      const { gateway, simulator } = operated
+      const tenant = yield* tenantOn(gateway)
+      const setRate = (calls_per_second: number | null) =>
+        Effect.promise(() =>
+          simulator.control("POST", "/rate", { provider: "eversend", calls_per_second, retry_after_seconds: 0 })
+        )
+      yield* setRate(0)
+      const away = yield* Effect.replicateEffect(tenant.post("/v1/payouts", momoPayout("1234")), 5)
+      expect(away.map(said)).toMatchObject(Array.from({ length: 5 }, () => ({ status: 503, code: "provider_error" })))
+      yield* fires(operated, before, "ProviderTurnsAway")
+      expect(yield* fired(operated, before)).not.toContain("ProviderFailing")
+      yield* setRate(null)
+      yield* ends(operated, "ProviderTurnsAway")
     })
   },
   {
