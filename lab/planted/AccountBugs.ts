@@ -128,6 +128,30 @@ export const accountBugs: ReadonlyArray<Bug> = [
     ]
   },
   {
+    name: "pass a previous webhook secret that does not open over in silence",
+    breaks: "what is sealed and does not open is told to operators",
+    test: "test/persistence/webhooks/WebhookOutbox.test.ts",
+    edits: [
+      {
+        file: "src/persistence/webhooks/WebhookOutboxPg.ts",
+        text: "if (before !== null && Exit.isFailure(before))",
+        instead: "if (before === null && previousSealed !== null)"
+      }
+    ]
+  },
+  {
+    name: "take one name of two accounts at a provider for one movement",
+    breaks: "a provider's name of a movement is one of its account",
+    test: "test/scenarios/ledger/LedgerDamageRequests.test.ts",
+    edits: [
+      {
+        file: "src/persistence/ledger/rules/RecordRules.ts",
+        text: "> greatest(count(DISTINCT record->>'account'), 1)",
+        instead: "> 1"
+      }
+    ]
+  },
+  {
     name: "let a webhook secret that does not open hold up every endpoint",
     breaks: "what is sealed for one tenant and does not open is nobody else's trouble",
     test: "test/persistence/webhooks/WebhookOutbox.test.ts",

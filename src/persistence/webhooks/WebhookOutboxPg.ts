@@ -108,6 +108,9 @@ export const WebhookOutboxPg = Layer.effect(
 
 const UNREADABLE = "the secret of a webhook endpoint does not open, and its events wait: let the tenant rotate it"
 
+const PREVIOUS_UNREADABLE =
+  "the previous secret of a webhook endpoint does not open, and signs nothing: a receiver that has only that one refuses its events"
+
 /** Opens what an endpoint's row seals, and not again until it is another row. */
 const cachedSecrets = (vault: Vault["Service"]) => {
   const known = new Map<string, { readonly row: SealedEndpoint; readonly endpoint: SigningEndpoint }>()
@@ -117,8 +120,10 @@ const cachedSecrets = (vault: Vault["Service"]) => {
     const last = known.get(purpose)
     if (last !== undefined && isSame(last.row, row)) return last.endpoint
     const secret = yield* vault.open(purpose, secretSealed)
-    // A rotation mends a secret that does not open: what it replaced signs nothing beside it.
+    // A rotation mends a secret that does not open: what it replaced signs nothing beside it. Said once for each row and node.
     const before = previousSealed === null ? null : yield* Effect.exit(vault.open(purpose, previousSealed))
+    if (before !== null && Exit.isFailure(before))
+      yield* Effect.annotateLogs(Effect.logError(PREVIOUS_UNREADABLE), { app_id: appId, mode })
     const previous = before === null || Exit.isFailure(before) ? {} : { previousSecret: before.value }
     const endpoint: SigningEndpoint = { appId, mode, url, secret, ...previous }
     for (const oldest of known.size < SECRETS_CACHED ? [] : known.keys().take(1)) known.delete(oldest)

@@ -1,5 +1,5 @@
 import { describe, it } from "@effect/vitest"
-import { Effect, Redacted } from "effect"
+import { Effect, Logger, Redacted } from "effect"
 import { expect } from "vitest"
 import type { DueDelivery } from "../../../src/services/ports/WebhookOutbox.ts"
 import { auditEntry } from "../../support/TestDatabase.ts"
@@ -49,7 +49,15 @@ describe("the outbox", () => {
         until: NOW + 1_000_000,
         change: auditEntry()
       })
-      expect(tenantsOf(yield* one.claimDue(NOW + LEASE_MS, 10, 8, LEASE_MS))).toContain("acme")
+      const lines: Array<unknown> = []
+      const logger = Logger.layer([Logger.make(({ message }) => void lines.push(...[message].flat()))])
+      const claimed = yield* one.claimDue(NOW + LEASE_MS, 10, 8, LEASE_MS).pipe(Effect.provide(logger))
+      const mended = claimed.filter(({ endpoint }) => endpoint.appId === "acme")
+      // The damaged secret is the previous one by now: it signs nothing, and is not passed over in silence.
+      expect(mended.map(({ endpoint }) => endpoint.previousSecret)).toEqual([undefined, undefined])
+      expect(
+        lines.filter((line) => String(line).startsWith("the previous secret of a webhook endpoint does not open"))
+      ).toHaveLength(1)
     })
   )
 

@@ -225,6 +225,22 @@ const planted: ReadonlyArray<Planted> = [
       expect.stringContaining(`provider_references_are_found ${place(given, "open")}: a callback that carries only eversend's `),
       expect.stringMatching("^provider_references_are_used_once eversend/live/.*: the same payout of the provider is 2 of ours: ")
     ]
+  },
+  {
+    promise: "not two records with one transaction's name at two accounts of a provider",
+    damage: (given) => [
+      change(
+        given,
+        "open",
+        `provider_reference = (SELECT provider_reference FROM transactions WHERE reference = '${given.of.paid}'),
+          record = jsonb_set(record::jsonb, '{account}', '"of another account"')::json`
+      )
+    ],
+    found: (given) => [
+      expect.stringContaining(`columns_match_the_record ${place(given, "open")}: its column provider_reference says `),
+      expect.stringContaining(`provider_references_are_found ${place(given, "open")}: a callback that carries only eversend's `),
+      notAsWritten(given, "open")
+    ]
   }
 ]
 
