@@ -73,6 +73,58 @@ export const explainedOfDomain: Readonly<Record<string, ReadonlyArray<Explained>
       why: "for the compiler: null is neither a number of seconds nor a date"
     }
   ],
+  "src/domain/ApprovalAmounts.ts": [
+    { original: "amount < 0n", replacement: "amount <= 0n", why: "nothing has no sign" },
+    ...[
+      ['record.kind === "exchange"', "false"],
+      ['"exchange"', '""']
+    ].map(([original = "", replacement = ""]) => ({
+      original,
+      replacement,
+      why: "one outcome of an exchange always posts its own amount"
+    })),
+    {
+      original: 'outcome === "successful"',
+      replacement: "true",
+      why: "a collection whose fee nobody knows was not credited, so that its failure posts nothing"
+    },
+    { original: '""', replacement: '"Stryker was here!"', why: "evidence posts nothing" },
+    ...[
+      ['typeof ruling === "string"', "false"],
+      ['"string"', '""'],
+      ["[]", '["Stryker was here"]']
+    ].map(([original = "", replacement = ""]) => ({
+      original,
+      replacement,
+      why: "for the compiler: a text has no entry, and is no amount"
+    }))
+  ],
+  "src/domain/Clawback.ts": [
+    { original: "[]", replacement: '["Stryker was here"]', why: "what nobody says is no report of a clawback" },
+    { original: "report !== null", replacement: "true", why: "for the compiler: a clawback always reports something" }
+  ],
+  "src/domain/ClockLeaps.ts": [
+    ...[
+      ["first === undefined || second === undefined", "false"],
+      ["first === undefined || second === undefined", "first === undefined && second === undefined"],
+      ["first === undefined", "false"],
+      ["second === undefined", "false"]
+    ].map(([original = "", replacement = ""]) => ({
+      original,
+      replacement,
+      why: "for the compiler: where there are more than are kept, there are two"
+    }))
+  ],
+  "src/domain/KnownFee.ts": [
+    { original: 'record.kind === "collection"', replacement: "true", why: "only a collection has a fee of its contract" }
+  ],
+  "src/domain/PartyIdentity.ts": [
+    {
+      original: String.raw`/[^\p{L}\p{N}]+/u`,
+      replacement: String.raw`/[^\p{L}\p{N}]/u`,
+      why: "what is between two signs is an empty word, which is left out"
+    }
+  ],
   "src/domain/VisibleText.ts": [{ original: "/^[ -~]*$/", replacement: "/^[ -~]$/", why: QUICKER }],
   "src/domain/Json.ts": [
     {

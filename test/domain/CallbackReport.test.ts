@@ -3,6 +3,7 @@ import { confirms, contradicts, Reported } from "../../src/domain/CallbackReport
 import { afterRuling } from "../../src/domain/Contradiction.ts"
 import { minor } from "../../src/domain/Money.ts"
 import type { Transaction } from "../../src/domain/Transaction.ts"
+import { cases } from "../support/ReviewCases.ts"
 import { collection, NOON, payout } from "../support/SampleTransactions.ts"
 
 const returned = (amount: bigint) => ({ amount: minor(amount), at: NOON, reason: "" })
@@ -24,6 +25,9 @@ describe("what a callback says", () => {
     ["a failed payout", failed, ["open", "against", "the same", "the same"]],
     ["a successful charge", collected, ["open", "the same", "against", "against"]],
     ["a reversed charge", { ...collected, reversed: returned(1n) }, ["open", "the same", "the same", "the same"]],
+    ["an open exchange", cases["pending exchange"], ["open", "against", "against", "against"]],
+    ["an exchange that was made", cases["successful exchange"], ["open", "the same", "against", "against"]],
+    ["an exchange that failed", cases["failed exchange"], ["open", "against", "the same", "the same"]],
     ["an expired charge", collection({ status: "expired", completedAt: NOON }), ["open", "against", "the same", "the same"]]
   ])("of %s: pending, successful, failed, returned", (_, record, expected) => {
     expect(standing(record)).toStrictEqual(expected)
@@ -47,6 +51,8 @@ describe("what a callback says", () => {
   })
 
   it("says nothing where it has no word that is known", () => {
-    expect([contradicts(payout(), null), confirms(paid, null)]).toStrictEqual([false, false])
+    const records = [payout(), paid, failed, collected]
+    expect(records.map((record) => contradicts(record, null) || confirms(record, null))).toStrictEqual(records.map(() => false))
+    expect(Reported.literals).toStrictEqual(["pending", "successful", "failed", "returned"])
   })
 })

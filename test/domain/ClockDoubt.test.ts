@@ -20,6 +20,8 @@ describe("the database's clock", () => {
     expect(told(at(0, { machine: 10_000 }))).toBe(null)
     expect(told(at(0, { machine: -10_000 }))).toBe(null)
     expect(told(at(3 * HOUR), { before: at(0), trustedUntil: NOON })).toBe(null)
+    expect(told(at(MINUTE, { database: 10_000, machine: 10_000 }), { before: at(0) })).toBe(null)
+    expect(told(at(MINUTE, { database: -10_000, machine: -10_000 }), { before: at(0) })).toBe(null)
     expect(told(at(0), { trustedUntil: NOON + 10_000 })).toBe(null)
     expect(told(at(7 * DAY), { trustedUntil: NOON })).toBe(null)
   })
@@ -37,6 +39,12 @@ describe("the database's clock", () => {
       at(MINUTE, { database: 3 * HOUR, machine: 3 * HOUR }),
       { before: at(0) }
     ],
+    [
+      "it went forward, on a machine that had run for long",
+      /went forward by 11\.0 s more/,
+      at(DAY + MINUTE, { database: 11_000, machine: 11_000 }),
+      { before: at(DAY) }
+    ],
     ["it fell back", /fell back by 11\.0 s$/, at(MINUTE, { database: -11_000 }), { before: at(0) }],
     [
       "the machine's is behind",
@@ -44,6 +52,8 @@ describe("the database's clock", () => {
       at(0, { machine: -91 * DAY }),
       {}
     ],
+    ["the machine's is two days behind", /is 2\.0 days ahead/, at(0, { machine: -2 * DAY }), {}],
+    ["the machine's is two hours behind", /is 2\.0 hours ahead/, at(0, { machine: -2 * HOUR }), {}],
     ["the machine's is ahead", /is 660\.0 s behind the clock of node-1$/, at(0, { machine: 660_000 }), {}],
     [
       "no gateway was there when it fell back",

@@ -11,8 +11,8 @@ import {
   newDenial
 } from "../../src/domain/Denylist.ts"
 import { msisdnOf, numberOf } from "../../src/domain/Msisdn.ts"
-import { Destination } from "../../src/domain/Party.ts"
-import { deniedIdentity, nameIdentity, recipientIdentity } from "../../src/domain/PartyIdentity.ts"
+import { Destination, MomoParty } from "../../src/domain/Party.ts"
+import { deniedIdentity, nameIdentity, payerIdentity, recipientIdentity } from "../../src/domain/PartyIdentity.ts"
 import { accountOf, destinationOf } from "../../src/http/body/Parties.ts"
 
 const ZERO_WIDTH = "\u200B"
@@ -66,12 +66,13 @@ describe("a recipient is the same", () => {
   })
 
   it("in the words of earlier releases, where it was spelled as it should be: their hashes still match", () => {
-    expect([momo("+256772123456"), bank("0011223344"), wallet("tag", "janedoe1"), wallet("email", "bob@x.org")]).toEqual([
-      "momo||+256772123456",
-      "bank|KE:01|0011223344",
-      "wallet||janedoe1",
-      "wallet||bob@x.org"
-    ])
+    expect([
+      momo("+256772123456"),
+      bank("0011223344"),
+      bank("ab-12", "bank1"),
+      wallet("tag", "janedoe1"),
+      wallet("email", "bob@x.org")
+    ]).toEqual(["momo||+256772123456", "bank|KE:01|0011223344", "bank|KE:BANK1|AB12", "wallet||janedoe1", "wallet||bob@x.org"])
   })
 
   it("only where number, bank, country and handle are", () => {
@@ -83,6 +84,7 @@ describe("a recipient is the same", () => {
       bank("0011223344", "01", "UG"),
       wallet("tag", "janedoe1"),
       wallet("tag", "jane-doe1"),
+      wallet("tag", "jane@doe1"),
       wallet("email", "jane@doe.example"),
       momo("+256772123456")
     ]
@@ -92,6 +94,11 @@ describe("a recipient is the same", () => {
 
 const spellingsFor = (kind: DenylistKind, text: string, party: DeniedParty | null) =>
   deniedSpellings(kind, { value: Redacted.make(text), party }).map(({ spelling }) => spelling)
+
+it("a payer is known by the number", () => {
+  const payer = Schema.decodeUnknownSync(MomoParty)({ _tag: "momo", msisdn: "+256772123456", network: "MTN", country: "UG" })
+  expect(Redacted.value(payerIdentity(payer))).toBe("+256772123456")
+})
 
 describe("the denylist", () => {
   it.each([
@@ -106,7 +113,9 @@ describe("the denylist", () => {
     [`Jane\u2060Doe`, "janedoe"],
     ["A-12345", "a12345"],
     ["a 123/45", "a12345"],
-    ["jane-doe", "jane-doe"]
+    ["jane-doe", "jane-doe"],
+    ["Jane1@Example.com", "jane1@example.com"],
+    ["Jane@Exa mple.COM", "jane@exa mple.com"]
   ])("takes %j for %s", (given, spelled) => {
     expect(deniedIdentity(given)).toBe(spelled)
   })

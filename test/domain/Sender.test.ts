@@ -1,8 +1,8 @@
 import { inspect } from "node:util"
-import { Redacted, Result } from "effect"
+import { Redacted, Result, Schema } from "effect"
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { maskedSender, type Sender, senderFrom } from "../../src/domain/Sender.ts"
+import { maskedSender, Sender, senderFrom } from "../../src/domain/Sender.ts"
 
 const ZERO_WIDTH = "\u200B"
 const shop = { name: "Shop Limited", country: "KE", number: "0711 002 233", address: "1 Moi Avenue, Nairobi" }
@@ -91,6 +91,15 @@ describe("a tenant's sender, once it is kept", () => {
       number: "••••2233",
       address: "1• M•• A•••••• N••••••"
     })
+  })
+
+  it("is what was typed, once it is opened again, and nothing that nobody could have typed", () => {
+    const sender = Result.getOrThrow(senderFrom(shop))
+    const opened = { name: "Shop Limited", country: "KE", msisdn: "+254711002233", address: "1 Moi Avenue, Nairobi" }
+    expect(Schema.encodeSync(Sender)(sender)).toStrictEqual(opened)
+    expect(Schema.decodeUnknownSync(Sender)(opened)).toStrictEqual(sender)
+    for (const damaged of [{}, { ...opened, country: "Kenya" }, { ...opened, address: null }])
+      expect(Schema.decodeUnknownResult(Sender)(damaged)).toMatchObject({ _tag: "Failure" })
   })
 
   it("is told to nobody who looks at the value, prints it or shows it", () => {

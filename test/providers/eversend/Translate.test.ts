@@ -73,6 +73,19 @@ describe("amounts", () => {
     expect(read("handset_pin", shop)).toBe("Accepted")
   })
 
+  // A row with an empty type was no row of ours, and the charge counted as not found.
+  it.each([
+    [{ type: "" }, "StillPending"],
+    [{ type: "COLLECTION_V2" }, "Unknown"],
+    [{ transactionRef: "" }, "Unknown"],
+    [{ type: "payout" }, undefined]
+  ])("are looked for in a row that says %o", (said, expected) => {
+    const order = askOrder(chargeOrder("1234").reference)
+    const row = { ...transaction(order.reference, { type: "collection", status: "pending" }), ...said }
+    const found = foundInPage("collection", order, answered(json(listAnswer(row))), 100)
+    expect(typeof found === "string" ? undefined : found.fact._tag).toBe(expected)
+  })
+
   it("come with an unknown outcome when the status is not one of Eversend's", () => {
     const order = payoutOrder()
     fc.assert(
