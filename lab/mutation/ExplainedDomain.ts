@@ -104,17 +104,15 @@ export const explainedOfDomain: Readonly<Record<string, ReadonlyArray<Explained>
     { original: "report !== null", replacement: "true", why: "for the compiler: a clawback always reports something" }
   ],
   "src/domain/ClockLeaps.ts": [
-    ...[
-      ["first === undefined || second === undefined", "false"],
-      ["first === undefined || second === undefined", "first === undefined && second === undefined"],
-      ["first === undefined", "false"],
-      ["second === undefined", "false"]
-    ].map(([original = "", replacement = ""]) => ({
-      original,
-      replacement,
-      why: "for the compiler: where there are more than are kept, there are two"
-    }))
-  ],
+    ["first === undefined || second === undefined", "false"],
+    ["first === undefined || second === undefined", "first === undefined && second === undefined"],
+    ["first === undefined", "false"],
+    ["second === undefined", "false"]
+  ].map(([original = "", replacement = ""]) => ({
+    original,
+    replacement,
+    why: "for the compiler: where there are more than are kept, there are two"
+  })),
   "src/domain/KnownFee.ts": [
     { original: 'record.kind === "collection"', replacement: "true", why: "only a collection has a fee of its contract" }
   ],
