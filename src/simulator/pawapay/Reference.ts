@@ -1,9 +1,28 @@
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import { minor, toDecimal } from "../../domain/Money.ts"
 import { type Market, markets, type Network } from "../../providers/pawapay/Networks.ts"
 import { PredictRequest } from "../../providers/pawapay/Wire.ts"
 import { balanceOf } from "../Call.ts"
+import { order } from "../Orders.ts"
 import { type Call, decodeBody, json, refuse } from "./Responses.ts"
+
+const Availability = Schema.Struct({
+  network: Schema.String,
+  operation: Schema.Literals(["PAYOUT", "DEPOSIT"]),
+  status: Schema.Literals(["OPERATIONAL", "DELAYED", "CLOSED"])
+})
+
+const statusKey = (network: string, operation: string) => `pawapay/status/${network}/${operation}`
+const statusOf = ({ context }: Call, { provider }: Network, operation: string): string =>
+  context.account.note(statusKey(provider, operation)) ?? "OPERATIONAL"
+
+/** A network closes, slows down or opens again, for all accounts. */
+export const availabilityOrder = order(Availability, ({ commit }, { network, operation, status }) => {
+  const isKnown = markets.some(({ networks }) => Object.values(networks).some(({ provider }) => provider === network))
+  return isKnown
+    ? Effect.as(commit([{ fact: "note", key: statusKey(network, operation), value: status }]), null)
+    : Effect.succeed("no such network")
+})
 
 const chosenMarkets = ({ request }: Call): ReadonlyArray<Market> => {
   const wanted = request.query.get("country")
@@ -54,7 +73,7 @@ const operationTypes = (call: Call, network: Network) =>
         minAmount: String(minimum),
         maxAmount: String(maximum),
         decimalsInAmount: decimals === 0 ? "NONE" : "TWO_PLACES",
-        status: "OPERATIONAL",
+        status: statusOf(call, network, name),
         ...(name === "DEPOSIT" ? { authType: network.deposit?.asks === "code" ? "PREAUTH" : "PROVIDER_AUTH" } : {})
       }
     ])
@@ -69,7 +88,10 @@ export const availability = (call: Call) =>
         country: iso3,
         providers: Object.values(networks).map((network) => ({
           provider: network.provider,
-          operationTypes: chosenOperations(call, network).map(([operationType]) => ({ operationType, status: "OPERATIONAL" }))
+          operationTypes: chosenOperations(call, network).map(([operationType]) => ({
+            operationType,
+            status: statusOf(call, network, operationType)
+          }))
         }))
       }))
     )

@@ -6,7 +6,7 @@ import { simulatedFees } from "../Fees.ts"
 import { bearerOf, bySecret, simulatedWire, type WireEndpoints } from "../SimulatedWire.ts"
 import { knownSimulator, namesBySecret } from "../SimulatorModule.ts"
 import { createDeposit, createPayout } from "./Payments.ts"
-import { activeConf, availability, balances, predict } from "./Reference.ts"
+import { activeConf, availability, availabilityOrder, balances, predict } from "./Reference.ts"
 import { type Call, errors, json, type PawapayAccount, refuse, rejected, tooMany } from "./Responses.ts"
 import { callbackOf, isSigned, publicKeys, signedHeaders, signingKey } from "./Signature.ts"
 import { paymentStatus } from "./Transactions.ts"
@@ -71,6 +71,7 @@ const pawapaySimulator = (accounts: ReadonlyArray<PawapayAccount>) => {
       ),
     unknownAddress: refuse(404, "NOT_FOUND"),
     callback: callbackOf,
+    orders: { availability: availabilityOrder },
     sign: (callback, _account, url, now) => signedHeaders(callback, key, url, now)
   })
 }

@@ -5,7 +5,7 @@ import { Reconciliation } from "../../../src/services/settlement/Reconciliation.
 import { charge, everyProvider, finished, payout, pinned, providers, routed } from "../../support/EveryProvider.ts"
 import { bankPayout } from "../../support/RequestBodies.ts"
 import { referenceOf, said } from "../../support/SignedClient.ts"
-import { changeCorridor, creditOn, executionsOf, Stack, tenantOn, verified } from "../../support/Stack.ts"
+import { callsOf, changeCorridor, creditOn, executionsOf, Stack, tenantOn, verified } from "../../support/Stack.ts"
 
 layer(everyProvider, { excludeTestServices: true, concurrent: true })("the same tenant's story at every provider", (it) => {
   for (const provider of providers)
@@ -133,7 +133,43 @@ layer(everyProvider, { excludeTestServices: true, concurrent: true })("the same 
   )
 })
 
+/** The others of its country are played by the next test. */
+const NETWORK = "AT"
+
 layer(everyProvider, { excludeTestServices: true })("a provider that is down", (it) => {
+  // Issue 38, line 14. The first test of this stack: what pawaPay says is believed for a minute.
+  it.effect("or whose network is closed, refuses a payout retriably with nothing sent, and the corridors say so", () =>
+    Effect.gen(function* () {
+      const { gateway, simulator } = yield* Stack
+      yield* routed(gateway, ["pawapay"])
+      const ofNetworks = (networks: ReadonlyArray<string>) =>
+        changeCorridor(gateway, { country: "GH", method: "momo" }, { networks })
+      yield* ofNetworks([NETWORK])
+      const close = (network: string) =>
+        Effect.promise(() =>
+          simulator.control("POST", "/availability", { provider: "pawapay", network, operation: "PAYOUT", status: "CLOSED" })
+        )
+      expect([(yield* close("AIRTELTIGO_GHA")).status, (yield* close("NOBODY")).status]).toEqual([200, 400])
+      const tenant = yield* tenantOn(gateway, 20_000n, { currency: "GHS" })
+      const destination = { ...payout("1234").destination, network: NETWORK }
+      const rows = yield* tenant.get("/v1/reference/corridors?country=GH&method=momo")
+      expect(rows.body.data).toMatchObject([
+        { direction: "collection", availability: "operational" },
+        { direction: "payout", availability: "down", active: true }
+      ])
+      const refused = said(yield* tenant.post("/v1/payouts", { ...payout("1234"), destination }))
+      expect(refused).toMatchObject({ status: 503, code: "provider_error", class: "retriable" })
+      expect((yield* tenant.get("/v1/transactions")).body.data).toMatchObject({ items: [] })
+      expect(yield* tenant.float).toMatchObject({ available_minor: 20_000, reserved_minor: 0 })
+      expect((yield* callsOf(simulator)).filter((call) => call.startsWith("POST /v2/payouts"))).toEqual([])
+      const collected = yield* tenant.post("/v1/collections", charge("1234"))
+      expect(collected).toMatchObject({ status: 201, body: { data: { provider: "pawapay" } } })
+      yield* finished(collected)
+      yield* tenant.until(`/v1/collections/${referenceOf(collected)}`, ({ status }) => status === "successful")
+      yield* ofNetworks(["MTN", "TELECEL", NETWORK])
+    })
+  )
+
   it.effect("is replaced by the next provider of the corridor, whichever it is, and executes nothing itself", () =>
     Effect.gen(function* () {
       const { gateway, simulator } = yield* Stack

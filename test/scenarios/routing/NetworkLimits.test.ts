@@ -1,13 +1,15 @@
 import { it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
 import { describe, expect } from "vitest"
 import { minor } from "../../../src/domain/Money.ts"
+import { CodeFlow } from "../../../src/services/collections/CodeFlow.ts"
 import { Payouts } from "../../../src/services/payouts/Payouts.ts"
 import type { NetworkLimits } from "../../../src/services/ports/Provider.ts"
 import { Reference } from "../../../src/services/reference/Reference.ts"
 import { fakeProvider } from "../../fakes/FakeProvider.ts"
-import { caller, charge, floatNow, pay, payoutCommand } from "../../support/PaymentRequests.ts"
-import { records, routedTo } from "../../support/RoutedGateway.ts"
+import { caller, charge, floatNow, jane, pay, payoutCommand } from "../../support/PaymentRequests.ts"
+import { onlyRecord, records, routedTo } from "../../support/RoutedGateway.ts"
 
 // A payout of these tests is of 10,000 UGX, a charge of 50,000.
 const open: NetworkLimits = { availability: "operational", minimum: minor(2_000n), maximum: minor(50_000n), step: minor(1n) }
@@ -74,6 +76,32 @@ describe("what a provider's account takes for a network", () => {
         }).pipe(Effect.provideContext(node))
         expect([alpha.executed.length, beta.executed.length, gamma.executed.length]).toStrictEqual([0, 0, 4])
       }).pipe(Effect.scoped)
+  )
+
+  it.effect("refuses a charge whose code was said when the network has closed since, and takes the code again later", () =>
+    Effect.gen(function* () {
+      const alpha = fakeProvider("alpha", { limits: open })
+      const { node } = yield* routedTo([alpha])
+      yield* Effect.gen(function* () {
+        yield* (yield* SqlClient.SqlClient)`UPDATE corridors SET customer_action = 'otp' WHERE direction = 'collection'`
+        expect(yield* charge("with a code")).toBe("requires_action")
+        const { reference } = (yield* onlyRecord).transaction
+        const source = { msisdn: Redacted.make(jane), network: "MTN", country: null }
+        const otp = { pinId: "alpha-pin", pin: Redacted.make("123456") }
+        const authorized = Effect.flatMap(CodeFlow, (flow) => flow.authorize(caller, { reference, otp, source }, null)).pipe(
+          Effect.match({ onFailure: ({ _tag }) => _tag, onSuccess: ({ status }) => status })
+        )
+        alpha.script.limits = { ...open, availability: "down" }
+        expect(yield* authorized).toBe("provider_error")
+        alpha.script.limits = { ...open, maximum: minor(9_999n) }
+        expect(yield* authorized).toBe("amount_above_maximum")
+        expect(alpha.executed).toStrictEqual([])
+        expect((yield* onlyRecord).transaction).toMatchObject({ status: "requires_action" })
+        alpha.script.limits = open
+        expect(yield* authorized).toBe("pending")
+        expect(alpha.executed).toHaveLength(1)
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
   )
 
   it.effect("holds for the one that takes a charge which the pace of the first holds back, too", () =>
