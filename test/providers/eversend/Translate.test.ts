@@ -1,5 +1,5 @@
 import { expect, it } from "@effect/vitest"
-import { Schema } from "effect"
+import { Redacted, Schema } from "effect"
 import * as fc from "fast-check"
 import { describe } from "vitest"
 import { type Currency, exponents, isCurrency } from "../../../src/domain/Currency.ts"
@@ -112,6 +112,26 @@ describe("the body that is sent", () => {
       country: "UG",
       phoneNumber: "+256700001234"
     })
+  })
+
+  it("has the recipient's number where the payout names one, and no other one", () => {
+    const sender = {
+      name: Redacted.make("Acme Ltd"),
+      country: "UG",
+      msisdn: Redacted.make("+256772999999"),
+      address: Redacted.make("1 Main Street")
+    }
+    const account = {
+      _tag: "bank",
+      country: "UG",
+      bankCode: "01",
+      accountNumber: Redacted.make("0012001234"),
+      accountName: Redacted.make("Jane Doe")
+    } as const
+    const sent = (msisdn: Redacted.Redacted | null) =>
+      payoutBody({ ...payoutOrder({ reference, destination: { ...account, msisdn } }), sender }, "A Bank")
+    expect(sent(Redacted.make("+256772001241"))).toMatchObject({ phoneNumber: "+256772001241" })
+    expect(sent(null)).not.toHaveProperty("phoneNumber")
   })
 
   it("of a payout to a bank account contains the holder's name", () => {

@@ -102,6 +102,23 @@ layer(Stack.layer(), { excludeTestServices: true })("the reasons to refuse a pay
     })
   )
 
+  it.effect("a bank payout without the recipient's number, where the corridor says that one is required", () =>
+    Effect.gen(function* () {
+      const { gateway, simulator } = yield* Stack
+      yield* changeCorridor(gateway, { country: "UG", method: "bank" }, { requiresMsisdn: true })
+      const tenant = yield* tenantOn(gateway, 1_000_000n)
+      const before = yield* callsOf(simulator)
+      const payout = bankPayout("1241")
+      const issues = [{ path: "destination.msisdn", message: "is required in this corridor" }]
+      for (const path of [PAYOUTS, `${PAYOUTS}/quote`])
+        expect(said(yield* tenant.post(path, payout))).toStrictEqual(refused("validation_failed", { issues }))
+      expect(yield* callsOf(simulator)).toStrictEqual(before)
+      const numbered = { ...payout, destination: { ...payout.destination, msisdn: "+256772001241" } }
+      expect(said(yield* tenant.post(PAYOUTS, numbered))).toStrictEqual({ status: 201 })
+      yield* changeCorridor(gateway, { country: "UG", method: "bank" }, { requiresMsisdn: false })
+    })
+  )
+
   it.effect("a corridor that does not exist, is switched off, or does not pay that currency", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
