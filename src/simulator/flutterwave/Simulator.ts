@@ -38,19 +38,19 @@ export const simulatedFlutterwave = knownSimulator({
 const routes: WireEndpoints<Call> = {
   "POST /charges": { endpoint: createCharge },
   "GET /transactions/verify_by_reference": { operation: "verify", endpoint: verifyByReference },
-  "GET /transactions/(\\d+)/verify": { operation: "verify", endpoint: verify },
+  "GET /transactions/*/verify": { operation: "verify", endpoint: verify },
   "GET /transactions": { operation: "transactions", endpoint: listTransactions },
   "GET /chargebacks": { operation: "chargebacks", endpoint: listChargebacks },
   "GET /refunds": { operation: "refunds", endpoint: listRefunds },
   "POST /transfers": { endpoint: createTransfer },
   "GET /transfers": { operation: "transfers", endpoint: listTransfers },
   "GET /transfers/fee": { operation: "fee", endpoint: transferFee },
-  "GET /transfers/(\\d+)": { operation: "transfers", endpoint: transferById },
-  "GET /banks/([A-Z]{2})": { operation: "banks", endpoint: listBanks },
-  "GET /banks/(\\d+)/branches": { operation: "branches", endpoint: listBranches },
+  "GET /transfers/*": { operation: "transfers", endpoint: transferById },
+  "GET /banks/*": { operation: "banks", endpoint: listBanks },
+  "GET /banks/*/branches": { operation: "branches", endpoint: listBranches },
   "POST /accounts/resolve": { endpoint: resolveAccount },
   "GET /balances": { operation: "balances", endpoint: listBalances },
-  "GET /balances/([A-Z]{3})": { operation: "balances", endpoint: oneBalance }
+  "GET /balances/*": { operation: "balances", endpoint: oneBalance }
 }
 
 /** Flutterwave as its v3 wire shows it (README.md of the provider). */
