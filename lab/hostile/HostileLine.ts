@@ -27,8 +27,8 @@ export interface Twist {
   readonly isStale?: true
   /** What happens once the provider has answered, and before that answer is heard. */
   readonly meanwhile?: () => Promise<void>
-  /** The connection breaks in place of the answer. */
-  readonly isBroken?: true
+  /** Whether the connection breaks in place of the answer: asked once the provider has answered. */
+  readonly isBroken?: () => boolean
 }
 
 /** A line to a provider whose twists are chosen for each request. */
@@ -51,7 +51,7 @@ export const openHostileLine = Effect.fnUntraced(function* (target: string): Eff
     const headers = twist?.isStale === true ? ended(incoming.headers) : incoming.headers
     const honest = twist?.instead ?? (await forwarded(`${origin}${path}`, { method, headers }, body))
     await twist?.meanwhile?.()
-    if (twist?.isBroken === true) return void incoming.socket.destroy()
+    if (twist?.isBroken?.() === true) return void incoming.socket.destroy()
     speak(response, twist?.change?.(honest) ?? honest)
   }
   const server = createServer((incoming, response) => {

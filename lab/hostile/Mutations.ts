@@ -5,16 +5,16 @@ import { lineMutations, type Mutation } from "./LineMutations.ts"
 // How real answers differ from those that a document shows. Nothing here knows a provider: what has to be in a provider's own form was
 // taken from its honest answers before.
 
-type Members = Record<string, unknown>
+export type Members = Record<string, unknown>
 
 /** One member of an answer, wherever it stands. */
-interface Place {
+export interface Place {
   readonly owner: Members
   readonly name: string
   readonly value: unknown
 }
 
-const ofJson =
+export const ofJson =
   (change: (root: unknown, random: Random) => unknown) =>
   (spoken: Spoken, random: Random): Spoken | null => {
     const root = parsed(spoken.body)
@@ -31,9 +31,10 @@ const parsed = (body: Buffer): unknown => {
   }
 }
 
-const isMembers = (value: unknown): value is Members => typeof value === "object" && value !== null && !Array.isArray(value)
+export const isMembers = (value: unknown): value is Members =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
 
-const placesIn = (value: unknown): ReadonlyArray<Place> =>
+export const placesIn = (value: unknown): ReadonlyArray<Place> =>
   Array.isArray(value)
     ? value.flatMap(placesIn)
     : isMembers(value)

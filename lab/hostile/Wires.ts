@@ -2,7 +2,7 @@ import { Effect, Scope } from "effect"
 import type { Adapter } from "../../src/services/ports/Provider.ts"
 import type { KnownSimulator } from "../../src/simulator/SimulatorModule.ts"
 import { collectionsOf, openBench, payoutsOf } from "../../test/providers/contract/Fixture.ts"
-import { type Abilities, chargeOrder, payoutOrder } from "../../test/providers/contract/Orders.ts"
+import { type Abilities, askOrder, chargeOrder, newReference, payoutOrder } from "../../test/providers/contract/Orders.ts"
 import type { Kind, Scene } from "./Case.ts"
 import { type HostileLine, openHostileLine, type Spoken } from "./HostileLine.ts"
 
@@ -55,5 +55,29 @@ export const refusalsOf = Effect.fnUntraced(function* (
     else if (charged !== undefined) yield* collectionsOf(adapter).charge(chargeOrder(charged, ending))
     line.twist = null
   }
+  return heard
+})
+
+/** What a provider says to a question about a reference that it never heard of, by the form of the question. */
+export type Absences = ReadonlyMap<string, Spoken>
+
+/** A path without what names one transaction. */
+export const formOf = (path: string): string => path.replace(/\?.*$/, "").replace(/[^/]*\d[^/]*/g, "*")
+
+export const absencesOf = Effect.fnUntraced(function* (
+  adapter: Adapter,
+  line: Pick<HostileLine, "twist">,
+  { charges, payouts }: Abilities
+): Effect.fn.Return<Absences> {
+  const heard = new Map<string, Spoken>()
+  line.twist = ({ method, path }) => ({
+    change: (spoken) => {
+      if (method === "GET") heard.set(formOf(path), spoken)
+      return spoken
+    }
+  })
+  for (const paid of payouts.slice(0, 1)) yield* payoutsOf(adapter).fetchStatus(yield* askOrder(paid, newReference()))
+  for (const charged of charges.slice(0, 1)) yield* collectionsOf(adapter).fetchStatus(yield* askOrder(charged, newReference()))
+  line.twist = null
   return heard
 })

@@ -1,5 +1,6 @@
 import type { Bug } from "./Bug.ts"
 import { doorBugs } from "./DoorBugs.ts"
+import { gatewayWireBugs } from "./GatewayWireBugs.ts"
 import { ledgerBugs } from "./LedgerBugs.ts"
 import { limitBugs } from "./LimitBugs.ts"
 import { rulingBugs } from "./RulingBugs.ts"
@@ -259,5 +260,6 @@ export const bugs: ReadonlyArray<Bug> = [
   ...limitBugs,
   ...doorBugs,
   ...rulingBugs,
-  ...wireBugs
+  ...wireBugs,
+  ...gatewayWireBugs
 ]

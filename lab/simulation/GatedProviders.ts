@@ -12,8 +12,10 @@ export const registryOf = (
   between: Between,
   notes: Pick<Notes, "placed">
 ): ProviderRegistry["Service"] => {
+  // Each once: an account is known by its identity.
+  const gated = providers.map((provider) => gatedProvider(provider, between, notes))
   const accounts: ProviderRegistry["Service"]["accounts"] = (name, mode) =>
-    providers.filter((one) => one.name === name && one.mode === mode).map((provider) => gatedProvider(provider, between, notes))
+    gated.filter((one) => one.name === name && one.mode === mode)
   return {
     known: [...new Set(providers.map(({ name }) => name))],
     find: (name, mode) => Option.fromUndefinedOr(accounts(name, mode)[0]),

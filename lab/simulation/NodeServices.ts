@@ -21,8 +21,10 @@ import type { Provider } from "../../src/services/ports/Provider.ts"
 import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
 import { Quotes } from "../../src/services/ports/Quotes.ts"
 import { WebhookSender } from "../../src/services/ports/WebhookSender.ts"
+import { Reference } from "../../src/services/reference/Reference.ts"
 import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
 import { ProviderCallbacks } from "../../src/services/settlement/ProviderCallbacks.ts"
+import { Reconciliation } from "../../src/services/settlement/Reconciliation.ts"
 import { Review } from "../../src/services/settlement/Review.ts"
 import { WebhookDispatcher } from "../../src/services/webhooks/WebhookDispatcher.ts"
 import { unhurried } from "../../test/support/PaymentRequests.ts"
@@ -58,7 +60,10 @@ export const openServices = Effect.fnUntraced(function* (node: Node, outside: Ou
   // Never closed: what a dead node has begun neither ends nor is waited for.
   const life = yield* Scope.make()
   const context = yield* Layer.buildWithScope(
-    Layer.mergeAll(Idempotent.layer, Review.layer).pipe(Layer.provideMerge(servicesOn(foundations)), Layer.fresh),
+    Layer.mergeAll(Idempotent.layer, Review.layer, Reconciliation.layer).pipe(
+      Layer.provideMerge(servicesOn(foundations)),
+      Layer.fresh
+    ),
     life
   )
   return {
@@ -71,7 +76,9 @@ export const openServices = Effect.fnUntraced(function* (node: Node, outside: Ou
     poller: Context.get(context, OutcomePoller),
     ingress: Context.get(context, ProviderCallbacks),
     dispatcher: Context.get(context, WebhookDispatcher),
-    review: Context.get(context, Review)
+    review: Context.get(context, Review),
+    reference: Context.get(context, Reference),
+    reconciliation: Context.get(context, Reconciliation)
   }
 }, Effect.orDie)
 

@@ -52,7 +52,10 @@ export const nameIn = (raw: unknown, ...members: ReadonlyArray<string>): string 
 
 const isRow = (raw: unknown): raw is Raw => typeof raw === "object" && raw !== null && !Array.isArray(raw)
 
-/** The readable rows of a list. An unreadable row raises an alarm, and does not hold up the others. */
+/**
+ * The readable rows of a list. An unreadable row raises an alarm, and does not hold up the others. A row that the provider repeats, member for member, is
+ * one row: wallets are added up, and a tenant's customer chooses from the banks.
+ */
 export const readableRows = Effect.fnUntraced(function* <A>(
   provider: string,
   operation: string,
@@ -60,10 +63,15 @@ export const readableRows = Effect.fnUntraced(function* <A>(
   raws: ReadonlyArray<unknown>
 ) {
   const read = readRow(schema)
-  const results = raws.map(read)
-  const unread = results.flatMap((one, at) => (Result.isFailure(one) ? [`row ${at + 1}: ${one.failure.word}`] : []))
+  const rows = new Map<string, { readonly at: number; readonly one: Result.Result<A, Unread> }>()
+  for (const [at, raw] of raws.entries()) {
+    const text = JSON.stringify(raw)
+    if (!rows.has(text)) rows.set(text, { at, one: read(raw) })
+  }
+  const results = [...rows.values()]
+  const unread = results.flatMap(({ at, one }) => (Result.isFailure(one) ? [`row ${at + 1}: ${one.failure.word}`] : []))
   yield* tellUnread(provider, operation, unread)
-  return results.flatMap((one) => Option.toArray(Result.getSuccess(one)))
+  return results.flatMap(({ one }) => Option.toArray(Result.getSuccess(one)))
 })
 
 /** One alarm for a whole list. */

@@ -10,7 +10,8 @@ import type { Plan } from "./Plan.ts"
 /** One request of the tenant with a key of its own, and all that became of it. */
 export interface Operation {
   readonly key: string
-  readonly body: Uint8Array
+  /** Of an exchange once it has a quote. */
+  body: Uint8Array
   readonly askedAt: number
   reference: Reference | undefined
   /** The last answer is one that the tenant may believe for good. */
@@ -56,8 +57,14 @@ export const newOperation = ({ operations, plan }: Case, askedAt: number): Opera
   commits: []
 })
 
-/** What the line does to a request of this case. `meanwhile` is what happens before the answer to its order is heard. */
-export const twistOf = (one: Case, now: number, asked: Asked, meanwhile: () => Promise<void>): Twist | null => {
+/** The provider has what it was asked for; what happens then before its answer is heard. */
+interface Order {
+  readonly isMade: () => boolean
+  readonly meanwhile: () => Promise<void>
+}
+
+/** What the line does to a request of this case. */
+export const twistOf = (one: Case, now: number, asked: Asked, { isMade, meanwhile }: Order): Twist | null => {
   const { left, plan } = one
   if (one.badUntil === null || now >= one.badUntil) return null
   if (left.isStale) {
@@ -66,12 +73,18 @@ export const twistOf = (one: Case, now: number, asked: Asked, meanwhile: () => P
   }
   const twist = plan.line.twist(asked)
   if (asked.method !== "POST") return twist
-  const isBroken = left.isBroken
-  left.isBroken = false
-  return { ...twist, ...(left.isOvertaken ? { meanwhile } : {}), ...(isBroken ? { isBroken: true as const } : {}) }
+  const isBroken = () => {
+    const breaks = left.isBroken && isMade()
+    if (breaks) left.isBroken = false
+    return breaks
+  }
+  return { ...twist, ...(left.isOvertaken ? { meanwhile } : {}), isBroken }
 }
 
+export const exchangeBody = (quoteId: string): Uint8Array => Buffer.from(JSON.stringify({ quote_id: quoteId }))
+
 const bodyOf = ({ ending, kind, way }: Plan): Uint8Array => {
+  if (kind === "exchange") return exchangeBody("")
   const { country, currency, method } = way
   const terms = { amount_minor: Number(way.amount), currency, country, method }
   const party = wireOf(way.party(ending))

@@ -6,8 +6,6 @@ import { minor } from "../../../src/domain/Money.ts"
 import { defaultCapabilities } from "../../../src/domain/Tenant.ts"
 import { FloatLedger } from "../../../src/services/ports/FloatLedger.ts"
 import { Tenants } from "../../../src/services/ports/Tenants.ts"
-import { knownSimulators } from "../../../src/simulator/Registry.ts"
-import { abilitiesOf } from "../../../test/providers/contract/Abilities.ts"
 import type { Abilities, Way } from "../../../test/providers/contract/Orders.ts"
 import { auditEntry } from "../../../test/support/TestDatabase.ts"
 import { START } from "../../simulation/Fixtures.ts"
@@ -15,41 +13,37 @@ import { makeTestbed, type Ready, type Testbed } from "../../simulation/Testbed.
 import { oneOfEach } from "./Plan.ts"
 
 /** Cases that are played at the same time: each has a tenant of its own, so that each has a float of its own. */
-export const AT_ONCE = 40
-const CREDIT = 10_000_000n
+export const AT_ONCE = 20
+/** What each tenant begins with, in each currency that its case needs. */
+export const CREDIT = 10_000_000n
 
 export const tenantOf = (number: number): AppId => AppId.make(`case-${number}`)
-
-const currencies: ReadonlyArray<Currency> = [
-  ...new Set(knownSimulators.flatMap(({ name }) => abilitiesOf(name).payouts.map(({ currency }) => currency)))
-]
-
-/** What each tenant begins with. */
-export const creditIn = (currency: Currency): bigint => (currencies.includes(currency) ? CREDIT : 0n)
 
 export const openGround = (url: Redacted.Redacted): Effect.Effect<Testbed, never, Scope.Scope> => makeTestbed(url, insertTenants)
 
 const insertTenants = Effect.fnUntraced(function* (ports: Ready) {
-  const row = { status: "active", capabilities: defaultCapabilities, pinned: null, createdAt: START } as const
+  const row = { status: "active", capabilities: [...defaultCapabilities, "balances"], pinned: null, createdAt: START } as const
   const tenants = Array.from({ length: AT_ONCE }, (_, number) => tenantOf(number))
   for (const appId of tenants) yield* Context.get(ports, Tenants).create({ ...row, appId }, auditEntry())
-  const amount = minor(CREDIT)
-  const positions = tenants.flatMap((appId) => currencies.map((currency) => ({ appId, currency, amount, mode: "live" }) as const))
-  yield* Effect.forEach(
-    positions,
-    (one) => {
-      const { currency } = one
-      const given = { ...one, direction: "credit", externalId: `float ${currency}`, note: "", at: START } as const
-      return Context.get(ports, FloatLedger).adjust({ ...given, entry: credit(currency, amount), audit: auditEntry() })
-    },
-    { concurrency: "unbounded", discard: true }
-  )
 })
 
-/** The corridors that a provider serves lead to it alone. */
-export const leadingTo = (provider: string, { charges, payouts }: Abilities): ReadonlyArray<string> => [
-  ...groups(payouts).map((ways) => corridorRow(provider, "payout", ways)),
-  ...groups(oneOfEach(charges)).map((ways) => corridorRow(provider, "collection", ways))
+/** Gives the tenant of a case its float. */
+export const fund = (ports: Ready, number: number, currencies: ReadonlyArray<Currency>): Effect.Effect<void> =>
+  Effect.forEach(
+    currencies,
+    (currency) => {
+      const amount = minor(CREDIT)
+      const position = { appId: tenantOf(number), currency, amount, mode: "live", direction: "credit", at: START } as const
+      const entry = { externalId: `float ${currency}`, note: "", entry: credit(currency, amount), audit: auditEntry() }
+      return Context.get(ports, FloatLedger).adjust({ ...position, ...entry })
+    },
+    { discard: true }
+  )
+
+/** The corridors that a provider serves lead to it, and from there to another one. */
+export const leadingTo = (providers: ReadonlyArray<string>, { charges, payouts }: Abilities): ReadonlyArray<string> => [
+  ...groups(payouts).map((ways) => corridorRow(providers, "payout", ways)),
+  ...groups(oneOfEach(charges)).map((ways) => corridorRow(providers, "collection", ways))
 ]
 
 const groups = (ways: ReadonlyArray<Way>): ReadonlyArray<ReadonlyArray<Way>> => {
@@ -61,7 +55,7 @@ const groups = (ways: ReadonlyArray<Way>): ReadonlyArray<ReadonlyArray<Way>> => 
   return [...of.values()]
 }
 
-const corridorRow = (provider: string, direction: "payout" | "collection", ways: ReadonlyArray<Way>): string => {
+const corridorRow = (providers: ReadonlyArray<string>, direction: "payout" | "collection", ways: ReadonlyArray<Way>): string => {
   const [first] = ways
   if (first === undefined) return ""
   const { country, currency, method, redirect } = first
@@ -73,5 +67,5 @@ const corridorRow = (provider: string, direction: "payout" | "collection", ways:
   return `DELETE FROM corridors WHERE (country, currency, direction, method) = (${key});
     INSERT INTO corridors (country, currency, direction, method, active, networks, customer_action, requires_redirect_url, requires_msisdn,
       destination_currencies, availability, updated_at, providers)
-    VALUES (${key}, true, '{${[...new Set(networks)].join(",")}}', '${action}', ${redirect}, false, '{${currency}}', 'operational', now(), '{${provider}}');`
+    VALUES (${key}, true, '{${[...new Set(networks)].join(",")}}', '${action}', ${redirect}, false, '{${currency}}', 'operational', now(), '{${providers.join(",")}}');`
 }

@@ -3,8 +3,8 @@ import type { Execution, SimulatedTransaction } from "../../../src/simulator/Fac
 import { collectionFee, payoutFee } from "../../../src/simulator/Fees.ts"
 import type { Abilities } from "../../../test/providers/contract/Orders.ts"
 import type { Case, Operation } from "./Case.ts"
-import { creditIn } from "./Ground.ts"
-import { HOUR, MINUTE } from "./Plan.ts"
+import { CREDIT } from "./Ground.ts"
+import { HOUR, MINUTE, SECOND } from "./Plan.ts"
 
 // Knows what the provider did and when, and shares no rule with the program.
 
@@ -29,6 +29,15 @@ export const unsafe = ({ kind, reference, status, ...record }: Transaction, trut
   // A payer may still approve what has expired, which is booked then.
   if (status === "expired") return moved !== undefined && !isUndone ? says("it has moved") : []
   return kind === "payout" && "returned" in record && record.returned !== null && !isUndone ? says("nothing came back") : []
+}
+
+/** What ended is told once: again only once it is a person's, or came back. */
+export const toldAgain = (before: Transaction, record: Transaction): ReadonlyArray<string> => {
+  const { needsReview, reference, status, version } = record
+  if (status === "pending" || status === "requires_action") return []
+  const isSame = version === before.version || needsReview !== before.needsReview
+  const isBack = record.kind === "payout" && before.kind === "payout" && record.returned !== before.returned
+  return isSame || isBack ? [] : [`${reference} is told again to be ${status}`]
 }
 
 interface Ended {
@@ -66,10 +75,12 @@ const unsettled = ({ one, record, truth }: Ended, { abilities, isInferred }: Gro
   const { plan } = one
   const [transaction] = truth.transactions
   const isOpen = status === "pending" || status === "requires_action"
+  // The payer paid less than what was asked for.
+  const isLess = kind === "collection" && plan.ending === "0014"
   const hasTurned = plan.turnsAfterMs !== null && truth.executions.length > 0
   // A person has what nobody could find out, or what the provider contradicted itself about.
   const mayBeReviewed =
-    isInferred || hasTurned || plan.honestAfterMs >= 24 * HOUR || plan.ending === "0012" || plan.ending === "0015"
+    isInferred || hasTurned || plan.honestAfterMs >= 24 * HOUR || ["0012", "0015"].includes(plan.ending) || isLess
   if (needsReview) return mayBeReviewed || transaction?.status === "pending" ? null : "nothing for a person to decide"
   if (transaction === undefined || transaction.awaitsPayer)
     return isOpen || status === "successful" ? "nothing was made at the provider" : null
@@ -81,7 +92,7 @@ const unsettled = ({ one, record, truth }: Ended, { abilities, isInferred }: Gro
     return hasTurned && kind === "payout" && status === "failed" ? null : "it moved"
   }
   if (status === "failed" || status === "expired") return null
-  const word = hasTurned ? "Refused" : abilities.sentBack[kind === "payout" ? "payouts" : "charges"]
+  const word = hasTurned ? "Refused" : abilities.sentBack[kind === "collection" ? "charges" : "payouts"]
   const isBooked = kind === "payout" && record.returned !== null
   return word === "Succeeded" || isBooked ? null : "it was undone"
 }
@@ -109,23 +120,70 @@ export const chargedTwice = (all: ReadonlyArray<Ended>): ReadonlyArray<string> =
   return [`charged twice within ${Math.round((second.operation.askedAt - first.operation.askedAt) / 1000)} s`]
 }
 
-/** What the tenant has must be what it had and what moved; null where that is open or a person's. */
-export const expectedFloat = (all: ReadonlyArray<Ended>): bigint | null => {
-  const [first] = all
-  let float = first === undefined ? 0n : creditIn(first.one.plan.way.currency)
+/** What the tenant has in each currency must be what it had and what moved; null where that is open or a person's. */
+const expectedFloats = (all: ReadonlyArray<Ended>): ReadonlyMap<string, bigint> | null => {
+  const floats = new Map<string, bigint>()
+  const move = (currency: string, amount: bigint) => floats.set(currency, (floats.get(currency) ?? CREDIT) + amount)
   for (const { one, record, truth } of all) {
+    const { currency, method, amount: ordered } = one.plan.way
+    move(currency, 0n)
+    if (record?.kind === "exchange") move(record.destinationCurrency, 0n)
     if (record === undefined) continue
     if (record.needsReview) return null
-    const { kind, way } = one.plan
     const [moved] = moves(truth)
-    if (kind === "charge") {
-      if (moved === undefined || record.status !== "successful") continue
-      const amount = BigInt(moved.amount_minor)
-      float += amount - collectionFee(amount)
-    } else if (moved !== undefined && record.status === "successful") {
-      const isBack = record.kind === "payout" && record.returned !== null
-      float -= payoutFee(way.currency, way.method, way.amount) + (isBack ? 0n : BigInt(moved.amount_minor))
+    if (moved === undefined || record.status !== "successful") continue
+    const amount = BigInt(moved.amount_minor)
+    switch (record.kind) {
+      case "collection":
+        move(currency, amount - collectionFee(amount))
+        break
+      case "payout":
+        move(currency, -payoutFee(currency, method, ordered) - (record.returned === null ? amount : 0n))
+        break
+      case "exchange":
+        move(currency, -amount)
+        move(record.destinationCurrency, truth.transactions[0]?.destinationAmount ?? 0n)
     }
   }
-  return float
+  return floats
+}
+
+/** What a tenant has at the end, in each currency. */
+interface Position {
+  readonly currency: string
+  readonly available: bigint
+  readonly reserved: bigint
+  readonly receivable?: bigint
+}
+
+export const wrongFloats = (all: ReadonlyArray<Ended>, positions: ReadonlyArray<Position>): ReadonlyArray<string> => {
+  const expected = expectedFloats(all)
+  if (expected === null) return []
+  return positions.flatMap(({ available, currency, receivable = 0n, reserved }) => {
+    const [total, right] = [available + reserved - receivable, expected.get(currency) ?? 0n]
+    return total === right ? [] : [`the float is ${total} ${currency}, and ${right} is right`]
+  })
+}
+
+/** Its last record says otherwise than what happened: money that moved and failed here, or failed there and succeeded here. */
+export const isContrary = ({ commits }: Operation, truth: Truth): boolean => {
+  const status = commits.at(-1)?.record.status
+  const isThere = moves(truth).length > 0 && !cameBack(truth)
+  if (status === "failed" || status === "expired") return isThere
+  return status === "successful" && truth.transactions.length > 0 && moves(truth).length === 0
+}
+
+/** Work that broke, and alarms of a kind that came again within a minute. */
+export const storms = (log: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const last = new Map<string, number>()
+  return log.flatMap((line) => {
+    const { annotations, error, message, time } = JSON.parse(line)
+    const { alarm, count, provider } = annotations
+    if (error !== undefined) return [`${message}: ${String(error).split("\n")[0]}`]
+    if (alarm === undefined || count !== undefined) return []
+    const [kind, at] = [`${message}: ${alarm} (${provider})`, Date.parse(time)]
+    const before = last.get(kind)
+    last.set(kind, at)
+    return before !== undefined && at - before < MINUTE - 10 * SECOND ? [`again after ${at - before} ms: ${kind}`] : []
+  })
 }

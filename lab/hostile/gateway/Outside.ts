@@ -8,6 +8,7 @@ import { iso } from "../../../src/domain/Instant.ts"
 import type { Adapter, RawCallback } from "../../../src/services/ports/Provider.ts"
 import { openAccount } from "../../../src/simulator/Account.ts"
 import { openCallLog } from "../../../src/simulator/CallLog.ts"
+import type { Ending } from "../../../src/simulator/Endings.ts"
 import type { Execution, Fact, SimulatedTransaction } from "../../../src/simulator/Facts.ts"
 import { openPorts } from "../../../src/simulator/Ports.ts"
 import { openProviderServer } from "../../../src/simulator/ProviderServer.ts"
@@ -37,6 +38,12 @@ export interface Outside {
   readonly executions: (reference: string) => ReadonlyArray<Execution>
   /** It changes its mind: what failed was executed after all, or what was executed is undone, and it calls back about that. */
   readonly turn: (transaction: SimulatedTransaction) => Effect.Effect<void>
+  /** It calls back, authentically, and says the contrary of what is so. */
+  readonly contradict: (transaction: SimulatedTransaction) => Effect.Effect<void>
+  /** How the next exchange ends. */
+  readonly chooseExchange: (ending: Ending) => void
+  /** Somebody pays so many others by hand there: the account lists more than what the gateway ordered, page by page. */
+  readonly payByHand: (payout: SimulatedTransaction, count: number) => Effect.Effect<void>
 }
 
 export const openOutside = Effect.fnUntraced(function* (
@@ -77,35 +84,65 @@ export const openOutside = Effect.fnUntraced(function* (
     callbacks: received.all,
     transactions: (reference) => server.accounts.flatMap((one) => account.byReference(known.name, one, reference)),
     executions: account.executions,
-    turn: (transaction) => scheduler.commit(turned(simulator.callback, transaction, clock.currentTimeMillisUnsafe()))
+    turn: (transaction) => scheduler.commit(turned(simulator.callback, transaction, clock.currentTimeMillisUnsafe())),
+    contradict: (transaction) => {
+      const now = clock.currentTimeMillisUnsafe()
+      const said = { ...transaction, status: transaction.status === "failed" ? "successful" : "failed" } as const
+      return scheduler.commit([calledBack(simulator.callback, said, "contradicts", now)])
+    },
+    chooseExchange: (ending) => server.chooseNext("exchange", ending),
+    payByHand: (payout, count) => account.commit(Array.from({ length: count }, (_, number) => byHand(payout, number)).flat())
   }
 })
 
-const turned = (
-  callback: ReturnType<KnownSimulator["simulated"]>["callback"],
-  before: SimulatedTransaction,
-  now: number
-): ReadonlyArray<Fact> => {
-  const { account, amount, currency, id, kind, provider, reference } = before
+/** The same again, to nobody whom the gateway knows. */
+const byHand = (payout: SimulatedTransaction, number: number): ReadonlyArray<Fact> => {
+  const reference = `by hand ${number}`
+  const detail = { ...payout.detail, reference }
+  const transaction: SimulatedTransaction = { ...payout, id: numbered(payout.id, number), reference, detail }
+  return [
+    { fact: "transaction", transaction },
+    { fact: "execution", execution: executionOf(transaction, "payout", payout.updatedAt) }
+  ]
+}
+
+/** Another identifier of the same form. */
+const numbered = (id: string, number: number): string =>
+  /^\d+$/.test(id) ? String(BigInt(id) + BigInt(number) + 1n) : `${id.slice(0, -4)}${String(number).padStart(4, "0")}`
+
+type WriteCallback = ReturnType<KnownSimulator["simulated"]>["callback"]
+
+const turned = (callback: WriteCallback, before: SimulatedTransaction, now: number): ReadonlyArray<Fact> => {
+  const { kind } = before
   const status = before.status === "successful" ? "failed" : "successful"
   const after: SimulatedTransaction = { ...before, status, updatedAt: now, reason: status === "failed" ? "Reversed" : null }
-  const direction = status === "successful" ? kind : "return"
-  const moved = { amount_minor: Number(amount), currency, status: "successful", at: iso(now) } as const
-  const told = callback(after, { says: status, when: "after_settlement", signature: "genuine" }, now)
   return [
     { fact: "transaction", transaction: after },
-    { fact: "execution", execution: { provider, direction, reference: id, client_reference: reference, ...moved } },
-    {
-      fact: "job",
-      job: {
-        id: `${provider}/${id}/turned`,
-        at: now,
-        provider,
-        account,
-        work: { kind: "callbacks", attempt: 0, callbacks: [told] }
-      }
-    }
+    { fact: "execution", execution: executionOf(after, status === "successful" ? kind : "return", now) },
+    calledBack(callback, after, "turned", now)
   ]
+}
+
+const executionOf = (
+  { amount, currency, id, provider, reference }: SimulatedTransaction,
+  direction: Execution["direction"],
+  now: number
+): Execution => ({
+  provider,
+  direction,
+  reference: id,
+  client_reference: reference,
+  amount_minor: Number(amount),
+  currency,
+  status: "successful",
+  at: iso(now)
+})
+
+const calledBack = (callback: WriteCallback, told: SimulatedTransaction, name: string, now: number): Fact => {
+  const { account, id, provider, status } = told
+  const body = callback(told, { says: status, when: "after_settlement", signature: "genuine" }, now)
+  const work = { kind: "callbacks", attempt: 0, callbacks: [body] } as const
+  return { fact: "job", job: { id: `${provider}/${id}/${name}`, at: now, provider, account, work } }
 }
 
 const receiver = Effect.gen(function* () {

@@ -1,14 +1,16 @@
-import { Clock, Console, Context, Effect, Layer, Option, type Scope } from "effect"
+import { Clock, Console, Context, Duration, Effect, Layer, Option, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import type { Reference } from "../../../src/domain/Ids.ts"
 import type { Transaction } from "../../../src/domain/Transaction.ts"
 import { Logs } from "../../../src/observability/Logs.ts"
 import { FloatLedger } from "../../../src/services/ports/FloatLedger.ts"
-import type { Adapter, Provider, RawCallback } from "../../../src/services/ports/Provider.ts"
+import type { Adapter, RawCallback } from "../../../src/services/ports/Provider.ts"
 import { Transactions } from "../../../src/services/ports/Transactions.ts"
+import { endingOf } from "../../../src/simulator/Endings.ts"
 import type { KnownSimulator } from "../../../src/simulator/SimulatorModule.ts"
 import { abilitiesOf } from "../../../test/providers/contract/Abilities.ts"
 import { collectionsOf, payoutsOf } from "../../../test/providers/contract/Fixture.ts"
+import { type Abilities, askOrder, newReference, payoutOrder } from "../../../test/providers/contract/Orders.ts"
 import { seeded } from "../../../test/support/Random.ts"
 import { callerOf } from "../../simulation/Client.ts"
 import { START } from "../../simulation/Fixtures.ts"
@@ -18,13 +20,18 @@ import { openServices, request } from "../../simulation/NodeServices.ts"
 import { refusalIn } from "../../simulation/Seen.ts"
 import type { Ready, Testbed } from "../../simulation/Testbed.ts"
 import { visited } from "../Case.ts"
-import { refusalsOf } from "../Wires.ts"
+import type { HostileLine } from "../HostileLine.ts"
+import { absencesOf, refusalsOf } from "../Wires.ts"
+import { overLines } from "./Accounts.ts"
 import { Callbacks } from "./Callbacks.ts"
-import { type Case, newCase, newOperation, type Operation, twistOf } from "./Case.ts"
-import { AT_ONCE, leadingTo, tenantOf } from "./Ground.ts"
-import { chargedTwice, expectedFloat, faultsOfEnd, unsafe } from "./Judge.ts"
+import { type Case, exchangeBody, newCase, newOperation, type Operation, twistOf } from "./Case.ts"
+import { type Gateway, rounds } from "./Gateway.ts"
+import { AT_ONCE, fund, leadingTo, tenantOf } from "./Ground.ts"
+import { chargedTwice, faultsOfEnd, isContrary, storms, type Truth, toldAgain, unsafe, wrongFloats } from "./Judge.ts"
+import { LogWindows } from "./LogWindows.ts"
 import { type Outside, openOutside, SETTLING_MS } from "./Outside.ts"
-import { HOUR, MINUTE, planOf, SECOND } from "./Plan.ts"
+import { AGES, HOUR, MINUTE, type Plan, planOf, SECOND } from "./Plan.ts"
+import { dayFaults, listFaults, unreported } from "./Reads.ts"
 
 export interface Counts {
   readonly provider: string
@@ -36,17 +43,15 @@ export interface Counts {
   readonly faults: ReadonlyArray<string>
 }
 
-/** Ages at which the gateway looks for work and the outside goes on: a little after what a gateway's schedule has. */
-const AGES: ReadonlyArray<number> = [
-  ...[1, 4, 8, 16, 31, 46, 61, 121, 301].map((seconds) => seconds * SECOND),
-  ...[10, 12, 15, 16, 17, 20, 22, 25, 30, 40, 45, 60].map((minutes) => minutes * MINUTE + SECOND),
-  ...[75, 90, 120, 180, 210, 240, 300].map((minutes) => minutes * MINUTE + SECOND),
-  ...[6, 7, 12, 13, 18, 24, 25, 26, 30, 31, 36, 47, 48, 49, 50, 52, 60, 72, 73, 74, 96, 120, 122].map(
-    (hours) => hours * HOUR + MINUTE
-  )
-]
-const ITEMS_AT_MOST = 1_000
 const DAY = 24 * HOUR
+/** More than a page of any provider's list. */
+const PAID_BY_HAND = 105
+/** A call that is held back for longer is not waited for. */
+const LONGEST_TURN_MS = 5 * SECOND
+/** It refuses every connection. */
+const NOBODY = "http://127.0.0.1:1"
+
+const spareOf = (name: string): string => `${name}_spare`
 
 /** Plays cases of a provider at the same time, each with a tenant and a line of its own; each seed is a case of its own. */
 export const playTogether = (
@@ -74,7 +79,10 @@ class Stage {
   readonly #byReference = new Map<string, Case>()
   /** What an operator reads of it. */
   readonly #log: Array<string> = []
+  readonly #windows = new LogWindows()
   readonly #callbacks: Callbacks
+  /** The one that takes over, and the first. */
+  readonly #outsides: Array<Outside> = []
   #now = START + DAY
   /** Whose request it is that is under way. */
   #current: Case | undefined
@@ -91,47 +99,88 @@ class Stage {
   readonly played: Effect.Effect<Counts, never, Scope.Scope> = Effect.suspend(() => {
     const error = (text: string) => void this.#log.push(...text.split("\n"))
     const heard = Layer.succeed(Console.Console, Object.assign(Object.create(console), { error }))
-    return Effect.provide(this.#play, Layer.provide(Logs.layer({ format: "json", level: "Error" }), heard))
+    return Effect.clockWith((clock) => {
+      const logs = Logs.layer({ format: "json", level: "Error" })
+      const outside = Layer.merge(heard, Layer.succeed(Clock.Clock, this.#windows.on(clock)))
+      return Effect.provide(this.#play, Layer.provide(logs, outside))
+    })
   })
 
   readonly #play: Effect.Effect<Counts, never, Scope.Scope> = Effect.gen({ self: this }, function* () {
     const { name } = this.#known
     const abilities = abilitiesOf(name)
     const aheadMs = seeded(this.#first).chance(0.5) ? HOUR : 0
-    yield* this.#testbed.clearTo(leadingTo(name, abilities))
+    yield* this.#testbed.clearTo(leadingTo([name, spareOf(name)], abilities))
     const outside = yield* openOutside(this.#known, aheadMs)
+    const spare = yield* openOutside(this.#known, aheadMs)
+    this.#outsides.push(spare, outside)
     const honest = yield* outside.open()
+    const { line } = outside
     const refusals = {
-      payout: yield* Effect.orDie(refusalsOf("payout", honest, outside.line, abilities)),
-      charge: yield* Effect.orDie(refusalsOf("charge", honest, outside.line, abilities))
+      payout: yield* Effect.orDie(refusalsOf("payout", honest, line, abilities)),
+      charge: yield* Effect.orDie(refusalsOf("charge", honest, line, abilities))
     }
-    yield* this.#pass(outside, SETTLING_MS)
+    const absences = yield* absencesOf(honest, line, abilities)
+    yield* this.#pass(SETTLING_MS)
+    if (honest.statement !== undefined) yield* this.#payByHand(outside, honest, abilities)
     outside.callbacks.length = 0
     const isInferred = honest.guarantees.lookup === "by_client_ref_inferred"
+    const [ready] = this.#testbed.ports
     for (let number = 0; number < this.#count; number++) {
-      const plan = planOf(this.#first + number, { abilities, refusals, isInferred })
-      this.#cases.push(newCase(number, plan, yield* outside.open(outside.line.addressOf(number))))
+      const plan = planOf(this.#first + number, { abilities, absences, refusals, isInferred })
+      const address = plan.plot === "unreachable" ? NOBODY : line.addressOf(number)
+      const adapter = yield* outside.open(address)
+      // Its first request of all is a token's, and the order would never meet the line.
+      if (plan.plot !== "any" && address !== NOBODY) yield* asked(adapter, plan)
+      this.#cases.push(newCase(number, plan, adapter))
+      const brought = plan.kind === "exchange" ? abilities.exchange?.destinationCurrency : undefined
+      yield* fund(ready, number, [plan.way.currency, ...(brought === undefined ? [] : [brought])])
     }
-    yield* this.#story(outside, yield* this.#open(outside, honest))
-    return yield* this.#judged(outside, { abilities, isInferred, aheadMs })
+    const gateway = yield* this.#open(outside.name, honest, yield* spare.open())
+    const faults = yield* this.#story(outside, gateway, honest)
+    return yield* this.#judged({ abilities, isInferred, aheadMs }, faults)
   })
 
-  /** The production services, on PostgreSQL and the provider. */
-  #open(outside: Outside, honest: Adapter) {
+  /** Pages of payouts that the gateway knows nothing of. */
+  #payByHand(outside: Outside, honest: Adapter, { payouts: [way] }: Abilities): Effect.Effect<void> {
     return Effect.gen({ self: this }, function* () {
-      const clock = yield* Clock.Clock
+      if (way === undefined) return
+      const order = yield* Effect.orDie(payoutOrder(payoutsOf(honest), way, "1234"))
+      yield* payoutsOf(honest).send(order)
+      yield* this.#pass(SETTLING_MS)
+      for (const paid of outside.transactions(order.reference)) yield* outside.payByHand(paid, PAID_BY_HAND - 1)
+    })
+  }
+
+  /** The production services, on PostgreSQL, the provider, and another one that serves the same corridors. */
+  #open(name: string, honest: Adapter, spare: Adapter) {
+    return Effect.gen({ self: this }, function* () {
+      const clock = this.#patient(yield* Clock.Clock)
       const latest = Effect.sync(() => clock.currentTimeMillisUnsafe())
       const node = new Node(() => "goes_on", { clock, latest, leaps: Effect.succeed([]) })
       const committed = (record: Transaction) => {
         const one = this.#byReference.get(record.reference)
         const operation = one?.operations.find(({ reference }) => reference === record.reference)
-        const isChange = operation?.commits.at(-1)?.record.status !== record.status
+        const before = operation?.commits.at(-1)?.record
         operation?.commits.push({ at: this.#now, record })
-        if (isChange) one?.faults.push(...unsafe(record, truthOf(outside, record.reference)))
+        one?.faults.push(
+          ...(before?.status === record.status ? toldAgain(before, record) : unsafe(record, this.#truthOf(record.reference)))
+        )
+      }
+      const asking = (reference: Reference): Adapter => this.#byReference.get(reference)?.adapter ?? honest
+      const sending = (reference: Reference): Adapter => this.#sending(reference).adapter
+      const shown = (url: string) => void this.#current?.pages.push(url)
+      const { exchange: _, ...payments } = spare
+      const second = (reference: Reference): Adapter => {
+        this.#sending(reference)
+        return payments
       }
       const services = yield* openServices(node, {
         ready: this.#testbed.ports[0],
-        providers: [this.#provider(outside, honest)],
+        providers: [
+          overLines(name, honest, { asking, sending, shown }),
+          overLines(spareOf(name), payments, { asking: () => payments, sending: second, shown })
+        ],
         post: () => Effect.die(new Error("no tenant has an endpoint")),
         takesTime: Effect.void,
         notes: { placed: () => {}, opened: () => {}, committed }
@@ -141,52 +190,47 @@ class Stage {
     })
   }
 
-  /** What a case sends and asks goes over its own line. */
-  #provider(outside: Outside, honest: Adapter): Provider {
-    const asking = (reference: Reference): Adapter => this.#byReference.get(reference)?.adapter ?? honest
-    const sending = (reference: Reference): Adapter => {
-      const one = this.#current
-      const operation = one?.operations.at(-1)
-      if (one === undefined || operation === undefined) throw new Error("nobody's request sends")
-      this.#byReference.set(reference, one)
-      operation.reference ??= reference
-      one.badUntil ??= this.#now + one.plan.honestAfterMs + 1
-      return one.adapter
+  /** Time passes while work waits for its turn at the provider: nobody else would move it. */
+  #patient(clock: Clock.Clock): Clock.Clock {
+    const sleep: Clock.Clock["sleep"] = (duration) => {
+      const ms = Duration.toMillis(duration)
+      return ms > LONGEST_TURN_MS ? clock.sleep(duration) : Effect.suspend(() => TestClock.setTime((this.#now += ms)))
     }
-    return {
-      ...honest,
-      name: outside.name,
-      fingerprints: () => [outside.name],
-      payouts: {
-        ...payoutsOf(honest),
-        send: (order) => Effect.suspend(() => payoutsOf(sending(order.reference)).send(order)),
-        fetchStatus: (order) => Effect.suspend(() => payoutsOf(asking(order.reference)).fetchStatus(order))
-      },
-      collections: {
-        ...collectionsOf(honest),
-        charge: (order) =>
-          Effect.tap(
-            Effect.suspend(() => collectionsOf(sending(order.reference)).charge(order)),
-            (outcome) =>
-              Effect.sync(() => (outcome._tag === "NeedsRedirect" ? this.#current?.pages.push(outcome.redirectUrl) : undefined))
-          ),
-        fetchStatus: (order) => Effect.suspend(() => collectionsOf(asking(order.reference)).fetchStatus(order))
-      }
-    }
+    return { ...clock, sleep }
   }
 
-  #story(outside: Outside, gateway: Gateway): Effect.Effect<void> {
+  /** Whose order it is. From the first one on its line is bad. */
+  #sending(reference: Reference): Case {
+    const one = this.#current
+    const operation = one?.operations.at(-1)
+    if (one === undefined || operation === undefined) throw new Error("nobody's request sends")
+    this.#byReference.set(reference, one)
+    operation.reference ??= reference
+    if (operation.reference !== reference)
+      one.faults.push(`${operation.key}: sent as ${operation.reference}, and as ${reference}`)
+    one.badUntil ??= this.#now + one.plan.honestAfterMs + 1
+    return one
+  }
+
+  /** What was wrong with what was read of it. */
+  #story(outside: Outside, gateway: Gateway, honest: Adapter) {
     return Effect.gen({ self: this }, function* () {
       const run = Effect.runPromiseWith(yield* Effect.context<never>())
+      let ofReads: HostileLine["twist"] = null
       outside.line.twist = (asked) => {
         const one = asked.number === null ? undefined : this.#cases[asked.number]
-        return one === undefined ? null : twistOf(one, this.#now, asked, () => run(this.#overtaken(outside, gateway, one)))
+        if (one === undefined) return ofReads?.(asked) ?? null
+        const order = { isMade: () => this.#isMade(one), meanwhile: () => run(this.#overtaken(outside, gateway, one)) }
+        return twistOf(one, this.#now, asked, order)
       }
       const begun = this.#now
-      const events = this.#cases.flatMap((one) => this.#eventsOf(outside, gateway, one))
-      for (const one of this.#cases) yield* this.#ask(gateway, one, newOperation(one, this.#now))
+      const events = this.#cases.flatMap((one) => this.#eventsOf(gateway, one))
+      for (const one of this.#cases) {
+        if (one.plan.kind === "exchange") outside.chooseExchange(endingOf(one.plan.ending))
+        yield* this.#ask(gateway, one, newOperation(one, this.#now))
+      }
       for (const age of AGES) {
-        yield* this.#pass(outside, begun + age - this.#now)
+        yield* this.#pass(begun + age - this.#now)
         for (const event of events.filter(({ at }) => at <= age)) {
           events.splice(events.indexOf(event), 1)
           yield* event.happens
@@ -195,57 +239,92 @@ class Stage {
         yield* this.#news(outside, gateway, (now) => this.#callbacks.due(now))
         yield* rounds(gateway.work, gateway.services.poller.round)
       }
+      const reading = {
+        provider: outside.name,
+        gateway,
+
+        pause: this.#pass(MINUTE),
+        random: seeded(this.#first),
+        spoil: (twist: typeof ofReads) => void (ofReads = twist)
+      }
+      const { faults, report } = yield* dayFaults(reading, START + DAY)
+      const byHand = honest.statement === undefined ? 0 : PAID_BY_HAND
+      const untold = report === null ? [] : unreported(report, this.#contrary(), byHand)
+      return [...(yield* listFaults(reading)), ...faults, ...untold.map((fault) => `${outside.name}: ${fault}`)]
     })
   }
 
   /** What the tenant, the payer and the provider do besides, by the age at which they do it. */
-  #eventsOf(outside: Outside, gateway: Gateway, one: Case) {
-    const { clicksAfterMs, repeatsAfterMs, turnsAfterMs, visitsAfterMs } = one.plan
+  #eventsOf(gateway: Gateway, one: Case) {
+    const { clicksAfterMs, contradictsAfterMs, repeatsAfterMs, turnsAfterMs, visitsAfterMs } = one.plan
     const event = (at: number | null, happens: () => Effect.Effect<void>) =>
       at === null ? [] : [{ at, happens: Effect.suspend(happens) }]
     const repeat = () => {
       const [first] = one.operations
       return first === undefined || first.isAnswered ? Effect.void : this.#ask(gateway, one, first)
     }
-    const turn = () =>
-      Effect.forEach(
-        outside
+    const made = () =>
+      this.#outsides.flatMap((has) =>
+        has
           .transactions(one.operations[0]?.reference ?? "")
           .filter((known) => !known.returned && !known.awaitsPayer)
-          .slice(0, 1),
-        outside.turn,
-        { discard: true }
+          .slice(0, 1)
+          .map((known) => ({ has, known }))
       )
+    const turn = () => Effect.forEach(made(), ({ has, known }) => has.turn(known), { discard: true })
+    const contradict = () => Effect.forEach(made(), ({ has, known }) => has.contradict(known), { discard: true })
     return [
       ...event(repeatsAfterMs, repeat),
       ...event(clicksAfterMs, () => this.#ask(gateway, one, newOperation(one, this.#now))),
       ...event(visitsAfterMs, () => Effect.forEach(one.pages.splice(0), visited, { discard: true })),
-      ...event(turnsAfterMs, turn)
+      ...event(turnsAfterMs, turn),
+      ...event(contradictsAfterMs, contradict)
     ]
   }
 
   #ask({ services, work }: Gateway, one: Case, operation: Operation): Effect.Effect<void> {
-    return Effect.suspend(() => {
-      if (!one.operations.includes(operation)) one.operations.push(operation)
-      this.#current = one
+    return Effect.gen({ self: this }, function* () {
+      const { kind, way } = one.plan
       const caller = callerOf({ appId: tenantOf(one.number), mode: "live" })
+      const isFirst = !one.operations.includes(operation)
+      if (isFirst) one.operations.push(operation)
+      this.#current = one
+      const brought = abilitiesOf(this.#known.name).exchange?.destinationCurrency
+      if (isFirst && kind === "exchange" && brought !== undefined) {
+        const terms = { sourceCurrency: way.currency, destinationCurrency: brought, fixed: "source", amount: way.amount } as const
+        yield* work(Effect.option(services.exchanges.quote(caller, terms)), (quote) => {
+          operation.body = exchangeBody(Option.getOrUndefined(quote)?.id ?? "")
+        })
+      }
       const signed = { body: operation.body, caller, rawHeaders: ["Idempotency-Key", operation.key] }
-      const asked = { kind: one.plan.kind === "payout" ? "payout" : "collection" } as const
-      return work(request(services, signed, asked), ({ body, status }) => {
+      const asked = { kind: kind === "charge" ? "collection" : kind } as const
+      yield* work(request(services, signed, asked), ({ body, status }) => {
         operation.answers.push(`${status} ${body}`)
         operation.isAnswered = status === 201 || refusalIn(body)?.terminal === true
       })
     })
   }
 
+  #contrary(): ReadonlyArray<string> {
+    return this.#cases.flatMap(({ operations }) =>
+      operations.flatMap((operation) => {
+        const { reference } = operation
+        return reference !== undefined && isContrary(operation, this.#truthOf(reference)) ? [reference] : []
+      })
+    )
+  }
+
+  #isMade(one: Case): boolean {
+    return one.operations.some(({ reference }) => this.#truthOf(reference ?? "").transactions.length > 0)
+  }
+
   /** The provider has done what it was asked to, and called back, before its answer is heard. */
   #overtaken(outside: Outside, gateway: Gateway, one: Case): Effect.Effect<void> {
     return Effect.suspend(() => {
-      const isMade = one.operations.some(({ reference }) => outside.transactions(reference ?? "").length > 0)
-      if (!one.left.isOvertaken || !isMade) return Effect.void
+      if (!one.left.isOvertaken || !this.#isMade(one)) return Effect.void
       one.left.isOvertaken = false
       return Effect.andThen(
-        this.#pass(outside, SETTLING_MS),
+        this.#pass(SETTLING_MS),
         this.#news(outside, gateway, () => this.#callbacks.of(one))
       )
     })
@@ -259,17 +338,27 @@ class Stage {
     })
   }
 
-  #pass(outside: Outside, ms: number): Effect.Effect<void> {
-    return Effect.suspend(() => {
+  #pass(ms: number): Effect.Effect<void> {
+    return Effect.gen({ self: this }, function* () {
+      const before = this.#now
       this.#now += Math.max(0, ms)
-      return Effect.andThen(TestClock.setTime(this.#now), outside.settled)
+      yield* TestClock.setTime(this.#now)
+      yield* this.#windows.pass(before, this.#now)
+      for (const outside of this.#outsides) yield* outside.settled
     })
   }
 
-  #judged(outside: Outside, ground: Parameters<typeof faultsOfEnd>[1]): Effect.Effect<Counts> {
+  #truthOf(reference: string): Truth {
+    return {
+      transactions: this.#outsides.flatMap(({ transactions }) => transactions(reference)),
+      executions: reference === "" ? [] : this.#outsides.flatMap(({ executions }) => executions(reference))
+    }
+  }
+
+  #judged(ground: Parameters<typeof faultsOfEnd>[1], read: ReadonlyArray<string>): Effect.Effect<Counts> {
     return Effect.gen({ self: this }, function* () {
       const [ready] = this.#testbed.ports
-      const faults: Array<string> = []
+      const faults: Array<string> = [...read]
       let [moved, vacuous] = [0, 0]
       for (const one of this.#cases) {
         const ended = yield* Effect.forEach(one.operations, (operation) =>
@@ -277,18 +366,14 @@ class Stage {
             one,
             operation,
             record,
-            truth: truthOf(outside, operation.reference ?? "")
+            truth: this.#truthOf(operation.reference ?? "")
           }))
         )
         if (ended.some(({ truth }) => truth.executions.length > 0)) moved += 1
         if (!one.plan.line.hasBitten() && one.left.isBroken === one.plan.isBroken) vacuous += 1
         const own = [...one.faults, ...ended.flatMap((end) => faultsOfEnd(end, ground)), ...chargedTwice(ended)]
-        const expected = expectedFloat(ended)
         const positions = yield* Context.get(ready, FloatLedger).positions(tenantOf(one.number), "live")
-        const float = positions.find(({ currency }) => currency === one.plan.way.currency)
-        const total = (float?.available ?? 0n) + (float?.reserved ?? 0n) - (float?.receivable ?? 0n)
-        if (own.length === 0 && expected !== null && total !== expected)
-          own.push(`the float is ${total}, and ${expected} is right`)
+        if (own.length === 0) own.push(...wrongFloats(ended, positions))
         faults.push(...own.map((fault) => `${this.#known.name} ${one.plan.seed}, ${one.plan.name}: ${fault}`))
       }
       for (const line of yield* ledgerDifferences(ready)) faults.push(`ledger: ${JSON.stringify(line)}`)
@@ -298,38 +383,12 @@ class Stage {
   }
 }
 
-interface Gateway {
-  readonly services: Effect.Success<ReturnType<typeof openServices>>
-  readonly work: <A>(work: Effect.Effect<A>, heard?: (answer: A) => void) => Effect.Effect<void>
-}
-
-const rounds = (work: Gateway["work"], round: Effect.Effect<number>): Effect.Effect<void> =>
-  Effect.gen(function* () {
-    let done = 1
-    for (let item = 0; item < ITEMS_AT_MOST && done > 0; item++) {
-      done = 0
-      yield* work(round, (count) => void (done = count))
-    }
-  })
-
-/** Alarms of a kind that came again within a minute. */
-const storms = (log: ReadonlyArray<string>): ReadonlyArray<string> => {
-  const last = new Map<string, number>()
-  return log.flatMap((line) => {
-    const { annotations, message, time } = JSON.parse(line)
-    const { alarm, count, provider } = annotations
-    if (alarm === undefined || count !== undefined) return []
-    const [kind, at] = [`${message}: ${alarm} (${provider})`, Date.parse(time)]
-    const before = last.get(kind)
-    last.set(kind, at)
-    return before !== undefined && at - before < MINUTE - 10 * SECOND ? [`again after ${at - before} ms: ${kind}`] : []
-  })
-}
-
-const truthOf = ({ executions, transactions }: Outside, reference: string) => ({
-  transactions: transactions(reference),
-  executions: reference === "" ? [] : executions(reference)
-})
+/** A question about nothing. */
+const asked = (adapter: Adapter, { kind, way }: Plan) =>
+  Effect.flatMap(
+    askOrder(way, newReference()),
+    kind === "charge" ? collectionsOf(adapter).fetchStatus : payoutsOf(adapter).fetchStatus
+  )
 
 const recordOf = (ready: Ready, { reference }: Operation) =>
   reference === undefined
