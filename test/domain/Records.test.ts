@@ -42,7 +42,19 @@ const rows: ReadonlyArray<readonly [string, Schema.Decoder<unknown>, Readonly<Re
   ["payout", Transaction, { ...payout(), ...reviewed }],
   ["collection", Transaction, { ...collection(), ...reviewed }],
   ["exchange", Transaction, { ...cases["pending exchange"], ...reviewed }],
-  ["quote", Quote, { id, ...owner, provider: "eversend", token: "t", ...sold, createdAt: NOON, expiresAt: NOON }],
+  [
+    "quote",
+    Quote,
+    {
+      id,
+      ...owner,
+      provider: "eversend",
+      token: "t",
+      ...sold,
+      createdAt: NOON,
+      expiresAt: NOON
+    }
+  ],
   [
     "beneficiary",
     Beneficiary,
@@ -87,7 +99,13 @@ const rows: ReadonlyArray<readonly [string, Schema.Decoder<unknown>, Readonly<Re
   [
     "row of the denylist",
     DenylistEntry,
-    { kind: "destination", party: null, masked: "••••1234", reason: "fraud", createdAt: NOON }
+    {
+      kind: "destination",
+      party: null,
+      masked: "••••1234",
+      reason: "fraud",
+      createdAt: NOON
+    }
   ],
   ["person of the console", Operator, { name: "ann", role: "viewer", createdAt: NOON }],
   [
@@ -109,12 +127,38 @@ const rows: ReadonlyArray<readonly [string, Schema.Decoder<unknown>, Readonly<Re
   [
     "tenant",
     Tenant,
-    { appId: "acme", status: "active", capabilities: ["fx"], pinned: "eversend", repeatSales: false, createdAt: NOON }
+    {
+      appId: "acme",
+      status: "active",
+      capabilities: ["fx"],
+      pinned: "eversend",
+      repeatSales: false,
+      createdAt: NOON
+    }
   ],
   ["caller", Caller, { ...owner, keyId: "k", role: "tenant" }],
-  ["payout", Payment, payout({ needsReview: true, said: [], saidAtOpening: [], failedBy: "gateway", ruling: null })],
+  [
+    "payout",
+    Payment,
+    payout({
+      needsReview: true,
+      said: [],
+      saidAtOpening: [],
+      failedBy: "gateway",
+      ruling: null
+    })
+  ],
   ["code to say", NextAction, { _tag: "otp", pinId: "V1", message: "say it", expiresAt: NOON }],
-  ["page to pay on", NextAction, { _tag: "redirect", redirectUrl: "https://pay.example/1", message: "go", expiresAt: NOON }],
+  [
+    "page to pay on",
+    NextAction,
+    {
+      _tag: "redirect",
+      redirectUrl: "https://pay.example/1",
+      message: "go",
+      expiresAt: NOON
+    }
+  ],
   ...Object.values({ ...facts(1n), Succeeded: succeeded }).map((fact) => [`fact ${fact._tag}`, Fact, { ...fact }] as const)
 ]
 const optional = new Set(["failedBy", "said", "saidAtOpening", "ruling", "exchanged"])
@@ -136,10 +180,13 @@ describe("a record of an earlier release", () => {
     const parts = {
       failure: { code: "unknown", message: "no" },
       returned: { amount: money, at: NOON, reason: "closed" },
-      ruling: { outcome: "failed", known: ["failed"] }
+      ruling: { outcome: "failed", known: ["failed"] },
+      reported: { amount: money, fee: money }
     }
-    const record = { ...payout(), ...parts }
+    const said = { account: "f1", ofAnother: true, feeReturns: true }
+    const record = { ...payout(), ...parts, ...said }
     expect(read(record)).toStrictEqual(record)
+    for (const name of Object.keys(said)) expect(() => read({ ...record, [name]: false }), name).toThrow()
     for (const [name, part] of Object.entries<Readonly<Record<string, unknown>>>(parts))
       for (const member of Object.keys(part)) {
         const { [member]: _gone, ...rest } = part
@@ -147,7 +194,10 @@ describe("a record of an earlier release", () => {
       }
     for (const member of Object.keys(succeeded.exchanged))
       expect(() =>
-        Schema.decodeUnknownSync(Fact)({ ...succeeded, exchanged: { ...succeeded.exchanged, [member]: undefined } })
+        Schema.decodeUnknownSync(Fact)({
+          ...succeeded,
+          exchanged: { ...succeeded.exchanged, [member]: undefined }
+        })
       ).toThrow()
   })
 
