@@ -36,18 +36,6 @@ export const gatewayWireBugs: ReadonlyArray<Bug> = [
     ]
   },
   {
-    name: "hold a success for the last word of a charge",
-    breaks: "a success that its provider takes back is reviewed",
-    test: hostile,
-    edits: [
-      {
-        file: "src/domain/CollectionMoves.ts",
-        text: "    Refused: when(personRuledFailed, note, review),\n",
-        instead: ""
-      }
-    ]
-  },
-  {
     name: "send elsewhere what may have been sent",
     breaks: "only what never left goes to the next provider",
     test: hostile,
