@@ -81,6 +81,10 @@ export const twistOf = (one: Case, now: number, asked: Asked, { isMade, meanwhil
   return { ...twist, ...(left.isOvertaken ? { meanwhile } : {}), isBroken }
 }
 
+/** It changed nothing that was said, although it was bad for a time and somebody listens at its address. */
+export const isVacuous = ({ left, plan: { honestAfterMs, isBroken, line, plot } }: Case): boolean =>
+  honestAfterMs > 0 && plot !== "unreachable" && !line.hasBitten() && left.isBroken === isBroken
+
 export const exchangeBody = (quoteId: string): Uint8Array => Buffer.from(JSON.stringify({ quote_id: quoteId }))
 
 const bodyOf = ({ ending, kind, way }: Plan): Uint8Array => {

@@ -13,13 +13,14 @@ describe("whatever a provider says, does not say, and says too late, each paymen
   const ground = Effect.runPromise(Effect.flatMap(givenDatabase, openGround).pipe(Effect.provideService(Scope.Scope, scope)))
   afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
 
-  it.each(knownSimulators.map((known) => [known.name, known] as const))(
+  // Each provider meets cases of its own, so that a hundred are played and not the same twenty five times.
+  it.each(knownSimulators.map((known, place) => [known.name, known, 1 + place * CASES] as const))(
     `${CASES} payments through %s`,
-    async (_, known) => {
-      const counts = await Effect.runPromise(Effect.scoped(playTogether(await ground, known, 1, CASES)))
+    async (_, known, first) => {
+      const counts = await Effect.runPromise(Effect.scoped(playTogether(await ground, known, first, CASES)))
       expect(counts.faults).toStrictEqual([])
       expect(counts.moved).toBeGreaterThan(CASES / 5)
-      expect(counts.vacuous).toBeLessThan(CASES / 2)
+      expect(counts.vacuous).toBeLessThan(CASES / 3)
     },
     WITHIN_MS
   )

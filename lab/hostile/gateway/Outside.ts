@@ -70,6 +70,8 @@ export const openOutside = Effect.fnUntraced(function* (
     Effect.map(known.accounts({ baseUrl: address, timeoutMs: PATIENCE_MS }).open, (opened) =>
       Option.getOrThrow(Option.fromUndefinedOr(opened.find(({ adapter }) => adapter.mode === "live")?.adapter))
     )
+  // Its callbacks leave by its own clock, whoever's clock is in the fiber that makes it call back.
+  const commit = (facts: ReadonlyArray<Fact>) => Effect.provideService(scheduler.commit(facts), Clock.Clock, clock)
   return {
     name: known.name,
     line,
@@ -84,11 +86,11 @@ export const openOutside = Effect.fnUntraced(function* (
     callbacks: received.all,
     transactions: (reference) => server.accounts.flatMap((one) => account.byReference(known.name, one, reference)),
     executions: account.executions,
-    turn: (transaction) => scheduler.commit(turned(simulator.callback, transaction, clock.currentTimeMillisUnsafe())),
+    turn: (transaction) => commit(turned(simulator.callback, transaction, clock.currentTimeMillisUnsafe())),
     contradict: (transaction) => {
       const now = clock.currentTimeMillisUnsafe()
       const said = { ...transaction, status: transaction.status === "failed" ? "successful" : "failed" } as const
-      return scheduler.commit([calledBack(simulator.callback, said, "contradicts", now)])
+      return commit([calledBack(simulator.callback, said, "contradicts", now)])
     },
     chooseExchange: (ending) => server.chooseNext("exchange", ending),
     payByHand: (payout, count) => account.commit(Array.from({ length: count }, (_, number) => byHand(payout, number)).flat())

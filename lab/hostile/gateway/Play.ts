@@ -24,7 +24,7 @@ import type { HostileLine } from "../HostileLine.ts"
 import { absencesOf, refusalsOf } from "../Wires.ts"
 import { overLines } from "./Accounts.ts"
 import { Callbacks } from "./Callbacks.ts"
-import { type Case, exchangeBody, newCase, newOperation, type Operation, twistOf } from "./Case.ts"
+import { type Case, exchangeBody, isVacuous, newCase, newOperation, type Operation, twistOf } from "./Case.ts"
 import { type Gateway, rounds } from "./Gateway.ts"
 import { AT_ONCE, fund, leadingTo, tenantOf } from "./Ground.ts"
 import { chargedTwice, faultsOfEnd, isContrary, storms, type Truth, toldAgain, unsafe, wrongFloats } from "./Judge.ts"
@@ -38,7 +38,7 @@ export interface Counts {
   readonly cases: number
   /** Of those, in which money moved. */
   readonly moved: number
-  /** Of those, whose line changed nothing that was said. */
+  /** Of those, whose line was bad for a time and changed nothing that was said in it. */
   readonly vacuous: number
   readonly faults: ReadonlyArray<string>
 }
@@ -242,7 +242,7 @@ class Stage {
       const reading = {
         provider: outside.name,
         gateway,
-
+        bankCountry: abilitiesOf(outside.name).payouts.find(({ method }) => method === "bank")?.country,
         pause: this.#pass(MINUTE),
         random: seeded(this.#first),
         spoil: (twist: typeof ofReads) => void (ofReads = twist)
@@ -370,7 +370,7 @@ class Stage {
           }))
         )
         if (ended.some(({ truth }) => truth.executions.length > 0)) moved += 1
-        if (!one.plan.line.hasBitten() && one.left.isBroken === one.plan.isBroken) vacuous += 1
+        if (isVacuous(one)) vacuous += 1
         const own = [...one.faults, ...ended.flatMap((end) => faultsOfEnd(end, ground)), ...chargedTwice(ended)]
         const positions = yield* Context.get(ready, FloatLedger).positions(tenantOf(one.number), "live")
         if (own.length === 0) own.push(...wrongFloats(ended, positions))

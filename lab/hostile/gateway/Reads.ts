@@ -14,6 +14,8 @@ import { tenantOf } from "./Ground.ts"
 interface Reading {
   readonly provider: string
   readonly gateway: Gateway
+  /** Whose banks it pays; undefined where it pays none. */
+  readonly bankCountry: string | undefined
   readonly random: Random
   /** A minute: the account's pace lets nobody read everything at once. */
   readonly pause: Effect.Effect<void>
@@ -21,14 +23,15 @@ interface Reading {
   readonly spoil: (twist: HostileLine["twist"]) => void
 }
 
-/** Countries and balances as a tenant reads them. */
+/** Countries, balances and banks as a tenant reads them. */
 export const listFaults = Effect.fnUntraced(function* (reading: Reading) {
-  const { gateway, provider, random } = reading
+  const { bankCountry, gateway, provider, random } = reading
   const { reference } = gateway.services
   const caller = callerOf({ appId: tenantOf(0), mode: "live" })
   const lists: Readonly<Record<string, Effect.Effect<ReadonlyArray<object>, { readonly _tag: string }>>> = {
     countries: reference.countries(caller),
-    balances: reference.balances(caller)
+    balances: reference.balances(caller),
+    ...(bankCountry === undefined ? {} : { banks: reference.banks(caller, bankCountry) })
   }
   const faults: Array<string> = []
   for (const [name, list] of Object.entries(lists)) {
@@ -40,6 +43,7 @@ export const listFaults = Effect.fnUntraced(function* (reading: Reading) {
         faults.push(`${provider}, ${name}: an honest line is not read: ${honest.cause}`)
       continue
     }
+    if (honest.value.length === 0) faults.push(`${provider}, ${name}: an honest line lists nothing`)
     const told = (how: string, fault: string) => faults.push(`${provider}, ${name}, ${how}: ${fault}`)
     const row = pickOf(random, rowMutations)
     for (const { name: how, twist, lost } of [
