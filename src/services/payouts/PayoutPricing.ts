@@ -138,13 +138,14 @@ export class PayoutPricing extends Context.Service<
           // The bank code that the tenant sent is of one provider's list. Any other provider has to know the account by the recipient's name.
           const knowsBankCode = provider === bankCodesOf(payoutRoute.providers.map((one) => one.provider))
           if (!knowsBankCode) yield* accounts.requireAccountNameMatch(provider, terms.destination)
-          const holder =
-            (knowsBankCode ? yield* accounts.bankHolder(provider, terms.destination) : null) ??
-            (yield* accounts.mobileHolder(payoutProvider.operations, payoutRoute.destination ?? terms.destination))
+          const bankHolder = knowsBankCode ? yield* accounts.bankHolder(provider, terms.destination) : null
           const priced = yield* askPrice(payoutRoute, payoutProvider, terms)
           // Below the corridor's own minimum that is the refusal.
           if (priced.reachesMinimum) yield* withinLimits(payoutRoute, payoutProvider, priced)
           yield* routes.requireTurn(provider, terms.country)
+          // Last: a payout that is refused anyway costs the provider nothing.
+          const holder =
+            bankHolder ?? (yield* accounts.mobileHolder(payoutProvider.operations, payoutRoute.destination ?? terms.destination))
           return { ...priced, payoutProvider, others: payoutRoute.providers.slice(index + 1), holder } satisfies Offer
         })
         return yield* firstToSucceed(payoutRoute.providers, offerFrom, goesToNextProvider)
@@ -174,7 +175,6 @@ export class PayoutPricing extends Context.Service<
       ) {
         yield* routes.requireReady(payoutProvider.provider, "send")
         yield* accounts.requireAccountNameMatch(payoutProvider.provider, terms.destination)
-        yield* accounts.mobileHolder(payoutProvider.operations, payoutRoute.destination ?? terms.destination)
         yield* requireWithinNetworkLimits(
           payoutProvider.operations,
           payoutRoute.destination ?? terms.destination,
@@ -183,6 +183,7 @@ export class PayoutPricing extends Context.Service<
         )
         const quote = yield* quoteFor(payoutRoute, payoutProvider, terms, terms.deductFeeFromAmount ? principal : terms.amount)
         yield* routes.requireTurn(payoutProvider.provider, terms.country)
+        yield* accounts.mobileHolder(payoutProvider.operations, payoutRoute.destination ?? terms.destination)
         return quote
       })
 

@@ -72,7 +72,8 @@ export class BankAccounts extends Context.Service<
         destination: Destination
       ) {
         if (destination._tag !== "momo" || operations.holder === undefined) return null
-        const asked = Effect.timeoutOption(beforePaying(inPassing(operations.holder(destination))), HOLDER_WITHIN_MS)
+        // A free read: its part of the pace is not that of the tokens and prices without which no money call is made.
+        const asked = Effect.timeoutOption(inPassing(operations.holder(destination)), HOLDER_WITHIN_MS)
         const found = Option.getOrUndefined(Option.flatten(yield* Effect.option(asked)))
         if (found === "inactive") return yield* Effect.fail(noSuchAccount)
         return found === undefined || found.name === null ? null : holderOf(found.name, destination)

@@ -3,7 +3,7 @@ import * as CircuitBreaker from "../../domain/CircuitBreaker.ts"
 import type { AppId, Mode } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import { ActingTenant } from "../../runtime/ActingTenant.ts"
-import { withTurn } from "../../runtime/CallTurn.ts"
+import { isPatient, withTurn } from "../../runtime/CallTurn.ts"
 import { Policy } from "../ports/Policy.ts"
 
 /** The operations of a provider that a circuit can stop. Polls are not among them: nothing ever stops those. */
@@ -57,7 +57,7 @@ export class Circuits extends Context.Service<
           Effect.gen(function* () {
             const end = yield* states.begin(line, yield* ActingTenant)
             if (end === null) return yield* instead
-            const ended = yield* Effect.exit(restore(withTurn(call, true)))
+            const ended = yield* Effect.exit(restore(withTurn(call, yield* isPatient)))
             const { away, exit } = Exit.isSuccess(ended) ? ended.value : { away: null, exit: Exit.failCause(ended.cause) }
             const isAbandoned = Exit.isFailure(exit) && Exit.hasInterrupts(exit)
             const said = verdict(exit)

@@ -49,7 +49,7 @@ describe("the holder of a mobile-money account", () => {
       for (const name of [undefined, "Jane Döe", "John Doe"]) expect(yield* pay(`to ${name}`, { name })).toBe("pending")
       const maskedName = "D•• J•••"
       expect(yield* holders).toStrictEqual([null, true, false].map((isNamed) => ({ maskedName, isNamed })))
-      expect(knowing.calls.slice(0, 3)).toStrictEqual(["holder", "quote", "send"])
+      expect(knowing.calls.slice(0, 3)).toStrictEqual(["quote", "holder", "send"])
     }).pipe(Effect.provide(fakeGateway({ providers: [knowing] })))
   })
 
@@ -58,7 +58,7 @@ describe("the holder of a mobile-money account", () => {
     return Effect.gen(function* () {
       expect(yield* pay("to nobody")).toBe("validation_failed")
       expect([yield* fakeRecords, yield* floatNow]).toStrictEqual([[], [FLOAT, 0n]])
-      expect([first.calls, next.calls]).toStrictEqual([["holder"], []])
+      expect([first.calls, next.calls]).toStrictEqual([["quote", "holder"], []])
     }).pipe(Effect.provide(fakeGateway({ providers: [first, next] })))
   })
 
