@@ -83,8 +83,8 @@ export const wireBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/domain/StatusPoll.ts",
-        text: "passedAtLeast(leaps, doubtedSince, polledAt) >= SECOND_LOOK_MS",
-        instead: "passedAtLeast(leaps, doubtedSince, polledAt) >= 0"
+        text: "passedAtLeast(leaps, Math.max(doubtedSince, begunAt), polledAt) >= SECOND_LOOK_MS",
+        instead: "passedAtLeast(leaps, Math.max(doubtedSince, begunAt), polledAt) >= 0"
       }
     ]
   },

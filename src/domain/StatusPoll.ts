@@ -63,9 +63,11 @@ export const provenFact = (record: Transaction, answer: Fact, poll: StatusPoll):
 const secondLook = (
   { doubtedSince }: Transaction,
   refused: Extract<Fact, { _tag: "Refused" }>,
-  { leaps, polledAt }: StatusPoll
+  { begunAt, leaps, polledAt }: StatusPoll
 ): Fact => {
-  if (doubtedSince !== undefined && passedAtLeast(leaps, doubtedSince, polledAt) >= SECOND_LOOK_MS) return refused
+  // As for "not found": what the clock did before this process began, it does not know.
+  if (doubtedSince !== undefined && passedAtLeast(leaps, Math.max(doubtedSince, begunAt), polledAt) >= SECOND_LOOK_MS)
+    return refused
   const { note, providerReference } = refused
   return { _tag: "StillPending", providerReference, isDoubted: true, note: `${note}: it is asked about once more` }
 }

@@ -144,6 +144,14 @@ describe("a failure that its provider may correct", () => {
     }
   })
 
+  it("is believed by a process that began since only after a minute of its own clock", () => {
+    const { next } = said(payout(), unsure, NOON)
+    const began = NOON + 5 * MINUTE
+    const asked = (polledAt: number) => provenFact(next, unsure, poll({ polledAt, begunAt: began }))
+    expect(asked(began + MINUTE - 1)).toStrictEqual(doubted)
+    expect(asked(began + MINUTE)).toBe(unsure)
+  })
+
   it("is doubted anew after another answer, and silence takes nothing back", () => {
     const { next } = said(payout(), unsure, NOON)
     for (const silent of [Unknown, NotFound]) expect(said(next, silent, NOON + 1).next.doubtedSince).toBe(NOON)
