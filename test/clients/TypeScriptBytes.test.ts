@@ -19,6 +19,15 @@ describe("the TypeScript client's JSON", () => {
     expect(stringify(value)).toBe(text)
   })
 
+  it("reads a record whose metadata has members named like amounts, and leaves them as they are", () => {
+    const text = '{"amount_minor":5,"metadata":{"discount_minor":1.5,"tip_minor":2,"parts":[{"each_minor":0.5}]}}'
+    expect(parse(text)).toStrictEqual({
+      amount_minor: 5n,
+      metadata: { discount_minor: 1.5, tip_minor: 2, parts: [{ each_minor: 0.5 }] }
+    })
+    expect(parse('{"rate_minor":1.5}')).toStrictEqual({ rate_minor: 1.5 })
+  })
+
   it("is the runtime's own in everything else", () => {
     const value = { a: [1.5, null, '\u2028"\\', { b: true }], "c d": new Date(0), e: -1e21, f: "1234567890123456789" }
     expect(stringify({ ...value, gone: undefined })).toBe(JSON.stringify(value))

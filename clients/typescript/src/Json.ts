@@ -6,15 +6,24 @@ const LONG_INTEGER = /^-?\d{16,}$/
 const MARK = "\0"
 const MARKED = /^\0-?\d+$/
 
-/** An integer whose member is named `…_minor`, and any of 16 digits or more, is a bigint. Every other number is a number. */
+/**
+ * An integer whose member is named `…_minor`, and any of 16 digits or more, is a bigint. Every other number is a number. Names within
+ * `metadata` are the tenant's own, and say nothing.
+ */
 export const parse = (text: string): unknown =>
-  JSON.parse(
-    text.replace(TOKEN, (token) => (LONG_INTEGER.test(token) ? JSON.stringify(MARK + token) : token)),
-    (name, value: unknown) => {
-      if (typeof value === "string" && MARKED.test(value)) return BigInt(value.slice(MARK.length))
-      return typeof value === "number" && name.endsWith("_minor") ? BigInt(value) : value
-    }
+  withAmounts(
+    JSON.parse(
+      text.replace(TOKEN, (token) => (LONG_INTEGER.test(token) ? JSON.stringify(MARK + token) : token)),
+      (_, value: unknown) => (typeof value === "string" && MARKED.test(value) ? BigInt(value.slice(MARK.length)) : value)
+    )
   )
+
+const withAmounts = (value: unknown, name = ""): unknown => {
+  if (typeof value === "number") return name.endsWith("_minor") && Number.isInteger(value) ? BigInt(value) : value
+  if (Array.isArray(value)) return value.map((one) => withAmounts(one))
+  if (typeof value !== "object" || value === null || name === "metadata") return value
+  return Object.fromEntries(Object.entries(value).map(([member, one]) => [member, withAmounts(one, member)]))
+}
 
 /** JSON text in place of a value. */
 class Verbatim {
