@@ -69,7 +69,7 @@ export class PayloadTooLarge extends Schema.TaggedError<PayloadTooLarge>()("payl
   override readonly message = "The request body is too large."
 }
 export class UnsupportedMediaType extends Schema.TaggedError<UnsupportedMediaType>()("unsupported_media_type", {}) {
-  override readonly message = "The request body must be application/json."
+  override readonly message = "The request body must be application/json, without compression (Content-Encoding)."
 }
 export class UnknownCurrency extends Schema.TaggedError<UnknownCurrency>()("unknown_currency", {
   currency: described(Schema.String, "The currency as you sent it", "SHS")

@@ -289,7 +289,8 @@ const rawBody = (
 const isTooLarge = (error: HttpServerError.HttpServerError): boolean =>
   error.reason._tag === "RequestParseError" && error.reason.reason === "BodyTooLarge"
 
-const JSON_TYPE = /^application\/json(?:[ \t]*;[ \t]*charset=(?:utf-8|"utf-8"))?[ \t]*$/i
+/** Some clients end the list of parameters with a semicolon, or send it empty. */
+const JSON_TYPE = /^application\/json(?:[ \t]*;[ \t]*charset=(?:utf-8|"utf-8"))?(?:[ \t]*;)?[ \t]*$/i
 
 /** Refuses a body that is not uncompressed JSON by its headers. A body without a content type is read as JSON. */
 const mediaType = (method: string, rawHeaders: ReadonlyArray<string>): UnsupportedMediaType | undefined => {
