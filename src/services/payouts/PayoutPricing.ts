@@ -142,10 +142,10 @@ export class PayoutPricing extends Context.Service<
           const priced = yield* askPrice(payoutRoute, payoutProvider, terms)
           // Below the corridor's own minimum that is the refusal.
           if (priced.reachesMinimum) yield* withinLimits(payoutRoute, payoutProvider, priced)
-          yield* routes.requireTurn(provider, terms.country)
-          // Last: a payout that is refused anyway costs the provider nothing.
           const holder =
             bankHolder ?? (yield* accounts.mobileHolder(payoutProvider.operations, payoutRoute.destination ?? terms.destination))
+          // Last: the turn is held for no longer than the commit takes that comes next.
+          yield* routes.requireTurn(provider, terms.country)
           return { ...priced, payoutProvider, others: payoutRoute.providers.slice(index + 1), holder } satisfies Offer
         })
         return yield* firstToSucceed(payoutRoute.providers, offerFrom, goesToNextProvider)
@@ -182,8 +182,8 @@ export class PayoutPricing extends Context.Service<
           principal
         )
         const quote = yield* quoteFor(payoutRoute, payoutProvider, terms, terms.deductFeeFromAmount ? principal : terms.amount)
-        yield* routes.requireTurn(payoutProvider.provider, terms.country)
         yield* accounts.mobileHolder(payoutProvider.operations, payoutRoute.destination ?? terms.destination)
+        yield* routes.requireTurn(payoutProvider.provider, terms.country)
         return quote
       })
 

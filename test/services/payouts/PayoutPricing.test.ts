@@ -62,6 +62,14 @@ describe("the holder of a mobile-money account", () => {
     }).pipe(Effect.provide(fakeGateway({ providers: [first, next] })))
   })
 
+  it.effect("is asked before the turn of the money call is taken, which waits for nothing but the commit", () => {
+    const busy = fakeProvider("busy", { mobileHolder: { name: null }, heldMs: 5_000 })
+    return Effect.gen(function* () {
+      expect(yield* pay("held")).toBe("provider_error")
+      expect(busy.calls).toStrictEqual(["quote", "holder"])
+    }).pipe(Effect.provide(fakeGateway({ providers: [busy] })))
+  })
+
   it.effect("stops no payout while the provider does not say it, or says it too late", () => {
     const silent = fakeProvider("silent", { mobileHolder: "unread" })
     return Effect.gen(function* () {
