@@ -30,6 +30,12 @@ describe("docs/security", () => {
     expect(pages.flatMap(absentIn)).toEqual([])
   })
 
+  it("names the headers that no signature covers among what is not defended", () => {
+    const undefended = read("SECURITY.md").split("\n- **Headers outside the signature.**")[1]?.split("\n- **")[0] ?? ""
+    for (const header of ["Idempotency-Key", "X-Confirm-Purge", "X-Audit-Reason", "Content-Type"])
+      expect(undefended).toContain(`\`${header}\``)
+  })
+
   it("says of each requirement of the ASVS once whether it is met", () => {
     const numbers = rows.map(({ number }) => number)
     expect(numbers.length).toBeGreaterThan(150)

@@ -124,6 +124,9 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })
       const next = referenceOf(yield* tenant.post("/v1/collections", momoCharge("1234")))
       const record = yield* tenant.until(`/v1/collections/${next}`, ({ needs_review }) => needs_review === true)
       expect(record).toMatchObject({ status: "pending" })
+      // Issue 37, line 4: the provider's success alone passes the bound as little as a person's ruling.
+      const { output } = yield* (yield* given).run("transaction", "show", next)
+      expect(output).toContain("not booked: the float cannot hold that much")
       expect(yield* resolve(next, "successful", "--fee-minor", "0")).toEqual({
         code: 1,
         errors: "the float cannot hold that much: its largest amount is 9007199254740991"
