@@ -22,7 +22,7 @@ export const withTraceparent =
   (step: Step): Effect.Effect<Result> =>
     Effect.flatMap(currentTraceparent, (traceparent) => commit({ ...step, traceparent }))
 
-/** As `traced`, for the step that begins a transaction: its span says which. */
+/** As `withTraceparent`, for the step that begins a transaction: its span says which. */
 export const withTraceparentAndAttributes =
   (commit: (step: Traced<OpenStep>) => Effect.Effect<OpenOutcome>) => (step: OpenStep) =>
     Effect.andThen(Effect.annotateCurrentSpan(attributesOf(step.transaction)), withTraceparent(commit)(step))

@@ -33,7 +33,7 @@ const leasedRows = rowsOf(Schema.Struct({ leased: Schema.Boolean }))
 type AttemptKey = Pick<CodeAttempt, "appId" | "reference">
 
 /**
- * Codes on PostgreSQL. It owns charge_codes, and through SentCodesPg code_requests and sent_codes. An attempt is one transaction: the row
+ * Codes on PostgreSQL. It owns charge_codes, code_requests and sent_codes. An attempt is one transaction: the row
  * of the charge's codes is its first lock, and puts all attempts on one charge in order. The other rows are locked in the order of
  * `open_step`.
  */

@@ -28,7 +28,7 @@ const columns = columnsOf<NonceUse>({
 
 /**
  * Nonces on PostgreSQL, hence shared by all nodes. It owns the table nonces: its primary key decides who was first. A request that claims
- * a key spends its nonce there, too, in the statement of `ArrivalSql`.
+ * a key spends its nonce there, too, by the function `arrive_requests`.
  */
 export const NoncesPg = Layer.effect(
   Nonces,

@@ -24,7 +24,7 @@ const defaultTreatment: Pick<Tenant, "pinned" | "repeatSales"> = { pinned: null,
 const tenants = rowsOf(Schema.Struct({ ...Tenant.fields, createdAt: Moment }))
 
 /**
- * Tenants on PostgreSQL. `change_access` writes tenants and tenant_directory, one row with its audit row; `ApiKeysPg` has the keys. Pins
+ * Tenants on PostgreSQL. `change_access` writes tenants and tenant_directory, one row with its audit row; `makeApiKeys` has the keys. Pins
  * are cached, because every request needs them; the audit row counts up the number that tells every node to read them again.
  */
 export const TenantsPg = Layer.effect(

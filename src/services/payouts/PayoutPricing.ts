@@ -26,8 +26,8 @@ import { isOfNetworkLimits, requireWithinNetworkLimits } from "../routing/Networ
 import { firstToSucceed, type RoutedProvider, Routes } from "../routing/Routes.ts"
 
 /**
- * Prices the fee of a payout by asking providers for their own quotes: which providers, in which order, and when the next one. The question
- * to one provider, and the price from its quote, are in `PayoutQuoteCalculation`.
+ * Prices the fee of a payout by asking providers for their own quotes: which providers, in which order, and when the next one. Below it is
+ * the question to one provider, and the price from its quote; `DeductedFee` finds the amount where the fee is deducted.
  */
 export class PayoutPricing extends Context.Service<
   PayoutPricing,
@@ -246,9 +246,6 @@ const quoteIssues = {
 } as const satisfies Record<QuoteRefused["kind"], Issue>
 
 const payoutsOf = ({ payouts }: Provider): PayoutOperations | undefined => payouts
-
-// Turns one provider's quote into the price of a payout. `PayoutPricing` decides which providers are asked; `DeductedFee` in domain
-// finds the amount where the fee is deducted.
 
 /** The terms that decide the price of a payout. */
 export interface PayoutTerms {

@@ -1,7 +1,7 @@
 import { expect, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { inPassing, isPatient } from "../../../src/runtime/CallTurn.ts"
-import { Circuits } from "../../../src/services/routing/Circuits.ts"
+import { inPassing, isPatient, tellTurnedAway } from "../../../src/runtime/CallTurn.ts"
+import { type CircuitCall, Circuits } from "../../../src/services/routing/Circuits.ts"
 import { fakePolicy } from "../../fakes/FakePolicy.ts"
 
 it.effect("a call through a circuit waits for its turn as long as its caller would: a free read in passing holds up nobody", () =>
@@ -12,5 +12,20 @@ it.effect("a call through a circuit waits for its turn as long as its caller wou
       { call: isPatient, verdict: () => "answered", instead: Effect.succeed(true) }
     )
     expect([yield* asked, yield* inPassing(asked)]).toStrictEqual([true, false])
+  }).pipe(Effect.provide(Circuits.layer.pipe(Layer.provide(fakePolicy()))))
+)
+
+// Issue 38, line 2.
+it.effect("a provider that turns calls away is busy: no number of such calls opens the circuit, as failures do", () =>
+  Effect.gen(function* () {
+    const circuits = yield* Circuits
+    const after = Effect.fnUntraced(function* (provider: string, call: Effect.Effect<void>) {
+      const line = { provider, mode: "live", operation: "send" } as const
+      const wish: CircuitCall<void, never> = { call, verdict: () => "failed", instead: Effect.void }
+      yield* Effect.forEach(Array.from({ length: 100 }), () => circuits.through(line, wish), { discard: true })
+      return yield* circuits.isOpen(line)
+    })
+    const turnedAway = tellTurnedAway({ retryAfterMs: 1_000, intervalMs: 100 })
+    expect([yield* after("busy", turnedAway), yield* after("broken", Effect.void)]).toStrictEqual([false, true])
   }).pipe(Effect.provide(Circuits.layer.pipe(Layer.provide(fakePolicy()))))
 )
