@@ -37,8 +37,8 @@ const LONGEST_RETRY_AFTER_MS = 300_000
 const LOGGED_EVERY_MS = 60_000
 const TOO_MANY = 429
 
-const waits = Metric.counter("gateway_provider_pace_wait_milliseconds_total", {
-  description: "How long calls waited for the pace of their account at a provider, in milliseconds.",
+const waits = Metric.counter("gateway_provider_pace_wait_seconds_total", {
+  description: "How long calls waited for the pace of their account at a provider, in seconds.",
   incremental: true
 })
 const turnedAway = Metric.counter("gateway_provider_calls_turned_away_total", {
@@ -193,7 +193,7 @@ export const paced = (
     })
     if (!isTaken) return yield* turnAway(waitMs)
     if (waitMs > 0) {
-      yield* Metric.update(Metric.withAttributes(waits, { provider, mode, kind }), waitMs)
+      yield* Metric.update(Metric.withAttributes(waits, { provider, mode, kind }), waitMs / 1000)
       yield* annotateTraced(() => ({ "gateway.pace_wait_ms": waitMs }))
       // Others may have been turned away meanwhile.
       const closedFor = (closedUntil.get(part) ?? 0) - (yield* Clock.currentTimeMillis)

@@ -8,6 +8,7 @@ import { Management } from "../../src/observability/Management.ts"
 import { readExposition, sampled } from "../support/Exposition.ts"
 import { itWith } from "../support/Installed.ts"
 import { rawHead, STRANGE } from "../support/RawHead.ts"
+import { readSources } from "../support/Source.ts"
 import { AT, asked, management } from "./ManagementFixture.ts"
 
 describe("the management port", () => {
@@ -220,6 +221,19 @@ describe("the management port", () => {
       }).pipe(Effect.scoped)
     )
   )
+
+  // promtool sees the metrics that were used in this process. The others have their names in the source.
+  it("names every metric in Prometheus' base units", () => {
+    const names = readSources()
+      .filter(({ path }) => path.startsWith("src/"))
+      .flatMap(({ text }) => [...text.matchAll(/"(gateway_[a-z_]+)"/g)].flatMap(([, name]) => name ?? []))
+    expect(names).toContain("gateway_provider_pace_wait_seconds_total")
+    expect(
+      names.filter((name) =>
+        /_(m|milli|micro|nano)s(econds)?(_|$)|_(minutes|hours|days|(kilo|mega|giga)bytes|percent)(_|$)/.test(name)
+      )
+    ).toEqual([])
+  })
 
   it.live("names the setting when its port is in use", () =>
     Effect.gen(function* () {
