@@ -55,7 +55,7 @@ BEGIN
     END LOOP;
   END IF;
 
-  -- The positions move by what the entry says. collected, fx_in, returned and receivable are kept with the opposite sign.
+  -- The positions move by what the entry says.
   IF p_slot IS NOT NULL THEN
     FOR r IN
       SELECT e.currency,
@@ -68,19 +68,19 @@ BEGIN
         coalesce(sum(e.amount) FILTER (WHERE e.account = 'fx_out'), 0) AS fx_out,
         coalesce(sum(e.amount) FILTER (WHERE e.account = 'returned'), 0) AS returned,
         coalesce(sum(e.amount) FILTER (WHERE e.account = 'receivable'), 0) AS receivable
-      FROM unnest(p_currencies::text[], p_accounts::text[], p_amounts::bigint[]) AS e(currency, account, amount)
+      FROM signed_postings(p_currencies, p_accounts, p_amounts) AS e
       GROUP BY 1 ORDER BY 1
     LOOP
       UPDATE float_positions p SET
         available_minor = p.available_minor + r.available,
         reserved_minor = p.reserved_minor + r.reserved,
-        collected_minor = p.collected_minor - r.collected,
+        collected_minor = p.collected_minor + r.collected,
         paid_out_minor = p.paid_out_minor + r.paid_out,
         provider_fees_minor = p.provider_fees_minor + r.provider_fees,
-        fx_in_minor = p.fx_in_minor - r.fx_in,
+        fx_in_minor = p.fx_in_minor + r.fx_in,
         fx_out_minor = p.fx_out_minor + r.fx_out,
-        returned_minor = p.returned_minor - r.returned,
-        receivable_minor = p.receivable_minor - r.receivable
+        returned_minor = p.returned_minor + r.returned,
+        receivable_minor = p.receivable_minor + r.receivable
       WHERE p.app_id = p_app_id AND p.mode = p_mode AND p.currency = r.currency;
       IF NOT FOUND THEN PERFORM refuse_commit('a position was not moved'); END IF;
     END LOOP;
@@ -128,18 +128,7 @@ BEGIN
     event_digest(p_event_id, p_event_type, p_event_body),
     CASE WHEN answered THEN answer_digest(p_endpoint, p_key, p_answer_status, p_answer_body) END);
 
-  -- The event that tells the tenant, in the same commit as what it tells, and a delivery of it where the tenant's endpoint wants events of
-  -- this type.
-  IF p_event_id IS NOT NULL THEN
-    INSERT INTO events (app_id, id, mode, type, reference, body, created_at)
-    VALUES (p_app_id, p_event_id, p_mode, p_event_type, p_reference, p_event_body, p_at);
-    INSERT INTO deliveries (app_id, id, mode, event_id, status, next_attempt_at, created_at)
-    SELECT w.app_id, p_event_id, w.mode, p_event_id, 'due', p_at, p_at FROM webhook_endpoints w
-    WHERE w.app_id = p_app_id AND w.mode = p_mode AND w.enabled AND p_event_type = ANY (w.events);
-    IF FOUND THEN
-      INSERT INTO due_deliveries (app_id, mode, next_attempt_at, id, created_at) VALUES (p_app_id, p_mode, p_at, p_event_id, p_at);
-    END IF;
-  END IF;
+  IF p_event_id IS NOT NULL THEN PERFORM write_event(p_app_id, p_mode, p_reference, p_at, p_event_id, p_event_type, p_event_body); END IF;
 END
 $apply$;
 

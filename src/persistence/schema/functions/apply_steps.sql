@@ -21,12 +21,11 @@ SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off SE
 DECLARE
   r record;
   previous int;
-  -- The steps that apply, and of these the ones whose transaction gets another name at its provider, the ones that answer
-  -- their request, and the ones whose event is to be delivered.
+  -- The steps that apply, and of these the ones whose transaction gets another name at its provider, and the ones that answer
+  -- their request.
   current_steps int[] := '{}';
   renamed int[] := '{}';
   answering int[] := '{}';
-  wanted int[];
   -- The ones that leave something to do, and the ones that leave nothing.
   unfinished int[] := '{}';
   finished int[] := '{}';
@@ -87,22 +86,21 @@ BEGIN
     END LOOP;
   END IF;
 
-  -- Lock 4: the positions that the entries move, with by how much, in the order of position_move. collected, fx_in, returned and
-  -- receivable are kept with the opposite sign.
+  -- Lock 4: the positions that the entries move, with by how much, in the order of position_move.
   IF array_remove(p_slot, NULL) <> '{}' THEN
     moves := ARRAY(
       SELECT ROW(p_app_id[n], p_mode[n], e.currency,
         coalesce(sum(e.amount) FILTER (WHERE e.account = 'available'), 0),
         coalesce(sum(e.amount) FILTER (WHERE e.account = 'reserved'), 0),
-        coalesce(sum(-e.amount) FILTER (WHERE e.account = 'collected'), 0),
+        coalesce(sum(e.amount) FILTER (WHERE e.account = 'collected'), 0),
         coalesce(sum(e.amount) FILTER (WHERE e.account = 'paid_out'), 0),
         coalesce(sum(e.amount) FILTER (WHERE e.account = 'provider_fees'), 0),
-        coalesce(sum(-e.amount) FILTER (WHERE e.account = 'fx_in'), 0),
+        coalesce(sum(e.amount) FILTER (WHERE e.account = 'fx_in'), 0),
         coalesce(sum(e.amount) FILTER (WHERE e.account = 'fx_out'), 0),
-        coalesce(sum(-e.amount) FILTER (WHERE e.account = 'returned'), 0),
-        coalesce(sum(-e.amount) FILTER (WHERE e.account = 'receivable'), 0))::position_move
+        coalesce(sum(e.amount) FILTER (WHERE e.account = 'returned'), 0),
+        coalesce(sum(e.amount) FILTER (WHERE e.account = 'receivable'), 0))::position_move
       FROM unnest(current_steps) AS n
-      CROSS JOIN LATERAL unnest(p_currencies[n]::text[], p_accounts[n]::text[], p_amounts[n]::bigint[]) AS e(currency, account, amount)
+      CROSS JOIN LATERAL signed_postings(p_currencies[n], p_accounts[n], p_amounts[n]) AS e
       WHERE p_slot[n] IS NOT NULL GROUP BY p_app_id[n], p_mode[n], e.currency);
     PERFORM 1 FROM unnest(moves) AS m JOIN float_positions p ON p.app_id = m.app_id AND p.mode = m.mode AND p.currency = m.currency /*+ AND p.app_id = p_app */
       ORDER BY p.app_id, p.mode, p.currency FOR UPDATE OF p;
@@ -202,22 +200,8 @@ BEGIN
     CASE WHEN n = ANY (answering) THEN answer_digest(p_endpoint[n], p_key[n], p_answer_status[n], p_answer_body[n]) END
   FROM unnest(current_steps) AS n;
 
-  -- The event that tells the tenant, in the same commit as what it tells, and a delivery of it where the tenant's endpoint wants events of
-  -- this type.
   IF array_remove(p_event_id, NULL) <> '{}' THEN
-    INSERT INTO events (app_id, id, mode, type, reference, body, created_at)
-    SELECT p_app_id[n], p_event_id[n], p_mode[n], p_event_type[n], p_reference[n], p_event_body[n], p_at[n]
-    FROM unnest(current_steps) AS n WHERE p_event_id[n] IS NOT NULL;
-    wanted := ARRAY(
-      SELECT n FROM unnest(current_steps) AS n
-      JOIN webhook_endpoints w ON w.app_id = p_app_id[n] AND w.mode = p_mode[n] AND w.enabled AND p_event_type[n] = ANY (w.events)
-      WHERE p_event_id[n] IS NOT NULL /*+ AND w.app_id = p_app */);
-    IF cardinality(wanted) > 0 THEN
-      INSERT INTO deliveries (app_id, id, mode, event_id, status, next_attempt_at, created_at)
-      SELECT p_app_id[n], p_event_id[n], p_mode[n], p_event_id[n], 'due', p_at[n], p_at[n] FROM unnest(wanted) AS n;
-      INSERT INTO due_deliveries (app_id, mode, next_attempt_at, id, created_at)
-      SELECT p_app_id[n], p_mode[n], p_at[n], p_event_id[n], p_at[n] FROM unnest(wanted) AS n;
-    END IF;
+    PERFORM write_events( /*+ p_app, */ current_steps, p_app_id, p_mode, p_reference, p_at, p_event_id, p_event_type, p_event_body);
   END IF;
 END
 $apply$;

@@ -122,18 +122,7 @@ BEGIN
     CASE WHEN p_held > 0 THEN ARRAY[-p_held, p_held] ELSE '{}' END,
     record_digest(p_record), event_digest(p_event_id, p_event_type, p_event_body));
 
-  -- The event that tells the tenant, in the same commit as what it tells, and a delivery of it where the tenant's endpoint wants events of
-  -- this type.
-  IF p_event_id IS NOT NULL THEN
-    INSERT INTO events (app_id, id, mode, type, reference, body, created_at)
-    VALUES (p_app_id, p_event_id, p_mode, p_event_type, p_reference, p_event_body, p_at);
-    INSERT INTO deliveries (app_id, id, mode, event_id, status, next_attempt_at, created_at)
-    SELECT w.app_id, p_event_id, w.mode, p_event_id, 'due', p_at, p_at FROM webhook_endpoints w
-    WHERE w.app_id = p_app_id AND w.mode = p_mode AND w.enabled AND p_event_type = ANY (w.events);
-    IF FOUND THEN
-      INSERT INTO due_deliveries (app_id, mode, next_attempt_at, id, created_at) VALUES (p_app_id, p_mode, p_at, p_event_id, p_at);
-    END IF;
-  END IF;
+  IF p_event_id IS NOT NULL THEN PERFORM write_event(p_app_id, p_mode, p_reference, p_at, p_event_id, p_event_type, p_event_body); END IF;
 END
 $open$;
 

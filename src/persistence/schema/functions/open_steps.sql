@@ -35,8 +35,6 @@ DECLARE
   claim_owner int[] := array_fill(NULL::int, ARRAY[cardinality(p_app_id)]);
   claim_unused boolean[] := array_fill(false, ARRAY[cardinality(p_app_id)]);
   opened int[] := '{}';
-  -- Of these, the ones whose event is to be delivered.
-  wanted int[];
   -- By the number of the tenant, the payer, the window, the position.
   active boolean[] := array_fill(false, ARRAY[cardinality(p_tenant_app_id)]);
   payer_available boolean[] := array_fill(false, ARRAY[cardinality(p_payer_hash)]);
@@ -227,22 +225,8 @@ BEGIN
     record_digest(p_record[n]), event_digest(p_event_id[n], p_event_type[n], p_event_body[n])
   FROM unnest(opened) AS n;
 
-  -- The event that tells the tenant, in the same commit as what it tells, and a delivery of it where the tenant's endpoint wants events of
-  -- this type.
   IF array_remove(p_event_id, NULL) <> '{}' THEN
-    INSERT INTO events (app_id, id, mode, type, reference, body, created_at)
-    SELECT p_app_id[n], p_event_id[n], p_mode[n], p_event_type[n], p_reference[n], p_event_body[n], p_at[n]
-    FROM unnest(opened) AS n WHERE p_event_id[n] IS NOT NULL;
-    wanted := ARRAY(
-      SELECT n FROM unnest(opened) AS n
-      JOIN webhook_endpoints w ON w.app_id = p_app_id[n] AND w.mode = p_mode[n] AND w.enabled AND p_event_type[n] = ANY (w.events)
-      WHERE p_event_id[n] IS NOT NULL /*+ AND w.app_id = p_app */);
-    IF cardinality(wanted) > 0 THEN
-      INSERT INTO deliveries (app_id, id, mode, event_id, status, next_attempt_at, created_at)
-      SELECT p_app_id[n], p_event_id[n], p_mode[n], p_event_id[n], 'due', p_at[n], p_at[n] FROM unnest(wanted) AS n;
-      INSERT INTO due_deliveries (app_id, mode, next_attempt_at, id, created_at)
-      SELECT p_app_id[n], p_mode[n], p_at[n], p_event_id[n], p_at[n] FROM unnest(wanted) AS n;
-    END IF;
+    PERFORM write_events( /*+ p_app, */ opened, p_app_id, p_mode, p_reference, p_at, p_event_id, p_event_type, p_event_body);
   END IF;
 END
 $open$;
