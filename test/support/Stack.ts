@@ -204,6 +204,10 @@ export const callsOf = (simulator: Running, reference?: string) =>
     ({ json }) => decodeCalls(json).map(({ method, path }) => `${method} ${path.split("?")[0]}`)
   )
 
+/** The same without the poller's questions, which may be about what another test of the same stack sent. */
+export const requestsTo = (simulator: Running) =>
+  Effect.map(callsOf(simulator), (calls) => calls.filter((call) => !call.startsWith("GET /v1/transactions")))
+
 const decodeCalls = Schema.decodeUnknownSync(Schema.Array(Schema.Struct({ method: Schema.String, path: Schema.String })))
 
 /** Waits until the provider was asked so often about a transaction, by our reference or by its own. */

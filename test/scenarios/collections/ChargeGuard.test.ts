@@ -6,7 +6,7 @@ import { Settlement } from "../../../src/services/settlement/Settlement.ts"
 import { authorize, demandCodes, pinIdOf, RIGHT, sourceOf, wrapped } from "../../support/OtpRequests.ts"
 import { momoCharge } from "../../support/RequestBodies.ts"
 import { type Answer, referenceOf, said } from "../../support/SignedClient.ts"
-import { callsOf, executionsOf, keyOn, Stack, tenantOn, verified } from "../../support/Stack.ts"
+import { callsOf, executionsOf, keyOn, requestsTo, Stack, tenantOn, verified } from "../../support/Stack.ts"
 import { auditEntry } from "../../support/TestDatabase.ts"
 
 const CHARGES = 64
@@ -85,14 +85,14 @@ layer(Stack.layer(settings, { delayMs: 60_000 }), { excludeTestServices: true })
         const { gateway, simulator } = yield* Stack
         const tenant = yield* tenantOn(gateway, 0n)
         const first = yield* succeeded(tenant, "2007")
-        const before = yield* callsOf(simulator)
+        const before = yield* requestsTo(simulator)
         const answers = yield* Effect.all(
           Array.from({ length: 8 }, () => tenant.post("/v1/collections", charge("2007"))),
           { concurrency: "unbounded" }
         )
         for (const answer of answers)
           expect(said(answer)).toStrictEqual(duplicate(referenceOf(first), "successful", { already_succeeded: "true" }))
-        expect(yield* callsOf(simulator)).toStrictEqual(before)
+        expect(yield* requestsTo(simulator)).toStrictEqual(before)
       })
   )
 

@@ -6,7 +6,7 @@ import type { Capability } from "../../../src/domain/Tenant.ts"
 import { Denylist } from "../../../src/services/ports/Denylist.ts"
 import { bankPayout, momoCharge, momoPayout, walletPayout } from "../../support/RequestBodies.ts"
 import { referenceOf, said } from "../../support/SignedClient.ts"
-import { callsOf, changeCorridor, keyOn, Stack, tenantOn } from "../../support/Stack.ts"
+import { changeCorridor, keyOn, requestsTo, Stack, tenantOn } from "../../support/Stack.ts"
 import { auditEntry } from "../../support/TestDatabase.ts"
 
 const PAYOUTS = "/v1/payouts"
@@ -55,7 +55,7 @@ layer(Stack.layer(), { excludeTestServices: true })("the reasons to refuse a pay
         const { gateway, simulator } = yield* Stack
         yield* changeCorridor(gateway, { country: "UG", method: "momo" }, { requiresName: true })
         const tenant = yield* tenantOn(gateway, 1_000_000n)
-        const before = yield* callsOf(simulator)
+        const before = yield* requestsTo(simulator)
         const payout = momoPayout("1238")
         const named = (name: string) => ({ ...payout, destination: { ...payout.destination, name } })
         const issue = (message: string) => ({
@@ -68,7 +68,7 @@ layer(Stack.layer(), { excludeTestServices: true })("the reasons to refuse a pay
         const denied = Result.getOrThrow(newDenial("screened_name", "Kabuye Zerida", { country: null, isAccount: false }))
         yield* denials.add("screened_name", denied, "a test", auditEntry())
         expect(said(yield* tenant.post(PAYOUTS, named("ZERIDA  Kabuyé")))).toMatchObject({ code: "screening_denied" })
-        expect(yield* callsOf(simulator)).toStrictEqual(before)
+        expect(yield* requestsTo(simulator)).toStrictEqual(before)
 
         const key = "names-1238"
         const paid = yield* tenant.post(PAYOUTS, named("Ng'ang'a Wanjirũ Kamau"), key)
@@ -107,12 +107,12 @@ layer(Stack.layer(), { excludeTestServices: true })("the reasons to refuse a pay
       const { gateway, simulator } = yield* Stack
       yield* changeCorridor(gateway, { country: "UG", method: "bank" }, { requiresMsisdn: true })
       const tenant = yield* tenantOn(gateway, 1_000_000n)
-      const before = yield* callsOf(simulator)
+      const before = yield* requestsTo(simulator)
       const payout = bankPayout("1241")
       const issues = [{ path: "destination.msisdn", message: "is required in this corridor" }]
       for (const path of [PAYOUTS, `${PAYOUTS}/quote`])
         expect(said(yield* tenant.post(path, payout))).toStrictEqual(refused("validation_failed", { issues }))
-      expect(yield* callsOf(simulator)).toStrictEqual(before)
+      expect(yield* requestsTo(simulator)).toStrictEqual(before)
       const numbered = { ...payout, destination: { ...payout.destination, msisdn: "+256772001241" } }
       expect(said(yield* tenant.post(PAYOUTS, numbered))).toStrictEqual({ status: 201 })
       yield* changeCorridor(gateway, { country: "UG", method: "bank" }, { requiresMsisdn: false })
@@ -155,7 +155,7 @@ layer(Stack.layer(), { excludeTestServices: true })("the reasons to refuse a pay
         country: "KE",
         destination: { ...momoPayout("").destination, msisdn: "254712001234", country: "KE" }
       }
-      const before = (yield* callsOf(simulator)).length
+      const before = (yield* requestsTo(simulator)).length
       const answers = [
         // 403 capability before 403 frozen, before 422 corridor, before 422 test ceiling, before the corridor's window.
         yield* noGrant.post(PAYOUTS, lost),
@@ -175,7 +175,7 @@ layer(Stack.layer(), { excludeTestServices: true })("the reasons to refuse a pay
         refused("amount_above_maximum", { maximum_minor: 70_000, scope: "test_mode" }),
         refused("amount_below_minimum", { minimum_minor: 500, method: "momo" })
       ])
-      expect((yield* callsOf(simulator)).length).toBe(before)
+      expect((yield* requestsTo(simulator)).length).toBe(before)
     })
   )
 })

@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { maskedName } from "../../../src/domain/Masking.ts"
 import { bankPayout } from "../../support/RequestBodies.ts"
 import { referenceOf, said } from "../../support/SignedClient.ts"
-import { callsOf, executionsOf, Stack, tenantOn } from "../../support/Stack.ts"
+import { executionsOf, requestsTo, Stack, tenantOn } from "../../support/Stack.ts"
 
 const RESOLVE = "/v1/reference/resolve-bank-account"
 const PAYOUTS = "/v1/payouts"
@@ -49,7 +49,7 @@ layer(Stack.layer(), { excludeTestServices: true })("the holder of a bank accoun
     Effect.gen(function* () {
       const { gateway, simulator } = yield* Stack
       const tenant = yield* tenantOn(gateway, 0n, { capabilities: ["payouts", "reference_data"] })
-      const before = yield* callsOf(simulator)
+      const before = yield* requestsTo(simulator)
       expect(said(yield* tenant.post(RESOLVE, account("1234")))).toStrictEqual({
         status: 403,
         code: "capability_not_allowed",
@@ -63,7 +63,7 @@ layer(Stack.layer(), { excludeTestServices: true })("the holder of a bank accoun
       expect(said(yield* tenant.post(RESOLVE, account("1234", { mode: "test" })))).toMatchObject({ code: "mode_mismatch" })
       const extra = yield* tenant.post(RESOLVE, account("1234", { nickname: "x" }))
       expect(extra.headers.get("x-gateway-ignored")).toBe("nickname")
-      expect(yield* callsOf(simulator)).toStrictEqual(before)
+      expect(yield* requestsTo(simulator)).toStrictEqual(before)
     })
   )
 
@@ -75,9 +75,9 @@ layer(Stack.layer(), { excludeTestServices: true })("the holder of a bank accoun
       Effect.gen(function* () {
         const { gateway, simulator } = yield* Stack
         const tenant = yield* tenantOn(gateway)
-        const before = yield* callsOf(simulator)
+        const before = yield* requestsTo(simulator)
         expect(said(yield* tenant.post(PAYOUTS, bankPayout(ending)))).toStrictEqual(refusal)
-        const calls = (yield* callsOf(simulator)).slice(before.length)
+        const calls = (yield* requestsTo(simulator)).slice(before.length)
         expect(calls).toStrictEqual(["POST /v1/beneficiaries/accounts/banks"])
         expect(yield* tenant.float).toMatchObject({ available_minor: 100_000, reserved_minor: 0 })
       })

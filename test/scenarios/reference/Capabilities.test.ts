@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { Capability } from "../../../src/domain/Tenant.ts"
 import { momoCharge, momoPayout } from "../../support/RequestBodies.ts"
 import { said } from "../../support/SignedClient.ts"
-import { callsOf, changeCorridor, gatewayOn, Stack, tenantOn } from "../../support/Stack.ts"
+import { changeCorridor, gatewayOn, requestsTo, Stack, tenantOn } from "../../support/Stack.ts"
 
 const CORRIDORS = "/v1/reference/corridors"
 const refundsReason = { supported: false, reason: "refund_orchestration_not_implemented" }
@@ -118,7 +118,7 @@ layer(Stack.layer(), { excludeTestServices: true })("corridors", (it) => {
     Effect.gen(function* () {
       const { gateway, simulator } = yield* Stack
       const tenant = yield* tenantOn(gateway, 0n)
-      const before = yield* callsOf(simulator)
+      const before = yield* requestsTo(simulator)
       const momo = { country: "CM", currency: "XAF", source: { type: "momo", msisdn: "237670001234", network: "MTN" } }
       const card = { method: "card", source: { type: "card" }, redirect_url: "https://shop.example/done" }
       for (const [change, key] of [
@@ -133,7 +133,7 @@ layer(Stack.layer(), { excludeTestServices: true })("corridors", (it) => {
           details
         })
       }
-      expect(yield* callsOf(simulator)).toStrictEqual(before)
+      expect(yield* requestsTo(simulator)).toStrictEqual(before)
     })
   )
 
@@ -163,14 +163,14 @@ layer(Stack.layer(), { excludeTestServices: true })("refunds", (it) => {
     Effect.gen(function* () {
       const { gateway, simulator } = yield* Stack
       const tenant = yield* tenantOn(gateway, 0n, { capabilities: [], status: "frozen" })
-      const before = yield* callsOf(simulator)
+      const before = yield* requestsTo(simulator)
       const full = { ...body, amount_minor: 500, reason: "damaged", is_test_mode: false }
       for (const asked of [body, full, { original_reference: "nobody's" }]) {
         const answer = yield* tenant.call("POST", REFUNDS, asked)
         expect(said(answer)).toStrictEqual(refused)
         expect(answer.headers.get("x-gateway-ignored")).toBeNull()
       }
-      expect(yield* callsOf(simulator)).toStrictEqual(before)
+      expect(yield* requestsTo(simulator)).toStrictEqual(before)
     })
   )
 

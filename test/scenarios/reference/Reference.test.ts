@@ -2,7 +2,7 @@ import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { Capability } from "../../../src/domain/Tenant.ts"
 import { said } from "../../support/SignedClient.ts"
-import { callsOf, changeCorridor, Stack, tenantOn } from "../../support/Stack.ts"
+import { changeCorridor, requestsTo, Stack, tenantOn } from "../../support/Stack.ts"
 
 const BANKS = "/v1/reference/banks"
 const COUNTRIES = "/v1/reference/countries"
@@ -38,11 +38,11 @@ layer(Stack.layer(), { excludeTestServices: true })("reference data", (it) => {
     Effect.gen(function* () {
       const { gateway, simulator } = yield* Stack
       const tenant = yield* tenantOn(gateway)
-      const before = yield* callsOf(simulator)
+      const before = yield* requestsTo(simulator)
       for (const country of ["RW", "FR"]) expect((yield* tenant.get(`${BANKS}/${country}`)).body.data).toStrictEqual([])
       for (const country of ["ug", "UGA", "U1"])
         expect(said(yield* tenant.get(`${BANKS}/${country}`))).toMatchObject({ status: 422, code: "validation_failed" })
-      expect(yield* callsOf(simulator)).toStrictEqual(before)
+      expect(yield* requestsTo(simulator)).toStrictEqual(before)
     })
   )
 
@@ -134,12 +134,12 @@ layer(Stack.layer(), { excludeTestServices: true })("reference data", (it) => {
       const { gateway, simulator } = yield* Stack
       const noReference = yield* tenantOn(gateway, 0n, { capabilities: without("reference_data") })
       const noBalances = yield* tenantOn(gateway)
-      const before = yield* callsOf(simulator)
+      const before = yield* requestsTo(simulator)
       expect(said(yield* noReference.get(`${BANKS}/UG`))).toStrictEqual(notAllowed("reference_data"))
       expect(said(yield* noReference.get(`${BANKS}/FR`))).toStrictEqual(notAllowed("reference_data"))
       expect(said(yield* noReference.get(COUNTRIES))).toStrictEqual(notAllowed("reference_data"))
       expect(said(yield* noBalances.get("/v1/balances"))).toStrictEqual(notAllowed("balances"))
-      expect(yield* callsOf(simulator)).toStrictEqual(before)
+      expect(yield* requestsTo(simulator)).toStrictEqual(before)
     })
   )
 
