@@ -4,7 +4,7 @@ import { create } from "../Call.ts"
 import { endingOf } from "../Endings.ts"
 import type { SimulatedTransaction } from "../Facts.ts"
 import { isPayableBank, isPhoneOf, servedCountry } from "./Catalogue.ts"
-import { type Promised, readPromise } from "./Quotations.ts"
+import { type QuotedPayout, readQuotationToken } from "./Quotations.ts"
 import {
   type Call,
   checkReference,
@@ -26,15 +26,15 @@ type Request = typeof Wire.PayoutRequest.Type
 export const createPayout = Effect.fnUntraced(function* (call: Call) {
   const request = yield* decodeBody(Wire.PayoutRequest, call.request)
   yield* checkReference(request.transactionRef)
-  const promised = Option.getOrUndefined(readPromise(call, request.token))
-  if (promised === undefined) return yield* refuse(400)
-  const recipient = yield* recipientOf(request, promised)
+  const quoted = Option.getOrUndefined(readQuotationToken(call, request.token))
+  if (quoted === undefined) return yield* refuse(400)
+  const recipient = yield* recipientOf(request, quoted)
 
   const earlier = yield* earlierWith(call, "payout", request.transactionRef)
   if (earlier !== undefined) return success(createdPayout(earlier))
 
   const ending = endingOf(recipient)
-  const { amount, currency, destinationAmount, destinationCurrency, fee } = promised
+  const { amount, currency, destinationAmount, destinationCurrency, fee } = quoted
   const payout = {
     id: newId(call, "BP"),
     reference: request.transactionRef ?? null,
@@ -47,21 +47,21 @@ export const createPayout = Effect.fnUntraced(function* (call: Call) {
     destinationCurrency,
     destinationAmount,
     short: shortBalance,
-    ...spendToken(call, "quotation", promised.once),
-    detail: detail(request, promised)
+    ...spendToken(call, "quotation", quoted.once),
+    detail: detail(request, quoted)
   } as const
   return yield* create(call, payout, (transaction) => success(createdPayout(transaction)))
 })
 
 /** Checks what the quotation's type needs; returns the number that its ending is read from. */
-const recipientOf = Effect.fnUntraced(function* (request: Request, promised: Promised) {
-  if (promised.recipient !== null) return promised.recipient
-  const country = servedCountry(promised.country)
-  if (country === undefined || request.country !== promised.country) return yield* refuse(400)
+const recipientOf = Effect.fnUntraced(function* (request: Request, quoted: QuotedPayout) {
+  if (quoted.recipient !== null) return quoted.recipient
+  const country = servedCountry(quoted.country)
+  if (country === undefined || request.country !== quoted.country) return yield* refuse(400)
   if (!request.firstName) return yield* refuse(400)
   if (!request.lastName) return yield* refuse(400)
   if (request.phoneNumber !== undefined && !isPhoneOf(country, request.phoneNumber)) return yield* refusePhone()
-  if (promised.method === "momo") {
+  if (quoted.method === "momo") {
     if (request.phoneNumber === undefined) return yield* refuse(400)
     return request.phoneNumber
   }
@@ -69,13 +69,13 @@ const recipientOf = Effect.fnUntraced(function* (request: Request, promised: Pro
   if (!request.bankAccountName) return yield* refuse(400)
   if (!request.bankAccountNumber) return yield* refuse(400)
   if (!/^[A-Za-z0-9]{4,34}$/.test(request.bankAccountNumber)) return yield* refuse(400)
-  if (!isPayableBank(promised.country, request.bankCode ?? "")) return yield* refuse(404)
+  if (!isPayableBank(quoted.country, request.bankCode ?? "")) return yield* refuse(404)
   return request.bankAccountNumber
 })
 
-const detail = (request: Request, promised: Promised): SimulatedTransaction["detail"] => ({
+const detail = (request: Request, quoted: QuotedPayout): SimulatedTransaction["detail"] => ({
   sourceCountry: null,
-  destinationCountry: promised.country,
+  destinationCountry: quoted.country,
   firstName: request.firstName ?? null,
   lastName: request.lastName ?? null,
   phoneNumber: request.phoneNumber ?? null,

@@ -23,8 +23,8 @@ import { amountRefused, type Call, decimal, decodeBody, refuse, refusePhone, suc
 
 type Request = typeof Wire.PayoutQuotationRequest.Type
 
-/** The promise of a quotation's token, in minor units. */
-export interface Promised {
+/** The payout that a quotation's token stands for, in minor units. */
+export interface QuotedPayout {
   readonly once: string
   readonly method: PayoutMethod
   readonly recipient: string | null
@@ -93,8 +93,8 @@ export const quotePayout = Effect.fnUntraced(function* (call: Call) {
   return success({ expires: expiry(call.now, quotationToken), token, quotation })
 })
 
-/** The promise that a token still makes: none once it is forged or expired. Its single use is the caller's to claim. */
-export const readPromise = (call: Call, token: string): Option.Option<Promised> =>
+/** The quotation that a token still stands for: none once it is forged or expired. Its single use is the caller's to claim. */
+export const readQuotationToken = (call: Call, token: string): Option.Option<QuotedPayout> =>
   readQuotation(call.merchant.clientSecret, token, call.now).pipe(
     Option.flatMap(({ once, quotation, recipient }) => {
       const currency = currencyOf(quotation.sourceCurrency)
