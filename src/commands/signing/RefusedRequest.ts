@@ -3,7 +3,7 @@ import { clockSkewSeconds, isNonce, parseKeyHeader, parseSignature } from "../..
 import type { KeyFile } from "./SignedHeaders.ts"
 
 /** The part of a request that is not as it has to be, and what to do about it. */
-export interface Difference {
+export interface SignatureMismatch {
   readonly part: "key" | "timestamp" | "nonce" | "signature" | "host" | "method" | "path" | "query" | "body" | "secret" | "string"
   readonly detail: string
 }
@@ -41,14 +41,14 @@ const parts = [
 ] as const
 
 /** The faults of the headers by themselves, before anything is computed. */
-export const headerDifferences = (headers: HeaderValues, key: KeyFile, nowMs: number): ReadonlyArray<Difference> => [
+export const headerMismatches = (headers: HeaderValues, key: KeyFile, nowMs: number): ReadonlyArray<SignatureMismatch> => [
   ...parts.flatMap(([name, part]) => {
     const count = headers.get(name)?.length ?? 0
     if (count === 1) return []
     return [{ part, detail: count === 0 ? `${name} is missing` : `${name} is sent ${count} times; send it once` }]
   }),
-  ...(headers.has("x-gateway-key") ? keyDifferences(headerOf(headers, "x-gateway-key"), key) : []),
-  ...(headers.has("x-gateway-timestamp") ? timestampDifferences(headers, nowMs) : []),
+  ...(headers.has("x-gateway-key") ? keyMismatches(headerOf(headers, "x-gateway-key"), key) : []),
+  ...(headers.has("x-gateway-timestamp") ? timestampMismatches(headers, nowMs) : []),
   ...(!headers.has("x-gateway-nonce") || isNonce(headerOf(headers, "x-gateway-nonce"))
     ? []
     : [{ part: "nonce" as const, detail: "the nonce must be 16 to 64 characters of A-Z a-z 0-9 _ -" }]),
@@ -57,11 +57,14 @@ export const headerDifferences = (headers: HeaderValues, key: KeyFile, nowMs: nu
     : [{ part: "signature" as const, detail: "the signature must be v1= and 64 lower-case hexadecimal digits" }])
 ]
 
-const keyDifferences = (header: string, key: KeyFile): ReadonlyArray<Difference> => {
+const keyMismatches = (header: string, key: KeyFile): ReadonlyArray<SignatureMismatch> => {
   const named = Option.getOrUndefined(parseKeyHeader(header))
   if (named === undefined)
     return [{ part: "key", detail: "X-Gateway-Key must be APP_ID.KEY_ID.API_KEY: three parts, joined by dots" }]
-  const wrong = (what: string, ours: string): Difference => ({ part: "key", detail: `the ${what} is not the key file's${ours}` })
+  const wrong = (what: string, ours: string): SignatureMismatch => ({
+    part: "key",
+    detail: `the ${what} is not the key file's${ours}`
+  })
   return [
     ...(named.appId === key.app_id ? [] : [wrong("app_id", `: ${named.appId}, and not ${key.app_id}`)]),
     ...(named.keyId === key.key_id ? [] : [wrong("key_id", `: ${named.keyId}, and not ${key.key_id}`)]),
@@ -70,7 +73,7 @@ const keyDifferences = (header: string, key: KeyFile): ReadonlyArray<Difference>
 }
 
 /** The moment of the refusal is the response's `Date` where the file has it, and now where it does not. */
-const timestampDifferences = (headers: HeaderValues, nowMs: number): ReadonlyArray<Difference> => {
+const timestampMismatches = (headers: HeaderValues, nowMs: number): ReadonlyArray<SignatureMismatch> => {
   const timestamp = headerOf(headers, "x-gateway-timestamp")
   const answered = Date.parse(headerOf(headers, "date"))
   const isAnswered = !Number.isNaN(answered)

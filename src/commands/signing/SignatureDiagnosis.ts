@@ -2,7 +2,7 @@ import { timingSafeEqual } from "node:crypto"
 import { Option, Redacted } from "effect"
 import { parseKeyHeader } from "../../domain/StringToSign.ts"
 import { signature } from "../../services/admission/Signature.ts"
-import { type Difference, type HeaderValues, headerDifferences, headerOf } from "./RefusedRequest.ts"
+import { type HeaderValues, headerMismatches, headerOf, type SignatureMismatch } from "./RefusedRequest.ts"
 import { type Recipe, rightRecipe, type SentRequest, textOf, type Variation } from "./SignatureRecipe.ts"
 import { variations } from "./SignatureVariations.ts"
 import type { KeyFile } from "./SignedHeaders.ts"
@@ -15,7 +15,7 @@ export interface Diagnosis {
   readonly isSignatureRight: boolean
   /** Whether known mistakes make it right. */
   readonly isExplained: boolean
-  readonly differences: ReadonlyArray<Difference>
+  readonly differences: ReadonlyArray<SignatureMismatch>
 }
 
 /**
@@ -41,7 +41,7 @@ export const diagnose = (sent: Omit<SentRequest, "host">, headers: HeaderValues,
   )
   const claimed = digestOf(headerOf(headers, "x-gateway-signature"))
   const isRight = claimed !== undefined && makes(right, claimed)
-  const byThemselves = headerDifferences(headers, key, nowMs)
+  const byThemselves = headerMismatches(headers, key, nowMs)
   const mistakes = claimed === undefined || isRight ? [] : mistakesThatMake(claimed, right, variations(right, request, key))
   return {
     stringToSign: textOf(right),

@@ -1,7 +1,7 @@
 import { Option } from "effect"
 import { canonicalQuery, pathOf } from "../../domain/StringToSign.ts"
 import { bodyHash } from "../../services/admission/Signature.ts"
-import type { Difference } from "./RefusedRequest.ts"
+import type { SignatureMismatch } from "./RefusedRequest.ts"
 import { hasSignedBody, type KeyFile } from "./SignedHeaders.ts"
 
 /** The ten fields of the string to sign, the text between them, and the secret: everything a signature is made of. */
@@ -21,7 +21,7 @@ export interface Recipe {
 }
 
 /** One mistake that clients make: what it changes in the recipe, and how to mend it. */
-export interface Variation extends Difference {
+export interface Variation extends SignatureMismatch {
   readonly change: Partial<Recipe>
 }
 
