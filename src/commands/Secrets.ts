@@ -26,7 +26,7 @@ const rotate = Command.make(
     })
     const rewrapped = yield* rotation
       .rotate(old, yield* auditEntry("secrets rotate", "master key", {}))
-      .pipe(Effect.catchTag("NotRotated", ({ message }) => Effect.fail(new CommandRefusal({ message }))))
+      .pipe(Effect.catchTag("RotationIncomplete", ({ message }) => Effect.fail(new CommandRefusal({ message }))))
     yield* printResult({ rewrapped })
   }, Effect.provide(rotationPorts))
 ).pipe(

@@ -5,7 +5,7 @@ import type { AuditEntry } from "./AuditLog.ts"
 export type RewrappedCounts = Readonly<Record<string, number>>
 
 /** The rotation is not finished, and the reason. The values that were sealed again stay so; a repetition continues. */
-export class NotRotated extends Data.TaggedError("NotRotated")<{ readonly message: string }> {}
+export class RotationIncomplete extends Data.TaggedError("RotationIncomplete")<{ readonly message: string }> {}
 
 /**
  * Rotates the master key: every value under the old key is sealed again under the new one. The values themselves, the hashing key included,
@@ -20,6 +20,6 @@ export class MasterKeyRotation extends Context.Service<
      * time. Refused, before anything is changed, where a value opens with neither key, and while a gateway is connected, which is named: it
      * knows one key. None starts meanwhile. A command that seals under the old key is waited for in a few more passes, and then reported.
      */
-    readonly rotate: (from: Redacted.Redacted, audit: AuditEntry) => Effect.Effect<RewrappedCounts, NotRotated>
+    readonly rotate: (from: Redacted.Redacted, audit: AuditEntry) => Effect.Effect<RewrappedCounts, RotationIncomplete>
   }
 >()("gateway/services/ports/MasterKeyRotation") {}

@@ -83,6 +83,9 @@ it.live("reports a gateway that never stops sealing under the old key", () =>
   Effect.gen(function* () {
     let count = 0
     const { rotate } = yield* given((sql, seal) => Effect.suspend(() => write(sql, `1${count++}`, seal("again"))))
-    expect(yield* Effect.flip(rotate)).toMatchObject({ _tag: "NotRotated", message: expect.stringContaining("stop every one") })
+    expect(yield* Effect.flip(rotate)).toMatchObject({
+      _tag: "RotationIncomplete",
+      message: expect.stringContaining("stop every one")
+    })
   }).pipe(Effect.scoped)
 )
