@@ -8,7 +8,7 @@ import { flutterwaveCallbacks } from "./Callback.ts"
 import { clawbacks } from "./Clawbacks.ts"
 import { type FlutterwaveSettings, openClient } from "./Client.ts"
 import { branchCountries, chargeRoute } from "./Networks.ts"
-import { accountOf, chargeCall, chargePath, isSenderWanted, senderOf, transferBody, transferPath } from "./Order.ts"
+import { accountOf, chargePath, chargeRequest, isSenderWanted, senderOf, transferBody, transferPath } from "./Order.ts"
 import { QUOTE_LIFE_MS, quoting } from "./Quote.ts"
 import { RESOLVES_IN, referenceData } from "./Reference.ts"
 import { identity } from "./Refusals.ts"
@@ -57,7 +57,7 @@ export const flutterwave = adapterOf(
     })
     const charges = movements(connection, {
       place: Effect.fnUntraced(function* (order: ChargeOrder) {
-        const call = chargeCall(order, settings.emailDomain)
+        const call = chargeRequest(order, settings.emailDomain)
         if (call === undefined) return noRoute
         return chargeOutcome(yield* connection.call({ operation: "charge", method: "POST", ...call }), order)
       }),

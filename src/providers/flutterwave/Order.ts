@@ -25,7 +25,7 @@ const LONGEST_TEXT = 100
 export const text = plainRule(LONGEST_TEXT)
 
 /** POST /charges; undefined where there is no such route. */
-export const chargeCall = ({ amount, corridor, payer, redirectUrl, reference, source }: ChargeOrder, emailDomain: string) => {
+export const chargeRequest = ({ amount, corridor, payer, redirectUrl, reference, source }: ChargeOrder, emailDomain: string) => {
   const route = chargeRoute(source.country, source.network)
   if (route === undefined) return undefined
   const names = [payer?.firstName, payer?.lastName].flatMap((part) => (part ? [Redacted.value(part)] : [])).join(" ")

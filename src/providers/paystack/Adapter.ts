@@ -15,8 +15,8 @@ import { identity, unreachable, withoutVoucher } from "./Refusals.ts"
 import { statement } from "./Statement.ts"
 import {
   chargeFound,
-  chargeLooked,
   chargeOutcome,
+  lookupOfRefusedCharge,
   recipientIn,
   transferFound,
   transferOutcome,
@@ -91,7 +91,7 @@ const charging = ({ call }: Connection, emailDomain: string) => {
     const first = chargeOutcome(response, expectedOf(order))
     if (!("confirm" in first)) return first
     const looked = yield* call({ operation: "charge_check", method: "GET", path: checkChargePath(order) })
-    return chargeLooked(looked, expectedOf(order), first)
+    return lookupOfRefusedCharge(looked, expectedOf(order), first)
   })
 
   return Effect.fnUntraced(function* (order: ChargeOrder): Effect.fn.Return<MoneyCallAnswer<ChargeOutcome>> {

@@ -150,7 +150,7 @@ export const chargeOutcome = (
  * The answer to GET /charge/{reference}, after a charge that was refused: it may be there by an earlier arrival of the same request. Where
  * nothing is, the refusal stands.
  */
-export const chargeLooked = (
+export const lookupOfRefusedCharge = (
   response: ProviderResponse,
   expected: ExpectedTransaction,
   refused: Extract<ReturnType<typeof chargeOutcome>, { readonly confirm: unknown }>

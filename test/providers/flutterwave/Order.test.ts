@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest"
 import { json } from "../../../src/domain/Json.ts"
 import { minor } from "../../../src/domain/Money.ts"
 import type { MomoParty } from "../../../src/domain/Party.ts"
-import { accountOf, chargeCall, senderOf, transferBody } from "../../../src/providers/flutterwave/Order.ts"
+import { accountOf, chargeRequest, senderOf, transferBody } from "../../../src/providers/flutterwave/Order.ts"
 import { feePath, quoteOf, unquotable } from "../../../src/providers/flutterwave/Quote.ts"
 import type { ProviderResponse } from "../../../src/providers/Transport.ts"
 import { bank, chargeOrder, momo, orderOn, quoteOrder, through, wallet } from "../contract/Orders.ts"
@@ -28,7 +28,7 @@ describe("the body of an order", () => {
   it("names each network by Flutterwave's name, and refuses others", () => {
     const networks = (country: string, ...ours: ReadonlyArray<string>) =>
       ours.map((network) => {
-        const call = chargeCall({ ...uganda, source: source(country, network) }, "example.com")
+        const call = chargeRequest({ ...uganda, source: source(country, network) }, "example.com")
         return call === undefined ? undefined : [call.path.replace("/charges?type=", ""), call.body.network]
       })
     expect(networks("GH", "MTN", "TELECEL", "AT", "VODAFONE")).toStrictEqual([
@@ -62,7 +62,7 @@ describe("the body of an order", () => {
 
   it("has amounts as exact JSON numbers, and whole ones as integers", () => {
     const amountOf = (units: bigint, currency: "KES" | "UGX") => {
-      const { amount, currency: unit } = chargeCall(
+      const { amount, currency: unit } = chargeRequest(
         {
           ...uganda,
           amount: minor(units),
@@ -80,7 +80,7 @@ describe("the body of an order", () => {
 
   // Issue 38, line 14.
   it("gives each payer without an e-mail address one that is nobody else's, and the number no plus sign", () => {
-    const bodyOf = (order: typeof uganda) => chargeCall({ ...order, source: source("UG", "MTN") }, "payers.shop.example")?.body
+    const bodyOf = (order: typeof uganda) => chargeRequest({ ...order, source: source("UG", "MTN") }, "payers.shop.example")?.body
     const second = chargeOrder(momo("UG", "UGX", "MTN", "25670000"), "1234")
     expect(bodyOf(uganda)).toMatchObject({
       tx_ref: uganda.reference,

@@ -5,8 +5,8 @@ import { chargedParty, recipientBody } from "../../../src/providers/paystack/Net
 import { identity, notFound } from "../../../src/providers/paystack/Refusals.ts"
 import {
   chargeFound,
-  chargeLooked,
   chargeOutcome,
+  lookupOfRefusedCharge,
   recipientIn,
   transferFound,
   transferOutcome,
@@ -245,8 +245,8 @@ describe("a not-found answer", () => {
     expect(notFound(answered(404, "<html>", "text/html"))).toBeUndefined()
     const first = chargeOutcome(ofRequest(400), order)
     if (!("confirm" in first)) throw new Error("a 400 is believed at once")
-    expect(chargeLooked(refused(404), order, first).fact._tag).toBe("Refused")
-    expect(chargeLooked(refused(500), order, first).fact._tag).toBe("Unknown")
+    expect(lookupOfRefusedCharge(refused(404), order, first).fact._tag).toBe("Refused")
+    expect(lookupOfRefusedCharge(refused(500), order, first).fact._tag).toBe("Unknown")
     expect(chargeFound(answered(404, "nothing", "text/plain"), order).fact._tag).toBe("Unknown")
   })
 
