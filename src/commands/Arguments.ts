@@ -77,7 +77,7 @@ const isDistinct = Schema.makeFilter((words: ReadonlyArray<string>) => new Set(w
 })
 
 /** Refuses the name of a provider that this program does not know; one without an account may get one tomorrow. */
-export const checkProviderNames = Effect.fnUntraced(function* (names: ReadonlyArray<string>) {
+export const requireKnownProviders = Effect.fnUntraced(function* (names: ReadonlyArray<string>) {
   const unknown = names.find((name) => !providerNames.includes(name))
   if (unknown !== undefined)
     return yield* new CommandRefusal({

@@ -4,7 +4,7 @@ import { Availability, type Corridor, type CorridorKey, Country, CustomerAction,
 import { Currency } from "../domain/Currency.ts"
 import { corridorView } from "../domain/View.ts"
 import { Corridors } from "../services/ports/Corridors.ts"
-import { Amount, CommaList, checkProviderNames, currencyArgument, Words } from "./Arguments.ts"
+import { Amount, CommaList, currencyArgument, requireKnownProviders, Words } from "./Arguments.ts"
 import { CommandRefusal, WrongUsage } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
 import { auditEntry } from "./Operator.ts"
@@ -93,7 +93,7 @@ const set = Command.make(
     const next: Corridor = { ...before, ...applyChanges(before, changes), updatedAt: now }
     if (next.providers.length === 0)
       return yield* new CommandRefusal({ message: "there is no such corridor yet: add it with --provider" })
-    yield* checkProviderNames(Option.getOrElse(changes.provider, () => []))
+    yield* requireKnownProviders(Option.getOrElse(changes.provider, () => []))
     if (next.minimum !== null && next.maximum !== null && next.minimum > next.maximum) {
       return yield* new CommandRefusal({ message: "the minimum is larger than the maximum: change one of them" })
     }

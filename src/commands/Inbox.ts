@@ -6,7 +6,7 @@ import { maskedText } from "../domain/Masking.ts"
 import { CallbackStatus, ProviderInbox, type StoredCallback } from "../services/ports/ProviderInbox.ts"
 import { Transactions } from "../services/ports/Transactions.ts"
 import { namesOurs } from "../services/settlement/ProviderCallbacks.ts"
-import { checkProviderNames, exampleProvider, MomentText, mode, providerName, Words } from "./Arguments.ts"
+import { exampleProvider, MomentText, mode, providerName, requireKnownProviders, Words } from "./Arguments.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
 import { auditEntry } from "./Operator.ts"
@@ -97,7 +97,7 @@ const closeUnmatched = Command.make(
     dryRun: Flag.Boolean("dry-run").pipe(Flag.withDefault(false), Flag.withDescription("only count them"))
   },
   Effect.fn(function* ({ before, dryRun, mode, provider, reason }) {
-    yield* checkProviderNames([provider])
+    yield* requireKnownProviders([provider])
     const [callbacks, isOurs] = [yield* ProviderInbox, namesOurs(yield* Transactions)]
     const until = Option.getOrElse(Option.flatMap(before, instantOf), () => Number.POSITIVE_INFINITY)
     const end = Math.min(until, yield* Clock.currentTimeMillis)

@@ -6,7 +6,7 @@ import { GatewayStatus } from "../services/ports/GatewayStatus.ts"
 import { ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
 import { checkProvider } from "../services/reference/ProviderCheck.ts"
 import { accountUsages } from "../services/settlement/AccountUsage.ts"
-import { checkProviderNames, exampleProvider, providerName } from "./Arguments.ts"
+import { exampleProvider, providerName, requireKnownProviders } from "./Arguments.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { Installation } from "./Installation.ts"
 import { printResult } from "./Output.ts"
@@ -17,7 +17,7 @@ const check = Command.make(
   "check",
   { provider: providerName },
   Effect.fn(function* ({ provider }) {
-    yield* checkProviderNames([provider])
+    yield* requireKnownProviders([provider])
     const rows = yield* checkProvider(yield* ProviderRegistry, yield* (yield* Corridors).list, provider)
     if (rows.length === 0) return yield* new CommandRefusal({ message: `no account of ${provider} is set: see docs/settings.md` })
     yield* printResult(rows)

@@ -4,7 +4,7 @@ import type { AppId } from "../domain/Ids.ts"
 import { maskedText } from "../domain/Masking.ts"
 import { Capability, defaultCapabilities, sortedCapabilities, type Tenant } from "../domain/Tenant.ts"
 import { Tenants } from "../services/ports/Tenants.ts"
-import { appId, checkProviderNames, exampleProvider, providerName, Words } from "./Arguments.ts"
+import { appId, exampleProvider, providerName, requireKnownProviders, Words } from "./Arguments.ts"
 import { CommandRefusal, noTenant } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
 import { auditEntry } from "./Operator.ts"
@@ -73,7 +73,7 @@ const pin = Command.make(
   "pin",
   { appId, provider: providerName.pipe(Argument.withSchema(Words(40))), reason },
   Effect.fn(function* ({ appId, provider, reason }) {
-    yield* checkProviderNames([provider])
+    yield* requireKnownProviders([provider])
     const tenants = yield* Tenants
     const entry = yield* auditEntry("tenant pin", appId, { provider, reason: maskedText(reason) })
     yield* answerTenant(appId, yield* tenants.pin(appId, provider, entry), treatedView)

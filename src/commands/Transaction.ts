@@ -14,7 +14,7 @@ import { Tenants } from "../services/ports/Tenants.ts"
 import { type StoredTransaction, Transactions } from "../services/ports/Transactions.ts"
 import { WebhookDeliveries } from "../services/ports/WebhookDeliveries.ts"
 import { OutcomePoller } from "../services/settlement/OutcomePoller.ts"
-import { checkProviderNames, MomentText, reference } from "./Arguments.ts"
+import { MomentText, reference, requireKnownProviders } from "./Arguments.ts"
 import { CommandRefusal, noTenant } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
 import { auditEntry } from "./Operator.ts"
@@ -64,7 +64,7 @@ const list = Command.make(
   },
   Effect.fn(function* ({ limit, ...filter }) {
     const { appId, provider } = filter
-    yield* checkProviderNames(provider === null ? [] : [provider])
+    yield* requireKnownProviders(provider === null ? [] : [provider])
     if (appId !== null && Option.isNone(yield* (yield* Tenants).find(appId))) return yield* noTenant(appId)
     const { items, olderThan } = yield* (yield* Transactions).search({ ...filter, ...nothingElse }, limit)
     yield* printResult(items.map(recordRow), undefined, items.map(rowForPeople))
