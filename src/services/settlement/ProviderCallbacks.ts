@@ -256,16 +256,16 @@ const verify = (callbacks: Callbacks, callback: RawCallback): Effect.Effect<Opti
  * the pauses between them: a callback that lay for hours gets as many. Past the last it is parked for a person, and the poller goes on by
  * its schedule.
  */
-export const LOOK_AGES_MS: ReadonlyArray<number> = [250, 1_000, 5_000, 30_000, 120_000, 600_000, 1_800_000, 3_600_000]
+export const CALLBACK_RETRY_AGES_MS: ReadonlyArray<number> = [250, 1_000, 5_000, 30_000, 120_000, 600_000, 1_800_000, 3_600_000]
 
 /**
  * So many of these are for a callback that brought nothing new about a closed record, and does not say what the record says: it may have overtaken the
  * provider's own status query. After two minutes it is done.
  */
-export const EARLY_LOOKS = 5
+export const STALE_CALLBACK_LOOKS = 5
 
 /** After the first look, the second, and so on. */
-const PAUSES_MS = LOOK_AGES_MS.map((age, at) => age - (LOOK_AGES_MS[at - 1] ?? 0))
+const PAUSES_MS = CALLBACK_RETRY_AGES_MS.map((age, at) => age - (CALLBACK_RETRY_AGES_MS[at - 1] ?? 0))
 const LONGEST_PAUSE_MS = Math.max(...PAUSES_MS)
 
 /**
@@ -282,7 +282,7 @@ const afterVainLook = ({ looks }: Tries, now: Instant): NextLook => {
 
 /** After a look that brought nothing new about a closed record; null where that is the end, and no person has to look. */
 const afterNothingNew = (tries: Tries, now: Instant): NextLook | null =>
-  tries.looks < EARLY_LOOKS ? afterVainLook(tries, now) : null
+  tries.looks < STALE_CALLBACK_LOOKS ? afterVainLook(tries, now) : null
 
 /** After a look that could not be made, although its node lives: no request was sent, and the look does not count. */
 const afterNoLook = ({ claims, looks }: Tries, now: Instant): NextLook => ({

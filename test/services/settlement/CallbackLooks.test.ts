@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { CLAIMS_AT_MOST, LOOK_AGES_MS } from "../../../src/services/settlement/ProviderCallbacks.ts"
+import { CALLBACK_RETRY_AGES_MS, CLAIMS_AT_MOST } from "../../../src/services/settlement/ProviderCallbacks.ts"
 import { callback, ingress, newWorld, payout } from "./ProviderCallbacksFixture.ts"
 
 const HOUR = 3_600_000
@@ -20,14 +20,14 @@ describe("looks into a callback", () => {
     (begun) =>
       Effect.gen(function* () {
         const { round, world } = yield* givenCallback
-        for (const [turn, age] of [0, ...LOOK_AGES_MS].entries()) {
+        for (const [turn, age] of [0, ...CALLBACK_RETRY_AGES_MS].entries()) {
           yield* TestClock.setTime(begun + age)
           world.learns = turn % 2 === 0 ? Effect.succeed(false) : Effect.die(new Error("broken"))
           yield* round
           world.due.push(...world.waiting.splice(0))
         }
-        expect(world.later).toEqual([...LOOK_AGES_MS.map((age) => begun + age), null])
-        expect(world.asked).toHaveLength(LOOK_AGES_MS.length + 1)
+        expect(world.later).toEqual([...CALLBACK_RETRY_AGES_MS.map((age) => begun + age), null])
+        expect(world.asked).toHaveLength(CALLBACK_RETRY_AGES_MS.length + 1)
         expect(world.done).toEqual([])
       })
   )
@@ -53,7 +53,7 @@ describe("looks into a callback", () => {
       for (const callback of world.due.splice(0)) world.due.push({ ...callback, claims: CLAIMS_AT_MOST - 1 })
       yield* round
       expect(world.waiting).toMatchObject([{ looks: 1, claims: 0 }])
-      expect(world.later).toEqual([LOOK_AGES_MS[0]])
+      expect(world.later).toEqual([CALLBACK_RETRY_AGES_MS[0]])
     })
   )
 

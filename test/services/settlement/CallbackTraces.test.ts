@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { CLAIMS_AT_MOST, callbackId, LOOK_AGES_MS } from "../../../src/services/settlement/ProviderCallbacks.ts"
+import { CALLBACK_RETRY_AGES_MS, CLAIMS_AT_MOST, callbackId } from "../../../src/services/settlement/ProviderCallbacks.ts"
 import { givenTelemetry } from "../../support/Telemetry.ts"
 import { newReference } from "../../support/WebhookReceiver.ts"
 import { callback, ingress, newWorld } from "./ProviderCallbacksFixture.ts"
@@ -77,7 +77,7 @@ describe("a callback is in the log", () => {
     Effect.gen(function* () {
       const { idOf, lines, request, round, world } = yield* givenTraced
       yield* request({ reference: newReference() })
-      for (const age of [0, ...LOOK_AGES_MS]) {
+      for (const age of [0, ...CALLBACK_RETRY_AGES_MS]) {
         expect(lines).toEqual([])
         yield* TestClock.setTime(age)
         yield* round
@@ -93,7 +93,7 @@ describe("a callback is in the log", () => {
       const { lines, reference, request, round, world } = yield* givenTraced
       world.learns = Effect.succeed(false)
       yield* request({ reference })
-      world.due.push(...world.due.splice(0).map((one) => ({ ...one, looks: LOOK_AGES_MS.length })))
+      world.due.push(...world.due.splice(0).map((one) => ({ ...one, looks: CALLBACK_RETRY_AGES_MS.length })))
       yield* round
       expect(lines.map(([level, text, { note }]) => [level, text, note])).toEqual([
         ["Warn", "a callback is parked", "nothing was learnt"]

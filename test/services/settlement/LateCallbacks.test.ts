@@ -5,7 +5,7 @@ import type { Reported } from "../../../src/domain/CallbackReport.ts"
 import { MinorUnits } from "../../../src/domain/Money.ts"
 import type { Payout } from "../../../src/domain/Payment.ts"
 import { OutcomePoller } from "../../../src/services/settlement/OutcomePoller.ts"
-import { EARLY_LOOKS, LOOK_AGES_MS } from "../../../src/services/settlement/ProviderCallbacks.ts"
+import { CALLBACK_RETRY_AGES_MS, STALE_CALLBACK_LOOKS } from "../../../src/services/settlement/ProviderCallbacks.ts"
 import { fakeGateway } from "../../fakes/FakeGateway.ts"
 import { fakeRecords } from "../../fakes/FakeMemory.ts"
 import { fakeProvider } from "../../fakes/FakeProvider.ts"
@@ -84,7 +84,7 @@ const looked = Effect.fnUntraced(function* (
     callback({ reference: world.transaction.reference, ...(says === undefined ? {} : { says }) })
   )
   const ages: Array<number> = []
-  for (let look = 0; look <= LOOK_AGES_MS.length; look++) {
+  for (let look = 0; look <= CALLBACK_RETRY_AGES_MS.length; look++) {
     turn(look)
     ages.push(yield* Clock.currentTimeMillis)
     yield* round
@@ -122,7 +122,7 @@ it.effect.each<readonly [string, Partial<Payout>, Reported, Partial<Payout>]>([
 it.effect("a callback that contradicts the record to the end is a person's, and never ends silently", () =>
   Effect.gen(function* () {
     const { ages, end } = yield* looked(newWorld(failed), "successful")
-    expect([end, ages]).toStrictEqual(["parked", [0, ...LOOK_AGES_MS]])
+    expect([end, ages]).toStrictEqual(["parked", [0, ...CALLBACK_RETRY_AGES_MS]])
   })
 )
 
@@ -133,8 +133,8 @@ it.effect("a callback that contradicts a record that a person has already is don
 )
 
 it.effect.each<readonly [string, Partial<Payout>, Reported | undefined, string, ReadonlyArray<number>]>([
-  ["successful", {}, "successful", "parked", [0, ...LOOK_AGES_MS]],
-  ["successful", failed, "successful", "parked", [0, ...LOOK_AGES_MS]],
+  ["successful", {}, "successful", "parked", [0, ...CALLBACK_RETRY_AGES_MS]],
+  ["successful", failed, "successful", "parked", [0, ...CALLBACK_RETRY_AGES_MS]],
   ["pending", {}, "pending", "done", [0]],
   ["nothing", {}, undefined, "done", [0]]
 ])(
@@ -150,7 +150,7 @@ it.effect.each([undefined, "pending"] as const)(
   "a callback that names no outcome of a closed record (%s), and that brings nothing new, gets the early looks, and is done after them",
   (says) =>
     Effect.map(looked(newWorld(paid), says), ({ ages, end }) =>
-      expect([end, ages]).toStrictEqual(["done", [0, ...LOOK_AGES_MS.slice(0, EARLY_LOOKS)]])
+      expect([end, ages]).toStrictEqual(["done", [0, ...CALLBACK_RETRY_AGES_MS.slice(0, STALE_CALLBACK_LOOKS)]])
     )
 )
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Metric } from "effect"
 import { TestClock } from "effect/testing"
 import { pollLeaseMs } from "../../../src/domain/TimeLimits.ts"
-import { LOOK_AGES_MS } from "../../../src/services/settlement/ProviderCallbacks.ts"
+import { CALLBACK_RETRY_AGES_MS } from "../../../src/services/settlement/ProviderCallbacks.ts"
 import { givenTelemetry } from "../../support/Telemetry.ts"
 import { newReference } from "../../support/WebhookReceiver.ts"
 import { callback, ingress, newWorld, payout } from "./ProviderCallbacksFixture.ts"
@@ -222,7 +222,7 @@ describe("ProviderCallbacks", () => {
       yield* receive("eversend", "route-key", callback({ reference: newReference() }))
       yield* round
       expect(world.asked).toEqual([])
-      expect(world.later).toEqual([LOOK_AGES_MS[0], LOOK_AGES_MS[0]])
+      expect(world.later).toEqual([CALLBACK_RETRY_AGES_MS[0], CALLBACK_RETRY_AGES_MS[0]])
     })
   )
 
@@ -234,7 +234,7 @@ describe("ProviderCallbacks", () => {
         yield* receive("eversend", "route-key", callback({ reference: world.transaction.reference, providerReference: "ever-1" }))
         yield* round
         expect(world.asked).toEqual([])
-        expect(world.later).toEqual([LOOK_AGES_MS[0]])
+        expect(world.later).toEqual([CALLBACK_RETRY_AGES_MS[0]])
       }
     })
   )
