@@ -9,7 +9,7 @@ import { DatabaseError } from "./connection/DatabaseError.ts"
 import { type DatabaseTarget, targetOf } from "./connection/DatabaseSpans.ts"
 import { databaseTls, usableRoute } from "./connection/DatabaseTls.ts"
 import { Distribution } from "./connection/Distribution.ts"
-import { poolingOf, SessionPooling } from "./connection/SessionPooling.ts"
+import { isBehindPooler, SessionPooling } from "./connection/SessionPooling.ts"
 import { STATEMENT_TIMEOUT_MS, sessionSettings, settingsHold } from "./connection/SessionSettings.ts"
 import { durablePool } from "./connection/servers/Durability.ts"
 import { type Connections, makePrimaryPool, NoPrimary } from "./connection/servers/PrimaryPool.ts"
@@ -67,7 +67,7 @@ export const Database = {
         const provided = Effect.fnUntraced(function* (pool: Connections, target: DatabaseTarget) {
           const sql = yield* makeBoundedClient(pool, timeouts, target, sharing)
           return Context.make(SqlClient.SqlClient, sql).pipe(
-            Context.add(SessionPooling, poolingOf(pool)),
+            Context.add(SessionPooling, isBehindPooler(pool)),
             Context.add(NoPrimary, pool.refusal)
           )
         })

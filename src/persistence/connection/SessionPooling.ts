@@ -11,7 +11,7 @@ export const SessionPooling = Context.Reference<Effect.Effect<boolean, SqlError.
 })
 
 /** A server gives the client its process id; a pooler gives another one. */
-export const poolingOf = (connections: Connections): Effect.Effect<boolean, SqlError.SqlError> =>
+export const isBehindPooler = (connections: Connections): Effect.Effect<boolean, SqlError.SqlError> =>
   Effect.scoped(
     Effect.flatMap(connections.get, (connection) =>
       Effect.map(
