@@ -10,12 +10,12 @@ export const neverKept = { "cache-control": "no-store", "x-content-type-options"
 export const answerStrangeRequests = (server: Server): Server =>
   server
     .on("clientError", ({ code = "" }: NodeJS.ErrnoException, socket) => {
-      if (socket.writable && code !== "ECONNRESET") socket.end(refusal(statuses.get(code) ?? "400 Bad Request"))
+      if (socket.writable && code !== "ECONNRESET") socket.end(refusal(statusLines.get(code) ?? "400 Bad Request"))
       else socket.destroy()
     })
     .on("checkExpectation", (request, response) => server.emit("request", request, response))
 
-const statuses = new Map([
+const statusLines = new Map([
   ["HPE_HEADER_OVERFLOW", "431 Request Header Fields Too Large"],
   ["ERR_HTTP_REQUEST_TIMEOUT", "408 Request Timeout"]
 ])

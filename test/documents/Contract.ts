@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process"
 import { describe, expect, it } from "vitest"
 import { AmbiguousError } from "../../src/domain/errors/Ambiguous.ts"
 import { RetriableError } from "../../src/domain/errors/Retriable.ts"
-import { statuses } from "../../src/http/api/Envelope.ts"
+import { httpStatusByCode } from "../../src/http/api/Envelope.ts"
 import { isTree } from "../../src/http/description/OpenApiSchemas.ts"
 import vectors from "../http/signing-vectors.json" with { type: "json" }
 import { closedDescription } from "../support/InterfaceDescription.ts"
@@ -98,8 +98,9 @@ describe("the contract's table of errors", () => {
     const codesOf = (union: { readonly members: ReadonlyArray<{ readonly identifier: string }> }) =>
       union.members.map(({ identifier }) => identifier)
     const others = [...codesOf(RetriableError), ...codesOf(AmbiguousError)]
-    const own = name === "Terminal" ? Object.keys(statuses).filter((code) => !others.includes(code)) : codesOf(classes[name])
-    const wanted = Object.entries(statuses)
+    const own =
+      name === "Terminal" ? Object.keys(httpStatusByCode).filter((code) => !others.includes(code)) : codesOf(classes[name])
+    const wanted = Object.entries(httpStatusByCode)
       // The same code as `validation_failed`, and named in its row.
       .filter(([code]) => own.includes(code) && code !== "malformed_request")
     expect(rowsOf(name).toSorted()).toEqual(wanted.toSorted())

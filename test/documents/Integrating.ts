@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest"
 import { signature, stringToSign } from "../../clients/signing/sign.ts"
 import { AmbiguousError } from "../../src/domain/errors/Ambiguous.ts"
 import { RetriableError } from "../../src/domain/errors/Retriable.ts"
-import { statuses } from "../../src/http/api/Envelope.ts"
+import { httpStatusByCode } from "../../src/http/api/Envelope.ts"
 import { fileOf } from "../integrating/PageExamples.ts"
 import { read } from "./Pages.ts"
 
@@ -21,8 +21,9 @@ describe("docs/integrating/errors.md", () => {
 
   it.each(["Terminal", "Retriable", "Ambiguous"] as const)("says of every %s code what to do", (name) => {
     const others = [...codesOf(RetriableError), ...codesOf(AmbiguousError)]
-    const own = name === "Terminal" ? Object.keys(statuses).filter((code) => !others.includes(code)) : codesOf(classes[name])
-    const wanted = Object.entries(statuses).filter(([code]) => own.includes(code) && code !== "malformed_request")
+    const own =
+      name === "Terminal" ? Object.keys(httpStatusByCode).filter((code) => !others.includes(code)) : codesOf(classes[name])
+    const wanted = Object.entries(httpStatusByCode).filter(([code]) => own.includes(code) && code !== "malformed_request")
     expect(
       rowsOf(name)
         .map(({ code, status }) => [code, status])

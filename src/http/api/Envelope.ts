@@ -7,7 +7,7 @@ import type { StoredResponse } from "../../services/ports/Idempotency.ts"
 import { ResponseEncoder } from "../../services/ports/ResponseEncoder.ts"
 
 /** The status of every error (contract ERR-5). Leaving one out does not compile. */
-export const statuses = {
+export const httpStatusByCode = {
   validation_failed: 422,
   malformed_request: 400,
   idempotency_key_required: 400,
@@ -66,7 +66,7 @@ export const successEnvelope = (status: number, view: unknown): StoredResponse =
 
 /** The envelope of an error: its code, its one class, and its fields as `details`. */
 export const errorEnvelope = (error: ApiError): StoredResponse => {
-  const status = statuses[error._tag]
+  const status = httpStatusByCode[error._tag]
   const errorClass = classOf(error)
   const { _tag, message, ...details } = error
   return {

@@ -4,7 +4,7 @@ import { AmbiguousError } from "../../domain/errors/Ambiguous.ts"
 import type { ApiError } from "../../domain/errors/ApiError.ts"
 import { RetriableError } from "../../domain/errors/Retriable.ts"
 import { TerminalError } from "../../domain/errors/Terminal.ts"
-import { type ErrorClass, statuses } from "./Envelope.ts"
+import { type ErrorClass, httpStatusByCode } from "./Envelope.ts"
 
 // The errors as they stand in a response. They come from the domain's own: the tag is the code, and the fields are the details.
 
@@ -105,15 +105,15 @@ export const errorEnvelopeSchemas = [
     return [
       enveloped(
         schema,
-        Schema.Literal(statuses[code]),
+        Schema.Literal(httpStatusByCode[code]),
         responseSchemaName(code),
-        `Status ${statuses[code]}: \`${wireCode(code)}\``
+        `Status ${httpStatusByCode[code]}: \`${wireCode(code)}\``
       )
     ]
   }),
   enveloped(
     AnyError,
-    Schema.Literals([...new Set(Object.values(statuses))]),
+    Schema.Literals([...new Set(Object.values(httpStatusByCode))]),
     "ErrorResponse",
     "The response of every request that is refused or fails"
   )

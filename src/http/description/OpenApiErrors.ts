@@ -1,4 +1,4 @@
-import { errorEnvelope, statuses } from "../api/Envelope.ts"
+import { errorEnvelope, httpStatusByCode } from "../api/Envelope.ts"
 import { type Code, classOfCode, errorExamples, responseSchemaName, wireCode } from "../api/Errors.ts"
 import { type HttpRoute, isCallbackPath, isSignedPath } from "../edge/HttpRoutes.ts"
 import type { Tree } from "./OpenApiSchemas.ts"
@@ -25,7 +25,7 @@ export const errorCodesOf = ({ method, operation, template }: HttpRoute): Readon
 
 /** The error responses of an operation: every code under its status, with its class. */
 export const errorResponsesOf = (route: HttpRoute): Readonly<Record<string, Tree>> => {
-  const byStatus = Map.groupBy(errorCodesOf(route), (code) => statuses[code])
+  const byStatus = Map.groupBy(errorCodesOf(route), (code) => httpStatusByCode[code])
   const listed = [...byStatus].map(([status, codes]): readonly [string, Tree] => [`${status}`, responseOf(codes)])
   return Object.fromEntries([...listed, ["default", anyOther]])
 }

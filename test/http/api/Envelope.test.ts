@@ -12,7 +12,7 @@ import {
 import { Reference } from "../../../src/domain/Ids.ts"
 import { RawJson } from "../../../src/domain/Json.ts"
 import { minor } from "../../../src/domain/Money.ts"
-import { errorEnvelope, statuses, successEnvelope } from "../../../src/http/api/Envelope.ts"
+import { errorEnvelope, httpStatusByCode, successEnvelope } from "../../../src/http/api/Envelope.ts"
 
 const reference = Reference.make("00000000000000000000000001")
 
@@ -63,11 +63,11 @@ const body = (error: ApiError) => JSON.parse(errorEnvelope(error).body)
 
 describe("the envelope", () => {
   it("has a status for every code of the contract and for nothing else", () => {
-    const { malformed_request, ...rest } = statuses
+    const { malformed_request, ...rest } = httpStatusByCode
     expect(rest).toEqual(table)
     expect(malformed_request).toBe(400)
     expect(TerminalError.members.length + RetriableError.members.length + AmbiguousError.members.length).toBe(
-      Object.keys(statuses).length
+      Object.keys(httpStatusByCode).length
     )
   })
 
@@ -76,7 +76,7 @@ describe("the envelope", () => {
       (member) => member.fields._tag.schema.literal
     )
     expect(new Set(tags).size).toBe(tags.length)
-    expect(tags.toSorted()).toEqual(Object.keys(statuses).toSorted())
+    expect(tags.toSorted()).toEqual(Object.keys(httpStatusByCode).toSorted())
   })
 
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { statuses } from "../../../src/http/api/Envelope.ts"
+import { httpStatusByCode } from "../../../src/http/api/Envelope.ts"
 import { errorSchemaName, responseSchemaName, wireCode } from "../../../src/http/api/Errors.ts"
 import { errorCodesOf } from "../../../src/http/description/OpenApiErrors.ts"
 import { isTree, type Tree } from "../../../src/http/description/OpenApiSchemas.ts"
@@ -114,12 +114,12 @@ describe("the OpenAPI description", () => {
 
   it("names every code with its status, its class and its details, on every operation that may answer it", () => {
     const listed = new Set(described.flatMap(errorCodesOf))
-    const missing = Object.keys(statuses).filter((code) => ![...listed].some((one) => one === code))
+    const missing = Object.keys(httpStatusByCode).filter((code) => ![...listed].some((one) => one === code))
     expect(missing).toEqual([])
     for (const route of described)
       for (const code of errorCodesOf(route)) {
         const responses = `#/paths/${route.template.replaceAll("/", "~1")}/${route.method.toLowerCase()}/responses`
-        const schema = resolved(document, `${responses}/${statuses[code]}/content/application~1json/schema`)
+        const schema = resolved(document, `${responses}/${httpStatusByCode[code]}/content/application~1json/schema`)
         const choices = isTree(schema) && Array.isArray(schema["anyOf"]) ? schema["anyOf"] : [schema]
         expect(choices, route.name).toContainEqual({ $ref: `#/components/schemas/${responseSchemaName(code)}` })
       }
