@@ -1,6 +1,6 @@
 import { Option, Redacted, Result, Schema } from "effect"
 import { maskedName, maskedNumber } from "./Masking.ts"
-import { numberOf, spellingsOf } from "./Msisdn.ts"
+import { msisdnAsWritten, spellingsOf } from "./Msisdn.ts"
 import { accountIdentity, deniedIdentity, nameIdentity, plainText, sortedWords, withoutAccents } from "./PartyIdentity.ts"
 
 /** The refusal that a row stands for: a destination of payouts, or a number or a name that screening denies. */
@@ -42,7 +42,7 @@ export const newDenial = (kind: DenylistKind, value: string, { country, isAccoun
   const spelling = isAccount ? accountIdentity(value) : deniedIdentity(value, country)
   const party = /^\d+$/.test(spelling) ? (isAccount ? "account" : "phone") : null
   const denial: Denial = { spelling, party, masked: maskedNumber(spelling) }
-  if (isAccount || Option.isSome(numberOf(value, country))) return Result.succeed(denial)
+  if (isAccount || Option.isSome(msisdnAsWritten(value, country))) return Result.succeed(denial)
   const plain = plainText(value)
   if (NUMBER.test(plain)) return Result.fail(AMBIGUOUS)
   return country === null ? Result.succeed(denial) : Result.fail(`the value is no phone number of ${country}`)

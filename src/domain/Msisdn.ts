@@ -20,7 +20,7 @@ export const msisdnOf = (text: string, country: string): Option.Option<string> =
  * The same of a number as people write it: with `00`, the zero that is dialled at home, blanks, dashes, dots, slashes, brackets, and
  * characters that are not seen. A national number without a country is ambiguous.
  */
-export const numberOf = (text: string, country: string | null): Option.Option<string> => {
+export const msisdnAsWritten = (text: string, country: string | null): Option.Option<string> => {
   const written = withoutUnseen(text).normalize("NFKC").replace(BETWEEN, "")
   if (written.length > LONGEST || !/^\+?[0-9]+$/.test(written)) return Option.none()
   const digits = written.replace(/^(\+|00)/, "")

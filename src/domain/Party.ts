@@ -50,10 +50,10 @@ export interface PayerDetails {
 export const nameOf = (destination: Destination): Redacted.Redacted | null =>
   destination._tag === "bank" ? destination.accountName : destination._tag === "momo" ? (destination.name ?? null) : null
 
-export const maskedDestination = (destination: Destination): string => maskedNumber(Redacted.value(numberOf(destination)))
+export const maskedDestination = (destination: Destination): string => maskedNumber(Redacted.value(identifierOf(destination)))
 
 /** The number, account or handle that is reached; what a mask keeps the end of. */
-const numberOf = (destination: Destination): Redacted.Redacted => {
+const identifierOf = (destination: Destination): Redacted.Redacted => {
   switch (destination._tag) {
     case "momo":
       return destination.msisdn

@@ -1,5 +1,5 @@
 import { Option, Redacted } from "effect"
-import { numberOf } from "./Msisdn.ts"
+import { msisdnAsWritten } from "./Msisdn.ts"
 import type { Destination, MomoParty } from "./Party.ts"
 import { withoutUnseen } from "./VisibleText.ts"
 
@@ -17,7 +17,7 @@ export const payerIdentity = ({ msisdn }: MomoParty): Redacted.Redacted => msisd
 
 /** A denied number, account or handle, whose kind its list does not know. A text that could be a number with its prefix counts as one. */
 export const deniedIdentity = (text: string, country: string | null = null): string =>
-  Option.match(numberOf(text, country), { onNone: () => accountIdentity(text), onSome: (number) => number.slice(1) })
+  Option.match(msisdnAsWritten(text, country), { onNone: () => accountIdentity(text), onSome: (number) => number.slice(1) })
 
 /** The same of what is no number. */
 export const accountIdentity = (text: string): string => {

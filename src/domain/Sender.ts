@@ -1,7 +1,7 @@
 import { Option, Redacted, Result, Schema } from "effect"
 import { Country } from "./Corridor.ts"
 import { maskedName, maskedNumber } from "./Masking.ts"
-import { numberOf } from "./Msisdn.ts"
+import { msisdnAsWritten } from "./Msisdn.ts"
 import { plainText } from "./PartyIdentity.ts"
 
 const Secret = Schema.RedactedFromValue(Schema.String)
@@ -40,7 +40,7 @@ export const senderFrom = (typed: {
   const [name, address] = [lineOf(typed.name, LONGEST_NAME), lineOf(typed.address, LONGEST_ADDRESS)]
   if (name === undefined) return Result.fail(`the name must be one line of 1 to ${LONGEST_NAME} characters`)
   if (!isCountry(typed.country)) return Result.fail("the country must be two capital letters such as KE")
-  const msisdn = numberOf(typed.number, typed.country)
+  const msisdn = msisdnAsWritten(typed.number, typed.country)
   if (Option.isNone(msisdn)) return Result.fail("the number must be a phone number that is possible in its country")
   if (address === undefined) return Result.fail(`the address must be one line of 1 to ${LONGEST_ADDRESS} characters`)
   return Result.succeed({

@@ -10,7 +10,7 @@ import {
   deniedSpellings,
   newDenial
 } from "../../src/domain/Denylist.ts"
-import { msisdnOf, numberOf } from "../../src/domain/Msisdn.ts"
+import { msisdnAsWritten, msisdnOf } from "../../src/domain/Msisdn.ts"
 import { Destination, MomoParty } from "../../src/domain/Party.ts"
 import { deniedIdentity, nameIdentity, payerIdentity, recipientIdentity } from "../../src/domain/PartyIdentity.ts"
 import { accountOf, destinationOf } from "../../src/http/body/Parties.ts"
@@ -195,7 +195,7 @@ describe("line 3: a person is one under every spelling", () => {
   it("of a national number where its country is said; without one it is refused, for it is somebody in every country", () => {
     for (const person of people) {
       const text = `${trunk(person)}${person.national}`
-      expect(numberOf(text, person.country)).toEqual(Option.some(e164(person)))
+      expect(msisdnAsWritten(text, person.country)).toEqual(Option.some(e164(person)))
       expect(phone(text, person.country)).toEqual(Result.succeed(e164(person).slice(1)))
       expect(phone(text)).toMatchObject({ failure: expect.stringContaining("--country") })
     }

@@ -98,7 +98,7 @@ export interface ReceivedGauge {
   readonly value: string
 }
 
-const numberOf = (point: Uint8Array): string => {
+const valueOf = (point: Uint8Array): string => {
   for (const [number, value] of fieldsOf(point)) {
     if (number === 6 && typeof value === "bigint") return String(BigInt.asIntN(64, value))
     if (number === 4 && typeof value === "bigint") return String(Buffer.from(new BigUint64Array([value]).buffer).readDoubleLE())
@@ -113,7 +113,7 @@ const gaugesOf = (request: Uint8Array): ReadonlyArray<ReceivedGauge> =>
     .flatMap((metric) =>
       messages(metric, 5)
         .flatMap((gauge) => messages(gauge, 1))
-        .map((point) => ({ name: text(metric, 1), attributes: attributes(point, 7), value: numberOf(point) }))
+        .map((point) => ({ name: text(metric, 1), attributes: attributes(point, 7), value: valueOf(point) }))
     )
 
 const received: Array<ReceivedSpan> = []

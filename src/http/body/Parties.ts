@@ -18,7 +18,7 @@ type Parsed<A> = Result.Result<A, ReadonlyArray<Issue>>
 export const sourceOf = (source: typeof Source.Type | undefined, country: string): Parsed<MomoParty | null> => {
   if (source?.type !== "momo") return Result.succeed(null)
   const own = source.country ?? country
-  return Result.map(numberOf(source.msisdn, own, "source.msisdn"), (msisdn) => momo(msisdn, source.network, own))
+  return Result.map(parseMsisdn(source.msisdn, own, "source.msisdn"), (msisdn) => momo(msisdn, source.network, own))
 }
 
 export const destinationOf = (destination: typeof WireDestination.Type): Parsed<Destination> => {
@@ -114,7 +114,7 @@ const momoOf = (said: Extract<typeof WireDestination.Type, { type: "momo" }>): P
   const name = said.name === undefined ? undefined : plainText(said.name)
   if (name !== undefined && (name === "" || name.length > LONGEST_NAME))
     return Result.fail([{ path: "destination.name", message: NAME_RULE }])
-  return Result.map(numberOf(said.msisdn, said.country, "destination.msisdn"), (msisdn) => ({
+  return Result.map(parseMsisdn(said.msisdn, said.country, "destination.msisdn"), (msisdn) => ({
     ...momo(msisdn, said.network, said.country),
     ...(name === undefined ? {} : { name: Redacted.make(name) })
   }))
@@ -131,7 +131,7 @@ const bankOf = (bank: Extract<typeof WireDestination.Type, { type: "bank" }>): P
   const chosen = branch === undefined ? {} : { branchCode: branch }
   const party = { _tag: "bank", ...account.success, ...chosen, accountName: Redacted.make(name) } as const
   if (bank.msisdn === undefined) return Result.succeed({ ...party, msisdn: null })
-  return Result.map(numberOf(bank.msisdn, bank.country, "destination.msisdn"), (msisdn) => ({
+  return Result.map(parseMsisdn(bank.msisdn, bank.country, "destination.msisdn"), (msisdn) => ({
     ...party,
     msisdn: Redacted.make(msisdn)
   }))
@@ -151,7 +151,7 @@ const walletOf = ({
   })
   if ([msisdn, email, tag].filter((handle) => handle !== undefined).length === 1) {
     if (msisdn !== undefined)
-      return Result.map(numberOf(msisdn, country, "destination.msisdn"), (number) => wallet("msisdn", number))
+      return Result.map(parseMsisdn(msisdn, country, "destination.msisdn"), (number) => wallet("msisdn", number))
     const [identifier, handle] =
       email === undefined ? (["tag", plainText(tag ?? "")] as const) : (["email", plainText(email)] as const)
     if (handle !== "") return Result.succeed(wallet(identifier, handle))
@@ -160,7 +160,7 @@ const walletOf = ({
   return Result.fail([{ path: "destination", message: "requires exactly one of msisdn, email and tag" }])
 }
 
-const numberOf = (text: string, country: string, path: string): Parsed<string> =>
+const parseMsisdn = (text: string, country: string, path: string): Parsed<string> =>
   Option.match(msisdnOf(text, country), {
     onNone: () => Result.fail([{ path, message: MSISDN_RULE }]),
     onSome: (msisdn) => Result.succeed(msisdn)

@@ -38,10 +38,10 @@ export const transferBody = ({ corridor, narration, quote, reference }: PayoutOr
 /** The number without its plus sign. */
 const partyOf = ({ msisdn }: MomoParty): object => ({
   partyIdType: "MSISDN",
-  partyId: numberOf(msisdn)
+  partyId: digitsOf(msisdn)
 })
 
-export const numberOf = (msisdn: Redacted.Redacted): string => Redacted.value(msisdn).replace(/\D/g, "")
+export const digitsOf = (msisdn: Redacted.Redacted): string => Redacted.value(msisdn).replace(/\D/g, "")
 
 /** Apostrophes and other special characters are a 400, and `&` meets a firewall; which are taken is not published beyond these. */
 export const message: TextRule = { atMost: 160, everyScript: false, punctuation: ".-" }

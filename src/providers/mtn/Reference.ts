@@ -9,7 +9,7 @@ import type { Deadline } from "../Client.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import type { Branch, HolderCheck } from "./Client.ts"
 import { places } from "./Networks.ts"
-import { numberOf } from "./Order.ts"
+import { digitsOf } from "./Order.ts"
 import { decodedOk, identity } from "./Refusals.ts"
 import { ActiveAnswer, BalanceAnswer, balancePath, HolderAnswer, holderPath, type Product } from "./Wire.ts"
 
@@ -59,7 +59,7 @@ export const holderBy = (branches: ReadonlyArray<Branch>, check: Exclude<HolderC
     if (branch === undefined || network !== "MTN") return unnamed
     const until = yield* deadline
     const ask = Effect.fnUntraced(function* <A>(what: "active" | "basicuserinfo", schema: Schema.ConstraintDecoder<A>) {
-      const path = holderPath(numberOf(msisdn), what)
+      const path = holderPath(digitsOf(msisdn), what)
       const response = yield* branch.clients.disbursement({ operation: "holder", method: "GET", path }, until)
       const answer = Option.getOrUndefined(decodedOk(schema, response))
       if (answer === undefined && !isRefusal(response)) return yield* new ProviderError({})

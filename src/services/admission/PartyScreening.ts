@@ -1,7 +1,7 @@
 import { Context, Effect, type Exit, Layer, Option, Redacted } from "effect"
 import type { NamedValue } from "../../domain/Denylist.ts"
 import { DestinationBlocked, ScreeningDenied } from "../../domain/errors/Terminal.ts"
-import { numberOf } from "../../domain/Msisdn.ts"
+import { msisdnAsWritten } from "../../domain/Msisdn.ts"
 import { type Destination, type MomoParty, nameOf, type PayerDetails } from "../../domain/Party.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
 import { Denylist } from "../ports/Denylist.ts"
@@ -60,7 +60,7 @@ const isGiven = (value: Redacted.Redacted | null): value is Redacted.Redacted =>
 
 /** The tenant's text for its payer may be a national number: one of the country that it charges in. */
 const phoneOf = (text: Redacted.Redacted, country: string): Redacted.Redacted =>
-  Option.match(numberOf(Redacted.value(text), country), { onNone: () => text, onSome: (number) => Redacted.make(number) })
+  Option.match(msisdnAsWritten(Redacted.value(text), country), { onNone: () => text, onSome: (number) => Redacted.make(number) })
 
 const joined = (names: ReadonlyArray<Redacted.Redacted>): Redacted.Redacted =>
   Redacted.make(names.map((name) => Redacted.value(name)).join(" "))
