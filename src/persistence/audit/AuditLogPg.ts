@@ -3,7 +3,7 @@ import { SqlClient } from "effect/sql"
 import { type AuditHead, AuditLog, type AuditRow } from "../../services/ports/AuditLog.ts"
 import { Vault } from "../../services/ports/Vault.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
-import { type ChainedRow, HeadRow, isAuthentic, isSame, type KeyedHash, keyedHash } from "../vault/AuditChain.ts"
+import { bytesEqual, type ChainedRow, HeadRow, isAuthentic, type KeyedHash, keyedHash } from "../vault/AuditChain.ts"
 import { makeAccessReplay } from "./AccessReplay.ts"
 import { accessDifferences, readAccess } from "./AccessRows.ts"
 
@@ -102,7 +102,7 @@ export const verifyChain = Effect.fnUntraced(function* ({ exported, keyed, sql, 
     const isNext = link.sequence === sequence + 1n
     if (!isNext) blame(sequence + 1n, MISSING)
     isWhole &&= isNext
-    if (isSame(link.hash, keyedHash(keyed, previous, link))) visit(link)
+    if (bytesEqual(link.hash, keyedHash(keyed, previous, link))) visit(link)
     else if (isNext) {
       blame(link.sequence, CHANGED)
       if (forged.length < FORGED_SHOWN) forged.push(link.sequence)
@@ -121,7 +121,7 @@ export const verifyChain = Effect.fnUntraced(function* ({ exported, keyed, sql, 
     isWhole = false
     break
   }
-  if (!isSame(previous, row.hash)) blame(row.sequence, CHANGED)
+  if (!bytesEqual(previous, row.hash)) blame(row.sequence, CHANGED)
   if (!isAuthentic(keyed, row)) blame(row.sequence + 1n, FORGED)
   if (exported !== null && exported.sequence > row.sequence) blame(row.sequence + 1n, SHORTER)
   const { at, why } = brokenAt(first)

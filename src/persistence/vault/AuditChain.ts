@@ -47,6 +47,6 @@ export const headMac = (keyed: KeyedHash, { hash, sequence }: Omit<HeadRow, "mac
 
 /** Whether a gateway wrote this head. */
 export const isAuthentic = (keyed: KeyedHash, head: HeadRow): boolean =>
-  head.mac !== null && isSame(head.mac, headMac(keyed, head))
+  head.mac !== null && bytesEqual(head.mac, headMac(keyed, head))
 
-export const isSame = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0
+export const bytesEqual = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0
