@@ -90,7 +90,11 @@ const calling: ReadonlyArray<Bug> = [
     breaks: "a payout whose commit was lost is recognised",
     test: lost,
     edits: [
-      { file: ledger, text: "recover: recoverOpen(sql, ofTenant)", instead: "recover: (_, result) => Effect.succeed(result)" }
+      {
+        file: ledger,
+        text: "recover: recoverOpen(sql, onTenantServer)",
+        instead: "recover: (_, result) => Effect.succeed(result)"
+      }
     ]
   }
 ]

@@ -2,7 +2,7 @@ import { Array as Arr, type Cause, Context, Deferred, Effect, Exit, Fiber, Layer
 import { SqlClient, type SqlError } from "effect/sql"
 import { elapsed } from "../../runtime/Elapsed.ts"
 import { Distribution } from "../connection/Distribution.ts"
-import { OfTenant, serverSlots } from "../connection/ServerSlots.ts"
+import { OnTenantServer, serverSlots } from "../connection/ServerSlots.ts"
 import type { ServerLanes } from "../connection/StepBatch.ts"
 import { ofAll, ofTenants, type TenantFilter } from "../connection/TenantFilter.ts"
 import { cachedShards, type ServerTenants, type Shard } from "./Shards.ts"
@@ -64,8 +64,8 @@ export class EveryTenant extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       if (!(yield* Distribution).isDistributed) return Context.make(EveryTenant, onPostgres(sql))
-      const { everyTenant, ofTenant } = yield* onCitus(sql)
-      return Context.make(EveryTenant, everyTenant).pipe(Context.add(OfTenant, ofTenant))
+      const { everyTenant, onTenantServer } = yield* onCitus(sql)
+      return Context.make(EveryTenant, everyTenant).pipe(Context.add(OnTenantServer, onTenantServer))
     })
   )
 }
@@ -186,17 +186,17 @@ const onCitus = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
     return taken.rows
   })
 
-  const ofTenant: OfTenant = (appId) => {
+  const onTenantServer: OnTenantServer = (appId) => {
     const server = servers.get(appId)
     return server === undefined ? (statement) => statement : places.within(server)
   }
   const lanesOf = <Step>(appIdOf: (step: Step) => string): ServerLanes<Step> => ({
     isBatchOfOneLane: true,
     serverOf: (step) => servers.get(appIdOf(step)) ?? null,
-    around: (step) => ofTenant(appIdOf(step))
+    around: (step) => onTenantServer(appIdOf(step))
   })
 
-  return { everyTenant: EveryTenant.of({ read, find, sweep, claim, lanesOf, silentServers: silent.names }), ofTenant }
+  return { everyTenant: EveryTenant.of({ read, find, sweep, claim, lanesOf, silentServers: silent.names }), onTenantServer }
 })
 
 interface Asked<A> extends Answers<A> {

@@ -5,7 +5,7 @@ import { bucketOfReference } from "../../domain/ReferenceBucket.ts"
 import { Vault } from "../../services/ports/Vault.ts"
 import { bucketHash } from "../connection/BucketHash.ts"
 import { Distribution } from "../connection/Distribution.ts"
-import { OfTenant } from "../connection/ServerSlots.ts"
+import { OnTenantServer } from "../connection/ServerSlots.ts"
 import { ofAll, ofNobody, ofTenants, type TenantFilter } from "../connection/TenantFilter.ts"
 import { EveryTenant } from "./EveryTenant.ts"
 
@@ -17,7 +17,7 @@ interface Owner {
   /** Narrows a statement to them. */
   readonly of: TenantFilter
   /** Around a statement about their rows, or a transaction. */
-  readonly within: ReturnType<OfTenant>
+  readonly within: ReturnType<OnTenantServer>
 }
 export type ReferenceOwner = (reference: Reference) => Effect.Effect<Owner>
 
@@ -39,7 +39,7 @@ export const makeReferenceOwner: Effect.Effect<
   const anybody = Effect.succeed<Owner>({ of: ofAll(sql), within: (statement) => statement })
   if (!(yield* Distribution).isDistributed) return () => anybody
 
-  const ofTenant = yield* OfTenant
+  const onTenantServer = yield* OnTenantServer
   const known = new Map<Reference, string>()
   const remember = (reference: Reference, appId: string) => {
     for (const oldest of known.size < KNOWN_AT_MOST ? [] : known.keys().take(1)) known.delete(oldest)
@@ -49,7 +49,9 @@ export const makeReferenceOwner: Effect.Effect<
   const ofBucket = Effect.fnUntraced(function* (reference: Reference) {
     const candidates = yield* sql<Owned>`SELECT app_id FROM tenant_directory WHERE bucket = ${bucketOfReference(hash, reference)}`
     for (const { app_id } of candidates) {
-      const rows = yield* ofTenant(app_id)(sql`SELECT 1 FROM transactions WHERE app_id = ${app_id} AND reference = ${reference}`)
+      const rows = yield* onTenantServer(app_id)(
+        sql`SELECT 1 FROM transactions WHERE app_id = ${app_id} AND reference = ${reference}`
+      )
       if (rows.length > 0) return app_id
     }
     return undefined
@@ -69,7 +71,7 @@ export const makeReferenceOwner: Effect.Effect<
     const owner = known.get(reference) ?? (yield* ofBucket(reference)) ?? (yield* anywhere(reference))
     if (owner === undefined) return nobody
     remember(reference, owner)
-    return { of: ofTenants(sql, [owner]), within: ofTenant(owner) }
+    return { of: ofTenants(sql, [owner]), within: onTenantServer(owner) }
   }, Effect.orDie)
 })
 

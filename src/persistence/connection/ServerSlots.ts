@@ -5,8 +5,8 @@ import { SqlError } from "effect/sql"
  * Around a statement about one tenant's rows: on Citus it fails at once while that tenant's server does not answer, and few at a time are sent to one server,
  * so that one which falls silent leaves connections to the others. On PostgreSQL it is the statement.
  */
-export type OfTenant = (appId: string) => <A, E>(statement: Effect.Effect<A, E>) => Effect.Effect<A, E | SqlError.SqlError>
-export const OfTenant = Context.Reference<OfTenant>("gateway/persistence/OfTenant", {
+export type OnTenantServer = (appId: string) => <A, E>(statement: Effect.Effect<A, E>) => Effect.Effect<A, E | SqlError.SqlError>
+export const OnTenantServer = Context.Reference<OnTenantServer>("gateway/persistence/OnTenantServer", {
   defaultValue: () => () => (statement) => statement
 })
 

@@ -17,7 +17,7 @@ import { auditTrail } from "../audit/AuditTrail.ts"
 import { EveryTenant } from "../cluster/EveryTenant.ts"
 import { callOf, callOfTenant, columnsOf, storable } from "../connection/Columns.ts"
 import { Distribution } from "../connection/Distribution.ts"
-import { OfTenant } from "../connection/ServerSlots.ts"
+import { OnTenantServer } from "../connection/ServerSlots.ts"
 import { isLockTimeout, makeBatcher, onOwnConnection } from "../connection/StepBatch.ts"
 import { deliverNewer, isNewer } from "../transactions/NewerEventTypes.ts"
 import { decodePositions, isFullFloat, manualEntries, positionOf } from "./ManualEntries.ts"
@@ -84,14 +84,14 @@ export const FloatLedgerPg = Layer.effect(
     const trail = auditTrail(sql, (yield* Vault).hash)
     const { isDistributed } = yield* Distribution
     const everyTenant = yield* EveryTenant
-    const ofTenant = yield* OfTenant
+    const onTenantServer = yield* OnTenantServer
     const openBatch = openAll(sql, isDistributed ? openStatementOfTenant : openStatement)
     const applyBatch = applyAll(sql, isDistributed ? applyStatementOfTenant : applyStatement)
     const { adjust, resolve } = manualEntries({ sql, randomSource, trail, applyAll: applyBatch })
 
     const open = yield* makeBatcher({
       statement: openBatch,
-      recover: recoverOpen(sql, ofTenant),
+      recover: recoverOpen(sql, onTenantServer),
       laneOf: ({ transaction }) => transaction.appId,
       ...everyTenant.lanesOf(({ transaction }: OpenStep) => transaction.appId),
       isLockTimeout
@@ -104,14 +104,14 @@ export const FloatLedgerPg = Layer.effect(
           (error) => steps.length === 1 && isFullFloat(error),
           () => Effect.succeed<ReadonlyArray<ApplyOutcome>>([{ _tag: "FullFloat" }])
         ),
-      recover: recoverApply(sql, ofTenant),
+      recover: recoverApply(sql, onTenantServer),
       laneOf: ({ next }) => next.appId,
       ...everyTenant.lanesOf(({ next }: ApplyStep) => next.appId),
       isLockTimeout
     })
 
     const positions = Effect.fn("FloatLedger.positions")(function* (appId: AppId, mode: Mode) {
-      const rows = yield* ofTenant(
+      const rows = yield* onTenantServer(
         appId
       )(sql`SELECT currency, available_minor, reserved_minor, collected_minor, paid_out_minor, provider_fees_minor,
           receivable_minor
@@ -129,25 +129,25 @@ export const FloatLedgerPg = Layer.effect(
 // find out whether this very step was committed, or whether another request was faster.
 
 /** ClaimLost means Opened where the key is pinned to this step's own transaction. */
-const recoverOpen = (sql: SqlClient.SqlClient, ofTenant: OfTenant) =>
+const recoverOpen = (sql: SqlClient.SqlClient, onTenantServer: OnTenantServer) =>
   Effect.fnUntraced(function* ({ claim, transaction }: OpenStep, result: OpenOutcome) {
     if (result._tag !== "ClaimLost") return result
     const { appId, endpoint, key, mode } = claim.scope
     const read = sql`SELECT 1 FROM idempotency_keys
       WHERE app_id = ${appId} AND mode = ${mode} AND endpoint = ${endpoint} AND key = ${key} AND fence = ${claim.fence}
         AND reference = ${transaction.reference}`
-    const rows = yield* ofTenant(appId)(read)
+    const rows = yield* onTenantServer(appId)(read)
     return rows.length === 1 ? ({ _tag: "Opened" } satisfies OpenOutcome) : result
   })
 
 /** Stale means Applied where this step's own row stands in the journal. */
-const recoverApply = (sql: SqlClient.SqlClient, ofTenant: OfTenant) =>
+const recoverApply = (sql: SqlClient.SqlClient, onTenantServer: OnTenantServer) =>
   Effect.fnUntraced(function* ({ expectedRevision, line, next: { appId, reference } }: ApplyStep, result: ApplyOutcome) {
     if (result._tag !== "Stale") return result
     const read = sql`SELECT 1 FROM journal
       WHERE app_id = ${appId} AND reference = ${reference} AND revision = ${expectedRevision + 1n} AND at = ${iso(line.at)}::timestamptz
         AND actor = ${line.actor} AND fact = ${line.fact} AND note = ${storable(line.note)} AND status = ${line.status}`
-    const rows = yield* ofTenant(appId)(read)
+    const rows = yield* onTenantServer(appId)(read)
     return rows.length === 1 ? ({ _tag: "Applied" } satisfies ApplyOutcome) : result
   })
 

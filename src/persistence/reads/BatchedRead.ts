@@ -2,7 +2,7 @@ import { Effect, type Scope } from "effect"
 import type { SqlClient } from "effect/sql"
 import { AnswerBoundMs } from "../connection/BoundedClient.ts"
 import { Distribution } from "../connection/Distribution.ts"
-import { OfTenant } from "../connection/ServerSlots.ts"
+import { OnTenantServer } from "../connection/ServerSlots.ts"
 import { makeBatcher } from "../connection/StepBatch.ts"
 import { ofAll, ofTenants, type TenantFilter } from "../connection/TenantFilter.ts"
 
@@ -40,9 +40,9 @@ export const makeTenantRead = <Question, Answer, E>(
     if (!isDistributed) return makeBatchedRead((questions) => statement(questions, ofAll(sql)))
     const one = (question: Question) => statement([question], ofTenants(sql, [tenantOf(question)]))
     return Effect.map(
-      OfTenant,
-      (ofTenant) => (question: Question) =>
-        ofTenant(tenantOf(question))(one(question)).pipe(
+      OnTenantServer,
+      (onTenantServer) => (question: Question) =>
+        onTenantServer(tenantOf(question))(one(question)).pipe(
           Effect.provideService(AnswerBoundMs, READ_MS),
           Effect.flatMap(([answer]) =>
             answer === undefined ? Effect.die(new Error("a read got no answer")) : Effect.succeed(answer)

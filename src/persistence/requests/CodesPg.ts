@@ -13,7 +13,7 @@ import {
 import type { Claim } from "../../services/ports/Idempotency.ts"
 import { makeReferenceOwner } from "../cluster/ReferenceOwner.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
-import { OfTenant } from "../connection/ServerSlots.ts"
+import { OnTenantServer } from "../connection/ServerSlots.ts"
 
 const codeRows = rowsOf(
   Schema.Struct({
@@ -41,7 +41,7 @@ export const CodesPg = Layer.effect(
   Codes,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const ofTenant = yield* OfTenant
+    const onTenantServer = yield* OnTenantServer
     const ownerOf = yield* makeReferenceOwner
 
     const locked = Effect.fnUntraced(function* ({ appId, reference }: AttemptKey, codeHash: Uint8Array, at: Instant) {
@@ -97,7 +97,7 @@ export const CodesPg = Layer.effect(
           WHERE app_id = ${appId} AND reference = ${reference}`
         return { _tag: "Leased" } satisfies CodeAttemptOutcome
       },
-      (effect, { appId }) => ofTenant(appId)(sql.withTransaction(effect)),
+      (effect, { appId }) => onTenantServer(appId)(sql.withTransaction(effect)),
       Effect.orDie
     )
 
@@ -112,7 +112,7 @@ export const CodesPg = Layer.effect(
           WHERE app_id = ${appId} AND mode = ${mode} AND party_hash = ${partyHash}`
         return row?.wrong ?? (yield* Effect.die(new Error("the codes of a charge vanished")))
       },
-      (effect, { appId }) => ofTenant(appId)(sql.withTransaction(effect)),
+      (effect, { appId }) => onTenantServer(appId)(sql.withTransaction(effect)),
       Effect.orDie
     )
 
@@ -136,7 +136,7 @@ export const CodesPg = Layer.effect(
       return row?.leased === true ? "leased" : "unheard"
     }, Effect.orDie)
 
-    return Codes.of({ begin, wrong, partyHash, close, ...sentCodes(sql, ofTenant) })
+    return Codes.of({ begin, wrong, partyHash, close, ...sentCodes(sql, onTenantServer) })
   })
 )
 
@@ -152,7 +152,7 @@ const BOTH_MODES = "both"
  */
 const sentCodes = (
   sql: SqlClient.SqlClient,
-  ofTenant: OfTenant
+  onTenantServer: OnTenantServer
 ): Pick<Codes["Service"], "request" | "unsent" | "sent" | "sentBy"> => {
   /** The moment from which on the number may be texted again; null where it may now, and is counted. */
   const countNumber = Effect.fnUntraced(function* ({ appId, at, partyHash }: CountedCode, atMost: number, windowMs: number) {
@@ -189,7 +189,7 @@ const sentCodes = (
         if (!(yield* countWindow(counter))) return yield* Effect.fail({ _tag: "TenantFull", counter } as const)
       return { _tag: "Granted" } as const
     }).pipe(
-      (counted) => ofTenant(code.appId)(sql.withTransaction(counted)),
+      (counted) => onTenantServer(code.appId)(sql.withTransaction(counted)),
       Effect.catchTag("NumberFull", (full): Effect.Effect<SendQuotaOutcome> => Effect.succeed(full)),
       Effect.catchTag("TenantFull", (full): Effect.Effect<SendQuotaOutcome> => Effect.succeed(full)),
       Effect.orDie
@@ -208,19 +208,19 @@ const sentCodes = (
         yield* sql`UPDATE counters SET used = greatest(used - ${amount}::bigint, 0) WHERE app_id = ${appId} AND mode = ${mode}
           AND name = ${name} AND subject = ${subject} AND starts_at = ${iso(startsAt)}::timestamptz`
     },
-    (effect, { appId }) => ofTenant(appId)(sql.withTransaction(effect)),
+    (effect, { appId }) => onTenantServer(appId)(sql.withTransaction(effect)),
     Effect.orDie
   )
 
   const sent: Codes["Service"]["sent"] = Effect.fn("Codes.sent")(function* ({ account, appId, mode, partyHash, pinId }, at) {
-    yield* ofTenant(appId)(sql`INSERT INTO sent_codes (app_id, mode, pin_id, party_hash, account, at)
+    yield* onTenantServer(appId)(sql`INSERT INTO sent_codes (app_id, mode, pin_id, party_hash, account, at)
       VALUES (${appId}, ${mode}, ${pinId}, ${partyHash}, ${account}, ${iso(at)}::timestamptz)
       ON CONFLICT (app_id, mode, pin_id) DO UPDATE SET party_hash = EXCLUDED.party_hash, account = EXCLUDED.account, at = EXCLUDED.at`)
   }, Effect.orDie)
 
   const sentBy: Codes["Service"]["sentBy"] = Effect.fn("Codes.sentBy")(function* ({ appId, mode, partyHash, pinId }) {
     const [row] = yield* sentRows(
-      ofTenant(appId)(sql`SELECT account FROM sent_codes
+      onTenantServer(appId)(sql`SELECT account FROM sent_codes
       WHERE app_id = ${appId} AND mode = ${mode} AND pin_id = ${pinId} AND party_hash = ${partyHash}`)
     )
     return Option.map(Option.fromUndefinedOr(row), ({ account }) => account)

@@ -21,7 +21,7 @@ import { EveryTenant } from "../cluster/EveryTenant.ts"
 import { bucketHash } from "../connection/BucketHash.ts"
 import { Distribution } from "../connection/Distribution.ts"
 import { rowsOf } from "../connection/Rows.ts"
-import { OfTenant } from "../connection/ServerSlots.ts"
+import { OnTenantServer } from "../connection/ServerSlots.ts"
 import { isLockTimeout, makeBatcher } from "../connection/StepBatch.ts"
 import type { TenantFilter } from "../connection/TenantFilter.ts"
 import { makeTenantRead } from "../reads/BatchedRead.ts"
@@ -50,7 +50,7 @@ export const IdempotencyPg = Layer.effect(
     const distribution = yield* Distribution
     const { isDistributed } = distribution
     const everyTenant = yield* EveryTenant
-    const ofTenant = yield* OfTenant
+    const onTenantServer = yield* OnTenantServer
     const referenceOf = yield* makeKeyReferences
 
     const arrive = yield* makeBatcher({
@@ -70,7 +70,7 @@ export const IdempotencyPg = Layer.effect(
           answer_digest = answer_digest(${endpoint}, ${key}, ${response.status}, convert_to(${response.body}, 'UTF8'))
         WHERE app_id = ${appId} AND mode = ${mode} AND endpoint = ${endpoint} AND key = ${key} AND fence = ${fence} AND state = 'claimed'
         RETURNING 1 AS completed`
-      return (yield* ofTenant(appId)(write)).length === 1
+      return (yield* onTenantServer(appId)(write)).length === 1
     }, Effect.orDie)
 
     const release = Effect.fn("Idempotency.release")(function* ({ fence, scope }: Claim) {
@@ -78,7 +78,7 @@ export const IdempotencyPg = Layer.effect(
       const write = sql`DELETE FROM idempotency_keys
         WHERE app_id = ${appId} AND mode = ${mode} AND endpoint = ${endpoint} AND key = ${key} AND fence = ${fence} AND state = 'claimed'
         RETURNING 1 AS released`
-      return (yield* ofTenant(appId)(write)).length === 1
+      return (yield* onTenantServer(appId)(write)).length === 1
     }, Effect.orDie)
 
     const claim = Effect.fnUntraced(function* (request: ClaimRequest) {

@@ -4,7 +4,7 @@ import { type AppId, type Mode, Reference } from "../../domain/Ids.ts"
 import { Instant, iso } from "../../domain/Instant.ts"
 import { type PayerCharges, PayerLocks } from "../../services/ports/PayerLocks.ts"
 import { rowsOf } from "../connection/Rows.ts"
-import { OfTenant } from "../connection/ServerSlots.ts"
+import { OnTenantServer } from "../connection/ServerSlots.ts"
 
 const PayerRow = Schema.Struct({
   reference: Schema.NullOr(Reference),
@@ -20,11 +20,11 @@ export const PayerLocksPg = Layer.effect(
   PayerLocks,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const ofTenant = yield* OfTenant
+    const onTenantServer = yield* OnTenantServer
 
     const charges = Effect.fn("PayerLocks.charges")(function* (appId: AppId, mode: Mode, partyHash: Uint8Array) {
       const [row] = yield* payerRows(
-        ofTenant(appId)(sql`SELECT reference, (
+        onTenantServer(appId)(sql`SELECT reference, (
             SELECT coalesce(json_agg(json_build_object('reference', c.key, 'at', c.value) ORDER BY c.value DESC), '[]') FROM jsonb_each(recent) c
           ) AS recent
           FROM payer_locks WHERE app_id = ${appId} AND mode = ${mode} AND party_hash = ${partyHash}`)
@@ -34,7 +34,7 @@ export const PayerLocksPg = Layer.effect(
       const now = iso(yield* Clock.currentTimeMillis)
       const make = sql`INSERT INTO payer_locks (app_id, mode, party_hash, at) VALUES (${appId}, ${mode}, ${partyHash}, ${now}::timestamptz)
         ON CONFLICT DO NOTHING`
-      yield* Effect.orDie(ofTenant(appId)(make))
+      yield* Effect.orDie(onTenantServer(appId)(make))
       return { holder: null, placed: [] } satisfies PayerCharges
     })
 

@@ -8,7 +8,7 @@ import { Beneficiaries, type BeneficiaryCursor } from "../../services/ports/Bene
 import { Vault } from "../../services/ports/Vault.ts"
 import { auditTrail } from "../audit/AuditTrail.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
-import { OfTenant } from "../connection/ServerSlots.ts"
+import { OnTenantServer } from "../connection/ServerSlots.ts"
 
 const beneficiaries = rowsOf(Schema.Struct({ ...Beneficiary.fields, createdAt: Moment, lastUsedAt: Moment }))
 const counts = rowsOf(Schema.Struct({ purged: Schema.BigInt }))
@@ -21,7 +21,7 @@ export const BeneficiariesPg = Layer.effect(
   Beneficiaries,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const ofTenant = yield* OfTenant
+    const onTenantServer = yield* OnTenantServer
     const trail = auditTrail(sql, (yield* Vault).hash)
     const columns =
       sql.literal(`id, app_id AS "appId", mode, type, country, currency, network, bank_code AS "bankCode", bank_name AS "bankName",
@@ -37,7 +37,7 @@ export const BeneficiariesPg = Layer.effect(
 
     const find = Effect.fn("Beneficiaries.find")(function* (appId: AppId, mode: Mode, id: Reference) {
       const rows = yield* beneficiaries(
-        ofTenant(appId)(sql`SELECT ${columns} FROM beneficiaries WHERE app_id = ${appId} AND mode = ${mode} AND id = ${id}`)
+        onTenantServer(appId)(sql`SELECT ${columns} FROM beneficiaries WHERE app_id = ${appId} AND mode = ${mode} AND id = ${id}`)
       )
       return Option.fromUndefinedOr(rows[0])
     })
@@ -56,7 +56,7 @@ export const BeneficiariesPg = Layer.effect(
         yield* trail.write({ ...change, details: { ...change.details, purged: String(purged) } })
         return purged
       },
-      (effect, appId) => ofTenant(appId)(sql.withTransaction(effect)),
+      (effect, appId) => onTenantServer(appId)(sql.withTransaction(effect)),
       Effect.orDie
     )
 

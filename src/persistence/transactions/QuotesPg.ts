@@ -7,7 +7,7 @@ import { ClockTrust } from "../../services/ports/ClockWatch.ts"
 import type { Claim } from "../../services/ports/Idempotency.ts"
 import { Quotes } from "../../services/ports/Quotes.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
-import { OfTenant } from "../connection/ServerSlots.ts"
+import { OnTenantServer } from "../connection/ServerSlots.ts"
 
 /** How long an expired quote is kept, so that it is refused as expired and not as unknown. */
 const EXPIRED_KEPT_MS = 86_400_000
@@ -22,12 +22,12 @@ export const QuotesPg = Layer.effect(
   Quotes,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const ofTenant = yield* OfTenant
+    const onTenantServer = yield* OnTenantServer
     const { trustedUntil } = yield* ClockTrust
 
     const put = Effect.fn("Quotes.put")(function* (quote: Quote) {
       const forgottenBefore = Math.min(quote.createdAt, yield* trustedUntil) - EXPIRED_KEPT_MS
-      yield* ofTenant(quote.appId)(sql`
+      yield* onTenantServer(quote.appId)(sql`
         WITH forgotten AS (
           DELETE FROM fx_quotes WHERE app_id = ${quote.appId} AND mode = ${quote.mode}
             AND expires_at < ${iso(forgottenBefore)}::timestamptz
@@ -41,7 +41,7 @@ export const QuotesPg = Layer.effect(
 
     const find = Effect.fn("Quotes.find")((appId: AppId, mode: Mode, id: Reference) =>
       quotes(
-        ofTenant(appId)(sql`
+        onTenantServer(appId)(sql`
         SELECT quote_id AS id, app_id AS "appId", mode, provider, account, token, source_currency AS currency, source_minor AS amount,
           destination_currency AS "destinationCurrency", destination_minor AS "destinationAmount",
           destination_raw AS "rawDestinationAmount", rate, created_at AS "createdAt", expires_at AS "expiresAt"
@@ -52,7 +52,7 @@ export const QuotesPg = Layer.effect(
     const holder = ({ fence, scope }: Claim): string => `${fence}:${scope.key}`
 
     const take = Effect.fn("Quotes.take")(function* ({ appId, id, mode }: Quote, claim: Claim) {
-      const rows = yield* ofTenant(appId)(sql`UPDATE fx_quotes SET taken_by = ${holder(claim)}
+      const rows = yield* onTenantServer(appId)(sql`UPDATE fx_quotes SET taken_by = ${holder(claim)}
         WHERE app_id = ${appId} AND mode = ${mode} AND quote_id = ${id}
           AND (taken_by IS NULL OR substr(taken_by, strpos(taken_by, ':') + 1) = ${claim.scope.key})
         RETURNING 1 AS taken`)
@@ -60,7 +60,7 @@ export const QuotesPg = Layer.effect(
     }, Effect.orDie)
 
     const release = Effect.fn("Quotes.release")(function* ({ appId, id, mode }: Quote, claim: Claim) {
-      yield* ofTenant(appId)(sql`UPDATE fx_quotes SET taken_by = NULL
+      yield* onTenantServer(appId)(sql`UPDATE fx_quotes SET taken_by = NULL
         WHERE app_id = ${appId} AND mode = ${mode} AND quote_id = ${id} AND taken_by = ${holder(claim)}`)
     }, Effect.orDie)
 
