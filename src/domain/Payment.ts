@@ -174,6 +174,7 @@ export type Payout = typeof Payout.Type
 
 export const Payment = Schema.Union([Collection, Payout])
 export type Payment = typeof Payment.Type
+export type PaymentKind = Payment["kind"]
 
 /** Nothing more is expected of it by itself. A late fact can still open a review or credit a late collection. */
 export const isTerminal = ({ status }: { readonly status: Payment["status"] }): boolean =>

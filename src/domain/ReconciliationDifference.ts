@@ -1,7 +1,7 @@
 import type { Currency } from "./Currency.ts"
 import type { Instant } from "./Instant.ts"
 import type { MinorUnits } from "./Money.ts"
-import type { Transaction } from "./Transaction.ts"
+import type { Transaction, TransactionKind } from "./Transaction.ts"
 
 /** One movement of money as the provider's own account lists it. */
 export interface StatementLine {
@@ -17,7 +17,7 @@ export interface StatementLine {
   readonly status: "pending" | "successful" | "failed" | "returned"
   readonly at: Instant
 }
-type Direction = Transaction["kind"]
+type Direction = TransactionKind
 
 /** A row of the provider's list that cannot be compared. */
 export interface UnreadableRow {

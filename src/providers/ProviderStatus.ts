@@ -3,7 +3,7 @@ import type { Reported } from "../domain/CallbackReport.ts"
 import { type Currency, isCurrency } from "../domain/Currency.ts"
 import type { Fact } from "../domain/Fact.ts"
 import { fromDecimal, fromDecimalDown, fromDecimalUp, type MinorUnits, ZERO } from "../domain/Money.ts"
-import type { Transaction } from "../domain/Transaction.ts"
+import type { TransactionKind } from "../domain/Transaction.ts"
 import type { StatusOutcome } from "../services/ports/Provider.ts"
 import { type FactWithAlarm, unreadable, withoutAlarm } from "./AnswerParsing.ts"
 import { type ProviderRefusal, refusedBy } from "./Refusals.ts"
@@ -20,7 +20,7 @@ export interface Sum {
 
 /** One transaction as a provider shows it, in the gateway's terms. */
 export interface Shown {
-  readonly kind: Transaction["kind"]
+  readonly kind: TransactionKind
   /** Whether every reference that it names is ours. */
   readonly isOurs: boolean
   /** The provider's own word. */

@@ -5,7 +5,7 @@ import { CapabilityNotAllowed, type MalformedRequest, NotFound } from "../domain
 import { isReference, type Reference } from "../domain/Ids.ts"
 import type { FloatPosition } from "../domain/Ledger.ts"
 import { maskedText } from "../domain/Masking.ts"
-import { isTerminal, type Payment } from "../domain/Payment.ts"
+import { isTerminal, type Payment, type PaymentKind } from "../domain/Payment.ts"
 import type { Caller } from "../domain/Tenant.ts"
 import type { Transaction } from "../domain/Transaction.ts"
 import { inSpan } from "../runtime/Tracing.ts"
@@ -24,7 +24,7 @@ export class Records extends Context.Service<
   Records,
   {
     /** By reference or id, which are the same; `kind` null reads a payout or a collection. Any text may be asked for. */
-    readonly transaction: (caller: Caller, reference: string, kind: Payment["kind"] | null) => Effect.Effect<Payment, NotFound>
+    readonly transaction: (caller: Caller, reference: string, kind: PaymentKind | null) => Effect.Effect<Payment, NotFound>
     /** A page of the caller's own payouts and collections in the key's mode, the newest first. */
     readonly list: (
       caller: Caller,
@@ -60,7 +60,7 @@ export class Records extends Context.Service<
       const transactions = yield* Transactions
       const ledger = yield* FloatLedger
 
-      const transaction = Effect.fnUntraced(function* (caller: Caller, reference: string, kind: Payment["kind"] | null) {
+      const transaction = Effect.fnUntraced(function* (caller: Caller, reference: string, kind: PaymentKind | null) {
         if (!isReference(reference)) return yield* new NotFound({})
         const stored = yield* transactions.find(caller.appId, caller.mode, reference)
         if (Option.isNone(stored)) return yield* new NotFound({})

@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import type { Currency } from "../domain/Currency.ts"
 import { iso } from "../domain/Instant.ts"
+import type { TransactionKind } from "../domain/Transaction.ts"
 import { endingOf, type Gate, playOf } from "./Endings.ts"
 import { type Fact, newTransaction, type SimulatedTransaction } from "./Facts.ts"
 import { type ErrorResponses, passGate, type Stop, withFault } from "./Responses.ts"
@@ -24,25 +25,30 @@ export interface MerchantCall<M extends Merchant = Merchant> {
   readonly claim: (key: string) => boolean
 }
 
-type Kind = SimulatedTransaction["kind"]
-
 export const balanceOf = ({ context, merchant, provider }: MerchantCall, currency: Currency): bigint =>
   context.account.balance(provider, merchant.clientId, currency)
 
 /** The caller's transactions of a kind, newest last. */
-export const ownTransactions = ({ context, merchant, provider }: MerchantCall, kind: Kind): ReadonlyArray<SimulatedTransaction> =>
+export const ownTransactions = (
+  { context, merchant, provider }: MerchantCall,
+  kind: TransactionKind
+): ReadonlyArray<SimulatedTransaction> =>
   context.account.transactions(provider, merchant.clientId).filter((one) => one.kind === kind)
 
 /** The caller's transactions with this reference, newest last. */
 export const byReference = (
   { context, merchant, provider }: MerchantCall,
-  kind: Kind,
+  kind: TransactionKind,
   reference: string
 ): ReadonlyArray<SimulatedTransaction> =>
   context.account.byReference(provider, merchant.clientId, reference).filter((one) => one.kind === kind)
 
 /** The caller's transaction with this identifier of the provider's. */
-export const byId = ({ context, merchant, provider }: MerchantCall, kind: Kind, id: string): SimulatedTransaction | undefined => {
+export const byId = (
+  { context, merchant, provider }: MerchantCall,
+  kind: TransactionKind,
+  id: string
+): SimulatedTransaction | undefined => {
   const found = context.account.transaction(provider, id)
   return found?.account === merchant.clientId && found.kind === kind ? found : undefined
 }

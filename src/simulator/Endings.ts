@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import type { TransactionKind } from "../domain/Transaction.ts"
 
 /** The last four characters of the payer's or recipient's number; anything that is not in the table is an ordinary success. */
 export const Ending = Schema.Literals([
@@ -29,8 +30,6 @@ export interface Play {
   readonly callbacks: ReadonlyArray<PlannedCallback>
   readonly twist: "none" | "larger_fee" | "smaller_amount" | "returned"
 }
-
-type Kind = "payout" | "collection" | "exchange"
 
 /** Minor units by which `larger_fee` exceeds the quoted fee. */
 export const LARGER_FEE = 200n
@@ -81,13 +80,13 @@ const plays: Readonly<Record<Ending, Play>> = {
 }
 
 // An exchange is booked before its response and has neither a fee nor callbacks of its own.
-const different: Readonly<Record<Kind, Partial<Record<Ending, Play>>>> = {
+const different: Readonly<Record<TransactionKind, Partial<Record<Ending, Play>>>> = {
   payout: {},
   collection: { "0013": ordinary, "0014": { ...ordinary, twist: "smaller_amount" } },
   exchange: { "0014": ordinary }
 }
 
-export const playOf = (kind: Kind, ending: Ending): Play => {
+export const playOf = (kind: TransactionKind, ending: Ending): Play => {
   const play = different[kind][ending] ?? plays[ending]
   return kind === "exchange" ? { ...play, settles: "at_once" } : play
 }

@@ -1,5 +1,6 @@
 import { Effect, Option, type Scope } from "effect"
 import { ProviderError } from "../../domain/errors/Retriable.ts"
+import type { TransactionKind } from "../../domain/Transaction.ts"
 import type {
   ChargeOrder,
   CollectionOperations,
@@ -23,7 +24,7 @@ import { exchangeOutcome, quoteExchange } from "./Exchange.ts"
 import { byIdPath, chargeBody, codeBody, payoutBody, quotationBody, searchPath } from "./Order.ts"
 import { QUOTE_LIFE_MS, quoteOf } from "./Quote.ts"
 import { referenceData } from "./Reference.ts"
-import { identity, type Kind } from "./Refusals.ts"
+import { identity } from "./Refusals.ts"
 import { statement } from "./Statement.ts"
 import { chargeOutcome, foundById, foundInPage, payoutOutcome } from "./Translate.ts"
 import { OtpAnswer } from "./Wire.ts"
@@ -104,7 +105,7 @@ const PAGE_SIZE = 100
 const MAXIMUM_PAGES = 5
 
 /** By Eversend's own identifier where it is known and leads to ours; else by a search for our reference. */
-const looking = ({ client }: Connection, kind: Kind) =>
+const looking = ({ client }: Connection, kind: TransactionKind) =>
   Effect.fnUntraced(function* (order: StatusQuery, until: number): Effect.fn.Return<FactWithAlarm<StatusOutcome>> {
     const { providerReference } = order
     if (providerReference !== null) {

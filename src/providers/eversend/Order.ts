@@ -3,9 +3,9 @@ import type { Currency } from "../../domain/Currency.ts"
 import { RawJson } from "../../domain/Json.ts"
 import { type MinorUnits, toDecimal } from "../../domain/Money.ts"
 import type { Destination, MomoParty, WalletParty } from "../../domain/Party.ts"
+import type { TransactionKind } from "../../domain/Transaction.ts"
 import type { ChargeOrder, PayoutOrder, QuoteOrder, StatusQuery } from "../../services/ports/Provider.ts"
 import { plainRule, providerText } from "../ProviderText.ts"
-import type { Kind } from "./Refusals.ts"
 
 // From the gateway's orders to Eversend's bodies. Eversend has no field for a narration, and finds the network by the number itself.
 
@@ -111,7 +111,7 @@ const named = (member: "firstName" | "lastName", name: Redacted.Redacted): objec
 export const byIdPath = (providerReference: string): string => `/transactions/${encodeURIComponent(providerReference)}`
 
 /** One page of the transactions of one kind that a search for our reference finds, from the day before it was sent: days have time zones. */
-export const searchPath = (kind: Kind, order: StatusQuery, page: number, pageSize: number): string => {
+export const searchPath = (kind: TransactionKind, order: StatusQuery, page: number, pageSize: number): string => {
   const from = DateTime.formatIsoDateUtc(DateTime.makeUnsafe(order.sentAt - DAY_MS))
   const query = new URLSearchParams({ search: order.reference, type: kind, from, page: String(page), limit: String(pageSize) })
   return `/transactions?${query}`

@@ -1,4 +1,5 @@
 import { Option } from "effect"
+import type { TransactionKind } from "../../domain/Transaction.ts"
 import type { CodeRejected, PayoutOutcome } from "../../services/ports/Provider.ts"
 import { errorIn, type FactWithAlarm, unknownReader, withoutAlarm } from "../AnswerParsing.ts"
 import type { Identity } from "../Connection.ts"
@@ -23,8 +24,6 @@ const NOT_ADMITTED = "Eversend refuses the gateway's account, its address or its
 
 export const identity: Identity = { name: "eversend", title: "Eversend", readAsUnknown: unknownReader("Eversend", NOT_ADMITTED) }
 
-export type Kind = "payout" | "collection" | "exchange"
-
 /** Our account, our address or our origin: 401 after a new token, and 403. */
 const notAdmitted = notAdmittedBy(NOT_ADMITTED)
 
@@ -37,7 +36,7 @@ const shared = [
 ] as const
 
 // By HTTP status: what a refusal is about. A status that is not here is no refusal.
-const refusals: Readonly<Record<Kind, ReadonlyMap<number, ProviderRefusal>>> = {
+const refusals: Readonly<Record<TransactionKind, ReadonlyMap<number, ProviderRefusal>>> = {
   payout: new Map([
     ...shared,
     [402, poolShort("Eversend refuses a payout: is the wallet there empty?")],
@@ -58,7 +57,7 @@ const refusals: Readonly<Record<Kind, ReadonlyMap<number, ProviderRefusal>>> = {
 }
 
 /** A refusal by its HTTP status. A page comes from another server, such as a firewall: Eversend refuses in JSON. */
-export const refusal = (kind: Kind, response: ProviderResponse): FactWithAlarm<Refused> | undefined =>
+export const refusal = (kind: TransactionKind, response: ProviderResponse): FactWithAlarm<Refused> | undefined =>
   refusedByStatus(refusals[kind], response, response._tag === "Answered" && Option.isSome(exactJson(response)))
 
 const errorOf = errorIn(ErrorAnswer)
@@ -73,7 +72,7 @@ const textOf = (response: ProviderResponse): string => {
 const BAD_NUMBER = "phone number must be a valid international format"
 // The texts of requests that were refused before execution, as integrators report them, by operation and word for word. Eversend's
 // documents show no text at all.
-const nothingMade: Readonly<Record<Kind, ReadonlyMap<string, ProviderRefusal>>> = {
+const nothingMade: Readonly<Record<TransactionKind, ReadonlyMap<string, ProviderRefusal>>> = {
   payout: new Map([[BAD_NUMBER, unknownRecipient]]),
   collection: new Map([
     [BAD_NUMBER, noPayer],
@@ -86,7 +85,10 @@ const nothingMade: Readonly<Record<Kind, ReadonlyMap<string, ProviderRefusal>>> 
  * The refusal of a call that moves money. A search that finds nothing proves nothing at Eversend: our own account is refused for certain, and a request
  * of which nothing was made. After any other refusal the outcome is open until the movement is found, or a person rules.
  */
-export const moneyCallRefusal = (kind: Kind, response: ProviderResponse): MoneyCallAnswer<PayoutOutcome> | undefined => {
+export const moneyCallRefusal = (
+  kind: TransactionKind,
+  response: ProviderResponse
+): MoneyCallAnswer<PayoutOutcome> | undefined => {
   const refused = refusal(kind, response)
   if (refused === undefined) return undefined
   const { note } = refused.fact
@@ -110,14 +112,14 @@ export const codeRefusal = (response: ProviderResponse): MoneyCallAnswer<PayoutO
  * The reported code of a failed transaction. Its status alone decides that it failed; the reason beside it, where it is word for word one
  * of these, only chooses the code that the tenant reads.
  */
-export const failureBy = (kind: Kind, reason: string | null | undefined): ProviderRefusal =>
+export const failureBy = (kind: TransactionKind, reason: string | null | undefined): ProviderRefusal =>
   reasons[kind].get(reason?.toLowerCase() ?? "") ?? failures[kind]
 
 const emptyWallet = poolShort("Eversend fails a movement: is the wallet there empty?")
 const EMPTY = "insufficient wallet balance"
 const NOBODY = "account not found"
 // No document shows one: the README assumes them.
-const reasons: Readonly<Record<Kind, ReadonlyMap<string, ProviderRefusal>>> = {
+const reasons: Readonly<Record<TransactionKind, ReadonlyMap<string, ProviderRefusal>>> = {
   payout: new Map([
     [EMPTY, emptyWallet],
     [NOBODY, unknownRecipient]
@@ -130,7 +132,7 @@ const reasons: Readonly<Record<Kind, ReadonlyMap<string, ProviderRefusal>>> = {
   exchange: new Map([[EMPTY, { ...emptyWallet, message: "The provider cannot exchange it now." }]])
 }
 
-const failures: Readonly<Record<Kind, ProviderRefusal>> = {
+const failures: Readonly<Record<TransactionKind, ProviderRefusal>> = {
   payout: undelivered,
   // Declined, no balance, no answer: most of Eversend's texts do not tell them apart.
   collection: notPaid,

@@ -1,6 +1,7 @@
 import { Option, Result, Schema } from "effect"
 import type { Reported } from "../../domain/CallbackReport.ts"
 import { type Currency, isCurrency } from "../../domain/Currency.ts"
+import type { TransactionKind } from "../../domain/Transaction.ts"
 import type { ChargeOrder, ChargeOutcome, PayoutOutcome, StatusOutcome, StatusQuery } from "../../services/ports/Provider.ts"
 import { decoded, type FactWithAlarm, unreadable, withoutAlarm } from "../AnswerParsing.ts"
 import {
@@ -16,7 +17,7 @@ import { answerBy, majorUnits, type Sum, sumOf } from "../ProviderStatus.ts"
 import { nameIn, readRow } from "../Rows.ts"
 import { instantIn } from "../Statements.ts"
 import type { ProviderResponse } from "../Transport.ts"
-import { codeRefusal, failureBy, identity, type Kind, moneyCallRefusal } from "./Refusals.ts"
+import { codeRefusal, failureBy, identity, moneyCallRefusal } from "./Refusals.ts"
 import { MomoCollectionAnswer, PayoutAnswer, Transaction, TransactionAnswer, TransactionsAnswer } from "./Wire.ts"
 
 type Wire = typeof Transaction.Type
@@ -60,7 +61,7 @@ export const chargeOutcome = (response: ProviderResponse, order: ChargeOrder): M
   })
 
 /** The fee of a payment that is this fresh is not final (Eversend's own example says 0), or not there: it is polled, successful or not. */
-const outcomeOf = (kind: Kind, wire: Wire, expected: ExpectedTransaction): FactWithAlarm<PayoutOutcome> => {
+const outcomeOf = (kind: TransactionKind, wire: Wire, expected: ExpectedTransaction): FactWithAlarm<PayoutOutcome> => {
   const sum = amountsOf(wire, expected.currency)
   const observed = sum === undefined ? nothingObserved : { observedAmount: sum.amount, observedCurrency: sum.currency }
   const isPaid = sum !== undefined && wire.status === "successful" && wire.isRefunded !== true
@@ -70,7 +71,7 @@ const outcomeOf = (kind: Kind, wire: Wire, expected: ExpectedTransaction): FactW
 
 /** The transaction as GET /transactions/{id} answers it; nothing when there is none, or not ours, under that identifier. */
 export const foundById = (
-  kind: Kind,
+  kind: TransactionKind,
   order: StatusQuery,
   response: ProviderResponse
 ): FactWithAlarm<StatusOutcome> | undefined => {
@@ -85,7 +86,7 @@ export const foundById = (
 
 /** One page of GET /transactions: what it says about ours, or whether the list goes on. */
 export const foundInPage = (
-  kind: Kind,
+  kind: TransactionKind,
   order: StatusQuery,
   response: ProviderResponse,
   pageSize: number
@@ -110,7 +111,7 @@ const readTransaction = readRow(Transaction)
 const mayBe = (raw: unknown, { reference }: StatusQuery): boolean => (nameIn(raw, "transactionRef") ?? reference) === reference
 
 // Two executions of one reference: whatever they say, the money moved twice or may have.
-const decisive = (kind: Kind, own: ReadonlyArray<Wire>, order: StatusQuery): FactWithAlarm<StatusOutcome> => {
+const decisive = (kind: TransactionKind, own: ReadonlyArray<Wire>, order: StatusQuery): FactWithAlarm<StatusOutcome> => {
   const [first] = own
   if (first === undefined) return unreadable("nothing was found", "")
   const several = own.some((wire) => wire.transactionId !== first.transactionId)
@@ -120,13 +121,17 @@ const decisive = (kind: Kind, own: ReadonlyArray<Wire>, order: StatusQuery): Fac
 }
 
 /** An answer need not repeat our reference or the kind, but one that names another is about another transaction. */
-const isOurs = (kind: Kind, { transactionRef, type }: Wire, reference: string): boolean =>
+const isOurs = (kind: TransactionKind, { transactionRef, type }: Wire, reference: string): boolean =>
   // An empty member names nothing.
   (!transactionRef || transactionRef === reference) && (!type || type === kind)
 
-const isKind = Schema.is(Schema.Literals(["payout", "collection", "exchange"] satisfies ReadonlyArray<Kind>))
+const isKind = Schema.is(Schema.Literals(["payout", "collection", "exchange"] satisfies ReadonlyArray<TransactionKind>))
 
-const answerOf = (kind: Kind, wire: Wire, { currency, reference }: ExpectedTransaction): FactWithAlarm<StatusOutcome> => {
+const answerOf = (
+  kind: TransactionKind,
+  wire: Wire,
+  { currency, reference }: ExpectedTransaction
+): FactWithAlarm<StatusOutcome> => {
   const { isRefunded, reason, status, transactionId, updatedAt } = wire
   const standing = standingOf(status)
   const matches = isOurs(kind, wire, reference)

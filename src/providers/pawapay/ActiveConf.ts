@@ -3,12 +3,12 @@ import type { Availability } from "../../domain/Corridor.ts"
 import { type Currency, exponents } from "../../domain/Currency.ts"
 import type { ProviderError } from "../../domain/errors/Retriable.ts"
 import { fromDecimalDown, fromDecimalUp, type MinorUnits, minor, ZERO } from "../../domain/Money.ts"
+import type { PaymentKind } from "../../domain/Payment.ts"
 import type { NetworkLimits } from "../../services/ports/Provider.ts"
 import type { Connection } from "../Connection.ts"
 import { readableRows } from "../Rows.ts"
 import { Amount } from "../WireNumber.ts"
 import type { Decimals } from "./Networks.ts"
-import type { Kind } from "./Refusals.ts"
 import { ActiveConfAnswer, ActiveCountry, ActiveOperation } from "./Wire.ts"
 
 /** pawaPay's limits of one network in one direction. Null: pawaPay does not give it, or it cannot be read. */
@@ -27,7 +27,7 @@ export interface ActiveConf {
 }
 
 /** By network and direction; undefined where nothing is known of it. */
-export type Said = (network: string, kind: Kind, currency: Currency) => ActiveLimits | undefined
+export type Said = (network: string, kind: PaymentKind, currency: Currency) => ActiveLimits | undefined
 
 const FRESH_FOR = Duration.minutes(1)
 /** A payment waits no longer for it. The question goes on, and the next payment has its answer. */
@@ -103,7 +103,7 @@ export const saidIn =
 
 const nameOf = (network: string, currency: string): string => `${network} ${currency}`
 
-const operationNames = { payout: "PAYOUT", collection: "DEPOSIT" } as const satisfies Record<Kind, string>
+const operationNames = { payout: "PAYOUT", collection: "DEPOSIT" } as const satisfies Record<PaymentKind, string>
 
 type OperationTypes = (typeof ActiveCountry.Type)["providers"][number]["currencies"][number]["operationTypes"]
 

@@ -1,4 +1,5 @@
 import { Effect, type Scope } from "effect"
+import type { PaymentKind } from "../../domain/Payment.ts"
 import type {
   ChargeOrder,
   CollectionOperations,
@@ -20,7 +21,7 @@ import { openClient, type PawapaySettings } from "./Client.ts"
 import { decimalsOf, depositBody, networkOf, payoutBody } from "./Order.ts"
 import { quoteOf } from "./Quote.ts"
 import { referenceData } from "./Reference.ts"
-import { identity, type Kind } from "./Refusals.ts"
+import { identity } from "./Refusals.ts"
 import { type FeeOf, found, initiated } from "./Translate.ts"
 import { paymentId } from "./Wire.ts"
 
@@ -80,7 +81,7 @@ const reachesNetwork: Required<CollectionOperations>["reachesNetwork"] = (payer,
 }
 
 /** Before pawaPay said anything, only how finely the network counts is known. */
-const limitsBy = ({ current }: ActiveConf, kind: Kind): ReadNetworkLimits =>
+const limitsBy = ({ current }: ActiveConf, kind: PaymentKind): ReadNetworkLimits =>
   Effect.fnUntraced(function* (party, currency) {
     const network = networkOf(party, currency)
     if ("fact" in network) return undefined
@@ -90,12 +91,12 @@ const limitsBy = ({ current }: ActiveConf, kind: Kind): ReadNetworkLimits =>
   })
 const unsaid = { availability: "operational", minimum: null, maximum: null } as const
 
-const paths = { payout: "/payouts", collection: "/deposits" } as const satisfies Record<Kind, string>
+const paths = { payout: "/payouts", collection: "/deposits" } as const satisfies Record<PaymentKind, string>
 
 /** Nothing is sent where the order cannot become a body. */
 const initiate = Effect.fnUntraced(function* (
   { call }: Connection,
-  kind: Kind,
+  kind: PaymentKind,
   { reference }: Pick<PayoutOrder, "reference">,
   body: ReturnType<typeof payoutBody> | ReturnType<typeof depositBody>
 ): Effect.fn.Return<MoneyCallAnswer<PayoutOutcome>> {
@@ -103,7 +104,7 @@ const initiate = Effect.fnUntraced(function* (
   return initiated(kind, yield* call({ operation: kind, method: "POST", path: paths[kind], body }), reference)
 })
 
-const looking = ({ client }: Connection, kind: Kind, feeOf: (order: StatusQuery) => FeeOf) =>
+const looking = ({ client }: Connection, kind: PaymentKind, feeOf: (order: StatusQuery) => FeeOf) =>
   Effect.fnUntraced(function* (order: StatusQuery, until: number) {
     const path = `${paths[kind]}/${paymentId(order.reference)}`
     return found(kind, yield* client({ operation: `${kind}_status`, method: "GET", path }, until), order, feeOf(order))

@@ -2,6 +2,7 @@ import { Redacted } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 import type { Destination, MomoParty } from "../../domain/Party.ts"
+import type { PaymentKind } from "../../domain/Payment.ts"
 import type { ChargeOrder, PayoutOrder } from "../../services/ports/Provider.ts"
 import type { FactWithAlarm } from "../AnswerParsing.ts"
 import { providerText, type TextRule } from "../ProviderText.ts"
@@ -9,7 +10,7 @@ import { misroutedTo, type Refused } from "../Refusals.ts"
 import { plainDecimal } from "../WireNumber.ts"
 import type { Said } from "./ActiveConf.ts"
 import { type Decimals, marketOf, type Network } from "./Networks.ts"
-import { identity, type Kind, unaskable } from "./Refusals.ts"
+import { identity, unaskable } from "./Refusals.ts"
 import { type DepositRequest, type PayoutRequest, paymentId } from "./Wire.ts"
 
 // From the gateway's orders to pawaPay's bodies, or to a refusal where pawaPay could not do it and is not even asked.
@@ -77,8 +78,12 @@ const account = ({ number, provider }: Network & { readonly number: string }) =>
   ({ type: "MMO", accountDetails: { provider, phoneNumber: number } }) as const
 
 /** As pawaPay says, and where it never did, by the table. */
-export const decimalsOf = ({ deposit, payout, provider }: Network, kind: Kind, currency: Currency, said: Said | null): Decimals =>
-  said?.(provider, kind, currency)?.decimals ?? (kind === "payout" ? payout : (deposit ?? payout)).decimals
+export const decimalsOf = (
+  { deposit, payout, provider }: Network,
+  kind: PaymentKind,
+  currency: Currency,
+  said: Said | null
+): Decimals => said?.(provider, kind, currency)?.decimals ?? (kind === "payout" ? payout : (deposit ?? payout)).decimals
 
 /** Major units without needless zeros; undefined where the network takes fewer decimals. */
 export const amountOf = (amount: MinorUnits, currency: Currency, decimals: Decimals): string | undefined => {

@@ -1,3 +1,4 @@
+import type { PaymentKind } from "../../domain/Payment.ts"
 import { type FactWithAlarm, unknownOutcome } from "../AnswerParsing.ts"
 import type { Identity } from "../Connection.ts"
 import { type ProviderRefusal, type Refused, refusalOf, refusedBy } from "../Refusals.ts"
@@ -12,20 +13,18 @@ export const identity: Identity = {
     }))
 }
 
-export type Kind = "payout" | "collection"
-
 const account = refusalOf("config", "provider_rejected", "The provider does not accept the gateway's account.")
 const asked = refusalOf("config", "provider_rejected", "The provider does not accept how it was asked.")
 const limit = refusalOf("limit", "limit_exceeded", "It is outside what the mobile money account may move.")
 const busy = refusalOf("party", "provider_rejected", "Another payment with this mobile money account is still open.")
 const unnamed = refusalOf("other", "unknown", "It failed; the provider does not say why.")
-const nobody: Readonly<Record<Kind, ProviderRefusal>> = {
+const nobody: Readonly<Record<PaymentKind, ProviderRefusal>> = {
   payout: refusalOf("party", "invalid_destination", "The recipient has no such mobile money account."),
   collection: refusalOf("party", "payer_not_found", "The payer has no such mobile money account.")
 }
 
 // By pawaPay's failure codes, of refused requests and of failed payments alike.
-const refusals: Readonly<Record<string, ProviderRefusal | Readonly<Record<Kind, ProviderRefusal>>>> = {
+const refusals: Readonly<Record<string, ProviderRefusal | Readonly<Record<PaymentKind, ProviderRefusal>>>> = {
   NO_AUTHENTICATION: account,
   AUTHENTICATION_ERROR: account,
   AUTHORISATION_ERROR: account,
@@ -62,13 +61,13 @@ const refusals: Readonly<Record<string, ProviderRefusal | Readonly<Record<Kind, 
   UNKNOWN_ERROR: unnamed
 }
 
-const rowOf = (kind: Kind, failureCode: string): ProviderRefusal | undefined => {
+const rowOf = (kind: PaymentKind, failureCode: string): ProviderRefusal | undefined => {
   const row = Object.hasOwn(refusals, failureCode) ? refusals[failureCode] : undefined
   return row === undefined || "message" in row ? row : row[kind]
 }
 
 /** A failure is one whatever its code: an unknown code only hides why. Loud are those, and what is our own account's or wallet's fault. */
-export const refusalBy = (kind: Kind, failureCode: string, status: string): ProviderRefusal => {
+export const refusalBy = (kind: PaymentKind, failureCode: string, status: string): ProviderRefusal => {
   const known = rowOf(kind, failureCode)
   const isLoud = known === undefined || known.kind === "config" || known.kind === "pool"
   return { ...(known ?? unnamed), alarm: isLoud ? `pawaPay says ${noteOf(failureCode, status)}` : null }

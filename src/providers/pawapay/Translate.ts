@@ -2,13 +2,14 @@ import { Option } from "effect"
 import type { Reported } from "../../domain/CallbackReport.ts"
 import type { Reference } from "../../domain/Ids.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
+import type { PaymentKind } from "../../domain/Payment.ts"
 import type { PayoutOutcome, StatusOutcome, StatusQuery } from "../../services/ports/Provider.ts"
 import { decoded, type FactWithAlarm, isSuccess, unreadable, withoutAlarm } from "../AnswerParsing.ts"
 import { acceptedAs, type MoneyCallAnswer, notSent } from "../Movements.ts"
 import { answerBy, isOtherParty, sumOf } from "../ProviderStatus.ts"
 import { refusedBy } from "../Refusals.ts"
 import type { ProviderResponse } from "../Transport.ts"
-import { identity, type Kind, noteOf, refusalBy } from "./Refusals.ts"
+import { identity, noteOf, refusalBy } from "./Refusals.ts"
 import { InitiationAnswer, type Payment, paymentId, StatusAnswer } from "./Wire.ts"
 
 const { readAsUnknown } = identity
@@ -17,7 +18,11 @@ const { readAsUnknown } = identity
 const canRefuse = (status: number): boolean => isSuccess(status) || status === 400 || status === 401 || status === 403
 
 /** The answer to POST /payouts and POST /deposits. */
-export const initiated = (kind: Kind, response: ProviderResponse, reference: Reference): MoneyCallAnswer<PayoutOutcome> => {
+export const initiated = (
+  kind: PaymentKind,
+  response: ProviderResponse,
+  reference: Reference
+): MoneyCallAnswer<PayoutOutcome> => {
   if (response._tag === "NotSent") return notSent(response.note)
   const answer = Option.getOrUndefined(decoded(InitiationAnswer, response, canRefuse))
   if (response._tag === "Lost" || answer === undefined) return readAsUnknown(response)
@@ -51,7 +56,12 @@ const afterDuplicate = (
 export type FeeOf = (amount: MinorUnits) => MinorUnits | null
 
 /** The answer to GET /payouts/{id} and GET /deposits/{id}. */
-export const found = (kind: Kind, response: ProviderResponse, expected: Expected, feeOf: FeeOf): FactWithAlarm<StatusOutcome> => {
+export const found = (
+  kind: PaymentKind,
+  response: ProviderResponse,
+  expected: Expected,
+  feeOf: FeeOf
+): FactWithAlarm<StatusOutcome> => {
   const answer = Option.getOrUndefined(decoded(StatusAnswer, response))
   if (answer === undefined) return readAsUnknown(response)
   const { data, status } = answer
@@ -75,7 +85,12 @@ const standings: ReadonlyMap<string, Reported> = new Map([
 
 export const standingOf = (status: string): Reported | undefined => standings.get(status)
 
-const answerOf = (kind: Kind, payment: Payment, { party, reference }: Expected, feeOf: FeeOf): FactWithAlarm<StatusOutcome> => {
+const answerOf = (
+  kind: PaymentKind,
+  payment: Payment,
+  { party, reference }: Expected,
+  feeOf: FeeOf
+): FactWithAlarm<StatusOutcome> => {
   const { failureReason, status } = payment
   const providerReference = paymentId(reference)
   const standing = standingOf(status)
@@ -99,5 +114,5 @@ const UNSAID = "UNSPECIFIED_FAILURE"
 /** Final too, but pawaPay advises to look a second time. */
 const UNSURE = "UNKNOWN_ERROR"
 
-const idOf = (kind: Kind, { depositId, payoutId }: Pick<Payment, "depositId" | "payoutId">): string | null =>
+const idOf = (kind: PaymentKind, { depositId, payoutId }: Pick<Payment, "depositId" | "payoutId">): string | null =>
   (kind === "payout" ? payoutId : depositId) ?? null

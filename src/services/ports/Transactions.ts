@@ -4,8 +4,8 @@ import type { RateLimited } from "../../domain/errors/Retriable.ts"
 import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { Entry } from "../../domain/Ledger.ts"
-import type { Payment } from "../../domain/Payment.ts"
-import type { Transaction } from "../../domain/Transaction.ts"
+import type { Payment, PaymentKind } from "../../domain/Payment.ts"
+import type { Transaction, TransactionKind } from "../../domain/Transaction.ts"
 import type { AuditEntry } from "./AuditLog.ts"
 import type { HistoryLine } from "./FloatLedger.ts"
 
@@ -39,7 +39,7 @@ export interface CreatedRange {
 
 /** The filters of a tenant's list; null for no filter. */
 export interface TransactionFilter {
-  readonly kind: Payment["kind"] | null
+  readonly kind: PaymentKind | null
   readonly status: Payment["status"] | null
   readonly needsReview: boolean | null
   /** Of the float that moves. */
@@ -63,7 +63,7 @@ export interface PostedEntry extends Entry {
 export interface RecordFilter {
   readonly appId: AppId | null
   readonly mode: Mode | null
-  readonly kind: Transaction["kind"] | null
+  readonly kind: TransactionKind | null
   readonly status: Transaction["status"] | null
   readonly provider: string | null
   /** As the tenant asked, in minor units. */

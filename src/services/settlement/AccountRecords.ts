@@ -1,13 +1,13 @@
 import { Effect, Option, Schema } from "effect"
 import { Reference } from "../../domain/Ids.ts"
-import type { Transaction } from "../../domain/Transaction.ts"
+import type { Transaction, TransactionKind } from "../../domain/Transaction.ts"
 import type { Provider } from "../ports/Provider.ts"
 import { type ProviderRegistry, sentWith } from "../ports/ProviderRegistry.ts"
 import type { Transactions } from "../ports/Transactions.ts"
 
 /** How a row of an account's list names a movement. */
 interface Named {
-  readonly direction: Transaction["kind"]
+  readonly direction: TransactionKind
   readonly reference: string | null
   readonly providerReference: string | null
 }

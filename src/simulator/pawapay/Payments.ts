@@ -1,6 +1,7 @@
 import { Effect, Result, Schema } from "effect"
 import { iso } from "../../domain/Instant.ts"
 import { fromDecimal, type MinorUnits } from "../../domain/Money.ts"
+import type { PaymentKind } from "../../domain/Payment.ts"
 import { type Market, markets, type Network } from "../../providers/pawapay/Networks.ts"
 import { DepositRequest, PayoutRequest } from "../../providers/pawapay/Wire.ts"
 import { byId, create } from "../Call.ts"
@@ -9,11 +10,9 @@ import { collectionFee, payoutFee } from "../Fees.ts"
 import { type Call, decodeBody, json, paymentErrors, reject, type Subject } from "./Responses.ts"
 import { UUID } from "./Transactions.ts"
 
-type Kind = "payout" | "collection"
-
 /** The common members of a deposit and a payout. */
 interface Requested {
-  readonly kind: Kind
+  readonly kind: PaymentKind
   readonly subject: Subject
   readonly provider: string
   readonly phoneNumber: string
