@@ -7,7 +7,7 @@ import { Refusal, WrongUsage } from "./Refusal.ts"
 import { type Screen, statusOf, table } from "./Screen.ts"
 import { openSession, profileOption, type Session } from "./Session.ts"
 
-export type Kind = "payout" | "collection"
+export type PaymentKind = "payout" | "collection"
 
 const referenceArgument = { name: "REFERENCE", description: "the reference that `create` answered, or `list` shows" }
 
@@ -93,7 +93,7 @@ const collectionCreate = command({
 /** Asks for money to move, and prints what came of it, now or when it is settled. */
 const create = async (
   screen: Screen,
-  kind: Kind,
+  kind: PaymentKind,
   given: Request & { readonly method?: string | undefined },
   { members, party }: { readonly members: Members; readonly party: Members }
 ): Promise<void> => {
@@ -152,7 +152,7 @@ const keyOr = (screen: Screen, given: string | undefined): string => {
 export const place = (
   screen: Screen,
   session: Session,
-  kind: Kind,
+  kind: PaymentKind,
   request: { readonly body: string; readonly key?: string | undefined }
 ): Promise<Schema.Transaction> => {
   const idempotencyKey = keyOr(screen, request.key)
@@ -206,7 +206,7 @@ export const show = (screen: Screen, view: Schema.Transaction): void => {
   }
 }
 
-const getCommand = (kind: Kind) =>
+const getCommand = (kind: PaymentKind) =>
   command({
     name: `${kind} get`,
     description: `Show one ${kind} of yours as it is now`,
@@ -226,7 +226,7 @@ const getCommand = (kind: Kind) =>
 
 const columns = ["reference", "status", "amount_minor", "amount_currency", "masked_destination", "created_at"]
 
-const listCommand = (kind: Kind) =>
+const listCommand = (kind: PaymentKind) =>
   command({
     name: `${kind} list`,
     description: `List your ${kind}s, newest first`,

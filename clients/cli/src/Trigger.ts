@@ -4,7 +4,7 @@ import { stringify } from "../../typescript/src/Json.ts"
 import { choice, command, text } from "./CommandLine.ts"
 import { Refusal } from "./Refusal.ts"
 import { openSession, type Profile, profileOption, type Session } from "./Session.ts"
-import { amountOption, follow, type Kind, place, show } from "./Transactions.ts"
+import { amountOption, follow, type PaymentKind, place, show } from "./Transactions.ts"
 
 /** Enough for every corridor's minimum, and below what test mode may move. */
 const AMOUNT = 10_000n
@@ -41,7 +41,7 @@ export const trigger = command({
   run: async (given, screen, ending) => {
     const session = await openSession(screen, given.profile)
     const { country = "UG" } = given
-    const kind: Kind = given.kind === "collection" ? "collection" : "payout"
+    const kind: PaymentKind = given.kind === "collection" ? "collection" : "payout"
     if (session.profile.mode === "live") throw new Refusal(liveKey(session.profile))
     const msisdn = numberIn(country, ending)
     const corridor = await corridorOf(session, kind, country)
@@ -70,7 +70,7 @@ const numberIn = (country: string, ending: string): string => {
   return `${beginning}${String(randomInt(1000)).padStart(3, "0")}${ending}`
 }
 
-const corridorOf = async (session: Session, kind: Kind, country: string): Promise<Schema.Corridor> => {
+const corridorOf = async (session: Session, kind: PaymentKind, country: string): Promise<Schema.Corridor> => {
   const rows = await session.call((gateway, options) => gateway.reference.corridors(options))
   const row = rows.find((one) => one.active && one.country === country && one.direction === kind && one.method === "momo")
   if (row === undefined)

@@ -16,7 +16,7 @@ export const defaultRetries: Retries = { attempts: 8, withinMs: 120_000, pauseMs
  * What a second sending may do. A `question` can be repeated freely. `money` can, too, because its idempotency key is sent with it. What
  * is done `once` is not sent again where no answer came, for it would be done twice.
  */
-export type Kind = "question" | "money" | "once"
+export type CallKind = "question" | "money" | "once"
 
 /**
  * Calls `attempt` until it succeeds or its error is final. Only what is retriable is sent again, and what got no answer where that is
@@ -25,7 +25,7 @@ export type Kind = "question" | "money" | "once"
  */
 export const withRetries = async <A>(
   attempt: () => Promise<A>,
-  kind: Kind,
+  kind: CallKind,
   retries: Retries,
   signal: AbortSignal | undefined
 ): Promise<A> => {
@@ -57,7 +57,7 @@ const UNAUTHORIZED_ATTEMPTS = 4
 /** Refused again however often it is sent, until the payer types another code. */
 const NEEDS_PAYER = "otp_incorrect"
 
-const isResendable = (error: GatewayError, kind: Kind): boolean => {
+const isResendable = (error: GatewayError, kind: CallKind): boolean => {
   if (isOpen(error)) return false
   if (unanswered.has(error.code)) return kind !== "once"
   return error.class === "retriable" && error.code !== NEEDS_PAYER

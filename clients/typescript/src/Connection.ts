@@ -1,4 +1,4 @@
-import { aborted, defaultRetries, type Kind, type Retries, withRetries } from "./Attempts.ts"
+import { aborted, type CallKind, defaultRetries, type Retries, withRetries } from "./Attempts.ts"
 import { GatewayError } from "./Errors.ts"
 import { parse, stringify } from "./Json.ts"
 import type { Operations } from "./Schema.ts"
@@ -94,7 +94,7 @@ const answerTo = async (send: typeof fetch, request: Request, signal: AbortSigna
 }
 
 /** The `data` of a success; every other answer is thrown. What is not the gateway's envelope, as a proxy's own error, is no answer. */
-const dataOf = <Data>({ cause, headers, status = 0, text = "" }: Answer, kind: Kind): Data => {
+const dataOf = <Data>({ cause, headers, status = 0, text = "" }: Answer, kind: CallKind): Data => {
   const envelope = envelopeOf<Data>(text, status)
   if (envelope !== undefined && "data" in envelope) return envelope.data
   const { error } = envelope ?? {}
