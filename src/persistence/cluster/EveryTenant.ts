@@ -90,7 +90,7 @@ const onCitus = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
     // One row of one shard.
     probe: ({ appIds: [one] }) => sql`SELECT 1 FROM tenants WHERE app_id = ${one}`,
     found: (server) => places.refuseWaiting(server),
-    within: (server) => places.within(server, "asked")
+    within: (server) => places.within(server, "background")
   })
   const places = serverSlots(silent.has, () => tenantServers)
 

@@ -15,15 +15,15 @@ const SLOTS_IN_ALL = 8
 /** Of these so many are one server's at most: as far as the others keep their share. */
 const SLOTS_A_SERVER = 4
 /** Of these so many are for claims, sweeps and what is asked of every server, and always one less than its share: the others are for requests alone. */
-const ASKED_A_SERVER = 2
+const BACKGROUND_A_SERVER = 2
 
-type Kind = "request" | "asked"
+type StatementUse = "request" | "background"
 
 type Restore = <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
 
 interface Waiting {
   readonly server: string
-  readonly kind: Kind
+  readonly use: StatementUse
   readonly end: (slot: Effect.Effect<void, SqlError.SqlError>) => void
 }
 
@@ -35,61 +35,61 @@ interface Waiting {
  */
 export const serverSlots = (isSilent: (server: string) => boolean, servers: () => ReadonlySet<string>) => {
   const taken = new Map<string, number>()
-  const asked = new Map<string, number>()
+  const background = new Map<string, number>()
   const waiting = new Set<Waiting>()
   let inAll = 0
 
   const of = (counts: ReadonlyMap<string, number>, server: string) => counts.get(server) ?? 0
-  const count = (server: string, kind: Kind, by: number) => {
+  const count = (server: string, use: StatementUse, by: number) => {
     taken.set(server, of(taken, server) + by)
-    if (kind === "asked") asked.set(server, of(asked, server) + by)
+    if (use === "background") background.set(server, of(background, server) + by)
     inAll += by
   }
-  const isFree = (server: string, kind: Kind) => {
+  const isFree = (server: string, use: StatementUse) => {
     const all = servers()
     const share = Math.min(SLOTS_A_SERVER, Math.floor(SLOTS_IN_ALL / all.size))
     if (of(taken, server) >= (share === 0 ? 1 : SLOTS_A_SERVER)) return false
-    if (kind === "asked" && of(asked, server) >= Math.min(ASKED_A_SERVER, Math.max(1, share - 1))) return false
+    if (use === "background" && of(background, server) >= Math.min(BACKGROUND_A_SERVER, Math.max(1, share - 1))) return false
     let kept = 0
     for (const other of all) if (other !== server) kept += Math.max(0, share - of(taken, other))
     return inAll + kept < SLOTS_IN_ALL
   }
 
   /** Not interruptible where a slot is free: an interruption after it was counted would keep it for ever. */
-  const take = (server: string, kind: Kind, restore: Restore): Effect.Effect<void, SqlError.SqlError> =>
+  const take = (server: string, use: StatementUse, restore: Restore): Effect.Effect<void, SqlError.SqlError> =>
     Effect.suspend(() => {
-      if (isSilent(server)) return notAsked(server)
-      if (!isFree(server, kind)) return restore(wait(server, kind))
-      count(server, kind, 1)
+      if (isSilent(server)) return notSent(server)
+      if (!isFree(server, use)) return restore(wait(server, use))
+      count(server, use, 1)
       return Effect.void
     })
 
-  const wait = (server: string, kind: Kind): Effect.Effect<void, SqlError.SqlError> =>
+  const wait = (server: string, use: StatementUse): Effect.Effect<void, SqlError.SqlError> =>
     Effect.callback((end) => {
-      const one = { server, kind, end }
+      const one = { server, use, end }
       waiting.add(one)
       return Effect.sync(() => void waiting.delete(one))
     })
 
-  const give = (server: string, kind: Kind) =>
+  const give = (server: string, use: StatementUse) =>
     Effect.sync(() => {
-      count(server, kind, -1)
+      count(server, use, -1)
       for (const one of waiting) {
-        if (!isFree(one.server, one.kind)) continue
+        if (!isFree(one.server, one.use)) continue
         waiting.delete(one)
-        count(one.server, one.kind, 1)
+        count(one.server, one.use, 1)
         one.end(Effect.void)
       }
     })
 
   return {
     within:
-      (server: string, kind: Kind = "request") =>
+      (server: string, use: StatementUse = "request") =>
       <A, E, R>(statement: Effect.Effect<A, E, R>): Effect.Effect<A, E | SqlError.SqlError, R> =>
         Effect.suspend(() =>
           servers().has(server)
             ? Effect.uninterruptibleMask((restore) =>
-                Effect.flatMap(take(server, kind, restore), () => Effect.ensuring(restore(statement), give(server, kind)))
+                Effect.flatMap(take(server, use, restore), () => Effect.ensuring(restore(statement), give(server, use)))
               )
             : statement
         ),
@@ -98,14 +98,14 @@ export const serverSlots = (isSilent: (server: string) => boolean, servers: () =
       for (const one of waiting)
         if (one.server === server) {
           waiting.delete(one)
-          one.end(notAsked(server))
+          one.end(notSent(server))
         }
     }
   }
 }
 
 /** Nothing was sent. */
-const notAsked = (server: string) => {
+const notSent = (server: string) => {
   const message = `the database server ${server} does not answer`
   return Effect.fail(
     new SqlError.SqlError({ reason: new SqlError.ConnectionError({ cause: new Error(message), message, operation: "connect" }) })

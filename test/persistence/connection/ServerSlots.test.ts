@@ -91,10 +91,10 @@ it.effect("servers that hang leave every other one its share, however many there
 it.effect("what is asked of every server leaves places of each to requests", () =>
   Effect.gen(function* () {
     const { within } = givenPlaces("one", "two")
-    yield* Effect.forEach(Array.from({ length: 12 }), () => forked(within("one", "asked")(Effect.never)))
+    yield* Effect.forEach(Array.from({ length: 12 }), () => forked(within("one", "background")(Effect.never)))
     expect(yield* within("one")(Effect.succeed("sent"))).toBe("sent")
     // What all tenants share has no server of tenants.
-    yield* Effect.forEach(Array.from({ length: 12 }), () => forked(within("coordinator", "asked")(Effect.never)))
+    yield* Effect.forEach(Array.from({ length: 12 }), () => forked(within("coordinator", "background")(Effect.never)))
     expect(yield* within("coordinator")(Effect.succeed("sent"))).toBe("sent")
   })
 )
@@ -103,7 +103,7 @@ it.effect("what is asked of every server leaves a place to the requests of each,
   Effect.gen(function* () {
     const { within } = givenPlaces("one", "two", "three", "four")
     for (const server of ["one", "two", "three", "four"])
-      yield* Effect.forEach(Array.from({ length: 3 }), () => forked(within(server, "asked")(Effect.never)))
+      yield* Effect.forEach(Array.from({ length: 3 }), () => forked(within(server, "background")(Effect.never)))
     expect(yield* within("one")(Effect.succeed("sent"))).toBe("sent")
   })
 )
