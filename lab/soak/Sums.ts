@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import type { Line } from "./Trend.ts"
+import type { FittedLine } from "./Trend.ts"
 import { type Judged, rules, SHORTEST_MINUTES, verdictsOf } from "./Verdict.ts"
 
 // What docs/reliability/soak.md says of docs/reliability/soak.jsonl.
@@ -60,7 +60,7 @@ export const sums = (all: ReadonlyArray<Part>): ReadonlyArray<string> => {
 }
 
 interface Found {
-  readonly line: Line
+  readonly line: FittedLine
   readonly verdict: string
   /** Whether the part was long enough for each verdict. */
   readonly isLong: boolean

@@ -1,5 +1,5 @@
 /** What a figure did: the straight line that fits its samples best. */
-export interface Line {
+export interface FittedLine {
   /** On that line, at the first sample and at the last. */
   readonly from: number
   readonly to: number
@@ -17,7 +17,7 @@ export interface Sample {
 const STANDARD_ERRORS = 1.96
 
 /** By least squares; of fewer than three samples there is none. */
-export const lineThrough = (samples: ReadonlyArray<Sample>): Line | undefined => {
+export const lineThrough = (samples: ReadonlyArray<Sample>): FittedLine | undefined => {
   const [first, last] = [samples[0], samples.at(-1)]
   if (first === undefined || last === undefined || samples.length < 3) return undefined
   const mean = (of: (sample: Sample) => number) => samples.reduce((sum, one) => sum + of(one), 0) / samples.length

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest"
-import type { Line } from "./Trend.ts"
+import type { FittedLine } from "./Trend.ts"
 import { PREDICTED_DISK, verdictsOf } from "./Verdict.ts"
 
-const line = (override: Partial<Line>): Line => ({ from: 300, to: 301, slope: 0, give_or_take: 1, ...override })
-const said = (series: string, override: Partial<Line>, minutes = 120) =>
+const line = (override: Partial<FittedLine>): FittedLine => ({ from: 300, to: 301, slope: 0, give_or_take: 1, ...override })
+const said = (series: string, override: Partial<FittedLine>, minutes = 120) =>
   verdictsOf({ minutes, trends: { [series]: line(override) } })[0]?.verdict
 
 it("a slope is judged by its whole interval", () => {

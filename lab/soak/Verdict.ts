@@ -1,11 +1,11 @@
-import type { Line } from "./Trend.ts"
+import type { FittedLine } from "./Trend.ts"
 
 // What each line through the samples of a part is allowed, and what is said of it.
 
 /** What is judged of a part of the record; each slope is an hour, or per 1,000 operations where its name says so. */
 export interface Judged {
   readonly minutes: number
-  readonly trends: Readonly<Record<string, Line>>
+  readonly trends: Readonly<Record<string, FittedLine>>
 }
 
 export interface Verdict {
@@ -132,10 +132,10 @@ export const verdictsOf = ({ minutes, trends }: Judged): ReadonlyArray<Verdict> 
     return { series, verdict: verdictOf(rule, line), reason: rule.reason }
   })
 
-const verdictOf = (rule: Rule, line: Line): Verdict["verdict"] => {
+const verdictOf = (rule: Rule, line: FittedLine): Verdict["verdict"] => {
   if (rule.atMost === undefined) return "not judged"
   if (isFilling(rule, line) || line.slope + line.give_or_take <= rule.atMost) return "ok"
   return line.slope - line.give_or_take > rule.atMost ? "grows" : "uncertain"
 }
 
-const isFilling = ({ fillsTo }: Rule, { to }: Line): boolean => fillsTo !== undefined && to <= fillsTo
+const isFilling = ({ fillsTo }: Rule, { to }: FittedLine): boolean => fillsTo !== undefined && to <= fillsTo

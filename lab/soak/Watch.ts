@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises"
 import { withSession } from "../../test/support/DatabaseSession.ts"
 import type { Actor, Address, Stage } from "../chaos/Stage.ts"
 import { databaseFigures, handlesOf, heapOf, heapPagesOf, mebibytes, memoryOf, treeOf, unsharedOf } from "./Samples.ts"
-import { type Line, lineThrough } from "./Trend.ts"
+import { type FittedLine, lineThrough } from "./Trend.ts"
 
 const EVERY_MS = 15_000
 /** The heap grows and is collected every few seconds: a look has the mean of some readings. */
@@ -29,7 +29,7 @@ interface Look {
   readonly missed?: string
 }
 
-export type Trends = Readonly<Record<string, Line>>
+export type Trends = Readonly<Record<string, FittedLine>>
 
 /** Looks at a stage until it is ended, and writes each look to a file at once. Of a short run all looks count. */
 export const watch = (stage: Stage, file: string) => {
@@ -160,7 +160,7 @@ const trendsOf = (looks: ReadonlyArray<Look>): Trends => {
   return Object.fromEntries(lines.flatMap(([name, line]) => (line === undefined ? [] : [[name, rounded(line)]])))
 }
 
-const rounded = ({ from, give_or_take, slope, to }: Line): Line => {
+const rounded = ({ from, give_or_take, slope, to }: FittedLine): FittedLine => {
   const short = (value: number) => Math.round(value * 100) / 100
   return { from: short(from), to: short(to), slope: short(slope), give_or_take: short(give_or_take) }
 }

@@ -1,7 +1,7 @@
 import type { Transaction } from "./Transaction.ts"
 
 /** The history's line on one report, and the status after it. */
-interface Line {
+interface HistoryLine {
   readonly actor: string
   readonly fact: string
   readonly note: string
@@ -44,7 +44,7 @@ const weakerReasons: Reasons = {
 const unanswered = "it was asked for to the end of the schedule, and nobody could say what became of it"
 
 /** Why a person has to look, in one line. A collection that was reversed is among what "does not fit". */
-export const reviewReason = ({ kind, status }: Transaction, history: ReadonlyArray<Line>): string => {
+export const reviewReason = ({ kind, status }: Transaction, history: ReadonlyArray<HistoryLine>): string => {
   const outcome = outcomeOf(status)
   // The report that closed it, and those before, are no news.
   const closing = history.findLastIndex(
@@ -66,5 +66,5 @@ const outcomeOf = (status: string): Outcome =>
   status === "successful" || status === "failed" || status === "expired" ? status : "open"
 
 /** The last report from outside the gateway; null while there is none. */
-export const lastReport = (history: ReadonlyArray<Line>): string | null =>
+export const lastReport = (history: ReadonlyArray<HistoryLine>): string | null =>
   history.findLast(({ actor, note }) => actor !== "review" && note !== "")?.note ?? null

@@ -18,7 +18,7 @@ const layer = ({ format, level }: LogsOptions): Layer.Layer<never> =>
  * Writes the lines of one turn of the event loop with one call: under load each line would be a system call of its own. A process that ends
  * writes its buffered lines first, also when an uncaught error ends it. Repeated lines are counted.
  */
-const bufferedLogger = (textIn: (line: Line) => string) =>
+const bufferedLogger = (textIn: (line: LogLine) => string) =>
   Effect.gen(function* () {
     const console = yield* Console.Console
     let waiting: Array<string> = []
@@ -28,7 +28,7 @@ const bufferedLogger = (textIn: (line: Line) => string) =>
       waiting = []
       console.error(text)
     }
-    const put = (line: Line) => {
+    const put = (line: LogLine) => {
       if (waiting.push(textIn(line)) === 1) setImmediate(write)
     }
     const repeated = makeRepeatedLines(put)
@@ -61,9 +61,9 @@ const bufferedLogger = (textIn: (line: Line) => string) =>
 /** The log, on standard error: standard output belongs to the results of commands. */
 export const Logs = { layer }
 
-const jsonText = (line: Line): string => visibleText(JSON.stringify(line))
+const jsonText = (line: LogLine): string => visibleText(JSON.stringify(line))
 
-const prettyText = ({ annotations, error, level, message, time, trace_id }: Line): string => {
+const prettyText = ({ annotations, error, level, message, time, trace_id }: LogLine): string => {
   const named = Object.entries(annotations).map(([name, value]) => `${name}=${value}`)
   const head = [time.slice(11, 23), level.padEnd(5), message, ...named, ...(trace_id === undefined ? [] : [`trace=${trace_id}`])]
   const further = error === undefined ? [] : error.split("\n").map((line) => `  ${line}`)
@@ -71,7 +71,7 @@ const prettyText = ({ annotations, error, level, message, time, trace_id }: Line
   return [head.join(" "), ...further].map(visibleText).join("\n")
 }
 
-const lineOf = ({ cause, date, fiber, logLevel, message }: Logger.Options<unknown>): Line => {
+const lineOf = ({ cause, date, fiber, logLevel, message }: Logger.Options<unknown>): LogLine => {
   const parts = Array.isArray(message) ? message : [message]
   const causes = [...parts.filter(Cause.isCause), cause].filter(({ reasons }) => reasons.length > 0)
   return {
@@ -87,13 +87,13 @@ const lineOf = ({ cause, date, fiber, logLevel, message }: Logger.Options<unknow
   }
 }
 
-const idsOf = (fiber: Fiber.Fiber<unknown, unknown>): Pick<Line, "trace_id" | "span_id"> => {
+const idsOf = (fiber: Fiber.Fiber<unknown, unknown>): Pick<LogLine, "trace_id" | "span_id"> => {
   const { span } = fiber.cache
   return span === undefined ? {} : { trace_id: span.traceId, span_id: span.spanId }
 }
 
 /** An annotation that is not on the list keeps its name, so that its author finds out, and loses its value. */
-const listedAnnotations = (annotations: Readonly<Record<string, unknown>>): Line["annotations"] =>
+const listedAnnotations = (annotations: Readonly<Record<string, unknown>>): LogLine["annotations"] =>
   Object.fromEntries(Object.entries(annotations).map(([name, value]) => [name, isListed(name) ? scalar(value) : "<not listed>"]))
 
 const scalar = (value: unknown): string | number | boolean | null =>
@@ -116,7 +116,7 @@ const plain = (_name: string, member: unknown): unknown => {
 }
 
 /** One line of the log, whatever form it is printed in. */
-interface Line {
+interface LogLine {
   readonly time: string
   readonly level: string
   readonly message: string
@@ -138,24 +138,24 @@ const KINDS = 1_000
 const TOLD_APART = ["provider", "worker", "step", "reason", "alarm", "app_id"]
 
 interface Counted {
-  readonly about: Line["annotations"]
+  readonly about: LogLine["annotations"]
   /** So many are written. */
   readonly atMost: number
   /** Windows that are left of it, this one included. */
   windows: number
   lines: number
   /** The last one that was not written. */
-  withheld: Line | null
+  withheld: LogLine | null
 }
 
 /**
  * Limits repeated lines. In an outage the same line for each request would fill the disk, and hide other lines. Of the warnings and errors
  * of one sentence the first of a window are written as they come. The others are one line at its end, with their `count`.
  */
-const makeRepeatedLines = (write: (line: Line) => void) => {
+const makeRepeatedLines = (write: (line: LogLine) => void) => {
   const kinds = new Map<string, Counted>()
 
-  const countedAs = ({ annotations, level, message }: Line): Counted => {
+  const countedAs = ({ annotations, level, message }: LogLine): Counted => {
     const sentence = `${level} ${message}`
     const about = Object.fromEntries(Object.entries(annotations).filter(([name]) => TOLD_APART.includes(name)))
     const exact = sentence + JSON.stringify(about)
@@ -169,7 +169,7 @@ const makeRepeatedLines = (write: (line: Line) => void) => {
 
   return {
     /** Writes the line, or counts it. */
-    take: (logLevel: LogLevel.LogLevel, line: Line): void => {
+    take: (logLevel: LogLevel.LogLevel, line: LogLine): void => {
       if (!LogLevel.isGreaterThanOrEqualTo(logLevel, "Warn")) return write(line)
       const counted = countedAs(line)
       counted.lines += 1

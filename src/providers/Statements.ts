@@ -45,11 +45,11 @@ interface PagedList<A, Row> {
   readonly isLast: (answer: A, page: number) => boolean
   readonly row: Schema.ConstraintDecoder<Row>
   readonly members: Members
-  readonly lineOf: (row: Row) => Line
+  readonly lineOf: (row: Row) => ParsedRow
 }
 
 /** `foreign`: no movement of ours, or in a currency that the gateway does not know. Else what of the row cannot be read. */
-type Line = StatementLine | "foreign" | "status" | "sum" | "beganAt"
+type ParsedRow = StatementLine | "foreign" | "status" | "sum" | "beganAt"
 
 /** By what each row is known. */
 type Rows = Map<string, StatementLine | UnreadableRow>
@@ -178,7 +178,7 @@ interface ListedRow extends Pick<StatementLine, "direction" | "providerReference
   readonly beganAt: string | null | undefined
 }
 
-export const lineOf = ({ beganAt, currency, direction, providerReference, reference, standing, sum }: ListedRow): Line => {
+export const lineOf = ({ beganAt, currency, direction, providerReference, reference, standing, sum }: ListedRow): ParsedRow => {
   if (!isCurrency(currency)) return "foreign"
   if (standing === undefined) return "status"
   if (sum === undefined) return "sum"

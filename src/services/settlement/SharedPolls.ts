@@ -8,7 +8,7 @@ interface SharedPoll<A> {
   readonly said: Set<Reported>
 }
 
-interface Line<A> {
+interface PollQueue<A> {
   readonly running: SharedPoll<A>
   /** The poll that has not begun yet; later callers share it. */
   next: SharedPoll<A> | null
@@ -24,36 +24,36 @@ type Poll<A> = (waited: boolean, said: ReadonlyArray<Reported>) => Effect.Effect
  * the holder of a lease holds it for a poll and that time.
  */
 export const makeSharedPolls = <A>(waitMs: number) => {
-  const lines = new Map<Reference, Line<A>>()
+  const queues = new Map<Reference, PollQueue<A>>()
 
   const lead = (reference: Reference, own: SharedPoll<A>, poll: Poll<A>, waited: boolean) =>
     Effect.suspend(() => {
-      lines.set(reference, { running: own, next: null })
+      queues.set(reference, { running: own, next: null })
       return poll(waited, [...own.said])
     })
 
   /** Ends it for all who share it, also where it was interrupted before it began. */
   const ended = (reference: Reference, own: SharedPoll<A>) => {
-    const line = lines.get(reference)
-    if (line?.next === own) line.next = null
-    if (line?.running === own && line.next === null) lines.delete(reference)
+    const queue = queues.get(reference)
+    if (queue?.next === own) queue.next = null
+    if (queue?.running === own && queue.next === null) queues.delete(reference)
   }
 
   /** `says`: what the provider answered, for the history; null where it answered nothing, or its account is not known. */
   return (reference: Reference, says: Reported | null, poll: Poll<A>): Effect.Effect<Option.Option<A>> =>
     Effect.suspend(() => {
-      const line = lines.get(reference)
-      if (line !== undefined && line.next !== null) {
-        if (says !== null) line.next.said.add(says)
-        return Deferred.await(line.next.ended)
+      const queue = queues.get(reference)
+      if (queue !== undefined && queue.next !== null) {
+        if (says !== null) queue.next.said.add(says)
+        return Deferred.await(queue.next.ended)
       }
       const own: SharedPoll<A> = { ended: Deferred.makeUnsafe(), said: new Set(says === null ? [] : [says]) }
-      if (line !== undefined) line.next = own
-      else lines.set(reference, { running: own, next: null })
+      if (queue !== undefined) queue.next = own
+      else queues.set(reference, { running: own, next: null })
       const inTurn =
-        line === undefined
+        queue === undefined
           ? lead(reference, own, poll, false)
-          : Effect.flatMap(Effect.timeoutOption(Effect.exit(Deferred.await(line.running.ended)), waitMs), (turn) =>
+          : Effect.flatMap(Effect.timeoutOption(Effect.exit(Deferred.await(queue.running.ended)), waitMs), (turn) =>
               Option.isSome(turn) ? lead(reference, own, poll, true) : Effect.succeed(Option.none())
             )
       return Effect.onExit(inTurn, (exit) =>

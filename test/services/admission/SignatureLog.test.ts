@@ -46,11 +46,11 @@ const tenants = fake(Tenants, {
     )
 })
 
-interface Line {
+interface LogLine {
   readonly message: string
   readonly [annotation: string]: unknown
 }
-const lines: Array<Line> = []
+const lines: Array<LogLine> = []
 const logger = Logger.make(({ fiber, message }) => {
   const annotations = fiber.getRef(References.CurrentLogAnnotations)
   const isBounded = fiber.getRef(IsBounded)
