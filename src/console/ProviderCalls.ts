@@ -1,6 +1,6 @@
 import type { ComponentChild } from "preact"
 import type { Instant } from "../domain/Instant.ts"
-import { type CallsOfLine, RECENT_MS } from "../runtime/RecentCalls.ts"
+import { type CallCounts, RECENT_MS } from "../runtime/RecentCalls.ts"
 import { elapsed } from "../services/Attention.ts"
 import { badge, table, time } from "./Elements.ts"
 
@@ -24,7 +24,7 @@ const meanings: Readonly<Record<string, string>> = {
 export const whyText = (why: string): string => (Object.hasOwn(meanings, why) ? `${meanings[why]} (${why})` : why)
 
 /** One line an account of which calls fail now, for the list of what needs attention. */
-export const failingCalls = (lines: ReadonlyArray<CallsOfLine>): ReadonlyArray<string> => {
+export const failingCalls = (lines: ReadonlyArray<CallCounts>): ReadonlyArray<string> => {
   const failing = lines.filter(({ isFailing }) => isFailing)
   const accounts = [...new Set(failing.map(({ mode, provider }) => `${provider} ${mode}`))]
   return accounts.map((account) => {
@@ -38,7 +38,7 @@ export const failingCalls = (lines: ReadonlyArray<CallsOfLine>): ReadonlyArray<s
 const MINUTE_MS = 60_000
 const RECENT_MINUTES = RECENT_MS / MINUTE_MS
 
-export const callTable = (lines: ReadonlyArray<CallsOfLine>, now: Instant): ComponentChild =>
+export const callTable = (lines: ReadonlyArray<CallCounts>, now: Instant): ComponentChild =>
   table(
     `By this node, within ${RECENT_MINUTES} minutes`,
     ["Provider", "Call", "Made", "Failed", "Last answer", "Last failure", "Why it failed"],

@@ -1,7 +1,7 @@
 import { Context } from "effect"
 
-/** One kind of call to one account of a provider. Each part is one of a fixed set, so that there are few lines. */
-export interface CallLine {
+/** One kind of call to one account of a provider. Each part is one of a fixed set, so that there are few keys. */
+export interface CallKey {
   readonly provider: string
   readonly mode: string
   readonly operation: string
@@ -13,8 +13,8 @@ export interface CallEnd {
   readonly failure: string | null
 }
 
-/** The recent outcomes of the calls of one line. */
-export interface CallsOfLine extends CallLine {
+/** The recent outcomes of the calls of one key. */
+export interface CallCounts extends CallKey {
   /** Within `RECENT_MS`. */
   readonly calls: number
   readonly failures: number
@@ -27,68 +27,68 @@ export interface CallsOfLine extends CallLine {
 
 /** How far back calls are counted. */
 export const RECENT_MS = 300_000
-const STEP_MS = 15_000
+const BUCKET_MS = 15_000
 const LATEST_KEPT = 10
 /** So many failures one after another tell already. */
 const IN_A_ROW = 3
 
-interface Step {
+interface Bucket {
   readonly from: number
   calls: number
   failures: number
 }
 
-interface Line {
-  readonly of: CallLine
-  steps: Array<Step>
+interface CallHistory {
+  readonly of: CallKey
+  buckets: Array<Bucket>
   lastAnswerAt: number | null
-  lastFailure: CallsOfLine["lastFailure"]
+  lastFailure: CallCounts["lastFailure"]
   /** Whether each of the last calls failed, the newest at the end. */
   latest: ReadonlyArray<boolean>
 }
 
-const isRecent = (step: Step, now: number): boolean => step.from > now - RECENT_MS
+const isRecent = (bucket: Bucket, now: number): boolean => bucket.from > now - RECENT_MS
 
 /** In memory, and of one process: a request that was refused because its provider cannot be reached leaves no record behind. */
 export const makeRecentCalls = () => {
-  const lines = new Map<string, Line>()
+  const histories = new Map<string, CallHistory>()
 
-  const lineOf = (of: CallLine): Line => {
+  const historyOf = (of: CallKey): CallHistory => {
     const name = `${of.provider} ${of.mode} ${of.operation}`
-    const known = lines.get(name) ?? { of, steps: [], lastAnswerAt: null, lastFailure: null, latest: [] }
-    lines.set(name, known)
+    const known = histories.get(name) ?? { of, buckets: [], lastAnswerAt: null, lastFailure: null, latest: [] }
+    histories.set(name, known)
     return known
   }
 
-  const stepOf = (line: Line, at: number): Step => {
-    const from = at - (at % STEP_MS)
-    const last = line.steps.at(-1)
+  const bucketOf = (history: CallHistory, at: number): Bucket => {
+    const from = at - (at % BUCKET_MS)
+    const last = history.buckets.at(-1)
     if (last !== undefined && last.from >= from) return last
     const next = { from, calls: 0, failures: 0 }
-    line.steps = [...line.steps.filter((step) => isRecent(step, at)), next]
+    history.buckets = [...history.buckets.filter((bucket) => isRecent(bucket, at)), next]
     return next
   }
 
   return {
-    record: (of: CallLine, { at, failure }: CallEnd): void => {
-      const line = lineOf(of)
-      const step = stepOf(line, at)
-      step.calls += 1
-      line.latest = [...line.latest, failure !== null].slice(-LATEST_KEPT)
+    record: (of: CallKey, { at, failure }: CallEnd): void => {
+      const history = historyOf(of)
+      const bucket = bucketOf(history, at)
+      bucket.calls += 1
+      history.latest = [...history.latest, failure !== null].slice(-LATEST_KEPT)
       if (failure === null) {
-        line.lastAnswerAt = at
+        history.lastAnswerAt = at
         return
       }
-      step.failures += 1
-      line.lastFailure = { at, why: failure }
+      bucket.failures += 1
+      history.lastFailure = { at, why: failure }
     },
 
-    /** Lines without a recent call are left out. */
-    read: (now: number): ReadonlyArray<CallsOfLine> =>
-      [...lines.values()].flatMap(({ lastAnswerAt, lastFailure, latest, of, steps }) => {
-        const recent = steps.filter((step) => isRecent(step, now))
-        const calls = recent.reduce((sum, step) => sum + step.calls, 0)
-        const failures = recent.reduce((sum, step) => sum + step.failures, 0)
+    /** Keys without a recent call are left out. */
+    read: (now: number): ReadonlyArray<CallCounts> =>
+      [...histories.values()].flatMap(({ buckets, lastAnswerAt, lastFailure, latest, of }) => {
+        const recent = buckets.filter((bucket) => isRecent(bucket, now))
+        const calls = recent.reduce((sum, bucket) => sum + bucket.calls, 0)
+        const failures = recent.reduce((sum, bucket) => sum + bucket.failures, 0)
         return calls === 0 ? [] : [{ ...of, calls, failures, lastAnswerAt, lastFailure, isFailing: fails(latest) }]
       })
   }
