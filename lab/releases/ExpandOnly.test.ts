@@ -2,13 +2,13 @@ import { expect, it, layer } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { Database } from "../../src/persistence/Database.ts"
 import { functionFiles } from "../../src/persistence/schema/FunctionFiles.ts"
-import { isOfBase, type Step, type SteppedMigration } from "../../src/persistence/schema/Migration.ts"
+import { isOfBase, type MigrationStep, type SteppedMigration } from "../../src/persistence/schema/Migration.ts"
 import { Migrations } from "../../src/persistence/schema/Migrations.ts"
 import { freshDatabase } from "../../test/support/Postgres.ts"
 import { givenDatabase } from "../../test/support/TestDatabase.ts"
 import { troubles } from "./ExpandOnly.ts"
 
-const of = (...steps: ReadonlyArray<Step | string>): SteppedMigration => ({
+const of = (...steps: ReadonlyArray<MigrationStep | string>): SteppedMigration => ({
   name: "9999_next",
   steps: steps.map((step) => (typeof step === "string" ? { form: "transaction", sql: step } : step))
 })

@@ -1,7 +1,7 @@
 import { Effect, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import { functionFiles } from "../../src/persistence/schema/FunctionFiles.ts"
-import { inOneStatement, type Step, type SteppedMigration } from "../../src/persistence/schema/Migration.ts"
+import { inOneStatement, type MigrationStep, type SteppedMigration } from "../../src/persistence/schema/Migration.ts"
 import { SchemaFunctions } from "../../src/persistence/schema/SchemaFunctions.ts"
 
 /** What the release before, which runs beside the new one, would miss, trip over or wait for in a migration. Empty where it can live with it. */
@@ -33,7 +33,7 @@ class Judged {
 }
 
 /** As it is run, but inside one transaction, on tables that hold nothing. */
-const textOf = (step: Step): string => {
+const textOf = (step: MigrationStep): string => {
   switch (step.form) {
     case "transaction":
       return inOneStatement(step.sql)
@@ -49,7 +49,7 @@ const textOf = (step: Step): string => {
 /** Bodies of functions are not run by the migration. */
 const withoutBodies = (text: string): string => text.replaceAll(/(\$\w*\$)[\s\S]*?\1/g, "''").replaceAll(/--.*$/gm, "")
 
-const troublesOfText = (step: Step): ReadonlyArray<string> =>
+const troublesOfText = (step: MigrationStep): ReadonlyArray<string> =>
   step.form === "transaction"
     ? [...withoutBodies(step.sql).matchAll(/(?:^|;)\s*(UPDATE|DELETE|TRUNCATE|LOCK)\b/gi)].map(
         ([, word = ""]) => `${word.toUpperCase()} in a transaction: rows are changed in batches`
@@ -94,7 +94,7 @@ interface Change {
   readonly to: ReadonlyArray<Thing>
 }
 
-const troublesOfChange = ({ before, from, to }: Change, step: Step): ReadonlyArray<string> => {
+const troublesOfChange = ({ before, from, to }: Change, step: MigrationStep): ReadonlyArray<string> => {
   const isOld = (table: string) => before.some(({ kind, name }) => kind === "table" && name === table)
   const gone = before.flatMap((old) => {
     const now = like(to, old)
@@ -117,7 +117,7 @@ const troublesOfChange = ({ before, from, to }: Change, step: Step): ReadonlyArr
   ]
 }
 
-const troubleOfNew = (now: Thing, { form }: Step): Option.Option<string> => {
+const troubleOfNew = (now: Thing, { form }: MigrationStep): Option.Option<string> => {
   switch (now.kind) {
     case "column":
       return now.flag ? Option.none() : Option.some(`${said(now)} is in no row that the release before writes`)

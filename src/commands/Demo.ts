@@ -40,7 +40,7 @@ export const demo = Command.make(
     function* () {
       const steps: Array<{ readonly step: string; readonly result: string }> = []
       const asJson = yield* AsJson
-      const step: Step = Effect.fnUntraced(function* (name, result) {
+      const step: ReportStep = Effect.fnUntraced(function* (name, result) {
         steps.push({ step: name, result })
         if (!asJson) yield* printLines(`✓ ${name}`, ...result.split("\n").map((line) => `    ${line}`))
       })
@@ -69,11 +69,11 @@ export const demo = Command.make(
 )
 
 /** Says that a step held, and what came of it. */
-type Step = (name: string, result: string) => Effect.Effect<void>
+type ReportStep = (name: string, result: string) => Effect.Effect<void>
 
 const expect = (held: boolean, message: string) => (held ? Effect.void : Effect.fail(new CommandRefusal({ message })))
 
-const play = Effect.fnUntraced(function* (step: Step) {
+const play = Effect.fnUntraced(function* (step: ReportStep) {
   const stack = yield* openStack()
   const receiver = yield* openDemoReceiver()
   yield* step("PostgreSQL, the provider simulator and the gateway run as three processes", stack.url)
@@ -124,7 +124,7 @@ interface Shop {
   readonly client: ReturnType<typeof tenantOf>
   readonly receiver: Effect.Success<ReturnType<typeof openDemoReceiver>>
   readonly secret: string
-  readonly step: Step
+  readonly step: ReportStep
 }
 
 const collect = Effect.fnUntraced(function* ({ client, receiver, secret, step }: Shop) {

@@ -39,15 +39,15 @@ export const fileOf = (page: string, file: string): string =>
   blocksOf(page).find((block) => block.file === file)?.text ?? `docs/integrating/${page}.md shows no ${file}`
 
 /** What a reader of one language types and gets. */
-export interface Step {
+export interface PageStep {
   readonly at: string
   readonly shell: string
   /** The answer that the page shows right below. */
   readonly shown: Block | undefined
 }
 
-export const stepsOf = (blocks: ReadonlyArray<Block>): ReadonlyArray<Step> =>
-  blocks.flatMap((block, at): ReadonlyArray<Step> => {
+export const stepsOf = (blocks: ReadonlyArray<Block>): ReadonlyArray<PageStep> =>
+  blocks.flatMap((block, at): ReadonlyArray<PageStep> => {
     const next = blocks[at + 1]
     const isAnswer = next !== undefined && next.file === undefined && (next.kind === "json" || next.kind === "text")
     return block.kind === "sh"

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { isTree } from "../../src/http/description/OpenApiSchemas.ts"
 import { lasting } from "../support/ExecutedExamples.ts"
-import { type Block, blocksOf, type Language, type Step, stepsOf } from "./PageExamples.ts"
+import { type Block, blocksOf, type Language, type PageStep, stepsOf } from "./PageExamples.ts"
 
 /** What the reader has: the gateway, its simulator, a key, and a port that is free. */
 export interface Given {
@@ -33,7 +33,7 @@ export const follow = async (
   language: Language,
   blocks: ReadonlyArray<Block>,
   given: Given
-): Promise<ReadonlyArray<Step & { readonly printed: string }>> => {
+): Promise<ReadonlyArray<PageStep & { readonly printed: string }>> => {
   const folder = await mkdtemp(join(tmpdir(), "integrating-"))
   const mine = blocks.filter((block) => block.language === undefined || block.language === language)
   const adapted = (text: string) =>

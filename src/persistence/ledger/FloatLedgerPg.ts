@@ -151,13 +151,13 @@ const recoverApply = (sql: SqlClient.SqlClient, onTenantServer: OnTenantServer) 
     return rows.length === 1 ? ({ _tag: "Applied" } satisfies ApplyOutcome) : result
   })
 
-type Step = Traced<ApplyStep>
+type TracedApplyStep = Traced<ApplyStep>
 
 /** One value of each posting, as PostgreSQL writes an array: currencies, accounts and amounts need no quotes. */
-const arrayOf = ({ entry }: Step, of: (posting: Posting) => string | bigint): string =>
+const arrayOf = ({ entry }: TracedApplyStep, of: (posting: Posting) => string | bigint): string =>
   `{${entry === null ? "" : entry.postings.map(of).join(",")}}`
 
-const steps = columnsOf<Step>({
+const steps = columnsOf<TracedApplyStep>({
   ...stepColumns,
   expected_revision: { type: "bigint", of: ({ expectedRevision }) => expectedRevision },
   raw_request: { type: "text", of: ({ raw }) => raw?.request ?? null },
@@ -188,13 +188,13 @@ const applyStepOfTenantCall = `SELECT applied FROM ${callOfTenant("apply_step", 
 const applyStepsOfTenantCall = `SELECT applied FROM ${callOfTenant("apply_steps", ["app", ...steps.names])}`
 
 /** The statement for these steps, and its parameters. A step that is alone costs less by itself, several less together. */
-export const applyStatement = (all: ReadonlyArray<Step>): readonly [string, ReadonlyArray<unknown>] => {
+export const applyStatement = (all: ReadonlyArray<TracedApplyStep>): readonly [string, ReadonlyArray<unknown>] => {
   const [step] = all
   return step !== undefined && all.length === 1 ? [applyStepCall, steps.values(step)] : [applyStepsCall, steps.arrays(all)]
 }
 
 /** The same on Citus, where all steps are of one tenant. */
-export const applyStatementOfTenant = (all: ReadonlyArray<Step>): readonly [string, ReadonlyArray<unknown>] => {
+export const applyStatementOfTenant = (all: ReadonlyArray<TracedApplyStep>): readonly [string, ReadonlyArray<unknown>] => {
   const [step] = all
   return step !== undefined && all.length === 1
     ? [applyStepOfTenantCall, steps.values(step)]

@@ -7,11 +7,11 @@ import { callOf, callOfTenant, columnsOf, storableJson } from "../connection/Col
 import { stepColumns } from "./StepColumns.ts"
 import type { Traced } from "./StepTracing.ts"
 
-type Step = Traced<OpenStep>
+type TracedOpenStep = Traced<OpenStep>
 
 /** A step, and the rows that it locks by their numbers in the batch. */
 interface Numbered {
-  readonly step: Step
+  readonly step: TracedOpenStep
   readonly tenant: number
   readonly payer: number | null
   readonly position: number | null
@@ -26,7 +26,7 @@ const creditedCurrency = (record: Transaction): string | null =>
   record.kind === "exchange" ? record.destinationCurrency : record.kind === "collection" ? record.currency : null
 
 /** The windows as their transaction keeps them, so that they can be given back: without what it says itself (`counted_windows`). */
-const storedWindows = ({ counters, partyHash, transaction }: Step): string => {
+const storedWindows = ({ counters, partyHash, transaction }: TracedOpenStep): string => {
   const party = Buffer.from(partyHash ?? []).toString("hex")
   return JSON.stringify(
     counters.map(({ amount, appId, mode, name, startsAt, subject }) => ({
@@ -40,7 +40,7 @@ const storedWindows = ({ counters, partyHash, transaction }: Step): string => {
   )
 }
 
-const steps = columnsOf<Step>({
+const steps = columnsOf<TracedOpenStep>({
   ...stepColumns,
   kind: { type: "text", of: ({ transaction }) => transaction.kind },
   sealed_destination: { type: "bytea", of: ({ sealedDestination }) => sealedDestination },
@@ -57,7 +57,7 @@ const steps = columnsOf<Step>({
 })
 
 /** The further columns of a single step: in a batch the numbers have them. */
-const alone = columnsOf<Step>({
+const alone = columnsOf<TracedOpenStep>({
   currency: { type: "text", of: ({ transaction }) => transaction.currency },
   guarded: { type: "boolean", of: ({ payer }) => payer !== undefined }
 })
@@ -69,9 +69,9 @@ const numbers = columnsOf<Numbered>({
   position: { type: "int", of: ({ position }) => position }
 })
 
-const tenants = columnsOf<Step>({ tenant_app_id: { type: "text", of: ({ transaction }) => transaction.appId } })
+const tenants = columnsOf<TracedOpenStep>({ tenant_app_id: { type: "text", of: ({ transaction }) => transaction.appId } })
 
-const payers = columnsOf<Step>({
+const payers = columnsOf<TracedOpenStep>({
   payer_app_id: { type: "text", of: ({ transaction }) => transaction.appId },
   payer_mode: { type: "text", of: ({ transaction }) => transaction.mode },
   payer_hash: { type: "bytea", of: ({ partyHash }) => partyHash }
@@ -85,7 +85,7 @@ const windows = columnsOf<WindowUse>({
   window_starts_at: { type: "timestamptz", of: ({ startsAt }) => startsAt }
 })
 
-const positions = columnsOf<Step>({
+const positions = columnsOf<TracedOpenStep>({
   position_app_id: { type: "text", of: ({ transaction }) => transaction.appId },
   position_mode: { type: "text", of: ({ transaction }) => transaction.mode },
   position_currency: { type: "text", of: ({ transaction }) => transaction.currency }
@@ -114,7 +114,7 @@ interface Keyed {
   readonly place: number
 }
 
-const keyedOf = ({ counters }: Step): ReadonlyArray<Keyed> =>
+const keyedOf = ({ counters }: TracedOpenStep): ReadonlyArray<Keyed> =>
   counters.map((use, index) => ({ use, key: windowKey(use), place: index + 1 }))
 
 /** Windows are locked in the order of their keys, byte by byte: in a batch, alone, and where they are given back. */
@@ -133,15 +133,15 @@ const numbering = <Row>(rows: ReadonlyArray<Row>, keyOf: (row: Row) => string) =
   return { rows: distinct, of: (row: Row): number => numbers.get(keyOf(row)) ?? 0 }
 }
 
-const tenantKey = ({ transaction }: Step): string => transaction.appId
-const payerKey = ({ partyHash, transaction: { appId, mode } }: Step): string =>
+const tenantKey = ({ transaction }: TracedOpenStep): string => transaction.appId
+const payerKey = ({ partyHash, transaction: { appId, mode } }: TracedOpenStep): string =>
   [appId, mode, Buffer.from(partyHash ?? []).toString("hex")].join("|")
-const positionKey = ({ transaction: { appId, currency, mode } }: Step): string => [appId, mode, currency].join("|")
+const positionKey = ({ transaction: { appId, currency, mode } }: TracedOpenStep): string => [appId, mode, currency].join("|")
 
-const reserves = ({ entry }: Step): boolean => amountHeld(entry) > 0n
-const isGuarded = ({ payer }: Step): boolean => payer !== undefined
+const reserves = ({ entry }: TracedOpenStep): boolean => amountHeld(entry) > 0n
+const isGuarded = ({ payer }: TracedOpenStep): boolean => payer !== undefined
 
-const batchParameters = (all: ReadonlyArray<Step>): ReadonlyArray<unknown> => {
+const batchParameters = (all: ReadonlyArray<TracedOpenStep>): ReadonlyArray<unknown> => {
   const tenant = numbering(all, tenantKey)
   const payer = numbering(all.filter(isGuarded), payerKey)
   const position = numbering(all.filter(reserves), positionKey)
@@ -164,7 +164,7 @@ const batchParameters = (all: ReadonlyArray<Step>): ReadonlyArray<unknown> => {
   ]
 }
 
-const singleParameters = (step: Step): ReadonlyArray<unknown> => {
+const singleParameters = (step: TracedOpenStep): ReadonlyArray<unknown> => {
   const own = keyedOf(step).toSorted(inKeyOrder)
   return [...steps.values(step), ...alone.values(step), ...windows.arrays(own.map(useOf)), ...ownNeeds.arrays(own)]
 }
@@ -184,13 +184,13 @@ const openStepOfTenantCall = `${verdicts} ${callOfTenant("open_step", single)}`
 const openStepsOfTenantCall = `${verdicts} ${callOfTenant("open_steps", ["app", ...batch])}`
 
 /** The statement for these steps, and its parameters. A step that is alone costs less by itself, several less together. */
-export const openStatement = (all: ReadonlyArray<Step>): readonly [string, ReadonlyArray<unknown>] => {
+export const openStatement = (all: ReadonlyArray<TracedOpenStep>): readonly [string, ReadonlyArray<unknown>] => {
   const [step] = all
   return step !== undefined && all.length === 1 ? [openStepCall, singleParameters(step)] : [openStepsCall, batchParameters(all)]
 }
 
 /** The same on Citus, where all steps are of one tenant. */
-export const openStatementOfTenant = (all: ReadonlyArray<Step>): readonly [string, ReadonlyArray<unknown>] => {
+export const openStatementOfTenant = (all: ReadonlyArray<TracedOpenStep>): readonly [string, ReadonlyArray<unknown>] => {
   const [step] = all
   return step !== undefined && all.length === 1
     ? [openStepOfTenantCall, singleParameters(step)]

@@ -6,9 +6,9 @@ import { storedType } from "../transactions/NewerEventTypes.ts"
 import { recordTextWith } from "../transactions/StoredRecord.ts"
 import type { Traced } from "./StepTracing.ts"
 
-type Step = Traced<OpenStep> | Traced<ApplyStep>
+type TracedStep = Traced<OpenStep> | Traced<ApplyStep>
 
-const recordOf = (step: Step): Transaction => ("transaction" in step ? step.transaction : step.next)
+const recordOf = (step: TracedStep): Transaction => ("transaction" in step ? step.transaction : step.next)
 
 /** The parameters of a step that both functions get. */
 export const stepColumns = {
@@ -28,4 +28,4 @@ export const stepColumns = {
   event_id: { type: "text", of: ({ event }) => event?.id ?? null },
   event_type: { type: "text", of: ({ event }) => (event === null ? null : storedType(event.type)) },
   event_body: { type: "text", of: ({ event }) => event?.body ?? null }
-} satisfies Readonly<Record<string, Column<Step>>>
+} satisfies Readonly<Record<string, Column<TracedStep>>>

@@ -21,12 +21,12 @@ export interface SteppedMigration {
    * that does not know it says so and is not ready. Absent where every program that ran before still runs ("expand").
    */
   readonly needs?: string
-  readonly steps: ReadonlyArray<Step>
+  readonly steps: ReadonlyArray<MigrationStep>
   /** What databases keep of it, where that is not made of its steps. */
   readonly checksum?: string
 }
 
-export type Step =
+export type MigrationStep =
   /**
    * Small changes of the catalogue, in one transaction that neither waits for a lock nor holds one for long, and is tried again. With the program's
    * functions where what follows calls them, or needs every node to call them: else they are applied after the last migration.

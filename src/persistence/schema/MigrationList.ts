@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
-import type { BaseMigration, Migration, Step } from "./Migration.ts"
+import type { BaseMigration, Migration, MigrationStep } from "./Migration.ts"
 
 /**
  * What databases keep of the migrations whose functions stood in them before functions had files of their own: the checksum of the text that they
@@ -46,21 +46,21 @@ const base = (name: string): Migration => ({ name, ...checksum(name), sql: textO
 /** One that made functions alone. */
 const emptied = (name: string): Migration => ({ name, ...checksum(name), sql: "" })
 /** What the file says, in one short transaction, and then these steps. */
-const expand = (name: string, ...after: ReadonlyArray<Step>): Migration => ({
+const expand = (name: string, ...after: ReadonlyArray<MigrationStep>): Migration => ({
   name,
   ...checksum(name),
   steps: [{ form: "transaction", sql: textOf(name) }, ...after]
 })
 /** As `expand`, with the functions as they are by now: what follows needs them, or that every node already calls them. */
-const expandWithFunctions = (name: string, ...after: ReadonlyArray<Step>): Migration => ({
+const expandWithFunctions = (name: string, ...after: ReadonlyArray<MigrationStep>): Migration => ({
   name,
   ...checksum(name),
   steps: [{ form: "transaction", sql: textOf(name), withFunctions: true }, ...after]
 })
 
-const validate = (table: string, constraint: string): Step => ({ form: "validate", table, constraint })
-const batches = (sql: string): Step => ({ form: "batches", sql })
-const transaction = (sql: string): Step => ({ form: "transaction", sql })
+const validate = (table: string, constraint: string): MigrationStep => ({ form: "validate", table, constraint })
+const batches = (sql: string): MigrationStep => ({ form: "batches", sql })
+const transaction = (sql: string): MigrationStep => ({ form: "transaction", sql })
 
 /** The test event's word leaves the lists that it stood in (0024). */
 const SUBSCRIPTIONS = `

@@ -3,7 +3,7 @@ import type { SqlClient, SqlError } from "effect/sql"
 import { AnswerBoundMs } from "../connection/BoundedClient.ts"
 import { DatabaseError } from "../connection/DatabaseError.ts"
 import type { FunctionFile } from "./FunctionFiles.ts"
-import { checksumOf, inOneStatement, type Step, type SteppedMigration } from "./Migration.ts"
+import { checksumOf, inOneStatement, type MigrationStep, type SteppedMigration } from "./Migration.ts"
 import { SchemaFunctions } from "./SchemaFunctions.ts"
 
 /** Whoever waits for a table's lock has everybody behind it wait as well: this and what follows are the longest that a step holds up a payment. */
@@ -49,7 +49,7 @@ export const runSteps = Effect.fn("Migrations.steps")(function* (
 interface StepPosition {
   readonly migration: SteppedMigration
   readonly at: number
-  readonly step: Step
+  readonly step: MigrationStep
   readonly functions: ReadonlyArray<FunctionFile>
 }
 
@@ -148,7 +148,7 @@ const marked = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { at, migr
     return yield* new DatabaseError({ message: `another process applied step ${at + 1} of ${name} meanwhile: start again` })
 })
 
-type Wish = Pick<Extract<Step, { form: "index" }>, "name" | "table" | "definition" | "unique">
+type Wish = Pick<Extract<MigrationStep, { form: "index" }>, "name" | "table" | "definition" | "unique">
 
 interface Ways<E> {
   /** One statement in no transaction, which may take hours and holds up nobody. */
