@@ -1,4 +1,5 @@
 import { part as citus } from "./citus/Citus.ts"
+import { batchedRead, rateLimit, rowCache } from "./effect/EffectParts.ts"
 import { part as growth } from "./growth/Growth.ts"
 import { part as payoutAlone } from "./http/Alone.ts"
 import { p50 as latencyP50, p99 as latencyP99 } from "./http/Latency.ts"
@@ -41,6 +42,9 @@ export const parts: ReadonlyArray<Part> = [
   twoGateways,
   webhooks,
   pace,
+  rowCache,
+  batchedRead,
+  rateLimit,
   start,
   startGateway,
   citus,

