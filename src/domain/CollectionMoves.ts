@@ -1,4 +1,4 @@
-import { differs, failedUnreported, flagged, personRuledFailed } from "./Contradiction.ts"
+import { differs, failedUnsurely, flagged, personRuledFailed } from "./Contradiction.ts"
 import { type Decision, unchanged } from "./Decision.ts"
 import type { Fact } from "./Fact.ts"
 import type { Instant } from "./Instant.ts"
@@ -56,9 +56,9 @@ export const collectionMoves: MoveTable<CollectionStatus, Collection> = {
   },
   failed: {
     Succeeded: when(hasOtherFigures, reviewObserved, succeed),
-    Accepted: when(failedUnreported, reviewFound, note),
-    StillPending: when(failedUnreported, reviewFound, note),
-    NeedsRedirect: when(failedUnreported, reviewFound, note)
+    Accepted: when(failedUnsurely, reviewFound, note),
+    StillPending: when(failedUnsurely, reviewFound, note),
+    NeedsRedirect: when(failedUnsurely, reviewFound, note)
   },
   expired: { Succeeded: when(hasOtherFigures, reviewObserved, succeed) }
 }

@@ -148,8 +148,9 @@ export const flagged = <R extends Transaction>(record: R, fact: Fact, at: Instan
     : unchanged({ ...shown, needsReview: true, version: record.version + 1, updatedAt: at })
 }
 
-/** It failed without the provider reporting so: a provider that has it under way after all contradicts that. */
-export const failedUnreported = ({ failedBy }: Transaction): boolean => failedBy !== "provider"
+/** It failed without the provider being sure of it: a provider that has it under way after all contradicts that. */
+export const failedUnsurely = ({ doubtedSince, failedBy }: Transaction): boolean =>
+  failedBy !== "provider" || doubtedSince !== undefined
 
 /** A person ruled that no money moved, or that all of it came back. */
 export const personRuledFailed = ({ ruling }: Transaction): boolean => ruling?.outcome === "failed"

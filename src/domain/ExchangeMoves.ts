@@ -1,4 +1,4 @@
-import { failedUnreported } from "./Contradiction.ts"
+import { failedUnsurely } from "./Contradiction.ts"
 import type { Decision } from "./Decision.ts"
 import type { Exchange, ExchangeStatus } from "./Exchange.ts"
 import { exchange as exchanged, release } from "./Ledger.ts"
@@ -37,8 +37,8 @@ export const exchangeMoves: MoveTable<ExchangeStatus, Exchange> = {
   successful: { Returned: review, Refused: review, Succeeded: when(isFarFromQuote, review, note) },
   failed: {
     Succeeded: reviewFound,
-    Accepted: when(failedUnreported, reviewFound, note),
-    StillPending: when(failedUnreported, reviewFound, note)
+    Accepted: when(failedUnsurely, reviewFound, note),
+    StillPending: when(failedUnsurely, reviewFound, note)
   }
 }
 

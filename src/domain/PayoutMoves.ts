@@ -1,4 +1,4 @@
-import { differs, failedUnreported, personRuledFailed } from "./Contradiction.ts"
+import { differs, failedUnsurely, personRuledFailed } from "./Contradiction.ts"
 import { type Decision, unchanged } from "./Decision.ts"
 import type { Fact } from "./Fact.ts"
 import { release, returnFunds, settle } from "./Ledger.ts"
@@ -27,8 +27,8 @@ import type { Payout, PayoutStatus } from "./Payment.ts"
  * nothing changes. The words of the cells: `track` and `trackNamed` keep the provider's handle, its own reference; `note` changes nothing;
  * `review` opens a case for a person; `when(condition, a, b)` is a where the condition holds, else b. `hasHandle`: the provider gave a
  * handle, so it was sent. `isKnownToBeSent`: a handle shows that it was sent, so a later "never sent" is untrue. `personRuledFailed`: a
- * person ruled that no money moved. `failedUnreported`: it failed without the provider saying so. `isReturnBooked`: the return is the one
- * that was booked already.
+ * person ruled that no money moved. `failedUnsurely`: it failed without the provider being sure of it. `isReturnBooked`: the return is
+ * the one that was booked already.
  */
 export const payoutMoves: MoveTable<PayoutStatus, Payout> = {
   pending: {
@@ -48,8 +48,8 @@ export const payoutMoves: MoveTable<PayoutStatus, Payout> = {
   },
   failed: {
     Succeeded: reviewFound,
-    Accepted: when(failedUnreported, reviewFound, note),
-    StillPending: when(failedUnreported, reviewFound, note)
+    Accepted: when(failedUnsurely, reviewFound, note),
+    StillPending: when(failedUnsurely, reviewFound, note)
   }
 }
 

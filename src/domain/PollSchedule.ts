@@ -19,7 +19,8 @@ export interface PollSchedule {
   readonly open: ReadonlyArray<number>
 }
 
-// Late truths: what was paid out can come back, what was collected can be reversed, an expired or failed charge can still succeed (contract MOVE-11).
+// Late truths: what was paid out can come back, what was collected can be reversed, what expired or failed can still succeed (contract
+// MOVE-11, MOVE-16).
 const DAY = 24 * HOUR
 const afterSuccess = [HOUR, DAY, 3 * DAY]
 /**
@@ -27,7 +28,7 @@ const afterSuccess = [HOUR, DAY, 3 * DAY]
  * shows them.
  */
 const afterSuccessUnlisted = [...afterSuccess, 7 * DAY, 30 * DAY, 45 * DAY]
-const afterFailedCharge = [HOUR, 24 * HOUR, 72 * HOUR]
+const afterFailure = [HOUR, 24 * HOUR, 72 * HOUR]
 const afterExpiry = [HOUR, 6 * HOUR, 24 * HOUR, 72 * HOUR]
 
 /**
@@ -53,9 +54,11 @@ export const isOverdue = (transaction: Transaction, now: Instant): boolean =>
 
 const latePoll = (transaction: Transaction, isListed: boolean): Instant | null => {
   const since = transaction.completedAt ?? transaction.updatedAt
-  const { asked, kind, status } = transaction
+  const { asked, doubtedSince, kind, status } = transaction
   if (kind === "collection")
     return after(since, status === "successful" && isListed ? afterSuccess : afterCharge[transaction.status], asked)
+  // Its money came back, and its provider may still correct its word.
+  if (status === "failed" && doubtedSince !== undefined) return after(since, afterFailure, asked)
   // Where only a part came back, the rest still may.
   const mayComeBack =
     kind === "payout" && status === "successful" && (transaction.returned?.amount ?? ZERO) < transaction.principal
@@ -66,7 +69,7 @@ const afterCharge: { readonly [S in CollectionStatus]: ReadonlyArray<number> } =
   requires_action: [],
   pending: [],
   successful: afterSuccessUnlisted,
-  failed: afterFailedCharge,
+  failed: afterFailure,
   expired: afterExpiry
 }
 

@@ -106,13 +106,16 @@ const ruled = <R>(next: R, entry: Entry | null, event: Decision<R>["event"]): De
  * The members that every ruling sets. A record that was closed before keeps its poll count: the late polls of the schedule are for news,
  * and would all be due at once if they were counted anew.
  */
-const afterResolution = <R extends Transaction>(record: R, { amount, outcome }: Resolution, at: Instant) => ({
-  ...record,
-  ...afterRuling(record, outcome, amount),
-  needsReview: false,
-  version: record.version + 1,
-  updatedAt: at
-})
+const afterResolution = <R extends Transaction>(record: R, { amount, outcome }: Resolution, at: Instant) => {
+  const { doubtedSince: _ended, ...known } = record
+  return {
+    ...known,
+    ...afterRuling(record, outcome, amount),
+    needsReview: false,
+    version: record.version + 1,
+    updatedAt: at
+  }
+}
 
 /** The members that a ruling sets where it changes the status: the late polls, if there are any, begin then. */
 const closedAs = <S extends "successful" | "failed">(record: Transaction, status: S, at: Instant) =>

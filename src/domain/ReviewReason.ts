@@ -29,7 +29,7 @@ const reasons: Reasons = {
   expired: { Succeeded: "it expired, and later the provider said that it succeeded with another amount or currency" }
 }
 
-const underWay = "it was closed as failed although no provider ever said so, and later one said that it has it under way"
+const underWay = "it is closed as failed, which no provider said for certain, and later one said that it has it under way"
 
 // News of these kinds may also repeat what is booked. It is the reason only where there is no other.
 const weakerReasons: Reasons = {

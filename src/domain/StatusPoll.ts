@@ -72,14 +72,21 @@ const secondLook = (
   return { _tag: "StillPending", providerReference, isDoubted: true, note: `${note}: it is asked about once more` }
 }
 
-/** Since when the provider says that it failed: until it says something else. */
+/** Since when the provider says that it failed in words that it may correct: until it says something else. */
 const doubt = (before: Transaction, next: Transaction, fact: Fact, poll: StatusPoll | null): Transaction => {
   if (fact._tag === "StillPending" && fact.isDoubted === true && poll !== null)
     return { ...next, doubtedSince: before.doubtedSince ?? poll.polledAt }
-  // Silence takes nothing back.
-  if (next.doubtedSince === undefined || fact._tag === "Unknown" || fact._tag === "NotFound") return next
+  if (next.doubtedSince === undefined || !endsDoubt(before, fact)) return next
   const { doubtedSince: _ended, ...sure } = next
   return sure
+}
+
+const endsDoubt = (before: Transaction, fact: Fact): boolean => {
+  if (fact._tag === "Refused") return fact.isUnsure !== true
+  // A failed one stays in doubt until its provider is sure of it, whatever it has under way.
+  if (isTerminal(before)) return fact._tag === "Succeeded" || fact._tag === "Returned"
+  // Silence takes nothing back.
+  return fact._tag !== "Unknown" && fact._tag !== "NotFound"
 }
 
 /** Counts the poll, and how often in a row the provider knew nothing. Each poll counts once, whatever becomes of its answer. */

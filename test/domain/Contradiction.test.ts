@@ -171,6 +171,8 @@ describe("the list of answers that contradicted a record", () => {
         const renamed: Payment = { ...unsent, failure: { code: "unknown", message: "in other words" } }
         const { entry, event, next } = decide(renamed, facts(10_000n)[name], "request", TOLD_AT)
         expect([next.status, next.needsReview, entry, event]).toStrictEqual(["failed", true, null, null])
+        const doubted = decide({ ...given, doubtedSince: NOON }, facts(10_000n).Refused, "reconciler", TOLD_AT).next
+        expect(decide(doubted, facts(10_000n)[name], "reconciler", TOLD_AT).next.needsReview).toBe(true)
         const { next: refused } = decide(given, facts(10_000n).Refused, "request", TOLD_AT)
         expect(decide({ ...refused, failure: unsent.failure }, facts(10_000n)[name], "callback", TOLD_AT).next.needsReview).toBe(
           false

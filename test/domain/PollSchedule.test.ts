@@ -92,7 +92,12 @@ describe("a closed transaction is polled again", () => {
       ofPayout
     ],
     ["a payout whose whole amount came back: never", payout({ ...closed, status: "successful", ...back(10_000n) }), never],
-    ["a failed payout: never", payout({ ...closed, status: "failed" }), never],
+    ["a payout that surely failed: never", payout({ ...closed, status: "failed" }), never],
+    [
+      "a payout that failed in words that its provider may correct",
+      payout({ ...closed, status: "failed", doubtedSince: NOON }),
+      ofPayout
+    ],
     [
       "an expired charge after 1, 6, 24 and 72 hours",
       collection({ ...closed, status: "expired" }),
@@ -104,6 +109,7 @@ describe("a closed transaction is polled again", () => {
       [HOUR + 1, DAY + 1, 3 * DAY + 1, 7 * DAY + 1, 30 * DAY + 1, 45 * DAY + 1, null]
     ],
     ["a failed charge, because it may have been paid", collection({ ...closed, status: "failed" }), ofPayout],
+    ["and one in doubt no more often", collection({ ...closed, status: "failed", doubtedSince: NOON }), ofPayout],
     ["a successful exchange: never", { ...cases["successful exchange"], ...closed }, never],
     [
       "since its last change where nothing says when it was closed",

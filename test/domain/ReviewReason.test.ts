@@ -30,7 +30,7 @@ describe("the reason of a review", () => {
   const late = "it is closed as failed, and later the provider said that it succeeded"
   const otherLate = "it expired, and later the provider said that it succeeded with another amount or currency"
   const again = "the provider said again that it succeeded, with other figures, or after a person ruled that it did not"
-  const underWay = "it was closed as failed although no provider ever said so, and later one said that it has it under way"
+  const underWay = "it is closed as failed, which no provider said for certain, and later one said that it has it under way"
   const reversed = "it was credited, and later the provider said that it was reversed"
   const silence = "it was asked for to the end of the schedule, and nobody could say what became of it"
 

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest"
 import type { Fact } from "../../src/domain/Fact.ts"
+import { decide } from "../../src/domain/Moves.ts"
 import { countPoll, provenFact, type StatusPoll } from "../../src/domain/StatusPoll.ts"
 import type { Transaction } from "../../src/domain/Transaction.ts"
-import { cases } from "../support/ReviewCases.ts"
-import { factNames, facts } from "../support/SampleFacts.ts"
+import { cases, ruled } from "../support/ReviewCases.ts"
+import { factNames, facts, TOLD_AT } from "../support/SampleFacts.ts"
 import { collection, NOON, payout } from "../support/SampleTransactions.ts"
 
 const GRACE_MS = 600_000
@@ -158,6 +159,23 @@ describe("a failure that its provider may correct", () => {
     const goesOn = said(next, StillPending, NOON + 1).next
     expect(goesOn).not.toHaveProperty("doubtedSince")
     expect(said(goesOn, unsure, NOON + 2 * MINUTE).proven).toStrictEqual(doubted)
+  })
+
+  it("stays in doubt once it is believed, until its provider is sure, and a person's ruling ends it", () => {
+    const inDoubt = { doubtedSince: NOON, providerReference: "P1" }
+    const failed = payout({ ...inDoubt, status: "failed", failedBy: "provider" })
+    const believed = (record: Transaction, fact: Fact) =>
+      countPoll(record, decide(record, fact, "reconciler", TOLD_AT).next, fact, poll({ polledAt: TOLD_AT })).doubtedSince
+    for (const record of [payout(inDoubt), failed, collection({ ...inDoubt, status: "failed", failedBy: "provider" })]) {
+      expect(believed(record, unsure)).toBe(NOON)
+      for (const sure of [Refused, Succeeded]) expect(believed(record, sure)).toBeUndefined()
+    }
+    const { Accepted, Clawback, Mismatched, Returned } = facts(10_000n)
+    for (const fact of [Unknown, NotFound, StillPending, Accepted, Mismatched, Clawback])
+      expect(believed(failed, fact)).toBe(NOON)
+    expect(believed(failed, Returned)).toBeUndefined()
+    for (const outcome of ["successful", "failed"] as const)
+      expect(ruled({ ...failed, needsReview: true }, outcome)).not.toHaveProperty("doubtedSince")
   })
 
   it("is news of a closed record at once, and a sure one needs no second look", () => {

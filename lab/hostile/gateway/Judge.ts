@@ -4,6 +4,7 @@ import { collectionFee, payoutFee } from "../../../src/simulator/Fees.ts"
 import type { Abilities } from "../../../test/providers/contract/Orders.ts"
 import type { Case, Operation } from "./Case.ts"
 import { CREDIT } from "./Ground.ts"
+import { wavers } from "./Outside.ts"
 import { HOUR, MINUTE, SECOND } from "./Plan.ts"
 
 // Knows what the provider did and when, and shares no rule with the program.
@@ -88,8 +89,8 @@ const unsettled = ({ one, record, truth }: Ended, { abilities, isInferred }: Gro
   if (moves(truth).length === 0) return status === "failed" || status === "expired" ? null : "it failed"
   if (!cameBack(truth)) {
     if (status === "successful") return null
-    // A failed payout is final: what its provider does afterwards is told by a callback or a statement.
-    return hasTurned && kind === "payout" && status === "failed" ? null : "it moved"
+    // A payout that surely failed is final: what its provider does afterwards is told by a callback or a statement.
+    return hasTurned && kind === "payout" && status === "failed" && !wavers(transaction) ? null : "it moved"
   }
   if (status === "failed" || status === "expired") return null
   const word = hasTurned ? "Refused" : abilities.sentBack[kind === "collection" ? "charges" : "payouts"]

@@ -38,6 +38,8 @@ export interface Outside {
   readonly executions: (reference: string) => ReadonlyArray<Execution>
   /** It changes its mind: what failed was executed after all, or what was executed is undone, and it calls back about that. */
   readonly turn: (transaction: SimulatedTransaction) => Effect.Effect<void>
+  /** If it fails it, then in words that it may correct; nothing where that is decided, or where it has no such words. */
+  readonly waver: (transaction: SimulatedTransaction) => Effect.Effect<void>
   /** It calls back, authentically, and says the contrary of what is so. */
   readonly contradict: (transaction: SimulatedTransaction) => Effect.Effect<void>
   /** How the next exchange ends. */
@@ -87,6 +89,10 @@ export const openOutside = Effect.fnUntraced(function* (
     transactions: (reference) => server.accounts.flatMap((one) => account.byReference(known.name, one, reference)),
     executions: account.executions,
     turn: (transaction) => commit(turned(simulator.callback, transaction, clock.currentTimeMillisUnsafe())),
+    waver: (open) => {
+      const detail = { ...open.detail, ...wavering[known.name] }
+      return open.status === "pending" ? commit([{ fact: "transaction", transaction: { ...open, detail } }]) : Effect.void
+    },
     contradict: (transaction) => {
       const now = clock.currentTimeMillisUnsafe()
       const said = { ...transaction, status: transaction.status === "failed" ? "successful" : "failed" } as const
@@ -96,6 +102,16 @@ export const openOutside = Effect.fnUntraced(function* (
     payByHand: (payout, count) => account.commit(Array.from({ length: count }, (_, number) => byHand(payout, number)).flat())
   }
 })
+
+/** By their documents what fails so is to be looked at once more. */
+const wavering: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  mtn: { reason: "INTERNAL_PROCESSING_ERROR" },
+  pawapay: { failureCode: "UNKNOWN_ERROR" }
+}
+
+/** Whether its provider failed it so. */
+export const wavers = ({ detail, provider }: SimulatedTransaction): boolean =>
+  Object.entries(wavering[provider] ?? {}).some(([member, word]) => detail[member] === word)
 
 /** The same again, to nobody whom the gateway knows. */
 const byHand = (payout: SimulatedTransaction, number: number): ReadonlyArray<Fact> => {

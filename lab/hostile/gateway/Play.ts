@@ -272,11 +272,13 @@ class Stage {
           .map((known) => ({ has, known }))
       )
     const turn = () => Effect.forEach(made(), ({ has, known }) => has.turn(known), { discard: true })
+    const waver = () => Effect.forEach(made(), ({ has, known }) => has.waver(known), { discard: true })
     const contradict = () => Effect.forEach(made(), ({ has, known }) => has.contradict(known), { discard: true })
     return [
       ...event(repeatsAfterMs, repeat),
       ...event(clicksAfterMs, () => this.#ask(gateway, one, newOperation(one, this.#now))),
       ...event(visitsAfterMs, () => Effect.forEach(one.pages.splice(0), visited, { discard: true })),
+      ...event(turnsAfterMs === null ? null : 0, waver),
       ...event(turnsAfterMs, turn),
       ...event(contradictsAfterMs, contradict)
     ]

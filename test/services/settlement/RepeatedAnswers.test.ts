@@ -9,8 +9,8 @@ import { Transactions } from "../../../src/services/ports/Transactions.ts"
 import { OutcomePoller } from "../../../src/services/settlement/OutcomePoller.ts"
 import { Review } from "../../../src/services/settlement/Review.ts"
 import { fakeProvider } from "../../fakes/FakeProvider.ts"
-import { floatNow, pay } from "../../support/PaymentRequests.ts"
-import { onlyRecord, routedTo } from "../../support/RoutedGateway.ts"
+import { FLOAT, floatNow, pay } from "../../support/PaymentRequests.ts"
+import { differences, onlyRecord, routedTo } from "../../support/RoutedGateway.ts"
 import { auditEntry } from "../../support/TestDatabase.ts"
 
 const words = {
@@ -21,6 +21,14 @@ const words = {
     kind: "other",
     failure: { code: "provider_rejected", message: "no" },
     note: ""
+  },
+  unsure: {
+    _tag: "Refused",
+    isUnsure: true,
+    providerReference: "P1",
+    kind: "other",
+    failure: { code: "unknown", message: "INTERNAL" },
+    note: "INTERNAL"
   },
   pending: { _tag: "StillPending", providerReference: "P1", note: "" },
   absent: { _tag: "NotFound", note: "" }
@@ -93,6 +101,84 @@ it.effect("a payout that was returned as never sent goes to review when the prov
       yield* resolved((yield* onlyRecord).transaction.reference, "failed")
       yield* (yield* OutcomePoller).poll(yield* onlyRecord, "callback")
       expect(yield* standing).toStrictEqual(["failed", false])
+    }).pipe(Effect.provideContext(node))
+  }).pipe(Effect.scoped)
+)
+
+/** A payout that failed in words that its provider may correct: it was heard twice, a minute apart, and the float came back. */
+const doubted = Effect.gen(function* () {
+  const { node, says } = yield* given
+  const failed = Effect.gen(function* () {
+    yield* pay("one")
+    yield* says(words.unsure)
+    yield* TestClock.adjust("15 seconds")
+    yield* (yield* OutcomePoller).round
+    expect(yield* standing).toStrictEqual(["pending", false])
+    yield* TestClock.adjust("1 minute")
+    yield* (yield* OutcomePoller).round
+    expect(yield* standing).toStrictEqual(["failed", false])
+    expect(yield* floatNow).toStrictEqual([FLOAT, 0n])
+  })
+  return { failed, node, says }
+})
+
+it.effect("a payout that failed in words that its provider corrects a day later goes to review, and the ruling pays for it", () =>
+  Effect.gen(function* () {
+    const { failed, node, says } = yield* doubted
+    yield* Effect.gen(function* () {
+      yield* failed
+      yield* hours(2)
+      yield* says(words.paid)
+      yield* hours(21)
+      expect(yield* standing).toStrictEqual(["failed", false])
+      yield* hours(1)
+      expect(yield* standing).toStrictEqual(["failed", true])
+      expect(yield* floatNow).toStrictEqual([FLOAT, 0n])
+      yield* resolved((yield* onlyRecord).transaction.reference, "successful")
+      expect(yield* standing).toStrictEqual(["successful", false])
+      expect(yield* floatNow).toStrictEqual([FLOAT - 11_000n, 0n])
+      expect(yield* differences).toStrictEqual([])
+    }).pipe(Effect.provideContext(node))
+  }).pipe(Effect.scoped)
+)
+
+it.effect("a payout that failed in such words is asked about until its provider is sure of it", () =>
+  Effect.gen(function* () {
+    const { failed, node, says } = yield* doubted
+    yield* Effect.gen(function* () {
+      yield* failed
+      const { reference } = (yield* onlyRecord).transaction
+      const heard = Effect.map((yield* Transactions).history(reference), (lines) => lines.length)
+      const before = yield* heard
+      const asked = (count: number) =>
+        Effect.andThen(
+          hours(count),
+          Effect.map(heard, (after) => after - before)
+        )
+      const next = Effect.flatMap(Transactions, ({ nextPoll }) => nextPoll(reference))
+      expect(yield* asked(1)).toBe(1)
+      expect(yield* next).toMatchObject({ _tag: "Some" })
+      yield* says(words.refused)
+      expect(yield* asked(23)).toBe(2)
+      expect(yield* next).toMatchObject({ _tag: "None" })
+      expect(yield* asked(60)).toBe(2)
+      expect(yield* standing).toStrictEqual(["failed", false])
+    }).pipe(Effect.provideContext(node))
+  }).pipe(Effect.scoped)
+)
+
+it.effect("what failed in such words and is under way after all is a person's", () =>
+  Effect.gen(function* () {
+    const { failed, node, says } = yield* doubted
+    yield* Effect.gen(function* () {
+      yield* failed
+      yield* says(words.pending)
+      yield* hours(1)
+      expect(yield* standing).toStrictEqual(["failed", true])
+      expect((yield* onlyRecord).transaction).toHaveProperty("doubtedSince")
+      yield* resolved((yield* onlyRecord).transaction.reference, "failed")
+      expect((yield* onlyRecord).transaction).not.toHaveProperty("doubtedSince")
+      expect(yield* floatNow).toStrictEqual([FLOAT, 0n])
     }).pipe(Effect.provideContext(node))
   }).pipe(Effect.scoped)
 )
