@@ -113,12 +113,6 @@ export const explained: Readonly<Record<string, ReadonlyArray<Explained>>> = {
       original: "Option.isSome(stored)",
       replacement: "true",
       why: "the guard has just read this record, and records are not removed: the second read finds it"
-    },
-    {
-      original: 'status === "successful"',
-      replacement: "true",
-      line: 'status === "successful" && completedAt !== null && completedAt < since',
-      why: "what else was completed before the request failed or expired, and that stands in nobody's way either"
     }
   ]
 }

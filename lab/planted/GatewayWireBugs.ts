@@ -54,8 +54,8 @@ export const gatewayWireBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/services/collections/ChargeGuard.ts",
-        text: 'if (isTerminal(earlier.value)) return Option.filter(earlier, ({ status }) => status === "successful")',
-        instead: "if (isTerminal(earlier.value)) return Option.none()"
+        text: "if (isSure(earlier.value)) return Option.filter(earlier, mayBePaid)",
+        instead: "if (isSure(earlier.value)) return Option.none()"
       }
     ]
   },

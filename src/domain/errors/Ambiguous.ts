@@ -50,7 +50,7 @@ export class DuplicateChargeInFlight extends Schema.TaggedError<DuplicateChargeI
   created_at: described(Schema.String, "When it was created", "2026-11-22T12:45:12.408Z"),
   already_succeeded: optional(Schema.Literal("true"), "The text `true`, only where it has succeeded", "true")
 }) {
-  override readonly message = "An earlier charge of this number is under way or has succeeded; poll it."
+  override readonly message = "An earlier charge of this number is under way, has succeeded or may still succeed; poll it."
 }
 
 export const AmbiguousError = Schema.Union([

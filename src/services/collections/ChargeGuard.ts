@@ -45,9 +45,9 @@ export class ChargeGuard extends Context.Service<
   ChargeGuard,
   {
     /**
-     * Runs `place` once no recent charge of the number is live or successful. The provider is polled about a live one, which may
-     * settle it. A tenant that makes repeat sales is not stopped by those that were known as successful when its request came. `place`
-     * answers none when another charge was faster: then everything is looked at again.
+     * Runs `place` once no recent charge of the number is live, successful, or failed without proof. The provider is polled about one
+     * whose outcome is not sure, which may settle it. A tenant that makes repeat sales is not stopped by those that were known as
+     * successful when its request came. `place` answers none when another charge was faster: then everything is looked at again.
      */
     readonly placeWhenFree: <A, E>(
       payer: Payer,
@@ -83,9 +83,9 @@ export class ChargeGuard extends Context.Service<
       const blockingCharge = Effect.fnUntraced(function* (reference: Reference, isOtherSale: (earlier: Transaction) => boolean) {
         const earlier = yield* read(reference)
         if (Option.isNone(earlier) || isOtherSale(earlier.value)) return Option.none()
-        if (isTerminal(earlier.value)) return Option.filter(earlier, ({ status }) => status === "successful")
+        if (isSure(earlier.value)) return Option.filter(earlier, mayBePaid)
         yield* Cache.get(polls, reference)
-        return Option.filter(yield* read(reference), ({ status }) => status !== "failed" && status !== "expired")
+        return Option.filter(yield* read(reference), mayBePaid)
       })
 
       const placeWhenFree = Effect.fn("ChargeGuard.placeWhenFree")(function* <A, E>(
@@ -113,6 +113,16 @@ export class ChargeGuard extends Context.Service<
     })
   )
 }
+
+/** Nothing that its provider says now changes what it is to the guard. */
+const isSure = (earlier: Transaction): boolean =>
+  earlier.status === "successful" || (isTerminal(earlier) && !isContested(earlier))
+
+/** It came to nothing in words that its provider may correct, or its provider says that it did not (contract GUARD-8). */
+const isContested = ({ doubtedSince, needsReview }: Transaction): boolean => needsReview || doubtedSince !== undefined
+
+const mayBePaid = (earlier: Transaction): boolean =>
+  (earlier.status !== "failed" && earlier.status !== "expired") || isContested(earlier)
 
 /** With repeat sales, a charge that succeeded before the request is another sale; one that succeeds meanwhile is not. */
 const succeededBefore = ({ completedAt, status }: Transaction, since: Instant): boolean =>

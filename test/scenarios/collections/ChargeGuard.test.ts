@@ -47,6 +47,20 @@ const succeeded = Effect.fnUntraced(function* (tenant: Effect.Success<ReturnType
 
 const charge = (ending: string, change: object = {}) => momoCharge(ending, { metadata: METADATA, ...change })
 
+/** A poll of no use but for what failed in doubt. */
+const poll = {
+  provider: "eversend",
+  actor: "reconciler",
+  leaps: [],
+  begunAt: 0,
+  pollCount: 0,
+  version: 1,
+  isDocumented: false,
+  graceMs: 0,
+  notFoundAtLeast: 1,
+  isListed: false
+} as const
+
 // Callbacks come late here, so that a charge stays live while it is looked at, and nobody is asked but by the guard.
 const settings = { RECONCILER_SCHEDULE: "1h", PROVIDER_TIMEOUT_MS: "700" }
 
@@ -145,6 +159,32 @@ layer(Stack.layer(settings, { delayMs: 60_000 }), { excludeTestServices: true })
       expect((yield* tenant.post("/v1/collections", charge("0016"))).status).toBe(422)
       const second = yield* tenant.post("/v1/collections", charge("0016"))
       expect(said(second)).toMatchObject({ status: 422, code: "charge_rejected_by_provider" })
+    })
+  )
+
+  it.effect("refuses after one that failed in words that its provider may correct, until the provider is sure of it", () =>
+    Effect.gen(function* () {
+      const { gateway, simulator } = yield* Stack
+      const settlement = Context.get(gateway.context, Settlement)
+      const tenant = yield* tenantOn(gateway, 0n)
+      const first = yield* tenant.post("/v1/collections", charge("2010"))
+      const reference = Reference.make(referenceOf(first))
+      const failure = { code: "unknown", message: "no" } as const
+      const refused = { _tag: "Refused", providerReference: null, kind: "other", failure, note: "INTERNAL" } as const
+      const answered = { reference, fact: { ...refused, isUnsure: true } as const }
+      for (const polledAt of [0, 60_000]) yield* settlement.applyAnswer({ ...poll, polledAt }, answered)
+      expect(yield* tenant.get(`/v1/collections/${reference}`)).toMatchObject({ body: { data: { status: "failed" } } })
+      const before = yield* chargesIn
+      const down = (is: boolean) => Effect.promise(() => simulator.control("POST", "/down", { provider: "eversend", down: is }))
+      const second = yield* Effect.acquireUseRelease(
+        down(true),
+        () => tenant.post("/v1/collections", charge("2010"), "again"),
+        () => down(false)
+      )
+      expect(said(second)).toStrictEqual(duplicate(reference, "failed"))
+      yield* settlement.apply({ reference, fact: refused, actor: "reconciler" })
+      expect((yield* tenant.post("/v1/collections", charge("2010"), "again")).status).toBe(201)
+      expect(yield* chargesIn).toBe(before + 1)
     })
   )
 

@@ -2,7 +2,7 @@ import { expect, it } from "@effect/vitest"
 import { Effect, Exit, Layer, Option, Ref } from "effect"
 import { TestClock } from "effect/testing"
 import { Reference } from "../../../src/domain/Ids.ts"
-import type { CollectionStatus } from "../../../src/domain/Payment.ts"
+import type { Collection, CollectionStatus } from "../../../src/domain/Payment.ts"
 import { ChargeGuard, type LastCharge } from "../../../src/services/collections/ChargeGuard.ts"
 import { ClockTrust } from "../../../src/services/ports/ClockWatch.ts"
 import { PayerLocks } from "../../../src/services/ports/PayerLocks.ts"
@@ -26,6 +26,9 @@ const later = Reference.make("00000000000000000000000003")
 interface World {
   /** What the record of the earlier charge says when the request comes. */
   readonly was?: CollectionStatus
+  /** What besides its status says that its outcome is not sure, and whether the provider leaves it so where it is asked. */
+  readonly contested?: Pick<Collection, "doubtedSince"> | Pick<Collection, "needsReview">
+  readonly staysContested?: boolean
   /** Another charge was placed after it, and failed. */
   readonly followed?: boolean
   readonly repeats?: boolean
@@ -78,10 +81,11 @@ const standing = (world: World) =>
         fake(Tenants, { repeatSales: () => Effect.succeed(repeats) }),
         fake(Transactions, {
           byReference: (reference) =>
-            Effect.map(Ref.get(status), (now) => {
+            Effect.map(Effect.all([Ref.get(status), Ref.get(asked)]), ([now, asks]) => {
               const { completedAt = was === "pending" ? NOON + age : NOON + 2 } = world
-              const transaction =
-                reference === later ? collection({ status: "failed" }) : collection({ status: now, completedAt })
+              const isContested = world.staysContested === true || asks === 0
+              const earlier = collection({ status: now, completedAt, ...(isContested ? world.contested : {}) })
+              const transaction = reference === later ? collection({ status: "failed" }) : earlier
               return Option.some({ revision: 1n, transaction })
             })
         }),
@@ -111,6 +115,11 @@ const standing = (world: World) =>
 
 const free = Option.some(earlier.reference)
 
+const denied = { needsReview: true }
+const repeating = { staysContested: true }
+const doubtedly = { was: "failed", becomes: "failed", contested: { doubtedSince: NOON } } as const
+const expiredly = { was: "expired", becomes: "expired" } as const
+
 const stories: ReadonlyArray<readonly [string, World, unknown, number]> = [
   ["refuses while the earlier charge is live", { becomes: "pending" }, "no", 1],
   ["refuses when it succeeded, and says so", { becomes: "successful" }, "true", 1],
@@ -129,6 +138,17 @@ const stories: ReadonlyArray<readonly [string, World, unknown, number]> = [
   ["nor what was live when the request came", { becomes: "successful", repeats: true }, "true", 1],
   ["goes on when it failed", { becomes: "failed" }, free, 1],
   ["goes on when it expired", { becomes: "expired" }, free, 1],
+  ["refuses after one that failed in words that its provider may correct, and repeats", { ...doubtedly, ...repeating }, "no", 1],
+  ["goes on once its provider is sure of the failure", doubtedly, free, 1],
+  ["refuses after one that was charged after all, and says so", { ...doubtedly, becomes: "successful" }, "true", 1],
+  ["refuses what fails so while it is asked about", { ...doubtedly, ...repeating, was: "pending" }, "no", 1],
+  ["refuses after one whose failure its provider denies", { ...doubtedly, ...repeating, contested: denied }, "no", 1],
+  ["refuses after one whose expiry its provider denies", { ...expiredly, ...repeating, contested: denied }, "no", 1],
+  ["lets no repeat sale follow a failure without proof", { ...doubtedly, ...repeating, repeats: true }, "no", 1],
+  ["looks fifteen minutes back for that, too", { ...doubtedly, age: 15 * MINUTE }, free, 0],
+  ["asks nobody about one that surely failed", { was: "failed" }, free, 0],
+  ["nor about one that surely expired", { was: "expired" }, free, 0],
+  ["asks nobody about a success of which a person looks at the figures", { was: "successful", contested: denied }, "true", 0],
   ["looks fifteen minutes back", { age: 15 * MINUTE - 1 }, "no", 1],
   ["and no further", { age: 15 * MINUTE }, free, 0],
   ["looks fifteen minutes back for one that succeeded", { age: 15 * MINUTE - 1, was: "successful" }, "true", 0],
