@@ -116,6 +116,18 @@ export const limitBugs: ReadonlyArray<Bug> = [
     edits: [{ file: "src/services/collections/ChargeGuard.ts", text: "repeats && succeededBefore", instead: "succeededBefore" }]
   },
   {
+    name: "charge a number again whose charge failed in doubt",
+    breaks: "a charge that failed in words that its provider may correct stops the next one",
+    test: "test/scenarios/collections/ChargeGuard.test.ts",
+    edits: [
+      {
+        file: "src/services/collections/ChargeGuard.ts",
+        text: "needsReview || doubtedSince !== undefined",
+        instead: "needsReview"
+      }
+    ]
+  },
+  {
     name: "count no ceiling",
     breaks: "not more through a provider's account in a day than its ceiling",
     edits: [{ file: "src/services/admission/Velocity.ts", text: "Option.isNone(ceiling)", instead: "true" }]

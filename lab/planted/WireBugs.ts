@@ -89,6 +89,36 @@ export const wireBugs: ReadonlyArray<Bug> = [
     ]
   },
   {
+    name: "be sure of a failure that is in doubt",
+    breaks: "a failure that is believed stays in doubt until its provider is sure of it",
+    test: "test/domain/StatusPoll.test.ts",
+    edits: [
+      {
+        file: "src/domain/StatusPoll.ts",
+        text: 'if (fact._tag === "Refused") return fact.isUnsure !== true',
+        instead: 'if (fact._tag === "Refused") return true'
+      }
+    ]
+  },
+  {
+    name: "ask no more about a payout that failed in doubt",
+    breaks: "a payout whose failure is corrected hours later is found",
+    test: "test/services/settlement/RepeatedAnswers.test.ts",
+    edits: [
+      {
+        file: "src/domain/PollSchedule.ts",
+        text: 'if (status === "failed" && doubtedSince !== undefined) return',
+        instead: 'if (status === "failed" && doubtedSince === 0) return'
+      }
+    ]
+  },
+  {
+    name: "ask for packed answers",
+    breaks: "an answer is asked for as it is",
+    test: "test/providers/Transport.test.ts",
+    edits: [{ file: "src/providers/Client.ts", text: '"accept-encoding": "identity"', instead: '"accept-encoding": "gzip"' }]
+  },
+  {
     name: "read packed answers as text",
     breaks: "what a machine on the way packed is read",
     test: hostile,
@@ -301,6 +331,18 @@ export const wireBugs: ReadonlyArray<Bug> = [
         file: "src/providers/pawapay/Client.ts",
         text: "const { host, pathname } = new URL(url)",
         instead: "const { pathname } = new URL(url)"
+      }
+    ]
+  },
+  {
+    name: "let all nodes ask again at one moment",
+    breaks: "what was turned away at several nodes comes again at moments of each node's own",
+    test: "test/providers/Pace.test.ts",
+    edits: [
+      {
+        file: "src/services/settlement/OutcomePoller.ts",
+        text: "return Math.round(at + jitter)",
+        instead: "return Math.round(at + 0 * jitter)"
       }
     ]
   },

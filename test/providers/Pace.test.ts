@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Clock, Effect, Exit, Fiber, Layer } from "effect"
+import { Clock, Effect, Exit, Fiber, Layer, Random } from "effect"
 import { TestClock } from "effect/testing"
 import { countingHere } from "../../src/persistence/requests/RateLimitsMemory.ts"
 import { type Pace, paced, retryAfterMs } from "../../src/providers/Pace.ts"
@@ -278,6 +278,27 @@ describe("150 open payouts at an account of five calls a second", () => {
       // The oldest are asked first: nobody is asked long after those that came after.
       const places = asked.map((reference) => Number(reference.slice(-3)))
       expect(Math.max(...places.map((place, turn) => Math.abs(place - turn)))).toBeLessThan(40)
+    })
+  )
+
+  it.effect("that were turned away at two nodes at one moment come again at moments of each node's own", () =>
+    Effect.gen(function* () {
+      const waits = Effect.fnUntraced(function* (node: string) {
+        const { ask } = given(() => ({ ...answered, status: 429, retryAfter: "10" }))
+        const { due, layer } = poller(ask)
+        const begun = yield* Clock.currentTimeMillis
+        const round = Effect.flatMap(OutcomePoller, (one) => one.round).pipe(Effect.provide(layer), Random.withSeed(node))
+        const asking = yield* Effect.forkChild(round)
+        yield* TestClock.adjust(1_000)
+        yield* Fiber.join(asking)
+        return due.flatMap(({ leasedUntil }) => (leasedUntil > begun ? [leasedUntil - begun] : []))
+      })
+      const [one, other] = [yield* waits("one"), yield* waits("other")]
+      expect([one.length, other.length]).toStrictEqual([16, 16])
+      expect(one).not.toStrictEqual(other)
+      // Each within its place in the line, which is as long as the account's pace has it.
+      expect(Math.min(...one, ...other)).toBeGreaterThanOrEqual(10_000)
+      expect(Math.max(...one.map((at, place) => Math.abs(at - (other[place] ?? 0))))).toBeLessThanOrEqual(200)
     })
   )
 

@@ -1,8 +1,9 @@
 import { createServer, type Server, type Socket } from "node:net"
 import { expect, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber } from "effect"
+import { Deferred, Effect, Fiber, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { describe } from "vitest"
+import { bearerClient, deadlineAfter } from "../../src/providers/Client.ts"
 import { openTransport, type ProviderCall } from "../../src/providers/Transport.ts"
 import { answer, reset, silence, stub } from "./ProviderStub.ts"
 
@@ -37,6 +38,15 @@ const listening = (connected: (socket: Socket) => void) =>
         return new Promise<void>((resolve) => server.close(() => resolve()))
       })
   )
+
+it.effect("a call asks for an answer that nobody packed", () =>
+  Effect.gen(function* () {
+    const server = yield* stub({ "GET /balance": [answer(200, {})] })
+    const client = bearerClient(server.baseUrl, Redacted.make("secret"), yield* transport)
+    yield* client({ operation: "balance", method: "GET", path: "/balance" }, yield* deadlineAfter(10_000))
+    expect(server.seen.map(({ headers }) => headers["accept-encoding"])).toStrictEqual(["identity"])
+  })
+)
 
 describe("a call that provably never left", () => {
   const cases: ReadonlyArray<readonly [string, string, string]> = [
