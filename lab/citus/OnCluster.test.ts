@@ -34,6 +34,23 @@ const shardsWithout = (sql: SqlClient.SqlClient, table: string, column: string) 
       WHERE i.indrelid = c.oid AND i.indisvalid AND a.attname = '${column}' AND i.indnatts = 2)`})`
 
 itOnCitus(
+  "the functions are as they were put once a database is divided, and one that was set otherwise since is put again on every server",
+  onCluster(
+    Effect.fnUntraced(function* (url) {
+      const sql = yield* asOwner(url)
+      expect(yield* Database.migrate).toStrictEqual([])
+      yield* sql`ALTER FUNCTION apply_step_of_tenant SET lock_timeout = '1h'`
+      expect(yield* Database.migrate).toStrictEqual(["functions/apply_step"])
+      expect(yield* Database.migrate).toStrictEqual([])
+      const left = sql`SELECT DISTINCT result FROM run_command_on_workers($$
+        SELECT count(*) FROM pg_proc WHERE proconfig @> '{lock_timeout=1h}'$$)`
+      expect(yield* left).toStrictEqual([{ result: "0" }])
+    })
+  ),
+  LONGEST_MS
+)
+
+itOnCitus(
   "a step of a migration adds a column and builds an index on divided tables with partitions, and again finds nothing to do",
   onCluster(
     Effect.fnUntraced(function* (url) {

@@ -3,6 +3,7 @@ import type { Bug } from "./Bug.ts"
 // Mistakes in what keeps money known: when it may leave, what a commit survives, and what is removed by whose clock.
 
 const DURABILITY = "src/persistence/connection/servers/Durability.ts"
+const MIGRATIONS = "test/persistence/schema/Migrations.test.ts"
 const KEPT = "test/persistence/connection/servers/Durability.test.ts"
 
 export const durabilityBugs: ReadonlyArray<Bug> = [
@@ -156,6 +157,35 @@ export const durabilityBugs: ReadonlyArray<Bug> = [
         file: "src/domain/StatusPoll.ts",
         text: "passedAtLeast(leaps, record.createdAt, polledAt) >= window",
         instead: "polledAt - record.createdAt >= window"
+      }
+    ]
+  },
+  {
+    name: "believe that the functions are as they were put",
+    breaks: "a function that another release replaced is put again by the next start",
+    test: MIGRATIONS,
+    edits: [
+      {
+        file: "src/persistence/schema/SchemaFunctions.ts",
+        text: "s.digest IS DISTINCT FROM c.digest",
+        instead: "s.digest IS NULL AND c.digest IS NULL"
+      }
+    ]
+  },
+  {
+    name: "put one build's functions over those of another build of the same release",
+    breaks: "two builds of one release do not undo each other",
+    test: MIGRATIONS,
+    edits: [
+      {
+        file: "src/persistence/schema/SchemaFunctions.ts",
+        text: "(versions.get(name) ?? 0) < version",
+        instead: "(versions.get(name) ?? 0) <= version"
+      },
+      {
+        file: "src/persistence/schema/SchemaFunctions.ts",
+        text: "there.version === version && there.checksum",
+        instead: "there.version === 0 && there.checksum"
       }
     ]
   }

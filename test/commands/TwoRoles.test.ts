@@ -77,6 +77,18 @@ describe("a database with two roles", () => {
     })
   )
 
+  it.effect("is refused to the role while a function is not as it was put, until the owner has put it again", () =>
+    Effect.gen(function* () {
+      const { migrate, run, url } = yield* given
+      yield* migrate(url)
+      const owner = yield* PgClient.makeClient({ url: Redacted.make(url) })
+      yield* owner`ALTER FUNCTION append_audit_row RESET search_path`
+      expect((yield* run("tenant", "list")).errors).toContain("run `gateway migrate` with MIGRATION_DATABASE_URL first")
+      expect(JSON.parse((yield* migrate(url)).output)).toEqual({ applied: ["functions/audit"] })
+      expect((yield* run("tenant", "list")).code).toBe(0)
+    }).pipe(Effect.scoped, Effect.provide(Reactivity.layer))
+  )
+
   it.effect("grants new tables to the role in the migration that creates them", () =>
     Effect.gen(function* () {
       const { migrate, run, url } = yield* given

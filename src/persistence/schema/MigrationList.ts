@@ -113,5 +113,6 @@ export const migrationList: ReadonlyArray<Migration> = [
   expand("0032_account_sweeps"),
   expand("0033_senders"),
   expand("0038_functions"),
-  expand("0040_denied_parties", validate("denials", "denials_party_check"))
+  expand("0040_denied_parties", validate("denials", "denials_party_check")),
+  expand("0043_branches_and_digests")
 ]

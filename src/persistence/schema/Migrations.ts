@@ -92,17 +92,21 @@ const withFunctions = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, own
   const standing = schemaState(applied, own.migrations)
   return {
     ...standing,
+    obstacle: standing.obstacle ?? SchemaFunctions.obstacle(own.functions, files),
     missing: [...standing.missing, ...SchemaFunctions.titles(SchemaFunctions.behind(own.functions, files))],
     newer: [...standing.newer, ...SchemaFunctions.titles(SchemaFunctions.ahead(own.functions, files))]
   }
 })
 
-/** The names of what is missing. */
+/** The names of what is missing, and of what is there no more as it was put. */
 const missing = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, own: Own) {
-  const standing = yield* withFunctions(sql, own, (yield* appliedBefore(sql)) ?? [])
+  const applied = (yield* appliedBefore(sql)) ?? []
+  const standing = yield* withFunctions(sql, own, applied)
   if (standing.obstacle !== null) return yield* new DatabaseError({ message: standing.obstacle })
-  if (standing.missing.length === 0) yield* tellNewer(standing.newer)
-  return standing.missing
+  const replaced = SchemaFunctions.titles(yield* SchemaFunctions.replaced(sql, own.functions, applied))
+  const all = [...standing.missing, ...replaced]
+  if (all.length === 0) yield* tellNewer(standing.newer)
+  return all
 })
 
 const missingMigrations = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, own: Own) {
@@ -159,10 +163,20 @@ const applyStepped = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, own:
 
 /** In one transaction: who calls one finds all of them old, or all of them new. */
 const applyFunctions = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { functions }: Own) {
-  const behind = SchemaFunctions.behind(functions, yield* SchemaFunctions.readApplied(sql, yield* readApplied(sql)))
-  if (behind.length === 0) return []
-  yield* shortTransaction(sql, Effect.andThen(SchemaFunctions.put(sql, behind), SchemaFunctions.keep(sql, behind)))
-  return SchemaFunctions.titles(behind)
+  const migrations = yield* readApplied(sql)
+  const behind = SchemaFunctions.behind(functions, yield* SchemaFunctions.readApplied(sql, migrations))
+  const replaced = yield* SchemaFunctions.replaced(sql, functions, migrations)
+  const due = functions.filter((file) => behind.includes(file) || replaced.includes(file))
+  if (due.length === 0) return []
+  if (replaced.length > 0)
+    yield* Effect.annotateLogs(
+      Effect.logWarning("functions of the database are not known to be as they were put, and are put again"),
+      {
+        migrations: SchemaFunctions.titles(replaced).join(", ")
+      }
+    )
+  yield* shortTransaction(sql, Effect.andThen(SchemaFunctions.put(sql, due), SchemaFunctions.keep(sql, due, migrations)))
+  return SchemaFunctions.titles(due)
 })
 
 interface AppliedMigration {

@@ -11,30 +11,74 @@ interface AppliedFile {
   readonly checksum: string
 }
 
-/** The migration that made the table in which the database keeps that. */
+type AppliedMigrations = ReadonlyArray<{ readonly name: string; readonly isComplete: boolean }>
+
+/** The migration that made the table in which the database keeps that, and the one since which it keeps digests of the functions themselves. */
 const KEPT_SINCE = "0038_functions"
+const DIGESTS_SINCE = "0043_branches_and_digests"
+const has = (migrations: AppliedMigrations, wanted: string): boolean =>
+  migrations.some(({ isComplete, name }) => isComplete && name === wanted)
+
 /** What a file is called beside migrations. */
 const titleOf = (name: string): string => `functions/${name}`
+
+const functionsIn = ({ sql }: FunctionFile): ReadonlyArray<string> =>
+  [...sql.matchAll(/^CREATE OR REPLACE FUNCTION (\w+)/gm)].flatMap(([, name]) => name ?? [])
+
+/** Files as a statement takes them, and the digest of what the catalogue has of the functions of one. A text or a setting that changed changes it. */
+const asRows = (files: ReadonlyArray<FunctionFile>): string =>
+  JSON.stringify(
+    files.map((file) => ({
+      name: file.name,
+      version: file.version,
+      checksum: checksumOfText(file.sql),
+      functions: functionsIn(file)
+    }))
+  )
+const ROWS = "json_to_recordset($1::json) AS f(name text, version int, checksum text, functions text[])"
+const DIGEST = `
+  SELECT coalesce(encode(sha256(convert_to(
+    string_agg(concat_ws(' ', p.proname, p.prosecdef, p.proconfig, p.prosrc), ' ' ORDER BY p.proname, p.prosrc), 'UTF8')), 'hex'), 'none') AS digest
+  FROM pg_proc p WHERE p.pronamespace = current_schema()::regnamespace AND p.proname = ANY (f.functions)`
 
 export const SchemaFunctions = {
   titles: (all: ReadonlyArray<{ readonly name: string }>): ReadonlyArray<string> => all.map(({ name }) => titleOf(name)),
 
   /** What the database has, by the migrations that it has; null before it keeps that. */
-  readApplied: (sql: SqlClient.SqlClient, migrations: ReadonlyArray<{ readonly name: string; readonly isComplete: boolean }>) =>
-    migrations.some(({ isComplete, name }) => isComplete && name === KEPT_SINCE)
-      ? sql<AppliedFile>`SELECT name, version, checksum FROM schema_functions`
-      : Effect.succeed(null),
+  readApplied: (sql: SqlClient.SqlClient, migrations: AppliedMigrations) =>
+    has(migrations, KEPT_SINCE) ? sql<AppliedFile>`SELECT name, version, checksum FROM schema_functions` : Effect.succeed(null),
 
   /** Those whose text is not in the database, and no newer one either. A migration is missing as well where nothing is kept of them yet. */
   behind: (own: ReadonlyArray<FunctionFile>, applied: ReadonlyArray<AppliedFile> | null): ReadonlyArray<FunctionFile> => {
     if (applied === null) return []
-    const found = new Map(applied.map((one) => [one.name, one]))
-    return own.filter(({ name, sql, version }) => {
-      const there = found.get(name)
-      if (there === undefined || there.version < version) return true
-      return there.version === version && there.checksum !== checksumOfText(sql)
-    })
+    const versions = new Map(applied.map(({ name, version }) => [name, version]))
+    return own.filter(({ name, version }) => (versions.get(name) ?? 0) < version)
   },
+
+  /** Why this program cannot work on texts that another build put, in one line; null where it can. Neither of the two is the newer one. */
+  obstacle: (own: ReadonlyArray<FunctionFile>, applied: ReadonlyArray<AppliedFile> | null): string | null => {
+    const found = new Map((applied ?? []).map((one) => [one.name, one]))
+    const others = own.filter(({ name, sql, version }) => {
+      const there = found.get(name)
+      return there !== undefined && there.version === version && there.checksum !== checksumOfText(sql)
+    })
+    if (others.length === 0) return null
+    return `the database has another text of ${SchemaFunctions.titles(others).join(", ")} than this program, and neither is the newer one: two builds of one release differ. Start the build that put it, or a newer release. To put this one's in its place, delete its row of schema_functions as the owner, and run \`gateway migrate\``
+  },
+
+  /** Those that were put as this program has them, and of which the catalogue has something else by now: somebody replaced a function since. */
+  replaced: (sql: SqlClient.SqlClient, own: ReadonlyArray<FunctionFile>, migrations: AppliedMigrations) =>
+    has(migrations, DIGESTS_SINCE)
+      ? Effect.map(
+          sql.unsafe<{ name: string }>(
+            `SELECT s.name FROM ${ROWS}
+            JOIN schema_functions s ON s.name = f.name AND s.version = f.version AND s.checksum = f.checksum
+            CROSS JOIN LATERAL (${DIGEST}) c WHERE s.digest IS DISTINCT FROM c.digest`,
+            [asRows(own)]
+          ),
+          (found) => own.filter(({ name }) => found.some((one) => one.name === name))
+        )
+      : Effect.succeed([]),
 
   /** Those that the database has from a newer release: their texts stay. */
   ahead: (own: ReadonlyArray<FunctionFile>, applied: ReadonlyArray<AppliedFile> | null): ReadonlyArray<AppliedFile> => {
@@ -50,9 +94,7 @@ export const SchemaFunctions = {
     yield* sql`SELECT set_config('check_function_bodies', 'off', true)`
     for (const file of files)
       yield* sql.unsafe(inOneStatement(file.sql)).pipe(DatabaseError.explain(`apply ${titleOf(file.name)}`))
-    const names = files.flatMap(({ sql: text }) =>
-      [...text.matchAll(/^CREATE OR REPLACE FUNCTION (\w+)/gm)].map(([, name]) => name)
-    )
+    const names = files.flatMap(functionsIn)
     const [twice] = yield* sql<{ name: string }>`
       SELECT proname::text AS name FROM pg_proc WHERE pronamespace = current_schema()::regnamespace AND proname = ANY (${names})
       GROUP BY 1 HAVING count(*) > 1`
@@ -62,13 +104,21 @@ export const SchemaFunctions = {
       })
   }),
 
-  /** What was put is kept. */
-  keep: (sql: SqlClient.SqlClient, files: ReadonlyArray<FunctionFile>) =>
-    Effect.forEach(
-      files,
-      ({ name, sql: text, version }) => sql`
-        INSERT INTO schema_functions (name, version, checksum, applied_at) VALUES (${name}, ${version}, ${checksumOfText(text)}, now())
-        ON CONFLICT (name) DO UPDATE SET version = EXCLUDED.version, checksum = EXCLUDED.checksum, applied_at = EXCLUDED.applied_at`,
-      { discard: true }
+  /** What was put is kept, and what the catalogue has of it. */
+  keep: Effect.fnUntraced(function* (
+    sql: SqlClient.SqlClient,
+    files: ReadonlyArray<FunctionFile>,
+    migrations: AppliedMigrations
+  ) {
+    yield* sql.unsafe(
+      `INSERT INTO schema_functions (name, version, checksum, applied_at) SELECT f.name, f.version, f.checksum, now() FROM ${ROWS}
+      ON CONFLICT (name) DO UPDATE SET version = EXCLUDED.version, checksum = EXCLUDED.checksum, applied_at = EXCLUDED.applied_at`,
+      [asRows(files)]
     )
+    if (has(migrations, DIGESTS_SINCE))
+      yield* sql.unsafe(
+        `UPDATE schema_functions s SET digest = c.digest FROM ${ROWS} CROSS JOIN LATERAL (${DIGEST}) c WHERE s.name = f.name`,
+        [asRows(files)]
+      )
+  })
 }

@@ -110,10 +110,60 @@ describe("the functions of the database", () => {
         expect(yield* Migrations.apply(Migrations.all, again)).toStrictEqual(["functions/refuse_commit"])
         expect(yield* Migrations.apply(Migrations.all, newer)).toStrictEqual([])
         expect(yield* refusal).toContain("money step refused")
-        yield* sql`UPDATE schema_functions SET version = 1, checksum = 'of an older text' WHERE name = 'refuse_commit'`
+        yield* sql`DELETE FROM schema_functions WHERE name = 'refuse_commit'`
         expect(yield* obstacle).toBe("the database's schema lacks functions/refuse_commit: run `gateway migrate`")
       })
     )
+  )
+
+  it.live("are put again where another release replaced one, or set it otherwise, since this one put it", () =>
+    onReleased(
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        // As a release does that knows no files of functions: by a migration of its own.
+        const hotfix = "CREATE OR REPLACE FUNCTION refuse_commit(reason text) RETURNS text LANGUAGE sql AS $$ SELECT 'hotfix' $$"
+        expect(yield* apply(next({ form: "transaction", sql: hotfix }))).toStrictEqual([NAME])
+        yield* sql`ALTER FUNCTION apply_step_of_tenant SET lock_timeout = '1h'`
+        yield* sql`ALTER FUNCTION seal_access SECURITY INVOKER`
+        yield* sql`UPDATE schema_functions SET digest = NULL WHERE name = 'months'`
+        const due = ["refuse_commit", "apply_step", "access", "months"].map((name) => `functions/${name}`)
+        expect(yield* Database.migrate).toStrictEqual(due)
+        expect(yield* refusal).toContain("money step refused")
+        expect(yield* sql`SELECT FROM pg_proc WHERE proconfig @> '{lock_timeout=1h}'`).toStrictEqual([])
+        expect(yield* Database.migrate).toStrictEqual([])
+        yield* sql`DROP FUNCTION use_windows`
+        expect(yield* Database.migrate).toStrictEqual(["functions/windows"])
+        // What a newer release put is its own.
+        yield* Migrations.apply(Migrations.all, newer)
+        yield* sql`DROP FUNCTION refuse_commit`
+        expect(yield* Database.migrate).toStrictEqual([])
+      })
+    )
+  )
+
+  it.live(
+    "are refused at the start where another build of the same release put them, and neither build puts its own over them",
+    () =>
+      onReleased(
+        Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          const obstacle = yield* Database.schemaObstacle
+          const version = functionFiles.find(({ name }) => name === "refuse_commit")?.version ?? 0
+          const other = withText("refuse_commit", version, (text) =>
+            text.replace("money step refused", "the other build refused")
+          )
+          const refused = Effect.map(Effect.flip(Migrations.apply(Migrations.all, other)), ({ message }) => message)
+          expect(yield* refused).toContain("the database has another text of functions/refuse_commit than this program")
+          expect(yield* obstacle).toBe(null)
+          expect(yield* refusal).toContain("money step refused")
+          // An operator who wants that build's does what the sentence says.
+          yield* sql`DELETE FROM schema_functions WHERE name = 'refuse_commit'`
+          expect(yield* Migrations.apply(Migrations.all, other)).toStrictEqual(["functions/refuse_commit"])
+          expect(yield* refusal).toContain("the other build refused")
+          expect(yield* obstacle).toContain("two builds of one release differ")
+          expect((yield* Effect.flip(Database.migrate)).message).toBe(yield* obstacle)
+        })
+      )
   )
 
   it.live("come to a database that a release before them made, which has nothing else to do", () =>
@@ -121,8 +171,10 @@ describe("the functions of the database", () => {
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         yield* sql`DROP TABLE schema_functions`
-        yield* sql`DELETE FROM schema_migrations WHERE name = '0038_functions'`
-        expect(yield* Database.migrate).toStrictEqual(["0038_functions", ...functionFiles.map(({ name }) => `functions/${name}`)])
+        yield* sql`ALTER TABLE beneficiaries DROP COLUMN branch_code`
+        const later = ["0038_functions", "0043_branches_and_digests"]
+        yield* sql`DELETE FROM schema_migrations WHERE name = ANY (${later})`
+        expect(yield* Database.migrate).toStrictEqual([...later, ...functionFiles.map(({ name }) => `functions/${name}`)])
         expect(yield* Database.migrate).toStrictEqual([])
       })
     )

@@ -121,6 +121,7 @@ describe("the lists of the SQL files", () => {
         "0033_senders": "97ec1dce10e897c3",
         "0038_functions": "095ee515fc94623e",
         "0040_denied_parties": "b0e187fd4fe3f183",
+        "0043_branches_and_digests": "80496baf81cfa433",
       }
     `)
   })
