@@ -178,6 +178,7 @@ const openOf = (payout: Payout, partyHash: Uint8Array, at: number): OpenStep => 
       currency: "UGX",
       network: "MTN",
       bankCode: null,
+      branchCode: null,
       bankName: null,
       accountName: null,
       maskedDestination: payout.maskedDestination,

@@ -210,6 +210,18 @@ const applying: ReadonlyArray<Bug> = [
     at(applySteps, "CASE WHEN s.wipe THEN NULL ELSE w.sealed_destination END", "w.sealed_destination")
   ),
   mistake(
+    {
+      name: "keep the branch that a recipient was paid through first",
+      breaks: "a saved recipient has the branch of its last payout",
+      test: "test/scenarios/payouts/EveryProvider.test.ts"
+    },
+    at(applyStep, "coalesce(EXCLUDED.branch_code, known.branch_code)", "known.branch_code")
+  ),
+  mistake(
+    { name: "forget the branches of a batch", breaks: "a saved recipient has the branch of its last payout" },
+    at(applySteps, 'b."bankCode", b."branchCode", b."bankName"', 'b."bankCode", NULL, b."bankName"')
+  ),
+  mistake(
     { name: "note a step without its answer's digest", breaks: "ledger verify can compare every answer" },
     at(applyStep, "answer_digest(p_endpoint, p_key, p_answer_status, p_answer_body)", "NULL::bytea")
   ),

@@ -35,7 +35,7 @@ const WITHIN_MS = 240_000
 const PATIENT = { PROVIDER_TIMEOUT_MS: "15000" }
 
 /** The members of answers and events that the release before does not have. */
-const NEWER = ["reversed", "version", "holder"]
+const NEWER = ["reversed", "version", "holder", "branch_code"]
 
 type Tenant = Effect.Success<ReturnType<typeof tenantOn>>
 interface Side {

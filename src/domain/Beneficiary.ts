@@ -15,6 +15,8 @@ export const Beneficiary = Schema.Struct({
   currency: Currency,
   network: Schema.NullOr(Schema.String),
   bankCode: Schema.NullOr(Schema.String),
+  /** The branch of that bank that was paid through last, where payouts name one. */
+  branchCode: Schema.NullOr(Schema.String),
   bankName: Schema.NullOr(Schema.String),
   /** "J••• D••" */
   accountName: Schema.NullOr(Schema.String),
@@ -37,6 +39,7 @@ export const beneficiaryOf = (
   currency,
   network: destination._tag === "momo" ? destination.network : null,
   bankCode: destination._tag === "bank" ? destination.bankCode : null,
+  branchCode: destination._tag === "bank" ? (destination.branchCode ?? null) : null,
   // No payout carries the bank's name; reference data has it by its code.
   bankName: null,
   accountName: maskedNameOf(destination),
@@ -57,6 +60,7 @@ export const beneficiaryView = (beneficiary: Beneficiary) => ({
   currency: beneficiary.currency,
   network: beneficiary.network,
   bank_code: beneficiary.bankCode,
+  branch_code: beneficiary.branchCode,
   bank_name: beneficiary.bankName,
   account_name: beneficiary.accountName,
   masked_destination: beneficiary.maskedDestination,

@@ -100,9 +100,9 @@ describe("a tenant is shown", () => {
   })
 
   it("a recipient that it has paid", () => {
-    const bank = { network: null, bankCode: "01", bankName: "Equity", accountName: "J••• D••", maskedDestination: "••••1234" }
+    const bank = { network: null, bankCode: "01", branchCode: "007", bankName: "Equity", accountName: "J••• D••" }
     const common = { id, appId, mode: "live", type: "bank", country: "KE", currency: "KES" } as const
-    const given = { ...common, ...bank, createdAt: NOON, lastUsedAt: NOON + 900_000 }
+    const given = { ...common, ...bank, maskedDestination: "••••1234", createdAt: NOON, lastUsedAt: NOON + 900_000 }
     const shown = {
       id: ID,
       type: "bank",
@@ -110,6 +110,7 @@ describe("a tenant is shown", () => {
       currency: "KES",
       network: null,
       bank_code: "01",
+      branch_code: "007",
       bank_name: "Equity",
       account_name: "J••• D••",
       masked_destination: "••••1234",

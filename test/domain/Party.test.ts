@@ -52,12 +52,14 @@ describe("a recipient that was paid is remembered", () => {
       currency: "UGX",
       network: "MTN",
       bankCode: null,
+      branchCode: null,
       accountName: null,
       maskedDestination: "••••3456"
     })
   })
 
-  it("at a bank with the bank's code and the masked name", () => {
+  it("at a bank with the bank's code, the masked name, and the branch where one was named", () => {
+    expect(beneficiaryOf(owner, read({ ...account, msisdn: null, branchCode: "007" }), "KES", NOON).branchCode).toBe("007")
     expect(beneficiaryOf(owner, bank, "KES", NOON)).toStrictEqual({
       ...kept,
       type: "bank",
@@ -65,6 +67,7 @@ describe("a recipient that was paid is remembered", () => {
       currency: "KES",
       network: null,
       bankCode: "01",
+      branchCode: null,
       accountName: "J••• D••",
       maskedDestination: "••••3344"
     })
@@ -78,6 +81,7 @@ describe("a recipient that was paid is remembered", () => {
       currency: "UGX",
       network: null,
       bankCode: null,
+      branchCode: null,
       accountName: null,
       maskedDestination: "••••doe1"
     })

@@ -66,6 +66,7 @@ const rows: ReadonlyArray<readonly [string, Schema.Decoder<unknown>, Readonly<Re
       currency: "KES",
       network: null,
       bankCode: "01",
+      branchCode: "007",
       bankName: null,
       accountName: "J•••",
       maskedDestination: "••••1234",

@@ -1,3 +1,4 @@
+import type { Beneficiary } from "../../src/domain/Beneficiary.ts"
 import type { Reference } from "../../src/domain/Ids.ts"
 import { iso } from "../../src/domain/Instant.ts"
 import type { Account } from "../../src/domain/Ledger.ts"
@@ -46,11 +47,18 @@ export interface Books {
   readonly work: Map<Reference, Work>
   readonly journal: Array<ReadonlyArray<unknown>>
   readonly names: Set<string>
-  readonly beneficiaries: Map<string, { readonly id: string; readonly at: number; readonly usedAt: number }>
+  readonly beneficiaries: Map<string, Befriended>
   readonly events: Array<ReadonlyArray<unknown>>
   /** Of each tenant, which events it wants to be told. */
   readonly wanted: Map<string, ReadonlyArray<string>>
   readonly deliveries: Array<ReadonlyArray<unknown>>
+}
+
+/** What the last payout said of how the recipient is paid. */
+interface Befriended extends Pick<Beneficiary, "network" | "branchCode" | "accountName"> {
+  readonly id: string
+  readonly at: number
+  readonly usedAt: number
 }
 
 export const emptyBooks = (): Books => ({

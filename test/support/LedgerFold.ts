@@ -164,7 +164,14 @@ const saveBeneficiary = (books: Books, step: ApplyStep, { partyHash }: Stored, b
   befriended.add(name)
   const known = books.beneficiaries.get(name)
   const usedAt = Math.max(known?.usedAt ?? step.line.at, step.line.at)
-  books.beneficiaries.set(name, { id: draft.id, at: step.line.at, ...known, usedAt })
+  books.beneficiaries.set(name, {
+    id: known?.id ?? draft.id,
+    at: known?.at ?? step.line.at,
+    usedAt,
+    network: draft.network ?? known?.network ?? null,
+    branchCode: draft.branchCode ?? known?.branchCode ?? null,
+    accountName: draft.accountName ?? known?.accountName ?? null
+  })
 }
 
 /** What is left to do, and of what is kept until then only what is still needed. */

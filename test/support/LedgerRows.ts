@@ -41,7 +41,8 @@ UNION ALL SELECT 'journal', json_build_array(app_id, reference, revision::text, 
     (SELECT coalesce(json_agg(a::text), '[]') FROM unnest(amounts) a), record_digest IS NOT NULL, encode(event_digest, 'hex'), encode(answer_digest, 'hex'))
   FROM journal WHERE app_id = $1
 UNION ALL SELECT 'names', json_build_array(concat_ws(' ', provider, mode, provider_reference, app_id, reference)) FROM provider_references WHERE app_id = $1
-UNION ALL SELECT 'beneficiaries', json_build_array(app_id, encode(party_hash, 'hex'), id, ${ms("created_at")}, ${ms("last_used_at")})
+UNION ALL SELECT 'beneficiaries', json_build_array(app_id, encode(party_hash, 'hex'), id, ${ms("created_at")}, ${ms("last_used_at")},
+    network, branch_code, account_name)
   FROM beneficiaries WHERE app_id = $1
 UNION ALL SELECT 'events', json_build_array(app_id, id, type, reference, body, ${ms("created_at")}) FROM events WHERE app_id = $1
 UNION ALL SELECT 'deliveries', json_build_array(d.app_id, d.id, ${ms("q.next_attempt_at")}) FROM deliveries d
@@ -106,7 +107,15 @@ export const rowsOf = (books: Books): Readonly<Record<string, ReadonlyArray<Read
   }),
   journal: books.journal,
   names: [...books.names].map((name) => [name]),
-  beneficiaries: [...books.beneficiaries].map(([name, { at, id, usedAt }]) => [...name.split(" "), id, at, usedAt]),
+  beneficiaries: [...books.beneficiaries].map(([name, { accountName, at, branchCode, id, network, usedAt }]) => [
+    ...name.split(" "),
+    id,
+    at,
+    usedAt,
+    network,
+    branchCode,
+    accountName
+  ]),
   events: books.events,
   deliveries: books.deliveries
 })

@@ -96,7 +96,7 @@ export const randomSteps = (random: Random, story: number): StepSource => {
       event: random.chance(0.5) ? eventOf(record, reference(), "payout.pending", moved) : null,
       nextPollAt: moved + 15_000,
       sealedDestination: kind === "payout" ? Uint8Array.of(made++ % 256, 2, 3) : null,
-      beneficiary: kind === "payout" && random.chance(0.8) ? beneficiaryOf(record, reference()) : null,
+      beneficiary: kind === "payout" && random.chance(0.8) ? beneficiaryOf(record, reference(), random) : null,
       counters: windowsOf(appId, held),
       partyHash,
       ...(guarded ? { payer: { holder: random.chance(0.9) ? known : reference() } } : {})
@@ -192,17 +192,18 @@ const eventOf = ({ appId, reference }: Transaction, id: Reference, type: "payout
   body: `{"at":${at}}`
 })
 
-const beneficiaryOf = ({ appId }: Transaction, id: Reference) => ({
+const beneficiaryOf = ({ appId }: Transaction, id: Reference, random: Random) => ({
   id,
   appId,
   mode: "live" as const,
   type: "momo" as const,
   country: "UG",
   currency: "UGX" as const,
-  network: "MTN",
+  network: random.pick(["MTN", "AIRTEL", null]),
   bankCode: null,
+  branchCode: random.pick(["001", "002", null]),
   bankName: null,
-  accountName: "J••• D••",
+  accountName: random.pick(["J••• D••", "J•••", null]),
   maskedDestination: "••••3456",
   createdAt: NOON,
   lastUsedAt: NOON

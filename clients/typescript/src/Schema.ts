@@ -1548,6 +1548,8 @@ export interface Beneficiary {
   readonly network: string | null
   /** The code of the bank; null where there is none */
   readonly bank_code: string | null
+  /** The branch that the last payout named; null where there is none */
+  readonly branch_code: string | null
   /** The name of the bank; null where there is none */
   readonly bank_name: string | null
   /** The holder's name, masked (`J••• D••`); null where there is none */

@@ -19,6 +19,7 @@ export const BeneficiaryRecord = Schema.Struct({
   currency: Currency,
   network: orNull("The mobile network"),
   bank_code: orNull("The code of the bank"),
+  branch_code: orNull("The branch that the last payout named"),
   bank_name: orNull("The name of the bank"),
   account_name: orNull("The holder's name, masked (`J••• D••`)"),
   masked_destination: described(Schema.String, "The number or account, masked but for its end (`••••1234`)"),

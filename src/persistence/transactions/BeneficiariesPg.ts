@@ -24,8 +24,8 @@ export const BeneficiariesPg = Layer.effect(
     const onTenantServer = yield* OnTenantServer
     const trail = auditTrail(sql, (yield* Vault).hash)
     const columns =
-      sql.literal(`id, app_id AS "appId", mode, type, country, currency, network, bank_code AS "bankCode", bank_name AS "bankName",
-      account_name AS "accountName", masked_destination AS "maskedDestination", created_at AS "createdAt", last_used_at AS "lastUsedAt"`)
+      sql.literal(`id, app_id AS "appId", mode, type, country, currency, network, bank_code AS "bankCode", branch_code AS "branchCode",
+      bank_name AS "bankName", account_name AS "accountName", masked_destination AS "maskedDestination", created_at AS "createdAt", last_used_at AS "lastUsedAt"`)
 
     const list = Effect.fn("Beneficiaries.list")((appId: AppId, mode: Mode, limit: number, from: BeneficiaryCursor | null) =>
       from === null

@@ -104,6 +104,7 @@ const hot = {
       currency: "UGX",
       network: "MTN",
       bankCode: null,
+      branchCode: null,
       bankName: null,
       accountName: null,
       maskedDestination: "",

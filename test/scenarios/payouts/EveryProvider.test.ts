@@ -129,6 +129,11 @@ layer(everyProvider, { excludeTestServices: true, concurrent: true })("the same 
         expect(said(elsewhere)).toMatchObject({ code: "payout_rejected_by_provider" })
         const sent = yield* Effect.forEach([paid, elsewhere], (one) => executionsOf(simulator, referenceOf(one)))
         expect(sent.map(({ length }) => length)).toStrictEqual([1, 0])
+        // A saved recipient says which branch it was paid through, the last time.
+        const saved = Effect.map(tenant.get("/v1/beneficiaries"), ({ text }) => JSON.parse(text).data.items)
+        expect(yield* saved).toMatchObject([{ bank_code: "GH190100", branch_code: "GH190102" }])
+        expect(said(yield* tenant.post("/v1/payouts", at("GH190101")))).toStrictEqual({ status: 201 })
+        expect(yield* saved).toMatchObject([{ bank_code: "GH190100", branch_code: "GH190101" }])
       })
   )
 })

@@ -86,16 +86,19 @@ BEGIN
     END LOOP;
   END IF;
 
-  -- The recipient of a payout that the provider accepted is a beneficiary from then on; one row a recipient and mode.
+  -- The recipient of a payout that the provider accepted is a beneficiary from then on; one row a recipient and mode, with what the last
+  -- payout says of how it is paid.
   IF p_accepted AND t.party_hash IS NOT NULL THEN
-    INSERT INTO beneficiaries AS known (app_id, id, mode, party_hash, type, country, currency, network, bank_code, bank_name, account_name,
-      masked_destination, created_at, last_used_at)
-    SELECT w.app_id, b.id, w.mode, t.party_hash, b.type, b.country, b.currency, b.network, b."bankCode", b."bankName", b."accountName",
-      b."maskedDestination", p_at, p_at
+    INSERT INTO beneficiaries AS known (app_id, id, mode, party_hash, type, country, currency, network, bank_code, branch_code, bank_name,
+      account_name, masked_destination, created_at, last_used_at)
+    SELECT w.app_id, b.id, w.mode, t.party_hash, b.type, b.country, b.currency, b.network, b."bankCode", b."branchCode", b."bankName",
+      b."accountName", b."maskedDestination", p_at, p_at
     FROM open_work w CROSS JOIN LATERAL json_to_record(w.beneficiary) AS b(id text, type text, country text, currency text, network text,
-      "bankCode" text, "bankName" text, "accountName" text, "maskedDestination" text)
+      "bankCode" text, "branchCode" text, "bankName" text, "accountName" text, "maskedDestination" text)
     WHERE w.app_id = p_app_id AND w.reference = p_reference AND w.beneficiary IS NOT NULL
-    ON CONFLICT (app_id, mode, party_hash) DO UPDATE SET last_used_at = greatest(known.last_used_at, EXCLUDED.last_used_at);
+    ON CONFLICT (app_id, mode, party_hash) DO UPDATE SET last_used_at = greatest(known.last_used_at, EXCLUDED.last_used_at),
+      network = coalesce(EXCLUDED.network, known.network), branch_code = coalesce(EXCLUDED.branch_code, known.branch_code),
+      account_name = coalesce(EXCLUDED.account_name, known.account_name);
   END IF;
 
   -- What is left to be done. The sealed destination goes once it is not needed any more, the beneficiary once it was saved or the payout

@@ -119,20 +119,23 @@ BEGIN
     FROM unnest(moves) AS m WHERE p.app_id = m.app_id AND p.mode = m.mode AND p.currency = m.currency /*+ AND p.app_id = p_app */;
   END IF;
 
-  -- The recipient of a payout that the provider accepted is a beneficiary from then on; one row a recipient and mode.
+  -- The recipient of a payout that the provider accepted is a beneficiary from then on; one row a recipient and mode, with what the last
+  -- payout says of how it is paid.
   IF true = ANY (p_accepted) THEN
-    INSERT INTO beneficiaries AS known (app_id, id, mode, party_hash, type, country, currency, network, bank_code, bank_name, account_name,
-      masked_destination, created_at, last_used_at)
+    INSERT INTO beneficiaries AS known (app_id, id, mode, party_hash, type, country, currency, network, bank_code, branch_code, bank_name,
+      account_name, masked_destination, created_at, last_used_at)
     SELECT DISTINCT ON (t.app_id, t.mode, t.party_hash) t.app_id, b.id, t.mode, t.party_hash, b.type, b.country, b.currency, b.network,
-      b."bankCode", b."bankName", b."accountName", b."maskedDestination", p_at[n], p_at[n]
+      b."bankCode", b."branchCode", b."bankName", b."accountName", b."maskedDestination", p_at[n], p_at[n]
     FROM unnest(current_steps) AS n
     JOIN transactions t ON t.reference = p_reference[n] AND t.app_id = p_app_id[n]
     JOIN open_work w ON w.app_id = t.app_id AND w.reference = t.reference
     CROSS JOIN LATERAL json_to_record(w.beneficiary) AS b(id text, type text, country text, currency text, network text, "bankCode" text,
-      "bankName" text, "accountName" text, "maskedDestination" text)
+      "branchCode" text, "bankName" text, "accountName" text, "maskedDestination" text)
     WHERE p_accepted[n] AND w.beneficiary IS NOT NULL AND t.party_hash IS NOT NULL /*+ AND t.app_id = p_app */ /*+ AND w.app_id = p_app */
     ORDER BY t.app_id, t.mode, t.party_hash, n
-    ON CONFLICT (app_id, mode, party_hash) DO UPDATE SET last_used_at = greatest(known.last_used_at, EXCLUDED.last_used_at);
+    ON CONFLICT (app_id, mode, party_hash) DO UPDATE SET last_used_at = greatest(known.last_used_at, EXCLUDED.last_used_at),
+      network = coalesce(EXCLUDED.network, known.network), branch_code = coalesce(EXCLUDED.branch_code, known.branch_code),
+      account_name = coalesce(EXCLUDED.account_name, known.account_name);
   END IF;
 
   -- What is left to be done. The sealed destination goes once it is not needed any more, the beneficiary once it was saved or the payout
