@@ -55,6 +55,8 @@ const deny = Effect.fn("deny")(function* (action: string, { kind, reason: said, 
   yield* printResult(view({ kind, party, masked, reason, createdAt: entry.at }))
 })
 
+const ALIKE = "An entry without a party has letters in it, or is of an earlier release and denies a phone and an account alike"
+
 const listCommand = (group: string, kinds: ReadonlyArray<DenylistKind>, description: string) =>
   Command.make(
     "list",
@@ -86,7 +88,7 @@ export const block = Command.make("block").pipe(
         }
       ])
     ),
-    listCommand("block", ["destination"], "List the blocked destinations, masked")
+    listCommand("block", ["destination"], `List the blocked destinations, masked. ${ALIKE}`)
   ])
 )
 
@@ -122,6 +124,6 @@ export const screening = Command.make("screening").pipe(
         }
       ])
     ),
-    listCommand("screening", ["screened_number", "screened_name"], "List what screening denies, masked")
+    listCommand("screening", ["screened_number", "screened_name"], `List what screening denies, masked. ${ALIKE}`)
   ])
 )
