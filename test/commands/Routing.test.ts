@@ -1,5 +1,9 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { TestClock } from "effect/testing"
 import { expect } from "vitest"
 import { providerNames } from "../../src/App.ts"
 import { freshDatabase } from "../support/Postgres.ts"
@@ -41,8 +45,56 @@ describe("the commands that route", () => {
     })
   )
 
-  // Issue 38, line 9.
-  it.effect("say who pays for a tenant, masked, or in one line what is wrong with it", () =>
+  it.effect("say what a payment costs by the contract, and by which of its entries, at any moment (38.11)", () =>
+    Effect.gen(function* () {
+      const folder = yield* Effect.acquireRelease(
+        Effect.sync(() => mkdtempSync(join(tmpdir(), "fees-"))),
+        (made) => Effect.sync(() => rmSync(made, { recursive: true }))
+      )
+      const file = join(folder, "fees.json")
+      const general = { direction: "payout", currency: "GHS", from: "2026-01-01", percent: "1" }
+      const own = { direction: "payout", currency: "GHS", network: "MTN", from: "2026-06-01", flat: 70 }
+      writeFileSync(file, JSON.stringify([general, own]))
+      const account = {
+        PAYSTACK_BASE_URL: "https://api.paystack.co",
+        PAYSTACK_LIVE_SECRET_KEY: "sk_live_1",
+        PAYSTACK_FEE_SCHEDULE: file
+      }
+      // It asks neither the database nor a provider.
+      const show = (asked: string, ...more: ReadonlyArray<string>) =>
+        gateway(
+          { ...installedOn("postgres://gateway:x@127.0.0.1:1/gateway"), ...account },
+          ...`fees show --method momo --direction payout ${asked}`.split(" "),
+          ...more
+        )
+      const rows = (asked: string) => Effect.map(show(asked, "--json"), ({ output }) => JSON.parse(output))
+      const row = { provider: "paystack", currency: "GHS", amount_minor: 50_000 }
+      const before = { entry: "entry 1 payout GHS 2026-01-01", fee_minor: 500, at: "2026-05-31T23:59:59.000Z" }
+      const since = { entry: "entry 2 payout GHS MTN 2026-06-01", fee_minor: 70, at: "2026-06-01T00:00:00.000Z" }
+      const ghana = "--amount 50000 --country GH"
+      expect(yield* rows(`${ghana} --network mtn --at 2026-05-31T23:59:59Z`)).toStrictEqual([{ ...row, ...before }])
+      expect(yield* rows(`${ghana} --network mtn --at 2026-06-01T00:00:00Z`)).toStrictEqual([{ ...row, ...since }])
+      const now = "2026-03-01T12:00:00.000Z"
+      yield* TestClock.setTime(Date.parse(now))
+      expect(yield* rows(ghana)).toStrictEqual([{ ...row, ...before, at: now }])
+      expect((yield* show(ghana)).output).toContain("GHS 5.00 (500 minor)")
+      expect(yield* show("--amount 50000 --country UG")).toMatchObject({
+        code: 1,
+        errors: "no provider that is set charges such a payment by its contract: see docs/settings.md"
+      })
+      for (const wrong of [
+        "--amount 0 --country GH",
+        "--amount 1.5 --country GH",
+        "--amount 1 --country ghana",
+        `${ghana} --at 2026-06-01`
+      ])
+        expect([wrong, (yield* show(wrong)).code]).toStrictEqual([wrong, 2])
+      writeFileSync(file, JSON.stringify([{ ...general, percent: "-1" }]))
+      expect(yield* show(ghana)).toMatchObject({ code: 1, errors: expect.stringContaining("entry 1 payout GHS 2026-01-01") })
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("say who pays for a tenant, masked, or in one line what is wrong with it (38.9)", () =>
     Effect.gen(function* () {
       const run = yield* installation
       yield* run("tenant create acme")
