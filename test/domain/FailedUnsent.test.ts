@@ -11,7 +11,7 @@ const records: ReadonlyArray<Transaction> = [collection(), payout(), cases["pend
 const messageOf = ({ failure }: Transaction): string => failure?.message ?? ""
 
 describe("what the gateway closed as never sent", () => {
-  it.each(records)("says that nothing was sent only where the request itself knows: $kind", (record) => {
+  it.each(records)("says that nothing was sent only where the request itself knows: $kind (38.13)", (record) => {
     expect(messageOf(decide(record, NotSent, "request", TOLD_AT).next)).toContain("nothing was sent")
     const asked = decide(record, NotSent, "reconciler", TOLD_AT).next
     expect([asked.status, messageOf(asked)]).toEqual(["failed", "The provider was asked again and again, and does not have it."])

@@ -35,7 +35,7 @@ const payment: PricedPayment = {
 }
 
 describe("a schedule of fees", () => {
-  it("has a percentage, a flat part, a minimum, a maximum and bands by amount", () => {
+  it("has a percentage, a flat part, a minimum, a maximum and bands by amount (38.11)", () => {
     const bands = [
       { up_to: 5000, flat: 100 },
       { up_to: 100_000, percent: "1.5", flat: 50, minimum: 200 },
@@ -184,7 +184,7 @@ describe("the fee of a payment that was accepted", () => {
     expect(quoted("2026-06-02T00:00:00Z")).toMatchObject({ fee: 2000n, expiresInMs: 1_800_000 })
   })
 
-  it("is deducted to the last unit, also where it falls from band to band", () => {
+  it("is deducted to the last unit, also where it falls from band to band (38.11)", () => {
     const band = fc.record({
       step: fc.bigInt({ min: 1n, max: 120n }),
       share: fc.bigInt({ min: 0n, max: 20_000_000n }),

@@ -64,7 +64,7 @@ describe("a payout by any provider is sent once, and", () => {
     })
   )
 
-  it.effect("a refusal gives way to what a lookup finds, and to silence", () =>
+  it.effect("a refusal gives way to what a lookup finds, and to silence (38.1)", () =>
     Effect.gen(function* () {
       expect(yield* paid(refused, delivered)).toEqual({ fact: "Succeeded", sent: 1, looked: 1 })
       expect(yield* paid(refused, silence)).toEqual({ fact: "Unknown", sent: 1, looked: 1 })

@@ -25,7 +25,7 @@ describe("an answer that something on the way packed", () => {
     ["utf-8", bytes]
   ]
   for (const [encoding, body] of packed)
-    it(`is read, by "${encoding}" of ${body.length} bytes`, () => {
+    it(`is read, by "${encoding}" of ${body.length} bytes (38.12)`, () => {
       expect(plainBody(body, encoding)).toStrictEqual(Option.some(text))
     })
 
@@ -33,7 +33,7 @@ describe("an answer that something on the way packed", () => {
     expect(plainBody(Buffer.alloc(0), "gzip")).toStrictEqual(Option.some(""))
   })
 
-  it("loses its byte order mark", () => {
+  it("loses its byte order mark (38.12)", () => {
     expect(plainBody(Buffer.from(`\ufeff${text}`), "")).toStrictEqual(Option.some(text))
   })
 

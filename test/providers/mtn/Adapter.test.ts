@@ -266,7 +266,7 @@ describe("whose account a recipient's number is", () => {
       return { said: said.success === "inactive" ? "inactive" : said.success.name && Redacted.value(said.success.name), asked }
     })
 
-  it.effect("is told with its name; nobody is paid by a number that MTN says is not active", () =>
+  it.effect("is told with its name; nobody is paid by a number that MTN says is not active (38.14)", () =>
     Effect.gen(function* () {
       expect(yield* told({ [ACTIVE]: [active], [INFO]: [jane] })).toStrictEqual({ said: "JANE DOE", asked: [ACTIVE, INFO] })
       const parts = answer(200, { given_name: "Jane", family_name: "Doe", name: null })

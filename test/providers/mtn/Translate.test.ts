@@ -170,7 +170,7 @@ it("a failure's reason is read as `Reason` and as `code` beside the status, too"
   expect(asked("disbursement", { status: "FAILED", reason: null, code: "DELAYED" }).fact).toMatchObject({ _tag: "StillPending" })
 })
 
-it("a failure is still open where any of the members that may have the reason says that it goes on", () => {
+it("a failure is still open where any of the members that may have the reason says that it goes on (38.7)", () => {
   const changes = [
     { reason: "", code: "PAYEE_DELAYED" },
     { reason: { code: "" }, Reason: "pending" },
@@ -189,7 +189,7 @@ it("a member beside the status that cannot be read makes nothing else of the ans
     expect(asked("collection", change).fact).toMatchObject({ _tag: "Succeeded", amount: 20_000n })
 })
 
-describe("a failure's reason, as a string and as an object", () => {
+describe("a failure's reason, as a string and as an object (38.7)", () => {
   const rows: ReadonlyArray<
     readonly [reason: string, collection: readonly [string, string], transfer: readonly [string, string]]
   > = [

@@ -23,7 +23,7 @@ const account = (country: string, bankCode: string, accountNumber: string) => ({
 })
 
 layer(ContractBench.layer(simulatedPaystack), { excludeTestServices: true })("Paystack's reads:", (it) => {
-  it.effect("lists the banks that can be paid, without mobile networks and closed ones", () =>
+  it.effect("lists the banks that can be paid, without mobile networks and closed ones (38.14)", () =>
     Effect.gen(function* () {
       const { banks } = readsOf((yield* ContractBench).live)
       expect(yield* banks("NG")).toStrictEqual([
@@ -205,7 +205,7 @@ describe("Paystack's lists", () => {
     })
   )
 
-  it.effect("of banks are read on by their cursor, and one without a code takes no other one with it", () =>
+  it.effect("of banks are read on by their cursor, and one without a code takes no other one with it (38.5)", () =>
     Effect.gen(function* () {
       const bank = (code: string) => ({
         name: code,

@@ -262,7 +262,7 @@ describe("a not-found answer", () => {
 })
 
 describe("a phone number", () => {
-  it("is written as each country's charges and recipients require, with or without a plus sign", () => {
+  it("is written as each country's charges and recipients require, with or without a plus sign (38.14)", () => {
     const momo = (country: string, network: string, number: string) =>
       ({ _tag: "momo", country, network, msisdn: Redacted.make(number) }) as const
     for (const plus of ["", "+"]) {

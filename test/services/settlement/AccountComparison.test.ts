@@ -73,7 +73,7 @@ it.effect(
     })
 )
 
-it.effect("says which rows could not be read and which the list shows only sometimes, and compares the others", () =>
+it.effect("says which rows could not be read and which the list shows only sometimes, and compares the others (38.5)", () =>
   Effect.gen(function* () {
     const lines = [line({ reference: first ?? null }), line({ providerReference: "P2", amount: minor(9_000n) })]
     const unreadable = [
