@@ -101,7 +101,6 @@ export const parts: Readonly<Record<string, Part>> = {
       "LedgerVerification",
       "LostAnswers",
       "MoneySteps",
-      "OpenSteps",
       "StepLocks",
       "StepTracing"
     ].map((name) => `test/persistence/ledger/${name}.test.ts`),

@@ -99,6 +99,27 @@ describe("what a payment names is looked for", () => {
       [...spelled("account", "1122ab", "account|1122ab"), ...spelled("unsaid", "1122-ab")]
     ],
     ["a handle, among all rows", "destination", "A-12345", null, [...spelled(null, "a12345"), ...spelled("unsaid", "a-12345")]],
+    [
+      "a phone's number behind 00, whose digits a row without a party may have",
+      "destination",
+      " 00256 772-800012 ",
+      "phone",
+      [...spelled("phone", "256772800012", "phone|256772800012"), ...spelled("unsaid", "00256772800012")]
+    ],
+    [
+      "digits behind 00 of nobody in particular",
+      "destination",
+      "00256 772800012",
+      null,
+      spelled(null, "256772800012", "00256772800012")
+    ],
+    [
+      "a phone's number between blanks, which were never kept",
+      "destination",
+      " +256 772 800012 ",
+      "phone",
+      spelled("phone", "256772800012", "phone|256772800012")
+    ],
     ["a name, and as it was kept before", "screened_name", "J. Groß", null, spelled(null, "gross j", "groß j")]
   ])("as %s", (...[, kind, text, party, spellings]) => {
     expect(deniedSpellings(kind, { value: Redacted.make(text), party })).toStrictEqual(spellings)

@@ -1,8 +1,8 @@
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 
-/** Until a statement on this database waits for a lock. */
-export const waitsForLock = (sql: SqlClient.SqlClient) =>
+/** Until so many statements on this database wait for a lock. */
+export const waitsForLock = (sql: SqlClient.SqlClient, statements = 1) =>
   Effect.repeat(sql`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`, {
-    until: (rows) => rows.length > 0
+    until: (rows) => rows.length >= statements
   })

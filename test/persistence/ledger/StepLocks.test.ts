@@ -156,6 +156,52 @@ describe("a money step", () => {
     )
 })
 
+describe("steps that are counted in the same windows, named in other orders,", () => {
+  for (const [how, ours, theirs] of [
+    ["each alone", ["one"], ["two"]],
+    ["in batches", ["one", "two"], ["three", "four"]],
+    ["alone and in a batch", ["one"], ["two", "three"]]
+  ] as const)
+    it.live(`wait for each other and are opened, ${how}`, () =>
+      Effect.gen(function* () {
+        const { claims, node, url } = yield* givenClaims([...ours, ...theirs])
+        const sql = Context.get(node, SqlClient.SqlClient)
+        const other = Context.get(yield* givenLedger(url), SqlClient.SqlClient)
+        const third = Context.get(yield* givenLedger(url), SqlClient.SqlClient)
+        const counters = ["first", "middle", "last"].map((name) => ({ ...counter, name }))
+        for (const { name } of counters)
+          yield* sql`INSERT INTO counters (app_id, mode, name, subject, starts_at) VALUES (${appId}, 'live', ${name}, '', to_timestamp(${NOON / 1000}))`
+        const statementOf = (chosen: typeof claims, wanted: typeof counters) =>
+          openStatement(chosen.map((claim) => ({ ...openStep(claim, 1_000n), counters: wanted, traceparent })))
+        const begun = (client: SqlClient.SqlClient, statement: ReturnType<typeof statementOf>, waiting: number) =>
+          Effect.gen(function* () {
+            const begins = yield* Effect.forkChild(client.unsafe<{ verdict: string }>(...statement))
+            yield* Effect.race(waitsForLock(other, waiting), Fiber.await(begins))
+            return begins
+          })
+        // While the window in the middle is held, each statement has what it locks before it, and waits.
+        const [held, end] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+        const holding = yield* other
+          .withTransaction(
+            Effect.andThen(
+              other`UPDATE counters SET used = used WHERE name = 'middle'`,
+              Effect.andThen(Deferred.succeed(held, undefined), Deferred.await(end))
+            )
+          )
+          .pipe(Effect.forkChild)
+        yield* Deferred.await(held)
+        const one = yield* begun(sql, statementOf(claims.slice(0, ours.length), counters), 1)
+        const two = yield* begun(third, statementOf(claims.slice(ours.length), counters.toReversed()), 2)
+        yield* Deferred.succeed(end, undefined)
+        yield* Fiber.join(holding)
+        const opened = [...(yield* Fiber.join(one)), ...(yield* Fiber.join(two))]
+        expect(opened.map(({ verdict }) => verdict)).toStrictEqual(claims.map(() => "Opened"))
+        const used = yield* sql<{ used: string }>`SELECT used::text FROM counters WHERE name <> ${hour.name}`
+        expect(used).toStrictEqual(counters.map(() => ({ used: String(claims.length) })))
+      }).pipe(Effect.scoped)
+    )
+})
+
 describe("a step decided against an older revision", () => {
   for (const [how, keys] of [
     ["alone", ["one"]],
