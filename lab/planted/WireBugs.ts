@@ -113,6 +113,18 @@ export const wireBugs: ReadonlyArray<Bug> = [
     ]
   },
   {
+    name: "ask no more about a payout that nobody found",
+    breaks: "a payout that is found hours after it counted as never sent is heard of",
+    test: "test/services/settlement/NotFoundAnswers.test.ts",
+    edits: [
+      {
+        file: "src/domain/StatusPoll.ts",
+        text: 'fact._tag === "NotSent" && poll !== null && next.kind === "payout"',
+        instead: 'fact._tag === "NotSent" && poll === null && next.kind === "payout"'
+      }
+    ]
+  },
+  {
     name: "ask for packed answers",
     breaks: "an answer is asked for as it is",
     test: "test/providers/Transport.test.ts",

@@ -77,8 +77,9 @@ export const reviewMemory = {
   /** The provider has the reference for another request of the same key, and what it says is about that one: only a person ends this. */
   ofAnother: Schema.optionalKey(Schema.Literal(true)),
   /**
-   * Since when the provider says that it failed, in words that it may correct. They are believed once they are said again, and stay here
-   * until the provider is sure, or a person has ruled. Absent where nothing is in doubt.
+   * Since when the provider says that it failed, in words that it may correct, or since when a payout counts as never sent because the
+   * provider does not find it. Such words are believed once they are said again. The doubt stays until the provider is sure, or a person
+   * has ruled. Absent where nothing is in doubt.
    */
   doubtedSince: Schema.optionalKey(Instant),
   /** Null where it was closed by the provider's word since. */

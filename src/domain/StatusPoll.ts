@@ -72,10 +72,15 @@ const secondLook = (
   return { _tag: "StillPending", providerReference, isDoubted: true, note: `${note}: it is asked about once more` }
 }
 
-/** Since when the provider says that it failed in words that it may correct: until it says something else. */
+/**
+ * Since when the provider says that it failed in words that it may correct: until it says something else. A payout that failed because it
+ * was not found is in doubt as well: it may be found later, and nobody else would hear of it.
+ */
 const doubt = (before: Transaction, next: Transaction, fact: Fact, poll: StatusPoll | null): Transaction => {
   if (fact._tag === "StillPending" && fact.isDoubted === true && poll !== null)
     return { ...next, doubtedSince: before.doubtedSince ?? poll.polledAt }
+  if (fact._tag === "NotSent" && poll !== null && next.kind === "payout" && next.status !== before.status)
+    return { ...next, doubtedSince: poll.polledAt }
   if (next.doubtedSince === undefined || !endsDoubt(before, fact)) return next
   const { doubtedSince: _ended, ...sure } = next
   return sure

@@ -178,6 +178,20 @@ describe("a failure that its provider may correct", () => {
       expect(ruled({ ...failed, needsReview: true }, outcome)).not.toHaveProperty("doubtedSince")
   })
 
+  it("is in doubt, too, where a payout failed because nobody found it, and not where the request knows that nothing left", () => {
+    const { NotSent } = facts(10_000n)
+    const closed = (record: Transaction, made: StatusPoll | null) =>
+      countPoll(record, decide(record, NotSent, made === null ? "request" : "reconciler", TOLD_AT).next, NotSent, made)
+    expect(closed(payout(), poll({ polledAt: TOLD_AT }))).toMatchObject({ status: "failed", doubtedSince: TOLD_AT })
+    // A failed charge is asked about anyway; a payout with a handle stays open.
+    for (const [record, made] of [
+      [payout(), null],
+      [collection(), poll()],
+      [payout({ providerReference: "P1" }), poll()]
+    ] as const)
+      expect(closed(record, made)).not.toHaveProperty("doubtedSince")
+  })
+
   it("is news of a closed record at once, and a sure one needs no second look", () => {
     expect(provenFact(payout({ status: "successful" }), unsure, poll())).toBe(unsure)
     expect(provenFact(payout(), Refused, poll())).toBe(Refused)

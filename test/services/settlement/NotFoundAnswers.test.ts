@@ -102,6 +102,21 @@ describe("a payout that the provider does not find", () => {
   })
 })
 
+describe("a payout that nobody found and that failed as never sent", () => {
+  it.effect("is asked about again an hour later, because it may be found after all", () => {
+    const { ask, layer, steps } = given({ _tag: "NotFound", note: "" })
+    return Effect.gen(function* () {
+      yield* TestClock.setTime(NOON + HOUR)
+      for (let question = 0; question < policy.notFoundCount; question++) yield* ask("reconciler")
+      const failed = { next: { status: "failed", doubtedSince: NOON + HOUR }, nextPollAt: NOON + 2 * HOUR }
+      expect(steps.at(-1)).toMatchObject(failed)
+      yield* TestClock.setTime(NOON + 2 * HOUR)
+      yield* ask("reconciler")
+      expect(steps.at(-1)).toMatchObject({ ...failed, nextPollAt: NOON + 25 * HOUR })
+    }).pipe(Effect.provide(layer))
+  })
+})
+
 describe("one status question", () => {
   const notFound = { _tag: "NotFound", note: "" } as const
 
