@@ -381,5 +381,40 @@ export const wireBugs: ReadonlyArray<Bug> = [
         instead: "Effect.tap(() => Effect.void)"
       }
     ]
+  },
+  {
+    name: "price a payout by the country that it leaves from",
+    breaks: "a payout is held the fee of the country where the money arrives",
+    test: "test/providers/pawapay/Order.test.ts",
+    edits: [
+      {
+        file: "src/providers/Quotes.ts",
+        text: "destination, destinationCountry: country } = order",
+        instead: "destination } = order"
+      },
+      {
+        file: "src/providers/Quotes.ts",
+        text: "const { currency, method } = corridor",
+        instead: "const { country, currency, method } = corridor"
+      }
+    ]
+  },
+  {
+    name: "sign with the very second that our clock shows",
+    breaks: "a clock that is a few seconds ahead of pawaPay's fails no payment",
+    test: "test/providers/pawapay/SignedRequests.test.ts",
+    edits: [{ file: "src/providers/pawapay/Client.ts", text: "const LEEWAY_SECONDS = 5", instead: "const LEEWAY_SECONDS = 0" }]
+  },
+  {
+    name: "say another code while a charge shows",
+    breaks: "a charge whose code was called wrong is not made twice",
+    test: "test/providers/eversend/Codes.test.ts",
+    edits: [
+      {
+        file: "src/providers/eversend/Adapter.ts",
+        text: 'if (before.fact._tag !== "NotFound")',
+        instead: 'if (before.fact._tag === "Refused")'
+      }
+    ]
   }
 ]

@@ -50,18 +50,7 @@ export const movements = <Order extends Ordered, F>(
     function* (order: Order): Effect.fn.Return<F> {
       const placed = yield* place(order)
       if (!("confirm" in placed)) return yield* logAlarm(placed, order.reference)
-      const sentAt = yield* Clock.currentTimeMillis
-      const looked = yield* look(
-        {
-          ...currenciesOf(order),
-          ...partyOf(order),
-          ...termsOf(order),
-          reference: order.reference,
-          providerReference: null,
-          sentAt
-        },
-        yield* deadline
-      )
+      const looked = yield* look(yield* queryOf(order), yield* deadline)
       return yield* logAlarm(placed.confirm(looked), order.reference)
     },
     Effect.provideService(CallKind, "money")
@@ -73,6 +62,17 @@ export const movements = <Order extends Ordered, F>(
     Effect.provideService(CallKind, "status")
   )
 })
+
+/** The query for what an order may have made. */
+export const queryOf = (order: Ordered): Effect.Effect<StatusQuery> =>
+  Effect.map(Clock.currentTimeMillis, (sentAt) => ({
+    ...currenciesOf(order),
+    ...partyOf(order),
+    ...termsOf(order),
+    reference: order.reference,
+    providerReference: null,
+    sentAt
+  }))
 
 const currenciesOf = (order: Ordered) =>
   "corridor" in order ? { currency: order.corridor.currency, destinationCurrency: null } : order

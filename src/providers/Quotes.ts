@@ -1,5 +1,4 @@
 import { Clock, Effect } from "effect"
-import { corridorKeyOf } from "../domain/Corridor.ts"
 import type { ProviderError } from "../domain/errors/Retriable.ts"
 import type { Instant } from "../domain/Instant.ts"
 import { CallKind } from "../runtime/CallTurn.ts"
@@ -20,11 +19,15 @@ export const quotingBy =
   (order) =>
     Effect.map(Clock.currentTimeMillis, (now) => quoteAt(order, now))
 
-/** Nothing is asked: within one currency only the fee is to be known, and that is in the contract. */
+/**
+ * Nothing is asked: within one currency only the fee is to be known, and that is in the contract. Countries share currencies, and a provider charges by
+ * the country where the money arrives.
+ */
 export const contractQuote = (order: QuoteOrder, fees: ContractFees, now: Instant): PayoutQuote | QuoteRefused => {
-  const { amount, corridor, destination } = order
+  const { amount, corridor, destination, destinationCountry: country } = order
+  const { currency, method } = corridor
   const network = destination?._tag === "momo" ? destination.network : null
-  const payment = { ...corridorKeyOf(corridor), direction: "payout", network, at: now } as const
+  const payment = { direction: "payout", country, currency, method, network, at: now } as const
   const entry = feeEntryFor(fees, payment)
   if (entry === undefined)
     return quoteRefused("the contract names no fee for it", destination === null && hasNetworks(fees) ? "no_recipient" : "other")

@@ -95,7 +95,7 @@ export const CodesPg = Layer.effect(
           WHERE app_id = ${appId} AND mode = ${mode} AND party_hash = ${partyHash}`
         yield* sql`UPDATE charge_codes SET sent = true, lease_until = ${iso(at + leaseMs)}::timestamptz
           WHERE app_id = ${appId} AND reference = ${reference}`
-        return { _tag: "Leased" } satisfies CodeAttemptOutcome
+        return { _tag: "Leased", wrong: codes.wrong } satisfies CodeAttemptOutcome
       },
       (effect, { appId }) => onTenantServer(appId)(sql.withTransaction(effect)),
       Effect.orDie

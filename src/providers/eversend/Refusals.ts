@@ -97,7 +97,10 @@ export const moneyCallRefusal = (
   return onceNotFound(refused, notProven(refused))
 }
 
-/** No document shows it: the README assumes it. It proves no end, and the payer may say another code. */
+/**
+ * No document shows it: the README assumes it. It ends nothing, and the payer may say another code; before that is sent the charge is looked for
+ * once more. Were it not believed, each mistyped code would hold its payer until the charge expires.
+ */
 const WRONG_CODE = "invalid otp"
 
 /** Beside a code: the refusal of the code itself. */

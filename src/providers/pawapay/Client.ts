@@ -38,18 +38,20 @@ const signing = (key: SigningKey, transport: Transport): Transport => ({
 
 /** A call waits for its turn first, which is much less. */
 const LIFE_SECONDS = 60
+/** A signature from the future is refused, and a refused signature fails the payment for good: so far may our clock be ahead of pawaPay's. */
+const LEEWAY_SECONDS = 5
 
 /** RFC 9421, over the six members that pawaPay's own callbacks cover; the signature itself is DER, as theirs are. */
 const signedHeaders = ({ body, headers, method, url }: ProviderCall, { id, key }: SigningKey, now: number) => {
   if (body === null) return headers
   const { host, pathname } = new URL(url)
-  const created = Math.floor(now / 1000)
+  const created = Math.floor(now / 1000) - LEEWAY_SECONDS
   const digest = `sha-512=:${createHash("sha512").update(body).digest("base64")}:`
   const members = {
     "@method": method,
     "@authority": host,
     "@path": pathname,
-    "signature-date": iso(now),
+    "signature-date": iso(created * 1000),
     "content-digest": digest,
     "content-type": headers["content-type"] ?? ""
   }

@@ -65,7 +65,7 @@ export type AuthorizeRefusal =
 
 type Begun =
   | Exclude<CodeAttemptOutcome, { readonly _tag: "PayerBusy" | "Leased" }>
-  | { readonly _tag: "Leased"; readonly takenAt: Instant }
+  | { readonly _tag: "Leased"; readonly wrong: number; readonly takenAt: Instant }
   | { readonly _tag: "Expired" }
 
 /** The second half of the code flow (contract CODE-2 to CODE-10). */
@@ -182,7 +182,8 @@ export class CodeFlow extends Context.Service<
         )
         switch (attempted._tag) {
           case "Leased": {
-            const payment = { collection, corridor, source, partyHash, otp, redirectUrl: null, payer: null, claim }
+            const code = { ...otp, isAnother: attempted.wrong > 0 }
+            const payment = { collection, corridor, source, partyHash, otp: code, redirectUrl: null, payer: null, claim }
             return yield* dispatch.place(charger, { ...payment, takenAt: attempted.takenAt, by: "authorize" })
           }
           case "Expired":

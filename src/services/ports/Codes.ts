@@ -24,8 +24,8 @@ export interface CodeAttempt {
 }
 
 export type CodeAttemptOutcome =
-  /** No other request sends a code for this transaction while the lease lasts. */
-  | { readonly _tag: "Leased" }
+  /** No other request sends a code for this transaction while the lease lasts. `wrong`: how many were wrong before. */
+  | { readonly _tag: "Leased"; readonly wrong: number }
   /** Another request sends a code right now. */
   | { readonly _tag: "Busy" }
   /** One was sent, and its answer was lost: a charge may have been placed. */

@@ -103,6 +103,8 @@ export interface ChargeOrder {
 export interface Otp {
   readonly pinId: string
   readonly pin: Redacted.Redacted
+  /** A code of the same charge was called wrong before. */
+  readonly isAnother?: boolean
 }
 
 /** A charge, by what its contract prices it. */

@@ -84,7 +84,10 @@ export const signedHeaders = (
 /** The parts that a merchant's signature has to cover: none of them could be exchanged unseen. */
 const COVERED = ["@method", "@authority", "@path", "signature-date", "content-digest", "content-type"]
 
-/** Whether a merchant's request is signed with its key, over these bytes and this address, and is not too old or from the future. */
+/**
+ * Whether a merchant's request is signed with its key, over these bytes and this address, and is not too old or from the future. By pawaPay's documents
+ * it says when it was made and when it ends; that it may be a little from the future none of them says.
+ */
 export const isSigned = (
   request: SimulatedRequest,
   { id, key }: NonNullable<PawapayAccount["requestKey"]>,
@@ -109,12 +112,15 @@ export const isSigned = (
   const [start, end] = [`${label}=:`, ":"]
   const signature = said("signature")
   const seconds = now / 1000
+  const [created, expires] = [Number(given("created")), Number(given("expires"))]
   return (
     COVERED.every((name) => named.includes(name)) &&
     given("alg") === '"ecdsa-p256-sha256"' &&
     given("keyid") === `"${id}"` &&
-    Number(given("created")) <= seconds &&
-    seconds <= Number(given("expires")) &&
+    created <= seconds &&
+    Date.parse(said("signature-date")) <= now &&
+    seconds <= expires &&
+    expires - created <= LIFE_SECONDS &&
     said("content-digest") === `sha-512=:${createHash("sha512").update(request.body).digest("base64")}:` &&
     signature.startsWith(start) &&
     verify("sha256", Buffer.from(lines.join("\n")), key, Buffer.from(signature.slice(start.length, -end.length), "base64"))

@@ -29,6 +29,24 @@ describe("a charge with a code", () => {
     })
   )
 
+  // Eversend takes one reference twice: a second charge would be a second debit.
+  const another = chargeOrder("1234", { otp: { ...otp, isAnother: true } })
+  const later = transaction(another.reference, { type: "collection", status: "pending" })
+  for (const [name, search, expected] of [
+    ["that is listed by then is the charge", answer(200, listAnswer(later)), { _tag: "Accepted" }],
+    ["that cannot be looked for is open", answer(503, {}), { _tag: "Unknown" }]
+  ] as const)
+    it.effect(`whose code was called wrong and ${name}: no other code is sent`, () =>
+      Effect.gen(function* () {
+        const wrong = answer(400, { message: "Invalid OTP" })
+        const server = yield* stub({ [CHARGE]: [wrong], [SEARCH]: [answer(200, listAnswer()), search] })
+        const collections = collectionsOf(yield* open(server.baseUrl))
+        expect(yield* collections.charge({ ...another, otp })).toMatchObject({ _tag: "CodeRejected" })
+        expect(yield* collections.charge(another)).toMatchObject(expected)
+        expect(server.seen.filter(({ line }) => line.startsWith(CHARGE))).toHaveLength(1)
+      })
+    )
+
   for (const [name, behaviour, expected] of cases) {
     it.effect(name, () =>
       Effect.gen(function* () {

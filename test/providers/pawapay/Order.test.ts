@@ -1,7 +1,9 @@
-import { Redacted } from "effect"
+import { Redacted, Result } from "effect"
 import { describe, expect, it } from "vitest"
 import { minor } from "../../../src/domain/Money.ts"
 import { payoutFees } from "../../../src/providers/ContractFees.ts"
+import { readSchedule } from "../../../src/providers/FeeSchedule.ts"
+import { feeTerms } from "../../../src/providers/pawapay/Networks.ts"
 import { depositBody, payoutBody } from "../../../src/providers/pawapay/Order.ts"
 import { quoteOf } from "../../../src/providers/pawapay/Quote.ts"
 import { paymentId } from "../../../src/providers/pawapay/Wire.ts"
@@ -142,5 +144,24 @@ describe("a quote", () => {
     const tigo = { destination: party("TZ", "TIGO", "255713456789") }
     expect(quoteOf(order({ ...tigo, amount: minor(1_000_001n) }), simulatedPayoutFees, 0)).toMatchObject({ kind: "amount" })
     expect(quoteOf(order(tigo), simulatedPayoutFees, 0)).toMatchObject({ principal: 1_000_000n })
+  })
+
+  it("has the fee of the country where the money arrives, where several have one currency", () => {
+    const entry = { direction: "payout", currency: "XOF", from: "2026-01-01" }
+    const entries = [
+      { ...entry, country: "CI", percent: "1" },
+      { ...entry, country: "BF", percent: "2" },
+      { ...entry, country: "BF", network: "MOOV", percent: "3" }
+    ]
+    const fees = Result.getOrThrow(readSchedule(Buffer.from(JSON.stringify(entries)), feeTerms))
+    const feeIn = (country: string, network: string | null) => {
+      const destination = network === null ? null : party(country, network, "22670001234")
+      const from = { corridor: corridor("payout", "CI", "XOF"), destinationCurrency: "XOF", amount: minor(10_000n) } as const
+      return quoteOf(order({ ...from, destinationCountry: country, destination }), fees, Date.parse("2026-06-01T00:00:00Z"))
+    }
+    expect(feeIn("CI", "ORANGE")).toMatchObject({ fee: 100n })
+    expect(feeIn("BF", "ORANGE")).toMatchObject({ fee: 200n })
+    expect(feeIn("BF", "MOOV")).toMatchObject({ fee: 300n })
+    expect(feeIn("BF", null)).toMatchObject({ fee: 200n })
   })
 })

@@ -8,10 +8,11 @@ import { callsOf, executionsOf, Stack, tenantOn, verified, webhooksOf } from "..
 const events = ["collection.requires_action", "collection.pending", "collection.successful", "collection.failed"] as const
 const iso = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
 const CHARGE = "POST /v1/collections/momo"
-const chargesOf = Effect.fnUntraced(function* (reference: string) {
+const askedOf = Effect.fnUntraced(function* (reference: string) {
   const { simulator } = yield* Stack
-  return (yield* callsOf(simulator, reference)).filter((call) => call === CHARGE).length
+  return yield* callsOf(simulator, reference)
 })
+const chargesOf = (reference: string) => Effect.map(askedOf(reference), (calls) => calls.filter((call) => call === CHARGE).length)
 const given = Effect.gen(function* () {
   const { gateway } = yield* Stack
   yield* demandCodes(gateway, "UG")
@@ -99,7 +100,11 @@ layer(Stack.layer({ PROVIDER_TIMEOUT_MS: "700" }), { excludeTestServices: true }
       const { tenant } = yield* given
       const { pinId, reference } = yield* waiting(tenant, "1114")
       expect(said(yield* authorize(tenant, reference, wrapped(pinId, "999999", "1114")))).toStrictEqual(incorrect(reference, 4))
+      const before = yield* askedOf(reference)
       expect(said(yield* authorize(tenant, reference, wrapped(pinId, RIGHT, "1114")))).toStrictEqual({ status: 200 })
+      // Before another code is sent, the charge is looked for once more.
+      const asked = (yield* askedOf(reference)).slice(before.length)
+      expect(asked.slice(0, 2)).toStrictEqual(["GET /v1/transactions", CHARGE])
       yield* tenant.until(`/v1/collections/${reference}`, (now) => now["status"] === "successful")
     })
   )
