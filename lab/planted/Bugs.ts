@@ -13,9 +13,9 @@ const providerBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/services/settlement/OutcomePoller.ts",
-        text: "        const answer = asked.value\n",
+        text: "        const answer = poll.value\n",
         instead:
-          '        const answer: Answer =\n          actor === "callback"\n            ? { _tag: "Succeeded", providerReference: null, amount: null, currency: null, fee: null, note: "" }\n            : asked.value\n'
+          '        const answer: Answer =\n          actor === "callback"\n            ? { _tag: "Succeeded", providerReference: null, amount: null, currency: null, fee: null, note: "" }\n            : poll.value\n'
       }
     ]
   },

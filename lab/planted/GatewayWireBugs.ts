@@ -29,9 +29,9 @@ export const gatewayWireBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/services/settlement/OutcomePoller.ts",
-        text: "const answer = asked.value",
+        text: "const answer = poll.value",
         instead:
-          'const answer = said.includes("successful") ? ({ ...asked.value, _tag: "Succeeded", providerReference: null, amount: null, currency: null, fee: null } as StatusOutcome) : asked.value'
+          'const answer = said.includes("successful") ? ({ ...poll.value, _tag: "Succeeded", providerReference: null, amount: null, currency: null, fee: null } as StatusOutcome) : poll.value'
       }
     ]
   },

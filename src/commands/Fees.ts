@@ -32,10 +32,10 @@ const show = Command.make(
       Flag.optional
     )
   },
-  Effect.fn(function* ({ at, network, currency, ...asked }) {
+  Effect.fn(function* ({ at, network, currency, ...flags }) {
     const moment = Option.getOrElse(Option.flatMap(at, instantOf), () => 0)
     const payment = {
-      ...asked,
+      ...flags,
       network: Option.getOrNull(Option.map(network, (code) => code.toUpperCase())),
       at: moment === 0 ? yield* Clock.currentTimeMillis : moment
     }

@@ -29,9 +29,9 @@ export const nextAttempt = (schedule: WebhookRetrySchedule, failed: FailedAttemp
   const base = schedule[failed.attempts]
   if (base === undefined) return null
   const jittered = base * (1 - JITTER + 2 * JITTER * failed.random)
-  const asked = failed.retryAfter === null ? null : retryAfterMs(failed.retryAfter, failed.at)
-  if (asked === null) return failed.at + Math.round(jittered)
-  const granted = Math.min(Math.max(asked, base), base * RETRY_AFTER_FACTOR)
+  const requestedMs = failed.retryAfter === null ? null : retryAfterMs(failed.retryAfter, failed.at)
+  if (requestedMs === null) return failed.at + Math.round(jittered)
+  const granted = Math.min(Math.max(requestedMs, base), base * RETRY_AFTER_FACTOR)
   // Never earlier than what was granted: jitter only moves it later.
   return failed.at + Math.round(Math.max(granted, jittered))
 }

@@ -52,7 +52,7 @@ export const openActiveConf = Effect.fn("pawapay.openActiveConf")(function* ({
     return countries
   })
   const scope = yield* Scope.Scope
-  const asked = yield* Cache.make<"conf", void>({
+  const cache = yield* Cache.make<"conf", void>({
     lookup: () => Effect.asVoid(Effect.option(read())),
     capacity: 1,
     timeToLive: FRESH_FOR
@@ -61,7 +61,7 @@ export const openActiveConf = Effect.fn("pawapay.openActiveConf")(function* ({
   const current = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     if (asking === null || asking.answer.pollUnsafe() !== undefined)
-      asking = { answer: yield* Effect.forkIn(Cache.get(asked, "conf"), scope), since: now }
+      asking = { answer: yield* Effect.forkIn(Cache.get(cache, "conf"), scope), since: now }
     const left = asking.since + WAIT_AT_MOST_MS - now
     // A later caller waits no longer than the first one: a read of many networks is held up once.
     if (left > 0) yield* Effect.timeoutOption(Fiber.await(asking.answer), left)

@@ -14,7 +14,7 @@ export const identity: Identity = {
 }
 
 const account = refusalOf("config", "provider_rejected", "The provider does not accept the gateway's account.")
-const asked = refusalOf("config", "provider_rejected", "The provider does not accept how it was asked.")
+const badRequest = refusalOf("config", "provider_rejected", "The provider does not accept how it was asked.")
 const limit = refusalOf("limit", "limit_exceeded", "It is outside what the mobile money account may move.")
 const busy = refusalOf("party", "provider_rejected", "Another payment with this mobile money account is still open.")
 const unnamed = refusalOf("other", "unknown", "It failed; the provider does not say why.")
@@ -31,13 +31,13 @@ const refusals: Readonly<Record<string, ProviderRefusal | Readonly<Record<Paymen
   HTTP_SIGNATURE_ERROR: account,
   DEPOSITS_NOT_ALLOWED: account,
   PAYOUTS_NOT_ALLOWED: account,
-  INVALID_INPUT: asked,
-  MISSING_PARAMETER: asked,
-  UNSUPPORTED_PARAMETER: asked,
-  INVALID_PARAMETER: asked,
-  DUPLICATE_METADATA_FIELD: asked,
-  INVALID_CURRENCY: asked,
-  INVALID_PROVIDER: asked,
+  INVALID_INPUT: badRequest,
+  MISSING_PARAMETER: badRequest,
+  UNSUPPORTED_PARAMETER: badRequest,
+  INVALID_PARAMETER: badRequest,
+  DUPLICATE_METADATA_FIELD: badRequest,
+  INVALID_CURRENCY: badRequest,
+  INVALID_PROVIDER: badRequest,
   AMOUNT_OUT_OF_BOUNDS: refusalOf("limit", "limit_exceeded", "The amount is outside what the network takes."),
   INVALID_AMOUNT: refusalOf("other", "provider_rejected", "The network does not take this amount."),
   INVALID_PHONE_NUMBER: nobody,

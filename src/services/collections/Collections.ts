@@ -131,16 +131,16 @@ export class Collections extends Context.Service<
         const partyHash = vault.hash("party", payerIdentity(source))
         const number = { appId: caller.appId, mode: caller.mode, partyHash }
         // A code that the payer has belongs to the provider that is asked for codes: the first, and to the account that sent it.
-        const [asked, ...next] = yield* command.otp === null
+        const [first, ...next] = yield* command.otp === null
           ? preferReady(chargers)
           : dispatch.senderFirst(chargers, { ...number, pinId: command.otp.pinId }, command.currency)
-        if (asked === undefined) return yield* new CorridorUnsupported(key)
+        if (first === undefined) return yield* new CorridorUnsupported(key)
         yield* requireRedirectUrl(corridor, command.redirectUrl)
         yield* admission.requireUnderTestCeiling(caller, command.amount, command.currency)
         yield* screening.payer(source, command.payer)
         yield* requireWithinCorridorBounds(corridor, command.amount)
         yield* velocity.requireRoom(counters)
-        const able = command.otp === null ? [asked, ...next] : [asked]
+        const able = command.otp === null ? [first, ...next] : [first]
         const takes = ({ operations }: Charger) =>
           requireWithinNetworkLimits(operations, { ...source, network }, corridor, command.amount)
         // Where the corridor demands a code and none came, a code is sent and nothing is charged yet.

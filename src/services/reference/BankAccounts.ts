@@ -73,8 +73,8 @@ export class BankAccounts extends Context.Service<
       ) {
         if (destination._tag !== "momo" || operations.holder === undefined) return null
         // A free read: its part of the pace is not that of the tokens and prices without which no money call is made.
-        const asked = Effect.timeoutOption(inPassing(operations.holder(destination)), HOLDER_WITHIN_MS)
-        const found = Option.getOrUndefined(Option.flatten(yield* Effect.option(asked)))
+        const lookup = Effect.timeoutOption(inPassing(operations.holder(destination)), HOLDER_WITHIN_MS)
+        const found = Option.getOrUndefined(Option.flatten(yield* Effect.option(lookup)))
         if (found === "inactive") return yield* Effect.fail(noSuchAccount)
         return found === undefined || found.name === null ? null : holderOf(found.name, destination)
       })

@@ -97,14 +97,14 @@ export class OutcomePoller extends Context.Service<
           return { learnt: false, record: yield* unanswered(yield* tellNobodyToAsk(registry, transaction)) }
         const endedWithoutPoll = yield* endUnansweredCode(transaction, actor)
         if (Option.isSome(endedWithoutPoll)) return endedWithoutPoll.value
-        const asked = yield* ask(provider.value, transaction, actor)
-        if (Option.isNone(asked)) {
+        const poll = yield* ask(provider.value, transaction, actor)
+        if (Option.isNone(poll)) {
           // However busy the account is: after a day a person has it.
           const hasTime = !isOverdue(transaction, statusPoll.polledAt)
           const record = hasTime ? transaction : yield* unanswered("the question was turned away")
           return { learnt: false, turnedAway: true, record }
         }
-        const answer = asked.value
+        const answer = poll.value
         // Only a delivered payout can come back. Where the delivery was never reported, it is applied before the return.
         let known: StoredTransaction | null = stored
         if (answer._tag === "Returned" && transaction.kind === "payout" && transaction.status === "pending") {

@@ -204,11 +204,11 @@ export const accountComparison = (registry: ProviderRegistry["Service"], transac
     }
     // Days have edges, and an account may be slow to list: what is not in the statement is polled before it is said to be missing.
     const unlisted = ours.filter(({ reference }) => !about.has(reference))
-    const asked: Array<ReconciliationDifference> = []
+    const byPoll: Array<ReconciliationDifference> = []
     for (const { answer, record } of yield* questions(provider, unlisted)) {
       // A list that does not show our reference is joined by the provider's own, which the answer names.
       const line = ownerless.find((one) => one.direction === record.kind && one.providerReference === handleIn(answer))
-      if (line === undefined) asked.push(...answered(record, answer))
+      if (line === undefined) byPoll.push(...answered(record, answer))
       else {
         ownerless.splice(ownerless.indexOf(line), 1)
         tell(record, line)
@@ -220,7 +220,7 @@ export const accountComparison = (registry: ProviderRegistry["Service"], transac
       // A movement that failed there moved no money.
       ...ownerless.filter(({ status }) => status !== "failed").map(missingHere),
       ...[...about.values()].flatMap((entry) => compareLines(entry.record, entry.lines)),
-      ...asked
+      ...byPoll
     ]
   })
 

@@ -61,13 +61,13 @@ export const endpointNames = (options: NameOptions): EndpointNames => {
 const addressesOf = async (resolver: Resolver, name: string, { allowLoopback, withinMs }: NameOptions): Promise<DnsLookup> => {
   const own = allowLoopback ? await ownAddresses(name) : []
   if (own.length > 0) return own
-  const asked = await Promise.all([
-    new Promise<Asked>((resolve) => resolver.resolve4(name, (error, found) => resolve(error ?? addressed(found, 4)))),
-    new Promise<Asked>((resolve) => resolver.resolve6(name, (error, found) => resolve(error ?? addressed(found, 6))))
+  const answers = await Promise.all([
+    new Promise<DnsAnswer>((resolve) => resolver.resolve4(name, (error, found) => resolve(error ?? addressed(found, 4)))),
+    new Promise<DnsAnswer>((resolve) => resolver.resolve6(name, (error, found) => resolve(error ?? addressed(found, 6))))
   ])
-  const found = asked.flatMap((one) => (one instanceof Error ? [] : one))
+  const found = answers.flatMap((one) => (one instanceof Error ? [] : one))
   if (found.length > 0) return found
-  const codes = asked.map((one) => (one instanceof Error && "code" in one ? String(one.code) : ""))
+  const codes = answers.map((one) => (one instanceof Error && "code" in one ? String(one.code) : ""))
   // These codes, too, mean that the time was over.
   if (codes.some((code) => code === "ECANCELLED" || code === "ETIMEOUT"))
     return new Error(`${name} was not resolved within ${withinMs} ms`)
@@ -75,7 +75,7 @@ const addressesOf = async (resolver: Resolver, name: string, { allowLoopback, wi
   return new Error(other === undefined ? `${name} has no address` : `${name} was not resolved: ${other}`)
 }
 
-type Asked = ReadonlyArray<LookupAddress> | NodeJS.ErrnoException
+type DnsAnswer = ReadonlyArray<LookupAddress> | NodeJS.ErrnoException
 
 const addressed = (addresses: ReadonlyArray<string>, family: 4 | 6): ReadonlyArray<LookupAddress> =>
   addresses.map((address) => ({ address, family }))

@@ -65,9 +65,9 @@ export const quotePayout = Effect.fnUntraced(function* (call: Call) {
 
   const destinationCurrency = destination.country.currency
   const toDestination = request.amountType === "DESTINATION"
-  const asked = yield* decimalOr(request.amount, toDestination ? destinationCurrency : currency, amountRefused)
-  const amount = toDestination ? sourceFor(asked, currency, destinationCurrency) : asked
-  const destinationAmount = toDestination ? asked : convert(asked, currency, destinationCurrency)
+  const fixed = yield* decimalOr(request.amount, toDestination ? destinationCurrency : currency, amountRefused)
+  const amount = toDestination ? sourceFor(fixed, currency, destinationCurrency) : fixed
+  const destinationAmount = toDestination ? fixed : convert(fixed, currency, destinationCurrency)
   const minimum = payoutMinimum(destination.country.country, method)
   if (destinationAmount < minimum) return yield* refuse(400)
 
