@@ -114,10 +114,15 @@ export const endsOnceWithin =
       }
       const stop = timer(ms, () => run(Effect.map(Effect.exit(late), finish)))
       let stopAsking = () => {}
-      const ask = (asked: Meanwhile<A>) => {
+      const ask = (question: Meanwhile<A>) => {
         if (isOver) return
-        stopAsking = timer(asked.everyMs, () =>
-          run(Effect.map(asked.end, Option.match({ onNone: () => ask(asked), onSome: (given) => finish(Exit.succeed(given)) })))
+        stopAsking = timer(question.everyMs, () =>
+          run(
+            Effect.map(
+              question.end,
+              Option.match({ onNone: () => ask(question), onSome: (given) => finish(Exit.succeed(given)) })
+            )
+          )
         )
       }
       if (meanwhile !== undefined) ask(meanwhile)

@@ -61,7 +61,7 @@ export const PayoutMethod = Schema.Literals(["momo", "bank", "wallet"]).annotate
   description: "How a recipient is paid"
 })
 
-const asked = {
+const quotedMembers = {
   amount_minor: described(
     AskedAmount,
     "What to pay, in minor units of `currency`; of `destination_currency` where `amount_type` is `DESTINATION`"
@@ -79,7 +79,7 @@ const asked = {
 
 /** `POST /v1/payouts` (contract PAY-1 to PAY-20). */
 export const PayoutBody = Schema.Struct({
-  ...asked,
+  ...quotedMembers,
   destination: Destination,
   narration: optional(Narration, "What the recipient reads about the payout, where the provider shows it"),
   metadata: Schema.optionalKey(Metadata)
@@ -87,7 +87,7 @@ export const PayoutBody = Schema.Struct({
 
 /** `POST /v1/payouts/quote`. */
 export const QuoteBody = Schema.Struct({
-  ...asked,
+  ...quotedMembers,
   destination: optional(Destination, "Who is paid; some providers quote only where they know it")
 }).annotate({ identifier: "PayoutQuoteRequest", description: "A payout to price" })
 

@@ -96,8 +96,8 @@ const lists: Readonly<Record<string, number>> = {
 const readsOf = ({ match, method, rawTarget }: Pick<RatedRequest, "match" | "method" | "rawTarget">): number => {
   const page = match._tag === "Found" && (method === "GET" || method === "HEAD") ? lists[match.route.template] : undefined
   if (page === undefined) return 1
-  const [, asked] = Option.getOrElse(queryParameters(queryOf(rawTarget)), () => []).find(([name]) => name === "limit") ?? []
-  const records = asked === undefined ? page : Math.min(Number(asked) || 1, MAX_PAGE)
+  const [, limit] = Option.getOrElse(queryParameters(queryOf(rawTarget)), () => []).find(([name]) => name === "limit") ?? []
+  const records = limit === undefined ? page : Math.min(Number(limit) || 1, MAX_PAGE)
   return Math.max(1, Math.ceil(records / RECORDS_A_READ))
 }
 
@@ -146,11 +146,11 @@ export const makeRequestRate = ({ rateLimits, trustedProxies }: Pick<RateSetting
         }
       ]
     }
-    return (asked: RatedRequest): RateCheck => {
+    return (request: RatedRequest): RateCheck => {
       const taken: Array<Effect.Effect<void>> = []
       return {
         take: Effect.gen(function* () {
-          for (const { limit, name, scope, tokens } of bucketsOf(asked)) {
+          for (const { limit, name, scope, tokens } of bucketsOf(request)) {
             if (limit === "off") continue
             const answer = yield* take(name, limit, tokens)
             if (answer._tag === "Limited") return yield* new RateLimited({ scope, retry_after_seconds: answer.retryAfterSeconds })

@@ -243,9 +243,9 @@ const lateAnswers = Effect.fnUntraced(function* <A>(withinMs: number) {
     ask: Effect.Effect<A>,
     late: Effect.Effect<void>
   ): Effect.fn.Return<Option.Option<A>> {
-    const asked = underWay.get(question)
-    if (asked !== undefined) {
-      const exit = asked.pollUnsafe()
+    const running = underWay.get(question)
+    if (running !== undefined) {
+      const exit = running.pollUnsafe()
       if (exit === undefined) return Option.none()
       underWay.delete(question)
       return Option.some(yield* exit)

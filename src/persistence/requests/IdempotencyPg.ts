@@ -147,10 +147,10 @@ const makeKeyReferences = Effect.gen(function* () {
 
   // Each is found by its key, whatever the planner thinks of the tables.
   const readAll = (candidates: ReadonlyArray<Candidate>, of: TenantFilter) => {
-    const asked = candidates.map(({ appId, mode, reference }, ord) => ({ ord, app_id: appId, mode, reference }))
+    const keys = candidates.map(({ appId, mode, reference }, ord) => ({ ord, app_id: appId, mode, reference }))
     return standings(sql`
       SELECT t.found IS NOT NULL AS taken, f.found IS NOT NULL AS booked
-      FROM json_to_recordset(${JSON.stringify(asked)}::json) AS a(ord int, app_id text, mode text, reference text)
+      FROM json_to_recordset(${JSON.stringify(keys)}::json) AS a(ord int, app_id text, mode text, reference text)
       LEFT JOIN LATERAL (
         SELECT 1 AS found FROM transactions WHERE app_id = a.app_id AND reference = a.reference ${of("app_id")} LIMIT 1
       ) t ON true

@@ -13,7 +13,7 @@ const common = {
   asked: 0,
   notFound: 0
 } satisfies Partial<Exchange>
-const asked = { ...common, fees: null, network: null, narration: null, expiresAt: null } satisfies Partial<Payout>
+const ofPayments = { ...common, fees: null, network: null, narration: null, expiresAt: null } satisfies Partial<Payout>
 
 /**
  * The default value of a member in most records. A default is not stored, because every byte is written into the log with each step. An
@@ -21,7 +21,7 @@ const asked = { ...common, fees: null, network: null, narration: null, expiresAt
  */
 const unsaid: Readonly<Record<string, Readonly<Record<string, Schema.Json>>>> = {
   collection: {
-    ...asked,
+    ...ofPayments,
     observedAmount: null,
     observedCurrency: null,
     maskedSource: null,
@@ -29,7 +29,7 @@ const unsaid: Readonly<Record<string, Readonly<Record<string, Schema.Json>>>> = 
     lateSuccess: false,
     reversed: null
   } satisfies Partial<Collection>,
-  payout: { ...asked, amountType: null, deductFeeFromAmount: false, holder: null, returned: null } satisfies Partial<Payout>,
+  payout: { ...ofPayments, amountType: null, deductFeeFromAmount: false, holder: null, returned: null } satisfies Partial<Payout>,
   exchange: common satisfies Partial<Exchange>
 }
 

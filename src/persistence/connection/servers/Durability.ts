@@ -58,19 +58,19 @@ export const durablePool = Effect.fnUntraced(function* (pool: Pick<PgPool.PgPool
   const raised = new WeakSet<PgConnection.PgConnection>()
   let refusal: string | null = null
 
-  const asked = Effect.fnUntraced(function* (connection: PgConnection.PgConnection) {
+  const check = Effect.fnUntraced(function* (connection: PgConnection.PgConnection) {
     const weakness = yield* weaknessOf(connection)
     const why = weakness === null ? null : forgetful(weakness)
     if (why !== null && refusal !== why) yield* Effect.annotateLogs(Effect.logError("the database is not used"), { note: why })
     refusal = why
     raised.add(connection)
   })
-  const askedAgain = Effect.ignore(Effect.scoped(Effect.flatMap(pool.get, asked)))
-  yield* Effect.forkScoped(Effect.forever(Effect.andThen(pause, askedAgain)))
+  const recheck = Effect.ignore(Effect.scoped(Effect.flatMap(pool.get, check)))
+  yield* Effect.forkScoped(Effect.forever(Effect.andThen(pause, recheck)))
 
   const get = Effect.tap(pool.get, (connection) =>
     Effect.andThen(
-      raised.has(connection) ? Effect.void : asked(connection),
+      raised.has(connection) ? Effect.void : check(connection),
       Effect.suspend(() => (refusal === null ? Effect.void : refused(refusal)))
     )
   )

@@ -255,8 +255,8 @@ const makeServerProbes = Effect.fnUntraced(function* (config: PgPool.Config, ser
 
   const ask = Effect.fnUntraced(function* (name: string, listener: Listener) {
     const own = yield* session(name, listener)
-    const asked = yield* Effect.forkIn(Effect.scoped(Effect.flatMap(own.get, serverFacts)), scope, { startImmediately: true })
-    const facts = yield* Fiber.join(asked).pipe(
+    const query = yield* Effect.forkIn(Effect.scoped(Effect.flatMap(own.get, serverFacts)), scope, { startImmediately: true })
+    const facts = yield* Fiber.join(query).pipe(
       Effect.catchTag("SqlError", ({ reason }) => Effect.succeed(reasonOf(reason))),
       Effect.timeoutOrElse({ duration: FACTS_WITHIN, orElse: () => Effect.as(own.cut, "does not answer") })
     )
