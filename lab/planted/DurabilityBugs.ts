@@ -155,8 +155,8 @@ export const durabilityBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/domain/StatusPoll.ts",
-        text: "passedAtLeast(leaps, record.createdAt, polledAt) >= window",
-        instead: "polledAt - record.createdAt >= window"
+        text: "passedAtLeast(leaps, record.createdAt, polledAt) >= lifetimeMs",
+        instead: "polledAt - record.createdAt >= lifetimeMs"
       }
     ]
   },

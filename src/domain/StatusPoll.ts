@@ -47,8 +47,8 @@ const isNext = (record: Transaction, { actor, pollCount, version }: StatusPoll):
 export const provenFact = (record: Transaction, answer: Fact, poll: StatusPoll): Fact => {
   if (isTerminal(record)) return answer
   const { polledAt, graceMs, isDocumented, leaps, begunAt, notFoundAtLeast } = poll
-  const window = record.kind === "collection" && record.expiresAt !== null ? record.expiresAt - record.createdAt : null
-  const isOver = window !== null && passedAtLeast(leaps, record.createdAt, polledAt) >= window
+  const lifetimeMs = record.kind === "collection" && record.expiresAt !== null ? record.expiresAt - record.createdAt : null
+  const isOver = lifetimeMs !== null && passedAtLeast(leaps, record.createdAt, polledAt) >= lifetimeMs
   if (answer._tag === "StillPending" && answer.isUnfinished === true && isOver)
     return { _tag: "Expired", note: "the window passed and the payer did not finish it" }
   if (answer._tag === "Refused" && answer.isUnsure === true) return secondLook(record, answer, poll)

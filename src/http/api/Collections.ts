@@ -105,7 +105,7 @@ export const CodeRecord = Schema.Struct({
 const charge = [
   ...errors.route,
   "tenant_frozen",
-  ...errors.window,
+  ...errors.amountLimits,
   ...errors.party,
   "duplicate_charge_in_flight",
   ...errors.counted,

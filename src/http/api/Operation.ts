@@ -53,7 +53,7 @@ export const errors = {
   amounts: ["unknown_currency", "inexact_amount"],
   keyed: ["idempotency_key_required", "idempotency_key_reused", "request_in_progress", "indeterminate_outcome"],
   route: ["capability_not_allowed", "corridor_unsupported"],
-  window: ["amount_below_minimum", "amount_above_maximum"],
+  amountLimits: ["amount_below_minimum", "amount_above_maximum"],
   party: ["destination_blocked", "screening_denied"],
   counted: ["velocity_limit_exceeded", "global_ceiling_reached"],
   unknown: ["provider_unavailable", "provider_timeout", "provider_bad_response", "indeterminate_outcome"],

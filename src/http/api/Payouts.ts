@@ -140,7 +140,7 @@ export class PayoutsApi extends HttpApiGroup.make("payouts")
             "amount_type_required",
             ...errors.route,
             "tenant_frozen",
-            ...errors.window,
+            ...errors.amountLimits,
             ...errors.party,
             "bank_account_unresolvable",
             "provider_error",

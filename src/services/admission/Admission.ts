@@ -85,7 +85,7 @@ export class Admission extends Context.Service<
   )
 }
 
-/** 422: the corridor's own window, on the amount that is sent. */
+/** 422: the corridor's own limits, on the amount that is sent. */
 export const requireWithinCorridorBounds = Effect.fnUntraced(function* (corridor: Corridor, amount: MinorUnits) {
   if (corridor.minimum !== null && amount < corridor.minimum) {
     return yield* new AmountBelowMinimum({ minimum_minor: corridor.minimum, method: corridor.method })

@@ -184,8 +184,8 @@ export class Collections extends Context.Service<
       const open = Effect.fnUntraced(function* (draft: Draft, payer: LastCharge | null) {
         const now = yield* Clock.currentTimeMillis
         const { claim, code, corridor, counters, partyHash } = draft
-        const window = corridor.customerAction === "redirect" ? policy.redirectExpiryMs : policy.collectionExpiryMs
-        const collection = newCollection(draft, now, code?.expiresAt ?? now + window)
+        const lifetimeMs = corridor.customerAction === "redirect" ? policy.redirectExpiryMs : policy.collectionExpiryMs
+        const collection = newCollection(draft, now, code?.expiresAt ?? now + lifetimeMs)
         const { nextAction, status } = collection
         const counted = windowsAt(counters, now)
         const opened = yield* openRecord({

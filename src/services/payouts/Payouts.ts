@@ -292,7 +292,7 @@ const payoutEstimator = Effect.gen(function* () {
 })
 
 /**
- * Undefined for a price. A reason that the provider does not give is derived from the corridor's window, which counts the source currency.
+ * Undefined for a price. A reason that the provider does not give is derived from the corridor's limits, which count the source currency.
  */
 const unpricedReason = (
   terms: PayoutTerms,

@@ -99,10 +99,10 @@ export class Reference extends Context.Service<
           Effect.all({
             provider: routes.firstProviderName(caller, row),
             availability: routes.availability(caller, row),
-            window: routes.window(caller, row),
+            limits: routes.amountLimits(caller, row),
             requiresBranch: requiresBranch(caller, row),
             requiresSender: routes.lacksSender(caller, row)
-          }).pipe(Effect.map(({ window, ...seen }): ServedCorridor => ({ ...row, ...window, ...seen })))
+          }).pipe(Effect.map(({ limits, ...seen }): ServedCorridor => ({ ...row, ...limits, ...seen })))
         )
       })
 

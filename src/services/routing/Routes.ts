@@ -49,7 +49,7 @@ export class Routes extends Context.Service<
     /** The worse of what an operator wrote and what the circuits and the networks of those that are tried say; advice. */
     readonly availability: (caller: Caller, row: Corridor) => Effect.Effect<Corridor["availability"]>
     /** The row's minimum and maximum, narrowed to what the accounts of those that are tried take. */
-    readonly window: (caller: Caller, row: Corridor) => Effect.Effect<Pick<Corridor, "minimum" | "maximum">>
+    readonly amountLimits: (caller: Caller, row: Corridor) => Effect.Effect<Pick<Corridor, "minimum" | "maximum">>
   }
 >()("gateway/services/Routes") {
   static readonly layer = Layer.effect(
@@ -136,7 +136,7 @@ export class Routes extends Context.Service<
         return worse(worse(row.availability, availabilityOf(tried.length, down)), degradedOf(standing))
       })
 
-      const window = Effect.fnUntraced(function* (caller: Caller, row: Corridor) {
+      const amountLimits = Effect.fnUntraced(function* (caller: Caller, row: Corridor) {
         const tried = yield* forCorridor(caller, row, (provider) => operationsFor(provider, row))
         return narrowed(row, yield* Effect.forEach(tried, ({ operations }) => limitsByNetwork(operations, row)))
       })
@@ -150,7 +150,7 @@ export class Routes extends Context.Service<
         requireTurn,
         firstProviderName,
         availability,
-        window
+        amountLimits
       })
     })
   )
