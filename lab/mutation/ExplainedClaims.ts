@@ -108,8 +108,8 @@ export const explainedOfClaims: Readonly<Record<string, ReadonlyArray<Explained>
   "src/persistence/connection/StepBatch.ts": [
     ...["{ discard: true }", "true"].flatMap((original) =>
       [
-        "return Effect.forEach(exit.value, (result) => interpreted(one, result), { discard: true })",
-        "return yield* Effect.forEach(Arr.zip(steps, exit.value), ([one, result]) => interpreted(one, result), { discard: true })",
+        "return Effect.forEach(exit.value, (result) => interpret(one, result), { discard: true })",
+        "return yield* Effect.forEach(Arr.zip(steps, exit.value), ([one, result]) => interpret(one, result), { discard: true })",
         "yield* Effect.forEach(steps, runSingle, { concurrency: SINGLES_AT_ONCE, discard: true })",
         "return Effect.forEach(lanes, runLane, { concurrency: LANES_AT_ONCE, discard: true })"
       ].map((line) => ({

@@ -120,7 +120,7 @@ const countCalls =
           )
         )
       )
-    const ended = Effect.fnUntraced(function* (call: string, outcome: string) {
+    const count = Effect.fnUntraced(function* (call: string, outcome: string) {
       const isFailed = FAILED.includes(outcome)
       const isTurnedAway = isFailed && (yield* wasTurnedAway)
       yield* providerCalls({ provider: name, mode, call, outcome: isTurnedAway ? TURNED_AWAY : outcome }, 1)
@@ -131,13 +131,13 @@ const countCalls =
       <Order, Fact extends { readonly _tag: string }>(call: string, ask: (order: Order) => Effect.Effect<Fact>) =>
       (order: Order) =>
         Effect.tap(timed(call, ask(order)), ({ _tag }) =>
-          Effect.andThen(ended(call, _tag), Effect.annotateCurrentSpan(annotations({ "gateway.outcome": _tag })))
+          Effect.andThen(count(call, _tag), Effect.annotateCurrentSpan(annotations({ "gateway.outcome": _tag })))
         )
     /** A call that fails where it was not answered. */
     const read = <A, E extends { readonly _tag: string }>(call: string, ask: Effect.Effect<A, E>): Effect.Effect<A, E> =>
       timed(call, ask).pipe(
-        Effect.tap((answer) => ended(call, outcomeOf(answer))),
-        Effect.tapError(({ _tag }) => ended(call, _tag))
+        Effect.tap((answer) => count(call, outcomeOf(answer))),
+        Effect.tapError(({ _tag }) => count(call, _tag))
       )
     const { collections, exchange, payouts, reference } = provider
     const sendCode = collections?.sendCode

@@ -64,7 +64,7 @@ export const Database = {
           startupParameters: sessionSettings
         }
         const timeouts = { connectionMs: FREE_CONNECTION_MS, answerMs: ANSWER_MS }
-        const provided = Effect.fnUntraced(function* (pool: Connections, target: DatabaseTarget) {
+        const provide = Effect.fnUntraced(function* (pool: Connections, target: DatabaseTarget) {
           const sql = yield* makeBoundedClient(pool, timeouts, target, sharing)
           return Context.make(SqlClient.SqlClient, sql).pipe(
             Context.add(SessionPooling, isBehindPooler(pool)),
@@ -72,13 +72,13 @@ export const Database = {
           )
         })
         if (!("url" in address))
-          return yield* provided(yield* durablePool(yield* PgPool.make({ ...settings, ...address })), address)
+          return yield* provide(yield* durablePool(yield* PgPool.make({ ...settings, ...address })), address)
         const route = yield* usableRoute(Redacted.value(address.url))
         const config = { ...settings, ssl: yield* databaseTls(route) }
         const pool = route.looksForPrimary
           ? makePrimaryPool({ ...config, url: Redacted.make(route.first.href) }, route.servers)
           : Effect.flatMap(PgPool.make({ ...config, url: address.url }), durablePool)
-        return yield* provided(yield* pool, targetOf(route))
+        return yield* provide(yield* pool, targetOf(route))
       }).pipe(DatabaseError.explain("use the database"))
     ).pipe(Layer.provide(Reactivity.layer))
     const connected = Layer.provideMerge(Layer.effectDiscard(reachable), client)

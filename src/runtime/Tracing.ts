@@ -43,9 +43,9 @@ export const spanLink = (traceparent: string): Option.Option<Tracer.SpanLink> =>
 
 /** Links the current span to those where its work began; what is null, or no trace context, links to nothing. */
 export const linkCurrentSpan = (traceparents: ReadonlyArray<string | null>): Effect.Effect<void> =>
-  Effect.withFiber((fiber) => (isTraced(fiber) ? linked(traceparents) : Effect.void))
+  Effect.withFiber((fiber) => (isTraced(fiber) ? link(traceparents) : Effect.void))
 
-const linked = (traceparents: ReadonlyArray<string | null>): Effect.Effect<void> =>
+const link = (traceparents: ReadonlyArray<string | null>): Effect.Effect<void> =>
   Effect.map(Effect.option(Effect.currentSpan), (span) => {
     const links = linksTo(traceparents)
     if (Option.isSome(span) && links.length > 0) span.value.addLinks(links)

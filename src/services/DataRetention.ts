@@ -111,7 +111,7 @@ export const makePartitionMaintenance = Effect.gen(function* () {
   const looked = yield* Ref.make<Looked>({ again: Number.NEGATIVE_INFINITY, crowded: [] })
   const logged = yield* Ref.make("")
 
-  const retired = Effect.fnUntraced(function* (now: Instant | null) {
+  const retire = Effect.fnUntraced(function* (now: Instant | null) {
     const last = yield* Ref.get(looked)
     if (now === null || now < last.again) return last.crowded
     const done = yield* partitions.retire(now - EVENTS_REMOVED_AFTER_MS)
@@ -121,7 +121,7 @@ export const makePartitionMaintenance = Effect.gen(function* () {
   })
 
   return Effect.fn("PartitionMaintenance.round")(function* (now: Instant, trusted: Instant | null) {
-    const done = [...(yield* partitions.prepare(now)), ...(yield* retired(trusted))]
+    const done = [...(yield* partitions.prepare(now)), ...(yield* retire(trusted))]
     for (const { outcome, partition } of done.filter(isChange))
       yield* Effect.annotateLogs(Effect.logInfo("a partition was made or removed"), { partition, outcome })
     const undone = done.filter(isCrowded).map(({ partition }) => partition)

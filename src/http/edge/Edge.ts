@@ -137,7 +137,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
     if (body === null) return { appId: "", response: lateBody }
     const signedWithinMs = (yield* commitsWaiting) ? STANDSTILL_ARRIVAL_MS : ARRIVAL_MS
     const isClaim = claimsKey(match, rawHeaders)
-    const arriving = whereTooLate(authenticated({ method, rawTarget, rawHeaders, body }, isClaim), shed)
+    const arriving = whereTooLate(authenticate({ method, rawTarget, rawHeaders, body }, isClaim), shed)
     const signed = isSigned ? yield* withTimeout(arriving, signedWithinMs, shed) : null
     const { caller, nonce } = signed ?? { caller: null, nonce: null }
     if (signed?.commitsWait === true) return { appId: signed.caller.appId, response: internal(requestId) }
@@ -187,7 +187,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
    * The caller of a request. A request that claims an idempotency key spends its nonce with the claim; the nonce of every other request is
    * spent here. While commits wait for a standby none is spent: the outcome of that commit would be unknown.
    */
-  const authenticated = Effect.fnUntraced(function* (request: RawRequest, isClaim: boolean) {
+  const authenticate = Effect.fnUntraced(function* (request: RawRequest, isClaim: boolean) {
     const { caller, nonce } = yield* authentication.authenticate(request)
     const commitsWait = yield* commitsWaiting
     if (!commitsWait && !isClaim) yield* nonce.settle

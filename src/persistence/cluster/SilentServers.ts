@@ -41,7 +41,7 @@ export const silentServers = Effect.fnUntraced(function* ({ found, probe, within
   const answers = (group: ServerTenants) => turns.withPermit(bounded(probe(group), PROBE_MS))
 
   /** Marks the server itself, and takes the mark away, because the caller that asked for the verdict may be gone by then. */
-  const decided = Effect.fnUntraced(function* (group: ServerTenants, verdict: Deferred.Deferred<boolean>) {
+  const decide = Effect.fnUntraced(function* (group: ServerTenants, verdict: Deferred.Deferred<boolean>) {
     const { server } = group
     const exit = yield* Effect.exit(answers(group))
     verdicts.delete(server)
@@ -69,7 +69,7 @@ export const silentServers = Effect.fnUntraced(function* ({ found, probe, within
       if (underWay !== undefined) return Deferred.await(underWay)
       const verdict = Deferred.makeUnsafe<boolean>()
       verdicts.set(server, verdict)
-      const deciding = Effect.ensuring(decided(group, verdict), Deferred.succeed(verdict, false))
+      const deciding = Effect.ensuring(decide(group, verdict), Deferred.succeed(verdict, false))
       return Effect.andThen(Effect.uninterruptible(FiberMap.run(probes, server, deciding)), Deferred.await(verdict))
     })
 

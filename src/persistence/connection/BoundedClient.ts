@@ -57,7 +57,7 @@ export const makeBoundedClient = Effect.fnUntraced(function* (
         inTime(statement, raised ?? answerMs, () =>
           Effect.andThen(pool.invalidate(connection), silent("the database did not answer", "query"))
         )
-      ).pipe(Effect.tapError(explained), Effect.tapError(discarded(connection)))
+      ).pipe(Effect.tapError(explain), Effect.tapError(discarded(connection)))
 
   /**
    * As `answered`, for a statement that commits: it is not cancelled, and its connection is closed under it. An interruption would cancel
@@ -74,7 +74,7 @@ export const makeBoundedClient = Effect.fnUntraced(function* (
             Effect.andThen(pool.invalidate(connection), silent("the database did not answer", "query"))
           )
         )
-      ).pipe(Effect.tapError(explained), Effect.tapError(discarded(connection)))
+      ).pipe(Effect.tapError(explain), Effect.tapError(discarded(connection)))
 
   // No names and no rows are transformed, so that the transformations that a statement brings are none.
   const connectionOf = (connection: PgConnection.PgConnection): SqlConnection.Connection => {
@@ -124,7 +124,7 @@ export const makeBoundedClient = Effect.fnUntraced(function* (
 })
 
 /** On the statement's own span, which is the current one only where statements pass it on. */
-const explained = (error: SqlError.SqlError): Effect.Effect<void> =>
+const explain = (error: SqlError.SqlError): Effect.Effect<void> =>
   Effect.flatMap(Statement.SpanPropagationEnabled, (isOwn) =>
     isOwn ? annotateTraced(() => failureAttributes(error)) : Effect.void
   )

@@ -89,7 +89,7 @@ export const makeBatcher = <Step, Result, E>({
 
     const die = ({ end }: One, cause: unknown) => end(Effect.die(cause))
 
-    const interpreted = (one: One, result: Result): Effect.Effect<void> =>
+    const interpret = (one: One, result: Result): Effect.Effect<void> =>
       Effect.map(Effect.exit(Effect.suspend(() => recover(one.step, result))), (exit) =>
         Exit.isSuccess(exit) ? one.end(Effect.succeed(exit.value)) : die(one, exit.cause)
       )
@@ -97,7 +97,7 @@ export const makeBatcher = <Step, Result, E>({
     const runSingle = (one: One): Effect.Effect<void> =>
       Effect.flatMap(runStatement([one]), (exit) => {
         if (Exit.isFailure(exit)) return Effect.sync(() => die(one, exit.cause))
-        return Effect.forEach(exit.value, (result) => interpreted(one, result), { discard: true })
+        return Effect.forEach(exit.value, (result) => interpret(one, result), { discard: true })
       })
 
     const isLockTimeoutExit = (exit: Exit.Failure<unknown, E | SqlError.SqlError>): boolean =>
@@ -111,7 +111,7 @@ export const makeBatcher = <Step, Result, E>({
       if (steps.length > 1) {
         const exit = yield* runStatement(steps)
         if (Exit.isSuccess(exit))
-          return yield* Effect.forEach(Arr.zip(steps, exit.value), ([one, result]) => interpreted(one, result), { discard: true })
+          return yield* Effect.forEach(Arr.zip(steps, exit.value), ([one, result]) => interpret(one, result), { discard: true })
         // Its steps would find the same rows held.
         if (isLockTimeoutExit(exit)) return failAll(steps, exit)
       }

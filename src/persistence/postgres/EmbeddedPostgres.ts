@@ -60,7 +60,7 @@ export const EmbeddedPostgres = {
   running: Effect.fn("EmbeddedPostgres.running")(function* (
     path: string
   ): Effect.fn.Return<Option.Option<EmbeddedDatabase>, EmbeddedPostgresError> {
-    const cluster = yield* existing(path)
+    const cluster = yield* readExisting(path)
     if (Option.isNone(cluster)) return Option.none()
     const server = yield* PostgresServer.find(cluster.value.folder)
     if (Option.isNone(server)) return Option.none()
@@ -69,7 +69,7 @@ export const EmbeddedPostgres = {
 
   /** A clean fast shutdown, at most 10 s. Does nothing when nothing runs. */
   stop: Effect.fn("EmbeddedPostgres.stop")(function* (path: string): Effect.fn.Return<void, EmbeddedPostgresError> {
-    const cluster = yield* existing(path)
+    const cluster = yield* readExisting(path)
     if (Option.isNone(cluster)) return
     const { dataDir, folder } = cluster.value
     yield* withFolderLock(join(dataDir, "postgres.lock"))(PostgresServer.stop(folder))
@@ -148,7 +148,7 @@ const login = (cluster: Cluster, port: number, startedByUs: boolean) =>
     )
   )
 
-const existing = Effect.fnUntraced(function* (path: string) {
+const readExisting = Effect.fnUntraced(function* (path: string) {
   const dataDir = yield* PostgresCluster.locate(path)
   if (Option.isNone(dataDir)) return Option.none()
   return yield* PostgresCluster.readExisting(dataDir.value, yield* PostgresInstall.major)
@@ -156,7 +156,7 @@ const existing = Effect.fnUntraced(function* (path: string) {
 
 const revive = Effect.fnUntraced(
   function* (path: string) {
-    const cluster = yield* existing(path)
+    const cluster = yield* readExisting(path)
     if (Option.isSome(cluster) && Option.isSome(yield* PostgresServer.find(cluster.value.folder))) return
     yield* Effect.logWarning("the embedded PostgreSQL has gone; starting it again")
     yield* EmbeddedPostgres.ensureRunning(path)

@@ -55,7 +55,7 @@ export const cachedQuery = Effect.fnUntraced(function* <A>(
   const recent = (now: number): Option.Option<A> =>
     last !== null && now - last.sentAt < QUERY_EVERY_MS ? Option.some(last.answer) : Option.none()
 
-  const queried = Effect.fnUntraced(function* (now: number) {
+  const query = Effect.fnUntraced(function* (now: number) {
     const one = pending !== null && now - pending.sentAt < QUERY_EVERY_MS ? pending : yield* send(now)
     const answer = Option.flatten(yield* Effect.timeoutOption(Deferred.await(one.answer), one.sentAt + FRESH_MS - now))
     // A busy process may see the result before it sees that the time is over.
@@ -64,7 +64,7 @@ export const cachedQuery = Effect.fnUntraced(function* <A>(
 
   const newest = Effect.flatMap(elapsed, (now) => {
     const known = recent(now)
-    return Option.isSome(known) ? Effect.succeed(known) : queried(now)
+    return Option.isSome(known) ? Effect.succeed(known) : query(now)
   })
 
   return {

@@ -44,7 +44,7 @@ export const CodesPg = Layer.effect(
     const onTenantServer = yield* OnTenantServer
     const ownerOf = yield* makeReferenceOwner
 
-    const locked = Effect.fnUntraced(function* ({ appId, reference }: AttemptKey, codeHash: Uint8Array, at: Instant) {
+    const lockCodes = Effect.fnUntraced(function* ({ appId, reference }: AttemptKey, codeHash: Uint8Array, at: Instant) {
       yield* sql`INSERT INTO charge_codes (app_id, reference) VALUES (${appId}, ${reference}) ON CONFLICT DO NOTHING`
       const [row] = yield* codeRows(sql`SELECT ${codeHash} = ANY (wrong) AS known, cardinality(wrong) AS wrong, sent, closed,
           coalesce(lease_until > ${iso(at)}::timestamptz, false) AS leased
@@ -77,7 +77,7 @@ export const CodesPg = Layer.effect(
     const begin = Effect.fn("Codes.begin")(
       function* (attempt: CodeAttempt) {
         const { appId, at, claim, codeHash, holder, leaseMs, mode, partyHash, reference, wrongAtMost } = attempt
-        const codes = yield* locked(attempt, codeHash, at)
+        const codes = yield* lockCodes(attempt, codeHash, at)
         if (codes.sent) return { _tag: codes.leased ? "Busy" : "Unheard" } satisfies CodeAttemptOutcome
         if (codes.closed) return { _tag: "Moved" } satisfies CodeAttemptOutcome
         if (codes.wrong >= wrongAtMost) return { _tag: "Spent" } satisfies CodeAttemptOutcome

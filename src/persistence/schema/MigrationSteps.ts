@@ -63,21 +63,21 @@ const runStep = (sql: SqlClient.SqlClient, place: StepPosition): Effect.Effect<v
           .unsafe(inOneStatement(step.sql))
           .pipe(
             Effect.andThen(step.withFunctions === true ? SchemaFunctions.put(sql, functions) : Effect.void),
-            Effect.andThen(marked(sql, place))
+            Effect.andThen(markDone(sql, place))
           )
       )
     case "index":
       return Effect.andThen(
         buildIndex(sql, step, { long: longStatement(sql), short: (text) => shortTransaction(sql, sql.unsafe(text)) }),
-        marked(sql, place)
+        markDone(sql, place)
       )
     case "validate":
       return Effect.andThen(
         longStatement(sql)(`ALTER TABLE ${step.table} VALIDATE CONSTRAINT ${step.constraint}`),
-        marked(sql, place)
+        markDone(sql, place)
       )
     case "batches":
-      return Effect.andThen(repeated(sql, place, step.sql), marked(sql, place))
+      return Effect.andThen(repeatBatches(sql, place, step.sql), markDone(sql, place))
   }
 }
 
@@ -121,7 +121,11 @@ const longStatement =
     }).pipe(Effect.scoped, Effect.provideService(AnswerBoundMs, LONG_STEP_MS + ANSWER_AFTER_MS))
 
 /** Each batch is committed with how far it came. */
-const repeated = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { migration: { name } }: StepPosition, text: string) {
+const repeatBatches = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  { migration: { name } }: StepPosition,
+  text: string
+) {
   for (let batch = 0; batch < BATCHES_AT_MOST; batch++) {
     const began = yield* Clock.currentTimeMillis
     const reached = yield* sql.withTransaction(
@@ -140,7 +144,7 @@ const repeated = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { migrat
 })
 
 /** The place in the list, after a step; the last one makes the migration complete. */
-const marked = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { at, migration: { name, steps } }: StepPosition) {
+const markDone = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { at, migration: { name, steps } }: StepPosition) {
   const rows = yield* sql`UPDATE schema_migrations SET steps_done = ${at + 1}, reached = '',
     applied_at = CASE WHEN ${at + 1 === steps.length}::boolean THEN now() END
     WHERE name = ${name} AND steps_done = ${at} RETURNING name`

@@ -87,7 +87,7 @@ const transferring = ({ client, deadline }: Connection) =>
 /** A charge of mobile money; a network that wants a voucher gets it in a second call. */
 const charging = ({ call }: Connection, emailDomain: string) => {
   /** A refusal is looked into at once: what is there may still want its voucher. */
-  const confirmed = Effect.fnUntraced(function* (order: ChargeOrder, response: ProviderResponse) {
+  const confirmRefusal = Effect.fnUntraced(function* (order: ChargeOrder, response: ProviderResponse) {
     const first = chargeOutcome(response, expectedOf(order))
     if (!("confirm" in first)) return first
     const looked = yield* call({ operation: "charge_check", method: "GET", path: checkChargePath(order) })
@@ -97,7 +97,10 @@ const charging = ({ call }: Connection, emailDomain: string) => {
   return Effect.fnUntraced(function* (order: ChargeOrder): Effect.fn.Return<MoneyCallAnswer<ChargeOutcome>> {
     const body = chargeBody(order, emailDomain)
     if (body === undefined) return unreachable
-    const { alarm, fact } = yield* confirmed(order, yield* call({ operation: "charge", method: "POST", path: "/charge", body }))
+    const { alarm, fact } = yield* confirmRefusal(
+      order,
+      yield* call({ operation: "charge", method: "POST", path: "/charge", body })
+    )
     if (fact._tag !== "VoucherMissing") return { fact, alarm }
     if (order.otp === null) return withoutVoucher(fact.note)
     const voucher = { operation: "submit_otp", method: "POST", path: "/charge/submit_otp", body: submitBody(order) } as const

@@ -48,14 +48,14 @@ export class Approvals extends Context.Service<
         "key revoke": keys.revoke
       }
 
-      const found = Effect.fnUntraced(function* (id: Reference) {
+      const find = Effect.fnUntraced(function* (id: Reference) {
         const proposal = yield* proposals.find(id)
         return Option.isSome(proposal) ? proposal.value : yield* new NotDecided({ message: notYours })
       })
 
       /** One that can still be approved or carried out. */
       const current = Effect.fnUntraced(function* (id: Reference, { at }: Acting) {
-        const proposal = yield* found(id)
+        const proposal = yield* find(id)
         return hasExpired(proposal, at) ? yield* new NotDecided({ message: expired }) : proposal
       })
 
@@ -94,7 +94,7 @@ export class Approvals extends Context.Service<
 
       const dismiss = Effect.fn("Approvals.dismiss")(function* (id: Reference, acting: Acting, note: string) {
         const { at, by } = acting
-        const proposal = yield* found(id)
+        const proposal = yield* find(id)
         if (proposal.status === "approved") {
           // Approved says that nothing was done for it yet.
           const calledOff = new NotCarriedOut({ message: `${by} called it off${note === "" ? "" : `: ${note}`}` })

@@ -109,7 +109,7 @@ export class ProviderCallbacks extends Context.Service<
           }
           const found = Option.getOrUndefined(search.value)
           if (found === undefined) {
-            yield* unmatched.noted(callback)
+            yield* unmatched.note(callback)
             return yield* lookAgain(callback, "it matched nothing")
           }
           const { reference } = found.transaction
@@ -314,7 +314,7 @@ const makeUnmatchedCallbacks = Effect.gen(function* () {
   const watchedUntil = new Map<string, Instant>()
 
   /** A look has found nothing that it could be about. */
-  const noted = Effect.fnUntraced(function* (callback: Callback) {
+  const note = Effect.fnUntraced(function* (callback: Callback) {
     watchedUntil.set(accountOf(callback), (yield* Clock.currentTimeMillis) + WATCHED_MS)
   })
 
@@ -331,7 +331,7 @@ const makeUnmatchedCallbacks = Effect.gen(function* () {
     return yield* new RateLimited({ scope: "server", retry_after_seconds: taken.retryAfterSeconds })
   })
 
-  return { noted, admit }
+  return { note, admit }
 })
 
 const accountOf = ({ mode, provider }: Pick<Callback, "provider" | "mode">): string => `${provider}:${mode}`

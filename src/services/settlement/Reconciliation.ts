@@ -126,7 +126,7 @@ export class Reconciliation extends Context.Service<
         }
       })
 
-      const explained = Effect.fnUntraced(function* (
+      const explain = Effect.fnUntraced(function* (
         difference: ModeDifference
       ): Effect.fn.Return<ModeDifference | KnownDifference> {
         const reference = Option.fromNullishOr(difference.reference).pipe(Option.flatMap(Schema.decodeOption(Reference)))
@@ -151,7 +151,7 @@ export class Reconciliation extends Context.Service<
         const compared = inModes.flatMap((one) => one.compared)
         const all = yield* Effect.forEach(
           [...compared.flatMap(({ found }) => found), ...inModes.flatMap(({ unset }) => unset)],
-          explained
+          explain
         )
         const known = all.filter((one) => "because" in one)
         const unexplained = all.filter((one) => !("because" in one))

@@ -67,7 +67,7 @@ export class WebhookDispatcher extends Context.Service<
         )
 
       const attempt = (delivery: DueDelivery): Effect.Effect<void> =>
-        inItsSpan(delivery)(Effect.flatMap(sent(delivery), (end) => reported(delivery, end)))
+        inItsSpan(delivery)(Effect.flatMap(sent(delivery), (end) => report(delivery, end)))
 
       return yield* makeWorker({ name: "WebhookDispatcher", slots: SLOTS, idleMs: IDLE_MS, claim, work: attempt })
     })
@@ -101,13 +101,13 @@ const inItsSpan = (delivery: DueDelivery) =>
   )
 
 /** Of an event that was taken only the span tells. */
-const reported = (delivery: DueDelivery, { answer, verdict }: Ended): Effect.Effect<void> =>
+const report = (delivery: DueDelivery, { answer, verdict }: Ended): Effect.Effect<void> =>
   Effect.andThen(
     annotateTraced(() => ({ verdict: verdict._tag })),
-    verdict._tag === "Delivered" ? Effect.void : warned(delivery, answer)
+    verdict._tag === "Delivered" ? Effect.void : warn(delivery, answer)
   )
 
-const warned = (delivery: DueDelivery, { problem, status }: EndpointResponse): Effect.Effect<void> => {
+const warn = (delivery: DueDelivery, { problem, status }: EndpointResponse): Effect.Effect<void> => {
   // Not the endpoint's own words: they are kept with the attempt, and do not belong into a log.
   const why = status === null ? { note: problem } : { status }
   const warning = Effect.annotateLogs(Effect.logWarning("a webhook delivery attempt failed"), why)
