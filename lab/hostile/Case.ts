@@ -11,7 +11,7 @@ import type { Asked, HostileLine, Spoken, Twist } from "./HostileLine.ts"
 import type { Mutation } from "./LineMutations.ts"
 import { inOtherWords, mutations, refusedWith, withoutRows } from "./Mutations.ts"
 
-export type Kind = "payout" | "charge"
+export type MoneyCall = "payout" | "charge"
 
 /** A provider that pays and charges over a line that its cases spoil, one after another. */
 export interface Scene {
@@ -21,13 +21,13 @@ export interface Scene {
   /** Over the line; opened anew where a token is to be got over it as well. */
   readonly adapter: Effect.Effect<Adapter>
   /** What the provider says to a call that moves money when it refuses it. */
-  readonly refusals: Readonly<Record<Kind, ReadonlyArray<Spoken>>>
+  readonly refusals: Readonly<Record<MoneyCall, ReadonlyArray<Spoken>>>
 }
 
 /** What was told while the line was bad, and what is true. */
 export interface Heard {
   readonly name: string
-  readonly kind: Kind
+  readonly kind: MoneyCall
   readonly way: Way
   readonly ending: string
   readonly reference: Reference
@@ -58,7 +58,7 @@ export const played = Effect.fnUntraced(function* (scene: Scene, seed: number) {
   const random = seeded(seed)
   const { bench, line } = scene
   const { executions, live } = bench
-  const kind: Kind = random.chance(0.5) ? "payout" : "charge"
+  const kind: MoneyCall = random.chance(0.5) ? "payout" : "charge"
   const way = pickOf(random, kind === "payout" ? scene.abilities.payouts : scene.abilities.charges)
   const ending = random.pick(endings)
   const adapter = yield* scene.adapter
@@ -167,7 +167,7 @@ export const HIDDEN = "a movement that shows some questions later"
 const HIDDEN_SHARE = 0.1
 const LONGEST_HIDDEN = 6
 
-const ordered = Effect.fnUntraced(function* ({ bench: { live } }: Scene, kind: Kind, way: Way, ending: string) {
+const ordered = Effect.fnUntraced(function* ({ bench: { live } }: Scene, kind: MoneyCall, way: Way, ending: string) {
   if (kind === "payout") {
     const quote = yield* Effect.orElseSucceed(payoutsOf(live).quote(quoteOrder(way, ending)), () => null)
     if (quote === null || "_tag" in quote) return null

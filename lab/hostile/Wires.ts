@@ -3,7 +3,7 @@ import type { Adapter } from "../../src/services/ports/Provider.ts"
 import type { KnownSimulator } from "../../src/simulator/SimulatorModule.ts"
 import { collectionsOf, openBench, payoutsOf } from "../../test/providers/contract/Fixture.ts"
 import { type Abilities, askOrder, chargeOrder, newReference, payoutOrder } from "../../test/providers/contract/Orders.ts"
-import type { Kind, Scene } from "./Case.ts"
+import type { MoneyCall, Scene } from "./Case.ts"
 import { type HostileLine, openHostileLine, type Spoken } from "./HostileLine.ts"
 
 /** Of one case in so many the adapter has no token yet. */
@@ -34,7 +34,7 @@ export const openScene = Effect.fnUntraced(function* (
 
 /** What a provider says to a call that moves money when it refuses it. */
 export const refusalsOf = Effect.fnUntraced(function* (
-  kind: Kind,
+  kind: MoneyCall,
   adapter: Adapter,
   line: Pick<HostileLine, "twist">,
   abilities: Abilities

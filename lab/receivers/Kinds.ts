@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib"
 import { type Certificate, ofAnotherHost, selfSigned } from "./Certificates.ts"
 
 /** How a receiver fails until it is healed. A member that is absent goes well. */
-export interface Kind {
+export interface ReceiverKind {
   readonly name: string
   /** It is reached by https. */
   readonly secure?: true
@@ -34,7 +34,7 @@ const bomb = gzipSync(Buffer.alloc(32 * 1024 * 1024))
 const MUCH = Buffer.alloc(64 * 1024, "x")
 
 /** Every way to fail that was thought of, and two that never do. */
-export const kinds: ReadonlyArray<Kind> = [
+export const kinds: ReadonlyArray<ReceiverKind> = [
   { name: "well" },
   { name: "well, by TLS", secure: true },
   { name: "refuses the connection", closed: true },

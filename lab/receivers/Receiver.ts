@@ -10,11 +10,11 @@ import { createServer as httpsServer } from "node:https"
 import { createServer, type Socket } from "node:net"
 import { Webhook } from "standardwebhooks"
 import { rightful } from "./Certificates.ts"
-import type { Kind } from "./Kinds.ts"
+import type { ReceiverKind } from "./Kinds.ts"
 
 /** A tenant's receiver that fails in its own way until it is healed, and what it saw. */
 export interface Receiver {
-  readonly kind: Kind
+  readonly kind: ReceiverKind
   readonly url: string
   readonly heard: Heard
   readonly learn: (secret: string) => void
@@ -49,7 +49,7 @@ const newHeard = (): Heard => ({
   changed: new Set()
 })
 
-export const openReceiver = async (kind: Kind, dripMs: number): Promise<Receiver> => {
+export const openReceiver = async (kind: ReceiverKind, dripMs: number): Promise<Receiver> => {
   const heard = newHeard()
   const sockets = new Set<Socket>()
   const drips = new Set<NodeJS.Timeout>()

@@ -3,7 +3,7 @@ import { gateway } from "../../test/commands/Gateway.ts"
 import { type Key, type Request, send } from "../chaos/Client.ts"
 import type { Operation } from "../chaos/Load.ts"
 import type { Address, Stage } from "../chaos/Stage.ts"
-import { type Kind, kinds } from "./Kinds.ts"
+import { kinds, type ReceiverKind } from "./Kinds.ts"
 import { openReceiver, type Receiver } from "./Receiver.ts"
 
 export const EVENT_TYPES = ["payout.pending", "payout.successful"] as const
@@ -29,7 +29,7 @@ export const givenTenants = async (stage: Stage, share: number): Promise<Readonl
   return tenants
 }
 
-const givenTenant = async (stage: Stage, share: number, index: number, kind: Kind): Promise<Tenant> => {
+const givenTenant = async (stage: Stage, share: number, index: number, kind: ReceiverKind): Promise<Tenant> => {
   const appId = `receiver-${index}`
   // In this process: a command's own start takes longer than what it does.
   const must = async (...args: ReadonlyArray<string>): Promise<Readonly<Record<string, string>>> => {

@@ -4,12 +4,12 @@ import { type Command, issueKey } from "../chaos/everything/Tenants.ts"
 import type { Operation } from "../chaos/Load.ts"
 import { CREDIT } from "../chaos/Tenants.ts"
 
-type Kind = Operation["kind"]
+type OperationKind = Operation["kind"]
 
 /** A tenant that pays, charges or does both at one provider. */
 export interface Holder {
   readonly provider: Provider
-  readonly kinds: readonly [Kind, ...ReadonlyArray<Kind>]
+  readonly kinds: readonly [OperationKind, ...ReadonlyArray<OperationKind>]
   /** Whether the provider's documents promise that a reference is taken once: the rows of docs/operations.md. */
   readonly isPromised: boolean
   readonly key: Key

@@ -1,6 +1,6 @@
 import { AppId } from "../../src/domain/Ids.ts"
 import type { Random } from "../../test/support/Random.ts"
-import type { Kind, Mode } from "./Movement.ts"
+import type { Mode, MovementKind } from "./Movement.ts"
 import { type Heard, named, refusalIn, type Told } from "./Seen.ts"
 import { RIGHT_PIN } from "./SentCodes.ts"
 
@@ -14,7 +14,7 @@ export interface Operation extends Told {
 export interface Wish {
   readonly appId: string
   readonly mode: Mode
-  readonly kind: Kind
+  readonly kind: MovementKind
   readonly amount: bigint
   readonly party: string
 }

@@ -1,11 +1,11 @@
 import type { Random } from "../../test/support/Random.ts"
-import { collectionFee, type Kind, MINUTE, type Mode, type Movement, PAYOUT_FEE, SHORT_BY } from "./Movement.ts"
+import { collectionFee, MINUTE, type Mode, type Movement, type MovementKind, PAYOUT_FEE, SHORT_BY } from "./Movement.ts"
 import type { Mover } from "./Movers.ts"
 
 /** What is asked of a provider, whatever its kind. */
 export interface Wish {
   readonly account: string
-  readonly kind: Kind
+  readonly kind: MovementKind
   readonly mode: Mode
   readonly reference: string
   readonly amount: bigint

@@ -1,5 +1,5 @@
 export type Mode = "live" | "test"
-export type Kind = "payout" | "collection" | "exchange"
+export type MovementKind = "payout" | "collection" | "exchange"
 
 /** One movement of money at a provider, as it really is; the gateway sees of it only what an answer shows. */
 export interface Movement {
@@ -7,7 +7,7 @@ export interface Movement {
   /** Which account of the provider's it was. */
   readonly account: string
   readonly mode: Mode
-  readonly kind: Kind
+  readonly kind: MovementKind
   readonly reference: string
   readonly currency: string
   /** What really moves, which need not be what was asked for. */

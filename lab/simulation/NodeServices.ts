@@ -30,7 +30,7 @@ import { WebhookDispatcher } from "../../src/services/webhooks/WebhookDispatcher
 import { unhurried } from "../../test/support/PaymentRequests.ts"
 import { callerOf, type Wish } from "./Client.ts"
 import { registryOf } from "./GatedProviders.ts"
-import type { Kind } from "./Movement.ts"
+import type { MovementKind } from "./Movement.ts"
 import type { Node } from "./Node.ts"
 import { oneByOne } from "./OneByOne.ts"
 import type { Notes } from "./Seen.ts"
@@ -140,7 +140,7 @@ const gatedPorts = (node: Node, { notes, ready, takesTime }: Outside): Ready => 
 }
 
 /** What a tenant asks for; the reference is that of the collection which a code is said for. */
-export type Asked = { readonly kind: Kind } | { readonly kind: "authorize"; readonly reference: string }
+export type Asked = { readonly kind: MovementKind } | { readonly kind: "authorize"; readonly reference: string }
 
 /** A tenant's signed request, from its decoding to its answer's bytes. */
 export const request = (

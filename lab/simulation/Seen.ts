@@ -1,5 +1,5 @@
 import type { Transaction } from "../../src/domain/Transaction.ts"
-import type { Kind, Mode, Movement } from "./Movement.ts"
+import type { Mode, Movement, MovementKind } from "./Movement.ts"
 import type { WrongCode } from "./SentCodes.ts"
 
 // What the judge is shown: what the providers did, what the tenants asked and were told, and what is stored at the end.
@@ -34,7 +34,7 @@ export interface Said extends Span {
 export interface Told {
   readonly appId: string
   readonly mode: Mode
-  readonly kind: Kind
+  readonly kind: MovementKind
   readonly amount: bigint
   /** Whose number is charged or paid; empty for an exchange. */
   readonly party: string

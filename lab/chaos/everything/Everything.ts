@@ -9,7 +9,7 @@ import { openStage, type Stage } from "../Stage.ts"
 import { providers, tellCallbacks, withAccounts } from "./Accounts.ts"
 import { openBooks } from "./Books.ts"
 import { judge } from "./Judge.ts"
-import { type Kind, type Operation, perform, planner, type World } from "./Load.ts"
+import { type Operation, type OperationKind, perform, planner, type World } from "./Load.ts"
 import { operate, passed } from "./Operators.ts"
 import { killEverything, openProxy } from "./Processes.ts"
 import { type Difference, explained } from "./Reconciled.ts"
@@ -114,7 +114,7 @@ const play = async (stage: Stage, seed: number) => {
   for (const provider of providers) differences.push(...(await reconciled(stage, provider)))
   const { because, unexplained } = explained(differences, byReference, books.of)
   await heard.close()
-  const of = (kind: Kind) => operations.filter((one) => one.kind === kind && one.reference !== undefined).length
+  const of = (kind: OperationKind) => operations.filter((one) => one.kind === kind && one.reference !== undefined).length
   const ran = {
     seed,
     seconds: options.seconds,

@@ -1,7 +1,7 @@
 import type { Heard } from "../Receiver.ts"
 import { accountName, tellsReturns, tellsReturnsAsFailures } from "./Accounts.ts"
 import type { Execution, Known, Movement } from "./Books.ts"
-import type { Kind, Operation } from "./Load.ts"
+import type { Operation, OperationKind } from "./Load.ts"
 
 type Record_ = Readonly<Record<string, unknown>>
 
@@ -29,7 +29,7 @@ export interface Verdict {
 }
 
 const closed = ["successful", "failed", "expired"]
-const eventOf: Readonly<Record<Kind, string>> = { payout: "payout", collection: "collection", exchange: "fx" }
+const eventOf: Readonly<Record<OperationKind, string>> = { payout: "payout", collection: "collection", exchange: "fx" }
 
 /** A plain fold of what the providers executed, held against what the tenants were told and what their floats say. */
 export const judge = (evidence: Evidence): Verdict => {
@@ -75,7 +75,7 @@ export const judge = (evidence: Evidence): Verdict => {
   return { lost, doubled, invented, webhooks, open, floats: floatFaults(evidence) }
 }
 
-const known = ({ books }: Pick<Evidence, "books">, reference: string, kind: Kind) => {
+const known = ({ books }: Pick<Evidence, "books">, reference: string, kind: OperationKind) => {
   const { executions, movements } = books.of(reference)
   return {
     movements: movements.filter((one) => one.kind === kind),
@@ -152,7 +152,7 @@ const floatFaults = (evidence: Evidence): ReadonlyArray<string> => {
 }
 
 /** What one executed movement has done to a float: the provider's own amounts and fees. */
-const moved: Readonly<Record<Kind, (own: Float, movement: Movement, into: Float) => void>> = {
+const moved: Readonly<Record<OperationKind, (own: Float, movement: Movement, into: Float) => void>> = {
   payout: (own, { amount, fee, firstFee, provider, returned }) => {
     // What it cost beyond what it was quoted to cost is the gateway's loss.
     const charged = Math.min(fee, firstFee)

@@ -4,7 +4,7 @@ import { type Answer, send } from "../Client.ts"
 import type { Address } from "../Stage.ts"
 import type { Holder } from "./Tenants.ts"
 
-export type Kind = "payout" | "collection" | "exchange"
+export type OperationKind = "payout" | "collection" | "exchange"
 
 /** What a payer does with a code: sends the right one, a wrong one first, the right one to two nodes at once, or none. */
 export const codePlans = ["right", "wrong first", "twice at once", "never"] as const
@@ -12,7 +12,7 @@ export const codePlans = ["right", "wrong first", "twice at once", "never"] as c
 /** One money operation as its tenant sees it: what was wanted, and what was answered in the end. */
 export interface Operation {
   readonly holder: Holder
-  readonly kind: Kind
+  readonly kind: OperationKind
   readonly currency: string
   /** Chosen by a number; an exchange's is the next one's at the provider, whosever it is. */
   readonly ending: string

@@ -1,6 +1,6 @@
 import type { Abilities, Way } from "../../../test/providers/contract/Orders.ts"
 import { type Random, seeded } from "../../../test/support/Random.ts"
-import { type Kind as ByAdapter, pickOf, planned } from "../Case.ts"
+import { type MoneyCall, pickOf, planned } from "../Case.ts"
 import type { Asked, Spoken, Twist } from "../HostileLine.ts"
 import { type Absences, formOf } from "../Wires.ts"
 
@@ -18,7 +18,7 @@ export const AGES: ReadonlyArray<number> = [
   )
 ]
 
-export type Kind = ByAdapter | "exchange"
+export type PlannedKind = MoneyCall | "exchange"
 
 /** When the line is honest again, after the first request: at once, soon, after hours, or when a person already has the case. */
 const HONEST_AFTER = [0, 0, 50 * SECOND, 50 * SECOND, 9 * MINUTE, 9 * MINUTE, 150 * MINUTE, 30 * HOUR] as const
@@ -52,7 +52,7 @@ type Plot = (typeof PLOTS)[number]
 export interface Plan {
   readonly seed: number
   readonly plot: Plot
-  readonly kind: Kind
+  readonly kind: PlannedKind
   readonly way: Way
   readonly ending: string
   readonly name: string
@@ -77,7 +77,7 @@ export interface Plan {
 
 export interface Provided {
   readonly abilities: Abilities
-  readonly refusals: Readonly<Record<ByAdapter, ReadonlyArray<Spoken>>>
+  readonly refusals: Readonly<Record<MoneyCall, ReadonlyArray<Spoken>>>
   readonly absences: Absences
   readonly isInferred: boolean
 }
@@ -93,14 +93,14 @@ export const planOf = (seed: number, provided: Provided): Plan => {
   return { ...plan, seed, plot, kind, way, name }
 }
 
-const kindOf = (plot: Plot, random: Random, { abilities: { exchange } }: Provided): Kind => {
+const kindOf = (plot: Plot, random: Random, { abilities: { exchange } }: Provided): PlannedKind => {
   if (plot === "late" || plot === "clicked") return "charge"
   const mayExchange = exchange !== undefined && plot !== "contradicted" && plot !== "turned"
   return mayExchange && random.chance(EXCHANGES) ? "exchange" : random.chance(0.5) ? "payout" : "charge"
 }
 const EXCHANGES = 0.3
 
-const wayOf = (plot: Plot, kind: Kind, random: Random, { abilities }: Provided): Way => {
+const wayOf = (plot: Plot, kind: PlannedKind, random: Random, { abilities }: Provided): Way => {
   const { charges, exchange, payouts } = abilities
   // What waits for its payer's visit is not there before.
   const all = oneOfEach(charges)
@@ -114,7 +114,7 @@ const wayOf = (plot: Plot, kind: Kind, random: Random, { abilities }: Provided):
 }
 
 interface Given {
-  readonly kind: Kind
+  readonly kind: PlannedKind
   readonly way: Way
   readonly random: Random
   readonly provided: Provided

@@ -4,7 +4,7 @@ import { eventually } from "../../support/SignedClient.ts"
 import { ContractBench, collectionsOf, verified } from "./Fixture.ts"
 import { feeless, openLine, paidAtOnce } from "./Line.ts"
 import { type Abilities, askOrder, chargeOrder, type Way } from "./Orders.ts"
-import { expectDiscreet, idOf, type Kind, type Played, played } from "./Play.ts"
+import { expectDiscreet, idOf, type MoneyCall, type Played, played } from "./Play.ts"
 import { type Row, refusals, rows } from "./Table.ts"
 
 /** What the answer must say beside its tag. */
@@ -114,7 +114,7 @@ export const endings = (it: Vitest.MethodsNonLive<ContractBench>, abilities: Abi
 const nobody = { payout: "invalid_destination", charge: "payer_not_found" } as const
 
 /** A payout that is accepted has a handle, by which nobody takes it for never sent; an echo of the amount is exact, or is not there. */
-const expectTracked = (kind: Kind, { outcome }: Played, { amount, currency }: Way) => {
+const expectTracked = (kind: MoneyCall, { outcome }: Played, { amount, currency }: Way) => {
   if (outcome._tag !== "Accepted") return
   if (kind === "payout") expect(outcome.providerReference).toBeTruthy()
   if (outcome.observedAmount === null) return

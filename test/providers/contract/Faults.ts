@@ -8,11 +8,11 @@ import { ContractBench, collectionsOf, IMPATIENCE_MS, payoutsOf } from "./Fixtur
 import { answeredAfter, type Fault, lostAnswer, openLine, silent, spoiled, unanswered, unheard } from "./Line.ts"
 import { type Abilities, askOrder, chargeOrder, payoutOrder, type Way } from "./Orders.ts"
 
-type Kind = "payout" | "charge"
+type MoneyCall = "payout" | "charge"
 
 /** One way out and one way in, and which of a fresh adapter's requests is the one that moves the money. */
 interface Case {
-  readonly kind: Kind
+  readonly kind: MoneyCall
   readonly way: Way
   readonly money: number
 }
@@ -36,7 +36,7 @@ const kindsOf = ({ charges: [charge], payouts: [payout] }: Abilities) => [
 const MOST_REQUESTS = 6
 
 /** It is the first whose loss still leaves a transaction at the provider. */
-const moneyRequest = Effect.fnUntraced(function* (kind: Kind, way: Way) {
+const moneyRequest = Effect.fnUntraced(function* (kind: MoneyCall, way: Way) {
   for (let number = 1; number <= MOST_REQUESTS; number++) {
     const { ask, line } = yield* sent({ kind, way, fault: lostAnswer, number, isLasting: false })
     if (line.reached() && (yield* ask)._tag !== "NotFound") return number

@@ -20,10 +20,10 @@ export interface Played {
   readonly ask: (providerReference: string | null) => Effect.Effect<StatusOutcome>
 }
 
-export type Kind = "payout" | "charge"
+export type MoneyCall = "payout" | "charge"
 const silent = new Set(["0003", "0004"])
 
-export const played = Effect.fnUntraced(function* (kind: Kind, way: Way, ending: string) {
+export const played = Effect.fnUntraced(function* (kind: MoneyCall, way: Way, ending: string) {
   const { impatient, live } = yield* ContractBench
   const sender = silent.has(ending) ? impatient : live
   if (kind === "payout") {

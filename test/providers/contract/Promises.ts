@@ -22,9 +22,9 @@ interface Movement {
   readonly askOtherwise: Effect.Effect<{ readonly _tag: string }> | null
 }
 
-type Kind = "payout" | "charge"
+type MoneyCall = "payout" | "charge"
 
-const movement = Effect.fnUntraced(function* (kind: Kind, way: Way, ending: string) {
+const movement = Effect.fnUntraced(function* (kind: MoneyCall, way: Way, ending: string) {
   const { live } = yield* ContractBench
   if (kind === "payout") {
     const order = yield* payoutOrder(payoutsOf(live), way, ending)

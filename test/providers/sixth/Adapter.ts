@@ -15,7 +15,7 @@ import { sixthCallbacks } from "./Callback.ts"
 import { openClient, type SixthSettings } from "./Client.ts"
 import { movementBody } from "./Order.ts"
 import { quoteOf } from "./Quote.ts"
-import { identity, type Kind } from "./Refusals.ts"
+import { identity, type PaymentKind } from "./Refusals.ts"
 import { statement } from "./Statement.ts"
 import { found, posted } from "./Translate.ts"
 
@@ -62,12 +62,12 @@ export const sixth = adapterOf(
   })
 )
 
-const paths = { payout: "/transfers", collection: "/charges" } as const satisfies Record<Kind, string>
+const paths = { payout: "/transfers", collection: "/charges" } as const satisfies Record<PaymentKind, string>
 
 /** Transfers and charges are made and looked up alike. */
 const placing = Effect.fnUntraced(function* (
   { call }: Connection,
-  kind: Kind,
+  kind: PaymentKind,
   reference: PayoutOrder["reference"],
   body: object | undefined
 ): Effect.fn.Return<MoneyCallAnswer<PayoutOutcome>> {
@@ -76,7 +76,7 @@ const placing = Effect.fnUntraced(function* (
 })
 
 const looking =
-  ({ client }: Connection, kind: Kind) =>
+  ({ client }: Connection, kind: PaymentKind) =>
   ({ reference }: StatusQuery, until: number) =>
     Effect.map(client({ operation: "lookup", method: "GET", path: `${paths[kind]}/${reference}` }, until), (response) =>
       found(kind, response, reference)

@@ -24,7 +24,7 @@ export const identity: Identity = {
     })
 }
 
-export type Kind = "payout" | "collection"
+export type PaymentKind = "payout" | "collection"
 
 const notAdmitted = notAdmittedBy("our key is refused")
 const shared: ReadonlyArray<readonly [code: string, refusal: ProviderRefusal]> = [
@@ -34,7 +34,7 @@ const shared: ReadonlyArray<readonly [code: string, refusal: ProviderRefusal]> =
   ["forbidden", notAdmitted]
 ]
 // By the code of an error or of a failure; a code that is not here still refuses, and is logged.
-const refusals: Readonly<Record<Kind, ReadonlyMap<string, ProviderRefusal>>> = {
+const refusals: Readonly<Record<PaymentKind, ReadonlyMap<string, ProviderRefusal>>> = {
   payout: new Map([
     ...shared,
     ["not_delivered", undelivered],
@@ -48,7 +48,7 @@ const refusals: Readonly<Record<Kind, ReadonlyMap<string, ProviderRefusal>>> = {
   ])
 }
 
-export const refusalBy = (kind: Kind, code: string): ProviderRefusal =>
+export const refusalBy = (kind: PaymentKind, code: string): ProviderRefusal =>
   refusals[kind].get(code) ?? { ...refusedUnsaid, alarm: `a code without a meaning here: ${named(code)}` }
 
 /** A word of theirs, where it is one: it could be a sentence with a name in it. */
@@ -62,7 +62,7 @@ export const codeOf = (response: ProviderResponse): string | null => errorOf(res
 // These statuses prove that nothing was executed, where the error is in Tumbuka Pay's own shape; nothing else does.
 const refusing: ReadonlySet<number> = new Set([400, 401, 403, 422])
 
-export const refusal = (kind: Kind, response: ProviderResponse): FactWithAlarm<Refused> | undefined => {
+export const refusal = (kind: PaymentKind, response: ProviderResponse): FactWithAlarm<Refused> | undefined => {
   const code = codeOf(response)
   const isRefused = response._tag === "Answered" && refusing.has(response.status)
   return isRefused && code !== null ? refusedBy(refusalBy(kind, code), null, named(code)) : undefined

@@ -37,7 +37,7 @@ interface SixthAccount extends Merchant {
 }
 
 type Call = MerchantCall<SixthAccount>
-type Kind = "payout" | "collection"
+type PaymentKind = "payout" | "collection"
 
 const json = (status: number, body: object): SimulatedResponse => response(status, "application/json", JSON.stringify(body))
 const refuse = (status: number, code: string): Stop => new Stop({ response: json(status, { error: { code } }) })
@@ -54,7 +54,7 @@ const errors: ErrorResponses = {
 const currencies: Readonly<Record<string, string>> = { UG: "UGX", KE: "KES" }
 
 /** POST /transfers, POST /charges */
-const createMovement = (kind: Kind) =>
+const createMovement = (kind: PaymentKind) =>
   Effect.fnUntraced(function* (call: Call) {
     const invalid = refuse(400, "invalid_request")
     const request = yield* decodedOr(MovementRequest, exactBody(call.request), () => invalid)
@@ -81,7 +81,7 @@ const createMovement = (kind: Kind) =>
   })
 
 /** GET /transfers/{client_ref}, GET /charges/{client_ref} */
-const findMovement = (kind: Kind) =>
+const findMovement = (kind: PaymentKind) =>
   Effect.fnUntraced(function* (call: Call, reference: string) {
     const [transaction] = byReference(call, kind, reference)
     return transaction === undefined ? yield* refuse(404, "not_found") : json(200, movement(transaction))
@@ -90,7 +90,7 @@ const findMovement = (kind: Kind) =>
 /** GET /statement?day=2026-01-31 */
 const statement = (call: Call) => {
   const day = call.request.query.get("day") ?? ""
-  const listed = (kind: Kind) =>
+  const listed = (kind: PaymentKind) =>
     ownTransactions(call, kind)
       .filter(({ createdAt }) => iso(createdAt).startsWith(`${day}T`))
       .map((one) => movement(one))

@@ -14,7 +14,7 @@ import { givenDatabase, masterKey } from "../../support/TestDatabase.ts"
 import { ContractBench } from "../contract/Fixture.ts"
 import { momo, newReference } from "../contract/Orders.ts"
 import { contract } from "../contract/Suite.ts"
-import type { Kind } from "./Refusals.ts"
+import type { PaymentKind } from "./Refusals.ts"
 import { sixthProvider } from "./Settings.ts"
 import { simulatedSixth } from "./Simulator.ts"
 import { found, posted } from "./Translate.ts"
@@ -55,7 +55,9 @@ describe("the answers of Tumbuka Pay", () => {
   const refused = (kind: string, code: string) => ({ _tag: "Refused", kind, failure: { code } })
   const unknown = { _tag: "Unknown", reason: "bad_response" }
   const sum = { amount: 12_345n, currency: "KES" }
-  const rows: ReadonlyArray<readonly [what: string, kind: Kind, answer: ProviderResponse, fact: object, isAlarm: boolean]> = [
+  const rows: ReadonlyArray<
+    readonly [what: string, kind: PaymentKind, answer: ProviderResponse, fact: object, isAlarm: boolean]
+  > = [
     ["pending", "payout", answered(200, movement()), { _tag: "StillPending", providerReference: "tp_1" }, false],
     ["succeeded", "payout", answered(200, movement({ status: "succeeded" })), { _tag: "Succeeded", ...sum, fee: 3000n }, false],
     ["returned", "payout", answered(200, movement({ status: "returned" })), { ...sum, fee: 0n, charged: 3000n }, false],

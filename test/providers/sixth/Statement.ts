@@ -2,7 +2,7 @@ import { isReference } from "../../../src/domain/Ids.ts"
 import type { Connection } from "../../../src/providers/Connection.ts"
 import { sumOf } from "../../../src/providers/ProviderStatus.ts"
 import { lineOf, pagedList, statementOf } from "../../../src/providers/Statements.ts"
-import type { Kind } from "./Refusals.ts"
+import type { PaymentKind } from "./Refusals.ts"
 import { standingOf } from "./Translate.ts"
 import { Movement, StatementAnswer } from "./Wire.ts"
 
@@ -10,7 +10,7 @@ import { Movement, StatementAnswer } from "./Wire.ts"
 export const statement = (connection: Connection) =>
   statementOf(connection, listed("payout", "transfers"), listed("collection", "charges"))
 
-const listed = (direction: Kind, list: "transfers" | "charges") =>
+const listed = (direction: PaymentKind, list: "transfers" | "charges") =>
   pagedList({
     operation: "statement",
     path: ({ day }) => `/statement?${new URLSearchParams({ day })}`,

@@ -7,7 +7,7 @@ import { answerBy, sumOf } from "../../../src/providers/ProviderStatus.ts"
 import { instantIn } from "../../../src/providers/Statements.ts"
 import type { ProviderResponse } from "../../../src/providers/Transport.ts"
 import type { PayoutOutcome, StatusOutcome } from "../../../src/services/ports/Provider.ts"
-import { codeOf, identity, type Kind, named, refusal, refusalBy } from "./Refusals.ts"
+import { codeOf, identity, named, type PaymentKind, refusal, refusalBy } from "./Refusals.ts"
 import { Movement } from "./Wire.ts"
 
 const { readAsUnknown } = identity
@@ -23,7 +23,7 @@ const standings: ReadonlyMap<string, Reported> = new Map([
 export const standingOf = (status: string): Reported | undefined => standings.get(status)
 
 /** The answer to POST. Where our reference was there already, a lookup decides. */
-export const posted = (kind: Kind, response: ProviderResponse, reference: Reference): MoneyCallAnswer<PayoutOutcome> =>
+export const posted = (kind: PaymentKind, response: ProviderResponse, reference: Reference): MoneyCallAnswer<PayoutOutcome> =>
   isAnswered(response, 409) && codeOf(response) === "duplicate_client_ref"
     ? { confirm: taken }
     : moneyCallAnswer(response, {
@@ -38,13 +38,13 @@ const taken = (looked: FactWithAlarm<StatusOutcome>): FactWithAlarm<PayoutOutcom
   asCreateOutcome(looked, "what was only just made is not there, or came back")
 
 /** The answer to GET by our reference. */
-export const found = (kind: Kind, response: ProviderResponse, reference: Reference): FactWithAlarm<StatusOutcome> => {
+export const found = (kind: PaymentKind, response: ProviderResponse, reference: Reference): FactWithAlarm<StatusOutcome> => {
   if (isAnswered(response, 404) && codeOf(response) === "not_found") return withoutAlarm({ _tag: "NotFound", note: "not_found" })
   const movement = Option.getOrUndefined(decoded(Movement, response))
   return movement === undefined ? readAsUnknown(response) : answerOf(kind, movement, reference)
 }
 
-const answerOf = (kind: Kind, movement: Movement, reference: Reference): FactWithAlarm<StatusOutcome> => {
+const answerOf = (kind: PaymentKind, movement: Movement, reference: Reference): FactWithAlarm<StatusOutcome> => {
   const { client_ref, failure, id: providerReference, status, updated_at } = movement
   const standing = standingOf(status)
   const code = failure ?? "unsaid"
