@@ -212,10 +212,10 @@ const applying: ReadonlyArray<Bug> = [
   mistake(
     {
       name: "keep the branch that a recipient was paid through first",
-      breaks: "a saved recipient has the branch of its last payout",
-      test: "test/scenarios/payouts/EveryProvider.test.ts"
+      breaks: "a saved recipient has the branch of its last payout"
     },
-    at(applyStep, "coalesce(EXCLUDED.branch_code, known.branch_code)", "known.branch_code")
+    at(applyStep, "coalesce(EXCLUDED.branch_code, known.branch_code)", "known.branch_code"),
+    at(applySteps, "coalesce(EXCLUDED.branch_code, known.branch_code)", "known.branch_code")
   ),
   mistake(
     { name: "forget the branches of a batch", breaks: "a saved recipient has the branch of its last payout" },

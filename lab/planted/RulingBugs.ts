@@ -5,12 +5,25 @@ export const rulingBugs: ReadonlyArray<Bug> = [
   {
     name: "credit a collection gross",
     breaks: "a collection is booked net of its fee, or not at all",
-    test: "test/providers/contract/Contract.test.ts",
+    test: "test/domain/CollectionMoves.test.ts",
     edits: [
       {
-        file: "src/providers/ProviderStatus.ts",
-        text: 'sum === undefined || (kind === "collection" && sum.fee === null)',
-        instead: "sum === undefined"
+        file: "src/domain/CollectionMoves.ts",
+        text: "fact.fee === null ? unpriced(collection, fact, origin) : succeed(collection, { ...fact, fee: fact.fee }, origin)",
+        instead:
+          "fact.fee === 0n ? unpriced(collection, fact, origin) : succeed(collection, { ...fact, fee: fact.fee ?? ZERO }, origin)"
+      }
+    ]
+  },
+  {
+    name: "tell nobody that a charge which was closed succeeded at a fee that nobody knows",
+    breaks: "no money that came in is without a case or a credit",
+    test: "test/scenarios/operators/Rulings.test.ts",
+    edits: [
+      {
+        file: "src/domain/CollectionMoves.ts",
+        text: "    Succeeded: when(hasOtherFigures, reviewObserved, succeedOr(reviewObserved)),\n",
+        instead: "    Succeeded: when(hasOtherFigures, reviewObserved, succeedOr(note)),\n"
       }
     ]
   },

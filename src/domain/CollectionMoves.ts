@@ -3,7 +3,7 @@ import { type Decision, unchanged } from "./Decision.ts"
 import type { Fact } from "./Fact.ts"
 import type { Instant } from "./Instant.ts"
 import { collect } from "./Ledger.ts"
-import { ZERO } from "./Money.ts"
+import { type MinorUnits, ZERO } from "./Money.ts"
 import {
   atNextProvider,
   type FactOf,
@@ -11,6 +11,7 @@ import {
   failureBy,
   foundAfterAll,
   hasHandle,
+  type Move,
   type MoveTable,
   mismatch,
   note,
@@ -30,7 +31,7 @@ const open: Row<Collection> = {
   StillPending: track,
   Unknown: trackNamed,
   NeedsRedirect: when(isRedirectKnown, track, redirect),
-  Succeeded: when(hasOtherFigures, reviewObserved, succeed),
+  Succeeded: when(hasOtherFigures, reviewObserved, succeedOr(track)),
   Refused: fail,
   NotSent: when(isKnownToBeSent, note, fail),
   Rerouted: when(isBoundToProvider, note, reroute),
@@ -55,12 +56,12 @@ export const collectionMoves: MoveTable<CollectionStatus, Collection> = {
     Clawback: when(needsNobody, note, review)
   },
   failed: {
-    Succeeded: when(hasOtherFigures, reviewObserved, succeed),
+    Succeeded: when(hasOtherFigures, reviewObserved, succeedOr(reviewObserved)),
     Accepted: when(failedUnsurely, reviewFound, note),
     StillPending: when(failedUnsurely, reviewFound, note),
     NeedsRedirect: when(failedUnsurely, reviewFound, note)
   },
-  expired: { Succeeded: when(hasOtherFigures, reviewObserved, succeed) }
+  expired: { Succeeded: when(hasOtherFigures, reviewObserved, succeedOr(reviewObserved)) }
 }
 
 /** The payer still has to say the code that was sent. */
@@ -111,8 +112,16 @@ function waitForCode(collection: Collection, fact: FactOf<"WrongCode">, { at }: 
   return { next, entry: null, event: "collection.requires_action" }
 }
 
-function succeed(collection: Collection, fact: FactOf<"Succeeded">, { at }: FactOrigin): Decision<Collection> {
-  const fee = fact.fee ?? ZERO
+/** It is credited net of its fee. Where nobody knows that, nothing is credited: what is open is asked about again, and a person has the rest. */
+function succeedOr(unpriced: Move<Collection, FactOf<"Succeeded">>): Move<Collection, FactOf<"Succeeded">> {
+  return (collection, fact, origin) =>
+    fact.fee === null ? unpriced(collection, fact, origin) : succeed(collection, { ...fact, fee: fact.fee }, origin)
+}
+
+type Priced = FactOf<"Succeeded"> & { readonly fee: MinorUnits }
+
+function succeed(collection: Collection, fact: Priced, { at }: FactOrigin): Decision<Collection> {
+  const { fee } = fact
   const next: Collection = {
     ...tracked(collection, fact.providerReference),
     ...visibleChange(collection, at),

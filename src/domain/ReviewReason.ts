@@ -17,7 +17,8 @@ const reasons: Reasons = {
   open: {
     Mismatched:
       "the provider has this reference for another number: its key was used before, for a request that a restore forgot",
-    Succeeded: "the provider says that it succeeded, with another amount, currency or fee than this record has",
+    Succeeded:
+      "the provider says that it succeeded, with another amount, currency or fee than this record has, or with a fee that nobody knows",
     Returned: "the provider says that it was sent back, and never said that it succeeded"
   },
   successful: {
@@ -26,7 +27,10 @@ const reasons: Reasons = {
     Clawback: "it was credited, and the provider lists a"
   },
   failed: { Succeeded: "it is closed as failed, and later the provider said that it succeeded" },
-  expired: { Succeeded: "it expired, and later the provider said that it succeeded with another amount or currency" }
+  expired: {
+    Succeeded:
+      "it expired, and later the provider said that it succeeded, with another amount or currency, or with a fee that nobody knows"
+  }
 }
 
 const underWay = "it is closed as failed, which no provider said for certain, and later one said that it has it under way"

@@ -59,9 +59,8 @@ const MASK = /[*#•]+|x{2,}/i
 const bare = (text: string): string => text.toUpperCase().replace(/[^A-Z0-9]/g, "")
 
 /**
- * The shown movement, as a fact. Another's transaction, an unknown word and an unreadable amount are `Unknown`, with an alarm. So is a paid
- * collection without its fee: the float is credited net of it, and the gross amount would be more than came in. Of a payout the held fee
- * stands.
+ * The shown movement, as a fact. Another's transaction, an unknown word and an unreadable amount are `Unknown`, with an alarm. A paid
+ * collection whose fee is not known alarms, too: the float is credited net of it, and so not by itself. Of a payout the held fee stands.
  */
 export const answerBy = ({
   isOfAnother = false,
@@ -93,9 +92,11 @@ export const answerBy = ({
       return isUnsure ? { ...refused, fact: { ...refused.fact, isUnsure } } : refused
     }
     case "successful":
-      return sum === undefined || (kind === "collection" && sum.fee === null)
-        ? unreadableSum(status, providerReference)
-        : withoutAlarm({ _tag: "Succeeded", providerReference, ...sum, note })
+      if (sum === undefined) return unreadableSum(status, providerReference)
+      return {
+        fact: { _tag: "Succeeded", providerReference, ...sum, note },
+        alarm: kind === "collection" && sum.fee === null ? UNPRICED : null
+      }
     case "returned": {
       if (sum === undefined) return unreadableSum(status, providerReference)
       // Whether a fee came back is not said, so none is given back.
@@ -105,9 +106,11 @@ export const answerBy = ({
   }
 }
 
+const UNPRICED = "a collection succeeded, and neither its answer nor the contract says its fee: until one does it is not credited"
+
 /** It is ours, so the handle is kept: a record that has one is never taken for one that did not arrive. */
 const unreadableSum = (status: string, providerReference: string | null): FactWithAlarm<StatusOutcome> => {
-  const { alarm, fact } = unreadable("the amount, the fee or the currency cannot be read", status)
+  const { alarm, fact } = unreadable("the amount or the currency cannot be read", status)
   return { fact: { ...fact, providerReference }, alarm }
 }
 

@@ -44,6 +44,15 @@ const paid = {
   said: ["succeeded 50000 UGX"]
 }
 
+const unpriced = {
+  ...seen,
+  needsReview: true,
+  observedAmount: 50_000n,
+  observedCurrency: "UGX",
+  said: ["succeeded 50000 UGX"],
+  saidAtOpening: ["succeeded 50000 UGX"]
+}
+
 type Row = readonly [what: string, given: Collection, fact: Fact, actor: Actor, changes: object, event: string | null]
 
 const rows: ReadonlyArray<Row> = [
@@ -106,11 +115,35 @@ const rows: ReadonlyArray<Row> = [
   ],
   ["paid, with a fee", asks(page), Succeeded, "callback", { ...paid, fees: 750n, nextAction: null }, "collection.successful"],
   [
-    "paid, and no fee is named",
+    "paid, and nobody knows its fee: it is asked about again",
     polled(),
     { ...Succeeded, fee: null },
     "callback",
-    { ...paid, fees: 0n },
+    { providerReference: "P1", said: ["succeeded 50000 UGX"] },
+    null
+  ],
+  [
+    "paid after it failed, and nobody knows its fee: a person has it",
+    polled({ status: "failed" }),
+    { ...Succeeded, fee: null },
+    "reconciler",
+    unpriced,
+    null
+  ],
+  [
+    "paid after it expired, and nobody knows its fee: a person has it",
+    polled({ status: "expired" }),
+    { ...Succeeded, fee: null },
+    "reconciler",
+    unpriced,
+    null
+  ],
+  [
+    "paid after it expired, as a person knows already, whose fee is known by now",
+    polled({ status: "expired", needsReview: true }),
+    Succeeded,
+    "reconciler",
+    { ...paid, fees: 750n, needsReview: false, lateSuccess: true },
     "collection.successful"
   ],
   [
@@ -189,10 +222,9 @@ describe("a collection that is", () => {
   it.each([
     [750n, ["collect", "UGX available 49250", "UGX collected -50000", "UGX provider_fees 750"]],
     [50_000n, ["collect", "UGX collected -50000", "UGX provider_fees 50000"]],
-    [null, ["collect", "UGX available 50000", "UGX collected -50000"]],
     [50_001n, null]
   ] as const)("paid with a fee of %s is credited without it, if the fee is no larger than the amount", (fee, entry) => {
-    const decision = decide(polled(), { ...Succeeded, fee: fee === null ? null : minor(fee) }, "callback", TOLD_AT)
+    const decision = decide(polled(), { ...Succeeded, fee: minor(fee) }, "callback", TOLD_AT)
     expect([textOf(decision.entry), decision.next.needsReview]).toStrictEqual([entry, entry === null])
   })
 })

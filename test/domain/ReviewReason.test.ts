@@ -23,12 +23,14 @@ describe("the reason of a review", () => {
     expect(told(collection({ status: "requires_action" }), "Returned")).toMatch(/never said that it succeeded$/)
   })
 
-  const other = "the provider says that it succeeded, with another amount, currency or fee than this record has"
+  const other =
+    "the provider says that it succeeded, with another amount, currency or fee than this record has, or with a fee that nobody knows"
   const unasked = "the provider says that it was sent back, and never said that it succeeded"
   const refused = "it is booked as successful, and later the provider said that it failed"
   const unfitting = "it is booked as successful, and what the provider says came back does not fit it"
   const late = "it is closed as failed, and later the provider said that it succeeded"
-  const otherLate = "it expired, and later the provider said that it succeeded with another amount or currency"
+  const otherLate =
+    "it expired, and later the provider said that it succeeded, with another amount or currency, or with a fee that nobody knows"
   const again = "the provider said again that it succeeded, with other figures, or after a person ruled that it did not"
   const underWay = "it is closed as failed, which no provider said for certain, and later one said that it has it under way"
   const reversed = "it was credited, and later the provider said that it was reversed"

@@ -1,7 +1,7 @@
 import { Effect, Layer, Option, Redacted } from "effect"
 import type { Currency } from "../../src/domain/Currency.ts"
 import { ProviderError } from "../../src/domain/errors/Retriable.ts"
-import { type MinorUnits, minor } from "../../src/domain/Money.ts"
+import { type MinorUnits, minor, ZERO } from "../../src/domain/Money.ts"
 import type {
   MobileHolder,
   NetworkLimits,
@@ -97,16 +97,18 @@ export const fakeProvider = (
     if (script.sending === "silent") return silence
     if (script.sending === "unreadable") return { ...silence, reason: "bad_response" }
     const heard = { providerReference: `${name}-${reference}`, note: "" }
-    if (script.sending === "paid") return { _tag: "Succeeded", ...heard, amount: null, currency: null, fee: null }
+    if (script.sending === "paid")
+      return { _tag: "Succeeded", ...heard, amount: null, currency: null, fee: call === "charge" ? ZERO : null }
     return { _tag: "Accepted", ...heard, observedAmount: null, observedCurrency: null }
   })
 
-  const fetchStatus = Effect.fnUntraced(function* ({ reference }: StatusQuery): Effect.fn.Return<StatusOutcome> {
+  const fetchStatus = Effect.fnUntraced(function* ({ charge, reference }: StatusQuery): Effect.fn.Return<StatusOutcome> {
     yield* called("ask")
     if (script.down) return { ...silence, reason: "unavailable" }
     if (script.status !== null) return script.status
     if (!executed.includes(reference)) return { _tag: "NotFound", note: "" }
-    return { _tag: "Succeeded", providerReference: `${name}-${reference}`, amount: null, currency: null, fee: null, note: "" }
+    const fee = charge === undefined ? null : ZERO
+    return { _tag: "Succeeded", providerReference: `${name}-${reference}`, amount: null, currency: null, fee, note: "" }
   })
 
   const read = <A>(call: string, answer: () => A) =>

@@ -137,7 +137,7 @@ describe("the status of a charge", () => {
   const rows: ReadonlyArray<readonly [string, ProviderResponse, object, boolean]> = [
     ["successful, with the tax on the fee", verified(), { _tag: "Succeeded", amount: 250_000n, fee: 3763n }, false],
     ["without what was settled", verified({ amount_settled: null }), { _tag: "Succeeded", fee: 3500n }, false],
-    ["with neither", verified({ amount_settled: null, app_fee: null }), { _tag: "Unknown" }, true],
+    ["with neither", verified({ amount_settled: null, app_fee: null }), { _tag: "Succeeded", fee: null }, true],
     ["with more settled than was paid", verified({ amount_settled: 2500.01 }), { _tag: "Unknown" }, true],
     ["the payer bears the fee", verified({ amount_settled: 2500 }), { _tag: "Succeeded", fee: 0n }, false],
     ["settled finer than the currency", verified({ amount_settled: 2462.375 }), { _tag: "Succeeded", fee: 3763n }, false],

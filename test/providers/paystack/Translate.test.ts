@@ -124,8 +124,10 @@ describe("the status of a charge", () => {
       expect(unlessFound(chargeOutcome(charge("open_url", { url }), order)).fact).toMatchObject(unread)
   })
 
-  it("success without fees, or with an amount that is not a whole franc, is not booked, and raises an alarm", () => {
-    for (const change of [{ fees: null }, { currency: "XOF", amount: 50_050 }, { amount: "12.5" }])
+  it("success without fees is one without a known fee, with an amount that is not a whole franc it is none; both raise an alarm", () => {
+    const feeless = chargeFound(verified("success", { fees: null }), order)
+    expect(feeless).toMatchObject({ fact: { _tag: "Succeeded", fee: null }, alarm: expect.stringContaining("its fee") })
+    for (const change of [{ currency: "XOF", amount: 50_050 }, { amount: "12.5" }])
       expect(chargeFound(verified("success", change), order)).toMatchObject({ fact: unread, alarm: expect.any(String) })
   })
 })

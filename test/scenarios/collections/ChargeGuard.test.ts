@@ -1,6 +1,7 @@
 import { expect, layer } from "@effect/vitest"
 import { Context, Effect } from "effect"
 import { Reference } from "../../../src/domain/Ids.ts"
+import { ZERO } from "../../../src/domain/Money.ts"
 import { Tenants } from "../../../src/services/ports/Tenants.ts"
 import { Settlement } from "../../../src/services/settlement/Settlement.ts"
 import { authorize, demandCodes, pinIdOf, RIGHT, sourceOf, wrapped } from "../../support/OtpRequests.ts"
@@ -36,7 +37,7 @@ const chargesIn = Effect.gen(function* () {
 const succeeded = Effect.fnUntraced(function* (tenant: Effect.Success<ReturnType<typeof tenantOn>>, ending: string) {
   const { gateway } = yield* Stack
   const first = yield* tenant.post("/v1/collections", charge(ending))
-  const paid = { _tag: "Succeeded", amount: null, currency: null, fee: null, providerReference: null, note: "" } as const
+  const paid = { _tag: "Succeeded", amount: null, currency: null, fee: ZERO, providerReference: null, note: "" } as const
   yield* Context.get(gateway.context, Settlement).apply({
     reference: Reference.make(referenceOf(first)),
     fact: paid,
@@ -117,7 +118,7 @@ layer(Stack.layer(settings, { delayMs: 60_000 }), { excludeTestServices: true })
       const first = yield* tenant.post("/v1/collections", charge("0016"))
       const second = yield* tenant.post("/v1/collections", charge("0016"))
       for (const answer of [first, second]) expect(said(answer)).toMatchObject({ code: "charge_rejected_by_provider" })
-      const late = { _tag: "Succeeded", amount: null, currency: null, fee: null, providerReference: null, note: "late" } as const
+      const late = { _tag: "Succeeded", amount: null, currency: null, fee: ZERO, providerReference: null, note: "late" } as const
       yield* Context.get(gateway.context, Settlement).apply({
         reference: Reference.make(referenceOf(first)),
         fact: late,

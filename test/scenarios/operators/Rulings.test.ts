@@ -103,6 +103,39 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })
       })
   )
 
+  it.effect(
+    "a charge that was closed, and succeeded at a fee that nobody knows, is credited when a person or the contract says the fee",
+    () =>
+      Effect.gen(function* () {
+        const { gateway, run } = yield* given
+        const [tenant, other] = [yield* tenantOn(gateway, 0n), yield* tenantOn(gateway, 0n)]
+        const charge = Effect.fnUntraced(function* (of: typeof tenant) {
+          const reference = referenceOf(yield* of.post("/v1/collections", momoCharge("0010")))
+          const failure = { code: "provider_rejected", message: "no" } as const
+          yield* hear(reference, { _tag: "Refused", providerReference: null, kind: "other", failure, note: "" })
+          yield* tell(reference, 20_000n, null)
+          yield* tell(reference, 20_000n, null)
+          return reference
+        })
+        const [ruled, mended] = [yield* charge(tenant), yield* charge(other)]
+        expect((yield* tenant.get(`/v1/collections/${ruled}`)).body.data).toMatchObject({ status: "failed", needs_review: true })
+        expect(yield* tenant.float).toStrictEqual({})
+        const { output } = yield* run("review", "list")
+        expect(output).toContain("it is closed as failed, and later the provider said that it succeeded")
+        expect(output).toContain(`review resolve ${ruled} --outcome successful --evidence "..." [--amount-minor N] --fee-minor N`)
+        expect(yield* resolve(ruled, "successful")).toMatchObject({
+          errors: expect.stringMatching(/^the provider named no fee for 20000 minor UGX/)
+        })
+        const credited = { status: "successful", needs_review: false, fees_minor: 300, late_success: true }
+        expect(yield* resolve(ruled, "successful", "--fee-minor", "300")).toMatchObject(credited)
+        yield* tell(mended, 20_000n, 300n)
+        expect((yield* other.get(`/v1/collections/${mended}`)).body.data).toMatchObject(credited)
+        for (const one of [tenant, other])
+          expect(yield* one.float).toMatchObject({ available_minor: 19_700, collected_minor: 20_000, provider_fees_minor: 300 })
+        expect(yield* verified(gateway)).toMatchObject({ ok: true })
+      })
+  )
+
   it.effect("no ruling makes a float that cannot be read, and one of a large amount takes two people, by command too", () =>
     Effect.gen(function* () {
       const { gateway } = yield* given

@@ -2,7 +2,7 @@ import { expect, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import type { Reported } from "../../../src/domain/CallbackReport.ts"
-import { MinorUnits } from "../../../src/domain/Money.ts"
+import { MinorUnits, ZERO } from "../../../src/domain/Money.ts"
 import type { Payout } from "../../../src/domain/Payment.ts"
 import { OutcomePoller } from "../../../src/services/settlement/OutcomePoller.ts"
 import { CALLBACK_RETRY_AGES_MS, STALE_CALLBACK_LOOKS } from "../../../src/services/settlement/ProviderCallbacks.ts"
@@ -26,7 +26,7 @@ it.effect(
       expect(yield* charge("one")).toBe("charge_rejected_by_provider")
       expect(yield* look).toBe(false)
       expect(yield* fakeRecords).toMatchObject([{ transaction: { status: "failed" } }])
-      provider.script.status = { _tag: "Succeeded", ...heard, amount: null, currency: null, fee: null }
+      provider.script.status = { _tag: "Succeeded", ...heard, amount: null, currency: null, fee: ZERO }
       expect(yield* look).toBe(true)
       expect(yield* fakeRecords).toMatchObject([{ transaction: { status: "successful", lateSuccess: true } }])
       expect(yield* floatNow).toStrictEqual([FLOAT + 50_000n, 0n])
@@ -40,7 +40,7 @@ it.effect(
     const absent = { _tag: "NotFound", note: "" } as const
     const provider = fakeProvider("alpha", { status: absent })
     const succeeded = (providerReference: string) =>
-      ({ _tag: "Succeeded", providerReference, amount: null, currency: null, fee: null, note: "" }) as const
+      ({ _tag: "Succeeded", providerReference, amount: null, currency: null, fee: ZERO, note: "" }) as const
     return Effect.gen(function* () {
       const { poll } = yield* OutcomePoller
       const records = Effect.map(fakeRecords, (all) => all.map(({ transaction }) => transaction.status))
