@@ -141,11 +141,13 @@ const countCalls =
       )
     const { collections, exchange, payouts, reference } = provider
     const sendCode = collections?.sendCode
+    const holder = payouts?.holder
     return {
       ...provider,
       ...(payouts && {
         payouts: {
           ...payouts,
+          ...(holder && { holder: (recipient) => read("holder", holder(recipient)) }),
           quote: (order) => read("quote", payouts.quote(order)),
           send: tagged("send", payouts.send),
           fetchStatus: tagged("ask_payout", payouts.fetchStatus)

@@ -13,6 +13,8 @@ export interface Call {
   readonly body?: object
   /** Beside those that every call to this account has. */
   readonly headers?: ProviderCall["headers"]
+  /** A 401 is an answer to this call and does not mean the token, which money calls go on with. */
+  readonly keepsToken?: true
 }
 
 /** Authenticated calls. `until` is a `Deadline`'s moment. */

@@ -4,6 +4,8 @@ import type { Pace } from "./Pace.ts"
 
 /** Tenths of an account's pace. Together they leave a fifth to polls, and free reads do not hold up payments. */
 const OF_TEN = { money: 4, quote: 3, other: 1 }
+/** Whose a number of mobile money is takes two calls, one right after the other. */
+const LEAST_BURST = { money: 1, quote: 1, other: 2 }
 
 /** A limit that counts nothing and can be closed all the same, where a provider asks to be left alone. */
 const WITHOUT_BOUND: RateLimit = { count: 10_000, windowMs: 1_000, burst: 10_000 }
@@ -39,7 +41,7 @@ export const paceOf = (
       mistakes.push(
         `${settings}_PACE_${kind.toUpperCase()} is faster than ${settings}_PACE, which bounds all calls of the account`
       )
-  const part = (kind: keyof typeof OF_TEN) => (set === "off" ? "off" : shareOf(all, OF_TEN[kind]))
+  const part = (kind: keyof typeof OF_TEN) => (set === "off" ? "off" : shareOf(all, kind))
   return {
     all,
     money: kinds.money ?? part("money"),
@@ -51,8 +53,8 @@ export const paceOf = (
 
 const perMs = ({ count, windowMs }: RateLimit): number => count / windowMs
 
-const shareOf = ({ burst, count, windowMs }: RateLimit, ofTen: number): RateLimit => ({
-  count: (count * ofTen) / 10,
+const shareOf = ({ burst, count, windowMs }: RateLimit, kind: keyof typeof OF_TEN): RateLimit => ({
+  count: (count * OF_TEN[kind]) / 10,
   windowMs,
-  burst: Math.max(1, Math.floor((burst * ofTen) / 10))
+  burst: Math.max(LEAST_BURST[kind], Math.floor((burst * OF_TEN[kind]) / 10))
 })

@@ -31,7 +31,10 @@ interface TokenAccount<A> {
 const TOKENS_AT_MOST = 4
 const LONGEST_PAUSE_MS = 100
 
-/** Without a token the call is `NotSent`. After a 401 it is made again with a new one: a 401 proves that nothing was executed. */
+/**
+ * Without a token the call is `NotSent`. After a 401 it is made again with a new one: a 401 proves that nothing was executed. A call that
+ * keeps the token is answered with its 401.
+ */
 export const tokenClient = Effect.fn("tokenClient")(function* <A>(account: TokenAccount<A>, transport: Transport) {
   const once = calling(account.baseUrl, transport)
   // Callers that need a token at the same time wait for one request, and a refused one is not remembered.
@@ -52,7 +55,7 @@ export const tokenClient = Effect.fn("tokenClient")(function* <A>(account: Token
           orElse: () => Effect.fail(new NoToken({ note: "no token in time" }))
         })
     const response = yield* once(call, until, { ...account.headers, authorization: `Bearer ${token.text}` })
-    const stale = response._tag === "Answered" && response.status === 401
+    const stale = response._tag === "Answered" && response.status === 401 && call.keepsToken !== true
     if (stale) yield* Cache.invalidateWhen(tokens, "token", (current) => current === token)
     return { response, stale }
   })

@@ -1,5 +1,5 @@
 import { expect, it } from "@effect/vitest"
-import { Effect, Layer, Metric, Option } from "effect"
+import { Effect, Layer, Metric, Option, Redacted } from "effect"
 import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
 import { ProviderError } from "../../src/domain/errors/Retriable.ts"
 import { Metrics } from "../../src/observability/Metrics.ts"
@@ -18,6 +18,12 @@ const provider: Provider = {
   guarantees: { clientReference: "none", lookup: "none", callbackAuth: "none", quoteTtlMs: 0, notFoundGraceMs: 0 },
   callbacks: { verify: () => Option.none() },
   payouts: {
+    // Of three calls one is not answered, and one is turned away.
+    holder: ({ msisdn }) => {
+      const number = Redacted.value(msisdn)
+      if (number === "nobody's") return Effect.succeed("inactive")
+      return number === "busy" ? Effect.andThen(tellTurnedAway({ retryAfterMs: 1, intervalMs: 1 }), fails) : fails
+    },
     quote: () => fails,
     send: () => Effect.succeed({ _tag: "NotSent", note: "no free connection in time" }),
     fetchStatus: () => Effect.succeed({ _tag: "StillPending", providerReference: null, note: "" })
@@ -42,6 +48,9 @@ it.effect("counts a call as failed where nothing came of it, also one that was n
     yield* payouts?.send({} as never) ?? Effect.void
     yield* payouts?.fetchStatus({} as never) ?? Effect.void
     yield* reference?.resolve?.({} as never) ?? Effect.void
+    const holder = (number: string) =>
+      payouts?.holder?.({ _tag: "momo", msisdn: Redacted.make(number), network: "MTN", country: "UG" }) ?? Effect.void
+    for (const number of ["nobody's", "unread", "busy"]) yield* withTurn(holder(number), false)
     // What is turned away is busy, and has not failed.
     yield* withTurn(
       Effect.andThen(tellTurnedAway({ retryAfterMs: 1, intervalMs: 1 }), payouts?.send({} as never) ?? Effect.void),
@@ -55,6 +64,8 @@ it.effect("counts a call as failed where nothing came of it, also one that was n
     const ended = (call: string, outcome: string) => sampled(page, "gateway_provider_calls_total", { ...account, call, outcome })
     expect([ended("quote", "provider_error"), ended("send", "NotSent"), ended("resolve", "Answered")]).toEqual([1, 1, 1])
     expect(ended("send", "TurnedAway")).toBe(1)
+    expect([ended("holder", "Answered"), ended("holder", "provider_error"), ended("holder", "TurnedAway")]).toEqual([1, 1, 1])
+    expect(failed("holder")).toBe(1)
     expect(
       samplesOf(page, "gateway_provider_calls_failed_total").filter(({ labels }) => labels["provider"] === "absent")
     ).toEqual([])

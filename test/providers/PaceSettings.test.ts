@@ -28,7 +28,7 @@ const standard: Pace = {
   money: perSecond(4, 4),
   quote: perSecond(3, 3),
   status: "off",
-  other: perSecond(1, 1)
+  other: perSecond(1, 2)
 }
 
 describe("the pace settings of an account", () => {
@@ -39,7 +39,7 @@ describe("the pace settings of an account", () => {
       money: perSecond(8, 2),
       quote: perSecond(6, 1),
       status: "off",
-      other: perSecond(2, 1)
+      other: perSecond(2, 2)
     })
   })
 

@@ -69,7 +69,7 @@ export const mtn = adapterOf(
     return {
       callbacks: mtnCallbacks,
       payouts: {
-        ...(settings.holderCheck === "off" ? {} : { holder: holderBy(branches, settings.holderCheck, accounts.deadline) }),
+        ...(settings.holderCheck === "off" ? {} : { holder: holderBy(branches, settings.holderCheck, holderDeadline(settings)) }),
         quote: quotingBy((order, now) => quoteBy(settings, branches, order, now)),
         send: payouts.place,
         fetchStatus: payouts.fetchStatus
@@ -84,6 +84,10 @@ export const mtn = adapterOf(
     }
   })
 )
+
+/** Less than a payout waits for it: a question that hangs is one that failed, and a circuit that opens spares the next payouts the wait. */
+const HOLDER_WITHIN_MS = 2_500
+const holderDeadline = ({ timeoutMs }: MtnSettings) => deadlineAfter(Math.min(timeoutMs, HOLDER_WITHIN_MS))
 
 /** One branch for each country, in place of the one client that another provider has. */
 interface Accounts extends Pick<Parameters<typeof movements>[0], "logAlarm" | "deadline"> {

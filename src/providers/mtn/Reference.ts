@@ -4,13 +4,12 @@ import { fromDecimalDown } from "../../domain/Money.ts"
 import type { MomoParty } from "../../domain/Party.ts"
 import type { MobileHolder } from "../../services/ports/Provider.ts"
 import type { Balance, ReferenceData } from "../../services/ports/ProviderReads.ts"
-import { isAnswered, logAlarm } from "../AnswerParsing.ts"
-import type { Deadline } from "../Client.ts"
-import type { ProviderResponse } from "../Transport.ts"
+import { logAlarm } from "../AnswerParsing.ts"
+import { type Deadline, deadlineAfter, timeLeft } from "../Client.ts"
 import type { Branch, HolderCheck } from "./Client.ts"
 import { places } from "./Networks.ts"
 import { digitsOf } from "./Order.ts"
-import { decodedOk, identity } from "./Refusals.ts"
+import { decodedOk, identity, unsaidBy } from "./Refusals.ts"
 import { ActiveAnswer, BalanceAnswer, balancePath, HolderAnswer, holderPath, type Product } from "./Wire.ts"
 
 /** MTN's free reads. It knows no banks. */
@@ -49,30 +48,55 @@ const balanceOf = Effect.fnUntraced(function* ({ clients, currency }: Branch, pr
   return yield* new ProviderError({})
 })
 
+/** A market that has no such call says so to everybody. It is asked again after this long, for it may have been enabled. */
+const MARKET_UNSAID_MS = 3_600_000
+const forAnHour = deadlineAfter(MARKET_UNSAID_MS)
+
 /**
  * The holder of a recipient's number. Only `result: false` says that it is not active: what is refused, a number that is not found among
- * it, may be a market in which the call is not enabled, and says nothing. The name is asked for where somebody can be paid.
+ * it, says nothing. The name is asked for where somebody can be paid.
  */
-export const holderBy = (branches: ReadonlyArray<Branch>, check: Exclude<HolderCheck, "off">, deadline: Deadline) =>
-  Effect.fn("mtn.holder")(function* ({ country, msisdn, network }: MomoParty): Effect.fn.Return<MobileHolder, ProviderError> {
+export const holderBy = (branches: ReadonlyArray<Branch>, check: Exclude<HolderCheck, "off">, deadline: Deadline) => {
+  /** Until when a question is not asked again, for each market that refused it. */
+  const unsaid = new Map<string, number>()
+
+  const ask = Effect.fnUntraced(function* <A>(
+    { clients, country }: Branch,
+    msisdn: MomoParty["msisdn"],
+    { schema, what }: HolderQuestion<A>,
+    until: number
+  ) {
+    const question = `${country} ${what}`
+    if ((yield* timeLeft(unsaid.get(question) ?? 0)) > 0) return undefined
+    const call = { operation: "holder", method: "GET", path: holderPath(digitsOf(msisdn), what), keepsToken: true } as const
+    const response = yield* clients.disbursement(call, until)
+    const answer = Option.getOrUndefined(decodedOk(schema, response))
+    if (answer !== undefined) return answer
+    const refused = unsaidBy(response)
+    if (refused === undefined) return yield* new ProviderError({})
+    if (refused === "market") unsaid.set(question, yield* forAnHour)
+    return undefined
+  })
+
+  return Effect.fn("mtn.holder")(function* ({
+    country,
+    msisdn,
+    network
+  }: MomoParty): Effect.fn.Return<MobileHolder, ProviderError> {
     const branch = branches.find((one) => one.country === country)
     if (branch === undefined || network !== "MTN") return unnamed
     const until = yield* deadline
-    const ask = Effect.fnUntraced(function* <A>(what: "active" | "basicuserinfo", schema: Schema.ConstraintDecoder<A>) {
-      const path = holderPath(digitsOf(msisdn), what)
-      const response = yield* branch.clients.disbursement({ operation: "holder", method: "GET", path }, until)
-      const answer = Option.getOrUndefined(decodedOk(schema, response))
-      if (answer === undefined && !isRefusal(response)) return yield* new ProviderError({})
-      return answer
-    })
-    const active = yield* ask("active", ActiveAnswer)
+    const active = yield* ask(branch, msisdn, { what: "active", schema: ActiveAnswer }, until)
     if (active?.result === false) return "inactive"
-    const info = check === "name" ? yield* ask("basicuserinfo", HolderAnswer) : undefined
+    const info = check === "name" ? yield* ask(branch, msisdn, { what: "basicuserinfo", schema: HolderAnswer }, until) : undefined
     const name = info?.name ?? [info?.given_name, info?.family_name].filter((part) => part).join(" ")
     return /\p{L}/u.test(name) ? { name: Redacted.make(name) } : unnamed
   })
+}
+
+interface HolderQuestion<A> {
+  readonly what: "active" | "basicuserinfo"
+  readonly schema: Schema.ConstraintDecoder<A>
+}
 
 const unnamed = { name: null } as const
-
-/** Of the question, and not of our account or of too many of them. */
-const isRefusal = (response: ProviderResponse): boolean => isAnswered(response, 400, 403, 404, 405)

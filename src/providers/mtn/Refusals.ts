@@ -72,6 +72,23 @@ const refusingCodes: ReadonlySet<string> = new Set([
   "INVALID_CURRENCY"
 ])
 
+/**
+ * How MTN refuses to answer a free question: to everybody in this market, or for this number. Undefined for every other answer: a 401
+ * is of our credentials, and what failed there proves nothing.
+ */
+export const unsaidBy = (response: ProviderResponse): "market" | "number" | undefined => {
+  if (response._tag !== "Answered" || response.status === 401) return undefined
+  const { status } = response
+  const code = codeOf(response)
+  if (refusingCodes.has(code ?? "")) return "market"
+  if (!unsayingStatuses.has(status)) return undefined
+  // A 404 without MTN's code is the API gateway's: it has no such route. With one, nobody is found by the number.
+  const isOfMarket = status === 403 || status === 405 || (status === 404 && code === null)
+  return isOfMarket && errorOf(response) !== undefined ? "market" : "number"
+}
+
+const unsayingStatuses: ReadonlySet<number> = new Set([400, 403, 404, 405])
+
 const account = (what: string): ProviderRefusal =>
   refusalOf("config", "provider_rejected", "The provider does not allow it.", `MTN fails a movement: ${what}`)
 const unsaid = refusalOf("other", "unknown", "The provider could not do it, and does not say why.")

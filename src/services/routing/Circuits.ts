@@ -6,8 +6,11 @@ import { ActingTenant } from "../../runtime/ActingTenant.ts"
 import { isPatient, withTurn } from "../../runtime/CallTurn.ts"
 import { Policy } from "../ports/Policy.ts"
 
-/** The operations of a provider that a circuit can stop. Polls are not among them: nothing ever stops those. */
-export const operations = ["quote", "send", "charge", "exchange", "reads"] as const
+/**
+ * The operations of a provider that a circuit can stop. Polls are not among them: nothing ever stops those. A payout's questions about its
+ * recipient, `holder` and `resolve`, are apart from the reads of tenants: neither is held back because the other fails.
+ */
+export const operations = ["quote", "send", "charge", "exchange", "holder", "resolve", "reads"] as const
 export type Operation = (typeof operations)[number]
 
 /** One operation of one account. */

@@ -37,7 +37,7 @@ const guard =
       ...(payouts && {
         payouts: {
           ...payouts,
-          ...(holder && { holder: (recipient) => read("reads", holder(recipient)) }),
+          ...(holder && { holder: (recipient) => read("holder", holder(recipient)) }),
           quote: (order) => read("quote", payouts.quote(order)),
           send: guardMove("send", payouts.send)
         }
@@ -59,19 +59,19 @@ const guard =
           execute: guardMove("exchange", exchange.execute)
         }
       }),
-      ...(reference && { reference: guardedReads(reference, (call) => read("reads", call)) })
+      ...(reference && { reference: guardedReads(reference, read) })
     }
   }
 
 const guardedReads = (
   { balances, banks, branches, countries, resolve }: ReferenceData,
-  read: <A>(call: Effect.Effect<A, ProviderError>) => Effect.Effect<A, ProviderError>
+  read: <A>(operation: Operation, call: Effect.Effect<A, ProviderError>) => Effect.Effect<A, ProviderError>
 ): ReferenceData => ({
-  ...(banks && { banks: (country) => read(banks(country)) }),
-  ...(branches && { branches: (country, bankCode) => read(branches(country, bankCode)) }),
-  ...(resolve && { resolve: (account) => read(resolve(account)) }),
-  ...(countries && { countries: read(countries) }),
-  ...(balances && { balances: read(balances) })
+  ...(banks && { banks: (country) => read("reads", banks(country)) }),
+  ...(branches && { branches: (country, bankCode) => read("reads", branches(country, bankCode)) }),
+  ...(resolve && { resolve: (account) => read("resolve", resolve(account)) }),
+  ...(countries && { countries: read("reads", countries) }),
+  ...(balances && { balances: read("reads", balances) })
 })
 
 const unreadable = Effect.suspend(() => Effect.fail(new ProviderError({})))

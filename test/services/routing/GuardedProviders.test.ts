@@ -23,7 +23,7 @@ const givenProvider = (call: Effect.Effect<unknown, ProviderError>, offers: Read
       call as Effect.Effect<never>
     )
   const operations = {
-    payouts: { quote: answer("quote"), send: answer("send"), fetchStatus: answer("poll") },
+    payouts: { holder: answer("holder"), quote: answer("quote"), send: answer("send"), fetchStatus: answer("poll") },
     collections: { charge: answer("charge"), sendCode: answer("code"), fetchStatus: answer("poll") },
     exchange: { quote: answer("quote"), execute: answer("execute"), fetchStatus: answer("poll") },
     reference: {
@@ -81,9 +81,10 @@ const guarded = (provider: Provider, isOpen = false) => {
 type Call = (provider: Provider) => Effect.Effect<unknown, ProviderError> | undefined
 const reads: ReadonlyArray<readonly [name: string, operation: string, call: Call, argument: unknown]> = [
   ["quote", "quote", ({ payouts }) => payouts?.quote(order), order],
+  ["holder", "holder", ({ payouts }) => payouts?.holder?.(payer), payer],
   ["quote", "exchange", ({ exchange }) => exchange?.quote(order), order],
   ["banks", "reads", ({ reference }) => reference?.banks?.("UG"), "UG"],
-  ["resolve", "reads", ({ reference }) => reference?.resolve?.(order), order],
+  ["resolve", "resolve", ({ reference }) => reference?.resolve?.(order), order],
   ["countries", "reads", ({ reference }) => reference?.countries, undefined],
   ["balances", "reads", ({ reference }) => reference?.balances, undefined]
 ]
