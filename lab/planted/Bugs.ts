@@ -1,6 +1,7 @@
 import type { Bug } from "./Bug.ts"
 import { doorBugs } from "./DoorBugs.ts"
 import { gatewayWireBugs } from "./GatewayWireBugs.ts"
+import { holderBugs } from "./HolderBugs.ts"
 import { ledgerBugs } from "./LedgerBugs.ts"
 import { limitBugs } from "./LimitBugs.ts"
 import { rulingBugs } from "./RulingBugs.ts"
@@ -261,5 +262,6 @@ export const bugs: ReadonlyArray<Bug> = [
   ...doorBugs,
   ...rulingBugs,
   ...wireBugs,
+  ...holderBugs,
   ...gatewayWireBugs
 ]

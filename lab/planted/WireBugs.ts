@@ -306,30 +306,6 @@ export const wireBugs: ReadonlyArray<Bug> = [
     ]
   },
   {
-    name: "pay a number of which its network says that it is not active",
-    breaks: "nothing is sent to a number that nobody can be paid by",
-    test: "test/services/payouts/PayoutPricing.test.ts",
-    edits: [
-      {
-        file: "src/services/reference/BankAccounts.ts",
-        text: 'if (found === "inactive") return yield* Effect.fail(noSuchAccount)',
-        instead: 'if (found === "inactive") return null'
-      }
-    ]
-  },
-  {
-    name: "take a question that is refused for an account that is not active",
-    breaks: "only what the network says of an account refuses a payout",
-    test: "test/providers/mtn/Adapter.test.ts",
-    edits: [
-      {
-        file: "src/providers/mtn/Reference.ts",
-        text: "active?.result === false",
-        instead: "active?.result !== true"
-      }
-    ]
-  },
-  {
     name: "sign a request for any host",
     breaks: "a signed request is good for its own address alone",
     test: "test/providers/pawapay/SignedRequests.test.ts",

@@ -3,6 +3,7 @@ import type { Corridor } from "../../src/domain/Corridor.ts"
 import type { Tenant } from "../../src/domain/Tenant.ts"
 import { servicesOn } from "../../src/Services.ts"
 import type { Policy } from "../../src/services/ports/Policy.ts"
+import type { RateLimits } from "../../src/services/ports/RateLimits.ts"
 import { FLOAT, givenFloat } from "../support/PaymentRequests.ts"
 import { fakeFloatLedger, fakePayerLocks } from "./FakeLedger.ts"
 import { FakeMemory } from "./FakeMemory.ts"
@@ -31,6 +32,7 @@ export interface FakeWorld {
   readonly float: bigint
   readonly corridors: ReadonlyArray<Corridor>
   readonly policy: Partial<Policy["Service"]>
+  readonly limits: Layer.Layer<RateLimits>
 }
 
 /** Every port of a gateway in memory. What no use case of a payment needs is not expected, and fails the test if it is called. */
@@ -67,7 +69,7 @@ export const fakeGateway = (world: Partial<FakeWorld> = {}) => {
   const services = servicesOn({
     providers: fakeProviderRegistry(providers),
     ports: fakePorts({ ...world, corridors, tenant }),
-    limits: fakeRateLimits,
+    limits: world.limits ?? fakeRateLimits,
     sender: fakeWebhookSender()
   })
   return Layer.provideMerge(Layer.effectDiscard(Effect.asVoid(givenFloat(tenant.appId, float))), services)

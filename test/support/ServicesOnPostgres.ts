@@ -6,6 +6,7 @@ import { LedgerVerificationPg } from "../../src/persistence/ledger/LedgerVerific
 import { CodesPg } from "../../src/persistence/requests/CodesPg.ts"
 import { IdempotencyPg } from "../../src/persistence/requests/IdempotencyPg.ts"
 import { PayerLocksPg } from "../../src/persistence/requests/PayerLocksPg.ts"
+import { RateLimitsMemory } from "../../src/persistence/requests/RateLimitsMemory.ts"
 import { VelocityLimitsPg } from "../../src/persistence/requests/VelocityLimitsPg.ts"
 import { CorridorsPg } from "../../src/persistence/tenants/CorridorsPg.ts"
 import { DenylistPg, ScreeningByRows } from "../../src/persistence/tenants/DenylistPg.ts"
@@ -142,7 +143,7 @@ export const servicesOn = (
         Layer.mergeAll(Admission.layer, BankAccounts.layer, PartyScreening.layer, Routes.layer, Velocity.layer, Settlement.layer)
       ),
       Layer.provideMerge(WebhookDispatcher.layer),
-      Layer.provideMerge(Layer.mergeAll(EndpointConnection, Envelope.layer, registry)),
+      Layer.provideMerge(Layer.mergeAll(EndpointConnection, Envelope.layer, registry, RateLimitsMemory)),
       Layer.provideMerge(
         Layer.mergeAll(
           interferedPorts(interfere),

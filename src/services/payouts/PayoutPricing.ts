@@ -13,7 +13,7 @@ import {
 } from "../../domain/errors/Terminal.ts"
 import { add, LARGEST_AMOUNT, type MinorUnits, ZERO } from "../../domain/Money.ts"
 import type { Destination } from "../../domain/Party.ts"
-import type { AmountType, Holder } from "../../domain/Payment.ts"
+import type { AmountType } from "../../domain/Payment.ts"
 import type { Sender } from "../../domain/Sender.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
@@ -24,6 +24,7 @@ import { Tenants } from "../ports/Tenants.ts"
 import { BankAccounts, bankCodesOf, needsBranch } from "../reference/BankAccounts.ts"
 import { isOfNetworkLimits, requireWithinNetworkLimits } from "../routing/NetworkLimits.ts"
 import { firstToSucceed, type RoutedProvider, Routes } from "../routing/Routes.ts"
+import { type HolderLookup, holderLookups } from "./HolderLookups.ts"
 
 /**
  * Prices the fee of a payout by asking providers for their own quotes: which providers, in which order, and when the next one. Below it is
@@ -35,11 +36,14 @@ export class PayoutPricing extends Context.Service<
     readonly route: (caller: Caller, terms: PayoutTerms) => Effect.Effect<PayoutRoute, CorridorUnsupported | ValidationFailed>
     /**
      * Confirms a bank's account and asks for the price at the first provider that answers. A refused quote is an error (`unquoted` gives
-     * it): without a price nothing is reserved. An amount outside the limits of every provider is refused with those of the first.
+     * it): without a price nothing is reserved. An amount outside the limits of every provider is refused with those of the first. Whose a
+     * mobile-money account is, is asked last, and only where the payout would be opened at that price.
      */
     readonly price: (
+      caller: Caller,
       route: PayoutRoute,
-      terms: PayoutTerms & { readonly destination: Destination }
+      terms: PayoutTerms & { readonly destination: Destination },
+      wouldOpen: (priced: PricedPayout) => Effect.Effect<boolean>
     ) => Effect.Effect<Offer, ProviderError | QuoteRefused | BankAccountUnresolvable | LimitRefusal>
     /** The price of another provider for a payout that was priced before; `principal` is what is to be sent. */
     readonly requote: (
@@ -66,6 +70,7 @@ export class PayoutPricing extends Context.Service<
       const accounts = yield* BankAccounts
       const corridors = yield* Corridors
       const tenants = yield* Tenants
+      const lookUpHolder = yield* holderLookups
 
       const route = Effect.fnUntraced(function* (caller: Caller, terms: PayoutTerms) {
         const key: CorridorKey = { country: terms.country, currency: terms.currency, direction: "payout", method: terms.method }
@@ -129,8 +134,10 @@ export class PayoutPricing extends Context.Service<
         })
 
       const price = Effect.fnUntraced(function* (
+        caller: Caller,
         payoutRoute: PayoutRoute,
-        terms: PayoutTerms & { readonly destination: Destination }
+        terms: PayoutTerms & { readonly destination: Destination },
+        wouldOpen: (priced: PricedPayout) => Effect.Effect<boolean>
       ) {
         const offerFrom = Effect.fnUntraced(function* (payoutProvider: PayoutProvider, index: number) {
           const { provider } = payoutProvider
@@ -142,11 +149,13 @@ export class PayoutPricing extends Context.Service<
           const priced = yield* askPrice(payoutRoute, payoutProvider, terms)
           // Below the corridor's own minimum that is the refusal.
           if (priced.reachesMinimum) yield* withinLimits(payoutRoute, payoutProvider, priced)
-          const holder =
-            bankHolder ?? (yield* accounts.mobileHolder(payoutProvider.operations, payoutRoute.destination ?? terms.destination))
+          const destination = payoutRoute.destination ?? terms.destination
+          const { operations } = payoutProvider
+          const { holder, opened } = yield* lookUpHolder(caller, { destination, operations }, wouldOpen(priced))
           // Last: the turn is held for no longer than the commit takes that comes next.
           yield* routes.requireTurn(provider, terms.country)
-          return { ...priced, payoutProvider, others: payoutRoute.providers.slice(index + 1), holder } satisfies Offer
+          const others = payoutRoute.providers.slice(index + 1)
+          return { ...priced, payoutProvider, others, holder: bankHolder ?? holder, opened } satisfies Offer
         })
         return yield* firstToSucceed(payoutRoute.providers, offerFrom, goesToNextProvider)
       }, inSpan("PayoutPricing.price"))
@@ -279,10 +288,9 @@ export interface PricedPayout {
 }
 
 /** A price, the provider that quoted it and will send, and the `others` that come after it in the route's order. */
-export interface Offer extends PricedPayout {
+export interface Offer extends PricedPayout, HolderLookup {
   readonly payoutProvider: PayoutProvider
   readonly others: ReadonlyArray<PayoutProvider>
-  readonly holder: Holder | null
 }
 
 /** A closed network is a ProviderError, as it is for a payout. */

@@ -1,6 +1,7 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { beneficiaryOf } from "../../domain/Beneficiary.ts"
 import { corridorKeyOf } from "../../domain/Corridor.ts"
+import type { Currency } from "../../domain/Currency.ts"
 import {
   type GlobalCeilingReached,
   type ProviderError,
@@ -123,6 +124,7 @@ export class Payouts extends Context.Service<
           })
           switch (opened._tag) {
             case "Opened":
+              yield* offer.opened
               return yield* dispatch.send({ payout, command, route, offer, claim })
             case "OverCap":
               return yield* velocity.refusal(counted[opened.counter])
@@ -154,16 +156,36 @@ export class Payouts extends Context.Service<
         return route
       })
 
-      /** The amount to send has its bounds, too: the quote may make it less or more than the requested amount. */
       const priceWithinBounds = Effect.fnUntraced(function* (caller: Caller, command: PayoutCommand, route: PayoutRoute) {
+        const bounds = (priced: PricedPayout) => requireWithinBounds(caller, command, route, priced)
+        // For a payout that could not be opened nobody is asked whose a number is: its refusal is the same for every number. The float has
+        // its last word in the commit.
+        const wouldOpen = (priced: PricedPayout) =>
+          bounds(priced).pipe(
+            Effect.andThen(availableTo(ledger, caller, command.currency)),
+            Effect.match({
+              onFailure: () => false,
+              onSuccess: (available) => add(priced.quote.principal, priced.quote.fee) <= available
+            })
+          )
         const offer = yield* pricing
-          .price(route, command)
+          .price(caller, route, command, wouldOpen)
           .pipe(Effect.catchTag("QuoteRefused", (refused) => refusalOf(caller, command, route, refused)))
-        if (!offer.reachesMinimum)
-          return yield* new AmountBelowMinimum({ minimum_minor: route.corridor.minimum ?? ZERO, method: command.method })
-        yield* requireWithinCorridorBounds(route.corridor, offer.quote.principal)
-        yield* admission.requireUnderTestCeiling(caller, offer.quote.principal, command.currency)
+        yield* bounds(offer)
         return offer
+      })
+
+      /** The amount to send has its bounds, too: the quote may make it less or more than the requested amount. */
+      const requireWithinBounds = Effect.fnUntraced(function* (
+        caller: Caller,
+        command: PayoutCommand,
+        { corridor }: PayoutRoute,
+        { quote, reachesMinimum }: PricedPayout
+      ) {
+        if (!reachesMinimum)
+          return yield* new AmountBelowMinimum({ minimum_minor: corridor.minimum ?? ZERO, method: command.method })
+        yield* requireWithinCorridorBounds(corridor, quote.principal)
+        yield* admission.requireUnderTestCeiling(caller, quote.principal, command.currency)
       })
 
       /** An amount that is too large is refused for the limit that it exceeds: a maximum, or else the float, even without a quote. */
@@ -180,8 +202,7 @@ export class Payouts extends Context.Service<
           yield* requireWithinCorridorBounds(corridor, sent)
           yield* admission.requireUnderTestCeiling(caller, sent, command.currency)
         }
-        const positions = yield* ledger.positions(caller.appId, caller.mode)
-        const available = positions.find(({ currency }) => currency === command.currency)?.available ?? ZERO
+        const available = yield* availableTo(ledger, caller, command.currency)
         const fee = refused.fee ?? ZERO
         if (sent + fee <= available) return yield* unquoted(refused)
         return yield* shortFloat(caller, command, { principal: sent, fee }, available)
@@ -206,6 +227,12 @@ export class Payouts extends Context.Service<
     })
   )
 }
+
+const availableTo = (ledger: FloatLedger["Service"], { appId, mode }: Caller, wanted: Currency) =>
+  Effect.map(
+    ledger.positions(appId, mode),
+    (positions) => positions.find(({ currency }) => currency === wanted)?.available ?? ZERO
+  )
 
 /** For the history: that the holder is known by another name, which refuses nothing. */
 const holderNote = (holder: Payout["holder"], { _tag }: Destination): string =>
@@ -283,8 +310,7 @@ const payoutEstimator = Effect.gen(function* () {
     const quoted = yield* pricing.tryPrice(route, terms)
     const unpriced = unpricedReason(terms, route, quoted)
     const priced = unpriced === undefined && "quote" in quoted ? quoted : undefined
-    const positions = yield* ledger.positions(caller.appId, caller.mode)
-    const available = positions.find(({ currency }) => currency === terms.currency)?.available ?? ZERO
+    const available = yield* availableTo(ledger, caller, terms.currency)
     const affordable = priced !== undefined && add(priced.quote.principal, priced.quote.fee) <= available
     const cheaper = affordable || priced === undefined ? undefined : yield* pricing.cheaperMethod(caller, terms, available)
     return estimateView({ terms, route, priced, unpriced, available, cheaper, now: yield* Clock.currentTimeMillis })

@@ -80,6 +80,9 @@ layer(everyProvider, { excludeTestServices: true, concurrent: true })("the same 
         code: "validation_failed",
         details: { issues: [{ path: "destination.msisdn", message: "has no active account of its network" }] }
       })
+      // Of an amount that the float does not cover nobody learns whether the number has an account.
+      const tooMuch = yield* other.post("/v1/payouts", { ...payout("0016"), amount_minor: 20_000 })
+      expect(said(tooMuch)).toMatchObject({ status: 422, code: "insufficient_tenant_float" })
       expect(yield* other.float).toMatchObject({ available_minor: 20_000, reserved_minor: 0 })
       expect((yield* other.get("/v1/transactions")).body.data).toMatchObject({ items: [] })
       // Whether somebody has an account cannot be read: the payout goes on.

@@ -3,6 +3,7 @@ import { Effect, Fiber, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { describe } from "vitest"
 import { LARGEST_AMOUNT } from "../../../src/domain/Money.ts"
+import { RateLimitsMemory } from "../../../src/persistence/requests/RateLimitsMemory.ts"
 import { fakeGateway } from "../../fakes/FakeGateway.ts"
 import { fakeRecords } from "../../fakes/FakeMemory.ts"
 import { fakeProvider } from "../../fakes/FakeProvider.ts"
@@ -61,6 +62,48 @@ describe("the holder of a mobile-money account", () => {
       expect([first.calls, next.calls]).toStrictEqual([["quote", "holder"], []])
     }).pipe(Effect.provide(fakeGateway({ providers: [first, next] })))
   })
+
+  // Issue 38, line 14: else any number could be asked about for nothing, by payouts that nobody could make.
+  it.effect("is asked about no payout that could not be opened: what refuses it refuses it for every number", () => {
+    const nosy = fakeProvider("nosy", { mobileHolder: "inactive" })
+    return Effect.gen(function* () {
+      expect(yield* pay("over the float by its fee", { amount: FLOAT - 999n })).toBe("insufficient_tenant_float")
+      expect(yield* pay("under the minimum", { amount: 1_499n, deduct: true })).toBe("amount_below_minimum")
+      expect(nosy.calls).not.toContain("holder")
+      expect(yield* pay("all of the float", { amount: FLOAT - 1_000n })).toBe("validation_failed")
+      expect(yield* pay("the minimum", { amount: 1_500n, deduct: true })).toBe("validation_failed")
+      expect(nosy.calls.filter((call) => call === "holder")).toHaveLength(2)
+    }).pipe(Effect.provide(fakeGateway({ providers: [nosy] })))
+  })
+
+  it.effect(
+    "is asked by no more than 60 payouts at once, and 30 a minute, that are not made; further ones go on without it",
+    () => {
+      const asked = fakeProvider("asked", { mobileHolder: "inactive" })
+      const lookups = () => asked.calls.filter((call) => call === "holder").length
+      const payEach = (name: string, count: number) =>
+        Effect.forEach(
+          Array.from({ length: count }, (_, index) => `${name} ${index}`),
+          (key, index) => pay(key, { amount: 1_000n, number: `+256772${100_000 + index}` }),
+          { concurrency: 8 }
+        )
+      return Effect.gen(function* () {
+        const guesses = yield* payEach("guess", 65)
+        expect(guesses.filter((one) => one === "validation_failed")).toHaveLength(60)
+        expect(guesses.filter((one) => one === "pending")).toHaveLength(5)
+        expect([lookups(), (yield* holders).filter((holder) => holder === null)]).toStrictEqual([60, Array(5).fill(null)])
+        yield* TestClock.adjust("4 seconds")
+        expect(yield* payEach("later", 3)).toStrictEqual(["validation_failed", "validation_failed", "pending"])
+
+        // Each payout that is made gives its question back.
+        yield* TestClock.adjust("10 minutes")
+        asked.script.mobileHolder = { name: Redacted.make("Jane Doe") }
+        const before = lookups()
+        expect(new Set(yield* payEach("wage", 200))).toStrictEqual(new Set(["pending"]))
+        expect(lookups() - before).toBe(200)
+      }).pipe(Effect.provide(fakeGateway({ providers: [asked], float: 1_000_000n, limits: RateLimitsMemory })))
+    }
+  )
 
   it.effect("is asked before the turn of the money call is taken, which waits for nothing but the commit", () => {
     const busy = fakeProvider("busy", { mobileHolder: { name: null }, heldMs: 5_000 })
