@@ -10,7 +10,7 @@ import { clockSkew, gauges, picture } from "./observability/Gauges.ts"
 import { Logs } from "./observability/Logs.ts"
 import { Management, ManagementAddress } from "./observability/Management.ts"
 import { commitsWaitingFamily, processFamilies } from "./observability/ProcessGauges.ts"
-import { telemetryWhereSet } from "./observability/TelemetryWhereSet.ts"
+import type { Telemetry, TelemetryOptions } from "./observability/Telemetry.ts"
 import { Ports } from "./Ports.ts"
 import { ClockSkew, READY_SKEW_AT_MOST_MS } from "./persistence/connection/DatabaseClock.ts"
 import { NoPrimary } from "./persistence/connection/servers/PrimaryPool.ts"
@@ -216,3 +216,22 @@ const wrongClock = (skewMs: number): string | null =>
   Math.abs(skewMs) <= READY_SKEW_AT_MOST_MS
     ? null
     : `the clock of this machine is ${(Math.abs(skewMs) / 1000).toFixed(1)} s ${skewMs > 0 ? "ahead of" : "behind"} the database's`
+
+interface CollectorSettings {
+  readonly telemetry: Omit<TelemetryOptions, "serviceVersion">
+}
+
+/** The code that speaks to a collector is loaded only where one is set: it is as much code as all of ours. */
+const telemetryWhereSet = (
+  { telemetry }: CollectorSettings,
+  serviceVersion: string,
+  layer: (telemetry: typeof Telemetry, options: TelemetryOptions) => Layer.Layer<never>
+): Layer.Layer<never> =>
+  telemetry.traces === null && telemetry.metrics === null
+    ? Layer.empty
+    : Layer.unwrap(
+        Effect.promise(async () => {
+          const { Telemetry } = await import("./observability/Telemetry.ts")
+          return layer(Telemetry, { ...telemetry, serviceVersion })
+        })
+      )

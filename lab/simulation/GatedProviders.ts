@@ -1,6 +1,6 @@
 import { Effect, Option } from "effect"
 import { ProviderError } from "../../src/domain/errors/Retriable.ts"
-import { tooLateToLeave } from "../../src/runtime/LeavesBy.ts"
+import { tooLateToLeave } from "../../src/runtime/LatestTime.ts"
 import type { Provider } from "../../src/services/ports/Provider.ts"
 import type { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
 import type { Between } from "./Node.ts"

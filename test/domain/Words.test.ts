@@ -18,7 +18,7 @@ import {
   ReviewRuling
 } from "../../src/domain/Payment.ts"
 import { ProposalKind, ProposalStatus } from "../../src/domain/Proposal.ts"
-import { meaningOf } from "../../src/domain/ResolutionText.ts"
+import { meaningOf } from "../../src/domain/Resolution.ts"
 import { Capability, Role, TenantStatus } from "../../src/domain/Tenant.ts"
 import { UnpricedReason } from "../../src/domain/UnpricedReason.ts"
 import { LimitWindow } from "../../src/domain/VelocityLimits.ts"

@@ -70,7 +70,7 @@ export const providerImports: ReadonlyArray<ImportRow> = [
       "domain/Json.ts",
       "runtime/ClientSpan.ts",
       "runtime/CountedCalls.ts",
-      "runtime/LeavesBy.ts",
+      "runtime/LatestTime.ts",
       "runtime/Timer.ts",
       "runtime/Tracing.ts",
       "providers/PlainBody.ts"

@@ -2,7 +2,6 @@ import { Clock, Context, Effect, Exit, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { CLOCKS_DIFFER_AT_MOST_MS } from "../../domain/ClockDoubt.ts"
 import { type ClockLeap, withLeap } from "../../domain/ClockLeaps.ts"
-import { clockFrom } from "../../runtime/ClockFrom.ts"
 import { LatestTime } from "../../runtime/LatestTime.ts"
 import { ClockTrust } from "../../services/ports/ClockWatch.ts"
 import { DatabaseError } from "./DatabaseError.ts"
@@ -157,3 +156,17 @@ const warnOfSkew = Effect.fnUntraced(function* ({ milliseconds }: ClockSkew["Ser
     yield* Effect.sleep(READ_EVERY_MS)
   }
 })
+
+/** A clock with the time of day that `nanos` says, nanoseconds since 1970; what passes and what is slept is the machine's. */
+const clockFrom = (machine: Clock.Clock, nanos: () => bigint): Clock.Clock => {
+  const millis = () => Number(nanos() / NANOS_A_MS)
+  return {
+    currentTimeMillisUnsafe: millis,
+    currentTimeMillis: Effect.sync(millis),
+    currentTimeNanosUnsafe: nanos,
+    currentTimeNanos: Effect.sync(nanos),
+    monotonicTimeNanosUnsafe: () => machine.monotonicTimeNanosUnsafe(),
+    monotonicTimeNanos: machine.monotonicTimeNanos,
+    sleep: (duration) => machine.sleep(duration)
+  }
+}
