@@ -228,6 +228,7 @@ class Stage {
       for (const one of this.#cases) {
         if (one.plan.kind === "exchange") outside.chooseExchange(endingOf(one.plan.ending))
         yield* this.#ask(gateway, one, newOperation(one, this.#now))
+        for (const { happens } of events.filter(({ at }) => at === 0)) yield* happens
       }
       for (const age of AGES) {
         yield* this.#pass(begun + age - this.#now)
@@ -271,16 +272,15 @@ class Stage {
           .slice(0, 1)
           .map((known) => ({ has, known }))
       )
-    const turn = () => Effect.forEach(made(), ({ has, known }) => has.turn(known), { discard: true })
-    const waver = () => Effect.forEach(made(), ({ has, known }) => has.waver(known), { discard: true })
-    const contradict = () => Effect.forEach(made(), ({ has, known }) => has.contradict(known), { discard: true })
+    const it = (does: "turn" | "waver" | "contradict") => () =>
+      Effect.forEach(made(), ({ has, known }) => has[does](known), { discard: true })
     return [
       ...event(repeatsAfterMs, repeat),
       ...event(clicksAfterMs, () => this.#ask(gateway, one, newOperation(one, this.#now))),
       ...event(visitsAfterMs, () => Effect.forEach(one.pages.splice(0), visited, { discard: true })),
-      ...event(turnsAfterMs === null ? null : 0, waver),
-      ...event(turnsAfterMs, turn),
-      ...event(contradictsAfterMs, contradict)
+      ...event(turnsAfterMs === null ? null : 0, it("waver")),
+      ...event(turnsAfterMs, it("turn")),
+      ...event(contradictsAfterMs, it("contradict"))
     ]
   }
 
