@@ -7,8 +7,27 @@ import { isMembers, type Members, ofJson, placesIn } from "./Mutations.ts"
 
 type Rows = ReadonlyArray<unknown>
 
-/** Changes the longest list of an answer that has rows with members. */
-const inRows = (change: (rows: Rows, random: Random) => Rows) =>
+type ChangeRows = (rows: Rows, random: Random) => Rows
+
+/** Changes the longest list of an answer that has rows with members, or the rows of a file. */
+const inRows = (change: ChangeRows): Mutation["change"] => {
+  const inJson = inJsonRows(change)
+  return (spoken, random) =>
+    spoken.headers["content-type"]?.startsWith("text/csv") === true ? inFile(change, spoken, random) : inJson(spoken, random)
+}
+
+/** Of values without commas, each a member by the name in the header. */
+const inFile = (change: ChangeRows, spoken: Spoken, random: Random): Spoken | null => {
+  const [header = "", ...lines] = spoken.body.toString("utf8").trimEnd().split(/\r?\n/)
+  if (lines.length === 0) return null
+  const names = header.split(",")
+  const read = (line: string) => Object.fromEntries(line.split(",").map((cell, index) => [names[index] ?? "", cell]))
+  const write = (row: unknown) => (isMembers(row) ? names.map((name) => String(row[name] ?? "")).join(",") : String(row ?? ""))
+  const rows = change(lines.map(read), random)
+  return { ...spoken, body: Buffer.from([header, ...rows.map(write), ""].join("\r\n")) }
+}
+
+const inJsonRows = (change: ChangeRows) =>
   ofJson((root, random) => {
     const whole: Members = { root }
     const lists = [{ owner: whole, name: "root", value: root }, ...placesIn(root)].flatMap(({ name, owner, value }) =>

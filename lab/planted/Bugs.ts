@@ -5,6 +5,7 @@ import { holderBugs } from "./HolderBugs.ts"
 import { ledgerBugs } from "./LedgerBugs.ts"
 import { limitBugs } from "./LimitBugs.ts"
 import { rulingBugs } from "./RulingBugs.ts"
+import { statementBugs } from "./StatementBugs.ts"
 import { wireBugs } from "./WireBugs.ts"
 
 const providerBugs: ReadonlyArray<Bug> = [
@@ -263,5 +264,6 @@ export const bugs: ReadonlyArray<Bug> = [
   ...rulingBugs,
   ...wireBugs,
   ...holderBugs,
+  ...statementBugs,
   ...gatewayWireBugs
 ]

@@ -14,7 +14,8 @@ export interface StatementLine {
   readonly currency: Currency
   /** Null where the statement does not name it. */
   readonly fee: MinorUnits | null
-  readonly status: "pending" | "successful" | "failed" | "returned"
+  /** `debited`: it left the account, and the statement does not say whether it has arrived. */
+  readonly status: "pending" | "debited" | "successful" | "failed" | "returned"
   readonly at: Instant
 }
 type Direction = TransactionKind
@@ -125,6 +126,10 @@ export const differenceOf = (
   theirs
 })
 
+/** Whether the statement leaves open what has become of it, and ours is not what it says so far: it has to be asked for. */
+export const isLeftOpen = (record: Transaction, { status }: StatementLine): boolean =>
+  status === "debited" && !agreeing[standingOf(record)].includes(status)
+
 /** To the minor unit; amounts, currency and fee only of what moved. */
 export const differences = (record: Transaction, theirs: ProviderRecord): ReadonlyArray<ReconciliationDifference> => {
   const ours = standingOf(record)
@@ -157,8 +162,8 @@ type BookedStatus = Transaction["status"] | "returned" | "reversed"
 // The provider's statuses that agree with ours. A payment that failed here may never have reached the provider.
 const agreeing: Readonly<Record<BookedStatus, ReadonlyArray<ProviderRecord["status"]>>> = {
   requires_action: ["pending", "absent"],
-  pending: ["pending"],
-  successful: ["successful"],
+  pending: ["pending", "debited"],
+  successful: ["successful", "debited"],
   returned: ["returned"],
   // Some providers have one word for what failed and what was taken back.
   reversed: ["returned", "failed"],

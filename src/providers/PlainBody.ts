@@ -37,10 +37,7 @@ const unpacked = Option.liftThrowable((bytes: Buffer, encodings: ReadonlyArray<U
  * plain answer. Without a byte order mark. None where it cannot be read, or is larger than any honest answer.
  */
 export const plainBody = (bytes: Buffer, encoding: string): Option.Option<string> => {
-  const names = encoding
-    .split(",")
-    .map((name) => name.trim().toLowerCase())
-    .filter((name) => name !== "")
+  const names = namesIn(encoding)
   const unpack = names.toReversed().map((name) => encodings.get(name))
   const known = unpack.filter((one) => one !== undefined)
   const isKnown = known.length === unpack.length
@@ -50,6 +47,15 @@ export const plainBody = (bytes: Buffer, encoding: string): Option.Option<string
     (whole) => decoder.decode(whole)
   )
 }
+
+const namesIn = (encoding: string): ReadonlyArray<string> =>
+  encoding
+    .split(",")
+    .map((name) => name.trim().toLowerCase())
+    .filter((name) => name !== "")
+
+/** Whether the bytes are what they say, by the header's word. */
+export const isPlainEncoding = (encoding: string): boolean => namesIn(encoding).every((name) => name === "identity")
 
 /** Text as answers are: it begins with no byte that packed ones begin with, and all of it is UTF-8. */
 const isPlain = (bytes: Buffer): boolean => Option.isSome(strictly(bytes)) && !bytes.subarray(0, LONGEST_START).some(isControl)

@@ -6,7 +6,7 @@ import { isReference } from "../domain/Ids.ts"
 import { type Instant, iso } from "../domain/Instant.ts"
 import { maskedText } from "../domain/Masking.ts"
 import type { Statement, StatementLine, UnreadableRow } from "../domain/ReconciliationDifference.ts"
-import type { Provider } from "../services/ports/Provider.ts"
+import type { Provider, StatementUnreadable } from "../services/ports/Provider.ts"
 import type { Connection } from "./Connection.ts"
 import type { sumOf } from "./ProviderStatus.ts"
 import { nameIn, readRow, tellUnread, wordIn } from "./Rows.ts"
@@ -54,7 +54,7 @@ type ParsedRow = StatementLine | "foreign" | "status" | "sum" | "beganAt"
 /** By what each row is known. */
 type Rows = Map<string, StatementLine | UnreadableRow>
 
-type ListReader = (connection: Connection, days: Days) => Effect.Effect<Statement, ProviderError>
+type ListReader = (connection: Connection, days: Days) => Effect.Effect<Statement, ProviderError | StatementUnreadable>
 
 /**
  * Reads one list to its end. A row that cannot be read is named, and the others stand. Between two pages a list may shift, so that a row is shown twice

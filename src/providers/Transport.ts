@@ -6,7 +6,7 @@ import { countCall } from "../runtime/CountedCalls.ts"
 import { tooLateToLeave } from "../runtime/LatestTime.ts"
 import { makeTimer, type Timer } from "../runtime/Timer.ts"
 import { annotateTraced } from "../runtime/Tracing.ts"
-import { LARGEST_BODY_BYTES, plainBody } from "./PlainBody.ts"
+import { isPlainEncoding, LARGEST_BODY_BYTES, plainBody } from "./PlainBody.ts"
 
 /** One outgoing HTTP call. `operation` is its name in spans and logs: a path could carry a number. */
 export interface ProviderCall {
@@ -19,6 +19,8 @@ export interface ProviderCall {
   readonly timeoutMs: number
   /** The part of the account that it is for, where the provider counts each for itself; absent where the account is one. */
   readonly account?: string
+  /** Takes the body of a success piece by piece, however large it is; the answer's own is then empty. A packed one comes as every other answer. */
+  readonly into?: (piece: Buffer) => void
 }
 
 /**
@@ -46,6 +48,8 @@ export interface Transport {
 const CONNECT_TIMEOUT_MS = 5000
 /** To one provider; a call beyond them waits, and is not sent when its time runs out meanwhile. */
 const MAXIMUM_CONNECTIONS = 64
+/** Of a body that is taken piece by piece. */
+const LARGEST_FILE_BYTES = 1024 * LARGEST_BODY_BYTES
 /** Shorter than providers keep idle connections, so that a call seldom meets a closing one. */
 const IDLE_CONNECTION_MS = 4000
 
@@ -117,7 +121,7 @@ const once = ({ agent, isTooLate, timer }: Means, call: ProviderCall): Effect.Ef
     if (call.timeoutMs <= 0) return Effect.succeed<ProviderResponse>({ _tag: "NotSent", note: "no time left" })
     return Effect.callback<ProviderResponse>((resume) => {
       const progress: Progress = { written: false, givenUp: false, isTooLate }
-      const handler = new CallHandler(progress, (response) => {
+      const handler = new CallHandler(progress, call, (response) => {
         if (progress.givenUp) return
         stop()
         resume(Effect.succeed(response))
@@ -158,6 +162,7 @@ const oneLine = (header: string | ReadonlyArray<string> | undefined): string => 
 /** undici's callbacks for one request, in the order in which they come. */
 class CallHandler implements Dispatcher.DispatchHandler {
   readonly #progress: Progress
+  readonly #into: NonNullable<ProviderCall["into"]> | null
   readonly #finish: (response: ProviderResponse) => void
   readonly #chunks: Array<Buffer> = []
   #controller: Dispatcher.DispatchController | undefined
@@ -167,8 +172,9 @@ class CallHandler implements Dispatcher.DispatchHandler {
   #retryAfter = ""
   #size = 0
 
-  constructor(progress: Progress, finish: (response: ProviderResponse) => void) {
+  constructor(progress: Progress, { into }: Pick<ProviderCall, "into">, finish: (response: ProviderResponse) => void) {
     this.#progress = progress
+    this.#into = into ?? null
     this.#finish = finish
   }
 
@@ -201,8 +207,10 @@ class CallHandler implements Dispatcher.DispatchHandler {
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#size += chunk.length
-    this.#chunks.push(chunk)
-    if (this.#size <= LARGEST_BODY_BYTES) return
+    const into = this.#status === 200 && isPlainEncoding(this.#encoding) ? this.#into : null
+    if (into === null) this.#chunks.push(chunk)
+    else into(chunk)
+    if (this.#size <= (into === null ? LARGEST_BODY_BYTES : LARGEST_FILE_BYTES)) return
     this.#finish(broken(this.#progress, "bad_response", "the answer is too large"))
     controller.abort(new Error("too large"))
   }

@@ -26,7 +26,8 @@ const particular = [
   "Exchange.ts",
   "Networks.ts",
   "Reference.ts",
-  "Statement.ts"
+  "Statement.ts",
+  "StatementRows.ts"
 ]
 
 const names = readdirSync(providers, { withFileTypes: true }).filter((entry) => entry.isDirectory())

@@ -7,7 +7,15 @@ const always = ["Reference.ts", "Responses.ts", "Simulator.ts", "Transactions.ts
 /** Payouts and collections have one form on some wires, and two on others. */
 const movements = [["Payments.ts"], ["Collections.ts", "Payouts.ts"]]
 /** What only some wires have. */
-const particular = ["Catalogue.ts", "Disputes.ts", "Exchanges.ts", "Quotations.ts", "Signature.ts", "TestNumbers.ts"]
+const particular = [
+  "Catalogue.ts",
+  "Disputes.ts",
+  "Exchanges.ts",
+  "Quotations.ts",
+  "Signature.ts",
+  "Statements.ts",
+  "TestNumbers.ts"
+]
 
 const names = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory())
 

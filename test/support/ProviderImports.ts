@@ -94,6 +94,7 @@ export const providerImports: ReadonlyArray<ImportRow> = [
       "providers/Clawbacks.ts",
       "providers/Client.ts",
       "providers/Connection.ts",
+      "providers/Csv.ts",
       "providers/Movements.ts",
       "providers/PayerEmail.ts",
       "providers/ProviderText.ts",

@@ -79,7 +79,7 @@ export const dayFaults = Effect.fnUntraced(function* (reading: Reading, start: n
   const faults: Array<string> = []
   const row = pickOf(random, rowMutations)
   for (const { name, twist, lost } of [
-    { name: row.name, twist: once(row, random), lost: 1 },
+    { name: row.name, twist: once(row, random, random.below(2)), lost: 1 },
     { name: "pages that shift", twist: shiftingPages(random), lost: 0 }
   ]) {
     const read = yield* spoiled(reading, twist, reconciled)
@@ -121,17 +121,18 @@ const spoiled = <A, E>({ gateway, pause, spoil }: Reading, twist: HostileLine["t
     return answer
   })
 
-/** The first answer that it changes. */
-const once = ({ change }: Mutation, random: Random): ((asked: Asked) => Twist | null) => {
-  let isDone = false
+/** The first answer that it changes, or the one after so many. */
+const once = ({ change }: Mutation, random: Random, spared = 0): ((asked: Asked) => Twist | null) => {
+  let left = spared + 1
   return () =>
-    isDone
+    left === 0
       ? null
       : {
           change: (spoken) => {
-            const made = change(spoken, random)
-            isDone ||= made !== null
-            return made ?? spoken
+            const made = left === 0 ? null : change(spoken, random)
+            if (made === null) return spoken
+            left -= 1
+            return left === 0 ? made : spoken
           }
         }
 }

@@ -22,6 +22,7 @@ import { decimalsOf, depositBody, networkOf, payoutBody } from "./Order.ts"
 import { quoteOf } from "./Quote.ts"
 import { referenceData } from "./Reference.ts"
 import { identity } from "./Refusals.ts"
+import { statement } from "./Statement.ts"
 import { type FeeOf, found, initiated } from "./Translate.ts"
 import { paymentId } from "./Wire.ts"
 
@@ -31,7 +32,9 @@ const guarantees: ProviderGuarantees = {
   lookup: "by_client_ref",
   callbackAuth: "rfc9421",
   quoteTtlMs: QUOTE_LIFE_MS,
-  notFoundGraceMs: 900_000
+  notFoundGraceMs: 900_000,
+  // A refund in the dashboard is a movement of its own, which names no deposit.
+  clawbacksUnstated: true
 }
 
 /** One account at pawaPay: mobile money only, in the currency of the network's country. */
@@ -70,7 +73,8 @@ export const pawapay = adapterOf(
         charge: deposits.place,
         fetchStatus: deposits.fetchStatus
       },
-      reference: referenceData(connection, conf)
+      reference: referenceData(connection, conf),
+      statement: statement(connection, transport, settings)
     }
   })
 )

@@ -22,6 +22,8 @@ export interface PawapaySettings {
   readonly callbackKey: KeyObject | null
   /** The hosts in the addresses that are registered at pawaPay for callbacks; none: whatever host a callback was sent to. */
   readonly callbackHosts: ReadonlyArray<string>
+  /** The hosts from which files of statements are fetched, each with all below it. */
+  readonly statementHosts: ReadonlyArray<string>
   readonly fees: ContractFees
   /** For one call. */
   readonly timeoutMs: number
@@ -30,13 +32,13 @@ export interface PawapaySettings {
 export const openClient = ({ apiToken, baseUrl, signingKey }: PawapaySettings, transport: Transport): Client =>
   bearerClient(baseUrl, apiToken, signingKey === null ? transport : signing(signingKey, transport))
 
-/** A request with a body moves money. */
+/** A request with a body moves money, or asks for a file. */
 const signing = (key: SigningKey, transport: Transport): Transport => ({
   call: (call) =>
     Effect.flatMap(Clock.currentTimeMillis, (now) => transport.call({ ...call, headers: signedHeaders(call, key, now) }))
 })
 
-/** A call waits for its turn first, which is much less. */
+/** As pawaPay's own samples have it. A call waits for its turn first, which is much less. */
 const LIFE_SECONDS = 60
 /** A signature from the future is refused, and a refused signature fails the payment for good: so far may our clock be ahead of pawaPay's. */
 const LEEWAY_SECONDS = 5

@@ -8,6 +8,7 @@ import { authorityOf } from "./Callback.ts"
 import { publicKeyOf } from "./CallbackKeys.ts"
 import type { PawapaySettings, SigningKey } from "./Client.ts"
 import { feeTerms } from "./Networks.ts"
+import { FILE_HOSTS } from "./Statement.ts"
 
 const callbackKey: Rule<KeyObject> = {
   meaning: "a public key on P-256, as PEM or as base64",
@@ -40,8 +41,16 @@ const authority: Rule<string> = {
   }
 }
 
+/** An address of the network itself would be a machine next door. */
+const hostName: Rule<string> = {
+  meaning: "a host name of at least two parts (files.example.com), and no scheme, port or path",
+  of: (value) =>
+    /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/i.test(value) ? value.toLowerCase() : undefined
+}
+
 /**
- * `PAWAPAY_BASE_URL`, the contract's fees, perhaps `PAWAPAY_CALLBACK_HOSTS`, and for each mode `API_TOKEN` and perhaps `SIGNING_KEY` and `CALLBACK_KEY`.
+ * `PAWAPAY_BASE_URL`, the contract's fees, perhaps `PAWAPAY_CALLBACK_HOSTS` and `PAWAPAY_STATEMENT_HOSTS`, and for each mode `API_TOKEN` and perhaps
+ * `SIGNING_KEY` and `CALLBACK_KEY`.
  */
 export const pawapayProvider = knownProvider<PawapaySettings>({
   name: "pawapay",
@@ -55,6 +64,7 @@ export const pawapayProvider = knownProvider<PawapaySettings>({
     const signing = own("SIGNING_KEY", signingKey)
     const key = own("CALLBACK_KEY", callbackKey)
     const callbackHosts = shared("CALLBACK_HOSTS", list(authority))
+    const statementHosts = shared("STATEMENT_HOSTS", list(hostName))
     const fees = contractFeesOf(reader, feeTerms)
     if (apiToken === null) return null
     return {
@@ -64,6 +74,7 @@ export const pawapayProvider = knownProvider<PawapaySettings>({
       signingKey: signing,
       callbackKey: key,
       callbackHosts: callbackHosts ?? [],
+      statementHosts: statementHosts ?? FILE_HOSTS,
       fees
     }
   },

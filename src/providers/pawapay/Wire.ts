@@ -74,6 +74,39 @@ export const BalancesAnswer = Schema.Struct({
 })
 export const Wallet = Schema.Struct({ country: Schema.String, balance: Amount, currency: Schema.String })
 
+// POST /statements: the handle is pawaPay's. The file is made afterwards.
+export const StatementRequest = Schema.Struct({
+  wallet: Schema.Struct({
+    country: Schema.String,
+    currency: Schema.String,
+    provider: Schema.optionalKey(Schema.String)
+  }),
+  callbackUrl: Schema.String,
+  /** To the second, in UTC, without saying so. */
+  startDate: Schema.String,
+  endDate: Schema.String,
+  compressed: Schema.optionalKey(Schema.Boolean)
+})
+export const StatementAccepted = Schema.Struct({
+  statementId: nullable(Schema.String),
+  status: Schema.optionalKey(Schema.String),
+  failureReason: nullable(FailureReason)
+})
+
+// GET /statements/{id}. `downloadUrl` opens the file by itself, for a day.
+export const StatementAnswer = Schema.Struct({
+  status: Schema.String,
+  data: nullable(
+    Schema.Struct({ status: Schema.String, downloadUrl: nullable(Schema.String), failureReason: nullable(FailureReason) })
+  )
+})
+/** A row of GET /wallet-balances, as far as it names the wallet. */
+export const StatementWallet = Schema.Struct({
+  country: Schema.String,
+  currency: Schema.String,
+  provider: nullable(Schema.String)
+})
+
 // GET /active-conf. `operationTypes` is a record by operation; in other forms a list, of which a row names its operation or is such a record.
 const ByOperation = Schema.Record(Schema.String, Schema.Unknown)
 const OperationTypes = Schema.Union([ByOperation, Schema.Array(ByOperation)])

@@ -1,4 +1,4 @@
-import type { Effect, Option, Redacted } from "effect"
+import { Data, type Effect, type Option, type Redacted } from "effect"
 import type { Availability, Corridor, CorridorKey } from "../../domain/Corridor.ts"
 import type { Currency } from "../../domain/Currency.ts"
 import type { ProviderError } from "../../domain/errors/Retriable.ts"
@@ -33,6 +33,8 @@ export interface ProviderGuarantees {
   readonly bankMsisdn?: "documented"
   /** The countries whose banks are paid through a branch that the payout names; absent: none. */
   readonly bankBranchCountries?: ReadonlyArray<string>
+  /** Its statement shows nothing of what was taken back of a charge; absent: it does, where there is one. */
+  readonly clawbacksUnstated?: true
 }
 
 export interface QuoteOrder {
@@ -232,6 +234,9 @@ export interface CollectionOperations {
   readonly clawbacks?: ListClawbacks
 }
 
+/** Why a statement cannot be read, where asking again changes nothing: a sentence for the person who asked. */
+export class StatementUnreadable extends Data.TaggedError("StatementUnreadable")<{ readonly why: string }> {}
+
 /** A callback as it came in: the path as it was requested, without the query; headers with lower-case names; the exact bytes. */
 export interface RawCallback {
   readonly method: string
@@ -269,10 +274,10 @@ export interface Provider extends KnownAccount {
   readonly exchange?: ExchangeOperations
   readonly reference?: ReferenceData
   /**
-   * All that the account lists as begun on a UTC day, written 2026-01-31. A list that cannot be read to its end is a ProviderError; a row that cannot be
-   * read is named, and stops nothing.
+   * All that the account lists as begun on a UTC day, written 2026-01-31. A list that cannot be read to its end is a ProviderError, or unreadable where
+   * it is not as its adapter expects; a row that cannot be read is named, and stops nothing.
    */
-  readonly statement?: (day: string) => Effect.Effect<Statement, ProviderError>
+  readonly statement?: (day: string) => Effect.Effect<Statement, ProviderError | StatementUnreadable>
 }
 
 /** The same as its adapter makes it, which does not know what distinguishes the account from others. */

@@ -7,7 +7,7 @@ import type { Provider } from "../ports/Provider.ts"
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 import { Transactions } from "../ports/Transactions.ts"
 import { accountRecords } from "./AccountRecords.ts"
-import { Clawbacks } from "./Clawbacks.ts"
+import { Clawbacks, showsInStatement } from "./Clawbacks.ts"
 import { OutcomePoller } from "./OutcomePoller.ts"
 
 const HOUR_MS = 3_600_000
@@ -67,7 +67,7 @@ export const makeClawbackSweeps = Effect.gen(function* () {
     const [current] = accounts
     if (current?.collections === undefined) return
     const isListed = current.collections.clawbacks !== undefined
-    if (!isListed && current.statement === undefined) return
+    if (!isListed && !showsInStatement(current)) return
     if (!(yield* sweeps.claim(name, mode, now, now + AGAIN_MS))) return
     const read = yield* Effect.forEach(accounts, (account) =>
       isListed ? clawbacks.ofAccount(account) : ofStatements(account, now)

@@ -14,6 +14,10 @@ const DAY_MS = 86_400_000
 /** Disputes are begun long after the payment, and end long after they began: the lists are short, and read so far back. */
 const LISTED_FOR_MS = 90 * DAY_MS
 
+/** Whether what was taken back of charges is seen in the account's statements. */
+export const showsInStatement = ({ guarantees, statement }: Pick<Provider, "guarantees" | "statement">): boolean =>
+  statement !== undefined && guarantees.clawbacksUnstated !== true
+
 /** The disputes and refunds of collections at their provider. Each new one opens a review, and moves nothing by itself. */
 export class Clawbacks extends Context.Service<
   Clawbacks,

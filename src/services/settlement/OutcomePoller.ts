@@ -18,7 +18,7 @@ import { Policy } from "../ports/Policy.ts"
 import type { Adapter, ProviderGuarantees, StatusOutcome } from "../ports/Provider.ts"
 import { ProviderRegistry, sentWith } from "../ports/ProviderRegistry.ts"
 import { type StoredTransaction, Transactions } from "../ports/Transactions.ts"
-import { Clawbacks } from "./Clawbacks.ts"
+import { Clawbacks, showsInStatement } from "./Clawbacks.ts"
 import { pollProvider } from "./ProviderQuestion.ts"
 import { Settlement } from "./Settlement.ts"
 
@@ -199,7 +199,7 @@ const statusPollOf = Effect.fnUntraced(function* (
     begunAt,
     pollCount: record.asked,
     version: record.version,
-    isListed: Option.exists(provider, ({ statement }) => statement !== undefined),
+    isListed: Option.exists(provider, showsInStatement),
     ...(said && { said })
   }
 })

@@ -4,6 +4,7 @@ import type { Instant } from "../../domain/Instant.ts"
 import {
   differenceOf,
   differences,
+  isLeftOpen,
   type KnownBecause,
   knownBecause,
   missingHere,
@@ -111,11 +112,12 @@ export class Reconciliation extends Context.Service<
         const listed =
           statement === undefined
             ? nothingListed
-            : yield* Effect.catchTag(
-                statement(day),
-                "provider_error",
-                () => new NotReconciled({ message: `the statement of ${provider.name} (${mode}) cannot be read: try again` })
-              )
+            : yield* Effect.catchTags(statement(day), {
+                provider_error: () =>
+                  new NotReconciled({ message: `the statement of ${provider.name} (${mode}) cannot be read: try again` }),
+                StatementUnreadable: ({ why }) =>
+                  new NotReconciled({ message: `the statement of ${provider.name} (${mode}) cannot be read: ${why}` })
+              })
         const found = yield* statement === undefined ? byQuestions(provider, ours) : byStatement(provider, listed, ours)
         return {
           mode,
@@ -213,6 +215,16 @@ export const accountComparison = (registry: ProviderRegistry["Service"], transac
         ownerless.splice(ownerless.indexOf(line), 1)
         tell(record, line)
       }
+    }
+    const open = [...about.values()].filter(({ lines: [first, ...more], record }) => {
+      return first !== undefined && more.length === 0 && isLeftOpen(record, first)
+    })
+    for (const { answer, record } of yield* questions(
+      provider,
+      open.map((entry) => entry.record)
+    )) {
+      about.delete(record.reference)
+      byPoll.push(...answered(record, answer))
     }
     return [
       ...unreadable.map(unreadableHere),

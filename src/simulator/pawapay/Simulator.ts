@@ -9,6 +9,7 @@ import { createDeposit, createPayout } from "./Payments.ts"
 import { activeConf, availability, availabilityOrder, balances, predict } from "./Reference.ts"
 import { type Call, errors, json, type PawapayAccount, refuse, rejected, tooMany } from "./Responses.ts"
 import { callbackOf, isSigned, publicKeys, signedHeaders, signingKey } from "./Signature.ts"
+import { openStatements } from "./Statements.ts"
 import { paymentStatus } from "./Transactions.ts"
 
 const apiTokenOf = (mode: Mode): string => `simulated-${mode}-token`
@@ -22,6 +23,7 @@ export const simulatedPawapay = knownSimulator({
     signingKey: null,
     callbackKey: null,
     callbackHosts: [],
+    statementHosts: [],
     fees: simulatedFees
   }),
   accountName: ({ apiToken }) => nameOf(apiToken),
@@ -56,19 +58,31 @@ const pawapaySimulator = (accounts: ReadonlyArray<PawapayAccount>) => {
     unknown: rejected(403, "AUTHENTICATION_ERROR")
   })
   const keys = Effect.sync(() => json(200, publicKeys(key)))
+  const statements = openStatements()
   return simulatedWire<PawapayAccount>({
     name: "pawapay",
     mount: "/v2",
     accounts,
     errors,
     tooMany,
-    routes: { ...routes, "GET /public-key/http": { operation: "public_key", endpoint: () => keys } },
-    authenticate: (request, _line, now) =>
-      Effect.filterOrFail(
+    routes: {
+      ...routes,
+      "GET /public-key/http": { operation: "public_key", endpoint: () => keys },
+      "POST /statements": { operation: "statement", endpoint: statements.create },
+      "GET /statements/*": { operation: "statement_status", endpoint: statements.status },
+      "GET /statement-files/*": { operation: "statement_file", endpoint: statements.file }
+    },
+    authenticate: (request, line, now) => {
+      const owner = statements.ownerOf(line, request.query.get("key"))
+      // As at a cloud's storage: whoever opens a file by its address shows no token.
+      if (owner !== undefined)
+        return bearerOf(request) === undefined ? Effect.succeed(owner) : Effect.fail(refuse(400, "INVALID_INPUT"))
+      return Effect.filterOrFail(
         byToken(request),
         ({ requestKey }) => requestKey === null || request.method === "GET" || isSigned(request, requestKey, now),
         () => rejected(403, "HTTP_SIGNATURE_ERROR")
-      ),
+      )
+    },
     unknownAddress: refuse(404, "NOT_FOUND"),
     callback: callbackOf,
     orders: { availability: availabilityOrder },

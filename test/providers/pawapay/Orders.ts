@@ -6,6 +6,7 @@ import { type MinorUnits, minor, ZERO } from "../../../src/domain/Money.ts"
 import type { MomoParty } from "../../../src/domain/Party.ts"
 import { pawapay } from "../../../src/providers/pawapay/Adapter.ts"
 import type { PawapaySettings } from "../../../src/providers/pawapay/Client.ts"
+import { FILE_HOSTS } from "../../../src/providers/pawapay/Statement.ts"
 import type { ChargeOrder, PayoutOrder, PayoutQuote, StatusQuery } from "../../../src/services/ports/Provider.ts"
 import { simulatedFees } from "../../../src/simulator/Fees.ts"
 import { newReference } from "../contract/Orders.ts"
@@ -19,6 +20,7 @@ export const open = Effect.fnUntraced(function* (baseUrl: string, change: Partia
     signingKey: null,
     callbackKey: null,
     callbackHosts: [],
+    statementHosts: FILE_HOSTS,
     fees: simulatedFees,
     timeoutMs: 5000,
     ...change

@@ -25,6 +25,7 @@ const demanding: KnownSimulator = {
       signingKey,
       callbackKey: null,
       callbackHosts: [],
+      statementHosts: [],
       fees: simulatedFees
     }))
 }

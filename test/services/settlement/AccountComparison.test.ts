@@ -94,3 +94,18 @@ it.effect("says which rows could not be read and which the list shows only somet
     ])
   })
 )
+
+it.effect("asks what has become of what left the account, where the statement does not say it and ours is over", () =>
+  Effect.gen(function* () {
+    const left = line({ reference: first ?? null, status: "debited" })
+    const [one, ...others] = ours
+    if (one === undefined) return
+    const compared = (record: typeof one) => byStatement(account, listed({ lines: [left] }), [record, ...others])
+    expect(yield* compared(one)).toEqual([])
+    expect(yield* compared({ ...one, status: "pending", fees: null })).toEqual([])
+    // The account says that it arrived.
+    expect(yield* compared({ ...one, status: "failed" })).toMatchObject([
+      { kind: "state", reference: first, theirs: "successful 10000 UGX" }
+    ])
+  })
+)

@@ -1,0 +1,63 @@
+/** A row whose quotation marks never close would take in the rest of the file. */
+const LONGEST_ROW = 65_536
+
+/** Reads a file of comma-separated values piece by piece (RFC 4180), and keeps one row of it at a time. */
+export interface CsvReader {
+  readonly read: (text: string) => void
+  /** After the last piece: false where its end was in the middle of a quoted value, or a row was too long. */
+  readonly end: () => boolean
+}
+
+/** Each row in its order, the header first. Blank lines are none. */
+export const csvReader = (onRow: (cells: ReadonlyArray<string>) => void): CsvReader => {
+  let cells: Array<string> = []
+  let cell = ""
+  let length = 0
+  let quotes: "none" | "open" | "closed" = "none"
+  let isBroken = false
+
+  const endCell = () => {
+    cells.push(cell)
+    cell = ""
+    quotes = "none"
+  }
+  const endRow = () => {
+    endCell()
+    const row = cells
+    cells = []
+    length = 0
+    if (row.some((one) => one.trim() !== "")) onRow(row)
+  }
+  const take = (character: string) => {
+    if (quotes === "open") {
+      if (character === '"') quotes = "closed"
+      else cell += character
+      return
+    }
+    if (character === ",") return endCell()
+    if (character === "\n") return endRow()
+    if (character === "\r") return
+    if (character !== '"') cell += character
+    // Two marks within a value are one of its characters.
+    else if (quotes === "closed") {
+      cell += character
+      quotes = "open"
+    } else if (cell === "") quotes = "open"
+    else cell += character
+  }
+  return {
+    read: (text) => {
+      for (const character of text) {
+        if (isBroken) return
+        take(character)
+        length += 1
+        isBroken = length > LONGEST_ROW
+      }
+    },
+    end: () => {
+      if (isBroken || quotes === "open") return false
+      endRow()
+      return true
+    }
+  }
+}

@@ -1,0 +1,209 @@
+import { Clock, DateTime, Effect, Option, Result } from "effect"
+import type { ProviderError } from "../../domain/errors/Retriable.ts"
+import { iso } from "../../domain/Instant.ts"
+import type { Statement } from "../../domain/ReconciliationDifference.ts"
+import { StatementUnreadable } from "../../services/ports/Provider.ts"
+import { decoded, isSuccess } from "../AnswerParsing.ts"
+import type { Connection } from "../Connection.ts"
+import { csvReader } from "../Csv.ts"
+import { readRow } from "../Rows.ts"
+import { type Days, statementOf } from "../Statements.ts"
+import type { ProviderCall, Transport } from "../Transport.ts"
+import type { PawapaySettings } from "./Client.ts"
+import { markets } from "./Networks.ts"
+import { type StatementRows, statementRows } from "./StatementRows.ts"
+import { BalancesAnswer, StatementAccepted, StatementAnswer, StatementWallet } from "./Wire.ts"
+
+/** The hosts from which a file is fetched, each with all below it, where the setting names none: pawaPay's own, and the cloud that its addresses are in. */
+export const FILE_HOSTS: ReadonlyArray<string> = ["pawapay.io", "amazonaws.com"]
+/** A callback is asked for, because pawaPay wants an address; nobody waits for it. */
+const NO_HOST = "callbacks.invalid"
+
+const SECOND_MS = 1000
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+/** A payment's fee may be on the other side of midnight. */
+const MARGIN_MS = HOUR_MS
+/** How long pawaPay may take to make a file. It is asked whether it is ready at first after the one, then seldomer, at last after the other. */
+const READY_WITHIN_MS = 10 * 60_000
+const ASKED_FIRST_AFTER_MS = 500
+const ASKED_AT_LEAST_EVERY_MS = 10_000
+/** For one file. */
+const FETCH_WITHIN_MS = 5 * 60_000
+const WALLETS_AT_ONCE = 4
+const SECONDS_LENGTH = "2026-01-31T12:00:00".length
+
+type Refused = ProviderError | StatementUnreadable
+
+interface Wallet extends Pick<typeof StatementWallet.Type, "country" | "currency"> {
+  /** Most wallets are a country's, of all its networks. */
+  readonly provider?: string
+}
+
+/** The movements in all wallets of the account on a UTC day. pawaPay makes a file of each, which is read while it comes in and kept nowhere. */
+export const statement = (
+  connection: Connection,
+  transport: Transport,
+  settings: Pick<PawapaySettings, "baseUrl" | "callbackHosts" | "statementHosts">
+) => {
+  const { call, get, giveUp, readAsUnknown } = connection
+
+  /** Its handle; null where the account has no such wallet. */
+  const requested = Effect.fnUntraced(function* (wallet: Wallet, from: number, until: number) {
+    const [host = NO_HOST] = settings.callbackHosts
+    const body = {
+      wallet,
+      callbackUrl: `https://${host}/`,
+      startDate: iso(from).slice(0, SECONDS_LENGTH),
+      endDate: iso(until).slice(0, SECONDS_LENGTH),
+      compressed: false
+    }
+    const response = yield* call({ operation: "statement", method: "POST", path: "/statements", body })
+    const answer = Option.getOrUndefined(decoded(StatementAccepted, response, canAnswer))
+    if (answer === undefined) return yield* giveUp(readAsUnknown(response).alarm)
+    const { failureReason, statementId, status } = answer
+    if (failureReason?.failureCode === "WALLET_NOT_FOUND") return null
+    if (status === "ACCEPTED" && typeof statementId === "string") return statementId
+    return yield* new StatementUnreadable({
+      why: `pawaPay makes none of the wallet ${nameOf(wallet)}: ${failureReason?.failureCode ?? status ?? "no reason"}`
+    })
+  })
+
+  const addressOf = Effect.fnUntraced(function* (id: string, wallet: Wallet) {
+    const since = yield* Clock.currentTimeMillis
+    for (let pause = ASKED_FIRST_AFTER_MS; ; pause = Math.min(2 * pause, ASKED_AT_LEAST_EVERY_MS)) {
+      const { data } = yield* get(StatementAnswer, "statement_status", `/statements/${encodeURIComponent(id)}`)
+      if (data?.status === "COMPLETED" && typeof data.downloadUrl === "string") return data.downloadUrl
+      if (data?.status === "FAILED")
+        return yield* new StatementUnreadable({
+          why: `pawaPay could not make that of the wallet ${nameOf(wallet)}: ${data.failureReason?.failureCode ?? "no reason"}`
+        })
+      if ((yield* Clock.currentTimeMillis) - since >= READY_WITHIN_MS)
+        return yield* new StatementUnreadable({
+          why: `pawaPay did not make that of the wallet ${nameOf(wallet)} within ${READY_WITHIN_MS / 60_000} minutes: try again`
+        })
+      yield* Effect.sleep(pause)
+    }
+  })
+
+  const ofWallet = Effect.fnUntraced(function* (
+    wallet: Wallet,
+    from: number,
+    until: number
+  ): Effect.fn.Return<StatementRows | null, Refused> {
+    const id = yield* requested(wallet, from, until)
+    if (id === null) return null
+    const url = yield* addressOf(id, wallet)
+    if (!isFileAddress(url, settings))
+      return yield* new StatementUnreadable({
+        why: `it lies at ${hostOf(url)}, from where none is fetched: if that is pawaPay's, add it to PAWAPAY_STATEMENT_HOSTS`
+      })
+    return yield* fetched(transport, url, `the statement of ${nameOf(wallet)}`, giveUp)
+  })
+
+  return statementOf(
+    connection,
+    Effect.fnUntraced(function* (_: Connection, { day }: Days) {
+      const start = DateTime.toEpochMillis(DateTime.makeUnsafe(`${day}T00:00:00Z`))
+      const from = start - MARGIN_MS
+      // To the second, and no second is left out.
+      const until = Math.min(start + DAY_MS + MARGIN_MS, (yield* Clock.currentTimeMillis) + SECOND_MS)
+      if (until <= from) return nothing
+      const { balances } = yield* get(BalancesAnswer, "wallet_balances", "/wallet-balances")
+      const { isWhole, wallets } = walletsIn(balances)
+      const read = (all: ReadonlyArray<Wallet>) =>
+        Effect.forEach(all, (one) => ofWallet(one, from, until), { concurrency: WALLETS_AT_ONCE })
+      const listed = yield* read(wallets)
+      // A wallet whose row cannot be read is one of those that there may be.
+      const asked = new Set(wallets.flatMap((one, index) => (listed[index] === null ? [] : [nameOf(one)])))
+      const others = isWhole && !listed.includes(null) ? [] : everyWallet.filter((one) => !asked.has(nameOf(one)))
+      const files = [...listed, ...(yield* read(others))].filter((one) => one !== null)
+      return {
+        lines: files.flatMap((one) => one.lines()),
+        unreadable: files.flatMap((one) => one.unreadable()),
+        unsteady: []
+      } satisfies Statement
+    })
+  )
+}
+
+const nothing: Statement = { lines: [], unreadable: [], unsteady: [] }
+
+const canAnswer = (status: number): boolean => isSuccess(status) || status === 400 || status === 403
+
+/** As people read it. */
+const nameOf = ({ country, currency, provider }: Wallet): string =>
+  `${country} ${currency}${provider === undefined ? "" : ` ${provider}`}`
+
+const everyWallet: ReadonlyArray<Wallet> = markets.map(({ currency, iso3 }) => ({ country: iso3, currency }))
+
+const readWallet = readRow(StatementWallet)
+
+/** Each once. `isWhole`: every row could be read. */
+const walletsIn = (rows: ReadonlyArray<unknown>) => {
+  const read = rows.map(readWallet)
+  const wallets = read.flatMap((one): ReadonlyArray<Wallet> => {
+    if (Result.isFailure(one)) return []
+    const { country, currency, provider = null } = one.success
+    return [{ country, currency, ...(provider === null || provider === "" ? {} : { provider }) }]
+  })
+  return {
+    isWhole: wallets.length === read.length,
+    wallets: [...new Map(wallets.map((one) => [nameOf(one), one])).values()]
+  }
+}
+
+const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : "no address")
+
+/**
+ * The address comes in an answer. Only over https, and only from hosts that are known: whoever could change the answer could else choose what is
+ * compared with our books. Or from the host that the calls go to, as they do: the simulator's are without TLS.
+ */
+export const isFileAddress = (
+  url: string,
+  { baseUrl, statementHosts }: Pick<PawapaySettings, "baseUrl" | "statementHosts">
+): boolean => {
+  if (!URL.canParse(url)) return false
+  const { hostname, password, protocol, username } = new URL(url)
+  if (username !== "" || password !== "") return false
+  const base = new URL(baseUrl)
+  if (protocol === base.protocol && hostname === base.hostname) return true
+  return protocol === "https:" && statementHosts.some((host) => hostname === host || hostname.endsWith(`.${host}`))
+}
+
+/** Without the account's token: the address itself opens the file, and no other host ever sees the token. */
+const fetched = Effect.fnUntraced(function* (
+  transport: Transport,
+  url: string,
+  name: string,
+  giveUp: Connection["giveUp"]
+): Effect.fn.Return<StatementRows, Refused> {
+  const rows = statementRows(name)
+  const csv = csvReader(rows.read)
+  const decoder = new TextDecoder("utf-8")
+  const file: ProviderCall = {
+    operation: "statement_file",
+    method: "GET",
+    url,
+    headers: { accept: "text/csv", "accept-encoding": "identity" },
+    body: null,
+    timeoutMs: FETCH_WITHIN_MS,
+    into: (piece) => csv.read(decoder.decode(piece, { stream: true }))
+  }
+  const response = yield* transport.call(file)
+  if (response._tag !== "Answered" || response.status !== 200)
+    return yield* giveUp(response._tag === "Answered" ? `pawaPay's file is HTTP ${response.status}` : null)
+  // Nothing came in pieces where a machine on the way packed it: it is a small one.
+  csv.read(response.body === "" ? decoder.decode() : response.body)
+  if (!csv.end()) return yield* new StatementUnreadable({ why: `a row of ${name} does not end` })
+  const without = rows.without()
+  if (without !== null)
+    return yield* new StatementUnreadable({
+      why: `${name} has no column ${without.missing.join(", ")}; its columns are ${shortened(without.there.join(", "))}`
+    })
+  return rows.hasHeader() ? rows : yield* new StatementUnreadable({ why: `${name} is empty: not even its columns are named` })
+})
+
+/** Whatever is there, it is one line for a person. */
+const shortened = (text: string): string => JSON.stringify(text).slice(1, -1).slice(0, LONGEST_HEADER)
+const LONGEST_HEADER = 400

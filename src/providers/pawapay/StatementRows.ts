@@ -1,0 +1,183 @@
+import { Result } from "effect"
+import { type Currency, isCurrency } from "../../domain/Currency.ts"
+import type { Instant } from "../../domain/Instant.ts"
+import { add, type MinorUnits } from "../../domain/Money.ts"
+import type { StatementLine, UnreadableRow } from "../../domain/ReconciliationDifference.ts"
+import { majorUnits } from "../ProviderStatus.ts"
+import { wordIn } from "../Rows.ts"
+import { instantIn } from "../Statements.ts"
+
+/** The columns that are read, as pawaPay's page about statements names them. Case, blanks and other signs in a file's header do not matter. */
+export const columns = {
+  at: "Creation Date",
+  id: "Transaction ID",
+  amount: "Amount",
+  currency: "Currency",
+  type: "Type"
+} as const
+type Column = keyof typeof columns
+const wanted: ReadonlyArray<Column> = ["at", "id", "amount", "currency", "type"]
+
+/** Whose money a row moves: a refund is made in the dashboard alone, and a correction is by pawaPay's own hand. */
+type Payment = "collection" | "payout" | "refund"
+/** A payment has a row when its money moves, one for each fee, and one more where it failed afterwards. `own`: treasury, and no payment. */
+type Meaning = { readonly of: Payment; readonly is: "moved" | "undone" | "fee" } | "correction" | "own"
+
+// pawaPay's types of transactions. One that is not here is not understood.
+const types: ReadonlyMap<string, Meaning> = new Map<string, Meaning>([
+  ["Deposit", { of: "collection", is: "moved" }],
+  ["Deposit pass-through fee", { of: "collection", is: "fee" }],
+  ["pawaPay deposit fee", { of: "collection", is: "fee" }],
+  ["Payout", { of: "payout", is: "moved" }],
+  ["Failed payout refund", { of: "payout", is: "undone" }],
+  ["Payout pass-through fee", { of: "payout", is: "fee" }],
+  ["pawaPay payout fee", { of: "payout", is: "fee" }],
+  ["Refund", { of: "refund", is: "moved" }],
+  ["Failed refund reversal", { of: "refund", is: "undone" }],
+  ["Refund pass-through fee", { of: "refund", is: "fee" }],
+  ["pawaPay refund fee", { of: "refund", is: "fee" }],
+  ["Adjustment", "correction"],
+  ["Compensation", "correction"],
+  ["Top up", "own"],
+  ["Withdrawal", "own"]
+])
+
+/** Letters and digits alone: "Top up", "TOP_UP" and "topUp" are one word. */
+const bare = (text: string): string => text.toLowerCase().replace(/[^a-z0-9]/g, "")
+const meanings: ReadonlyMap<string, Meaning> = new Map([...types].map(([type, meaning]) => [bare(type), meaning]))
+
+const directions = { collection: "collection", payout: "payout", refund: "payout" } as const
+
+interface Moved {
+  readonly amount: MinorUnits
+  readonly currency: Currency
+  readonly at: Instant
+}
+
+/** All rows of one payment. */
+interface Entry {
+  readonly of: Payment
+  readonly id: string
+  readonly moved: Array<Moved>
+  readonly undone: Array<Moved>
+  fee: MinorUnits | null
+  /** Of the first row. */
+  readonly place: string
+  readonly at: Instant
+}
+
+/** The meaning of one file, row by row; no row is kept. */
+export interface StatementRows {
+  readonly read: (cells: ReadonlyArray<string>) => void
+  /** The columns of its header, where not all that are wanted are among them; null before the header, and where they are. */
+  readonly without: () => { readonly missing: ReadonlyArray<string>; readonly there: ReadonlyArray<string> } | null
+  readonly hasHeader: () => boolean
+  readonly lines: () => ReadonlyArray<StatementLine>
+  readonly unreadable: () => ReadonlyArray<UnreadableRow>
+}
+
+export const statementRows = (name: string): StatementRows => {
+  const entries = new Map<string, Entry>()
+  const corrections: Array<StatementLine> = []
+  const unreadable = new Map<string, UnreadableRow>()
+  let header: { readonly there: ReadonlyArray<string>; readonly at: Readonly<Record<Column, number>> } | null = null
+  let rows = 0
+
+  const missing = () => (header === null ? [] : wanted.filter((column) => header?.at[column] === -1).map((one) => columns[one]))
+
+  const notRead = (raw: Readonly<Record<Column, string>>, place: string, ...of: ReadonlyArray<Column>) => {
+    const id = raw.id === "" ? null : raw.id.slice(0, LONGEST_ID)
+    const named = Object.fromEntries(wanted.map((column) => [columns[column], raw[column]]))
+    const word = wordIn(
+      named,
+      of.map((column) => columns[column])
+    )
+    const at = momentIn(raw.at)
+    unreadable.set(id ?? place, { direction: null, place, providerReference: id, reference: null, at, word })
+  }
+
+  const readRow = (raw: Readonly<Record<Column, string>>, place: string) => {
+    const meaning = meanings.get(bare(raw.type))
+    if (meaning === "own") return
+    if (meaning === undefined) return notRead(raw, place, "type")
+    // A wallet in a currency that the gateway does not know moves nothing of ours.
+    if (/^[A-Z]{3}$/.test(raw.currency) && !isCurrency(raw.currency)) return
+    if (!isCurrency(raw.currency)) return notRead(raw, place, "currency")
+    const currency = raw.currency
+    const at = momentIn(raw.at)
+    if (at === null) return notRead(raw, place, "at")
+    // Whether what leaves is written with a sign is not documented: the type says it.
+    const format = meaning !== "correction" && meaning.is === "fee" ? majorUnits.up : majorUnits.exact
+    const amount = format(raw.amount.replace(/^[+-]/, ""), currency)
+    if (Result.isFailure(amount)) return notRead(raw, place, "amount")
+    const moved = { amount: amount.success, currency, at }
+    if (meaning === "correction") {
+      const direction = raw.amount.startsWith("-") ? "payout" : "collection"
+      const providerReference = raw.id === "" ? `${name}, ${raw.type} of ${raw.at}` : raw.id
+      corrections.push({ direction, providerReference, reference: null, ...moved, fee: null, status: "successful" })
+      return
+    }
+    if (raw.id === "") return notRead(raw, place, "id")
+    const { is, of } = meaning
+    const key = `${of} ${raw.id}`
+    const entry = entries.get(key) ?? { of, id: raw.id, moved: [], undone: [], fee: null, place, at }
+    entries.set(key, entry)
+    if (is === "fee") entry.fee = entry.fee === null ? moved.amount : add(entry.fee, moved.amount)
+    else entry[is].push(moved)
+  }
+
+  return {
+    read: (cells) => {
+      if (header === null) {
+        const there = cells.map((cell) => cell.trim())
+        const placeOf = (column: Column) => there.findIndex((one) => bare(one) === bare(columns[column]))
+        const at = { at: placeOf("at"), id: placeOf("id"), amount: placeOf("amount"), currency: placeOf("currency") }
+        header = { there, at: { ...at, type: placeOf("type") } }
+        return
+      }
+      rows += 1
+      if (missing().length > 0) return
+      const { at } = header
+      const cell = (column: Column): string => (cells[at[column]] ?? "").trim()
+      const raw = { at: cell("at"), id: cell("id"), amount: cell("amount"), currency: cell("currency"), type: cell("type") }
+      readRow(raw, `${name}, row ${rows}`)
+    },
+    hasHeader: () => header !== null,
+    without: () => (header === null || missing().length === 0 ? null : { missing: missing(), there: header.there }),
+    // Where one of its rows cannot be read, its fee may not be all.
+    lines: () => [
+      ...[...entries.values()].flatMap((entry) => linesOf(unreadable.has(entry.id) ? { ...entry, fee: null } : entry)),
+      ...corrections
+    ],
+    unreadable: () => [
+      ...unreadable.values(),
+      ...[...entries.values()].flatMap((entry) => (unreadable.has(entry.id) ? [] : withoutPayment(entry)))
+    ]
+  }
+}
+
+const LONGEST_ID = 64
+
+/** A second row of one payment's money is a second movement. One that came back has failed, also where it left on an earlier day. */
+const linesOf = ({ fee, id, moved, of, undone }: Entry): ReadonlyArray<StatementLine> =>
+  [...moved, ...undone.slice(moved.length)].map((one, index) => ({
+    direction: directions[of],
+    providerReference: id,
+    reference: null,
+    ...one,
+    fee: index === 0 ? fee : null,
+    status: index < undone.length ? "failed" : of === "collection" ? "successful" : "debited"
+  }))
+
+/** A fee by itself: of a payment that is not in the file, or by a number that is not the payment's. */
+const withoutPayment = ({ at, fee, id, moved, place, undone }: Entry): ReadonlyArray<UnreadableRow> =>
+  fee === null || moved.length + undone.length > 0
+    ? []
+    : [{ direction: null, place, providerReference: id, reference: null, at, word: "a fee without its payment" }]
+
+/** Without a zone it is UTC, as pawaPay says. */
+const momentIn = (text: string): Instant | null => {
+  const [, day, time] = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d(?:\.\d{1,9})?)$/.exec(text) ?? []
+  if (day !== undefined) return instantIn(`${day}T${time}Z`)
+  return /(Z|[+-]\d\d:?\d\d)$/.test(text) ? instantIn(text) : null
+}
