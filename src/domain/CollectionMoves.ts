@@ -175,9 +175,9 @@ function contradictsRecord(collection: Collection, fact: FactOf<"Succeeded">): b
   return personRuledFailed(collection) || differs(fact, observedAmount ?? amount, currency)
 }
 
-/** A dispute that was won, and what a person booked already. */
+/** A dispute that was won, and what a person booked already; but not one that was won after all. */
 function needsNobody(collection: Collection, { state }: FactOf<"Clawback">): boolean {
-  return state === "kept" || personRuledFailed(collection)
+  return personRuledFailed(collection) ? state !== "kept" : state === "kept"
 }
 
 function hasNextAction({ nextAction }: Collection): boolean {

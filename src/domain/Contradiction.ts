@@ -70,8 +70,9 @@ const agreedWith = <R extends Transaction>(record: R, report: string): R => {
   if (ruling === undefined || ruling === null) return record
   const stands = record.status === "successful" ? ruling.outcome : "failed"
   const agrees = agreeingWith(record, stands, null)
-  return agrees(report) && !ruling.known.every(agrees)
-    ? { ...record, ruling: { ...ruling, known: ruling.known.filter(agrees) } }
+  const stays = (known: string) => agrees(known) || isListed(known)
+  return agrees(report) && !ruling.known.every(stays)
+    ? { ...record, ruling: { ...ruling, known: ruling.known.filter(stays) } }
     : record
 }
 
@@ -89,6 +90,17 @@ const agreeingWith = (
 }
 
 const isReturn = (report: string): boolean => report.startsWith("returned ")
+
+/** By a list of disputes or refunds, beside which the charge itself goes on saying that it succeeded: neither takes back what the other says. */
+const isListed = (report: string): boolean => /^(returned by )?(dispute|refund) /.test(report)
+
+/** Whether the ruling knew that this dispute or refund had taken the money. */
+export const wasTaken = ({ ruling }: Transaction, { by, id }: Extract<Fact, { _tag: "Clawback" }>): boolean =>
+  ruling?.known.some((report) => report.startsWith(`${TAKEN_BY}${by} ${id},`)) === true
+
+/** Whether a list of its provider told of it. */
+export const wasListed = ({ ruling, said, saidAtOpening }: Transaction): boolean =>
+  [...(said ?? []), ...(saidAtOpening ?? []), ...(ruling?.known ?? [])].some(isListed)
 
 const successesOf = (record: Transaction, found: MinorUnits | null): ReadonlyArray<string> => {
   const succeeded = [movedBy(record, found), "?"].flatMap((amount) =>
@@ -121,7 +133,8 @@ export const afterRuling = (record: Transaction, outcome: "successful" | "failed
   const said = record.said ?? []
   const reports = new Set([...(record.ruling?.known ?? []), ...(record.saidAtOpening ?? []), ...said.filter(agrees)])
   const last = said.at(-1) ?? ""
-  const isTakenBack = (report: string) => agrees(last) && !agrees(report) && (isReturn(last) || isReturn(report))
+  const isTakenBack = (report: string) =>
+    agrees(last) && !agrees(report) && (isReturn(last) || isReturn(report)) && !isListed(last) && !isListed(report)
   const known = [...reports].filter((report) => !isTakenBack(report))
   return { said: [], saidAtOpening: [], ruling: { outcome, known: known.slice(-REPORTS_AT_MOST) } }
 }

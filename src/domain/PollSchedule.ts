@@ -1,4 +1,5 @@
 import { waitsForCode } from "./CollectionMoves.ts"
+import { wasListed } from "./Contradiction.ts"
 import type { Instant } from "./Instant.ts"
 import { ZERO } from "./Money.ts"
 import { type CollectionStatus, isTerminal } from "./Payment.ts"
@@ -56,7 +57,11 @@ const latePoll = (transaction: Transaction, isListed: boolean): Instant | null =
   const since = transaction.completedAt ?? transaction.updatedAt
   const { asked, doubtedSince, kind, status } = transaction
   if (kind === "collection")
-    return after(since, status === "successful" && isListed ? afterSuccess : afterCharge[transaction.status], asked)
+    return after(
+      since,
+      status === "successful" && (isListed || wasListed(transaction)) ? afterSuccess : afterCharge[transaction.status],
+      asked
+    )
   // Its money came back, and its provider may still correct its word.
   if (status === "failed" && doubtedSince !== undefined) return after(since, afterFailure, asked)
   // Where only a part came back, the rest still may.

@@ -126,12 +126,54 @@ describe("what is taken back of a collection", () => {
       const lost = ruled(yield* inReview(told({ state: "taken" })), "failed", null)
       expect([lost.event, lost.next.reversed?.amount]).toEqual(["collection.reversed", 49_250n])
       expect(yield* again(lost.next, told({ state: "taken" }), told({ by: "refund", id: "9", state: "taken" }))).toEqual([])
+      // Another one that came to nothing is no news, and the one that took it is, once it is won after all.
+      expect(yield* again(lost.next, told({ by: "refund", id: "9", state: "kept" }))).toEqual([])
+      expect(yield* again(lost.next, told({ state: "kept" }), told({ state: "kept" }))).toEqual([true])
       // A part was refunded, and the case was opened while that was under way.
       const refund = told({ by: "refund", id: "9", amount: minor(20_000n) })
       const both = { ...(yield* inReview(refund, { ...refund, ...told({ ...refund, state: "taken" }) })) }
       const part = ruled(both, "successful", 30_000n)
       expect([part.event, part.next.observedAmount]).toEqual(["collection.corrected", 30_000n])
       expect(yield* again(part.next, told({ ...refund, state: "taken" }))).toEqual([])
+    })
+  )
+
+  it.effect("is ruled on once, although the charge itself goes on saying that it succeeded", () =>
+    Effect.gen(function* () {
+      const succeeded = { _tag: "Succeeded", providerReference: "P1", currency: "UGX", fee: minor(750n), note: "" } as const
+      const fact = { ...succeeded, amount: minor(50_000n) }
+      const said = { ...paid, said: [`succeeded ${fact.amount} UGX`] }
+      /** The charge is polled, and the list is read; then a person rules. */
+      const followed = function* (
+        record: Collection,
+        state: Clawback["state"],
+        resolution: "successful" | "failed",
+        amount?: bigint
+      ) {
+        const world = given(record, () => [told({ by: "refund", id: "9", state, amount: minor(20_000n) })])
+        const poll = Effect.flatMap(Settlement, ({ applyFromProvider }) =>
+          applyFromProvider("eversend", { reference: paid.reference, fact, actor: "reconciler" })
+        )
+        for (const one of [poll.pipe(Effect.provide(world.layer)), world.hear]) yield* one
+        const { needsReview, ...read } = world.read().transaction as Collection
+        const figures = amount === undefined ? { amount: null, fee: null } : { amount: minor(amount), fee: minor(750n) }
+        const ruling = resolveCollection({ ...read, needsReview }, { outcome: resolution, evidence: "e", ...figures }, TOLD_AT)
+        return { needsReview, ruled: typeof ruling === "string" ? expect.unreachable(ruling) : ruling.next }
+      }
+      const waiting = yield* followed(said, "open", "successful")
+      const stillOpen = yield* followed(waiting.ruled, "open", "successful")
+      const lost = yield* followed(waiting.ruled, "taken", "failed")
+      const stillLost = yield* followed(lost.ruled, "taken", "failed")
+      const part = yield* followed(waiting.ruled, "taken", "successful", 30_000n)
+      const stillPart = yield* followed(part.ruled, "taken", "successful", 30_000n)
+      expect([waiting, stillOpen, lost, stillLost, part, stillPart].map(({ needsReview }) => needsReview)).toEqual([
+        true,
+        false,
+        true,
+        false,
+        true,
+        false
+      ])
     })
   )
 
