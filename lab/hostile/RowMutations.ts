@@ -65,7 +65,7 @@ const rowMutation = (name: string, spoil: (row: Members, random: Random) => unkn
   change: inRows(spoiled(spoil))
 })
 
-/** One row is not as the others are. */
+/** One row is not as the others are. The first leaves nothing of it that anybody could read. */
 export const rowMutations: readonly [Mutation, ...ReadonlyArray<Mutation>] = [
   rowMutation("a row that is null", () => null),
   rowMutation("a row that is a number", () => 7),

@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
 import { Effect, References, type Scope } from "effect"
 import { EmbeddedPostgres } from "../../src/persistence/postgres/EmbeddedPostgres.ts"
 import { knownSimulators } from "../../src/simulator/Registry.ts"
 import type { KnownSimulator } from "../../src/simulator/SimulatorModule.ts"
+import { databaseFolder } from "../../test/support/DatabaseFolder.ts"
 import { runRecorder } from "../runs/Runs.ts"
 import { AT_ONCE, openGround } from "./gateway/Ground.ts"
 import { playTogether } from "./gateway/Play.ts"
@@ -35,7 +35,10 @@ if (![first, cases, minutes].every((one) => Number.isSafeInteger(one) && one >= 
   process.exit(2)
 }
 
-type Played = Pick<Counts, "provider" | "cases" | "moved" | "vacuous" | "faults">
+type Played = Pick<Counts, "provider" | "cases" | "moved" | "vacuous" | "faults"> & {
+  /** By a whole gateway: charges that were disputed or refunded weeks later. */
+  readonly claimed?: number
+}
 /** Plays some cases of every provider. */
 type Player = (from: number, count: number) => Effect.Effect<ReadonlyArray<Played>, never, Scope.Scope>
 
@@ -46,12 +49,13 @@ const byAdapter: Player = (from, count) =>
 
 /** One database for all that is played, one provider after another: each tenant of a case has its float. */
 const byGateway = Effect.gen(function* (): Effect.fn.Return<Player, never, Scope.Scope> {
-  const dataDir = mkdtempSync(join(tmpdir(), "hostile-"))
+  const dataDir = mkdtempSync(join(databaseFolder(), "hostile-"))
   yield* Effect.addFinalizer(() => Effect.sync(() => rmSync(dataDir, { recursive: true, force: true })))
   const server = yield* Effect.orDie(EmbeddedPostgres.ensureRunning(dataDir, "off"))
   yield* Effect.addFinalizer(() => Effect.orDie(EmbeddedPostgres.stop(dataDir)))
   const ground = yield* Effect.provideService(openGround(EmbeddedPostgres.url(server)), References.MinimumLogLevel, "Warn")
-  return (from, count) => Effect.forEach(known, (one: KnownSimulator) => playTogether(ground, one, from, count))
+  return (from, count) =>
+    Effect.forEach(known, (one: KnownSimulator) => playTogether(ground, one, { first: from, cases: count, hasStories: false }))
 })
 
 const putOnRecord = runRecorder("hostile", values.record)
@@ -66,6 +70,7 @@ const add = (part: Played): void => {
     cases: (before?.cases ?? 0) + part.cases,
     moved: (before?.moved ?? 0) + part.moved,
     vacuous: (before?.vacuous ?? 0) + part.vacuous,
+    claimed: (before?.claimed ?? 0) + (part.claimed ?? 0),
     faults: [...(before?.faults ?? []), ...part.faults]
   })
   for (const fault of part.faults) console.error(fault)
@@ -88,6 +93,7 @@ const figures = {
   cases: sumOf((one) => one.cases),
   moved: sumOf((one) => one.moved),
   vacuous: sumOf((one) => one.vacuous),
+  ...(values.gateway ? { claimed: sumOf(({ claimed = 0 }) => claimed) } : {}),
   faults: sumOf((one) => one.faults.length),
   seconds: Math.round((Date.now() - startedAt) / 1000)
 }

@@ -125,5 +125,53 @@ export const gatewayWireBugs: ReadonlyArray<Bug> = [
     breaks: "a row that a provider repeats is one row",
     test: hostile,
     edits: [{ file: "src/providers/Rows.ts", text: "if (!rows.has(text)) rows.set(text,", instead: "rows.set(String(at)," }]
+  },
+  {
+    name: "hear of a dispute, and not that it is lost",
+    breaks: "what is taken back of a collection is a person's",
+    test: hostile,
+    edits: [
+      {
+        file: "src/domain/CollectionMoves.ts",
+        text: 'return personRuledFailed(collection) ? state !== "kept" : state === "kept"',
+        instead: 'return personRuledFailed(collection) ? state !== "kept" : state === "kept" || state === "taken"'
+      }
+    ]
+  },
+  {
+    name: "take an unknown word of a dispute for its end",
+    breaks: "a word that nobody knows is a person's",
+    test: hostile,
+    edits: [
+      {
+        file: "src/providers/Clawbacks.ts",
+        text: 'status, state = "unknown", ...rest }: WrittenClawback',
+        instead: 'status, state = "kept", ...rest }: WrittenClawback'
+      }
+    ]
+  },
+  {
+    name: "take a look that read nothing for one that was made",
+    breaks: "an account whose lists cannot be read is looked through again within the hour",
+    test: hostile,
+    edits: [
+      {
+        file: "src/services/settlement/ClawbackSweeps.ts",
+        text: "if (read.includes(false))",
+        instead: "if (read.length === 0)"
+      }
+    ]
+  },
+  {
+    name: "open a case again for the row that its person ruled on",
+    breaks: "a row that is listed again is no news",
+    test: hostile,
+    edits: [
+      {
+        file: "src/domain/Clawback.ts",
+        text: "return report !== null && known.includes(report)",
+        instead: "return report !== null && (record.said ?? []).includes(report)"
+      }
+    ]
   }
 ]

@@ -22,6 +22,7 @@ import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
 import { Quotes } from "../../src/services/ports/Quotes.ts"
 import { WebhookSender } from "../../src/services/ports/WebhookSender.ts"
 import { Reference } from "../../src/services/reference/Reference.ts"
+import { makeClawbackSweeps } from "../../src/services/settlement/ClawbackSweeps.ts"
 import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
 import { ProviderCallbacks } from "../../src/services/settlement/ProviderCallbacks.ts"
 import { Reconciliation } from "../../src/services/settlement/Reconciliation.ts"
@@ -77,6 +78,8 @@ export const openServices = Effect.fnUntraced(function* (node: Node, outside: Ou
     ingress: Context.get(context, ProviderCallbacks),
     dispatcher: Context.get(context, WebhookDispatcher),
     review: Context.get(context, Review),
+    /** A look through each account that is due for what was taken back of collections. */
+    clawbackSweep: yield* Effect.provide(makeClawbackSweeps, context),
     reference: Context.get(context, Reference),
     reconciliation: Context.get(context, Reconciliation)
   }

@@ -12,8 +12,10 @@ import { START } from "../../simulation/Fixtures.ts"
 import { makeTestbed, type Ready, type Testbed } from "../../simulation/Testbed.ts"
 import { oneOfEach } from "./Plan.ts"
 
-/** Cases that are played at the same time: each has a tenant of its own, so that each has a float of its own. */
+/** Cases that seeds choose and that are played at the same time: each has a tenant of its own, so that each has a float of its own. */
 export const AT_ONCE = 20
+/** Beside them, for the stories. */
+const STORIES_AT_MOST = 12
 /** What each tenant begins with, in each currency that its case needs. */
 export const CREDIT = 10_000_000n
 
@@ -23,7 +25,7 @@ export const openGround = (url: Redacted.Redacted): Effect.Effect<Testbed, never
 
 const insertTenants = Effect.fnUntraced(function* (ports: Ready) {
   const row = { status: "active", capabilities: [...defaultCapabilities, "balances"], pinned: null, createdAt: START } as const
-  const tenants = Array.from({ length: AT_ONCE }, (_, number) => tenantOf(number))
+  const tenants = Array.from({ length: AT_ONCE + STORIES_AT_MOST }, (_, number) => tenantOf(number))
   for (const appId of tenants) yield* Context.get(ports, Tenants).create({ ...row, appId }, auditEntry())
 })
 

@@ -17,8 +17,11 @@ describe("whatever a provider says, does not say, and says too late, each paymen
   it.each(knownSimulators.map((known, place) => [known.name, known, 1 + place * CASES] as const))(
     `${CASES} payments through %s`,
     async (_, known, first) => {
-      const counts = await Effect.runPromise(Effect.scoped(playTogether(await ground, known, first, CASES)))
+      const counts = await Effect.runPromise(
+        Effect.scoped(playTogether(await ground, known, { first, cases: CASES, hasStories: true }))
+      )
       expect(counts.faults).toStrictEqual([])
+      expect(counts.claimed).toBeGreaterThan(0)
       expect(counts.moved).toBeGreaterThan(CASES / 5)
       expect(counts.vacuous).toBeLessThan(CASES / 3)
     },

@@ -5,7 +5,7 @@ import type { Abilities } from "../../../test/providers/contract/Orders.ts"
 import type { Case, Operation } from "./Case.ts"
 import { CREDIT } from "./Ground.ts"
 import { wavers } from "./Outside.ts"
-import { HOUR, MINUTE, SECOND } from "./Plan.ts"
+import { DAY, HOUR, MINUTE, SECOND } from "./Plan.ts"
 
 // Knows what the provider did and when, and shares no rule with the program.
 
@@ -106,12 +106,16 @@ const isLate = ({ one, operation, truth }: Ended, { aheadMs }: Ground): string |
   const trueSince = Math.max(transaction.updatedAt - aheadMs, one.badUntil)
   const badMs = trueSince - operation.askedAt
   if (badMs >= 24 * HOUR) return null
-  const bound = trueSince + (badMs <= 10 * MINUTE ? 15 * MINUTE : 61 * MINUTE)
-  const told = operation.commits.find(({ record }) => record.status !== "pending" && record.status !== "requires_action")
+  // Whoever pays what has expired is heard of at one of the ages at which it is asked for once more: within the day.
+  const isExpired = operation.commits.some(({ at, record }) => record.status === "expired" && at < trueSince)
+  const bound = trueSince + (isExpired ? DAY : badMs <= 10 * MINUTE ? 15 * MINUTE : 61 * MINUTE)
+  const told = operation.commits.find(({ at, record }) => isOver(record) && (!isExpired || at >= trueSince))
   return told === undefined || told.at <= bound
     ? null
     : `known ${Math.round((told.at - trueSince) / MINUTE)} minutes after it was so`
 }
+
+const isOver = ({ status }: Transaction): boolean => status !== "pending" && status !== "requires_action"
 
 /** Nobody is charged again within minutes of a charge that took his money. */
 export const chargedTwice = (all: ReadonlyArray<Ended>): ReadonlyArray<string> => {
@@ -121,7 +125,7 @@ export const chargedTwice = (all: ReadonlyArray<Ended>): ReadonlyArray<string> =
   return [`charged twice within ${Math.round((second.operation.askedAt - first.operation.askedAt) / 1000)} s`]
 }
 
-/** What the tenant has in each currency must be what it had and what moved; null where that is open or a person's. */
+/** What the tenant has in each currency must be what it had and what moved, and nothing of it reserved; null where that is a person's. */
 const expectedFloats = (all: ReadonlyArray<Ended>): ReadonlyMap<string, bigint> | null => {
   const floats = new Map<string, bigint>()
   const move = (currency: string, amount: bigint) => floats.set(currency, (floats.get(currency) ?? CREDIT) + amount)
@@ -162,7 +166,8 @@ export const wrongFloats = (all: ReadonlyArray<Ended>, positions: ReadonlyArray<
   if (expected === null) return []
   return positions.flatMap(({ available, currency, receivable = 0n, reserved }) => {
     const [total, right] = [available + reserved - receivable, expected.get(currency) ?? 0n]
-    return total === right ? [] : [`the float is ${total} ${currency}, and ${right} is right`]
+    if (total !== right) return [`the float is ${total} ${currency}, and ${right} is right`]
+    return reserved === 0n ? [] : [`${reserved} ${currency} are reserved, and nothing is open`]
   })
 }
 

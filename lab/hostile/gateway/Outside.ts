@@ -1,7 +1,6 @@
 import { mkdtempSync } from "node:fs"
 import { rm } from "node:fs/promises"
 import { createServer } from "node:http"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Clock, Effect, Option, type Scope } from "effect"
 import { iso } from "../../../src/domain/Instant.ts"
@@ -10,10 +9,14 @@ import { openAccount } from "../../../src/simulator/Account.ts"
 import { openCallLog } from "../../../src/simulator/CallLog.ts"
 import type { Ending } from "../../../src/simulator/Endings.ts"
 import type { Execution, Fact, SimulatedTransaction } from "../../../src/simulator/Facts.ts"
+import { takenBackFacts } from "../../../src/simulator/Movements.ts"
 import { openPorts } from "../../../src/simulator/Ports.ts"
 import { openProviderServer } from "../../../src/simulator/ProviderServer.ts"
 import { makeScheduler } from "../../../src/simulator/Scheduler.ts"
 import type { KnownSimulator } from "../../../src/simulator/SimulatorModule.ts"
+import { payoutsOf } from "../../../test/providers/contract/Fixture.ts"
+import { type Abilities, payoutOrder } from "../../../test/providers/contract/Orders.ts"
+import { databaseFolder } from "../../../test/support/DatabaseFolder.ts"
 import { listening } from "../../../test/support/ListeningServer.ts"
 import { offBy } from "../../../test/support/WrongClock.ts"
 import { type HostileLine, openHostileLine } from "../HostileLine.ts"
@@ -21,6 +24,8 @@ import { type HostileLine, openHostileLine } from "../HostileLine.ts"
 /** How long after it took something a provider settles it. */
 export const SETTLING_MS = 2_000
 const PATIENCE_MS = 15_000
+/** More than a page of any provider's list. */
+export const PAID_BY_HAND = 105
 /** Settled, called back, sent back, and called back of that. */
 const STEPS_AT_MOST = 10
 
@@ -40,7 +45,9 @@ export interface Outside {
   readonly turn: (transaction: SimulatedTransaction) => Effect.Effect<void>
   /** If it fails it, then in words that it may correct; nothing where that is decided, or where it has no such words. */
   readonly waver: (transaction: SimulatedTransaction) => Effect.Effect<void>
-  /** It calls back, authentically, and says the contrary of what is so. */
+  /** Somebody takes it back there, without a callback. */
+  readonly takeBack: (transaction: SimulatedTransaction) => Effect.Effect<void>
+  /** It calls back, authentically, and says the contrary of what is so; that it succeeded where nothing is so yet. */
   readonly contradict: (transaction: SimulatedTransaction) => Effect.Effect<void>
   /** How the next exchange ends. */
   readonly chooseExchange: (ending: Ending) => void
@@ -52,7 +59,7 @@ export const openOutside = Effect.fnUntraced(function* (
   known: KnownSimulator,
   aheadMs: number
 ): Effect.fn.Return<Outside, never, Scope.Scope> {
-  const dataDir = mkdtempSync(join(tmpdir(), "hostile-"))
+  const dataDir = mkdtempSync(join(databaseFolder(), "hostile-"))
   yield* Effect.addFinalizer(() => Effect.promise(() => rm(dataDir, { recursive: true, force: true })))
   const clock = offBy(yield* Clock.Clock, aheadMs)
   const simulator = known.simulated(known.accounts({ baseUrl: "", timeoutMs: PATIENCE_MS }))
@@ -93,9 +100,10 @@ export const openOutside = Effect.fnUntraced(function* (
       const detail = { ...open.detail, ...wavering[known.name] }
       return open.status === "pending" ? commit([{ fact: "transaction", transaction: { ...open, detail } }]) : Effect.void
     },
+    takeBack: (transaction) => commit(takenBackFacts(transaction, clock.currentTimeMillisUnsafe())),
     contradict: (transaction) => {
       const now = clock.currentTimeMillisUnsafe()
-      const said = { ...transaction, status: transaction.status === "failed" ? "successful" : "failed" } as const
+      const said = { ...transaction, status: transaction.status === "successful" ? "failed" : "successful" } as const
       return commit([calledBack(simulator.callback, said, "contradicts", now)])
     },
     chooseExchange: (ending) => server.chooseNext("exchange", ending),
@@ -112,6 +120,20 @@ const wavering: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 /** Whether its provider failed it so. */
 export const wavers = ({ detail, provider }: SimulatedTransaction): boolean =>
   Object.entries(wavering[provider] ?? {}).some(([member, word]) => detail[member] === word)
+
+/** Pages of payouts that the gateway knows nothing of. `settles`: the provider has time for the first one. */
+export const paidByHand = Effect.fnUntraced(function* (
+  outside: Outside,
+  honest: Adapter,
+  { payouts: [way] }: Abilities,
+  settles: Effect.Effect<void>
+): Effect.fn.Return<void> {
+  if (way === undefined) return
+  const order = yield* Effect.orDie(payoutOrder(payoutsOf(honest), way, "1234"))
+  yield* payoutsOf(honest).send(order)
+  yield* settles
+  for (const paid of outside.transactions(order.reference)) yield* outside.payByHand(paid, PAID_BY_HAND - 1)
+})
 
 /** The same again, to nobody whom the gateway knows. */
 const byHand = (payout: SimulatedTransaction, number: number): ReadonlyArray<Fact> => {

@@ -7,14 +7,18 @@ import { type Absences, formOf } from "../Wires.ts"
 export const SECOND = 1_000
 export const MINUTE = 60 * SECOND
 export const HOUR = 60 * MINUTE
+export const DAY = 24 * HOUR
+
+/** The orders are placed one after another, and the last of them is so much younger. */
+const ORDERED_WITHIN = 3 * MINUTE
 
 /** Ages at which the gateway looks for work and the outside goes on: a little after what a gateway's schedule has. */
 export const AGES: ReadonlyArray<number> = [
   ...[1, 4, 8, 16, 31, 46, 61, 121, 301].map((seconds) => seconds * SECOND),
   ...[10, 12, 15, 16, 17, 20, 22, 25, 30, 40, 45, 60].map((minutes) => minutes * MINUTE + SECOND),
-  ...[75, 90, 120, 180, 210, 240, 300].map((minutes) => minutes * MINUTE + SECOND),
+  ...[75, 90, 120, 180, 210, 240, 300].map((minutes) => minutes * MINUTE + ORDERED_WITHIN),
   ...[6, 7, 12, 13, 18, 24, 25, 26, 30, 31, 36, 47, 48, 49, 50, 52, 60, 72, 73, 74, 96, 120, 122].map(
-    (hours) => hours * HOUR + MINUTE
+    (hours) => hours * HOUR + ORDERED_WITHIN
   )
 ]
 
@@ -46,11 +50,11 @@ const ENDINGS = [
 const PLOTS = [
   ...(["any", "hidden", "any", "late", "contradicted", "any", "unreachable", "turned", "repeated", "clicked"] as const)
 ] as const
-type Plot = (typeof PLOTS)[number]
+/** A story is chosen by nobody's luck (Stories.ts). */
+type Plot = (typeof PLOTS)[number] | "story"
 
-/** What the outside does to one payment or exchange, chosen by the seed alone. */
+/** What the outside does to one payment or exchange. */
 export interface Plan {
-  readonly seed: number
   readonly plot: Plot
   readonly kind: PlannedKind
   readonly way: Way
@@ -82,6 +86,7 @@ export interface Provided {
   readonly isInferred: boolean
 }
 
+/** Chosen by the seed alone. */
 export const planOf = (seed: number, provided: Provided): Plan => {
   const random = seeded(seed)
   const plot = PLOTS[seed % PLOTS.length] ?? "any"
@@ -89,8 +94,8 @@ export const planOf = (seed: number, provided: Provided): Plan => {
   const way = wayOf(plot, kind, random, provided)
   const plan = { ...chance(seed, { kind, random, provided, way }), ...particular(plot, { kind, random, provided, way }) }
   const { ending, honestAfterMs, line } = plan
-  const name = `${plot} ${kind} ${ending} by ${way.method} in ${way.country}: ${line.name}, honest after ${honestAfterMs / SECOND} s`
-  return { ...plan, seed, plot, kind, way, name }
+  const name = `${seed}, ${plot} ${kind} ${ending} by ${way.method} in ${way.country}: ${line.name}, honest after ${honestAfterMs / SECOND} s`
+  return { ...plan, plot, kind, way, name }
 }
 
 const kindOf = (plot: Plot, random: Random, { abilities: { exchange } }: Provided): PlannedKind => {
@@ -120,7 +125,7 @@ interface Given {
   readonly provided: Provided
 }
 
-type Chosen = Omit<Plan, "seed" | "plot" | "kind" | "way" | "name">
+type Chosen = Omit<Plan, "plot" | "kind" | "way" | "name">
 
 /** Whatever may happen to any payment. */
 const chance = (seed: number, { kind, provided, random, way }: Given): Chosen => {
@@ -178,12 +183,13 @@ const particular = (plot: Plot, { kind, provided, random, way }: Given): Partial
     case "clicked":
       return { ...soon, ending: "1234", clicksAfterMs: random.pick([10 * SECOND, 2 * MINUTE, 14 * MINUTE]) }
     case "any":
+    case "story":
       return {}
   }
 }
 
 /** The provider finds nothing by our reference, whatever it has. */
-const absent = (absences: Absences): Plan["line"] => {
+export const absent = (absences: Absences): Plan["line"] => {
   let bitten = false
   const twist = ({ method, path }: Asked): Twist | null => {
     const instead = method === "GET" ? absences.get(formOf(path)) : undefined

@@ -1,37 +1,35 @@
-import { Clock, Console, Context, Duration, Effect, Layer, Option, type Scope } from "effect"
+import { Clock, Console, Context, Duration, Effect, Layer, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import type { Reference } from "../../../src/domain/Ids.ts"
 import type { Transaction } from "../../../src/domain/Transaction.ts"
 import { Logs } from "../../../src/observability/Logs.ts"
 import { FloatLedger } from "../../../src/services/ports/FloatLedger.ts"
 import type { Adapter, RawCallback } from "../../../src/services/ports/Provider.ts"
-import { Transactions } from "../../../src/services/ports/Transactions.ts"
 import { endingOf } from "../../../src/simulator/Endings.ts"
 import type { KnownSimulator } from "../../../src/simulator/SimulatorModule.ts"
 import { abilitiesOf } from "../../../test/providers/contract/Abilities.ts"
-import { collectionsOf, payoutsOf } from "../../../test/providers/contract/Fixture.ts"
-import { type Abilities, askOrder, newReference, payoutOrder } from "../../../test/providers/contract/Orders.ts"
 import { seeded } from "../../../test/support/Random.ts"
-import { callerOf } from "../../simulation/Client.ts"
 import { START } from "../../simulation/Fixtures.ts"
 import { ledgerDifferences } from "../../simulation/LedgerCheck.ts"
 import { Node } from "../../simulation/Node.ts"
-import { openServices, request } from "../../simulation/NodeServices.ts"
-import { refusalIn } from "../../simulation/Seen.ts"
-import type { Ready, Testbed } from "../../simulation/Testbed.ts"
+import { openServices } from "../../simulation/NodeServices.ts"
+import type { Testbed } from "../../simulation/Testbed.ts"
 import { visited } from "../Case.ts"
 import type { HostileLine } from "../HostileLine.ts"
 import { absencesOf, refusalsOf } from "../Wires.ts"
 import { overLines } from "./Accounts.ts"
 import { Callbacks } from "./Callbacks.ts"
-import { type Case, exchangeBody, isVacuous, newCase, newOperation, type Operation, twistOf } from "./Case.ts"
+import { type Case, isVacuous, newCase, newOperation, type Operation, twistOf } from "./Case.ts"
 import { type Gateway, rounds } from "./Gateway.ts"
 import { AT_ONCE, fund, leadingTo, tenantOf } from "./Ground.ts"
 import { chargedTwice, faultsOfEnd, isContrary, storms, type Truth, toldAgain, unsafe, wrongFloats } from "./Judge.ts"
 import { LogWindows } from "./LogWindows.ts"
-import { type Outside, openOutside, SETTLING_MS } from "./Outside.ts"
-import { AGES, HOUR, MINUTE, type Plan, planOf, SECOND } from "./Plan.ts"
+import { type Outside, openOutside, PAID_BY_HAND, paidByHand, SETTLING_MS } from "./Outside.ts"
+import { AGES, DAY, HOUR, MINUTE, type Plan, type Provided, planOf, SECOND } from "./Plan.ts"
 import { dayFaults, listFaults, unreported } from "./Reads.ts"
+import { ask, asked, recordOf } from "./Requests.ts"
+import { storiesOf } from "./Stories.ts"
+import { weekFaults } from "./Weeks.ts"
 
 export interface Counts {
   readonly provider: string
@@ -40,12 +38,11 @@ export interface Counts {
   readonly moved: number
   /** Of those, whose line was bad for a time and changed nothing that was said in it. */
   readonly vacuous: number
+  /** Charges that were disputed or refunded weeks later. */
+  readonly claimed: number
   readonly faults: ReadonlyArray<string>
 }
 
-const DAY = 24 * HOUR
-/** More than a page of any provider's list. */
-const PAID_BY_HAND = 105
 /** A call that is held back for longer is not waited for. */
 const LONGEST_TURN_MS = 5 * SECOND
 /** It refuses every connection. */
@@ -53,17 +50,23 @@ const NOBODY = "http://127.0.0.1:1"
 
 const spareOf = (name: string): string => `${name}_spare`
 
+/** Cases that seeds choose, and with them the stories that are the same each time. */
+interface Played {
+  readonly first: number
+  readonly cases: number
+  readonly hasStories: boolean
+}
+
 /** Plays cases of a provider at the same time, each with a tenant and a line of its own; each seed is a case of its own. */
 export const playTogether = (
   testbed: Testbed,
   known: KnownSimulator,
-  first: number,
-  cases: number
+  played: Played
 ): Effect.Effect<Counts, never, Scope.Scope> =>
   TestClock.setTime(START + DAY).pipe(
     Effect.andThen(Clock.Clock),
     Effect.flatMap((clock) =>
-      Effect.suspend(() => new Stage(testbed, known, first, Math.min(cases, AT_ONCE)).played).pipe(
+      Effect.suspend(() => new Stage(testbed, known, played).played).pipe(
         Effect.provideService(Clock.Clock, testbed.clockAfter(clock))
       )
     ),
@@ -73,8 +76,7 @@ export const playTogether = (
 class Stage {
   readonly #testbed: Testbed
   readonly #known: KnownSimulator
-  readonly #first: number
-  readonly #count: number
+  readonly #set: Played
   readonly #cases: Array<Case> = []
   readonly #byReference = new Map<string, Case>()
   /** What an operator reads of it. */
@@ -84,15 +86,16 @@ class Stage {
   /** The one that takes over, and the first. */
   readonly #outsides: Array<Outside> = []
   #now = START + DAY
+  /** What becomes of requests that are no case's own. */
+  #ofReads: HostileLine["twist"] = null
   /** Whose request it is that is under way. */
   #current: Case | undefined
 
-  constructor(testbed: Testbed, known: KnownSimulator, first: number, count: number) {
+  constructor(testbed: Testbed, known: KnownSimulator, set: Played) {
     this.#testbed = testbed
     this.#known = known
-    this.#first = first
-    this.#count = count
-    this.#callbacks = new Callbacks(seeded(first))
+    this.#set = set
+    this.#callbacks = new Callbacks(seeded(set.first))
   }
 
   /** With the log of a gateway in production. */
@@ -109,7 +112,7 @@ class Stage {
   readonly #play: Effect.Effect<Counts, never, Scope.Scope> = Effect.gen({ self: this }, function* () {
     const { name } = this.#known
     const abilities = abilitiesOf(name)
-    const aheadMs = seeded(this.#first).chance(0.5) ? HOUR : 0
+    const aheadMs = seeded(this.#set.first).chance(0.5) ? HOUR : 0
     yield* this.#testbed.clearTo(leadingTo([name, spareOf(name)], abilities))
     const outside = yield* openOutside(this.#known, aheadMs)
     const spare = yield* openOutside(this.#known, aheadMs)
@@ -122,12 +125,11 @@ class Stage {
     }
     const absences = yield* absencesOf(honest, line, abilities)
     yield* this.#pass(SETTLING_MS)
-    if (honest.statement !== undefined) yield* this.#payByHand(outside, honest, abilities)
+    if (honest.statement !== undefined) yield* paidByHand(outside, honest, abilities, this.#pass(SETTLING_MS))
     outside.callbacks.length = 0
     const isInferred = honest.guarantees.lookup === "by_client_ref_inferred"
     const [ready] = this.#testbed.ports
-    for (let number = 0; number < this.#count; number++) {
-      const plan = planOf(this.#first + number, { abilities, absences, refusals, isInferred })
+    for (const [number, plan] of this.#plans({ abilities, absences, refusals, isInferred }).entries()) {
       const address = plan.plot === "unreachable" ? NOBODY : line.addressOf(number)
       const adapter = yield* outside.open(address)
       // Its first request of all is a token's, and the order would never meet the line.
@@ -137,20 +139,33 @@ class Stage {
       yield* fund(ready, number, [plan.way.currency, ...(brought === undefined ? [] : [brought])])
     }
     const gateway = yield* this.#open(outside.name, honest, yield* spare.open())
+    const begun = this.#now
     const faults = yield* this.#story(outside, gateway, honest)
-    return yield* this.#judged({ abilities, isInferred, aheadMs }, faults)
+    const counts = yield* this.#judged({ abilities, isInferred, aheadMs }, faults)
+    // What is not right by then is not followed.
+    if (counts.faults.length > 0) return counts
+    const weeks = yield* weekFaults({
+      ready,
+      gateway,
+      outside,
+      hasStatement: honest.statement !== undefined,
+      cases: this.#cases,
+      truthOf: (reference) => this.#truthOf(reference),
+      passTo: (ageMs) => Effect.suspend(() => this.#pass(begun + ageMs - this.#now)),
+      spoil: this.#spoil,
+      random: seeded(this.#set.first)
+    })
+    const late = [...weeks.faults, ...this.#cases.flatMap((one) => one.faults), ...(yield* this.#ledgerFaults)]
+    return { ...counts, claimed: weeks.claimed, faults: [...late.map((fault) => `${name}: ${fault}`), ...storms(this.#log)] }
   })
 
-  /** Pages of payouts that the gateway knows nothing of. */
-  #payByHand(outside: Outside, honest: Adapter, { payouts: [way] }: Abilities): Effect.Effect<void> {
-    return Effect.gen({ self: this }, function* () {
-      if (way === undefined) return
-      const order = yield* Effect.orDie(payoutOrder(payoutsOf(honest), way, "1234"))
-      yield* payoutsOf(honest).send(order)
-      yield* this.#pass(SETTLING_MS)
-      for (const paid of outside.transactions(order.reference)) yield* outside.payByHand(paid, PAID_BY_HAND - 1)
-    })
+  #plans(provided: Provided): ReadonlyArray<Plan> {
+    const { cases, first, hasStories } = this.#set
+    const seeds = Array.from({ length: Math.min(cases, AT_ONCE) }, (_, number) => first + number)
+    return [...seeds.map((seed) => planOf(seed, provided)), ...(hasStories ? storiesOf(provided) : [])]
   }
+
+  readonly #spoil = (twist: HostileLine["twist"]): void => void (this.#ofReads = twist)
 
   /** The production services, on PostgreSQL, the provider, and another one that serves the same corridors. */
   #open(name: string, honest: Adapter, spare: Adapter) {
@@ -216,10 +231,9 @@ class Stage {
   #story(outside: Outside, gateway: Gateway, honest: Adapter) {
     return Effect.gen({ self: this }, function* () {
       const run = Effect.runPromiseWith(yield* Effect.context<never>())
-      let ofReads: HostileLine["twist"] = null
       outside.line.twist = (asked) => {
         const one = asked.number === null ? undefined : this.#cases[asked.number]
-        if (one === undefined) return ofReads?.(asked) ?? null
+        if (one === undefined) return this.#ofReads?.(asked) ?? null
         const order = { isMade: () => this.#isMade(one), meanwhile: () => run(this.#overtaken(outside, gateway, one)) }
         return twistOf(one, this.#now, asked, order)
       }
@@ -245,8 +259,8 @@ class Stage {
         gateway,
         bankCountry: abilitiesOf(outside.name).payouts.find(({ method }) => method === "bank")?.country,
         pause: this.#pass(MINUTE),
-        random: seeded(this.#first),
-        spoil: (twist: typeof ofReads) => void (ofReads = twist)
+        random: seeded(this.#set.first),
+        spoil: this.#spoil
       }
       const { faults, report } = yield* dayFaults(reading, START + DAY)
       const byHand = honest.statement === undefined ? 0 : PAID_BY_HAND
@@ -284,26 +298,10 @@ class Stage {
     ]
   }
 
-  #ask({ services, work }: Gateway, one: Case, operation: Operation): Effect.Effect<void> {
-    return Effect.gen({ self: this }, function* () {
-      const { kind, way } = one.plan
-      const caller = callerOf({ appId: tenantOf(one.number), mode: "live" })
-      const isFirst = !one.operations.includes(operation)
-      if (isFirst) one.operations.push(operation)
+  #ask(gateway: Gateway, one: Case, operation: Operation): Effect.Effect<void> {
+    return Effect.suspend(() => {
       this.#current = one
-      const brought = abilitiesOf(this.#known.name).exchange?.destinationCurrency
-      if (isFirst && kind === "exchange" && brought !== undefined) {
-        const terms = { sourceCurrency: way.currency, destinationCurrency: brought, fixed: "source", amount: way.amount } as const
-        yield* work(Effect.option(services.exchanges.quote(caller, terms)), (quote) => {
-          operation.body = exchangeBody(Option.getOrUndefined(quote)?.id ?? "")
-        })
-      }
-      const signed = { body: operation.body, caller, rawHeaders: ["Idempotency-Key", operation.key] }
-      const asked = { kind: kind === "charge" ? "collection" : kind } as const
-      yield* work(request(services, signed, asked), ({ body, status }) => {
-        operation.answers.push(`${status} ${body}`)
-        operation.isAnswered = status === 201 || refusalIn(body)?.terminal === true
-      })
+      return ask(gateway, abilitiesOf(this.#known.name).exchange?.destinationCurrency, one, operation)
     })
   }
 
@@ -357,6 +355,10 @@ class Stage {
     }
   }
 
+  readonly #ledgerFaults = Effect.suspend(() =>
+    Effect.map(ledgerDifferences(this.#testbed.ports[0]), (lines) => lines.map((line) => `ledger: ${JSON.stringify(line)}`))
+  )
+
   #judged(ground: Parameters<typeof faultsOfEnd>[1], read: ReadonlyArray<string>): Effect.Effect<Counts> {
     return Effect.gen({ self: this }, function* () {
       const [ready] = this.#testbed.ports
@@ -376,25 +378,10 @@ class Stage {
         const own = [...one.faults, ...ended.flatMap((end) => faultsOfEnd(end, ground)), ...chargedTwice(ended)]
         const positions = yield* Context.get(ready, FloatLedger).positions(tenantOf(one.number), "live")
         if (own.length === 0) own.push(...wrongFloats(ended, positions))
-        faults.push(...own.map((fault) => `${this.#known.name} ${one.plan.seed}, ${one.plan.name}: ${fault}`))
+        faults.push(...own.map((fault) => `${this.#known.name} ${one.plan.name}: ${fault}`))
       }
-      for (const line of yield* ledgerDifferences(ready)) faults.push(`ledger: ${JSON.stringify(line)}`)
-      faults.push(...storms(this.#log))
-      return { provider: this.#known.name, cases: this.#cases.length, moved, vacuous, faults }
+      faults.push(...(yield* this.#ledgerFaults), ...storms(this.#log))
+      return { provider: this.#known.name, cases: this.#cases.length, moved, vacuous, claimed: 0, faults }
     })
   }
 }
-
-/** A question about nothing. */
-const asked = (adapter: Adapter, { kind, way }: Plan) =>
-  Effect.flatMap(
-    askOrder(way, newReference()),
-    kind === "charge" ? collectionsOf(adapter).fetchStatus : payoutsOf(adapter).fetchStatus
-  )
-
-const recordOf = (ready: Ready, { reference }: Operation) =>
-  reference === undefined
-    ? Effect.succeed(undefined)
-    : Effect.map(Context.get(ready, Transactions).byReference(reference), (found) =>
-        Option.getOrUndefined(Option.map(found, ({ transaction }) => transaction))
-      )

@@ -59,12 +59,12 @@ export const listFaults = Effect.fnUntraced(function* (reading: Reading) {
       const { left, right } = apart(honest.value, read.value)
       if (left.length > lost || right.length > lost) told(how, `without ${left.join(", ")}, with ${right.join(", ")}`)
     }
-    const whole = pickOf(random, unasked)
-    yield* spoiled(reading, always(whole, random), list)
+    const bad = pickOf(random, wholeMutations)
+    yield* spoiled(reading, always(bad, random), list)
     yield* reading.pause
     const again = yield* answerOf(gateway, list)
     const isSame = Exit.isSuccess(again) && apart(honest.value, again.value).left.length === 0
-    if (!isSame) told(whole.name, "it is not read once the line is honest again")
+    if (!isSame) told(bad.name, "it is not read once the line is honest again")
   }
   return faults
 })
@@ -77,11 +77,13 @@ export const dayFaults = Effect.fnUntraced(function* (reading: Reading, start: n
   const honest = yield* answerOf(gateway, reconciled)
   if (Exit.isFailure(honest)) return { faults: [`${provider}: ${day} is not reconciled over an honest line`], report: null }
   const faults: Array<string> = []
+  const [unreadable] = rowMutations
   const row = pickOf(random, rowMutations)
-  for (const { name, twist, lost } of [
-    { name: row.name, twist: once(row, random, random.below(2)), lost: 1 },
-    { name: "pages that shift", twist: shiftingPages(random), lost: 0 }
-  ]) {
+  const rows = [
+    { name: unreadable.name, twist: once(unreadable, random), lost: 1 },
+    { name: row.name, twist: once(row, random, random.below(2)), lost: 1 }
+  ]
+  for (const { name, twist, lost } of [...rows, { name: "pages that shift", twist: shiftingPages(random), lost: 0 }]) {
     const read = yield* spoiled(reading, twist, reconciled)
     const told = (fault: string) => faults.push(`${provider}, ${day}, ${name}: ${fault}`)
     if (Exit.isFailure(read)) {
@@ -95,8 +97,8 @@ export const dayFaults = Effect.fnUntraced(function* (reading: Reading, start: n
   return { faults, report: honest.value }
 })
 
-/** A provider that is asked to wait is left alone for as long as it says. */
-const unasked = lineMutations.filter(({ name }) => !/ (429|503)/.test(name))
+/** Of an answer as a whole. A provider that asks to wait is left alone for as long as it says. */
+export const wholeMutations = lineMutations.filter(({ name }) => !/ (429|503)/.test(name))
 
 const namesIn = ({ differences, known }: ReconciliationReport): ReadonlyArray<object> =>
   [...differences, ...known].map(({ kind, provider_reference, reference }: ModeDifference) => ({
@@ -122,7 +124,7 @@ const spoiled = <A, E>({ gateway, pause, spoil }: Reading, twist: HostileLine["t
   })
 
 /** The first answer that it changes, or the one after so many. */
-const once = ({ change }: Mutation, random: Random, spared = 0): ((asked: Asked) => Twist | null) => {
+export const once = ({ change }: Mutation, random: Random, spared = 0): ((asked: Asked) => Twist | null) => {
   let left = spared + 1
   return () =>
     left === 0
@@ -137,7 +139,7 @@ const once = ({ change }: Mutation, random: Random, spared = 0): ((asked: Asked)
         }
 }
 
-const always =
+export const always =
   ({ change }: Mutation, random: Random) =>
   (): Twist => ({ change: (spoken) => change(spoken, random) ?? spoken })
 

@@ -1,7 +1,6 @@
 import { mkdtempSync } from "node:fs"
 import { rm } from "node:fs/promises"
 import { createServer } from "node:http"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Context, Effect, Layer, Option, Schema, type Scope } from "effect"
 import type { Mode, Reference } from "../../../src/domain/Ids.ts"
@@ -9,6 +8,7 @@ import type { Adapter, CollectionOperations, PayoutOperations, RawCallback } fro
 import { Execution } from "../../../src/simulator/Facts.ts"
 import type { KnownSimulator } from "../../../src/simulator/SimulatorModule.ts"
 import { simulatorServer } from "../../../src/simulator/SimulatorServer.ts"
+import { databaseFolder } from "../../support/DatabaseFolder.ts"
 import { listening } from "../../support/ListeningServer.ts"
 import { eventually } from "../../support/SignedClient.ts"
 
@@ -40,7 +40,7 @@ interface Parts extends Opened {
 
 /** One provider's simulator with an account for each mode, a receiver of its callbacks, and adapters before it. */
 export const openBench = Effect.fnUntraced(function* (known: KnownSimulator): Effect.fn.Return<Parts, never, Scope.Scope> {
-  const dataDir = mkdtempSync(join(tmpdir(), "contract-"))
+  const dataDir = mkdtempSync(join(databaseFolder(), "contract-"))
   yield* Effect.addFinalizer(() => Effect.promise(() => rm(dataDir, { recursive: true, force: true })))
   const simulator = known.simulated(known.accounts({ baseUrl: "", timeoutMs: PATIENCE_MS }))
   const server = yield* simulatorServer({

@@ -2,7 +2,6 @@ import { createHmac } from "node:crypto"
 import { mkdtempSync } from "node:fs"
 import { rm } from "node:fs/promises"
 import { createServer, type Server } from "node:http"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Context, Effect, Layer, ManagedRuntime, Redacted, Schema } from "effect"
 import * as Wire from "../../../src/providers/eversend/Wire.ts"
@@ -10,6 +9,7 @@ import { eversendSimulator } from "../../../src/simulator/eversend/Simulator.ts"
 import { Execution } from "../../../src/simulator/Facts.ts"
 import type { SimulatedProvider } from "../../../src/simulator/SimulatedProvider.ts"
 import { type SimulatorServer, simulatorServer } from "../../../src/simulator/SimulatorServer.ts"
+import { databaseFolder } from "../../support/DatabaseFolder.ts"
 
 const CLIENT = "simulator"
 const SECRET = "simulator-secret"
@@ -17,7 +17,7 @@ const SECRET = "simulator-secret"
 const SILENCE_MS = 3_000
 const WEBHOOK_SECRET = "webhook-secret"
 
-export const newDataDir = () => mkdtempSync(join(tmpdir(), "simulator-"))
+export const newDataDir = () => mkdtempSync(join(databaseFolder(), "simulator-"))
 
 interface Wish {
   readonly dataDir?: string

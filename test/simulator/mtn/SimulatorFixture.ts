@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto"
 import { mkdtempSync } from "node:fs"
 import { rm } from "node:fs/promises"
 import { createServer } from "node:http"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Context, Effect, Layer, Schema } from "effect"
 import type { MtnSettings } from "../../../src/providers/mtn/Client.ts"
@@ -11,6 +10,7 @@ import { Execution } from "../../../src/simulator/Facts.ts"
 import { mtnSimulator } from "../../../src/simulator/mtn/Simulator.ts"
 import { simulatorServer } from "../../../src/simulator/SimulatorServer.ts"
 import { settings, USER_ID } from "../../providers/mtn/Orders.ts"
+import { databaseFolder } from "../../support/DatabaseFolder.ts"
 import { listening } from "../../support/ListeningServer.ts"
 import { eventually } from "../../support/SignedClient.ts"
 
@@ -26,7 +26,7 @@ interface Wish {
 
 /** A running simulator of MTN alone, a client that knows its wire, and a receiver of its callbacks. */
 const openBench = Effect.fnUntraced(function* (given: MtnSettings) {
-  const dataDir = mkdtempSync(join(tmpdir(), "mtn-"))
+  const dataDir = mkdtempSync(join(databaseFolder(), "mtn-"))
   yield* Effect.addFinalizer(() => Effect.promise(() => rm(dataDir, { recursive: true, force: true })))
   const providers = [mtnSimulator([given])]
   const server = yield* simulatorServer({ host: "127.0.0.1", controlPort: 0, dataDir, delayMs: 10, providers })
