@@ -161,17 +161,5 @@ export const gatewayWireBugs: ReadonlyArray<Bug> = [
         instead: "if (read.length === 0)"
       }
     ]
-  },
-  {
-    name: "open a case again for the row that its person ruled on",
-    breaks: "a row that is listed again is no news",
-    test: hostile,
-    edits: [
-      {
-        file: "src/domain/Clawback.ts",
-        text: "return report !== null && known.includes(report)",
-        instead: "return report !== null && (record.said ?? []).includes(report)"
-      }
-    ]
   }
 ]
