@@ -98,7 +98,7 @@ const isListed = (report: string): boolean => /^(returned by )?(dispute|refund) 
 export const wasTaken = ({ ruling }: Transaction, { by, id }: Extract<Fact, { _tag: "Clawback" }>): boolean =>
   ruling?.known.some((report) => report.startsWith(`${TAKEN_BY}${by} ${id},`)) === true
 
-/** Whether a list of its provider told of it. */
+/** Whether a list of its provider showed a dispute or refund of it. */
 export const wasListed = ({ ruling, said, saidAtOpening }: Transaction): boolean =>
   [...(said ?? []), ...(saidAtOpening ?? []), ...(ruling?.known ?? [])].some(isListed)
 

@@ -1,5 +1,5 @@
 import { expect, layer } from "@effect/vitest"
-import { Clock, Context, DateTime, Effect, Fiber, Layer } from "effect"
+import { Clock, Context, DateTime, Effect, Layer } from "effect"
 import * as App from "../../../src/App.ts"
 import { Reconciliation } from "../../../src/services/settlement/Reconciliation.ts"
 import { charge, finished, payout, pinned, providers, routed } from "../../support/EveryProvider.ts"
@@ -7,19 +7,16 @@ import { bankPayout } from "../../support/RequestBodies.ts"
 import { referenceOf, said } from "../../support/SignedClient.ts"
 import { callsOf, changeCorridor, creditOn, everyOther, executionsOf, Stack, tenantOn, verified } from "../../support/Stack.ts"
 
-/** A busy machine needs room for answers that come; the one that never does is waited for beside the rest of its story. */
-const withTime = Stack.layer({ PROVIDER_TIMEOUT_MS: "4000" }, { beside: everyOther })
+/** Nothing here waits for an answer that never comes, and a busy machine has as long for those that do as production. */
+const unhurried = Stack.layer({ PROVIDER_TIMEOUT_MS: "15000" }, { beside: everyOther })
 
-layer(withTime, { excludeTestServices: true, concurrent: true })("the same tenant's story at every provider", (it) => {
+layer(unhurried, { excludeTestServices: true, concurrent: true })("the same tenant's story at every provider", (it) => {
   for (const provider of providers)
     it.effect(`${provider} collects, pays out, refuses, is asked when its answer is lost, and agrees with the ledger`, () =>
       Effect.gen(function* () {
         const { gateway, simulator } = yield* Stack
         yield* routed(gateway, providers)
-        const [tenant, other] = [yield* pinned(gateway, provider), yield* pinned(gateway, provider)]
-        // The callback comes while the request still waits for its answer.
-        yield* creditOn(gateway, other, 20_000n, "GHS")
-        const waiting = yield* Effect.forkChild(other.post("/v1/payouts", payout("0003")))
+        const tenant = yield* pinned(gateway, provider)
 
         const collected = yield* tenant.post("/v1/collections", charge("1234"))
         expect(collected).toMatchObject({ status: 201, body: { data: { provider } } })
@@ -43,14 +40,12 @@ layer(withTime, { excludeTestServices: true, concurrent: true })("the same tenan
         expect(said(refused)).toMatchObject({ status: 422, code: "payout_rejected_by_provider", class: "terminal" })
         expect(yield* tenant.float).toMatchObject({ available_minor: 29_200, reserved_minor: 0 })
 
-        // Without any callback only a question tells.
+        // It was executed, and the answer is an error of the server's; without any callback only a question tells.
+        const lost = yield* tenant.post("/v1/payouts", payout("0005"))
         const untold = yield* tenant.post("/v1/payouts", payout("0008"))
-        yield* tenant.until(`/v1/payouts/${referenceOf(untold)}`, ({ status }) => status === "successful")
-        expect(yield* tenant.float).toMatchObject({ available_minor: 18_700, reserved_minor: 0, paid_out_minor: 20_000 })
-        const lost = yield* Fiber.join(waiting)
-        expect(lost.status).toBe(201)
-        yield* other.until(`/v1/payouts/${referenceOf(lost)}`, ({ status }) => status === "successful")
-        expect(yield* other.float).toMatchObject({ available_minor: 9_500, reserved_minor: 0, paid_out_minor: 10_000 })
+        for (const one of [lost, untold])
+          yield* tenant.until(`/v1/payouts/${referenceOf(one)}`, ({ status }) => status === "successful")
+        expect(yield* tenant.float).toMatchObject({ available_minor: 8_200, reserved_minor: 0, paid_out_minor: 30_000 })
 
         const all = [collected, paid, refused, lost, untold]
         const moved = yield* Effect.forEach(all, (one) => executionsOf(simulator, referenceOf(one)))
@@ -151,7 +146,7 @@ layer(withTime, { excludeTestServices: true, concurrent: true })("the same tenan
 /** The others of its country are played by the next test. */
 const NETWORK = "AT"
 
-layer(withTime, { excludeTestServices: true })("a provider that is down", (it) => {
+layer(unhurried, { excludeTestServices: true })("a provider that is down", (it) => {
   // Issue 38, line 14. The first test of this stack: what pawaPay says is believed for a minute.
   it.effect("or whose network is closed, refuses a payout retriably with nothing sent, and the corridors say so", () =>
     Effect.gen(function* () {
