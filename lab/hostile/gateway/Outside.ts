@@ -6,7 +6,7 @@ import { Clock, Effect, Option, type Scope } from "effect"
 import { iso } from "../../../src/domain/Instant.ts"
 import type { Adapter, RawCallback } from "../../../src/services/ports/Provider.ts"
 import { openAccount } from "../../../src/simulator/Account.ts"
-import { openCallLog } from "../../../src/simulator/CallLog.ts"
+import type { CallLog } from "../../../src/simulator/CallLog.ts"
 import type { Ending } from "../../../src/simulator/Endings.ts"
 import type { Execution, Fact, SimulatedTransaction } from "../../../src/simulator/Facts.ts"
 import { takenBackFacts } from "../../../src/simulator/Movements.ts"
@@ -68,8 +68,8 @@ export const openOutside = Effect.fnUntraced(function* (
   const { account, scheduler, server } = yield* Effect.gen(function* () {
     const account = yield* openAccount(dataDir)
     const scheduler = yield* makeScheduler({ account, providers, delayMs: SETTLING_MS })
-    const [calls, ports] = [yield* openCallLog(dataDir), yield* openPorts(dataDir)]
-    const setting = { host: "127.0.0.1", delayMs: SETTLING_MS, account, calls, ports, scheduler }
+    const ports = yield* openPorts(dataDir)
+    const setting = { host: "127.0.0.1", delayMs: SETTLING_MS, account, calls: noCalls, ports, scheduler }
     const server = yield* openProviderServer(simulator, setting)
     yield* server.setCallbackAddress(received.url, undefined)
     return { account, scheduler, server }
@@ -120,6 +120,9 @@ const wavering: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 /** Whether its provider failed it so. */
 export const wavers = ({ detail, provider }: SimulatedTransaction): boolean =>
   Object.entries(wavering[provider] ?? {}).some(([member, word]) => detail[member] === word)
+
+/** Nobody reads them, and each would be written to a file. */
+const noCalls: CallLog = { record: () => Effect.void, list: () => [] }
 
 /** Pages of payouts that the gateway knows nothing of. `settles`: the provider has time for the first one. */
 export const paidByHand = Effect.fnUntraced(function* (
