@@ -252,30 +252,6 @@ export const wireBugs: ReadonlyArray<Bug> = [
     ]
   },
   {
-    name: "let the charge's own word take back what a list said",
-    breaks: "a dispute that a person waits for is no news each time that its charge says that it succeeded",
-    test: "test/services/settlement/Clawbacks.test.ts",
-    edits: [
-      {
-        file: "src/domain/Contradiction.ts",
-        text: "agrees(known) || isListed(known)",
-        instead: 'agrees(known) || (isListed(known) && record.status !== "successful")'
-      }
-    ]
-  },
-  {
-    name: "never hear that a lost dispute was won after all",
-    breaks: "what a dispute took and gave back is a person's",
-    test: "test/services/settlement/Clawbacks.test.ts",
-    edits: [
-      {
-        file: "src/domain/Clawback.ts",
-        text: 'if (personRuledFailed(record) && !(listed.state === "kept" && wasTaken(record, listed))) return true',
-        instead: "if (personRuledFailed(record)) return true"
-      }
-    ]
-  },
-  {
     name: "hear of each dispute once, whatever becomes of it",
     breaks: "a dispute that is lost after a ruling on the open one opens a review again",
     test: "test/services/settlement/Clawbacks.test.ts",
