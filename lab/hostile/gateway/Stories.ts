@@ -1,11 +1,11 @@
 import type { Abilities, Way } from "../../../test/providers/contract/Orders.ts"
-import { absent, type Kind, MINUTE, oneOfEach, type Plan, type Provided, SECOND } from "./Plan.ts"
+import { absent, MINUTE, oneOfEach, type Plan, type PlannedKind, type Provided, SECOND } from "./Plan.ts"
 
 // Cases beside those that seeds choose. Each choice has its reason, so that no luck decides whether a mistake of its kind is noticed.
 
 interface Story {
   readonly name: string
-  readonly kind: Kind
+  readonly kind: PlannedKind
   /** Undefined where the provider has no such corridor. */
   readonly way: (abilities: Abilities) => Way | undefined
   readonly happens: (provided: Provided) => Partial<Plan>
