@@ -155,7 +155,7 @@ class Stage {
       spoil: this.#spoil,
       random: seeded(this.#set.first)
     })
-    const late = [...weeks.faults, ...this.#cases.flatMap((one) => one.faults), ...(yield* this.#ledgerFaults)]
+    const late = [...weeks.faults, ...this.#cases.flatMap((one) => one.faults), ...(yield* this.#ledgerFaults())]
     return { ...counts, claimed: weeks.claimed, faults: [...late.map((fault) => `${name}: ${fault}`), ...storms(this.#log)] }
   })
 
@@ -355,9 +355,10 @@ class Stage {
     }
   }
 
-  readonly #ledgerFaults = Effect.suspend(() =>
-    Effect.map(ledgerDifferences(this.#testbed.ports[0]), (lines) => lines.map((line) => `ledger: ${JSON.stringify(line)}`))
-  )
+  #ledgerFaults(): Effect.Effect<ReadonlyArray<string>> {
+    const [ready] = this.#testbed.ports
+    return Effect.map(ledgerDifferences(ready), (lines) => lines.map((line) => `ledger: ${JSON.stringify(line)}`))
+  }
 
   #judged(ground: Parameters<typeof faultsOfEnd>[1], read: ReadonlyArray<string>): Effect.Effect<Counts> {
     return Effect.gen({ self: this }, function* () {
@@ -380,7 +381,7 @@ class Stage {
         if (own.length === 0) own.push(...wrongFloats(ended, positions))
         faults.push(...own.map((fault) => `${this.#known.name} ${one.plan.name}: ${fault}`))
       }
-      faults.push(...(yield* this.#ledgerFaults), ...storms(this.#log))
+      faults.push(...(yield* this.#ledgerFaults()), ...storms(this.#log))
       return { provider: this.#known.name, cases: this.#cases.length, moved, vacuous, claimed: 0, faults }
     })
   }
