@@ -118,6 +118,7 @@ export const onOneServer: ReadonlyArray<Exception> = [
 export const functionsOnOneServer: ReadonlyArray<{ readonly name: string; readonly because: string }> = [
   { name: "use_windows", because: "open_steps alone calls it; on Citus use_windows_of_tenant is called" },
   { name: "open_steps", because: "its batches span tenants; on Citus open_steps_of_tenant is called" },
+  { name: "write_events", because: "batches that span tenants call it; on Citus write_events_of_tenant is called" },
   { name: "apply_steps", because: "its batches span tenants; on Citus apply_steps_of_tenant is called" },
   { name: "retire_events", because: "on Citus it is asked to drop months that are empty, and moves no row" },
   { name: "empty_revoked_keys", because: "a migration empties the secrets of all revoked keys with it once, and takes it away" },

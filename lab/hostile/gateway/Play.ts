@@ -148,7 +148,7 @@ class Stage {
       ready,
       gateway,
       outside,
-      hasStatement: honest.statement !== undefined,
+      hasStatement: honest.statement !== undefined && honest.guarantees.clawbacksUnstated !== true,
       cases: this.#cases,
       truthOf: (reference) => this.#truthOf(reference),
       passTo: (ageMs) => Effect.suspend(() => this.#pass(begun + ageMs - this.#now)),
