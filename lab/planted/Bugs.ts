@@ -41,9 +41,7 @@ const providerBugs: ReadonlyArray<Bug> = [
     name: "open a case again for what a person knew",
     breaks: "what was known to a ruling brings the record back no more",
     test: "test/services/settlement/RepeatedAnswers.test.ts",
-    edits: [
-      { file: "src/domain/Contradiction.ts", text: "record.ruling?.known.includes(report) === true", instead: 'report === ""' }
-    ]
+    edits: [{ file: "src/domain/Contradiction.ts", text: "ruling?.known.includes(report) === true", instead: 'report === ""' }]
   },
   {
     name: "count one answer twice",

@@ -133,8 +133,9 @@ export const gatewayWireBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/domain/CollectionMoves.ts",
-        text: 'return personRuledFailed(collection) ? state !== "kept" : state === "kept"',
-        instead: 'return personRuledFailed(collection) ? state !== "kept" : state === "kept" || state === "taken"'
+        text: 'return fact.state === "kept" ? !wasBooked(collection, fact) : personRuledFailed(collection)',
+        instead:
+          'return fact.state === "kept" ? !wasBooked(collection, fact) : fact.state === "taken" || personRuledFailed(collection)'
       }
     ]
   },

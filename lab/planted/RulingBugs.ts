@@ -22,8 +22,8 @@ export const rulingBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/domain/CollectionMoves.ts",
-        text: "    Succeeded: when(hasOtherFigures, reviewObserved, succeedOr(reviewObserved)),\n",
-        instead: "    Succeeded: when(hasOtherFigures, reviewObserved, succeedOr(note)),\n"
+        text: "    Succeeded: when(isAPersons, reviewObserved, succeedOr(reviewObserved)),\n",
+        instead: "    Succeeded: when(isAPersons, reviewObserved, succeedOr(note)),\n"
       }
     ]
   },
@@ -220,7 +220,7 @@ export const rulingBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/domain/Clawback.ts",
-        text: 'if (personRuledFailed(record) && !(listed.state === "kept" && wasTaken(record, listed))) return true',
+        text: 'if (personRuledFailed(record) && !(listed.state === "kept" && wasBooked(record, listed))) return true',
         instead: "if (personRuledFailed(record)) return true"
       }
     ]

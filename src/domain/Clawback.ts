@@ -1,4 +1,4 @@
-import { personRuledFailed, reportOf, wasTaken } from "./Contradiction.ts"
+import { personRuledFailed, reportOf, wasBooked } from "./Contradiction.ts"
 import type { Fact } from "./Fact.ts"
 import { iso } from "./Instant.ts"
 import { toDecimal } from "./Money.ts"
@@ -30,7 +30,7 @@ const meaning = {
 /** Whether the record already has this report, or the person who ruled on it knew it. A known report leaves no line in the history. */
 export const isKnown = (record: Transaction, listed: Clawback): boolean => {
   if (record.kind !== "collection" || record.status !== "successful") return true
-  if (personRuledFailed(record) && !(listed.state === "kept" && wasTaken(record, listed))) return true
+  if (personRuledFailed(record) && !(listed.state === "kept" && wasBooked(record, listed))) return true
   const report = reportOf(listed)
   const known = [...(record.said ?? []), ...(record.saidAtOpening ?? []), ...(record.ruling?.known ?? [])]
   return report !== null && known.includes(report)

@@ -1,4 +1,4 @@
-import { differs, failedUnsurely, flagged, personRuledFailed } from "./Contradiction.ts"
+import { differs, failedUnsurely, flagged, isKnownToRuling, personRuledFailed, wasBooked } from "./Contradiction.ts"
 import { type Decision, unchanged } from "./Decision.ts"
 import type { Fact } from "./Fact.ts"
 import type { Instant } from "./Instant.ts"
@@ -56,12 +56,12 @@ export const collectionMoves: MoveTable<CollectionStatus, Collection> = {
     Clawback: when(needsNobody, note, review)
   },
   failed: {
-    Succeeded: when(hasOtherFigures, reviewObserved, succeedOr(reviewObserved)),
+    Succeeded: when(isAPersons, reviewObserved, succeedOr(reviewObserved)),
     Accepted: when(failedUnsurely, reviewFound, note),
     StillPending: when(failedUnsurely, reviewFound, note),
     NeedsRedirect: when(failedUnsurely, reviewFound, note)
   },
-  expired: { Succeeded: when(hasOtherFigures, reviewObserved, succeedOr(reviewObserved)) }
+  expired: { Succeeded: when(isAPersons, reviewObserved, succeedOr(reviewObserved)) }
 }
 
 /** The payer still has to say the code that was sent. */
@@ -169,15 +169,20 @@ function hasOtherFigures({ amount, currency }: Collection, fact: FactOf<"Succeed
   return differs(fact, amount, currency) || (fact.fee ?? ZERO) > amount
 }
 
+/** A success after the end, whose figures are not the record's, or against which a person ruled who knew of it. */
+function isAPersons(collection: Collection, fact: FactOf<"Succeeded">): boolean {
+  return isKnownToRuling(collection, fact) || hasOtherFigures(collection, fact)
+}
+
 /** `observedAmount` is what the record says that the payer paid. */
 function contradictsRecord(collection: Collection, fact: FactOf<"Succeeded">): boolean {
   const { amount, currency, observedAmount } = collection
   return personRuledFailed(collection) || differs(fact, observedAmount ?? amount, currency)
 }
 
-/** A dispute that was won, and what a person booked already; but not one that was won after all. */
-function needsNobody(collection: Collection, { state }: FactOf<"Clawback">): boolean {
-  return personRuledFailed(collection) ? state !== "kept" : state === "kept"
+/** A dispute that was won, and what a person booked already; but not one that was won after it was booked, in part or whole. */
+function needsNobody(collection: Collection, fact: FactOf<"Clawback">): boolean {
+  return fact.state === "kept" ? !wasBooked(collection, fact) : personRuledFailed(collection)
 }
 
 function hasNextAction({ nextAction }: Collection): boolean {

@@ -94,9 +94,15 @@ const isReturn = (report: string): boolean => report.startsWith("returned ")
 /** By a list of disputes or refunds, beside which the charge itself goes on saying that it succeeded: neither takes back what the other says. */
 const isListed = (report: string): boolean => /^(returned by )?(dispute|refund) /.test(report)
 
-/** Whether the ruling knew that this dispute or refund had taken the money. */
-export const wasTaken = ({ ruling }: Transaction, { by, id }: Extract<Fact, { _tag: "Clawback" }>): boolean =>
-  ruling?.known.some((report) => report.startsWith(`${TAKEN_BY}${by} ${id},`)) === true
+/** Whether a ruling booked what this dispute or refund took, or all of the charge while it was still open. */
+export const wasBooked = ({ ruling }: Transaction, { by, id }: Extract<Fact, { _tag: "Clawback" }>): boolean => {
+  const listed = `${by} ${id},`
+  return (
+    ruling?.known.some(
+      (report) => report.startsWith(`${TAKEN_BY}${listed}`) || (ruling.outcome === "failed" && report.startsWith(listed))
+    ) === true
+  )
+}
 
 /** Whether a list of its provider showed a dispute or refund of it. */
 export const wasListed = ({ ruling, said, saidAtOpening }: Transaction): boolean =>
@@ -152,10 +158,14 @@ export const sentToReview = <R extends Transaction>(record: R, at: Instant): R =
 export const leftToAPerson = <R extends Transaction>(record: R, fact: Fact, at: Instant): Decision<R> =>
   unchanged(withReport(record, record.needsReview ? record : sentToReview(record, at), fact))
 
+export const isKnownToRuling = ({ ruling }: Transaction, fact: Fact): boolean => {
+  const report = reportOf(fact)
+  return report !== null && ruling?.known.includes(report) === true
+}
+
 /** Opens a review, unless the same report was known to the last ruling. `shown` is the record with what the tenant sees of it. */
 export const flagged = <R extends Transaction>(record: R, fact: Fact, at: Instant, shown: R = record): Decision<R> => {
-  const report = reportOf(fact)
-  if (report !== null && record.ruling?.known.includes(report) === true) return unchanged(record)
+  if (isKnownToRuling(record, fact)) return unchanged(record)
   return record.needsReview && shown === record
     ? unchanged(record)
     : unchanged({ ...shown, needsReview: true, version: record.version + 1, updatedAt: at })

@@ -229,6 +229,21 @@ describe("a collection that is", () => {
   })
 })
 
+describe("a collection that was closed, and then ruled failed by a person", () => {
+  it.each(["failed", "expired"] as const)(
+    "is credited by itself where the success is news, and not where the person knew of it: %s",
+    (status) => {
+      const ruled = (known: ReadonlyArray<string>) => {
+        const given = polled({ status, ruling: { outcome: "failed", known } })
+        const { entry, next } = decide(given, Succeeded, "reconciler", TOLD_AT)
+        return [entry === null, next.status, next.needsReview]
+      }
+      expect(ruled(["succeeded 50000 UGX"])).toStrictEqual([true, status, false])
+      expect(ruled(["under way"])).toStrictEqual([false, "successful", false])
+    }
+  )
+})
+
 describe("a collection of which the provider says that another sum was paid", () => {
   const shown = { observedAmount: minor(49_000n), observedCurrency: "KES" } as const
   const reviewed = { ...seen, needsReview: true }

@@ -1,7 +1,7 @@
-import { Result } from "effect"
+import { BigDecimal, Option, Result } from "effect"
 import { type Currency, isCurrency } from "../../domain/Currency.ts"
 import type { Instant } from "../../domain/Instant.ts"
-import { add, type MinorUnits } from "../../domain/Money.ts"
+import type { MinorUnits } from "../../domain/Money.ts"
 import type { StatementLine, UnreadableRow } from "../../domain/ReconciliationDifference.ts"
 import { majorUnits } from "../ProviderStatus.ts"
 import { wordIn } from "../Rows.ts"
@@ -60,7 +60,8 @@ interface Entry {
   readonly id: string
   readonly moved: Array<Moved>
   readonly undone: Array<Moved>
-  fee: MinorUnits | null
+  /** As the rows write it, because the contract's fee is rounded once, and not by its parts. */
+  fee: { readonly sum: BigDecimal.BigDecimal; readonly currency: Currency } | null
   /** Of the first row. */
   readonly place: string
   readonly at: Instant
@@ -108,8 +109,10 @@ export const statementRows = (name: string): StatementRows => {
     if (at === null) return notRead(raw, place, "at")
     // Whether what leaves is written with a sign is not documented: the type says it.
     const format = meaning !== "correction" && meaning.is === "fee" ? majorUnits.up : majorUnits.exact
-    const amount = format(raw.amount.replace(/^[+-]/, ""), currency)
-    if (Result.isFailure(amount)) return notRead(raw, place, "amount")
+    const unsigned = raw.amount.replace(/^[+-]/, "")
+    const amount = format(unsigned, currency)
+    const written = BigDecimal.fromString(unsigned)
+    if (Result.isFailure(amount) || Option.isNone(written)) return notRead(raw, place, "amount")
     const moved = { amount: amount.success, currency, at }
     if (meaning === "correction") {
       const direction = raw.amount.startsWith("-") ? "payout" : "collection"
@@ -122,7 +125,7 @@ export const statementRows = (name: string): StatementRows => {
     const key = `${of} ${raw.id}`
     const entry = entries.get(key) ?? { of, id: raw.id, moved: [], undone: [], fee: null, place, at }
     entries.set(key, entry)
-    if (is === "fee") entry.fee = entry.fee === null ? moved.amount : add(entry.fee, moved.amount)
+    if (is === "fee") entry.fee = { sum: BigDecimal.sum(entry.fee?.sum ?? NOTHING, written.value), currency }
     else entry[is].push(moved)
   }
 
@@ -157,6 +160,10 @@ export const statementRows = (name: string): StatementRows => {
 }
 
 const LONGEST_ID = 64
+const NOTHING = BigDecimal.make(0n, 0)
+
+const feeOf = (fee: Entry["fee"]): MinorUnits | null =>
+  fee === null ? null : Result.getOrElse(majorUnits.up(BigDecimal.format(fee.sum), fee.currency), () => null)
 
 /** A second row of one payment's money is a second movement. One that came back has failed, also where it left on an earlier day. */
 const linesOf = ({ fee, id, moved, of, undone }: Entry): ReadonlyArray<StatementLine> =>
@@ -165,7 +172,7 @@ const linesOf = ({ fee, id, moved, of, undone }: Entry): ReadonlyArray<Statement
     providerReference: id,
     reference: null,
     ...one,
-    fee: index === 0 ? fee : null,
+    fee: index === 0 ? feeOf(fee) : null,
     status: index < undone.length ? "failed" : of === "collection" ? "successful" : "debited"
   }))
 

@@ -31,10 +31,10 @@ describe("a file of pawaPay's", () => {
   it("is one line a payment: what moved, its fees, and that it came back, in whatever order", () => {
     const { isWhole, lines, unreadable } = read(
       file(
-        row("pawaPay payout fee", "p1", "-60"),
+        row("pawaPay payout fee", "p1", "-59.4"),
         row("Failed payout refund", "p2", "5000"),
         row("Payout", "p1", "-10000"),
-        row("Payout pass-through fee", "p1", "-40"),
+        row("Payout pass-through fee", "p1", "-40.2"),
         row("Payout", "p2", "-5000"),
         row("DEPOSIT", "d1", "123.45", { currency: "KES", at: `${DAY} 23:59:59.500` }),
         row("DEPOSIT_PASS_THROUGH_FEE", "d1", "1.5", { currency: "KES" }),

@@ -135,6 +135,11 @@ describe("what is taken back of a collection", () => {
       const part = ruled(both, "successful", 30_000n)
       expect([part.event, part.next.observedAmount]).toEqual(["collection.corrected", 30_000n])
       expect(yield* again(part.next, told({ ...refund, state: "taken" }))).toEqual([])
+      expect(yield* again(part.next, told({ ...refund, state: "kept" }))).toEqual([true])
+      // A person booked all of it while the dispute was open: that it is won is news, too.
+      const early = ruled(yield* inReview(told()), "failed", null)
+      expect(yield* again(early.next, told({ state: "taken" }))).toEqual([])
+      expect(yield* again(early.next, told({ state: "kept" }))).toEqual([true])
     })
   )
 
