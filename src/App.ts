@@ -94,9 +94,8 @@ export const keyRotation = (settings: ReadySettings) =>
 /** Every port on the database, whose schema is brought up to date first, and whose time is everybody's. */
 export const ports = Ports.onDatabaseTime
 
-/** Compares accounts; needs the providers and what is recorded, and neither listeners nor workers. */
-export const reconciliation = (settings: ReadySettings) =>
-  Reconciliation.layer.pipe(Layer.provide(pacedProviders(settings)), Layer.provideMerge(ports(settings)))
+/** Compares accounts, and notes refunds; neither listeners nor workers. */
+export const reconciliation = (settings: ReadySettings) => Layer.provideMerge(Reconciliation.layer, services(settings))
 
 /** Asks providers about single transactions; neither listeners nor workers. */
 export const outcomePolling = (settings: ReadySettings) => services(settings)

@@ -78,9 +78,9 @@ export const gatewayWireBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/services/settlement/Reconciliation.ts",
-        text: "const found = yield* statement === undefined ?",
+        text: "const compared = yield* statement === undefined ?",
         instead:
-          'if (listed.unreadable.length > 0) return yield* new NotReconciled({ message: "a row cannot be read" })\n        const found = yield* statement === undefined ?'
+          'if (listed.unreadable.length > 0) return yield* new NotReconciled({ message: "a row cannot be read" })\n        const compared = yield* statement === undefined ?'
       }
     ]
   },

@@ -14,9 +14,14 @@ export interface StatementLine {
   readonly currency: Currency
   /** Null where the statement does not name it. */
   readonly fee: MinorUnits | null
-  /** `debited`: it left the account, and the statement does not say whether it has arrived. */
-  readonly status: "pending" | "debited" | "successful" | "failed" | "returned"
+  /**
+   * `debited`: it left the account, and the statement does not say whether it has arrived. `credited`: it came in, and what of it was taken
+   * back is in rows of its own.
+   */
+  readonly status: "pending" | "debited" | "credited" | "successful" | "failed" | "returned"
   readonly at: Instant
+  /** Of a refund that is a movement of its own: all that may be a name of its charge, ours or the provider's. Absent: it is no refund. */
+  readonly refundOf?: ReadonlyArray<string>
 }
 type Direction = TransactionKind
 
@@ -126,6 +131,15 @@ export const differenceOf = (
   theirs
 })
 
+/** Of a refund that is a movement of its own: none where it failed, was booked, or a person ruled knowing of it. */
+export const refundDifferences = (
+  record: Transaction,
+  { amount, currency, status }: StatementLine
+): ReadonlyArray<ReconciliationDifference> =>
+  status === "failed" || (record.status === "successful" && !record.needsReview)
+    ? []
+    : [differenceOf(record, "state", `refunded ${amount} ${currency}`)]
+
 /** Whether the statement leaves open what has become of it, and ours is not what it says so far: it has to be asked for. */
 export const isLeftOpen = (record: Transaction, { status }: StatementLine): boolean =>
   status === "debited" && !agreeing[standingOf(record)].includes(status)
@@ -163,10 +177,10 @@ type BookedStatus = Transaction["status"] | "returned" | "reversed"
 const agreeing: Readonly<Record<BookedStatus, ReadonlyArray<ProviderRecord["status"]>>> = {
   requires_action: ["pending", "absent"],
   pending: ["pending", "debited"],
-  successful: ["successful", "debited"],
+  successful: ["successful", "debited", "credited"],
   returned: ["returned"],
   // Some providers have one word for what failed and what was taken back.
-  reversed: ["returned", "failed"],
+  reversed: ["returned", "failed", "credited"],
   failed: ["failed", "absent"],
   expired: ["failed", "absent"]
 }

@@ -33,7 +33,7 @@ const guarantees: ProviderGuarantees = {
   callbackAuth: "rfc9421",
   quoteTtlMs: QUOTE_LIFE_MS,
   notFoundGraceMs: 900_000,
-  // A refund in the dashboard is a movement of its own, which names no deposit.
+  // A refund in the dashboard is a movement of its own, and no document says that it names its deposit.
   clawbacksUnstated: true
 }
 

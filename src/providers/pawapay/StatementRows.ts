@@ -1,5 +1,6 @@
 import { BigDecimal, Option, Result } from "effect"
 import { type Currency, isCurrency } from "../../domain/Currency.ts"
+import { isReference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 import type { StatementLine, UnreadableRow } from "../../domain/ReconciliationDifference.ts"
@@ -17,6 +18,8 @@ export const columns = {
 } as const
 type Column = keyof typeof columns
 const wanted: ReadonlyArray<Column> = ["at", "id", "amount", "currency", "type"]
+/** Where a refund may name its deposit, besides its own number: no document says where it does. They need not be there. */
+const naming: ReadonlyArray<string> = ["Reason", "Metadata"]
 
 /** Whose money a row moves: a refund is made in the dashboard alone, and a correction is by pawaPay's own hand. */
 type Payment = "collection" | "payout" | "refund"
@@ -62,6 +65,8 @@ interface Entry {
   readonly undone: Array<Moved>
   /** As the rows write it, because the contract's fee is rounded once, and not by its parts. */
   fee: { readonly sum: BigDecimal.BigDecimal; readonly currency: Currency } | null
+  /** Of a refund: all that may be its deposit's number or our reference. */
+  readonly names: Set<string>
   /** Of the first row. */
   readonly place: string
   readonly at: Instant
@@ -81,7 +86,7 @@ export const statementRows = (name: string): StatementRows => {
   const entries = new Map<string, Entry>()
   const corrections: Array<StatementLine> = []
   const unreadable = new Map<string, UnreadableRow>()
-  let header: { readonly there: ReadonlyArray<string>; readonly at: Readonly<Record<Column, number>> } | null = null
+  let header: Header | null = null
   let rows = 0
 
   const missing = () => (header === null ? [] : wanted.filter((column) => header?.at[column] === -1).map((one) => columns[one]))
@@ -97,7 +102,7 @@ export const statementRows = (name: string): StatementRows => {
     unreadable.set(id ?? place, { direction: null, place, providerReference: id, reference: null, at, word })
   }
 
-  const readRow = (raw: Readonly<Record<Column, string>>, place: string) => {
+  const readRow = (raw: Readonly<Record<Column, string>>, place: string, beside: ReadonlyArray<string>) => {
     const meaning = meanings.get(bare(raw.type))
     if (meaning === "own") return
     if (meaning === undefined) return notRead(raw, place, "type")
@@ -123,8 +128,9 @@ export const statementRows = (name: string): StatementRows => {
     if (raw.id === "") return notRead(raw, place, "id")
     const { is, of } = meaning
     const key = `${of} ${raw.id}`
-    const entry = entries.get(key) ?? { of, id: raw.id, moved: [], undone: [], fee: null, place, at }
+    const entry = entries.get(key) ?? { of, id: raw.id, moved: [], undone: [], fee: null, names: new Set<string>(), place, at }
     entries.set(key, entry)
+    if (of === "refund") for (const name of [raw.id, ...beside.flatMap(namesIn)].slice(0, NAMES_AT_MOST)) entry.names.add(name)
     if (is === "fee") entry.fee = { sum: BigDecimal.sum(entry.fee?.sum ?? NOTHING, written.value), currency }
     else entry[is].push(moved)
   }
@@ -135,15 +141,20 @@ export const statementRows = (name: string): StatementRows => {
         const there = cells.map((cell) => cell.trim())
         const placeOf = (column: Column) => there.findIndex((one) => bare(one) === bare(columns[column]))
         const at = { at: placeOf("at"), id: placeOf("id"), amount: placeOf("amount"), currency: placeOf("currency") }
-        header = { there, at: { ...at, type: placeOf("type") } }
+        const beside = naming.flatMap((name) => there.findIndex((one) => bare(one) === bare(name)))
+        header = { there, at: { ...at, type: placeOf("type") }, beside }
         return
       }
       rows += 1
       if (missing().length > 0) return
-      const { at } = header
+      const { at, beside } = header
       const cell = (column: Column): string => (cells[at[column]] ?? "").trim()
       const raw = { at: cell("at"), id: cell("id"), amount: cell("amount"), currency: cell("currency"), type: cell("type") }
-      readRow(raw, `${name}, row ${rows}`)
+      readRow(
+        raw,
+        `${name}, row ${rows}`,
+        beside.map((one) => cells[one] ?? "")
+      )
     },
     hasHeader: () => header !== null,
     without: () => (header === null || missing().length === 0 ? null : { missing: missing(), there: header.there }),
@@ -159,6 +170,19 @@ export const statementRows = (name: string): StatementRows => {
   }
 }
 
+interface Header {
+  readonly there: ReadonlyArray<string>
+  readonly at: Readonly<Record<Column, number>>
+  readonly beside: ReadonlyArray<number>
+}
+
+const NAMES_AT_MOST = 8
+
+/** A deposit's number is a UUID, and a reference of ours has 26 characters. */
+const namesIn = (text: string): ReadonlyArray<string> =>
+  (text.match(/[A-Za-z0-9-]+/g) ?? []).filter((word) => isReference(word) || UUID.test(word))
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
 const LONGEST_ID = 64
 const NOTHING = BigDecimal.make(0n, 0)
 
@@ -166,14 +190,15 @@ const feeOf = (fee: Entry["fee"]): MinorUnits | null =>
   fee === null ? null : Result.getOrElse(majorUnits.up(BigDecimal.format(fee.sum), fee.currency), () => null)
 
 /** A second row of one payment's money is a second movement. One that came back has failed, also where it left on an earlier day. */
-const linesOf = ({ fee, id, moved, of, undone }: Entry): ReadonlyArray<StatementLine> =>
+const linesOf = ({ fee, id, moved, names, of, undone }: Entry): ReadonlyArray<StatementLine> =>
   [...moved, ...undone.slice(moved.length)].map((one, index) => ({
     direction: directions[of],
     providerReference: id,
     reference: null,
     ...one,
     fee: index === 0 ? feeOf(fee) : null,
-    status: index < undone.length ? "failed" : of === "collection" ? "successful" : "debited"
+    status: index < undone.length ? "failed" : of === "collection" ? "credited" : "debited",
+    ...(of === "refund" && { refundOf: [...names] })
   }))
 
 /** A fee by itself: of a payment that is not in the file, or by a number that is not the payment's. */

@@ -33,7 +33,7 @@ export interface ProviderGuarantees {
   readonly bankMsisdn?: "documented"
   /** The countries whose banks are paid through a branch that the payout names; absent: none. */
   readonly bankBranchCountries?: ReadonlyArray<string>
-  /** Its statement shows nothing of what was taken back of a charge; absent: it does, where there is one. */
+  /** Its statement need not show which charge something was taken back of; absent: it does, where there is one. */
   readonly clawbacksUnstated?: true
 }
 

@@ -7,7 +7,7 @@ import type { Provider } from "../ports/Provider.ts"
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 import { Transactions } from "../ports/Transactions.ts"
 import { accountRecords } from "./AccountRecords.ts"
-import { Clawbacks, showsInStatement } from "./Clawbacks.ts"
+import { Clawbacks } from "./Clawbacks.ts"
 import { OutcomePoller } from "./OutcomePoller.ts"
 
 const HOUR_MS = 3_600_000
@@ -42,7 +42,7 @@ export const makeClawbackSweeps = Effect.gen(function* () {
     return Option.isNone(stored) || (yield* poller.poll(stored.value, "reconciler")).learnt
   })
 
-  /** Whatever it says is only a reason to ask for the charges themselves. */
+  /** A refund that is a movement of its own is noted. Whatever else it says is only a reason to ask for the charges themselves. */
   const ofStatement = Effect.fnUntraced(function* (provider: Provider, day: string) {
     const { lines } = yield* provider.statement?.(day) ?? Effect.succeed({ lines: [] })
     const back = lines.filter(
@@ -52,7 +52,8 @@ export const makeClawbackSweeps = Effect.gen(function* () {
     for (const exit of learnt)
       if (Exit.isFailure(exit))
         yield* Effect.logError("a charge that a statement shows as taken back could not be asked for", exit.cause)
-    return learnt.every((exit) => Exit.isSuccess(exit) && exit.value)
+    const { isWhole } = yield* clawbacks.ofStatement(provider, lines)
+    return isWhole && learnt.every((exit) => Exit.isSuccess(exit) && exit.value)
   })
 
   const ofStatements = Effect.fnUntraced(function* (provider: Provider, now: Instant) {
@@ -67,7 +68,7 @@ export const makeClawbackSweeps = Effect.gen(function* () {
     const [current] = accounts
     if (current?.collections === undefined) return
     const isListed = current.collections.clawbacks !== undefined
-    if (!isListed && !showsInStatement(current)) return
+    if (!isListed && current.statement === undefined) return
     if (!(yield* sweeps.claim(name, mode, now, now + AGAIN_MS))) return
     const read = yield* Effect.forEach(accounts, (account) =>
       isListed ? clawbacks.ofAccount(account) : ofStatements(account, now)

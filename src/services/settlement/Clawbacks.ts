@@ -1,7 +1,8 @@
 import { Clock, Context, Effect, Exit, Layer, Option } from "effect"
-import { isKnown } from "../../domain/Clawback.ts"
+import { clawback, isKnown } from "../../domain/Clawback.ts"
 import type { Actor } from "../../domain/Fact.ts"
 import type { Instant } from "../../domain/Instant.ts"
+import type { StatementLine } from "../../domain/ReconciliationDifference.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
 import type { Provider } from "../ports/Provider.ts"
 import type { ListedClawback } from "../ports/ProviderClawbacks.ts"
@@ -18,6 +19,11 @@ const LISTED_FOR_MS = 90 * DAY_MS
 export const showsInStatement = ({ guarantees, statement }: Pick<Provider, "guarantees" | "statement">): boolean =>
   statement !== undefined && guarantees.clawbacksUnstated !== true
 
+interface StatedRefund {
+  readonly line: StatementLine
+  readonly record: Transaction
+}
+
 /** The disputes and refunds of collections at their provider. Each new one opens a review, and moves nothing by itself. */
 export class Clawbacks extends Context.Service<
   Clawbacks,
@@ -26,6 +32,14 @@ export class Clawbacks extends Context.Service<
     readonly ofCharge: (provider: Provider, record: Transaction, actor: Actor) => Effect.Effect<Transaction>
     /** All that the account lists. False where one of its lists could not be read to its end, or one of its rows not be processed. */
     readonly ofAccount: (provider: Provider) => Effect.Effect<boolean>
+    /**
+     * The refunds of a statement that are movements of their own, each with the charge of ours that it names as it then is; a refund that names
+     * none is not among them. `isWhole` is false where one of them could not be processed, which is not among them either.
+     */
+    readonly ofStatement: (
+      provider: Provider,
+      lines: ReadonlyArray<StatementLine>
+    ) => Effect.Effect<{ readonly refunds: ReadonlyArray<StatedRefund>; readonly isWhole: boolean }>
   }
 >()("gateway/services/settlement/Clawbacks") {
   static readonly layer = Layer.effect(
@@ -85,7 +99,39 @@ export class Clawbacks extends Context.Service<
         return isWhole && applied.isWhole
       })
 
-      return Clawbacks.of({ ofCharge, ofAccount })
+      /** The first charge of ours among all that the row names. */
+      const refundedBy = Effect.fnUntraced(function* (provider: Provider, names: ReadonlyArray<string>) {
+        for (const name of names) {
+          const named = { direction: "collection", reference: name, providerReference: name } as const
+          const record = yield* oursOf(provider, named)
+          if (Option.isSome(record)) return record.value
+        }
+        return null
+      })
+
+      const noteRefund = Effect.fnUntraced(function* (provider: Provider, line: StatementLine) {
+        const record = yield* refundedBy(provider, line.refundOf ?? [])
+        if (record === null) return []
+        const { amount, currency, providerReference: id } = line
+        const state = line.status === "failed" ? ("kept" as const) : ("taken" as const)
+        const fact = clawback({ by: "refund", id, state, amount, currency, reason: null, answerBy: null })
+        if (isKnown(record, fact)) return [{ line, record }]
+        const { reference } = record
+        return [{ line, record: yield* settlement.applyFromProvider(provider.name, { reference, fact, actor: "reconciler" }) }]
+      })
+
+      const ofStatement = Effect.fn("Clawbacks.ofStatement")(function* (provider: Provider, lines: ReadonlyArray<StatementLine>) {
+        const rows = lines.filter(({ refundOf }) => refundOf !== undefined)
+        const noted = yield* Effect.forEach(rows, (line) => Effect.exit(noteRefund(provider, line)))
+        for (const exit of noted)
+          if (Exit.isFailure(exit)) yield* Effect.logError("a refund in a statement could not be processed", exit.cause)
+        return {
+          refunds: noted.flatMap((exit) => (Exit.isSuccess(exit) ? exit.value : [])),
+          isWhole: noted.every(Exit.isSuccess)
+        }
+      })
+
+      return Clawbacks.of({ ofCharge, ofAccount, ofStatement })
     })
   )
 }

@@ -10,6 +10,7 @@ import {
   missingHere,
   type ProviderRecord,
   type ReconciliationDifference,
+  refundDifferences,
   type Statement,
   type StatementLine,
   unreadableHere,
@@ -20,6 +21,7 @@ import type { Provider, StatusOutcome } from "../ports/Provider.ts"
 import { ProviderRegistry, sentWith } from "../ports/ProviderRegistry.ts"
 import { Transactions } from "../ports/Transactions.ts"
 import { accountRecords } from "./AccountRecords.ts"
+import { Clawbacks } from "./Clawbacks.ts"
 import { pollProvider } from "./ProviderQuestion.ts"
 
 /** The account of a mode. `previous` is still set beside the current one; `unset` is not set any more. */
@@ -58,8 +60,9 @@ const DAY_MS = 86_400_000
 const modes: ReadonlyArray<Mode> = Mode.literals
 
 /**
- * The provider's own account against ours, for the movements of one UTC day. Reads only: what differs is for a person. This reads both
- * sides; the comparison itself is in `domain/ReconciliationDifference`.
+ * The provider's own account against ours, for the movements of one UTC day. A difference is for a person, and nothing is booked; a refund
+ * in the statement that names a charge of ours opens its review. This reads both sides; the comparison itself is in
+ * `domain/ReconciliationDifference`.
  */
 export class Reconciliation extends Context.Service<
   Reconciliation,
@@ -73,6 +76,7 @@ export class Reconciliation extends Context.Service<
     Effect.gen(function* () {
       const registry = yield* ProviderRegistry
       const transactions = yield* Transactions
+      const clawbacks = yield* Clawbacks
 
       /** Ours that were begun on that day, page by page. */
       const begunOn = Effect.fnUntraced(function* (provider: Provider, start: Instant) {
@@ -118,7 +122,11 @@ export class Reconciliation extends Context.Service<
                 StatementUnreadable: ({ why }) =>
                   new NotReconciled({ message: `the statement of ${provider.name} (${mode}) cannot be read: ${why}` })
               })
-        const found = yield* statement === undefined ? byQuestions(provider, ours) : byStatement(provider, listed, ours)
+        const { refunds } = yield* clawbacks.ofStatement(provider, listed.lines)
+        const noted = new Set(refunds.map(({ line }) => line))
+        const others = { ...listed, lines: listed.lines.filter((line) => !noted.has(line)) }
+        const compared = yield* statement === undefined ? byQuestions(provider, ours) : byStatement(provider, others, ours)
+        const found = [...compared, ...refunds.flatMap(({ line, record }) => refundDifferences(record, line))]
         return {
           mode,
           comparedBy: statement === undefined ? ("questions" as const) : ("statement" as const),

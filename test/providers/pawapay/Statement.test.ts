@@ -13,9 +13,15 @@ import { open } from "./Orders.ts"
 const HEADER = "Creation Date,MSISDN,Transaction ID,Amount,Currency,Country,MNO,Type,Balance,Reason,Metadata"
 const DAY = "2026-11-27"
 
-const row = (type: string, id: string, amount: string, change: { readonly at?: string; readonly currency?: string } = {}) => {
-  const { at = `${DAY}T10:00:00Z`, currency = "UGX" } = change
-  return `${at},256772123456,${id},${amount},${currency},UGA,MTN_MOMO_UGA,${type},0,,"{""order"":""7, 8""}"`
+const row = (
+  type: string,
+  id: string,
+  amount: string,
+  change: { readonly at?: string; readonly currency?: string; readonly reason?: string; readonly metadata?: string } = {}
+) => {
+  const { at = `${DAY}T10:00:00Z`, currency = "UGX", metadata = '{"order":"7, 8"}', reason = "" } = change
+  const written = `"${metadata.replaceAll('"', '""')}"`
+  return `${at},256772123456,${id},${amount},${currency},UGA,MTN_MOMO_UGA,${type},0,${reason},${written}`
 }
 const file = (...rows: ReadonlyArray<string>) => [HEADER, ...rows, ""].join("\r\n")
 
@@ -55,11 +61,31 @@ describe("a file of pawaPay's", () => {
     expect(told).toStrictEqual([
       ["payout", "p1", "debited", 10_000n, 100n],
       ["payout", "p2", "failed", 5000n, null],
-      ["collection", "d1", "successful", 12_345n, 150n],
+      ["collection", "d1", "credited", 12_345n, 150n],
       ["payout", "r1", "debited", 100n, null],
       ["payout", `the statement, Compensation of ${DAY}T10:00:00Z`, "successful", 7n, null]
     ])
     expect(lines[2]?.at).toBe(Date.parse(`${DAY}T23:59:59.500Z`))
+  })
+
+  it("keeps all by which a refund may name its deposit: its number, its reason, and its metadata (38)", () => {
+    const [deposit, other] = ["0f3a8e0e-58c7-4a57-8a0a-5a1df0a2b3c4", "8a9c8e0e-58c7-4a57-8a0a-5a1df0a2b3c4"]
+    const reference = "01JD0000000000000000000001"
+    const { lines } = read(
+      file(
+        row("Refund", deposit, "-100"),
+        row("Refund", "r2", "-100", { metadata: `{"deposit":"${other}","note":"256772123456"}` }),
+        row("Refund", "r3", "-100", { reason: `refund of ${reference}` }),
+        row("Failed refund reversal", "r3", "100", { at: `${DAY}T11:00:00Z` }),
+        row("Payout", "p1", "-100", { reason: reference })
+      )
+    )
+    expect(lines.map(({ providerReference, refundOf, status }) => [providerReference, status, refundOf])).toStrictEqual([
+      [deposit, "debited", [deposit]],
+      ["r2", "debited", ["r2", other]],
+      ["r3", "failed", ["r3", reference]],
+      ["p1", "debited", undefined]
+    ])
   })
 
   it("has its columns by their names, wherever they stand, and a payment twice where its money moved twice", () => {
