@@ -119,7 +119,7 @@ const guard = Command.make(
   }, Effect.provide(operatorPorts))
 ).pipe(
   Command.withDescription(
-    "Allow a tenant to charge one number again within 15 minutes, for shops that sell one customer several things; a charge that is still open always stops the next one"
+    "Allow a tenant to charge one number again within 15 minutes, for shops that sell one customer several things; a charge that is still open, or that failed without proof, always stops the next one"
   ),
   Command.withExamples([
     {

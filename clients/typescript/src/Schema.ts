@@ -608,7 +608,7 @@ export interface DuplicateChargeInFlight {
   readonly details: {
     /** The earlier collection: poll it */
     readonly reference: string
-    /** The status of the earlier collection */
+    /** The status of the earlier collection; `failed` or `expired` where nothing proves yet that it was not paid */
     readonly status: string
     /** Its amount, in minor units of `currency` */
     readonly amount_minor: bigint

@@ -41,7 +41,11 @@ export class InternalError extends Schema.TaggedError<InternalError>()("internal
 /** The double-charge guard found an earlier charge of the same number: poll that one. */
 export class DuplicateChargeInFlight extends Schema.TaggedError<DuplicateChargeInFlight>()("duplicate_charge_in_flight", {
   reference: described(Reference, "The earlier collection: poll it", EXAMPLE_REFERENCE),
-  status: described(Schema.String, "The status of the earlier collection", "successful"),
+  status: described(
+    Schema.String,
+    "The status of the earlier collection; `failed` or `expired` where nothing proves yet that it was not paid",
+    "successful"
+  ),
   amount_minor: described(MinorUnits, "Its amount, in minor units of `currency`", 20_000n),
   currency: described(Currency, "Its currency", "UGX"),
   metadata: described(Schema.Unknown, "Its metadata, to compare with your own before you reverse or book anything", {

@@ -123,7 +123,7 @@ export class CollectionsApi extends HttpApiGroup.make("collections")
     }).annotateMerge(
       operation(
         "Create a collection",
-        `Charges a payer. The first answer is normally \`pending\`; the outcome comes by webhook or by polling. With \`requires_action\` the payer has to do something first: see \`next_action\`. A charge of a number that was charged in the last 15 minutes is refused with \`duplicate_charge_in_flight\`. ${needs("collections")}`,
+        `Charges a payer. The first answer is normally \`pending\`; the outcome comes by webhook or by polling. With \`requires_action\` the payer has to do something first: see \`next_action\`. A charge of a number that was charged in the last 15 minutes is refused with \`duplicate_charge_in_flight\`, unless that charge surely failed or expired. ${needs("collections")}`,
         { idempotencyKey: "required", errors: [...errors.keyed, ...errors.amounts, ...charge] }
       )
     ),
