@@ -25,16 +25,16 @@ export interface StatementLine {
 }
 type Direction = TransactionKind
 
-/** A row of the provider's list that cannot be compared. */
+/** A row of the provider's list that cannot be compared, or a whole list of its account. */
 export interface UnreadableRow {
   readonly direction: null
-  /** The list, the page and the row of the page where it was shown last. */
+  /** The list, the page and the row of the page where it was shown last; of a whole list its name. */
   readonly place: string
   readonly providerReference: string | null
   readonly reference: string | null
   /** Null where not even that can be read. */
   readonly at: Instant | null
-  /** The unreadable value, masked. */
+  /** The unreadable value, masked; of a whole list why it cannot be read. */
   readonly word: string
 }
 
@@ -44,6 +44,8 @@ export interface Statement {
   readonly unreadable: ReadonlyArray<UnreadableRow>
   /** Those of the lines that were in one reading of their list and not in the next, to the last. */
   readonly unsteady: ReadonlyArray<StatementLine>
+  /** A whole list is among the unreadable: what it would have shown is in none of the lines. */
+  readonly isPart?: true
 }
 
 /** The provider's statement about one of our records; null for a member that it does not give. */
@@ -59,7 +61,8 @@ export type ProviderRecord =
 /**
  * Where their account and ours do not agree. `missing_here`: they moved money that we do not know of. `missing_there`: they know nothing of
  * what we hold to be sent. `doubled`: one reference of ours stands for several movements. `unanswered`: it could not be found out.
- * `unreadable`: a row of theirs that was left out, which may be any movement. `unsteady`: a row that their list shows sometimes.
+ * `unreadable`: a row, or a whole list, of theirs that was left out, which may be any movement. `unsteady`: a row that their list shows
+ * sometimes.
  */
 export interface ReconciliationDifference {
   readonly kind:

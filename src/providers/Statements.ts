@@ -163,7 +163,8 @@ export const statementOf = (connection: Connection, ...lists: ReadonlyArray<List
     return {
       lines: read.flatMap((one) => one.lines).filter(ofDay),
       unreadable,
-      unsteady: read.flatMap((one) => one.unsteady).filter(ofDay)
+      unsteady: read.flatMap((one) => one.unsteady).filter(ofDay),
+      ...(read.some(({ isPart }) => isPart) && { isPart: true as const })
     }
   })
 

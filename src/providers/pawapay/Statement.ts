@@ -1,7 +1,7 @@
 import { Clock, DateTime, Effect, Option, Result } from "effect"
 import type { ProviderError } from "../../domain/errors/Retriable.ts"
 import { iso } from "../../domain/Instant.ts"
-import type { Statement } from "../../domain/ReconciliationDifference.ts"
+import type { Statement, UnreadableRow } from "../../domain/ReconciliationDifference.ts"
 import { StatementUnreadable } from "../../services/ports/Provider.ts"
 import { decoded, isSuccess } from "../AnswerParsing.ts"
 import type { Connection } from "../Connection.ts"
@@ -46,7 +46,7 @@ export const statement = (
   transport: Transport,
   settings: Pick<PawapaySettings, "baseUrl" | "callbackHosts" | "statementHosts">
 ) => {
-  const { call, get, giveUp, readAsUnknown } = connection
+  const { call, get, readAsUnknown } = connection
 
   /** Its handle; null where the account has no such wallet. */
   const requested = Effect.fnUntraced(function* (wallet: Wallet, from: number, until: number) {
@@ -59,28 +59,28 @@ export const statement = (
       compressed: false
     }
     const response = yield* call({ operation: "statement", method: "POST", path: "/statements", body })
-    const answer = Option.getOrUndefined(decoded(StatementAccepted, response, canAnswer))
-    if (answer === undefined) return yield* giveUp(readAsUnknown(response).alarm)
-    const { failureReason, statementId, status } = answer
+    const { failureReason, statementId, status } = Option.getOrElse(
+      decoded(StatementAccepted, response, canAnswer),
+      () => nothingSaid
+    )
     if (failureReason?.failureCode === "WALLET_NOT_FOUND") return null
     if (status === "ACCEPTED" && typeof statementId === "string") return statementId
-    return yield* new StatementUnreadable({
-      why: `pawaPay makes none of the wallet ${nameOf(wallet)}: ${failureReason?.failureCode ?? status ?? "no reason"}`
-    })
+    const why = failureReason?.failureCode ?? status ?? readAsUnknown(response).fact.note
+    return yield* new StatementUnreadable({ why: `pawaPay makes none: ${why}` })
   })
 
-  const addressOf = Effect.fnUntraced(function* (id: string, wallet: Wallet) {
+  const addressOf = Effect.fnUntraced(function* (id: string) {
     const since = yield* Clock.currentTimeMillis
     for (let pause = ASKED_FIRST_AFTER_MS; ; pause = Math.min(2 * pause, ASKED_AT_LEAST_EVERY_MS)) {
       const { data } = yield* get(StatementAnswer, "statement_status", `/statements/${encodeURIComponent(id)}`)
       if (data?.status === "COMPLETED" && typeof data.downloadUrl === "string") return data.downloadUrl
       if (data?.status === "FAILED")
         return yield* new StatementUnreadable({
-          why: `pawaPay could not make that of the wallet ${nameOf(wallet)}: ${data.failureReason?.failureCode ?? "no reason"}`
+          why: `pawaPay could not make it: ${data.failureReason?.failureCode ?? "no reason"}`
         })
       if ((yield* Clock.currentTimeMillis) - since >= READY_WITHIN_MS)
         return yield* new StatementUnreadable({
-          why: `pawaPay did not make that of the wallet ${nameOf(wallet)} within ${READY_WITHIN_MS / 60_000} minutes: try again`
+          why: `pawaPay did not make it within ${READY_WITHIN_MS / 60_000} minutes: try again`
         })
       yield* Effect.sleep(pause)
     }
@@ -93,13 +93,17 @@ export const statement = (
   ): Effect.fn.Return<StatementRows | null, Refused> {
     const id = yield* requested(wallet, from, until)
     if (id === null) return null
-    const url = yield* addressOf(id, wallet)
+    const url = yield* addressOf(id)
     if (!isFileAddress(url, settings))
       return yield* new StatementUnreadable({
-        why: `it lies at ${hostOf(url)}, from where none is fetched: if that is pawaPay's, add it to PAWAPAY_STATEMENT_HOSTS`
+        why: `its file lies at ${hostOf(url)}, from where none is fetched: if that is pawaPay's, add it to PAWAPAY_STATEMENT_HOSTS`
       })
-    return yield* fetched(transport, url, `the statement of ${nameOf(wallet)}`, giveUp)
+    return yield* fetched(transport, url, statementName(wallet))
   })
+
+  /** One wallet that cannot be read hides nothing of the others: what it would have had is asked for payment by payment. */
+  const readOrNamed = (wallet: Wallet, from: number, until: number) =>
+    Effect.catch(ofWallet(wallet, from, until), (error) => Effect.succeed(unread(statementName(wallet), error)))
 
   return statementOf(
     connection,
@@ -109,25 +113,43 @@ export const statement = (
       // To the second, and no second is left out.
       const until = Math.min(start + DAY_MS + MARGIN_MS, (yield* Clock.currentTimeMillis) + SECOND_MS)
       if (until <= from) return nothing
-      const { balances } = yield* get(BalancesAnswer, "wallet_balances", "/wallet-balances")
-      const { isWhole, wallets } = walletsIn(balances)
+      const answer = yield* Effect.result(get(BalancesAnswer, "wallet_balances", "/wallet-balances"))
+      if (Result.isFailure(answer))
+        return { ...nothing, unreadable: [unread("the list of wallets", answer.failure)], isPart: true }
+      const { isWhole, wallets } = walletsIn(answer.success.balances)
       const read = (all: ReadonlyArray<Wallet>) =>
-        Effect.forEach(all, (one) => ofWallet(one, from, until), { concurrency: WALLETS_AT_ONCE })
+        Effect.forEach(all, (one) => readOrNamed(one, from, until), { concurrency: WALLETS_AT_ONCE })
       const listed = yield* read(wallets)
       // A wallet whose row cannot be read is one of those that there may be.
       const asked = new Set(wallets.flatMap((one, index) => (listed[index] === null ? [] : [nameOf(one)])))
       const others = isWhole && !listed.includes(null) ? [] : everyWallet.filter((one) => !asked.has(nameOf(one)))
-      const files = [...listed, ...(yield* read(others))].filter((one) => one !== null)
+      const all = [...listed, ...(yield* read(others))].filter((one) => one !== null)
+      const files = all.flatMap((one) => ("lines" in one ? [one] : []))
+      const named = all.flatMap((one) => ("lines" in one ? [] : [one]))
       return {
         lines: files.flatMap((one) => one.lines()),
-        unreadable: files.flatMap((one) => one.unreadable()),
-        unsteady: []
+        unreadable: [...named, ...files.flatMap((one) => one.unreadable())],
+        unsteady: [],
+        ...(named.length > 0 && { isPart: true as const })
       } satisfies Statement
     })
   )
 }
 
 const nothing: Statement = { lines: [], unreadable: [], unsteady: [] }
+const nothingSaid: typeof StatementAccepted.Type = {}
+
+/** A whole list in the place of a row of it. */
+const unread = (place: string, error: Refused): UnreadableRow => ({
+  direction: null,
+  place,
+  providerReference: null,
+  reference: null,
+  at: null,
+  word: error._tag === "StatementUnreadable" ? error.why : "pawaPay did not answer as it has to: try again"
+})
+
+const statementName = (wallet: Wallet): string => `the statement of ${nameOf(wallet)}`
 
 const canAnswer = (status: number): boolean => isSuccess(status) || status === 400 || status === 403
 
@@ -175,9 +197,8 @@ export const isFileAddress = (
 const fetched = Effect.fnUntraced(function* (
   transport: Transport,
   url: string,
-  name: string,
-  giveUp: Connection["giveUp"]
-): Effect.fn.Return<StatementRows, Refused> {
+  name: string
+): Effect.fn.Return<StatementRows, StatementUnreadable> {
   const rows = statementRows(name)
   const csv = csvReader(rows.read)
   const decoder = new TextDecoder("utf-8")
@@ -191,17 +212,17 @@ const fetched = Effect.fnUntraced(function* (
     into: (piece) => csv.read(decoder.decode(piece, { stream: true }))
   }
   const response = yield* transport.call(file)
-  if (response._tag !== "Answered" || response.status !== 200)
-    return yield* giveUp(response._tag === "Answered" ? `pawaPay's file is HTTP ${response.status}` : null)
+  if (response._tag !== "Answered") return yield* new StatementUnreadable({ why: "its file did not come in whole: try again" })
+  if (response.status !== 200) return yield* new StatementUnreadable({ why: `its file is HTTP ${response.status}` })
   // Nothing came in pieces where a machine on the way packed it: it is a small one.
   csv.read(response.body === "" ? decoder.decode() : response.body)
-  if (!csv.end()) return yield* new StatementUnreadable({ why: `a row of ${name} does not end` })
+  if (!csv.end()) return yield* new StatementUnreadable({ why: "a row of it does not end" })
   const without = rows.without()
   if (without !== null)
     return yield* new StatementUnreadable({
-      why: `${name} has no column ${without.missing.join(", ")}; its columns are ${shortened(without.there.join(", "))}`
+      why: `it has no column ${without.missing.join(", ")}; its columns are ${shortened(without.there.join(", "))}`
     })
-  return rows.hasHeader() ? rows : yield* new StatementUnreadable({ why: `${name} is empty: not even its columns are named` })
+  return rows.hasHeader() ? rows : yield* new StatementUnreadable({ why: "it is empty: not even its columns are named" })
 })
 
 /** Whatever is there, it is one line for a person. */

@@ -275,7 +275,8 @@ export interface Provider extends KnownAccount {
   readonly reference?: ReferenceData
   /**
    * All that the account lists as begun on a UTC day, written 2026-01-31. A list that cannot be read to its end is a ProviderError, or unreadable where
-   * it is not as its adapter expects; a row that cannot be read is named, and stops nothing.
+   * it is not as its adapter expects; a row that cannot be read is named, and stops nothing. Where an account has a list for each of its wallets, one that
+   * cannot be read is named like a row, and `isPart` says so.
    */
   readonly statement?: (day: string) => Effect.Effect<Statement, ProviderError | StatementUnreadable>
 }

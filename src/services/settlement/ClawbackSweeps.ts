@@ -2,6 +2,7 @@ import { Clock, Effect, Exit, Option } from "effect"
 import { personRuledFailed } from "../../domain/Contradiction.ts"
 import { Mode } from "../../domain/Ids.ts"
 import { type Instant, iso } from "../../domain/Instant.ts"
+import type { Statement } from "../../domain/ReconciliationDifference.ts"
 import { AccountSweeps } from "../ports/AccountSweeps.ts"
 import type { Provider } from "../ports/Provider.ts"
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
@@ -44,7 +45,8 @@ export const makeClawbackSweeps = Effect.gen(function* () {
 
   /** A refund that is a movement of its own is noted. Whatever else it says is only a reason to ask for the charges themselves. */
   const ofStatement = Effect.fnUntraced(function* (provider: Provider, day: string) {
-    const { lines } = yield* provider.statement?.(day) ?? Effect.succeed({ lines: [] })
+    const listed: Pick<Statement, "isPart" | "lines"> = yield* provider.statement?.(day) ?? Effect.succeed({ lines: [] })
+    const { isPart = false, lines } = listed
     const back = lines.filter(
       ({ direction, status }) => direction === "collection" && (status === "returned" || status === "failed")
     )
@@ -53,7 +55,7 @@ export const makeClawbackSweeps = Effect.gen(function* () {
       if (Exit.isFailure(exit))
         yield* Effect.logError("a charge that a statement shows as taken back could not be asked for", exit.cause)
     const { isWhole } = yield* clawbacks.ofStatement(provider, lines)
-    return isWhole && learnt.every((exit) => Exit.isSuccess(exit) && exit.value)
+    return isWhole && !isPart && learnt.every((exit) => Exit.isSuccess(exit) && exit.value)
   })
 
   const ofStatements = Effect.fnUntraced(function* (provider: Provider, now: Instant) {

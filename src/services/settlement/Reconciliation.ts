@@ -36,7 +36,7 @@ export interface ReconciliationReport {
   readonly day: string
   /** `statement`: compared with what the account lists. `questions`: it lists nothing, hence what only it knows of cannot be seen. */
   readonly compared_by: Readonly<Record<string, "statement" | "questions">>
-  /** `unreadable`: rows of theirs that were left out. */
+  /** `unreadable`: rows and whole lists of theirs that were left out. */
   readonly checked: { readonly ours: number; readonly theirs: number; readonly unreadable: number }
   /** The unexplained differences: each needs a person. */
   readonly differences: ReadonlyArray<ModeDifference>

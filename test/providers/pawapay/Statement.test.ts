@@ -198,9 +198,6 @@ const asked = (behaviours: Readonly<Record<string, ReadonlyArray<Behaviour>>>) =
     return { server, statement: statement(DAY) }
   })
 
-const refusal = (behaviours: Readonly<Record<string, ReadonlyArray<Behaviour>>>) =>
-  Effect.flatMap(asked(behaviours), ({ statement }) => Effect.flip(statement))
-
 describe("the statement of an account at pawaPay", () => {
   it.effect("is asked for of each wallet, an hour around the day, and its file is fetched without the token", () =>
     Effect.gen(function* () {
@@ -255,23 +252,53 @@ describe("the statement of an account at pawaPay", () => {
     })
   )
 
-  it.effect("cannot be read, and why is said, where its file is not as it has to be", () =>
+  it.effect("names a wallet whose file cannot be read, and why, and the other wallets stand (38)", () =>
     Effect.gen(function* () {
-      const said = (behaviours: Readonly<Record<string, ReadonlyArray<Behaviour>>>) =>
-        Effect.map(refusal(behaviours), (error) => (error._tag === "StatementUnreadable" ? error.why : error._tag))
-      expect(yield* said({ "GET /files/": [csv("Date;Amount\n1;2\n")] })).toBe(
-        "the statement of UGA UGX has no column Creation Date, Transaction ID, Amount, Currency, Type; its columns are Date;Amount"
-      )
-      expect(yield* said({ "GET /files/": [csv("")] })).toContain("is empty")
-      expect(yield* said({ "GET /files/": [halfAnswer] })).toBe("provider_error")
-      expect(yield* said({ "GET /files/": [answer(403, "<Error/>", "text/xml")] })).toBe("provider_error")
+      const balances = ["UGA", "UGA", "KEN"].map((country) => ({ country, currency: country === "KEN" ? "KES" : "UGX" }))
+      /** One after the other, so that it is the first wallet's. */
+      const said = Effect.fnUntraced(function* (path: string, behaviour: Behaviour, good: Behaviour) {
+        const { statement } = yield* asked({
+          "GET /wallet-balances": [answer(200, { balances })],
+          [path]: [behaviour, good]
+        })
+        const { isPart, lines, unreadable } = yield* statement
+        expect([isPart, lines.map(({ providerReference }) => providerReference)]).toStrictEqual([true, ["p1"]])
+        return unreadable.map(({ place, word }) => `${place}: ${word}`.replace(/UGA UGX|KEN KES/, "ONE"))
+      })
+      const good = csv(file(row("Payout", "p1", "-10000")))
+      const inFile = (behaviour: Behaviour) => said("GET /files/", behaviour, good)
+      expect(yield* inFile(csv("Date;Amount\n1;2\n"))).toStrictEqual([
+        "the statement of ONE: it has no column Creation Date, Transaction ID, Amount, Currency, Type; its columns are Date;Amount"
+      ])
+      expect(yield* inFile(csv(""))).toStrictEqual(["the statement of ONE: it is empty: not even its columns are named"])
+      expect(yield* inFile(halfAnswer)).toStrictEqual(["the statement of ONE: its file did not come in whole: try again"])
+      expect(yield* inFile(answer(403, "<Error/>", "text/xml"))).toStrictEqual(["the statement of ONE: its file is HTTP 403"])
       const elsewhere = standing({ status: "COMPLETED", downloadUrl: "https://files.example.com/1" })
-      expect(yield* said({ "GET /statements/": [elsewhere] })).toContain("files.example.com, from where none is fetched")
+      expect(yield* said("GET /statements/", elsewhere, ready)).toStrictEqual([
+        expect.stringContaining("files.example.com, from where none is fetched")
+      ])
       const failed = standing({ status: "FAILED", failureReason: { failureCode: "UNKNOWN_ERROR" } })
-      expect(yield* said({ "GET /statements/": [failed] })).toContain("UNKNOWN_ERROR")
-      const refused = answer(400, { status: "REJECTED", failureReason: { failureCode: "MISSING_PARAMETER" } })
-      expect(yield* said({ "POST /statements": [refused] })).toContain("MISSING_PARAMETER")
-      expect(yield* said({ "GET /wallet-balances": [answer(500, {})] })).toBe("provider_error")
+      expect(yield* said("GET /statements/", failed, ready)).toStrictEqual([expect.stringContaining("UNKNOWN_ERROR")])
+      expect(yield* said("GET /statements/", answer(500, {}), ready)).toStrictEqual([expect.stringContaining("try again")])
+      const refused = answer(403, { failureReason: { failureCode: "AUTHORISATION_ERROR" } })
+      expect(yield* said("POST /statements", refused, accepted)).toStrictEqual([
+        "the statement of ONE: pawaPay makes none: AUTHORISATION_ERROR"
+      ])
+      expect(yield* said("POST /statements", answer(403, "<html>", "text/html"), accepted)).toStrictEqual([
+        expect.stringMatching(/^the statement of ONE: pawaPay makes none: .*403/)
+      ])
+    })
+  )
+
+  it.effect("says so where the wallets cannot be listed, so that each payment is asked for", () =>
+    Effect.gen(function* () {
+      const { server, statement } = yield* asked({ "GET /wallet-balances": [answer(403, "<html>", "text/html")] })
+      expect(yield* statement).toMatchObject({
+        lines: [],
+        unreadable: [{ place: "the list of wallets", word: "pawaPay did not answer as it has to: try again" }],
+        isPart: true
+      })
+      expect(server.seen.filter(({ line }) => line === "POST /statements")).toStrictEqual([])
     })
   )
 

@@ -3,7 +3,7 @@ import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { minor } from "../../../src/domain/Money.ts"
 import type { Collection } from "../../../src/domain/Payment.ts"
-import type { StatementLine } from "../../../src/domain/ReconciliationDifference.ts"
+import type { Statement, StatementLine } from "../../../src/domain/ReconciliationDifference.ts"
 import { resolveCollection } from "../../../src/domain/Resolution.ts"
 import { reviewReason } from "../../../src/domain/ReviewReason.ts"
 import { AccountSweeps } from "../../../src/services/ports/AccountSweeps.ts"
@@ -46,7 +46,8 @@ const refund = (change: Partial<StatementLine> = {}): StatementLine => ({
 })
 
 /** One collection that was sent weeks ago, and an account whose statements have these lines. */
-const given = (record: Collection, lines: ReadonlyArray<StatementLine>) => {
+const given = (record: Collection, lines: ReadonlyArray<StatementLine>, part: Partial<Statement> = {}) => {
+  const done: Array<number> = []
   const kept = storedRecord(record, [], {
     byProviderReference: (_name, _mode, handle) => Effect.sync(() => (handle === CHARGE ? [kept.read()] : [])),
     createdBetween: () => Effect.succeed([])
@@ -66,7 +67,7 @@ const given = (record: Collection, lines: ReadonlyArray<StatementLine>) => {
     },
     callbacks: { verify: unused as never },
     collections: { charge: unused, fetchStatus: unused },
-    statement: () => Effect.succeed({ lines, unreadable: [], unsteady: [] })
+    statement: () => Effect.succeed({ lines, unreadable: [], unsteady: [], ...part })
   }
   const registry = Layer.succeed(ProviderRegistry, {
     known: ["eversend"],
@@ -77,7 +78,10 @@ const given = (record: Collection, lines: ReadonlyArray<StatementLine>) => {
     routeKey: unused as never,
     keptRouteKeys: () => []
   })
-  const sweeps = fake(AccountSweeps, { claim: () => Effect.succeed(true), done: () => Effect.void })
+  const sweeps = fake(AccountSweeps, {
+    claim: () => Effect.succeed(true),
+    done: (_name, _mode, at) => Effect.sync(() => void done.push(at))
+  })
   const layer = Reconciliation.layer.pipe(
     Layer.provideMerge(Clawbacks.layer),
     Layer.provideMerge(Settlement.layer),
@@ -91,7 +95,7 @@ const given = (record: Collection, lines: ReadonlyArray<StatementLine>) => {
     })),
     Effect.provide(layer)
   )
-  return { ...kept, reconciled, swept: Effect.flatten(makeClawbackSweeps).pipe(Effect.provide(layer)) }
+  return { ...kept, done, reconciled, swept: Effect.flatten(makeClawbackSweeps).pipe(Effect.provide(layer)) }
 }
 
 it.effect("a refund in a statement that names a collection opens a review once, with what is to be booked (38)", () =>
@@ -157,5 +161,30 @@ it.effect("a refund of a collection that failed here is a difference that nothin
       differences: [["state", "collection", paid.reference, "refunded 50000 UGX"]]
     })
     expect(world.steps).toEqual([])
+  })
+)
+
+it.effect("a wallet that could not be read is a difference, and its statements are looked at again within the hour (38)", () =>
+  Effect.gen(function* () {
+    yield* TestClock.setTime(TOLD_AT)
+    const wallet = {
+      direction: null,
+      place: "the statement of UGA UGX",
+      providerReference: null,
+      reference: null,
+      at: null,
+      word: "its file is HTTP 403"
+    }
+    const world = given(paid, [refund()], { unreadable: [wallet], isPart: true })
+    expect(yield* world.reconciled).toMatchObject({
+      ok: false,
+      differences: [["unreadable", null, null, "the statement of UGA UGX: its file is HTTP 403"]],
+      known: [["in_review", "state", "refunded 50000 UGX"]]
+    })
+    yield* world.swept
+    expect(world.done).toEqual([])
+    const whole = given(paid, [refund()])
+    yield* whole.swept
+    expect(whole.done).toHaveLength(1)
   })
 )
