@@ -214,6 +214,18 @@ export const rulingBugs: ReadonlyArray<Bug> = [
     ]
   },
   {
+    name: "forget that a ruling booked less while a dispute was open",
+    breaks: "what a person booked before a dispute was won is a person's again",
+    test: "test/domain/Clawback.test.ts",
+    edits: [
+      {
+        file: "src/domain/Contradiction.ts",
+        text: "(found !== null && found < movedBy(record, null)) ||",
+        instead: "(found !== null && found < ZERO) ||"
+      }
+    ]
+  },
+  {
     name: "never hear that a lost dispute was won after all",
     breaks: "what a dispute took and gave back is a person's",
     test: "test/services/settlement/Clawbacks.test.ts",

@@ -1,7 +1,7 @@
 import { type Decision, unchanged } from "./Decision.ts"
 import type { Fact } from "./Fact.ts"
 import type { Instant } from "./Instant.ts"
-import type { MinorUnits } from "./Money.ts"
+import { type MinorUnits, ZERO } from "./Money.ts"
 import { isTerminal } from "./Payment.ts"
 import type { Transaction } from "./Transaction.ts"
 
@@ -92,17 +92,25 @@ const agreeingWith = (
 const isReturn = (report: string): boolean => report.startsWith("returned ")
 
 /** By a list of disputes or refunds, beside which the charge itself goes on saying that it succeeded: neither takes back what the other says. */
-const isListed = (report: string): boolean => /^(returned by )?(dispute|refund) /.test(report)
+const isListed = (report: string): boolean => /^(returned by |booked before )?(dispute|refund) /.test(report)
 
-/** Whether a ruling booked what this dispute or refund took, or all of the charge while it was still open. */
+/** How a ruling remembers a dispute or a refund that had taken nothing yet, while it booked less than had come in. */
+const BOOKED_BEFORE = "booked before "
+
+/** Whether a ruling booked what this dispute or refund took, or may have booked what it was going to take. */
 export const wasBooked = ({ ruling }: Transaction, { by, id }: Extract<Fact, { _tag: "Clawback" }>): boolean => {
   const listed = `${by} ${id},`
-  return (
-    ruling?.known.some(
-      (report) => report.startsWith(`${TAKEN_BY}${listed}`) || (ruling.outcome === "failed" && report.startsWith(listed))
-    ) === true
-  )
+  // A ruling of the release before remembered nothing of its own: it booked all of the charge.
+  const begins = [`${TAKEN_BY}${listed}`, `${BOOKED_BEFORE}${listed}`, ...(ruling?.outcome === "failed" ? [listed] : [])]
+  return ruling?.known.some((report) => begins.some((begin) => report.startsWith(begin))) === true
 }
+
+/** The disputes and refunds among these reports that had taken nothing and not ended: what a person booked less may be for them. */
+const bookedBefore = (reports: ReadonlyArray<string>): ReadonlyArray<string> =>
+  reports.flatMap((report) => {
+    const isUnended = /^(dispute|refund) /.test(report) && !report.endsWith(", kept")
+    return isUnended ? [`${BOOKED_BEFORE}${report}`] : []
+  })
 
 /** Whether a list of its provider showed a dispute or refund of it. */
 export const wasListed = ({ ruling, said, saidAtOpening }: Transaction): boolean =>
@@ -134,16 +142,33 @@ const movedBy = (record: Transaction, found: MinorUnits | null): MinorUnits => {
  * one that the provider itself had taken back by then: a return after a success, or a success after a return, is no contradiction but the
  * next event.
  */
-export const afterRuling = (record: Transaction, outcome: "successful" | "failed", found: MinorUnits | null) => {
+export const afterRuling = (
+  record: Transaction,
+  outcome: "successful" | "failed",
+  found: MinorUnits | null,
+  fee: MinorUnits | null = null
+) => {
   const agrees = agreeingWith(record, outcome, found)
   const said = record.said ?? []
-  const reports = new Set([...(record.ruling?.known ?? []), ...(record.saidAtOpening ?? []), ...said.filter(agrees)])
+  const seen = new Set([...(record.ruling?.known ?? []), ...(record.saidAtOpening ?? [])])
+  const booked = booksLess(record, outcome, found, fee) ? bookedBefore([...seen, ...said]) : []
+  const reports = new Set([...seen, ...said.filter(agrees), ...booked])
   const last = said.at(-1) ?? ""
   const isTakenBack = (report: string) =>
     agrees(last) && !agrees(report) && (isReturn(last) || isReturn(report)) && !isListed(last) && !isListed(report)
   const known = [...reports].filter((report) => !isTakenBack(report))
   return { said: [], saidAtOpening: [], ruling: { outcome, known: known.slice(-REPORTS_AT_MOST) } }
 }
+
+/** Whether a ruling on a charge leaves less of it in the float than came in. */
+const booksLess = (
+  record: Transaction,
+  outcome: "successful" | "failed",
+  found: MinorUnits | null,
+  fee: MinorUnits | null
+): boolean =>
+  record.kind === "collection" &&
+  (outcome === "failed" || (found !== null && found < movedBy(record, null)) || (fee !== null && fee > (record.fees ?? ZERO)))
 
 /** Opens a review because polling ended without an outcome. */
 export const sentToReview = <R extends Transaction>(record: R, at: Instant): R => ({

@@ -106,11 +106,11 @@ const ruled = <R>(next: R, entry: Entry | null, event: Decision<R>["event"]): De
  * The members that every ruling sets. A record that was closed before keeps its poll count: the late polls of the schedule are for news,
  * and would all be due at once if they were counted anew.
  */
-const afterResolution = <R extends Transaction>(record: R, { amount, outcome }: Resolution, at: Instant) => {
+const afterResolution = <R extends Transaction>(record: R, { amount, fee, outcome }: Resolution, at: Instant) => {
   const { doubtedSince: _ended, ...known } = record
   return {
     ...known,
-    ...afterRuling(record, outcome, amount),
+    ...afterRuling(record, outcome, amount, fee),
     needsReview: false,
     version: record.version + 1,
     updatedAt: at

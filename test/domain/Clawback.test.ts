@@ -3,8 +3,10 @@ import { type Clawback, clawback, isKnown } from "../../src/domain/Clawback.ts"
 import { afterRuling, reportOf } from "../../src/domain/Contradiction.ts"
 import { minor } from "../../src/domain/Money.ts"
 import type { Collection } from "../../src/domain/Payment.ts"
+import { rulingOn } from "../../src/domain/Resolution.ts"
 import type { Transaction } from "../../src/domain/Transaction.ts"
-import { cases } from "../support/ReviewCases.ts"
+import { cases, decided, told as heard, say } from "../support/ReviewCases.ts"
+import { TOLD_AT } from "../support/SampleFacts.ts"
 import { collection, NOON } from "../support/SampleTransactions.ts"
 
 const ANSWER_BY = Date.parse("2026-12-01T18:00:00Z")
@@ -68,6 +70,72 @@ const report = (fact: Clawback) => [reportOf(fact) ?? expect.unreachable("a claw
 const ruled = (record: Collection, outcome: "successful" | "failed", found: bigint | null = null): Collection => ({
   ...record,
   ...afterRuling(record, outcome, found === null ? null : minor(found))
+})
+
+/** The record once its provider's list was read: what it knows already is processed no more. */
+const read = (record: Transaction, fact: Clawback) => (isKnown(record, fact) ? record : heard(record, fact).next)
+
+describe("a ruling on a dispute that was open then", () => {
+  const rulings = {
+    "waits for its end": say("successful"),
+    "names what is booked": say("successful", 50_000n, 750n),
+    "books less": say("successful", 30_000n, 750n),
+    "books a larger fee": say("successful", 50_000n, 20_750n),
+    "books nothing of it": say("failed")
+  }
+  const facts = {
+    "still open": told(),
+    won: told({ state: "kept" }),
+    lost: told({ state: "taken" }),
+    "another one, won": told({ id: "771204", state: "kept" }),
+    "another one, opened": told({ id: "771204" })
+  }
+  type Name = keyof typeof rulings
+  // Won, what a person booked is the tenant's again; lost, what a person left is not. Neither is anybody's but a person's.
+  const opens: { readonly [R in Name]: ReadonlyArray<keyof typeof facts> } = {
+    "waits for its end": ["lost", "another one, opened"],
+    "names what is booked": ["lost", "another one, opened"],
+    "books less": ["won", "lost", "another one, opened"],
+    "books a larger fee": ["won", "lost", "another one, opened"],
+    "books nothing of it": ["won"]
+  }
+  const openedBy = (record: Transaction) =>
+    Object.entries(facts).flatMap(([name, fact]) => (read(record, fact).needsReview ? [name] : []))
+  const names = Object.keys(rulings) as ReadonlyArray<Name>
+
+  it.each(names)("that %s: a case is opened by what changes the float, and by nothing else", (name) => {
+    const inReview = read(credited, told())
+    expect(openedBy(decided(rulingOn(inReview, rulings[name], TOLD_AT)).next)).toStrictEqual(opens[name])
+  })
+
+  it("of the release before, that booked nothing of it, is one, too", () => {
+    const ruling = { outcome: "failed", known: report(told()) } as const
+    expect(openedBy({ ...credited, said: [], saidAtOpening: [], ruling })).toStrictEqual(["won"])
+  })
+
+  it.each(names)("that %s, in a case of something else that was open already when the dispute came", (name) => {
+    const succeeded = { _tag: "Succeeded", providerReference: "P1", currency: "UGX", fee: null, note: "" } as const
+    const inReview = read(heard(credited, { ...succeeded, amount: minor(40_000n) }).next, told())
+    // The person may not have seen it: it is said again while it is open.
+    const again = name === "books nothing of it" ? [] : (["still open"] as const)
+    expect(openedBy(decided(rulingOn(inReview, rulings[name], TOLD_AT)).next)).toStrictEqual([...again, ...opens[name]])
+  })
+
+  it("is remembered over the rulings that follow, until the end was seen, and the float has what came in", () => {
+    const steps = [told(), told({ by: "refund", id: "R9", state: "taken", amount: minor(5_000n) }), told({ state: "kept" })]
+    const findings = [say("successful", 30_000n, 750n), say("successful", 30_000n, 750n), say("successful", 45_000n, 750n)]
+    let record: Transaction = credited
+    let moved = 0n
+    for (const [at, fact] of steps.entries()) {
+      record = read(record, fact)
+      expect(record.needsReview).toBe(true)
+      const { entry, next } = decided(rulingOn(record, findings[at] ?? say("failed"), TOLD_AT))
+      for (const { account, amount } of entry?.postings ?? []) if (account === "available") moved += amount
+      record = next
+    }
+    expect(moved).toBe(-5_000n)
+    expect(steps.map((fact) => read(record, fact).needsReview)).toStrictEqual([false, false, false])
+  })
 })
 
 describe("what a provider lists as taken back is news", () => {
