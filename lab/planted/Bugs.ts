@@ -7,6 +7,7 @@ import { limitBugs } from "./LimitBugs.ts"
 import { rulingBugs } from "./RulingBugs.ts"
 import { statementBugs } from "./StatementBugs.ts"
 import { wireBugs } from "./WireBugs.ts"
+import { wrongCodeBugs } from "./WrongCodeBugs.ts"
 
 const providerBugs: ReadonlyArray<Bug> = [
   {
@@ -263,5 +264,6 @@ export const bugs: ReadonlyArray<Bug> = [
   ...wireBugs,
   ...holderBugs,
   ...statementBugs,
-  ...gatewayWireBugs
+  ...gatewayWireBugs,
+  ...wrongCodeBugs
 ]

@@ -380,17 +380,5 @@ export const wireBugs: ReadonlyArray<Bug> = [
     breaks: "a clock that is a few seconds ahead of pawaPay's fails no payment",
     test: "test/providers/pawapay/SignedRequests.test.ts",
     edits: [{ file: "src/providers/pawapay/Client.ts", text: "const LEEWAY_SECONDS = 5", instead: "const LEEWAY_SECONDS = 0" }]
-  },
-  {
-    name: "say another code while a charge shows",
-    breaks: "a charge whose code was called wrong is not made twice",
-    test: "test/providers/eversend/Codes.test.ts",
-    edits: [
-      {
-        file: "src/providers/eversend/Adapter.ts",
-        text: 'if (before.fact._tag !== "NotFound")',
-        instead: 'if (before.fact._tag === "Refused")'
-      }
-    ]
   }
 ]

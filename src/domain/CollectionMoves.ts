@@ -46,7 +46,7 @@ export const collectionMoves: MoveTable<CollectionStatus, Collection> = {
     ...open,
     StillPending: when(waitsForCode, placeFound, track),
     Charged: place,
-    WrongCode: when(hasNextAction, note, waitForCode)
+    WrongCode: when(hasNextAction, noteWrongCode, waitForCode)
   },
   pending: open,
   successful: {
@@ -104,11 +104,16 @@ function placeFound(collection: Collection, fact: FactOf<"StillPending">, { at }
   return placed(tracked(collection, fact.providerReference), collection.expiresAt, at)
 }
 
+/** The transaction goes on waiting for the right one, and only the history tells. */
+function noteWrongCode(collection: Collection): Decision<Collection> {
+  return unchanged({ ...collection, wrongCode: true })
+}
+
 /** The code that came with the request was wrong: nothing was placed, and the transaction begins to wait for the right one. */
 function waitForCode(collection: Collection, fact: FactOf<"WrongCode">, { at }: FactOrigin): Decision<Collection> {
   const { expiresAt, message, pinId } = fact
   const nextAction = { _tag: "otp", pinId, message, expiresAt } as const
-  const next = { ...collection, nextAction, expiresAt, version: collection.version + 1, updatedAt: at }
+  const next = { ...collection, nextAction, wrongCode: true, expiresAt, version: collection.version + 1, updatedAt: at } as const
   return { next, entry: null, event: "collection.requires_action" }
 }
 

@@ -139,6 +139,8 @@ export const Collection = Schema.Struct({
   contractFee: Schema.optionalKey(MinorUnits),
   maskedSource: Schema.NullOr(Schema.String),
   nextAction: Schema.NullOr(NextAction),
+  /** A code of it was called wrong: what failed by its reference may be that attempt. Absent where none was. */
+  wrongCode: Schema.optionalKey(Schema.Literal(true)),
   lateSuccess: Schema.Boolean,
   reversed: Schema.NullOr(Returned)
 })

@@ -31,7 +31,7 @@ export const expectedOf = ({ corridor, reference }: Pick<PayoutOrder, "reference
 
 type Ordered =
   | (Pick<PayoutOrder, "reference" | "corridor"> &
-      Partial<Pick<PayoutOrder, "destination"> & Pick<ChargeOrder, "source" | "amount" | "contractFee">>)
+      Partial<Pick<PayoutOrder, "destination"> & Pick<ChargeOrder, "source" | "amount" | "contractFee" | "otp">>)
   | (Pick<PayoutOrder, "reference"> & ExchangeOrder)
 
 interface Movement<Order, F> {
@@ -86,10 +86,13 @@ const partyOf = (order: Ordered): Pick<StatusQuery, "party"> => {
   return party?._tag === "momo" ? { party: party.msisdn } : {}
 }
 
-const termsOf = (order: Ordered): Pick<StatusQuery, "charge"> => {
+const termsOf = (order: Ordered): Pick<StatusQuery, "charge" | "wrongCode"> => {
   if (!("corridor" in order) || order.source === undefined || order.amount === undefined) return {}
-  const { amount, contractFee: fee = null, corridor, source } = order
-  return { charge: { country: corridor.country, method: corridor.method, network: source.network, amount, fee } }
+  const { amount, contractFee: fee = null, corridor, otp = null, source } = order
+  return {
+    charge: { country: corridor.country, method: corridor.method, network: source.network, amount, fee },
+    ...(otp !== null && { wrongCode: true })
+  }
 }
 
 /** A lookup that is one query by our reference. */

@@ -109,9 +109,18 @@ const rows: ReadonlyArray<Row> = [
     {
       ...seen,
       nextAction: { _tag: "otp", pinId: "VE1", message: "the code", expiresAt: WrongCode.expiresAt },
+      wrongCode: true,
       expiresAt: WrongCode.expiresAt
     },
     "collection.requires_action"
+  ],
+  [
+    "asked for another code as before, and it is kept that one was wrong",
+    asks(code),
+    WrongCode,
+    "request",
+    { wrongCode: true },
+    null
   ],
   ["paid, with a fee", asks(page), Succeeded, "callback", { ...paid, fees: 750n, nextAction: null }, "collection.successful"],
   [

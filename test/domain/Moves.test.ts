@@ -182,7 +182,7 @@ describe("the table of status changes of a payout and a collection", () => {
     })
 
     it("still waits for the same code after a wrong one", () => {
-      expect(decide(waiting, facts(50_000n).WrongCode, "request", LATER).next).toStrictEqual(waiting)
+      expect(decide(waiting, facts(50_000n).WrongCode, "request", LATER).next).toStrictEqual({ ...waiting, wrongCode: true })
     })
 
     it("gets the expiry of a charge once the charge may have been placed", () => {

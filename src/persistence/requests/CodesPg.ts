@@ -28,6 +28,7 @@ const holderRows = rowsOf(Schema.Struct({ reference: Schema.NullOr(Schema.String
 const statusRows = rowsOf(Schema.Struct({ status: Schema.String }))
 const partyRows = rowsOf(Schema.Struct({ party_hash: Schema.NullOr(Schema.Uint8Array) }))
 const countRows = rowsOf(Schema.Struct({ wrong: Schema.Number }))
+const closedRows = rowsOf(Schema.Struct({ wrong: Schema.Boolean }))
 const leasedRows = rowsOf(Schema.Struct({ leased: Schema.Boolean }))
 
 type AttemptKey = Pick<CodeAttempt, "appId" | "reference">
@@ -101,15 +102,36 @@ export const CodesPg = Layer.effect(
       Effect.orDie
     )
 
+    const giveFree = Effect.fnUntraced(function* ({
+      appId,
+      claim,
+      mode,
+      partyHash,
+      reference
+    }: Parameters<Codes["Service"]["unsaid"]>[0]) {
+      if (claim !== null) yield* forget(claim)
+      yield* sql`UPDATE payer_locks SET reference = nullif(reference, ${reference})
+        WHERE app_id = ${appId} AND mode = ${mode} AND party_hash = ${partyHash}`
+    })
+
+    const unsaid = Effect.fn("Codes.unsaid")(
+      function* (attempt: Parameters<Codes["Service"]["unsaid"]>[0]) {
+        const { appId, reference } = attempt
+        yield* sql`UPDATE charge_codes SET sent = false, lease_until = NULL WHERE app_id = ${appId} AND reference = ${reference}`
+        yield* giveFree(attempt)
+      },
+      (effect, { appId }) => onTenantServer(appId)(sql.withTransaction(effect)),
+      Effect.orDie
+    )
+
     const wrong = Effect.fn("Codes.wrong")(
-      function* ({ appId, claim, codeHash, mode, partyHash, reference }: Parameters<Codes["Service"]["wrong"]>[0]) {
+      function* (attempt: Parameters<Codes["Service"]["wrong"]>[0]) {
+        const { appId, codeHash, reference } = attempt
         yield* sql`INSERT INTO charge_codes (app_id, reference) VALUES (${appId}, ${reference}) ON CONFLICT DO NOTHING`
         const [row] = yield* countRows(sql`UPDATE charge_codes SET sent = false, lease_until = NULL,
             wrong = CASE WHEN ${codeHash} = ANY (wrong) THEN wrong ELSE array_append(wrong, ${codeHash}) END
           WHERE app_id = ${appId} AND reference = ${reference} RETURNING cardinality(wrong) AS wrong`)
-        if (claim !== null) yield* forget(claim)
-        yield* sql`UPDATE payer_locks SET reference = nullif(reference, ${reference}), recent = recent - ${reference}::text
-          WHERE app_id = ${appId} AND mode = ${mode} AND party_hash = ${partyHash}`
+        yield* giveFree(attempt)
         return row?.wrong ?? (yield* Effect.die(new Error("the codes of a charge vanished")))
       },
       (effect, { appId }) => onTenantServer(appId)(sql.withTransaction(effect)),
@@ -126,17 +148,19 @@ export const CodesPg = Layer.effect(
 
     const close = Effect.fn("Codes.close")(function* (reference: Reference, at: Instant) {
       const { of, within } = yield* ownerOf(reference)
-      const closed = yield* within(sql`INSERT INTO charge_codes AS c (app_id, reference, closed)
+      const [closed] = yield* closedRows(
+        within(sql`INSERT INTO charge_codes AS c (app_id, reference, closed)
         SELECT app_id, reference, true FROM transactions WHERE reference = ${reference} ${of("app_id")}
-        ON CONFLICT (app_id, reference) DO UPDATE SET closed = true WHERE NOT c.sent RETURNING 1 AS closed`)
-      if (closed.length === 1) return "free"
+        ON CONFLICT (app_id, reference) DO UPDATE SET closed = true WHERE NOT c.sent RETURNING cardinality(c.wrong) > 0 AS wrong`)
+      )
+      if (closed !== undefined) return closed.wrong ? "wrong" : "free"
       const read = sql`SELECT coalesce(c.lease_until > ${iso(at)}::timestamptz, false) AS leased
         FROM transactions t JOIN charge_codes c ON c.app_id = t.app_id AND c.reference = t.reference WHERE t.reference = ${reference} ${of("t.app_id")}`
       const [row] = yield* leasedRows(within(read))
       return row?.leased === true ? "leased" : "unheard"
     }, Effect.orDie)
 
-    return Codes.of({ begin, wrong, partyHash, close, ...sentCodes(sql, onTenantServer) })
+    return Codes.of({ begin, wrong, unsaid, partyHash, close, ...sentCodes(sql, onTenantServer) })
   })
 )
 

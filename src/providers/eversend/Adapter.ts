@@ -14,7 +14,7 @@ import type {
 } from "../../services/ports/Provider.ts"
 import { decoded, type FactWithAlarm, withoutAlarm } from "../AnswerParsing.ts"
 import { adapterOf, type Connection, connectionTo, type Operations } from "../Connection.ts"
-import { asCreateOutcome, expectedOf, movements, queryOf } from "../Movements.ts"
+import { expectedOf, movements } from "../Movements.ts"
 import { quoteRefused, requestQuote } from "../Quotes.ts"
 import type { Transport } from "../Transport.ts"
 import { openBankNames } from "./Banks.ts"
@@ -58,18 +58,12 @@ export const eversend = adapterOf(
       }),
       look: looking(connection, "payout")
     })
-    const look = looking(connection, "collection")
     const charges = movements(connection, {
       place: Effect.fnUntraced(function* (order: ChargeOrder) {
-        // The code before it was called wrong, in words that no document has: only if the list shows no charge now either, another one is said.
-        if (order.otp?.isAnother === true) {
-          const before = yield* look(yield* queryOf(order), yield* connection.deadline)
-          if (before.fact._tag !== "NotFound") return asCreateOutcome(before, "a charge whose code was called wrong came back")
-        }
         const body = chargeBody(order)
         return chargeOutcome(yield* call({ operation: "charge", method: "POST", path: "/collections/momo", body }), order)
       }),
-      look
+      look: looking(connection, "collection")
     })
     const exchanges = movements(connection, {
       place: Effect.fnUntraced(function* ({ reference, token }: Parameters<ExchangeOperations["execute"]>[0]) {

@@ -98,8 +98,8 @@ export const moneyCallRefusal = (
 }
 
 /**
- * No document shows it: the README assumes it. It ends nothing, and the payer may say another code; before that is sent the charge is looked for
- * once more. Were it not believed, each mistyped code would hold its payer until the charge expires.
+ * No document shows it: the README assumes it. It ends nothing, and the payer may say another code or begin anew; before either is sent the charge is
+ * looked for once more. Were it not believed, each mistyped code would hold its payer until the charge expires.
  */
 const WRONG_CODE = "invalid otp"
 

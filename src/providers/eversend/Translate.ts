@@ -97,7 +97,9 @@ export const foundInPage = (
   if (rows.some(({ raw, read }) => Result.isFailure(read) && mayBe(raw, order)))
     return withoutAlarm({ _tag: "Unknown", reason: "bad_response", note: "a transaction that cannot be read is listed" })
   const transactions = rows.flatMap(({ read }) => Option.toArray(Result.getSuccess(read)))
-  const own = transactions.filter((wire) => wire.transactionRef === order.reference && isOurs(kind, wire, order.reference))
+  const own = transactions.filter(
+    (wire) => wire.transactionRef === order.reference && isOurs(kind, wire, order.reference) && !isAttempt(wire, order)
+  )
   if (own.length > 0) return decisive(kind, own, order)
   if (transactions.some((wire) => !wire.transactionRef && isOurs(kind, wire, order.reference)))
     return withoutAlarm({ _tag: "Unknown", reason: "bad_response", note: "a transaction without a reference is listed" })
@@ -119,6 +121,9 @@ const decisive = (kind: TransactionKind, own: ReadonlyArray<Wire>, order: Status
     ? unreadable("Eversend has more than one transaction by one reference", first.status)
     : answerOf(kind, first, order)
 }
+
+/** The failed attempt of a wrong code, if Eversend lists any: only what it says of the whole charge ends that. */
+const isAttempt = ({ status }: Wire, { wrongCode }: StatusQuery): boolean => wrongCode === true && standingOf(status) === "failed"
 
 /** An answer need not repeat our reference or the kind, but one that names another is about another transaction. */
 const isOurs = (kind: TransactionKind, { transactionRef, type }: Wire, reference: string): boolean =>

@@ -11,7 +11,7 @@ import { ClockTrust } from "../ports/ClockWatch.ts"
 import { PayerLocks } from "../ports/PayerLocks.ts"
 import { Tenants } from "../ports/Tenants.ts"
 import { Transactions } from "../ports/Transactions.ts"
-import { OutcomePoller } from "../settlement/OutcomePoller.ts"
+import { OutcomePoller, type Polled } from "../settlement/OutcomePoller.ts"
 
 /** How far back an earlier charge of a number counts, from when it was placed, by time that surely passed (contract GUARD-1). */
 const LOOK_BACK_MS = 15 * 60_000
@@ -65,10 +65,10 @@ export class ChargeGuard extends Context.Service<
       const trust = yield* ClockTrust
 
       // Requests that find the same earlier charge at the same time wait for one poll.
-      const polls = yield* Cache.makeWith<Reference, void>(
+      const polls = yield* Cache.makeWith<Reference, Pick<Polled, "isAbsent">>(
         Effect.fnUntraced(function* (reference) {
           const stored = yield* transactions.byReference(reference)
-          if (Option.isSome(stored)) yield* poller.poll(stored.value, "request")
+          return Option.isSome(stored) ? yield* poller.poll(stored.value, "request") : {}
         }),
         { capacity: POLLED_AT_ONCE, timeToLive: () => Duration.zero }
       )
@@ -79,13 +79,21 @@ export class ChargeGuard extends Context.Service<
           Option.map(({ transaction }) => transaction)
         )
 
-      /** Answers the earlier charge if it stands in the way, as it is after the provider was asked. */
-      const blockingCharge = Effect.fnUntraced(function* (reference: Reference, isOtherSale: (earlier: Transaction) => boolean) {
+      /**
+       * Answers the earlier charge if it stands in the way, as it is after the provider was asked. One that waits for a code and has none on its
+       * way had one that was called wrong: it stands in the way only if the provider has it, or does not say (contract GUARD-9).
+       */
+      const blockingCharge = Effect.fnUntraced(function* (
+        reference: Reference,
+        hasCodeOnItsWay: boolean,
+        isOtherSale: (earlier: Transaction) => boolean
+      ) {
         const earlier = yield* read(reference)
         if (Option.isNone(earlier) || isOtherSale(earlier.value)) return Option.none()
         if (isSure(earlier.value)) return Option.filter(earlier, mayBePaid)
-        yield* Cache.get(polls, reference)
-        return Option.filter(yield* read(reference), mayBePaid)
+        const { isAbsent = false } = yield* Cache.get(polls, reference)
+        const isFree = (now: Transaction) => isAbsent && !hasCodeOnItsWay && needsCode(now)
+        return Option.filter(yield* read(reference), (now) => mayBePaid(now) && !isFree(now))
       })
 
       const placeWhenFree = Effect.fn("ChargeGuard.placeWhenFree")(function* <A, E>(
@@ -100,7 +108,7 @@ export class ChargeGuard extends Context.Service<
           const charges = yield* locks.charges(appId, mode, partyHash)
           for (const { at, reference } of charges.placed) {
             if (reference === own || passedAtLeast(leaps, at, since) >= LOOK_BACK_MS) continue
-            const earlier = yield* blockingCharge(reference, isOtherSale)
+            const earlier = yield* blockingCharge(reference, reference === charges.holder, isOtherSale)
             if (Option.isSome(earlier)) return yield* duplicateOf(earlier.value)
           }
           const placed = yield* place({ holder: charges.holder })
@@ -120,6 +128,10 @@ const isSure = (earlier: Transaction): boolean =>
 
 /** It came to nothing in words that its provider may correct, or its provider says that it did not (contract GUARD-8). */
 const isContested = ({ doubtedSince, needsReview }: Transaction): boolean => needsReview || doubtedSince !== undefined
+
+/** The charge itself waits for a code, or for the answer to it. */
+const needsCode = (earlier: Transaction): boolean =>
+  earlier.kind === "collection" && earlier.status === "requires_action" && earlier.nextAction?._tag !== "redirect"
 
 const mayBePaid = (earlier: Transaction): boolean =>
   (earlier.status !== "failed" && earlier.status !== "expired") || isContested(earlier)

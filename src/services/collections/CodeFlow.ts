@@ -1,4 +1,5 @@
 import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
+import { waitsForCode } from "../../domain/CollectionMoves.ts"
 import type { Corridor } from "../../domain/Corridor.ts"
 import type { DuplicateChargeInFlight } from "../../domain/errors/Ambiguous.ts"
 import { OtpIncorrect, ProviderError, RateLimited, RequestInProgress } from "../../domain/errors/Retriable.ts"
@@ -157,7 +158,6 @@ export class CodeFlow extends Context.Service<
         if (at >= action.expiresAt) return yield* answerExpired(caller, collection)
         const charger = yield* chargerOf(collection, source, corridor)
 
-        const { otp } = command
         const { appId, mode, reference } = collection
         const attempt = {
           appId,
@@ -166,7 +166,7 @@ export class CodeFlow extends Context.Service<
           partyHash,
           claim,
           at,
-          codeHash: dispatch.codeHash(reference, otp),
+          codeHash: dispatch.codeHash(reference, command.otp),
           leaseMs: policy.idempotencyLeaseMs,
           wrongAtMost: WRONG_CODES_AT_MOST
         }
@@ -182,8 +182,9 @@ export class CodeFlow extends Context.Service<
         )
         switch (attempted._tag) {
           case "Leased": {
-            const code = { ...otp, isAnother: attempted.wrong > 0 }
-            const payment = { collection, corridor, source, partyHash, otp: code, redirectUrl: null, payer: null, claim }
+            const found = attempted.wrong > 0 ? yield* findCharge(collection, attempt) : Option.none()
+            if (Option.isSome(found)) return found.value
+            const payment = { collection, corridor, source, partyHash, otp: command.otp, redirectUrl: null, payer: null, claim }
             return yield* dispatch.place(charger, { ...payment, takenAt: attempted.takenAt, by: "authorize" })
           }
           case "Expired":
@@ -205,6 +206,19 @@ export class CodeFlow extends Context.Service<
       const answerMoved = Effect.fnUntraced(function* (caller: Caller, collection: Collection) {
         const now = yield* current(caller, collection)
         return now.status === "requires_action" ? yield* new RequestInProgress({ reference: collection.reference }) : now
+      })
+
+      /**
+       * A code of it was called wrong, which its provider may contradict later: another one is said only once the provider has been asked and
+       * has nothing. Some: the record as it is with what was found. The code is not spent where nobody answers.
+       */
+      const findCharge = Effect.fnUntraced(function* ({ reference }: Collection, attempt: Parameters<typeof codes.unsaid>[0]) {
+        const stored = yield* transactions.byReference(reference)
+        if (Option.isNone(stored)) return yield* Effect.die(new Error("a collection vanished"))
+        const { isAbsent = false, record } = yield* poller.poll(stored.value, "request")
+        if (isAbsent && waitsForCode(record)) return Option.none()
+        yield* codes.unsaid(attempt)
+        return waitsForCode(record) ? yield* new ProviderError({}) : Option.some(record)
       })
 
       /** A process died while a code was on its way: the charge may have been placed, and is polled from now on. */

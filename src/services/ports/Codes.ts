@@ -39,8 +39,11 @@ export type CodeAttemptOutcome =
   /** Another charge of the number was placed meanwhile. */
   | { readonly _tag: "PayerBusy" }
 
-/** No code is with the provider; one is on its way; or one was, and its answer was lost: a charge may have been placed. */
-export type CodeState = "free" | "leased" | "unheard"
+/**
+ * No code was ever said; each that was said was called wrong; one is on its way; or one was, and its answer was lost: a charge may have been
+ * placed.
+ */
+export type CodeState = "free" | "wrong" | "leased" | "unheard"
 
 /** The number that is texted. */
 export interface TextedNumber {
@@ -89,17 +92,20 @@ export class Codes extends Context.Service<
     /** Takes the transaction for one code, or says why not. Writes nothing unless it answers `Leased`. */
     readonly begin: (attempt: CodeAttempt) => Effect.Effect<CodeAttemptOutcome>
     /**
-     * The provider said that the code is wrong: nothing was placed. Counts it, gives transaction and payer free, and forgets the key.
-     * Answers how many wrong codes there are by now; the same code twice counts once.
+     * The provider said that the code is wrong. Counts it, gives transaction and payer free, and forgets the key. The charge stays among those
+     * that the guard looks for, because the provider may list it later. Answers how many wrong codes there are by now; the same code twice
+     * counts once.
      */
     readonly wrong: (
       attempt: Pick<CodeAttempt, "appId" | "mode" | "reference" | "codeHash" | "partyHash" | "claim">
     ) => Effect.Effect<number>
+    /** The code that `begin` took the transaction for was not said: gives transaction and payer free, and forgets the key. */
+    readonly unsaid: (attempt: Pick<CodeAttempt, "appId" | "mode" | "reference" | "partyHash" | "claim">) => Effect.Effect<void>
     /** The keyed HMAC of the number that is charged; none once it was dropped, or for an absent transaction. */
     readonly partyHash: (reference: Reference) => Effect.Effect<Option.Option<Uint8Array>>
     /**
-     * Ends the codes of a transaction whose window passed. `free` says that none is on its way and that none can be sent any more, so
-     * that nothing was and nothing will be placed; otherwise nothing changes.
+     * Ends the codes of a transaction whose window passed. `free` and `wrong` say that none is on its way and that none can be sent any
+     * more; after `free` nothing was and nothing will be placed. Otherwise nothing changes.
      */
     readonly close: (reference: Reference, at: Instant) => Effect.Effect<CodeState>
     /**

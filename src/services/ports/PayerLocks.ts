@@ -12,7 +12,7 @@ export interface PlacedCharge {
 export interface PayerCharges {
   /** The newest; null when there is none, or its code was wrong. A request that places another charge compares with it in its commit. */
   readonly holder: Reference | null
-  /** Those of the last hour at least, newest first, whatever became of them; one whose code was wrong was not placed. */
+  /** Those of the last hour at least, newest first, whatever became of them, and those whose code was called wrong as well. */
   readonly placed: ReadonlyArray<PlacedCharge>
 }
 

@@ -105,8 +105,6 @@ export interface ChargeOrder {
 export interface Otp {
   readonly pinId: string
   readonly pin: Redacted.Redacted
-  /** A code of the same charge was called wrong before. */
-  readonly isAnother?: boolean
 }
 
 /** A charge, by what its contract prices it. */
@@ -139,6 +137,8 @@ export interface StatusQuery {
   readonly party?: Redacted.Redacted
   /** Of a collection. */
   readonly charge?: ChargeTerms
+  /** A code of the charge was called wrong, or is on its way: a failed one by our reference may be that attempt, and does not end the charge. */
+  readonly wrongCode?: true
 }
 
 /** Moving money is answered by one of these facts, never by an error: silence is `Unknown`, which cannot be mistaken for a refusal. */

@@ -38,6 +38,8 @@ export interface Polled {
   readonly learnt: boolean
   /** No request was sent: the pace of the account, or its provider, turned the poll away. */
   readonly turnedAway?: true
+  /** The provider answered that it has nothing by our reference. */
+  readonly isAbsent?: true
   /** The record as it is by now. */
   readonly record: Transaction
 }
@@ -126,7 +128,8 @@ export class OutcomePoller extends Context.Service<
           mayBeAsked && applied.kind === "collection" ? yield* clawbacks.ofCharge(provider.value, applied, actor) : applied
         // A callback hinted at news of a closed record, and the provider does not show it yet: nothing was learnt.
         const isStale = answer._tag === "StillPending" && isTerminal(transaction)
-        return { learnt: answer._tag !== "Unknown" && answer._tag !== "NotFound" && !isStale, record }
+        if (answer._tag === "NotFound") return { learnt: false, isAbsent: true, record }
+        return { learnt: answer._tag !== "Unknown" && !isStale, record }
       })
 
       /**
@@ -157,6 +160,8 @@ export class OutcomePoller extends Context.Service<
         const standing = yield* codes.close(reference, now)
         // A request is just sending a code, and brings the answer itself. If it dies, the next poll finds the code unheard.
         if (standing === "leased") return Option.some({ learnt: false, record })
+        // One was called wrong, which its provider may still contradict: it ends by the provider's answer.
+        if (standing === "wrong") return Option.none()
         // No code was ever sent: nothing was charged.
         if (standing === "free") {
           const fact = { _tag: "Expired", note: "the code expired and nothing was charged" } as const

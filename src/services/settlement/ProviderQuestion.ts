@@ -1,4 +1,5 @@
 import { Effect, Redacted } from "effect"
+import { waitsForCode } from "../../domain/CollectionMoves.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
 import type { Adapter, ProviderGuarantees, StatusOutcome, StatusQuery } from "../ports/Provider.ts"
 
@@ -18,10 +19,14 @@ export const pollProvider = (provider: Adapter, transaction: Transaction): Effec
   })
 }
 
-const termsOf = (record: Transaction): Pick<StatusQuery, "charge"> => {
+const termsOf = (record: Transaction): Pick<StatusQuery, "charge" | "wrongCode"> => {
   if (record.kind !== "collection") return {}
   const { amount, contractFee: fee = null, corridor, network } = record
-  return { charge: { country: corridor.country, method: corridor.method, network, amount, fee } }
+  const mayHaveFailed = record.wrongCode === true || waitsForCode(record)
+  return {
+    charge: { country: corridor.country, method: corridor.method, network, amount, fee },
+    ...(mayHaveFailed && { wrongCode: true })
+  }
 }
 
 /**

@@ -83,7 +83,7 @@ story(
 )
 
 story(
-  "counts different wrong codes, knows the same one again, and gives the payer free",
+  "counts different wrong codes, knows the same one again, and gives the payer free, who is looked for still",
   Effect.gen(function* () {
     const codes = yield* Codes
     const locks = yield* PayerLocks
@@ -91,16 +91,32 @@ story(
     expect(yield* locks.charges(appId, "live", partyHash)).toStrictEqual({ holder: reference, placed: [{ reference, at: NOON }] })
     expect(yield* codes.wrong(wrong(1))).toBe(1)
     expect(yield* codes.wrong(wrong(1))).toBe(1)
-    expect(yield* locks.charges(appId, "live", partyHash)).toStrictEqual({ holder: null, placed: [] })
+    expect(yield* locks.charges(appId, "live", partyHash)).toStrictEqual({ holder: null, placed: [{ reference, at: NOON }] })
     expect(yield* begin(1)).toBe("KnownWrong")
     expect(yield* begin(2)).toBe("Leased")
     expect(yield* codes.wrong(wrong(2))).toBe(2)
     expect(yield* begin(3)).toBe("Spent")
+    expect(yield* codes.close(reference, NOON)).toBe("wrong")
+    expect(yield* codes.close(reference, NOON)).toBe("wrong")
   })
 )
 
 story(
-  "remembers every charge of a number for an hour, newest first, but one whose code was wrong",
+  "gives transaction and payer free where a code was not said, which is not spent",
+  Effect.gen(function* () {
+    const codes = yield* Codes
+    const locks = yield* PayerLocks
+    for (const _ of [1, 2, 3]) {
+      expect(yield* begin(1)).toBe("Leased")
+      yield* codes.unsaid(wrong(1))
+      expect(yield* locks.charges(appId, "live", partyHash)).toMatchObject({ holder: null })
+    }
+    expect(yield* codes.close(reference, NOON)).toBe("free")
+  })
+)
+
+story(
+  "remembers every charge of a number for an hour, newest first, also one whose code was wrong",
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const locks = yield* PayerLocks
@@ -113,12 +129,10 @@ story(
       yield* sql`UPDATE payer_locks SET reference = ${reference}, recent = add_charge(recent, ${reference}, to_timestamp(${at / 1000}))`
     expect(yield* begin(1, { holder: earlier[0]?.reference ?? null })).toBe("Leased")
     const placed = earlier.slice(0, 2)
-    expect(yield* locks.charges(appId, "live", partyHash)).toStrictEqual({
-      holder: reference,
-      placed: [{ reference, at: NOON }, ...placed]
-    })
+    const all = [{ reference, at: NOON }, ...placed]
+    expect(yield* locks.charges(appId, "live", partyHash)).toStrictEqual({ holder: reference, placed: all })
     yield* codes.wrong(wrong(1))
-    expect(yield* locks.charges(appId, "live", partyHash)).toStrictEqual({ holder: null, placed })
+    expect(yield* locks.charges(appId, "live", partyHash)).toStrictEqual({ holder: null, placed: all })
   })
 )
 

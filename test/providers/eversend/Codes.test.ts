@@ -2,7 +2,7 @@ import { expect, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { describe } from "vitest"
 import { answer, type Behaviour, chargeAnswer, listAnswer, reset, stub, transaction } from "../ProviderStub.ts"
-import { chargeOrder, collectionsOf, open } from "./Orders.ts"
+import { askOrder, chargeOrder, collectionsOf, open } from "./Orders.ts"
 
 const CHARGE = "POST /collections/momo"
 const CODE = "POST /collections/otp"
@@ -29,23 +29,32 @@ describe("a charge with a code", () => {
     })
   )
 
-  // Eversend takes one reference twice: a second charge would be a second debit.
-  const another = chargeOrder("1234", { otp: { ...otp, isAnother: true } })
-  const later = transaction(another.reference, { type: "collection", status: "pending" })
-  for (const [name, search, expected] of [
-    ["that is listed by then is the charge", answer(200, listAnswer(later)), { _tag: "Accepted" }],
-    ["that cannot be looked for is open", answer(503, {}), { _tag: "Unknown" }]
+  const attempt = transaction(order.reference, { type: "collection", status: "failed", reason: "Invalid OTP" })
+  const asked = { ...askOrder(order.reference), wrongCode: true } as const
+  for (const [name, rows, query, expected] of [
+    ["is no failure of the charge after a wrong code", [attempt], asked, "NotFound"],
+    [
+      "hides no charge that the right code made",
+      [attempt, { ...attempt, transactionId: "BE2", status: "pending" }],
+      asked,
+      "StillPending"
+    ],
+    ["is the charge's own where no code was called wrong", [attempt], askOrder(order.reference), "Refused"]
   ] as const)
-    it.effect(`whose code was called wrong and ${name}: no other code is sent`, () =>
+    it.effect(`whose failed attempt is listed: it ${name}`, () =>
       Effect.gen(function* () {
-        const wrong = answer(400, { message: "Invalid OTP" })
-        const server = yield* stub({ [CHARGE]: [wrong], [SEARCH]: [answer(200, listAnswer()), search] })
-        const collections = collectionsOf(yield* open(server.baseUrl))
-        expect(yield* collections.charge({ ...another, otp })).toMatchObject({ _tag: "CodeRejected" })
-        expect(yield* collections.charge(another)).toMatchObject(expected)
-        expect(server.seen.filter(({ line }) => line.startsWith(CHARGE))).toHaveLength(1)
+        const server = yield* stub({ [SEARCH]: [answer(200, listAnswer(...rows))] })
+        expect(yield* collectionsOf(yield* open(server.baseUrl)).fetchStatus(query)).toMatchObject({ _tag: expected })
       })
     )
+
+  it.effect("whose failed attempt is listed at once was not taken for its code", () =>
+    Effect.gen(function* () {
+      const wrong = answer(400, { message: "Invalid OTP" })
+      const server = yield* stub({ [CHARGE]: [wrong], [SEARCH]: [answer(200, listAnswer(attempt))] })
+      expect(yield* collectionsOf(yield* open(server.baseUrl)).charge(order)).toMatchObject({ _tag: "CodeRejected" })
+    })
+  )
 
   for (const [name, behaviour, expected] of cases) {
     it.effect(name, () =>

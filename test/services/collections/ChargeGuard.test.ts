@@ -39,6 +39,9 @@ interface World {
   readonly completedAt?: number | null
   /** By how much of its age the clock leapt a moment after it. */
   readonly leapt?: number
+  /** It waits for its code: one is on its way, or was called wrong; and whether the provider, once asked, has no charge of it. */
+  readonly code?: "on its way" | "wrong"
+  readonly absent?: true
   /** How often another charge is faster. */
   readonly overtaken?: number
 }
@@ -65,7 +68,10 @@ const guarded = (world: World, own = payer.own) =>
 /** The guard before that charge, and what places the next one. */
 const standing = (world: World) =>
   Effect.gen(function* () {
-    const { age = MINUTE, becomes = "pending", followed = false, overtaken = 0, repeats = false, was = "pending" } = world
+    const { age = MINUTE, code, followed = false, overtaken = 0, repeats = false } = world
+    const { was = code === undefined ? "pending" : "requires_action" } = world
+    const { becomes = was } = world
+    const nextAction = code === undefined ? null : ({ _tag: "otp", pinId: "VE1", message: "say it", expiresAt: NOON } as const)
     yield* TestClock.setTime(NOON + age)
     const status = yield* Ref.make<CollectionStatus>(was)
     const asked = yield* Ref.make(0)
@@ -75,7 +81,7 @@ const standing = (world: World) =>
         fake(PayerLocks, {
           charges: () => {
             const placed = [...(followed ? [{ reference: later, at: NOON + 1 }] : []), { reference: earlier.reference, at: NOON }]
-            return Effect.succeed({ holder: placed[0]?.reference ?? null, placed })
+            return Effect.succeed({ holder: code === "wrong" ? null : (placed[0]?.reference ?? null), placed })
           }
         }),
         fake(Tenants, { repeatSales: () => Effect.succeed(repeats) }),
@@ -84,7 +90,7 @@ const standing = (world: World) =>
             Effect.map(Effect.all([Ref.get(status), Ref.get(asked)]), ([now, asks]) => {
               const { completedAt = was === "pending" ? NOON + age : NOON + 2 } = world
               const isContested = world.staysContested === true || asks === 0
-              const earlier = collection({ status: now, completedAt, ...(isContested ? world.contested : {}) })
+              const earlier = collection({ status: now, nextAction, completedAt, ...(isContested ? world.contested : {}) })
               const transaction = reference === later ? collection({ status: "failed" }) : earlier
               return Option.some({ revision: 1n, transaction })
             })
@@ -100,7 +106,7 @@ const standing = (world: World) =>
                 ),
                 Ref.set(status, becomes)
               ),
-              { learnt: true, record: collection() }
+              { learnt: true, record: collection(), ...(world.absent && { isAbsent: world.absent }) }
             )
         })
       ])
@@ -114,6 +120,9 @@ const standing = (world: World) =>
   })
 
 const free = Option.some(earlier.reference)
+
+/** A charge whose code was wrong is not the one to compare with. */
+const unheld = Option.some(null)
 
 const denied = { needsReview: true }
 const repeating = { staysContested: true }
@@ -146,6 +155,21 @@ const stories: ReadonlyArray<readonly [string, World, unknown, number]> = [
   ["refuses after one whose expiry its provider denies", { ...expiredly, ...repeating, contested: denied }, "no", 1],
   ["lets no repeat sale follow a failure without proof", { ...doubtedly, ...repeating, repeats: true }, "no", 1],
   ["looks fifteen minutes back for that, too", { ...doubtedly, age: 15 * MINUTE }, free, 0],
+  [
+    "goes on after one whose code was called wrong, and which its provider does not have",
+    { code: "wrong", absent: true },
+    unheld,
+    1
+  ],
+  ["refuses after one whose code was called wrong while nobody says that it is not there", { code: "wrong" }, "no", 1],
+  [
+    "refuses after one whose code was called wrong, and which was made all the same",
+    { code: "wrong", becomes: "pending" },
+    "no",
+    1
+  ],
+  ["refuses while a code is on its way, whatever its provider has", { code: "on its way", absent: true }, "no", 1],
+  ["looks fifteen minutes back for a wrong code, too", { code: "wrong", age: 15 * MINUTE }, unheld, 0],
   ["asks nobody about one that surely failed", { was: "failed" }, free, 0],
   ["nor about one that surely expired", { was: "expired" }, free, 0],
   ["asks nobody about a success of which a person looks at the figures", { was: "successful", contested: denied }, "true", 0],
