@@ -32,7 +32,9 @@ import { COMMITS_WAIT, CommitsWaiting } from "./services/ports/CommitsWaiting.ts
 import { GatewayStatus } from "./services/ports/GatewayStatus.ts"
 import { ProviderRegistry } from "./services/ports/ProviderRegistry.ts"
 import { RateLimits } from "./services/ports/RateLimits.ts"
+import { FeeBooking } from "./services/settlement/FeeBooking.ts"
 import { Reconciliation } from "./services/settlement/Reconciliation.ts"
+import { Review } from "./services/settlement/Review.ts"
 import { endpointConnection } from "./services/webhooks/EndpointConnection.ts"
 
 export type Settings = Config.Settings
@@ -96,6 +98,13 @@ export const ports = Ports.onDatabaseTime
 
 /** Compares accounts, and notes refunds; neither listeners nor workers. */
 export const reconciliation = (settings: ReadySettings) => Layer.provideMerge(Reconciliation.layer, services(settings))
+
+/** The same, and books the fees that statements name. */
+export const feeBooking = (settings: ReadySettings) =>
+  FeeBooking.layer(settings.console.approvalFrom).pipe(
+    Layer.provideMerge(Layer.merge(Reconciliation.layer, Review.layer)),
+    Layer.provideMerge(services(settings))
+  )
 
 /** Asks providers about single transactions; neither listeners nor workers. */
 export const outcomePolling = (settings: ReadySettings) => services(settings)

@@ -1,11 +1,13 @@
 import { Clock, Effect, Layer, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import * as App from "../App.ts"
-import { instantOf, iso } from "../domain/Instant.ts"
+import { type Instant, instantOf, iso } from "../domain/Instant.ts"
 import { GatewayStatus } from "../services/ports/GatewayStatus.ts"
+import { FeeBooking, type FeeDifference } from "../services/settlement/FeeBooking.ts"
 import { Reconciliation } from "../services/settlement/Reconciliation.ts"
 import { exampleProvider, providerName } from "./Arguments.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
+import { bySystemUser } from "./Operator.ts"
 import { printResult } from "./Output.ts"
 import { settingsWithProviders } from "./Provider.ts"
 
@@ -17,6 +19,50 @@ const Day = Schema.String.check(
 
 const reconciliationLayer = Layer.unwrap(Effect.map(settingsWithProviders, App.reconciliation)).pipe(Layer.provideMerge(App.logs))
 
+const feesLayer = Layer.unwrap(Effect.map(settingsWithProviders, App.feeBooking)).pipe(Layer.provideMerge(App.logs))
+
+interface Compared {
+  readonly provider: string
+  readonly start: Instant
+  readonly day: string
+}
+
+const comparison = Effect.fnUntraced(function* ({ day, provider, start }: Compared, now: Instant) {
+  const report = yield* (yield* Reconciliation).reconcile(provider, start, day)
+  const { recordCheck } = yield* GatewayStatus
+  yield* recordCheck({ name: "reconcile", subject: provider, at: now, differences: report.differences.length })
+  yield* printResult(report)
+  if (!report.ok)
+    return yield* new CommandRefusal({
+      message: `${report.differences.length} differences between the account at ${provider} and ours: see docs/runbooks/reconcile-difference.md`
+    })
+}, Effect.provide(reconciliationLayer))
+
+const booking = Effect.fnUntraced(function* (
+  { day, provider, start }: Compared,
+  { alone, apply }: { readonly alone: boolean; readonly apply: boolean }
+) {
+  const { book, plan } = yield* FeeBooking
+  const planned = yield* plan(yield* (yield* Reconciliation).reconcile(provider, start, day))
+  const { booked, left } = apply ? yield* book(planned, yield* bySystemUser, alone) : planned
+  yield* printResult({ provider, day, dry_run: !apply, fees: booked.map(feeView), left })
+  if (apply && left.length > 0)
+    return yield* new CommandRefusal({ message: `${left.length} fees of ${provider} were not booked` })
+}, Effect.provide(feesLayer))
+
+const feeView = (fee: FeeDifference) => ({
+  reference: fee.reference,
+  kind: fee.kind,
+  is_test_mode: fee.mode === "test",
+  currency: fee.currency,
+  booked_fee_minor: fee.bookedFee,
+  real_fee_minor: fee.realFee,
+  float_effect_minor: fee.floatEffect,
+  drift_minor: fee.driftEffect,
+  takes_two_people: fee.takesTwo,
+  evidence: fee.evidence
+})
+
 export const reconcile = Command.make(
   "reconcile",
   {
@@ -25,25 +71,36 @@ export const reconcile = Command.make(
       Flag.withSchema(Day),
       Flag.withDescription("a UTC day such as 2026-01-31; today if left out"),
       Flag.optional
+    ),
+    bookFees: Flag.Boolean("book-fees").pipe(
+      Flag.withDefault(false),
+      Flag.withDescription(
+        "list the fees that its statement names and that are not booked so, and what booking them does to floats"
+      )
+    ),
+    apply: Flag.Boolean("apply").pipe(Flag.withDefault(false), Flag.withDescription("book them")),
+    alone: Flag.Boolean("no-second-person").pipe(
+      Flag.withDefault(false),
+      Flag.withDescription("states that nobody else is there to approve those that take two people; said in the audit log")
     )
   },
-  Effect.fn(function* ({ day, provider }) {
+  Effect.fn(function* ({ alone, apply, bookFees, day, provider }) {
     const now = yield* Clock.currentTimeMillis
     const wanted = Option.getOrElse(day, () => iso(now).slice(0, DAY_LENGTH))
     const start = Option.getOrElse(startOf(wanted), () => now)
-    const { reconcile } = yield* Reconciliation
-    const { recordCheck } = yield* GatewayStatus
-    const report = yield* reconcile(provider, start, wanted)
-    yield* recordCheck({ name: "reconcile", subject: provider, at: now, differences: report.differences.length })
-    yield* printResult(report)
-    if (!report.ok)
-      return yield* new CommandRefusal({
-        message: `${report.differences.length} differences between the account at ${provider} and ours: see docs/runbooks/reconcile-difference.md`
-      })
-  }, Effect.provide(reconciliationLayer))
+    if (bookFees) return yield* booking({ provider, start, day: wanted }, { alone, apply })
+    if (apply || alone) return yield* new CommandRefusal({ message: "--apply and --no-second-person go with --book-fees" })
+    yield* comparison({ provider, start, day: wanted }, now)
+  })
 ).pipe(
   Command.withDescription(
     "Compare a provider's own account with ours, to the minor unit; exit 1 on any difference that nothing explains. It needs the provider's account in the settings"
   ),
-  Command.withExamples([{ command: `gateway reconcile ${exampleProvider} --day 2026-01-31`, description: "Compare one UTC day" }])
+  Command.withExamples([
+    { command: `gateway reconcile ${exampleProvider} --day 2026-01-31`, description: "Compare one UTC day" },
+    {
+      command: `gateway reconcile ${exampleProvider} --day 2026-01-31 --book-fees`,
+      description: "List the fees of that day that are booked otherwise than the statement names them; book them with --apply"
+    }
+  ])
 )

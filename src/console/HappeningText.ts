@@ -21,6 +21,7 @@ const happenings: Readonly<Record<string, string>> = {
   Expired: "It expired",
   Returned: "The provider says that it came back",
   Clawback: "The provider lists a dispute or a refund",
+  FeeStated: "The provider's statement names another fee",
   Resolved: "A person ruled on it"
 }
 

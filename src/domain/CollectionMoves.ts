@@ -53,7 +53,8 @@ export const collectionMoves: MoveTable<CollectionStatus, Collection> = {
     Returned: when(personRuledFailed, note, review),
     Refused: when(personRuledFailed, note, review),
     Succeeded: when(contradictsRecord, review, note),
-    Clawback: when(needsNobody, note, review)
+    Clawback: when(needsNobody, note, review),
+    FeeStated: when(wasReversed, note, review)
   },
   failed: {
     Succeeded: when(isAPersons, reviewObserved, succeedOr(reviewObserved)),
@@ -188,6 +189,10 @@ function contradictsRecord(collection: Collection, fact: FactOf<"Succeeded">): b
 /** A dispute that was won, and what a person booked already; but not one that was won after it was booked, in part or whole. */
 function needsNobody(collection: Collection, fact: FactOf<"Clawback">): boolean {
   return fact.state === "kept" ? !wasBooked(collection, fact) : personRuledFailed(collection)
+}
+
+function wasReversed({ reversed }: Collection): boolean {
+  return reversed !== null
 }
 
 function hasNextAction({ nextAction }: Collection): boolean {

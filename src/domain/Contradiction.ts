@@ -32,10 +32,16 @@ export const reportOf = (fact: Fact): string | null => {
       // The provider's word itself: another unknown word is a new report.
       return fact.state === "unknown" ? `${what}, ${fact.reason ?? "unknown"}` : `${what}, ${fact.state}`
     }
+    case "FeeStated":
+      return `${FEE}${fact.fee}`
     default:
       return null
   }
 }
+
+/** How a fee is reported that a statement names: neither a success nor a return takes it back. */
+const FEE = "fee "
+const isFee = (report: string): boolean => report.startsWith(FEE)
 
 /** How a return is reported that a dispute or a refund caused. */
 const TAKEN_BY = "returned by "
@@ -59,7 +65,9 @@ const saidLast = (said: ReadonlyArray<string>, report: string): ReadonlyArray<st
 
 /** A person who rules on the record has to know the fee: it is kept, because no answer but this one may ever name it. */
 const withReportedFee = <R extends Transaction>(record: R, fact: Fact): R => {
-  if (fact._tag !== "Succeeded" || fact.fee === null || record.kind === "exchange" || record.ofAnother === true) return record
+  if (record.kind === "exchange" || record.ofAnother === true) return record
+  if (fact._tag === "FeeStated") return { ...record, reported: { amount: movedBy(record, null), fee: fact.fee } }
+  if (fact._tag !== "Succeeded" || fact.fee === null) return record
   if (fact.currency !== null && fact.currency !== record.currency) return record
   return { ...record, reported: { amount: fact.amount ?? movedBy(record, null), fee: fact.fee } }
 }
@@ -70,7 +78,7 @@ const agreedWith = <R extends Transaction>(record: R, report: string): R => {
   if (ruling === undefined || ruling === null) return record
   const stands = record.status === "successful" ? ruling.outcome : "failed"
   const agrees = agreeingWith(record, stands, null)
-  const stays = (known: string) => agrees(known) || isListed(known)
+  const stays = (known: string) => agrees(known) || isListed(known) || isFee(known)
   return agrees(report) && !ruling.known.every(stays)
     ? { ...record, ruling: { ...ruling, known: ruling.known.filter(stays) } }
     : record
@@ -153,7 +161,7 @@ export const afterRuling = (
   const seen = new Set([...(record.ruling?.known ?? []), ...(record.saidAtOpening ?? [])])
   const booked = booksLess(record, outcome, found, fee) ? bookedBefore([...seen, ...said]) : []
   const reports = new Set([...seen, ...said.filter(agrees), ...booked])
-  const last = said.at(-1) ?? ""
+  const last = said.findLast((report) => !isFee(report)) ?? ""
   const isTakenBack = (report: string) =>
     agrees(last) && !agrees(report) && (isReturn(last) || isReturn(report)) && !isListed(last) && !isListed(report)
   const known = [...reports].filter((report) => !isTakenBack(report))

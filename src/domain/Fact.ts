@@ -123,7 +123,9 @@ export const Fact = Schema.TaggedUnion({
     reason: Schema.NullOr(Schema.String),
     answerBy: Schema.NullOr(Instant),
     note
-  }
+  },
+  /** A row of the provider's statement names this fee for what is booked with another one; `note` says which row. */
+  FeeStated: { fee: MinorUnits, note }
 })
 export type Fact = typeof Fact.Type
 

@@ -25,6 +25,15 @@ export const Account = Schema.Literals([
 ])
 export type Account = typeof Account.Type
 
+/** What is posted there moves nothing of the tenant's. */
+export const isGateways = (account: Account): boolean => account === "drift" || account === "pool"
+
+/** The sum of what entries post to one account, in the currency that they have in common. */
+export const sumPosted = (entries: ReadonlyArray<Pick<Entry, "postings">>, account: Account): bigint =>
+  entries
+    .flatMap(({ postings }) => postings)
+    .reduce((sum, posting) => (posting.account === account ? sum + posting.amount : sum), 0n)
+
 export const Posting = Schema.Struct({ currency: Currency, account: Account, amount: Schema.BigInt })
 export type Posting = typeof Posting.Type
 

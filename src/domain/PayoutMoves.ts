@@ -44,7 +44,8 @@ export const payoutMoves: MoveTable<PayoutStatus, Payout> = {
   successful: {
     Returned: when(isReturnBooked, note, when(isOddReturn, review, returnToFloat)),
     Refused: when(personRuledFailed, note, review),
-    Succeeded: when(contradictsRecord, review, note)
+    Succeeded: when(contradictsRecord, review, note),
+    FeeStated: when(cameBack, note, review)
   },
   failed: {
     Succeeded: reviewFound,
@@ -113,6 +114,10 @@ function hasOtherFigures(payout: Payout, fact: FactOf<"Succeeded">): boolean {
 
 function contradictsRecord(payout: Payout, fact: FactOf<"Succeeded">): boolean {
   return personRuledFailed(payout) || hasOtherFigures(payout, fact)
+}
+
+function cameBack({ returned }: Payout): boolean {
+  return returned !== null
 }
 
 /** A handle of the provider proves that the payout was sent, even where a later query does not find it. */

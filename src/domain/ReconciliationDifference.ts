@@ -81,6 +81,8 @@ export interface ReconciliationDifference {
   readonly provider_reference: string | null
   readonly ours: string | null
   readonly theirs: string | null
+  /** Of a fee: the provider's reference in the row of its statement that names it; absent where an answer did. */
+  readonly row?: string
 }
 
 /** `drift_booked`: the ledger booked exactly what the provider took beyond the held fee. `in_review`: a person is ruling on the record. */

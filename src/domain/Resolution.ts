@@ -4,7 +4,7 @@ import { type Decision } from "./Decision.ts"
 import type { Exchange } from "./Exchange.ts"
 import type { Instant } from "./Instant.ts"
 import { broughtBy, knownFee, spokeOfAnother } from "./KnownFee.ts"
-import { collect, correct, type Entry, exchange as exchanged, release, settle } from "./Ledger.ts"
+import { collect, correct, type Entry, exchange as exchanged, isGateways, release, settle } from "./Ledger.ts"
 import { add, larger, type MinorUnits, minor, minusOrZero, smaller, toDecimal, ZERO } from "./Money.ts"
 import type { Collection, Payout } from "./Payment.ts"
 import type { Transaction } from "./Transaction.ts"
@@ -75,13 +75,21 @@ export const actionsFor = (
   }
 }
 
-/** The effect of a person's ruling on a record of any kind. */
-export const rulingOn = (record: Transaction, resolution: Resolution, at: Instant): Ruling<Transaction> => {
+/**
+ * The effect of a person's ruling on a record of any kind. `bookedDrift` is what the record's entries posted to drift; without it a ruling on
+ * a payout that succeeded posts nothing there.
+ */
+export const rulingOn = (
+  record: Transaction,
+  resolution: Resolution,
+  at: Instant,
+  bookedDrift: bigint | null = null
+): Ruling<Transaction> => {
   if (resolution.outcome === "failed" && resolution.amount !== null)
     return "what failed moved nothing: an amount goes with the outcome successful"
   switch (record.kind) {
     case "payout":
-      return resolvePayout(record, resolution, at)
+      return resolvePayout(record, resolution, at, bookedDrift)
     case "collection":
       return resolveCollection(record, resolution, at)
     case "exchange":
@@ -123,7 +131,12 @@ const closedAs = <S extends "successful" | "failed">(record: Transaction, status
     ? {}
     : { status, completedAt: at, asked: 0, notFound: 0, ...(status === "failed" ? { failedBy: "person" as const } : {}) }
 
-export const resolvePayout = (payout: Payout, resolution: Resolution, at: Instant): Ruling<Payout> => {
+export const resolvePayout = (
+  payout: Payout,
+  resolution: Resolution,
+  at: Instant,
+  bookedDrift: bigint | null = null
+): Ruling<Payout> => {
   const way = resolutionActions.payout[payout.status][resolution.outcome]
   const held = add(payout.principal, payout.heldFee)
   const settled = afterResolution(payout, resolution, at)
@@ -157,7 +170,8 @@ export const resolvePayout = (payout: Payout, resolution: Resolution, at: Instan
   const booked = payout.status === "successful" ? { paidOut: payout.principal, fees: payout.fees ?? ZERO } : null
   // Of what failed a fee stands booked where a person ruled that the provider kept one.
   const costBefore = payout.fees ?? ZERO
-  const drift = booked === null ? fee - fees : 0n
+  const excess = fee - fees
+  const drift = booked === null ? excess : resolution.fee === null || bookedDrift === null ? 0n : excess - bookedDrift
   const entry = correct(currency, {
     paidOut: principal - (booked?.paidOut ?? ZERO),
     returned: back - (payout.returned?.amount ?? ZERO),
@@ -165,7 +179,7 @@ export const resolvePayout = (payout: Payout, resolution: Resolution, at: Instan
     drift
   })
   if (booked === null) return ruled(next, entry, "payout.successful")
-  return ruled(next, entry, entry.postings.length === 0 ? null : "payout.corrected")
+  return ruled(next, entry, entry.postings.every(({ account }) => isGateways(account)) ? null : "payout.corrected")
 }
 
 /**

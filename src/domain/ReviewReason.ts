@@ -24,7 +24,8 @@ const reasons: Reasons = {
   successful: {
     Refused: "it is booked as successful, and later the provider said that it failed",
     Returned: "it is booked as successful, and what the provider says came back does not fit it",
-    Clawback: "it was credited, and the provider lists a"
+    Clawback: "it was credited, and the provider lists a",
+    FeeStated: "it is booked, and the provider's statement names another fee:"
   },
   failed: { Succeeded: "it is closed as failed, and later the provider said that it succeeded" },
   expired: {
@@ -32,6 +33,9 @@ const reasons: Reasons = {
       "it expired, and later the provider said that it succeeded, with another amount or currency, or with a fee that nobody knows"
   }
 }
+
+/** The reasons that go on with the note. */
+const isSaidByNote: ReadonlyArray<string> = ["Clawback", "FeeStated"]
 
 const underWay = "it is closed as failed, which no provider said for certain, and later one said that it has it under way"
 
@@ -63,7 +67,7 @@ export const reviewReason = ({ kind, status }: Transaction, history: ReadonlyArr
   if (kind === "collection" && status === "successful" && news.fact === "Returned")
     return "it was credited, and later the provider said that it was reversed"
   const reason = reasons[outcome][news.fact] ?? weakerReasons[outcome][news.fact] ?? unanswered
-  return news.fact === "Clawback" ? `${reason} ${news.note}` : reason
+  return isSaidByNote.includes(news.fact) ? `${reason} ${news.note}` : reason
 }
 
 const outcomeOf = (status: string): Outcome =>

@@ -35,21 +35,21 @@ const anyReturn = ["Returned", ...tooMuch]
 /** A dispute, or a refund made at the provider. */
 const takenBack = [...anyReturn, "Clawback"]
 const reopening: { readonly [C in keyof typeof cases]: { readonly [O in (typeof outcomes)[number]]: ReadonlyArray<string> } } = {
-  "pending payout": { successful: [...denied, ...otherFigures, ...tooMuch], failed: [...anySuccess, ...underWay] },
-  "successful payout": { successful: [...denied, ...otherFigures, ...tooMuch], failed: [...anySuccess, ...tooMuch] },
-  "failed payout": { successful: [...denied, ...otherFigures, ...tooMuch], failed: anySuccess },
-  "unsent payout": { successful: [...denied, ...otherFigures, ...tooMuch], failed: [...anySuccess, ...underWay] },
+  "pending payout": { successful: [...denied, ...otherFigures, "FeeStated", ...tooMuch], failed: [...anySuccess, ...underWay] },
+  "successful payout": { successful: [...denied, ...otherFigures, "FeeStated", ...tooMuch], failed: [...anySuccess, ...tooMuch] },
+  "failed payout": { successful: [...denied, ...otherFigures, "FeeStated", ...tooMuch], failed: anySuccess },
+  "unsent payout": { successful: [...denied, ...otherFigures, "FeeStated", ...tooMuch], failed: [...anySuccess, ...underWay] },
   "pending collection": {
-    successful: [...denied, ...otherFigures, ...takenBack],
+    successful: [...denied, ...otherFigures, "FeeStated", ...takenBack],
     failed: [...otherFigures, ...underWay, "NeedsRedirect"]
   },
-  "successful collection": { successful: [...denied, ...otherFigures, ...takenBack], failed: anySuccess },
-  "failed collection": { successful: [...denied, ...otherFigures, ...takenBack], failed: otherFigures },
+  "successful collection": { successful: [...denied, ...otherFigures, "FeeStated", ...takenBack], failed: anySuccess },
+  "failed collection": { successful: [...denied, ...otherFigures, "FeeStated", ...takenBack], failed: otherFigures },
   "unsent collection": {
-    successful: [...denied, ...otherFigures, ...takenBack],
+    successful: [...denied, ...otherFigures, "FeeStated", ...takenBack],
     failed: [...otherFigures, ...underWay, "NeedsRedirect"]
   },
-  "expired collection": { successful: [...denied, ...otherFigures, ...takenBack], failed: otherFigures },
+  "expired collection": { successful: [...denied, ...otherFigures, "FeeStated", ...takenBack], failed: otherFigures },
   "pending exchange": { successful: [...denied, ...otherFigures, ...anyReturn], failed: [...anySuccess, ...underWay] },
   "successful exchange": { successful: [...denied, ...otherFigures, ...anyReturn], failed: [...anySuccess, ...underWay] },
   "failed exchange": { successful: [...denied, ...otherFigures, ...anyReturn], failed: anySuccess },
@@ -131,6 +131,19 @@ describe("what a ruling knows", () => {
     const numbered = (from: number) => Array.from({ length: 16 }, (_, at) => `returned ${from + at} UGX, fee 0`)
     const record = payout({ saidAtOpening: numbered(100), ruling: { outcome: "failed", known: numbered(1) } })
     expect(knownOf(record)).toStrictEqual(numbered(100))
+  })
+
+  it("keeps the fee that a statement named, which is no news any more, and beside which the rest is as without it", () => {
+    const { FeeStated, Succeeded } = facts(10_000n)
+    const stated = told(payout({ status: "successful", fees: minor(1_000n) }), FeeStated).next
+    expect(stated).toMatchObject({ needsReview: true, reported: { amount: 10_000n, fee: 800n }, saidAtOpening: ["fee 800"] })
+    const kept = told(ruled(stated, "successful"), Succeeded).next
+    expect(told(kept, FeeStated).next.needsReview).toBe(false)
+    expect(told(kept, { ...FeeStated, fee: minor(801n) }).next.needsReview).toBe(true)
+    const back = ["returned 10000 UGX, fee 0", ...said("10000").slice(0, 1)]
+    const known = (more: ReadonlyArray<string>) =>
+      knownOf(payout({ status: "successful", said: [...back, ...more], saidAtOpening: back }))
+    expect(known(["fee 800"])).toStrictEqual(known([]))
   })
 
   it("loses what contradicts it once the provider agrees, and keeps what agrees", () => {

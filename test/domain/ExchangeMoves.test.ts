@@ -95,7 +95,15 @@ describe("the table of status changes of an exchange", () => {
   it("has a case for every fact that a provider can report", () => {
     // What belongs to a payer's code, or to a change of providers, never comes near an exchange.
     const others = Object.keys(Fact.cases).filter((name) => !(name in facts))
-    expect(others.toSorted()).toStrictEqual(["Charged", "Clawback", "CodeSent", "Mismatched", "Rerouted", "WrongCode"])
+    expect(others.toSorted()).toStrictEqual([
+      "Charged",
+      "Clawback",
+      "CodeSent",
+      "FeeStated",
+      "Mismatched",
+      "Rerouted",
+      "WrongCode"
+    ])
   })
 
   it.each(names.flatMap((state) => given.map((fact) => [state, fact._tag, fact] as const)))(

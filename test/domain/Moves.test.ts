@@ -39,7 +39,11 @@ const payoutTable: { readonly [S in keyof typeof payoutStates]: Row } = {
     NotSent: ["failed", "release", "payout.failed", false],
     Mismatched: ["pending", null, null, true]
   },
-  successful: { Returned: ["successful", "return", "payout.returned", false], Refused: ["successful", null, null, true] },
+  successful: {
+    Returned: ["successful", "return", "payout.returned", false],
+    Refused: ["successful", null, null, true],
+    FeeStated: ["successful", null, null, true]
+  },
   failed: { Succeeded: looks },
   "never sent": { Succeeded: looks, ...doubted },
   "ruled failed": { Succeeded: looks, ...doubted }
@@ -67,7 +71,8 @@ const collectionTable: { readonly [S in keyof typeof collectionStates]: Row } = 
   successful: {
     Refused: ["successful", null, null, true],
     Returned: ["successful", null, null, true],
-    Clawback: ["successful", null, null, true]
+    Clawback: ["successful", null, null, true],
+    FeeStated: ["successful", null, null, true]
   },
   failed: { Succeeded: late },
   "never sent": unsaid,
@@ -189,6 +194,15 @@ describe("the table of status changes of a payout and a collection", () => {
       const { next } = decide(waiting, facts(50_000n).Charged, "request", LATER)
       expect(next).toMatchObject({ nextAction: null, expiresAt: LATER + 900_000, version: 2 })
     })
+  })
+
+  it("asks nobody about the fee of what came back", () => {
+    const back = { amount: minor(10_000n), at: LATER, reason: "" }
+    for (const gone of [payout({ status: "successful", returned: back }), collection({ status: "successful", reversed: back })])
+      expect(decide(gone, facts(10_000n).FeeStated, "operator", LATER)).toMatchObject({
+        next: { needsReview: false },
+        event: null
+      })
   })
 
   it("credits a late success once and marks it as late", () => {

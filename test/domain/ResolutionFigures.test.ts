@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { LARGEST_AMOUNT, minor, ZERO } from "../../src/domain/Money.ts"
-import { type Resolution, rulingOn } from "../../src/domain/Resolution.ts"
+import { type Resolution, resolvePayout, rulingOn } from "../../src/domain/Resolution.ts"
 import { textOf } from "../support/EntryLines.ts"
 import { type Any, cases, decided, say, told } from "../support/ReviewCases.ts"
 import { TOLD_AT } from "../support/SampleFacts.ts"
@@ -63,6 +63,30 @@ describe("the figures of a ruling", () => {
       "UGX collected -10000",
       "UGX provider_fees 50"
     ])
+  })
+
+  it("have the fee of a payout that succeeded up to the held one, and what is beyond that as drift, once", () => {
+    const paid = payout(settled)
+    const ruling = (fee: bigint | null, drift: bigint | null) => {
+      const made = decided(resolvePayout(paid, say("successful", null, fee), TOLD_AT, drift))
+      return [made.next.fees, ...(textOf(made.entry) ?? []), made.event]
+    }
+    expect(ruling(600n, 0n)).toEqual([600n, "correct", "UGX available 100", "UGX provider_fees -100", "payout.corrected"])
+    expect(ruling(700n, 0n)).toEqual([700n, null])
+    expect(ruling(1_200n, 0n)).toEqual([
+      1_000n,
+      "correct",
+      "UGX available -300",
+      "UGX provider_fees 300",
+      "UGX drift 200",
+      "UGX pool -200",
+      "payout.corrected"
+    ])
+    const drifted = payout({ ...settled, fees: minor(1_000n) })
+    const more = (drift: bigint | null) => decided(rulingOn(drifted, say("successful", null, 1_200n), TOLD_AT, drift))
+    expect([textOf(more(50n).entry), more(50n).event]).toEqual([["correct", "UGX drift 150", "UGX pool -150"], null])
+    expect([textOf(more(200n).entry), textOf(more(null).entry)]).toEqual([null, null])
+    expect(ruling(null, 200n)).toEqual([700n, null])
   })
 
   it("may be all that a payout was opened with, and no more", () => {

@@ -69,6 +69,15 @@ describe("the reason of a review", () => {
     }
   })
 
+  it("names the row of the statement, where that has another fee", () => {
+    const stated = line("FeeStated", "statement of 31 January, row 7: fee 800 UGX", "operator", "successful")
+    const closed = [...opened, line("Succeeded", "", "callback", "successful")]
+    for (const record of [payout({ status: "successful" }), collection({ status: "successful" })])
+      expect(reviewReason(record, [...closed, stated])).toBe(
+        "it is booked, and the provider's statement names another fee: statement of 31 January, row 7: fee 800 UGX"
+      )
+  })
+
   it("is the last of several, and what stands between open states is news", () => {
     const failed = payout({ status: "failed" })
     const closed = [...opened, line("Refused", "", "callback", "failed")]

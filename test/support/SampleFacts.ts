@@ -54,7 +54,8 @@ export const facts = (principal: bigint): { readonly [F in Fact["_tag"]]: Extrac
     reason: "chargeback",
     answerBy: null,
     note: ""
-  }
+  },
+  FeeStated: { _tag: "FeeStated", fee: minor(800n), note: "row P1: fee 800 UGX" }
 })
 export const factNames = [
   "Accepted",
@@ -72,5 +73,6 @@ export const factNames = [
   "NotFound",
   "Expired",
   "Returned",
-  "Clawback"
+  "Clawback",
+  "FeeStated"
 ] as const

@@ -234,16 +234,17 @@ interface StackParts {
 
 /** A stack of its own: database, simulator and one gateway, for as long as the scope lives. */
 export const givenStack = Effect.fnUntraced(function* (
-  overrides: Record<string, string> = {},
+  overrides: Record<string, string> | ((simulator: Running) => Record<string, string>) = {},
   wish: Parameters<typeof startSimulator>[0] = {},
-  given: Effect.Effect<Redacted.Redacted> = givenDatabase
+  made: Effect.Effect<Redacted.Redacted> = givenDatabase
 ): Effect.fn.Return<StackParts, never, Scope.Scope> {
-  const database = yield* given
+  const database = yield* made
   const simulator = yield* Effect.acquireRelease(
     Effect.promise(() => startSimulator({ duplicates: "accept", ...wish })),
     (running) => Effect.promise(() => running.stop().then(() => rm(running.dataDir, { recursive: true, force: true })))
   )
-  const gateway = yield* Effect.orDie(gatewayOn(database, simulator, overrides))
+  const given = typeof overrides === "function" ? overrides(simulator) : overrides
+  const gateway = yield* Effect.orDie(gatewayOn(database, simulator, given))
   return { database, simulator, gateway }
 })
 

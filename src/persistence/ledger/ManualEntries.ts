@@ -3,7 +3,7 @@ import { type SqlClient, SqlError } from "effect/sql"
 import { Currency } from "../../domain/Currency.ts"
 import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import { iso } from "../../domain/Instant.ts"
-import { type Account, coveringReceivable, type Entry, FloatPosition, nextCorrection, slotOf } from "../../domain/Ledger.ts"
+import { coveringReceivable, type Entry, FloatPosition, nextCorrection, slotOf, sumPosted } from "../../domain/Ledger.ts"
 import { minusOrZero, nearestAmount } from "../../domain/Money.ts"
 import { currentTraceparent } from "../../runtime/Tracing.ts"
 import type { AuditEntry } from "../../services/ports/AuditLog.ts"
@@ -51,10 +51,6 @@ export const isFullFloat = (error: unknown): boolean =>
   Predicate.hasProperty(error.reason.cause, "constraint") &&
   `${error.reason.cause.constraint}`.startsWith("float_within_bounds")
 
-/** The sum of what an entry posts to one account. */
-const amountPosted = ({ postings }: Entry, account: Account): bigint =>
-  postings.reduce((sum, line) => (line.account === account ? sum + line.amount : sum), 0n)
-
 interface Tools {
   readonly sql: SqlClient.SqlClient
   readonly randomSource: RandomSource["Service"]
@@ -94,8 +90,8 @@ export const manualEntries = ({ applyAll, randomSource, sql, trail }: Tools) => 
     const { amount, appId, currency, direction, externalId, mode, note } = adjustment
     const reference = yield* randomSource.reference
     const at = iso(adjustment.at)
-    const available = amountPosted(entry, "available")
-    const owed = -amountPosted(entry, "receivable")
+    const available = sumPosted([entry], "available")
+    const owed = -sumPosted([entry], "receivable")
     const credited = direction === "credit" ? amount : 0n
     const debited = direction === "debit" ? amount : 0n
     yield* sql`UPDATE float_positions SET available_minor = available_minor + ${available}, credited_minor = credited_minor + ${credited},
@@ -134,8 +130,8 @@ export const manualEntries = ({ applyAll, randomSource, sql, trail }: Tools) => 
       const entry = coveringReceivable(adjustment.entry, () => balancesOf(row))
       const after = positionOf({
         ...row,
-        available_minor: row.available_minor + amountPosted(entry, "available"),
-        receivable_minor: row.receivable_minor - amountPosted(entry, "receivable")
+        available_minor: row.available_minor + sumPosted([entry], "available"),
+        receivable_minor: row.receivable_minor - sumPosted([entry], "receivable")
       })
       yield* post(adjustment, entry, after)
       return { _tag: "Adjusted", position: after, isNew: true } satisfies AdjustmentOutcome

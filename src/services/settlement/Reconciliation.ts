@@ -1,6 +1,7 @@
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import { Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
+import { sumPosted } from "../../domain/Ledger.ts"
 import {
   differenceOf,
   differences,
@@ -144,10 +145,9 @@ export class Reconciliation extends Context.Service<
         const found = yield* transactions.byReference(reference.value)
         if (Option.isNone(found)) return difference
         const posted = difference.kind === "fee" ? yield* transactions.entries(reference.value) : []
-        const drift = posted.flatMap(({ postings }) => postings).filter(({ account }) => account === "drift")
         const because = knownBecause(difference, {
           needsReview: found.value.transaction.needsReview,
-          bookedDrift: drift.reduce((sum, { amount }) => sum + amount, 0n)
+          bookedDrift: sumPosted(posted, "drift")
         })
         return because === null ? difference : { ...difference, because }
       })
@@ -264,7 +264,8 @@ const compareLines = (
   const moved = [first, ...more].filter(({ status }) => status !== "failed")
   if (moved.length > 1)
     return [differenceOf(record, "doubled", moved.map(({ providerReference }) => providerReference).join(", "))]
-  return differences(record, moved[0] ?? first)
+  const line = moved[0] ?? first
+  return differences(record, line).map((one) => (one.kind === "fee" ? { ...one, row: line.providerReference } : one))
 }
 
 const answered = (record: Transaction, answer: StatusOutcome): ReadonlyArray<ReconciliationDifference> => {

@@ -1,6 +1,7 @@
 import { Clock, Context, Data, Effect, Layer, Option } from "effect"
 import { encodeEvent, tellingOf } from "../../domain/Event.ts"
 import type { Reference } from "../../domain/Ids.ts"
+import { sumPosted } from "../../domain/Ledger.ts"
 import { maskedText } from "../../domain/Masking.ts"
 import { isTerminal } from "../../domain/Payment.ts"
 import { nextPoll } from "../../domain/PollSchedule.ts"
@@ -70,7 +71,8 @@ export class Review extends Context.Service<
 
       const stepOf = Effect.fnUntraced(function* ({ revision, transaction }: StoredTransaction, resolution: Resolution) {
         const at = yield* Clock.currentTimeMillis
-        const ruling = rulingOn(transaction, resolution, at)
+        const entries = namesSettledFee(transaction, resolution) ? yield* transactions.entries(transaction.reference) : []
+        const ruling = rulingOn(transaction, resolution, at, sumPosted(entries, "drift"))
         if (typeof ruling === "string") return yield* new NotResolved({ message: ruling })
         const { entry, event: named, next } = ruling
         const type = tellingOf(transaction, next, named)
@@ -125,6 +127,10 @@ export class Review extends Context.Service<
     })
   )
 }
+
+/** Then what the provider took beyond the held fee may be booked already. */
+const namesSettledFee = (record: Transaction, { fee }: Resolution): boolean =>
+  record.kind === "payout" && record.status === "successful" && fee !== null
 
 const changedSince = (reference: Reference, revision: bigint): string =>
   `the provider said something of ${reference} since: it is at revision ${revision} now; look at it again before you rule`

@@ -1,0 +1,195 @@
+import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
+import { type ApprovalAmounts, needsTwo } from "../../domain/ApprovalAmounts.ts"
+import { reportOf } from "../../domain/Contradiction.ts"
+import type { Currency } from "../../domain/Currency.ts"
+import type { Fact } from "../../domain/Fact.ts"
+import { type Mode, Reference } from "../../domain/Ids.ts"
+import { type Entry, sumPosted } from "../../domain/Ledger.ts"
+import { minor } from "../../domain/Money.ts"
+import { type Resolution, rulingOn } from "../../domain/Resolution.ts"
+import type { Transaction } from "../../domain/Transaction.ts"
+import type { AuditBy } from "../ports/AuditLog.ts"
+import { type StoredTransaction, Transactions } from "../ports/Transactions.ts"
+import type { ModeDifference, ReconciliationReport } from "./Reconciliation.ts"
+import { Review } from "./Review.ts"
+import { Settlement } from "./Settlement.ts"
+
+/** A record whose booked fee is not the one that its provider's statement names. */
+export interface FeeDifference {
+  readonly reference: string
+  readonly kind: "payout" | "collection"
+  readonly mode: Mode
+  readonly currency: Currency
+  readonly bookedFee: bigint
+  readonly realFee: bigint
+  /** What booking it adds to the tenant's float; less than nothing where the provider took more. */
+  readonly floatEffect: bigint
+  /** What of it the gateway bears, beyond the fee that was held. */
+  readonly driftEffect: bigint
+  readonly takesTwo: boolean
+  readonly evidence: string
+}
+
+/** A fee difference that is not booked from here, and why: one line for the person. */
+export interface FeeLeft {
+  readonly reference: string
+  readonly why: string
+}
+
+export interface FeePlan {
+  readonly booked: ReadonlyArray<FeeDifference>
+  readonly left: ReadonlyArray<FeeLeft>
+}
+
+/** Books the fees that a provider's statement names, where other ones are booked (contract FEE-8). */
+export class FeeBooking extends Context.Service<
+  FeeBooking,
+  {
+    /** Reads only. `booked` is what `book` would book. */
+    readonly plan: (report: ReconciliationReport) => Effect.Effect<FeePlan>
+    /**
+     * Opens a review of each record of the plan, with the statement's row, and rules on it as one person may: what takes two people is
+     * left in review, unless `alone` says that there is nobody else. Each fee is booked once, however often this is called and wherever
+     * it was interrupted: the next plan has what is missing. Answers what was booked, and what was not.
+     */
+    readonly book: (plan: FeePlan, by: AuditBy, alone: boolean) => Effect.Effect<FeePlan>
+  }
+>()("gateway/services/FeeBooking") {
+  static readonly layer = (amounts: ApprovalAmounts) =>
+    Layer.effect(
+      FeeBooking,
+      Effect.gen(function* () {
+        const transactions = yield* Transactions
+        const settlement = yield* Settlement
+        const review = yield* Review
+
+        const planned = Effect.fnUntraced(function* (
+          difference: ModeDifference,
+          { day, differences, known, provider }: ReconciliationReport
+        ): Effect.fn.Return<FeeDifference | FeeLeft> {
+          const left = (why: string): FeeLeft => ({ reference: difference.reference ?? "", why })
+          const stored = yield* find(difference.reference)
+          if (Option.isNone(stored) || difference.row === undefined || difference.theirs === null) return left(noRow)
+          const rest = [...differences, ...known].filter((one) => one !== difference && isAbout(one, difference))
+          if (rest.length > 0)
+            return left(`the statement differs in more than the fee: ${rest.map(({ kind }) => kind).join(", ")}`)
+          const record = stored.value.transaction
+          const fee = minor(BigInt(difference.theirs))
+          const evidence = `statement of ${provider} of ${day}, row ${difference.row}: fee ${fee} ${record.currency}`
+          const why = whyNot(record, statedIn({ evidence, realFee: fee }))
+          if (why !== null) return left(why)
+          const ruling = yield* rulingFor(record, resolutionOf({ evidence, realFee: fee }))
+          if (typeof ruling === "string" || record.kind === "exchange") return left(String(ruling))
+          return {
+            reference: record.reference,
+            kind: record.kind,
+            mode: record.mode,
+            currency: record.currency,
+            bookedFee: record.fees ?? 0n,
+            realFee: fee,
+            floatEffect: sumPosted(entriesIn(ruling.entry), "available"),
+            driftEffect: sumPosted(entriesIn(ruling.entry), "drift"),
+            takesTwo: needsTwo(amounts, record, resolutionOf({ evidence, realFee: fee })),
+            evidence
+          }
+        })
+
+        const find = (reference: string | null): Effect.Effect<Option.Option<StoredTransaction>> =>
+          Option.match(Schema.decodeUnknownOption(Reference)(reference), {
+            onNone: () => Effect.succeed(Option.none()),
+            onSome: transactions.byReference
+          })
+
+        const rulingFor = Effect.fnUntraced(function* (record: Transaction, resolution: Resolution) {
+          const entries = yield* transactions.entries(record.reference)
+          return rulingOn(record, resolution, yield* Clock.currentTimeMillis, sumPosted(entries, "drift"))
+        })
+
+        const plan = Effect.fn("FeeBooking.plan")(function* (report: ReconciliationReport) {
+          const named = report.known.filter(({ because }) => because === "in_review")
+          const fees = [...report.differences, ...named].filter(({ kind }) => kind === "fee")
+          return inTwo(yield* Effect.forEach(fees, (one) => planned(one, report)))
+        })
+
+        const bookOne = Effect.fnUntraced(function* (
+          wanted: FeeDifference,
+          { details, ...by }: AuditBy,
+          alone: boolean
+        ): Effect.fn.Return<FeeDifference | FeeLeft> {
+          const { evidence, realFee, reference, takesTwo } = wanted
+          const fact = statedIn(wanted)
+          const before = Option.getOrUndefined(yield* find(reference))
+          if (before !== undefined && whyNot(before.transaction, fact) === null && !before.transaction.needsReview)
+            yield* settlement.apply({ reference: before.transaction.reference, actor: "operator", fact, lastKnown: before })
+          const stored = Option.getOrUndefined(yield* find(reference))
+          if (stored === undefined || !isOpenedBy(stored.transaction, fact)) return { reference, why: aPersons }
+          if (takesTwo && !alone) return { reference, why: twoPeople }
+          const audit = {
+            ...by,
+            action: "review resolve",
+            subject: reference,
+            details: {
+              ...details,
+              outcome: "successful",
+              evidence,
+              fee_minor: realFee.toString(),
+              ...(takesTwo ? { second_person: "there is none" } : {})
+            }
+          }
+          return yield* review.resolve(stored.transaction.reference, resolutionOf(wanted), audit, stored.revision).pipe(
+            Effect.as(wanted),
+            Effect.catchTag("NotResolved", ({ message }) => Effect.succeed({ reference, why: message }))
+          )
+        })
+
+        const book = Effect.fn("FeeBooking.book")(function* (wanted: FeePlan, by: AuditBy, alone: boolean) {
+          const { booked, left } = inTwo(yield* Effect.forEach(wanted.booked, (one) => bookOne(one, by, alone)))
+          return { booked, left: [...wanted.left, ...left] }
+        })
+
+        return FeeBooking.of({ plan, book })
+      })
+    )
+}
+
+const noRow = "no row of the statement names its fee: an answer did"
+const aPersons = "a person has to look at it: see gateway review list"
+const twoPeople =
+  "from this amount on it takes two people (CONSOLE_APPROVAL_FROM): it is in review now, rule on it in the console, or state with --no-second-person that there is nobody else"
+
+type Stated = Pick<FeeDifference, "evidence" | "realFee">
+
+const statedIn = ({ evidence, realFee }: Stated): Fact => ({ _tag: "FeeStated", fee: minor(realFee), note: evidence })
+
+const resolutionOf = ({ evidence, realFee }: Stated): Resolution => ({
+  outcome: "successful",
+  amount: null,
+  fee: minor(realFee),
+  evidence
+})
+
+/** A row that cannot be read, or that the list shows only sometimes, may be named by the provider's reference alone. */
+const isAbout = (one: ModeDifference, { reference, row }: ModeDifference): boolean =>
+  one.reference === reference || (one.provider_reference !== null && one.provider_reference === row)
+
+/** Why a fee of a statement is not to be booked for this record; null where it may be. */
+const whyNot = (record: Transaction, fact: Fact): string | null => {
+  if (record.needsReview) return isOpenedBy(record, fact) ? null : "it is in review for another reason: a person rules on it"
+  const cameBack =
+    (record.kind === "payout" && record.returned !== null) || (record.kind === "collection" && record.reversed !== null)
+  if (cameBack) return "its money came back: book what is missing with float credit or float debit"
+  return record.ruling?.known.includes(reportOf(fact) ?? "") === true ? "a person ruled when this fee was known" : null
+}
+
+/** Its review was opened by this fee, and the provider has said nothing since. */
+const isOpenedBy = ({ needsReview, said, saidAtOpening }: Transaction, fact: Fact): boolean => {
+  const report = reportOf(fact)
+  return needsReview && said?.at(-1) === report && saidAtOpening?.at(-1) === report
+}
+
+const entriesIn = (entry: Entry | null): ReadonlyArray<Entry> => (entry === null ? [] : [entry])
+
+const inTwo = (all: ReadonlyArray<FeeDifference | FeeLeft>): FeePlan => ({
+  booked: all.flatMap((one) => ("why" in one ? [] : [one])),
+  left: all.flatMap((one) => ("why" in one ? [one] : []))
+})
