@@ -25,7 +25,7 @@ export const Account = Schema.Literals([
 ])
 export type Account = typeof Account.Type
 
-/** What is posted there moves nothing of the tenant's. */
+/** The gateway's own: a posting there moves nothing of the tenant's. */
 export const isGateways = (account: Account): boolean => account === "drift" || account === "pool"
 
 /** The sum of what entries post to one account, in the currency that they have in common. */

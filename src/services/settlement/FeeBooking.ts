@@ -22,9 +22,9 @@ export interface FeeDifference {
   readonly currency: Currency
   readonly bookedFee: bigint
   readonly realFee: bigint
-  /** What booking it adds to the tenant's float; less than nothing where the provider took more. */
+  /** The effect of booking it on the tenant's float; less than nothing where the provider took more. */
   readonly floatEffect: bigint
-  /** What of it the gateway bears, beyond the fee that was held. */
+  /** The gateway's share of the effect: the charge beyond the fee that was held. */
   readonly driftEffect: bigint
   readonly takesTwo: boolean
   readonly evidence: string
@@ -74,12 +74,13 @@ export class FeeBooking extends Context.Service<
           if (rest.length > 0)
             return left(`the statement differs in more than the fee: ${rest.map(({ kind }) => kind).join(", ")}`)
           const record = stored.value.transaction
+          if (record.kind === "exchange") return left(noFee)
           const fee = minor(BigInt(difference.theirs))
           const evidence = `statement of ${provider} of ${day}, row ${difference.row}: fee ${fee} ${record.currency}`
           const why = whyNot(record, statedIn({ evidence, realFee: fee }))
           if (why !== null) return left(why)
           const ruling = yield* rulingFor(record, resolutionOf({ evidence, realFee: fee }))
-          if (typeof ruling === "string" || record.kind === "exchange") return left(String(ruling))
+          if (typeof ruling === "string") return left(ruling)
           return {
             reference: record.reference,
             kind: record.kind,
@@ -153,6 +154,7 @@ export class FeeBooking extends Context.Service<
 }
 
 const noRow = "no row of the statement names its fee: an answer did"
+const noFee = "an exchange has no fee beside its rate"
 const aPersons = "a person has to look at it: see gateway review list"
 const twoPeople =
   "from this amount on it takes two people (CONSOLE_APPROVAL_FROM): it is in review now, rule on it in the console, or state with --no-second-person that there is nobody else"
