@@ -156,6 +156,16 @@ it.live.skipIf(!isReleaseBeforeHere)(
         yield* owner`SELECT record ->> 'batch' AS batch, record ->> 'status' AS status FROM transactions WHERE reference = ${reference}`
       expect(stored).toStrictEqual([{ batch: "7", status: "successful" }])
 
+      // A failure that the provider may correct: the release before does not know that it is asked about again, and its own question ends nothing.
+      const failed = referenceOf(yield* tenant.post(PAYOUTS, momoPayout("0002")))
+      yield* tenant.until(`${PAYOUTS}/${failed}`, ({ status }) => status === "failed")
+      yield* owner`UPDATE transactions SET record = (record::jsonb || '{"doubtedSince": 1}')::json WHERE reference = ${failed}`
+      const asked = yield* Effect.promise(() => commandFrom(release.folder, variables, ["transaction", "ask", failed]))
+      expect(asked).toContain(`"${failed}"`)
+      expect(yield* owner`SELECT next_poll_at > now() AS "isDue" FROM open_work WHERE reference = ${failed}`).toStrictEqual([
+        { isDue: true }
+      ])
+
       yield* Fiber.interrupt(paying)
       expect(answers.length).toBeGreaterThan(20)
       expect(answers.filter(({ status }) => status !== 201).map(({ text }) => text)).toStrictEqual([])

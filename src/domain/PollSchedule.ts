@@ -21,7 +21,7 @@ export interface PollSchedule {
 }
 
 // Late truths: what was paid out can come back, what was collected can be reversed, what expired or failed can still succeed (contract
-// MOVE-11, MOVE-16).
+// MOVE-11, MOVE-16). The first three ages stand in late_poll.sql, too, for what the release before would end.
 const DAY = 24 * HOUR
 const afterSuccess = [HOUR, DAY, 3 * DAY]
 /**

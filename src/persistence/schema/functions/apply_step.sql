@@ -101,6 +101,7 @@ BEGIN
       account_name = coalesce(EXCLUDED.account_name, known.account_name);
   END IF;
 
+  IF p_next_poll_at IS NULL AND p_status IN ('failed', 'successful') THEN p_next_poll_at := late_poll(p_status, p_record); END IF;
   -- What is left to be done. The sealed destination goes once it is not needed any more, the beneficiary once it was saved or the payout
   -- ended.
   IF still_open OR p_next_poll_at IS NOT NULL OR p_needs_review THEN

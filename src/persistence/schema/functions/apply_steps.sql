@@ -47,6 +47,9 @@ BEGIN
     IF r.posted THEN PERFORM refuse_commit('an entry was posted before'); END IF;
     current_steps := current_steps || r.n;
     is_current[r.n] := true;
+    IF p_next_poll_at[r.n] IS NULL AND p_status[r.n] IN ('failed', 'successful')
+      THEN p_next_poll_at[r.n] := late_poll(p_status[r.n], p_record[r.n]);
+    END IF;
     IF p_status[r.n] IN ('pending', 'requires_action') OR p_next_poll_at[r.n] IS NOT NULL OR p_needs_review[r.n]
       THEN unfinished := unfinished || r.n;
       ELSE finished := finished || r.n;
