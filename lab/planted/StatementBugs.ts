@@ -8,7 +8,11 @@ export const statementBugs: ReadonlyArray<Bug> = [
     breaks: "what is compared with our books comes from pawaPay",
     test: "test/providers/pawapay/Statement.test.ts",
     edits: [
-      { file: "src/providers/pawapay/Statement.ts", text: "hostname.endsWith(`.${host}`)", instead: "hostname.endsWith(host)" }
+      {
+        file: "src/providers/pawapay/Statement.ts",
+        text: "hostname.endsWith(host.slice(1))",
+        instead: "hostname.endsWith(host.slice(2))"
+      }
     ]
   },
   {

@@ -22,7 +22,7 @@ export interface PawapaySettings {
   readonly callbackKey: KeyObject | null
   /** The hosts in the addresses that are registered at pawaPay for callbacks; none: whatever host a callback was sent to. */
   readonly callbackHosts: ReadonlyArray<string>
-  /** The hosts from which files of statements are fetched, each with all below it. */
+  /** The hosts from which files of statements are fetched; one that begins with `*.` stands for all below it. */
   readonly statementHosts: ReadonlyArray<string>
   readonly fees: ContractFees
   /** For one call. */

@@ -43,9 +43,11 @@ const authority: Rule<string> = {
 
 /** An address of the network itself would be a machine next door. */
 const hostName: Rule<string> = {
-  meaning: "a host name of at least two parts (files.example.com), and no scheme, port or path",
+  meaning: "a host name of at least two parts (files.example.com), or all below one (*.example.com), and no scheme, port or path",
   of: (value) =>
-    /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/i.test(value) ? value.toLowerCase() : undefined
+    /^(?:\*\.)?(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/i.test(value)
+      ? value.toLowerCase()
+      : undefined
 }
 
 /**

@@ -14,8 +14,13 @@ import { markets } from "./Networks.ts"
 import { type StatementRows, statementRows } from "./StatementRows.ts"
 import { BalancesAnswer, StatementAccepted, StatementAnswer, StatementWallet } from "./Wire.ts"
 
-/** The hosts from which a file is fetched, each with all below it, where the setting names none: pawaPay's own, and the cloud that its addresses are in. */
-export const FILE_HOSTS: ReadonlyArray<string> = ["pawapay.io", "amazonaws.com"]
+/** Before a name it stands for all hosts below it, and not for itself. */
+const BELOW = "*."
+/**
+ * The hosts from which a file is fetched where the setting names none: pawaPay's own, as its page has them. A cloud's is none of them, because anybody
+ * can have a host there.
+ */
+export const FILE_HOSTS: ReadonlyArray<string> = ["pawapay.io", `${BELOW}pawapay.io`]
 /** A callback is asked for, because pawaPay wants an address; nobody waits for it. */
 const NO_HOST = "callbacks.invalid"
 
@@ -190,7 +195,8 @@ export const isFileAddress = (
   if (username !== "" || password !== "") return false
   const base = new URL(baseUrl)
   if (protocol === base.protocol && hostname === base.hostname) return true
-  return protocol === "https:" && statementHosts.some((host) => hostname === host || hostname.endsWith(`.${host}`))
+  const isOne = (host: string) => (host.startsWith(BELOW) ? hostname.endsWith(host.slice(1)) : hostname === host)
+  return protocol === "https:" && statementHosts.some(isOne)
 }
 
 /** Without the account's token: the address itself opens the file, and no other host ever sees the token. */

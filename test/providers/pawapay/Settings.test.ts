@@ -73,6 +73,25 @@ describe("pawaPay's settings", () => {
     })
   )
 
+  it.effect("name the hosts of statements, and no address of the network itself or everything of a domain's end (38)", () =>
+    Effect.gen(function* () {
+      const hosts = "bucket.s3.eu-west-1.amazonaws.com, *.pawapay.io"
+      expect(yield* Effect.exit(read({ ...account, PAWAPAY_STATEMENT_HOSTS: hosts }))).toMatchObject({ _tag: "Success" })
+      for (const wrong of [
+        "https://files.example",
+        "files.example.com/f",
+        "127.0.0.1",
+        "localhost",
+        "*",
+        "*.com",
+        "*files.example.com"
+      ])
+        expect(yield* mistakes({ ...account, PAWAPAY_STATEMENT_HOSTS: wrong })).toEqual([
+          expect.stringMatching(/^PAWAPAY_STATEMENT_HOSTS must be a comma list, each a host name .* and no scheme, port or path/)
+        ])
+    })
+  )
+
   it.effect("name all mistakes at once, without a secret", () =>
     Effect.gen(function* () {
       const { PAWAPAY_BASE_URL, PAWAPAY_LIVE_API_TOKEN } = account

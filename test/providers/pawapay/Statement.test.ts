@@ -149,17 +149,15 @@ describe("a file of pawaPay's", () => {
 
 describe("the address of a file", () => {
   const live = { baseUrl: "https://api.pawapay.io/v2", statementHosts: FILE_HOSTS }
-  it("is pawaPay's own or its cloud's, over https, and the simulator's only beside the simulator", () => {
-    const good = [
-      "https://api.pawapay.io/f",
-      "https://pawapay.io/f",
-      "https://s.s3.eu-central-1.amazonaws.com/f?X-Amz-Signature=1"
-    ]
+  it("is pawaPay's own, over https, and the simulator's only beside the simulator (38)", () => {
+    const good = ["https://api.pawapay.io/f", "https://pawapay.io/f"]
     expect(good.filter((url) => !isFileAddress(url, live))).toStrictEqual([])
     const bad = [
       "http://api.pawapay.io/f",
       "https://pawapay.io.example.com/f",
       "https://notpawapay.io/f",
+      // A host that anybody can rent.
+      "https://s.s3.eu-central-1.amazonaws.com/f?X-Amz-Signature=1",
       "https://user:secret@pawapay.io/f",
       "https://127.0.0.1/f",
       "http://127.0.0.1/f",
@@ -170,7 +168,12 @@ describe("the address of a file", () => {
     ]
     expect(bad.filter((url) => isFileAddress(url, live))).toStrictEqual([])
     expect(isFileAddress("http://127.0.0.1:9/f", { ...live, baseUrl: "http://127.0.0.1:8/v2" })).toBe(true)
-    expect(isFileAddress("https://files.example.com/f", { ...live, statementHosts: ["example.com"] })).toBe(true)
+    const set = (url: string, ...statementHosts: ReadonlyArray<string>) => isFileAddress(url, { ...live, statementHosts })
+    expect(set("https://bucket.s3.amazonaws.com/f", "bucket.s3.amazonaws.com")).toBe(true)
+    expect(set("https://other.s3.amazonaws.com/f", "bucket.s3.amazonaws.com", "s3.amazonaws.com")).toBe(false)
+    expect(set("https://files.example.com/f", "*.example.com")).toBe(true)
+    expect(set("https://example.com/f", "*.example.com")).toBe(false)
+    expect(set("https://pawapay.io/f", "files.example.com")).toBe(false)
   })
 })
 
