@@ -122,8 +122,8 @@ export const accountBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/services/reference/ProviderCheck.ts",
-        text: 'return isAsked ? ok("countries"',
-        instead: 'return isAsked || isThere ? ok("countries"'
+        text: 'return calls > 0 ? ok("countries"',
+        instead: 'return calls > 0 || isThere ? ok("countries"'
       }
     ]
   },

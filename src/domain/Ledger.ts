@@ -41,7 +41,7 @@ export type Posting = typeof Posting.Type
  * `settle`, `exchange` and `release` share the slot `close`, so that only one of them can ever exist for a transaction. Each case of a record may
  * have its correction: they are numbered (`slotOf`).
  */
-export const entrySlots = {
+export const slotByPhase = {
   credit: "open",
   debit: "open",
   reserve: "open",
@@ -75,11 +75,11 @@ export interface Entry {
 
 /** Where an entry stands, which names it within its record: `correction`, `correction-2` and so on. */
 export const slotOf = ({ number = 1, phase }: Entry): string =>
-  number === 1 ? entrySlots[phase] : `${entrySlots[phase]}-${number}`
+  number === 1 ? slotByPhase[phase] : `${slotByPhase[phase]}-${number}`
 
 /** The correction as the next one of a record with these slots. */
 export const nextCorrection = (entry: Entry, slots: ReadonlyArray<string>): Entry => {
-  const earlier = slots.filter((slot) => slot.startsWith(entrySlots.correct)).length
+  const earlier = slots.filter((slot) => slot.startsWith(slotByPhase.correct)).length
   return earlier === 0 ? entry : { ...entry, number: earlier + 1 }
 }
 

@@ -13,34 +13,34 @@ const BITS_A_CHARACTER = 5
 export const BUCKETS = 2 ** (BUCKET_CHARACTERS * BITS_A_CHARACTER)
 
 /** 32 bytes, the keyed hash of a text; `purpose` keeps the kinds apart. */
-export type BucketHash = (purpose: "tenant_bucket" | "reference_mask" | "reference", text: string) => Uint8Array
+export type ReferenceHash = (purpose: "tenant_bucket" | "reference_mask" | "reference", text: string) => Uint8Array
 
 /**
  * The reference of what a key makes: the same key always makes the same one, so that a repeat that the database has forgotten reaches the
  * provider under the reference that the provider knows. `earlier` is how many transactions the key made before, after each of which it was
  * pruned.
  */
-export const referenceOfKey = (hash: BucketHash, scope: IdempotencyScope, earlier: number): Reference => {
+export const referenceOfKey = (hash: ReferenceHash, scope: IdempotencyScope, earlier: number): Reference => {
   const { appId, endpoint, key, mode } = scope
   const bytes = hash("reference", json([appId, mode, endpoint, key, earlier]))
   return referenceInBucket(hash, referenceFrom(bytes), bucketOfTenant(hash, appId))
 }
 
-export const bucketOfTenant = (hash: BucketHash, appId: string): number => twentyBits(hash("tenant_bucket", appId))
+export const bucketOfTenant = (hash: ReferenceHash, appId: string): number => twentyBits(hash("tenant_bucket", appId))
 
 /** A reference that looks random as one of this bucket; 110 bits are left of its 130. */
-export const referenceInBucket = (hash: BucketHash, random: Reference, bucket: number): Reference => {
+export const referenceInBucket = (hash: ReferenceHash, random: Reference, bucket: number): Reference => {
   const rest = random.slice(BUCKET_CHARACTERS)
   return Reference.make(charactersOf(bucket ^ maskOf(hash, rest)) + rest)
 }
 
 /** The bucket of the tenant of this reference, if `referenceInBucket` made it; any bucket if not. */
-export const bucketOfReference = (hash: BucketHash, reference: Reference): number => {
+export const bucketOfReference = (hash: ReferenceHash, reference: Reference): number => {
   const masked = Array.from(reference.slice(0, BUCKET_CHARACTERS)).reduce((bits, one) => bits * 32 + ALPHABET.indexOf(one), 0)
   return masked ^ maskOf(hash, reference.slice(BUCKET_CHARACTERS))
 }
 
-const maskOf = (hash: BucketHash, rest: string): number => twentyBits(hash("reference_mask", rest))
+const maskOf = (hash: ReferenceHash, rest: string): number => twentyBits(hash("reference_mask", rest))
 
 const twentyBits = (hash: Uint8Array): number => new DataView(hash.buffer, hash.byteOffset, 4).getUint32(0) % BUCKETS
 

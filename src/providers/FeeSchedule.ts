@@ -16,11 +16,11 @@ export interface FeePlace {
   readonly networks: ReadonlyArray<string>
 }
 
-/** The places that a provider's contract has to price; those whose fees its answers give are absent. */
-export type FeeTerms = { readonly [D in Direction]?: ReadonlyArray<FeePlace> }
+/** Where a provider's contract has to price payments; those whose fees its answers give are absent. */
+export type PricedPlaces = { readonly [D in Direction]?: ReadonlyArray<FeePlace> }
 
 export interface ProviderContract {
-  readonly terms: FeeTerms
+  readonly places: PricedPlaces
   readonly fees: ContractFees
 }
 
@@ -29,8 +29,8 @@ const PAYOUT_FEES = "PAYOUT_FEES"
 const COLLECTION_FEE = "COLLECTION_FEE"
 
 /** The plain settings that a contract cannot do without, where it has no schedule. */
-export const missingFees = (terms: FeeTerms = {}, has: (part: string) => boolean): ReadonlyArray<string> => {
-  const needed = [...(terms.payout ? [PAYOUT_FEES] : []), ...(terms.collection ? [COLLECTION_FEE] : [])]
+export const missingFees = (places: PricedPlaces = {}, has: (part: string) => boolean): ReadonlyArray<string> => {
+  const needed = [...(places.payout ? [PAYOUT_FEES] : []), ...(places.collection ? [COLLECTION_FEE] : [])]
   return has(FEE_SCHEDULE) ? [] : needed.filter((part) => !has(part))
 }
 
@@ -40,20 +40,20 @@ export const missingFees = (terms: FeeTerms = {}, has: (part: string) => boolean
  */
 export const contractFeesOf = (
   { shared }: { readonly shared: <A>(part: string, rule: Rule<A>) => A | null },
-  terms: FeeTerms
+  places: PricedPlaces
 ): ContractFees => [
-  ...(shared(FEE_SCHEDULE, feeSchedule(terms)) ?? []),
-  ...(terms.payout === undefined ? [] : (shared(PAYOUT_FEES, payoutFees) ?? [])),
-  ...(terms.collection === undefined ? [] : (shared(COLLECTION_FEE, collectionFee) ?? []))
+  ...(shared(FEE_SCHEDULE, feeSchedule(places)) ?? []),
+  ...(places.payout === undefined ? [] : (shared(PAYOUT_FEES, payoutFees) ?? [])),
+  ...(places.collection === undefined ? [] : (shared(COLLECTION_FEE, collectionFee) ?? []))
 ]
 
 /** A JSON file with a list of entries. It is read when the process starts, and not again. */
-const feeSchedule = (terms: FeeTerms): Rule<ContractFees> => ({
+const feeSchedule = (places: PricedPlaces): Rule<ContractFees> => ({
   meaning: "a file with a schedule of fees",
-  of: (path) => Result.getOrUndefined(Result.flatMap(bytesOf(path), (bytes) => readSchedule(bytes, terms))),
+  of: (path) => Result.getOrUndefined(Result.flatMap(bytesOf(path), (bytes) => readSchedule(bytes, places))),
   mistakes: (path) =>
     Result.match(
-      Result.flatMap(bytesOf(path), (bytes) => readSchedule(bytes, terms)),
+      Result.flatMap(bytesOf(path), (bytes) => readSchedule(bytes, places)),
       { onFailure: (all) => all, onSuccess: () => [] }
     )
 })
@@ -69,7 +69,7 @@ const bytesOf = (path: string): Result.Result<Uint8Array, Mistakes> => {
 }
 
 /** Every entry of a schedule, or all that is wrong with it: sentences that begin with the name of the entry. */
-export const readSchedule = (bytes: Uint8Array, terms: FeeTerms): Result.Result<ContractFees, Mistakes> => {
+export const readSchedule = (bytes: Uint8Array, places: PricedPlaces): Result.Result<ContractFees, Mistakes> => {
   const tree = parseStrict(bytes)
   if (Result.isFailure(tree)) return Result.fail([tree.failure.replace("The body", "the file").replace(/\.$/, "")])
   if (!isList(tree.success) || tree.success.length === 0) return Result.fail(["the file is no list of entries"])
@@ -77,7 +77,7 @@ export const readSchedule = (bytes: Uint8Array, terms: FeeTerms): Result.Result<
   const entries = tree.success.flatMap((item, index) => {
     const name = nameOf(index + 1, item)
     const own: Array<string> = []
-    const entry = isJsonObject(item) ? entryOf(name, item, { terms, say: (one) => own.push(one) }) : own.push("is no object")
+    const entry = isJsonObject(item) ? entryOf(name, item, { places, say: (one) => own.push(one) }) : own.push("is no object")
     mistakes.push(...own.map((one) => `${name} ${one}`))
     return typeof entry === "number" || own.length > 0 ? [] : [entry]
   })
@@ -93,7 +93,7 @@ const nameOf = (number: number, item: JsonTree): string => {
 }
 
 interface Reading {
-  readonly terms: FeeTerms
+  readonly places: PricedPlaces
   /** Notes what is wrong; the words go on after the name of the entry. */
   readonly say: (mistake: string) => unknown
 }
@@ -153,10 +153,10 @@ const returnsOf = (item: JsonObject, direction: Direction | undefined, reading: 
 type Place = Pick<FeeEntry, "country" | "method" | "network"> & { readonly currency: Currency }
 
 /** An entry that no payment can match is misspelt. */
-const checkPlace = (direction: Direction, place: Place, { say, terms }: Reading): void => {
-  const places = terms[direction]
-  if (places === undefined) return void say(`has no effect: the provider's answers name the fee of a ${direction}`)
-  let left = places
+const checkPlace = (direction: Direction, place: Place, { say, places }: Reading): void => {
+  const priced = places[direction]
+  if (priced === undefined) return void say(`has no effect: the provider's answers name the fee of a ${direction}`)
+  let left = priced
   const narrow = (member: string, value: string | null, of: (one: FeePlace) => ReadonlyArray<string>) => {
     if (value === null || left.length === 0) return
     const known = [...new Set(left.flatMap(of))].sort()

@@ -5,7 +5,7 @@ import type { Mode } from "../domain/Ids.ts"
 import type { Adapter } from "../services/ports/Provider.ts"
 import type { RateLimit } from "../services/ports/RateLimits.ts"
 import type { ContractFees } from "./ContractFees.ts"
-import { type FeeTerms, missingFees, type ProviderContract } from "./FeeSchedule.ts"
+import { missingFees, type PricedPlaces, type ProviderContract } from "./FeeSchedule.ts"
 import { type Pace, PaceOf } from "./Pace.ts"
 import { paceOf } from "./PaceSettings.ts"
 
@@ -64,7 +64,7 @@ export interface ProviderModule<Account> extends SettingNames {
   /** Null where a part is missing. */
   readonly account: (reader: AccountReader) => Account | null
   /** The fees by its contract; absent where its answers name every fee. */
-  readonly contract?: { readonly terms: FeeTerms; readonly fees: (account: Account) => ContractFees }
+  readonly contract?: { readonly places: PricedPlaces; readonly fees: (account: Account) => ContractFees }
   /** Of the account that moves money in this currency; null where none does. */
   readonly identity: (account: Account, currency: Currency) => AccountIdentity | null
   readonly open: (account: Account, mode: Mode) => Effect.Effect<Adapter, never, Scope.Scope>
@@ -183,7 +183,7 @@ const baseUrlOf = <Account>(module: ProviderModule<Account>, read: Reader, mista
     const either = modes.map((mode) => settingName(module, mode, first)).join(" or ")
     mistakes.push(`${either} is required together with ${name}`)
   }
-  for (const part of missingFees(module.contract?.terms, (one) => read.has(settingName(module, one))))
+  for (const part of missingFees(module.contract?.places, (one) => read.has(settingName(module, one))))
     mistakes.push(`${settingName(module, part)} is required together with ${name}`)
   if (baseUrl !== null) mistakes.push(...placeMistakes(name, baseUrl, bounds))
   return baseUrl

@@ -32,7 +32,7 @@ export const contractPrices = (
   currency: Currency | null
 ): ReadonlyArray<ContractPrice> =>
   accounts.flatMap(({ contract, name: provider }) => {
-    const places = (contract?.terms[payment.direction] ?? []).filter(
+    const places = (contract?.places[payment.direction] ?? []).filter(
       (one) => one.country === payment.country && one.method === payment.method && (currency ?? one.currency) === one.currency
     )
     return [...new Set(places.map((one) => one.currency))].map((own) => {

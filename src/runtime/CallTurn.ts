@@ -50,7 +50,7 @@ export const withMoneyTurn = <A, E, R>(request: Effect.Effect<A, E, R>): Effect.
   })
 
 /** Runs calls that are not worth waiting for: where there is no turn for them shortly, they are turned away. */
-export const inPassing = <A, E, R>(call: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+export const withShortWait = <A, E, R>(call: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.flatMap(withTurn(call, false), ({ away, exit }) => (away === null ? exit : Effect.andThen(tellTurnedAway(away), exit)))
 
 /** Runs calls, and says beside their end whether one of them was turned away; null where none was. */

@@ -7,9 +7,9 @@ export const countCall: Effect.Effect<void> = Effect.map(CallCount, (count) => {
   if (count !== null) count.calls++
 })
 
-/** The answer of a read, and whether it called a provider: some answers of an adapter are tables of the program. */
-export const withCallsCounted = <A, E, R>(read: Effect.Effect<A, E, R>) =>
+/** The answer of a read, and how many calls to a provider it took: none where the adapter's answer is a table of the program. */
+export const withCallCount = <A, E, R>(read: Effect.Effect<A, E, R>) =>
   Effect.suspend(() => {
     const count = { calls: 0 }
-    return Effect.map(Effect.provideService(read, CallCount, count), (answer) => ({ answer, isAsked: count.calls > 0 }))
+    return Effect.map(Effect.provideService(read, CallCount, count), (answer) => ({ answer, calls: count.calls }))
   })

@@ -2,7 +2,7 @@ import { timingSafeEqual } from "node:crypto"
 import { Clock, Context, Effect, Layer, Option, Redacted, Schema } from "effect"
 import type { Instant } from "../domain/Instant.ts"
 import { consoleActor, type Operator, OperatorName, type OperatorRole } from "../domain/Operator.ts"
-import { ConsoleSessions, type FailedLogIns } from "./ports/ConsoleSessions.ts"
+import { ConsoleSessions, type FailedLogInCount } from "./ports/ConsoleSessions.ts"
 import { Operators } from "./ports/Operators.ts"
 import { RandomSource } from "./ports/RandomSource.ts"
 import { Vault } from "./ports/Vault.ts"
@@ -152,5 +152,5 @@ const limitsOf = ({ client, name }: Attempt): ReadonlyMap<string, number> =>
 
 const isLockedOut =
   (limits: ReadonlyMap<string, number>) =>
-  ({ failures, subject }: FailedLogIns): boolean =>
+  ({ failures, subject }: FailedLogInCount): boolean =>
     failures >= (limits.get(subject) ?? LOCK_OUT.ofName)

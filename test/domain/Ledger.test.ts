@@ -8,7 +8,6 @@ import {
   credit,
   debit,
   type Entry,
-  entrySlots,
   exchange,
   FloatPosition,
   Phase,
@@ -16,7 +15,8 @@ import {
   release,
   reserve,
   returnFunds,
-  settle
+  settle,
+  slotByPhase
 } from "../../src/domain/Ledger.ts"
 import { minor } from "../../src/domain/Money.ts"
 import { linesOf } from "../support/EntryLines.ts"
@@ -119,7 +119,7 @@ describe("an entry of the ledger", () => {
   })
 
   it("takes one of four slots of its record, so that money is opened, closed, returned and corrected once each", () => {
-    expect(entrySlots).toStrictEqual({
+    expect(slotByPhase).toStrictEqual({
       credit: "open",
       debit: "open",
       reserve: "open",
@@ -136,7 +136,7 @@ describe("an entry of the ledger", () => {
     const accounts =
       "available reserved collected paid_out provider_fees credited debited fx_in fx_out returned receivable drift pool"
     expect(Account.literals.join(" ")).toBe(accounts)
-    expect(Phase.literals).toStrictEqual(Object.keys(entrySlots))
+    expect(Phase.literals).toStrictEqual(Object.keys(slotByPhase))
     const posted = (line: object) => Result.isSuccess(Schema.decodeUnknownResult(Posting)(line))
     expect(posted({ currency: "UGX", account: "available", amount: 1n })).toBe(true)
     expect(posted({ currency: "UGX", account: "savings", amount: 1n })).toBe(false)

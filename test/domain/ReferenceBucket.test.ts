@@ -2,15 +2,15 @@ import { createHmac } from "node:crypto"
 import { describe, expect, it } from "@effect/vitest"
 import { ALPHABET, AppId, type Reference, referenceFrom } from "../../src/domain/Ids.ts"
 import {
-  type BucketHash,
   bucketOfReference,
   bucketOfTenant,
+  type ReferenceHash,
   referenceInBucket,
   referenceOfKey
 } from "../../src/domain/ReferenceBucket.ts"
 
 const keyed =
-  (key: string): BucketHash =>
+  (key: string): ReferenceHash =>
   (purpose, text) =>
     createHmac("sha256", key).update(`${purpose} ${text}`).digest()
 const hash = keyed("one")
@@ -66,7 +66,7 @@ describe("references that lead to their tenant", () => {
   })
 
   it("is as it has always been: the bucket of a name, and the beginning of a reference", () => {
-    const fixed: BucketHash = (purpose) => Buffer.from(purpose === "tenant_bucket" ? "fff12345" : "00abcdef", "hex")
+    const fixed: ReferenceHash = (purpose) => Buffer.from(purpose === "tenant_bucket" ? "fff12345" : "00abcdef", "hex")
     expect(bucketOfTenant(fixed, "any")).toBe(0x12345)
     const made = referenceInBucket(fixed, randomOf(0), 0x12345)
     // 0x12345 and 0xbcdef differ in 0xaeeaa, which is 21, 27, 21 and 10 in base 32.
@@ -101,7 +101,7 @@ describe("references that lead to their tenant", () => {
 
   it("is in every release what it was: what is hashed for the reference of a key does not change", () => {
     const hashed: Array<string> = []
-    const heard: BucketHash = (purpose, text) => {
+    const heard: ReferenceHash = (purpose, text) => {
       hashed.push(`${purpose} ${text}`)
       return hash(purpose, text)
     }

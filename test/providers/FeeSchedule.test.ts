@@ -11,14 +11,14 @@ import { decide } from "../../src/domain/Moves.ts"
 import type { Payout } from "../../src/domain/Payment.ts"
 import { chargeFee, contractFee, fallsIn, feeBy, type PricedPayment, payoutFees } from "../../src/providers/ContractFees.ts"
 import { readSchedule } from "../../src/providers/FeeSchedule.ts"
-import { feeTerms } from "../../src/providers/mtn/Networks.ts"
-import { feeTerms as paystackTerms } from "../../src/providers/paystack/Networks.ts"
+import { pricedPlaces } from "../../src/providers/mtn/Networks.ts"
+import { pricedPlaces as paystackPlaces } from "../../src/providers/paystack/Networks.ts"
 import { contractQuote } from "../../src/providers/Quotes.ts"
 import { contractPrices } from "../../src/providers/Registry.ts"
 import { payout } from "../support/SampleTransactions.ts"
 import { momo, quoteOrder } from "./contract/Orders.ts"
 
-const read = (entries: unknown, terms = feeTerms) => readSchedule(Buffer.from(JSON.stringify(entries)), terms)
+const read = (entries: unknown, places = pricedPlaces) => readSchedule(Buffer.from(JSON.stringify(entries)), places)
 const scheduleOf = (...entries: ReadonlyArray<object>) => Result.getOrThrow(read(entries))
 const mistakesOf = (...entries: ReadonlyArray<unknown>) =>
   Result.match(read(entries), { onFailure: (all) => all, onSuccess: () => [] })
@@ -122,8 +122,8 @@ describe("a schedule of fees", () => {
     expect(mistakesOf({ ...plain, country: "UG" }, { ...plain, method: "momo" })).toStrictEqual([
       expect.stringMatching(/neither says more/)
     ])
-    expect(Result.isFailure(readSchedule(Buffer.from('[{"flat":1,"flat":2}]'), feeTerms))).toBe(true)
-    expect(Result.isFailure(read([{ ...plain, direction: "collection", currency: "GHS" }], paystackTerms))).toBe(true)
+    expect(Result.isFailure(readSchedule(Buffer.from('[{"flat":1,"flat":2}]'), pricedPlaces))).toBe(true)
+    expect(Result.isFailure(read([{ ...plain, direction: "collection", currency: "GHS" }], paystackPlaces))).toBe(true)
   })
 
   it("is checked at the start, stands in for the plain settings, and says which entry holds", () => {

@@ -70,7 +70,7 @@ export const listRequest = (query: TransactionQuery, all: Parameters): Result.Re
     createdFrom: Option.getOrNull(momentOf(query.created_from)),
     createdTo: Option.getOrNull(momentOf(query.created_to)),
     idempotencyKey: query.idempotency_key ?? null,
-    metadata: metadataOf(all)
+    metadata: metadataMember(all)
   }
   return Result.succeed({
     filter,
@@ -96,7 +96,7 @@ const momentOf = (text: string | undefined): Option.Option<Instant> =>
 const positionOf = (cursor: string | undefined): Option.Option<TransactionPosition> =>
   cursor === undefined ? Option.none() : readCursor(cursor)
 
-const metadataOf = (all: Parameters): TransactionFilter["metadata"] => {
+const metadataMember = (all: Parameters): TransactionFilter["metadata"] => {
   const [name, value] = Object.entries(all).find(([each]) => each.startsWith(METADATA)) ?? []
   return name === undefined || typeof value !== "string" ? null : { key: name.slice(METADATA.length), value }
 }

@@ -82,7 +82,7 @@ export const issuesOf = (rule: Result.Result<unknown, ReadonlyArray<Issue>>): Re
   Result.isFailure(rule) ? rule.failure : []
 
 /** The metadata as compact JSON, to the digit as it came. Fails with an issue where it is too large. */
-export const metadataOf = (
+export const metadataWithinLimit = (
   tree: JsonObject
 ): Result.Result<{ readonly text: string; readonly tree: JsonTree }, ReadonlyArray<Issue>> => {
   const metadata = member(tree, "metadata") ?? {}

@@ -10,7 +10,7 @@ import { AuthorizeBody, CodeBody, CollectionBody } from "../api/Collections.ts"
 import { Signed } from "../api/SignedRequest.ts"
 import { bounded, childPath, REQUIRED } from "../json/Issues.ts"
 import { isJsonObject, type JsonTree } from "../json/StrictJson.ts"
-import { type Body, type BodyError, invalid, issuesOf, makeDecoder, metadataOf, readTree, reveal } from "./Body.ts"
+import { type Body, type BodyError, invalid, issuesOf, makeDecoder, metadataWithinLimit, readTree, reveal } from "./Body.ts"
 import { cardIssues, payerOf, sourceOf } from "./Parties.ts"
 
 type Wire = typeof CollectionBody.Type
@@ -27,7 +27,7 @@ export const collectionBody = (body: JsonTree): Result.Result<Body<CollectionCom
     if (Result.isFailure(decoded)) return yield* withIssues(decoded.failure, card)
     const { ignored, tree, wire } = decoded.success
     const source = sourceOf(wire.source, wire.country)
-    const metadata = metadataOf(tree)
+    const metadata = metadataWithinLimit(tree)
     const issues = [...ruleIssues(wire), ...issuesOf(source), ...issuesOf(metadata), ...card]
     if (Result.isFailure(source) || Result.isFailure(metadata) || issues.length > 0) return yield* invalid(issues)
     const command: CollectionCommand = {

@@ -9,7 +9,7 @@ import { RefundBody } from "../api/Collections.ts"
 import { withCaller } from "../api/SignedRequest.ts"
 import { type Body, type BodyError, makeDecoder } from "../body/Body.ts"
 import { authorizeBody, codeBody, collectionBody, withDeprecationHeader } from "../body/CollectionBody.ts"
-import { withBody } from "../body/WithBody.ts"
+import { withSignedBody } from "../body/SignedBody.ts"
 import { handlersOf } from "../edge/Endpoints.ts"
 import { respond } from "../edge/Response.ts"
 import { Idempotent } from "../idempotency/Idempotent.ts"
@@ -41,7 +41,7 @@ export const collectionsHandlers = Effect.gen(function* () {
           successStatus: 200
         })
         .pipe(withDeprecationHeader),
-    sendCode: () => withBody(codeBody, codeRequests.send, 201),
+    sendCode: () => withSignedBody(codeBody, codeRequests.send, 201),
     find: ({ params }) =>
       withCaller((caller) => records.transaction(caller, params.reference, "collection")).pipe(
         Effect.map(transactionView),
@@ -52,7 +52,7 @@ export const collectionsHandlers = Effect.gen(function* () {
 
 /** Refuses every refund. No adapter is called, no transaction is loaded and no float moves (contract COL-15). */
 export const refundsHandlers = handlersOf("refunds", {
-  create: () => withBody(refundBody, () => Effect.fail(unsupported))
+  create: () => withSignedBody(refundBody, () => Effect.fail(unsupported))
 })
 
 const unsupported = new ProviderCapabilityUnsupported({

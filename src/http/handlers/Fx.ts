@@ -5,8 +5,8 @@ import { minor } from "../../domain/Money.ts"
 import { Exchanges, type FxCommand, type FxQuery } from "../../services/exchanges/Exchanges.ts"
 import { FxExchangeBody, FxQuoteBody } from "../api/Fx.ts"
 import { withCaller } from "../api/SignedRequest.ts"
-import { type Body, type BodyError, invalid, issuesOf, makeDecoder, metadataOf } from "../body/Body.ts"
-import { withBody } from "../body/WithBody.ts"
+import { type Body, type BodyError, invalid, issuesOf, makeDecoder, metadataWithinLimit } from "../body/Body.ts"
+import { withSignedBody } from "../body/SignedBody.ts"
 import { handlersOf } from "../edge/Endpoints.ts"
 import { respond } from "../edge/Response.ts"
 import { Idempotent } from "../idempotency/Idempotent.ts"
@@ -17,7 +17,7 @@ export const fxHandlers = Effect.gen(function* () {
   const exchanges = yield* Exchanges
   const idempotent = yield* Idempotent
   return handlersOf("fx", {
-    quote: () => withBody(fxQuoteBody, (caller, command) => Effect.map(exchanges.quote(caller, command), quoteView)),
+    quote: () => withSignedBody(fxQuoteBody, (caller, command) => Effect.map(exchanges.quote(caller, command), quoteView)),
     exchange: () =>
       idempotent.once({
         endpoint: "POST /v1/fx/exchange",
@@ -63,7 +63,7 @@ export const fxQuoteBody = (body: JsonTree): Result.Result<Body<FxQuery>, BodyEr
 export const fxExchangeBody = (body: JsonTree): Result.Result<Body<FxCommand>, BodyError> =>
   Result.gen(function* () {
     const { ignored, tree, wire } = yield* decodeExchange(body)
-    const metadata = metadataOf(tree)
+    const metadata = metadataWithinLimit(tree)
     if (Result.isFailure(metadata)) return yield* invalid(issuesOf(metadata))
     const command: FxCommand = { quoteId: wire.quote_id, metadata: metadata.success.text }
     return { command, fingerprint: { ...command, metadata: metadata.success.tree }, ignored }

@@ -7,9 +7,9 @@ import { type PayoutCommand, Payouts } from "../../services/payouts/Payouts.ts"
 import { Records } from "../../services/Records.ts"
 import { PayoutBody, QuoteBody } from "../api/Payouts.ts"
 import { withCaller } from "../api/SignedRequest.ts"
-import { type Body, type BodyError, invalid, issuesOf, makeDecoder, metadataOf, reveal } from "../body/Body.ts"
+import { type Body, type BodyError, invalid, issuesOf, makeDecoder, metadataWithinLimit, reveal } from "../body/Body.ts"
 import { asSaid, destinationOf } from "../body/Parties.ts"
-import { withBody } from "../body/WithBody.ts"
+import { withSignedBody } from "../body/SignedBody.ts"
 import { handlersOf } from "../edge/Endpoints.ts"
 import { respond } from "../edge/Response.ts"
 import { Idempotent } from "../idempotency/Idempotent.ts"
@@ -32,7 +32,7 @@ export const payoutsHandlers = Effect.gen(function* () {
         screen: payouts.screen,
         run: payouts.create
       }),
-    quote: () => withBody(quoteBody, payouts.estimate),
+    quote: () => withSignedBody(quoteBody, payouts.estimate),
     find: ({ params }) =>
       withCaller((caller) => records.transaction(caller, params.reference, "payout")).pipe(
         Effect.map(transactionView),
@@ -51,7 +51,7 @@ export const payoutBody = (body: JsonTree): Result.Result<Body<PayoutCommand>, B
   Result.gen(function* () {
     const { ignored, tree, wire } = yield* decodePayout(body)
     const destination = destinationOf(wire.destination)
-    const metadata = metadataOf(tree)
+    const metadata = metadataWithinLimit(tree)
     const issues = [...termIssues(wire), ...issuesOf(destination), ...issuesOf(metadata)]
     if (Result.isFailure(destination) || Result.isFailure(metadata) || issues.length > 0) return yield* invalid(issues)
     if (lacksAmountType(wire)) return yield* Result.fail(new AmountTypeRequired())

@@ -7,7 +7,7 @@ import { ResolveBody } from "../api/Reference.ts"
 import { withCaller } from "../api/SignedRequest.ts"
 import { type Body, type BodyError, invalid, makeDecoder, reveal } from "../body/Body.ts"
 import { accountOf } from "../body/Parties.ts"
-import { withBody } from "../body/WithBody.ts"
+import { withSignedBody } from "../body/SignedBody.ts"
 import { handlersOf } from "../edge/Endpoints.ts"
 import { respond } from "../edge/Response.ts"
 import type { JsonTree } from "../json/StrictJson.ts"
@@ -23,7 +23,7 @@ export const referenceHandlers = Effect.gen(function* () {
         respond(200)
       ),
     resolve: () =>
-      withBody(resolveBody, (caller, command) =>
+      withSignedBody(resolveBody, (caller, command) =>
         Effect.map(reference.resolve(caller, command), (holder) => bankAccountView(command, holder))
       ),
     corridors: ({ query }) =>

@@ -8,7 +8,7 @@ import { cursorOf, DEFAULT_PAGE, positionOf } from "../api/Page.ts"
 import { withCaller } from "../api/SignedRequest.ts"
 import { EndpointBody, RecoverBody } from "../api/Webhooks.ts"
 import { type Body, type BodyError, invalid, makeDecoder } from "../body/Body.ts"
-import { withBody } from "../body/WithBody.ts"
+import { withSignedBody } from "../body/SignedBody.ts"
 import { handlersOf } from "../edge/Endpoints.ts"
 import { respond } from "../edge/Response.ts"
 import type { JsonTree } from "../json/StrictJson.ts"
@@ -18,7 +18,8 @@ export const webhooksHandlers = Effect.gen(function* () {
   const webhooks = yield* Webhooks
   return handlersOf("webhooks", {
     endpoint: () => withCaller(webhooks.endpoint).pipe(Effect.map(endpointView), respond(200)),
-    setEndpoint: () => withBody(endpointBody, (caller, command) => Effect.map(webhooks.setEndpoint(caller, command), setView)),
+    setEndpoint: () =>
+      withSignedBody(endpointBody, (caller, command) => Effect.map(webhooks.setEndpoint(caller, command), setView)),
     removeEndpoint: () => withCaller(webhooks.removeEndpoint).pipe(Effect.map(endpointView), respond(200)),
     rotateSecret: () => withCaller(webhooks.rotateSecret).pipe(Effect.map(rotatedView), respond(200)),
     test: () => withCaller(webhooks.test).pipe(Effect.map(deliveryView), respond(200)),
@@ -37,7 +38,7 @@ export const webhooksHandlers = Effect.gen(function* () {
       ),
     redeliver: ({ params }) =>
       withCaller((caller) => webhooks.redeliver(caller, params.id)).pipe(Effect.map(deliveryView), respond(200)),
-    recover: () => withBody(recoverBody, (caller, since) => Effect.map(webhooks.recover(caller, since), recoveryView))
+    recover: () => withSignedBody(recoverBody, (caller, since) => Effect.map(webhooks.recover(caller, since), recoveryView))
   })
 })
 

@@ -3,8 +3,8 @@ import { SqlClient } from "effect/sql"
 import type { Reference } from "../../domain/Ids.ts"
 import { bucketOfReference } from "../../domain/ReferenceBucket.ts"
 import { Vault } from "../../services/ports/Vault.ts"
-import { bucketHash } from "../connection/BucketHash.ts"
 import { Distribution } from "../connection/Distribution.ts"
+import { referenceHash } from "../connection/ReferenceHash.ts"
 import { OnTenantServer } from "../connection/ServerSlots.ts"
 import { ofAll, ofNobody, ofTenants, type TenantFilter } from "../connection/TenantFilter.ts"
 import { EveryTenant } from "./EveryTenant.ts"
@@ -35,7 +35,7 @@ export const makeReferenceOwner: Effect.Effect<
 > = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const everyTenant = yield* EveryTenant
-  const hash = bucketHash(yield* Vault)
+  const hash = referenceHash(yield* Vault)
   const anybody = Effect.succeed<Owner>({ of: ofAll(sql), within: (statement) => statement })
   if (!(yield* Distribution).isDistributed) return () => anybody
 

@@ -18,8 +18,8 @@ import {
 import { Policy } from "../../services/ports/Policy.ts"
 import { Vault } from "../../services/ports/Vault.ts"
 import { EveryTenant } from "../cluster/EveryTenant.ts"
-import { bucketHash } from "../connection/BucketHash.ts"
 import { Distribution } from "../connection/Distribution.ts"
+import { referenceHash } from "../connection/ReferenceHash.ts"
 import { rowsOf } from "../connection/Rows.ts"
 import { OnTenantServer } from "../connection/ServerSlots.ts"
 import { isLockTimeout, makeBatcher } from "../connection/StepBatch.ts"
@@ -143,7 +143,7 @@ const standings = rowsOf(Schema.Struct({ taken: Schema.Boolean, booked: Schema.B
  */
 const makeKeyReferences = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const hash = bucketHash(yield* Vault)
+  const hash = referenceHash(yield* Vault)
 
   // Each is found by its key, whatever the planner thinks of the tables.
   const readAll = (candidates: ReadonlyArray<Candidate>, of: TenantFilter) => {

@@ -9,7 +9,7 @@ import type { AuditEntry } from "../../services/ports/AuditLog.ts"
 import { type KeyRow, type NewKey, type SigningKey, Tenants } from "../../services/ports/Tenants.ts"
 import { Vault } from "../../services/ports/Vault.ts"
 import { type AuditTrail, auditTrail, byteaText } from "../audit/AuditTrail.ts"
-import { bucketHash } from "../connection/BucketHash.ts"
+import { referenceHash } from "../connection/ReferenceHash.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
 import type { TenantFilter } from "../connection/TenantFilter.ts"
 import { makeTenantRead } from "../reads/BatchedRead.ts"
@@ -38,7 +38,7 @@ export const TenantsPg = Layer.effect(
 
     const create = Effect.fn("Tenants.create")(function* (tenant: NewTenant, audit: AuditEntry) {
       const { appId, capabilities, createdAt, status } = tenant
-      const bucket = bucketOfTenant(bucketHash(vault), appId)
+      const bucket = bucketOfTenant(referenceHash(vault), appId)
       const to = { app_id: appId, status, capabilities, created_at: iso(createdAt), bucket }
       return yield* trail.change({ change: "tenant create", to }, audit)
     })

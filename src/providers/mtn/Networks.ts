@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
-import type { FeePlace, FeeTerms } from "../FeeSchedule.ts"
+import type { FeePlace, PricedPlaces } from "../FeeSchedule.ts"
 
 /** Where MTN's network is among the gateway's corridors. No two of them have the same currency, by which a question finds its country. */
 export const MarketCountry = Schema.Literals(["UG", "GH", "RW", "ZM", "CM", "CI"])
@@ -46,4 +46,4 @@ const feePlaces: ReadonlyArray<FeePlace> = marketCountries.flatMap((country) =>
 )
 
 /** MTN's answers name no fee. */
-export const feeTerms: FeeTerms = { payout: feePlaces, collection: feePlaces }
+export const pricedPlaces: PricedPlaces = { payout: feePlaces, collection: feePlaces }

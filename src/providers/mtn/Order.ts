@@ -21,7 +21,7 @@ export const paymentBody = ({ amount, corridor, narration, reference, source }: 
   currency: corridor.currency,
   externalId: reference,
   payer: partyOf(source),
-  payerMessage: noteText(message, narration, reference),
+  payerMessage: noteText(messageRule, narration, reference),
   payeeNote: reference
 })
 
@@ -32,7 +32,7 @@ export const transferBody = ({ corridor, narration, quote, reference }: PayoutOr
   externalId: reference,
   payee: partyOf(payee),
   payerMessage: reference,
-  payeeNote: noteText(message, narration, reference)
+  payeeNote: noteText(messageRule, narration, reference)
 })
 
 /** The number without its plus sign. */
@@ -44,4 +44,4 @@ const partyOf = ({ msisdn }: MomoParty): object => ({
 export const digitsOf = (msisdn: Redacted.Redacted): string => Redacted.value(msisdn).replace(/\D/g, "")
 
 /** Apostrophes and other special characters are a 400, and `&` meets a firewall; which are taken is not published beyond these. */
-export const message: TextRule = { atMost: 160, everyScript: false, punctuation: ".-" }
+export const messageRule: TextRule = { atMost: 160, everyScript: false, punctuation: ".-" }

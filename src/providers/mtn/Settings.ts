@@ -4,7 +4,7 @@ import { contractFeesOf } from "../FeeSchedule.ts"
 import { type AccountReader, knownProvider } from "../ProviderModule.ts"
 import { mtn } from "./Adapter.ts"
 import type { CountryAccount, HolderCheck, MtnSettings } from "./Client.ts"
-import { feeTerms, isMarketCountry, type MarketCountry, marketCountries, marketOf, sandboxOf } from "./Networks.ts"
+import { isMarketCountry, type MarketCountry, marketCountries, marketOf, pricedPlaces, sandboxOf } from "./Networks.ts"
 
 const NAME = "mtn"
 
@@ -15,14 +15,14 @@ const NAME = "mtn"
 export const mtnProvider = knownProvider<MtnSettings>({
   name: NAME,
   credentials: ["USER_ID", "API_KEY", "COLLECTION_KEY", "DISBURSEMENT_KEY"],
-  contract: { terms: feeTerms, fees: ({ fees }) => fees },
+  contract: { places: pricedPlaces, fees: ({ fees }) => fees },
   // No number is published; integrators report 10 a second, and with its burst this is never more.
   pace: { count: 5, windowMs: 1_000, burst: 5 },
   account: (reader) => {
     const { own, timeoutMs } = reader
     const isSandbox = own("TARGET_ENVIRONMENT", sandbox) !== null
     const countries = countriesBy(reader, isSandbox)
-    const fees = contractFeesOf(reader, feeTerms)
+    const fees = contractFeesOf(reader, pricedPlaces)
     const callbackUrl = own("CALLBACK_URL", secretUrl(isSandbox ? httpUrl : httpsUrl))
     const holderCheck = own("HOLDER_CHECK", holderChecks) ?? "name"
     if (countries === null) return null

@@ -1,5 +1,5 @@
 import type { Currency } from "../../domain/Currency.ts"
-import type { FeePlace, FeeTerms } from "../FeeSchedule.ts"
+import type { FeePlace, PricedPlaces } from "../FeeSchedule.ts"
 
 /** How many decimals an amount may have. */
 export type Decimals = 0 | 2
@@ -162,4 +162,7 @@ const feePlaces = (takes: (network: Network) => boolean): ReadonlyArray<FeePlace
   }))
 
 /** pawaPay's answers name no fee. */
-export const feeTerms: FeeTerms = { payout: feePlaces(() => true), collection: feePlaces(({ deposit }) => deposit !== null) }
+export const pricedPlaces: PricedPlaces = {
+  payout: feePlaces(() => true),
+  collection: feePlaces(({ deposit }) => deposit !== null)
+}

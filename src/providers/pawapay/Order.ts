@@ -94,10 +94,10 @@ export const amountOf = (amount: MinorUnits, currency: Currency, decimals: Decim
 const inexact = unaskable("The network takes whole amounts only.", "an amount with decimals")
 
 /** The text that the payer or recipient reads. */
-export const message: TextRule = { atLeast: 4, atMost: 22, everyScript: false, punctuation: "" }
+export const messageRule: TextRule = { atLeast: 4, atMost: 22, everyScript: false, punctuation: "" }
 
 /** It need not be there: where nothing is left of it, it is left out, for no reference of ours is that short. */
 const messageOf = (narration: string | null): { readonly customerMessage?: string } => {
-  const customerMessage = providerText(message, narration ?? "")
+  const customerMessage = providerText(messageRule, narration ?? "")
   return customerMessage === undefined ? {} : { customerMessage }
 }

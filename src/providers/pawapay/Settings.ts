@@ -7,7 +7,7 @@ import { pawapay } from "./Adapter.ts"
 import { authorityOf } from "./Callback.ts"
 import { publicKeyOf } from "./CallbackKeys.ts"
 import type { PawapaySettings, SigningKey } from "./Client.ts"
-import { feeTerms } from "./Networks.ts"
+import { pricedPlaces } from "./Networks.ts"
 import { FILE_HOSTS } from "./Statement.ts"
 
 const callbackKey: Rule<KeyObject> = {
@@ -57,7 +57,7 @@ const hostName: Rule<string> = {
 export const pawapayProvider = knownProvider<PawapaySettings>({
   name: "pawapay",
   credentials: ["API_TOKEN"],
-  contract: { terms: feeTerms, fees: ({ fees }) => fees },
+  contract: { places: pricedPlaces, fees: ({ fees }) => fees },
   // No number is documented: ours.
   pace: { count: 10, windowMs: 1_000, burst: 10 },
   account: (reader) => {
@@ -67,7 +67,7 @@ export const pawapayProvider = knownProvider<PawapaySettings>({
     const key = own("CALLBACK_KEY", callbackKey)
     const callbackHosts = shared("CALLBACK_HOSTS", list(authority))
     const statementHosts = shared("STATEMENT_HOSTS", list(hostName))
-    const fees = contractFeesOf(reader, feeTerms)
+    const fees = contractFeesOf(reader, pricedPlaces)
     if (apiToken === null) return null
     return {
       baseUrl,

@@ -2,7 +2,7 @@ import { Redacted } from "effect"
 import type { Corridor } from "../../domain/Corridor.ts"
 import type { Currency } from "../../domain/Currency.ts"
 import { type Destination, type MomoParty, nameOf } from "../../domain/Party.ts"
-import type { FeeTerms } from "../FeeSchedule.ts"
+import type { PricedPlaces } from "../FeeSchedule.ts"
 import { plainRule, providerText } from "../ProviderText.ts"
 
 // The destinations that Paystack reaches, in its own codes. Any other is refused before anything is sent.
@@ -78,7 +78,7 @@ export const isPayable = ({ country, currency, method }: Pick<Corridor, "country
   countryOf(country)?.currency === currency && payableBy(country).some((one) => one === method)
 
 /** Paystack quotes no transfer; its answers name the fee of each charge. */
-export const feeTerms: FeeTerms = {
+export const pricedPlaces: PricedPlaces = {
   payout: Object.entries(countries).flatMap(([country, { currency, recipientBanks }]) =>
     payableBy(country).map((method) => ({
       country,

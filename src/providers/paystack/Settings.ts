@@ -5,19 +5,19 @@ import { emailDomain, RESERVED_DOMAIN } from "../PayerEmail.ts"
 import { knownProvider } from "../ProviderModule.ts"
 import { paystack } from "./Adapter.ts"
 import type { PaystackSettings } from "./Client.ts"
-import { feeTerms } from "./Networks.ts"
+import { pricedPlaces } from "./Networks.ts"
 
 /** `PAYSTACK_BASE_URL`, the contract's fees of payouts, `PAYSTACK_EMAIL_DOMAIN`, and for each mode `SECRET_KEY`. */
 export const paystackProvider = knownProvider<PaystackSettings>({
   name: "paystack",
   credentials: ["SECRET_KEY"],
-  contract: { terms: feeTerms, fees: ({ fees }) => fees },
+  contract: { places: pricedPlaces, fees: ({ fees }) => fees },
   // No number is documented: ours.
   pace: { count: 10, windowMs: 1_000, burst: 10 },
   account: (reader) => {
     const { baseUrl, own, shared, timeoutMs } = reader
     const secretKey = own("SECRET_KEY", secret)
-    const fees = contractFeesOf(reader, feeTerms)
+    const fees = contractFeesOf(reader, pricedPlaces)
     const payerDomain = shared("EMAIL_DOMAIN", emailDomain) ?? RESERVED_DOMAIN
     if (secretKey === null) return null
     return { baseUrl, timeoutMs, secretKey, fees, emailDomain: payerDomain }

@@ -19,7 +19,7 @@ export interface SessionLimits {
 }
 
 /** Wrong tokens of one name from one client, or of all names from one client. */
-export interface FailedLogIns {
+export interface FailedLogInCount {
   readonly subject: string
   readonly failures: number
   /** The first of them. */
@@ -45,13 +45,13 @@ export class ConsoleSessions extends Context.Service<
     /** A session that is not there is no mistake. */
     readonly end: (tokenHash: Uint8Array, audit: AuditEntry) => Effect.Effect<void>
     /** Of these subjects, those with a failure after `after`. */
-    readonly failures: (subjects: ReadonlyArray<string>, after: Instant) => Effect.Effect<ReadonlyArray<FailedLogIns>>
+    readonly failures: (subjects: ReadonlyArray<string>, after: Instant) => Effect.Effect<ReadonlyArray<FailedLogInCount>>
     /** Counts a failure for each subject, from one where the last count began before `after`, and answers the counts. Older counts are removed. */
     readonly countFailure: (
       subjects: ReadonlyArray<string>,
       at: Instant,
       after: Instant
-    ) => Effect.Effect<ReadonlyArray<FailedLogIns>>
+    ) => Effect.Effect<ReadonlyArray<FailedLogInCount>>
     /** Writes down that a subject was locked out. */
     readonly recordLockOut: (audit: AuditEntry) => Effect.Effect<void>
   }

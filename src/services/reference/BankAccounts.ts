@@ -5,7 +5,7 @@ import { BankAccountUnresolvable } from "../../domain/errors/Terminal.ts"
 import { maskedName } from "../../domain/Masking.ts"
 import { type Destination, nameOf } from "../../domain/Party.ts"
 import type { Holder } from "../../domain/Payment.ts"
-import { CallKind, inPassing } from "../../runtime/CallTurn.ts"
+import { CallKind, withShortWait } from "../../runtime/CallTurn.ts"
 import type { PayoutOperations, Provider, QuoteRefused } from "../ports/Provider.ts"
 import type { ReferenceData } from "../ports/ProviderReads.ts"
 import { coalescedReads } from "./CoalescedReads.ts"
@@ -73,7 +73,7 @@ export class BankAccounts extends Context.Service<
       ) {
         if (destination._tag !== "momo" || operations.holder === undefined) return null
         // A free read: its part of the pace is not that of the tokens and prices without which no money call is made.
-        const lookup = Effect.timeoutOption(inPassing(operations.holder(destination)), HOLDER_WITHIN_MS)
+        const lookup = Effect.timeoutOption(withShortWait(operations.holder(destination)), HOLDER_WITHIN_MS)
         const found = Option.getOrUndefined(Option.flatten(yield* Effect.option(lookup)))
         if (found === "inactive") return yield* Effect.fail(noSuchAccount)
         return found === undefined || found.name === null ? null : holderOf(found.name, destination)

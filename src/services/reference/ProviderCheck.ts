@@ -3,7 +3,7 @@ import { type Corridor, corridorKeyOf } from "../../domain/Corridor.ts"
 import type { ProviderError } from "../../domain/errors/Retriable.ts"
 import { type Mode, Mode as Modes } from "../../domain/Ids.ts"
 import { LARGEST_AMOUNT, type MinorUnits, minor, toDecimal } from "../../domain/Money.ts"
-import { withCallsCounted } from "../../runtime/CountedCalls.ts"
+import { withCallCount } from "../../runtime/CountedCalls.ts"
 import type { Provider } from "../ports/Provider.ts"
 import type { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 
@@ -90,14 +90,14 @@ const walletsOf = Effect.fnUntraced(function* ({ reference }: Provider, served: 
 
 const countriesOf = Effect.fnUntraced(function* ({ reference }: Provider, served: ReadonlyArray<Corridor>) {
   if (reference?.countries === undefined) return [notTried("countries", "", TELLS_NONE)]
-  const { answer: payable, isAsked } = yield* read(reference.countries)
+  const { answer: payable, calls } = yield* read(reference.countries)
   if (payable === undefined) return [unanswered("countries", "", "the countries that can be paid cannot be read")]
   return served
     .filter(({ direction, method }) => direction === "payout" && method !== "card")
     .map((row): Found => {
       const country = payable.find((one) => one.country === row.country)
       const isThere = country?.methods.some((method) => method === row.method) === true
-      if (isThere) return isAsked ? ok("countries", nameOf(row), "can be paid") : notTried("countries", nameOf(row), OWN_TABLE)
+      if (isThere) return calls > 0 ? ok("countries", nameOf(row), "can be paid") : notTried("countries", nameOf(row), OWN_TABLE)
       return differs(
         "countries",
         nameOf(row),
@@ -126,11 +126,11 @@ const banksOf = Effect.fnUntraced(function* ({ reference }: Provider, served: Re
   )
   if (banks === undefined) return [...countries].map((country) => notTried("banks", country, TELLS_NONE))
   return yield* Effect.forEach(countries, (country) =>
-    Effect.map(read(banks(country)), ({ answer: found, isAsked }): Found => {
+    Effect.map(read(banks(country)), ({ answer: found, calls }): Found => {
       if (found === undefined) return unanswered("banks", country, "the list of banks cannot be read")
       if (found.length === 0) return differs("banks", country, "bank payouts are open, and no bank can be paid")
       const detail = `${found.length} banks can be paid`
-      return isAsked ? ok("banks", country, detail) : notTried("banks", country, `${detail}: ${OWN_TABLE}`)
+      return calls > 0 ? ok("banks", country, detail) : notTried("banks", country, `${detail}: ${OWN_TABLE}`)
     })
   )
 })
@@ -165,11 +165,11 @@ const pricesOf = Effect.fnUntraced(function* ({ payouts }: Provider, served: Rea
       destinationCurrency: currency,
       destinationCountry: country
     } as const
-    return Effect.map(read(payouts.quote({ ...order, destination: null })), ({ answer: quote, isAsked }): Found => {
+    return Effect.map(read(payouts.quote({ ...order, destination: null })), ({ answer: quote, calls }): Found => {
       if (quote === undefined) return unanswered("prices", nameOf(row), `${shown} cannot be priced now`)
       if (!("_tag" in quote)) {
         const detail = `${shown} costs ${toDecimal(quote.fee, currency)} ${currency}`
-        return isAsked ? ok("prices", nameOf(row), detail) : notTried("prices", nameOf(row), `${detail} by the set contract`)
+        return calls > 0 ? ok("prices", nameOf(row), detail) : notTried("prices", nameOf(row), `${detail} by the set contract`)
       }
       return quote.kind === "no_recipient"
         ? { check: "prices", subject: nameOf(row), result: "to_confirm", detail: "it is priced for a recipient only" }
@@ -210,7 +210,7 @@ const promisesOf = ({ guarantees }: Provider): Found => {
 
 /** Undefined where the provider did not answer. */
 const read = <A>(effect: Effect.Effect<A, ProviderError>) =>
-  withCallsCounted(Effect.catchTag(effect, "provider_error", () => Effect.undefined))
+  withCallCount(Effect.catchTag(effect, "provider_error", () => Effect.undefined))
 
 const TELLS_NONE = "the provider tells none, or the program does not read it"
 const OWN_TABLE = "the program's own table has it, and the provider was not asked"

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest"
 import { minor } from "../../../src/domain/Money.ts"
 import { payoutFees } from "../../../src/providers/ContractFees.ts"
 import { readSchedule } from "../../../src/providers/FeeSchedule.ts"
-import { feeTerms } from "../../../src/providers/pawapay/Networks.ts"
+import { pricedPlaces } from "../../../src/providers/pawapay/Networks.ts"
 import { depositBody, payoutBody } from "../../../src/providers/pawapay/Order.ts"
 import { quoteOf } from "../../../src/providers/pawapay/Quote.ts"
 import { paymentId } from "../../../src/providers/pawapay/Wire.ts"
@@ -153,7 +153,7 @@ describe("a quote", () => {
       { ...entry, country: "BF", percent: "2" },
       { ...entry, country: "BF", network: "MOOV", percent: "3" }
     ]
-    const fees = Result.getOrThrow(readSchedule(Buffer.from(JSON.stringify(entries)), feeTerms))
+    const fees = Result.getOrThrow(readSchedule(Buffer.from(JSON.stringify(entries)), pricedPlaces))
     const feeIn = (country: string, network: string | null) => {
       const destination = network === null ? null : party(country, network, "22670001234")
       const from = { corridor: corridor("payout", "CI", "XOF"), destinationCurrency: "XOF", amount: minor(10_000n) } as const

@@ -1,10 +1,10 @@
 import { secret } from "../../../src/ConfigRules.ts"
-import { contractFeesOf, type FeeTerms } from "../../../src/providers/FeeSchedule.ts"
+import { contractFeesOf, type PricedPlaces } from "../../../src/providers/FeeSchedule.ts"
 import { knownProvider } from "../../../src/providers/ProviderModule.ts"
 import { sixth } from "./Adapter.ts"
 import type { SixthSettings } from "./Client.ts"
 
-const feeTerms: FeeTerms = {
+const pricedPlaces: PricedPlaces = {
   payout: [
     { country: "UG", currency: "UGX", method: "momo", networks: ["MTN", "AIRTEL"] },
     { country: "KE", currency: "KES", method: "momo", networks: ["MPESA", "AIRTEL"] }
@@ -15,13 +15,13 @@ const feeTerms: FeeTerms = {
 export const sixthProvider = knownProvider<SixthSettings>({
   name: "sixth",
   credentials: ["API_KEY", "WEBHOOK_SECRET"],
-  contract: { terms: feeTerms, fees: ({ fees }) => fees },
+  contract: { places: pricedPlaces, fees: ({ fees }) => fees },
   pace: { count: 10, windowMs: 1_000, burst: 10 },
   account: (reader) => {
     const { baseUrl, own, timeoutMs } = reader
     const apiKey = own("API_KEY", secret)
     const webhookSecret = own("WEBHOOK_SECRET", secret)
-    const fees = contractFeesOf(reader, feeTerms)
+    const fees = contractFeesOf(reader, pricedPlaces)
     if (apiKey === null || webhookSecret === null) return null
     return { baseUrl, timeoutMs, apiKey, webhookSecret, fees }
   },

@@ -3,7 +3,7 @@ import { Context, Effect } from "effect"
 import { debit } from "../../../src/domain/Ledger.ts"
 import { minor } from "../../../src/domain/Money.ts"
 import { referenceOfKey } from "../../../src/domain/ReferenceBucket.ts"
-import { bucketHash } from "../../../src/persistence/connection/BucketHash.ts"
+import { referenceHash } from "../../../src/persistence/connection/ReferenceHash.ts"
 import { FloatLedger } from "../../../src/services/ports/FloatLedger.ts"
 import { Vault } from "../../../src/services/ports/Vault.ts"
 import { momoCharge, momoPayout } from "../../support/RequestBodies.ts"
@@ -231,7 +231,7 @@ layer(stack, { excludeTestServices: true, concurrent: true })("a key whose outco
       const { appId, mode, ...tenant } = yield* tenantOn(gateway)
       // A restored database that forgot a payout is one that never had it.
       const scope = { appId, mode, endpoint: "POST /v1/payouts", key: "booked" }
-      const reference = referenceOfKey(bucketHash(Context.get(gateway.context, Vault)), scope, 0)
+      const reference = referenceOfKey(referenceHash(Context.get(gateway.context, Vault)), scope, 0)
       const booking = { appId, mode, currency: "UGX", direction: "debit", amount: minor(11_000n), note: "forgotten" } as const
       const entry = debit("UGX", minor(11_000n))
       const ledger = Context.get(gateway.context, FloatLedger)
@@ -239,7 +239,7 @@ layer(stack, { excludeTestServices: true, concurrent: true })("a key whose outco
       const ask = tenant.post(PAYOUTS, momoPayout("1234"), "booked")
       for (const _ of [1, 2]) expect(said(yield* ask)).toStrictEqual(indeterminate(reference))
       expect(yield* callsOf(simulator, reference)).toStrictEqual([])
-      const other = referenceOfKey(bucketHash(Context.get(gateway.context, Vault)), { ...scope, key: "other" }, 0)
+      const other = referenceOfKey(referenceHash(Context.get(gateway.context, Vault)), { ...scope, key: "other" }, 0)
       expect(referenceOf(yield* tenant.post(PAYOUTS, momoPayout("1234"), "other"))).toBe(other)
     })
   )

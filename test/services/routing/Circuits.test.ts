@@ -1,6 +1,6 @@
 import { expect, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { inPassing, isPatient, tellTurnedAway } from "../../../src/runtime/CallTurn.ts"
+import { isPatient, tellTurnedAway, withShortWait } from "../../../src/runtime/CallTurn.ts"
 import { type CircuitCall, Circuits } from "../../../src/services/routing/Circuits.ts"
 import { fakePolicy } from "../../fakes/FakePolicy.ts"
 
@@ -11,7 +11,7 @@ it.effect("a call through a circuit waits for its turn as long as its caller wou
       { provider: "mtn", mode: "live", operation: "reads" },
       { call: isPatient, verdict: () => "answered", instead: Effect.succeed(true) }
     )
-    expect([yield* asked, yield* inPassing(asked)]).toStrictEqual([true, false])
+    expect([yield* asked, yield* withShortWait(asked)]).toStrictEqual([true, false])
   }).pipe(Effect.provide(Circuits.layer.pipe(Layer.provide(fakePolicy()))))
 )
 

@@ -1,4 +1,4 @@
-import { type Account, entrySlots, type Phase } from "../../../domain/Ledger.ts"
+import { type Account, type Phase, slotByPhase } from "../../../domain/Ledger.ts"
 import { amountsOf, type LedgerRule } from "../LedgerRule.ts"
 
 /** Every entry has its cause, and moves what its record says. */
@@ -165,7 +165,7 @@ export const accountRules: ReadonlyArray<LedgerRule> = [
     counted: "SELECT count(*) FROM journal WHERE slot IS NOT NULL",
     broken: `
       SELECT j.app_id || '/' || j.reference || '/' || j.slot AS subject, 'a ' || j.phase || ' that stands where a second one could follow it' AS found
-      FROM journal j LEFT JOIN (VALUES ${Object.entries(entrySlots).map((one) => `('${one.join("', '")}')`)}) AS s(phase, slot)
+      FROM journal j LEFT JOIN (VALUES ${Object.entries(slotByPhase).map((one) => `('${one.join("', '")}')`)}) AS s(phase, slot)
         ON s.phase = j.phase AND s.slot = CASE j.phase WHEN 'correct' THEN regexp_replace(j.slot, '-([2-9]|[1-9][0-9]+)$', '') ELSE j.slot END
       WHERE s.phase IS NULL AND j.slot IS NOT NULL`
   },

@@ -12,7 +12,7 @@ import { type Body, checkMode, readTree } from "./Body.ts"
  * with `status`, and names the members of the body that were ignored. Refuses a body that is no JSON, then one of another mode, then
  * what the decoder refuses, then what the operation does.
  */
-export const withBody = <C, E extends ApiError, F extends ApiError>(
+export const withSignedBody = <C, E extends ApiError, F extends ApiError>(
   decode: (tree: JsonTree) => Result.Result<Body<C>, E>,
   run: (caller: Caller, command: C) => Effect.Effect<unknown, F>,
   status = 200
