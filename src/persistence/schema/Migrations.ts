@@ -39,14 +39,9 @@ export const Migrations = {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const own = { migrations, functions }
-      if ((yield* missing(sql, own)).length === 0) return []
-      yield* refuseOthers(sql)
-      const ofBase = yield* inMigrationTransaction(sql, applyBase(sql, own))
-      if ((yield* missing(sql, own)).length === 0) return ofBase
-      // What a step sets for its session, hours for an index among it, another transaction would get, and not the step.
-      if (yield* yield* SessionPooling) return yield* new DatabaseError({ message: BEHIND_A_POOLER })
-      const later = Effect.zipWith(applyStepped(sql, own), applyFunctions(sql, own), (steps, files) => [...steps, ...files])
-      return [...ofBase, ...(yield* withMigrationLock(sql, later))]
+      const applied = yield* applyMissing(sql, own)
+      yield* tellForeign(yield* SchemaFunctions.foreignSettings(sql, own.functions, yield* readApplied(sql)))
+      return applied
     }).pipe(
       Effect.provideService(AnswerBoundMs, ANSWER_MS),
       DatabaseError.explain("migrate the database"),
@@ -70,6 +65,17 @@ export const Migrations = {
       })
     }).pipe(DatabaseError.explain("read which migrations the database has"))
 }
+
+const applyMissing = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, own: Own) {
+  if ((yield* missing(sql, own)).length === 0) return []
+  yield* refuseOthers(sql)
+  const ofBase = yield* inMigrationTransaction(sql, applyBase(sql, own))
+  if ((yield* missing(sql, own)).length === 0) return ofBase
+  // What a step sets for its session, hours for an index among it, another transaction would get, and not the step.
+  if (yield* yield* SessionPooling) return yield* new DatabaseError({ message: BEHIND_A_POOLER })
+  const later = Effect.zipWith(applyStepped(sql, own), applyFunctions(sql, own), (steps, files) => [...steps, ...files])
+  return [...ofBase, ...(yield* withMigrationLock(sql, later))]
+})
 
 /** A role that may not change the schema can do nothing from here but say who has to. */
 const refuseOthers = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
@@ -234,4 +240,15 @@ const tellNewer = (newer: ReadonlyArray<string>): Effect.Effect<void> =>
     ? Effect.void
     : Effect.logInfo("the database's schema is of a newer release, and this program can run on it").pipe(
         Effect.annotateLogs({ migrations: newer.join(", ") })
+      )
+
+/** At each start: a setting may have its reason, and slows or changes what money steps do. */
+const tellForeign = (settings: ReadonlyArray<string>): Effect.Effect<void> =>
+  settings.length === 0
+    ? Effect.void
+    : Effect.annotateLogs(
+        Effect.logWarning(
+          "functions of the database have settings that no release gave them: look at them with \\df+ in psql, and take back what nobody meant with ALTER FUNCTION and RESET"
+        ),
+        { note: settings.join(", ") }
       )

@@ -25,21 +25,41 @@ const titleOf = (name: string): string => `functions/${name}`
 const functionsIn = ({ sql }: FunctionFile): ReadonlyArray<string> =>
   [...sql.matchAll(/^CREATE OR REPLACE FUNCTION (\w+)/gm)].flatMap(([, name]) => name ?? [])
 
-/** Files as a statement takes them, and the digest of what the catalogue has of the functions of one. A text or a setting that changed changes it. */
+/** Where names are looked up changes what a function does, whoever sets it. */
+const ALWAYS_OURS = ["search_path"]
+
+/** The settings that a file's text gives its functions, by their names: at the head of one, or in a statement after it. */
+const settingsIn = (file: FunctionFile): Readonly<Record<string, ReadonlyArray<string>>> => {
+  const settings = new Map(functionsIn(file).map((name) => [name, new Set(ALWAYS_OURS)]))
+  for (const [, name = "", head = ""] of file.sql.matchAll(/^CREATE OR REPLACE FUNCTION (\w+)(.*?)\bAS \$/gms))
+    for (const [, setting = ""] of head.matchAll(/\bSET (\w+)/g)) settings.get(name)?.add(setting)
+  for (const [, name = "", setting = ""] of file.sql.matchAll(/\bALTER FUNCTION (\w+) SET (\w+)/g))
+    settings.get(name)?.add(setting)
+  return Object.fromEntries([...settings].map(([name, set]) => [name, [...set]]))
+}
+
+/**
+ * Files as a statement takes them, and the digest of what the catalogue has of the functions of one. A text that changed changes it, and so does a
+ * setting of ours. Other settings are an administrator's: they are said, and stop no start.
+ */
 const asRows = (files: ReadonlyArray<FunctionFile>): string =>
   JSON.stringify(
     files.map((file) => ({
       name: file.name,
       version: file.version,
       checksum: checksumOfText(file.sql),
-      functions: functionsIn(file)
+      settings: settingsIn(file)
     }))
   )
-const ROWS = "json_to_recordset($1::json) AS f(name text, version int, checksum text, functions text[])"
+const ROWS = "json_to_recordset($1::json) AS f(name text, version int, checksum text, settings jsonb)"
+const AS_PUT = `${ROWS} JOIN schema_functions s ON s.name = f.name AND s.version = f.version AND s.checksum = f.checksum`
+const OF_SCHEMA = "p.pronamespace = current_schema()::regnamespace AND f.settings -> p.proname::text IS NOT NULL"
+const IS_OURS = "f.settings -> p.proname::text @> to_jsonb(split_part(c.setting, '=', 1))"
+const OURS = `(SELECT array_agg(c.setting ORDER BY c.at) FROM unnest(p.proconfig) WITH ORDINALITY c(setting, at) WHERE ${IS_OURS})`
 const DIGEST = `
   SELECT coalesce(encode(sha256(convert_to(
-    string_agg(concat_ws(' ', p.proname, p.prosecdef, p.proconfig, p.prosrc), ' ' ORDER BY p.proname, p.prosrc), 'UTF8')), 'hex'), 'none') AS digest
-  FROM pg_proc p WHERE p.pronamespace = current_schema()::regnamespace AND p.proname = ANY (f.functions)`
+    string_agg(concat_ws(' ', p.proname, p.prosecdef, ${OURS}, p.prosrc), ' ' ORDER BY p.proname, p.prosrc), 'UTF8')), 'hex'), 'none') AS digest
+  FROM pg_proc p WHERE ${OF_SCHEMA}`
 
 export const SchemaFunctions = {
   titles: (all: ReadonlyArray<{ readonly name: string }>): ReadonlyArray<string> => all.map(({ name }) => titleOf(name)),
@@ -71,12 +91,24 @@ export const SchemaFunctions = {
     has(migrations, DIGESTS_SINCE)
       ? Effect.map(
           sql.unsafe<{ name: string }>(
-            `SELECT s.name FROM ${ROWS}
-            JOIN schema_functions s ON s.name = f.name AND s.version = f.version AND s.checksum = f.checksum
+            `SELECT s.name FROM ${AS_PUT}
             CROSS JOIN LATERAL (${DIGEST}) c WHERE s.digest IS DISTINCT FROM c.digest`,
             [asRows(own)]
           ),
           (found) => own.filter(({ name }) => found.some((one) => one.name === name))
+        )
+      : Effect.succeed([]),
+
+  /** The settings, such as `windows: work_mem=64MB`, that functions have beside those that the texts gave them which this program put. */
+  foreignSettings: (sql: SqlClient.SqlClient, own: ReadonlyArray<FunctionFile>, migrations: AppliedMigrations) =>
+    has(migrations, KEPT_SINCE)
+      ? Effect.map(
+          sql.unsafe<{ found: string }>(
+            `SELECT DISTINCT concat(p.proname, ': ', c.setting) AS found FROM ${AS_PUT}
+            JOIN pg_proc p ON ${OF_SCHEMA} CROSS JOIN LATERAL unnest(p.proconfig) c(setting) WHERE NOT ${IS_OURS} ORDER BY 1`,
+            [asRows(own)]
+          ),
+          (rows) => rows.map(({ found }) => found)
         )
       : Effect.succeed([]),
 

@@ -1,5 +1,5 @@
 import { it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Redacted } from "effect"
+import { Deferred, Effect, Fiber, Layer, Logger, Redacted, References } from "effect"
 import { SqlClient } from "effect/sql"
 import { describe, expect } from "vitest"
 import { SessionPooling } from "../../../src/persistence/connection/SessionPooling.ts"
@@ -7,7 +7,7 @@ import { Database } from "../../../src/persistence/Database.ts"
 import { functionFiles } from "../../../src/persistence/schema/FunctionFiles.ts"
 import type { SteppedMigration } from "../../../src/persistence/schema/Migration.ts"
 import { Migrations } from "../../../src/persistence/schema/Migrations.ts"
-import { freshDatabase } from "../../support/Postgres.ts"
+import { asRuntime, freshDatabase } from "../../support/Postgres.ts"
 import { eventually } from "../../support/SignedClient.ts"
 import { givenDatabase } from "../../support/TestDatabase.ts"
 
@@ -139,6 +139,37 @@ describe("the functions of the database", () => {
         expect(yield* Database.migrate).toStrictEqual([])
       })
     )
+  )
+
+  it.live("keep a setting that an administrator gave one: it is said, and a gateway that may change nothing starts", () =>
+    Effect.gen(function* () {
+      const url = yield* givenDatabase
+      const notes: Array<unknown> = []
+      const logger = Logger.make(({ fiber }) => void notes.push(fiber.getRef(References.CurrentLogAnnotations)["note"]))
+      const starts = (address: Redacted.Redacted) =>
+        Effect.provide(Database.migrate, Layer.merge(Database.layer({ url: address }), Logger.layer([logger])))
+      const alter = (statement: string) =>
+        Effect.flatMap(SqlClient.SqlClient, (sql) => sql.unsafe(statement)).pipe(Effect.provide(Database.layer({ url })))
+      // As it was put: all that our own texts set is known.
+      expect([yield* starts(asRuntime(url)), notes]).toStrictEqual([[], []])
+      yield* alter("ALTER FUNCTION apply_steps SET work_mem = '64MB'")
+      yield* alter("ALTER FUNCTION add_charge SET statement_timeout = '9s'")
+      expect([yield* starts(asRuntime(url)), yield* starts(url)]).toStrictEqual([[], []])
+      const said = "add_charge: statement_timeout=9s, apply_steps: work_mem=64MB"
+      expect(notes).toStrictEqual([said, said])
+      // A setting of ours that is another by now is no setting of theirs, nor is where names are looked up.
+      yield* alter("ALTER FUNCTION apply_steps SET enable_hashjoin = on")
+      yield* alter("ALTER FUNCTION add_charge SET search_path = public")
+      expect((yield* Effect.flip(starts(asRuntime(url)))).message).toContain("may not change it: run `gateway migrate`")
+      expect(yield* starts(url)).toStrictEqual(["functions/add_charge", "functions/apply_steps"])
+      expect(yield* starts(asRuntime(url))).toStrictEqual([])
+      // What a newer release's text sets is that release's.
+      const set = withText("add_charge", 99, (text) => `${text}\nALTER FUNCTION add_charge SET work_mem = '1MB';`)
+      yield* Effect.provide(Migrations.apply(Migrations.all, set), Database.layer({ url }))
+      notes.length = 0
+      yield* starts(url)
+      expect(notes.filter((note) => note !== undefined)).toStrictEqual([])
+    })
   )
 
   it.live(
