@@ -1,8 +1,15 @@
-import { Effect, Scope } from "effect"
+import { Effect, Option, Redacted, Scope } from "effect"
 import type { Adapter } from "../../src/services/ports/Provider.ts"
 import type { KnownSimulator } from "../../src/simulator/SimulatorModule.ts"
 import { collectionsOf, openBench, payoutsOf } from "../../test/providers/contract/Fixture.ts"
-import { type Abilities, askOrder, chargeOrder, newReference, payoutOrder } from "../../test/providers/contract/Orders.ts"
+import {
+  type Abilities,
+  askOrder,
+  chargeOrder,
+  newReference,
+  payerOf,
+  payoutOrder
+} from "../../test/providers/contract/Orders.ts"
 import type { MoneyCall, Scene } from "./Case.ts"
 import { type HostileLine, openHostileLine, type Spoken } from "./HostileLine.ts"
 
@@ -55,6 +62,28 @@ export const refusalsOf = Effect.fnUntraced(function* (
     else if (charged !== undefined) yield* collectionsOf(adapter).charge(chargeOrder(charged, ending))
     line.twist = null
   }
+  return heard
+})
+
+/** What a provider says to a code that is wrong; null where it sends none. */
+export const wrongCodeOf = Effect.fnUntraced(function* (
+  adapter: Adapter,
+  line: Pick<HostileLine, "twist">,
+  { charges: [charged] }: Abilities
+) {
+  const { charge, sendCode } = collectionsOf(adapter)
+  if (sendCode === undefined || charged === undefined) return null
+  const sent = yield* Effect.option(sendCode(payerOf(charged, "1234")))
+  let heard: Spoken | null = null
+  line.twist = ({ method }) => ({
+    change: (spoken) => {
+      if (method === "POST" && spoken.status >= 400) heard = spoken
+      return spoken
+    }
+  })
+  const pinId = Option.match(sent, { onNone: () => "", onSome: (code) => (code === "unknown" ? "" : code.pinId) })
+  yield* charge(chargeOrder(charged, "1234", { pinId, pin: Redacted.make("no code") }))
+  line.twist = null
   return heard
 })
 

@@ -87,6 +87,11 @@ export const isVacuous = ({ left, plan: { honestAfterMs, isBroken, line, plot } 
 
 export const exchangeBody = (quoteId: string): Uint8Array => Buffer.from(JSON.stringify({ quote_id: quoteId }))
 
+/** The only right code of every provider that is played. */
+const RIGHT = "123456"
+export const withCode = (body: Uint8Array, pinId: string): Uint8Array =>
+  Buffer.from(JSON.stringify({ ...JSON.parse(Buffer.from(body).toString("utf8")), otp: { pin_id: pinId, pin: RIGHT } }))
+
 const bodyOf = ({ ending, kind, way }: Plan): Uint8Array => {
   if (kind === "exchange") return exchangeBody("")
   const { country, currency, method } = way

@@ -75,6 +75,8 @@ export interface Plan {
   /** The tenant sends the same again, with its key; and the payer clicks once more, with another. */
   readonly repeatsAfterMs: number | null
   readonly clicksAfterMs: number | null
+  /** The payer is sent a code for each click, and says it. */
+  readonly hasCode?: true
   /** Of each callback: how long after it left it comes, and how often. */
   readonly callback: () => ReadonlyArray<number>
 }
@@ -83,6 +85,8 @@ export interface Provided {
   readonly abilities: Abilities
   readonly refusals: Readonly<Record<MoneyCall, ReadonlyArray<Spoken>>>
   readonly absences: Absences
+  /** What the provider says to a wrong code; null where it sends none. */
+  readonly wrongCode: Spoken | null
   readonly isInferred: boolean
 }
 

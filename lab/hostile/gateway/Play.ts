@@ -16,7 +16,7 @@ import { openServices } from "../../simulation/NodeServices.ts"
 import type { Testbed } from "../../simulation/Testbed.ts"
 import { visited } from "../Case.ts"
 import type { HostileLine } from "../HostileLine.ts"
-import { absencesOf, refusalsOf } from "../Wires.ts"
+import { absencesOf, refusalsOf, wrongCodeOf } from "../Wires.ts"
 import { overLines } from "./Accounts.ts"
 import { Callbacks } from "./Callbacks.ts"
 import { type Case, isVacuous, newCase, newOperation, type Operation, twistOf } from "./Case.ts"
@@ -124,12 +124,13 @@ class Stage {
       charge: yield* Effect.orDie(refusalsOf("charge", honest, line, abilities))
     }
     const absences = yield* absencesOf(honest, line, abilities)
+    const wrongCode = yield* wrongCodeOf(honest, line, abilities)
     yield* this.#pass(SETTLING_MS)
     if (honest.statement !== undefined) yield* paidByHand(outside, honest, abilities, this.#pass(SETTLING_MS))
     outside.callbacks.length = 0
     const isInferred = honest.guarantees.lookup === "by_client_ref_inferred"
     const [ready] = this.#testbed.ports
-    for (const [number, plan] of this.#plans({ abilities, absences, refusals, isInferred }).entries()) {
+    for (const [number, plan] of this.#plans({ abilities, absences, refusals, wrongCode, isInferred }).entries()) {
       const address = plan.plot === "unreachable" ? NOBODY : line.addressOf(number)
       const adapter = yield* outside.open(address)
       // Its first request of all is a token's, and the order would never meet the line.

@@ -3,12 +3,12 @@ import type { Currency } from "../../../src/domain/Currency.ts"
 import type { Adapter } from "../../../src/services/ports/Provider.ts"
 import { Transactions } from "../../../src/services/ports/Transactions.ts"
 import { collectionsOf, payoutsOf } from "../../../test/providers/contract/Fixture.ts"
-import { askOrder, newReference } from "../../../test/providers/contract/Orders.ts"
+import { askOrder, newReference, payerOf } from "../../../test/providers/contract/Orders.ts"
 import { callerOf } from "../../simulation/Client.ts"
 import { request } from "../../simulation/NodeServices.ts"
 import { refusalIn } from "../../simulation/Seen.ts"
 import type { Ready } from "../../simulation/Testbed.ts"
-import { type Case, exchangeBody, type Operation } from "./Case.ts"
+import { type Case, exchangeBody, type Operation, withCode } from "./Case.ts"
 import type { Gateway } from "./Gateway.ts"
 import { tenantOf } from "./Ground.ts"
 import type { Plan } from "./Plan.ts"
@@ -30,6 +30,12 @@ export const ask = Effect.fnUntraced(function* (
     const terms = { sourceCurrency: way.currency, destinationCurrency: brought, fixed: "source", amount: way.amount } as const
     yield* work(Effect.option(services.exchanges.quote(caller, terms)), (quote) => {
       operation.body = exchangeBody(Option.getOrUndefined(quote)?.id ?? "")
+    })
+  }
+  if (isFirst && one.plan.hasCode === true) {
+    const source = payerOf(way, one.plan.ending)
+    yield* work(Effect.option(services.codeRequests.send(caller, { country: way.country, source })), (sent) => {
+      operation.body = withCode(operation.body, Option.getOrUndefined(sent)?.pin_id ?? "")
     })
   }
   const signed = { body: operation.body, caller, rawHeaders: ["Idempotency-Key", operation.key] }

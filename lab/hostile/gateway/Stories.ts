@@ -1,4 +1,5 @@
 import type { Abilities, Way } from "../../../test/providers/contract/Orders.ts"
+import type { Spoken } from "../HostileLine.ts"
 import { absent, MINUTE, oneOfEach, type Plan, type PlannedKind, type Provided, SECOND } from "./Plan.ts"
 
 // Cases beside those that seeds choose. Each choice has its reason, so that no luck decides whether a mistake of its kind is noticed.
@@ -7,13 +8,13 @@ interface Story {
   readonly name: string
   readonly kind: PlannedKind
   /** Undefined where the provider has no such corridor. */
-  readonly way: (abilities: Abilities) => Way | undefined
+  readonly way: (abilities: Abilities, provided: Provided) => Way | undefined
   readonly happens: (provided: Provided) => Partial<Plan>
 }
 
 export const storiesOf = (provided: Provided): ReadonlyArray<Plan> =>
   stories.flatMap(({ happens, kind, name, way: wayOf }) => {
-    const way = wayOf(provided.abilities)
+    const way = wayOf(provided.abilities, provided)
     if (way === undefined) return []
     return [{ ...ordinary, kind, way, name: `story, ${name}: ${kind} by ${way.method} in ${way.country}`, ...happens(provided) }]
   })
@@ -37,6 +38,7 @@ const ordinary: Omit<Plan, "kind" | "way" | "name"> = {
 
 const paid = ({ payouts: [first] }: Abilities) => first
 const prompted = ({ charges }: Abilities) => oneOfEach(charges).find(({ redirect }) => !redirect)
+const prompting: Story["way"] = (abilities, { wrongCode }) => (wrongCode === null ? undefined : prompted(abilities))
 const onPage = ({ charges }: Abilities) => oneOfEach(charges).find(({ redirect }) => redirect)
 const exchanged = ({ exchange, payouts: [first] }: Abilities): Way | undefined =>
   exchange === undefined || first === undefined
@@ -51,9 +53,29 @@ const lost = ({ absences }: Provided): Partial<Plan> => ({
   callback: () => []
 })
 
+/** Executed, its code called wrong, and not found for a while. */
+const calledWrong = ({ absences, wrongCode }: Provided): Partial<Plan> => {
+  const hidden = absent(absences)
+  const change = (spoken: Spoken) => wrongCode ?? spoken
+  return {
+    hasCode: true,
+    line: { ...hidden, twist: (asked) => (asked.method === "POST" ? { change } : hidden.twist(asked)) },
+    honestAfterMs: 50 * SECOND,
+    callback: () => []
+  }
+}
+
 const stories: ReadonlyArray<Story> = [
   { name: "lost", kind: "payout", way: paid, happens: lost },
   { name: "lost", kind: "charge", way: prompted, happens: lost },
+  { name: "made, and its code called wrong", kind: "charge", way: prompting, happens: calledWrong },
+  {
+    name: "made, and its code called wrong, and the payer begins anew",
+    kind: "charge",
+    way: prompting,
+    // Later than the last order, and sooner than the code expires.
+    happens: (provided) => ({ ...calledWrong(provided), clicksAfterMs: 5 * MINUTE })
+  },
   {
     name: "paid on a page that expired",
     kind: "charge",
