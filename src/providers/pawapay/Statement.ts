@@ -51,7 +51,7 @@ export const statement = (
   transport: Transport,
   settings: Pick<PawapaySettings, "baseUrl" | "callbackHosts" | "statementHosts">
 ) => {
-  const { call, get, readAsUnknown } = connection
+  const { call, get, giveUp, readAsUnknown } = connection
 
   /** Its handle; null where the account has no such wallet. */
   const requested = Effect.fnUntraced(function* (wallet: Wallet, from: number, until: number) {
@@ -118,10 +118,16 @@ export const statement = (
       // To the second, and no second is left out.
       const until = Math.min(start + DAY_MS + MARGIN_MS, (yield* Clock.currentTimeMillis) + SECOND_MS)
       if (until <= from) return nothing
-      const answer = yield* Effect.result(get(BalancesAnswer, "wallet_balances", "/wallet-balances"))
-      if (Result.isFailure(answer))
-        return { ...nothing, unreadable: [unread("the list of wallets", answer.failure)], isPart: true }
-      const { isWhole, wallets } = walletsIn(answer.success.balances)
+      const response = yield* call({ operation: "wallet_balances", method: "GET", path: "/wallet-balances" })
+      const answer = Option.getOrUndefined(decoded(BalancesAnswer, response))
+      if (answer === undefined) {
+        const { alarm, fact } = readAsUnknown(response)
+        // Then no payment could be asked for either.
+        if (fact.reason !== "bad_response") return yield* giveUp(alarm)
+        const why = new StatementUnreadable({ why: `pawaPay does not list them: ${fact.note}` })
+        return { ...nothing, unreadable: [unread("the list of wallets", why)], isPart: true }
+      }
+      const { isWhole, wallets } = walletsIn(answer.balances)
       const read = (all: ReadonlyArray<Wallet>) =>
         Effect.forEach(all, (one) => readOrNamed(one, from, until), { concurrency: WALLETS_AT_ONCE })
       const listed = yield* read(wallets)

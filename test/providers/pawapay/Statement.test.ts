@@ -298,10 +298,13 @@ describe("the statement of an account at pawaPay", () => {
       const { server, statement } = yield* asked({ "GET /wallet-balances": [answer(403, "<html>", "text/html")] })
       expect(yield* statement).toMatchObject({
         lines: [],
-        unreadable: [{ place: "the list of wallets", word: "pawaPay did not answer as it has to: try again" }],
+        unreadable: [{ place: "the list of wallets", word: expect.stringContaining("HTTP 403") }],
         isPart: true
       })
       expect(server.seen.filter(({ line }) => line === "POST /statements")).toStrictEqual([])
+      // Nobody is there who could be asked: nothing is compared.
+      const down = yield* asked({ "GET /wallet-balances": [answer(503, {})] })
+      expect(yield* Effect.flip(down.statement)).toMatchObject({ _tag: "provider_error" })
     })
   )
 
