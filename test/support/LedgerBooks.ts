@@ -38,6 +38,8 @@ interface Work {
 /** Everything that money steps read and write. */
 export interface Books {
   readonly frozen: Set<string>
+  /** References that operators booked by hand. */
+  readonly booked: Set<Reference>
   readonly keys: Map<string, Key>
   /** The charge that each payer had last, and all that are remembered. */
   readonly payers: Map<string, { readonly reference: Reference | null; readonly recent: ReadonlyArray<string> }>
@@ -63,6 +65,7 @@ interface Befriended extends Pick<Beneficiary, "network" | "branchCode" | "accou
 
 export const emptyBooks = (): Books => ({
   frozen: new Set(),
+  booked: new Set(),
   keys: new Map(),
   payers: new Map(),
   windows: new Map(),

@@ -68,6 +68,8 @@ export const foldOpen = (books: Books, step: OpenStep): OpenOutcome => {
   const { appId, currency, reference } = record
   const key = books.keys.get(keyName(claim.scope))
   if (key === undefined || key.fence !== claim.fence || key.state !== "claimed") return { _tag: "ClaimLost" }
+  // Money moved by this reference: a frozen tenant, too, is not told that none did.
+  if (books.booked.has(reference)) return { _tag: "ClaimLost" }
   if (books.frozen.has(appId)) return { _tag: "Frozen" }
   const hash = hex(partyHash)
   const charged = books.payers.get(payerName(appId, hash ?? ""))

@@ -41,14 +41,17 @@ BEGIN
     WHERE k.app_id = p_app_id AND k.mode = p_mode AND k.endpoint = p_endpoint AND k.key = p_key AND k.fence = p_fence AND k.state = 'claimed';
     IF NOT FOUND THEN verdict := 'ClaimLost'; RAISE SQLSTATE 'GW001'; END IF;
 
-    -- Frozen: the tenant was frozen meanwhile. A freeze waits for this commit, or is seen here.
+    -- A freeze, and an operator who books by hand, wait for this commit, or are seen here.
     SELECT t.status INTO tenant_status FROM tenants t WHERE t.app_id = p_app_id FOR SHARE;
-    IF tenant_status IS DISTINCT FROM 'active' THEN verdict := 'Frozen'; RAISE SQLSTATE 'GW001'; END IF;
 
-    -- ClaimLost, too: an operator booked it meanwhile. Who claims the key again is told.
+    -- ClaimLost, too: an operator booked it meanwhile. Who claims the key again is told. It comes before Frozen, which would say that no
+    -- money moved.
     IF EXISTS (SELECT FROM float_adjustments f WHERE f.app_id = p_app_id AND f.mode = p_mode AND f.external_id = p_reference) THEN
       verdict := 'ClaimLost'; RAISE SQLSTATE 'GW001';
     END IF;
+
+    -- Frozen: the tenant was frozen meanwhile.
+    IF tenant_status IS DISTINCT FROM 'active' THEN verdict := 'Frozen'; RAISE SQLSTATE 'GW001'; END IF;
 
     -- PayerBusy: another charge of the number was placed meanwhile. The payer's newest charge is this one now (contract GUARD-6).
     IF p_guarded THEN
