@@ -107,6 +107,7 @@ export class OutcomePoller extends Context.Service<
           return { learnt: false, turnedAway: true, record }
         }
         const answer = poll.value
+        if (answer._tag === "StillPending" || answer._tag === "Succeeded") yield* doubtWrongCode(transaction)
         // Only a delivered payout can come back. Where the delivery was never reported, it is applied before the return.
         let known: StoredTransaction | null = stored
         if (answer._tag === "Returned" && transaction.kind === "payout" && transaction.status === "pending") {
@@ -171,6 +172,18 @@ export class OutcomePoller extends Context.Service<
         const note = "the answer to a code was lost"
         const fact = { _tag: "Charged", expiresAt: now + policy.collectionExpiryMs, note } as const
         return Option.some({ learnt: false, record: yield* settlement.apply({ reference, fact, actor }) })
+      })
+
+      /**
+       * A charge that was found. Where its code was called wrong, and no other one is on its way, none can be sent from here on, and an operator has
+       * to know: another charge of the payer may have been placed beside it.
+       */
+      const doubtWrongCode = Effect.fnUntraced(function* (record: Transaction) {
+        if (record.kind !== "collection" || record.wrongCode !== true || !waitsForCode(record)) return
+        const { provider, reference } = record
+        if ((yield* codes.close(reference, yield* Clock.currentTimeMillis)) !== "wrong") return
+        const line = Effect.logError("a provider made a charge although it called its code wrong")
+        yield* Effect.annotateLogs(line, { reference, provider })
       })
 
       const claim = Effect.fnUntraced(function* (free: number) {

@@ -1,6 +1,6 @@
 import { rm } from "node:fs/promises"
 import { expect, layer } from "@effect/vitest"
-import { Context, Effect, Layer } from "effect"
+import { Console, Context, Effect, Layer } from "effect"
 import { type HostileLine, openHostileLine, type Spoken, type Twist } from "../../../lab/hostile/HostileLine.ts"
 import { listAnswer, transaction } from "../../providers/ProviderStub.ts"
 import { type Running, startSimulator } from "../../simulator/eversend/SimulatorFixture.ts"
@@ -16,6 +16,8 @@ interface Parts {
   readonly gateway: Gateway
   readonly simulator: Running
   readonly line: HostileLine
+  /** What an operator reads. */
+  readonly log: ReadonlyArray<string>
 }
 
 /** A gateway whose Eversend is behind a line that a story may spoil. */
@@ -30,9 +32,13 @@ class OverLine extends Context.Service<OverLine, Parts>()("test/OverLine") {
         )
         const line = yield* openHostileLine(simulator.eversendBaseUrl)
         const over = { ...simulator, eversendBaseUrl: line.baseUrl, baseUrls: { ...simulator.baseUrls, eversend: line.baseUrl } }
-        const gateway = yield* Effect.orDie(gatewayOn(yield* givenDatabase, over, settings))
+        const log: Array<string> = []
+        const written = Object.assign(Object.create(console), { error: (text: string) => void log.push(text) })
+        const gateway = yield* Effect.orDie(gatewayOn(yield* givenDatabase, over, { LOG_LEVEL: "error", ...settings })).pipe(
+          Effect.provideService(Console.Console, written)
+        )
         yield* demandCodes(gateway, "UG")
-        return { simulator, line, gateway }
+        return { simulator, line, gateway, log }
       })
     )
 }
@@ -213,6 +219,21 @@ layer(OverLine.layer({ OTP_EXPIRY: "900ms", RECONCILER_SCHEDULE: "1h" }, 60_000)
         yield* honest
         yield* tenant.until(`/v1/collections/${reference}`, ({ status }) => status !== "requires_action")
         expect((yield* tenant.get(`/v1/collections/${reference}`)).body.data).toMatchObject({ status: "pending" })
+      })
+    )
+
+    it.effect("is credited beside a second charge where it is listed too late to stop it, and an operator is told", () =>
+      Effect.gen(function* () {
+        const { log } = yield* OverLine
+        const { tenant } = yield* given
+        const first = yield* madeUnseen(tenant, "4009")
+        yield* spoilt(null, hidden)
+        const anew = yield* tenant.post("/v1/collections", momoCharge("4009"))
+        expect((yield* say(tenant, anew, "4009")).status).toBe(200)
+        yield* honest
+        yield* tenant.until(`/v1/collections/${first}`, ({ status }) => status === "pending")
+        const lines = log.filter((line) => line.includes("made a charge although it called its code wrong"))
+        expect(lines.filter((line) => line.includes(first))).toHaveLength(1)
       })
     )
 
