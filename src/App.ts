@@ -1,5 +1,4 @@
 import { Effect, Layer, Option, type Redacted, Ref } from "effect"
-import { besideRequests, protectionAnnounced } from "./BesideRequests.ts"
 import * as Config from "./Config.ts"
 import { ConsoleAddress } from "./console/ConsoleAddress.ts"
 import { Mode } from "./domain/Ids.ts"
@@ -26,16 +25,23 @@ import { RandomSourceLive } from "./persistence/vault/RandomSourceLive.ts"
 import { PaceBuckets } from "./providers/Pace.ts"
 import { contractPrices, knownProviders, providerRegistry } from "./providers/Registry.ts"
 import { makeRecentCalls, RecentCalls } from "./runtime/RecentCalls.ts"
+import { runTogether } from "./runtime/Worker.ts"
 import { consoleServices, servicesOn } from "./Services.ts"
+import { auditWatching } from "./services/AuditWatch.ts"
+import { dataRetention } from "./services/DataRetention.ts"
 import { type Build, Health } from "./services/Health.ts"
 import { COMMITS_WAIT, CommitsWaiting } from "./services/ports/CommitsWaiting.ts"
 import { GatewayStatus } from "./services/ports/GatewayStatus.ts"
 import { ProviderRegistry } from "./services/ports/ProviderRegistry.ts"
 import { RateLimits } from "./services/ports/RateLimits.ts"
+import { clawbackSweeps } from "./services/settlement/ClawbackSweeps.ts"
 import { FeeBooking } from "./services/settlement/FeeBooking.ts"
+import { OutcomePoller } from "./services/settlement/OutcomePoller.ts"
+import { ProviderCallbacks } from "./services/settlement/ProviderCallbacks.ts"
 import { Reconciliation } from "./services/settlement/Reconciliation.ts"
 import { Review } from "./services/settlement/Review.ts"
 import { endpointConnection } from "./services/webhooks/EndpointConnection.ts"
+import { WebhookDispatcher } from "./services/webhooks/WebhookDispatcher.ts"
 
 export type Settings = Config.Settings
 /** Settings that say where the database is and what seals its secrets. */
@@ -243,3 +249,32 @@ const telemetryWhereSet = (
           return layer(Telemetry, { ...telemetry, serviceVersion })
         })
       )
+
+/** Work that goes on beside the requests. */
+const besideRequests = Layer.effectDiscard(
+  Effect.gen(function* () {
+    yield* runTogether([yield* WebhookDispatcher, yield* OutcomePoller, yield* ProviderCallbacks])
+    yield* Effect.forkScoped(dataRetention)
+    yield* Effect.forkScoped(auditWatching)
+    yield* Effect.forkScoped(clawbackSweeps)
+  })
+)
+
+/** Whether what was done before is safe from this process itself, in one line of the log where it is not. */
+const protectionAnnounced = ({ migrationDatabaseUrl }: Pick<Settings, "migrationDatabaseUrl">) =>
+  Layer.effectDiscard(
+    Effect.gen(function* () {
+      const { holds, role } = yield* (yield* GatewayStatus).protection
+      if (!holds)
+        yield* Effect.annotateLogs(
+          Effect.logWarning(
+            'nothing protects audit rows, postings and history from this gateway; see docs/operations.md, "Two roles"'
+          ),
+          { database_role: role }
+        )
+      if (migrationDatabaseUrl !== null)
+        yield* Effect.logWarning(
+          "MIGRATION_DATABASE_URL is for gateway migrate alone: whoever takes over this process has the owner's password"
+        )
+    })
+  )

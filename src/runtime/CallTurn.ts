@@ -1,4 +1,5 @@
 import { Context, Effect } from "effect"
+import type { AppId } from "../domain/Ids.ts"
 
 /**
  * The purpose of a call to a provider: to move money, to prepare a money call (a price, a token), to poll a status, or a free read. Each
@@ -60,3 +61,6 @@ export const withTurn = <A, E, R>(call: Effect.Effect<A, E, R>, isPatient: boole
     const exit = yield* Effect.exit(Effect.provideService(call, CallTurn, turn))
     return { exit, away: turn.away }
   })
+
+/** The tenant whose request the current fiber works for; null for the gateway's own work. */
+export const ActingTenant = Context.Reference<AppId | null>("gateway/runtime/ActingTenant", { defaultValue: () => null })

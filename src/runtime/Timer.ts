@@ -129,3 +129,6 @@ export const endsOnceWithin =
       fiber.addObserver(finish)
       return Effect.succeed(Deferred.await(end))
     })
+
+/** Milliseconds of the monotonic clock, which cannot be set. */
+export const elapsed: Effect.Effect<number> = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos) / NANOS_A_MS)

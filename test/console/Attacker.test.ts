@@ -1,7 +1,7 @@
 import { expect, layer } from "@effect/vitest"
 import { Context, Effect } from "effect"
+import { makeRooms } from "../../src/console/Console.ts"
 import type { Room } from "../../src/console/Handler.ts"
-import { makeRooms } from "../../src/console/Rooms.ts"
 import type { Route } from "../../src/console/Route.ts"
 import type { Fact } from "../../src/domain/Fact.ts"
 import { Reference } from "../../src/domain/Ids.ts"

@@ -69,8 +69,8 @@ export const imports: ReadonlyArray<ImportRow> = [
   { from: /^http\/description\/StaticText\.ts$/, files: ["http/"], packages: [core, http, /^node:(crypto|zlib)$/] },
   { from: /^http\/description\/ManualFiles\.ts$/, files: [], packages: [core, /^node:(fs\/promises|path)$/] },
   {
-    from: /^http\/description\/DocsAssets\.ts$/,
-    files: ["http/description/StaticText.ts"],
+    from: /^http\/description\/DocsPage\.ts$/,
+    files: ["http/"],
     packages: [core, /^node:(fs\/promises|path|zlib)$/]
   },
   { from: /^http\/description\/ManualLinks\.ts$/, files: ["http/"], packages: [/^node:path$/] },
@@ -99,13 +99,16 @@ export const imports: ReadonlyArray<ImportRow> = [
     files: ["persistence/"],
     packages: [core, /^node:(crypto|fs|path)$/]
   },
-  { from: /^persistence\/connection\/MachineTime\.ts$/, files: ["domain/"], packages: [core, /^node:os$/] },
+  {
+    from: /^persistence\/connection\/(BoundedClient|DatabaseClock)\.ts$/,
+    files: ["domain/", "runtime/", "services/ports/", "persistence/connection/"],
+    packages: [core, /^node:(diagnostics_channel|os)$/, /^effect\/sql$/, /^@effect\/sql-pg\/Pg(Client|Connection)$/]
+  },
   {
     from: /^persistence\/connection\/DatabaseTls\.ts$/,
     files: ["persistence/connection/"],
     packages: [core, /^node:(fs\/promises|tls)$/]
   },
-  { from: /^persistence\/connection\/SentStatements\.ts$/, files: [], packages: [/^node:diagnostics_channel$/] },
   {
     from: /^persistence\/connection\/servers\//,
     files: ["persistence/connection/servers/"],
@@ -160,7 +163,7 @@ export const imports: ReadonlyArray<ImportRow> = [
   { from: /^ConfigAddresses\.ts$/, files: ["ConfigRules.ts", "persistence/connection/DatabaseTls.ts"], packages: [core] },
   // What App puts together, in its parts.
   {
-    from: /^(App|BesideRequests|Ports|Services)\.ts$/,
+    from: /^(App|Ports|Services)\.ts$/,
     files: [
       "domain/",
       "runtime/",
@@ -173,8 +176,7 @@ export const imports: ReadonlyArray<ImportRow> = [
       "Config.ts",
       "Ports.ts",
       "Services.ts",
-      "App.ts",
-      "BesideRequests.ts"
+      "App.ts"
     ],
     packages: [/./]
   },

@@ -69,7 +69,7 @@ export const providerImports: ReadonlyArray<ImportRow> = [
     files: [
       "domain/Json.ts",
       "runtime/ClientSpan.ts",
-      "runtime/CountedCalls.ts",
+      "runtime/CapturedCall.ts",
       "runtime/LatestTime.ts",
       "runtime/Timer.ts",
       "runtime/Tracing.ts",

@@ -4,7 +4,7 @@ import { RetriableError } from "../../domain/errors/Retriable.ts"
 import { TerminalError } from "../../domain/errors/Terminal.ts"
 import { json } from "../../domain/Json.ts"
 import type { StoredResponse } from "../../services/ports/Idempotency.ts"
-import { ResponseEncoder } from "../../services/ports/ResponseEncoder.ts"
+import { ResponseEncoder } from "../../services/ports/Idempotency.ts"
 
 /** The status of every error (contract ERR-5). Leaving one out does not compile. */
 export const httpStatusByCode = {

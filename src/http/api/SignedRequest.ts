@@ -2,7 +2,7 @@ import { Context, Effect } from "effect"
 import type { HttpServerResponse } from "effect/http"
 import { HttpApiMiddleware } from "effect/http-api"
 import type { Caller } from "../../domain/Tenant.ts"
-import { ActingTenant } from "../../runtime/ActingTenant.ts"
+import { ActingTenant } from "../../runtime/CallTurn.ts"
 import type { RequestNonce } from "../../services/admission/RequestNonce.ts"
 
 /** A request that passed the edge, as handlers need it. The edge provides it as `CurrentRequest`; signed handlers get it as `Signed`. */

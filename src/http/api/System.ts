@@ -60,13 +60,38 @@ export class DescriptionApi extends HttpApiGroup.make("description")
   )
   .annotateMerge(group("This description", "This description.")) {}
 
-/** The scripts and styles of a page: no operations of the API, and not described as such. */
 /** Where the scripts and styles of the page `/docs` are. */
 export const docsAssets = { script: "/docs/assets/reference.js", style: "/docs/assets/reference.css" } as const
 
+/** The scripts and styles of a page: no operations of the API, and not described as such. */
 export class DocsAssetsApi extends HttpApiGroup.make("docsAssets")
   .add(
     HttpApiEndpoint.get("script", docsAssets.script, { success: Schema.String }),
     HttpApiEndpoint.get("style", docsAssets.style, { success: Schema.String })
+  )
+  .annotate(OpenApi.Exclude, true) {}
+
+const page = { success: Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/html" })) }
+
+/** The manual: pages and files to read, which are no operations of the API and are not described as such. */
+export class ManualApi extends HttpApiGroup.make("manual")
+  .add(
+    HttpApiEndpoint.get("integrating", "/docs/integrating", page),
+    HttpApiEndpoint.get("integratingMarkdown", "/docs/integrating.md", page),
+    HttpApiEndpoint.get("integratingPage", "/docs/integrating/:page", { ...page, params: { page: Schema.String } }),
+    HttpApiEndpoint.get("contract", "/docs/contract", page),
+    HttpApiEndpoint.get("contractMarkdown", "/docs/contract.md", page),
+    HttpApiEndpoint.get("contractPage", "/docs/contract/:page", { ...page, params: { page: Schema.String } }),
+    HttpApiEndpoint.get("clients", "/docs/clients.tar", page),
+    HttpApiEndpoint.get("client", "/docs/clients/:client", { ...page, params: { client: Schema.String } }),
+    HttpApiEndpoint.get("clientFile", "/docs/clients/:client/:file", {
+      ...page,
+      params: { client: Schema.String, file: Schema.String }
+    }),
+    HttpApiEndpoint.get("clientSource", "/docs/clients/:client/:folder/:file", {
+      ...page,
+      params: { client: Schema.String, folder: Schema.String, file: Schema.String }
+    }),
+    HttpApiEndpoint.get("home", "/", page)
   )
   .annotate(OpenApi.Exclude, true) {}

@@ -1,5 +1,10 @@
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
+import { gunzipSync } from "node:zlib"
+import { Effect } from "effect"
 import { docsAssets } from "../api/System.ts"
 import { EXAMPLE_ORIGIN } from "./SignedCurl.ts"
+import { type StaticText, staticText } from "./StaticText.ts"
 
 // The API's reference as a page: Scalar's, drawn from /openapi.json of the same origin. Nothing is loaded from anywhere else.
 
@@ -57,3 +62,15 @@ contract</a>, <a href="/openapi.json">openapi.json</a>.</p></noscript>
 </body>
 </html>
 `
+
+const FOLDER = join(import.meta.dirname, "vendor", "scalar")
+
+/** A vendored file, which is kept compressed. */
+const vendored = (file: string, contentType: string): Effect.Effect<StaticText> =>
+  Effect.promise(async () => staticText(gunzipSync(await readFile(join(FOLDER, `${file}.gz`))).toString(), contentType))
+
+/** The script and the style that draw `/docs`. Each is read when it is first asked for: most processes never show the page. */
+export const readDocsAssets = Effect.all({
+  script: Effect.cached(vendored("reference.js", "text/javascript; charset=utf-8")),
+  style: Effect.cached(vendored("reference.css", "text/css; charset=utf-8"))
+})

@@ -1,6 +1,6 @@
 import { Array as Arr, type Cause, Context, Deferred, Effect, Exit, Fiber, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { elapsed } from "../../runtime/Elapsed.ts"
+import { elapsed } from "../../runtime/Timer.ts"
 import { Distribution } from "../connection/Distribution.ts"
 import { OnTenantServer, serverSlots } from "../connection/ServerSlots.ts"
 import type { ServerLanes } from "../connection/StepBatch.ts"

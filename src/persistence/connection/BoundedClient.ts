@@ -1,3 +1,4 @@
+import { channel } from "node:diagnostics_channel"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import type * as PgConnection from "@effect/sql-pg/PgConnection"
 import { Context, Effect } from "effect"
@@ -5,7 +6,6 @@ import { SqlClient, type SqlConnection, SqlError, Statement } from "effect/sql"
 import { endsWithin, makeTimer, timeoutWith } from "../../runtime/Timer.ts"
 import { annotateTraced } from "../../runtime/Tracing.ts"
 import { type DatabaseTarget, failureAttributes, sqlState, targetAttributes } from "./DatabaseSpans.ts"
-import { announce } from "./SentStatements.ts"
 import type { Connections } from "./servers/PrimaryPool.ts"
 
 export interface StatementTimeouts {
@@ -147,3 +147,17 @@ const commit = (connection: SqlConnection.Connection): Effect.Effect<void, SqlEr
         )
       : Effect.void
   )
+
+/** One statement on its way to the database. */
+interface SentStatement {
+  readonly text: string
+  /** Whichever it goes by: what a connection was sent before says whether it is inside a transaction. */
+  readonly connection: object
+}
+
+const statements = channel("gateway/persistence/SentStatements")
+
+/** Announces a statement to the subscribers of the channel in this process. A running gateway has none: then it costs one look. */
+const announce = (connection: object, text: string): void => {
+  if (statements.hasSubscribers) statements.publish({ connection, text } satisfies SentStatement)
+}

@@ -1,11 +1,12 @@
+import { hostname, uptime } from "node:os"
 import { Clock, Context, Effect, Exit, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import type { MachineClocks } from "../../domain/ClockDoubt.ts"
 import { CLOCKS_DIFFER_AT_MOST_MS } from "../../domain/ClockDoubt.ts"
 import { type ClockLeap, withLeap } from "../../domain/ClockLeaps.ts"
 import { LatestTime } from "../../runtime/LatestTime.ts"
 import { ClockTrust } from "../../services/ports/ClockWatch.ts"
 import { DatabaseError } from "./DatabaseError.ts"
-import { MachineTime, machineTimeBy } from "./MachineTime.ts"
 import { Moment } from "./Rows.ts"
 
 /** How often the database is asked for its time. */
@@ -170,3 +171,19 @@ const clockFrom = (machine: Clock.Clock, nanos: () => bigint): Clock.Clock => {
     sleep: (duration) => machine.sleep(duration)
   }
 }
+
+const MS_PER_SECOND = 1000
+
+/** The clocks of this machine, by a clock that was not replaced by the database's. */
+const machineTimeBy = (machine: Clock.Clock) => ({
+  name: hostname(),
+  read: Effect.sync(
+    (): MachineClocks => ({ timeOfDay: machine.currentTimeMillisUnsafe(), uptimeMs: Math.round(uptime() * MS_PER_SECOND) })
+  )
+})
+
+/** The machine's own clocks, independent of the program's clock. */
+export const MachineTime = Context.Reference<{ readonly name: string; readonly read: Effect.Effect<MachineClocks> }>(
+  "gateway/persistence/MachineTime",
+  { defaultValue: () => ({ name: hostname(), read: Effect.flatMap(Clock.Clock, (clock) => machineTimeBy(clock).read) }) }
+)

@@ -13,3 +13,9 @@ export const rowsOf = <A>(row: Schema.ConstraintDecoder<A>) => {
   return (statement: Effect.Effect<ReadonlyArray<unknown>, SqlError.SqlError>): Effect.Effect<ReadonlyArray<A>> =>
     statement.pipe(Effect.flatMap(decode), Effect.orDie)
 }
+
+/** Of two positions in a list whose newest comes first, the one that comes later. Rows of the same moment are ordered by their ids. */
+export const laterOf =
+  <Position extends { readonly id: string }>(createdAt: (position: Position) => Instant) =>
+  (one: Position, other: Position): Position =>
+    createdAt(other) < createdAt(one) || (createdAt(other) === createdAt(one) && other.id < one.id) ? other : one

@@ -1,5 +1,5 @@
 import { Deferred, Effect, Exit, Option, type Scope } from "effect"
-import { elapsed } from "../../runtime/Elapsed.ts"
+import { elapsed } from "../../runtime/Timer.ts"
 import { TooLate } from "../../runtime/TooLate.ts"
 
 // Effect's cached effects count their time from the result. A result that came late would be believed for too long.

@@ -1,6 +1,6 @@
 import { Effect, Option, Schema, type Scope } from "effect"
 import type { SqlClient } from "effect/sql"
-import { elapsed } from "../../runtime/Elapsed.ts"
+import { elapsed } from "../../runtime/Timer.ts"
 import { Distribution } from "../connection/Distribution.ts"
 import { rowsOf } from "../connection/Rows.ts"
 import { ofAll, type TenantFilter } from "../connection/TenantFilter.ts"

@@ -16,10 +16,9 @@ import {
   type StoredResponse
 } from "../../services/ports/Idempotency.ts"
 import { Policy } from "../../services/ports/Policy.ts"
-import { Vault } from "../../services/ports/Vault.ts"
+import { referenceHash, Vault } from "../../services/ports/Vault.ts"
 import { EveryTenant } from "../cluster/EveryTenant.ts"
 import { Distribution } from "../connection/Distribution.ts"
-import { referenceHash } from "../connection/ReferenceHash.ts"
 import { rowsOf } from "../connection/Rows.ts"
 import { OnTenantServer } from "../connection/ServerSlots.ts"
 import { isLockTimeout, makeBatcher } from "../connection/StepBatch.ts"

@@ -6,7 +6,7 @@ import type { AuditEntry } from "../../services/ports/AuditLog.ts"
 import { ClockWatch, TYPED_WITHIN_MS } from "../../services/ports/ClockWatch.ts"
 import { Vault } from "../../services/ports/Vault.ts"
 import { auditTrail } from "../audit/AuditTrail.ts"
-import { MachineTime } from "../connection/MachineTime.ts"
+import { MachineTime } from "../connection/DatabaseClock.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
 
 /** The time up to which the clock is trusted is written no more often than this. */

@@ -11,8 +11,7 @@ import type {
   Transactions
 } from "../../services/ports/Transactions.ts"
 import type { makeHeavyReads } from "../connection/HeavyReads.ts"
-import { laterOf } from "../connection/ListPosition.ts"
-import { Moment } from "../connection/Rows.ts"
+import { laterOf, Moment } from "../connection/Rows.ts"
 
 /** So many records one page looks at, however few of them its filter lets through. */
 const RECORDS_A_PAGE = 5_000

@@ -1,4 +1,5 @@
 import { Context, type Effect, type Option } from "effect"
+import type { ApiError } from "../../domain/errors/ApiError.ts"
 import type { Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { IdempotencyScope } from "../../domain/RequestFingerprint.ts"
@@ -77,3 +78,14 @@ export class Idempotency extends Context.Service<
     readonly prune: (before: Instant, limit: number) => Effect.Effect<number>
   }
 >()("gateway/services/ports/Idempotency") {}
+
+/** Turns a result into the exact bytes of its response, so that what a commit stores is what is sent. Pure: the same result, the same bytes. */
+export class ResponseEncoder extends Context.Service<
+  ResponseEncoder,
+  {
+    /** `status` is the operation's own success status. */
+    readonly success: (status: number, view: unknown) => StoredResponse
+    /** The status is the one that belongs to the error's code. */
+    readonly error: (error: ApiError) => StoredResponse
+  }
+>()("gateway/services/ports/ResponseEncoder") {}

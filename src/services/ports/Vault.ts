@@ -1,4 +1,5 @@
-import { Context, type Effect, type Redacted } from "effect"
+import { Context, type Effect, Redacted } from "effect"
+import type { ReferenceHash } from "../../domain/ReferenceBucket.ts"
 
 /**
  * Secrets at rest. Sealing is AES-256-GCM under the master key; `purpose` is authenticated with it, so that a sealed value cannot be
@@ -14,3 +15,9 @@ export class Vault extends Context.Service<
     readonly hash: (purpose: string, text: Redacted.Redacted) => Uint8Array
   }
 >()("gateway/services/ports/Vault") {}
+
+/** The hashes by which references lead to tenants, under the vault's key. */
+export const referenceHash =
+  ({ hash }: Pick<Vault["Service"], "hash">): ReferenceHash =>
+  (purpose, text) =>
+    hash(purpose, Redacted.make(text))

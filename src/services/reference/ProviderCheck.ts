@@ -3,7 +3,7 @@ import { type Corridor, corridorKeyOf } from "../../domain/Corridor.ts"
 import type { ProviderError } from "../../domain/errors/Retriable.ts"
 import { type Mode, Mode as Modes } from "../../domain/Ids.ts"
 import { LARGEST_AMOUNT, type MinorUnits, minor, toDecimal } from "../../domain/Money.ts"
-import { withCallCount } from "../../runtime/CountedCalls.ts"
+import { withCallCount } from "../../runtime/CapturedCall.ts"
 import type { Provider } from "../ports/Provider.ts"
 import type { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 

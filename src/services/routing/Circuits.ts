@@ -2,8 +2,7 @@ import { Clock, Context, Effect, Exit, Layer, Metric } from "effect"
 import * as CircuitBreaker from "../../domain/CircuitBreaker.ts"
 import type { AppId, Mode } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
-import { ActingTenant } from "../../runtime/ActingTenant.ts"
-import { isPatient, withTurn } from "../../runtime/CallTurn.ts"
+import { ActingTenant, isPatient, withTurn } from "../../runtime/CallTurn.ts"
 import { Policy } from "../ports/Policy.ts"
 
 /**

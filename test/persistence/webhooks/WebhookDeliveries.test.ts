@@ -3,11 +3,11 @@ import { Context, Effect, Option, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { expect } from "vitest"
 import { AppId, Reference } from "../../../src/domain/Ids.ts"
+import { makeEventRetention } from "../../../src/services/DataRetention.ts"
 import { AuditLog } from "../../../src/services/ports/AuditLog.ts"
 import { WebhookDeliveries } from "../../../src/services/ports/WebhookDeliveries.ts"
 import { WebhookEndpoints } from "../../../src/services/ports/WebhookEndpoints.ts"
 import { WebhookOutbox } from "../../../src/services/ports/WebhookOutbox.ts"
-import { makeEventRetention } from "../../../src/services/webhooks/WebhookRetention.ts"
 import { auditEntry, givenDatabase, givenNode, newReference } from "../../support/TestDatabase.ts"
 
 type Page = Effect.Success<ReturnType<WebhookDeliveries["Service"]["list"]>>

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect, Option } from "effect"
 import type { Corridor } from "../../../src/domain/Corridor.ts"
 import { minor } from "../../../src/domain/Money.ts"
-import { countCall } from "../../../src/runtime/CountedCalls.ts"
+import { countCall } from "../../../src/runtime/CapturedCall.ts"
 import type { Provider } from "../../../src/services/ports/Provider.ts"
 import { checkProvider } from "../../../src/services/reference/ProviderCheck.ts"
 

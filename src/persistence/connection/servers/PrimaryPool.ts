@@ -1,14 +1,13 @@
 import { lookup } from "node:dns/promises"
-import { isIP } from "node:net"
+import { connect, isIP, type Socket } from "node:net"
 import type * as PgConnection from "@effect/sql-pg/PgConnection"
-import type * as PgPool from "@effect/sql-pg/PgPool"
+import * as PgPool from "@effect/sql-pg/PgPool"
 import { Clock, Context, Deferred, Effect, Exit, Fiber, Scope } from "effect"
 import type { SqlError } from "effect/sql"
 import type { DatabaseServer } from "./DatabaseServers.ts"
 import { reasonOf, refused } from "./FailureText.ts"
 import { choosePrimary, type Known, laterWord, type Remembered, type SeenServer, unfitStandbys } from "./PrimaryChoice.ts"
 import { type ServerFacts, serverFacts } from "./ServerFacts.ts"
-import { type Listener, makeServerPool, type ServerPool } from "./ServerPool.ts"
 
 /** Why no server of the database can be written to, in one line; null where one can. Known without asking any. */
 export const NoPrimary = Context.Reference<Effect.Effect<string | null>>("gateway/persistence/servers/NoPrimary", {
@@ -291,4 +290,39 @@ const makeServerProbes = Effect.fnUntraced(function* (config: PgPool.Config, ser
     ),
     forget: Effect.suspend(() => Effect.forEach([...sessions.values()], ({ cut }) => cut, { discard: true }))
   }
+})
+
+/** Where one server listens: an address of its name, or the path of a socket. */
+interface Listener {
+  readonly host: string
+  readonly address: string
+  readonly port: number
+}
+
+/** The connections to one server, which can all be cut at once. */
+interface ServerPool {
+  readonly get: Effect.Effect<PgConnection.PgConnection, SqlError.SqlError, Scope.Scope>
+  readonly invalidate: (connection: PgConnection.PgConnection) => Effect.Effect<void>
+  /** Statements under way fail, as with a server that died; a request to cancel is not sent. */
+  readonly cut: Effect.Effect<void>
+}
+
+/** A pool of connections to this server and no other, whatever else its address names. */
+const makeServerPool = Effect.fnUntraced(function* (config: PgPool.Config, { address, host, port }: Listener) {
+  const sockets = new Set<Socket>()
+  const stream = () => {
+    const socket = address.startsWith("/")
+      ? connect({ path: `${address}/.s.PGSQL.${port}` })
+      : // A statement is one write and then a wait for its answer: there is nothing to gather.
+        connect({ host: address, port, noDelay: true })
+    sockets.add(socket)
+    socket.once("close", () => sockets.delete(socket))
+    return socket
+  }
+  const pool = yield* PgPool.make({ ...config, host, port, stream })
+  // The pool stays: closing it would interrupt a caller that waits for a connection, and that caller is to get one to another server.
+  const cut = Effect.sync(() => {
+    for (const socket of sockets) socket.destroy()
+  })
+  return { get: pool.get, invalidate: pool.invalidate, cut } satisfies ServerPool
 })
