@@ -52,9 +52,17 @@ export const holderBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/providers/mtn/Reference.ts",
-        text: '    if (refused === "market") unsaid.set(question, yield* forAnHour)\n',
+        text: "    if (isOfMarket(question, number, refused)) unsaid.set(question, yield* forAnHour)\n",
         instead: ""
       }
+    ]
+  },
+  {
+    name: "take one forbidden number for a market that answers nobody",
+    breaks: "no number silences the question about the others",
+    test: "test/providers/mtn/Holder.test.ts",
+    edits: [
+      { file: "src/providers/mtn/Reference.ts", text: "const FORBIDDEN_NUMBERS = 3", instead: "const FORBIDDEN_NUMBERS = 1" }
     ]
   },
   {

@@ -51,6 +51,8 @@ const balanceOf = Effect.fnUntraced(function* ({ clients, currency }: Branch, pr
 /** A market that has no such call says so to everybody. It is asked again after this long, for it may have been enabled. */
 const MARKET_UNSAID_MS = 3_600_000
 const forAnHour = deadlineAfter(MARKET_UNSAID_MS)
+/** So many different numbers in a row for which a question was forbidden, and none was answered: it is forbidden in the market. */
+const FORBIDDEN_NUMBERS = 3
 
 /**
  * The holder of a recipient's number. Only `result: false` says that it is not active: what is refused, a number that is not found among
@@ -59,6 +61,16 @@ const forAnHour = deadlineAfter(MARKET_UNSAID_MS)
 export const holderBy = (branches: ReadonlyArray<Branch>, check: Exclude<HolderCheck, "off">, deadline: Deadline) => {
   /** Until when a question is not asked again, for each market that refused it. */
   const unsaid = new Map<string, number>()
+  /** The numbers for which a question was forbidden since one was answered. */
+  const forbidden = new Map<string, ReadonlySet<string>>()
+
+  const isOfMarket = (question: string, number: string, refused: ReturnType<typeof unsaidBy>): boolean => {
+    const numbers = refused === "either" ? new Set([...(forbidden.get(question) ?? []), number]) : new Set<string>()
+    const isAll = numbers.size >= FORBIDDEN_NUMBERS
+    if (isAll || refused !== "either") forbidden.delete(question)
+    else forbidden.set(question, numbers)
+    return isAll || refused === "market"
+  }
 
   const ask = Effect.fnUntraced(function* <A>(
     { clients, country }: Branch,
@@ -68,13 +80,17 @@ export const holderBy = (branches: ReadonlyArray<Branch>, check: Exclude<HolderC
   ) {
     const question = `${country} ${what}`
     if ((yield* timeLeft(unsaid.get(question) ?? 0)) > 0) return undefined
-    const call = { operation: "holder", method: "GET", path: holderPath(digitsOf(msisdn), what), keepsToken: true } as const
+    const number = digitsOf(msisdn)
+    const call = { operation: "holder", method: "GET", path: holderPath(number, what), keepsToken: true } as const
     const response = yield* clients.disbursement(call, until)
     const answer = Option.getOrUndefined(decodedOk(schema, response))
-    if (answer !== undefined) return answer
+    if (answer !== undefined) {
+      forbidden.delete(question)
+      return answer
+    }
     const refused = unsaidBy(response)
     if (refused === undefined) return yield* new ProviderError({})
-    if (refused === "market") unsaid.set(question, yield* forAnHour)
+    if (isOfMarket(question, number, refused)) unsaid.set(question, yield* forAnHour)
     return undefined
   })
 

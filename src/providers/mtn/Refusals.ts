@@ -73,18 +73,20 @@ const refusingCodes: ReadonlySet<string> = new Set([
 ])
 
 /**
- * How MTN refuses to answer a free question: to everybody in this market, or for this number. Undefined for every other answer: a 401
- * is of our credentials, and what failed there proves nothing.
+ * How MTN refuses to answer a free question: to everybody in this market, for this number, or for either of the two. Undefined for every
+ * other answer: a 401 is of our credentials, and what failed there proves nothing.
  */
-export const unsaidBy = (response: ProviderResponse): "market" | "number" | undefined => {
+export const unsaidBy = (response: ProviderResponse): "market" | "number" | "either" | undefined => {
   if (response._tag !== "Answered" || response.status === 401) return undefined
   const { status } = response
   const code = codeOf(response)
   if (refusingCodes.has(code ?? "")) return "market"
   if (!unsayingStatuses.has(status)) return undefined
   // A 404 without MTN's code is the API gateway's: it has no such route. With one, nobody is found by the number.
-  const isOfMarket = status === 403 || status === 405 || (status === 404 && code === null)
-  return isOfMarket && errorOf(response) !== undefined ? "market" : "number"
+  if (errorOf(response) === undefined) return "number"
+  // Without a code that speaks of our product a 403 does not say what is forbidden.
+  if (status === 403) return "either"
+  return status === 405 || (status === 404 && code === null) ? "market" : "number"
 }
 
 const unsayingStatuses: ReadonlySet<number> = new Set([400, 403, 404, 405])

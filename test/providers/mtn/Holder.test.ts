@@ -189,7 +189,13 @@ describe("the question whose a number is, behind its circuit and the account's p
   it.effect("is put once an hour to a market that refuses it, and to every other market", () =>
     Effect.gen(function* () {
       const inGhana = momoOf(payout({}, ghana))
-      for (const refused of [refusedBy("NOT_ALLOWED"), answer(403, { statusCode: 403 }), answer(404, { statusCode: 404 })]) {
+      const ofProduct = answer(403, { code: "NOT_ALLOWED", message: "no" })
+      for (const refused of [
+        refusedBy("NOT_ALLOWED"),
+        ofProduct,
+        answer(404, { statusCode: 404 }),
+        answer(405, { statusCode: 405 })
+      ]) {
         const { asked, isOpen, look } = yield* guarded({ [ANYBODY]: [refused] })
         expect(yield* times(FAILURES + 5, look())).toStrictEqual(Array(FAILURES + 5).fill(null))
         expect([asked(ACTIVE), asked(INFO), yield* isOpen("holder")]).toStrictEqual([1, 1, false])
@@ -202,6 +208,42 @@ describe("the question whose a number is, behind its circuit and the account's p
         yield* look()
         expect(asked(ANYBODY)).toBe(6)
       }
+    })
+  )
+
+  it.effect("is put for other numbers after one was forbidden, and once an hour after several different ones were (38)", () =>
+    Effect.gen(function* () {
+      const forbidden = answer(403, { statusCode: 403, message: "Forbidden" })
+      const others = ["256700001235", "256700001236", "256700001237"].map((digits) => ({
+        ...recipient,
+        msisdn: Redacted.make(`+${digits}`)
+      }))
+      const one = yield* guarded({ [ACTIVE]: [forbidden], [INFO]: [forbidden], [ANYBODY]: [active] })
+      // However often it is the same number.
+      expect(yield* times(FAILURES + 5, one.look())).toStrictEqual(Array(FAILURES + 5).fill(null))
+      expect([one.asked(ACTIVE), yield* one.isOpen("holder")]).toStrictEqual([FAILURES + 5, false])
+      const before = one.asked(ANYBODY)
+      yield* Effect.forEach(others, one.look)
+      expect(one.asked(ANYBODY)).toBe(before + 2 * others.length)
+      // Three different ones in a row: nobody's number is asked for.
+      const all = yield* guarded({ [ANYBODY]: [forbidden] })
+      yield* Effect.forEach([recipient, ...others, recipient], all.look)
+      expect([all.asked(ANYBODY), yield* all.isOpen("holder")]).toStrictEqual([6, false])
+      yield* TestClock.adjust("1 hour")
+      yield* all.look()
+      expect(all.asked(ANYBODY)).toBe(8)
+    })
+  )
+
+  it.effect("forgets forbidden numbers once another one is answered (38)", () =>
+    Effect.gen(function* () {
+      const forbidden = answer(403, { statusCode: 403 })
+      const numbers = ["256700001231", "256700001232", "256700001233", "256700001234", "256700001235"]
+      const path = (digits: string) => `GET /disbursement/v1_0/accountholder/msisdn/${digits}/active`
+      const answers = numbers.map((digits, at) => [path(digits), [at === 2 ? active : forbidden]] as const)
+      const { asked, look } = yield* guarded({ ...Object.fromEntries(answers), [ANYBODY]: [jane] })
+      for (const digits of numbers) yield* look({ ...recipient, msisdn: Redacted.make(`+${digits}`) })
+      expect(numbers.map((digits) => asked(path(digits)))).toStrictEqual([1, 1, 1, 1, 1])
     })
   )
 
