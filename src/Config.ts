@@ -31,7 +31,7 @@ import { knownProviders } from "./providers/Registry.ts"
 export type Settings = ReturnType<typeof parse>
 
 /** All that is wrong with the environment, one line a mistake; never a secret's value. */
-export class InvalidSettings extends Schema.TaggedError<InvalidSettings>()("InvalidSettings", {
+class InvalidSettings extends Schema.TaggedError<InvalidSettings>()("InvalidSettings", {
   mistakes: Schema.Array(Schema.String)
 }) {
   override get message() {

@@ -109,5 +109,3 @@ export const telemetryOf = (read: Reader, mistakes: Array<string>) => {
     attributes
   }
 }
-
-export type TelemetrySettings = ReturnType<typeof telemetryOf>

@@ -30,7 +30,7 @@ import { transaction } from "./Transaction.ts"
 import { webhook } from "./Webhook.ts"
 
 /** The exit codes. A command that a signal stopped before it was done ends with the shells' code for an interrupt. */
-export const exitCodes = { done: 0, refused: 1, wrongUsage: 2, interrupted: 130 } as const
+const exitCodes = { done: 0, refused: 1, wrongUsage: 2, interrupted: 130 } as const
 
 /** Every command. */
 export const gateway = Command.make("gateway").pipe(

@@ -53,7 +53,7 @@ export const signCommand = Command.make(
   ])
 )
 
-export const readKeyFile = (file: string): Effect.Effect<KeyFile, CommandRefusal> =>
+const readKeyFile = (file: string): Effect.Effect<KeyFile, CommandRefusal> =>
   read(file).pipe(
     Effect.flatMap((text) => decodeKeyFile(text.toString("utf8"))),
     Effect.catchTag(

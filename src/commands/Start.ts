@@ -60,7 +60,7 @@ export const start = Command.make(
 )
 
 /** Where a data folder remembers the gateway that `start` runs. */
-export const gatewayFile = (dataDir: string): string => join(dataDir, "gateway.json")
+const gatewayFile = (dataDir: string): string => join(dataDir, "gateway.json")
 
 /** The console is for the person who tries the gateway on this machine. */
 function forDevelopment(variables: Readonly<Record<string, string | undefined>>) {

@@ -38,7 +38,7 @@ export interface ConsoleSettings extends GateSettings, RoomSettings {
   readonly keepAliveMs: number
 }
 
-export class ConsolePortTaken extends Schema.TaggedError<ConsolePortTaken>()("console_port_taken", {
+class ConsolePortTaken extends Schema.TaggedError<ConsolePortTaken>()("console_port_taken", {
   host: Schema.String,
   port: Schema.Number
 }) {

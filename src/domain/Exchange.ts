@@ -60,9 +60,7 @@ export const exchangeView = (exchange: Exchange) => ({
 })
 
 /** The amounts that a quote and its exchange have in common. */
-export const amountsView = (
-  amounts: Pick<Exchange, "amount" | "currency" | "destinationAmount" | "destinationCurrency" | "rate">
-) => ({
+const amountsView = (amounts: Pick<Exchange, "amount" | "currency" | "destinationAmount" | "destinationCurrency" | "rate">) => ({
   source_currency: amounts.currency,
   source_amount_minor: amounts.amount,
   destination_currency: amounts.destinationCurrency,

@@ -125,7 +125,7 @@ const common = {
 }
 
 /** The amount that went back after it had been booked: `amount` is credited to the float, or debited from it. */
-export const Returned = Schema.Struct({ amount: MinorUnits, at: Instant, reason: Schema.String })
+const Returned = Schema.Struct({ amount: MinorUnits, at: Instant, reason: Schema.String })
 
 /** Money in. The payer's number is not here: only its last four digits, masked. */
 export const Collection = Schema.Struct({

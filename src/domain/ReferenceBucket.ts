@@ -10,7 +10,7 @@ import type { IdempotencyScope } from "./RequestFingerprint.ts"
  */
 const BUCKET_CHARACTERS = 4
 const BITS_A_CHARACTER = 5
-export const BUCKETS = 2 ** (BUCKET_CHARACTERS * BITS_A_CHARACTER)
+const BUCKETS = 2 ** (BUCKET_CHARACTERS * BITS_A_CHARACTER)
 
 /** 32 bytes, the keyed hash of a text; `purpose` keeps the kinds apart. */
 export type ReferenceHash = (purpose: "tenant_bucket" | "reference_mask" | "reference", text: string) => Uint8Array

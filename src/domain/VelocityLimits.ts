@@ -32,7 +32,7 @@ type Counts = { readonly [W in LimitWindow]?: number }
  * prompt on a person's handset. The limit is what a shop of medium size needs, so that a stolen key cannot prompt a country. A larger
  * merchant is given its own.
  */
-export const defaultLimits: { readonly [M in Mode]: { readonly [D in LimitDirection]: Counts } } = {
+const defaultLimits: { readonly [M in Mode]: { readonly [D in LimitDirection]: Counts } } = {
   live: {
     payout: { hour: 600, day: 5_000, destination: 20, destination_day: 100 },
     collection: { hour: 1_200, day: 10_000, destination: 10, destination_day: 30 },

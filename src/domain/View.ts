@@ -73,8 +73,6 @@ export const transactionView = (transaction: Payment) => {
 /** Whatever kind of record it is, as its tenant sees it. */
 export const recordView = (record: Transaction) => (record.kind === "exchange" ? exchangeView(record) : transactionView(record))
 
-export type TransactionView = ReturnType<typeof transactionView>
-
 /** A float position as `GET /v1/float` and `float list` show it. */
 export const positionView = (position: FloatPosition) => ({
   currency: position.currency,

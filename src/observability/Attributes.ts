@@ -97,8 +97,4 @@ export type AttributeName = keyof typeof attributes
 /** Names checked by the compiler, for `Effect.annotateLogs` and `Effect.annotateSpans`. */
 export const annotations = (values: { readonly [Name in AttributeName]?: string | number | boolean }) => values
 
-/** A name without a room of its own leaves in a span as the gateway's. */
-export const isListedInSpans = (name: string): boolean =>
-  isListed(name) || (name.startsWith("gateway.") && isListed(name.slice("gateway.".length)))
-
 export const isListed = (name: string): name is AttributeName => Object.hasOwn(attributes, name)

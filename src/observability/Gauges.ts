@@ -47,7 +47,7 @@ export const pictures = (source: Source): Effect.Effect<Effect.Effect<StatusSnap
   )
 
 /** The gauges of a status. Without one only gateway_database_up is there: an old number would be wrong. */
-export const gauges = (seen: StatusSnapshot | null, providers: ReadonlyArray<string> = []): ReadonlyArray<Family> => [
+export const gauges = (seen: StatusSnapshot | null, providers: ReadonlyArray<string>): ReadonlyArray<Family> => [
   ...databaseUp(seen !== null),
   ...(seen === null
     ? []

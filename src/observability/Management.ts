@@ -16,7 +16,7 @@ export interface ListenAddress {
   readonly port: number
 }
 
-export class ManagementPortTaken extends Schema.TaggedError<ManagementPortTaken>()("management_port_taken", {
+class ManagementPortTaken extends Schema.TaggedError<ManagementPortTaken>()("management_port_taken", {
   host: Schema.String,
   port: Schema.Number
 }) {

@@ -64,7 +64,7 @@ export const movements = <Order extends Ordered, F>(
 })
 
 /** The query for what an order may have made. */
-export const queryOf = (order: Ordered): Effect.Effect<StatusQuery> =>
+const queryOf = (order: Ordered): Effect.Effect<StatusQuery> =>
   Effect.map(Clock.currentTimeMillis, (sentAt) => ({
     ...currenciesOf(order),
     ...partyOf(order),

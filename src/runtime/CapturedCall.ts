@@ -7,7 +7,7 @@ export interface CapturedCall {
 }
 
 /** The slot in which an adapter leaves its call; null outside of `withCapturedCall`. */
-export const CaptureSlot = Context.Reference<Ref.Ref<CapturedCall | null> | null>("gateway/runtime/CaptureSlot", {
+const CaptureSlot = Context.Reference<Ref.Ref<CapturedCall | null> | null>("gateway/runtime/CaptureSlot", {
   defaultValue: () => null
 })
 

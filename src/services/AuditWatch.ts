@@ -7,7 +7,7 @@ const EVERY = "1 minute"
  * Writes the end of the audit log to the log of this process: a copy outside the database. The argument of `gateway audit verify --head`
  * later comes from there, or from the metrics.
  */
-export const makeAuditWatch = Effect.gen(function* () {
+const makeAuditWatch = Effect.gen(function* () {
   const log = yield* AuditLog
   let seen: AuditHead | undefined
 

@@ -143,7 +143,7 @@ const isCrowded = ({ outcome }: PartitionChange): boolean => outcome === "crowde
 const isChange = ({ outcome }: PartitionChange): boolean => outcome === "made" || outcome === "emptied" || outcome === "dropped"
 
 /** Events live a day longer than they can be recovered, so that none goes away under a recovery. */
-export const EVENTS_REMOVED_AFTER_MS = EVENTS_KEPT_MS + 24 * 3_600_000
+const EVENTS_REMOVED_AFTER_MS = EVENTS_KEPT_MS + 24 * 3_600_000
 /** Events that one statement looks at, and statements of one round. */
 const EVENTS_A_STEP = 1_000
 const EVENT_STEPS = 10

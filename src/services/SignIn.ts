@@ -9,13 +9,13 @@ import { Vault } from "./ports/Vault.ts"
 
 const MINUTE_MS = 60_000
 /** A session ends this long after it was last used, and after it began. */
-export const SESSION_LIMITS = { idleMs: 30 * MINUTE_MS, longestMs: 12 * 60 * MINUTE_MS } as const
+const SESSION_LIMITS = { idleMs: 30 * MINUTE_MS, longestMs: 12 * 60 * MINUTE_MS } as const
 /**
  * The number of wrong tokens within this time that locks the name for that client, or all names for that client, until the time is over. A
  * name is never locked for every client: an attacker who knows it could lock its owner out. Tokens are 256 random bits, which cannot be
  * guessed from many clients either.
  */
-export const LOCK_OUT = { ofName: 10, ofClient: 50, withinMs: 10 * MINUTE_MS } as const
+const LOCK_OUT = { ofName: 10, ofClient: 50, withinMs: 10 * MINUTE_MS } as const
 const SECRET_BYTES = 32
 
 /** The typed name and token, and the address that they came from. */

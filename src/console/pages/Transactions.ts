@@ -79,7 +79,7 @@ const olderPage = (query: URLSearchParams, before: number): string => {
 }
 
 /** One line a record, the newest first. */
-export const recordTable = (records: ReadonlyArray<Transaction>, none: string): ComponentChild =>
+const recordTable = (records: ReadonlyArray<Transaction>, none: string): ComponentChild =>
   table(
     "The newest first",
     ["Reference", "Created", "Tenant", "What", "Status", "Amount", "Party", "Provider"],

@@ -7,7 +7,7 @@ import { SignedRequest } from "./SignedRequest.ts"
 import { Amount, Enveloped, Timestamp } from "./Wire.ts"
 
 /** One wallet of the pool that all tenants share; it is no tenant's float. */
-export const Balance = Schema.Struct({
+const Balance = Schema.Struct({
   provider: described(Schema.String, "The provider that keeps the wallet"),
   currency: Currency,
   available_minor: described(Amount, "What the wallet can pay out, in minor units of `currency`"),
@@ -37,7 +37,7 @@ export class BalancesApi extends HttpApiGroup.make("balances")
   .middleware(SignedRequest) {}
 
 /** A float position (contract FLOAT-1). */
-export const Position = Schema.Struct({
+const Position = Schema.Struct({
   currency: Currency,
   available_minor: described(Amount, "What a payout can draw from, in minor units of `currency`"),
   reserved_minor: described(

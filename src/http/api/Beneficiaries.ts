@@ -12,7 +12,7 @@ import { Enveloped, Timestamp } from "./Wire.ts"
 const orNull = (description: string) => described(Schema.NullOr(Schema.String), `${description}; null where there is none`)
 
 /** A saved recipient, masked (contract BEN-2). */
-export const BeneficiaryRecord = Schema.Struct({
+const BeneficiaryRecord = Schema.Struct({
   id: described(Schema.String, "The gateway's handle of the recipient"),
   type: described(PayoutMethod, "How the recipient is paid"),
   country: Country,

@@ -10,7 +10,7 @@ import { AskedAmount, Enveloped, Metadata, Narration, Timestamp, text, WebUrl } 
 
 const sourceCountry = optional(Country, "The payer's country; the request's `country` if left out")
 
-export const MomoSource = Schema.Struct({
+const MomoSource = Schema.Struct({
   type: described(Schema.Literal("momo"), "Always `momo`"),
   msisdn: described(
     text(32),
@@ -47,7 +47,7 @@ export const Payer = Schema.Struct({
 }).annotate({ identifier: "Payer", description: "Details for the provider's records only: passed on and not stored" })
 
 /** The id of a code that was sent, and the code that the payer typed. */
-export const Otp = Schema.Struct({
+const Otp = Schema.Struct({
   pin_id: described(text(128), "The id of the code that was sent"),
   pin: described(text(32), "The code that the payer typed")
 }).annotate({ identifier: "Otp", description: "A one-time code that the payer got and typed" })
@@ -95,7 +95,7 @@ export const CodeBody = Schema.Struct({
   source: described(MomoSource, "Who gets the code")
 }).annotate({ identifier: "SendCodeRequest", description: "Who gets a code" })
 
-export const CodeRecord = Schema.Struct({
+const CodeRecord = Schema.Struct({
   pin_id: described(Schema.String, "The id of the code; send it back with the code that the payer types"),
   message: described(Schema.String, "What to tell the payer"),
   masked_msisdn: described(Schema.String, "The number that got the code, masked but for its last four digits (`••••1234`)"),

@@ -38,7 +38,7 @@ const amounts = {
 }
 
 /** A price that holds until `expires_at`, for one exchange. */
-export const FxQuote = Schema.Struct({
+const FxQuote = Schema.Struct({
   quote_id: described(Schema.String, "The quote's handle: exchange by it"),
   ...amounts,
   expires_at: described(Timestamp, "Until when the price holds"),

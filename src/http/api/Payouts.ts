@@ -93,7 +93,7 @@ export const QuoteBody = Schema.Struct({
 
 const known = Schema.NullOr(Amount)
 /** The estimated cost of a payout. The figures that depend on the fee are null where the provider does not quote the amount. */
-export const Estimate = Schema.Struct({
+const Estimate = Schema.Struct({
   amount_minor: described(Amount, "What you asked for, in minor units of `amount_currency`"),
   amount_currency: described(Currency, "The currency of `amount_minor`"),
   currency: described(Currency, "The currency of your float that would pay"),

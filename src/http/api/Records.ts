@@ -10,21 +10,21 @@ import { Amount, Metadata, Timestamp } from "./Wire.ts"
 const actionEnd = described(Timestamp, "Until when it can be done")
 const actionMessage = described(Schema.String, "What to tell the payer")
 
-export const OtpAction = Schema.Struct({
+const OtpAction = Schema.Struct({
   type: described(Schema.Literal("otp"), "Always `otp`"),
   pin_id: described(Schema.String, "Names the code that was sent; send it back with the code that the payer types"),
   message: actionMessage,
   expires_at: actionEnd
 }).annotate({ identifier: "OtpAction", description: "The payer got a code: ask for it, and authorize the collection with it" })
 
-export const RedirectAction = Schema.Struct({
+const RedirectAction = Schema.Struct({
   type: described(Schema.Literal("redirect"), "Always `redirect`"),
   redirect_url: described(Schema.String.annotate({ format: "uri" }), "The page on which the payer finishes"),
   message: actionMessage,
   expires_at: actionEnd
 }).annotate({ identifier: "RedirectAction", description: "Send the payer to a page, where the charge is finished" })
 
-export const NextAction = Schema.Union([OtpAction, RedirectAction]).annotate({
+const NextAction = Schema.Union([OtpAction, RedirectAction]).annotate({
   identifier: "NextAction",
   description: "What the payer has to do before the charge can go on"
 })

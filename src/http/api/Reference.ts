@@ -11,7 +11,7 @@ import { SignedRequest } from "./SignedRequest.ts"
 import { Amount, Enveloped, Timestamp, text } from "./Wire.ts"
 
 /** A bank that can be paid: `code` is what a payout sends as `destination.bank_code`. */
-export const Bank = Schema.Struct({
+const Bank = Schema.Struct({
   code: described(Schema.String, "What a payout sends as `destination.bank_code`"),
   name: described(Schema.String, "The bank's name"),
   country: Country,
@@ -20,7 +20,7 @@ export const Bank = Schema.Struct({
 const Banks = Schema.Array(Bank).annotate({ identifier: "Banks", description: "The banks that can be paid" })
 
 /** A branch of a bank: `code` is what a payout sends as `destination.branch_code`. */
-export const BankBranch = Schema.Struct({
+const BankBranch = Schema.Struct({
   code: described(Schema.String, "What a payout sends as `destination.branch_code`"),
   name: described(Schema.String, "The branch's name"),
   bank_code: described(Schema.String, "The bank's code"),
@@ -39,7 +39,7 @@ export const ResolveBody = Schema.Struct({
 }).annotate({ identifier: "ResolveBankAccountRequest", description: "A bank account to look up" })
 
 /** The holder of an account, for the tenant to confirm. A payout resolves the name again. */
-export const ResolvedAccount = Schema.Struct({
+const ResolvedAccount = Schema.Struct({
   account_name: described(Schema.String, "The holder's name"),
   bank_code: described(Schema.String, "The bank's code"),
   country: Country,
@@ -50,7 +50,7 @@ export const ResolvedAccount = Schema.Struct({
 })
 
 /** A corridor row (contract COR-5, COR-6). Only `active` refuses; `availability` is advice. */
-export const CorridorRow = Schema.Struct({
+const CorridorRow = Schema.Struct({
   ...CorridorKey.fields,
   active: described(Schema.Boolean, "False where everything is refused with `corridor_unsupported`; it can change at any time"),
   provider: described(Schema.String, "The provider that is tried first"),
@@ -81,7 +81,7 @@ export const CorridorRow = Schema.Struct({
 const Corridors = Schema.Array(CorridorRow).annotate({ identifier: "Corridors", description: "The corridors, active or not" })
 
 /** `GET /v1/reference/corridors`: only the rows that have all of these. */
-export const corridorQuery = {
+const corridorQuery = {
   country: optional(Country, "Only this country"),
   currency: optional(Currency, "Only this currency"),
   direction: optional(Direction, "Only this direction"),
@@ -92,7 +92,7 @@ export const corridorQuery = {
 }
 
 /** A country in which the provider delivers payouts. */
-export const ServedCountry = Schema.Struct({
+const ServedCountry = Schema.Struct({
   country: described(Schema.String, "Two capital letters (ISO 3166-1)"),
   name: described(Schema.String, "The country's name"),
   phone_prefix: described(Schema.String, "What its phone numbers begin with, such as 256"),
@@ -169,7 +169,7 @@ const UnsupportedReason = Schema.Literals([
 ]).annotate({ identifier: "UnsupportedReason", description: "Why a capability is not supported" })
 
 /** A capability of the tenant at a provider. `reason` is there where it is not supported (contract CAP-1, CAP-2). */
-export const CapabilityRow = Schema.Struct({
+const CapabilityRow = Schema.Struct({
   capability: Capability,
   provider: described(Schema.String, "The provider that you are routed to first"),
   supported: described(Schema.Boolean, "Whether you may use it and the provider offers it"),

@@ -9,7 +9,7 @@ const status = described(Schema.Literal("ok"), "Always `ok`")
 const release = described(Schema.String, "The release by hand, such as 1.0.0")
 
 /** `GET /health` (contract HEALTH-1). */
-export const Liveness = Schema.Struct({ status, release }).annotate({
+const Liveness = Schema.Struct({ status, release }).annotate({
   identifier: "Health",
   description: "The gateway answers"
 })
@@ -19,7 +19,7 @@ const Registration = Schema.Literals(["registered", "not_registered"]).annotate(
   description: "Whether the gateway has an account at the provider"
 })
 
-export const HealthDetail = Schema.Struct({
+const HealthDetail = Schema.Struct({
   status,
   uptime_seconds: described(Schema.Int, "How long this process has run, in seconds"),
   version: described(Schema.String, "The build: the release and a hash of the source"),

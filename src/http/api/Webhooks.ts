@@ -43,17 +43,17 @@ const endpoint = {
   created_at: described(Timestamp, "When it was created"),
   updated_at: described(Timestamp, "When it last changed")
 }
-export const EndpointRecord = Schema.Struct(endpoint).annotate({
+const EndpointRecord = Schema.Struct(endpoint).annotate({
   identifier: "WebhookEndpoint",
   description: "Where your events of one mode go"
 })
 /** The secret is in the response that created the endpoint, and never again. */
-export const SetEndpointRecord = Schema.Struct({ ...endpoint, secret: Schema.optionalKey(Secret) }).annotate({
+const SetEndpointRecord = Schema.Struct({ ...endpoint, secret: Schema.optionalKey(Secret) }).annotate({
   identifier: "SetWebhookEndpoint",
   description: "The endpoint as it is now. `secret` is there only where this created it"
 })
 
-export const RotatedSecret = Schema.Struct({
+const RotatedSecret = Schema.Struct({
   secret: Secret,
   previous_secret_until: described(Timestamp, "Until when the old secret signs as well")
 }).annotate({ identifier: "RotatedSecret", description: "A new secret" })
@@ -65,7 +65,7 @@ const Attempt = Schema.Struct({
   excerpt: described(Schema.String, "The beginning of the answer, or why there was none")
 }).annotate({ identifier: "DeliveryAttempt", description: "One attempt at a delivery" })
 
-export const DeliveryRecord = Schema.Struct({
+const DeliveryRecord = Schema.Struct({
   id: described(Schema.String, "The delivery's handle"),
   event_id: described(Schema.String, "The event's id: the `webhook-id` of every attempt"),
   event_type: EventType,
@@ -81,7 +81,7 @@ export const DeliveryRecord = Schema.Struct({
   attempts: described(Schema.Array(Attempt), "The last attempts, the oldest first")
 }).annotate({ identifier: "Delivery", description: "One event on its way to your endpoint" })
 
-export const Recovery = Schema.Struct({
+const Recovery = Schema.Struct({
   deliveries: described(Schema.Int, "How many events will be sent again"),
   resume_since: described(Schema.NullOr(Timestamp), "Call again from this moment; null where all are done")
 }).annotate({ identifier: "Recovery", description: "What a recovery did" })

@@ -167,7 +167,7 @@ const parseMsisdn = (text: string, country: string, path: string): Parsed<string
   })
 
 /** The issue of a number that no phone of its country can have. */
-export const MSISDN_RULE = "must be a phone number with its country's prefix and a possible length"
+const MSISDN_RULE = "must be a phone number with its country's prefix and a possible length"
 
 const CARD_MEMBER =
   /^(?:card|cardnumber|cardno|pan|primaryaccountnumber|cvv|cvc|csc|cvn|securitycode|cardsecuritycode|expiry|expirydate|expirymonth|expiryyear)$/i

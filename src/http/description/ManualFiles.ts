@@ -38,7 +38,7 @@ const asServed = (folder: string, text: string): string =>
   folder === "docs/contract" ? text.replaceAll(/^ +- \[`test\/.*\n/gm, "") : text
 
 /** The manual is not beside the program, usually because only `src` was copied. */
-export class ManualMissing extends Schema.TaggedError<ManualMissing>()("ManualMissing", {
+class ManualMissing extends Schema.TaggedError<ManualMissing>()("ManualMissing", {
   folder: Schema.String,
   reason: Schema.String
 }) {

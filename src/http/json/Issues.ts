@@ -4,9 +4,9 @@ import type { Issue } from "../../domain/errors/Terminal.ts"
 import { isJsonObject, type JsonTree } from "./StrictJson.ts"
 
 /** A response names at most this many issues, however many a request has. */
-export const MOST_ISSUES = 32
+const MOST_ISSUES = 32
 /** Longest path of one issue, in characters; a longer one ends in `...`. */
-export const LONGEST_PATH = 100
+const LONGEST_PATH = 100
 
 /** A place in a body: a member or an item, and the place that holds it. Its path is made only where something is wrong. */
 export interface JsonPath {
@@ -43,7 +43,7 @@ export const pathOf = (place: JsonPath | null): string => {
 }
 
 /** A character that a terminal or a header could not show becomes `?`; a name that is a card number is not shown at all. */
-export const shownName = (name: string | number): string => {
+const shownName = (name: string | number): string => {
   const beginning = String(name).slice(0, LONGEST_PATH)
   return holdsCard(beginning) ? "?" : beginning.replace(/[^ !#-[\]-~]/g, "?")
 }

@@ -141,7 +141,7 @@ const SHORTER = "the exported head is beyond the end of the log: rows from here 
 const OTHER = "the row is another than the exported head names"
 
 /** The head as it is in the database. A log without one was not left so by a gateway. */
-export const readHead = (sql: SqlClient.SqlClient): Effect.Effect<HeadRow> =>
+const readHead = (sql: SqlClient.SqlClient): Effect.Effect<HeadRow> =>
   Effect.map(
     heads(sql`SELECT sequence, hash, mac FROM audit_head`),
     ([row]) => row ?? { sequence: 0n, hash: new Uint8Array(0), mac: null }

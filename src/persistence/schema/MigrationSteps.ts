@@ -13,7 +13,7 @@ const LOCK_HELD_MS = 700
 const BETWEEN_TRIES = "500 millis"
 const TRIES = 600
 /** An index or a check of a large table; it holds up nobody. */
-export const LONG_STEP_MS = 6 * 3_600_000
+const LONG_STEP_MS = 6 * 3_600_000
 const ANSWER_AFTER_MS = 3_000
 /** So soon the server ends a long step whose process has died, and does not go on for hours for nobody. */
 const GONE_SEEN_MS = 1_000

@@ -57,7 +57,7 @@ const refusals: Readonly<Record<TransactionKind, ReadonlyMap<number, ProviderRef
 }
 
 /** A refusal by its HTTP status. A page comes from another server, such as a firewall: Eversend refuses in JSON. */
-export const refusal = (kind: TransactionKind, response: ProviderResponse): FactWithAlarm<Refused> | undefined =>
+const refusal = (kind: TransactionKind, response: ProviderResponse): FactWithAlarm<Refused> | undefined =>
   refusedByStatus(refusals[kind], response, response._tag === "Answered" && Option.isSome(exactJson(response)))
 
 const errorOf = errorIn(ErrorAnswer)

@@ -62,7 +62,7 @@ export const MomoCollectionAnswer = envelope(
   })
 )
 
-export const AmountType = Schema.Literals(["SOURCE", "DESTINATION"])
+const AmountType = Schema.Literals(["SOURCE", "DESTINATION"])
 
 // POST /payouts/quotation, to a phone or bank account (country and currency), or to an Eversend wallet (identifier).
 export const PayoutQuotationRequest = Schema.Struct({
@@ -78,7 +78,7 @@ export const PayoutQuotationRequest = Schema.Struct({
   tag: Schema.optionalKey(Schema.String)
 })
 // `totalAmount` = `sourceAmount` + `totalFees`, all in the source currency. `merchant` only for a wallet.
-export const PayoutQuotation = Schema.Struct({
+const PayoutQuotation = Schema.Struct({
   sourceCountry: nullable(Schema.String),
   sourceCurrency: Schema.String,
   sourceAmount: Amount,

@@ -22,14 +22,14 @@ const NOBODY = "Payment Recipient"
 
 /** The longest text that Flutterwave takes for a name, an address or a narration. */
 const LONGEST_TEXT = 100
-export const text = plainRule(LONGEST_TEXT)
+export const textRule = plainRule(LONGEST_TEXT)
 
 /** POST /charges; undefined where there is no such route. */
 export const chargeRequest = ({ amount, corridor, payer, redirectUrl, reference, source }: ChargeOrder, emailDomain: string) => {
   const route = chargeRoute(source.country, source.network)
   if (route === undefined) return undefined
   const names = [payer?.firstName, payer?.lastName].flatMap((part) => (part ? [Redacted.value(part)] : [])).join(" ")
-  const fullname = providerText(text, names)
+  const fullname = providerText(textRule, names)
   const body = {
     tx_ref: reference,
     amount: money(amount, corridor.currency),
@@ -47,7 +47,7 @@ export const chargeRequest = ({ amount, corridor, payer, redirectUrl, reference,
 
 const nameFor = (destination: Destination): string => {
   const name = nameOf(destination)
-  return (name === null ? undefined : providerText(text, Redacted.value(name))) ?? NOBODY
+  return (name === null ? undefined : providerText(textRule, Redacted.value(name))) ?? NOBODY
 }
 
 /** The destination of a transfer; undefined where Flutterwave has no word for it. */
@@ -87,7 +87,7 @@ export const transferBody = (
   currency: corridor.currency,
   debit_currency: corridor.currency,
   reference,
-  ...(narration === null ? {} : { narration: noteText(text, narration, reference) }),
+  ...(narration === null ? {} : { narration: noteText(textRule, narration, reference) }),
   ...(from !== null && isSenderWanted(corridor)
     ? { meta: [{ sender: from.name, sender_country: from.country, mobile_number: from.phone }] }
     : {})
@@ -102,7 +102,7 @@ export const senderOf = (own: OwnSender | null, ofAccount: Sender | null): Sende
   own === null
     ? ofAccount
     : {
-        name: providerText(text, Redacted.value(own.name)) ?? Redacted.value(own.name),
+        name: providerText(textRule, Redacted.value(own.name)) ?? Redacted.value(own.name),
         country: own.country,
         phone: digits(own.msisdn)
       }

@@ -29,7 +29,7 @@ export const TokenAnswer = Schema.Struct({ access_token: Schema.NonEmptyString, 
 
 const MESSAGE_AT_MOST = 160
 const Message = Schema.String.check(Schema.isPattern(/^[^'’]*$/), Schema.isMaxLength(MESSAGE_AT_MOST))
-export const Party = Schema.Struct({
+const Party = Schema.Struct({
   partyIdType: Schema.Literal("MSISDN"),
   partyId: Schema.String.check(Schema.isPattern(/^\d{8,15}$/))
 })

@@ -9,7 +9,7 @@ import { wordIn } from "../Rows.ts"
 import { instantIn } from "../Statements.ts"
 
 /** The columns that are read, as pawaPay's page about statements names them. Case, blanks and other signs in a file's header do not matter. */
-export const columns = {
+const columns = {
   at: "Creation Date",
   id: "Transaction ID",
   amount: "Amount",

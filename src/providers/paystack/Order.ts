@@ -15,11 +15,11 @@ export const transferBody = ({ corridor, narration, quote, reference }: PayoutOr
   currency: corridor.currency,
   recipient,
   reference: wireReference(reference),
-  ...(narration === null ? {} : { reason: noteText(reason, narration, reference) })
+  ...(narration === null ? {} : { reason: noteText(reasonRule, narration, reference) })
 })
 
 /** As long as the gateway's narrations: Paystack names no bound. */
-export const reason = plainRule(140)
+export const reasonRule = plainRule(140)
 
 /** As long as the gateway's: Paystack names no bound. */
 const LONGEST_EMAIL = 254

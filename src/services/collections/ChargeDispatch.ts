@@ -74,7 +74,7 @@ export const contractFeeOf = (
   operations?.contractFee === undefined ? null : operations.contractFee({ amount, at, country, currency, method, network })
 
 /** Whether a code of that account can be said to this one; null is of any. */
-export const isOf = ({ provider }: Charger, account: AccountFingerprint | null, currency: Currency): boolean =>
+const isOf = ({ provider }: Charger, account: AccountFingerprint | null, currency: Currency): boolean =>
   account === null || provider.fingerprints(currency).includes(account)
 
 /** Places charges and applies what was answered, to codes as well. */

@@ -161,7 +161,7 @@ const degradedOf = (standing: ReadonlyArray<Availability>): Availability =>
   standing.includes("degraded") ? "degraded" : "operational"
 
 /** The operations of a provider that move the money of a row. */
-export const operationsFor = (provider: Provider, { direction }: Pick<Corridor, "direction">) =>
+const operationsFor = (provider: Provider, { direction }: Pick<Corridor, "direction">) =>
   direction === "payout" ? provider.payouts : provider.collections
 
 const isProviderError = (error: { readonly _tag: string }): error is ProviderError => error._tag === "provider_error"

@@ -20,7 +20,7 @@ const AGAIN_MS = HOUR_MS
 const LISTS_EVERY_MS = 6 * HOUR_MS
 const STATEMENTS_EVERY_MS = DAY_MS
 /** The ages at which a day's statement is read again. A row that one read misses is in the next. */
-export const STATEMENT_AGES_DAYS: ReadonlyArray<number> = [1, 3, 7, 14, 30, 45]
+const STATEMENT_AGES_DAYS: ReadonlyArray<number> = [1, 3, 7, 14, 30, 45]
 
 /**
  * Looks through each account for what was taken back of collections, weeks after they succeeded: its lists of disputes and refunds, or else the

@@ -47,7 +47,7 @@ export interface ReconciliationReport {
 export type KnownDifference = ModeDifference & { readonly because: KnownBecause }
 
 /** Why nothing was compared: one line for the person who asked. */
-export class NotReconciled extends Schema.TaggedError<NotReconciled>()("NotReconciled", { message: Schema.String }) {}
+class NotReconciled extends Schema.TaggedError<NotReconciled>()("NotReconciled", { message: Schema.String }) {}
 
 /** One account, and what of ours was sent with it on the day. */
 interface Compared {

@@ -9,7 +9,7 @@ import { NoSuchTenant } from "./TenantKeys.ts"
 export type AdjustmentWish = Pick<Adjustment, "appId" | "mode" | "currency" | "amount" | "externalId" | "note" | "direction">
 
 /** Why nothing was posted: one line for the person. */
-export class NotAdjusted extends Data.TaggedError("NotAdjusted")<{ readonly message: string }> {}
+class NotAdjusted extends Data.TaggedError("NotAdjusted")<{ readonly message: string }> {}
 
 /** Credits and debits of a float by hand, for the command line and the console alike. */
 export class FloatAdjustments extends Context.Service<

@@ -22,7 +22,7 @@ export interface IssuedKey {
 }
 
 /** Why no key was revoked: one line for the person. */
-export class NotRevoked extends Data.TaggedError("NotRevoked")<{ readonly message: string }> {}
+class NotRevoked extends Data.TaggedError("NotRevoked")<{ readonly message: string }> {}
 
 /** The keys with which tenants sign, made and revoked from the command line and the console alike. */
 export class TenantKeys extends Context.Service<
