@@ -12,7 +12,7 @@ const because = (reason: string, rules: ReadonlyArray<RuleName>, texts: Readonly
   texts.map((text) => ({ text, rules, because: reason }))
 
 /** Sent on Citus as well: it reads every server, and fails as a whole while one of them is down. Nobody's money waits for it. */
-export const ofAllTenants: ReadonlyArray<Exception> = [
+const ofAllTenants: ReadonlyArray<Exception> = [
   ...because("ledger verify reads everything", ["namesItsTenant"], [") AS breaches ORDER BY 1 LIMIT"]),
   ...because(
     "audit verify reads everything that says who may do what, and so does the first start with seals",
@@ -62,7 +62,7 @@ export const ofAllTenants: ReadonlyArray<Exception> = [
 ]
 
 /** Not sent on Citus as it is: there it is narrowed to one tenant, or to the tenants of one shard or server, or is another statement. */
-export const onOneServer: ReadonlyArray<Exception> = [
+const onOneServer: ReadonlyArray<Exception> = [
   ...because(
     "TenantFilter narrows it to the owner of the reference",
     ["namesItsTenant", "locksRowsOfOneTenant"],

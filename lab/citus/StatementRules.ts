@@ -145,7 +145,7 @@ const valuesSet = (tree: unknown) =>
   )
 
 /** Each is explained where it stands. */
-export const rules = {
+const rules = {
   namesItsTenant,
   locksRowsOfOneTenant,
   insertsInNoCte,

@@ -12,7 +12,7 @@ export interface Heard {
 }
 
 /** No answer may take longer, nor the end of a connection that its client has ended. */
-export const ANSWERED_WITHIN_MS = 10_000
+const ANSWERED_WITHIN_MS = 10_000
 
 /** A client that resets its connection does so at the first answer, or after this time. */
 const RESET_WITHIN_MS = 50

@@ -6,7 +6,7 @@ import type { Heard } from "./Client.ts"
 
 const KIBIBYTE = 1024
 /** With its head. A refusal; the answer to a signed request; a page of the documentation or the description. */
-export const ANSWER_BYTES = { refusal: 16 * KIBIBYTE, signed: 512 * KIBIBYTE, page: 4096 * KIBIBYTE } as const
+const ANSWER_BYTES = { refusal: 16 * KIBIBYTE, signed: 512 * KIBIBYTE, page: 4096 * KIBIBYTE } as const
 
 /** What is wrong with what came of a case, judged by nothing but that. */
 export const faultsOf = (one: Case, { answers, fault }: Heard): ReadonlyArray<string> => [

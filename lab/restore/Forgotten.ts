@@ -5,7 +5,7 @@ import { COLLECTION_FEE_PER_MILLE, type Execution } from "../chaos/Verdict.ts"
 /** In GHS, at every provider. */
 export const PAYOUT_FEE = 500
 /** Who lists the movements of a day; of the others each of our own is asked for, and what was forgotten is not seen. */
-export const LISTING: ReadonlySet<string> = new Set(["eversend", "flutterwave", "paystack"])
+const LISTING: ReadonlySet<string> = new Set(["eversend", "flutterwave", "paystack"])
 
 // What a restored database does not know any more, and who can say so. Each operation has an amount of its own, by which a movement at the
 // provider is told to be its: what a provider's own record of the recipient is to an operator.

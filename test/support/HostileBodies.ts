@@ -68,7 +68,7 @@ const list: fc.Arbitrary<Shape> = fc.record({ within: fc.constantFrom(...names),
       filled(size, `{"url":"https://a.example","${within}":[`, () => wrong, "]}")
 )
 
-export const hostileShape: fc.Arbitrary<Shape> = fc.oneof(underLongName, deep, wide, list)
+const hostileShape: fc.Arbitrary<Shape> = fc.oneof(underLongName, deep, wide, list)
 
 /** A body as large as the edge lets through. */
 export const hostileBody: fc.Arbitrary<string> = hostileShape.map((shape) => {

@@ -12,7 +12,7 @@ export const fileGraph = (sources: ReadonlyArray<Source>): ImportGraph => {
 }
 
 /** The folder that a file counts to; in `services`, `persistence` and `http` that is the room inside, and their own files count for themselves. */
-export const folderOf = (path: string): string => {
+const folderOf = (path: string): string => {
   const [, first = "", second = "", third] = path.split("/")
   if (second === "") return first
   if (first === "services" || (["persistence", "http"].includes(first) && third !== undefined)) return `${first}/${second}`

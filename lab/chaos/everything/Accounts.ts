@@ -27,7 +27,7 @@ const mtnUsers = {
 } as const
 const fees = "GHS:momo:500"
 
-export const accounts = {
+const accounts = {
   eversend: { mount: "/v1", accounts: named, settings: () => ({}), returns: "came back" },
   flutterwave: {
     mount: "/v3",

@@ -7,7 +7,7 @@ import type { Holder } from "./Tenants.ts"
 export type OperationKind = "payout" | "collection" | "exchange"
 
 /** What a payer does with a code: sends the right one, a wrong one first, the right one to two nodes at once, or none. */
-export const codePlans = ["right", "wrong first", "twice at once", "never"] as const
+const codePlans = ["right", "wrong first", "twice at once", "never"] as const
 
 /** One money operation as its tenant sees it: what was wanted, and what was answered in the end. */
 export interface Operation {

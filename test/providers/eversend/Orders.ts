@@ -103,7 +103,7 @@ export const quoteOrder = (change: Partial<QuoteOrder> = {}): QuoteOrder => ({
   ...change
 })
 
-export const quote: PayoutQuote = {
+const quote: PayoutQuote = {
   principal: minor(20_000n),
   fee: minor(1000n),
   destinationAmount: minor(20_000n),

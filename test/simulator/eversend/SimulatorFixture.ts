@@ -146,7 +146,7 @@ export interface Received {
 }
 
 /** A merchant's callback address. `answer` decides each answer's status. */
-export const startReceiver = async (running: Running, answer: (count: number) => number = () => 200) => {
+const startReceiver = async (running: Running, answer: (count: number) => number = () => 200) => {
   const received: Array<Received> = []
   let arrived = Promise.withResolvers<void>()
   const server: Server = createServer((request, response) => {
