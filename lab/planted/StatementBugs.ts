@@ -26,5 +26,41 @@ export const statementBugs: ReadonlyArray<Bug> = [
         instead: 'status: index < 0 ? "failed"'
       }
     ]
+  },
+  {
+    name: "look for a refund's charge by nothing but the refund's own number",
+    breaks: "a refund made at the provider is a person's",
+    test: "test/services/settlement/StatementRefunds.test.ts",
+    edits: [
+      {
+        file: "src/services/settlement/Clawbacks.ts",
+        text: "refundedBy(provider, line.refundOf ?? [])",
+        instead: "refundedBy(provider, [line.providerReference])"
+      }
+    ]
+  },
+  {
+    name: "take a day without one of its wallets for the whole day",
+    breaks: "a refund made at the provider is a person's",
+    test: "test/services/settlement/StatementRefunds.test.ts",
+    edits: [
+      {
+        file: "src/services/settlement/ClawbackSweeps.ts",
+        text: "return isWhole && !isPart && learnt",
+        instead: "return isWhole && learnt"
+      }
+    ]
+  },
+  {
+    name: "let the release before end the late polls of what failed",
+    breaks: "a node of the release before ends nothing that this one still asks about",
+    test: "test/persistence/ledger/LatePolls.test.ts",
+    edits: [
+      {
+        file: "src/persistence/schema/functions/late_poll.sql",
+        text: "p_status = 'failed' AND",
+        instead: "p_status = 'expired' AND"
+      }
+    ]
   }
 ]
