@@ -10,7 +10,7 @@ import { BankAccounts } from "../reference/BankAccounts.ts"
 export interface HolderLookup {
   /** Null where it is not known, and where nobody was asked. */
   readonly holder: Holder | null
-  /** To be run when the payout was opened. */
+  /** To be run when the payout was opened. It waits for nothing: what counts the lookups may answer late, and the money is to be sent. */
   readonly opened: Effect.Effect<void>
 }
 
@@ -34,6 +34,7 @@ const UNPAID_LOOKUPS: RateLimit = { count: 30, windowMs: 60_000, burst: 60 }
 export const holderLookups = Effect.gen(function* () {
   const accounts = yield* BankAccounts
   const { giveBack, take } = yield* RateLimits
+  const scope = yield* Effect.scope
 
   return Effect.fnUntraced(function* (
     { appId, mode }: Caller,
@@ -44,7 +45,8 @@ export const holderLookups = Effect.gen(function* () {
     const bucket = `holder:tenant:${appId}:${mode}`
     if ((yield* take(bucket, UNPAID_LOOKUPS, 1))._tag === "Limited") return notAsked
     const holder = yield* accounts.mobileHolder(operations, destination)
-    return { holder, opened: giveBack(bucket, UNPAID_LOOKUPS, 1) }
+    const givenBack = Effect.forkIn(giveBack(bucket, UNPAID_LOOKUPS, 1), scope, { startImmediately: true })
+    return { holder, opened: Effect.asVoid(givenBack) }
   })
 })
 

@@ -1,9 +1,10 @@
 import { expect, it } from "@effect/vitest"
-import { Effect, Fiber, Redacted } from "effect"
+import { Effect, Fiber, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { describe } from "vitest"
 import { LARGEST_AMOUNT } from "../../../src/domain/Money.ts"
 import { RateLimitsMemory } from "../../../src/persistence/requests/RateLimitsMemory.ts"
+import { RateLimits } from "../../../src/services/ports/RateLimits.ts"
 import { fakeGateway } from "../../fakes/FakeGateway.ts"
 import { fakeRecords } from "../../fakes/FakeMemory.ts"
 import { fakeProvider } from "../../fakes/FakeProvider.ts"
@@ -104,6 +105,18 @@ describe("the holder of a mobile-money account", () => {
       }).pipe(Effect.provide(fakeGateway({ providers: [asked], float: 1_000_000n, limits: RateLimitsMemory })))
     }
   )
+
+  it.effect("is given back beside the sending: a payout is sent although what counts the questions answers no more", () => {
+    const asked = fakeProvider("asked", { mobileHolder: { name: null } })
+    const hanging = Layer.effect(
+      RateLimits,
+      Effect.map(RateLimits, (limits) => ({ ...limits, giveBack: () => Effect.never }))
+    ).pipe(Layer.provide(RateLimitsMemory))
+    return Effect.gen(function* () {
+      expect(yield* pay("hanging")).toBe("pending")
+      expect(asked.calls).toStrictEqual(["quote", "holder", "send"])
+    }).pipe(Effect.provide(fakeGateway({ providers: [asked], limits: hanging })))
+  })
 
   it.effect("is asked before the turn of the money call is taken, which waits for nothing but the commit", () => {
     const busy = fakeProvider("busy", { mobileHolder: { name: null }, heldMs: 5_000 })
