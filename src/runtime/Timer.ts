@@ -1,4 +1,4 @@
-import { Clock, type Context, Deferred, Effect, Exit, Fiber, Option, type Scope } from "effect"
+import { Cause, Clock, type Context, Effect, Exit, Fiber, Option, type Scope } from "effect"
 
 /** Calls `fire` once after `ms`, unless the function that it returns is called before. */
 export type Timer = (ms: number, fire: () => void) => () => void
@@ -83,51 +83,76 @@ export const endsWithin =
       })
     })
 
-/** A poll for another source of the end: every `everyMs` it gives the end, or none so far. */
-export interface Meanwhile<A> {
-  readonly everyMs: number
-  readonly end: Effect.Effect<Option.Option<A>>
+/** Asked `ms` after the work has begun: an answer in its place, or none. One that repeats is asked again after each `ms`. */
+export interface Alarm<A> {
+  readonly ms: number
+  readonly repeats?: true
+  readonly answer: Effect.Effect<Option.Option<A>>
 }
 
 /**
- * As `endsWithin`, for any number of waiters. The time begins at once. `late` runs once, in the scope, independent of the waiters. All of
- * them get the first end.
+ * The end of work that nothing stops, in a fiber of the scope, or the first answer of an alarm before that. Neither an interruption nor an
+ * alarm ends the work, and an interruption does not end the wait for it.
  */
-export const endsOnceWithin =
+export const withAlarms =
   (timer: Timer, scope: Scope.Scope) =>
-  <A, E>(
-    fiber: Fiber.Fiber<A, E>,
+  <A, E, R>(work: Effect.Effect<A, E, R>, alarms: ReadonlyArray<Alarm<A>>): Effect.Effect<A, E, R> =>
+    Effect.contextWith((context: Context.Context<R>) => {
+      const fork = Effect.runForkWith(context)
+      return Effect.uninterruptible(
+        Effect.callback<A, E>((resume) => {
+          const fiber = Fiber.runIn(fork(work, { uninterruptible: true }), scope)
+          const exit = fiber.pollUnsafe()
+          if (exit !== undefined) return resume(exit)
+          const stops: Array<() => void> = []
+          let isOver = false
+          const end = (exit: Exit.Exit<A, E>) => {
+            if (isOver) return
+            isOver = true
+            for (const stop of stops) stop()
+            resume(exit)
+          }
+          const ask = (alarm: Alarm<A>, at: number) => {
+            stops[at] = timer(alarm.ms, () => {
+              Fiber.runIn(fork(alarm.answer), scope).addObserver((exit) => {
+                if (Exit.isSuccess(exit) && Option.isSome(exit.value)) end(Exit.succeed(exit.value.value))
+                else if (alarm.repeats === true && !isOver) ask(alarm, at)
+              })
+            })
+          }
+          alarms.forEach(ask)
+          fiber.addObserver(end)
+        })
+      )
+    })
+
+/**
+ * As `Effect.timeoutOrElse`, without a fiber of its own: the alarm interrupts the fiber that waits. Only where nothing else can be
+ * interrupted until that fiber ends, because whatever can be is interrupted at once.
+ */
+export const interruptedAfter =
+  (timer: Timer) =>
+  <A, E, R, B, E2, R2>(
+    effect: Effect.Effect<A, E, R>,
     ms: number,
-    late: Effect.Effect<A, E>,
-    meanwhile?: Meanwhile<A> | undefined
-  ): Effect.Effect<Effect.Effect<A, E>> =>
-    Effect.contextWith((context: Context.Context<never>) => {
-      const end = Deferred.makeUnsafe<A, E>()
-      let isOver = false
-      const run = (effect: Effect.Effect<unknown>) => void Fiber.runIn(Effect.runForkWith(context)(effect), scope)
-      const finish = (exit: Effect.Effect<A, E>) => {
-        if (isOver) return
-        isOver = true
-        stop()
-        stopAsking()
-        Deferred.doneUnsafe(end, exit)
-      }
-      const stop = timer(ms, () => run(Effect.map(Effect.exit(late), finish)))
-      let stopAsking = () => {}
-      const ask = (question: Meanwhile<A>) => {
-        if (isOver) return
-        stopAsking = timer(question.everyMs, () =>
-          run(
-            Effect.map(
-              question.end,
-              Option.match({ onNone: () => ask(question), onSome: (given) => finish(Exit.succeed(given)) })
-            )
-          )
-        )
-      }
-      if (meanwhile !== undefined) ask(meanwhile)
-      fiber.addObserver(finish)
-      return Effect.succeed(Deferred.await(end))
+    late: Effect.Effect<B, E2, R2>
+  ): Effect.Effect<A | B, E | E2, R | R2> =>
+    Effect.withFiber((fiber) => {
+      let isLate = false
+      const stop = timer(ms, () => {
+        isLate = true
+        fiber.interruptUnsafe()
+      })
+      return Effect.matchCauseEffect(Effect.interruptible(effect), {
+        onSuccess: (value): Effect.Effect<A | B, E2, R2> => {
+          stop()
+          return isLate ? late : Effect.succeed(value)
+        },
+        onFailure: (cause): Effect.Effect<B, E | E2, R2> => {
+          stop()
+          return isLate && Cause.hasInterruptsOnly(cause) ? late : Effect.failCause(cause)
+        }
+      })
     })
 
 /** Milliseconds of the monotonic clock, which cannot be set. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Fiber, Option } from "effect"
 import { TestClock } from "effect/testing"
-import { endsOnceWithin, makeTimer, timeoutWith } from "../../src/runtime/Timer.ts"
+import { interruptedAfter, makeTimer, timeoutWith, withAlarms } from "../../src/runtime/Timer.ts"
 
 describe("a timer", () => {
   it.effect("fires once, at its time, unless it was postponed", () =>
@@ -46,58 +46,81 @@ describe("a timer", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("tells all who wait for a fiber the same end, runs what comes in a late one's place once, and stops no work", () =>
+  it.effect("interrupts the fiber itself that waits too long, and gives what comes in the place of its work", () =>
     Effect.gen(function* () {
-      const endOf = endsOnceWithin(yield* makeTimer, yield* Effect.scope)
-      const ran: Array<string> = []
-      const work = (name: string, ms: number) =>
-        Effect.forkDetach(Effect.as(Effect.sleep(ms), name).pipe(Effect.tap(() => Effect.sync(() => void ran.push(name)))))
-      const late = Effect.sync(() => {
-        ran.push("late")
-        return "late"
-      }).pipe(Effect.delay(10))
-      const slow = yield* endOf(yield* work("slow", 2000), 1000, late)
-      const quick = yield* endOf(yield* work("quick", 500), 1000, late)
-      const gone = yield* Effect.forkChild(slow)
-      const waiting = yield* Effect.forkChild(Effect.all([slow, quick]))
-      yield* TestClock.adjust(1005)
+      const inTime = interruptedAfter(yield* makeTimer)
+      const ended: Array<string> = []
+      const slow = (name: string) =>
+        Effect.onInterrupt(Effect.as(Effect.sleep(2000), name), () => Effect.sync(() => void ended.push(name)))
+      const given: Array<string> = []
+      const wait = (name: string, ms: number) =>
+        inTime(slow(name), ms, Effect.succeed("late")).pipe(
+          Effect.tap((end) => Effect.sync(() => void given.push(end))),
+          Effect.uninterruptible,
+          Effect.forkChild
+        )
+      const [late, done, gone] = [yield* wait("late", 1000), yield* wait("done", 3000), yield* wait("gone", 3000)]
+      yield* TestClock.adjust(500)
+      // The client goes away: that is no delay.
       yield* Fiber.interrupt(gone)
-      yield* TestClock.adjust(5)
-      expect(yield* Fiber.join(waiting)).toEqual(["late", "quick"])
+      yield* TestClock.adjust(500)
+      expect([ended, given]).toEqual([["gone", "late"], ["late"]])
       yield* TestClock.adjust(1000)
-      expect(yield* slow).toBe("late")
-      expect(ran).toEqual(["quick", "late", "slow"])
+      yield* Fiber.await(late)
+      expect([yield* Fiber.join(done), given]).toEqual(["done", ["late", "done"]])
+      const refused = inTime(Effect.fail("refused"), 1000, Effect.succeed("late"))
+      expect(yield* Effect.flip(Effect.uninterruptible(refused))).toBe("refused")
     }).pipe(Effect.scoped)
   )
 
-  it.effect(
-    "ends the wait for a fiber as soon as there is something in its place, asked every second until the end is there",
-    () =>
-      Effect.gen(function* () {
-        const endOf = endsOnceWithin(yield* makeTimer, yield* Effect.scope)
-        let [asked, isHopeless] = [0, false]
-        const meanwhile = {
-          everyMs: 1_000,
-          end: Effect.sync(() => (asked++, isHopeless ? Option.some("hopeless") : Option.none<string>()))
-        }
-        const work = (ms: number) => Effect.forkDetach(Effect.as(Effect.sleep(ms), "done"))
-        const wait = (ms: number) =>
-          Effect.flatten(Effect.flatMap(work(ms), (fiber) => endOf(fiber, 9_000, Effect.succeed("late"), meanwhile)))
-        const quick = yield* Effect.forkChild(wait(2_500))
-        yield* TestClock.adjust(5_000)
-        expect([yield* Fiber.join(quick), asked]).toEqual(["done", 2])
-        const slow = yield* Effect.forkChild(wait(60_000))
-        yield* TestClock.adjust(3_500)
-        expect(asked).toBe(5)
-        isHopeless = true
-        yield* TestClock.adjust(500)
-        expect([yield* Fiber.join(slow), asked]).toEqual(["hopeless", 6])
-        yield* TestClock.adjust(60_000)
-        expect(asked).toBe(6)
-        isHopeless = false
-        const late = yield* Effect.forkChild(wait(60_000))
-        yield* TestClock.adjust(9_000)
-        expect(yield* Fiber.join(late)).toBe("late")
-      }).pipe(Effect.scoped)
+  it.effect("gives the first answer of an alarm in the place of work that is not stopped, and none after its end", () =>
+    Effect.gen(function* () {
+      const outlasting = withAlarms(yield* makeTimer, yield* Effect.scope)
+      const ran: Array<string> = []
+      const work = (name: string, ms: number) =>
+        Effect.as(Effect.sleep(ms), name).pipe(Effect.tap(() => Effect.sync(() => void ran.push(name))))
+      const late = Effect.asSome(Effect.as(Effect.sleep(10), "late"))
+      const wait = (name: string, ms: number) => Effect.forkChild(outlasting(work(name, ms), [{ ms: 1000, answer: late }]))
+      const [slow, quick, close] = [yield* wait("slow", 2000), yield* wait("quick", 500), yield* wait("close", 1005)]
+      const stopping = yield* Effect.forkChild(Fiber.interrupt(slow))
+      yield* TestClock.adjust(1010)
+      yield* Fiber.join(stopping)
+      expect([yield* Fiber.join(quick), yield* Fiber.join(close)]).toEqual(["quick", "close"])
+      expect(ran).toEqual(["quick", "close"])
+      yield* TestClock.adjust(1000)
+      expect(ran).toEqual(["quick", "close", "slow"])
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("asks an alarm that repeats until it has an answer, or the work has ended", () =>
+    Effect.gen(function* () {
+      const outlasting = withAlarms(yield* makeTimer, yield* Effect.scope)
+      let [asked, isHopeless] = [0, false]
+      const hopeless = {
+        ms: 1_000,
+        repeats: true,
+        answer: Effect.sync(() => (asked++, isHopeless ? Option.some("hopeless") : Option.none<string>()))
+      } as const
+      const wait = (ms: number) =>
+        Effect.forkChild(
+          outlasting(Effect.as(Effect.sleep(ms), "done"), [{ ms: 9_000, answer: Effect.succeedSome("late") }, hopeless])
+        )
+      const quick = yield* wait(2_500)
+      yield* TestClock.adjust(5_000)
+      expect([yield* Fiber.join(quick), asked]).toEqual(["done", 2])
+      const slow = yield* wait(60_000)
+      yield* TestClock.adjust(3_500)
+      expect(asked).toBe(5)
+      isHopeless = true
+      yield* TestClock.adjust(500)
+      expect([yield* Fiber.join(slow), asked]).toEqual(["hopeless", 6])
+      yield* TestClock.adjust(60_000)
+      expect(asked).toBe(6)
+      isHopeless = false
+      const late = yield* wait(60_000)
+      yield* TestClock.adjust(9_000)
+      expect(yield* Fiber.join(late)).toBe("late")
+      yield* TestClock.adjust(60_000)
+    }).pipe(Effect.scoped)
   )
 })

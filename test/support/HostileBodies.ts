@@ -1,5 +1,5 @@
 import * as fc from "fast-check"
-import { REQUEST_BYTES } from "../../src/http/edge/Edge.ts"
+import { REQUEST_BYTES } from "../../src/http/edge/RequestBody.ts"
 
 const CARD = "4242424242424242"
 /** A wrong value of few bytes, as JSON. */

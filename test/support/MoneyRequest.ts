@@ -3,6 +3,7 @@ import { HttpServerResponse } from "effect/http"
 import { Signed } from "../../src/http/api/SignedRequest.ts"
 import { Idempotent, type MoneyStep } from "../../src/http/idempotency/Idempotent.ts"
 import { requestNonce } from "../../src/services/admission/RequestNonce.ts"
+import { CommitsWaiting } from "../../src/services/ports/CommitsWaiting.ts"
 import { type Claim, type Claimed, type ClaimRequest, Idempotency } from "../../src/services/ports/Idempotency.ts"
 import { type RateLimit, type RateLimitDecision, RateLimits } from "../../src/services/ports/RateLimits.ts"
 import { Records } from "../../src/services/Records.ts"
@@ -24,6 +25,10 @@ interface Given {
   /** Undefined: the request has no key. */
   readonly key?: string | undefined
   readonly claimed?: Claimed
+  /** The commit that claims the key, in place of one that is done at once. */
+  readonly claiming?: Effect.Effect<Option.Option<Claimed>>
+  /** Whether the database's commits wait for a standby; not watched if left out. */
+  readonly commitsWait?: boolean
   readonly isNonceSpent?: boolean
   /** What the look for a transaction gives. */
   readonly exists?: (reference: string) => Effect.Effect<boolean>
@@ -33,23 +38,42 @@ interface Given {
   readonly isHeld?: boolean
 }
 
-/** One request for a money step, with nothing but memory behind `Idempotent`: its answer, and what was done for it, in order. */
+/**
+ * One request for a money step, with nothing but memory behind `Idempotent`: its answer, and what was done for it, in order. `answer` ends when
+ * the step has ended, too; `answers` has it before.
+ */
 export const givenRequest = (options: Given) => {
-  const { claimed = fresh, exists, isHeld = true, isNonceSpent = false, keptRefusals, step = {}, taken } = options
+  const {
+    claimed = fresh,
+    claiming,
+    commitsWait,
+    exists,
+    isHeld = true,
+    isNonceSpent = false,
+    keptRefusals,
+    step = {},
+    taken
+  } = options
   const done: Array<unknown> = []
   const did = (what: unknown) => Effect.sync(() => void done.push(what))
   const asked: Array<ClaimRequest> = []
   const logged: Array<unknown> = []
+  const answers: Array<{ readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: any }> = []
   const ports = Layer.mergeAll(
     fake(Idempotency, {
-      claim: (request) => Effect.sync(() => (asked.push(request), isNonceSpent ? Option.none() : Option.some(claimed))),
+      claim: (request) =>
+        Effect.suspend(() => {
+          asked.push(request)
+          return claiming ?? Effect.succeed(isNonceSpent ? Option.none() : Option.some(claimed))
+        }),
       complete: (_, { body, status }) => Effect.as(did(["stored", status, JSON.parse(body).error?.code ?? "a record"]), true),
       release: () => Effect.as(did("released"), isHeld)
     }),
     fake(Records, exists === undefined ? {} : { exists: (_, reference) => exists(reference) }),
     fake(RateLimits, taken === undefined ? {} : { take: (name) => Effect.as(did(name), taken) }),
     fakePolicy(keptRefusals === undefined ? {} : { keptRefusals }),
-    fakeVault
+    fakeVault,
+    commitsWait === undefined ? Layer.empty : Layer.succeed(CommitsWaiting, Effect.succeed(commitsWait))
   )
   const logger = Logger.make(
     ({ fiber, message }) => void logged.push([message, fiber.getRef(References.CurrentLogAnnotations)].flat())
@@ -71,18 +95,19 @@ export const givenRequest = (options: Given) => {
     rawHeaders: key === undefined ? [] : ["Idempotency-Key", key],
     body: Buffer.from("{}"),
     caller,
-    nonce: key === undefined ? null : nonce,
-    arrivalMs: 60_000,
-    detach: () => Effect.void
+    nonce: key === undefined ? null : nonce
   }
   const response = Effect.flatMap(Idempotent, ({ once }) => once(whole)).pipe(Effect.provideService(Signed, request))
   const answer = Effect.gen(function* () {
     const { headers, status, ...rest } = yield* response
     const text = yield* Effect.promise(() => HttpServerResponse.toWeb({ headers, status, ...rest } as never).text())
-    return { status, headers, body: JSON.parse(text) }
+    const given = { status, headers, body: JSON.parse(text) }
+    answers.push(given)
+    return given
   })
   return {
     answer: Effect.provide(answer, Layer.mergeAll(Layer.provide(Idempotent.layer, ports), Logger.layer([logger]))),
+    answers,
     asked,
     done,
     logged

@@ -1,5 +1,4 @@
 import { Context, Effect } from "effect"
-import type { HttpServerResponse } from "effect/http"
 import { HttpApiMiddleware } from "effect/http-api"
 import type { Caller } from "../../domain/Tenant.ts"
 import { ActingTenant } from "../../runtime/CallTurn.ts"
@@ -16,10 +15,6 @@ export interface EdgeRequest {
   readonly caller: Caller | null
   /** Of a request that claims an idempotency key, and spends it with the claim. Null for every other one: the edge has spent theirs. */
   readonly nonce: RequestNonce | null
-  /** How long it may wait for what is committed before its work begins. */
-  readonly arrivalMs: number
-  /** Registers the end of work that goes on when the request is interrupted. The edge then waits for it, and its response is the request's. */
-  readonly detach: (work: Effect.Effect<HttpServerResponse.HttpServerResponse>) => Effect.Effect<void>
 }
 
 const none: EdgeRequest = {
@@ -27,9 +22,7 @@ const none: EdgeRequest = {
   rawHeaders: [],
   body: new Uint8Array(),
   caller: null,
-  nonce: null,
-  arrivalMs: 0,
-  detach: () => Effect.void
+  nonce: null
 }
 
 /** Set by the edge for each request, and empty outside one. */

@@ -1,16 +1,9 @@
-import { ByteSize, Cause, Clock, Effect, identity, Option } from "effect"
-import { HttpIncomingMessage, type HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { Cause, Clock, Effect, Option } from "effect"
+import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { InternalError } from "../../domain/errors/Ambiguous.ts"
-import { RateLimited } from "../../domain/errors/Retriable.ts"
-import {
-  CrossOriginDenied,
-  MalformedRequest,
-  MethodNotAllowed,
-  NotFound,
-  PayloadTooLarge,
-  UnsupportedMediaType
-} from "../../domain/errors/Terminal.ts"
-import { endsWithin, makeTimer, timeoutWith } from "../../runtime/Timer.ts"
+import type { ApiError } from "../../domain/errors/ApiError.ts"
+import { CrossOriginDenied, MethodNotAllowed, NotFound } from "../../domain/errors/Terminal.ts"
+import { interruptedAfter, makeTimer } from "../../runtime/Timer.ts"
 import { whereTooLate } from "../../runtime/TooLate.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
 import { Authentication, type RawRequest } from "../../services/admission/Authentication.ts"
@@ -19,15 +12,16 @@ import { RandomSource } from "../../services/ports/RandomSource.ts"
 import { ProviderCallbacks } from "../../services/settlement/ProviderCallbacks.ts"
 import { clientAddress, clientOf } from "./ClientAddress.ts"
 import { makeConcurrencyLimit, type Release, type SlotKind } from "./ConcurrencyLimit.ts"
+import { ARRIVAL_MS, makeWriteInTime, STANDSTILL_ARRIVAL_MS, shed } from "./Deadlines.ts"
 import { type Endpoints, isRead } from "./Endpoints.ts"
 import { callbackOf, isCallbackPath, isSignedPath, type Match } from "./HttpRoutes.ts"
 import { afterResponse } from "./NodeListener.ts"
+import { bodyReader, CALLBACK_BYTES, isBodyless, lateBody, mediaType, NO_BODY, REQUEST_BYTES } from "./RequestBody.ts"
 import { type RequestHead, requestHeadOf } from "./RequestHead.ts"
 import { callerTraceLinks, valuesOf } from "./RequestHeaders.ts"
 import { kindOf, makeRequestRate, type RateSettings } from "./RequestRate.ts"
 import { countResponse, makeRequestLog } from "./RequestTelemetry.ts"
 import { errorResponse, withStandardHeaders } from "./Response.ts"
-import { makeUnlessCommitsWait } from "./Standstill.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
 
@@ -54,10 +48,10 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
   const takePlace = makeConcurrencyLimit(settings.requestSlots)
   const rateOf = yield* makeRequestRate(settings)
   const timer = yield* makeTimer
-  const [withTimeout, within] = [timeoutWith(timer), endsWithin(timer)]
+  const [readBody, inTime] = [bodyReader(timer), interruptedAfter(timer)]
+  const writeInTime = yield* makeWriteInTime(timer, yield* Effect.scope)
   const logRequest = yield* makeRequestLog
   const commitsWaiting = yield* CommitsWaiting
-  const unlessCommitsWait = yield* makeUnlessCommitsWait(timer)
   const addressOf = clientAddress(settings.trustedProxies)
 
   const serve = (endpoints: Endpoints) =>
@@ -87,58 +81,42 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
     head: RequestHead,
     endpoints: Endpoints
   ) {
-    const kept: Kept = { detached: null, release: null }
-    return yield* Effect.interruptible(admit(request, head, endpoints, kept)).pipe(
-      Effect.catchTag(
-        "HttpServerError",
-        () => new MalformedRequest({ issues: [{ path: "", message: "The body did not arrive." }] })
-      ),
+    const held: HeldPlace = { release: null }
+    return yield* respond(request, head, endpoints, held).pipe(
       Effect.catch((error) => Effect.succeed({ appId: "", response: errorResponse(error), isRefused: true })),
-      Effect.catchCause((cause) =>
-        Effect.map(afterFailure(cause, head.requestId, kept), (response) => ({ appId: "", response }))
-      ),
+      Effect.catchCause((cause) => Effect.map(failureResponse(cause, head.requestId), (response) => ({ appId: "", response }))),
       // Work that outlives its client keeps its place, and so does a response until it is read: both hold memory.
       Effect.ensuring(
         Effect.sync(() => {
-          if (kept.release !== null) afterResponse(request, kept.release)
+          if (held.release !== null) afterResponse(request, held.release)
         })
       )
     )
   })
 
   /** The checks in their order, then the endpoint. A request that is refused before its signature held belongs to no tenant. */
-  const admit = Effect.fnUntraced(function* (
+  const respond = Effect.fnUntraced(function* (
     request: HttpServerRequest.HttpServerRequest,
     head: RequestHead,
     endpoints: Endpoints,
-    kept: Kept
+    held: HeldPlace
   ) {
     const { match, method, path, rawHeaders, rawTarget, requestId } = head
-    const shed = (cause: Cause.Cause<never> = Cause.empty) => shedUnless(commitsWaiting, requestId, cause)
     const stray = strayCallback(head)
     const peer = Option.getOrElse(request.remoteAddress, () => "")
     const isSigned = isSignedPath(rawTarget, path)
     const isCallback = isCallbackPath(path) && stray === undefined
-    // Taken and kept in one step: an interruption in between would lose the place for good.
     const holdPlace = (kind: SlotKind, holder: string) =>
-      Effect.uninterruptible(
-        Effect.map(takePlace(kind, holder), (release) => {
-          kept.release = release
-        })
-      )
-    const detach = (work: Effect.Effect<Response>) =>
-      Effect.sync(() => {
-        kept.detached = work
+      Effect.map(takePlace(kind, holder), (release) => {
+        held.release = release
       })
     if (!isSigned && !isCallback) yield* holdPlace("unsigned", clientOf(addressOf(peer, valuesOf(rawHeaders, "x-forwarded-for"))))
     if (stray !== undefined) return { appId: "", response: stray }
     const limit = isCallbackPath(path) ? CALLBACK_BYTES : REQUEST_BYTES
-    const body = isBodyless(method) ? NO_BODY : yield* bodyInTime(rawBody(request, limit))
+    const body = isBodyless(method) ? NO_BODY : yield* readBody(request, limit)
     if (body === null) return { appId: "", response: lateBody }
-    const signedWithinMs = (yield* commitsWaiting) ? STANDSTILL_ARRIVAL_MS : ARRIVAL_MS
     const isClaim = claimsKey(match, rawHeaders)
-    const arriving = whereTooLate(authenticate({ method, rawTarget, rawHeaders, body }, isClaim), shed)
-    const signed = isSigned ? yield* withTimeout(arriving, signedWithinMs, shed) : null
+    const signed = isSigned ? yield* authenticate({ method, rawTarget, rawHeaders, body }, isClaim, requestId) : null
     const { caller, nonce } = signed ?? { caller: null, nonce: null }
     if (signed?.commitsWait === true) return { appId: signed.caller.appId, response: internal(requestId) }
     const rate = caller === null ? null : rateOf({ ...head, caller, peer })
@@ -151,47 +129,46 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
       if (caller !== null) yield* holdPlace(kindOf(head), caller.appId)
       else if (callback !== undefined) yield* holdPlace("callbacks", `${callback.provider}/${callback.routeKey}`)
       if (match._tag !== "Found") return noRoute(match)
-      return yield* endpoints(request, match, {
-        requestId,
-        rawHeaders,
-        body,
-        caller,
-        nonce: isClaim ? nonce : null,
-        arrivalMs: ARRIVAL_MS,
-        detach
-      })
-    }).pipe(
-      Effect.catch((error) => Effect.succeed(errorResponse(error))),
-      // A tenant's read commits nothing, an admin's its audit row (`view=raw`); and a money step sees to it by itself.
-      (isRead(method) && caller?.role !== "admin") || isMoneyStep(match)
-        ? identity
-        : unlessCommitsWait(requestId, () => internal(requestId))
-    )
-    if (nonce === null) return { appId: "", response: yield* answer }
+      const run = endpoints(request, match, { requestId, rawHeaders, body, caller, nonce: isClaim ? nonce : null })
+      // A money step keeps its own time.
+      if (isMoneyStep(match)) return yield* run
+      // A tenant's read commits nothing, and ends where its client goes; an admin's commits its audit row (`view=raw`).
+      if (isRead(method) && caller?.role !== "admin") return yield* Effect.interruptible(run)
+      return yield* writeInTime(withErrors(run), requestId, () => internal(requestId))
+    })
+    if (nonce === null) return { appId: "", response: yield* withErrors(answer) }
     // Whatever a request is answered, its nonce was spent before; and what was sent a second time is refused for that alone.
-    const exit = yield* Effect.exit(answer)
+    const exit = yield* Effect.exit(withErrors(answer))
     if (!nonce.isSettled())
-      yield* withTimeout(nonce.settle, ARRIVAL_MS, shed).pipe(
+      yield* inTime(nonce.settle, ARRIVAL_MS, tooLate(requestId)).pipe(
         Effect.tapErrorTag("unauthorized", () => rate?.giveBack ?? Effect.void)
       )
     return { appId: caller?.appId ?? "", response: yield* exit }
   })
 
-  /** Null where it is late. It is read in a fiber of its own: interrupting the read would cut the connection, and the client would not learn why. */
-  const bodyInTime = <E>(read: Effect.Effect<Uint8Array, E>) =>
-    Effect.flatMap(Effect.forkChild(read, { startImmediately: true }), (reading) =>
-      within(reading, BODY_MS, Effect.succeed(null))
-    )
-
   /**
-   * The caller of a request. A request that claims an idempotency key spends its nonce with the claim; the nonce of every other request is
-   * spent here. While commits wait for a standby none is spent: the outcome of that commit would be unknown.
+   * The caller of a request, within the time of arrivals. A request that claims an idempotency key spends its nonce with the claim; the nonce
+   * of every other request is spent here. While commits wait for a standby none is spent: the outcome of that commit would be unknown.
    */
-  const authenticate = Effect.fnUntraced(function* (request: RawRequest, isClaim: boolean) {
-    const { caller, nonce } = yield* authentication.authenticate(request)
-    const commitsWait = yield* commitsWaiting
-    if (!commitsWait && !isClaim) yield* nonce.settle
-    return { caller, nonce, commitsWait }
+  const authenticate = Effect.fnUntraced(function* (request: RawRequest, isClaim: boolean, requestId: string) {
+    const signedWithinMs = (yield* commitsWaiting) ? STANDSTILL_ARRIVAL_MS : ARRIVAL_MS
+    const authenticated = Effect.gen(function* () {
+      const { caller, nonce } = yield* authentication.authenticate(request)
+      const commitsWait = yield* commitsWaiting
+      if (!commitsWait && !isClaim) yield* nonce.settle
+      return { caller, nonce, commitsWait }
+    })
+    return yield* inTime(
+      whereTooLate(authenticated, (cause) => tooLate(requestId, cause)),
+      signedWithinMs,
+      tooLate(requestId)
+    )
+  })
+
+  /** Nothing is begun for the request yet, and so it is shed. */
+  const tooLate = Effect.fnUntraced(function* (requestId: string, cause: Cause.Cause<never> = Cause.empty) {
+    if (!(yield* commitsWaiting)) yield* Effect.logWarning("request authentication timed out", cause)
+    return yield* shed(requestId)
   })
 
   /** The response to an unexpected callback. It is given before a byte of the body is read. */
@@ -209,48 +186,23 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
   return serve
 })
 
-/** The parts of a request that must survive its interruption: the end of work that goes on, and the request's place. */
-interface Kept {
-  detached: Effect.Effect<Response> | null
+/** The place that a request holds, once it has one. */
+interface HeldPlace {
   release: Release | null
 }
+
+const withErrors = <R>(answer: Effect.Effect<Response, ApiError, R>) =>
+  Effect.catch(answer, (error) => Effect.succeed(errorResponse(error)))
 
 /** Whether `Idempotent` runs the operation. */
 const isMoneyStep = (match: Match): boolean => match._tag === "Found" && match.route.operation?.idempotencyKey !== undefined
 const claimsKey = (match: Match, rawHeaders: ReadonlyArray<string>): boolean =>
   isMoneyStep(match) && valuesOf(rawHeaders, "idempotency-key").length > 0
 
-/** The whole body arrives in this time, however slowly it is sent; then the connection is closed. */
-const BODY_MS = 30_000
-const lateBody: Response = HttpServerResponse.setHeader(
-  errorResponse(
-    new MalformedRequest({ issues: [{ path: "", message: `The body did not arrive within ${BODY_MS / 1000} seconds.` }] })
-  ),
-  "connection",
-  "close"
-)
-
-/** A caller does not wait longer for its signature to be checked. Nothing is begun yet, and so the request is shed. */
-const ARRIVAL_MS = 5_000
-/** The same while commits wait for a standby: the key of a signature may be read through a connection that hangs in one of them. */
-const STANDSTILL_ARRIVAL_MS = 1_000
-const SHED_RETRY_AFTER_SECONDS = 1
-
-const shedUnless = Effect.fnUntraced(function* (waiting: Effect.Effect<boolean>, requestId: string, cause: Cause.Cause<never>) {
-  if (yield* waiting) return yield* new InternalError({ request_id: requestId })
-  yield* Effect.logWarning("request authentication timed out", cause)
-  return yield* new RateLimited({ scope: "server", retry_after_seconds: SHED_RETRY_AFTER_SECONDS })
-})
-
 const noRoute = (match: Exclude<Match, { readonly _tag: "Found" }>): Response =>
   match._tag === "Unknown"
     ? errorResponse(new NotFound())
     : HttpServerResponse.setHeader(errorResponse(new MethodNotAllowed()), "allow", match.allow)
-
-/** Work that was detached outlives a client that goes away and a server that stops: a client that still listens gets its response. */
-const afterFailure = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>, requestId: string, { detached }: Kept) {
-  return yield* detached !== null && Cause.hasInterruptsOnly(cause) ? detached : failureResponse(cause, requestId)
-})
 
 const internal = (requestId: string): Response => errorResponse(new InternalError({ request_id: requestId }))
 
@@ -259,45 +211,6 @@ const failureResponse = (cause: Cause.Cause<unknown>, requestId: string): Effect
   const response = internal(requestId)
   if (Cause.hasInterruptsOnly(cause)) return Effect.succeed(response)
   return Effect.logError("the request broke", cause).pipe(Effect.annotateLogs({ request_id: requestId }), Effect.as(response))
-}
-
-const KIBIBYTE = 1024
-export const REQUEST_BYTES = 64 * KIBIBYTE
-const CALLBACK_BYTES = 256 * KIBIBYTE
-
-const NO_BODY = new Uint8Array()
-// A body that comes with one of these methods is read by the server and ignored (contract SIG-8).
-const bodyless = new Set(["GET", "HEAD", "DELETE"])
-
-/** Whether a request of this method has the body `NO_BODY`, whatever comes with it. */
-const isBodyless = (method: string): boolean => bodyless.has(method)
-
-/** Reads the raw body, at most `limit` bytes. A larger one is refused by its declared length, or at the first byte too many. */
-const rawBody = (
-  request: HttpServerRequest.HttpServerRequest,
-  limit: number
-): Effect.Effect<Uint8Array, PayloadTooLarge | HttpServerError.HttpServerError> => {
-  const tooLarge = Effect.suspend(() => Effect.fail(new PayloadTooLarge({ maximum_bytes: limit })))
-  if (Number(request.headers["content-length"] ?? 0) > limit) return tooLarge
-  return request.arrayBuffer.pipe(
-    Effect.map((buffer) => new Uint8Array(buffer)),
-    Effect.catchIf(isTooLarge, () => tooLarge),
-    Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(limit))
-  )
-}
-
-const isTooLarge = (error: HttpServerError.HttpServerError): boolean =>
-  error.reason._tag === "RequestParseError" && error.reason.reason === "BodyTooLarge"
-
-/** Some clients end the list of parameters with a semicolon, or send it empty. */
-const JSON_TYPE = /^application\/json(?:[ \t]*;[ \t]*charset=(?:utf-8|"utf-8"))?(?:[ \t]*;)?[ \t]*$/i
-
-/** Refuses a body that is not uncompressed JSON by its headers. A body without a content type is read as JSON. */
-const mediaType = (method: string, rawHeaders: ReadonlyArray<string>): UnsupportedMediaType | undefined => {
-  if (isBodyless(method)) return undefined
-  const isJson = valuesOf(rawHeaders, "content-type").every((type) => JSON_TYPE.test(type))
-  const isPlain = valuesOf(rawHeaders, "content-encoding").every((encoding) => encoding.toLowerCase() === "identity")
-  return isJson && isPlain ? undefined : new UnsupportedMediaType()
 }
 
 /** Refuses a browser on another origin: an `Origin` must be the request's own host. */

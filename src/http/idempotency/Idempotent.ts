@@ -1,4 +1,4 @@
-import { type Cause, Context, Deferred, Effect, Exit, Fiber, Layer, Option, Redacted, Result } from "effect"
+import { type Cause, Context, Effect, Exit, Layer, Option, Redacted, Result } from "effect"
 import type { HttpServerResponse } from "effect/http"
 import { IndeterminateOutcome, InternalError } from "../../domain/errors/Ambiguous.ts"
 import type { ApiError } from "../../domain/errors/ApiError.ts"
@@ -11,10 +11,9 @@ import { requestDeadlineMs } from "../../domain/TimeLimits.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
 import type { WindowUse } from "../../domain/VelocityLimits.ts"
 import { recordView } from "../../domain/View.ts"
-import { endsOnceWithin, endsWithin, makeTimer } from "../../runtime/Timer.ts"
+import { type Alarm, makeTimer, withAlarms } from "../../runtime/Timer.ts"
 import type { PartyRefusal, ScreenedClaim } from "../../services/admission/PartyScreening.ts"
-import { CommitsWaiting } from "../../services/ports/CommitsWaiting.ts"
-import { type Claim, type ClaimRequest, Idempotency, type StoredResponse } from "../../services/ports/Idempotency.ts"
+import { type Claim, Idempotency, type StoredResponse } from "../../services/ports/Idempotency.ts"
 import { Policy } from "../../services/ports/Policy.ts"
 import { RateLimits } from "../../services/ports/RateLimits.ts"
 import { Vault } from "../../services/ports/Vault.ts"
@@ -22,9 +21,9 @@ import { Records } from "../../services/Records.ts"
 import { classOf, errorEnvelope, successEnvelope } from "../api/Envelope.ts"
 import { Signed } from "../api/SignedRequest.ts"
 import { type Body, checkMode, readTree } from "../body/Body.ts"
+import { ARRIVAL_MS, shed, standstillAlarm } from "../edge/Deadlines.ts"
 import { idempotencyKey, valuesOf } from "../edge/RequestHeaders.ts"
 import { errorResponse, httpResponse, withIgnoredHeader } from "../edge/Response.ts"
-import { meanwhileCommitsWait } from "../edge/Standstill.ts"
 import type { JsonTree } from "../json/StrictJson.ts"
 
 /** The status of a success where the step names none: both creates answer 201. */
@@ -72,67 +71,76 @@ export class Idempotent extends Context.Service<
       const vault = yield* Vault
       const policy = yield* Policy
       const rates = yield* RateLimits
-      const steps = yield* Effect.scope
-      const endOf = endsOnceWithin(yield* makeTimer, steps)
-      const meanwhile = yield* meanwhileCommitsWait
-      const arrive = yield* keyClaims
+      const outlasting = withAlarms(yield* makeTimer, yield* Effect.scope)
+      const standstill = yield* standstillAlarm
 
       const once = <C>(step: MoneyStep<C>) =>
         Effect.flatMap(Signed, (request) => {
           const read = readRequest(step, request)
           if (Result.isFailure(read)) return Effect.succeed(errorResponse(read.failure))
           const { body, key } = read.success
-          const work = (claimed: Deferred.Deferred<Claim>) =>
-            key === undefined ? runWithoutKey(step, request, body.command) : runWithKey(step, request, { key, body }, claimed)
-          return Effect.map(runDetached(work, request, step.about), withIgnoredHeader(body.ignored))
+          const progress: Progress = { isShed: false, isClaiming: key !== undefined, reference: step.about ?? "" }
+          const work =
+            key === undefined ? runWithoutKey(step, request, body.command) : runWithKey(step, request, { key, body }, progress)
+          return Effect.map(outlasting(work, alarmsOf(request, progress)), withIgnoredHeader(body.ignored))
         })
 
-      /**
-       * Runs the work so that neither an interrupted request nor the deadline stops it. After the deadline, and soon while commits wait for a
-       * standby, the client gets an error.
-       */
-      const runDetached = Effect.fnUntraced(function* (
-        work: (claimed: Deferred.Deferred<Claim>) => Effect.Effect<Response>,
-        request: SignedRequest,
-        about: string | undefined
-      ) {
-        const claimed = yield* Deferred.make<Claim>()
-        const fiber = yield* Effect.forkIn(work(claimed), steps, { startImmediately: true, uninterruptible: true })
-        const ambiguous = Effect.fnUntraced(function* (lookMs: number) {
-          const claim = yield* Deferred.poll(claimed)
-          const made = Option.isSome(claim) ? (yield* claim.value).reference : ""
-          return httpResponse(yield* internalError(request, about ?? made, lookMs))
+      /** The answers of a request whose step takes too long; see `Deadlines`. */
+      const alarmsOf = (request: SignedRequest, progress: Progress): ReadonlyArray<Alarm<Response>> => {
+        const ambiguous = (lookMs: number) =>
+          Effect.suspend(() => {
+            progress.isShed ||= progress.isClaiming
+            return Effect.map(internalError(request, progress.reference, lookMs), httpResponse)
+          })
+        const shedding = Effect.suspend(() => {
+          if (!progress.isClaiming) return Effect.succeedNone
+          progress.isShed = true
+          return Effect.logWarning("the key could not be claimed in time").pipe(
+            Effect.andThen(Effect.flip(shed(request.requestId))),
+            Effect.map((error) => Option.some(errorResponse(error))),
+            Effect.orDie
+          )
         })
-        const afterDeadline = Effect.andThen(
+        const overdue = Effect.andThen(
           Effect.logError("the request reached its deadline, shortly before its key's lease ends; its work goes on"),
-          ambiguous(LOOK_MS)
+          Effect.asSome(ambiguous(LOOK_MS))
         )
-        const deadlineMs = requestDeadlineMs(policy.idempotencyLeaseMs)
-        const response = yield* endOf(fiber, deadlineMs, afterDeadline, meanwhile(ambiguous(SHORT_LOOK_MS)))
-        yield* request.detach(response)
-        return yield* response
-      })
+        return [
+          { ms: ARRIVAL_MS, answer: shedding },
+          { ms: requestDeadlineMs(policy.idempotencyLeaseMs), answer: overdue },
+          ...standstill(ambiguous(SHORT_LOOK_MS))
+        ]
+      }
 
       /** Claims the key: runs the step, or repeats its response, or says why neither. */
       const runWithKey = Effect.fnUntraced(function* <C>(
         step: MoneyStep<C>,
         request: SignedRequest,
         { body, key }: { readonly key: string; readonly body: Body<C> },
-        claimed: Deferred.Deferred<Claim>
+        progress: Progress
       ) {
-        const { caller } = request
+        const { caller, nonce } = request
+        if (nonce === null) return yield* Effect.die(new Error("a request that claims a key has its nonce left to spend"))
         const fingerprint = vault.hash("fingerprint", Redacted.make(fingerprintText(step.endpoint, {}, body.fingerprint)))
         const scope = { appId: caller.appId, mode: caller.mode, endpoint: step.endpoint, key }
         const windows = yield* step.windows?.(caller, body.command) ?? noWindows
         // Asked first, so that its answer is there when the claim is committed: the request waits once for both.
         const screening = step.screen === undefined ? Effect.undefined : Effect.exit(step.screen(body.command))
-        const claiming = Effect.result(arrive(request, { scope, fingerprint, windows }))
-        const [screened, arrived] = yield* Effect.all([screening, claiming], { concurrency: "unbounded" })
+        const claiming = nonce.spendWith((use) => idempotency.claim({ scope, fingerprint, windows, nonce: use }))
+        const arriving = Effect.map(Effect.result(claiming), (arrived) => {
+          progress.isClaiming = false
+          return arrived
+        })
+        const [screened, arrived] = yield* Effect.all([screening, arriving], { concurrency: "unbounded" })
         if (Result.isFailure(arrived)) return errorResponse(arrived.failure)
         const taken = arrived.success
+        if (progress.isShed && taken._tag === "Fresh") {
+          yield* idempotency.release(taken.claim)
+          return errorResponse(new RequestInProgress())
+        }
         switch (taken._tag) {
           case "Fresh":
-            yield* Deferred.succeed(claimed, taken.claim)
+            if (progress.reference === "") progress.reference = taken.claim.reference
             return yield* runFirst(step, request, screened === undefined ? taken : { ...taken, screened }, body.command)
           case "Replay":
             return httpResponse(taken.response, { "idempotency-replayed": "true" })
@@ -246,6 +254,16 @@ const successOf = <C>({ successStatus = CREATED }: MoneyStep<C>, record: Transac
 
 const namesTransaction = (error: ApiError): boolean => "reference" in error && error.reference !== undefined
 
+/** How far a money step is, for the alarms beside it. */
+interface Progress {
+  /** Its key is not claimed yet. */
+  isClaiming: boolean
+  /** It was answered that nothing was begun: a key that is claimed now is released. */
+  isShed: boolean
+  /** Of the transaction that it makes or is about; empty where none can exist yet. */
+  reference: string
+}
+
 /** An endpoint that moves money: what its body means, and what is done once for each key. */
 export interface MoneyStep<C> {
   /** The route's method and template, as "POST /v1/payouts". */
@@ -263,32 +281,3 @@ export interface MoneyStep<C> {
   /** The operation's own success status; 201 where none is named. */
   readonly successStatus?: number
 }
-
-const SHED_RETRY_AFTER_SECONDS = 1
-
-/**
- * Spends a request's nonce and claims its key. A request that waits too long for that is shed (429, or `internal_error` while commits wait for
- * a standby): nothing is begun for it, and a key that is claimed for it afterwards is released.
- */
-export const keyClaims = Effect.gen(function* () {
-  const idempotency = yield* Idempotency
-  const commitsWaiting = yield* CommitsWaiting
-  const scope = yield* Effect.scope
-  const within = endsWithin(yield* makeTimer)
-
-  return Effect.fnUntraced(function* ({ arrivalMs, nonce, requestId }: Signed["Service"], request: Omit<ClaimRequest, "nonce">) {
-    if (nonce === null) return yield* Effect.die(new Error("a request that claims a key has its nonce left to spend"))
-    const claim = nonce.spendWith((use) => idempotency.claim({ ...request, nonce: use }))
-    const claiming = yield* Effect.forkIn(claim, scope, { startImmediately: true, uninterruptible: true })
-    const releaseLate = Effect.flatMap(Fiber.join(claiming), (taken) =>
-      taken._tag === "Fresh" ? idempotency.release(taken.claim) : Effect.void
-    )
-    const shed = Effect.gen(function* () {
-      yield* Effect.logWarning("the key could not be claimed in time")
-      yield* Effect.forkIn(releaseLate, scope)
-      if (yield* commitsWaiting) return yield* new InternalError({ request_id: requestId })
-      return yield* new RateLimited({ scope: "server", retry_after_seconds: SHED_RETRY_AFTER_SECONDS })
-    })
-    return yield* within(claiming, arrivalMs, shed)
-  })
-})
