@@ -5,16 +5,12 @@ import { TYPED } from "./ExplainedLedger.ts"
 export const explainedOfClaims: Readonly<Record<string, ReadonlyArray<Explained>>> = {
   "src/http/idempotency/Idempotent.ts": [
     { original: '"gateway/http/Idempotent"', replacement: '""', why: "the name of a service, which is read where it is missing" },
-    ...[
-      'const made = Option.isSome(claim) ? (yield* claim.value).reference : ""',
-      'Effect.map(internalError(request, step.about ?? ""), httpResponse)'
-    ].map((line) => ({ original: '""', replacement: '"Stryker was here!"', line, why: "neither is a reference" })),
-    {
-      original: "true",
-      replacement: "false",
-      line: "const fiber = yield* Effect.forkIn(work(claimed), steps, { startImmediately: true, uninterruptible: true })",
-      why: "it begins a turn of the loop later; that it may not be interrupted is noticed"
-    },
+    ...['Effect.map(internalError(request, step.about ?? ""), httpResponse)'].map((line) => ({
+      original: '""',
+      replacement: '"Stryker was here!"',
+      line,
+      why: "neither is a reference"
+    })),
     {
       original: "step.keyless?.(request.caller, command)",
       replacement: "step.keyless(request.caller, command)",
@@ -23,13 +19,7 @@ export const explainedOfClaims: Readonly<Record<string, ReadonlyArray<Explained>
     ...[
       ['"reference" in error && error.reference !== undefined', '"reference" in error || error.reference !== undefined'],
       ["error.reference !== undefined", "true"]
-    ].map(([original = "", replacement = ""]) => ({ original, replacement, why: "an error has no member that is undefined" })),
-    {
-      original: "true",
-      replacement: "false",
-      line: "const claiming = yield* Effect.forkIn(claim, scope, { startImmediately: true, uninterruptible: true })",
-      why: "it begins a turn of the loop later; that it may not be interrupted is noticed"
-    }
+    ].map(([original = "", replacement = ""]) => ({ original, replacement, why: "an error has no member that is undefined" }))
   ],
   "src/persistence/requests/IdempotencyPg.ts": [
     {

@@ -160,9 +160,7 @@ const clientBugs: ReadonlyArray<Bug> = [
     name: "refuse before the nonce is spent",
     breaks: "a signed request is good once, whatever it is answered",
     test: "test/http/Replays.test.ts",
-    edits: [
-      { file: "src/http/edge/Edge.ts", text: "yield* withTimeout(nonce.settle,", instead: "yield* withTimeout(Effect.void," }
-    ]
+    edits: [{ file: "src/http/edge/Edge.ts", text: "yield* inTime(nonce.settle,", instead: "yield* inTime(Effect.void," }]
   },
   {
     name: "run an operation before its nonce is spent",

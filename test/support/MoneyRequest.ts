@@ -20,6 +20,12 @@ export const fresh: Claimed = { _tag: "Fresh", claim, tenant: null, windows: [] 
 export const record = payout({ status: "successful" })
 export const another = "0".repeat(26) as typeof claim.reference
 
+/** What the tests read of an envelope. */
+interface Body {
+  readonly error?: { readonly code: string; readonly details: Readonly<Record<string, unknown>> }
+  readonly data?: unknown
+}
+
 interface Given {
   readonly step?: Partial<MoneyStep<string>>
   /** Undefined: the request has no key. */
@@ -58,7 +64,7 @@ export const givenRequest = (options: Given) => {
   const did = (what: unknown) => Effect.sync(() => void done.push(what))
   const asked: Array<ClaimRequest> = []
   const logged: Array<unknown> = []
-  const answers: Array<{ readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: any }> = []
+  const answers: Array<{ readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: Body }> = []
   const ports = Layer.mergeAll(
     fake(Idempotency, {
       claim: (request) =>

@@ -112,6 +112,9 @@ export const afterResponse = (request: HttpServerRequest.HttpServerRequest, then
   else response.once("close", then)
 }
 
+/** The message of node:http that a request came in, whose body is read from it. */
+export const messageOf = NodeHttpServerRequest.toIncomingMessage
+
 /** The facts that Effect's request hides: headers that were sent twice, and a target that is not in origin form. */
 export const asReceived = (request: HttpServerRequest.HttpServerRequest) => {
   const { rawHeaders, url } = NodeHttpServerRequest.toIncomingMessage(request)

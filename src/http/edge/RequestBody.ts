@@ -1,9 +1,9 @@
-import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import { Effect } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { MalformedRequest, PayloadTooLarge, UnsupportedMediaType } from "../../domain/errors/Terminal.ts"
 import type { Timer } from "../../runtime/Timer.ts"
 import { BODY_MS } from "./Deadlines.ts"
+import { messageOf } from "./NodeListener.ts"
 import { valuesOf } from "./RequestHeaders.ts"
 import { errorResponse } from "./Response.ts"
 
@@ -30,7 +30,7 @@ export const bodyReader =
   ): Effect.Effect<Uint8Array | null, PayloadTooLarge | MalformedRequest> => {
     if (Number(request.headers["content-length"] ?? 0) > limit) return Effect.fail(new PayloadTooLarge({ maximum_bytes: limit }))
     return Effect.callback((resume) => {
-      const message = NodeHttpServerRequest.toIncomingMessage(request)
+      const message = messageOf(request)
       const chunks: Array<Buffer> = []
       let size = 0
       const end = (read: Effect.Effect<Uint8Array | null, PayloadTooLarge | MalformedRequest>) => {
@@ -42,7 +42,7 @@ export const bodyReader =
         size += chunk.length
         if (size <= limit) return void chunks.push(chunk)
         end(Effect.fail(new PayloadTooLarge({ maximum_bytes: limit })))
-        // What else comes is read and dropped.
+        // The rest is read and dropped.
         message.resume()
       }
       const ended = () => end(Effect.succeed(chunks.length === 1 ? (chunks[0] ?? NO_BODY) : Buffer.concat(chunks, size)))
