@@ -270,8 +270,8 @@ export const wireBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/services/settlement/OutcomePoller.ts",
-        text: '(actor === "callback" || actor === "operator") && !said',
-        instead: 'actor === "operator" && !said'
+        text: 'isNews && (actor === "callback" || actor === "operator")',
+        instead: 'isNews && actor === "operator"'
       }
     ]
   },

@@ -1,4 +1,4 @@
-import { differs, failedUnsurely, flagged, isKnownToRuling, personRuledFailed, wasBooked } from "./Contradiction.ts"
+import { differs, failedUnsurely, flagged, isKnownToRuling, knowsTaken, personRuledFailed, wasBooked } from "./Contradiction.ts"
 import { type Decision, unchanged } from "./Decision.ts"
 import type { Fact } from "./Fact.ts"
 import type { Instant } from "./Instant.ts"
@@ -50,7 +50,7 @@ export const collectionMoves: MoveTable<CollectionStatus, Collection> = {
   },
   pending: open,
   successful: {
-    Returned: when(personRuledFailed, note, review),
+    Returned: when(isBookedAsListed, note, review),
     Refused: when(personRuledFailed, note, review),
     Succeeded: when(contradictsRecord, review, note),
     Clawback: when(needsNobody, note, review),
@@ -184,6 +184,12 @@ function isAPersons(collection: Collection, fact: FactOf<"Succeeded">): boolean 
 function contradictsRecord(collection: Collection, fact: FactOf<"Succeeded">): boolean {
   const { amount, currency, observedAmount } = collection
   return personRuledFailed(collection) || differs(fact, observedAmount ?? amount, currency)
+}
+
+/** A charge of which a part was refunded says of all of it that it was reversed: a person who booked what was listed as taken knows that. */
+function isBookedAsListed(collection: Collection): boolean {
+  const { amount, observedAmount } = collection
+  return personRuledFailed(collection) || (knowsTaken(collection) && (observedAmount ?? amount) < amount)
 }
 
 /** A dispute that was won, and what a person booked already; but not one that was won after it was booked, in part or whole. */

@@ -113,6 +113,10 @@ export const wasBooked = ({ ruling }: Transaction, { by, id }: Extract<Fact, { _
   return ruling?.known.some((report) => begins.some((begin) => report.startsWith(begin))) === true
 }
 
+/** Whether a ruling knew a dispute or a refund that took something, in whole or part. */
+export const knowsTaken = ({ ruling }: Transaction): boolean =>
+  ruling?.known.some((report) => report.startsWith(TAKEN_BY)) === true
+
 /** The disputes and refunds among these reports that had taken nothing and not ended: what a person booked less may be for them. */
 const bookedBefore = (reports: ReadonlyArray<string>): ReadonlyArray<string> =>
   reports.flatMap((report) => {

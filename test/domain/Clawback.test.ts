@@ -6,7 +6,7 @@ import type { Collection } from "../../src/domain/Payment.ts"
 import { rulingOn } from "../../src/domain/Resolution.ts"
 import type { Transaction } from "../../src/domain/Transaction.ts"
 import { cases, decided, told as heard, say } from "../support/ReviewCases.ts"
-import { TOLD_AT } from "../support/SampleFacts.ts"
+import { facts, TOLD_AT } from "../support/SampleFacts.ts"
 import { collection, NOON } from "../support/SampleTransactions.ts"
 
 const ANSWER_BY = Date.parse("2026-12-01T18:00:00Z")
@@ -83,7 +83,7 @@ describe("a ruling on a dispute that was open then", () => {
     "books a larger fee": say("successful", 50_000n, 20_750n),
     "books nothing of it": say("failed")
   }
-  const facts = {
+  const reports = {
     "still open": told(),
     won: told({ state: "kept" }),
     lost: told({ state: "taken" }),
@@ -92,7 +92,7 @@ describe("a ruling on a dispute that was open then", () => {
   }
   type Name = keyof typeof rulings
   // Won, what a person booked is the tenant's again; lost, what a person left is not. Neither is anybody's but a person's.
-  const opens: { readonly [R in Name]: ReadonlyArray<keyof typeof facts> } = {
+  const opens: { readonly [R in Name]: ReadonlyArray<keyof typeof reports> } = {
     "waits for its end": ["lost", "another one, opened"],
     "names what is booked": ["lost", "another one, opened"],
     "books less": ["won", "lost", "another one, opened"],
@@ -100,7 +100,7 @@ describe("a ruling on a dispute that was open then", () => {
     "books nothing of it": ["won"]
   }
   const openedBy = (record: Transaction) =>
-    Object.entries(facts).flatMap(([name, fact]) => (read(record, fact).needsReview ? [name] : []))
+    Object.entries(reports).flatMap(([name, fact]) => (read(record, fact).needsReview ? [name] : []))
   const names = Object.keys(rulings) as ReadonlyArray<Name>
 
   it.each(names)("that %s: a case is opened by what changes the float, and by nothing else", (name) => {
@@ -135,6 +135,29 @@ describe("a ruling on a dispute that was open then", () => {
     }
     expect(moved).toBe(-5_000n)
     expect(steps.map((fact) => read(record, fact).needsReview)).toStrictEqual([false, false, false])
+  })
+})
+
+describe("a refund of a part, of which Paystack's charge says that it was reversed, all of it", () => {
+  const refund = told({ by: "refund", id: "R9", state: "taken", amount: minor(20_000n) })
+  const { Returned } = facts(50_000n)
+  const reversed = { ...Returned, amount: minor(50_000n), currency: "UGX" } as const
+  const part = say("successful", 30_000n, 750n)
+
+  it("is one case: the charge's word after the ruling, or while the case is open, opens no other", () => {
+    const inReview = read(credited, refund)
+    const ruledOn = decided(rulingOn(inReview, part, TOLD_AT)).next
+    expect(heard(ruledOn, reversed).next.needsReview).toBe(false)
+    const both = decided(rulingOn(heard(inReview, reversed).next, part, TOLD_AT)).next
+    expect([heard(both, reversed).next.needsReview, read(both, refund).needsReview]).toStrictEqual([false, false])
+    // Another refund is a case of its own.
+    expect(read(ruledOn, { ...refund, id: "R10" }).needsReview).toBe(true)
+  })
+
+  it("is a person's where no list has it: the charge's word is all that there is", () => {
+    expect(heard(credited, reversed).next.needsReview).toBe(true)
+    const waiting = decided(rulingOn(read(credited, told()), say("successful"), TOLD_AT)).next
+    expect(heard(waiting, reversed).next.needsReview).toBe(true)
   })
 })
 

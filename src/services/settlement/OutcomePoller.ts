@@ -15,7 +15,7 @@ import { makeWorker } from "../../runtime/Worker.ts"
 import { ClockTrust } from "../ports/ClockWatch.ts"
 import { Codes } from "../ports/Codes.ts"
 import { Policy } from "../ports/Policy.ts"
-import type { Adapter, ProviderGuarantees, StatusOutcome } from "../ports/Provider.ts"
+import type { Adapter, Provider, ProviderGuarantees, StatusOutcome } from "../ports/Provider.ts"
 import { ProviderRegistry, sentWith } from "../ports/ProviderRegistry.ts"
 import { type StoredTransaction, Transactions } from "../ports/Transactions.ts"
 import { Clawbacks, showsInStatement } from "./Clawbacks.ts"
@@ -108,29 +108,37 @@ export class OutcomePoller extends Context.Service<
         }
         const answer = poll.value
         if (answer._tag === "StillPending" || answer._tag === "Succeeded") yield* doubtWrongCode(transaction)
-        // Only a delivered payout can come back. Where the delivery was never reported, it is applied before the return.
-        let known: StoredTransaction | null = stored
-        if (answer._tag === "Returned" && transaction.kind === "payout" && transaction.status === "pending") {
-          const fact = deliveredBefore(transaction, answer)
-          yield* settlement.applyFromProvider(transaction.provider, {
-            reference,
-            fact,
-            actor,
-            lastKnown: stored,
-            moreFollows: true
-          })
-          known = null
-        }
+        const known = answer._tag === "Returned" ? yield* beforeReturn(provider.value, stored, answer, actor) : stored
         const applied = yield* settlement.applyAnswer(statusPoll, { reference, fact: answer, lastKnown: known })
         // A dispute changes no status: its callback, which says nothing of the whole charge, leads to the provider's list of them.
-        const mayBeAsked =
-          isTerminal(transaction) && (actor === "callback" || actor === "operator") && !said.includes("successful")
+        const isNews = known !== null && isTerminal(transaction) && !said.includes("successful")
+        const mayBeAsked = isNews && (actor === "callback" || actor === "operator")
         const record =
           mayBeAsked && applied.kind === "collection" ? yield* clawbacks.ofCharge(provider.value, applied, actor) : applied
         // A callback hinted at news of a closed record, and the provider does not show it yet: nothing was learnt.
         const isStale = answer._tag === "StillPending" && isTerminal(transaction)
         if (answer._tag === "NotFound") return { learnt: false, isAbsent: true, record }
         return { learnt: answer._tag !== "Unknown" && !isStale, record }
+      })
+
+      /** Applies what comes before the return itself. Null where the record may not be the given one any more. */
+      const beforeReturn = Effect.fnUntraced(function* (
+        provider: Provider,
+        stored: StoredTransaction,
+        answer: Extract<StatusOutcome, { _tag: "Returned" }>,
+        actor: Actor
+      ) {
+        const { kind, provider: name, reference, status } = stored.transaction
+        // Only a delivered payout can come back. Where the delivery was never reported, it is applied before the return.
+        if (kind === "payout" && status === "pending") {
+          const fact = deliveredBefore(stored.transaction, answer)
+          yield* settlement.applyFromProvider(name, { reference, fact, actor, lastKnown: stored, moreFollows: true })
+          return null
+        }
+        // A charge says that it was reversed where a part was refunded, too: what is listed of it comes first, so that it is one case.
+        if (kind !== "collection" || !isTerminal(stored.transaction)) return stored
+        yield* clawbacks.ofCharge(provider, stored.transaction, actor)
+        return null
       })
 
       /**

@@ -9,7 +9,7 @@ import { OutcomePoller } from "../../../src/services/settlement/OutcomePoller.ts
 import { policy } from "../../fakes/FakePolicy.ts"
 import { TOLD_AT } from "../../support/SampleFacts.ts"
 import { collection, NOON, payout } from "../../support/SampleTransactions.ts"
-import { given, HOUR, NotFound, reference, StillPending, Succeeded } from "./StatusPollsFixture.ts"
+import { given, HOUR, NotFound, Returned, reference, StillPending, Succeeded } from "./StatusPollsFixture.ts"
 
 describe("“not found”", () => {
   /** Heard so often that it is enough, so long after sending. */
@@ -186,6 +186,20 @@ describe("the poller", () => {
       yield* open.pollFor()
       expect(open.asked).toEqual([])
     })
+  )
+
+  it.effect(
+    "asks for refunds of a charge that is said to be reversed before it opens a case: it may be a part, in one case",
+    () =>
+      Effect.gen(function* () {
+        const settled = collection({ status: "successful", providerReference: "P1", completedAt: NOON })
+        for (const poll of ["poll", "pollFor"] as const) {
+          const world = given(settled, Returned, { clawbacks: true })
+          yield* world[poll]()
+          expect(world.asked).toHaveLength(1)
+          expect(world.read().transaction.needsReview).toBe(true)
+        }
+      })
   )
 
   it.effect("looks for due records four times a second", () =>
