@@ -1,4 +1,8 @@
+import { createHmac } from "node:crypto"
+import { iso } from "../../../src/domain/Instant.ts"
+import type { RawCallback } from "../../../src/services/ports/Provider.ts"
 import type { SimulatedTransaction } from "../../../src/simulator/Facts.ts"
+import type { Random } from "../../../test/support/Random.ts"
 import type { Asked, HostileLine, Spoken } from "../HostileLine.ts"
 import { DAY } from "./Plan.ts"
 
@@ -235,3 +239,43 @@ export const listed =
   }
 
 const same = (spoken: Spoken): Spoken => spoken
+
+/** How a provider calls back about disputes: which of its events says what. */
+interface Telling {
+  readonly events: ReadonlyArray<readonly [event: string, says: Shown]>
+  readonly signed: (body: string) => RawCallback["headers"]
+}
+
+const tellings: Readonly<Record<string, Telling>> = {
+  paystack: {
+    events: [
+      ["charge.dispute.create", "open"],
+      ["charge.dispute.remind", "open"],
+      ["charge.dispute.resolve", "taken"],
+      ["charge.dispute.resolve", "kept"]
+    ],
+    signed: (body) => ({ "x-paystack-signature": createHmac("sha512", "sk_live_simulated").update(body).digest("hex") })
+  }
+}
+
+/** Every event of each dispute that was begun, authentic, twice and in no order: one of them contradicts what the provider's list says. */
+export const disputesTold = (
+  provider: string,
+  claims: ReadonlyArray<Claim>,
+  ageMs: number,
+  random: Random
+): ReadonlyArray<RawCallback> => {
+  const [list, telling] = [lists[provider]?.find(({ by }) => by === "dispute"), tellings[provider]]
+  if (list === undefined || telling === undefined) return []
+  const all: Array<RawCallback> = []
+  for (const [number, { amount, charge, course }] of claims.entries()) {
+    if (course.by !== "dispute" || ageMs < BEGUN * DAY) continue
+    for (const [event, says] of [...telling.events, ...telling.events]) {
+      const row = list.row({ id: 9_000 + number, charge, amount: amount / course.share, shown: says })
+      const body = JSON.stringify({ event, data: { ...row, updatedAt: iso(ageMs) } })
+      const callback = { method: "POST", path: "/", headers: telling.signed(body), body: Buffer.from(body) }
+      all.splice(random.below(all.length + 1), 0, callback)
+    }
+  }
+  return all
+}

@@ -13,7 +13,19 @@ import { pickOf } from "../Case.ts"
 import type { HostileLine } from "../HostileLine.ts"
 import { rowMutations, shiftingPages } from "../RowMutations.ts"
 import type { Case, Operation } from "./Case.ts"
-import { type Claim, courses, hasLists, isNow, isShown, listed, listing, type Shown, type Standing, undone } from "./Claims.ts"
+import {
+  type Claim,
+  courses,
+  disputesTold,
+  hasLists,
+  isNow,
+  isShown,
+  listed,
+  listing,
+  type Shown,
+  type Standing,
+  undone
+} from "./Claims.ts"
 import { type Gateway, rounds } from "./Gateway.ts"
 import { tenantOf } from "./Ground.ts"
 import type { Truth } from "./Judge.ts"
@@ -80,6 +92,11 @@ export const weekFaults = Effect.fnUntraced(function* (weeks: Weeks) {
         yield* by === "questions" ? outside.turn(claim.charge) : outside.takeBack(claim.charge)
     const desk = listing(outside.name, claims, ageMs, line === "shifting")
     weeks.spoil(listed(desk, lineOf(line, weeks.random)))
+    for (const callback of disputesTold(outside.name, claims, ageMs, weeks.random))
+      yield* gateway.work(Effect.exit(gateway.services.ingress.receive(outside.name, "live", callback)), (exit) => {
+        if (Exit.isFailure(exit)) faults.push(`an authentic callback about a dispute was refused: ${exit.cause}`)
+      })
+    yield* rounds(gateway.work, gateway.services.ingress.round)
     yield* gateway.work(gateway.services.clawbackSweep)
     yield* rounds(gateway.work, gateway.services.poller.round)
     weeks.spoil(null)
