@@ -36,12 +36,15 @@ export const explainedOfClaims: Readonly<Record<string, ReadonlyArray<Explained>
   used: Schema.NullOr(Schema.Array(Schema.NullOr(Schema.BigInt))),
   /** Null where there is no such tenant. */
   status: Schema.NullOr(Tenant.fields.status),
-  capabilities: Schema.NullOr(Tenant.fields.capabilities)
+  capabilities: Schema.NullOr(Tenant.fields.capabilities),
+  /** Of the candidate, where the key was claimed. */
+  taken: Schema.NullOr(Schema.Boolean),
+  booked: Schema.NullOr(Schema.Boolean)
 }`,
       replacement: "{}",
       why: TYPED
     },
-    { original: "arrivals[0]?.scope", replacement: "arrivals[0].scope", why: "a batch has a step" },
+    { original: "one?.scope", replacement: "one.scope", why: "a batch has a step" },
     { original: '""', replacement: '"Stryker was here!"', why: "a batch has a step" },
     ...['"Idempotency.claim"', '"Idempotency.complete"', '"Idempotency.release"', '"Idempotency.prune"'].map((original) => ({
       original,

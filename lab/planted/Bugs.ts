@@ -115,7 +115,7 @@ const clientBugs: ReadonlyArray<Bug> = [
     breaks: "nobody works beside a living claim",
     edits: [
       {
-        file: "src/persistence/schema/functions/arrival.sql",
+        file: "src/persistence/schema/functions/arrive.sql",
         text: "AND k.lease_until <= EXCLUDED.created_at AND",
         instead: "AND"
       }

@@ -3,7 +3,7 @@ import { durabilityBugs } from "./DurabilityBugs.ts"
 
 // Mistakes in what calls the functions of the database that move money, and in the arrival of the requests that do.
 
-const arrival = "src/persistence/schema/functions/arrival.sql"
+const arrival = "src/persistence/schema/functions/arrive.sql"
 const references = "src/persistence/requests/IdempotencyPg.ts"
 const openCall = "src/persistence/ledger/OpenSteps.ts"
 const ledger = "src/persistence/ledger/FloatLedgerPg.ts"
@@ -22,7 +22,7 @@ const arriving: ReadonlyArray<Bug> = [
       {
         file: arrival,
         text: "IF fence IS NULL THEN",
-        instead: "IF fence IS NULL THEN DELETE FROM nonces n WHERE n.nonce = nonce_values[r.ord];"
+        instead: "IF fence IS NULL THEN DELETE FROM nonces n WHERE n.app_id = p_app_id;"
       }
     ]
   },
@@ -42,15 +42,13 @@ const arriving: ReadonlyArray<Bug> = [
     name: "make a new reference for each claim of a key",
     breaks: "a repeat that a restore forgot reaches the provider under the reference that it knows",
     test: keys,
-    edits: [
-      { file: references, text: "referenceOfKey(hash, scope, earlier)", instead: "referenceOfKey(hash, scope, Math.random())" }
-    ]
+    edits: [{ file: references, text: "referenceOfKey(hash, scope, 0)", instead: "referenceOfKey(hash, scope, Math.random())" }]
   },
   {
     name: "pay again what operators booked after a restore",
     breaks: "what is booked by its reference does not run again",
     test: keys,
-    edits: [{ file: references, text: "f.found IS NOT NULL AS booked", instead: "false AS booked" }]
+    edits: [{ file: references, text: "booked: row.booked === true,", instead: "booked: false," }]
   },
   {
     name: "believe what the provider says of another request by the reference",

@@ -68,7 +68,9 @@ export const SHARED = ""
 
 /** The functions that Citus sends whole to the server of one tenant, and the parameter that names it. */
 export const tenantFunctions: Readonly<Record<string, string>> = {
+  // Of the release before.
   arrive_requests_of_tenant: "p_app",
+  arrive_together_of_tenant: "p_app",
   spend_nonces_of_tenant: "p_app",
   open_step_of_tenant: "p_app_id",
   open_steps_of_tenant: "p_app",

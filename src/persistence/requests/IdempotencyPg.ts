@@ -1,11 +1,11 @@
-import * as PgTypes from "@effect/sql-pg/PgTypes"
-import { Clock, Effect, Layer, Option, Result, Schema } from "effect"
+import { Clock, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Reference } from "../../domain/Ids.ts"
 import { type Instant, iso } from "../../domain/Instant.ts"
 import { referenceOfKey } from "../../domain/ReferenceBucket.ts"
 import type { IdempotencyScope } from "../../domain/RequestFingerprint.ts"
 import { Tenant } from "../../domain/Tenant.ts"
+import type { WindowUse } from "../../domain/VelocityLimits.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
 import {
   type Claim,
@@ -18,6 +18,7 @@ import {
 import { Policy } from "../../services/ports/Policy.ts"
 import { referenceHash, Vault } from "../../services/ports/Vault.ts"
 import { EveryTenant } from "../cluster/EveryTenant.ts"
+import { columnsOf } from "../connection/Columns.ts"
 import { Distribution } from "../connection/Distribution.ts"
 import { rowsOf } from "../connection/Rows.ts"
 import { OnTenantServer } from "../connection/ServerSlots.ts"
@@ -50,7 +51,7 @@ export const IdempotencyPg = Layer.effect(
     const { isDistributed } = distribution
     const everyTenant = yield* EveryTenant
     const onTenantServer = yield* OnTenantServer
-    const referenceOf = yield* makeKeyReferences
+    const { candidateOf, referenceAfter } = yield* makeKeyReferences
 
     const arrive = yield* makeBatcher({
       statement: arriveTogether(sql, isDistributed),
@@ -83,10 +84,12 @@ export const IdempotencyPg = Layer.effect(
     const claim = Effect.fnUntraced(function* (request: ClaimRequest) {
       const { scope } = request
       const now = yield* Clock.currentTimeMillis
-      const row = yield* arrive({ ...request, now, leaseUntil: now + policy.idempotencyLeaseMs })
+      const candidate = candidateOf(scope)
+      const row = yield* arrive({ ...request, now, leaseUntil: now + policy.idempotencyLeaseMs, candidate })
       if (!row.nonce_fresh) return Option.none()
       if (row.fence === null) return Option.some(takenKey(row))
-      const { booked, reference } = yield* referenceOf(scope)
+      const { booked, reference } =
+        row.taken === true ? yield* referenceAfter(scope) : { booked: row.booked === true, reference: candidate }
       const own = { scope, fence: row.fence, reference }
       if (booked) {
         yield* release(own)
@@ -136,9 +139,10 @@ interface Candidate extends Pick<IdempotencyScope, "appId" | "mode"> {
 const standings = rowsOf(Schema.Struct({ taken: Schema.Boolean, booked: Schema.Boolean }))
 
 /**
- * The reference of the next transaction of a key that was just claimed. The key's own transactions are never removed, so that earlier ones
- * are found by their references after the key was pruned. Booked: operators booked its money by hand, by this reference, after a restore
- * had lost the transaction; a second one would move it again.
+ * The reference of the next transaction of a key. The key's own transactions are never removed, so that earlier ones are found by their
+ * references after the key was pruned: `candidateOf` is the one of a key that made none, and `referenceAfter` looks for the one that comes
+ * after those that are taken. Booked: operators booked its money by hand, by this reference, after a restore had lost the transaction; a
+ * second one would move it again.
  */
 const makeKeyReferences = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -161,31 +165,57 @@ const makeKeyReferences = Effect.gen(function* () {
   }
   const read = yield* makeTenantRead(sql, ({ appId }: Candidate) => appId, readAll)
 
-  return Effect.fnUntraced(function* (scope: IdempotencyScope) {
-    for (let earlier = 0; earlier < TRANSACTIONS_AT_MOST; earlier++) {
+  const referenceAfter = Effect.fnUntraced(function* (scope: IdempotencyScope) {
+    for (let earlier = 1; earlier < TRANSACTIONS_AT_MOST; earlier++) {
       const reference = referenceOfKey(hash, scope, earlier)
       const { booked, taken } = yield* read({ appId: scope.appId, mode: scope.mode, reference })
       if (!taken) return { reference, booked }
     }
     return yield* Effect.die(new Error("a key made more transactions than it can have lived retentions"))
   })
+  return { candidateOf: (scope: IdempotencyScope) => referenceOfKey(hash, scope, 0), referenceAfter }
 })
 
 /** A request that claims a key, at its moment. */
 interface Arrival extends ClaimRequest {
   readonly now: Instant
   readonly leaseUntil: Instant
+  /** The reference of the transaction that it would make, unless an earlier one has it. */
+  readonly candidate: Reference
 }
 
-const PARAMETERS = 14
+const requests = columnsOf<Arrival>({
+  app_id: { type: "text", of: ({ scope }) => scope.appId },
+  key_id: { type: "text", of: ({ nonce }) => nonce.caller.keyId },
+  nonce: { type: "text", of: ({ nonce }) => nonce.nonce },
+  nonce_expires: { type: "timestamptz", of: ({ nonce }) => nonce.expiresAt },
+  mode: { type: "text", of: ({ scope }) => scope.mode },
+  endpoint: { type: "text", of: ({ scope }) => scope.endpoint },
+  key: { type: "text", of: ({ scope }) => scope.key },
+  fingerprint: { type: "bytea", of: ({ fingerprint }) => fingerprint },
+  at: { type: "timestamptz", of: ({ now }) => now },
+  lease_until: { type: "timestamptz", of: ({ leaseUntil }) => leaseUntil },
+  candidate: { type: "text", of: ({ candidate }) => candidate }
+})
+const windowEnds = columnsOf<number>({ window_end: { type: "int", of: (end) => end } })
+const windowUses = columnsOf<WindowUse>({
+  name: { type: "text", of: ({ name }) => name },
+  subject: { type: "text", of: ({ subject }) => subject },
+  starts_at: { type: "timestamptz", of: ({ startsAt }) => startsAt }
+})
 
-const parametersFrom = (first: number) => Array.from({ length: PARAMETERS }, (_, at) => `$${at + first}`).join(", ")
 const columns =
-  "nonce_fresh, fence, same, state, leased, reference, answer_status, answer_body, used, tenant_status AS status, capabilities"
+  "nonce_fresh, fence, same, state, leased, reference, answer_status, answer_body, used, tenant_status AS status, capabilities, taken, booked"
+const numbered = (first: number, names: ReadonlyArray<string>) => names.map((_, at) => `$${at + first}`).join(", ")
+const [ofOne, ofSeveral] = [
+  [...requests.names, ...windowUses.names],
+  [...requests.names, ...windowEnds.names, ...windowUses.names]
+]
 
-const statement = `SELECT ${columns} FROM arrive_requests(${parametersFrom(1)}) ORDER BY ord`
+const requestCall = `SELECT ${columns} FROM arrive_request(${numbered(1, ofOne)})`
+const requestsCall = `SELECT ${columns} FROM arrive_together(${numbered(1, ofSeveral)}) ORDER BY ord`
 /** The same on Citus, where all requests are of one tenant. */
-const statementOfTenant = `SELECT ${columns} FROM arrive_requests_of_tenant(coalesce($1, ''), ${parametersFrom(2)}) ORDER BY ord`
+const requestsOfTenantCall = `SELECT ${columns} FROM arrive_together_of_tenant(coalesce($1, ''), ${numbered(2, ofSeveral)}) ORDER BY ord`
 
 /** The result of one request's arrival. A key that was claimed has only the fence; one that was taken all but the fence. */
 const ArrivedRow = Schema.Struct({
@@ -201,42 +231,32 @@ const ArrivedRow = Schema.Struct({
   used: Schema.NullOr(Schema.Array(Schema.NullOr(Schema.BigInt))),
   /** Null where there is no such tenant. */
   status: Schema.NullOr(Tenant.fields.status),
-  capabilities: Schema.NullOr(Tenant.fields.capabilities)
+  capabilities: Schema.NullOr(Tenant.fields.capabilities),
+  /** Of the candidate, where the key was claimed. */
+  taken: Schema.NullOr(Schema.Boolean),
+  booked: Schema.NullOr(Schema.Boolean)
 })
 type ArrivedRow = typeof ArrivedRow.Type
 
 const decodeRows = Schema.decodeUnknownEffect(Schema.Array(ArrivedRow))
 
-/** One statement and one commit for all of them; one row a request, in their order. See the function's own text for what it does. */
-const arriveTogether = (sql: SqlClient.SqlClient, isDistributed: boolean) => (arrivals: ReadonlyArray<Arrival>) => {
-  const windows = arrivals.flatMap((arrival) => arrival.windows)
-  let end = 0
-  const ends = arrivals.map((arrival) => (end += arrival.windows.length))
-  const parameters = [
-    texts(arrivals, ({ scope }) => scope.appId),
-    texts(arrivals, ({ nonce }) => nonce.caller.keyId),
-    texts(arrivals, ({ nonce }) => nonce.nonce),
-    moments(arrivals, ({ nonce }) => nonce.expiresAt),
-    texts(arrivals, ({ scope }) => scope.mode),
-    texts(arrivals, ({ scope }) => scope.endpoint),
-    texts(arrivals, ({ scope }) => scope.key),
-    arrayOf(
-      arrivals.map(({ fingerprint }) => fingerprint),
-      PgTypes.OID.bytea
-    ),
-    moments(arrivals, ({ now }) => now),
-    moments(arrivals, ({ leaseUntil }) => leaseUntil),
-    arrayOf(ends, PgTypes.OID.int4),
-    texts(windows, ({ name }) => name),
-    texts(windows, ({ subject }) => subject),
-    moments(windows, ({ startsAt }) => startsAt)
-  ]
-  const answered = isDistributed
-    ? sql.unsafe(statementOfTenant, [arrivals[0]?.scope.appId ?? "", ...parameters])
-    : sql.unsafe(statement, parameters)
-  return Effect.flatMap(answered, decodeRows)
-}
+/**
+ * One statement and one commit for all of them; one row a request, in their order. A request that is alone costs less by itself. See the
+ * functions' own text for what they do.
+ */
+const arriveTogether = (sql: SqlClient.SqlClient, isDistributed: boolean) => (arrivals: ReadonlyArray<Arrival>) =>
+  Effect.flatMap(sql.unsafe(...arrivalStatement(arrivals, isDistributed)), decodeRows)
 
-const arrayOf = (values: ReadonlyArray<unknown>, type: number) => Result.getOrThrow(PgTypes.array(values, type))
-const texts = <Row>(rows: ReadonlyArray<Row>, of: (row: Row) => string) => arrayOf(rows.map(of), PgTypes.OID.text)
-const moments = <Row>(rows: ReadonlyArray<Row>, of: (row: Row) => Instant) => arrayOf(rows.map(of), PgTypes.OID.timestamptz)
+const arrivalStatement = (
+  arrivals: ReadonlyArray<Arrival>,
+  isDistributed: boolean
+): readonly [string, ReadonlyArray<unknown>] => {
+  const [one] = arrivals
+  if (one !== undefined && arrivals.length === 1 && !isDistributed)
+    return [requestCall, [...requests.values(one), ...windowUses.arrays(one.windows)]]
+  let end = 0
+  const ends = arrivals.map(({ windows }) => (end += windows.length))
+  const windows = arrivals.flatMap((arrival) => arrival.windows)
+  const parameters = [...requests.arrays(arrivals), ...windowEnds.arrays(ends), ...windowUses.arrays(windows)]
+  return isDistributed ? [requestsOfTenantCall, [one?.scope.appId ?? "", ...parameters]] : [requestsCall, parameters]
+}

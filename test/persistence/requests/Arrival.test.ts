@@ -41,7 +41,7 @@ const breaksOnce =
   (sql: SqlClient.SqlClient): SqlClient.SqlClient => {
     let broken = false
     const isFirst = (text: string) => {
-      const first = !broken && text.includes("arrive_requests")
+      const first = !broken && text.includes("arrive_")
       broken ||= first
       return first
     }

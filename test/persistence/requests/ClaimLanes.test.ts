@@ -25,7 +25,9 @@ const busy = {
   answer_body: null,
   used: null,
   status: null,
-  capabilities: null
+  capabilities: null,
+  taken: null,
+  booked: null
 }
 
 const useOf = (tenant: string, nonce: string): NonceUse => ({
@@ -97,9 +99,9 @@ it.effect(
       const uses = claims.map(({ nonce }) => nonce)
       expect(yield* Effect.forEach(uses, nonces.spend, { concurrency: "unbounded" })).toStrictEqual([true, true, true])
       expect(sent.map(([called, , names]) => [called, names])).toStrictEqual([
-        ["arrive_requests", ["hangs1"]],
+        ["arrive_request", ["hangs1"]],
         ["spend_nonces", ["hangs1"]],
-        ["arrive_requests", ["a1", "a2", "b1"]],
+        ["arrive_together", ["a1", "a2", "b1"]],
         ["spend_nonces", ["a1", "a2", "b1"]]
       ])
       yield* Fiber.interruptAll(hanging)
@@ -119,12 +121,12 @@ it.effect("on Citus each statement is of one tenant, which it names first, and a
     yield* Effect.forEach(claims, keys.claim, { concurrency: "unbounded" })
     yield* Effect.forEach(claims, ({ nonce }) => nonces.spend(nonce), { concurrency: "unbounded" })
     expect(sent).toStrictEqual([
-      ["arrive_requests_of_tenant", "hangs1", ["hangs1"]],
-      ["arrive_requests_of_tenant", "hangs2", ["hangs2"]],
+      ["arrive_together_of_tenant", "hangs1", ["hangs1"]],
+      ["arrive_together_of_tenant", "hangs2", ["hangs2"]],
       ["spend_nonces_of_tenant", "hangs1", ["hangs1"]],
       ["spend_nonces_of_tenant", "hangs2", ["hangs2"]],
-      ["arrive_requests_of_tenant", "a", ["a1", "a2"]],
-      ["arrive_requests_of_tenant", "b", ["b1"]],
+      ["arrive_together_of_tenant", "a", ["a1", "a2"]],
+      ["arrive_together_of_tenant", "b", ["b1"]],
       ["spend_nonces_of_tenant", "a", ["a1", "a2"]],
       ["spend_nonces_of_tenant", "b", ["b1"]]
     ])
