@@ -105,5 +105,9 @@ export const fakeScreening = (...denied: ReadonlyArray<string>) =>
 /** Denylist of these values, whatever their kind. Operators' changes are not expected. */
 export const fakeDenylist = (...denied: ReadonlyArray<string>) =>
   fake(Denylist, {
-    matches: (_kind, values) => Effect.sync(() => values.some(({ value }) => denied.includes(Redacted.value(value))))
+    matches: (parties) =>
+      Effect.sync(() => {
+        const found = parties.filter(({ values }) => values.some(({ value }) => denied.includes(Redacted.value(value))))
+        return new Set(found.map(({ kind }) => kind))
+      })
   })

@@ -1,4 +1,4 @@
-import { type Cause, Context, Effect, Exit, Layer, Option, Redacted, Result } from "effect"
+import { type Cause, Context, Effect, Exit, Fiber, Layer, Option, Redacted, Result } from "effect"
 import type { HttpServerResponse } from "effect/http"
 import { IndeterminateOutcome, InternalError } from "../../domain/errors/Ambiguous.ts"
 import type { ApiError } from "../../domain/errors/ApiError.ts"
@@ -125,13 +125,14 @@ export class Idempotent extends Context.Service<
         const scope = { appId: caller.appId, mode: caller.mode, endpoint: step.endpoint, key }
         const windows = yield* step.windows?.(caller, body.command) ?? noWindows
         // Asked first, so that its answer is there when the claim is committed: the request waits once for both.
-        const screening = step.screen === undefined ? Effect.undefined : Effect.exit(step.screen(body.command))
+        const screening =
+          step.screen === undefined
+            ? undefined
+            : yield* Effect.forkChild(Effect.exit(step.screen(body.command)), { startImmediately: true })
         const claiming = nonce.spendWith((use) => idempotency.claim({ scope, fingerprint, windows, nonce: use }))
-        const arriving = Effect.map(Effect.result(claiming), (arrived) => {
-          progress.isClaiming = false
-          return arrived
-        })
-        const [screened, arrived] = yield* Effect.all([screening, arriving], { concurrency: "unbounded" })
+        const arrived = yield* Effect.result(claiming)
+        progress.isClaiming = false
+        const screened = screening === undefined ? undefined : yield* Fiber.join(screening)
         if (Result.isFailure(arrived)) return errorResponse(arrived.failure)
         const taken = arrived.success
         if (progress.isShed && taken._tag === "Fresh") {

@@ -4,14 +4,15 @@ import {
   besideSpelling,
   type Denial,
   type DeniedParty,
+  type DeniedSpelling,
   DenylistEntry,
-  type DenylistKind,
+  DenylistKind,
   deniedSpellings,
   type NamedValue
 } from "../../domain/Denylist.ts"
 import { iso } from "../../domain/Instant.ts"
 import type { AuditEntry } from "../../services/ports/AuditLog.ts"
-import { Denylist } from "../../services/ports/Denylist.ts"
+import { Denylist, type NamedParty } from "../../services/ports/Denylist.ts"
 import { Screening } from "../../services/ports/Screening.ts"
 import { Vault } from "../../services/ports/Vault.ts"
 import { auditTrail, byteaText } from "../audit/AuditTrail.ts"
@@ -21,15 +22,17 @@ import { makeBatchedRead } from "../reads/BatchedRead.ts"
 const denials = rowsOf(Schema.Struct({ ...DenylistEntry.fields, createdAt: Moment }))
 const parties = rowsOf(Schema.Struct({ party: DenylistEntry.fields.party }))
 
-const decodeMatches = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ ord: Schema.Number })))
+const decodeMatches = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ ord: Schema.Number, kind: DenylistKind })))
 
-interface Question {
+/** A spelling that may be denied, as its hash. */
+interface HashedSpelling {
   readonly kind: DenylistKind
-  readonly hashes: ReadonlyArray<{ readonly hash: string; readonly party: DeniedParty | "unsaid" | null }>
+  readonly hash: string
+  readonly party: DeniedParty | "unsaid" | null
 }
 
 const matchStatement = `
-SELECT DISTINCT a.ord FROM json_to_recordset($1::json) AS a(ord int, kind text, hash text, party text)
+SELECT DISTINCT a.ord, a.kind FROM json_to_recordset($1::json) AS a(ord int, kind text, hash text, party text)
 CROSS JOIN LATERAL (
   SELECT FROM denials d WHERE d.kind = a.kind AND d.hash = decode(a.hash, 'hex') AND (d.party IS NULL OR a.party IS NULL OR d.party = a.party)
   LIMIT 1
@@ -47,23 +50,36 @@ export const DenylistPg = Layer.effect(
 
     const hashOf = (kind: DenylistKind, spelling: string): Uint8Array => vault.hash(`denial ${kind}`, Redacted.make(spelling))
 
-    const hashesOf = (kind: DenylistKind, value: NamedValue): Question["hashes"] =>
-      deniedSpellings(kind, value).map(({ of: party, spelling }) => ({
+    // A number is compared with the rows of two kinds, and its spellings are the same.
+    const spellingsOfNumber = new WeakMap<NamedValue, ReadonlyArray<DeniedSpelling>>()
+    const spellingsOf = (kind: DenylistKind, value: NamedValue): ReadonlyArray<DeniedSpelling> => {
+      if (kind === "screened_name") return deniedSpellings(kind, value)
+      const known = spellingsOfNumber.get(value) ?? deniedSpellings(kind, value)
+      spellingsOfNumber.set(value, known)
+      return known
+    }
+
+    const hashesOf = (kind: DenylistKind, value: NamedValue): ReadonlyArray<HashedSpelling> =>
+      spellingsOf(kind, value).map(({ of: party, spelling }) => ({
+        kind,
         hash: Buffer.from(hashOf(kind, spelling)).toString("hex"),
         party
       }))
 
-    const isListed = yield* makeBatchedRead((questions: ReadonlyArray<Question>) => {
-      const rows = questions.flatMap(({ hashes, kind }, ord) => hashes.map((one) => ({ ord, kind, ...one })))
+    const kindsOf = yield* makeBatchedRead((questions: ReadonlyArray<ReadonlyArray<HashedSpelling>>) => {
+      const rows = questions.flatMap((spellings, ord) => spellings.map((one) => ({ ord, ...one })))
       return sql.unsafe(matchStatement, [JSON.stringify(rows)]).pipe(
         Effect.flatMap(decodeMatches),
-        Effect.map((matches) => new Set(matches.map(({ ord }) => ord))),
-        Effect.map((found) => questions.map((_, ord) => found.has(ord)))
+        Effect.map((matches) =>
+          questions.map((_, at) => new Set(matches.filter(({ ord }) => ord === at).map(({ kind }) => kind)))
+        )
       )
     })
 
-    const matches = (kind: DenylistKind, values: ReadonlyArray<NamedValue>): Effect.Effect<boolean> =>
-      values.length === 0 ? Effect.succeed(false) : isListed({ kind, hashes: values.flatMap((value) => hashesOf(kind, value)) })
+    const matches = (parties: ReadonlyArray<NamedParty>): Effect.Effect<ReadonlySet<DenylistKind>> => {
+      const spellings = parties.flatMap(({ kind, values }) => values.flatMap((value) => hashesOf(kind, value)))
+      return spellings.length === 0 ? Effect.succeed(new Set()) : kindsOf(spellings)
+    }
 
     const add = Effect.fn("Denylist.add")(function* (kind: DenylistKind, denial: Denial, reason: string, audit: AuditEntry) {
       const { masked, party, spelling } = denial
@@ -96,11 +112,11 @@ export const ScreeningByRows = Layer.effect(
     const rows = yield* Denylist
     return Screening.of({
       check: Effect.fnUntraced(function* ({ names, numbers }) {
-        const named = names.map((value): NamedValue => ({ value, party: null }))
-        const denied = yield* Effect.all([rows.matches("screened_number", numbers), rows.matches("screened_name", named)], {
-          concurrency: "unbounded"
-        })
-        return denied.includes(true) ? "denied" : "clear"
+        const denied = yield* rows.matches([
+          { kind: "screened_number", values: numbers },
+          { kind: "screened_name", values: names.map((value): NamedValue => ({ value, party: null })) }
+        ])
+        return denied.size > 0 ? "denied" : "clear"
       })
     })
   })

@@ -1,4 +1,4 @@
-import { Context, Effect, type Exit, Layer, Option, Redacted } from "effect"
+import { Context, Effect, type Exit, Fiber, Layer, Option, Redacted } from "effect"
 import type { NamedValue } from "../../domain/Denylist.ts"
 import { DestinationBlocked, ScreeningDenied } from "../../domain/errors/Terminal.ts"
 import { msisdnAsWritten } from "../../domain/Msisdn.ts"
@@ -32,12 +32,14 @@ export class PartyScreening extends Context.Service<
       const recipient = Effect.fnUntraced(function* (destination: Destination) {
         const numbers = numbersOf(destination)
         const names = [nameOf(destination)].filter(isGiven)
-        const found = yield* Effect.all(
-          { isBlocked: denials.matches("destination", numbers), screened: Effect.exit(screening.check({ numbers, names })) },
-          { concurrency: "unbounded" }
-        )
-        if (found.isBlocked) return yield* new DestinationBlocked({})
-        if ((yield* found.screened) === "denied") return yield* new ScreeningDenied({})
+        // Beside each other: the request waits once for both.
+        const screened = yield* Effect.forkChild(screening.check({ numbers, names }), { startImmediately: true })
+        const blocked = yield* denials.matches([{ kind: "destination", values: numbers }])
+        if (blocked.size > 0) {
+          yield* Fiber.interrupt(screened)
+          return yield* new DestinationBlocked({})
+        }
+        if ((yield* Fiber.join(screened)) === "denied") return yield* new ScreeningDenied({})
       }, inSpan("PartyScreening.recipient"))
 
       const payer = Effect.fn("PartyScreening.payer")(function* (source: MomoParty, details: PayerDetails | null) {

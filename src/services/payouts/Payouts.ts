@@ -139,7 +139,13 @@ export class Payouts extends Context.Service<
         inSpan("Payouts.create")
       )
 
-      const partyHashOf = ({ destination }: PayoutCommand) => vault.hash("party", recipientIdentity(destination))
+      // It is asked for twice: for the windows, and where the record is opened.
+      const partyHashes = new WeakMap<Destination, Uint8Array>()
+      const partyHashOf = ({ destination }: PayoutCommand): Uint8Array => {
+        const known = partyHashes.get(destination) ?? vault.hash("party", recipientIdentity(destination))
+        partyHashes.set(destination, known)
+        return known
+      }
       const screen = (command: PayoutCommand) => screening.recipient(command.destination)
       const windows = (caller: Caller, command: PayoutCommand) => velocity.windows(caller, "payout", partyHashOf(command))
 

@@ -16,8 +16,13 @@ export class Vault extends Context.Service<
   }
 >()("gateway/services/ports/Vault") {}
 
-/** The hashes by which references lead to tenants, under the vault's key. */
-export const referenceHash =
-  ({ hash }: Pick<Vault["Service"], "hash">): ReferenceHash =>
-  (purpose, text) =>
-    hash(purpose, Redacted.make(text))
+/** The hashes by which references lead to tenants, under the vault's key. A tenant's bucket never changes, and is hashed once. */
+export const referenceHash = ({ hash }: Pick<Vault["Service"], "hash">): ReferenceHash => {
+  const buckets = new Map<string, Uint8Array>()
+  const bucketOf = (appId: string): Uint8Array => {
+    const known = buckets.get(appId) ?? hash("tenant_bucket", Redacted.make(appId))
+    buckets.set(appId, known)
+    return known
+  }
+  return (purpose, text) => (purpose === "tenant_bucket" ? bucketOf(text) : hash(purpose, Redacted.make(text)))
+}
