@@ -101,7 +101,8 @@ export const givenRequest = (options: Given) => {
     rawHeaders: key === undefined ? [] : ["Idempotency-Key", key],
     body: Buffer.from("{}"),
     caller,
-    nonce: key === undefined ? null : nonce
+    nonce: key === undefined ? null : nonce,
+    arrivalMs: 5_000
   }
   const response = Effect.flatMap(Idempotent, ({ once }) => once(whole)).pipe(Effect.provideService(Signed, request))
   const answer = Effect.gen(function* () {

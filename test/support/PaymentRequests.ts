@@ -78,12 +78,14 @@ export const givenFloat = Effect.fnUntraced(function* (holder: AppId, amount: bi
   })
 })
 
+const FOREVER_MS = 1_000 * 24 * 3_600_000
 const useOf = (caller: Caller) => ({ caller, nonce: randomUUID(), expiresAt: Date.now() + 180_000 })
 
 /** What the edge adds to a request, for one that nobody hurries, interrupts or sends a second time. */
 export const unhurried = (caller: Caller) => ({
   requestId: "unhurried",
-  nonce: requestNonce(useOf(caller), () => Effect.succeed(true), Effect.void)
+  nonce: requestNonce(useOf(caller), () => Effect.succeed(true), Effect.void),
+  arrivalMs: FOREVER_MS
 })
 
 /** What a key answers to a request that arrives with a nonce of its own. */

@@ -15,6 +15,8 @@ export interface EdgeRequest {
   readonly caller: Caller | null
   /** Of a request that claims an idempotency key, and spends it with the claim. Null for every other one: the edge has spent theirs. */
   readonly nonce: RequestNonce | null
+  /** How long it may wait for the claim of its key. */
+  readonly arrivalMs: number
 }
 
 const none: EdgeRequest = {
@@ -22,7 +24,8 @@ const none: EdgeRequest = {
   rawHeaders: [],
   body: new Uint8Array(),
   caller: null,
-  nonce: null
+  nonce: null,
+  arrivalMs: 0
 }
 
 /** Set by the edge for each request, and empty outside one. */

@@ -129,7 +129,14 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
       if (caller !== null) yield* holdPlace(kindOf(head), caller.appId)
       else if (callback !== undefined) yield* holdPlace("callbacks", `${callback.provider}/${callback.routeKey}`)
       if (match._tag !== "Found") return noRoute(match)
-      const run = endpoints(request, match, { requestId, rawHeaders, body, caller, nonce: isClaim ? nonce : null })
+      const run = endpoints(request, match, {
+        requestId,
+        rawHeaders,
+        body,
+        caller,
+        nonce: isClaim ? nonce : null,
+        arrivalMs: ARRIVAL_MS
+      })
       // A money step keeps its own time.
       if (isMoneyStep(match)) return yield* run
       // A tenant's read commits nothing, and ends where its client goes; an admin's commits its audit row (`view=raw`).

@@ -21,7 +21,7 @@ import { Records } from "../../services/Records.ts"
 import { classOf, errorEnvelope, successEnvelope } from "../api/Envelope.ts"
 import { Signed } from "../api/SignedRequest.ts"
 import { type Body, checkMode, readTree } from "../body/Body.ts"
-import { ARRIVAL_MS, shed, standstillAlarm } from "../edge/Deadlines.ts"
+import { shed, standstillAlarm } from "../edge/Deadlines.ts"
 import { idempotencyKey, valuesOf } from "../edge/RequestHeaders.ts"
 import { errorResponse, httpResponse, withIgnoredHeader } from "../edge/Response.ts"
 import type { JsonTree } from "../json/StrictJson.ts"
@@ -106,7 +106,7 @@ export class Idempotent extends Context.Service<
           Effect.asSome(ambiguous(LOOK_MS))
         )
         return [
-          { ms: ARRIVAL_MS, answer: shedding },
+          { ms: request.arrivalMs, answer: shedding },
           { ms: requestDeadlineMs(policy.idempotencyLeaseMs), answer: overdue },
           ...standstill(ambiguous(SHORT_LOOK_MS))
         ]
