@@ -6,9 +6,9 @@ import { Vault } from "../../src/services/ports/Vault.ts"
 import { fake } from "./Fake.ts"
 
 /** A keyed hash of a number or a key, as the fake vault makes it. */
-export const fakeHash = (purpose: string, text: Redacted.Redacted): Uint8Array =>
+export const fakeHash = (purpose: string, text: Redacted.Redacted | string): Uint8Array =>
   createHmac("sha256", "a key of the tests")
-    .update(`${purpose}|${Redacted.value(text)}`)
+    .update(`${purpose}|${typeof text === "string" ? text : Redacted.value(text)}`)
     .digest()
 
 const seal = (purpose: string, text: string): Uint8Array => Buffer.from(`${purpose}|${text}`)

@@ -1,4 +1,4 @@
-import { type Cause, Context, Effect, Exit, Fiber, Layer, Option, Redacted, Result } from "effect"
+import { type Cause, Context, Effect, Exit, Fiber, Layer, Option, Result } from "effect"
 import type { HttpServerResponse } from "effect/http"
 import { IndeterminateOutcome, InternalError } from "../../domain/errors/Ambiguous.ts"
 import type { ApiError } from "../../domain/errors/ApiError.ts"
@@ -121,7 +121,7 @@ export class Idempotent extends Context.Service<
       ) {
         const { caller, nonce } = request
         if (nonce === null) return yield* Effect.die(new Error("a request that claims a key has its nonce left to spend"))
-        const fingerprint = vault.hash("fingerprint", Redacted.make(fingerprintText(step.endpoint, {}, body.fingerprint)))
+        const fingerprint = vault.hash("fingerprint", fingerprintText(step.endpoint, {}, body.fingerprint))
         const scope = { appId: caller.appId, mode: caller.mode, endpoint: step.endpoint, key }
         const windows = yield* step.windows?.(caller, body.command) ?? noWindows
         // Asked first, so that its answer is there when the claim is committed: the request waits once for both.

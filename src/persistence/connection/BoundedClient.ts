@@ -129,8 +129,13 @@ const explain = (error: SqlError.SqlError): Effect.Effect<void> =>
     isOwn ? annotateTraced(() => failureAttributes(error)) : Effect.void
   )
 
+/** Made where it is needed only: an error looks for its stack. */
 const silent = (message: string, operation: string) =>
-  Effect.fail(new SqlError.SqlError({ reason: new SqlError.ConnectionError({ cause: new Error(message), message, operation }) }))
+  Effect.suspend(() =>
+    Effect.fail(
+      new SqlError.SqlError({ reason: new SqlError.ConnectionError({ cause: new Error(message), message, operation }) })
+    )
+  )
 
 /** PostgreSQL answers the COMMIT of a transaction that failed with ROLLBACK, and no error. */
 const commit = (connection: SqlConnection.Connection): Effect.Effect<void, SqlError.SqlError> =>

@@ -1,4 +1,4 @@
-import { Effect, Layer, Redacted, Schema } from "effect"
+import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import {
   besideSpelling,
@@ -48,7 +48,7 @@ export const DenylistPg = Layer.effect(
     const vault = yield* Vault
     const trail = auditTrail(sql, vault.hash)
 
-    const hashOf = (kind: DenylistKind, spelling: string): Uint8Array => vault.hash(`denial ${kind}`, Redacted.make(spelling))
+    const hashOf = (kind: DenylistKind, spelling: string): Uint8Array => vault.hash(`denial ${kind}`, spelling)
 
     // A number is compared with the rows of two kinds, and its spellings are the same.
     const spellingsOfNumber = new WeakMap<NamedValue, ReadonlyArray<DeniedSpelling>>()

@@ -22,7 +22,7 @@ export const keyedHashWith =
   (purpose, text) =>
     new Uint8Array(
       createHmac("sha256", key)
-        .update(`${purpose}\0${Redacted.value(text)}`, "utf8")
+        .update(`${purpose}\0${typeof text === "string" ? text : Redacted.value(text)}`, "utf8")
         .digest()
     )
 

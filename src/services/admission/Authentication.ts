@@ -81,7 +81,7 @@ export class Authentication extends Context.Service<
           return yield* refused(timestampFault(timestamp, now), named)
         const found = Option.getOrUndefined(yield* tenants.signingKey(key.appId, key.keyId))
         const signed = timingSafeEqual(signature(found?.signingSecret ?? noSecret, text), Buffer.from(sent, "hex"))
-        const keyed = timingSafeEqual(vault.hash("api_key", Redacted.make(key.apiKey)), found?.apiKeyHash ?? noHash)
+        const keyed = timingSafeEqual(vault.hash("api_key", key.apiKey), found?.apiKeyHash ?? noHash)
         if (found === undefined) return yield* refused({ reason: "unknown_key" }, named)
         if (!signed) return yield* refused({ reason: "wrong_signature" }, named)
         if (!keyed) return yield* refused({ reason: "wrong_api_key" }, named)

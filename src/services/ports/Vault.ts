@@ -1,4 +1,4 @@
-import { Context, type Effect, Redacted } from "effect"
+import { Context, type Effect, type Redacted } from "effect"
 import type { ReferenceHash } from "../../domain/ReferenceBucket.ts"
 
 /**
@@ -11,8 +11,8 @@ export class Vault extends Context.Service<
     readonly seal: (purpose: string, plain: Redacted.Redacted) => Effect.Effect<Uint8Array>
     /** Dies when the value was sealed under another key or for another purpose: that is a broken installation. */
     readonly open: (purpose: string, sealed: Uint8Array) => Effect.Effect<Redacted.Redacted>
-    /** 32 bytes; the same text for the same purpose always gives the same hash. */
-    readonly hash: (purpose: string, text: Redacted.Redacted) => Uint8Array
+    /** 32 bytes; the same text for the same purpose always gives the same hash. A text that is in the clear already need not be wrapped. */
+    readonly hash: (purpose: string, text: Redacted.Redacted | string) => Uint8Array
   }
 >()("gateway/services/ports/Vault") {}
 
@@ -20,9 +20,9 @@ export class Vault extends Context.Service<
 export const referenceHash = ({ hash }: Pick<Vault["Service"], "hash">): ReferenceHash => {
   const buckets = new Map<string, Uint8Array>()
   const bucketOf = (appId: string): Uint8Array => {
-    const known = buckets.get(appId) ?? hash("tenant_bucket", Redacted.make(appId))
+    const known = buckets.get(appId) ?? hash("tenant_bucket", appId)
     buckets.set(appId, known)
     return known
   }
-  return (purpose, text) => (purpose === "tenant_bucket" ? bucketOf(text) : hash(purpose, Redacted.make(text)))
+  return (purpose, text) => (purpose === "tenant_bucket" ? bucketOf(text) : hash(purpose, text))
 }
