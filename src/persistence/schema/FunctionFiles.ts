@@ -63,7 +63,7 @@ const files: Readonly<Record<string, Listed>> = {
   // `arrive_requests` is of the release before.
   arrival: { texts: ["38c9deca4a8cc96f"], ofTenant: ["arrive_requests", "spend_nonces"] },
   arrive: { texts: ["f27d937e24c7d95f"], ofTenant: ["arrive_key", "arrive_together"] },
-  open_step: { texts: ["48680fec104cd199", "647fa41a058d4ead", "26d0dd939155adf0"], ofTenant: ["open_step"] },
+  open_step: { texts: ["48680fec104cd199", "647fa41a058d4ead", "c81b21a9fdaf5006"], ofTenant: ["open_step"] },
   open_steps: { texts: ["fc5fc60937e85eb8", "eb757f2a75f9dd4b"], ofTenant: ["open_steps", "use_windows", "write_events"] },
   late_poll: { texts: ["0ddc30c6105583fe"] },
   apply_step: { texts: ["a5b01a2a9e351944", "a0038ea6f12b21f0", "743ecd2f43588f26"], ofTenant: ["apply_step"] },

@@ -79,12 +79,17 @@ BEGIN
 
     -- ShortFloat: the float cannot hold it. What the tenant owes cannot be reserved. Else it moves from available to reserved.
     IF p_held > 0 THEN
-      SELECT greatest(p.available_minor - p.receivable_minor, 0) INTO reservable FROM float_positions p
-      WHERE p.app_id = p_app_id AND p.mode = p_mode AND p.currency = p_currency FOR UPDATE;
-      reservable := coalesce(reservable, 0);
-      IF p_held > reservable THEN verdict := 'ShortFloat'; RAISE SQLSTATE 'GW001'; END IF;
       UPDATE float_positions p SET available_minor = p.available_minor - p_held, reserved_minor = p.reserved_minor + p_held
-      WHERE p.app_id = p_app_id AND p.mode = p_mode AND p.currency = p_currency;
+      WHERE p.app_id = p_app_id AND p.mode = p_mode AND p.currency = p_currency AND p_held <= p.available_minor - p.receivable_minor;
+      IF NOT FOUND THEN
+        SELECT greatest(p.available_minor - p.receivable_minor, 0) INTO reservable FROM float_positions p
+        WHERE p.app_id = p_app_id AND p.mode = p_mode AND p.currency = p_currency FOR UPDATE;
+        reservable := coalesce(reservable, 0);
+        IF p_held > reservable THEN verdict := 'ShortFloat'; RAISE SQLSTATE 'GW001'; END IF;
+        -- It was credited in between, and is locked now.
+        UPDATE float_positions p SET available_minor = p.available_minor - p_held, reserved_minor = p.reserved_minor + p_held
+        WHERE p.app_id = p_app_id AND p.mode = p_mode AND p.currency = p_currency;
+      END IF;
     END IF;
     verdict := 'Opened';
   EXCEPTION WHEN SQLSTATE 'GW001' THEN
