@@ -4,7 +4,7 @@ import type { Caller } from "../../domain/Tenant.ts"
 import { ActingTenant } from "../../runtime/CallTurn.ts"
 import type { RequestNonce } from "../../services/admission/RequestNonce.ts"
 
-/** A request that passed the edge, as handlers need it. The edge provides it as `CurrentRequest`; signed handlers get it as `Signed`. */
+/** A request that passed the edge, as handlers need it: those of signed endpoints as `Signed`, the others as `CurrentRequest`. */
 export interface EdgeRequest {
   readonly requestId: string
   /** Names and values in turn, duplicates included. */
@@ -28,7 +28,7 @@ const none: EdgeRequest = {
   arrivalMs: 0
 }
 
-/** Set by the edge for each request, and empty outside one. */
+/** Set by the edge for each request of an endpoint that is not signed, and empty elsewhere. */
 export const CurrentRequest = Context.Reference<EdgeRequest>("gateway/http/CurrentRequest", { defaultValue: () => none })
 
 /** The request, in the handlers of signed endpoints: its caller is known. */
@@ -51,11 +51,7 @@ export const forSignedEndpoint = <A, E>(
   const { caller } = request
   if (caller === null) return Effect.die(new Error(`${path} is a signed endpoint outside the signed paths`))
   return Effect.updateContext(handler, (context: Context.Context<never>) =>
-    context.pipe(
-      Context.add(CurrentRequest, request),
-      Context.add(ActingTenant, caller.appId),
-      Context.add(Signed, { ...request, caller })
-    )
+    context.pipe(Context.add(ActingTenant, caller.appId), Context.add(Signed, { ...request, caller }))
   )
 }
 
