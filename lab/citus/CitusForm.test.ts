@@ -46,7 +46,13 @@ layer(onStandIn, { excludeTestServices: true })("a gateway whose database says t
       expect(types.toSorted()).toStrictEqual(["collection.successful", "fx.successful", "payout.successful"])
       yield* tenant.post("/v1/webhooks/endpoint/test", {})
       yield* tenant.post("/v1/webhooks/recover", { since: new Date(0).toISOString() })
-      for (const page of ["/v1/transactions", "/v1/beneficiaries", "/v1/float", "/v1/webhooks/deliveries"])
+      for (const page of [
+        "/v1/transactions",
+        "/v1/beneficiaries",
+        "/v1/float",
+        "/v1/float/entries?currency=UGX&from=2026-01-01T00:00:00Z",
+        "/v1/webhooks/deliveries"
+      ])
         expect((yield* tenant.get(page)).status).toBe(200)
       expect((yield* verified(gateway)).differences).toStrictEqual([])
     })

@@ -213,6 +213,14 @@ export const FloatPosition = Schema.Struct({
   collected: MinorUnits,
   paidOut: MinorUnits,
   providerFees: MinorUnits,
+  // Absent in the positions that adjustments stored before there were these.
+  credited: Schema.optionalKey(MinorUnits),
+  debited: Schema.optionalKey(MinorUnits),
+  fxIn: Schema.optionalKey(MinorUnits),
+  fxOut: Schema.optionalKey(MinorUnits),
+  returned: Schema.optionalKey(MinorUnits),
+  /** The part of the debt that `available` does not cover: zero while something is available. */
+  owed: Schema.optionalKey(MinorUnits),
   /** The tenant's debt, for operators; absent where it owes nothing. `available` is the rest beyond it. */
   receivable: Schema.optionalKey(MinorUnits)
 })

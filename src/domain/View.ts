@@ -80,7 +80,13 @@ export const positionView = (position: FloatPosition) => ({
   reserved_minor: position.reserved,
   collected_minor: position.collected,
   paid_out_minor: position.paidOut,
-  provider_fees_minor: position.providerFees
+  provider_fees_minor: position.providerFees,
+  credited_minor: position.credited,
+  debited_minor: position.debited,
+  fx_in_minor: position.fxIn,
+  fx_out_minor: position.fxOut,
+  returned_minor: position.returned,
+  owed_minor: position.owed
 })
 
 /** A corridor row as `GET /v1/reference/corridors` and `corridor list` show it; `provider` is the first that is tried. */

@@ -1,7 +1,8 @@
 import { Clock, Context, Effect, Layer, Option, type Result } from "effect"
+import type { Currency } from "../domain/Currency.ts"
 import { IndeterminateOutcome } from "../domain/errors/Ambiguous.ts"
 import { type RateLimited, RequestInProgress } from "../domain/errors/Retriable.ts"
-import { CapabilityNotAllowed, type MalformedRequest, NotFound } from "../domain/errors/Terminal.ts"
+import { CapabilityNotAllowed, type MalformedRequest, NotFound, type ValidationFailed } from "../domain/errors/Terminal.ts"
 import { isReference, type Reference } from "../domain/Ids.ts"
 import type { FloatPosition } from "../domain/Ledger.ts"
 import { maskedText } from "../domain/Masking.ts"
@@ -9,6 +10,7 @@ import { isTerminal, type Payment, type PaymentKind } from "../domain/Payment.ts
 import type { Caller } from "../domain/Tenant.ts"
 import type { Transaction } from "../domain/Transaction.ts"
 import { inSpan } from "../runtime/Tracing.ts"
+import { FloatEntries, type StatementPage, type StatementPosition, type StatementRange } from "./ports/FloatEntries.ts"
 import { FloatLedger } from "./ports/FloatLedger.ts"
 import {
   type RawTransaction,
@@ -43,6 +45,13 @@ export class Records extends Context.Service<
       reason: Result.Result<string, MalformedRequest>
     ) => Effect.Effect<RawTransaction, CapabilityNotAllowed | MalformedRequest | NotFound>
     readonly positions: (caller: Caller) => Effect.Effect<ReadonlyArray<FloatPosition>>
+    /** A page of the statement of the caller's float in one currency, the oldest entry first. */
+    readonly statement: (
+      caller: Caller,
+      currency: Currency,
+      range: StatementRange,
+      page: { readonly limit: number; readonly after: StatementPosition | null }
+    ) => Effect.Effect<StatementPage, RateLimited | ValidationFailed>
     /**
      * Answers a request again whose key is pinned to a transaction: in progress while that one is under way, indeterminate while it
      * is open afterwards, and then the transaction as it now is, or its refusal (contract IDEM-7).
@@ -59,6 +68,7 @@ export class Records extends Context.Service<
     Effect.gen(function* () {
       const transactions = yield* Transactions
       const ledger = yield* FloatLedger
+      const entries = yield* FloatEntries
 
       const transaction = Effect.fnUntraced(function* (caller: Caller, reference: string, kind: PaymentKind | null) {
         if (!isReference(reference)) return yield* new NotFound({})
@@ -104,6 +114,7 @@ export class Records extends Context.Service<
         transaction,
         list: ({ appId, mode }, filter, page) => transactions.list({ appId, mode }, filter, page),
         positions: (caller) => ledger.positions(caller.appId, caller.mode),
+        statement: ({ appId, mode }, currency, range, page) => entries.statement({ appId, mode, currency }, range, page),
         replay
       })
     })

@@ -44,6 +44,7 @@ export const executeExamples = Effect.fnUntraced(function* (gateway: Gateway) {
   yield* step("POST", "/v1/refunds", { original_reference: collection, reason: "Not delivered" })
   for (const read of [
     "float",
+    "float/entries?currency=UGX&limit=1",
     "balances",
     "capabilities",
     "reference/corridors",
@@ -105,7 +106,7 @@ const shortened = (node: unknown): unknown =>
 
 /** What differs from one run to the next: names that were made, moments, and how far things had come. */
 const VOLATILE =
-  /^(id|reference|original_reference|event_id|pin_id|quote_id|secret|since|next_cursor|version|attempts|as_of|uptime_seconds|at|\w+_at|\w+_until|resume_since|failing_since|message)$/
+  /^(id|reference|original_reference|event_id|pin_id|quote_id|secret|since|external_id|next_cursor|version|attempts|as_of|uptime_seconds|at|\w+_at|\w+_until|resume_since|failing_since|message)$/
 
 /** The same with everything that differs from run to run taken out. */
 export const lasting = (node: unknown): unknown =>

@@ -12,6 +12,12 @@ export const foldedPosition = (currency: Currency, postings: ReadonlyArray<Posti
     reserved: minor(sum("reserved")),
     collected: minor(-sum("collected")),
     paidOut: minor(sum("paid_out")),
-    providerFees: minor(sum("provider_fees"))
+    providerFees: minor(sum("provider_fees")),
+    credited: minor(-sum("credited")),
+    debited: minor(sum("debited")),
+    fxIn: minor(-sum("fx_in")),
+    fxOut: minor(sum("fx_out")),
+    returned: minor(-sum("returned")),
+    owed: minor(0n)
   }
 }

@@ -1,6 +1,7 @@
 import { Effect, Layer, Option, Redacted } from "effect"
 import { Envelope } from "../../src/http/api/Envelope.ts"
 import { Database } from "../../src/persistence/Database.ts"
+import { FloatEntriesPg } from "../../src/persistence/ledger/FloatEntriesPg.ts"
 import { FloatLedgerPg } from "../../src/persistence/ledger/FloatLedgerPg.ts"
 import { LedgerVerificationPg } from "../../src/persistence/ledger/LedgerVerificationPg.ts"
 import { CodesPg } from "../../src/persistence/requests/CodesPg.ts"
@@ -59,6 +60,7 @@ const none: Interference = (_step, effect) => effect
 
 const interferedPorts = (interfere: Interference) =>
   Layer.mergeAll(
+    FloatEntriesPg,
     Layer.effect(
       FloatLedger,
       Effect.map(FloatLedger, (ledger) =>

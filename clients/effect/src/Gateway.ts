@@ -50,6 +50,8 @@ const reads = ({ account, beneficiaries, reference, transactions }: Client.Gatew
   },
   account: {
     float: run(account.float),
+    entries: (query: Parameters1<typeof account.entries>) => walk((options) => account.entries(query, options)),
+    statement: (query: Parameters1<typeof account.statement>) => run((options) => account.statement(query, options)),
     balances: run(account.balances),
     capabilities: run(account.capabilities),
     health: run(account.health)

@@ -47,6 +47,12 @@ type QueryOf<Name extends keyof Operations> = Operations[Name] extends { readonl
 const account = (call: Connection) => ({
   /** Your float, one position a currency. */
   float: ({ signal }: CallOptions = {}) => call("GET /v1/float", { signal }),
+  /** Every entry of your float in one currency, the oldest first, page after page. */
+  entries: (query: QueryOf<"GET /v1/float/entries">, { signal }: CallOptions = {}) =>
+    walk((cursor) => call("GET /v1/float/entries", { query: { ...query, cursor }, signal })),
+  /** One page of the statement, with its opening and its closing. */
+  statement: (query: Operations["GET /v1/float/entries"]["query"], { signal }: CallOptions = {}) =>
+    call("GET /v1/float/entries", { query, signal }),
   /** The providers' wallets, which all tenants share. */
   balances: ({ signal }: CallOptions = {}) => call("GET /v1/balances", { signal }),
   /** What you may do. */

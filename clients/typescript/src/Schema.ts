@@ -1728,6 +1728,57 @@ export interface Balance {
   readonly as_of: string
 }
 
+/** One page of the statement of a float */
+export interface Statement {
+  readonly currency: Currency
+  /** As you asked; null if you did not */
+  readonly from: string | null
+  /** As you asked; null if you did not */
+  readonly to: string | null
+  /** The float before the entries of this page */
+  readonly opening: StatementBalance
+  /** The float after them, which is the opening of the next page */
+  readonly closing: StatementBalance
+  /** The entries of this page, the oldest first */
+  readonly items: ReadonlyArray<StatementEntry>
+  /** Send it as `cursor` for the next page; null on the last one */
+  readonly next_cursor: string | null
+}
+
+/** One entry of a float */
+export interface StatementEntry {
+  /** Names the entry among those of one currency, for ever */
+  readonly id: string
+  /** When it was booked */
+  readonly at: string
+  /** `reserve` holds float for a payout or an exchange, `settle` takes it, `release` gives it back; `collect` adds a collection, `return` a payout that came back; `reverse` takes a collection back; `exchange` is either side of one; `credit` and `debit` are an operator's; `correction` is a person's ruling */
+  readonly type: "reserve" | "settle" | "release" | "collect" | "return" | "reverse" | "exchange" | "credit" | "debit" | "correction" | "refund"
+  /** The transaction; of a credit or a debit its own reference */
+  readonly reference: string
+  /** The external id of a credit or a debit; else null */
+  readonly external_id: string | null
+  /** By how much it changed `available_minor` */
+  readonly available_change_minor: bigint
+  /** By how much it changed `reserved_minor` */
+  readonly reserved_change_minor: bigint
+  /** The provider's fee that it booked, which is in the changes already; below 0 where it gave one back */
+  readonly fee_minor: bigint
+  /** `available_minor` after it */
+  readonly available_after_minor: bigint
+  /** `reserved_minor` after it */
+  readonly reserved_after_minor: bigint
+  /** The transaction's metadata; null where it has none, as a credit or a debit */
+  readonly metadata: Metadata | null
+}
+
+/** The float at one place of the statement */
+export interface StatementBalance {
+  /** What could be drawn on, less what was owed, in minor units of `currency` */
+  readonly available_minor: bigint
+  /** What payouts and exchanges in flight held, in minor units of `currency` */
+  readonly reserved_minor: bigint
+}
+
 /** One position a currency that you hold; none where you hold no float */
 export type FloatPositions = ReadonlyArray<FloatPosition>
 
@@ -1744,6 +1795,18 @@ export interface FloatPosition {
   readonly paid_out_minor: bigint
   /** The fees of a lifetime in both directions, in minor units of `currency`. `available_minor` is already without them: never subtract them again */
   readonly provider_fees_minor: bigint
+  /** What the gateway's operators ever credited by hand, in minor units of `currency` */
+  readonly credited_minor: bigint
+  /** What the gateway's operators ever debited by hand, in minor units of `currency` */
+  readonly debited_minor: bigint
+  /** What exchanges ever brought into this currency, in its minor units */
+  readonly fx_in_minor: bigint
+  /** What exchanges ever took out of this currency, in its minor units */
+  readonly fx_out_minor: bigint
+  /** What ever came back of successful payouts, in minor units of `currency` */
+  readonly returned_minor: bigint
+  /** What you owe after a correction that your float did not cover, in minor units of `currency`; `available_minor` is 0 while it is not */
+  readonly owed_minor: bigint
 }
 
 /** A quote to exchange by */
@@ -2304,6 +2367,25 @@ export interface Operations {
   /** Get your float */
   readonly "GET /v1/float": {
     readonly data: FloatPositions
+  }
+  /** Get a statement of your float */
+  readonly "GET /v1/float/entries": {
+    readonly query: {
+      readonly currency?: Currency
+      /** Only entries of this moment or later; without it the statement begins with your first entry */
+      readonly from?: string
+      /** Only entries before this moment; without it the statement ends with your last entry */
+      readonly to?: string
+      /** Only entries of this type */
+      readonly type?: "reserve" | "settle" | "release" | "collect" | "return" | "reverse" | "exchange" | "credit" | "debit" | "correction" | "refund"
+      /** Only entries of this transaction */
+      readonly reference?: string
+      /** How many items a page has at most */
+      readonly limit?: number
+      /** Where to go on: the `next_cursor` of the page before */
+      readonly cursor?: string
+    }
+    readonly data: Statement
   }
   /** Get the providers' balances */
   readonly "GET /v1/balances": {

@@ -4,6 +4,7 @@ import { Currency } from "../../domain/Currency.ts"
 import { described } from "../../domain/Description.ts"
 import { errors, group, NEEDS_NOTHING, needs, operation } from "./Operation.ts"
 import { SignedRequest } from "./SignedRequest.ts"
+import { statementEndpoint } from "./Statement.ts"
 import { Amount, Enveloped, Timestamp } from "./Wire.ts"
 
 /** One wallet of the pool that all tenants share; it is no tenant's float. */
@@ -49,6 +50,15 @@ const Position = Schema.Struct({
   provider_fees_minor: described(
     Amount,
     "The fees of a lifetime in both directions, in minor units of `currency`. `available_minor` is already without them: never subtract them again"
+  ),
+  credited_minor: described(Amount, "What the gateway's operators ever credited by hand, in minor units of `currency`"),
+  debited_minor: described(Amount, "What the gateway's operators ever debited by hand, in minor units of `currency`"),
+  fx_in_minor: described(Amount, "What exchanges ever brought into this currency, in its minor units"),
+  fx_out_minor: described(Amount, "What exchanges ever took out of this currency, in its minor units"),
+  returned_minor: described(Amount, "What ever came back of successful payouts, in minor units of `currency`"),
+  owed_minor: described(
+    Amount,
+    "What you owe after a correction that your float did not cover, in minor units of `currency`; `available_minor` is 0 while it is not"
   )
 }).annotate({ identifier: "FloatPosition", description: "Your own claim in one currency on the wallets that all tenants share" })
 
@@ -64,7 +74,8 @@ export class FloatApi extends HttpApiGroup.make("float")
         "Get your float",
         `Your own money, one position a currency. It is a report and reserves nothing: a payout checks for itself. ${NEEDS_NOTHING}`
       )
-    )
+    ),
+    statementEndpoint
   )
   .annotateMerge(group("Float", "Your own money at the gateway."))
   .middleware(SignedRequest) {}

@@ -1,9 +1,11 @@
 import { Effect } from "effect"
+import { HttpServerRequest } from "effect/http"
 import { iso } from "../../domain/Instant.ts"
 import { positionView } from "../../domain/View.ts"
 import { Records } from "../../services/Records.ts"
 import { type PoolBalance, Reference } from "../../services/reference/Reference.ts"
 import { withCaller } from "../api/SignedRequest.ts"
+import { statementRequest, statementView } from "../api/Statement.ts"
 import { handlersOf } from "../edge/Endpoints.ts"
 import { respond } from "../edge/Response.ts"
 
@@ -35,6 +37,14 @@ export const floatHandlers = Effect.gen(function* () {
       withCaller(records.positions).pipe(
         Effect.map((positions) => positions.map(positionView)),
         respond(200)
-      )
+      ),
+    statement: ({ query }) =>
+      withCaller((caller) =>
+        Effect.gen(function* () {
+          const { page, range } = yield* Effect.fromResult(statementRequest(query, yield* HttpServerRequest.ParsedSearchParams))
+          const { currency } = query
+          return statementView(currency, range, yield* records.statement(caller, currency, range, page))
+        })
+      ).pipe(respond(200))
   })
 })

@@ -6,6 +6,7 @@ import { type Instant, iso } from "../../domain/Instant.ts"
 import { Phase } from "../../domain/Ledger.ts"
 import { type EntryPosition, FloatEntries, type FloatEntry, type FloatName } from "../../services/ports/FloatEntries.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
+import { statementReader } from "./StatementPg.ts"
 
 /** The newest so much is looked at first; each further step back is twice as long. */
 const FIRST_STEP_MS = 900_000
@@ -106,6 +107,6 @@ export const FloatEntriesPg = Layer.effect(
       )
     )
 
-    return FloatEntries.of({ list, adjustment })
+    return FloatEntries.of({ list, statement: statementReader(sql), adjustment })
   })
 )

@@ -114,7 +114,7 @@ export const FloatLedgerPg = Layer.effect(
       const rows = yield* onTenantServer(
         appId
       )(sql`SELECT currency, available_minor, reserved_minor, collected_minor, paid_out_minor, provider_fees_minor,
-          receivable_minor
+          credited_minor, debited_minor, fx_in_minor, fx_out_minor, returned_minor, receivable_minor
         FROM float_positions WHERE app_id = ${appId} AND mode = ${mode}
           AND (available_minor, reserved_minor, collected_minor, credited_minor, fx_in_minor, receivable_minor) <> (0, 0, 0, 0, 0, 0)
         ORDER BY currency`)

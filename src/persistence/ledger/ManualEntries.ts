@@ -19,6 +19,11 @@ const PositionRow = Schema.Struct({
   collected_minor: Schema.BigInt,
   paid_out_minor: Schema.BigInt,
   provider_fees_minor: Schema.BigInt,
+  credited_minor: Schema.BigInt,
+  debited_minor: Schema.BigInt,
+  fx_in_minor: Schema.BigInt,
+  fx_out_minor: Schema.BigInt,
+  returned_minor: Schema.BigInt,
   receivable_minor: Schema.BigInt
 })
 const AdjustmentRow = Schema.Struct({
@@ -42,6 +47,12 @@ export const positionOf = (row: typeof PositionRow.Type): FloatPosition => ({
   collected: nearestAmount(row.collected_minor),
   paidOut: nearestAmount(row.paid_out_minor),
   providerFees: nearestAmount(row.provider_fees_minor),
+  credited: nearestAmount(row.credited_minor),
+  debited: nearestAmount(row.debited_minor),
+  fxIn: nearestAmount(row.fx_in_minor),
+  fxOut: nearestAmount(row.fx_out_minor),
+  returned: nearestAmount(row.returned_minor),
+  owed: minusOrZero(nearestAmount(row.receivable_minor), nearestAmount(row.available_minor)),
   ...(row.receivable_minor === 0n ? {} : { receivable: nearestAmount(row.receivable_minor) })
 })
 
@@ -69,7 +80,7 @@ export const manualEntries = ({ applyAll, randomSource, sql, trail }: Tools) => 
     yield* sql`INSERT INTO float_positions (app_id, mode, currency) VALUES (${appId}, ${mode}, ${currency}) ON CONFLICT DO NOTHING`
     const rows =
       yield* sql`SELECT currency, available_minor, reserved_minor, collected_minor, paid_out_minor, provider_fees_minor,
-        receivable_minor
+        credited_minor, debited_minor, fx_in_minor, fx_out_minor, returned_minor, receivable_minor
       FROM float_positions WHERE app_id = ${appId} AND mode = ${mode} AND currency = ${currency} FOR UPDATE`
     const [row] = yield* decodePositions(rows)
     return row === undefined ? yield* Effect.die(new Error("a float position vanished")) : row
@@ -130,6 +141,8 @@ export const manualEntries = ({ applyAll, randomSource, sql, trail }: Tools) => 
       const entry = coveringReceivable(adjustment.entry, () => balancesOf(row))
       const after = positionOf({
         ...row,
+        credited_minor: row.credited_minor + (adjustment.direction === "credit" ? adjustment.amount : 0n),
+        debited_minor: row.debited_minor + (adjustment.direction === "debit" ? adjustment.amount : 0n),
         available_minor: row.available_minor + sumPosted([entry], "available"),
         receivable_minor: row.receivable_minor - sumPosted([entry], "receivable")
       })

@@ -81,7 +81,8 @@ describe("an operator's credits and debits", () => {
       const { adjust } = Context.get(node, FloatLedger)
       yield* adjust({ ...adjustmentOf("credit", 5n, "bank-1"), mode: "test" })
       yield* adjust(adjustmentOf("credit", 700n, "bank-1"))
-      const after = { currency: "UGX", available: 500n, reserved: 0n, collected: 0n, paidOut: 0n, providerFees: 0n }
+      const others = { credited: 700n, debited: 200n, fxIn: 0n, fxOut: 0n, returned: 0n, owed: 0n }
+      const after = { currency: "UGX", available: 500n, reserved: 0n, collected: 0n, paidOut: 0n, providerFees: 0n, ...others }
       expect(yield* adjust(adjustmentOf("debit", 200n, "bank-2"))).toStrictEqual({
         _tag: "Adjusted",
         position: after,

@@ -42,7 +42,7 @@ it.live("a correction takes what is available, and the rest becomes a receivable
   Effect.gen(function* () {
     const { audited, claim, ledger, position, resolve } = yield* givenPaid
     expect(yield* resolve(correct("UGX", { paidOut: 500n, fees: 0n }))).toStrictEqual({ _tag: "Applied" })
-    expect(yield* position).toMatchObject({ available: 0n, receivable: 300n, paidOut: 10_500n })
+    expect(yield* position).toMatchObject({ available: 0n, receivable: 300n, owed: 300n, paidOut: 10_500n })
     expect(yield* audited).toStrictEqual([
       {
         ...auditEntry().details,
@@ -73,7 +73,13 @@ it.live("a correction takes what is available, and the rest becomes a receivable
       reserved: 0n,
       collected: 0n,
       paidOut: 10_500n,
-      providerFees: 1_000n
+      providerFees: 1_000n,
+      credited: 12_200n,
+      debited: 0n,
+      fxIn: 0n,
+      fxOut: 0n,
+      returned: 0n,
+      owed: 0n
     })
   }).pipe(Effect.scoped)
 )
