@@ -91,39 +91,37 @@ export interface Alarm<A> {
 }
 
 /**
- * The end of work that nothing stops, in a fiber of the scope, or the first answer of an alarm before that. Neither an interruption nor an
- * alarm ends the work, and an interruption does not end the wait for it.
+ * The end of work that nothing stops, in a fiber of the scope, or the first answer of an alarm before that. An interruption ends the wait for
+ * it, where the wait can be interrupted; the work and its alarms go on.
  */
 export const withAlarms =
   (timer: Timer, scope: Scope.Scope) =>
   <A, E, R>(work: Effect.Effect<A, E, R>, alarms: ReadonlyArray<Alarm<A>>): Effect.Effect<A, E, R> =>
     Effect.contextWith((context: Context.Context<R>) => {
       const fork = Effect.runForkWith(context)
-      return Effect.uninterruptible(
-        Effect.callback<A, E>((resume) => {
-          const fiber = Fiber.runIn(fork(work, { uninterruptible: true }), scope)
-          const exit = fiber.pollUnsafe()
-          if (exit !== undefined) return resume(exit)
-          const stops: Array<() => void> = []
-          let isOver = false
-          const end = (exit: Exit.Exit<A, E>) => {
-            if (isOver) return
-            isOver = true
-            for (const stop of stops) stop()
-            resume(exit)
-          }
-          const ask = (alarm: Alarm<A>, at: number) => {
-            stops[at] = timer(alarm.ms, () => {
-              Fiber.runIn(fork(alarm.answer), scope).addObserver((exit) => {
-                if (Exit.isSuccess(exit) && Option.isSome(exit.value)) end(Exit.succeed(exit.value.value))
-                else if (alarm.repeats === true && !isOver) ask(alarm, at)
-              })
+      return Effect.callback<A, E>((resume) => {
+        const fiber = Fiber.runIn(fork(work, { uninterruptible: true }), scope)
+        const exit = fiber.pollUnsafe()
+        if (exit !== undefined) return resume(exit)
+        const stops: Array<() => void> = []
+        let isOver = false
+        const end = (exit: Exit.Exit<A, E>) => {
+          if (isOver) return
+          isOver = true
+          for (const stop of stops) stop()
+          resume(exit)
+        }
+        const ask = (alarm: Alarm<A>, at: number) => {
+          stops[at] = timer(alarm.ms, () => {
+            Fiber.runIn(fork(alarm.answer), scope).addObserver((exit) => {
+              if (Exit.isSuccess(exit) && Option.isSome(exit.value)) end(Exit.succeed(exit.value.value))
+              else if (alarm.repeats === true && !isOver) ask(alarm, at)
             })
-          }
-          alarms.forEach(ask)
-          fiber.addObserver(end)
-        })
-      )
+          })
+        }
+        alarms.forEach(ask)
+        fiber.addObserver(end)
+      })
     })
 
 /**
