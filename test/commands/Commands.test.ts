@@ -139,7 +139,13 @@ describe("the operators' commands", () => {
         reserved_minor: 0,
         collected_minor: 0,
         paid_out_minor: 0,
-        provider_fees_minor: 0
+        provider_fees_minor: 0,
+        credited_minor: 10_050,
+        debited_minor: 0,
+        fx_in_minor: 0,
+        fx_out_minor: 0,
+        returned_minor: 0,
+        owed_minor: 0
       }
       expect(yield* result(...credit("e-1", "10050"))).toEqual(position)
       expect(yield* result(...credit("e-1", "10050"))).toEqual(position)

@@ -21,6 +21,8 @@ export class Operation extends Context.Service<
     readonly withoutBody?: true
     /** Its request headers, and query parameters that its schema cannot name. */
     readonly parameters?: ReadonlyArray<Parameter>
+    /** With `Accept: text/csv` its successful response is a file. */
+    readonly isAlsoCsv?: true
     /** Headers of its successful response. */
     readonly responseHeaders?: Readonly<Record<string, string>>
   }

@@ -76,8 +76,8 @@ export const statementEndpoint = HttpApiEndpoint.get("statement", "/v1/float/ent
 }).annotateMerge(
   operation(
     "Get a statement of your float",
-    `Every entry of your float in one currency, in the key's mode, the oldest first. Opening and the items' changes are closing, on every page; with \`type\` or \`reference\` the items are fewer, and opening and closing stay those of the float. ${NEXT_PAGE} An entry may be committed a moment after a younger one: a cursor that would skip it is \`validation_failed\`, and you begin again without it. ${NEEDS_NOTHING}`,
-    { errors: ["validation_failed", "unknown_currency"] }
+    `Every entry of your float in one currency, in the key's mode, the oldest first. Opening and the items' changes are closing, on every page; with \`type\` or \`reference\` the items are fewer, and opening and closing stay those of the float. ${NEXT_PAGE} An entry may be committed a moment after a younger one: a cursor that would skip it is \`validation_failed\`, and you begin again without it. With \`Accept: text/csv\` the same rows come as one CSV file of the whole interval, without \`limit\` and \`cursor\`. ${NEEDS_NOTHING}`,
+    { errors: ["validation_failed", "unknown_currency"], isAlsoCsv: true }
   )
 )
 
@@ -137,7 +137,7 @@ const placeOf = ({ currency, cursor }: StatementQuery): StatementPosition | null
 
 const balanceView = ({ available, reserved }: FloatBalance) => ({ available_minor: available, reserved_minor: reserved })
 
-const entryView = ({ after, at, change, externalId, fee, metadata, reference, revision, type }: StatementEntry) => ({
+export const entryView = ({ after, at, change, externalId, fee, metadata, reference, revision, type }: StatementEntry) => ({
   id: `${reference}-${revision}`,
   at: iso(at),
   type,

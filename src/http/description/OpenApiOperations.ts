@@ -100,7 +100,7 @@ const header = (description: string) => ({ description, schema: { type: "string"
 
 const successes = (
   responses: Tree,
-  { responseHeaders = {}, idempotencyKey }: Operation["Service"],
+  { responseHeaders = {}, idempotencyKey, isAlsoCsv }: Operation["Service"],
   hasBody: boolean
 ): Readonly<Record<string, Tree>> =>
   Object.fromEntries(
@@ -112,7 +112,7 @@ const successes = (
           : [
               status,
               {
-                ...treeOf(wireSchema(response)),
+                ...(isAlsoCsv === true ? withCsv(treeOf(wireSchema(response))) : treeOf(wireSchema(response))),
                 headers: {
                   "X-Request-Id": header("Names this request in the gateway's logs"),
                   ...(hasBody ? { "X-Gateway-Ignored": header("The members that were ignored, where there were any") } : {}),
@@ -125,6 +125,11 @@ const successes = (
             ]
       )
   )
+
+const withCsv = (response: Tree): Tree => ({
+  ...response,
+  content: { ...treeOf(response["content"]), "text/csv": { schema: { type: "string" } } }
+})
 
 /** An operation that always fails, so far. */
 const never = { description: "Not answered yet: every request is refused" }

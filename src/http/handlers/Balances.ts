@@ -4,10 +4,13 @@ import { iso } from "../../domain/Instant.ts"
 import { positionView } from "../../domain/View.ts"
 import { Records } from "../../services/Records.ts"
 import { type PoolBalance, Reference } from "../../services/reference/Reference.ts"
+import { successEnvelope } from "../api/Envelope.ts"
 import { withCaller } from "../api/SignedRequest.ts"
 import { statementRequest, statementView } from "../api/Statement.ts"
 import { handlersOf } from "../edge/Endpoints.ts"
-import { respond } from "../edge/Response.ts"
+import { valuesOf } from "../edge/RequestHeaders.ts"
+import { errorResponse, httpResponse, respond } from "../edge/Response.ts"
+import { statementCsv, wantsCsv, wholeInterval } from "./StatementCsv.ts"
 
 /** The providers' wallets, which all tenants share. */
 export const balancesHandlers = Effect.gen(function* () {
@@ -39,12 +42,16 @@ export const floatHandlers = Effect.gen(function* () {
         respond(200)
       ),
     statement: ({ query }) =>
-      withCaller((caller) =>
+      withCaller((caller, { rawHeaders }) =>
         Effect.gen(function* () {
           const { page, range } = yield* Effect.fromResult(statementRequest(query, yield* HttpServerRequest.ParsedSearchParams))
           const { currency } = query
-          return statementView(currency, range, yield* records.statement(caller, currency, range, page))
+          const read = (each: typeof page) => records.statement(caller, currency, range, each)
+          if (!wantsCsv(valuesOf(rawHeaders, "accept")))
+            return httpResponse(successEnvelope(200, statementView(currency, range, yield* read(page))))
+          yield* Effect.fromResult(wholeInterval(query))
+          return yield* statementCsv(currency, read)
         })
-      ).pipe(respond(200))
+      ).pipe(Effect.catch((error) => Effect.succeed(errorResponse(error))))
   })
 })

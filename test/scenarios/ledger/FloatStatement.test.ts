@@ -1,9 +1,14 @@
 import { layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Context, Effect } from "effect"
 import { expect } from "vitest"
+import { credit } from "../../../src/domain/Ledger.ts"
+import { minor } from "../../../src/domain/Money.ts"
+import { FloatLedger } from "../../../src/services/ports/FloatLedger.ts"
 import { momoCharge, momoPayout } from "../../support/RequestBodies.ts"
-import { referenceOf, said } from "../../support/SignedClient.ts"
+import { NOON } from "../../support/SampleTransactions.ts"
+import { referenceOf, said, signingHeaders } from "../../support/SignedClient.ts"
 import { creditOn, Stack, tenantOn } from "../../support/Stack.ts"
+import { auditEntry } from "../../support/TestDatabase.ts"
 
 interface Item {
   readonly type: string
@@ -78,6 +83,43 @@ layer(Stack.layer(), { excludeTestServices: true })("the statement of a float, o
       const settled = statementOf(yield* tenant.get(`${ENTRIES}?currency=UGX&type=settle&reference=${payout}`))
       expect(settled.items.map(({ type }) => type)).toStrictEqual(["settle"])
       expect(settled.closing).toStrictEqual(closing)
+    })
+  )
+
+  it.effect("gives the same rows as CSV, in which a formula is harmless", () =>
+    Effect.gen(function* () {
+      const { gateway } = yield* Stack
+      const tenant = yield* tenantOn(gateway)
+      yield* Context.get(gateway.context, FloatLedger).adjust({
+        appId: tenant.appId,
+        mode: "live",
+        currency: "UGX",
+        direction: "credit",
+        amount: minor(3n),
+        externalId: '=HYPERLINK("x"),1',
+        note: "not for the tenant",
+        at: NOON + 1,
+        entry: credit("UGX", minor(3n)),
+        audit: auditEntry()
+      })
+      const csvOf = (target: string) =>
+        Effect.promise(async () => {
+          const headers = signingHeaders(gateway.host, tenant.key, { method: "GET", target, body: "" })
+          const answer = await fetch(`${gateway.url}${target}`, { headers: { ...headers, accept: "text/csv" } })
+          return { status: answer.status, type: answer.headers.get("content-type"), text: await answer.text() }
+        })
+      const { status, text, type } = yield* csvOf(`${ENTRIES}?currency=UGX`)
+      expect([status, type]).toStrictEqual([200, "text/csv; charset=utf-8; header=present"])
+      const lines = text.split("\r\n")
+      expect(lines[0]).toBe(
+        "id,at,type,reference,external_id,available_change_minor,reserved_change_minor,fee_minor,available_after_minor,reserved_after_minor,metadata"
+      )
+      expect(lines[2]).toContain(`,"'=HYPERLINK(""x""),1",3,0,0,`)
+      const { items } = statementOf(yield* tenant.get(`${ENTRIES}?currency=UGX`))
+      expect([lines.length, lines.at(-1)]).toStrictEqual([1 + items.length + 1, ""])
+      expect(text).not.toContain("not for the tenant")
+      const refused = yield* csvOf(`${ENTRIES}?currency=UGX&limit=5`)
+      expect([refused.status, JSON.parse(refused.text).error.code]).toStrictEqual([422, "validation_failed"])
     })
   )
 
