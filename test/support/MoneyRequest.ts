@@ -102,7 +102,7 @@ export const givenRequest = (options: Given) => {
     body: Buffer.from("{}"),
     caller,
     nonce: key === undefined ? null : nonce,
-    arrivalMs: 5_000
+    claimWithinMs: 5_000
   }
   const response = Effect.flatMap(Idempotent, ({ once }) => once(whole)).pipe(Effect.provideService(Signed, request))
   const answer = Effect.gen(function* () {

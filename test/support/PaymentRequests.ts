@@ -85,7 +85,7 @@ const useOf = (caller: Caller) => ({ caller, nonce: randomUUID(), expiresAt: Dat
 export const unhurried = (caller: Caller) => ({
   requestId: "unhurried",
   nonce: requestNonce(useOf(caller), () => Effect.succeed(true), Effect.void),
-  arrivalMs: FOREVER_MS
+  claimWithinMs: FOREVER_MS
 })
 
 /** What a key answers to a request that arrives with a nonce of its own. */

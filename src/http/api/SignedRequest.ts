@@ -16,7 +16,7 @@ export interface EdgeRequest {
   /** Of a request that claims an idempotency key, and spends it with the claim. Null for every other one: the edge has spent theirs. */
   readonly nonce: RequestNonce | null
   /** How long it may wait for the claim of its key. */
-  readonly arrivalMs: number
+  readonly claimWithinMs: number
 }
 
 const none: EdgeRequest = {
@@ -25,7 +25,7 @@ const none: EdgeRequest = {
   body: new Uint8Array(),
   caller: null,
   nonce: null,
-  arrivalMs: 0
+  claimWithinMs: 0
 }
 
 /** Set by the edge for each request of an endpoint that is not signed, and empty elsewhere. */

@@ -12,7 +12,7 @@ import { RandomSource } from "../../services/ports/RandomSource.ts"
 import { ProviderCallbacks } from "../../services/settlement/ProviderCallbacks.ts"
 import { clientAddress, clientOf } from "./ClientAddress.ts"
 import { makeConcurrencyLimit, type Release, type SlotKind } from "./ConcurrencyLimit.ts"
-import { ARRIVAL_MS, makeWriteInTime, STANDSTILL_ARRIVAL_MS, shed } from "./Deadlines.ts"
+import { ARRIVAL_MS, ARRIVAL_WHILE_COMMITS_WAIT_MS, makeWriteInTime, shed } from "./Deadlines.ts"
 import { type Endpoints, isRead } from "./Endpoints.ts"
 import { callbackOf, isCallbackPath, isSignedPath, type Match } from "./HttpRoutes.ts"
 import { afterResponse } from "./NodeListener.ts"
@@ -34,12 +34,14 @@ type Response = HttpServerResponse.HttpServerResponse
  *
  * 1. an unsigned request that finds no free place (429), and a callback to an address that does not exist (403, 404, 405)
  * 2. a body that is too large or does not arrive (413, 400)
- * 3. a signature that does not hold (401); then every signed request while commits wait for a standby (500), its nonce unspent
+ * 3. a signature that does not hold (401), or that cannot be checked in time (429); then every signed request while commits wait for a
+ *    standby (500), its nonce unspent
  * 4. a content type that is not JSON (the body itself is decoded by the endpoint), and a browser on another origin (415, 403)
  * 5. a caller that asks too often, or finds no free place (429)
  * 6. a path that does not exist, or that has another method (404, 405)
  *
- * A request under way when commits begin to wait for a standby is answered as ambiguous soon (500), and goes on.
+ * A request under way when commits begin to wait for a standby is answered as ambiguous soon (500), and goes on. Nothing of a request is
+ * interrupted but the check of its signature and a tenant's read.
  */
 export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
   const authentication = yield* Authentication
@@ -85,7 +87,8 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
     return yield* respond(request, head, endpoints, held).pipe(
       Effect.catch((error) => Effect.succeed({ appId: "", response: errorResponse(error), isRefused: true })),
       Effect.catchCause((cause) => Effect.map(failureResponse(cause, head.requestId), (response) => ({ appId: "", response }))),
-      // Work that outlives its client keeps its place, and so does a response until it is read: both hold memory.
+      // Work that outlives its client keeps its place, and so does a response until it is read: both hold memory. Work that outlives its own
+      // answer gives its place up.
       Effect.ensuring(
         Effect.sync(() => {
           if (held.release !== null) afterResponse(request, held.release)
@@ -135,7 +138,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
         body,
         caller,
         nonce: isClaim ? nonce : null,
-        arrivalMs: ARRIVAL_MS
+        claimWithinMs: ARRIVAL_MS
       })
       // A money step keeps its own time.
       if (isMoneyStep(match)) return yield* run
@@ -144,7 +147,8 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
       return yield* writeInTime(withErrors(run), requestId, () => internal(requestId))
     })
     if (nonce === null) return { appId: "", response: yield* withErrors(answer) }
-    // Whatever a request is answered, its nonce was spent before; and what was sent a second time is refused for that alone.
+    // Whatever a request is answered, its nonce was spent before, or is in the commit of its claim; and what was sent a second time is refused
+    // for that alone.
     const exit = yield* Effect.exit(withErrors(answer))
     if (!nonce.isSettled())
       yield* inTime(nonce.settle, ARRIVAL_MS, tooLate(requestId)).pipe(
@@ -158,7 +162,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
    * of every other request is spent here. While commits wait for a standby none is spent: the outcome of that commit would be unknown.
    */
   const authenticate = Effect.fnUntraced(function* (request: RawRequest, isClaim: boolean, requestId: string) {
-    const signedWithinMs = (yield* commitsWaiting) ? STANDSTILL_ARRIVAL_MS : ARRIVAL_MS
+    const signedWithinMs = (yield* commitsWaiting) ? ARRIVAL_WHILE_COMMITS_WAIT_MS : ARRIVAL_MS
     const authenticated = Effect.gen(function* () {
       const { caller, nonce } = yield* authentication.authenticate(request)
       const commitsWait = yield* commitsWaiting

@@ -21,7 +21,7 @@ import { Records } from "../../services/Records.ts"
 import { classOf, errorEnvelope, successEnvelope } from "../api/Envelope.ts"
 import { Signed } from "../api/SignedRequest.ts"
 import { type Body, checkMode, readTree } from "../body/Body.ts"
-import { shed, standstillAlarm } from "../edge/Deadlines.ts"
+import { commitsWaitAlarm, shed } from "../edge/Deadlines.ts"
 import { idempotencyKey, valuesOf } from "../edge/RequestHeaders.ts"
 import { errorResponse, httpResponse, withIgnoredHeader } from "../edge/Response.ts"
 import type { JsonTree } from "../json/StrictJson.ts"
@@ -45,7 +45,7 @@ export class Idempotent extends Context.Service<
      * Takes a money step and the signed request, runs the step once, and gives its response. Repeated, the same request gets
      *
      * - a final first response again, byte for byte, however often;
-     * - while the first request is at work or its key's lease lasts: 409 `request_in_progress`;
+     * - while the first request is at work, or its key's lease lasts and the outcome is open: 409 `request_in_progress`;
      * - after a first response without an outcome (`provider_timeout` and its like, under which nothing is stored), once the lease is over:
      *   409 `indeterminate_outcome` while the transaction is open, and then its final outcome, from the transaction as it now is;
      * - a run of its own where the first run left nothing behind: a retriable refusal, or a process that died before it made a transaction.
@@ -72,14 +72,14 @@ export class Idempotent extends Context.Service<
       const policy = yield* Policy
       const rates = yield* RateLimits
       const outlasting = withAlarms(yield* makeTimer, yield* Effect.scope)
-      const standstill = yield* standstillAlarm
+      const commitsWaitAlarms = yield* commitsWaitAlarm
 
       const once = <C>(step: MoneyStep<C>) =>
         Effect.flatMap(Signed, (request) => {
           const read = readRequest(step, request)
           if (Result.isFailure(read)) return Effect.succeed(errorResponse(read.failure))
           const { body, key } = read.success
-          const progress: Progress = { isShed: false, isClaiming: key !== undefined, reference: step.about ?? "" }
+          const progress: Progress = { isAnsweredUnclaimed: false, isClaiming: key !== undefined, reference: step.about ?? "" }
           const work =
             key === undefined ? runWithoutKey(step, request, body.command) : runWithKey(step, request, { key, body }, progress)
           return Effect.map(outlasting(work, alarmsOf(request, progress)), withIgnoredHeader(body.ignored))
@@ -89,12 +89,12 @@ export class Idempotent extends Context.Service<
       const alarmsOf = (request: SignedRequest, progress: Progress): ReadonlyArray<Alarm<Response>> => {
         const ambiguous = (lookMs: number) =>
           Effect.suspend(() => {
-            progress.isShed ||= progress.isClaiming
+            progress.isAnsweredUnclaimed ||= progress.isClaiming
             return Effect.map(internalError(request, progress.reference, lookMs), httpResponse)
           })
         const shedding = Effect.suspend(() => {
           if (!progress.isClaiming) return Effect.succeedNone
-          progress.isShed = true
+          progress.isAnsweredUnclaimed = true
           return Effect.logWarning("the key could not be claimed in time").pipe(
             Effect.andThen(Effect.flip(shed(request.requestId))),
             Effect.map((error) => Option.some(errorResponse(error))),
@@ -106,9 +106,9 @@ export class Idempotent extends Context.Service<
           Effect.asSome(ambiguous(LOOK_MS))
         )
         return [
-          { ms: request.arrivalMs, answer: shedding },
+          { ms: request.claimWithinMs, answer: shedding },
           { ms: requestDeadlineMs(policy.idempotencyLeaseMs), answer: overdue },
-          ...standstill(ambiguous(SHORT_LOOK_MS))
+          ...commitsWaitAlarms(ambiguous(SHORT_LOOK_MS))
         ]
       }
 
@@ -135,8 +135,9 @@ export class Idempotent extends Context.Service<
         const screened = screening === undefined ? undefined : yield* Fiber.join(screening)
         if (Result.isFailure(arrived)) return errorResponse(arrived.failure)
         const taken = arrived.success
-        if (progress.isShed && taken._tag === "Fresh") {
+        if (progress.isAnsweredUnclaimed && taken._tag === "Fresh") {
           yield* idempotency.release(taken.claim)
+          // It was answered before: no client gets this.
           return errorResponse(new RequestInProgress())
         }
         switch (taken._tag) {
@@ -155,6 +156,7 @@ export class Idempotent extends Context.Service<
           case "Reused":
             return errorResponse(new IdempotencyKeyReused())
           case "Busy":
+            // It was answered before: no client gets this.
             return errorResponse(new RequestInProgress())
         }
       })
@@ -259,8 +261,8 @@ const namesTransaction = (error: ApiError): boolean => "reference" in error && e
 interface Progress {
   /** Its key is not claimed yet. */
   isClaiming: boolean
-  /** It was answered that nothing was begun: a key that is claimed now is released. */
-  isShed: boolean
+  /** It was answered before its key was claimed: a key that is claimed now is released. */
+  isAnsweredUnclaimed: boolean
   /** Of the transaction that it makes or is about; empty where none can exist yet. */
   reference: string
 }
