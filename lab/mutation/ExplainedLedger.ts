@@ -140,6 +140,11 @@ export const explainedOfLedger: Readonly<Record<string, ReadonlyArray<Explained>
   collected_minor: Schema.BigInt,
   paid_out_minor: Schema.BigInt,
   provider_fees_minor: Schema.BigInt,
+  credited_minor: Schema.BigInt,
+  debited_minor: Schema.BigInt,
+  fx_in_minor: Schema.BigInt,
+  fx_out_minor: Schema.BigInt,
+  returned_minor: Schema.BigInt,
   receivable_minor: Schema.BigInt
 }`,
       "{ slots: Schema.Array(Schema.String) }"
