@@ -2,7 +2,7 @@ import { part as citus } from "./citus/Citus.ts"
 import { batchedRead, rateLimit, rowCache } from "./effect/EffectParts.ts"
 import { part as growth } from "./growth/Growth.ts"
 import { part as payoutAlone } from "./http/Alone.ts"
-import { p50 as latencyP50, p99 as latencyP99 } from "./http/Latency.ts"
+import { fixedRates as latencyAtRates, p50 as latencyP50, p99 as latencyP99 } from "./http/Latency.ts"
 import { part as payoutsOneTenant } from "./http/OneTenant.ts"
 import { part as reads } from "./http/Reads.ts"
 import { processor as gatewayProcessor, part as payoutsSpread } from "./http/Spread.ts"
@@ -39,6 +39,7 @@ export const parts: ReadonlyArray<Part> = [
   reads,
   latencyP50,
   latencyP99,
+  ...latencyAtRates,
   twoGateways,
   webhooks,
   pace,

@@ -8,7 +8,8 @@ export interface Part {
   readonly name: string
   /** What `theirs` is, in a few words. */
   readonly against: string
-  readonly target: number
+  /** Left out where the figure is only shown. */
+  readonly target?: number
   /** A ratio of times or sizes must not exceed its target; every other has to reach it. */
   readonly atMost?: true
   readonly run: (cluster: Cluster, effort: Effort) => Promise<Measured>
@@ -39,7 +40,7 @@ export interface Measured {
 export interface Row extends Omit<Measured, "reached"> {
   readonly name: string
   readonly against: string
-  readonly target: number
+  readonly target: number | undefined
   readonly atMost: boolean
   readonly reached: boolean | undefined
   readonly seconds: number
@@ -98,7 +99,7 @@ export const within = (limit: number, ours: number): Pick<Measured, "ours" | "th
 export const rowOf = (part: Part, measured: Measured, seconds: number): Row => {
   const { against, atMost = false, name, target } = part
   const { ratio } = measured
-  const reached = ratio === undefined ? undefined : atMost ? ratio <= target : ratio >= target
+  const reached = ratio === undefined || target === undefined ? undefined : atMost ? ratio <= target : ratio >= target
   return { name, against, target, atMost, seconds, ...measured, reached: measured.reached ?? reached }
 }
 
@@ -156,16 +157,16 @@ export const summaryOf = (runs: ReadonlyArray<ReadonlyArray<Row>>): string =>
         first.unit,
         ...(ratios.length === 0 ? ["-", "-", "-"] : [median(ratios), Math.min(...ratios), Math.max(...ratios)].map(times)),
         targetOf(first),
-        `${all.filter(({ reached }) => reached === true).length} of ${all.length}`
+        first.target === undefined ? "-" : `${all.filter(({ reached }) => reached === true).length} of ${all.length}`
       ]
     })
   )
 
 const times = (ratio: number): string => `${figure(ratio)} x`
 
-const targetOf = ({ atMost, target }: Row): string => `${atMost ? "<=" : ">="} ${target} x`
+const targetOf = ({ atMost, target }: Row): string => (target === undefined ? "-" : `${atMost ? "<=" : ">="} ${target} x`)
 
-const columns = (head: ReadonlyArray<string>, lines: ReadonlyArray<ReadonlyArray<string>>): string => {
+export const columns = (head: ReadonlyArray<string>, lines: ReadonlyArray<ReadonlyArray<string>>): string => {
   const widths = head.map((title, column) => Math.max(title.length, ...lines.map((line) => line[column]?.length ?? 0)))
   const written = (cells: ReadonlyArray<string>) =>
     cells
@@ -175,7 +176,7 @@ const columns = (head: ReadonlyArray<string>, lines: ReadonlyArray<ReadonlyArray
   return [written(head), written(widths.map((width) => "-".repeat(width))), ...lines.map(written)].join("\n")
 }
 
-const figure = (value: number): string => {
+export const figure = (value: number): string => {
   if (Number.isNaN(value)) return "-"
   return Math.abs(value) >= 100 ? Math.round(value).toLocaleString("en-US") : value.toPrecision(3)
 }

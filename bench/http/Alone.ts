@@ -11,7 +11,7 @@ const LONGEST_SECONDS = 60
 export const part: Part = {
   name: "payout-alone",
   against: "the same bare service: p50 of one caller",
-  target: 1.3,
+  target: 1.4,
   atMost: true,
   run: (cluster, effort) =>
     withRig(cluster, TENANTS, async (rig) => {

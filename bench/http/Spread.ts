@@ -1,27 +1,32 @@
-import { type Part, shared, within } from "../Report.ts"
+import { median, type Part, shared } from "../Report.ts"
 import { payoutsASecond } from "./Throughput.ts"
 
 const TENANTS = 64
-const LIMIT_MS = 1
 
 const measure = shared((cluster, effort) => payoutsASecond(cluster, effort, TENANTS))
 
 export const part: Part = {
   name: "payouts-spread",
   against: "a bare service: node:http, pg, the same checks and rows",
-  target: 1,
+  target: 1.1,
   run: measure
 }
 
-/** What a payout costs the gateway's process under that load, whatever else the machine does. */
+/** What a payout costs the gateway's process under that load beside what it costs the bare service's: milliseconds belong to the machine. */
 export const processor: Part = {
   name: "gateway-cpu",
-  against: `${LIMIT_MS} ms of the gateway's processor time a payout`,
+  against: "the bare service's processor time a payout, in the same rounds",
   target: 1,
   atMost: true,
   run: async (cluster, effort) => {
     const { details } = await measure(cluster, effort)
-    const { ours, theirs } = details
-    return { ...within(LIMIT_MS, ours.cpu_ms_a_request), unit: "ms", details: { ours, theirs } }
+    const { ours, processor_rounds: rounds, theirs } = details
+    return {
+      ours: ours.cpu_ms_a_request,
+      theirs: theirs.cpu_ms_a_request,
+      ratio: median(rounds.map(([one, other]) => one / other)),
+      unit: "ms",
+      details: { rounds, ours, theirs }
+    }
   }
 }

@@ -7,6 +7,6 @@ export const onOneRow = shared((cluster, effort) => againstOrdinary(cluster, eff
 export const part: Part = {
   name: "ledger-one-row",
   against: "BEGIN, 3 statements, COMMIT on 16 connections",
-  target: 6,
+  target: 5,
   run: onOneRow
 }

@@ -5,8 +5,8 @@ import { overTenants } from "./Spread.ts"
 
 // What a money step costs the server in processor time: that of all of its processes, whatever else the machine does.
 
-const LIMIT_US = 90
-const LIMIT_ALONE_US = 400
+const LIMIT_US = 85
+const LIMIT_ALONE_US = 330
 
 /** In batches, by the rounds of `ledger-one-row` and of `ledger-spread`: the dearer of the two. */
 export const inBatches: Part = {

@@ -9,6 +9,6 @@ export const overTenants = shared((cluster, effort) => againstOrdinary(cluster, 
 export const part: Part = {
   name: "ledger-spread",
   against: "BEGIN, 3 statements, COMMIT on 16 connections",
-  target: 2,
+  target: 1.6,
   run: overTenants
 }

@@ -145,6 +145,6 @@ const lifePart = ({ limit, name, of, unit }: Figure): Part => ({
 
 const BYTES_A_KB = 1_000
 
-export const commits: Part = lifePart({ name: "life-commits", limit: 7, unit: "commits", of: (each) => each.commits })
-export const entries: Part = lifePart({ name: "life-entries", limit: 30, unit: "index entries", of: (each) => each.entries })
-export const log: Part = lifePart({ name: "life-log", limit: 10, unit: "kB", of: (each) => round(each.bytes / BYTES_A_KB) })
+export const commits: Part = lifePart({ name: "life-commits", limit: 6, unit: "commits", of: (each) => each.commits })
+export const entries: Part = lifePart({ name: "life-entries", limit: 28, unit: "index entries", of: (each) => each.entries })
+export const log: Part = lifePart({ name: "life-log", limit: 12, unit: "kB", of: (each) => round(each.bytes / BYTES_A_KB) })

@@ -3,7 +3,7 @@ import { faultless, openOurs, openStand } from "../http/Sides.ts"
 import { residentBytes } from "../Processes.ts"
 import type { Part } from "../Report.ts"
 
-const LIMIT_MB = 256
+const LIMIT_MB = 300
 const PAYOUTS = 100_000
 const PAYOUTS_IN_A_QUICK_LOOK = 5_000
 const STRETCHES = 20

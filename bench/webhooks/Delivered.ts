@@ -12,7 +12,7 @@ const EVENTS_IN_A_QUICK_LOOK = 1_000
 export const part: Part = {
   name: "webhooks",
   against: "a bare loop: undici posts with HMAC, from memory, 128 at once",
-  target: 0.5,
+  target: 0.45,
   run: async (cluster, effort) => {
     const stand = await openStand()
     const outgoing = await openOutgoing(cluster, stand)
