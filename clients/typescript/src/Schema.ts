@@ -1730,6 +1730,7 @@ export interface Balance {
 
 /** One page of the statement of a float */
 export interface Statement {
+  /** The float of this currency */
   readonly currency: Currency
   /** As you asked; null if you did not */
   readonly from: string | null
@@ -2371,6 +2372,7 @@ export interface Operations {
   /** Get a statement of your float */
   readonly "GET /v1/float/entries": {
     readonly query: {
+      /** The float of this currency */
       readonly currency?: Currency
       /** Only entries of this moment or later; without it the statement begins with your first entry */
       readonly from?: string

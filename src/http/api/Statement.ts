@@ -27,7 +27,7 @@ const Change = Schema.Number.check(
 
 /** `GET /v1/float/entries`: which entries of which float (contract FLOAT-10). */
 const statementQuery = {
-  currency: Currency,
+  currency: described(Currency, "The float of this currency"),
   from: optional(Timestamp, "Only entries of this moment or later; without it the statement begins with your first entry"),
   to: optional(Timestamp, "Only entries before this moment; without it the statement ends with your last entry"),
   type: optional(StatementType, "Only entries of this type"),
@@ -61,7 +61,7 @@ const Entry = Schema.Struct({
 }).annotate({ identifier: "StatementEntry", description: "One entry of a float" })
 
 const Statement = Schema.Struct({
-  currency: Currency,
+  currency: described(Currency, "The float of this currency"),
   from: described(Schema.NullOr(Timestamp), "As you asked; null if you did not"),
   to: described(Schema.NullOr(Timestamp), "As you asked; null if you did not"),
   opening: described(Balance, "The float before the entries of this page"),

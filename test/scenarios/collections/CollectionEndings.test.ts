@@ -199,5 +199,11 @@ const position = (available_minor: number, provider_fees_minor: number) => ({
   reserved_minor: 0,
   collected_minor: available_minor + provider_fees_minor,
   paid_out_minor: 0,
-  provider_fees_minor
+  provider_fees_minor,
+  credited_minor: 0,
+  debited_minor: 0,
+  fx_in_minor: 0,
+  fx_out_minor: 0,
+  returned_minor: 0,
+  owed_minor: 0
 })

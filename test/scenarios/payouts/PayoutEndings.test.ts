@@ -194,7 +194,10 @@ const tell = Effect.fnUntraced(function* (story: Story) {
   expect(known.body.data).toMatchObject({ reference, kind: "payout", amount_minor: 10_000 })
   const [available_minor, reserved_minor, paid_out_minor, provider_fees_minor] = story.float
   const position = { currency: "UGX", available_minor, reserved_minor, paid_out_minor, provider_fees_minor, collected_minor: 0 }
-  expect(yield* tenant.float).toStrictEqual(position)
+  const others = { credited_minor: 100_000, debited_minor: 0, fx_in_minor: 0, fx_out_minor: 0, owed_minor: 0 }
+  // What is credited came in, what went out or is held is the rest: the equation of FLOAT-5.
+  const returned_minor = available_minor + reserved_minor + paid_out_minor + provider_fees_minor - others.credited_minor
+  expect(yield* tenant.float).toStrictEqual({ ...position, ...others, returned_minor })
   expect((yield* executionsOf(simulator, reference)).map(({ direction }) => direction)).toStrictEqual(story.moved)
   expect(yield* webhooks.types(story.told.length)).toStrictEqual(story.told)
   expect(yield* verified(gateway)).toMatchObject({ ok: true, differences: [] })
