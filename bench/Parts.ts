@@ -1,5 +1,6 @@
 import { part as citus } from "./citus/Citus.ts"
 import { batchedRead, rateLimit, rowCache } from "./effect/EffectParts.ts"
+import { part as floor } from "./floor/Floor.ts"
 import { part as growth } from "./growth/Growth.ts"
 import { part as payoutAlone } from "./http/Alone.ts"
 import { fixedRates as latencyAtRates, p50 as latencyP50, p99 as latencyP99 } from "./http/Latency.ts"
@@ -34,6 +35,7 @@ export const parts: ReadonlyArray<Part> = [
   lifeLog,
   payoutsSpread,
   gatewayProcessor,
+  floor,
   payoutsOneTenant,
   payoutAlone,
   reads,

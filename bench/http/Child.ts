@@ -6,7 +6,7 @@ import { cpuSeconds } from "../Processes.ts"
 
 const MAIN = resolve(import.meta.dirname, "..", "..", "src", "gateway.js")
 /** As `npm start` and the image start it. */
-const NODE = ["--max-semi-space-size=16", "--heap-growing-percent=100"]
+export const RUNTIME: ReadonlyArray<string> = ["--max-semi-space-size=16", "--heap-growing-percent=100"]
 const POLL_MS = 20
 const UP_WITHIN_MS = 60_000
 
@@ -29,11 +29,12 @@ export interface Readiness {
 export const program = async (
   file: string,
   variables: Variables = {},
-  /** Where its standard output goes. */
-  log?: string
+  /** Where its standard output goes, and Node's own options. */
+  { log, node = [] }: { readonly log?: string; readonly node?: ReadonlyArray<string> } = {}
 ): Promise<{ readonly child: Child; readonly first: unknown }> => {
   const forked = fork(resolve(import.meta.dirname, file), {
     env: { PATH: process.env["PATH"], ...variables },
+    execArgv: [...node],
     stdio: ["ignore", log === undefined ? "ignore" : openSync(log, "a"), "inherit", "ipc"]
   })
   const first = await new Promise<unknown>((heard, failed) => {
@@ -57,7 +58,7 @@ export const gateway = async (
   const startedAt = performance.now()
   const forked = fork(MAIN, [...args], {
     env: { PATH: process.env["PATH"], ...variables },
-    execArgv: [...NODE, ...node],
+    execArgv: [...RUNTIME, ...node],
     stdio: ["ignore", file, file, "ipc"]
   })
   const child = childOf(forked)

@@ -130,7 +130,7 @@ export const openTheirs = async (cluster: Cluster, stand: Stand, keys: ReadonlyA
   const database = await cluster.empty("bare")
   const folder = mkdtempSync(join(tmpdir(), "payment-gateway-bench-"))
   const variables = { DATABASE_URL: database.url, PROVIDER_URL: stand.providerUrl, TENANTS: JSON.stringify(keys) }
-  const { child, first } = await program("../bare/Service.ts", variables, join(folder, "bare.log"))
+  const { child, first } = await program("../bare/Service.ts", variables, { log: join(folder, "bare.log") })
   return {
     port: portOf(first),
     pid: child.pid,

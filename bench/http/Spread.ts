@@ -1,7 +1,8 @@
-import { median, type Part, shared } from "../Report.ts"
+import type { Cluster } from "../Cluster.ts"
+import { type Effort, median, type Part, shared } from "../Report.ts"
 import { payoutsASecond } from "./Throughput.ts"
 
-const TENANTS = 64
+export const TENANTS = 64
 
 const measure = shared((cluster, effort) => payoutsASecond(cluster, effort, TENANTS))
 
@@ -30,3 +31,7 @@ export const processor: Part = {
     }
   }
 }
+
+/** The gateway's processor time of a payout in the same rounds. */
+export const gatewayCpuMs = async (cluster: Cluster, effort: Effort): Promise<number> =>
+  (await measure(cluster, effort)).details.ours.cpu_ms_a_request

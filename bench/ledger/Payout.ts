@@ -158,9 +158,14 @@ const eventOf = (record: Payment, type: "payout.pending" | "payout.successful", 
     transactionView(record)
   )
 
-const openOf = (payout: Payout, partyHash: Uint8Array, at: number): OpenStep => {
+/** The windows that a payout is counted in. */
+export const windowsFor = (appId: AppId, partyHash: Uint8Array, at: number): ReadonlyArray<WindowUse> =>
+  effectiveLimits("live", "payout", []).map((limit) =>
+    windowUse(appId, { ...limit, count: BOUND }, Buffer.from(partyHash).toString("hex"), at)
+  )
+
+export const openOf = (payout: Payout, partyHash: Uint8Array, at: number): OpenStep => {
   const { appId } = payout
-  const limits = effectiveLimits("live", "payout", [])
   return {
     claim: { scope: { appId, mode: "live", endpoint: ENDPOINT, key: payout.reference }, fence: 0n, reference: payout.reference },
     transaction: payout,
@@ -185,12 +190,12 @@ const openOf = (payout: Payout, partyHash: Uint8Array, at: number): OpenStep => 
       createdAt: at,
       lastUsedAt: at
     },
-    counters: limits.map((limit) => windowUse(appId, { ...limit, count: BOUND }, Buffer.from(partyHash).toString("hex"), at)),
+    counters: windowsFor(appId, partyHash, at),
     partyHash
   }
 }
 
-const payoutOf = (appId: AppId, own: Reference, at: number): Payout => ({
+export const payoutOf = (appId: AppId, own: Reference, at: number): Payout => ({
   kind: "payout",
   status: "pending",
   reference: own,

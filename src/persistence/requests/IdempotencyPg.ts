@@ -177,7 +177,7 @@ const makeKeyReferences = Effect.gen(function* () {
 })
 
 /** A request that claims a key, at its moment. */
-interface Arrival extends ClaimRequest {
+export interface Arrival extends ClaimRequest {
   readonly now: Instant
   readonly leaseUntil: Instant
   /** The reference of the transaction that it would make, unless an earlier one has it. */
@@ -247,7 +247,7 @@ const decodeRows = Schema.decodeUnknownEffect(Schema.Array(ArrivedRow))
 const arriveTogether = (sql: SqlClient.SqlClient, isDistributed: boolean) => (arrivals: ReadonlyArray<Arrival>) =>
   Effect.flatMap(sql.unsafe(...arrivalStatement(arrivals, isDistributed)), decodeRows)
 
-const arrivalStatement = (
+export const arrivalStatement = (
   arrivals: ReadonlyArray<Arrival>,
   isDistributed: boolean
 ): readonly [string, ReadonlyArray<unknown>] => {
