@@ -15,6 +15,15 @@ const because = (reason: string, rules: ReadonlyArray<RuleName>, texts: Readonly
 const ofAllTenants: ReadonlyArray<Exception> = [
   ...because("ledger verify reads everything", ["namesItsTenant"], [") AS breaches ORDER BY 1 LIMIT"]),
   ...because(
+    "ledger verify looks for the next tenant, and for records that nothing is written about",
+    ["namesItsTenant"],
+    [
+      'SELECT min(app_id) AS "appId" FROM ((SELECT app_id FROM journal',
+      "ORDER BY t.reference OFFSET",
+      "NOT EXISTS (SELECT 1 FROM journal w WHERE w.app_id = t.app_id AND w.reference = t.reference)"
+    ]
+  ),
+  ...because(
     "audit verify reads everything that says who may do what, and so does the first start with seals",
     ["namesItsTenant"],
     [

@@ -101,11 +101,11 @@ export const explainedOfLedger: Readonly<Record<string, ReadonlyArray<Explained>
       why: "where the cause is anything else, the run ends with a defect in both ways"
     })),
     { original: "row?.count", replacement: "row.count", why: "for the compiler: a count gives one row" },
-    {
-      original: "TIMEOUT_MS + 3_000",
-      replacement: "TIMEOUT_MS - 3_000",
-      why: "three seconds of an hour, after which either side ends the statement"
-    },
+    ...["WHOLE_TIMEOUT_MS", "SLICE_TIMEOUT_MS"].map((bound) => ({
+      original: `${bound} + ANSWER_MS`,
+      replacement: `${bound} - ANSWER_MS`,
+      why: "three seconds of an hour or a day, after which either side ends the statement"
+    })),
     ...["{ count: Schema.BigInt }", "{ subject: Schema.String, found: Schema.String }"].map((original) => ({
       original,
       replacement: "{}",

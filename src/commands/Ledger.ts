@@ -1,30 +1,71 @@
-import { Clock, Effect } from "effect"
-import { Command } from "effect/cli"
+import { Clock, Effect, Option, Ref, Schema } from "effect"
+import { Command, Flag } from "effect/cli"
 import { GatewayStatus } from "../services/ports/GatewayStatus.ts"
-import { LedgerVerification } from "../services/ports/LedgerVerification.ts"
+import { LedgerVerification, type VerificationProgress } from "../services/ports/LedgerVerification.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
-import { printResult } from "./Output.ts"
+import { printErrors, printResult } from "./Output.ts"
+
+const MOST_MINUTES = 1_440
+const PROGRESS_EVERY_MS = 10_000
+
+const Minutes = Schema.FiniteFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: MOST_MINUTES }))
 
 const verify = Command.make(
   "verify",
-  {},
-  Effect.fn(function* () {
+  {
+    minutes: Flag.String("minutes").pipe(
+      Flag.withSchema(Minutes),
+      Flag.optional,
+      Flag.withDescription("go on where the last one was ended, and end after so many minutes")
+    )
+  },
+  Effect.fn(function* ({ minutes }) {
     const audit = yield* LedgerVerification
     const { recordCheck } = yield* GatewayStatus
-    const at = yield* Clock.currentTimeMillis
-    const report = yield* audit.verify
-    yield* recordCheck({ name: "ledger verify", subject: "", at, differences: report.differences.length })
-    yield* printResult(report)
-    if (!report.ok)
+    const now = yield* Clock.currentTimeMillis
+    const until = Option.isSome(minutes) ? now + minutes.value * 60_000 : null
+    const { checked, differences, next, ok, records, seen, startedAt } = yield* audit.verifyWithin({
+      goesOn: Option.isSome(minutes),
+      until,
+      onStep: yield* saysHowFar
+    })
+    // Only a complete one has verified the ledger, but a difference is one at once.
+    if (next === null || !ok)
+      yield* recordCheck({ name: "ledger verify", subject: "", at: startedAt, differences: differences.length })
+    yield* printResult(next === null ? { ok, checked, differences } : { ok, next, records, seen, checked, differences })
+    if (!ok)
       return yield* new CommandRefusal({
-        message: `the ledger has ${report.differences.length} differences: see docs/runbooks/ledger-difference.md`
+        message: `the ledger has ${differences.length} differences: see docs/runbooks/ledger-difference.md`
       })
   }, Effect.provide(operatorPorts))
 ).pipe(
-  Command.withDescription("Recompute every position and record from the postings; exit 1 on any difference"),
-  Command.withExamples([{ command: "gateway ledger verify", description: "Check all that is stored; run it daily" }])
+  Command.withDescription(
+    "Recompute every position and record from the postings; exit 1 on any difference. It says on standard error how far it is, and takes as long as it needs"
+  ),
+  Command.withExamples([
+    { command: "gateway ledger verify", description: "Check all that is stored; run it daily" },
+    {
+      command: "gateway ledger verify --minutes 60",
+      description: "Go on with the check where the last one was ended, for an hour"
+    }
+  ])
 )
+
+/** A line every ten seconds: how many of the records, how many a second since the line before, and where it goes on. */
+const saysHowFar = Effect.gen(function* () {
+  const said = yield* Ref.make({ at: yield* Clock.currentTimeMillis, seen: Option.none<number>() })
+  return Effect.fnUntraced(function* ({ next, records, seen }: VerificationProgress) {
+    const now = yield* Clock.currentTimeMillis
+    const before = yield* Ref.get(said)
+    if (Option.isNone(before.seen)) yield* Ref.update(said, ({ at }) => ({ at, seen: Option.some(seen) }))
+    if (next === null || now - before.at < PROGRESS_EVERY_MS) return
+    yield* Ref.set(said, { at: now, seen: Option.some(seen) })
+    const pace = Math.round(((seen - Option.getOrElse(before.seen, () => seen)) * 1_000) / (now - before.at))
+    const share = records === 0 ? 100 : Math.min(100, Math.floor((seen * 100) / records))
+    yield* printErrors(`${share} % of ${records} records, ${pace} a second; next: ${next}`)
+  })
+})
 
 export const ledger = Command.make("ledger").pipe(
   Command.withDescription("The double-entry ledger"),

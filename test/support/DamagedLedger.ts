@@ -4,6 +4,7 @@ import { Reactivity } from "effect/reactivity"
 import { SqlClient } from "effect/sql"
 import { expect } from "vitest"
 import { breachesStatement } from "../../src/persistence/ledger/LedgerRule.ts"
+import { isOfOneRecord, ledgerSlices, type Slice, slicedBreaches } from "../../src/persistence/ledger/LedgerSlices.ts"
 import { ledgerRules } from "../../src/persistence/ledger/LedgerVerificationPg.ts"
 import { momoCharge, momoPayout } from "./RequestBodies.ts"
 import { referenceOf } from "./SignedClient.ts"
@@ -51,6 +52,7 @@ export class DamagedLedger extends Context.Service<
           for (const one of ledgerRules)
             for (const row of yield* sql.unsafe<{ subject: string; found: string }>(breachesStatement(one, 10)))
               found.push(`${one.rule} ${row.subject}: ${row.found}`)
+          expect((yield* inSlices(sql)).sort()).toEqual(found.filter((one) => ofRecords.has(one.split(" ")[0] ?? "")).sort())
           return yield* Effect.fail(found.sort())
         }).pipe(
           (effect) => sql.withTransaction(effect),
@@ -68,6 +70,34 @@ export class DamagedLedger extends Context.Service<
     })
   )
 }
+
+const slicedRules = ledgerRules.filter(isOfOneRecord)
+const ofRecords = new Set(slicedRules.map(({ rule }) => rule))
+
+/** What the rules of one record find, asked of two references at a time. */
+const inSlices = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  const { referencesAfter, tenantAfter, unwrittenAfter } = ledgerSlices(sql)
+  const found: Array<string> = []
+  const look = Effect.fnUntraced(function* ({ appId, references }: Slice) {
+    for (const one of slicedRules)
+      for (const row of yield* sql.unsafe<{ subject: string; found: string }>(slicedBreaches(one, 10), [appId, references]))
+        found.push(`${one.rule} ${row.subject}: ${row.found}`)
+  })
+  for (let appId = yield* tenantAfter(null); appId !== null; appId = yield* tenantAfter(appId)) {
+    let references = yield* referencesAfter(appId, null, 2)
+    while (references.length > 0) {
+      yield* look({ appId, references })
+      references = yield* referencesAfter(appId, references.at(-1) ?? null, 2)
+    }
+  }
+  let reached: string | null = null
+  do {
+    const next: Effect.Success<ReturnType<typeof unwrittenAfter>> = yield* unwrittenAfter(reached, 2)
+    for (const slice of next.slices) yield* look(slice)
+    reached = next.reached
+  } while (reached !== null)
+  return found
+})
 
 const story = Effect.gen(function* () {
   const { database, gateway } = yield* givenStack()

@@ -46,6 +46,7 @@ export const coordinatorTables: Readonly<Record<string, string>> = {
   audit_head: "the lock and the end of that chain",
   vault_keys: "keys of the gateway itself",
   integrity_checks: "one row a check",
+  verification_progress: "one row",
   kept_since: "says since when everything is kept",
   events_kept: "says since when everything is kept",
   clock_watch: "says how far the clock is trusted by which rows are removed",

@@ -114,5 +114,6 @@ export const migrationList: ReadonlyArray<Migration> = [
   expand("0033_senders"),
   expand("0038_functions"),
   expand("0040_denied_parties", validate("denials", "denials_party_check")),
-  expand("0043_branches_and_digests")
+  expand("0043_branches_and_digests"),
+  expand("0044_verification_progress")
 ]

@@ -1,4 +1,5 @@
 import { Context, type Effect } from "effect"
+import type { Instant } from "../../domain/Instant.ts"
 
 /** One thing that does not add up: which rule, where, and what was found. */
 export interface LedgerDifference {
@@ -15,13 +16,38 @@ export interface LedgerReport {
   readonly differences: ReadonlyArray<LedgerDifference>
 }
 
+/** How far a verification is. `records` is how many there were when it began, `seen` how many of them it has looked at. */
+export interface VerificationProgress {
+  readonly startedAt: Instant
+  readonly records: number
+  readonly seen: number
+  /** Where it goes on, for people; null once it is complete. */
+  readonly next: string | null
+}
+
+export interface VerificationBounds {
+  /** Whether it goes on where the last one was ended; if that was at its end, or made by another program, it begins anew. */
+  readonly goesOn: boolean
+  /** It ends after the step during which this moment passes; null is at the end of the ledger. */
+  readonly until: Instant | null
+  /** Called after each step. */
+  readonly onStep: (progress: VerificationProgress) => Effect.Effect<void>
+}
+
 /**
- * Verifies the ledger: recomputes positions, entries and limits from the postings and reports every difference as data. Reads one snapshot and
- * changes nothing; the gateway keeps working meanwhile.
+ * Verifies the ledger: recomputes positions, entries and limits from the postings and reports every difference as data. It goes in steps, a rule
+ * that needs everything or some records at a time, each in a snapshot of its own; the gateway keeps working meanwhile. All
+ * that was there when it began is checked; of what comes later, a part.
  */
 export class LedgerVerification extends Context.Service<
   LedgerVerification,
   {
+    /** All of it, and writes nothing. */
     readonly verify: Effect.Effect<LedgerReport>
+    /**
+     * Keeps after each step how far it is, and what it found, so that a later call goes on after one that was ended or killed. A step that was
+     * not kept is made again.
+     */
+    readonly verifyWithin: (bounds: VerificationBounds) => Effect.Effect<LedgerReport & VerificationProgress>
   }
 >()("gateway/services/ports/LedgerVerification") {}
