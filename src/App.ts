@@ -24,7 +24,7 @@ import { MasterKeyHold } from "./persistence/vault/MasterKeyHold.ts"
 import { RandomSourceLive } from "./persistence/vault/RandomSourceLive.ts"
 import { PaceBuckets } from "./providers/Pace.ts"
 import { contractPrices, knownProviders, providerRegistry } from "./providers/Registry.ts"
-import { makeRecentCalls, RecentCalls } from "./runtime/RecentCalls.ts"
+import { makeCallCounts, RecentCalls } from "./runtime/RecentCalls.ts"
 import { runTogether } from "./runtime/Worker.ts"
 import { consoleServices, servicesOn } from "./Services.ts"
 import { auditWatching } from "./services/AuditWatch.ts"
@@ -129,7 +129,7 @@ const services = (settings: ReadySettings) => {
     ports: ports(settings),
     limits,
     sender: endpointConnection(undefined, settings.webhookNameServers)
-  }).pipe(Layer.provideMerge(Layer.sync(RecentCalls, makeRecentCalls)))
+  }).pipe(Layer.provideMerge(Layer.sync(RecentCalls, makeCallCounts)))
 }
 
 /** The client of Redis is read only where it is set: it is as much code as all of ours. */

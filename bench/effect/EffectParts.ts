@@ -3,7 +3,7 @@ import * as RateLimiter from "effect/persistence/RateLimiter"
 import type { SqlClient } from "effect/sql"
 import { Distribution } from "../../src/persistence/connection/Distribution.ts"
 import { makeBatchedRead } from "../../src/persistence/reads/BatchedRead.ts"
-import { makeRowCache } from "../../src/persistence/reads/RowCache.ts"
+import { makeVersionedRowCache } from "../../src/persistence/reads/RowCache.ts"
 import { countingHere } from "../../src/persistence/requests/RateLimitsMemory.ts"
 import { type Effort, type Measured, median, type Part } from "../Report.ts"
 
@@ -68,7 +68,7 @@ export const rowCache: Part = {
   run: run((effort) =>
     Effect.gen(function* () {
       const sql = (() => Effect.succeed([{ sequence: 1n }])) as unknown as SqlClient.SqlClient
-      const { keep } = yield* makeRowCache(sql)
+      const { keep } = yield* makeVersionedRowCache(sql)
       const ours = yield* keep({ read: Effect.succeed<ReadonlyArray<string>>, atMost: KEYS })
       const theirs = yield* Cache.make({ lookup: (key: string) => Effect.succeed(key), capacity: KEYS, timeToLive: "10 seconds" })
       return yield* inTurn(effort, (operations) => ({

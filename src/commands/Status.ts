@@ -7,8 +7,8 @@ import { attention, elapsed } from "../services/Attention.ts"
 import type { CommitSettings } from "../services/ports/DatabaseState.ts"
 import {
   type AuditProtection,
+  type ComparisonResult,
   GatewayStatus,
-  type IntegrityCheck,
   type StatusSnapshot,
   type UnansweredTransaction
 } from "../services/ports/GatewayStatus.ts"
@@ -217,7 +217,7 @@ const unansweredView = (
   acknowledged_until: acknowledgedUntil === null || acknowledgedUntil <= at ? null : iso(acknowledgedUntil)
 })
 
-const checkView = ({ at, differences, name, subject }: IntegrityCheck, now: Instant) => ({
+const checkView = ({ at, differences, name, subject }: ComparisonResult, now: Instant) => ({
   check: name,
   subject: subject === "" ? null : subject,
   at: iso(at),

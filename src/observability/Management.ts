@@ -2,7 +2,7 @@ import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Context, Effect, Layer, Schema } from "effect"
 import { HttpMiddleware, HttpServer, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { answerStrangeRequests, neverKept } from "../runtime/StrangeRequests.ts"
-import { makeReadiness, type Readiness, type ReadinessOptions } from "./Readiness.ts"
+import { makeReadiness, type Readiness, type ReadinessSources } from "./Readiness.ts"
 
 // An import would read all that node:http exports, and with it an unused client of 16 MB.
 const { createServer } = process.getBuiltinModule("node:http")
@@ -37,7 +37,7 @@ export class ManagementAddress extends Context.Service<ManagementAddress, Listen
 
 /** `/livez`, `/readyz` and `/metrics` on a listener of their own, never public. */
 export const Management = {
-  layer: (options: ManagementListener & ReadinessOptions): Layer.Layer<ManagementAddress, ManagementPortTaken> =>
+  layer: (options: ManagementListener & ReadinessSources): Layer.Layer<ManagementAddress, ManagementPortTaken> =>
     Layer.unwrap(Effect.map(makeReadiness(options), (standing) => listen(options, standing)))
 }
 

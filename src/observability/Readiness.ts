@@ -15,7 +15,7 @@ export interface Readiness {
   readonly metrics: Effect.Effect<string>
 }
 
-export interface ReadinessOptions {
+export interface ReadinessSources {
   /** True once the process is stopping. */
   readonly draining: Effect.Effect<boolean>
   /** A question to the database; what it answers does not matter. */
@@ -34,7 +34,7 @@ export interface ReadinessOptions {
   readonly process: Effect.Effect<ReadonlyArray<Family>>
 }
 
-export const makeReadiness = Effect.fnUntraced(function* (options: ReadinessOptions): Effect.fn.Return<Readiness> {
+export const makeReadiness = Effect.fnUntraced(function* (options: ReadinessSources): Effect.fn.Return<Readiness> {
   const picture = yield* pictures({ read: options.standing, standstill: options.standstill })
   return {
     obstacle: obstacleOf(options),
@@ -45,7 +45,7 @@ export const makeReadiness = Effect.fnUntraced(function* (options: ReadinessOpti
   }
 })
 
-const obstacleOf = Effect.fnUntraced(function* ({ database, draining, noPrimary, obstacles, standstill }: ReadinessOptions) {
+const obstacleOf = Effect.fnUntraced(function* ({ database, draining, noPrimary, obstacles, standstill }: ReadinessSources) {
   if (yield* draining) return "draining"
   const why = yield* standstill
   if (why !== null) return why

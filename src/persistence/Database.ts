@@ -19,7 +19,7 @@ import { Migrations } from "./schema/Migrations.ts"
 import { RuntimeRole } from "./schema/RuntimeRole.ts"
 
 /** Where the database is. The parts are those of an `EmbeddedDatabase`. */
-export type DatabaseAddress =
+export type DatabaseLogin =
   | { readonly url: Redacted.Redacted }
   | {
       readonly host: string
@@ -50,7 +50,7 @@ const OLDEST_VERSION = 15
 export const Database = {
   /** The pool, and whether the database behind it is a distributed one. Building it fails with one clear line when the server cannot be reached, or is too old. */
   layer: (
-    address: DatabaseAddress,
+    address: DatabaseLogin,
     { applicationName, connections }: Sessions = defaultSessions
   ): Layer.Layer<SqlClient.SqlClient | Distribution | EveryTenant, DatabaseError> => {
     const sharing = { isAllowed: true }

@@ -26,7 +26,7 @@ export const refusalOf = (
 })
 
 /** Our key, our account or our address: nothing was executed. */
-export const notAdmittedBy = (alarm: string): ProviderRefusal =>
+export const accountRefused = (alarm: string): ProviderRefusal =>
   refusalOf("config", "provider_rejected", "The provider does not accept the gateway's account.", alarm)
 
 /** Nothing is sent: a corridor leads to a provider that does not serve it. `message` is the tenant's, `why` the operator's. */

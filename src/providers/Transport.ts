@@ -1,7 +1,7 @@
 import { Agent, type Dispatcher } from "@effect/platform-node/Undici"
 import { Effect, Option, type Scope } from "effect"
 import { parseExact } from "../domain/Json.ts"
-import { countCall } from "../runtime/CapturedCall.ts"
+import { noteCall } from "../runtime/CapturedCall.ts"
 import { inClientSpan } from "../runtime/ClientSpan.ts"
 import { tooLateToLeave } from "../runtime/LatestTime.ts"
 import { makeTimer, type Timer } from "../runtime/Timer.ts"
@@ -76,7 +76,7 @@ export const openTransport = Effect.fn("openTransport")(function* (
     // No trace headers go out: the inner workings of the gateway are private.
     call: (call) => {
       const { method, operation, url } = call
-      return Effect.andThen(countCall, inClientSpan({ method, url, showsPath: true, provider, operation })(annotated(call)))
+      return Effect.andThen(noteCall, inClientSpan({ method, url, showsPath: true, provider, operation })(annotated(call)))
     }
   }
 })

@@ -26,7 +26,7 @@ export const withCapturedCall = <A, E, R>(call: Effect.Effect<A, E, R>) =>
 const CallCount = Context.Reference<{ calls: number } | null>("gateway/runtime/CallCount", { defaultValue: () => null })
 
 /** Called for each call to a provider, before it leaves. */
-export const countCall: Effect.Effect<void> = Effect.map(CallCount, (count) => {
+export const noteCall: Effect.Effect<void> = Effect.map(CallCount, (count) => {
   if (count !== null) count.calls++
 })
 

@@ -50,7 +50,7 @@ interface CallHistory {
 const isRecent = (bucket: Bucket, now: number): boolean => bucket.from > now - RECENT_MS
 
 /** In memory, and of one process: a request that was refused because its provider cannot be reached leaves no record behind. */
-export const makeRecentCalls = () => {
+export const makeCallCounts = () => {
   const histories = new Map<string, CallHistory>()
 
   const historyOf = (of: CallKey): CallHistory => {
@@ -94,10 +94,10 @@ export const makeRecentCalls = () => {
   }
 }
 
-export type CallMemory = ReturnType<typeof makeRecentCalls>
+export type CallMemory = ReturnType<typeof makeCallCounts>
 
 /** The calls of one gateway. */
-export const RecentCalls = Context.Reference<CallMemory>("gateway/runtime/RecentCalls", { defaultValue: makeRecentCalls })
+export const RecentCalls = Context.Reference<CallMemory>("gateway/runtime/RecentCalls", { defaultValue: makeCallCounts })
 
 const fails = (latest: ReadonlyArray<boolean>): boolean => {
   const inARow = latest.slice(-IN_A_ROW)

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { describe } from "vitest"
 import { alarmLogger, type FactWithAlarm, withoutAlarm } from "../../src/providers/AnswerParsing.ts"
 import { type MoneyCallAnswer, movements, onceNotFound } from "../../src/providers/Movements.ts"
-import { notAdmittedBy, poolShort, refusedBy, refusedUnsaid } from "../../src/providers/Refusals.ts"
+import { accountRefused, poolShort, refusedBy, refusedUnsaid } from "../../src/providers/Refusals.ts"
 import type { PayoutOutcome, StatusOutcome } from "../../src/services/ports/Provider.ts"
 import { momo, orderOn } from "./contract/Orders.ts"
 
@@ -33,7 +33,7 @@ const delivered = withoutAlarm({
   note: ""
 } as const)
 const refused = onceNotFound(refusedBy(refusedUnsaid, null, "HTTP 400")) ?? silence
-const notAdmitted = onceNotFound(refusedBy(notAdmittedBy("our key is refused"), null, "HTTP 401")) ?? silence
+const notAdmitted = onceNotFound(refusedBy(accountRefused("our key is refused"), null, "HTTP 401")) ?? silence
 
 /** What a payout comes to, and how often it was sent and looked up. */
 const paid = Effect.fnUntraced(function* (placed: MoneyCallAnswer<PayoutOutcome>, looked: FactWithAlarm<StatusOutcome>) {

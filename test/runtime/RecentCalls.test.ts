@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest"
-import { makeRecentCalls, RECENT_MS } from "../../src/runtime/RecentCalls.ts"
+import { makeCallCounts, RECENT_MS } from "../../src/runtime/RecentCalls.ts"
 
 const line = { provider: "eversend", mode: "live", operation: "quotation" } as const
 
 describe("what became of recent calls", () => {
   it("is counted for five minutes, with the last answer and why the last one failed", () => {
-    const calls = makeRecentCalls()
+    const calls = makeCallCounts()
     calls.record(line, { at: 1_000_000, failure: null })
     for (const at of [1_003_000, 1_006_000, 1_009_000]) calls.record(line, { at, failure: "ECONNREFUSED" })
     const [found] = calls.read(1_010_000)
@@ -24,7 +24,7 @@ describe("what became of recent calls", () => {
   })
 
   it("says that calls fail from the third failure in a row on, and until more than half of the last ten are answered", () => {
-    const calls = makeRecentCalls()
+    const calls = makeCallCounts()
     const after = (...failures: ReadonlyArray<boolean>) => {
       for (const failed of failures) calls.record(line, { at: 1_000_000, failure: failed ? "ECONNREFUSED" : null })
       return calls.read(1_000_000)[0]?.isFailing
@@ -37,7 +37,7 @@ describe("what became of recent calls", () => {
   })
 
   it("is kept apart for each account and each kind of call", () => {
-    const calls = makeRecentCalls()
+    const calls = makeCallCounts()
     for (const other of [line, { ...line, mode: "test" }, { ...line, operation: "token" }, { ...line, provider: "mtn" }])
       calls.record(other, { at: 1_000_000, failure: null })
     expect(calls.read(1_000_000).map(({ calls: made }) => made)).toEqual([1, 1, 1, 1])

@@ -2,7 +2,7 @@ import { Effect, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { iso } from "../../domain/Instant.ts"
 import { AUDIT_HEAD_MESSAGE, type AuditEntry, type AuditedChange, headText } from "../../services/ports/AuditLog.ts"
-import { isTenantChange, neverPrunedActions, TENANT_CHANGES_AT_MOST } from "../../services/ports/TenantChanges.ts"
+import { isChangeByTenant, neverPrunedActions, TENANT_CHANGES_KEPT_AT_MOST } from "../../services/ports/TenantChanges.ts"
 import { rowsOf } from "../connection/Rows.ts"
 import { HeadRow, headMac, isAuthentic, type KeyedHash, keyedHash } from "../vault/AuditChain.ts"
 
@@ -98,10 +98,10 @@ export const auditTrail = (sql: SqlClient.SqlClient, keyed: KeyedHash) => {
 
   /** In a transaction of the caller's, after the change. */
   const write = (change: AuditedChange): Effect.Effect<void> =>
-    isTenantChange(change)
+    isChangeByTenant(change)
       ? Effect.asVoid(
           done(sql`SELECT FROM record_tenant_change(${change.tenant.appId}, ${change.tenant.mode}, ${iso(change.at)}::timestamptz,
-            ${change.actor}, ${change.action}, ${JSON.stringify(change.details)}, ${neverPrunedActions.includes(change.action) ? null : TENANT_CHANGES_AT_MOST}::bigint)`)
+            ${change.actor}, ${change.action}, ${JSON.stringify(change.details)}, ${neverPrunedActions.includes(change.action) ? null : TENANT_CHANGES_KEPT_AT_MOST}::bigint)`)
         )
       : append(change)
 

@@ -2,7 +2,7 @@ import { Effect, Schema, type Scope } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { Distribution } from "../connection/Distribution.ts"
 import { rowsOf } from "../connection/Rows.ts"
-import { makeRowCache } from "../reads/RowCache.ts"
+import { makeVersionedRowCache } from "../reads/RowCache.ts"
 
 /** Tenants of one server. */
 export interface ServerTenants {
@@ -32,7 +32,7 @@ export const cachedShards = Effect.fnUntraced(function* (
       FROM (SELECT app_id FROM tenant_directory UNION ALL SELECT '') n
     ) d JOIN pg_dist_shard_placement p ON p.shardid = d.shard
     GROUP BY p.nodename, p.nodeport, d.shard ORDER BY d.shard`)
-  const { keep } = yield* makeRowCache(sql)
+  const { keep } = yield* makeVersionedRowCache(sql)
   const all = yield* keep({ read: (keys) => Effect.map(read, (shards) => keys.map(() => shards)), atMost: 1 })
   return all.get("all")
 })

@@ -45,7 +45,7 @@ export interface RowCache {
  * (AuditTrail.withKept). The version, read at most twice a second, says for all rows together whether any may be different. Changes by
  * tenants do not count it up.
  */
-export const makeRowCache = (sql: SqlClient.SqlClient): Effect.Effect<RowCache, never, Distribution | Scope.Scope> =>
+export const makeVersionedRowCache = (sql: SqlClient.SqlClient): Effect.Effect<RowCache, never, Distribution | Scope.Scope> =>
   Effect.gen(function* () {
     const distribution = yield* Distribution
     const look = yield* makeBatchedRead((queries: ReadonlyArray<null>) =>

@@ -12,7 +12,7 @@ import { auditTrail } from "../audit/AuditTrail.ts"
 import { EveryTenant } from "../cluster/EveryTenant.ts"
 import { Distribution } from "../connection/Distribution.ts"
 import { rowsOf } from "../connection/Rows.ts"
-import { makeRowCache } from "../reads/RowCache.ts"
+import { makeVersionedRowCache } from "../reads/RowCache.ts"
 import { recordPrunedBefore } from "../vault/Retention.ts"
 
 const KEPT_AT_MOST = 10_000
@@ -40,7 +40,7 @@ export const VelocityLimitsPg = Layer.effect(
 
     const distribution = yield* Distribution
     const everyTenant = yield* EveryTenant
-    const unchanged = yield* makeRowCache(sql)
+    const unchanged = yield* makeVersionedRowCache(sql)
     const trail = auditTrail(sql, (yield* Vault).hash)
 
     const readOwn = (appIds: ReadonlyArray<string>) =>

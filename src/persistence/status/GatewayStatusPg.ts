@@ -8,11 +8,11 @@ import {
   AccountWork,
   type AgeBand,
   COUNTED_AT_MOST,
+  ComparisonResult,
   FailingEndpoint,
   FloatTotal,
   GatewayStatus,
   IndebtedTenant,
-  IntegrityCheck,
   OpenGroup,
   ParkedTenant,
   QueueBacklog,
@@ -31,7 +31,7 @@ import { allAccounts, allFloats, allOpen, allQueues, allReviews, byText } from "
 const queues = rowsOf(Schema.Struct({ ...QueueBacklog.fields, oldestAt: Schema.NullOr(Moment) }))
 const numbers = rowsOf(Schema.Struct({ count: Schema.Number }))
 const totals = rowsOf(FloatTotal)
-const checks = rowsOf(Schema.Struct({ ...IntegrityCheck.fields, at: Moment }))
+const checks = rowsOf(Schema.Struct({ ...ComparisonResult.fields, at: Moment }))
 const names = rowsOf(Schema.Struct({ name: Schema.String }))
 const states = rowsOf(Schema.Struct({ state: Schema.String, count: Schema.Number }))
 const parkedTenants = rowsOf(ParkedTenant)
@@ -135,7 +135,7 @@ export const GatewayStatusPg = Layer.effect(
       }
     }, Effect.orDie)
 
-    const recordCheck = ({ at, differences, name, subject }: IntegrityCheck) =>
+    const recordCheck = ({ at, differences, name, subject }: ComparisonResult) =>
       sql`
         INSERT INTO integrity_checks (name, subject, at, differences) VALUES (${name}, ${subject}, ${iso(at)}::timestamptz, ${differences})
         ON CONFLICT (name, subject) DO UPDATE SET at = EXCLUDED.at, differences = EXCLUDED.differences

@@ -12,7 +12,7 @@ import { type AuditTrail, auditTrail, byteaText } from "../audit/AuditTrail.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
 import type { TenantFilter } from "../connection/TenantFilter.ts"
 import { makeTenantRead } from "../reads/BatchedRead.ts"
-import { makeRowCache, type RowCache } from "../reads/RowCache.ts"
+import { makeVersionedRowCache, type RowCache } from "../reads/RowCache.ts"
 import { fits, keySeal, secretOf } from "../vault/AccessSeals.ts"
 
 const TREATMENTS_KEPT = 10_000
@@ -31,7 +31,7 @@ export const TenantsPg = Layer.effect(
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const vault = yield* Vault
-    const unchanged = yield* makeRowCache(sql)
+    const unchanged = yield* makeVersionedRowCache(sql)
     const trail = auditTrail(sql, vault.hash)
     const columns = sql.literal(COLUMNS)
 

@@ -5,7 +5,7 @@ import { errorIn, type FactWithAlarm, unknownReader, withoutAlarm } from "../Ans
 import type { Identity } from "../Connection.ts"
 import { type MoneyCallAnswer, notProven, onceNotFound } from "../Movements.ts"
 import {
-  notAdmittedBy,
+  accountRefused,
   notPaid,
   type ProviderRefusal,
   poolShort,
@@ -25,7 +25,7 @@ const NOT_ADMITTED = "Eversend refuses the gateway's account, its address or its
 export const identity: Identity = { name: "eversend", title: "Eversend", readAsUnknown: unknownReader("Eversend", NOT_ADMITTED) }
 
 /** Our account, our address or our origin: 401 after a new token, and 403. */
-const notAdmitted = notAdmittedBy(NOT_ADMITTED)
+const notAdmitted = accountRefused(NOT_ADMITTED)
 
 const noPayer = refusalOf("party", "payer_not_found", "The provider does not know the payer.")
 

@@ -2,7 +2,7 @@ import { errorIn, type FactWithAlarm, type Unknown, unknownReader, withoutAlarm 
 import type { Identity } from "../Connection.ts"
 import { usedAt } from "../Movements.ts"
 import {
-  notAdmittedBy,
+  accountRefused,
   type ProviderRefusal,
   poolShort,
   type Refused,
@@ -29,7 +29,7 @@ export const refusalStatus = (response: ProviderResponse): number | undefined =>
   response._tag === "Answered" && errorOf(response) !== undefined ? response.status : undefined
 
 /** Our secret key, or the address that the calls come from. */
-const notAdmitted = notAdmittedBy(NOT_ADMITTED)
+const notAdmitted = accountRefused(NOT_ADMITTED)
 
 // By HTTP status, which is all there is: v3 has no codes. A status that is not here is no refusal that can be believed.
 const refusals: ReadonlyMap<number, ProviderRefusal> = new Map([

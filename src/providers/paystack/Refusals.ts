@@ -3,8 +3,8 @@ import { errorIn, type FactWithAlarm, type Unknown, unknownReader, withoutAlarm 
 import type { Identity } from "../Connection.ts"
 import { type MoneyCallAnswer, notProven, onceNotFound, usedAt } from "../Movements.ts"
 import {
+  accountRefused,
   misroutedTo,
-  notAdmittedBy,
   notPaid,
   type ProviderRefusal,
   poolShort,
@@ -32,7 +32,7 @@ export const unreachable = misroutedTo(
 )
 
 /** Our key or our address: nothing was executed. */
-const notAdmitted = notAdmittedBy(NOT_ADMITTED)
+const notAdmitted = accountRefused(NOT_ADMITTED)
 
 /** The statuses with which POST /transferrecipient, POST /transfer and POST /charge refuse; 401 and 403 are our own account's fault. */
 const refusing = [400, 404, 422]

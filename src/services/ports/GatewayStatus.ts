@@ -58,14 +58,14 @@ export const FloatTotal = Schema.Struct({
 })
 export type FloatTotal = typeof FloatTotal.Type
 
-export const IntegrityCheck = Schema.Struct({
+export const ComparisonResult = Schema.Struct({
   name: Schema.Literals(["ledger verify", "reconcile"]),
   /** The provider that was compared; empty for the ledger. */
   subject: Schema.String,
   at: Instant,
   differences: Schema.Number
 })
-export type IntegrityCheck = typeof IntegrityCheck.Type
+export type ComparisonResult = typeof ComparisonResult.Type
 
 export const UnansweredTransaction = Schema.Struct({
   reference: Reference,
@@ -117,7 +117,7 @@ export interface StatusSnapshot {
   readonly outbox: QueueBacklog
   readonly inbox: QueueBacklog
   readonly floats: ReadonlyArray<FloatTotal>
-  readonly checks: ReadonlyArray<IntegrityCheck>
+  readonly checks: ReadonlyArray<ComparisonResult>
   /** Tables with rows of a time that no partition was made for; they count all the same. */
   readonly unparted: ReadonlyArray<string>
   /** The end of the audit log. */
@@ -163,7 +163,7 @@ export class GatewayStatus extends Context.Service<
       readonly failing: ReadonlyArray<FailingEndpoint>
     }>
     /** Keeps what a check found in the place of the one before; one that was made earlier changes nothing. */
-    readonly recordCheck: (check: IntegrityCheck) => Effect.Effect<void>
+    readonly recordCheck: (check: ComparisonResult) => Effect.Effect<void>
   }
 >()("gateway/services/ports/GatewayStatus") {}
 

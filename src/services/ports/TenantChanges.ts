@@ -4,7 +4,7 @@ import type { Instant } from "../../domain/Instant.ts"
 import type { AuditedChange, TenantChange } from "./AuditLog.ts"
 
 /** Of each tenant, mode and action the newest so many are kept: no tenant fills the database by asking for deliveries again. */
-export const TENANT_CHANGES_AT_MOST = 10_000
+export const TENANT_CHANGES_KEPT_AT_MOST = 10_000
 /**
  * No number of changes pushes these out: they tell where events went and who had recipients removed. How many there are is bounded by how many
  * changes a tenant may make a day.
@@ -20,7 +20,7 @@ export interface TenantChangeRow extends TenantChange {
   readonly place: bigint
 }
 
-export const isTenantChange = (change: AuditedChange): change is TenantChange => "tenant" in change
+export const isChangeByTenant = (change: AuditedChange): change is TenantChange => "tenant" in change
 
 /**
  * The audit stream of what tenants changed themselves: their webhook endpoint, its secret, redeliveries, a purge. The port that makes a change

@@ -86,5 +86,5 @@ export const payableBank = (currency: string, type: string, code: string): Simul
   banks.find((one) => isPaid(one) && one.currency === currency && one.type === type && one.code === code)
 
 /** Holders' names can be asked for in Nigeria and Ghana. */
-export const resolvableBank = (code: string): boolean =>
+export const isResolvableBank = (code: string): boolean =>
   banks.some((one) => isPaid(one) && one.code === code && (one.type === "nuban" || one.type === "ghipss"))

@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { isCurrency } from "../../domain/Currency.ts"
 import { toSubunits } from "../../providers/paystack/Amounts.ts"
 import { balanceOf, gateOf } from "../Call.ts"
-import { banks, resolvableBank, servedCountries } from "./Catalogue.ts"
+import { banks, isResolvableBank, servedCountries } from "./Catalogue.ts"
 import { type Call, refuse, success } from "./Responses.ts"
 
 const LARGEST_PAGE = 100
@@ -41,7 +41,7 @@ export const resolveBank = Effect.fnUntraced(function* (call: Call) {
   const { request } = call
   const number = request.query.get("account_number") ?? ""
   const code = request.query.get("bank_code") ?? ""
-  if (!resolvableBank(code)) return yield* refuse(400, "Unknown bank code", "invalid_bank_code")
+  if (!isResolvableBank(code)) return yield* refuse(400, "Unknown bank code", "invalid_bank_code")
   const gate = yield* gateOf(call, number, ["unavailable"])
   if (gate === "no_account" || !/^\d{6,20}$/.test(number))
     return yield* refuse(422, "Could not resolve account name. Check parameters or try again.", "invalid_account_number")

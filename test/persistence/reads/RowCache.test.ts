@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { Distribution } from "../../../src/persistence/connection/Distribution.ts"
 import { Database } from "../../../src/persistence/Database.ts"
-import { makeRowCache } from "../../../src/persistence/reads/RowCache.ts"
+import { makeVersionedRowCache } from "../../../src/persistence/reads/RowCache.ts"
 import { givenDatabase } from "../../support/TestDatabase.ts"
 
 /** A statement that was sent and whose answer is held back: what it answers is as it was when it was sent. */
@@ -28,7 +28,7 @@ const given = Effect.gen(function* () {
       return Effect.flatMap(statement, (rows) => (state.holdsLooks ? later(looks, rows) : Effect.succeed(rows)))
     }
   })
-  const rows = yield* Effect.provideService(makeRowCache(holding), Distribution, Context.get(context, Distribution))
+  const rows = yield* Effect.provideService(makeVersionedRowCache(holding), Distribution, Context.get(context, Distribution))
   const { get } = yield* rows.keep({
     atMost: 10,
     read: (keys: ReadonlyArray<string>) =>

@@ -8,7 +8,7 @@ import { AcknowledgementsPg } from "../../../src/persistence/operators/Acknowled
 import { GatewayStatusPg } from "../../../src/persistence/status/GatewayStatusPg.ts"
 import { VaultPg } from "../../../src/persistence/vault/VaultPg.ts"
 import { Acknowledgements } from "../../../src/services/ports/Acknowledgements.ts"
-import { GatewayStatus, type IntegrityCheck } from "../../../src/services/ports/GatewayStatus.ts"
+import { type ComparisonResult, GatewayStatus } from "../../../src/services/ports/GatewayStatus.ts"
 import { auditEntry, givenDatabase, masterKey } from "../../support/TestDatabase.ts"
 
 const NOW = Date.now()
@@ -177,8 +177,8 @@ it.live("says how large the database is, what connections are left, and for how 
 it.live("keeps the newest result of each check", () =>
   Effect.gen(function* () {
     const { standing } = yield* given
-    const verify: IntegrityCheck = { name: "ledger verify", subject: "", at: NOW, differences: 2 }
-    const reconcile: IntegrityCheck = { name: "reconcile", subject: "alpha", at: NOW, differences: 0 }
+    const verify: ComparisonResult = { name: "ledger verify", subject: "", at: NOW, differences: 2 }
+    const reconcile: ComparisonResult = { name: "reconcile", subject: "alpha", at: NOW, differences: 0 }
     for (const check of [
       verify,
       reconcile,

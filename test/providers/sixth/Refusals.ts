@@ -1,7 +1,7 @@
 import { errorIn, type FactWithAlarm, unknownOutcome } from "../../../src/providers/AnswerParsing.ts"
 import type { Identity } from "../../../src/providers/Connection.ts"
 import {
-  notAdmittedBy,
+  accountRefused,
   type ProviderRefusal,
   poolShort,
   type Refused,
@@ -26,7 +26,7 @@ export const identity: Identity = {
 
 export type PaymentKind = "payout" | "collection"
 
-const notAdmitted = notAdmittedBy("our key is refused")
+const notAdmitted = accountRefused("our key is refused")
 const shared: ReadonlyArray<readonly [code: string, refusal: ProviderRefusal]> = [
   ["declined", refusedUnsaid],
   ["invalid_request", { ...refusedUnsaid, alarm: "a body of ours is refused" }],

@@ -2,7 +2,7 @@ import { expect, layer } from "@effect/vitest"
 import { Context, Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { AuditLog } from "../../../src/services/ports/AuditLog.ts"
-import { TENANT_CHANGES_AT_MOST, TenantChanges } from "../../../src/services/ports/TenantChanges.ts"
+import { TENANT_CHANGES_KEPT_AT_MOST, TenantChanges } from "../../../src/services/ports/TenantChanges.ts"
 import { gateway as command } from "../../commands/Gateway.ts"
 import { momoPayout } from "../../support/RequestBodies.ts"
 import { keyOn, Stack, tenantOn } from "../../support/Stack.ts"
@@ -117,7 +117,7 @@ layer(Stack.layer(), { excludeTestServices: true })("the changes that a tenant m
       const { put, sql, tenant } = yield* given
       const many = (action: string, from: number) =>
         sql`INSERT INTO tenant_changes SELECT ${tenant.appId}, 'live', place, now(), 'k', ${action}, '{}'
-          FROM generate_series(${from}::bigint, ${from + TENANT_CHANGES_AT_MOST - 1}::bigint) AS place`
+          FROM generate_series(${from}::bigint, ${from + TENANT_CHANGES_KEPT_AT_MOST - 1}::bigint) AS place`
       yield* put("http://127.0.0.1:9/first")
       yield* tenant.call("DELETE", "/v1/beneficiaries", undefined, { "x-confirm-purge": tenant.appId })
       yield* many("webhook rotate-secret", 3)
@@ -129,9 +129,9 @@ layer(Stack.layer(), { excludeTestServices: true })("the changes that a tenant m
       const kept = yield* sql`SELECT action, count(*)::int AS rows, min(place)::int AS first FROM tenant_changes
         WHERE app_id = ${tenant.appId} GROUP BY action ORDER BY action`
       expect(kept).toEqual([
-        { action: "beneficiaries purge", rows: TENANT_CHANGES_AT_MOST + 2, first: 2 },
-        { action: "webhook endpoint", rows: TENANT_CHANGES_AT_MOST + 2, first: 1 },
-        { action: "webhook rotate-secret", rows: TENANT_CHANGES_AT_MOST, first: 4 }
+        { action: "beneficiaries purge", rows: TENANT_CHANGES_KEPT_AT_MOST + 2, first: 2 },
+        { action: "webhook endpoint", rows: TENANT_CHANGES_KEPT_AT_MOST + 2, first: 1 },
+        { action: "webhook rotate-secret", rows: TENANT_CHANGES_KEPT_AT_MOST, first: 4 }
       ])
     })
   )

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect, Option } from "effect"
 import type { Corridor } from "../../../src/domain/Corridor.ts"
 import { minor } from "../../../src/domain/Money.ts"
-import { countCall } from "../../../src/runtime/CapturedCall.ts"
+import { noteCall } from "../../../src/runtime/CapturedCall.ts"
 import type { Provider } from "../../../src/services/ports/Provider.ts"
 import { checkProvider } from "../../../src/services/reference/ProviderCheck.ts"
 
@@ -28,7 +28,7 @@ const corridor = (row: Partial<Corridor>): Corridor => ({
 })
 
 /** As an adapter answers that asks its provider. */
-const asked = <A>(answer: A) => Effect.as(countCall, answer)
+const asked = <A>(answer: A) => Effect.as(noteCall, answer)
 
 /** An account in shillings of Uganda: a wallet with nothing of Kenya, no bank, one network, a price for small amounts only. */
 const played: Provider = {
