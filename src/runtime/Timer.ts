@@ -92,7 +92,7 @@ export interface Alarm<A> {
 
 /**
  * The end of work that nothing stops, in a fiber of the scope, or the first answer of an alarm before that. An interruption ends the wait for
- * it, where the wait can be interrupted; the work and its alarms go on.
+ * it, where the wait can be interrupted; the work and its alarms go on. An alarm whose answer breaks gives its defect.
  */
 export const withAlarms =
   (timer: Timer, scope: Scope.Scope) =>
@@ -114,7 +114,8 @@ export const withAlarms =
         const ask = (alarm: Alarm<A>, at: number) => {
           stops[at] = timer(alarm.ms, () => {
             Fiber.runIn(fork(alarm.answer), scope).addObserver((exit) => {
-              if (Exit.isSuccess(exit) && Option.isSome(exit.value)) end(Exit.succeed(exit.value.value))
+              if (Exit.isFailure(exit) && !Cause.hasInterruptsOnly(exit.cause)) end(Exit.failCause(exit.cause))
+              else if (Exit.isSuccess(exit) && Option.isSome(exit.value)) end(Exit.succeed(exit.value.value))
               else if (alarm.repeats === true && !isOver) ask(alarm, at)
             })
           })

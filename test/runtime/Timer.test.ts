@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Fiber, Option } from "effect"
+import { Effect, Exit, Fiber, Option } from "effect"
 import { TestClock } from "effect/testing"
 import { interruptedAfter, makeTimer, timeoutWith, withAlarms } from "../../src/runtime/Timer.ts"
 
@@ -89,6 +89,24 @@ describe("a timer", () => {
       expect(ran).toEqual(["quick", "close"])
       yield* TestClock.adjust(1000)
       expect(ran).toEqual(["quick", "close", "slow"])
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("gives the defect of an alarm whose answer breaks: the caller does not wait for the work", () =>
+    Effect.gen(function* () {
+      const outlasting = withAlarms(yield* makeTimer, yield* Effect.scope)
+      let isDone = false
+      const work = Effect.tap(Effect.sleep(5_000), () => Effect.sync(() => void (isDone = true)))
+      for (const alarm of [{}, { repeats: true }] as const) {
+        isDone = false
+        const broken = { ...alarm, ms: 1_000, answer: Effect.die("broken") }
+        const waiting = yield* Effect.forkChild(Effect.exit(outlasting(work, [broken])))
+        yield* TestClock.adjust(1_000)
+        expect(waiting.pollUnsafe()).toStrictEqual(Exit.succeed(Exit.die("broken")))
+        expect(isDone).toBe(false)
+        yield* TestClock.adjust(4_000)
+        expect(isDone).toBe(true)
+      }
     }).pipe(Effect.scoped)
   )
 

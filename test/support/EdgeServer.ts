@@ -61,6 +61,8 @@ export interface EdgeOptions {
   readonly readRaw?: Records["Service"]["readRaw"]
   readonly publicHosts?: ReadonlyArray<string>
   readonly leaseMs?: number
+  /** The claims of keys wait for it before they begin. */
+  readonly claimsAfter?: Promise<void>
   /** False keeps every nonce good for ever. */
   readonly spendNonces?: boolean
   /** Any free one if left out. */
@@ -174,7 +176,7 @@ const record = (_: unknown, reference: string): Effect.Effect<Payment, NotFound>
 
 const ports = (options: EdgeOptions, behind: Behind) =>
   Layer.mergeAll(tenants(options), fakeVault, policy(options), RateLimitsMemory, fakeRandomSource(), registry).pipe(
-    Layer.merge(idempotency(behind.claims)),
+    Layer.merge(idempotency(behind.claims, options)),
     Layer.provideMerge(fakeNonces({ spends: options.spendNonces ?? true }))
   )
 
@@ -200,7 +202,7 @@ const policy = ({ keptRefusals, leaseMs = 90_000, publicHosts = [] }: EdgeOption
   fakePolicy({ publicHosts, idempotencyLeaseMs: leaseMs, keptRefusals: keptRefusals ?? "off" })
 
 /** A test may look at the claims and change them: the edge opens no transactions. */
-const idempotency = (claims: Behind["claims"]) => {
+const idempotency = (claims: Behind["claims"], { claimsAfter }: EdgeOptions) => {
   const set = (claim: Claim, state: Claimed | null) =>
     Effect.sync(() => {
       const kept = claims.get(claim.scope.key)
@@ -213,6 +215,7 @@ const idempotency = (claims: Behind["claims"]) => {
     Effect.map(Nonces, ({ spend }) =>
       fake(Idempotency, {
         claim: Effect.fnUntraced(function* ({ fingerprint: print, nonce, scope }) {
+          if (claimsAfter !== undefined) yield* Effect.promise(() => claimsAfter)
           if (!(yield* spend(nonce))) return Option.none()
           const fingerprint = Buffer.from(print).toString("hex")
           const kept = claims.get(scope.key)

@@ -66,6 +66,20 @@ describe("an idempotency key", () => {
     )
   )
 
+  it("that is claimed too late sheds its request, which has run nothing then, and runs when it is sent again", () => {
+    const waiting = Promise.withResolvers<void>()
+    return onEdge(
+      async (client) => {
+        const shed = await pay(client)
+        expect([shed.status, parsed(shed).error.code, shed.headers["retry-after"]]).toEqual([429, "rate_limited", "1"])
+        waiting.resolve()
+        // A claim that had stayed would answer 409.
+        expect([(await pay(client)).status, client.behind.payouts.length]).toEqual([201, 1])
+      },
+      { claimsAfter: waiting.promise, haste: 100 }
+    )()
+  })
+
   it(
     "is claimed while the recipient is screened, and a refusal of the recipient is its answer",
     onEdge(
