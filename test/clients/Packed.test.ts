@@ -43,11 +43,12 @@ describe("the packages, packed and installed without a registry", () => {
 
   it("have modules, types and a page, and nothing else", () => {
     const packages = globSync("node_modules/payment-gateway-*/**/*.*", { cwd: project })
-    const kinds = packages.map((file) => file.replace(/\/dist\/.*?(?=(\.d)?\.\w+$)/, "/dist/*"))
+    const kinds = packages.map((file) => file.replace(/\/dist\/.*?(?=(\.d)?\.[jt]s$)/, "/dist/*"))
     const both = (name: string) => ["README.md", "dist/*.d.ts", "dist/*.js", "package.json"].map((file) => `${name}/${file}`)
     const cli = both("payment-gateway-cli").filter((file) => !file.endsWith(".d.ts"))
-    const expected = [...cli, ...both("payment-gateway-client"), ...both("payment-gateway-effect")]
-    expect([...new Set(kinds)].toSorted()).toEqual(expected.map((file) => `node_modules/${file}`))
+    const required = "payment-gateway-client/dist/commonjs/package.json"
+    const expected = [...cli, required, ...both("payment-gateway-client"), ...both("payment-gateway-effect")]
+    expect([...new Set(kinds)].toSorted()).toEqual(expected.toSorted().map((file) => `node_modules/${file}`))
   })
 
   it("have types that a strict project compiles with, and modules that run on the machine's own Node", async () => {
@@ -75,6 +76,45 @@ console.log(payout, await Effect.runPromise(program.pipe(Effect.provide(Service.
     expect(compiled).toEqual({ status: 0, printed: "" })
     expect(await runs(machineNode, "dist/main.js")).toEqual({ status: 0, printed: "no_answer no_answer\n" })
   })
+
+  it(
+    "give the client to an empty folder: imported, required, and with its types for both",
+    async () => {
+      const empty = mkdtempSync(join(tmpdir(), "empty-"))
+      const here = (...command: ReadonlyArray<string>) => run(command, { HOME: empty }, empty)
+      const [file = ""] = globSync("payment-gateway-client-*.tgz", { cwd: folder })
+      const alone = ["--offline", "--no-audit", "--no-fund", "--cache", join(folder, "cache")]
+      const installed = await here(...npm, "install", ...alone, join(folder, file))
+      expect(installed, installed.printed).toMatchObject({ status: 0 })
+      const use = `
+const gateway = new Gateway({ url: "http://127.0.0.1:1", key: ${NOBODY}, retries: { attempts: 1 } })
+gateway.payouts.get("AAA688MG9KT6BQ76F4NM4BJRH5").catch((error) => console.log(isGatewayError(error) && error.code))
+`
+      const ways = {
+        import: 'import { Gateway, isGatewayError } from "payment-gateway-client"',
+        require: 'const { Gateway, isGatewayError } = require("payment-gateway-client")'
+      }
+      writeFileSync(join(empty, "run.mjs"), ways.import + use)
+      writeFileSync(join(empty, "run.cjs"), ways.require + use)
+      for (const program of ["run.mjs", "run.cjs"])
+        expect(await here(machineNode, program), program).toEqual({ status: 0, printed: "no_answer\n" })
+
+      // Without its types everything would be `any`, which is assignable to `string`, too.
+      const typed = `${use}
+type Amount = Awaited<ReturnType<typeof gateway.payouts.get>>["amount_minor"]
+export const amount: Amount = 1n
+export const isAmount: Amount extends string ? never : "a bigint" = "a bigint"
+`
+      writeFileSync(join(empty, "typed.mts"), ways.import + typed)
+      writeFileSync(join(empty, "typed.cts"), ways.import + typed)
+      const strict = { strict: true, target: "es2022", lib: ["es2023", "dom"], module: "nodenext", types: [], noEmit: true }
+      writeFileSync(join(empty, "tsconfig.json"), JSON.stringify({ compilerOptions: strict, include: ["typed.*"] }))
+      const compiled = await here(process.execPath, join(root, "node_modules/typescript/bin/tsc"), "-p", empty)
+      rmSync(empty, { recursive: true })
+      expect(compiled).toEqual({ status: 0, printed: "" })
+    },
+    LONGEST_MS
+  )
 
   it("have the tenant's command line as a program", async () => {
     const gateway = join(project, "node_modules/.bin/gateway")

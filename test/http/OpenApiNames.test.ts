@@ -96,6 +96,19 @@ describe("a client that is generated from the OpenAPI description", () => {
     ).toEqual(["Error", "ReadTransaction"])
   })
 
+  // openapi-typescript writes Record<string, never> for an object that says nothing of members, and no metadata can be assigned to that.
+  it("may put members into every object that names none", () => {
+    const nested = (at: string, schema: Tree): ReadonlyArray<[string, Tree]> => [
+      [at, schema],
+      ...trees(schema).flatMap(([name, inner]) => nested(`${at}.${name}`, inner))
+    ]
+    const without = schemas
+      .flatMap(([name, schema]) => nested(name, schema))
+      .filter(([, { properties, type }]) => type === "object" && properties === undefined)
+    expect(without.map(([name]) => name)).toContain("Metadata")
+    expect(without.filter(([, schema]) => !("additionalProperties" in schema)).map(([name]) => name)).toEqual([])
+  })
+
   it("has the format of amounts, moments, addresses and pages", () => {
     const named = (pattern: RegExp) => allProperties.filter(([name]) => pattern.test(name))
     const formats = (pattern: RegExp) =>

@@ -13,7 +13,7 @@ export const treeOf = (node: unknown): Tree => (isTree(node) ? node : {})
  * open: members may be added to a response, and members that a request's schema does not name are ignored.
  */
 export const wireSchema = (node: unknown): unknown =>
-  mapped(node, (tree) => withAmounts(withOneSchema(withIntegers(withoutEnd(tree)))))
+  mapped(node, (tree) => withAmounts(withMembers(withOneSchema(withIntegers(withoutEnd(tree))))))
 
 /**
  * Named schemas on the wire. The generator numbers a name that two equal schemas have; here they are one again, and a union of named
@@ -129,6 +129,12 @@ const withoutEnd = (tree: Tree): Tree => {
   const { additionalProperties: _, ...rest } = tree
   return rest
 }
+
+/** Of an object that names no member some generators make a type that can have none. */
+const withMembers = (tree: Tree): Tree =>
+  tree["type"] !== "object" || "properties" in tree || "additionalProperties" in tree
+    ? tree
+    : { ...tree, additionalProperties: true }
 
 const KINDS = ["kind", "type", "code"]
 
