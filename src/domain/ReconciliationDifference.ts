@@ -111,12 +111,13 @@ export const unreadableHere = ({ place, providerReference, reference, word }: Un
   theirs: `${place}: ${word}`
 })
 
-export const unsteadyThere = (line: StatementLine): ReconciliationDifference => ({ ...missingHere(line), kind: "unsteady" })
+export const unsteadyThere = (line: StatementLine): ReconciliationDifference => ({ ...missingHere(line, null), kind: "unsteady" })
 
-export const missingHere = (line: StatementLine): ReconciliationDifference => ({
+/** `about`: a payment of ours that is another movement, and that the row names. */
+export const missingHere = (line: StatementLine, about: Transaction | null): ReconciliationDifference => ({
   kind: "missing_here",
   direction: line.direction,
-  reference: line.reference,
+  reference: about?.reference ?? line.reference,
   provider_reference: line.providerReference,
   ours: null,
   theirs: `${line.status} ${line.amount} ${line.currency}`

@@ -127,7 +127,7 @@ describe("reconciliation", () => {
       amount: minor(5n),
       currency: "KES"
     } as const
-    expect(missingHere({ ...line, fee: null, status: "successful", at: NOON })).toStrictEqual({
+    expect(missingHere({ ...line, fee: null, status: "successful", at: NOON }, null)).toStrictEqual({
       kind: "missing_here",
       direction: "collection",
       reference: null,

@@ -7,7 +7,8 @@ import type { Transactions } from "../ports/Transactions.ts"
 
 /** How a row of an account's list names a movement. */
 interface Named {
-  readonly direction: TransactionKind
+  /** Null where the row may be about any payment. */
+  readonly direction: TransactionKind | null
   readonly reference: string | null
   readonly providerReference: string | null
 }
@@ -30,7 +31,9 @@ export const accountRecords = (
         ? Option.toArray(byOurs)
         : yield* transactions.byProviderReference(name, mode, providerReference)
     return Option.fromUndefinedOr(
-      found.map(({ transaction }) => transaction).find((record) => isOf(provider, record) && record.kind === direction)
+      found
+        .map(({ transaction }) => transaction)
+        .find((record) => isOf(provider, record) && (direction === null || record.kind === direction))
     )
   })
 

@@ -234,11 +234,15 @@ export const accountComparison = (registry: ProviderRegistry["Service"], transac
       about.delete(record.reference)
       byPoll.push(...answered(record, answer))
     }
+    // A movement that failed there moved no money. One by the provider's own hand may name the payment that it is about.
+    const missing = yield* Effect.forEach(
+      ownerless.filter(({ status }) => status !== "failed"),
+      (line) => Effect.map(oursOf(provider, { ...line, direction: null }), (about) => missingHere(line, Option.getOrNull(about)))
+    )
     return [
       ...unreadable.map(unreadableHere),
       ...unsteady.map(unsteadyThere),
-      // A movement that failed there moved no money.
-      ...ownerless.filter(({ status }) => status !== "failed").map(missingHere),
+      ...missing,
       ...[...about.values()].flatMap((entry) => compareLines(entry.record, entry.lines)),
       ...byPoll
     ]

@@ -63,6 +63,31 @@ it.effect("joins a row that does not show our reference by the provider's own, w
   })
 )
 
+it.effect("names the payment of ours that a row by the provider's own hand is about, and that row stays a difference", () =>
+  Effect.gen(function* () {
+    const about = { direction: "collection", providerReference: "P1", status: "successful" } as const
+    const lines = [line({ reference: first ?? null }), line({ providerReference: "P2" }), line(about)]
+    const knowing = accountComparison(
+      { accounts: () => [account], claimed: () => [] } as never,
+      {
+        byReference: () => Effect.succeedNone,
+        byProviderReference: (_name: string, _mode: string, handle: string) =>
+          Effect.succeed(handle === "P1" ? [{ transaction: { ...paid, reference: first } }] : [])
+      } as never
+    )
+    expect(yield* knowing.byStatement(account, listed({ lines }), ours)).toEqual([
+      {
+        kind: "missing_here",
+        direction: "collection",
+        reference: first,
+        provider_reference: "P1",
+        ours: null,
+        theirs: "successful 10000 UGX"
+      }
+    ])
+  })
+)
+
 it.effect(
   "asks for what a list shows only hours later before it is said to be missing, and one time is not held against another (38.15)",
   () =>
