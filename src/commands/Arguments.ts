@@ -3,7 +3,7 @@ import { Argument, Flag } from "effect/cli"
 import { providerNames } from "../App.ts"
 import { Currency } from "../domain/Currency.ts"
 import { AppId, Mode } from "../domain/Ids.ts"
-import { instantOf } from "../domain/Instant.ts"
+import { type Instant, instantOf } from "../domain/Instant.ts"
 import { LARGEST_AMOUNT, MinorUnits } from "../domain/Money.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 
@@ -59,6 +59,14 @@ export const amountMinor = Flag.String("amount-minor").pipe(
 export const MomentText = Schema.String.check(
   Schema.makeFilter((text: string) => Option.isSome(instantOf(text)) || "is a moment of UTC, such as 2026-01-31T12:00:00.000Z")
 )
+
+export const moment = (name: string, description: string) =>
+  Flag.String(name).pipe(
+    Flag.withSchema(MomentText),
+    Flag.optional,
+    Flag.withDescription(description),
+    Flag.map((text): Instant | null => Option.getOrNull(Option.flatMap(text, instantOf)))
+  )
 
 /** A text that is not empty and has a bounded length. */
 export const Words = (maximum: number) => Schema.Trim.check(Schema.isNonEmpty(), Schema.isMaxLength(maximum))

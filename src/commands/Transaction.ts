@@ -4,7 +4,7 @@ import * as App from "../App.ts"
 import { type Delivery, deliveryView } from "../domain/Delivery.ts"
 import { ExchangeStatus } from "../domain/Exchange.ts"
 import { AppId, isReference, Mode } from "../domain/Ids.ts"
-import { type Instant, instantOf, iso } from "../domain/Instant.ts"
+import { type Instant, iso } from "../domain/Instant.ts"
 import { CollectionStatus, PayoutStatus } from "../domain/Payment.ts"
 import { type Transaction } from "../domain/Transaction.ts"
 import { recordView } from "../domain/View.ts"
@@ -14,7 +14,7 @@ import { Tenants } from "../services/ports/Tenants.ts"
 import { type StoredTransaction, Transactions } from "../services/ports/Transactions.ts"
 import { WebhookDeliveries } from "../services/ports/WebhookDeliveries.ts"
 import { OutcomePoller } from "../services/settlement/OutcomePoller.ts"
-import { MomentText, reference, requireKnownProviders } from "./Arguments.ts"
+import { moment, reference, requireKnownProviders } from "./Arguments.ts"
 import { CommandRefusal, noTenant } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
 import { auditEntry } from "./Operator.ts"
@@ -31,13 +31,6 @@ const Limit = Schema.FiniteFromString.check(Schema.isInt(), Schema.isBetween({ m
 
 const only = <A>(flag: Flag.Flag<A>, description: string) =>
   flag.pipe(Flag.optional, Flag.withDescription(description), Flag.map(Option.getOrNull))
-const moment = (name: string, description: string) =>
-  Flag.String(name).pipe(
-    Flag.withSchema(MomentText),
-    Flag.optional,
-    Flag.withDescription(description),
-    Flag.map((text): Instant | null => Option.getOrNull(Option.flatMap(text, instantOf)))
-  )
 
 /** The filters that only the console has. */
 const nothingElse = { amount: null, currency: null, partyEnd: null }

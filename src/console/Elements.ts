@@ -121,7 +121,7 @@ export interface Field {
   readonly label: string
   readonly value?: string
   readonly hint?: string
-  readonly type?: "text" | "search" | "password" | "number" | "datetime-local"
+  readonly type?: "text" | "search" | "password" | "number" | "date" | "datetime-local"
   readonly isRequired?: boolean
   readonly maxLength?: number
 }

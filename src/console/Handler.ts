@@ -1,4 +1,4 @@
-import { Cause, Clock, Effect, Option, Redacted } from "effect"
+import { Cause, Clock, Effect, Option, Redacted, Stream } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { h } from "preact"
 import { may } from "../domain/Operator.ts"
@@ -7,7 +7,7 @@ import { SignIn, type Visitor } from "../services/SignIn.ts"
 import { framed, type NavigationLink, plainDocument } from "./Document.ts"
 import { field, hidden } from "./Elements.ts"
 import { type Gate, isOwnForm, type Refused, readForm, strictHeaders, unstorable } from "./Gate.ts"
-import { type Answer, page, ROUTE_PARAMETER, type Route } from "./Route.ts"
+import { type Answer, type CsvFile, page, ROUTE_PARAMETER, type Route } from "./Route.ts"
 import { consoleStyle } from "./Stylesheet.ts"
 
 /**
@@ -89,10 +89,11 @@ export const makeHandler = (gate: Gate, rooms: ReadonlyArray<Room>) =>
     const answerOf = Effect.fnUntraced(function* (request: Request, visitor: Visitor, form: URLSearchParams) {
       const { pathname: path, searchParams: query } = urlOf(request)
       const method = request.method === "HEAD" ? "GET" : request.method
-      const shown = (answer: Answer) =>
-        answer._tag === "Redirect"
-          ? redirectTo(answer.to)
-          : html(answer.status, framed(answer, { path, links, visitor, notice: query.get("said") }))
+      const shown = (answer: Answer) => {
+        if (answer._tag === "Redirect") return redirectTo(answer.to)
+        if (answer._tag === "CsvFile") return csvFile(answer)
+        return html(answer.status, framed(answer, { path, links, visitor, notice: query.get("said") }))
+      }
       const parts = path.split("/")
       for (const { paramsOf, route } of routes) {
         const params = route.method === method ? paramsOf(parts) : undefined
@@ -163,6 +164,12 @@ const refusal = ({ message, status }: Refused): Response =>
 
 const redirectTo = (to: string, headers: Readonly<Record<string, string>> = {}): Response =>
   HttpServerResponse.empty({ status: 303, headers: { location: to, ...headers } })
+
+const csvFile = ({ name, text }: CsvFile): Response =>
+  HttpServerResponse.stream(Stream.encodeText(text), {
+    contentType: "text/csv; charset=utf-8; header=present",
+    headers: { "content-disposition": `attachment; filename="${name}"` }
+  })
 
 /** A way inside the console; the first page for anything else, so that no link leads away through it. */
 const localPath = (wished: string | null): string => (wished !== null && /^\/(?![/\\])[\x21-\x7e]*$/.test(wished) ? wished : "/")

@@ -1,4 +1,4 @@
-import type { Effect } from "effect"
+import type { Effect, Stream } from "effect"
 import type { ComponentChildren } from "preact"
 import type { Instant } from "../domain/Instant.ts"
 import type { Permission } from "../domain/Operator.ts"
@@ -34,7 +34,14 @@ export interface Redirect {
   readonly to: string
 }
 
-export type Answer = Page | Redirect
+/** A file to be kept, written as it is read. Where it fails, the connection ends before the end of the body. */
+export interface CsvFile {
+  readonly _tag: "CsvFile"
+  readonly name: string
+  readonly text: Stream.Stream<string, unknown>
+}
+
+export type Answer = Page | Redirect | CsvFile
 
 /** One address of the console. The permission is checked before the answer is computed. */
 export interface Route {

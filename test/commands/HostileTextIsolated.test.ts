@@ -85,6 +85,11 @@ const calls: Record<string, (given: Given) => ReadonlyArray<ReadonlyArray<string
     ["other", "--mode", "live", "--currency", "UGX", "--amount-minor", HOSTILE, "--external-id", HOSTILE, "--note", HOSTILE]
   ],
   "float list": () => [["other", "--mode", "live"]],
+  "float statement": () => [
+    ["other", "--currency", "UGX"],
+    ["other", "--currency", "UGX", "--csv"],
+    [HOSTILE, "--currency", "UGX", "--from", HOSTILE]
+  ],
   "corridor list": () => [[]],
   "corridor set": () => [[HOSTILE, "UGX", "payout", "momo"]],
   "transaction list": () => [[], ["--app", HOSTILE], ["--from", HOSTILE]],
@@ -136,6 +141,7 @@ const calls: Record<string, (given: Given) => ReadonlyArray<ReadonlyArray<string
 /** They show what was planted. */
 const shown = [
   "status",
+  "float statement",
   "corridor list",
   "transaction show",
   "webhook deliveries",

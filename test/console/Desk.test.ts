@@ -124,6 +124,21 @@ layer(stack, { excludeTestServices: true })("the console, by forms alone", (it) 
           expect.stringMatching(/credit bank-17 transfer &quot;17&quot; UGX 12,500 UGX 21,500 UGX 0/),
           expect.stringMatching(/credit given-\w+ given UGX 9,000 UGX 9,000 UGX 0/)
         ])
+        expect(entries.text).toContain(`href="${page}/live/UGX/statement.csv"`)
+        const csv = yield* support.read(`${page}/live/UGX/statement.csv`)
+        expect([csv.status, csv.headers.get("content-type")]).toEqual([200, "text/csv; charset=utf-8; header=present"])
+        const lines = csv.text.split("\r\n").slice(1)
+        expect(lines.map((line) => line.split(",").slice(2, 6))).toEqual([
+          ["credit", expect.stringMatching(/^\w{26}$/), expect.stringMatching(/^given-/), "9000"],
+          ["credit", expect.stringMatching(/^\w{26}$/), "bank-17", "12500"],
+          ["reserve", expect.stringMatching(/^\w{26}$/), "", "-11000"],
+          []
+        ])
+        expect(csv.text).not.toContain("transfer")
+        const none = yield* support.read(`${page}/live/UGX/statement.csv?from=2026-01-01&to=2026-01-31`)
+        expect(none.text.split("\r\n").length).toBe(2)
+        expect((yield* support.read(`${page}/live/UGX/statement.csv?from=May`)).status).toBe(422)
+        expect((yield* support.read(`${page}/sand/UGX/statement.csv`)).status).toBe(404)
         const forged = yield* support.read(`${page}/live/UGX?before=1.${"0".repeat(26)}.1.5.5.${"0".repeat(64)}`)
         expect(forged.headers.get("location")).toBe(`${page}/live/UGX`)
         expect((yield* verified(gateway)).differences).toEqual([])

@@ -1,10 +1,12 @@
-import { Effect, Redacted, Schema } from "effect"
+import { Effect, Option, Redacted, Schema, Stream } from "effect"
 import { type ComponentChild, h } from "preact"
 import { isCurrency } from "../../domain/Currency.ts"
 import { AppId, isReference, Mode } from "../../domain/Ids.ts"
+import { type Instant, instantOf } from "../../domain/Instant.ts"
+import { csvText, statementLines } from "../../services/FloatStatement.ts"
 import { type EntryPosition, FloatEntries, type FloatName } from "../../services/ports/FloatEntries.ts"
 import { Vault } from "../../services/ports/Vault.ts"
-import { link, section } from "../Elements.ts"
+import { field, link, section } from "../Elements.ts"
 import { entriesPath, entryTable } from "../EntryTable.ts"
 import type { Room } from "../Handler.ts"
 import { type Answer, page, redirect, type Visit } from "../Route.ts"
@@ -33,15 +35,63 @@ export const makeFloatEntries = Effect.gen(function* () {
     const older = next === null ? null : pager(`${path}?before=${marked(path, placeText(next))}`)
     return page(`${currency} float of ${appId}, ${mode}`, [
       h("p", null, link(`/floats/${appId}`, `Floats of ${appId}`)),
+      statementForm(path),
       section("Entries", entryTable(float, items, none), older)
     ])
   })
 
+  /** As the tenant reads it, without operators' notes. */
+  const statement = Effect.fn("FloatEntriesPage.statement")(
+    function* ({ params, query }: Visit) {
+      const float = floatOf(params)
+      if (float === null) return noFloat
+      const days = daysOf(query)
+      if (days === null) return page("That is not a day", statementForm(entriesPath(float)), { status: 422 })
+      const range = { ...days, type: null, reference: null }
+      const lines = yield* statementLines((each) => floatEntries.statement(float, range, each))
+      const { appId, currency, mode } = float
+      return { _tag: "CsvFile" as const, name: `statement-${appId}-${mode}-${currency}.csv`, text: Stream.map(lines, csvText) }
+    },
+    Effect.catch(() => Effect.succeed(tooBusy))
+  )
+
   return {
     place: null,
-    routes: [{ method: "GET", path: "/floats/:app/:mode/:currency", permission: "look", answer: show }]
+    routes: [
+      { method: "GET", path: "/floats/:app/:mode/:currency", permission: "look", answer: show },
+      { method: "GET", path: "/floats/:app/:mode/:currency/statement.csv", permission: "look", answer: statement }
+    ]
   } satisfies Room
 })
+
+const statementForm = (path: string): ComponentChild =>
+  section(
+    "Statement",
+    h(
+      "p",
+      { class: "soft" },
+      "What the tenant can read of this float, the oldest first, as CSV: ",
+      link(`${path}/statement.csv`, "all of it"),
+      ", or some days of UTC."
+    ),
+    h(
+      "form",
+      { method: "get", action: `${path}/statement.csv`, class: "filters" },
+      field({ name: "from", label: "From", type: "date" }),
+      field({ name: "to", label: "Up to and with", type: "date" }),
+      h("button", { type: "submit" }, "Get the CSV")
+    )
+  )
+
+const DAY_MS = 86_400_000
+
+/** The moments from the first day to the end of the last one; null where one is no day. */
+const daysOf = (query: URLSearchParams): { readonly from: Instant | null; readonly to: Instant | null } | null => {
+  const [from, to] = [query.get("from") ?? "", query.get("to") ?? ""].map((day) =>
+    day === "" ? null : Option.getOrUndefined(instantOf(`${day}T00:00:00.000Z`))
+  )
+  return from === undefined || to === undefined ? null : { from, to: to === null ? null : to + DAY_MS }
+}
 
 const pager = (to: string): ComponentChild => h("p", { class: "pager" }, link(to, "Older ones"))
 
@@ -70,3 +120,7 @@ const placeOf = (text: string, marked: (place: string) => string): EntryPosition
 }
 
 const noFloat = page("There is no such float", h("p", null, link("/floats", "All floats")), { status: 404 })
+
+const tooBusy = page("The statement could not be read", h("p", null, "The database is busy. Ask again in a moment."), {
+  status: 503
+})

@@ -5,15 +5,9 @@ import { described, optional } from "../../domain/Description.ts"
 import { type Issue, ValidationFailed } from "../../domain/errors/Terminal.ts"
 import { Reference } from "../../domain/Ids.ts"
 import { type Instant, instantOf, iso } from "../../domain/Instant.ts"
-import { RawJson } from "../../domain/Json.ts"
 import { StatementType } from "../../domain/Statement.ts"
-import type {
-  FloatBalance,
-  StatementEntry,
-  StatementPage,
-  StatementPosition,
-  StatementRange
-} from "../../services/ports/FloatEntries.ts"
+import { entryView } from "../../services/FloatStatement.ts"
+import type { FloatBalance, StatementPage, StatementPosition, StatementRange } from "../../services/ports/FloatEntries.ts"
 import { bounded, childPath, issueAt } from "../json/Issues.ts"
 import { NEEDS_NOTHING, NEXT_PAGE, operation } from "./Operation.ts"
 import { CURSOR_RULE, DEFAULT_PAGE, pageQuery } from "./Page.ts"
@@ -136,20 +130,6 @@ const placeOf = ({ currency, cursor }: StatementQuery): StatementPosition | null
 }
 
 const balanceView = ({ available, reserved }: FloatBalance) => ({ available_minor: available, reserved_minor: reserved })
-
-export const entryView = ({ after, at, change, externalId, fee, metadata, reference, revision, type }: StatementEntry) => ({
-  id: `${reference}-${revision}`,
-  at: iso(at),
-  type,
-  reference,
-  external_id: externalId,
-  available_change_minor: change.available,
-  reserved_change_minor: change.reserved,
-  fee_minor: fee,
-  available_after_minor: after.available,
-  reserved_after_minor: after.reserved,
-  metadata: metadata === null ? null : new RawJson(metadata)
-})
 
 export const statementView = (
   currency: Currency,
