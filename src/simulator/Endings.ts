@@ -5,7 +5,7 @@ import type { TransactionKind } from "../domain/Transaction.ts"
 export const Ending = Schema.Literals([
   "ordinary",
   ...(["0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009"] as const),
-  ...(["0010", "0011", "0012", "0013", "0014", "0015", "0016", "0017"] as const)
+  ...(["0010", "0011", "0012", "0013", "0014", "0015", "0016", "0017", "0018"] as const)
 ])
 export type Ending = typeof Ending.Type
 
@@ -28,13 +28,16 @@ export interface Play {
   readonly outcome: "successful" | "failed" | "stays_pending"
   readonly settles: "at_once" | "after_delay"
   readonly callbacks: ReadonlyArray<PlannedCallback>
-  readonly twist: "none" | "larger_fee" | "smaller_amount" | "returned"
+  readonly twist: "none" | "larger_fee" | "smaller_amount" | "returned" | "paid_after_all"
 }
 
 /** Minor units by which `larger_fee` exceeds the quoted fee. */
 export const LARGER_FEE = 200n
 
-const says = (outcome: PlannedCallback["says"], change: Partial<PlannedCallback> = {}): PlannedCallback => ({
+/** As many delays after its failure a charge is paid after all: the client knows of the failure by then. */
+export const LATE_DELAYS = 3
+
+export const says = (outcome: PlannedCallback["says"], change: Partial<PlannedCallback> = {}): PlannedCallback => ({
   says: outcome,
   when: "after_settlement",
   signature: "genuine",
@@ -76,13 +79,18 @@ const plays: Readonly<Record<Ending, Play>> = {
   "0014": { ...ordinary, twist: "larger_fee" },
   "0015": { ...ordinary, twist: "returned" },
   "0016": { ...ordinary, gate: "no_account" },
-  "0017": { ...ordinary, gate: "unavailable" }
+  "0017": { ...ordinary, gate: "unavailable" },
+  "0018": ordinary
 }
 
 // An exchange is booked before its response and has neither a fee nor callbacks of its own.
 const different: Readonly<Record<TransactionKind, Partial<Record<Ending, Play>>>> = {
   payout: {},
-  collection: { "0013": ordinary, "0014": { ...ordinary, twist: "smaller_amount" } },
+  collection: {
+    "0013": ordinary,
+    "0014": { ...ordinary, twist: "smaller_amount" },
+    "0018": { ...ordinary, outcome: "failed", callbacks: [says("failed")], twist: "paid_after_all" }
+  },
   exchange: { "0014": ordinary }
 }
 

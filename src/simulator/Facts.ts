@@ -85,6 +85,7 @@ export const Job = Schema.Struct({
   work: Schema.Union([
     Schema.Struct({ kind: Schema.Literal("settle"), transaction: Schema.String }),
     Schema.Struct({ kind: Schema.Literal("return"), transaction: Schema.String }),
+    Schema.Struct({ kind: Schema.Literal("pay"), transaction: Schema.String }),
     // Sent in this order, each only after the one before it was answered or given up.
     Schema.Struct({ kind: Schema.Literal("callbacks"), attempt: Schema.Int, callbacks: Schema.Array(OutgoingCallback) })
   ])

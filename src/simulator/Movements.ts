@@ -1,5 +1,5 @@
 import { DateTime } from "effect"
-import { LARGER_FEE, type Play, playOf } from "./Endings.ts"
+import { LARGER_FEE, LATE_DELAYS, type Play, playOf, says } from "./Endings.ts"
 import type { Execution, Fact, Job, OutgoingCallback, SimulatedTransaction } from "./Facts.ts"
 import { collectionFee } from "./Fees.ts"
 import type { SimulatedProvider } from "./SimulatedProvider.ts"
@@ -49,7 +49,20 @@ export const settlementFacts = (
     ...callbackFacts(settled, play, setting, callbacksAt),
     ...(play.twist === "returned"
       ? [jobFact(settled, "return", setting.now + setting.delayMs, { kind: "return", transaction: settled.id })]
+      : []),
+    ...(play.twist === "paid_after_all"
+      ? [jobFact(settled, "pay", setting.now + LATE_DELAYS * setting.delayMs, { kind: "pay", transaction: settled.id })]
       : [])
+  ]
+}
+
+/** The payer's money comes although the charge counts as failed. */
+export const latePaymentFacts = (transaction: SimulatedTransaction, setting: Setting): ReadonlyArray<Fact> => {
+  const paid: SimulatedTransaction = { ...transaction, status: "successful", reason: null, updatedAt: setting.now }
+  return [
+    ...moneyFacts(transaction, paid, setting.now),
+    { fact: "transaction", transaction: paid },
+    callbackJobFact(paid, "paid", [says("successful")], setting)
   ]
 }
 

@@ -2,7 +2,7 @@ import { Clock, Deferred, Effect, FiberMap, type Scope } from "effect"
 import type { Account } from "./Account.ts"
 import { attemptCallback, CALLBACK_TIMEOUT_MS } from "./Callbacks.ts"
 import type { Fact, Job } from "./Facts.ts"
-import { returnFacts, settlementFacts } from "./Movements.ts"
+import { latePaymentFacts, returnFacts, settlementFacts } from "./Movements.ts"
 import type { SimulatedProvider } from "./SimulatedProvider.ts"
 
 /** Runs each task when it is due. A task that was due while the process was dead runs at its next start. */
@@ -48,7 +48,11 @@ export const makeScheduler = Effect.fn("makeScheduler")(function* (
     const setting = { callback: provider.callback, delayMs: options.delayMs, now }
     yield* commit([
       done,
-      ...(work.kind === "settle" ? settlementFacts(transaction, setting, now) : returnFacts(transaction, setting))
+      ...{
+        settle: () => settlementFacts(transaction, setting, now),
+        return: () => returnFacts(transaction, setting),
+        pay: () => latePaymentFacts(transaction, setting)
+      }[work.kind]()
     ])
   })
 

@@ -140,6 +140,7 @@ const endings = [...read("docs/integrating/testing.md").matchAll(ROW)].flatMap(
 const hasEnded = (ends: string, record: Readonly<Record<string, unknown>>): boolean => {
   if (ends === "open") return record["status"] === "pending"
   if (ends === "review") return record["needs_review"] === true
+  if (ends.includes("late success") !== (record["late_success"] === true)) return false
   return ends.startsWith(`\`${record["status"]}\``) && ends.includes("returned") === Boolean(record["returned"])
 }
 

@@ -43,6 +43,11 @@ const paid: Outcome = {
   moved: ["collection"],
   told: ["collection.pending", "collection.successful"]
 }
+const paidLate: Outcome = {
+  ...paid,
+  record: { ...paid.record, late_success: true },
+  told: ["collection.pending", "collection.failed", "collection.successful"]
+}
 const failed = (code: string): Outcome => ({
   record: { status: "failed", needs_review: false, failure: { code } },
   credited: "nothing",
@@ -96,7 +101,8 @@ const stories: ReadonlyArray<Story> = [
   story("0014", "another amount than asked for credits nothing and goes to review", accepted, otherAmount),
   story("0015", "a reversal goes to review and debits nothing by itself", accepted, reversed),
   story("0016", "an unknown payer credits nothing", rejected("payer_not_found"), failed("payer_not_found")),
-  story("0017", "a temporary failure expires with its window", unheard("provider_unavailable"), expired)
+  story("0017", "a temporary failure expires with its window", unheard("provider_unavailable"), expired),
+  story("0018", "paid after it had failed is credited once, and marked as late", accepted, paidLate)
 ]
 
 /** A charge that stays open has been asked for so often before its story ends: also after its window has passed. */

@@ -48,7 +48,8 @@ const endings: Readonly<Record<string, Ending>> = {
   // Taken back before its success was heard of, a charge credits nothing: which of the two comes first, nothing here decides.
   "0015": { payout: cameBack },
   "0016": { payout: failed, charge: uncredited },
-  "0017": { payout: held, charge: open }
+  "0017": { payout: held, charge: open },
+  "0018": { payout: paid, charge: credited }
 }
 
 interface Shown {
