@@ -105,7 +105,10 @@ const play = async (stage: Stage, seed: number) => {
     operations.filter(({ settled }) => settled === undefined),
     (operation) => perform(operation, { ...world, isOver: tooLate })
   )
-  const settled = await settle({ operations, holders, world, books, heard, command, tooLate })
+  const settling = { operations, holders, world, books, heard, command, tooLate }
+  const before = await settle(settling)
+  for (const provider of providers) await reconciled(stage, provider, "--book-fees", "--apply")
+  const settled = await settle(settling)
   const verdict = judge(settled.evidence)
   const gates = passed(changes.gates, operations)
   const [ledger, audit] = [await stage.command("ledger", "verify"), await stage.command("audit", "verify")]
@@ -126,7 +129,7 @@ const play = async (stage: Stage, seed: number) => {
     kills: { total: sum(Object.values(kills)), ...kills },
     executed: sum(books.references().map((reference) => books.of(reference).executions.length)),
     webhooks: heard.count(),
-    rulings: changes.rulings + settled.rulings,
+    rulings: changes.rulings + before.rulings + settled.rulings,
     keys_revoked: changes.keysRevoked,
     revoked_refused: changes.revokedRefused,
     freezes: changes.freezes,
@@ -161,13 +164,21 @@ const play = async (stage: Stage, seed: number) => {
 
 const RECONCILED_AT_MOST = 5
 
-/** As an operator does: a provider that was slow to list its account, or to answer about one transaction, is asked again. */
-const reconciled = async (stage: Stage, provider: string): Promise<ReadonlyArray<Difference>> => {
+/**
+ * As an operator does: a provider that was slow to list its account, or to answer about one transaction, is asked again. With the options that book
+ * the fees of its statement there are no differences in the answer.
+ */
+const reconciled = async (
+  stage: Stage,
+  provider: string,
+  ...options: ReadonlyArray<string>
+): Promise<ReadonlyArray<Difference>> => {
   for (let attempt = 1; ; attempt++) {
-    const { errors, json } = await stage.command("reconcile", provider)
+    const { errors, json } = await stage.command("reconcile", provider, ...options)
     const isLast = attempt === RECONCILED_AT_MOST
     if (json === null && isLast) throw new Error(`gateway reconcile ${provider}: ${errors}`)
-    const differences: ReadonlyArray<Difference> = json === null ? [] : JSON.parse(JSON.stringify(json)).differences
+    const { differences: all = [] } = JSON.parse(JSON.stringify(json ?? {}))
+    const differences: ReadonlyArray<Difference> = all.map((one: object) => ({ ...one, provider }))
     if (json !== null && (isLast || differences.every(({ kind }) => kind !== "unanswered"))) return differences
   }
 }

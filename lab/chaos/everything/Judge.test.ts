@@ -3,7 +3,7 @@ import type { Execution, Movement } from "./Books.ts"
 import { type Evidence, judge } from "./Judge.ts"
 import type { Operation } from "./Load.ts"
 import { passed } from "./Operators.ts"
-import { explained } from "./Reconciled.ts"
+import { type Difference, explained } from "./Reconciled.ts"
 
 const key = { app_id: "all-eversend", key_id: "k", api_key: "a", signing_secret: "s" }
 const holder = {
@@ -232,10 +232,54 @@ it("what was first sent behind a closed gate and made there is found; what was s
 
 it("a difference is explained by an ending that makes it, and by nothing else", () => {
   const asked = new Map([["R1", operation({})]])
-  const pending = { kind: "missing_there", reference: "R1", ours: "pending 1000 GHS", theirs: "absent" }
+  const pending = difference({ kind: "missing_there", reference: "R1", ours: "pending 1000 GHS", theirs: "absent" })
   const of = (executions: ReadonlyArray<Execution>) => () => ({ movements: [], executions })
   expect(explained([pending], asked, of([])).because).toEqual({ "nobody can prove that it was not executed": 1 })
   expect(explained([pending], asked, of([execution({})])).unexplained).toHaveLength(1)
   expect(explained([{ ...pending, reference: "R2" }], asked, of([])).unexplained).toHaveLength(1)
   expect(explained([{ ...pending, kind: "doubled" }], asked, of([])).unexplained).toHaveLength(1)
+})
+
+const difference = (change: Partial<Difference>): Difference => ({
+  provider: "pawapay",
+  mode: "live",
+  kind: "missing_here",
+  direction: "payout",
+  reference: null,
+  ours: null,
+  theirs: null,
+  ...change
+})
+const atPawapay = { ...holder, name: "all-pawapay-live", appId: "all-pawapay", provider: "pawapay" } as const
+
+it("a refund that names no deposit is explained by a deposit of its amount that was taken back, and each by one of its own", () => {
+  const asked = new Map([["R1", operation({ holder: atPawapay, kind: "collection" })]])
+  const back = (change: Partial<Movement>) => () => ({
+    movements: [movement({ provider: "pawapay", kind: "collection", returned: true, ...change })],
+    executions: []
+  })
+  const refund = difference({ theirs: "debited 1000 GHS" })
+  const count = (all: ReadonlyArray<Difference>, change: Partial<Movement> = {}) => {
+    const { because, unexplained } = explained(all, asked, back(change))
+    return [because["the provider refunded it, and its row names no deposit"] ?? 0, unexplained.length]
+  }
+  expect(count([refund])).toEqual([1, 0])
+  expect(count([refund, refund])).toEqual([1, 1])
+  expect(count([refund], { returned: false })).toEqual([0, 1])
+  for (const other of [{ mode: "test" }, { provider: "eversend" }, { theirs: "debited 999 GHS" }, { direction: "collection" }])
+    expect(count([{ ...refund, ...other }])).toEqual([0, 1])
+})
+
+it("a correction that names a payout of ours is explained by that payout's return, in full, where its wire has no word for it", () => {
+  const correction = difference({ direction: "collection", reference: "R1", theirs: "successful 1000 GHS" })
+  const because = (change: Partial<Movement>, theirs = correction.theirs) =>
+    Object.keys(
+      explained([{ ...correction, theirs }], new Map([["R1", operation({ holder: atPawapay })]]), () => ({
+        movements: [movement({ provider: "pawapay", returned: true, ...change })],
+        executions: []
+      })).because
+    )
+  expect(because({})).toEqual(["the provider took it back, and its wire does not say so"])
+  expect(because({}, "successful 999 GHS")).toEqual([])
+  expect(because({ returned: false })).toEqual([])
 })
