@@ -16,7 +16,7 @@ export const part: Part = {
   run: async (cluster, effort) => {
     const stand = await openStand()
     const outgoing = await openOutgoing(cluster, stand)
-    const bare = await program("./BareLoop.ts", { RECEIVER_ORIGIN: outgoing.origin, EVENT: eventBody })
+    const bare = await program("../webhooks/BareLoop.ts", { RECEIVER_ORIGIN: outgoing.origin, EVENT: eventBody })
     const count = effort.quick ? EVENTS_IN_A_QUICK_LOOK : EVENTS
     try {
       const before = { ours: cpuSeconds(outgoing.pid), theirs: cpuSeconds(bare.child.pid) }

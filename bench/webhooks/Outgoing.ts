@@ -18,7 +18,7 @@ export const eventBody = JSON.stringify({
 
 /** A receiver that takes everything at once, and a gateway whose tenants all have it as their endpoint. */
 export const openOutgoing = async (cluster: Cluster, stand: Stand, node: ReadonlyArray<string> = []) => {
-  const receiver = await program("./Receiver.ts")
+  const receiver = await program("../webhooks/Receiver.ts")
   const origin = `http://127.0.0.1:${portOf(receiver.first)}`
   const ours = await openOurs(cluster, stand, { tenants: TENANTS, receiverUrl: `${origin}/hook`, node })
   let fallen = 0

@@ -126,6 +126,7 @@ const onOneServer: ReadonlyArray<Exception> = [
 /** Functions that are called only where all tables are on one server. */
 export const functionsOnOneServer: ReadonlyArray<{ readonly name: string; readonly because: string }> = [
   { name: "use_windows", because: "open_steps alone calls it; on Citus use_windows_of_tenant is called" },
+  { name: "arrive_at_once", because: "its batches span tenants; on Citus arrive_together_of_tenant is called" },
   { name: "open_steps", because: "its batches span tenants; on Citus open_steps_of_tenant is called" },
   { name: "write_events", because: "batches that span tenants call it; on Citus write_events_of_tenant is called" },
   { name: "apply_steps", because: "its batches span tenants; on Citus apply_steps_of_tenant is called" },

@@ -118,6 +118,11 @@ const clientBugs: ReadonlyArray<Bug> = [
         file: "src/persistence/schema/functions/arrive.sql",
         text: "AND k.lease_until <= EXCLUDED.created_at AND",
         instead: "AND"
+      },
+      {
+        file: "src/persistence/schema/functions/arrive_at_once.sql",
+        text: "AND k.lease_until <= EXCLUDED.created_at AND",
+        instead: "AND"
       }
     ]
   },

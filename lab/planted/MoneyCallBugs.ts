@@ -4,6 +4,7 @@ import { durabilityBugs } from "./DurabilityBugs.ts"
 // Mistakes in what calls the functions of the database that move money, and in the arrival of the requests that do.
 
 const arrival = "src/persistence/schema/functions/arrive.sql"
+const together = "src/persistence/schema/functions/arrive_at_once.sql"
 const references = "src/persistence/requests/IdempotencyPg.ts"
 const openCall = "src/persistence/ledger/OpenSteps.ts"
 const ledger = "src/persistence/ledger/FloatLedgerPg.ts"
@@ -30,13 +31,19 @@ const arriving: ReadonlyArray<Bug> = [
     name: "take a key from a live request",
     breaks: "a key has one claimant at a time",
     test: arrivals,
-    edits: [{ file: arrival, text: "AND k.lease_until <= EXCLUDED.created_at", instead: "" }]
+    edits: [
+      { file: arrival, text: "AND k.lease_until <= EXCLUDED.created_at", instead: "" },
+      { file: together, text: "AND k.lease_until <= EXCLUDED.created_at", instead: "" }
+    ]
   },
   {
     name: "take a key over for another request",
     breaks: "a key belongs to the request that used it first",
     test: arrivals,
-    edits: [{ file: arrival, text: "AND k.fingerprint = EXCLUDED.fingerprint", instead: "" }]
+    edits: [
+      { file: arrival, text: "AND k.fingerprint = EXCLUDED.fingerprint", instead: "" },
+      { file: together, text: "AND k.fingerprint = EXCLUDED.fingerprint", instead: "" }
+    ]
   },
   {
     name: "make a new reference for each claim of a key",

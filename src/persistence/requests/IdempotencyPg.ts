@@ -213,7 +213,7 @@ const [ofOne, ofSeveral] = [
 ]
 
 const requestCall = `SELECT ${columns} FROM arrive_request(${numbered(1, ofOne)})`
-const requestsCall = `SELECT ${columns} FROM arrive_together(${numbered(1, ofSeveral)}) ORDER BY ord`
+const requestsCall = `SELECT ${columns} FROM arrive_at_once(${numbered(1, ofSeveral)}) ORDER BY ord`
 /** The same on Citus, where all requests are of one tenant. */
 const requestsOfTenantCall = `SELECT ${columns} FROM arrive_together_of_tenant(coalesce($1, ''), ${numbered(2, ofSeveral)}) ORDER BY ord`
 

@@ -62,12 +62,20 @@ const files: Readonly<Record<string, Listed>> = {
   spend_each_nonce: { texts: ["22261034b1ed9779"] },
   // `arrive_requests` is of the release before.
   arrival: { texts: ["38c9deca4a8cc96f"], ofTenant: ["arrive_requests", "spend_nonces"] },
-  arrive: { texts: ["f27d937e24c7d95f"], ofTenant: ["arrive_key", "arrive_together"] },
+  // On one server `arrive_together` is of the release before.
+  arrive: { texts: ["f27d937e24c7d95f", "9c17963bdd4c1bbc"], ofTenant: ["arrive_key", "arrive_together"] },
+  arrive_at_once: { texts: ["e0bb689f7ce79e58"] },
   open_step: { texts: ["48680fec104cd199", "647fa41a058d4ead", "c81b21a9fdaf5006"], ofTenant: ["open_step"] },
   open_steps: { texts: ["fc5fc60937e85eb8", "eb757f2a75f9dd4b"], ofTenant: ["open_steps", "use_windows", "write_events"] },
   late_poll: { texts: ["0ddc30c6105583fe"] },
-  apply_step: { texts: ["a5b01a2a9e351944", "a0038ea6f12b21f0", "743ecd2f43588f26"], ofTenant: ["apply_step"] },
-  apply_steps: { texts: ["e230b7c2278b870f", "767eb2bcb712512e", "46f250e349a65945"], ofTenant: ["apply_steps", "write_events"] },
+  apply_step: {
+    texts: ["a5b01a2a9e351944", "a0038ea6f12b21f0", "743ecd2f43588f26", "59a1709d71620a29"],
+    ofTenant: ["apply_step"]
+  },
+  apply_steps: {
+    texts: ["e230b7c2278b870f", "767eb2bcb712512e", "46f250e349a65945", "37bbba73abd1ab4a"],
+    ofTenant: ["apply_steps", "write_events"]
+  },
   audit: { texts: ["6b82332cb216abcf"] },
   tenant_changes: { texts: ["786e2ec43696bf88"] },
   access: { texts: ["a2a658dde045c28b"] },

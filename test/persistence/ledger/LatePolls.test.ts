@@ -43,8 +43,9 @@ for (const { atOnce, name, statement } of functions)
           closed,
           Effect.fnUntraced(function* (record, at) {
             const claim = yield* givenClaim(appId, `key-${at}`)
-            yield* ledger.open(openStep(claim, 1_000n))
             const next = { ...record, reference: claim.reference, appId } as Transaction
+            const charged = { transaction: collection({ reference: claim.reference, appId }), entry: null }
+            yield* ledger.open({ ...openStep(claim, 1_000n), ...(record.kind === "collection" ? charged : {}) })
             return {
               expectedRevision: 1n,
               before: next,

@@ -3,7 +3,9 @@ import { it } from "@effect/vitest"
 import { Context, Effect, Exit, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import { describe, expect } from "vitest"
+import { Reference } from "../../../src/domain/Ids.ts"
 import { effectiveLimits, windowUse } from "../../../src/domain/VelocityLimits.ts"
+import { arrivalStatement } from "../../../src/persistence/requests/IdempotencyPg.ts"
 import { FloatLedger } from "../../../src/services/ports/FloatLedger.ts"
 import { type ClaimRequest, Idempotency } from "../../../src/services/ports/Idempotency.ts"
 import { appId, given, openStep } from "../../support/LedgerSteps.ts"
@@ -127,6 +129,68 @@ describe("the arrival of a request with a key", () => {
       expect(yield* row).toStrictEqual(before)
       expect(yield* arrive(node, arriving("one"))).toBe("Fresh")
       expect(yield* arrive(node, arriving("one"))).toBe("Busy")
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("answers requests that arrive together as if one had come after the other", () =>
+    Effect.gen(function* () {
+      const { node } = yield* given(0n)
+      const sql = Context.get(node, SqlClient.SqlClient)
+      const other = { fingerprint: new Uint8Array(32).fill(1) }
+      const [once, twice] = [randomUUID(), randomUUID()]
+      for (const key of ["pinned", "done", "stale", "stale for another", "stale at last"]) yield* arrive(node, arriving(key))
+      yield* sql`UPDATE idempotency_keys SET state = 'pinned', reference = 'R' WHERE key = 'pinned'`
+      yield* sql`UPDATE idempotency_keys SET state = 'done', answer_status = 201, answer_body = 'answer' WHERE key = 'done'`
+      yield* sql`UPDATE idempotency_keys SET lease_until = now() - interval '1 second' WHERE key LIKE 'stale%'`
+      yield* sql`INSERT INTO counters (app_id, mode, name, subject, starts_at, used)
+        SELECT app_id, mode, name, subject, "startsAt", 7 FROM json_to_recordset(${JSON.stringify(
+          windows
+            .slice(1)
+            .map((window) => ({ ...window, app_id: appId, startsAt: new Date(window.startsAt), amount: 0, bound: 0 }))
+        )}::json) AS w(app_id text, mode text, name text, subject text, "startsAt" timestamptz)`
+      const requests = [
+        arriving("fresh", { windows, once }),
+        arriving("again", { windows: windows.slice(2), once }),
+        arriving("again"),
+        arriving("again", other),
+        arriving("again", { windows, once: twice }),
+        arriving("never", { once: twice }),
+        arriving("pinned"),
+        arriving("done"),
+        arriving("done", other),
+        arriving("stale", { windows: windows.slice(0, 2) }),
+        arriving("stale"),
+        arriving("stale for another", other),
+        arriving("stale at last", other),
+        arriving("stale at last", { windows })
+      ]
+      const now = Date.now()
+      const arrivals = requests.map((one, at) => ({
+        ...one,
+        now,
+        leaseUntil: now + 90_000,
+        candidate: Reference.make(`${at}`.padStart(26, "0"))
+      }))
+      const [statement, parameters] = arrivalStatement(arrivals, false)
+      const metBy = Effect.fnUntraced(function* (name: string) {
+        let claimed: ReadonlyArray<boolean> = []
+        const met: Array<unknown> = []
+        const call = Effect.gen(function* () {
+          const rows = yield* sql.unsafe<{ fence: bigint | null }>(statement.replace("arrive_at_once", name), parameters)
+          claimed = rows.map(({ fence }) => fence !== null)
+          met.push(rows.map((row, at) => ({ ...row, fence: claimed[at] })))
+          met.push(
+            yield* sql`SELECT key, state, fingerprint, lease_until, created_at, reference FROM idempotency_keys ORDER BY key`
+          )
+          // Nothing of it stays, so that the other function meets the same.
+          return yield* Effect.fail("undone")
+        })
+        expect(yield* Effect.flip(sql.withTransaction(call))).toBe("undone")
+        return { claimed, met }
+      })
+      const together = yield* metBy("arrive_at_once")
+      expect(together).toStrictEqual(yield* metBy("arrive_together"))
+      expect(together.claimed.flatMap((own, at) => (own ? [at] : []))).toStrictEqual([0, 2, 9, 13])
     }).pipe(Effect.scoped)
   )
 

@@ -101,7 +101,7 @@ it.effect(
       expect(sent.map(([called, , names]) => [called, names])).toStrictEqual([
         ["arrive_request", ["hangs1"]],
         ["spend_nonces", ["hangs1"]],
-        ["arrive_together", ["a1", "a2", "b1"]],
+        ["arrive_at_once", ["a1", "a2", "b1"]],
         ["spend_nonces", ["a1", "a2", "b1"]]
       ])
       yield* Fiber.interruptAll(hanging)

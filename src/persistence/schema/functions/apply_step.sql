@@ -31,7 +31,7 @@ BEGIN
     raw_response = CASE WHEN p_raw_request IS NULL THEN raw_response ELSE p_raw_response END,
     slots = CASE WHEN p_slot IS NULL THEN slots ELSE slots || p_slot END
   WHERE reference = p_reference AND app_id = p_app_id AND mode = p_mode AND revision = p_expected_revision
-  RETURNING created_at, party_hash, counted, cardinality(array_positions(slots, p_slot)) > 1 AS posted_before INTO t;
+  RETURNING kind, created_at, party_hash, counted, cardinality(array_positions(slots, p_slot)) > 1 AS posted_before INTO t;
   applied := FOUND;
   IF NOT applied THEN RETURN; END IF;
   IF t.posted_before THEN PERFORM refuse_commit('an entry was posted before'); END IF;
@@ -101,7 +101,10 @@ BEGIN
       account_name = coalesce(EXCLUDED.account_name, known.account_name);
   END IF;
 
-  IF p_next_poll_at IS NULL AND p_status IN ('failed', 'successful') THEN p_next_poll_at := late_poll(p_status, p_record); END IF;
+  -- Of what ended well only a charge is polled again: no other record is read for it.
+  IF p_next_poll_at IS NULL AND (p_status = 'failed' OR p_status = 'successful' AND t.kind = 'collection')
+    THEN p_next_poll_at := late_poll(p_status, p_record);
+  END IF;
   -- What is left to be done. The sealed destination goes once it is not needed any more, the beneficiary once it was saved or the payout
   -- ended.
   IF still_open OR p_next_poll_at IS NOT NULL OR p_needs_review THEN

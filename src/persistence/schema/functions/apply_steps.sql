@@ -36,7 +36,7 @@ BEGIN
   /*+ IF (p_app = ALL (p_app_id)) IS NOT TRUE THEN PERFORM refuse_commit('a step of another tenant'); END IF; */
   -- Lock 1: the transactions. A step applies to the revision that stands there; of two steps on one transaction only the first does.
   FOR r IN
-    SELECT s.n::int AS n, p_slot[s.n] = ANY (t.slots) AS posted,
+    SELECT s.n::int AS n, t.kind, p_slot[s.n] = ANY (t.slots) AS posted,
       (t.provider, t.provider_reference) IS DISTINCT FROM (p_provider[s.n], p_provider_reference[s.n]) AS renamed
     FROM unnest(p_app_id, p_mode, p_reference, p_expected_revision) WITH ORDINALITY AS s(app_id, mode, reference, expected_revision, n)
     JOIN transactions t ON t.reference = s.reference AND t.app_id = s.app_id AND t.mode = s.mode
@@ -47,7 +47,8 @@ BEGIN
     IF r.posted THEN PERFORM refuse_commit('an entry was posted before'); END IF;
     current_steps := current_steps || r.n;
     is_current[r.n] := true;
-    IF p_next_poll_at[r.n] IS NULL AND p_status[r.n] IN ('failed', 'successful')
+    -- Of what ended well only a charge is polled again: no other record is read for it.
+    IF p_next_poll_at[r.n] IS NULL AND (p_status[r.n] = 'failed' OR p_status[r.n] = 'successful' AND r.kind = 'collection')
       THEN p_next_poll_at[r.n] := late_poll(p_status[r.n], p_record[r.n]);
     END IF;
     IF p_status[r.n] IN ('pending', 'requires_action') OR p_next_poll_at[r.n] IS NOT NULL OR p_needs_review[r.n]

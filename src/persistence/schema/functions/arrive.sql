@@ -44,29 +44,8 @@ BEGIN
   END IF;
 END $$;
 
--- One request.
-CREATE OR REPLACE FUNCTION arrive_request(
-  p_app_id text, p_key_id text, p_nonce text, p_nonce_expires timestamptz,
-  p_mode text, p_endpoint text, p_key text, p_fingerprint bytea, p_at timestamptz, p_lease_until timestamptz, p_candidate text,
-  p_window_names text[], p_window_subjects text[], p_windows_start timestamptz[]
-) RETURNS TABLE (
-  ord int, nonce_fresh boolean, fence bigint, same boolean, state text, leased boolean, reference text, answer_status int, answer_body text,
-  used bigint[], tenant_status text, capabilities text[], taken boolean, booked boolean
-) LANGUAGE plpgsql AS $$
-#variable_conflict use_column
-BEGIN
-  INSERT INTO nonces (app_id, key_id, nonce, expires_at) VALUES (p_app_id, p_key_id, p_nonce, p_nonce_expires)
-    ON CONFLICT (app_id, key_id, nonce) DO NOTHING;
-  ord := 1; nonce_fresh := FOUND;
-  IF nonce_fresh THEN
-    SELECT a.* INTO fence, same, state, leased, reference, answer_status, answer_body, used, tenant_status, capabilities, taken, booked
-      FROM arrive_key(p_app_id, p_mode, p_endpoint, p_key, p_fingerprint, p_at, p_lease_until, p_candidate,
-        p_window_names, p_window_subjects, p_windows_start) a;
-  END IF;
-  RETURN NEXT;
-END $$;
-
--- Several. The windows of all requests follow one after the other; window_ends has the number of each request's last one.
+-- Several, one after the other: on Citus, and for the release before; arrive_at_once.sql has what one server does. The windows of all
+-- requests follow one after the other; window_ends has the number of each request's last one.
 CREATE OR REPLACE FUNCTION arrive_together( /*+ p_app text, */
   app_ids text[], key_ids text[], nonce_values text[], nonces_expire timestamptz[],
   modes text[], endpoints text[], request_keys text[], fingerprints bytea[], arrived timestamptz[], leases_until timestamptz[], candidates text[],
@@ -104,6 +83,5 @@ END $$;
 -- Whoever calls them, they mean these tables.
 DO $fixed$ BEGIN
   EXECUTE format('ALTER FUNCTION arrive_key SET search_path = %I, pg_temp', current_schema());
-  EXECUTE format('ALTER FUNCTION arrive_request SET search_path = %I, pg_temp', current_schema());
   EXECUTE format('ALTER FUNCTION arrive_together SET search_path = %I, pg_temp', current_schema());
 END $fixed$;
