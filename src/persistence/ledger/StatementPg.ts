@@ -67,6 +67,12 @@ export const statementReader = (sql: SqlClient.SqlClient): FloatEntries["Service
   const ofFloat = ({ appId, currency, mode }: FloatName) => sql`
     j.app_id = ${appId} AND j.mode = ${mode} AND j.phase IS NOT NULL AND ${currency} = ANY (j.currencies)`
 
+  /** The sum that the record's entries up to this one collected: zero once a collection was taken back. */
+  const collectedUpTo = ({ appId, currency }: FloatName) => sql`
+    (SELECT coalesce(sum(p.amount), 0) FROM journal e CROSS JOIN LATERAL unnest(e.currencies, e.accounts, e.amounts) AS p(currency, account, amount)
+      WHERE e.app_id = ${appId} AND e.reference = j.reference AND e.revision <= j.revision AND e.phase IS NOT NULL
+        AND p.currency = ${currency} AND p.account = 'collected')`
+
   const postedIn = (float: FloatName, { after, end, start }: Stretch, limit: number) =>
     rows(sql`
       WITH walked AS MATERIALIZED (
@@ -76,7 +82,7 @@ export const statementReader = (sql: SqlClient.SqlClient): FloatEntries["Service
         ORDER BY j.at, j.reference, j.revision LIMIT ${limit})
       SELECT j.at, j.reference, j.revision, j.phase, a.external_id AS "externalId",
         well_formed(t.record) ->> 'metadata' AS metadata,
-        coalesce(well_formed(t.record) ->> 'reversed', '') <> '' AS "isReversed",
+        CASE WHEN j.phase = 'correct' THEN ${collectedUpTo(float)} = 0 ELSE false END AS "isReversed",
         ${changed("{available,receivable}", float.currency)} AS available, ${changed("{reserved}", float.currency)} AS reserved,
         ${changed("{provider_fees}", float.currency)} AS fee, ${changed("{collected}", float.currency)} AS collected
       FROM walked j
