@@ -23,6 +23,7 @@ import { Collections } from "./services/collections/Collections.ts"
 import { Exchanges } from "./services/exchanges/Exchanges.ts"
 import { PayoutDispatch } from "./services/payouts/PayoutDispatch.ts"
 import { PayoutPricing } from "./services/payouts/PayoutPricing.ts"
+import { PayoutQuotes } from "./services/payouts/PayoutQuotes.ts"
 import { Payouts } from "./services/payouts/Payouts.ts"
 import type { AccountClaims } from "./services/ports/AccountClaims.ts"
 import type { Policy } from "./services/ports/Policy.ts"
@@ -70,6 +71,7 @@ export const servicesOn = <P = never>({ limits, ports, providers, sender }: Foun
     Authentication.layer,
     Capabilities.layer,
     Payouts.layer,
+    PayoutQuotes.layer,
     Reference.layer,
     Collections.layer,
     CodeFlow.layer,

@@ -90,6 +90,10 @@ const table: Readonly<Record<string, ReadonlyArray<Row>>> = {
     [{}, "amount_minor: is required", "currency: is required", "country: is required", "method: is required"],
     [{ ...payout, destination: {} }, "destination.type: is required"]
   ],
+  "POST /v1/payouts/quotes": [
+    [{}, "items: is required"],
+    [{ items: [] }, "items: must be a list of 1 to 100 payouts"]
+  ],
   "POST /v1/collections": [
     [{}, "amount_minor: is required", "currency: is required", "country: is required", "method: is required"],
     [{ ...collection, source: undefined }, "source: is required for method momo"],

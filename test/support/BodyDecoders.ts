@@ -4,7 +4,7 @@ import { readTree } from "../../src/http/body/Body.ts"
 import { authorizeBody, codeBody, collectionBody } from "../../src/http/body/CollectionBody.ts"
 import { refundBody } from "../../src/http/handlers/Collections.ts"
 import { fxExchangeBody, fxQuoteBody } from "../../src/http/handlers/Fx.ts"
-import { payoutBody, quoteBody } from "../../src/http/handlers/Payouts.ts"
+import { payoutBody, quoteBody, quotesBody } from "../../src/http/handlers/Payouts.ts"
 import { resolveBody } from "../../src/http/handlers/Reference.ts"
 import { endpointBody, recoverBody } from "../../src/http/handlers/Webhooks.ts"
 import type { JsonTree } from "../../src/http/json/StrictJson.ts"
@@ -16,6 +16,7 @@ const decoders: Readonly<Record<string, (tree: JsonTree) => Result.Result<unknow
   "POST /v1/collections/otp": codeBody,
   "POST /v1/payouts": payoutBody,
   "POST /v1/payouts/quote": quoteBody,
+  "POST /v1/payouts/quotes": quotesBody,
   "POST /v1/fx/quote": fxQuoteBody,
   "POST /v1/fx/exchange": fxExchangeBody,
   "POST /v1/refunds": refundBody,

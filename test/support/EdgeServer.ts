@@ -16,6 +16,7 @@ import { CodeRequests } from "../../src/services/collections/CodeRequests.ts"
 import { type CollectionCommand, Collections } from "../../src/services/collections/Collections.ts"
 import { Exchanges } from "../../src/services/exchanges/Exchanges.ts"
 import { Health } from "../../src/services/Health.ts"
+import { PayoutQuotes } from "../../src/services/payouts/PayoutQuotes.ts"
 import { type PayoutCommand, Payouts } from "../../src/services/payouts/Payouts.ts"
 import { CommitsWaiting } from "../../src/services/ports/CommitsWaiting.ts"
 import { type Claim, type Claimed, Idempotency, type StoredResponse } from "../../src/services/ports/Idempotency.ts"
@@ -155,6 +156,7 @@ const services = (behind: Behind, { readRaw }: EdgeOptions) =>
     fake(CodeFlow, { authorize: (_, { reference }) => Effect.sync(() => (behind.authorized.push(reference), collection())) }),
     fake(CodeRequests, {}),
     fake(Webhooks, {}),
+    fake(PayoutQuotes, {}),
     fake(Payouts, { create: behind.createPayout, windows: () => Effect.succeed([]), screen: behind.screen }),
     fake(Collections, { create: behind.createCollection, windows: () => Effect.succeed([]) }),
     fake(Records, {

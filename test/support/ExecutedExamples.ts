@@ -36,6 +36,12 @@ export const executeExamples = Effect.fnUntraced(function* (gateway: Gateway) {
   yield* tenant.until(`/v1/collections/${collection}`, settled)
   yield* step("GET", `/v1/collections/${collection}`)
   yield* step("POST", "/v1/payouts/quote", { ...terms, deduct_fee_from_amount: true })
+  yield* step("POST", "/v1/payouts/quotes", {
+    items: [
+      { ...terms, destination },
+      { ...terms, amount_minor: 100, destination }
+    ]
+  })
   const payout = referenceOf(yield* step("POST", "/v1/payouts", { ...terms, destination, narration: "Refund of A-1" }))
   yield* tenant.until(`/v1/payouts/${payout}`, settled)
   yield* step("GET", `/v1/payouts/${payout}`)

@@ -49,7 +49,9 @@ export const breachesOfDescription = ({ method, sent, status, target, text }: An
   const body = operation["requestBody"]
   const accepted =
     status < 300 && isTree(body) ? breaches(interfaceDescription(), schemaOf(body), JSON.parse(sent), `${where} body`) : []
-  return [...accepted, ...breaches(document, schemaOf(response), answer, where)]
+  // Each payout of a list is refused for itself, within an answer that succeeds.
+  const own = accepted.filter((breach) => !breach.startsWith("POST /v1/payouts/quotes 200 body.items["))
+  return [...own, ...breaches(document, schemaOf(response), answer, where)]
 }
 
 /** Throws unless the body of a webhook is as the description of its type says; the release before writes none of the members that are `newer`. */

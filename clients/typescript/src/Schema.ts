@@ -2006,6 +2006,158 @@ export interface TransactionPage {
   readonly next_cursor: string | null
 }
 
+/** What the payouts of a list would cost, and what is wrong with them */
+export interface PayoutQuotes {
+  /** One for each payout of the request, in its order */
+  readonly items: ReadonlyArray<QuotedPayout>
+  /** The payouts that have a price, by currency */
+  readonly totals: ReadonlyArray<PayoutQuotesTotal>
+}
+
+/** What the priced payouts of a list cost together, in one currency */
+export interface PayoutQuotesTotal {
+  /** The currency of your float that would pay */
+  readonly currency: Currency
+  /** How many payouts of the list have a price in it */
+  readonly items: number
+  /** What would be sent in all, without the fees */
+  readonly principal_minor: bigint
+  /** All fees */
+  readonly fees_minor: bigint
+  /** What would leave your float in all */
+  readonly total_amount_minor: bigint
+  /** What your float has available */
+  readonly available_minor: bigint
+  /** What your float lacks; 0 where it covers all of them */
+  readonly shortfall_minor: bigint
+}
+
+/** One payout of a list: its price, or why it has none */
+export interface QuotedPayout {
+  /** Its price; null where it has none */
+  readonly quote: ListedPayoutQuote | null
+  /** What the payout would be refused with; null where it has a price */
+  readonly error: Error | null
+  /** Set where an earlier payout of the list goes to the same recipient */
+  readonly duplicate_of: DuplicateOf | null
+}
+
+/** An earlier payout of the list to the same recipient */
+export interface DuplicateOf {
+  /** The first payout of the list to the same recipient, counted from 0 */
+  readonly item: number
+  /** True where the amount is the same, too */
+  readonly same_amount: boolean
+}
+
+/** The price of one payout of a list */
+export interface ListedPayoutQuote {
+  /** What you asked for, in minor units of `amount_currency` */
+  readonly amount_minor: bigint
+  /** The currency of `amount_minor` */
+  readonly amount_currency: Currency
+  /** The currency of your float that would pay */
+  readonly currency: Currency
+  /** What would be sent, without the fee, in minor units of `currency` */
+  readonly principal_minor: bigint
+  /** The provider's fee, in minor units of `currency` */
+  readonly fees_minor: bigint
+  /** What would leave your float, fee included, in minor units of `currency` */
+  readonly total_amount_minor: bigint
+  /** What the recipient would get, in minor units of `destination_currency` */
+  readonly destination_amount_minor: bigint
+  /** The currency that the recipient would get */
+  readonly destination_currency: Currency
+  /** The rate as a decimal text; null within one currency */
+  readonly rate: string | null
+  /** Until when the provider keeps the price */
+  readonly expires_at: string
+}
+
+/** Payouts to check and to price before the first is sent */
+export interface PayoutQuotesRequest {
+  /** Bodies of payouts, as you will send them */
+  readonly items: ReadonlyArray<CreatePayoutRequest>
+  /** May repeat the mode of the key; another one is refused with `mode_mismatch` */
+  readonly mode?: "live" | "test"
+  /** May repeat the mode of the key; another one is refused with `mode_mismatch` */
+  readonly is_test_mode?: boolean
+}
+
+/** Money to send out of your float */
+export interface CreatePayoutRequest {
+  /** What to pay, in minor units of `currency`; of `destination_currency` where `amount_type` is `DESTINATION` */
+  readonly amount_minor: bigint
+  /** The currency of your float that pays */
+  readonly currency: Currency
+  /** What the recipient gets; `currency` if left out */
+  readonly destination_currency?: Currency
+  /** The country of the corridor that pays */
+  readonly country: Country
+  readonly method: PayoutMethod
+  /** Which side is fixed. Required where the two currencies differ; there is no default */
+  readonly amount_type?: AmountType
+  /** True to take the fee out of `amount_minor`, which is then the whole budget; false if left out */
+  readonly deduct_fee_from_amount?: boolean
+  readonly destination: Destination
+  /** What the recipient reads about the payout, where the provider shows it */
+  readonly narration?: string
+  readonly metadata?: Metadata
+  /** May repeat the mode of the key; another one is refused with `mode_mismatch` */
+  readonly mode?: "live" | "test"
+  /** May repeat the mode of the key; another one is refused with `mode_mismatch` */
+  readonly is_test_mode?: boolean
+}
+
+/** Who is paid. `type` is the same as the request's `method` */
+export type Destination = MomoDestination | BankDestination | WalletDestination
+
+/** A recipient with a wallet at the provider: exactly one of `msisdn`, `email` and `tag` */
+export interface WalletDestination {
+  /** Always `wallet` */
+  readonly type: "wallet"
+  /** The recipient's country; never taken from the request's own `country` */
+  readonly country: Country
+  /** The wallet's number with its country's prefix, such as 256772123456; a `+` and spaces are accepted */
+  readonly msisdn?: string
+  /** The wallet's email address */
+  readonly email?: string
+  /** The wallet's tag */
+  readonly tag?: string
+}
+
+/** A recipient with a bank account */
+export interface BankDestination {
+  /** Always `bank` */
+  readonly type: "bank"
+  /** The recipient's country; never taken from the request's own `country` */
+  readonly country: Country
+  /** A code from `GET /v1/reference/banks/{country}` */
+  readonly bank_code: string
+  /** A code from `GET /v1/reference/banks/{country}/{bank_code}/branches`; required where the corridor says `requires_branch` */
+  readonly branch_code?: string
+  /** The account's number */
+  readonly account_number: string
+  /** The holder's name */
+  readonly account_name: string
+  /** The recipient's number with its country's prefix, such as 256772123456; a `+` and spaces are accepted; required where the corridor says `requires_msisdn` */
+  readonly msisdn?: string
+}
+
+/** A recipient with mobile money */
+export interface MomoDestination {
+  /** Always `momo` */
+  readonly type: "momo"
+  /** The recipient's number with its country's prefix, such as 256772123456; a `+` and spaces are accepted */
+  readonly msisdn: string
+  /** A network that the corridor lists, in any letter case */
+  readonly network: string
+  /** The recipient's country; never taken from the request's own `country` */
+  readonly country: Country
+  /** The recipient's name; required where the corridor says `requires_name` */
+  readonly name?: string
+}
+
 /** What a payout would cost. The figures that depend on the fee are null where the provider does not quote the amount */
 export interface PayoutQuote {
   /** What you asked for, in minor units of `amount_currency` */
@@ -2070,80 +2222,6 @@ export interface PayoutQuoteRequest {
   readonly deduct_fee_from_amount?: boolean
   /** Who is paid; some providers quote only where they know it */
   readonly destination?: Destination
-  /** May repeat the mode of the key; another one is refused with `mode_mismatch` */
-  readonly mode?: "live" | "test"
-  /** May repeat the mode of the key; another one is refused with `mode_mismatch` */
-  readonly is_test_mode?: boolean
-}
-
-/** Who is paid. `type` is the same as the request's `method` */
-export type Destination = MomoDestination | BankDestination | WalletDestination
-
-/** A recipient with a wallet at the provider: exactly one of `msisdn`, `email` and `tag` */
-export interface WalletDestination {
-  /** Always `wallet` */
-  readonly type: "wallet"
-  /** The recipient's country; never taken from the request's own `country` */
-  readonly country: Country
-  /** The wallet's number with its country's prefix, such as 256772123456; a `+` and spaces are accepted */
-  readonly msisdn?: string
-  /** The wallet's email address */
-  readonly email?: string
-  /** The wallet's tag */
-  readonly tag?: string
-}
-
-/** A recipient with a bank account */
-export interface BankDestination {
-  /** Always `bank` */
-  readonly type: "bank"
-  /** The recipient's country; never taken from the request's own `country` */
-  readonly country: Country
-  /** A code from `GET /v1/reference/banks/{country}` */
-  readonly bank_code: string
-  /** A code from `GET /v1/reference/banks/{country}/{bank_code}/branches`; required where the corridor says `requires_branch` */
-  readonly branch_code?: string
-  /** The account's number */
-  readonly account_number: string
-  /** The holder's name */
-  readonly account_name: string
-  /** The recipient's number with its country's prefix, such as 256772123456; a `+` and spaces are accepted; required where the corridor says `requires_msisdn` */
-  readonly msisdn?: string
-}
-
-/** A recipient with mobile money */
-export interface MomoDestination {
-  /** Always `momo` */
-  readonly type: "momo"
-  /** The recipient's number with its country's prefix, such as 256772123456; a `+` and spaces are accepted */
-  readonly msisdn: string
-  /** A network that the corridor lists, in any letter case */
-  readonly network: string
-  /** The recipient's country; never taken from the request's own `country` */
-  readonly country: Country
-  /** The recipient's name; required where the corridor says `requires_name` */
-  readonly name?: string
-}
-
-/** Money to send out of your float */
-export interface CreatePayoutRequest {
-  /** What to pay, in minor units of `currency`; of `destination_currency` where `amount_type` is `DESTINATION` */
-  readonly amount_minor: bigint
-  /** The currency of your float that pays */
-  readonly currency: Currency
-  /** What the recipient gets; `currency` if left out */
-  readonly destination_currency?: Currency
-  /** The country of the corridor that pays */
-  readonly country: Country
-  readonly method: PayoutMethod
-  /** Which side is fixed. Required where the two currencies differ; there is no default */
-  readonly amount_type?: AmountType
-  /** True to take the fee out of `amount_minor`, which is then the whole budget; false if left out */
-  readonly deduct_fee_from_amount?: boolean
-  readonly destination: Destination
-  /** What the recipient reads about the payout, where the provider shows it */
-  readonly narration?: string
-  readonly metadata?: Metadata
   /** May repeat the mode of the key; another one is refused with `mode_mismatch` */
   readonly mode?: "live" | "test"
   /** May repeat the mode of the key; another one is refused with `mode_mismatch` */
@@ -2312,6 +2390,11 @@ export interface Operations {
   readonly "POST /v1/payouts/quote": {
     readonly body: PayoutQuoteRequest
     readonly data: PayoutQuote
+  }
+  /** Quote a list of payouts */
+  readonly "POST /v1/payouts/quotes": {
+    readonly body: PayoutQuotesRequest
+    readonly data: PayoutQuotes
   }
   /** Get a payout */
   readonly "GET /v1/payouts/{reference}": {

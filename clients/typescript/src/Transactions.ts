@@ -31,6 +31,9 @@ export const payouts = (call: Connection) => {
     /** What a payout would cost; moves nothing. */
     quote: (body: Body<"POST /v1/payouts/quote">, { signal }: CallOptions = {}) =>
       call("POST /v1/payouts/quote", { body, signal }),
+    /** What a list of at most 100 payouts would cost, and what is wrong with each; moves nothing. */
+    quotes: (body: Body<"POST /v1/payouts/quotes">, { signal }: CallOptions = {}) =>
+      call("POST /v1/payouts/quotes", { body, signal }),
     get,
     /** The payout once it is `successful` or `failed`; an ambiguous `still_open` if that takes too long. */
     waitFor: (reference: string, options: WaitOptions<Payout> = {}) => waitFor(get, reference, options)

@@ -64,27 +64,25 @@ export const successEnvelope = (status: number, view: unknown): StoredResponse =
   body: json({ code: status, message: "ok", data: view })
 })
 
-/** The envelope of an error: its code, its one class, and its fields as `details`. */
-export const errorEnvelope = (error: ApiError): StoredResponse => {
-  const status = httpStatusByCode[error._tag]
+/** An error as it stands in a response: its code, its one class, and its fields as `details`. */
+export const errorView = (error: ApiError) => {
   const errorClass = classOf(error)
   const { _tag, message, ...details } = error
   return {
-    status,
-    body: json({
-      code: status,
-      message,
-      error: {
-        // Malformed text and malformed fields share one code and differ in their status.
-        code: _tag === "malformed_request" ? "validation_failed" : _tag,
-        message,
-        terminal: errorClass === "terminal",
-        retriable: errorClass === "retriable",
-        ambiguous: errorClass === "ambiguous",
-        details
-      }
-    })
+    // Malformed text and malformed fields share one code and differ in their status.
+    code: _tag === "malformed_request" ? "validation_failed" : _tag,
+    message,
+    terminal: errorClass === "terminal",
+    retriable: errorClass === "retriable",
+    ambiguous: errorClass === "ambiguous",
+    details
   }
+}
+
+/** The envelope of an error. */
+export const errorEnvelope = (error: ApiError): StoredResponse => {
+  const status = httpStatusByCode[error._tag]
+  return { status, body: json({ code: status, message: error.message, error: errorView(error) }) }
 }
 
 export const Envelope = {

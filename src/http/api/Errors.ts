@@ -80,7 +80,7 @@ const unionOf = (errorClass: ErrorClass, identifier: string) =>
     description: flags[errorClass]
   })
 
-const AnyError = Schema.Union([
+export const AnyError = Schema.Union([
   unionOf("terminal", "TerminalError"),
   unionOf("retriable", "RetriableError"),
   unionOf("ambiguous", "AmbiguousError")

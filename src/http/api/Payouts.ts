@@ -5,6 +5,7 @@ import { Currency } from "../../domain/Currency.ts"
 import { described, optional } from "../../domain/Description.ts"
 import { AmountType } from "../../domain/Payment.ts"
 import { UnpricedReason } from "../../domain/UnpricedReason.ts"
+import { AnyError } from "./Errors.ts"
 import { errors, FROM_RECORDS, group, needs, operation } from "./Operation.ts"
 import { PayoutSchema } from "./Records.ts"
 import { SignedRequest } from "./SignedRequest.ts"
@@ -123,6 +124,59 @@ const Estimate = Schema.Struct({
     "What a payout would cost. The figures that depend on the fee are null where the provider does not quote the amount"
 })
 
+/** So many payouts are priced by one request. */
+export const MOST_QUOTES = 100
+
+/** `POST /v1/payouts/quotes`. Each of the bodies is read for itself, so that one with a mistake hides no other. */
+const QuotesBody = Schema.Struct({
+  items: described(
+    Schema.Array(PayoutBody).check(Schema.isMinLength(1), Schema.isMaxLength(MOST_QUOTES)),
+    "Bodies of payouts, as you will send them"
+  )
+}).annotate({ identifier: "PayoutQuotesRequest", description: "Payouts to check and to price before the first is sent" })
+
+const ListedQuote = Schema.Struct({
+  amount_minor: described(Amount, "What you asked for, in minor units of `amount_currency`"),
+  amount_currency: described(Currency, "The currency of `amount_minor`"),
+  currency: described(Currency, "The currency of your float that would pay"),
+  principal_minor: described(Amount, "What would be sent, without the fee, in minor units of `currency`"),
+  fees_minor: described(Amount, "The provider's fee, in minor units of `currency`"),
+  total_amount_minor: described(Amount, "What would leave your float, fee included, in minor units of `currency`"),
+  destination_amount_minor: described(Amount, "What the recipient would get, in minor units of `destination_currency`"),
+  destination_currency: described(Currency, "The currency that the recipient would get"),
+  rate: described(Schema.NullOr(Schema.String), "The rate as a decimal text; null within one currency"),
+  expires_at: described(Timestamp, "Until when the provider keeps the price")
+}).annotate({ identifier: "ListedPayoutQuote", description: "The price of one payout of a list" })
+
+const DuplicateOf = Schema.Struct({
+  item: described(Schema.Int, "The first payout of the list to the same recipient, counted from 0"),
+  same_amount: described(Schema.Boolean, "True where the amount is the same, too")
+}).annotate({ identifier: "DuplicateOf", description: "An earlier payout of the list to the same recipient" })
+
+const QuotesTotal = Schema.Struct({
+  currency: described(Currency, "The currency of your float that would pay"),
+  items: described(Schema.Int, "How many payouts of the list have a price in it"),
+  principal_minor: described(Amount, "What would be sent in all, without the fees"),
+  fees_minor: described(Amount, "All fees"),
+  total_amount_minor: described(Amount, "What would leave your float in all"),
+  available_minor: described(Amount, "What your float has available"),
+  shortfall_minor: described(Amount, "What your float lacks; 0 where it covers all of them")
+}).annotate({ identifier: "PayoutQuotesTotal", description: "What the priced payouts of a list cost together, in one currency" })
+
+const Quotes = Schema.Struct({
+  items: described(
+    Schema.Array(
+      Schema.Struct({
+        quote: described(Schema.NullOr(ListedQuote), "Its price; null where it has none"),
+        error: described(Schema.NullOr(AnyError), "What the payout would be refused with; null where it has a price"),
+        duplicate_of: described(Schema.NullOr(DuplicateOf), "Set where an earlier payout of the list goes to the same recipient")
+      }).annotate({ identifier: "QuotedPayout", description: "One payout of a list: its price, or why it has none" })
+    ),
+    "One for each payout of the request, in its order"
+  ),
+  totals: described(Schema.Array(QuotesTotal), "The payouts that have a price, by currency")
+}).annotate({ identifier: "PayoutQuotes", description: "What the payouts of a list would cost, and what is wrong with them" })
+
 export class PayoutsApi extends HttpApiGroup.make("payouts")
   .add(
     HttpApiEndpoint.post("create", "/v1/payouts", {
@@ -158,6 +212,12 @@ export class PayoutsApi extends HttpApiGroup.make("payouts")
         "Quote a payout",
         `Says what a payout would cost. It is free, and moves and reserves nothing; it answers also where your float is too small or the amount is below the minimum. ${needs("payouts")}`,
         { errors: [...errors.amounts, "amount_type_required", ...errors.route, "provider_error"] }
+      )
+    ),
+    HttpApiEndpoint.post("quotes", "/v1/payouts/quotes", { payload: QuotesBody, success: Enveloped(Quotes) }).annotateMerge(
+      operation(
+        "Quote a list of payouts",
+        `Checks and prices up to ${MOST_QUOTES} payouts before you send the first. It is free, and moves, reserves and claims nothing: each has its price or the error that it would be refused with, a second payout to the same recipient is named, and for each currency the answer has the total and what your float lacks. It counts as one read for each payout of the list. ${needs("payouts")}`
       )
     ),
     HttpApiEndpoint.get("find", "/v1/payouts/:reference", {

@@ -122,7 +122,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
     const signed = isSigned ? yield* authenticate({ method, rawTarget, rawHeaders, body }, isClaim, requestId) : null
     const { caller, nonce } = signed ?? { caller: null, nonce: null }
     if (signed?.commitsWait === true) return { appId: signed.caller.appId, response: internal(requestId) }
-    const rate = caller === null ? null : rateOf({ ...head, caller, peer })
+    const rate = caller === null ? null : rateOf({ ...head, caller, peer, body })
     const answer = Effect.gen(function* () {
       // A callback may have any content type: it is verified over its bytes.
       const error = (isCallbackPath(path) ? undefined : mediaType(method, rawHeaders)) ?? origin(rawHeaders)

@@ -1,11 +1,13 @@
-import { Effect, Option } from "effect"
+import { Effect, Option, Result } from "effect"
 import { RateLimited } from "../../domain/errors/Retriable.ts"
 import { queryOf, queryParameters } from "../../domain/StringToSign.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import { type RateLimit, RateLimits } from "../../services/ports/RateLimits.ts"
 import { TENANT_CHANGES_A_DAY } from "../../services/ports/TenantChanges.ts"
 import { DEFAULT_PAGE, MAX_PAGE } from "../api/Page.ts"
+import { MOST_QUOTES } from "../api/Payouts.ts"
 import { TRANSACTIONS_A_PAGE } from "../api/TransactionQuery.ts"
+import { isJsonObject, parseStrict } from "../json/StrictJson.ts"
 import { clientAddress } from "./ClientAddress.ts"
 import type { RequestSlots } from "./ConcurrencyLimit.ts"
 import type { Match } from "./HttpRoutes.ts"
@@ -39,6 +41,7 @@ interface RatedRequest {
   readonly match: Match
   readonly rawHeaders: ReadonlyArray<string>
   readonly peer: string
+  readonly body: Uint8Array
 }
 
 interface Bucket {
@@ -92,8 +95,20 @@ const lists: Readonly<Record<string, number>> = {
   "/v1/webhooks/deliveries": DEFAULT_PAGE
 }
 
+/** A list of payouts asks for as many prices as it has items. */
+const QUOTES = "/v1/payouts/quotes"
+const quotesIn = (body: Uint8Array): number =>
+  Result.match(parseStrict(body), {
+    onFailure: () => 1,
+    onSuccess: (tree) => {
+      const items = isJsonObject(tree) ? tree["items"] : undefined
+      return Array.isArray(items) ? Math.min(Math.max(1, items.length), MOST_QUOTES) : 1
+    }
+  })
+
 /** How many reads a request counts as. A page counts as it is asked for: what it will hold is known when it has been made. */
-const readsOf = ({ match, method, rawTarget }: Pick<RatedRequest, "match" | "method" | "rawTarget">): number => {
+const readsOf = ({ body, match, method, rawTarget }: Pick<RatedRequest, "match" | "method" | "rawTarget" | "body">): number => {
+  if (method === "POST" && match._tag === "Found" && match.route.template === QUOTES) return quotesIn(body)
   const page = match._tag === "Found" && (method === "GET" || method === "HEAD") ? lists[match.route.template] : undefined
   if (page === undefined) return 1
   const [, limit] = Option.getOrElse(queryParameters(queryOf(rawTarget)), () => []).find(([name]) => name === "limit") ?? []
@@ -117,12 +132,12 @@ const ofTenant = (limit: RateLimit | "off"): RateLimit | "off" =>
 export const makeRequestRate = ({ rateLimits, trustedProxies }: Pick<RateSettings, "rateLimits" | "trustedProxies">) =>
   Effect.map(RateLimits, ({ giveBack, take }) => {
     const addressOf = clientAddress(trustedProxies)
-    const bucketsOf = ({ caller, match, method, peer, rawHeaders, rawTarget }: RatedRequest): ReadonlyArray<Bucket> => {
+    const bucketsOf = ({ body, caller, match, method, peer, rawHeaders, rawTarget }: RatedRequest): ReadonlyArray<Bucket> => {
       const template = match._tag === "Found" ? match.route.template : ""
       const kind = kindOf({ match, method })
       const key = `${caller.appId}:${caller.keyId}`
       const tenant = `${caller.appId}:${caller.mode}`
-      const tokens = readsOf({ match, method, rawTarget })
+      const tokens = readsOf({ body, match, method, rawTarget })
       const own: ReadonlyArray<Bucket> = [
         { scope: "key", name: `${kind}:${key}`, limit: rateLimits[kind], tokens },
         { scope: "key", name: `${kind}:tenant:${tenant}`, limit: ofTenant(rateLimits[kind]), tokens }

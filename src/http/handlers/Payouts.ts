@@ -3,17 +3,28 @@ import { AmountTypeRequired, type Issue } from "../../domain/errors/Terminal.ts"
 import { minor } from "../../domain/Money.ts"
 import { transactionView } from "../../domain/View.ts"
 import type { PayoutTerms } from "../../services/payouts/PayoutPricing.ts"
+import { type ListedPayout, PayoutQuotes } from "../../services/payouts/PayoutQuotes.ts"
 import { type PayoutCommand, Payouts } from "../../services/payouts/Payouts.ts"
 import { Records } from "../../services/Records.ts"
-import { PayoutBody, QuoteBody } from "../api/Payouts.ts"
+import { errorView } from "../api/Envelope.ts"
+import { MOST_QUOTES, PayoutBody, QuoteBody } from "../api/Payouts.ts"
 import { withCaller } from "../api/SignedRequest.ts"
-import { type Body, type BodyError, invalid, issuesOf, makeDecoder, metadataWithinLimit, reveal } from "../body/Body.ts"
+import {
+  type Body,
+  type BodyError,
+  checkMode,
+  invalid,
+  issuesOf,
+  makeDecoder,
+  metadataWithinLimit,
+  reveal
+} from "../body/Body.ts"
 import { asSaid, destinationOf } from "../body/Parties.ts"
 import { withSignedBody } from "../body/SignedBody.ts"
 import { handlersOf } from "../edge/Endpoints.ts"
 import { respond } from "../edge/Response.ts"
 import { Idempotent } from "../idempotency/Idempotent.ts"
-import type { JsonTree } from "../json/StrictJson.ts"
+import { isJsonObject, type JsonTree } from "../json/StrictJson.ts"
 
 /**
  * The payout endpoints. Each takes a signed request, decodes its body or path, calls one service method and gives the view of its
@@ -21,6 +32,7 @@ import type { JsonTree } from "../json/StrictJson.ts"
  */
 export const payoutsHandlers = Effect.gen(function* () {
   const payouts = yield* Payouts
+  const quotes = yield* PayoutQuotes
   const records = yield* Records
   const idempotent = yield* Idempotent
   return handlersOf("payouts", {
@@ -33,6 +45,14 @@ export const payoutsHandlers = Effect.gen(function* () {
         run: payouts.create
       }),
     quote: () => withSignedBody(quoteBody, payouts.estimate),
+    quotes: () =>
+      withSignedBody(quotesBody, (caller, bodies) => {
+        const listed = bodies.map((body) => Result.flatMap(checkMode(body, caller.mode), listedPayout))
+        return Effect.map(quotes.price(caller, listed), ({ items, totals }) => ({
+          items: items.map(({ duplicate_of, error, quote }) => ({ quote, error: error && errorView(error), duplicate_of })),
+          totals
+        }))
+      }),
     find: ({ params }) =>
       withCaller((caller) => records.transaction(caller, params.reference, "payout")).pipe(
         Effect.map(transactionView),
@@ -76,6 +96,27 @@ export const quoteBody = (body: JsonTree): Result.Result<Body<PayoutTerms>, Body
     const command: PayoutTerms = { ...termsOf(wire), destination: destination.success }
     return { command, fingerprint: reveal(command), ignored }
   })
+
+/** The body of `POST /v1/payouts/quotes`: the bodies of its payouts, each of which is read for itself. */
+export const quotesBody = (body: JsonTree): Result.Result<Body<ReadonlyArray<JsonTree>>, BodyError> => {
+  const items = isJsonObject(body) && Object.hasOwn(body, "items") ? body["items"] : undefined
+  if (!isJsonObject(body)) return invalid([{ path: "", message: "The body must be an object." }])
+  if (items === undefined) return invalid([{ path: "items", message: "is required" }])
+  if (!Array.isArray(items) || items.length === 0 || items.length > MOST_QUOTES)
+    return invalid([{ path: "items", message: `must be a list of 1 to ${MOST_QUOTES} payouts` }])
+  const ignored = {
+    *[Symbol.iterator]() {
+      for (const name of Object.keys(body)) if (!quotesMembers.has(name)) yield name
+      for (const [at, item] of items.entries())
+        for (const path of Result.match(payoutBody(item), { onFailure: () => [], onSuccess: (read) => read.ignored }))
+          yield `items.${at}.${path}`
+    }
+  }
+  return Result.succeed({ command: items, fingerprint: items.length, ignored })
+}
+const quotesMembers = new Set(["items", "mode", "is_test_mode"])
+
+const listedPayout = (body: JsonTree): ListedPayout => Result.map(payoutBody(body), ({ command }) => command)
 
 const termsOf = (wire: Wire) => ({
   amount: minor(BigInt(wire.amount_minor)),

@@ -249,7 +249,10 @@ const holderNote = (holder: Payout["holder"], { _tag }: Destination): string =>
 /**
  * The least that would leave the float for a payout without a quote: a source beyond the range of amounts is at least the largest amount.
  */
-const leastSent = ({ amount, amountType, deductFeeFromAmount }: PayoutCommand, { fee, kind }: QuoteRefused): MinorUnits => {
+export const leastSent = (
+  { amount, amountType, deductFeeFromAmount }: PayoutCommand,
+  { fee, kind }: QuoteRefused
+): MinorUnits => {
   if (amountType === "DESTINATION") return kind === "too_much" ? minor(LARGEST_AMOUNT) : ZERO
   return deductFeeFromAmount ? minusOrZero(amount, fee ?? ZERO) : amount
 }
@@ -299,7 +302,8 @@ type PayoutEstimate = ReturnType<typeof estimateView>
 type EstimateRefusal = CapabilityNotAllowed | CorridorUnsupported | ValidationFailed | ProviderError
 
 /** The currency that a payout's own amount counts: the recipient's for a fixed destination, else the float's. */
-const amountCurrencyOf = (terms: PayoutTerms) => (terms.amountType === "DESTINATION" ? terms.destinationCurrency : terms.currency)
+export const amountCurrencyOf = (terms: PayoutTerms) =>
+  terms.amountType === "DESTINATION" ? terms.destinationCurrency : terms.currency
 
 /** Estimates what a payout would cost now, and whether the tenant's float covers it. Free; nothing is reserved or sent. */
 const payoutEstimator = Effect.gen(function* () {

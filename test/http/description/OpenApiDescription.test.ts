@@ -37,6 +37,7 @@ const contract = {
   "/v1/fx/quote": ["POST"],
   "/v1/payouts": ["POST"],
   "/v1/payouts/quote": ["POST"],
+  "/v1/payouts/quotes": ["POST"],
   "/v1/payouts/{reference}": ["GET"],
   "/v1/reference/banks/{country}": ["GET"],
   "/v1/reference/banks/{country}/{bank_code}/branches": ["GET"],

@@ -4,6 +4,7 @@ import { TestClock } from "effect/testing"
 import { expect } from "vitest"
 import { AppId } from "../../../src/domain/Ids.ts"
 import { clientAddress } from "../../../src/http/edge/ClientAddress.ts"
+import { NO_BODY } from "../../../src/http/edge/RequestBody.ts"
 import { makeRequestRate } from "../../../src/http/edge/RequestRate.ts"
 import { RateLimitsMemory } from "../../../src/persistence/requests/RateLimitsMemory.ts"
 import { onEdge } from "../../support/EdgeClient.ts"
@@ -68,6 +69,7 @@ describe("the rate limit", () => {
           method: "POST",
           match: found("POST", "/v1/reference/resolve-bank-account"),
           rawTarget: "/",
+          body: NO_BODY,
           rawHeaders: ["X-Forwarded-For", "203.0.113.1"],
           peer
         }).take
@@ -94,6 +96,7 @@ describe("the rate limit", () => {
             method: "POST",
             match: found("POST", template),
             rawTarget: "/",
+            body: NO_BODY,
             rawHeaders: [],
             peer: `192.0.2.${at}`
           }).take
@@ -108,6 +111,27 @@ describe("the rate limit", () => {
     }).pipe(Effect.provide(RateLimitsMemory))
   )
 
+  it.effect("counts a list of payouts to price as one read for each of them, and a body that is none as one", () =>
+    Effect.gen(function* () {
+      const reads = { count: 1, windowMs: 1000, burst: 150 }
+      const check = yield* makeRequestRate({ rateLimits: { reads, money: "off", deliveries: "off" }, trustedProxies: [] })
+      const caller = { appId: AppId.make("acme"), keyId: "k", mode: "live", role: "tenant" } as const
+      const match = found("POST", "/v1/payouts/quotes")
+      const isTaken = (text: string) => {
+        const body = Buffer.from(text)
+        const asked = check({ caller, method: "POST", match, rawTarget: "/", rawHeaders: [], peer: "", body })
+        return Effect.map(Effect.exit(asked.take), Exit.isSuccess)
+      }
+      const list = (length: number) => JSON.stringify({ items: Array.from({ length }, () => 1) })
+      expect([yield* isTaken(list(100)), yield* isTaken(list(49)), yield* isTaken("{"), yield* isTaken(list(1))]).toStrictEqual([
+        true,
+        true,
+        true,
+        false
+      ])
+    }).pipe(Effect.provide(RateLimitsMemory))
+  )
+
   it.effect("counts a page of a list by the records that it is asked for, ten a read, and never more than a bucket holds", () =>
     Effect.gen(function* () {
       const reads = { count: 1, windowMs: 1000, burst: 12 }
@@ -117,7 +141,15 @@ describe("the rate limit", () => {
       const allowed = Effect.fnUntraced(function* (path: string, query: string, method = "GET") {
         const caller = { appId: AppId.make(`acme-${keys++}`), keyId: "k", mode: "live", role: "tenant" } as const
         const match = found(method === "HEAD" ? "GET" : method, path)
-        const asked = check({ caller, method, match, rawTarget: `${path}${query}`, rawHeaders: [], peer: "192.0.2.1" })
+        const asked = check({
+          caller,
+          method,
+          match,
+          rawTarget: `${path}${query}`,
+          body: NO_BODY,
+          rawHeaders: [],
+          peer: "192.0.2.1"
+        })
         const exits = yield* Effect.forEach(Array.from({ length: 13 }), () => Effect.exit(asked.take))
         const all = exits.filter(Exit.isSuccess).length
         yield* asked.giveBack
@@ -156,7 +188,15 @@ describe("the rate limit", () => {
       const check = yield* makeRequestRate({ rateLimits, trustedProxies: [] })
       const caller = { appId: AppId.make("acme"), keyId: "k", mode: "live", role: "tenant" } as const
       const match = found("GET", "/v1/transactions")
-      const asked = check({ caller, method: "GET", match, rawTarget: "/v1/transactions?limit=100", rawHeaders: [], peer: "" })
+      const asked = check({
+        caller,
+        method: "GET",
+        match,
+        rawTarget: "/v1/transactions?limit=100",
+        body: NO_BODY,
+        rawHeaders: [],
+        peer: ""
+      })
       yield* asked.take
       expect((yield* Effect.flip(asked.take)).retry_after_seconds).toBe(2)
       yield* TestClock.adjust("2 seconds")
@@ -171,7 +211,7 @@ describe("the rate limit", () => {
       const refusal = Effect.fnUntraced(function* (appId: string, method: string, template: string) {
         const caller = { appId: AppId.make(appId), keyId: template, mode: "live", role: "tenant" } as const
         const match = found(method, template)
-        const asked = check({ caller, method, match, rawTarget: "/", rawHeaders: [], peer: "192.0.2.1" }).take
+        const asked = check({ caller, method, match, rawTarget: "/", body: NO_BODY, rawHeaders: [], peer: "192.0.2.1" }).take
         return Option.map(yield* Effect.option(Effect.flip(asked)), ({ scope }) => scope)
       })
       const [test, again] = ["/v1/webhooks/endpoint/test", "/v1/webhooks/deliveries/{id}/redeliver"] as const
@@ -194,6 +234,7 @@ describe("the rate limit", () => {
             method: "GET",
             match: found("GET", "/v1/transactions/00000000000000000000000001"),
             rawTarget: "/v1/transactions/00000000000000000000000001",
+            body: NO_BODY,
             rawHeaders: [],
             peer: "10.0.0.1"
           }).take
@@ -220,7 +261,7 @@ describe("the rate limit", () => {
       const refusal = Effect.fnUntraced(function* (appId: string, [method, template]: readonly [string, string]) {
         const caller = { appId: AppId.make(appId), keyId: method, mode: "live", role: "tenant" } as const
         const match = found(method, template)
-        const asked = check({ caller, method, match, rawTarget: "/", rawHeaders: [], peer: "192.0.2.1" }).take
+        const asked = check({ caller, method, match, rawTarget: "/", body: NO_BODY, rawHeaders: [], peer: "192.0.2.1" }).take
         return Option.getOrNull(yield* Effect.option(Effect.flip(asked)))
       })
       for (let at = 0; at < 40; at++) for (const change of changes) expect(yield* refusal("acme", change)).toBe(null)
