@@ -69,6 +69,15 @@ const selectsColumnsInSubqueries: Rule = ({ schema, tree }) => {
   return tables.length === 0 ? [] : [`SELECT FROM, without a column, beside ${tables.join(", ")} of no named tenant`]
 }
 
+/** Workers are asked for the rows by each value, and by each column that it comes from: there is no order of json. */
+const countsDistinctColumns: Rule = ({ schema, tree }) => {
+  const counted = [...within(tree, "FuncCall")].filter(
+    ({ agg_distinct, args }) => agg_distinct === true && listOf(args).some((one) => as("ColumnRef", one) === undefined)
+  )
+  const tables = counted.length === 0 ? [] : tablesOfAnyTenant(tree, schema)
+  return tables.length === 0 ? [] : [`DISTINCT of an expression beside ${tables.join(", ")} of no named tenant`]
+}
+
 /** Citus has a view of that name in pg_catalog, which is searched before every other schema. */
 const namesTheSchemaOfTimePartitions: Rule = ({ tree }) =>
   [...within(tree, "RangeVar")].flatMap(({ relname, schemaname }) =>
@@ -152,6 +161,7 @@ const rules = {
   setsNoArrayElement,
   setsNoStableFunctionOfAColumn,
   selectsColumnsInSubqueries,
+  countsDistinctColumns,
   namesTheSchemaOfTimePartitions,
   callsDelegatedFunctionsAlone,
   callsDelegatedFunctionsInNoTransaction,

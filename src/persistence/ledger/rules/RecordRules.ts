@@ -110,9 +110,13 @@ export const recordRules: ReadonlyArray<LedgerRule> = [
     // Two accounts at one provider may give one reference. A record that does not say its account counts as one of any.
     broken: `
       SELECT provider || '/' || mode || '/' || provider_reference AS subject,
-        'the same ' || kind || ' of the provider is ' || count(*) || ' of ours: ' || min(reference) || ' and ' || max(reference) AS found
-      FROM transactions WHERE provider_reference IS NOT NULL
-      GROUP BY provider, mode, kind, provider_reference HAVING count(*) > greatest(count(DISTINCT record->>'account'), 1)`
+        'the same ' || kind || ' of the provider is ' || sum(uses) || ' of ours: ' || min(first) || ' and ' || max(last) AS found
+      FROM (
+        SELECT provider, mode, kind, provider_reference, record->>'account' AS account, count(*) AS uses,
+          min(reference) AS first, max(reference) AS last
+        FROM transactions WHERE provider_reference IS NOT NULL
+        GROUP BY provider, mode, kind, provider_reference, record->>'account') AS of_account
+      GROUP BY provider, mode, kind, provider_reference HAVING sum(uses) > greatest(count(account), 1)`
   },
   {
     rule: "beneficiaries_were_paid",
