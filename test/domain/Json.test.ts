@@ -1,6 +1,6 @@
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { json, parseBoth, parseExact, RawJson } from "../../src/domain/Json.ts"
+import { json, jsonBytes, parseBoth, parseExact, RawJson } from "../../src/domain/Json.ts"
 import { stepsOf } from "../support/StepCount.ts"
 
 /** More digits than a number of the language has, and spellings that it does not keep. */
@@ -18,7 +18,9 @@ describe("a tenant's own JSON comes back", () => {
   })
 
   it("where it stood, whatever the texts around it hold, the sign of its place among them", () => {
-    const hostile = fc.string({ unit: fc.constantFrom("\\", '"', "u0041", "A", "\u0001", "\ud800", "\u2028", ",", ":") })
+    const hostile = fc.string({
+      unit: fc.constantFrom("\\", '"', "u0041", "A", "\u0001", "\ud800", "é•", "😀", "\u2028", ",", ":")
+    })
     fc.assert(
       fc.property(fc.array(fc.tuple(hostile, hostile), { maxLength: 6 }), (texts) => {
         const tree = texts.map(([name, value]) => ({ [name]: value }))
@@ -26,7 +28,9 @@ describe("a tenant's own JSON comes back", () => {
         expect(json(tree.map((one) => [one, new RawJson(JSON.stringify(one))]))).toBe(
           JSON.stringify(tree.map((one) => [one, one]))
         )
-        expect(json({ [written]: new RawJson(written), of: written })).toBe(JSON.stringify({ [written]: tree, of: written }))
+        const nested = { [written]: new RawJson(written), of: written }
+        expect(json(nested)).toBe(JSON.stringify({ [written]: tree, of: written }))
+        expect(new TextDecoder().decode(jsonBytes(nested))).toBe(json(nested))
       })
     )
   })

@@ -61,8 +61,11 @@ export const classOf = (error: ApiError): ErrorClass => {
 /** The envelope of a success: `data` is the view. */
 export const successEnvelope = (status: number, view: unknown): StoredResponse => ({
   status,
-  body: json({ code: status, message: "ok", data: view })
+  body: json(enveloped(status, view))
 })
+
+/** A view in its envelope, as a wire value. */
+export const enveloped = (status: number, view: unknown) => ({ code: status, message: "ok", data: view })
 
 /** An error as it stands in a response: its code, its one class, and its fields as `details`. */
 export const errorView = (error: ApiError) => {

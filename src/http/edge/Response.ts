@@ -1,10 +1,13 @@
 import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import type { ApiError } from "../../domain/errors/ApiError.ts"
+import { jsonBytes } from "../../domain/Json.ts"
 import type { StoredResponse } from "../../services/ports/Idempotency.ts"
-import { errorEnvelope, successEnvelope } from "../api/Envelope.ts"
+import { enveloped, errorEnvelope, successEnvelope } from "../api/Envelope.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
+
+const contentType = "application/json"
 
 /** Turns an operation's result into a response: a view with this status, an error with the status of its code. */
 export const respond =
@@ -12,9 +15,19 @@ export const respond =
   <E extends ApiError, R>(view: Effect.Effect<unknown, E, R>): Effect.Effect<Response, never, R> =>
     Effect.match(view, { onSuccess: (data) => httpResponse(successEnvelope(status, data)), onFailure: errorResponse })
 
+/** As `respond`, for a view that may be long. */
+export const respondAtLength =
+  (status: number) =>
+  <E extends ApiError, R>(view: Effect.Effect<unknown, E, R>): Effect.Effect<Response, never, R> =>
+    Effect.match(view, { onSuccess: (data) => longResponse(status, data), onFailure: errorResponse })
+
+/** A view that may be long, in its envelope. */
+export const longResponse = (status: number, view: unknown): Response =>
+  HttpServerResponse.uint8Array(jsonBytes(enveloped(status, view)), { status, contentType })
+
 /** The exact bytes of an envelope as a response. */
 export const httpResponse = (stored: StoredResponse, headers: Readonly<Record<string, string>> = {}): Response =>
-  HttpServerResponse.text(stored.body, { status: stored.status, contentType: "application/json", headers })
+  HttpServerResponse.text(stored.body, { status: stored.status, contentType, headers })
 
 /** The response to an error, with `Retry-After` where it is known how long to wait. */
 export const errorResponse = (error: ApiError): Response => {

@@ -4,12 +4,11 @@ import { iso } from "../../domain/Instant.ts"
 import { positionView } from "../../domain/View.ts"
 import { Records } from "../../services/Records.ts"
 import { type PoolBalance, Reference } from "../../services/reference/Reference.ts"
-import { successEnvelope } from "../api/Envelope.ts"
 import { withCaller } from "../api/SignedRequest.ts"
 import { statementRequest, statementView } from "../api/Statement.ts"
 import { handlersOf } from "../edge/Endpoints.ts"
 import { valuesOf } from "../edge/RequestHeaders.ts"
-import { errorResponse, httpResponse, respond } from "../edge/Response.ts"
+import { errorResponse, longResponse, respond } from "../edge/Response.ts"
 import { statementCsv, wantsCsv, wholeInterval } from "./StatementCsv.ts"
 
 /** The providers' wallets, which all tenants share. */
@@ -48,7 +47,7 @@ export const floatHandlers = Effect.gen(function* () {
           const { currency } = query
           const read = (each: typeof page) => records.statement(caller, currency, range, each)
           if (!wantsCsv(valuesOf(rawHeaders, "accept")))
-            return httpResponse(successEnvelope(200, statementView(currency, range, yield* read(page))))
+            return longResponse(200, statementView(currency, range, yield* read(page)))
           yield* Effect.fromResult(wholeInterval(query))
           return yield* statementCsv(currency, read)
         })

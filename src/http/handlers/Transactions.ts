@@ -1,8 +1,6 @@
 import { Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
-import { json, RawJson } from "../../domain/Json.ts"
 import { transactionView } from "../../domain/View.ts"
-import { inTurns } from "../../runtime/InTurns.ts"
 import type { RawTransaction, TransactionPage } from "../../services/ports/Transactions.ts"
 import { Records } from "../../services/Records.ts"
 import { cursorOf } from "../api/Page.ts"
@@ -10,13 +8,12 @@ import { withCaller } from "../api/SignedRequest.ts"
 import { listRequest } from "../api/TransactionQuery.ts"
 import { handlersOf } from "../edge/Endpoints.ts"
 import { auditReason } from "../edge/RequestHeaders.ts"
-import { respond } from "../edge/Response.ts"
+import { respond, respondAtLength } from "../edge/Response.ts"
 
-const pageView = ({ items, next }: TransactionPage) =>
-  Effect.map(
-    inTurns(items, (item) => Effect.sync(() => json(transactionView(item)))),
-    (texts) => ({ items: new RawJson(`[${texts.join()}]`), next_cursor: next === null ? null : cursorOf(next) })
-  )
+const pageView = ({ items, next }: TransactionPage) => ({
+  items: items.map(transactionView),
+  next_cursor: next === null ? null : cursorOf(next)
+})
 
 /** The members for an admin key only (contract TXN-10). */
 const rawView = ({ rawRequest, rawResponse, transaction }: RawTransaction) => ({
@@ -34,9 +31,9 @@ export const transactionsHandlers = Effect.gen(function* () {
       withCaller((caller) =>
         Effect.gen(function* () {
           const { filter, page } = yield* Effect.fromResult(listRequest(query, yield* HttpServerRequest.ParsedSearchParams))
-          return yield* pageView(yield* records.list(caller, filter, page))
+          return pageView(yield* records.list(caller, filter, page))
         })
-      ).pipe(respond(200)),
+      ).pipe(respondAtLength(200)),
     find: ({ params, query }) =>
       withCaller((caller, { rawHeaders }) =>
         query.view === undefined

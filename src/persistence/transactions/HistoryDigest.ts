@@ -28,12 +28,12 @@ export type HistoryDigest = typeof HistoryDigest.Type
 const isDigest = Schema.is(HistoryDigest)
 const BEGINNING: HistoryDigest = { to: 0, sum: Buffer.alloc(32).toString("base64") }
 
-/** Of each record as it was read, or written by this process: the next step goes on from it. */
-const known = new WeakMap<object, HistoryDigest>()
+/** Of each record as it was read, or written by this process: the next step goes on from it. Few are read for a step, and so it is looked at there only. */
+const known = new WeakMap<object, unknown>()
 
 /** A record that is read, with what was stored in it of its history, if anything. */
 export const rememberingDigest = <A>(record: A, stored: unknown): A => {
-  if (isDigest(stored) && typeof record === "object" && record !== null) known.set(record, stored)
+  if (stored !== undefined && typeof record === "object" && record !== null) known.set(record, stored)
   return record
 }
 
@@ -46,7 +46,8 @@ export const digestWith = (step: OpenStep | ApplyStep): HistoryDigest => {
 }
 
 const behindApply = ({ before, expectedRevision, next, raw }: ApplyStep): HistoryDigest => {
-  const { call: lastCall, names: earlier = [], ...digest } = upTo(Number(expectedRevision), known.get(before))
+  const last = known.get(before)
+  const { call: lastCall, names: earlier = [], ...digest } = upTo(Number(expectedRevision), isDigest(last) ? last : undefined)
   const call = raw === null ? lastCall : callDigest(raw)
   const was = before.providerReference
   const isRenamed = was !== null && (before.provider !== next.provider || was !== next.providerReference)

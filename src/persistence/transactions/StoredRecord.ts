@@ -1,4 +1,4 @@
-import { Effect, Schema, SchemaGetter, SchemaParser } from "effect"
+import { Exit, Schema, SchemaGetter, SchemaParser } from "effect"
 import { type Exchange } from "../../domain/Exchange.ts"
 import type { Collection, Payout } from "../../domain/Payment.ts"
 import { Transaction } from "../../domain/Transaction.ts"
@@ -46,9 +46,10 @@ export const recordTextWith = (record: Transaction, lines: HistoryDigest): strin
 export const recordText = (record: Transaction): string => {
   const silent = unsaid[record.kind] ?? {}
   const encoded = withEverything(record, encodeRecord(record))
-  return storableJson(
-    isObject(encoded) ? Object.fromEntries(Object.entries(encoded).filter(([name, value]) => silent[name] !== value)) : encoded
-  )
+  if (!isObject(encoded)) return storableJson(encoded)
+  const written: Record<string, unknown> = {}
+  for (const name in encoded) if (silent[name] !== encoded[name]) written[name] = encoded[name]
+  return storableJson(written)
 }
 
 /** Members of a newer release stay, whatever this program changed. */
@@ -71,13 +72,15 @@ const Parsed = Schema.declare((value): value is Schema.Json => value !== undefin
 
 /** A record, or one kind of it, as a column holds it. It is written by `recordText` alone. */
 export const storedRecord = <A>(record: Schema.Codec<A, unknown>) => {
-  const decode = SchemaParser.decodeUnknownEffect(Schema.toCodecJson(record))
+  const decode = SchemaParser.decodeUnknownExit(Schema.toCodecJson(record))
   const Carrying = Schema.declare((value): value is A => value !== undefined)
   return Parsed.pipe(
     Schema.decodeTo(Carrying, {
       decode: SchemaGetter.transformEffect((json: Schema.Json, options) => {
         const { lines, whole } = said(json)
-        return Effect.map(decode(whole, options), (read) => rememberingDigest(carryingUnread(read, whole), lines))
+        // Without an effect to run: a page has a hundred records.
+        const read = decode(whole, options)
+        return Exit.isSuccess(read) ? Exit.succeed(rememberingDigest(carryingUnread(read.value, whole), lines)) : read
       }),
       encode: SchemaGetter.forbidden(() => "a record is written as text")
     })
@@ -117,7 +120,10 @@ const withUnread = (next: Schema.JsonObject, was: Schema.JsonObject, read: Schem
 /** Reading leaves out what it does not know, however deep it lies. */
 const hasUnread = (json: Schema.Json, read: unknown): boolean => {
   if (typeof json !== "object" || json === null || typeof read !== "object" || read === null) return false
-  return Object.entries(json).some(([name, value]) => !Object.hasOwn(read, name) || hasUnread(value, Reflect.get(read, name)))
+  for (const name in json) {
+    if (!Object.hasOwn(read, name) || hasUnread(Reflect.get(json, name), Reflect.get(read, name))) return true
+  }
+  return false
 }
 
 const isJsonObject = (json: Schema.Json): json is Schema.JsonObject =>
