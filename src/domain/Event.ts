@@ -23,6 +23,8 @@ export const EventType = Schema.Literals([
   "fx.successful",
   "fx.failed",
   "fx.updated",
+  "float.credited",
+  "float.debited",
   "webhook.test"
 ]).annotate({
   identifier: "EventType",
@@ -60,7 +62,7 @@ export interface OutboxEvent {
   readonly appId: AppId
   readonly mode: Mode
   readonly type: EventType
-  /** The transaction that it tells of; null for `webhook.test`. */
+  /** The transaction that it tells of; null for `webhook.test`, and for what concerns a float alone. */
   readonly reference: Reference | null
   readonly at: Instant
   readonly body: string

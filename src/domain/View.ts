@@ -1,6 +1,7 @@
 import type { Corridor } from "./Corridor.ts"
-import { exponents } from "./Currency.ts"
+import { type Currency, exponents } from "./Currency.ts"
 import { exchangeView } from "./Exchange.ts"
+import type { Mode, Reference } from "./Ids.ts"
 import { type Instant, iso } from "./Instant.ts"
 import { RawJson } from "./Json.ts"
 import type { FloatPosition } from "./Ledger.ts"
@@ -87,6 +88,32 @@ export const positionView = (position: FloatPosition) => ({
   fx_out_minor: position.fxOut,
   returned_minor: position.returned,
   owed_minor: position.owed
+})
+
+interface AdjustedFloat {
+  readonly mode: Mode
+  readonly currency: Currency
+  readonly amount: bigint
+  readonly externalId: string
+  readonly at: Instant
+}
+
+/** An operator's credit or debit as its event tells it, with the float right after it. The operator's note is no part of it. */
+export const adjustmentView = (
+  { amount, at, currency, externalId, mode }: AdjustedFloat,
+  reference: Reference,
+  after: FloatPosition
+) => ({
+  reference,
+  external_id: externalId,
+  currency,
+  amount_minor: amount,
+  available_minor: after.available,
+  reserved_minor: after.reserved,
+  metadata: {},
+  version: 1,
+  is_test_mode: mode === "test",
+  created_at: iso(at)
 })
 
 /** A corridor row as `GET /v1/reference/corridors` and `corridor list` show it; `provider` is the first that is tried. */

@@ -11,7 +11,7 @@ import { examples, read } from "../documents/Pages.ts"
 import { lasting } from "../support/ExecutedExamples.ts"
 import { momoCharge, momoPayout } from "../support/RequestBodies.ts"
 import { eventually, referenceOf } from "../support/SignedClient.ts"
-import { Stack, tenantOn, webhooksOf } from "../support/Stack.ts"
+import { adjustOn, Stack, tenantOn, webhooksOf } from "../support/Stack.ts"
 import { auditEntry } from "../support/TestDatabase.ts"
 
 const page = read("docs/integrating/webhooks.md")
@@ -77,6 +77,12 @@ const everyEvent = Effect.gen(function* () {
     return yield* tenant.post("/v1/fx/exchange", { quote_id: quote.body.data["quote_id"], metadata: { order: "A-9" } })
   })
   const metadata = { order: "A-7" }
+  // A currency in which nothing else happens.
+  for (const [direction, externalId, amount] of [
+    ["credit", "bank-17", 250_000n],
+    ["debit", "bank-18", 50_000n]
+  ] as const)
+    yield* adjustOn(gateway, tenant, { direction, amount, externalId, currency: "RWF" })
   yield* Effect.all(
     [
       tenant.post("/v1/collections", {

@@ -9,7 +9,7 @@ import type { Corridor } from "../../src/domain/Corridor.ts"
 import type { Currency } from "../../src/domain/Currency.ts"
 import { defaultSubscription, type EventType } from "../../src/domain/Event.ts"
 import { AppId, type Mode } from "../../src/domain/Ids.ts"
-import { credit } from "../../src/domain/Ledger.ts"
+import { credit, debit } from "../../src/domain/Ledger.ts"
 import { minor } from "../../src/domain/Money.ts"
 import { defaultCapabilities, type Role, type Tenant as TenantRow } from "../../src/domain/Tenant.ts"
 import { Corridors } from "../../src/services/ports/Corridors.ts"
@@ -122,6 +122,32 @@ export const keyOn = Effect.fnUntraced(function* (gateway: Gateway, appId: AppId
   )
   return { appId, key, mode, ...client(gateway, key) }
 })
+
+/** An operator's adjustment of a float, under this external id. */
+export const adjustOn = (
+  { context }: Gateway,
+  { appId, mode }: Holder,
+  { amount, currency = "UGX", direction, externalId }: Adjusting
+) =>
+  Context.get(context, FloatLedger).adjust({
+    appId,
+    mode,
+    currency,
+    direction,
+    amount: minor(amount),
+    externalId,
+    note: "the operator's own words",
+    at: Date.now(),
+    entry: direction === "credit" ? credit(currency, minor(amount)) : debit(currency, minor(amount)),
+    audit: auditEntry()
+  })
+
+interface Adjusting {
+  readonly direction: "credit" | "debit"
+  readonly amount: bigint
+  readonly externalId: string
+  readonly currency?: Currency
+}
 
 export const creditOn = ({ context }: Gateway, { appId, mode }: Holder, amount: bigint, currency: Currency = "UGX") =>
   Context.get(context, FloatLedger).adjust({

@@ -176,6 +176,8 @@ const everyEvent: ReadonlyArray<Schema.EventType> = [
   "fx.successful",
   "fx.failed",
   "fx.updated",
+  "float.credited",
+  "float.debited",
   "webhook.test"
 ]
 

@@ -1,9 +1,11 @@
 import { Schema } from "effect"
+import { Currency } from "../../domain/Currency.ts"
 import { described } from "../../domain/Description.ts"
 import { EventType } from "../../domain/Event.ts"
+import { Reference } from "../../domain/Ids.ts"
 import { FxExchange } from "./Fx.ts"
 import { CollectionSchema, PayoutSchema } from "./Records.ts"
-import { Metadata, Timestamp } from "./Wire.ts"
+import { Amount, Metadata, Timestamp } from "./Wire.ts"
 
 // The bodies of webhooks (contract HOOK-6, HOOK-7). They are encoded in domain/Event; the schemas here describe them.
 
@@ -11,6 +13,19 @@ const TestMessage = Schema.Struct({
   message: described(Schema.String, "Says that it is a test"),
   metadata: Metadata
 }).annotate({ identifier: "TestMessage", description: "The content of a `webhook.test`" })
+
+const FloatAdjustment = Schema.Struct({
+  reference: described(Reference, "The reference of its entry in your statement"),
+  external_id: described(Schema.String, "What you and the operators agreed to call it"),
+  currency: described(Currency, "The float of this currency"),
+  amount_minor: described(Amount, "The amount, in minor units of `currency`"),
+  available_minor: described(Amount, "What a payout could draw from right after it"),
+  reserved_minor: described(Amount, "What payouts and exchanges in flight held right after it"),
+  metadata: described(Metadata, "Always empty"),
+  version: described(Schema.Int, "Always 1: it never changes"),
+  is_test_mode: described(Schema.Boolean, "True where it is of test mode"),
+  created_at: described(Timestamp, "When it was booked")
+}).annotate({ identifier: "FloatAdjustment", description: "A credit or a debit of your float by the gateway's operators" })
 
 /** The summary of each event type, and the record that it carries. */
 const contents = {
@@ -31,6 +46,8 @@ const contents = {
   "fx.successful": ["An exchange was made", FxExchange],
   "fx.failed": ["An exchange failed, and your float was returned", FxExchange],
   "fx.updated": ["Something else of an exchange changed; no money moved", FxExchange],
+  "float.credited": ["The gateway's operators credited your float", FloatAdjustment],
+  "float.debited": ["The gateway's operators debited your float", FloatAdjustment],
   "webhook.test": ["A test that you asked for", TestMessage]
 } as const satisfies Readonly<Record<EventType, readonly [string, Schema.Top]>>
 

@@ -71,7 +71,7 @@ const DeliveryRecord = Schema.Struct({
   event_type: EventType,
   reference: described(
     Schema.NullOr(Schema.String),
-    "The transaction or exchange that the event tells of; null for `webhook.test`"
+    "The transaction or exchange that the event tells of; null for `webhook.test` and for events of your float"
   ),
   status: DeliveryStatus,
   is_test_mode: described(Schema.Boolean, "True where the event is of test mode"),

@@ -1,15 +1,18 @@
 import { Effect, Option, Predicate, Schema } from "effect"
 import { type SqlClient, SqlError } from "effect/sql"
 import { Currency } from "../../domain/Currency.ts"
+import { encodeEvent } from "../../domain/Event.ts"
 import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import { iso } from "../../domain/Instant.ts"
 import { coveringReceivable, type Entry, FloatPosition, nextCorrection, slotOf, sumPosted } from "../../domain/Ledger.ts"
 import { minusOrZero, nearestAmount } from "../../domain/Money.ts"
+import { adjustmentView } from "../../domain/View.ts"
 import { currentTraceparent } from "../../runtime/Tracing.ts"
 import type { AuditEntry } from "../../services/ports/AuditLog.ts"
 import type { Adjustment, AdjustmentOutcome, ApplyOutcome, ApplyStep } from "../../services/ports/FloatLedger.ts"
 import type { RandomSource } from "../../services/ports/RandomSource.ts"
 import type { AuditTrail } from "../audit/AuditTrail.ts"
+import { tellNewer } from "../transactions/NewerEventTypes.ts"
 import type { Traced } from "./StepTracing.ts"
 
 const PositionRow = Schema.Struct({
@@ -61,6 +64,8 @@ export const isFullFloat = (error: unknown): boolean =>
   error instanceof SqlError.SqlError &&
   Predicate.hasProperty(error.reason.cause, "constraint") &&
   `${error.reason.cause.constraint}`.startsWith("float_within_bounds")
+
+const eventOf = { credit: "float.credited", debit: "float.debited" } as const
 
 interface Tools {
   readonly sql: SqlClient.SqlClient
@@ -115,6 +120,8 @@ export const manualEntries = ({ applyAll, randomSource, sql, trail }: Tools) => 
     yield* sql`INSERT INTO float_adjustments (app_id, mode, external_id, reference, direction, currency, amount_minor, note, at, position)
       VALUES (${appId}, ${mode}, ${externalId}, ${reference}, ${direction}, ${currency}, ${amount}, ${note}, ${at}::timestamptz,
         ${JSON.stringify(encodePosition(after))}::json)`
+    const head = { id: yield* randomSource.reference, appId, mode, type: eventOf[direction], reference: null, at: adjustment.at }
+    yield* tellNewer(sql, encodeEvent(head, adjustmentView(adjustment, reference, after)))
     yield* trail.write(adjustmentEntry(adjustment, reference))
   })
 

@@ -14,7 +14,9 @@ const newer: ReadonlyArray<string> = [
   "collection.updated",
   "payout.corrected",
   "payout.updated",
-  "fx.updated"
+  "fx.updated",
+  "float.credited",
+  "float.debited"
 ] satisfies ReadonlyArray<EventType>
 
 /** In `events.type` of an event of a newer type; the body's own `type` says which. A node of the release before delivers the bytes as they are. */
@@ -56,6 +58,14 @@ export const addDelivery = (sql: SqlClient.SqlClient, { appId, at, id, mode }: D
       VALUES (${appId}, ${id}, ${mode}, ${id}, 'due', ${iso(at)}::timestamptz, ${iso(at)}::timestamptz) ON CONFLICT DO NOTHING`,
     sql`INSERT INTO due_deliveries (app_id, mode, next_attempt_at, id, created_at)
       VALUES (${appId}, ${mode}, ${iso(at)}::timestamptz, ${id}, ${iso(at)}::timestamptz) ON CONFLICT DO NOTHING`
+  )
+
+/** Writes an event that is of no money step, with its delivery where the tenant's endpoint wants it. */
+export const tellNewer = (sql: SqlClient.SqlClient, event: OutboxEvent) =>
+  Effect.andThen(
+    sql`INSERT INTO events (app_id, id, mode, type, reference, body, created_at) VALUES (${event.appId}, ${event.id}, ${event.mode},
+      ${storedType(event.type)}, ${event.reference}, ${event.body}, ${iso(event.at)}::timestamptz)`,
+    deliverNewer(sql, [event])
   )
 
 /** Delivers events of newer types where the tenant's endpoint wants them: the functions of money steps see its older words only. */

@@ -133,7 +133,9 @@ describe("a process killed between any two commits and started again", () => {
 
 const eventTypes = (appId: AppId) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) =>
-    Effect.map(sql<{ type: string }>`SELECT type FROM events WHERE app_id = ${appId}`, (rows) => rows.map(({ type }) => type))
+    Effect.map(sql<{ type: string }>`SELECT type FROM events WHERE app_id = ${appId} AND reference IS NOT NULL`, (rows) =>
+      rows.map(({ type }) => type)
+    )
   )
 
 const recovered = Effect.fnUntraced(function* (
