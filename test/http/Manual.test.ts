@@ -5,6 +5,8 @@ import { join, resolve } from "node:path"
 import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
 import { readManual } from "../../src/http/description/ManualFiles.ts"
+import { manualScript, manualStyle } from "../../src/http/description/ManualLook.ts"
+import { sourceHash } from "../../src/http/description/StaticText.ts"
 import { read } from "../documents/Pages.ts"
 import { onEdge } from "../support/EdgeClient.ts"
 import { itWith } from "../support/Installed.ts"
@@ -15,15 +17,16 @@ const files = await Effect.runPromise(readManual())
 
 describe("the manual below /docs", () => {
   it(
-    "is served without a signature, to its own origin only, and runs nothing",
+    "is served without a signature, to its own origin only, and runs nothing but its own",
     onEdge(async ({ ask }) => {
       expect(files.length).toBeGreaterThan(25)
       // Names with spaces are no URLs: Bruno's files are in the archive only.
       for (const { path } of files.filter((one) => !one.file.endsWith(".bru"))) {
         const answer = await ask("GET", path)
         expect([answer.status, answer.headers["cross-origin-resource-policy"]], path).toEqual([200, "same-origin"])
-        expect(answer.headers["content-security-policy"]).toMatch(/^default-src 'none'; style-src 'sha256-[^']+'; img-src data:;/)
-        expect(answer.headers["content-security-policy"]).not.toContain("script")
+        expect(answer.headers["content-security-policy"]).toBe(
+          `default-src 'none'; style-src ${sourceHash(manualStyle)}; script-src ${sourceHash(manualScript)}; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`
+        )
         expect((await ask("GET", path, [HOST, ["Origin", "https://evil.example"]])).status, path).toBe(403)
       }
     })
@@ -94,6 +97,29 @@ describe("the manual below /docs", () => {
     const kept = execFileSync("git", ["ls-files", "clients"], { cwd: ROOT, encoding: "utf8" }).trim().split("\n")
     expect(files.flatMap(({ file }) => (file.startsWith("clients/") ? [file] : [])).toSorted()).toEqual(kept.toSorted())
   })
+
+  it(
+    "is searched on the server, in guides, contract and reference, and what is asked is shown as text",
+    onEdge(async ({ ask }) => {
+      const search = (words: string) => ask("GET", `/docs/search?q=${encodeURIComponent(words)}`)
+      const linksOf = ({ text }: { readonly text: string }) =>
+        [...(text.split('<ol class="found">')[1] ?? "").matchAll(/<a href="([^"]+)"/g)].map(([, href]) => href)
+      expect(linksOf(await search("insufficient_tenant_float"))).toContain("/docs/contract/exchanges#fx-7")
+      expect(linksOf(await search("pay-10"))[0]).toBe("/docs/contract/payouts#pay-10")
+      expect(linksOf(await search("rotate  SECRET"))).toEqual(
+        expect.arrayContaining(["/docs#tag/webhooks/POST/v1/webhooks/endpoint/rotate-secret"])
+      )
+      const hostile = await search(`"><script>alert(1)</script>(?:.*)+$\\`)
+      expect(hostile.status).toBe(200)
+      expect(hostile.text).not.toContain("<script>alert")
+      expect(linksOf(hostile)).toEqual([])
+      expect((await search("x".repeat(2_000))).status).toBe(200)
+      expect((await ask("GET", "/docs/search")).text).toContain("Type what you look for")
+      expect((await ask("GET", "/docs/search?q=a&q=b")).status).toBe(422)
+      expect((await ask("GET", "/docs/search?q=a", [HOST, ["Origin", "https://evil.example"]])).status).toBe(403)
+      expect(hostile.headers["cross-origin-resource-policy"]).toBe("same-origin")
+    })
+  )
 
   it(
     "is where the gateway's bare address leads",

@@ -20,6 +20,8 @@ export interface Screen {
 /** One page of a browser. Expressions are JavaScript that the page runs; a promise is waited for. */
 export interface BrowserPage {
   readonly open: (url: string) => Promise<void>
+  /** Runs what leads to another page, and waits for that one. */
+  readonly follow: (expression: string) => Promise<void>
   readonly show: (screen: Screen) => Promise<void>
   readonly run: (expression: string) => Promise<unknown>
   /** Waits until the expression is true. */
@@ -119,18 +121,20 @@ const pageOf = async ({ listen, send }: Connection): Promise<BrowserPage> => {
     })`
     if ((await run(tries)) !== true) throw new Error(`never: ${expression}`)
   }
+  const untilLoaded = async (act: () => Promise<unknown>) => {
+    const loaded = new Promise<void>((resolve) => {
+      onLoad = resolve
+    })
+    await act()
+    await loaded
+  }
   return {
     run,
     until,
     requested,
     thrown,
-    open: async (url) => {
-      const loaded = new Promise<void>((resolve) => {
-        onLoad = resolve
-      })
-      await call("Page.navigate", { url })
-      await loaded
-    },
+    open: (url) => untilLoaded(() => call("Page.navigate", { url })),
+    follow: (expression) => untilLoaded(() => run(expression)),
     show: async ({ height, scheme, width }) => {
       await call("Emulation.setDeviceMetricsOverride", { width, height, deviceScaleFactor: 1, mobile: width < 600 })
       await call("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value: scheme }] })

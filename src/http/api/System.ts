@@ -92,6 +92,7 @@ export class ManualApi extends HttpApiGroup.make("manual")
       ...page,
       params: { client: Schema.String, folder: Schema.String, file: Schema.String }
     }),
+    HttpApiEndpoint.get("search", "/docs/search", { ...page, query: { q: Schema.optionalKey(Schema.String) } }),
     HttpApiEndpoint.get("home", "/", page)
   )
   .annotate(OpenApi.Exclude, true) {}

@@ -3,13 +3,15 @@ import { join } from "node:path"
 import { gunzipSync } from "node:zlib"
 import { Effect } from "effect"
 import { docsAssets } from "../api/System.ts"
+import { header, headerStyle } from "./ManualLook.ts"
 import { EXAMPLE_ORIGIN } from "./SignedCurl.ts"
 import { type StaticText, staticText } from "./StaticText.ts"
 
 // The API's reference as a page: Scalar's, drawn from /openapi.json of the same origin. Nothing is loaded from anywhere else.
 
 /** Scalar's page leaves room for sending requests from it, which takes a signature: a browser has none. */
-export const docsStyle = `
+export const docsStyle = `${headerStyle}
+:root { --scalar-custom-header-height: var(--top); }
 body { margin: 0; }
 .dark-mode { color-scheme: dark; }
 noscript p { font: 16px/1.5 system-ui, sans-serif; margin: 2rem; }
@@ -54,6 +56,7 @@ export const docsPage = `<!doctype html>
 <style>${docsStyle}</style>
 </head>
 <body>
+${header("/docs")}
 <main id="reference"></main>
 <noscript><p>This page needs JavaScript. To read without it: <a href="/docs/integrating">the guides</a>, <a href="/docs/contract">the
 contract</a>, <a href="/openapi.json">openapi.json</a>.</p></noscript>

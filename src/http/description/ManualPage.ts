@@ -1,63 +1,88 @@
 import { posix } from "node:path"
-import { Marked, type Tokens } from "marked"
+import { Marked, type Token, type Tokens } from "marked"
+import { coloured, indented } from "./ManualCode.ts"
 import type { ManualFile } from "./ManualFiles.ts"
 import { targetOf } from "./ManualLinks.ts"
+import { escaped, header, LANGUAGES, manualScript, opening, rooms } from "./ManualLook.ts"
 
-export const manualStyle = `
-:root { color-scheme: light dark; --line: #8885; --soft: #8882; --link: light-dark(#0a58b8, #8ab8ff); }
-* { box-sizing: border-box; }
-body { margin: 0; font: 16px/1.55 system-ui, sans-serif; display: grid; grid-template-columns: 15rem minmax(0, 54rem); gap: 0 2.5rem; padding: 0 1.25rem 4rem; }
-nav { position: sticky; top: 0; max-height: 100vh; overflow: auto; scrollbar-width: thin; padding: 1.25rem 0; font-size: 15px; }
-nav a { display: block; padding: .15rem 0; color: inherit; text-decoration: none; }
-nav a:hover, nav a:focus-visible { text-decoration: underline; } nav a[aria-current] { font-weight: 700; }
-nav p { margin: .9rem 0 .2rem; font-size: 13px; opacity: .75; }
-main { padding: 1.25rem 0; overflow-wrap: break-word; }
-a { color: var(--link); } h1, h2, h3 { line-height: 1.25; margin: 2rem 0 .6rem; } h1 { margin-top: 0; }
-h1 a, h2 a, h3 a { color: inherit; text-decoration: none; } h2 a:hover::after, h3 a:hover::after { content: " #"; opacity: .5; }
-:target { scroll-margin-top: 1rem; background: var(--soft); }
-code, pre { font: 14px/1.5 ui-monospace, monospace; } code { background: var(--soft); border-radius: 3px; padding: .05rem .25rem; overflow-wrap: anywhere; }
-pre { background: var(--soft); border-radius: 5px; padding: .75rem .9rem; overflow-x: auto; margin: .4rem 0 1rem; } pre code { background: none; padding: 0; overflow-wrap: normal; }
-.answer { white-space: pre-wrap; } .answer code { overflow-wrap: anywhere; } figure { margin: 1rem 0; } figcaption { font-size: 13px; opacity: .75; }
-.wide { overflow-x: auto; } table { border-collapse: collapse; margin: .5rem 0 1rem; font-size: 15px; }
-td, th { text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); padding: .35rem .9rem .35rem 0; }
-td code { overflow-wrap: normal; }
-footer { border-top: 1px solid var(--line); margin-top: 3rem; padding-top: 1rem; display: flex; justify-content: space-between; gap: 1rem; }
-@media (max-width: 50rem) { body { display: block; padding: 0 1rem 3rem; } nav { position: static; max-height: none; padding-bottom: 0; border-bottom: 1px solid var(--line); }
-  nav a { display: inline-block; margin-right: .9rem; padding: .3rem 0; } nav p { margin: .5rem 0 0; }
-  .room:not(:has([aria-current])) a ~ a { display: none; } }
-`
-
-/** Where readers go from every page. */
-const rooms = [
-  { title: "Integrating", at: "/docs/integrating" },
-  { title: "The contract", at: "/docs/contract" },
-  { title: "Clients", at: "/docs/clients" }
-] as const
-const reference = `<a href="/docs">API reference</a><a href="/openapi.json">openapi.json</a>`
-
-/** A Markdown file as a page that needs no script. `all` is the whole manual: what is linked from the page and is not in it stays text. */
+/**
+ * A Markdown file as a page that is whole without its script. `all` is the whole manual: what is linked from the page and is not in it
+ * stays text.
+ */
 export const manualPage = (page: ManualFile, all: ReadonlyArray<ManualFile>): string => {
-  const pages = rooms.map((room) => ({ ...room, pages: pagesOf(room.at, all) }))
-  const siblings = pages.find(({ at }) => isIn(at, page))?.pages ?? []
+  const room = rooms.find(({ at }) => isIn(at, page))
+  const siblings = room === undefined ? [] : pagesOf(room.at, all)
   const here = siblings.indexOf(page)
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escaped(titleOf(page))} · Payment gateway</title>
-<link rel="icon" href="data:,">
-<style>${manualStyle}</style>
-</head>
-<body>
-<nav aria-label="Pages">${pages.map(({ pages, title }) => `<div class="room"><p>${title}</p>${pages.map((one) => linkTo(one, one === page)).join("")}</div>`).join("")}<p>Reference</p>${reference}</nav>
+  const { headings, html } = rendered(page, all)
+  const outline = headings.filter(({ depth }) => depth === 2 || depth === 3)
+  return `${opening(titleOf(page))}
+${header(room?.at ?? null)}
+<div class="page">
+${outline.length < 2 ? "" : `<nav class="outline" aria-label="On this page"><p>On this page</p>${outline.map(({ depth, id, label }) => `<a href="#${id}"${depth === 3 ? ' class="deep"' : ""}>${label}</a>`).join("")}</nav>`}
 <main>
-${rendererOf(page, all).parse(page.text, { async: false })}
+${html}
 <footer><span>${neighbour("Before", siblings[here - 1])}</span><span>${neighbour("Next", siblings[here + 1])}</span></footer>
 </main>
+<nav class="pages" aria-label="${room?.title ?? "Pages"}"><p>${room?.title ?? ""}</p>${siblings.map((one) => linkTo(one, one === page)).join("")}</nav>
+</div>
+<script>${manualScript}</script>
 </body>
 </html>
 `
+}
+
+/** Where a page can be entered. */
+export interface Heading {
+  readonly depth: number
+  readonly id: string
+  /** As HTML, without links. */
+  readonly label: string
+}
+
+/** The page's text as HTML, with the headings in it that are no languages. */
+const rendered = (page: ManualFile, all: ReadonlyArray<ManualFile>) => {
+  const headings: Array<Heading> = []
+  const marked = rendererOf(page, all, headings)
+  const parts = partsOf(marked.lexer(page.text))
+  const html = parts.map((part, at) => (part.kind === "text" ? marked.parser(part.tokens) : tabs(marked, part, at))).join("")
+  return { headings: headings.filter(({ label }) => !isLanguage(label)), html }
+}
+
+interface Tabs {
+  readonly kind: "tabs"
+  readonly languages: Array<{ readonly name: string; readonly tokens: Array<Token> }>
+}
+type Part = { readonly kind: "text"; readonly tokens: Array<Token> } | Tabs
+
+const namesIn = (heading: string) => LANGUAGES.filter((name) => new RegExp(`\\b${name}\\b`).test(heading))
+const isLanguage = (heading: string): boolean => new RegExp(`^(The \\w+ in )?(${LANGUAGES.join("|")})( and \\w+)?$`).test(heading)
+
+/** The page's tokens, where headings of the third depth that follow one another as languages are one part with a tab for each. */
+const partsOf = (tokens: ReadonlyArray<Token>): ReadonlyArray<Part> => {
+  const parts: Array<Part> = []
+  for (const token of tokens) {
+    const last = parts.at(-1)
+    if (token.type === "heading" && token["depth"] === 3 && isLanguage(String(token["text"]))) {
+      const tab = { name: String(token["text"]), tokens: [token] }
+      if (last?.kind === "tabs") last.languages.push(tab)
+      else parts.push({ kind: "tabs", languages: [tab] })
+    } else if (last?.kind === "tabs" && !(token.type === "heading" && token["depth"] <= 3))
+      last.languages.at(-1)?.tokens.push(token)
+    else if (last?.kind === "text") last.tokens.push(token)
+    else parts.push({ kind: "text", tokens: [token] })
+  }
+  return parts
+}
+
+const tabs = (marked: Marked, { languages }: Tabs, at: number): string => {
+  const choice = languages.map(({ name }, index) => {
+    const names = namesIn(name)
+    return `<label><input type="radio" name="tabs-${at}" value="${names[0]}" data-names="${names.join(" ")}"${index === 0 ? " checked" : ""}>${names.join(" and ")}</label>`
+  })
+  const sections = languages.map(
+    ({ name, tokens }) => `<section data-language="${namesIn(name)[0]}">${marked.parser(tokens)}</section>`
+  )
+  return `<fieldset class="tabs"><legend>Language</legend><div class="choice">${choice.join("")}</div>${sections.join("")}</fieldset>\n`
 }
 
 export const titleOf = ({ file, text }: ManualFile): string => /^# (.+)$/m.exec(text)?.[1] ?? file
@@ -83,12 +108,15 @@ const linkTo = (page: ManualFile, isCurrent: boolean): string =>
 const neighbour = (label: string, page: ManualFile | undefined): string =>
   page === undefined ? "" : `${label}: ${linkTo(page, false)}`
 
-const rendererOf = (page: ManualFile, all: ReadonlyArray<ManualFile>): Marked =>
+const rendererOf = (page: ManualFile, all: ReadonlyArray<ManualFile>, headings: Array<Heading>): Marked =>
   new Marked({
     gfm: true,
     renderer: {
       heading({ depth, text, tokens }: Tokens.Heading) {
-        const id = anchorOf(text)
+        const [own, label] = [anchorOf(text), escaped(text.replaceAll(/\[([^\]]*)\]\([^)]*\)|`/g, "$1"))]
+        const before = headings.filter(({ id }) => id.replace(/-\d+$/, "") === own).length
+        const id = before === 0 ? own : `${own}-${before}`
+        headings.push({ depth, id, label })
         return `<h${depth} id="${id}"><a href="#${id}">${this.parser.parseInline(tokens)}</a></h${depth}>\n`
       },
       link({ href, tokens }: Tokens.Link) {
@@ -103,9 +131,11 @@ const rendererOf = (page: ManualFile, all: ReadonlyArray<ManualFile>): Marked =>
       // The first word after the fence is the language; a second one is the name under which the reader saves the example.
       code({ lang = "", text }: Tokens.Code) {
         const [kind = "", name] = lang.split(/\s+/)
-        const shape = kind === "json" || kind === "text" ? ' class="answer"' : ""
+        const isAnswer = name === undefined && (kind === "json" || kind === "text")
+        const shape = isAnswer ? ' class="answer"' : ""
+        const shown = isAnswer && kind === "json" ? indented(text) : text
         const caption = name === undefined ? "" : `<figcaption><code>${escaped(name)}</code></figcaption>`
-        return `<figure>${caption}<pre${shape} tabindex="0"><code>${escaped(text)}</code></pre></figure>\n`
+        return `<figure>${caption}<pre${shape} tabindex="0"><code>${coloured(kind, shown)}</code></pre></figure>\n`
       },
       table(token: Tokens.Table) {
         const rows = [token.header, ...token.rows].map((cells, at) => {
@@ -118,7 +148,7 @@ const rendererOf = (page: ManualFile, all: ReadonlyArray<ManualFile>): Marked =>
   })
 
 /** As hosts of Markdown make it, so that a link works in both places. */
-const anchorOf = (heading: string): string =>
+export const anchorOf = (heading: string): string =>
   heading
     .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1")
     .toLowerCase()
@@ -128,6 +158,3 @@ const anchorOf = (heading: string): string =>
 /** The label, and where the file is in the repository unless the label says so. */
 const unserved = (file: string, label: string): string =>
   label.includes(file) ? label : `${label} (<code>${escaped(file)}</code> in the gateway's repository)`
-
-const escaped = (text: string): string =>
-  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;")

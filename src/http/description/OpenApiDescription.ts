@@ -38,6 +38,11 @@ export const describeInterface = (): Tree => {
   }
 }
 
+let described: Tree | undefined
+
+/** The same for every gateway of a process. */
+export const interfaceDescription = (): Tree => (described ??= describeInterface())
+
 const GENERATED = { includeAnnotationKey: (key: string) => key === PARAMETER }
 
 /** The name of the schema of an operation's body; empty for none. */

@@ -1,25 +1,29 @@
 import { Effect } from "effect"
-import type { HttpServerResponse } from "effect/http"
+import { HttpServerResponse } from "effect/http"
 import { NotFound } from "../../domain/errors/Terminal.ts"
 import { successEnvelope } from "../api/Envelope.ts"
 import { CurrentRequest } from "../api/SignedRequest.ts"
 import { type ManualFile, readManual, writtenPathsOf } from "../description/ManualFiles.ts"
 import { servedMarkdown } from "../description/ManualLinks.ts"
-import { manualPage, manualStyle } from "../description/ManualPage.ts"
+import { manualScript, manualStyle } from "../description/ManualLook.ts"
+import { manualPage } from "../description/ManualPage.ts"
+import { type SearchIndex, searchIndex, searchPage } from "../description/ManualSearch.ts"
+import { interfaceDescription } from "../description/OpenApiDescription.ts"
 import { type StaticText, sameOrigin, sourceHash, staticResponse, staticText } from "../description/StaticText.ts"
 import { handlersOf } from "../edge/Endpoints.ts"
 import { errorResponse, httpResponse } from "../edge/Response.ts"
 
-/** A page may use its own style and nothing else. */
+/** A page may use its own style and script, and ask its own origin for a search; nothing else. */
 const headers = {
   ...sameOrigin,
-  "content-security-policy": `default-src 'none'; style-src ${sourceHash(manualStyle)}; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  "content-security-policy": `default-src 'none'; style-src ${sourceHash(manualStyle)}; script-src ${sourceHash(manualScript)}; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
   "referrer-policy": "no-referrer"
 }
 
 /** The manual without a signature. All files are read at the start; a page is rendered when it is first asked for. */
 export const manualHandlers = Effect.gen(function* () {
-  const find = library(yield* readManual())
+  const files = yield* readManual()
+  const find = library(files)
   const serve = (path: string) =>
     Effect.map(CurrentRequest, ({ rawHeaders }): HttpServerResponse.HttpServerResponse => {
       const text = find(path)
@@ -36,10 +40,19 @@ export const manualHandlers = Effect.gen(function* () {
     client: ({ params }) => serve(`/docs/clients/${params.client}`),
     clientFile: ({ params }) => serve(`/docs/clients/${params.client}/${params.file}`),
     clientSource: ({ params: { client, file, folder } }) => serve(`/docs/clients/${client}/${folder}/${file}`),
+    search: ({ query }) => Effect.sync(() => httpPage(searchPage(indexOf(files), query.q ?? ""))),
     home: () => Effect.succeed(home)
   })
 })
 
+/** The same for every gateway of a process. */
+let index: SearchIndex | undefined
+const indexOf = (files: ReadonlyArray<ManualFile>): SearchIndex => (index ??= searchIndex(files, interfaceDescription()))
+
+const httpPage = (text: string) =>
+  HttpServerResponse.text(text, { contentType: HTML, headers: { ...headers, "cache-control": "no-store" } })
+
+const HTML = "text/html; charset=utf-8"
 const CLIENTS = "/docs/clients.tar"
 
 /** A browser at the gateway's address is sent to the pages; like every other path it answers the envelope. */
@@ -55,7 +68,7 @@ const library = (files: ReadonlyArray<ManualFile>) => {
     if (path === CLIENTS) return staticText(tarArchive(clientsIn(files)), "application/x-tar")
     const page = files.find((one) => one.path === path)
     const written = files.find((one) => writtenPathsOf(one).includes(path))
-    if (page?.file.endsWith(".md")) return staticText(manualPage(page, files), "text/html; charset=utf-8")
+    if (page?.file.endsWith(".md")) return staticText(manualPage(page, files), HTML)
     if (written?.file.endsWith(".md")) return staticText(servedMarkdown(written, files), PLAIN)
     const { file, text } = page ?? written ?? {}
     return text === undefined ? undefined : staticText(text, file?.endsWith(".json") ? "application/json" : PLAIN)

@@ -3,7 +3,7 @@ import { json } from "../../domain/Json.ts"
 import { Health } from "../../services/Health.ts"
 import { CurrentRequest, withCaller } from "../api/SignedRequest.ts"
 import { docsPage, docsScript, docsStyle, readDocsAssets } from "../description/DocsPage.ts"
-import { describeInterface } from "../description/OpenApiDescription.ts"
+import { interfaceDescription } from "../description/OpenApiDescription.ts"
 import { type StaticText, sameOrigin, sourceHash, staticResponse, staticText } from "../description/StaticText.ts"
 import { handlersOf } from "../edge/Endpoints.ts"
 import { respond } from "../edge/Response.ts"
@@ -26,7 +26,7 @@ const docsHeaders = {
     "connect-src 'self'",
     "img-src data:",
     "base-uri 'none'",
-    "form-action 'none'",
+    "form-action 'self'",
     "frame-ancestors 'none'"
   ].join("; "),
   "referrer-policy": "no-referrer",
@@ -39,7 +39,7 @@ let texts: { readonly description: StaticText; readonly page: StaticText } | und
 /** The API's description, as OpenAPI and as a page. */
 export const descriptionHandlers = Effect.sync(() => {
   const { description, page } = (texts ??= {
-    description: staticText(json(describeInterface()), "application/json"),
+    description: staticText(json(interfaceDescription()), "application/json"),
     page: staticText(docsPage, "text/html; charset=utf-8")
   })
   return handlersOf("description", {
