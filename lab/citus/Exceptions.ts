@@ -130,6 +130,8 @@ export const functionsOnOneServer: ReadonlyArray<{ readonly name: string; readon
   { name: "open_steps", because: "its batches span tenants; on Citus open_steps_of_tenant is called" },
   { name: "write_events", because: "batches that span tenants call it; on Citus write_events_of_tenant is called" },
   { name: "apply_steps", because: "its batches span tenants; on Citus apply_steps_of_tenant is called" },
+  { name: "claim_deliveries", because: "it claims of all tenants; on Citus statements of one shard are sent" },
+  { name: "record_attempts", because: "its batches span tenants; on Citus statements of one tenant are sent" },
   { name: "retire_events", because: "on Citus it is asked to drop months that are empty, and moves no row" },
   { name: "empty_revoked_keys", because: "a migration empties the secrets of all revoked keys with it once, and takes it away" },
   { name: "mend_reversed", because: "a migration reads all reversed records with it once, and takes it away" },

@@ -76,6 +76,8 @@ const files: Readonly<Record<string, Listed>> = {
     texts: ["e230b7c2278b870f", "767eb2bcb712512e", "46f250e349a65945", "37bbba73abd1ab4a"],
     ofTenant: ["apply_steps", "write_events"]
   },
+  claim_deliveries: { texts: ["4f04367833f4f219"] },
+  record_attempts: { texts: ["a9ffccba720e2881"] },
   audit: { texts: ["6b82332cb216abcf"] },
   tenant_changes: { texts: ["786e2ec43696bf88"] },
   access: { texts: ["a2a658dde045c28b"] },

@@ -5,6 +5,7 @@ import type { ClaimQueries } from "../cluster/EveryTenant.ts"
 import type { Shard } from "../cluster/Shards.ts"
 import { advisoryLocks } from "../connection/AdvisoryLocks.ts"
 import { rowsOf } from "../connection/Rows.ts"
+import { onOwnConnection } from "../connection/StepBatch.ts"
 import { typeSql } from "../transactions/NewerEventTypes.ts"
 
 interface DeliveryClaim {
@@ -28,14 +29,9 @@ export const deliveryClaims =
   ({ leaseMs, now, perEndpoint }: DeliveryClaim): ClaimQueries<unknown> => {
     const [at, until] = [iso(now), iso(now + leaseMs)]
 
-    // The lock stands before the statement, so that the statement sees every lease that was taken before it. Its settings hold for this one
-    // transaction: planning the statement takes longer than running it, and without them PostgreSQL plans it for each claim.
+    // It may wait for another node's claim.
     const claimed = (limit: number) =>
-      Effect.andThen(
-        sql`SELECT pg_advisory_xact_lock(${advisoryLocks.deliveryClaims}), set_config('plan_cache_mode', 'force_generic_plan', true),
-          set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true)`,
-        sql.unsafe(claimStatement, [at, limit, perEndpoint, until])
-      )
+      onOwnConnection(sql)(sql.unsafe(claimStatement, [advisoryLocks.deliveryClaims, at, limit, perEndpoint, until]))
 
     const claimedOnCitus = Effect.fnUntraced(function* (limit: number, { appIds, number }: Shard) {
       // Shared among those that claim by shard; a node of the release before claims all of them at once, and has it alone.
@@ -63,22 +59,24 @@ export const deliveryClaims =
       due: (of) => sql<{ readonly app_id: string }>`
         SELECT DISTINCT e.app_id FROM webhook_endpoints e WHERE e.enabled ${of("e.app_id")} AND EXISTS (
           SELECT 1 FROM due_deliveries d WHERE d.app_id = e.app_id AND d.mode = e.mode AND d.next_attempt_at <= ${at}::timestamptz ${of("d.app_id")})`,
-      take: (_of, limit, shard) => sql.withTransaction(shard === null ? claimed(limit) : claimedOnCitus(limit, shard))
+      take: (_of, limit, shard) => (shard === null ? claimed(limit) : sql.withTransaction(claimedOnCitus(limit, shard)))
     }
   }
 
-/** The text after a condition on a tenant's column: nothing on PostgreSQL; on Citus the tenants that the statement is for. */
-type OwnRows = (column: string) => string
+/** $1 is the lock, $2 now, $3 how many, $4 how many of one endpoint at a time, $5 until when. */
+const claimStatement = `SELECT v.*, ${typeSql("v")} AS "eventType" FROM claim_deliveries($1, $2, $3, $4, $5) v`
 
-// The statement is planned once a connection, whatever the tables hold then: everything is found by its key, and what is due in the order of its
-// index, so that a LIMIT ends the reading. Two settings of the claim's transaction see to that.
-const chosen = (own: OwnRows) => `
+/**
+ * The same on Citus, which sends no INSERT of a CTE to another server, and computes no time in an upsert: statements of one transaction. $1 is now,
+ * $2 how many, $3 how many of one endpoint at a time, $4 the tenants, all of one shard. First what is chosen,
+ */
+const chooseStatement = `
 WITH RECURSIVE owed AS (
   -- Endpoints with due deliveries, found by an index skip scan: endpoints without any cost nothing, however many there are.
-  (SELECT d.app_id, d.mode FROM due_deliveries d WHERE true${own("d.app_id")} ORDER BY d.app_id, d.mode LIMIT 1)
+  (SELECT d.app_id, d.mode FROM due_deliveries d WHERE d.app_id = ANY ($4::text[]) ORDER BY d.app_id, d.mode LIMIT 1)
   UNION ALL
   SELECT next.app_id, next.mode FROM owed o CROSS JOIN LATERAL (
-    SELECT d.app_id, d.mode FROM due_deliveries d WHERE (d.app_id, d.mode) > (o.app_id, o.mode)${own("d.app_id")} ORDER BY d.app_id, d.mode LIMIT 1
+    SELECT d.app_id, d.mode FROM due_deliveries d WHERE (d.app_id, d.mode) > (o.app_id, o.mode) AND d.app_id = ANY ($4::text[]) ORDER BY d.app_id, d.mode LIMIT 1
   ) next
 ),
 turn AS (
@@ -86,65 +84,38 @@ turn AS (
   SELECT e.app_id, e.mode, waiting.id, waiting.created_at, waiting.place, waiting.next_attempt_at
   FROM owed o
   JOIN webhook_endpoints e ON e.app_id = o.app_id AND e.mode = o.mode
-  LEFT JOIN webhook_flights f ON f.app_id = o.app_id AND f.mode = o.mode${own("f.app_id")}
+  LEFT JOIN webhook_flights f ON f.app_id = o.app_id AND f.mode = o.mode AND f.app_id = ANY ($4::text[])
   CROSS JOIN LATERAL (
     SELECT coalesce(array_agg(l.id), '{}') AS ids FROM unnest(f.ids, f.leased_until) AS l(id, until) WHERE l.until > $1::timestamptz
   ) leased
   CROSS JOIN LATERAL (
     SELECT d.id, d.created_at, d.next_attempt_at, row_number() OVER (ORDER BY d.next_attempt_at) AS place
     FROM due_deliveries d
-    WHERE d.app_id = e.app_id AND d.mode = e.mode AND d.next_attempt_at <= $1::timestamptz AND d.id <> ALL (leased.ids)${own("d.app_id")}
+    WHERE d.app_id = e.app_id AND d.mode = e.mode AND d.next_attempt_at <= $1::timestamptz AND d.id <> ALL (leased.ids) AND d.app_id = ANY ($4::text[])
     ORDER BY d.next_attempt_at
     LIMIT greatest(0, $3::int - cardinality(leased.ids))
   ) waiting
-  WHERE e.enabled${own("e.app_id")}
+  WHERE e.enabled AND e.app_id = ANY ($4::text[])
 ),
 chosen AS MATERIALIZED (
   -- Every endpoint's first comes before anybody's second, so that a long queue delays nobody else.
   SELECT app_id, mode, id, created_at, place, next_attempt_at FROM turn ORDER BY place, next_attempt_at, app_id, id LIMIT $2
-)`
-
-const chosenDeliveries = (own: OwnRows) => `
+)
 SELECT c.id, d.event_id AS "eventId", v.type AS "eventType", v.body, v.reference, d.attempts, c.created_at AS "createdAt", t.traceparent,
   e.app_id AS "appId", e.mode, e.url, e.secret_sealed AS "secretSealed",
   CASE WHEN e.previous_until > $1::timestamptz THEN e.previous_secret_sealed END AS "previousSealed"
 FROM chosen c
-JOIN webhook_endpoints e ON e.app_id = c.app_id AND e.mode = c.mode${own("e.app_id")}
+JOIN webhook_endpoints e ON e.app_id = c.app_id AND e.mode = c.mode AND e.app_id = ANY ($4::text[])
 -- By their whole keys: joined, they might be looked for among all of the tenant's.
 CROSS JOIN LATERAL (
-  SELECT d.event_id, d.attempts FROM deliveries d WHERE d.app_id = c.app_id AND d.id = c.id AND d.created_at = c.created_at${own("d.app_id")} OFFSET 0
+  SELECT d.event_id, d.attempts FROM deliveries d WHERE d.app_id = c.app_id AND d.id = c.id AND d.created_at = c.created_at AND d.app_id = ANY ($4::text[]) OFFSET 0
 ) d
 CROSS JOIN LATERAL (
   -- No event is newer than what delivers it.
-  SELECT v.app_id, ${typeSql("v")} AS type, v.body, v.reference FROM events v WHERE v.app_id = c.app_id AND v.id = d.event_id AND v.created_at <= c.created_at${own("v.app_id")} OFFSET 0
+  SELECT v.app_id, ${typeSql("v")} AS type, v.body, v.reference FROM events v WHERE v.app_id = c.app_id AND v.id = d.event_id AND v.created_at <= c.created_at AND v.app_id = ANY ($4::text[]) OFFSET 0
 ) v
-LEFT JOIN transactions t ON t.app_id = v.app_id AND t.reference = v.reference${own("t.app_id")}
+LEFT JOIN transactions t ON t.app_id = v.app_id AND t.reference = v.reference AND t.app_id = ANY ($4::text[])
 ORDER BY c.place, c.next_attempt_at, c.app_id, c.id`
-
-/**
- * Leases deliveries that are due: $1 is now, $2 how many, $3 how many of one endpoint at a time, $4 until when. The leases stand in
- * webhook_flights, a row an endpoint, and no delivery is written. The due and the in-flight deliveries are of one moment, because an
- * attempt is recorded with a change of both in one commit.
- */
-const claimStatement = `${chosen(() => "")},
-flying AS (
-  -- An attempt that was recorded meanwhile is not in the row any more that this one adds to.
-  INSERT INTO webhook_flights AS w (app_id, mode, ids, leased_until)
-  SELECT app_id, mode, array_agg(id), array_agg($4::timestamptz) FROM chosen GROUP BY app_id, mode ORDER BY app_id, mode
-  ON CONFLICT (app_id, mode) DO UPDATE SET (ids, leased_until) = (
-    SELECT array_agg(l.id), array_agg(l.until) FROM (
-      SELECT k.id, k.until FROM unnest(w.ids, w.leased_until) AS k(id, until) WHERE k.until > $1::timestamptz AND k.id <> ALL (EXCLUDED.ids)
-      UNION ALL
-      SELECT n.id, n.until FROM unnest(EXCLUDED.ids, EXCLUDED.leased_until) AS n(id, until)
-    ) l)
-)${chosenDeliveries(() => "")}`
-
-/**
- * The same on Citus, which sends no INSERT of a CTE to another server, and computes no time in an upsert: statements of one transaction. $4 are the
- * tenants, all of one shard. First what is chosen,
- */
-const chooseStatement = `${chosen((column) => ` AND ${column} = ANY ($4::text[])`)}
-${chosenDeliveries((column) => ` AND ${column} = ANY ($4::text[])`)}`
 
 /** then the leases: $1 is now, $2 until when, $3 the tenants; $4, $5 and $6 are the tenant, the mode and the id of each. Answers a row an endpoint. */
 const leaseStatement = `

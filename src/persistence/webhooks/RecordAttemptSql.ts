@@ -56,17 +56,16 @@ const byDelivery = (one: AttemptStep, other: AttemptStep): number =>
   one.attempt.delivery.id < other.attempt.delivery.id ? -1 : 1
 
 /**
- * The differences between PostgreSQL and Citus: the condition that narrows a column to the tenant, the insert of the attempts, and the
- * answer.
+ * Records attempts in one commit, and what follows from each for its delivery and for its endpoint: functions/record_attempts.sql has what is
+ * promised.
  */
-interface RecordParts {
-  readonly own: (column: string) => string
-  readonly noted: string
-  readonly answer: string
-}
+export const recordAttemptSql = `SELECT record_attempts(${steps.names.map((_, at) => `$${at + 1}`).join(", ")}, ${FAILING_MS}::bigint) AS settled`
+
+/** The condition that narrows a column to the tenant: of what Citus does, the last parameter. */
+const own = (column: string): string => ` AND ${column} = $${steps.names.length + 1}::text`
 
 // The new state of the deliveries.
-const settling = (own: RecordParts["own"]): string => `
+const settling = `
 WITH RECURSIVE step AS MATERIALIZED (
   SELECT * FROM ${steps.rows("s", ["app_id", "mode", "url", "id", "created_at", "attempts", "taken", "gone", "at"])}
 ),
@@ -97,7 +96,7 @@ put_off AS (
 )`
 
 // The new state of their endpoints.
-const judging = (own: RecordParts["own"]): string => `
+const judging = `
 flown AS MATERIALIZED (
   -- After the deliveries, which may be held: nobody who claims waits for as long as that.
   SELECT f.app_id, f.mode, o.ids FROM (
@@ -155,37 +154,13 @@ disabled AS (
   WHERE e.app_id = s.app_id AND e.mode = s.mode${own("e.app_id")}
 )`
 
-const recordSql = ({ answer, noted, own }: RecordParts): string => `${settling(own)}${noted},${judging(own)}
-${answer}`
-
-/**
- * Writes a batch of attempts, and what follows from each for its delivery and for its endpoint, as if one had come after the other in the
- * order of their moments.
- */
-export const recordAttemptSql = recordSql({
-  own: () => "",
-  noted: `,
-noted AS (
-  INSERT INTO delivery_attempts (app_id, delivery_id, at, duration_ms, status, excerpt)
-  SELECT app_id, id, ${steps.value("at", "ord")}, ${steps.value("duration_ms", "ord")}, ${steps.value("answered", "ord")}, ${steps.value("excerpt", "ord")}
-  FROM settled
-)`,
-  answer: `SELECT (SELECT count(*)::int FROM settled) AS settled,
-  -- Somebody asked for one of them again between this statement's moment and its lock: it is written anew.
-  CASE WHEN (SELECT count(*) FROM locked) <> (SELECT count(*) FROM ended) + (SELECT count(*) FROM put_off)
-    THEN refuse_commit('a delivery was due at another moment') END AS refused`
-})
-
 /**
  * The same on Citus, for attempts of one tenant, which is the last parameter: it says which attempts are to be noted, and whether it must be written anew. Citus
  * sends no INSERT of a CTE to another server.
  */
-export const settleAttemptsSql = recordSql({
-  own: (column) => ` AND ${column} = $${steps.names.length + 1}::text`,
-  noted: "",
-  answer: `SELECT (SELECT coalesce(array_agg(ord::int), '{}') FROM settled) AS settled,
+export const settleAttemptsSql = `${settling},${judging}
+SELECT (SELECT coalesce(array_agg(ord::int), '{}') FROM settled) AS settled,
   (SELECT count(*) FROM locked) <> (SELECT count(*) FROM ended) + (SELECT count(*) FROM put_off) AS "isMoved"`
-})
 
 /** Notes attempts of one tenant, $1: the delivery, the moment, how long, the status and the excerpt of each. */
 export const noteAttemptsSql = `

@@ -1,0 +1,88 @@
+-- `claim_deliveries` leases deliveries that are due to the node that asks: p_limit at most, p_per_endpoint of one endpoint at a time, until
+-- p_until. The leases stand in webhook_flights, a row an endpoint, and no delivery is written. The due and the in-flight deliveries are of
+-- one moment, because an attempt is recorded with a change of both in one commit.
+-- An advisory lock lets one node claim at a time, so that the bound of each endpoint is counted over all nodes; what comes after it sees
+-- every lease that was taken before. The settings: a plan is made once, whatever the tables hold then; everything is found by its key, and
+-- what is due in the order of its index, so that a LIMIT ends the reading.
+CREATE OR REPLACE FUNCTION claim_deliveries(p_lock int, p_now timestamptz, p_limit int, p_per_endpoint int, p_until timestamptz)
+RETURNS TABLE (
+  id text, "eventId" text, type text, body text, reference text, attempts int, "createdAt" timestamptz, traceparent text,
+  "appId" text, mode text, url text, "secretSealed" bytea, "previousSealed" bytea
+) LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan
+SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off SET enable_bitmapscan = off AS $claim$
+#variable_conflict use_column
+DECLARE
+  chosen_apps text[];
+  chosen_modes text[];
+  chosen_ids text[];
+  chosen_born timestamptz[];
+BEGIN
+  PERFORM pg_advisory_xact_lock(p_lock);
+  WITH RECURSIVE owed AS (
+    -- Endpoints with due deliveries, found by an index skip scan: endpoints without any cost nothing, however many there are.
+    (SELECT d.app_id, d.mode FROM due_deliveries d ORDER BY d.app_id, d.mode LIMIT 1)
+    UNION ALL
+    SELECT next.app_id, next.mode FROM owed o CROSS JOIN LATERAL (
+      SELECT d.app_id, d.mode FROM due_deliveries d WHERE (d.app_id, d.mode) > (o.app_id, o.mode) ORDER BY d.app_id, d.mode LIMIT 1
+    ) next
+  ),
+  turn AS (
+    -- Each endpoint's oldest, as many as it may still have in flight.
+    SELECT e.app_id, e.mode, waiting.id, waiting.created_at, waiting.place, waiting.next_attempt_at
+    FROM owed o
+    JOIN webhook_endpoints e ON e.app_id = o.app_id AND e.mode = o.mode
+    LEFT JOIN webhook_flights f ON f.app_id = o.app_id AND f.mode = o.mode
+    CROSS JOIN LATERAL (
+      SELECT coalesce(array_agg(l.id), '{}') AS ids FROM unnest(f.ids, f.leased_until) AS l(id, until) WHERE l.until > p_now
+    ) leased
+    CROSS JOIN LATERAL (
+      SELECT d.id, d.created_at, d.next_attempt_at, row_number() OVER (ORDER BY d.next_attempt_at) AS place
+      FROM due_deliveries d
+      WHERE d.app_id = e.app_id AND d.mode = e.mode AND d.next_attempt_at <= p_now AND d.id <> ALL (leased.ids)
+      ORDER BY d.next_attempt_at
+      LIMIT greatest(0, p_per_endpoint - cardinality(leased.ids))
+    ) waiting
+    WHERE e.enabled
+  ),
+  chosen AS (
+    -- Every endpoint's first comes before anybody's second, so that a long queue delays nobody else.
+    SELECT app_id, mode, id, created_at FROM turn ORDER BY place, next_attempt_at, app_id, id LIMIT p_limit
+  )
+  SELECT array_agg(app_id), array_agg(mode), array_agg(id), array_agg(created_at)
+    INTO chosen_apps, chosen_modes, chosen_ids, chosen_born FROM chosen;
+  IF chosen_ids IS NULL THEN RETURN; END IF;
+
+  -- An attempt that was recorded meanwhile is not in the row any more that this one adds to.
+  INSERT INTO webhook_flights AS w (app_id, mode, ids, leased_until)
+  SELECT c.app_id, c.mode, array_agg(c.id), array_agg(p_until) FROM unnest(chosen_apps, chosen_modes, chosen_ids) AS c(app_id, mode, id)
+  GROUP BY c.app_id, c.mode ORDER BY c.app_id, c.mode
+  ON CONFLICT (app_id, mode) DO UPDATE SET (ids, leased_until) = (
+    SELECT array_agg(l.id), array_agg(l.until) FROM (
+      SELECT k.id, k.until FROM unnest(w.ids, w.leased_until) AS k(id, until) WHERE k.until > p_now AND k.id <> ALL (EXCLUDED.ids)
+      UNION ALL
+      SELECT n.id, n.until FROM unnest(EXCLUDED.ids, EXCLUDED.leased_until) AS n(id, until)
+    ) l);
+
+  RETURN QUERY
+  SELECT c.id, d.event_id, v.type, v.body, v.reference, d.attempts, c.created_at, t.traceparent, e.app_id, e.mode, e.url, e.secret_sealed,
+    CASE WHEN e.previous_until > p_now THEN e.previous_secret_sealed END
+  FROM unnest(chosen_apps, chosen_modes, chosen_ids, chosen_born) WITH ORDINALITY AS c(app_id, mode, id, created_at, ord)
+  JOIN webhook_endpoints e ON e.app_id = c.app_id AND e.mode = c.mode
+  -- By their whole keys: joined, they might be looked for among all of the tenant's.
+  CROSS JOIN LATERAL (
+    SELECT d.event_id, d.attempts FROM deliveries d WHERE d.app_id = c.app_id AND d.id = c.id AND d.created_at = c.created_at OFFSET 0
+  ) d
+  CROSS JOIN LATERAL (
+    -- No event is newer than what delivers it.
+    SELECT v.app_id, v.type, v.body, v.reference FROM events v
+    WHERE v.app_id = c.app_id AND v.id = d.event_id AND v.created_at <= c.created_at OFFSET 0
+  ) v
+  LEFT JOIN transactions t ON t.app_id = v.app_id AND t.reference = v.reference
+  ORDER BY c.ord;
+END
+$claim$;
+
+-- Whoever calls it, it means these tables.
+DO $fixed$ BEGIN
+  EXECUTE format('ALTER FUNCTION claim_deliveries SET search_path = %I, pg_temp', current_schema());
+END $fixed$;
