@@ -47,7 +47,11 @@ const pages = (...names: ReadonlyArray<string>) => names.flatMap(blocksOf).filte
 describe.concurrent("a reader of docs/integrating gets the answers that its pages show", () => {
   itWith("python3", "--version")(
     "in Python",
-    () => getsWhatIsShown("Python", pages("start", "idempotency-and-retries", "testing", "money", "signing")),
+    () =>
+      getsWhatIsShown(
+        "Python",
+        pages("start", "idempotency-and-retries", "testing", "money", "signing", "close-your-month", "customer-says")
+      ),
     LONG_MS
   )
   itWith("php", "--version")("in PHP", () => getsWhatIsShown("PHP", pages("start", "idempotency-and-retries", "money")), LONG_MS)
