@@ -1,6 +1,6 @@
 import { Layer, type Redacted } from "effect"
 import type { SqlClient } from "effect/sql"
-import { Metrics } from "./observability/Metrics.ts"
+import { countedDeliveries } from "./observability/Metrics.ts"
 import { AccessSealing } from "./persistence/audit/AccessSealing.ts"
 import { AuditLogPg } from "./persistence/audit/AuditLogPg.ts"
 import { TenantChangesPg } from "./persistence/audit/TenantChangesPg.ts"
@@ -56,7 +56,7 @@ const standing = Layer.provideMerge(GatewayStatusPg, AuditLogPg)
 const databaseOf = ({ databaseUrl, ownerUrl = null }: DatabaseSettings) => Database.migratedLayer({ databaseUrl, ownerUrl })
 
 const portsOn = <R, E>(database: Layer.Layer<R | SqlClient.SqlClient, E>, { masterKey, policy }: DatabaseSettings) => {
-  const outbox = Layer.provide(Metrics.deliveries, WebhookOutboxPg)
+  const outbox = Layer.provide(countedDeliveries, WebhookOutboxPg)
   return Layer.mergeAll(
     AccountClaimsPg,
     AccountSweepsPg,

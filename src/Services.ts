@@ -2,7 +2,7 @@ import { Layer } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { ApprovalAmounts } from "./domain/ApprovalAmounts.ts"
 import { Envelope } from "./http/api/Envelope.ts"
-import { Metrics } from "./observability/Metrics.ts"
+import { observedProviders } from "./observability/ProviderCalls.ts"
 import type { Ports } from "./Ports.ts"
 import type { EveryTenant } from "./persistence/cluster/EveryTenant.ts"
 import type { Distribution } from "./persistence/connection/Distribution.ts"
@@ -65,7 +65,7 @@ interface Foundations<P> {
 
 /** Every service of one gateway; neither listeners nor workers. */
 export const servicesOn = <P = never>({ limits, ports, providers, sender }: Foundations<P>) => {
-  const counted = Layer.provide(Metrics.providers, providers)
+  const counted = Layer.provide(observedProviders, providers)
   const registry = Layer.provideMerge(Layer.provide(guardedProviders, counted), Circuits.layer)
   return Layer.mergeAll(
     Authentication.layer,

@@ -1,36 +1,7 @@
-import { Clock, Effect, Layer, Metric, Option } from "effect"
-import type { ProviderError } from "../domain/errors/Retriable.ts"
-import { Mode } from "../domain/Ids.ts"
-import { wasTurnedAway } from "../runtime/CallTurn.ts"
+import { Effect, Layer, Metric } from "effect"
 import { labelledMetric } from "../runtime/LabelledMetric.ts"
-import { Policy } from "../services/ports/Policy.ts"
-import type { Provider } from "../services/ports/Provider.ts"
-import type { ReferenceData } from "../services/ports/ProviderReads.ts"
-import { decorateProviders, ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
 import { WebhookOutbox } from "../services/ports/WebhookOutbox.ts"
-import { annotations } from "./Attributes.ts"
 
-// Labels are tags and providers' names: bounded sets, and nothing that belongs to a tenant or a person.
-
-// Not an interface, which would be open to further members and so no set of labels.
-type Call = { readonly provider: string; readonly mode: Mode; readonly call: string }
-type EndedCall = Call & { readonly outcome: string }
-
-const providerCalls = labelledMetric((attributes: EndedCall) =>
-  Metric.counter("gateway_provider_calls_total", {
-    description: "Calls to providers, by how they ended.",
-    incremental: true,
-    attributes
-  })
-)
-const providerFailures = labelledMetric((attributes: Call) =>
-  Metric.counter("gateway_provider_calls_failed_total", {
-    description:
-      "Calls to providers of which nothing came: no answer, nothing sent, or an answer that says that it failed there. A call that was turned away is none of them.",
-    incremental: true,
-    attributes
-  })
-)
 const deliveries = labelledMetric((attributes: { readonly verdict: string }) =>
   Metric.counter("gateway_webhook_attempts_total", {
     description: "Webhook attempts, by what followed.",
@@ -39,45 +10,8 @@ const deliveries = labelledMetric((attributes: { readonly verdict: string }) =>
   })
 )
 
-/** How a call ends of which nothing came. */
-const FAILED: ReadonlyArray<string> = ["Unknown", "NotSent", "provider_error"]
-/** In its place where the account was busy: a 429, or its own pace. That is no failure of the provider. */
-const TURNED_AWAY = "TurnedAway"
-/** Calls that move money, and those without which none moves. */
-const watchedCalls = [
-  "quote",
-  "send",
-  "charge",
-  "send_code",
-  "quote_exchange",
-  "exchange",
-  "ask_payout",
-  "ask_collection",
-  "ask_exchange",
-  "resolve"
-] as const
-
-/** Counts what providers answer, around whatever registry is provided. */
-const providersLayer = Layer.effect(
-  ProviderRegistry,
-  Effect.gen(function* () {
-    const registry = yield* ProviderRegistry
-    const { providerTimeoutMs } = yield* Policy
-    const accounts = registry.known.flatMap((provider) =>
-      Mode.literals.filter((mode) => Option.isSome(registry.find(provider, mode))).map((mode) => ({ provider, mode }))
-    )
-    // A counter that is not there yet grows from nothing, which no alert sees.
-    for (const account of accounts)
-      for (const call of watchedCalls) {
-        for (const outcome of FAILED) yield* providerCalls({ ...account, call, outcome }, 0)
-        yield* providerFailures({ ...account, call }, 0)
-      }
-    return decorateProviders(registry, countCalls(callSeconds(providerTimeoutMs)))
-  })
-)
-
 /** Counts attempts, around whatever outbox is provided. */
-const deliveriesLayer = Layer.effect(
+export const countedDeliveries = Layer.effect(
   WebhookOutbox,
   Effect.map(WebhookOutbox, (outbox) =>
     WebhookOutbox.of({
@@ -87,105 +21,3 @@ const deliveriesLayer = Layer.effect(
     })
   )
 )
-
-/** The metrics of calls. Each wraps the service that it counts; App puts them around it. */
-export const Metrics = { providers: providersLayer, deliveries: deliveriesLayer }
-
-/** The bounds around the provider's time limit tell slow answers from those that never came. */
-const callSeconds = (limitMs: number) => {
-  const limit = limitMs / MS_PER_SECOND
-  const boundaries = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, ...[0.9, 1, 1.1].map((share) => share * limit)]
-  return labelledMetric((attributes: Omit<Call, "mode">) =>
-    Metric.histogram("gateway_provider_call_duration_seconds", {
-      description: "How long calls to providers took.",
-      boundaries: [...new Set(boundaries)].sort((one, other) => one - other),
-      attributes
-    })
-  )
-}
-
-const MS_PER_SECOND = 1000
-
-/** Around a provider's operations: each call is timed, and counted by how it ended. */
-const countCalls =
-  (seconds: ReturnType<typeof callSeconds>) =>
-  (provider: Provider): Provider => {
-    const { mode, name } = provider
-    const timed = <A, E>(call: string, calling: Effect.Effect<A, E>): Effect.Effect<A, E> =>
-      Effect.flatMap(Clock.currentTimeMillis, (startedAt) =>
-        Effect.ensuring(
-          calling,
-          Effect.flatMap(Clock.currentTimeMillis, (endedAt) =>
-            seconds({ provider: name, call }, (endedAt - startedAt) / MS_PER_SECOND)
-          )
-        )
-      )
-    const count = Effect.fnUntraced(function* (call: string, outcome: string) {
-      const isFailed = FAILED.includes(outcome)
-      const isTurnedAway = isFailed && (yield* wasTurnedAway)
-      yield* providerCalls({ provider: name, mode, call, outcome: isTurnedAway ? TURNED_AWAY : outcome }, 1)
-      if (isFailed && !isTurnedAway) yield* providerFailures({ provider: name, mode, call }, 1)
-    })
-    /** A call whose outcome has a tag. */
-    const tagged =
-      <Order, Fact extends { readonly _tag: string }>(call: string, ask: (order: Order) => Effect.Effect<Fact>) =>
-      (order: Order) =>
-        Effect.tap(timed(call, ask(order)), ({ _tag }) =>
-          Effect.andThen(count(call, _tag), Effect.annotateCurrentSpan(annotations({ "gateway.outcome": _tag })))
-        )
-    /** A call that fails where it was not answered. */
-    const read = <A, E extends { readonly _tag: string }>(call: string, ask: Effect.Effect<A, E>): Effect.Effect<A, E> =>
-      timed(call, ask).pipe(
-        Effect.tap((answer) => count(call, outcomeOf(answer))),
-        Effect.tapError(({ _tag }) => count(call, _tag))
-      )
-    const { collections, exchange, payouts, reference } = provider
-    const sendCode = collections?.sendCode
-    const holder = payouts?.holder
-    return {
-      ...provider,
-      ...(payouts && {
-        payouts: {
-          ...payouts,
-          ...(holder && { holder: (recipient) => read("holder", holder(recipient)) }),
-          quote: (order) => read("quote", payouts.quote(order)),
-          send: tagged("send", payouts.send),
-          fetchStatus: tagged("ask_payout", payouts.fetchStatus)
-        }
-      }),
-      ...(exchange && {
-        exchange: {
-          quote: (order) => read("quote_exchange", exchange.quote(order)),
-          execute: tagged("exchange", exchange.execute),
-          fetchStatus: tagged("ask_exchange", exchange.fetchStatus)
-        }
-      }),
-      ...(collections && {
-        collections: {
-          ...collections,
-          charge: tagged("charge", collections.charge),
-          fetchStatus: tagged("ask_collection", collections.fetchStatus),
-          ...(sendCode && { sendCode: (source) => read("send_code", sendCode(source)) })
-        }
-      }),
-      ...(reference && { reference: countedReads(reference, read) })
-    }
-  }
-
-const countedReads = (
-  { balances, banks, branches, countries, resolve }: ReferenceData,
-  read: <A>(call: string, ask: Effect.Effect<A, ProviderError>) => Effect.Effect<A, ProviderError>
-): ReferenceData => ({
-  ...(banks && { banks: (country) => read("banks", banks(country)) }),
-  ...(branches && { branches: (country, bankCode) => read("branches", branches(country, bankCode)) }),
-  ...(resolve && { resolve: (account) => read("resolve", resolve(account)) }),
-  ...(countries && { countries: read("countries", countries) }),
-  ...(balances && { balances: read("balances", balances) })
-})
-
-const outcomeOf = (answer: unknown): string => {
-  if (answer === "unknown") return "Unknown"
-  return typeof answer === "object" && answer !== null && "_tag" in answer && answer._tag === "QuoteRefused"
-    ? answer._tag
-    : "Answered"
-}

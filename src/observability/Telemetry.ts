@@ -172,7 +172,7 @@ export const withWholeTraces = (next: SpanProcessor): SpanProcessor => {
       held.set(traceId, spans)
       spans.push(span)
       count += 1
-      if (span.parentSpanContext === undefined || ended.has(traceId)) pass(traceId)
+      if (isLocalRoot(span) || ended.has(traceId)) pass(traceId)
       else if (count > SPANS_HELD) for (const oldest of held.keys().take(1)) pass(oldest)
     },
     forceFlush: () => {
@@ -185,6 +185,10 @@ export const withWholeTraces = (next: SpanProcessor): SpanProcessor => {
     }
   }
 }
+
+/** The span began a trace here, or goes on in the trace of a transaction that began earlier. */
+const isLocalRoot = ({ parentSpanContext }: ReadableSpan): boolean =>
+  parentSpanContext === undefined || parentSpanContext.isRemote === true
 
 /** A collector that refuses the last spans is no reason for a process to end as if it had failed. */
 const refused = (error: unknown): void => diag.error("the last spans could not be sent", error)

@@ -1,11 +1,12 @@
 import { Agent, type Dispatcher } from "@effect/platform-node/Undici"
-import { Effect, Option, type Scope } from "effect"
+import { Clock, Effect, Option, type Scope } from "effect"
 import { parseExact } from "../domain/Json.ts"
 import { noteCall } from "../runtime/CapturedCall.ts"
 import { inClientSpan } from "../runtime/ClientSpan.ts"
 import { tooLateToLeave } from "../runtime/LatestTime.ts"
 import { makeTimer, type Timer } from "../runtime/Timer.ts"
 import { annotateTraced } from "../runtime/Tracing.ts"
+import { CallPhases, phaseAttributes, timedConnector } from "./CallPhases.ts"
 import { isPlainEncoding, LARGEST_BODY_BYTES, plainBody } from "./PlainBody.ts"
 
 /** One outgoing HTTP call. `operation` is its name in spans and logs: a path could carry a number. */
@@ -50,6 +51,9 @@ const CONNECT_TIMEOUT_MS = 5000
 const MAXIMUM_CONNECTIONS = 64
 /** Of a body that is taken piece by piece. */
 const LARGEST_FILE_BYTES = 1024 * LARGEST_BODY_BYTES
+const NANOS_A_MS = 1_000_000
+/** A number of seconds, or a date. */
+const LONGEST_RETRY_AFTER = 40
 /** Shorter than providers keep idle connections, so that a call seldom meets a closing one. */
 const IDLE_CONNECTION_MS = 4000
 
@@ -57,19 +61,19 @@ const IDLE_CONNECTION_MS = 4000
 export const openTransport = Effect.fn("openTransport")(function* (
   provider: string
 ): Effect.fn.Return<Transport, never, Scope.Scope> {
+  const clock = yield* Clock.Clock
+  const now = () => Number(clock.monotonicTimeNanosUnsafe()) / NANOS_A_MS
+  const { connect, openedLast } = timedConnector(now, { allowH2: false, timeout: CONNECT_TIMEOUT_MS })
   const agent = yield* Effect.acquireRelease(
-    Effect.sync(() => new Agent(connections)),
+    Effect.sync(() => new Agent({ ...connections, connect })),
     (agent) => Effect.promise(() => agent.destroy())
   )
   const timer = yield* makeTimer
   const annotated: Transport["call"] = Effect.fnUntraced(function* (call) {
     const isTooLate = call.method === "GET" ? inTime : yield* tooLateToLeave
-    const response = yield* once({ agent, timer, isTooLate }, call)
-    yield* annotateTraced(() =>
-      response._tag === "Answered"
-        ? { "http.response.status_code": response.status }
-        : { "error.type": response._tag === "Lost" ? response.reason : "not_sent", note: response.note }
-    )
+    const phases = new CallPhases({ now, openedLast })
+    const response = yield* once({ agent, timer, isTooLate, phases }, call)
+    yield* annotateTraced(() => ({ ...phaseAttributes(phases.ended), ...answerAttributes(response) }))
     return response
   })
   return {
@@ -80,6 +84,14 @@ export const openTransport = Effect.fn("openTransport")(function* (
     }
   }
 })
+
+const answerAttributes = (response: ProviderResponse): Readonly<Record<string, string | number>> =>
+  response._tag === "Answered"
+    ? {
+        "http.response.status_code": response.status,
+        ...(response.retryAfter === undefined ? {} : { "gateway.retry_after": response.retryAfter.slice(0, LONGEST_RETRY_AFTER) })
+      }
+    : { "error.type": response._tag === "Lost" ? response.reason : "not_sent", note: response.note }
 
 /** JSON with every number as the text that was sent: none if it is not JSON. A body with another content type is not read. */
 export const exactJson = ({ body, contentType }: Extract<ProviderResponse, { _tag: "Answered" }>): Option.Option<unknown> =>
@@ -92,7 +104,6 @@ const connections: Agent.Options = {
   // One request at a time on a connection, and HTTP/1.1 only: on a shared connection the request that was read would be unknown.
   pipelining: 1,
   allowH2: false,
-  connect: { timeout: CONNECT_TIMEOUT_MS },
   keepAliveTimeout: IDLE_CONNECTION_MS,
   keepAliveMaxTimeout: IDLE_CONNECTION_MS,
   // The deadline of the whole call rules instead.
@@ -109,18 +120,19 @@ interface Progress {
   givenUp: boolean
   /** Whether it is too late for its first byte. */
   readonly isTooLate: () => boolean
+  readonly phases: CallPhases
 }
 
-interface Means extends Pick<Progress, "isTooLate"> {
+interface Means extends Pick<Progress, "isTooLate" | "phases"> {
   readonly agent: Agent
   readonly timer: Timer
 }
 
-const once = ({ agent, isTooLate, timer }: Means, call: ProviderCall): Effect.Effect<ProviderResponse> =>
+const once = ({ agent, isTooLate, phases, timer }: Means, call: ProviderCall): Effect.Effect<ProviderResponse> =>
   Effect.suspend(() => {
     if (call.timeoutMs <= 0) return Effect.succeed<ProviderResponse>({ _tag: "NotSent", note: "no time left" })
     return Effect.callback<ProviderResponse>((resume) => {
-      const progress: Progress = { written: false, givenUp: false, isTooLate }
+      const progress: Progress = { written: false, givenUp: false, isTooLate, phases }
       const handler = new CallHandler(progress, call, (response) => {
         if (progress.givenUp) return
         stop()
@@ -192,6 +204,7 @@ class CallHandler implements Dispatcher.DispatchHandler {
     // This process, or its machine, may have stood still since the call began: nothing lies between this look and the writing.
     if (isTooLate()) return controller.abort(new TooLateToLeave())
     this.#progress.written = true
+    this.#progress.phases.written()
   }
 
   onResponseStart(
@@ -199,6 +212,7 @@ class CallHandler implements Dispatcher.DispatchHandler {
     status: number,
     headers: Readonly<Record<string, string | Array<string> | undefined>>
   ): void {
+    this.#progress.phases.answered(headers)
     this.#status = status
     this.#contentType = oneLine(headers["content-type"])
     this.#encoding = oneLine(headers["content-encoding"])

@@ -32,12 +32,21 @@ const parsedUrl = Option.liftThrowable((text: string) => new URL(text))
 const defaultPorts: Readonly<Record<string, number>> = { "https:": 443, "http:": 80 }
 const HIDDEN_PATH = "/REDACTED"
 
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** An identifier of a payment is no person's number, however many digits it has. */
+const shownPath = (path: string): string =>
+  path
+    .split("/")
+    .map((part) => (UUID.test(part) ? part : maskedText(part)))
+    .join("/")
+
 /** Without user, query and fragment, and without a person's number in the path. */
 const addressOf = ({ showsPath, url }: HttpCall): Readonly<Record<string, string | number>> => {
   const parsed = Option.getOrUndefined(parsedUrl(url))
   if (parsed === undefined) return {}
   const { hostname, origin, pathname, port, protocol } = parsed
-  const path = showsPath ? maskedText(pathname) : pathname === "/" ? pathname : HIDDEN_PATH
+  const path = showsPath ? shownPath(pathname) : pathname === "/" ? pathname : HIDDEN_PATH
   return {
     "url.full": `${origin}${path}`,
     "server.address": hostname,

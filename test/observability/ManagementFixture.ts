@@ -2,8 +2,8 @@ import { Effect, Layer, Option, Ref } from "effect"
 import { eventLoop } from "../../src/observability/EventLoop.ts"
 import { clockSkew } from "../../src/observability/Gauges.ts"
 import { Management } from "../../src/observability/Management.ts"
-import { Metrics } from "../../src/observability/Metrics.ts"
 import { commitsWaitingFamily, processFamilies } from "../../src/observability/ProcessGauges.ts"
+import { observedProviders } from "../../src/observability/ProviderCalls.ts"
 import type { StatusSnapshot } from "../../src/services/ports/GatewayStatus.ts"
 import type { Provider } from "../../src/services/ports/Provider.ts"
 import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
@@ -131,4 +131,4 @@ export const asked = Effect.gen(function* () {
     destinationCurrency: null,
     sentAt: 0
   }) ?? Effect.void
-}).pipe(Effect.provide(Metrics.providers.pipe(Layer.provide([registry, fakePolicy()]))))
+}).pipe(Effect.provide(observedProviders.pipe(Layer.provide([registry, fakePolicy()]))))

@@ -73,10 +73,12 @@ export const providerImports: ReadonlyArray<ImportRow> = [
       "runtime/LatestTime.ts",
       "runtime/Timer.ts",
       "runtime/Tracing.ts",
+      "providers/CallPhases.ts",
       "providers/PlainBody.ts"
     ],
     packages: [core, /^@effect\/platform-node\/Undici$/]
   },
+  { from: /^providers\/CallPhases\.ts$/, files: [], packages: [core, /^@effect\/platform-node\/Undici$/] },
   { from: /^providers\/PlainBody\.ts$/, files: [], packages: [core, /^node:zlib$/] },
   {
     from: /^providers\/(\w+)\//,

@@ -23,6 +23,14 @@ export const givenTelemetry = () => {
   return {
     lines,
     spans: Effect.sync(() => spans.map(({ attributes, name }): SpanSeen => [name, Object.fromEntries(attributes)])),
+    /** The trace and the span that each span of another process is a child of. */
+    parents: Effect.sync(() =>
+      spans.flatMap(({ parent }) =>
+        parent._tag === "Some" && parent.value._tag === "ExternalSpan"
+          ? [[parent.value.traceId, parent.value.spanId] as const]
+          : []
+      )
+    ),
     links: Effect.sync(() => spans.flatMap(({ links }) => links.map(({ span }) => [span.traceId, span.spanId] as const))),
     layer: Layer.merge(Logger.layer([logger]), Layer.succeed(Tracer.Tracer, tracer))
   }

@@ -146,7 +146,10 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
       if (isRead(method) && caller?.role !== "admin") return yield* Effect.interruptible(run)
       return yield* writeInTime(withErrors(run), requestId, () => internal(requestId))
     })
-    if (nonce === null) return { appId: "", response: yield* withErrors(answer) }
+    if (nonce === null) {
+      const provider = isCallback ? callbackOf(path)?.provider : undefined
+      return { appId: "", response: yield* withErrors(answer), ...(provider === undefined ? {} : { provider }) }
+    }
     // Whatever a request is answered, its nonce was spent before, or is in the commit of its claim; and what was sent a second time is refused
     // for that alone.
     const exit = yield* Effect.exit(withErrors(answer))

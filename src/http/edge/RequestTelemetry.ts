@@ -1,5 +1,6 @@
 import { Clock, Effect, Metric, Option, Schema } from "effect"
 import type { HttpServerResponse } from "effect/http"
+import { isReference } from "../../domain/Ids.ts"
 import { boundedLog } from "../../runtime/BoundedLog.ts"
 import { labelledMetric } from "../../runtime/LabelledMetric.ts"
 import { annotateTraced } from "../../runtime/Tracing.ts"
@@ -84,7 +85,13 @@ const HOST = /^([a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::(\d{1,5}))?$/i
 
 const decodeError = Schema.decodeUnknownOption(
   Schema.fromJsonString(
-    Schema.Struct({ error: Schema.Struct({ code: Schema.String, terminal: Schema.Boolean, retriable: Schema.Boolean }) })
+    Schema.Struct({
+      error: Schema.Struct({
+        code: Schema.String,
+        terminal: Schema.Boolean,
+        retriable: Schema.Boolean
+      })
+    })
   )
 )
 
@@ -100,9 +107,25 @@ const errorOf = ({ body, status }: HttpServerResponse.HttpServerResponse) =>
         class: error.terminal ? "terminal" : error.retriable ? "retriable" : "ambiguous"
       }))
 
+/** As far into a response as its transaction is named. */
+const NAMED_WITHIN_BYTES = 512
+const NAMED = /"reference":"([0-9A-HJKMNP-TV-Z]{26})"/
+
+/** The transaction that a request is about: the one in its path, or the one that the response of a money step names first. */
+const referenceOf = ({ match }: RequestHead, { body }: HttpServerResponse.HttpServerResponse): string | undefined => {
+  if (match._tag !== "Found") return undefined
+  const { reference } = match.params
+  if (reference !== undefined) return isReference(reference) ? reference : undefined
+  if (match.route.operation?.idempotencyKey === undefined || body._tag !== "Uint8Array") return undefined
+  const { buffer, byteLength, byteOffset } = body.body
+  return NAMED.exec(Buffer.from(buffer, byteOffset, Math.min(byteLength, NAMED_WITHIN_BYTES)).toString("latin1"))?.[1]
+}
+
 export interface RequestOutcome {
   /** Empty where no signature was verified. */
   readonly appId: string
+  /** Of a callback to one of our addresses. */
+  readonly provider?: string
   readonly response: HttpServerResponse.HttpServerResponse
   /** True where the request was refused before a tenant was known and nothing broke: any client can send many of these. */
   readonly isRefused?: boolean
@@ -123,18 +146,29 @@ export const makeRequestLog = Effect.gen(function* () {
     appId !== "" ? Effect.succeed(true) : status >= FIRST_FAULT && !isRefused ? isFaultLine(status) : isRefusedLine(status)
 
   return Effect.fnUntraced(function* (startedAt: number, head: RequestHead, route: string, outcome: RequestOutcome) {
-    const { appId, response } = outcome
+    const { appId, provider, response } = outcome
     const { method, requestId } = head
+    const reference = referenceOf(head, response)
     const duration_ms = (yield* Clock.currentTimeMillis) - startedAt
     yield* annotateTraced(() => ({
       ...addressAttributes(head),
       "http.response.status_code": response.status,
       "gateway.app_id": appId,
+      ...(reference === undefined ? {} : { "gateway.reference": reference }),
       ...errorAttributes(response)
     }))
     if (!(yield* hasOwnLine(outcome))) return
     yield* Effect.logInfo("request").pipe(
-      Effect.annotateLogs({ method, route, status: response.status, duration_ms, request_id: requestId, app_id: appId })
+      Effect.annotateLogs({
+        method,
+        route,
+        status: response.status,
+        duration_ms,
+        request_id: requestId,
+        app_id: appId,
+        ...(reference === undefined ? {} : { reference }),
+        ...(provider === undefined ? {} : { provider })
+      })
     )
   })
 })

@@ -23,7 +23,7 @@ import { deliverNewer, isNewer } from "../transactions/NewerEventTypes.ts"
 import { decodePositions, isFullFloat, manualEntries, positionOf } from "./ManualEntries.ts"
 import { openStatement, openStatementOfTenant } from "./OpenSteps.ts"
 import { stepColumns } from "./StepColumns.ts"
-import { linkedBatch, type Traced, withTraceparent, withTraceparentAndAttributes } from "./StepTracing.ts"
+import { linkedBatch, type Traced, withRootTraceparent, withTraceparent } from "./StepTracing.ts"
 
 const OpenRow = Schema.Struct({
   verdict: Schema.Literals(["Opened", "ClaimLost", "Frozen", "PayerBusy", "OverCap", "ShortFloat"]),
@@ -121,7 +121,7 @@ export const FloatLedgerPg = Layer.effect(
       return (yield* decodePositions(rows)).map(positionOf)
     }, Effect.orDie)
 
-    return FloatLedger.of({ open: withTraceparentAndAttributes(open), apply: withTraceparent(apply), resolve, adjust, positions })
+    return FloatLedger.of({ open: withRootTraceparent(open), apply: withTraceparent(apply), resolve, adjust, positions })
   })
 )
 

@@ -2,7 +2,7 @@ import { Effect, Metric } from "effect"
 import type { CorridorKey } from "../../domain/Corridor.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
 import { labelledMetric } from "../../runtime/LabelledMetric.ts"
-import { currentTraceparent, linkingSpans, whereTraced } from "../../runtime/Tracing.ts"
+import { asChildOf, currentTraceparent, linkingSpans, rootTraceparent, whereTraced } from "../../runtime/Tracing.ts"
 import type { OpenOutcome, OpenStep } from "../../services/ports/FloatLedger.ts"
 
 /** A money step that knows the span that it was made in. */
@@ -22,10 +22,17 @@ export const withTraceparent =
   (step: Step): Effect.Effect<Result> =>
     Effect.flatMap(currentTraceparent, (traceparent) => commit({ ...step, traceparent }))
 
-/** As `withTraceparent`, for the step that begins a transaction: its span says which. */
-export const withTraceparentAndAttributes =
-  (commit: (step: Traced<OpenStep>) => Effect.Effect<OpenOutcome>) => (step: OpenStep) =>
-    Effect.andThen(Effect.annotateCurrentSpan(attributesOf(step.transaction)), withTraceparent(commit)(step))
+/**
+ * For the step that begins a transaction: its span says which, and the trace's root is handed on, which is kept with the record for all that
+ * comes later.
+ */
+export const withRootTraceparent =
+  (commit: (step: Traced<OpenStep>) => Effect.Effect<OpenOutcome>) =>
+  (step: OpenStep): Effect.Effect<OpenOutcome> =>
+    Effect.andThen(
+      Effect.annotateCurrentSpan(attributesOf(step.transaction)),
+      Effect.flatMap(rootTraceparent, (traceparent) => commit({ ...step, traceparent }))
+    )
 
 const attributesOf = (record: Transaction) => ({
   "gateway.reference": record.reference,
@@ -38,7 +45,7 @@ const attributesOf = (record: Transaction) => ({
 const corridorName = ({ country, currency, direction, method }: CorridorKey): string =>
   [country, currency, direction, method].join("/")
 
-/** One statement for steps of many requests: its span is linked to all of theirs, and says what it is about where that is one. */
+/** One statement for steps of many requests: its span is linked to all of theirs. A step's own statement is in the trace of its request. */
 export const linkedBatch =
   <Step extends { readonly traceparent: string | null }>(
     step: "open" | "apply",
@@ -48,18 +55,17 @@ export const linkedBatch =
   <A, E>(statement: Effect.Effect<A, E>): Effect.Effect<A, E> =>
     Effect.andThen(
       batchSizes({ step }, steps.length),
-      whereTraced<A, E, never>((traced) =>
-        traced.pipe(
-          Effect.annotateSpans({
-            "gateway.batch_size": steps.length,
-            ...(steps.length > 1 ? {} : namesOf(steps.map(recordOf)))
-          }),
-          linkingSpans(steps.map(({ traceparent }) => traceparent))
-        )
-      )(statement)
+      whereTraced<A, E, never>((traced) => {
+        const [only] = steps
+        const size = { "gateway.batch_size": steps.length }
+        return only === undefined || steps.length > 1
+          ? traced.pipe(Effect.annotateSpans(size), linkingSpans(steps.map(({ traceparent }) => traceparent)))
+          : traced.pipe(Effect.annotateSpans({ ...size, ...namesOf(recordOf(only)) }), asChildOf(only.traceparent))
+      })(statement)
     )
 
-const namesOf = ([record]: ReadonlyArray<Transaction>) =>
-  record === undefined
-    ? {}
-    : { "gateway.reference": record.reference, "gateway.app_id": record.appId, "gateway.mode": record.mode }
+const namesOf = ({ appId, mode, reference }: Transaction) => ({
+  "gateway.reference": reference,
+  "gateway.app_id": appId,
+  "gateway.mode": mode
+})

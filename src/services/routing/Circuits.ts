@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, Exit, Layer, Metric } from "effect"
+import { Clock, Context, Effect, Exit, identity, Layer, Metric } from "effect"
 import * as CircuitBreaker from "../../domain/CircuitBreaker.ts"
 import type { AppId, Mode } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
@@ -65,7 +65,8 @@ export class Circuits extends Context.Service<
             const said = verdict(exit)
             // A call that was turned away says that the provider is busy, which is no failure of it, nor an end of one.
             yield* end(
-              away !== null && said !== "answered" ? "abandoned" : said === "answered" && isAbandoned ? "abandoned" : said
+              away !== null && said !== "answered" ? "abandoned" : said === "answered" && isAbandoned ? "abandoned" : said,
+              noteOf(exit)
             )
             return yield* exit
           })
@@ -87,8 +88,14 @@ const openCircuits = Metric.gauge("gateway_provider_circuit_open", {
 /** A tenant whose calls fail alone is forgotten when it asked for nothing this long after its calls were let through again. */
 const FORGOTTEN_AFTER_MS = 60_000
 
-/** Says how a call ended that was let through. Called once; `abandoned` where its caller went away. */
-type EndCall = (verdict: CallVerdict | "abandoned") => Effect.Effect<void>
+/** Says how a call ended that was let through, and in which words. Called once; `abandoned` where its caller went away. */
+type EndCall = (verdict: CallVerdict | "abandoned", note: string) => Effect.Effect<void>
+
+/** What came of a money call, as its outcome notes it: a status word, a code, or what the connection said. A read has no such words. */
+const noteOf = (exit: Exit.Exit<unknown, unknown>): string => {
+  const value = Exit.isSuccess(exit) ? exit.value : null
+  return typeof value === "object" && value !== null && "note" in value && typeof value.note === "string" ? value.note : ""
+}
 
 /**
  * The states of the circuits, in the memory of this process. Each line has a circuit that all tenants share and one for each tenant: a
@@ -113,7 +120,7 @@ const circuitStates = (policy: CircuitBreaker.CircuitPolicy) => {
     line: CircuitKey,
     tenant: AppId | null,
     begun: Begun,
-    { at, verdict }: { readonly verdict: CallVerdict | "abandoned"; readonly at: Instant }
+    { at, note, verdict }: { readonly verdict: CallVerdict | "abandoned"; readonly note: string; readonly at: Instant }
   ): Effect.Effect<void> => {
     const how = verdict === "unreachable" ? "failed" : verdict
     const blamed = verdict === "unreachable" ? null : tenant
@@ -123,7 +130,7 @@ const circuitStates = (policy: CircuitBreaker.CircuitPolicy) => {
     const after = forgetOld(withOwn(withShared(before, shared), tenant, own), at)
     if (after === before) return Effect.void
     keep(line, after)
-    return shown(line, tenant, before, after)
+    return shown(line, tenant, before, after).pipe(note === "" ? identity : Effect.annotateLogs({ note }))
   }
 
   return {
@@ -131,7 +138,8 @@ const circuitStates = (policy: CircuitBreaker.CircuitPolicy) => {
     begin: (line: CircuitKey, tenant: AppId | null) =>
       Effect.map(Clock.currentTimeMillis, (now): EndCall | null => {
         const begun = letThrough(line, tenant, now)
-        return begun && ((verdict) => Effect.flatMap(Clock.currentTimeMillis, (at) => end(line, tenant, begun, { verdict, at })))
+        if (begun === null) return null
+        return (verdict, note) => Effect.flatMap(Clock.currentTimeMillis, (at) => end(line, tenant, begun, { verdict, note, at }))
       }),
     isOpen: (line: CircuitKey, tenant: AppId | null) =>
       Effect.map(Clock.currentTimeMillis, (now) => {

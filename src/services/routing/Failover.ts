@@ -8,6 +8,7 @@ import { isTooLateToSend, leavesBy } from "../../domain/TimeLimits.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
 import { type CapturedCall, withCapturedCall } from "../../runtime/CapturedCall.ts"
 import { LeavesBy, latestTime } from "../../runtime/LatestTime.ts"
+import { whereTraced } from "../../runtime/Tracing.ts"
 import type { Provider } from "../ports/Provider.ts"
 import { VelocityLimits } from "../ports/VelocityLimits.ts"
 import { Settlement } from "../settlement/Settlement.ts"
@@ -78,14 +79,14 @@ export class Failover extends Context.Service<
       ): Effect.fn.Return<Sent<Outcome>> {
         const { nextAfter, record } = plan
         let turn = { provider: record.provider, offer: plan.first, recordedAt: plan.recordedAt }
-        for (let isRerouted = false; ; isRerouted = true) {
-          const { isLate, outcome, raw } = yield* sendInTime(turn.recordedAt, plan.send(turn.offer))
+        for (let attempt = 1; ; attempt++) {
+          const { isLate, outcome, raw } = yield* inAttempt(attempt)(sendInTime(turn.recordedAt, plan.send(turn.offer)))
           // The process may have been paused within the call as well.
           const isStale = isLate || isTooLateToSend(turn.recordedAt, yield* latestTime)
           const next = outcome._tag === "NotSent" && !isStale ? yield* nextAfter(turn.offer) : Option.none()
           const recordedAt = yield* Clock.currentTimeMillis
           const isMoved = Option.isSome(next) && (yield* moveRecord(record, turn.provider, next.value, outcome.note))
-          if (!isMoved) return { outcome, raw, isRerouted }
+          if (!isMoved) return { outcome, raw, isRerouted: attempt > 1 }
           turn = { provider: next.value.provider.name, offer: next.value.offer, recordedAt }
         }
       })
@@ -111,6 +112,14 @@ export class Failover extends Context.Service<
     })
   )
 }
+
+/** The spans and log lines of a call say which provider's turn it is. */
+const inAttempt =
+  (attempt: number) =>
+  <A, E, R>(call: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => {
+    const traced = whereTraced<A, E, R>(Effect.annotateSpans({ "gateway.attempt": attempt }))(call)
+    return attempt === 1 ? traced : Effect.annotateLogs(traced, { attempt })
+  }
 
 /**
  * One money call, made once. A record that was written too long ago is not sent: the process was paused too long, and the record may have

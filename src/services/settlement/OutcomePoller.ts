@@ -10,7 +10,7 @@ import type { StatusPoll } from "../../domain/StatusPoll.ts"
 import { pollLeaseMs } from "../../domain/TimeLimits.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
 import { type TurnedAway, withTurn } from "../../runtime/CallTurn.ts"
-import { linkCurrentSpan } from "../../runtime/Tracing.ts"
+import { inTraceOf } from "../../runtime/Tracing.ts"
 import { makeWorker } from "../../runtime/Worker.ts"
 import { ClockTrust } from "../ports/ClockWatch.ts"
 import { Codes } from "../ports/Codes.ts"
@@ -73,12 +73,15 @@ export class OutcomePoller extends Context.Service<
       for (const provider of registry.known)
         for (const mode of Mode.literals) yield* Metric.update(Metric.withAttributes(withoutAccount, { provider, mode }), 0)
 
-      const poll = Effect.fn("OutcomePoller.poll")(function* (
+      const poll = (stored: StoredTransaction, actor: Actor, said: ReadonlyArray<Reported> = []): Effect.Effect<Polled> =>
+        inTraceOf("OutcomePoller.poll", stored.traceparent)(pollOnce(stored, actor, said))
+
+      const pollOnce = Effect.fnUntraced(function* (
         stored: StoredTransaction,
         actor: Actor,
-        said: ReadonlyArray<Reported> = []
+        said: ReadonlyArray<Reported>
       ): Effect.fn.Return<Polled> {
-        const { traceparent, transaction } = stored
+        const { transaction } = stored
         const { appId, mode, reference } = transaction
         yield* Effect.annotateCurrentSpan({
           "gateway.reference": reference,
@@ -86,7 +89,6 @@ export class OutcomePoller extends Context.Service<
           "gateway.mode": mode,
           "gateway.actor": actor
         })
-        yield* linkCurrentSpan([traceparent ?? null])
         const provider = sentWith(registry, transaction)
         const statusPoll = yield* statusPollOf(provider, policy, { record: transaction, actor, said })
         const unanswered = (note: string) =>

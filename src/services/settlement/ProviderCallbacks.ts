@@ -7,7 +7,7 @@ import { type Mode, type Reference, referenceFrom } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import { isTerminal } from "../../domain/Payment.ts"
 import { pollLeaseMs } from "../../domain/TimeLimits.ts"
-import { currentTraceparent, linkCurrentSpan } from "../../runtime/Tracing.ts"
+import { currentTraceparent, inTraceOf } from "../../runtime/Tracing.ts"
 import { makeWorker } from "../../runtime/Worker.ts"
 import { Policy } from "../ports/Policy.ts"
 import type { Callbacks, RawCallback } from "../ports/Provider.ts"
@@ -94,15 +94,22 @@ export class ProviderCallbacks extends Context.Service<
 
       const find = transactionOf(transactions)
 
-      const look = Effect.fn("ProviderCallbacks.look")(
-        function* (callback: LeasedCallback) {
-          yield* linkCurrentSpan([receivingSpans.get(callback.id) ?? null])
-          receivingSpans.delete(callback.id)
+      /** In the trace of the transaction that it leads to, linked to the request that brought it. */
+      const look = Effect.fnUntraced(function* (callback: LeasedCallback) {
+        const receiving = receivingSpans.get(callback.id) ?? null
+        receivingSpans.delete(callback.id)
+        // One that is to be parked is not looked for: that may be what never came to an end.
+        const search = yield* Effect.exit(callback.claims > CLAIMS_AT_MOST ? Effect.succeedNone : find(callback))
+        const begun = Exit.isSuccess(search) ? Option.getOrUndefined(search.value)?.traceparent : null
+        yield* inTraceOf("ProviderCallbacks.look", begun, { alsoOf: [receiving] })(lookInto(callback, search))
+      })
+
+      const lookInto = Effect.fnUntraced(
+        function* (callback: LeasedCallback, search: Exit.Exit<Option.Option<Named>>) {
           if (callback.claims > CLAIMS_AT_MOST) {
             yield* Effect.logWarning("a callback is parked: none of the looks into it came to an end")
             return yield* inbox.retryAt(callback, afterLastClaim(callback))
           }
-          const search = yield* Effect.exit(find(callback))
           if (Exit.isFailure(search)) {
             yield* Effect.logError("whose a callback is could not be read", search.cause)
             return yield* inbox.retryAt(callback, afterNoLook(callback, yield* Clock.currentTimeMillis))

@@ -1,9 +1,9 @@
 import { createHmac, createSecretKey, type KeyObject } from "node:crypto"
-import { Clock, Context, Effect, Layer, Option, Random, Redacted } from "effect"
+import { Clock, Context, Effect, Layer, Random, Redacted } from "effect"
 import type { Instant } from "../../domain/Instant.ts"
 import { type WebhookMessage, webhookHeaders, webhookHmacKey, webhookSigningText } from "../../domain/StandardWebhook.ts"
 import { nextAttempt } from "../../domain/WebhookRetrySchedule.ts"
-import { annotateTraced, inSomeSpan, inSpan, spanLink, whereTraced } from "../../runtime/Tracing.ts"
+import { annotateTraced, inSomeSpan, inTraceOf, whereTraced } from "../../runtime/Tracing.ts"
 import { makeWorker } from "../../runtime/Worker.ts"
 import { Policy } from "../ports/Policy.ts"
 import { type AttemptOutcome, type DueDelivery, type SigningEndpoint, WebhookOutbox } from "../ports/WebhookOutbox.ts"
@@ -97,7 +97,7 @@ const namesOf = ({ endpoint, eventId, eventType, id, reference }: DueDelivery) =
 
 const inItsSpan = (delivery: DueDelivery) =>
   whereTraced((effect: Effect.Effect<void>) =>
-    Effect.annotateSpans(inSpan(ATTEMPT, { links: linksTo(delivery) })(effect), namesOf(delivery))
+    Effect.annotateSpans(inTraceOf(ATTEMPT, delivery.traceparent)(effect), namesOf(delivery))
   )
 
 /** Of an event that was taken only the span tells. */
@@ -111,10 +111,8 @@ const warn = (delivery: DueDelivery, { problem, status }: EndpointResponse): Eff
   // Not the endpoint's own words: they are kept with the attempt, and do not belong into a log.
   const why = status === null ? { note: problem } : { status }
   const warning = Effect.annotateLogs(Effect.logWarning("a webhook delivery attempt failed"), why)
-  return inSomeSpan(ATTEMPT)(Effect.annotateLogs(warning, namesOf(delivery)))
+  return inSomeSpan(ATTEMPT, delivery.traceparent)(Effect.annotateLogs(warning, namesOf(delivery)))
 }
-
-const linksTo = ({ traceparent }: DueDelivery) => Option.toArray(Option.flatMap(Option.fromNullishOr(traceparent), spanLink))
 
 const signed = (delivery: DueDelivery, at: Instant) => {
   const { body, endpoint, eventId } = delivery

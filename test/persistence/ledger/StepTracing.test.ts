@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Metric, Option, type Tracer } from "effect"
 import { AppId, Reference } from "../../../src/domain/Ids.ts"
-import { linkedBatch, withTraceparent, withTraceparentAndAttributes } from "../../../src/persistence/ledger/StepTracing.ts"
+import { linkedBatch, withRootTraceparent, withTraceparent } from "../../../src/persistence/ledger/StepTracing.ts"
 import { openStep } from "../../support/LedgerSteps.ts"
 import { exchange } from "../../support/ReviewCases.ts"
 import { payout } from "../../support/SampleTransactions.ts"
@@ -27,18 +27,25 @@ describe("a step in a trace", () => {
     Effect.gen(function* () {
       const telemetry = givenTelemetry()
       const told: Array<string | null> = []
-      const open = withTraceparentAndAttributes(({ traceparent }) =>
+      const open = withRootTraceparent(({ traceparent }) =>
         Effect.sync(() => (told.push(traceparent), { _tag: "Opened" as const }))
       )
-      const each = (transaction: (typeof step)["transaction"]) => open({ ...step, transaction }).pipe(Effect.withSpan("open"))
+      const roots: Array<string> = []
+      const each = (transaction: (typeof step)["transaction"]) =>
+        Effect.andThen(
+          Effect.map(Effect.orDie(Effect.currentSpan), (root) => void roots.push(traceparentOf(root))),
+          open({ ...step, transaction }).pipe(Effect.withSpan("open"))
+        ).pipe(Effect.withSpan("request"))
       const outcomes = yield* Effect.forEach([payout(), exchange({})], each).pipe(Effect.provide(telemetry.layer))
       expect(outcomes).toEqual([{ _tag: "Opened" }, { _tag: "Opened" }])
       const common = { "gateway.mode": "live", "gateway.provider": "eversend" }
-      expect((yield* telemetry.spans).map(([, attributes]) => attributes)).toStrictEqual([
+      const opened = (yield* telemetry.spans).filter(([name]) => name === "open")
+      expect(opened.map(([, attributes]) => attributes)).toStrictEqual([
         { ...common, "gateway.reference": reference, "gateway.kind": "payout", "gateway.corridor": "UG/UGX/payout/momo" },
         { ...common, "gateway.reference": exchange({}).reference, "gateway.kind": "exchange" }
       ])
-      expect(told).toEqual([expect.stringMatching(/^00-/), expect.stringMatching(/^00-/)])
+      // What comes later goes on where the request began.
+      expect([told, roots.length]).toEqual([roots, 2])
     })
   )
 })
@@ -65,6 +72,25 @@ describe("a statement for several steps", () => {
         attributes: { "gateway.batch_size": 3 },
         links: ["a", "b"].map((digit) => [digit.repeat(32), digit.repeat(16)])
       })
+    })
+  )
+
+  it.effect("is in the trace of the step that is alone in it, and sampled as that is", () =>
+    Effect.gen(function* () {
+      const [first = step] = traced
+      const parents: Array<unknown> = []
+      const seen = Effect.map(Effect.orDie(Effect.currentSpan), ({ parent }) => void parents.push(parent))
+      for (const flags of ["01", "00"]) {
+        const traceparent = `00-${"a".repeat(32)}-${"b".repeat(16)}-${flags}`
+        const statement = seen.pipe(Effect.withSpan("statement"))
+        yield* linkedBatch(
+          "apply",
+          [{ ...first, traceparent }],
+          ({ transaction }) => transaction
+        )(statement).pipe(Effect.provide(givenTelemetry().layer))
+      }
+      const parent = { _tag: "ExternalSpan", traceId: "a".repeat(32), spanId: "b".repeat(16) }
+      expect(parents).toMatchObject([{ value: { ...parent, sampled: true } }, { value: { ...parent, sampled: false } }])
     })
   )
 

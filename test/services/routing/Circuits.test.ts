@@ -3,6 +3,7 @@ import { Effect, Layer } from "effect"
 import { isPatient, tellTurnedAway, withShortWait } from "../../../src/runtime/CallTurn.ts"
 import { type CircuitCall, Circuits } from "../../../src/services/routing/Circuits.ts"
 import { fakePolicy } from "../../fakes/FakePolicy.ts"
+import { givenTelemetry } from "../../support/Telemetry.ts"
 
 it.effect("a call through a circuit waits for its turn as long as its caller would: a free read in passing holds up nobody", () =>
   Effect.gen(function* () {
@@ -27,5 +28,26 @@ it.effect("a provider that turns calls away is busy: no number of such calls ope
     })
     const turnedAway = tellTurnedAway({ retryAfterMs: 1_000, intervalMs: 100 })
     expect([yield* after("busy", turnedAway), yield* after("broken", Effect.void)]).toStrictEqual([false, true])
+  }).pipe(Effect.provide(Circuits.layer.pipe(Layer.provide(fakePolicy()))))
+)
+
+it.effect("a circuit that opens is in the log with what the last call ended with", () =>
+  Effect.gen(function* () {
+    const { layer, lines } = givenTelemetry()
+    const circuits = yield* Circuits
+    const line = { provider: "mtn", mode: "live", operation: "send" } as const
+    const call = Effect.succeed({ _tag: "Unknown", note: "HTTP 503" })
+    const through = circuits.through(line, { call, verdict: () => "failed", instead: call })
+    yield* Effect.provide(
+      Effect.forEach(Array.from({ length: 100 }), () => through, { discard: true }),
+      layer
+    )
+    expect(lines).toEqual([
+      [
+        "Warn",
+        "a circuit opened: the provider fails, and is left alone for a while",
+        { provider: "mtn", mode: "live", operation: "send", note: "HTTP 503" }
+      ]
+    ])
   }).pipe(Effect.provide(Circuits.layer.pipe(Layer.provide(fakePolicy()))))
 )

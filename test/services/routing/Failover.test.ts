@@ -12,6 +12,7 @@ import { fake } from "../../fakes/Fake.ts"
 import { fakeVelocityLimits } from "../../fakes/FakeTenants.ts"
 import { facts } from "../../support/SampleFacts.ts"
 import { NOON, payout } from "../../support/SampleTransactions.ts"
+import { givenTelemetry } from "../../support/Telemetry.ts"
 
 const { Accepted, NotSent, Refused, Succeeded, Unknown } = facts(10_000n)
 const { reference } = payout()
@@ -27,12 +28,14 @@ interface World {
   readonly ageMs?: number
   readonly callMs?: number
   readonly movingMs?: number
+  /** Done in each call. */
+  readonly call?: Effect.Effect<void>
 }
 
 const names = ["eversend", "pawapay", "mtn"]
 
 /** A payout that the first provider is to send, and that the others could take over; what each was told, and what came of it. */
-const sending = ({ ageMs = 0, answers, callMs = 0, moved = null, movingMs = 0 }: World) =>
+const sending = ({ ageMs = 0, answers, call = Effect.void, callMs = 0, moved = null, movingMs = 0 }: World) =>
   Effect.gen(function* () {
     yield* TestClock.setTime(NOON + ageMs)
     const sent: Array<string> = []
@@ -55,6 +58,7 @@ const sending = ({ ageMs = 0, answers, callMs = 0, moved = null, movingMs = 0 }:
         send: (turn: number) =>
           Effect.gen(function* () {
             sent.push(names[turn] ?? "nobody")
+            yield* call
             yield* captureCall(() => ({ request: `to ${names[turn]}`, response: null }))
             yield* TestClock.adjust(callMs)
             return answers[turn] ?? Unknown
@@ -100,6 +104,16 @@ describe("a payout", () => {
         sent: ["eversend", "pawapay"],
         moves: [["eversend", { reference, fact: { ...fact, note }, actor: "request" }]]
       })
+    })
+  )
+
+  it.effect("says in the spans and lines of each call which provider's turn it is", () =>
+    Effect.gen(function* () {
+      const { layer, lines, spans } = givenTelemetry()
+      const call = Effect.withSpan(Effect.logInfo("provider call"), "call")
+      yield* sending({ answers: [never, Accepted], call }).pipe(Effect.provide(layer))
+      expect(yield* spans).toEqual([1, 2].map((attempt) => ["call", { "gateway.attempt": attempt }]))
+      expect(lines.map(([, , names]) => names)).toEqual([{}, { attempt: 2 }])
     })
   )
 

@@ -182,7 +182,7 @@ describe("a poll", () => {
     })
   )
 
-  it.effect("is a span that is found by the reference and the tenant, and linked to the request that began the record", () =>
+  it.effect("is a span that is found by the reference and the tenant, in the trace of the request that began the record", () =>
     Effect.gen(function* () {
       const world = given(payout(), StillPending)
       yield* world.poll(TOLD_AT, `00-${"a".repeat(32)}-${"b".repeat(16)}-01`)
@@ -196,7 +196,7 @@ describe("a poll", () => {
           "gateway.actor": "reconciler"
         }
       ])
-      expect(yield* world.links).toStrictEqual([["a".repeat(32), "b".repeat(16)]])
+      expect(yield* world.parents).toStrictEqual([["a".repeat(32), "b".repeat(16)]])
     })
   )
 })

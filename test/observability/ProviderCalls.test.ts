@@ -2,12 +2,13 @@ import { expect, it } from "@effect/vitest"
 import { Effect, Layer, Metric, Option, Redacted } from "effect"
 import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
 import { ProviderError } from "../../src/domain/errors/Retriable.ts"
-import { Metrics } from "../../src/observability/Metrics.ts"
+import { observedProviders } from "../../src/observability/ProviderCalls.ts"
 import { tellTurnedAway, withTurn } from "../../src/runtime/CallTurn.ts"
 import type { Provider } from "../../src/services/ports/Provider.ts"
 import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
 import { fakePolicy } from "../fakes/FakePolicy.ts"
 import { readExposition, sampled, samplesOf } from "../support/Exposition.ts"
+import { givenTelemetry } from "../support/Telemetry.ts"
 
 const fails = Effect.fail(new ProviderError({}))
 
@@ -74,7 +75,34 @@ it.effect("counts a call as failed where nothing came of it, also one that was n
       .map(({ labels }) => labels["le"])
     expect(bounds.slice(-5)).toEqual(["13.5", "15", "16.5", "30", "+Inf"])
   }).pipe(
-    Effect.provide(Metrics.providers.pipe(Layer.provide([registry, fakePolicy()]))),
+    Effect.provide(observedProviders.pipe(Layer.provide([registry, fakePolicy()]))),
+    Effect.provideService(Metric.MetricRegistry, new Map())
+  )
+)
+
+it.effect("a call is a line of the log and a span, with the payment, how it ended, and in which words", () =>
+  Effect.gen(function* () {
+    const { lines, layer, spans } = givenTelemetry()
+    const { payouts } = Option.getOrThrow((yield* ProviderRegistry).find("counted", "live"))
+    const order = { reference: "00000000000000000000000001" } as never
+    const calls = Effect.all([payouts?.send(order) ?? Effect.void, Effect.exit(payouts?.quote(order) ?? Effect.void)])
+    yield* Effect.provide(calls, layer)
+    const account = { provider: "counted", mode: "live", duration_ms: 0 }
+    const note = "no free connection in time"
+    expect(lines).toEqual([
+      [
+        "Info",
+        "provider call",
+        { ...account, operation: "send", fact: "NotSent", note, reference: "00000000000000000000000001" }
+      ],
+      ["Info", "provider call", { ...account, operation: "quote", fact: "provider_error" }]
+    ])
+    expect(yield* spans).toEqual([
+      ["provider send", { provider: "counted", "gateway.outcome": "NotSent", note }],
+      ["provider quote", { provider: "counted", "gateway.outcome": "provider_error" }]
+    ])
+  }).pipe(
+    Effect.provide(observedProviders.pipe(Layer.provide([registry, fakePolicy()]))),
     Effect.provideService(Metric.MetricRegistry, new Map())
   )
 )
