@@ -72,6 +72,7 @@ const told = [
   "UGX 87000n",
   "payout 10000n",
   "payout 1000n",
+  "finished salaries_2026_11-2 successful",
   "payout.successful 1000n",
   "204",
   "400"

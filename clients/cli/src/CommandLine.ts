@@ -28,7 +28,13 @@ interface Description<O extends Options> {
   readonly name: string
   readonly description: string
   /** What follows the name. */
-  readonly argument?: { readonly name: string; readonly description: string; readonly pattern?: RegExp }
+  readonly argument?: {
+    readonly name: string
+    readonly description: string
+    readonly pattern?: RegExp
+    /** True: its command says itself when it is needed. */
+    readonly isOptional?: true
+  }
   readonly options: O
   readonly examples: ReadonlyArray<string>
   readonly run: (given: Given<O>, screen: Screen, argument: string) => Promise<void>
@@ -56,7 +62,7 @@ const read = <O extends Options>({ argument, name, options }: Description<O>, wo
   const { positionals, values } = split(name, { args: [...words], options, allowPositionals: true })
   const wrong = (reason: string) => new WrongUsage(`${reason}; see gateway ${name} --help`)
   const [first = "", ...more] = argument === undefined ? ["", ...positionals] : positionals
-  if (argument !== undefined && (first === "" || argument.pattern?.test(first) === false))
+  if (argument !== undefined && ((first === "" && argument.isOptional !== true) || argument.pattern?.test(first) === false))
     throw wrong(`give ${argument.name}: ${argument.description}`)
   if (more.length > 0) throw wrong(`${more.join(" ")} is too much`)
   const given = Object.entries(options).map(([option, { choices, description, pattern, type }]) => {

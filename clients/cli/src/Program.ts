@@ -2,15 +2,16 @@ import { createRequire } from "node:module"
 import type { Command } from "./CommandLine.ts"
 import { listen } from "./Listen.ts"
 import { login } from "./Login.ts"
-import { Refusal, WrongUsage } from "./Refusal.ts"
+import { payoutRun } from "./PayoutRun.ts"
+import { Refusal, Unfinished, WrongUsage } from "./Refusal.ts"
 import { Screen, type Terminal } from "./Screen.ts"
 import { transactionCommands } from "./Transactions.ts"
 import { trigger } from "./Trigger.ts"
 
-export const commands: ReadonlyArray<Command> = [login, ...transactionCommands, listen, trigger]
+export const commands: ReadonlyArray<Command> = [login, ...transactionCommands, payoutRun, listen, trigger]
 
 /** What the process ends with. Stopped by a signal before it was done, a command ends with what shells call an interrupt. */
-const exitCodes = { done: 0, refused: 1, wrongUsage: 2, interrupted: 130 } as const
+const exitCodes = { done: 0, refused: 1, wrongUsage: 2, unfinished: 3, interrupted: 130 } as const
 
 /** Runs one command line, and answers its exit code. */
 export const run = async (args: ReadonlyArray<string>, terminal: Terminal): Promise<number> => {
@@ -25,6 +26,7 @@ export const run = async (args: ReadonlyArray<string>, terminal: Terminal): Prom
     if (error instanceof WrongUsage || error instanceof Refusal) screen.note(error.message)
     if (terminal.signal.aborted) return exitCodes.interrupted
     if (error instanceof WrongUsage) return exitCodes.wrongUsage
+    if (error instanceof Unfinished) return exitCodes.unfinished
     if (!(error instanceof Refusal)) screen.note(error instanceof Error ? (error.stack ?? error.message) : String(error))
     return exitCodes.refused
   }

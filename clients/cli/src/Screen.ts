@@ -9,6 +9,8 @@ export interface Terminal {
   readonly out: (line: string) => void
   /** Standard error, a line at a time. */
   readonly err: (line: string) => void
+  /** Standard error as a terminal: the text in place of the line that is being written. Absent where people do not see it move. */
+  readonly overwrite?: (text: string) => void
   /** Stops the command. */
   readonly signal: AbortSignal
 }
@@ -58,11 +60,23 @@ export class Screen {
     out(shown.join(""))
   }
 
+  /** A bar, on a terminal only. */
+  progress(all: number, words: ReadonlyArray<string>, done: number): void {
+    const full = Math.round((BAR * done) / Math.max(1, all))
+    this.terminal.overwrite?.(`[${"#".repeat(full)}${"-".repeat(BAR - full)}] ${done}/${all}, ${words.join(", ")}`)
+  }
+
+  progressEnds(): void {
+    this.terminal.overwrite?.("")
+  }
+
   /** One line on standard error. */
   note(text: string): void {
     this.terminal.err(visible(text))
   }
 }
+
+const BAR = 30
 
 const good = new Set(["successful"])
 const bad = new Set(["failed", "expired"])
@@ -101,8 +115,11 @@ const cell = (members: Members, name: string): string => {
   if (typeof value === "object") return visible(stringify(value))
   const currency = currencyOf(members, name)
   if (typeof value !== "bigint" || currency === undefined) return visible(String(value))
-  return `${currency} ${decimal(value, currency)} (${value} minor)`
+  return money(value, currency)
 }
+
+/** An amount for people, with the minor units beside it. */
+export const money = (value: bigint, currency: string): string => `${currency} ${decimal(value, currency)} (${value} minor)`
 
 /** The currency that stands beside an amount: `observed_amount_minor` has `observed_currency`, `amount_minor` has `amount_currency`. */
 const currencyOf = (members: Members, name: string): string | undefined => {

@@ -5,6 +5,7 @@ import {
   type AmbiguousError,
   type CallOptions,
   Gateway,
+  type GatewayOptions,
   isGatewayError,
   type Key,
   type RetriableError,
@@ -79,10 +80,11 @@ const TIMEOUT_MS = 60_000
 /** A clock that is off by more is worth a word when a signature was refused. */
 const SKEW_SECONDS = 20
 
-/** Calls the gateway for a person, who reads in one line what went wrong and what to do. Each request is sent once. */
+/** Calls the gateway for a person, who reads in one line what went wrong and what to do. Each request is sent once, unless it says otherwise. */
 export class Session {
   readonly profile: Profile
   readonly #gateway: Gateway
+  readonly #patient: Gateway
   readonly #signal: AbortSignal
   /** This machine's clock against the gateway's, as its last answer has it. */
   #secondsAhead = 0
@@ -90,26 +92,31 @@ export class Session {
   constructor({ terminal: { signal } }: Screen, profile: Profile) {
     this.profile = profile
     this.#signal = signal
-    this.#gateway = new Gateway({
+    const settings: GatewayOptions = {
       url: profile.url,
       key: profile,
       timeoutMs: TIMEOUT_MS,
-      retries: { attempts: 1 },
       fetch: async (request, options) => {
         const response = await fetch(request, options)
         this.#secondsAhead = Math.round((Date.now() - Date.parse(response.headers.get("date") ?? "")) / 1000)
         return response
       }
-    })
+    }
+    this.#gateway = new Gateway({ ...settings, retries: { attempts: 1 } })
+    this.#patient = new Gateway(settings)
   }
 
-  /** With `key`, the call moves money. Without `signal`, it is not stopped together with the command. */
+  /** With `key`, the call moves money. Its `signal` is the command's unless another is given. With long patience it is sent again as the client does it. */
   async call<A>(
     ask: (gateway: Gateway, options: CallOptions) => Promise<A>,
-    { key, signal = this.#signal }: { readonly key?: string; readonly signal?: AbortSignal } = {}
+    {
+      key,
+      patience,
+      signal = this.#signal
+    }: { readonly key?: string; readonly signal?: AbortSignal; readonly patience?: "long" } = {}
   ): Promise<A> {
     try {
-      return await ask(this.#gateway, { signal })
+      return await ask(patience === "long" ? this.#patient : this.#gateway, { signal })
     } catch (error) {
       if (!isGatewayError(error)) throw error
       throw new Refusal(this.#explained(error, key === undefined ? "" : ` with --idempotency-key ${key}`), error.code)

@@ -11,5 +11,6 @@ process.exitCode = await run(process.argv.slice(2), {
   isTerminal: process.stdout.isTTY,
   out: (line) => process.stdout.write(`${line}\n`),
   err: (line) => process.stderr.write(`${line}\n`),
+  ...(process.stderr.isTTY ? { overwrite: (text: string) => void process.stderr.write(`\r\u001b[2K${text}`) } : {}),
   signal: stop.signal
 })

@@ -13,6 +13,18 @@ export {
   type TerminalError
 } from "./Errors.ts"
 export { verbatim } from "./Json.ts"
+export {
+  type RunEntry,
+  RunError,
+  type RunItem,
+  type RunOptions,
+  type RunProgress,
+  type RunReport,
+  type RunRow,
+  type RunStatus,
+  type RunStore
+} from "./Run.ts"
+export type { RunPlan } from "./RunPlan.ts"
 export type * as Schema from "./Schema.ts"
 export type { Key } from "./Signing.ts"
 export type { MoneyOptions, WaitOptions } from "./Transactions.ts"

@@ -1,6 +1,7 @@
 import { asAmbiguous, isOpen, sleep } from "./Attempts.ts"
 import type { CallOptions, Connection } from "./Connection.ts"
 import { GatewayError } from "./Errors.ts"
+import { type RunOptions, type RunReport, runPayouts } from "./Run.ts"
 import type { Collection, Exchange, Operations, Payout, Transaction } from "./Schema.ts"
 import type { Query } from "./Signing.ts"
 
@@ -24,16 +25,27 @@ export interface WaitOptions<Record> extends CallOptions {
 export const payouts = (call: Connection) => {
   const get = (reference: string, { signal }: CallOptions = {}): Promise<Payout> =>
     call("GET /v1/payouts/{reference}", { params: { reference }, signal })
+  const create = (body: Body<"POST /v1/payouts">, { idempotencyKey, signal }: MoneyOptions): Promise<Payout> =>
+    recordOf(call("POST /v1/payouts", { body, idempotencyKey, signal }), (reference) => get(reference, { signal }))
   return {
     /** Gives the payout as soon as it exists, also where its outcome is not known yet: look at `status`, and `waitFor` it. */
-    create: (body: Body<"POST /v1/payouts">, { idempotencyKey, signal }: MoneyOptions): Promise<Payout> =>
-      recordOf(call("POST /v1/payouts", { body, idempotencyKey, signal }), (reference) => get(reference, { signal })),
+    create,
     /** What a payout would cost; moves nothing. */
     quote: (body: Body<"POST /v1/payouts/quote">, { signal }: CallOptions = {}) =>
       call("POST /v1/payouts/quote", { body, signal }),
     /** What a list of at most 100 payouts would cost, and what is wrong with each; moves nothing. */
     quotes: (body: Body<"POST /v1/payouts/quotes">, { signal }: CallOptions = {}) =>
       call("POST /v1/payouts/quotes", { body, signal }),
+    /** Pays a list, each row once, and can be gone on with after any end of the process. */
+    run: (options: RunOptions): Promise<RunReport> =>
+      runPayouts(
+        {
+          create,
+          get,
+          quotes: (body) => call("POST /v1/payouts/quotes", { body, signal: options.signal })
+        },
+        options
+      ),
     get,
     /** The payout once it is `successful` or `failed`; an ambiguous `still_open` if that takes too long. */
     waitFor: (reference: string, options: WaitOptions<Payout> = {}) => waitFor(get, reference, options)

@@ -1,0 +1,181 @@
+import { describe, expect, it } from "vitest"
+import { Gateway, type RunEntry, RunError, type RunItem, type RunReport } from "../../clients/typescript/src/Gateway.ts"
+
+const key = { app_id: "shop", key_id: "k1", api_key: "ak", signing_secret: "ss" }
+const item = (row: number, msisdn = `25677212${5_000 + row}`): RunItem => ({
+  row,
+  body: {
+    amount_minor: 10_000n,
+    currency: "UGX",
+    country: "UG",
+    method: "momo",
+    destination: { type: "momo", msisdn, network: "MTN", country: "UG" }
+  }
+})
+const success = (data: unknown, status = 200) => Response.json({ code: status, message: "ok", data }, { status })
+const refused = (code: string, replayed: boolean, details: object = {}, status = 422) =>
+  Response.json(
+    {
+      code: status,
+      message: "no",
+      error: { code, message: "no", terminal: status === 422, retriable: status === 429, ambiguous: false, details }
+    },
+    { status, headers: replayed ? { "Idempotency-Replayed": "true" } : status === 429 ? { "Retry-After": "0" } : {} }
+  )
+const payout = (reference: string, status = "successful") => ({ reference, status, fees_minor: 100, failure: null })
+
+type Answer = (key: string, times: number) => Response
+
+/** A gateway that prices everything, and answers each key as `answer` says. */
+const given = (answer: Answer, available = 1_000_000) => {
+  const sent: Array<string> = []
+  const quoted: Array<number> = []
+  const send: typeof fetch = async (input, init) => {
+    const request = new Request(input, init)
+    const { pathname } = new URL(request.url)
+    if (request.method === "GET") return success(payout(pathname.split("/").at(-1) ?? ""))
+    if (pathname === "/v1/payouts/quotes") {
+      const { items } = JSON.parse(await request.text())
+      quoted.push(items.length)
+      const total = items.length * 10_100
+      const quote = { fees_minor: 100, total_amount_minor: 10_100 }
+      return success({
+        items: items.map(() => ({ quote, error: null, duplicate_of: null })),
+        totals: [
+          {
+            currency: "UGX",
+            items: items.length,
+            principal_minor: items.length * 10_000,
+            fees_minor: items.length * 100,
+            total_amount_minor: total,
+            available_minor: available,
+            shortfall_minor: Math.max(0, total - available)
+          }
+        ]
+      })
+    }
+    const name = request.headers.get("Idempotency-Key") ?? ""
+    sent.push(name)
+    return answer(name, sent.filter((one) => one === name).length)
+  }
+  const retries = { attempts: 3, pauseMs: 1, longestPauseMs: 2, withinMs: 1000 }
+  const gateway = new Gateway({ url: "https://api.gateway.example", key, retries, fetch: send })
+  const entries: Array<RunEntry> = []
+  const store = { entries: async () => [...entries], keep: async (entry: RunEntry) => void entries.push(entry) }
+  const run = (items: ReadonlyArray<RunItem>, confirm = () => true, name = "nov") =>
+    gateway.payouts.run({ name, items, store, confirm, atOnce: 1, pauseMs: 1 })
+  return { run, sent, quoted, entries }
+}
+const statuses = ({ rows, state }: RunReport) => [state, ...rows.map(({ key: name, status }) => `${name} ${status}`)]
+const paid: Answer = (name) => success(payout(`R${name}`), 201)
+
+describe("payouts.run", () => {
+  it("prices all rows before the first is sent, keeps each step, and sends each row under the run's name and its row", async () => {
+    const { entries, quoted, run, sent } = given(paid, 10_000_000)
+    const items = Array.from({ length: 150 }, (_, at) => item(at + 2))
+    const report = await run(items)
+    expect([report.state, new Set(report.rows.map(({ status }) => status)), quoted]).toEqual([
+      "finished",
+      new Set(["successful"]),
+      [100, 50]
+    ])
+    expect(report.plan?.totals).toMatchObject([{ items: 150, total_amount_minor: 1_515_000n, shortfall_minor: 0n }])
+    expect(sent.slice(0, 2)).toEqual(["nov-2", "nov-3"])
+    expect(entries.slice(0, 4).map(({ type }) => type)).toEqual(["begun", "sending", "made", "ended"])
+    expect(statuses(await run(items)).slice(0, 2)).toEqual(["finished", "nov-2 successful"])
+    expect(sent).toHaveLength(150)
+  })
+
+  it("sends nothing where the float does not cover all rows, or the answer to the question is no", async () => {
+    const short = given(paid, 15_000)
+    expect(statuses(await short.run([item(2), item(3)]))).toEqual(["refused", "nov-2 not_sent", "nov-3 not_sent"])
+    const declined = given(paid)
+    expect((await declined.run([item(2)], () => false)).state).toBe("declined")
+    expect([...short.sent, ...declined.sent, ...short.entries, ...declined.entries]).toEqual([])
+  })
+
+  it("stops at the first row that the float does not cover, and goes on with that row's next key after a top-up", async () => {
+    let isToppedUp = false
+    const { run, sent } = given((name, times) =>
+      name === "nov-3" ? refused("insufficient_tenant_float", times > 1, { shortfall_minor: 5 }) : paid(name, times)
+    )
+    const items = [item(2), item(3), item(4)]
+    const stopped = await run(items)
+    expect(statuses(stopped)).toEqual(["stopped", "nov-2 successful", "nov-3-2 not_sent", "nov-4 not_sent"])
+    expect(stopped.stoppedBy?.details).toEqual({ shortfall_minor: 5n })
+    isToppedUp = true
+    expect([isToppedUp, ...statuses(await run(items))]).toEqual([
+      true,
+      "finished",
+      "nov-2 successful",
+      "nov-3-2 successful",
+      "nov-4 successful"
+    ])
+    expect(sent).toEqual(["nov-2", "nov-3", "nov-3", "nov-3-2", "nov-4"])
+  })
+
+  it("goes on after a top-up although the process died before it knew of the refusal", async () => {
+    const { entries, run, sent } = given((name, times) =>
+      name === "nov-2" ? refused("insufficient_tenant_float", times > 1) : paid(name, times)
+    )
+    await run([item(2)])
+    entries.splice(entries.findIndex(({ type }) => type === "refused"))
+    expect(statuses(await run([item(2)]))).toEqual(["finished", "nov-2-2 successful"])
+    expect(sent).toEqual(["nov-2", "nov-2", "nov-2", "nov-2-2"])
+  })
+
+  it("makes no other key after silence: it asks for the same one first, in the next process, too", async () => {
+    let isSilent = true
+    const { run, sent } = given((name, times) => {
+      if (isSilent && name === "nov-2") throw new TypeError("fetch failed")
+      return paid(name, times)
+    })
+    const items = [item(2), item(3)]
+    expect(statuses(await run(items))).toEqual(["stopped", "nov-2 unknown", "nov-3 not_sent"])
+    isSilent = false
+    expect(statuses(await run(items, () => false))).toEqual(["declined", "nov-2 successful", "nov-3 not_sent"])
+    expect(new Set(sent)).toEqual(new Set(["nov-2"]))
+  })
+
+  it("never takes a terminal refusal that does not settle its key for the row's end", async () => {
+    const { run, sent } = given(() => refused("tenant_frozen", false))
+    expect(statuses(await run([item(2), item(3)]))).toEqual(["stopped", "nov-2 unknown", "nov-3 not_sent"])
+    expect(sent).toEqual(["nov-2", "nov-2", "nov-2"])
+  })
+
+  it("goes on after a row that the provider refused, and reports it as failed with its reference", async () => {
+    const { run } = given((name, times) =>
+      name === "nov-2" ? refused("payout_rejected_by_provider", false, { reference: "R1", failure_code: "x" }) : paid(name, times)
+    )
+    const report = await run([item(2), item(3)])
+    expect([report.state, ...report.rows]).toMatchObject([
+      "finished",
+      { reference: "R1", status: "failed", failure: "payout_rejected_by_provider" },
+      { status: "successful" }
+    ])
+  })
+
+  it("waits as long as the gateway asks it to, however often", async () => {
+    const { run, sent } = given((name, times) => (times < 7 ? refused("rate_limited", false, {}, 429) : paid(name, times)))
+    expect((await run([item(2)])).state).toBe("finished")
+    expect(sent).toHaveLength(7)
+  })
+
+  it("refuses other rows under the same name, and names of which keys of two runs could be made", async () => {
+    const { run, sent } = given(paid)
+    await run([item(2), item(3)])
+    const error = async (items: ReadonlyArray<RunItem>, name = "nov") =>
+      run(items, () => true, name).catch((error: unknown) => (error instanceof RunError ? [error.row, error.message] : error))
+    expect(await error([item(2), item(3, "256772129999")])).toEqual([3, "row 3 is not what the run began with"])
+    expect(await error([item(2)])).toEqual([3, "row 3 is missing: the run began with it"])
+    expect(await error([item(2), item(3), item(4)])).toEqual([4, "row 4 is not what the run began with"])
+    expect(await error([item(2)], "nov-2")).toEqual([null, "a run's name is 1 to 60 letters, digits, _ and ."])
+    expect(sent).toHaveLength(2)
+  })
+
+  it("names rows that pay a recipient again, also where the gateway sees them in two requests", async () => {
+    const { run } = given(paid, 10_000_000)
+    const items = [...Array.from({ length: 120 }, (_, at) => item(at + 2)), item(500, "+256 772125002")]
+    expect((await run(items, () => false)).plan?.duplicates).toEqual([{ row: 500, of: 2, same_amount: true }])
+  })
+})
