@@ -146,7 +146,7 @@ export const accountBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/persistence/ledger/rules/RecordRules.ts",
-        text: "> greatest(count(DISTINCT record->>'account'), 1)",
+        text: "> greatest(count(account), 1)",
         instead: "> 1"
       }
     ]

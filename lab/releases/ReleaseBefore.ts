@@ -54,6 +54,8 @@ export interface Node {
   /** Where `/readyz` is. */
   readonly management: string
   readonly child: ChildProcess
+  /** The first errors of its log. */
+  readonly logged: () => ReadonlyArray<string>
   /** Ends it as a release does, and answers its exit code. */
   readonly stop: () => Promise<number | null>
 }
@@ -63,28 +65,35 @@ type Variables = Readonly<Record<string, string>>
 /** `gateway serve` of a checkout, once it listens. */
 export const serveFrom = async (folder: string, variables: Variables): Promise<Node> => {
   const managementPort = variables["MANAGEMENT_PORT"] ?? "0"
-  const { child, ended, line } = await started(folder, variables, ["serve"])
+  const { child, ended, line, logged } = await started(folder, variables, ["serve"])
   const { url }: { readonly url: string } = JSON.parse(line)
   const stop = () => {
     child.kill("SIGTERM")
     return ended
   }
-  return { url, host: new URL(url).host, management: `http://127.0.0.1:${managementPort}`, child, stop }
+  return { url, host: new URL(url).host, management: `http://127.0.0.1:${managementPort}`, child, logged, stop }
 }
+
+const LOGGED_AT_MOST = 10
 
 /** A program that says in its first line where it is. */
 export const started = async (folder: string, variables: Variables, args: ReadonlyArray<string>) => {
   const child = spawnGateway(folder, variables, [...args, "--json"])
   let errors = ""
+  const logged: Array<string> = []
   child.stderr?.on("data", (chunk) => {
     errors = `${errors}${chunk}`.slice(-4_000)
   })
+  if (child.stderr !== null)
+    createInterface({ input: child.stderr }).on("line", (line) => {
+      if (line.includes('"level":"error"') && logged.length < LOGGED_AT_MOST) logged.push(line)
+    })
   const ended = new Promise<number | null>((done) => child.once("close", done))
   const line = await new Promise<string>((found, failed) => {
     createInterface({ input: child.stdout ?? process.stdin }).once("line", found)
     child.once("close", (code) => failed(new Error(`gateway ${args.join(" ")} ended with ${code}: ${errors}`)))
   })
-  return { child, ended, line }
+  return { child, ended, line, logged: () => logged }
 }
 
 /** A command of a checkout; what it writes. */

@@ -74,10 +74,12 @@ const main = async (): Promise<boolean> => {
     const output = await commandFrom(folder, variables, args)
     return output === "" ? {} : JSON.parse(output)
   }
+  const all: Array<Node> = []
   const start = async (folder: string): Promise<Node> => {
     const [port, management] = await freePorts(2)
     const node = await serveFrom(folder, { ...variables, PORT: String(port), MANAGEMENT_PORT: String(management) })
     ends.unshift(node.stop)
+    all.push(node)
     balancer.nodes.add(node)
     return node
   }
@@ -137,6 +139,7 @@ const main = async (): Promise<boolean> => {
     `${requests} requests, ${references.length} payouts; failed: ${failed.length}; not settled: ${left.size}; ledger ok: ${verdict.ok}`
   )
   for (const one of failed.slice(0, 10)) say(one)
+  if (failed.length > 0) for (const node of all) for (const line of node.logged()) say(`${node.host}: ${line}`)
   for (const [reference, last] of [...left].slice(0, 10)) say(`not settled: ${reference}: ${last}`)
   const isRight = failed.length === 0 && left.size === 0 && verdict.ok === true
   const figures = { requests, payouts: references.length, failed: failed.length, not_settled: left.size, ledger_ok: verdict.ok }

@@ -4,7 +4,8 @@ import type { BaseMigration, Migration, MigrationStep } from "./Migration.ts"
 
 /**
  * What databases keep of the migrations whose functions stood in them before functions had files of their own: the checksum of the text that they
- * were released with. What is left of them does to the tables what that text did; `functions/` does the rest.
+ * were released with. What is left of them does to the tables what that text did; `functions/` does the rest. And of one whose columns may
+ * be there already.
  */
 const released: Readonly<Record<string, string>> = {
   "0001_ledger": "795618dbca0eeb80b39671096d6f7ac68bd44c613a817f148708fe0deb1a2754",
@@ -32,7 +33,8 @@ const released: Readonly<Record<string, string>> = {
   "0026_revoked_keys": "282e0336b53e813f2c632e1abf983964d811bd25fc2f98f048e3240d2072ade0",
   "0029_recipient_names": "647fa98db0b0c898f43237ea860327157088c40a5e3fac4f2650d2effe83229a",
   "0032_account_sweeps": "16e5696b462044a68650f8b28cc36916fe5707b70516924ed92ff8d7d913942e",
-  "0033_senders": "777e7b9fe66e34a127be15b71757d43f71754fb6891aadce7aa0b9c9a37b8138"
+  "0033_senders": "777e7b9fe66e34a127be15b71757d43f71754fb6891aadce7aa0b9c9a37b8138",
+  "0043_branches_and_digests": "05b07d2992a6f651d4666b0ad97b05e191ded2f4882ff58e0dc78906e07c41f7"
 }
 
 const textOf = (name: string): string => readFileSync(join(import.meta.dirname, "migrations", `${name}.sql`), "utf8")
@@ -51,11 +53,21 @@ const expand = (name: string, ...after: ReadonlyArray<MigrationStep>): Migration
   ...checksum(name),
   steps: [{ form: "transaction", sql: textOf(name) }, ...after]
 })
+/**
+ * What later migrations make, and money steps name by now: where functions are put before those, a node of the release before calls them at once.
+ */
+const NAMED_BY_FUNCTIONS = "ALTER TABLE beneficiaries ADD COLUMN IF NOT EXISTS branch_code text;"
+/** As `expand`, where that made the columns already. */
+const expandOnce = (name: string): Migration => ({
+  name,
+  ...checksum(name),
+  steps: [{ form: "transaction", sql: textOf(name).replaceAll("ADD COLUMN", "ADD COLUMN IF NOT EXISTS") }]
+})
 /** As `expand`, with the functions as they are by now: what follows needs them, or that every node already calls them. */
 const expandWithFunctions = (name: string, ...after: ReadonlyArray<MigrationStep>): Migration => ({
   name,
   ...checksum(name),
-  steps: [{ form: "transaction", sql: textOf(name), withFunctions: true }, ...after]
+  steps: [{ form: "transaction", sql: `${textOf(name)}${NAMED_BY_FUNCTIONS}`, withFunctions: true }, ...after]
 })
 
 const validate = (table: string, constraint: string): MigrationStep => ({ form: "validate", table, constraint })
@@ -114,6 +126,6 @@ export const migrationList: ReadonlyArray<Migration> = [
   expand("0033_senders"),
   expand("0038_functions"),
   expand("0040_denied_parties", validate("denials", "denials_party_check")),
-  expand("0043_branches_and_digests"),
+  expandOnce("0043_branches_and_digests"),
   expand("0044_verification_progress")
 ]
