@@ -75,10 +75,14 @@ export const comparable = (kind: string, text: string): unknown => {
     .replaceAll(/http:\/\/127\.0\.0\.1:\d+\/checkout\/\w+/g, "<page>")
 }
 
+const withoutAvailable = (total: unknown): unknown => (isTree(total) ? { ...total, available_minor: null } : total)
+
 /** What a quote says of the float depends on what was paid before. */
 const withoutFloat = (answer: unknown): unknown => {
   const view = isTree(answer) ? answer["data"] : undefined
-  if (!isTree(answer) || !isTree(view) || !("affordable" in view)) return answer
+  if (!isTree(answer) || !isTree(view)) return answer
+  if (Array.isArray(view["totals"])) return { ...answer, data: { ...view, totals: view["totals"].map(withoutAvailable) } }
+  if (!("affordable" in view)) return answer
   const { available_minor: _, ...data } = view
   return { ...answer, data }
 }

@@ -50,7 +50,16 @@ describe.concurrent("a reader of docs/integrating gets the answers that its page
     () =>
       getsWhatIsShown(
         "Python",
-        pages("start", "idempotency-and-retries", "testing", "money", "signing", "close-your-month", "customer-says")
+        pages(
+          "start",
+          "idempotency-and-retries",
+          "testing",
+          "money",
+          "signing",
+          "pay-a-list",
+          "close-your-month",
+          "customer-says"
+        )
       ),
     LONG_MS
   )
