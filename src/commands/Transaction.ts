@@ -14,6 +14,7 @@ import { Tenants } from "../services/ports/Tenants.ts"
 import { type StoredTransaction, Transactions } from "../services/ports/Transactions.ts"
 import { WebhookDeliveries } from "../services/ports/WebhookDeliveries.ts"
 import { OutcomePoller } from "../services/settlement/OutcomePoller.ts"
+import { withItsRefunds, withRefunds } from "../services/settlement/ShownRecords.ts"
 import { moment, reference, requireKnownProviders } from "./Arguments.ts"
 import { CommandRefusal, noTenant } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
@@ -59,7 +60,9 @@ const list = Command.make(
     const { appId, provider } = filter
     yield* requireKnownProviders(provider === null ? [] : [provider])
     if (appId !== null && Option.isNone(yield* (yield* Tenants).find(appId))) return yield* noTenant(appId)
-    const { items, olderThan } = yield* (yield* Transactions).search({ ...filter, ...nothingElse }, limit)
+    const transactions = yield* Transactions
+    const { items: found, olderThan } = yield* transactions.search({ ...filter, ...nothingElse }, limit)
+    const items = yield* withRefunds(transactions)(found)
     yield* printResult(items.map(recordRow), undefined, items.map(rowForPeople))
     if (olderThan !== null) yield* printErrors(`there may be older ones: --to ${iso(olderThan)}`)
   }, Effect.provide(operatorPorts))
@@ -85,7 +88,7 @@ const show = Command.make(
     const { transaction } = found.value
     const history = yield* transactions.history(transaction.reference)
     const whole = {
-      stored: found.value,
+      stored: { ...found.value, transaction: yield* withItsRefunds(transactions)(transaction) },
       nextPoll: Option.getOrNull(yield* transactions.nextPoll(transaction.reference)),
       deliveries: yield* (yield* WebhookDeliveries).ofTransaction(
         transaction,
@@ -126,7 +129,8 @@ const ask = Command.make(
     yield* (yield* OutcomePoller).poll(before, "operator")
     const history = yield* transactions.history(before.transaction.reference)
     const after = Option.getOrElse(yield* transactions.byReference(before.transaction.reference), () => before)
-    yield* printResult(answerView(before, after, history.slice(known)))
+    const shown = { ...after, transaction: yield* withItsRefunds(transactions)(after.transaction) }
+    yield* printResult(answerView(before, shown, history.slice(known)))
   }, Effect.provide(pollerLayer))
 ).pipe(
   Command.withDescription(

@@ -15,6 +15,12 @@ export const recipientIdentity = (destination: Destination): Redacted.Redacted =
 /** A payer is a number, in the one form that is read from a request (`msisdnOf`). */
 export const payerIdentity = ({ msisdn }: MomoParty): Redacted.Redacted => msisdn
 
+/** The number that a payer would have who is this recipient; null where it is no number. */
+export const numberOf = (destination: Destination): Redacted.Redacted | null => {
+  if (destination._tag === "momo") return destination.msisdn
+  return destination._tag === "wallet" && destination.identifier === "msisdn" ? destination.value : null
+}
+
 /** A denied number, account or handle, whose kind its list does not know. A text that could be a number with its prefix counts as one. */
 export const deniedIdentity = (text: string, country: string | null = null): string =>
   Option.match(msisdnAsWritten(text, country), { onNone: () => accountIdentity(text), onSome: (number) => number.slice(1) })

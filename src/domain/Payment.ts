@@ -171,6 +171,8 @@ export const Payout = Schema.Struct({
   /** Null where the provider did not say. */
   holder: Schema.NullOr(Holder),
   returned: Schema.NullOr(Returned),
+  /** The collection whose payer it refunds; absent where it is no refund. */
+  refundOf: Schema.optionalKey(Reference),
   /** The provider's return before a person ruled that all of it came back; absent where `returned` is the provider's. */
   returnedBefore: Schema.optionalKey(Schema.NullOr(Returned)),
   /** By the contract with its provider the fee comes back with the whole payout; absent where it stays with the provider. */

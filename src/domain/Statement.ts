@@ -17,6 +17,14 @@ export const StatementType = Schema.Literals([
 ])
 export type StatementType = typeof StatementType.Type
 
-/** A correction that takes back what was collected, and brings nothing else, is a reversal. */
-export const statementType = (phase: Phase, isReversal: boolean): StatementType =>
-  phase === "correct" ? (isReversal ? "reverse" : "correction") : phase
+/**
+ * A correction that takes back what was collected, and brings nothing else, is a reversal. A refund is the money that a payout takes
+ * from the float where it refunds a collection; until its outcome is known it is only held.
+ */
+export const statementType = (
+  phase: Phase,
+  { isRefund, isReversal }: { readonly isReversal: boolean; readonly isRefund: boolean }
+): StatementType => {
+  if (phase === "correct") return isReversal ? "reverse" : "correction"
+  return phase === "settle" && isRefund ? "refund" : phase
+}

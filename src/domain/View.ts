@@ -5,14 +5,18 @@ import type { Mode, Reference } from "./Ids.ts"
 import { type Instant, iso } from "./Instant.ts"
 import { RawJson } from "./Json.ts"
 import type { FloatPosition } from "./Ledger.ts"
+import { type MinorUnits, ZERO } from "./Money.ts"
 import type { NextAction, Payment, Payout } from "./Payment.ts"
 import { type Transaction } from "./Transaction.ts"
+
+/** A record with the sum of a collection's refunds, which no record stores: who shows one reads it. Absent where there are none. */
+export type Shown<R extends Transaction> = R & { readonly refunded?: MinorUnits }
 
 /**
  * The tenant-safe record as it stands on the wire (contract TXN-1, TXN-7): answers, events and reads are the same members in
  * the same order, so that they are the same bytes. Amounts stay bigint until `json` writes them.
  */
-export const transactionView = (transaction: Payment) => {
+export const transactionView = (transaction: Shown<Payment>) => {
   const head = {
     id: transaction.reference,
     reference: transaction.reference,
@@ -52,6 +56,7 @@ export const transactionView = (transaction: Payment) => {
       next_action: nextActionView(transaction.nextAction),
       late_success: transaction.lateSuccess,
       reversed: movedBack(transaction.reversed),
+      refunded_minor: transaction.refunded ?? ZERO,
       ...tail
     }
   }
@@ -67,12 +72,14 @@ export const transactionView = (transaction: Payment) => {
     masked_destination: transaction.maskedDestination,
     holder: holderView(transaction.holder),
     returned: movedBack(transaction.returned),
+    refund_of: transaction.refundOf ?? null,
     ...tail
   }
 }
 
 /** Whatever kind of record it is, as its tenant sees it. */
-export const recordView = (record: Transaction) => (record.kind === "exchange" ? exchangeView(record) : transactionView(record))
+export const recordView = (record: Shown<Transaction>) =>
+  record.kind === "exchange" ? exchangeView(record) : transactionView(record)
 
 /** A float position as `GET /v1/float` and `float list` show it. */
 export const positionView = (position: FloatPosition) => ({

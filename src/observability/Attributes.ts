@@ -29,6 +29,7 @@ const attributes = {
   verdict: "what follows from a delivery's attempt",
   moved: "whether money moved",
   drift_minor: "what a provider took beyond the held fee",
+  refunded_minor: "the sum of the refunds of a collection",
   currency: "a currency code",
   step: "which step of data retention, or of a migration",
   migration: "a migration's name",

@@ -9,6 +9,7 @@ import { maskedText } from "../domain/Masking.ts"
 import { isTerminal, type Payment, type PaymentKind } from "../domain/Payment.ts"
 import type { Caller } from "../domain/Tenant.ts"
 import type { Transaction } from "../domain/Transaction.ts"
+import type { Shown } from "../domain/View.ts"
 import { inSpan } from "../runtime/Tracing.ts"
 import { FloatEntries, type StatementPage, type StatementPosition, type StatementRange } from "./ports/FloatEntries.ts"
 import { FloatLedger } from "./ports/FloatLedger.ts"
@@ -20,6 +21,7 @@ import {
   Transactions
 } from "./ports/Transactions.ts"
 import { type FinalError, outcomeResponse, type UnknownOutcomeError } from "./settlement/OutcomeResponse.ts"
+import { withItsRefunds, withRefunds } from "./settlement/ShownRecords.ts"
 
 /** A tenant's own records. A record of another tenant, of the other mode, or an absent one is the same NotFound. */
 export class Records extends Context.Service<
@@ -27,6 +29,8 @@ export class Records extends Context.Service<
   {
     /** By reference or id, which are the same; `kind` null reads a payout or a collection. Any text may be asked for. */
     readonly transaction: (caller: Caller, reference: string, kind: PaymentKind | null) => Effect.Effect<Payment, NotFound>
+    /** As `transaction`, as it is shown: a collection with the sum of its refunds. */
+    readonly shown: (caller: Caller, reference: string, kind: PaymentKind | null) => Effect.Effect<Shown<Payment>, NotFound>
     /** A page of the caller's own payouts and collections in the key's mode, the newest first. */
     readonly list: (
       caller: Caller,
@@ -79,6 +83,16 @@ export class Records extends Context.Service<
         return found
       }, inSpan("Records.transaction"))
 
+      const refunded = withRefunds(transactions)
+      const whole = withItsRefunds(transactions)
+      const shown = (caller: Caller, reference: string, kind: PaymentKind | null) =>
+        Effect.flatMap(transaction(caller, reference, kind), whole)
+
+      const list = Effect.fnUntraced(function* (...[owner, filter, page]: Parameters<typeof transactions.list>) {
+        const { items, next } = yield* transactions.list(owner, filter, page)
+        return { items: yield* refunded(items), next }
+      })
+
       const readRaw = Effect.fn("Records.readRaw")(function* (
         caller: Caller,
         reference: string,
@@ -94,14 +108,15 @@ export class Records extends Context.Service<
           subject: reference,
           details: { reason: maskedText(reason) }
         })
-        return Option.isNone(found) ? yield* new NotFound({}) : found.value
+        if (Option.isNone(found)) return yield* new NotFound({})
+        return { ...found.value, transaction: yield* whole(found.value.transaction) }
       })
 
       const replay = Effect.fn("Records.replay")(function* (caller: Caller, reference: Reference, leased: boolean) {
         const stored = yield* transactions.find(caller.appId, caller.mode, reference)
         if (Option.isNone(stored)) return yield* Effect.die(new Error(`a key is pinned to ${reference}, which is not there`))
         const found = stored.value.transaction
-        if (isTerminal(found)) return yield* Effect.fromResult(outcomeResponse(found, null))
+        if (isTerminal(found)) return yield* whole(yield* Effect.fromResult(outcomeResponse(found, null)))
         return yield* leased ? new RequestInProgress({ reference }) : new IndeterminateOutcome({ reference })
       })
 
@@ -112,7 +127,8 @@ export class Records extends Context.Service<
         readRaw,
         exists,
         transaction,
-        list: ({ appId, mode }, filter, page) => transactions.list({ appId, mode }, filter, page),
+        shown,
+        list: ({ appId, mode }, filter, page) => list({ appId, mode }, filter, page),
         positions: (caller) => ledger.positions(caller.appId, caller.mode),
         statement: ({ appId, mode }, currency, range, page) => entries.statement({ appId, mode, currency }, range, page),
         replay

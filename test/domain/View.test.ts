@@ -44,6 +44,7 @@ const shownPayout = {
   masked_destination: "••••3456",
   holder: null,
   returned: null,
+  refund_of: null,
   corridor: { ...corridor, direction: "payout" },
   ...tail,
   expires_at: null
@@ -61,12 +62,19 @@ const shownCollection = {
   next_action: null,
   late_success: false,
   reversed: null,
+  refunded_minor: 0,
   corridor: { ...corridor, direction: "collection" },
   ...tail,
   expires_at: LATER
 }
 
 describe("a tenant is shown", () => {
+  it("a refund beside the collection that it refunds, with the sum that was read with it", () => {
+    expect(read(recordView(payout({ refundOf: Reference.make(ID) })))).toStrictEqual({ ...shownPayout, refund_of: ID })
+    const refunded = { ...collection(), refunded: minor(700n) }
+    expect(read(recordView(refunded))).toStrictEqual({ ...shownCollection, refunded_minor: 700 })
+  })
+
   it("a payout", () => {
     expect(read(recordView(payout()))).toStrictEqual(shownPayout)
     const returned = { amount: minor(9_000n), at: NOON + 900_000, reason: "account closed" }

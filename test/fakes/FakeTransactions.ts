@@ -27,6 +27,9 @@ export const fakeTransactions = Layer.unwrap(
           }, 20),
           (found) => found.map(storedOf)
         ),
+      // The refunds of a collection are what `test/scenarios/payouts/Refunds.test.ts` is about.
+      refunded: () => Effect.succeed(new Map()),
+      refundable: () => Effect.succeedNone,
       history: (reference) => Effect.sync(() => rows.get(reference)?.history ?? []),
       claimDue: (now, limit, leaseMs) =>
         Effect.map(

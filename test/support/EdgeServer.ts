@@ -160,7 +160,7 @@ const services = (behind: Behind, { readRaw }: EdgeOptions) =>
     fake(Payouts, { create: behind.createPayout, windows: () => Effect.succeed([]), screen: behind.screen }),
     fake(Collections, { create: behind.createCollection, windows: () => Effect.succeed([]) }),
     fake(Records, {
-      transaction: record,
+      shown: record,
       exists: (_, reference) => Effect.succeed(reference === payout().reference),
       list: () => Effect.succeed({ items: [payout()], next: null }),
       positions: () => Effect.succeed([]),

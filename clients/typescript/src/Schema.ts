@@ -252,6 +252,8 @@ export interface Payout {
   readonly holder: AccountHolder | null
   /** What came back after the payout was successful; null where nothing did */
   readonly returned: PayoutReturn | null
+  /** The collection that the payout refunds; null where it refunds none */
+  readonly refund_of: string | null
   /** The corridor that it uses */
   readonly corridor: CorridorKey
   /** The mobile network, as the corridor lists it; null where there is none */
@@ -457,6 +459,8 @@ export interface Collection {
   readonly late_success: boolean
   /** What was taken back after the collection was successful; null where nothing was */
   readonly reversed: CollectionReversal | null
+  /** What your payouts with `refund_of` bring back to the payer, without their fees: those under way and the successful ones, without what came back */
+  readonly refunded_minor: bigint
   /** The corridor that it uses */
   readonly corridor: CorridorKey
   /** The mobile network, as the corridor lists it; null where there is none */
@@ -1812,7 +1816,7 @@ export interface StatementEntry {
   readonly id: string
   /** When it was booked */
   readonly at: string
-  /** `reserve` holds float for a payout or an exchange, `settle` takes it, `release` gives it back; `collect` adds a collection, `return` a payout that came back; `reverse` takes a collection back; `exchange` is either side of one; `credit` and `debit` are an operator's; `correction` is a person's ruling */
+  /** `reserve` holds float for a payout or an exchange, `settle` takes it, `refund` takes it for a payout that refunds a collection, `release` gives it back; `collect` adds a collection, `return` a payout that came back; `reverse` takes a collection back; `exchange` is either side of one; `credit` and `debit` are an operator's; `correction` is a person's ruling */
   readonly type: "reserve" | "settle" | "release" | "collect" | "return" | "reverse" | "exchange" | "credit" | "debit" | "correction" | "refund"
   /** The transaction; of a credit or a debit its own reference */
   readonly reference: string
@@ -1967,6 +1971,8 @@ export interface RawPayout {
   readonly holder: AccountHolder | null
   /** What came back after the payout was successful; null where nothing did */
   readonly returned: PayoutReturn | null
+  /** The collection that the payout refunds; null where it refunds none */
+  readonly refund_of: string | null
   /** The corridor that it uses */
   readonly corridor: CorridorKey
   /** The mobile network, as the corridor lists it; null where there is none */
@@ -2029,6 +2035,8 @@ export interface RawCollection {
   readonly late_success: boolean
   /** What was taken back after the collection was successful; null where nothing was */
   readonly reversed: CollectionReversal | null
+  /** What your payouts with `refund_of` bring back to the payer, without their fees: those under way and the successful ones, without what came back */
+  readonly refunded_minor: bigint
   /** The corridor that it uses */
   readonly corridor: CorridorKey
   /** The mobile network, as the corridor lists it; null where there is none */
@@ -2160,6 +2168,8 @@ export interface CreatePayoutRequest {
   /** True to take the fee out of `amount_minor`, which is then the whole budget; false if left out */
   readonly deduct_fee_from_amount?: boolean
   readonly destination: Destination
+  /** The reference of the collection that this refunds: the destination is its payer, and all its refunds together are at most what it brought */
+  readonly refund_of?: string
   /** What the recipient reads about the payout, where the provider shows it */
   readonly narration?: string
   readonly metadata?: Metadata

@@ -175,10 +175,12 @@ export class RefundsApi extends HttpApiGroup.make("refunds")
     HttpApiEndpoint.post("create", "/v1/refunds", { payload: RefundBody, success: Schema.Never }).annotateMerge(
       operation(
         "Refund a collection (not offered)",
-        "Always answers 501 `provider_capability_unsupported`, once the body is right. Nothing moves.",
+        "Always answers 501 `provider_capability_unsupported`, once the body is right. Nothing moves. To pay a payer back, create a payout with `refund_of`.",
         { errors: ["provider_capability_unsupported", "inexact_amount"] }
       )
     )
   )
-  .annotateMerge(group("Refunds", "Not offered by any provider yet."))
+  .annotateMerge(
+    group("Refunds", "Not offered by any provider yet. A payout with `refund_of` pays a payer back from your float.")
+  )
   .middleware(SignedRequest) {}

@@ -82,6 +82,10 @@ const quotedMembers = {
 export const PayoutBody = Schema.Struct({
   ...quotedMembers,
   destination: Destination,
+  refund_of: optional(
+    text(64),
+    "The reference of the collection that this refunds: the destination is its payer, and all its refunds together are at most what it brought"
+  ),
   narration: optional(Narration, "What the recipient reads about the payout, where the provider shows it"),
   metadata: Schema.optionalKey(Metadata)
 }).annotate({ identifier: "CreatePayoutRequest", description: "Money to send out of your float" })

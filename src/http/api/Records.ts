@@ -85,6 +85,10 @@ export const CollectionSchema = Schema.Struct({
   ),
   late_success: described(Schema.Boolean, "True where the payment was confirmed after the collection had failed or expired"),
   reversed: described(Schema.NullOr(Reversed), "What was taken back after the collection was successful; null where nothing was"),
+  refunded_minor: described(
+    Amount,
+    "What your payouts with `refund_of` bring back to the payer, without their fees: those under way and the successful ones, without what came back"
+  ),
   ...tail
 }).annotate({ identifier: "Collection", description: "Money in: a charge of a payer" })
 
@@ -118,6 +122,7 @@ export const PayoutSchema = Schema.Struct({
   masked_destination: described(Schema.String, "The recipient's number or account, masked but for its end (`••••1234`)"),
   holder: described(Schema.NullOr(Holder), "Whose account it is; null where the provider did not say"),
   returned: described(Schema.NullOr(Returned), "What came back after the payout was successful; null where nothing did"),
+  refund_of: described(Schema.NullOr(Schema.String), "The collection that the payout refunds; null where it refunds none"),
   ...tail
 }).annotate({ identifier: "Payout", description: "Money out of your float to a recipient" })
 

@@ -39,7 +39,7 @@ const Entry = Schema.Struct({
   at: described(Timestamp, "When it was booked"),
   type: described(
     StatementType,
-    "`reserve` holds float for a payout or an exchange, `settle` takes it, `release` gives it back; `collect` adds a collection, `return` a payout that came back; `reverse` takes a collection back; `exchange` is either side of one; `credit` and `debit` are an operator's; `correction` is a person's ruling"
+    "`reserve` holds float for a payout or an exchange, `settle` takes it, `refund` takes it for a payout that refunds a collection, `release` gives it back; `collect` adds a collection, `return` a payout that came back; `reverse` takes a collection back; `exchange` is either side of one; `credit` and `debit` are an operator's; `correction` is a person's ruling"
   ),
   reference: described(Reference, "The transaction; of a credit or a debit its own reference"),
   external_id: described(Schema.NullOr(Schema.String), "The external id of a credit or a debit; else null"),

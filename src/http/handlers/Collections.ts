@@ -43,7 +43,7 @@ export const collectionsHandlers = Effect.gen(function* () {
         .pipe(withDeprecationHeader),
     sendCode: () => withSignedBody(codeBody, codeRequests.send, 201),
     find: ({ params }) =>
-      withCaller((caller) => records.transaction(caller, params.reference, "collection")).pipe(
+      withCaller((caller) => records.shown(caller, params.reference, "collection")).pipe(
         Effect.map(transactionView),
         respond(200)
       )

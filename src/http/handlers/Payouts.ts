@@ -54,10 +54,7 @@ export const payoutsHandlers = Effect.gen(function* () {
         }))
       }),
     find: ({ params }) =>
-      withCaller((caller) => records.transaction(caller, params.reference, "payout")).pipe(
-        Effect.map(transactionView),
-        respond(200)
-      )
+      withCaller((caller) => records.shown(caller, params.reference, "payout")).pipe(Effect.map(transactionView), respond(200))
   })
 })
 
@@ -78,6 +75,8 @@ export const payoutBody = (body: JsonTree): Result.Result<Body<PayoutCommand>, B
     const command: PayoutCommand = {
       ...termsOf(wire),
       destination: destination.success,
+      // Left out of the fingerprint of what is no refund, so that it is the one of the release before.
+      ...(wire.refund_of === undefined ? {} : { refundOf: wire.refund_of }),
       narration: wire.narration ?? null,
       metadata: metadata.success.text
     }

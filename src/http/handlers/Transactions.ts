@@ -37,7 +37,7 @@ export const transactionsHandlers = Effect.gen(function* () {
     find: ({ params, query }) =>
       withCaller((caller, { rawHeaders }) =>
         query.view === undefined
-          ? Effect.map(records.transaction(caller, params.id, null), transactionView)
+          ? Effect.map(records.shown(caller, params.id, null), transactionView)
           : Effect.map(records.readRaw(caller, params.id, auditReason(rawHeaders)), rawView)
       ).pipe(respond(200))
   })

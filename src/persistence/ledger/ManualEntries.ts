@@ -6,12 +6,14 @@ import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import { iso } from "../../domain/Instant.ts"
 import { coveringReceivable, type Entry, FloatPosition, nextCorrection, slotOf, sumPosted } from "../../domain/Ledger.ts"
 import { minusOrZero, nearestAmount } from "../../domain/Money.ts"
+import { REFUND_WINDOW, REFUNDABLE_MS } from "../../domain/Refund.ts"
 import { adjustmentView } from "../../domain/View.ts"
 import { currentTraceparent } from "../../runtime/Tracing.ts"
 import type { AuditEntry } from "../../services/ports/AuditLog.ts"
 import type { Adjustment, AdjustmentOutcome, ApplyOutcome, ApplyStep } from "../../services/ports/FloatLedger.ts"
 import type { RandomSource } from "../../services/ports/RandomSource.ts"
 import type { AuditTrail } from "../audit/AuditTrail.ts"
+import { Moment } from "../connection/Rows.ts"
 import { tellNewer } from "../transactions/NewerEventTypes.ts"
 import type { Traced } from "./StepTracing.ts"
 
@@ -38,6 +40,7 @@ const AdjustmentRow = Schema.Struct({
 
 export const decodePositions = Schema.decodeUnknownEffect(Schema.Array(PositionRow))
 const decodeSlots = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ slots: Schema.Array(Schema.String) })))
+const decodeCreated = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ created_at: Moment })))
 const decodeAdjustments = Schema.decodeUnknownEffect(Schema.Array(AdjustmentRow))
 const encodePosition = Schema.encodeSync(Schema.toCodecJson(FloatPosition))
 
@@ -170,13 +173,26 @@ export const manualEntries = ({ applyAll, randomSource, sql, trail }: Tools) => 
     return coveringReceivable(entry, (currency) => held.get(currency) ?? nothing)
   })
 
+  /** A ruling on a collection, or on a payout that refunds one, is a decision that a refund of it has to know of (`refundFence`). */
+  const decideAboutRefunds = Effect.fnUntraced(function* (record: ApplyStep["next"]) {
+    const { appId, mode } = record
+    const collection = record.kind === "payout" ? record.refundOf : record.kind === "collection" ? record.reference : undefined
+    if (collection === undefined) return
+    const read = sql`SELECT created_at FROM transactions WHERE app_id = ${appId} AND reference = ${collection} AND kind = 'collection'`
+    for (const { created_at } of yield* decodeCreated(yield* read))
+      yield* sql`INSERT INTO counters AS c (app_id, mode, name, subject, starts_at, used)
+        VALUES (${appId}, ${mode}, ${REFUND_WINDOW}, ${collection}, ${iso(created_at + REFUNDABLE_MS)}::timestamptz, 1)
+        ON CONFLICT (starts_at, app_id, mode, name, subject) DO UPDATE SET used = c.used + 1`
+  })
+
   const resolve = Effect.fn("FloatLedger.resolve")(
     function* (step: ApplyStep, audit: AuditEntry) {
       const { appId, mode, reference } = step.next
-      // In the order in which every statement locks: the transaction, then the positions by currency.
+      // In the order in which every statement locks: the transaction, the window, then the positions by currency.
       const [locked] = yield* decodeSlots(
         yield* sql`SELECT slots FROM transactions WHERE app_id = ${appId} AND reference = ${reference} FOR UPDATE`
       )
+      yield* decideAboutRefunds(step.next)
       const entry =
         step.entry?.phase === "correct"
           ? nextCorrection(yield* coverFromFloat(step.entry, appId, mode), locked?.slots ?? [])

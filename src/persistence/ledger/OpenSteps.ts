@@ -1,5 +1,6 @@
 import { iso } from "../../domain/Instant.ts"
 import type { Entry } from "../../domain/Ledger.ts"
+import { REFUND_WINDOW } from "../../domain/Refund.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
 import type { WindowUse } from "../../domain/VelocityLimits.ts"
 import type { OpenStep } from "../../services/ports/FloatLedger.ts"
@@ -25,11 +26,11 @@ const amountHeld = (entry: Entry | null): bigint =>
 const creditedCurrency = (record: Transaction): string | null =>
   record.kind === "exchange" ? record.destinationCurrency : record.kind === "collection" ? record.currency : null
 
-/** The windows as their transaction keeps them, so that they can be given back: without what it says itself (`counted_windows`). */
+/** The windows as their transaction keeps them, so that they can be given back: without what it says itself (`counted_windows`), and the fence of refunds. */
 const storedWindows = ({ counters, partyHash, transaction }: TracedOpenStep): string => {
   const party = Buffer.from(partyHash ?? []).toString("hex")
   return JSON.stringify(
-    counters.map(({ amount, appId, mode, name, startsAt, subject }) => ({
+    counters.filter(isGivenBack).map(({ amount, appId, mode, name, startsAt, subject }) => ({
       app_id: appId === transaction.appId ? undefined : appId,
       mode: mode === transaction.mode ? undefined : mode,
       name,
@@ -39,6 +40,9 @@ const storedWindows = ({ counters, partyHash, transaction }: TracedOpenStep): st
     }))
   )
 }
+
+/** A decision about the refunds of a collection stays one. */
+const isGivenBack = ({ name }: WindowUse): boolean => name !== REFUND_WINDOW
 
 const steps = columnsOf<TracedOpenStep>({
   ...stepColumns,

@@ -40,6 +40,7 @@ const rows = rowsOf(
     fee: Schema.BigInt,
     collected: Schema.BigInt,
     isReversed: Schema.Boolean,
+    isRefund: Schema.Boolean,
     externalId: Schema.NullOr(Schema.String),
     metadata: Schema.NullOr(Schema.String),
     ...Balance
@@ -83,6 +84,7 @@ export const statementReader = (sql: SqlClient.SqlClient): FloatEntries["Service
       SELECT j.at, j.reference, j.revision, j.phase, a.external_id AS "externalId",
         well_formed(t.record) ->> 'metadata' AS metadata,
         CASE WHEN j.phase = 'correct' THEN ${collectedUpTo(float)} = 0 ELSE false END AS "isReversed",
+        coalesce(well_formed(t.record) ->> 'refundOf', '') <> '' AS "isRefund",
         ${changed("{available,receivable}", float.currency)} AS available, ${changed("{reserved}", float.currency)} AS reserved,
         ${changed("{provider_fees}", float.currency)} AS fee, ${changed("{collected}", float.currency)} AS collected
       FROM walked j
@@ -180,12 +182,12 @@ const itemsOf = (page: ReadonlyArray<Row>, opening: FloatBalance, range: Stateme
   let last: Row | null = null
   for (const row of page) {
     if (items.length === limit) break
-    const { at, available, collected, externalId, fee, metadata, phase, reference, reserved, revision } = row
+    const { at, available, collected, externalId, fee, isRefund, metadata, phase, reference, reserved, revision } = row
     const change = { available, reserved }
     closing = { available: closing.available + available, reserved: closing.reserved + reserved }
     last = row
     // Of what came in, the account has the negative: a reversal adds to it.
-    const type = statementType(phase, row.isReversed && collected > 0n)
+    const type = statementType(phase, { isReversal: row.isReversed && collected > 0n, isRefund })
     // The gateway's own loss moves nothing of the tenant's.
     const isOwn = available !== 0n || reserved !== 0n || fee !== 0n
     if (isOwn && type === (range.type ?? type) && reference === (range.reference ?? reference))

@@ -54,7 +54,7 @@ interface Listed {
 const files: Readonly<Record<string, Listed>> = {
   refuse_commit: { texts: ["032119bcf7896808"] },
   digests: { texts: ["e00730e100def629"] },
-  metadata: { texts: ["4edcd8c1c6dc4cf4"] },
+  metadata: { texts: ["4edcd8c1c6dc4cf4", "43c2ebbbd03768bc"] },
   add_charge: { texts: ["99a45f18c02a8ecc"] },
   signed_postings: { texts: ["e9223a0564b2395c"] },
   events: { texts: ["2be7906e2d292f45"], ofTenant: ["write_events"] },

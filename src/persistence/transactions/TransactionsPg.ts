@@ -18,6 +18,7 @@ import { makeHeavyReads } from "../connection/HeavyReads.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
 import type { TenantFilter } from "../connection/TenantFilter.ts"
 import { makeTenantRead } from "../reads/BatchedRead.ts"
+import { refundReads } from "./RefundsPg.ts"
 import { storedRecord } from "./StoredRecord.ts"
 import { transactionList, transactionSearch } from "./TransactionList.ts"
 
@@ -225,6 +226,7 @@ export const TransactionsPg = Layer.effect(
       claimDue,
       putBack,
       inReview,
+      ...(yield* refundReads(sql)),
       ...operatorReads(sql, trail, ownerOf)
     })
   })

@@ -18,6 +18,7 @@ import {
   type TenantFrozen,
   type ValidationFailed
 } from "../../domain/errors/Terminal.ts"
+import { isReference } from "../../domain/Ids.ts"
 import { type Instant, iso } from "../../domain/Instant.ts"
 import { reserve } from "../../domain/Ledger.ts"
 import { add, LARGEST_AMOUNT, type MinorUnits, minor, minusOrZero, nearestAmount, ZERO } from "../../domain/Money.ts"
@@ -43,9 +44,12 @@ import { Vault } from "../ports/Vault.ts"
 import type { FinalError, UnknownOutcomeError } from "../settlement/OutcomeResponse.ts"
 import { PayoutDispatch } from "./PayoutDispatch.ts"
 import { type Offer, PayoutPricing, type PayoutRoute, type PayoutTerms, type PricedPayout, unquoted } from "./PayoutPricing.ts"
+import { refundGuard } from "./RefundGuard.ts"
 
 export interface PayoutCommand extends PayoutTerms {
   readonly destination: Destination
+  /** The collection that it refunds, as the tenant names it; absent where it is no refund. */
+  readonly refundOf?: string
   readonly narration: string | null
   /** Compact JSON text of an object. */
   readonly metadata: string
@@ -65,7 +69,7 @@ export type PayoutRefusal =
   | FinalError
   | UnknownOutcomeError
 
-/** Money out of the tenant's own float (contract PAY-1 to PAY-35). */
+/** Money out of the tenant's own float (contract PAY-1 to PAY-47). */
 export class Payouts extends Context.Service<
   Payouts,
   {
@@ -91,6 +95,7 @@ export class Payouts extends Context.Service<
       const velocity = yield* Velocity
       const pricing = yield* PayoutPricing
       const openRecord = yield* recordOpener
+      const refunds = yield* refundGuard
       const dispatch = yield* PayoutDispatch
       const randomSource = yield* RandomSource
       const vault = yield* Vault
@@ -107,13 +112,12 @@ export class Payouts extends Context.Service<
           const total = add(principal, heldFee)
           const spend = { provider, mode: caller.mode, currency, total, recordedAt: createdAt }
           const counted = yield* velocity.addCeiling(windowsAt(windows, createdAt), spend)
-          const opened = yield* openRecord({
+          const opening = {
             claim,
             record: payout,
             entry: reserve(currency, total),
             event: "payout.pending",
             note: holderNote(offer.holder, command.destination),
-            counters: counted,
             partyHash: partyHashOf(command),
             beneficiary: beneficiaryOf(
               { id: yield* randomSource.reference, appId: caller.appId, mode: caller.mode },
@@ -121,7 +125,10 @@ export class Payouts extends Context.Service<
               destinationCurrency,
               createdAt
             )
-          })
+          } as const
+          const opened = yield* refunds.openWithin({ caller, terms: command, principal }, counted, (counters) =>
+            openRecord({ ...opening, counters })
+          )
           switch (opened._tag) {
             case "Opened":
               yield* offer.opened
@@ -159,6 +166,7 @@ export class Payouts extends Context.Service<
         if (!command.deductFeeFromAmount && command.amountType !== "DESTINATION")
           yield* requireWithinCorridorBounds(route.corridor, command.amount)
         yield* velocity.requireRoom(fresh.windows)
+        yield* refunds.requireRefundable({ caller, terms: command, least: command.deductFeeFromAmount ? 1n : command.amount })
         return route
       })
 
@@ -294,6 +302,7 @@ const newPayout = ({ caller, claim, command, createdAt, offer, route }: Draft): 
   maskedDestination: maskedDestination(command.destination),
   holder: offer.holder,
   returned: null,
+  ...(command.refundOf !== undefined && isReference(command.refundOf) ? { refundOf: command.refundOf } : {}),
   ...(offer.quote.feeReturns === true ? { feeReturns: true } : {})
 })
 

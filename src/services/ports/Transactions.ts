@@ -4,7 +4,9 @@ import type { RateLimited } from "../../domain/errors/Retriable.ts"
 import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { Entry } from "../../domain/Ledger.ts"
+import type { MinorUnits } from "../../domain/Money.ts"
 import type { Payment, PaymentKind } from "../../domain/Payment.ts"
+import type { RefundableCollection } from "../../domain/Refund.ts"
 import type { Transaction, TransactionKind } from "../../domain/Transaction.ts"
 import type { AuditEntry } from "./AuditLog.ts"
 import type { HistoryLine } from "./FloatLedger.ts"
@@ -118,6 +120,13 @@ export class Transactions extends Context.Service<
       filter: TransactionFilter,
       page: { readonly limit: number; readonly from: TransactionPosition | null }
     ) => Effect.Effect<TransactionPage, RateLimited>
+    /** The tenant's own collection with what its refund is decided by, as of one moment; none for everything else. */
+    readonly refundable: (appId: AppId, mode: Mode, reference: Reference) => Effect.Effect<Option.Option<RefundableCollection>>
+    /** The sum of its refunds, for each of the tenant's collections that has one, as `RefundableCollection` counts it. */
+    readonly refunded: (
+      owner: { readonly appId: AppId; readonly mode: Mode },
+      references: ReadonlyArray<Reference>
+    ) => Effect.Effect<ReadonlyMap<Reference, MinorUnits>>
     /** Whosever it is: for Settlement, the reconciler and operators. */
     readonly byReference: (reference: Reference) => Effect.Effect<Option.Option<StoredTransaction>>
     /** As `byReference`, for an operator; the read and its audit row are one commit. None leaves no row. */

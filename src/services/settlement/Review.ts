@@ -5,21 +5,23 @@ import { sumPosted } from "../../domain/Ledger.ts"
 import { maskedText } from "../../domain/Masking.ts"
 import { isTerminal } from "../../domain/Payment.ts"
 import { nextPoll } from "../../domain/PollSchedule.ts"
+import { broughtIn } from "../../domain/Refund.ts"
 import { type Resolution, rulingOn } from "../../domain/Resolution.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
-import { recordView } from "../../domain/View.ts"
+import { recordView, type Shown } from "../../domain/View.ts"
 import type { AuditEntry } from "../ports/AuditLog.ts"
 import { type ApplyStep, FloatLedger, type HistoryLine } from "../ports/FloatLedger.ts"
 import { Policy } from "../ports/Policy.ts"
 import { RandomSource } from "../ports/RandomSource.ts"
 import { type RawCall, type StoredTransaction, Transactions } from "../ports/Transactions.ts"
+import { withItsRefunds } from "./ShownRecords.ts"
 
 /** Another decision is needed each time that a fact changed the same record between our read and our commit. */
 const DECISIONS_AT_MOST = 16
 
 /** A record that a person has to look at, all that happened to it, and what was last sent and answered for it, masked. */
 export interface Case {
-  readonly record: Transaction
+  readonly record: Shown<Transaction>
   /** Increases with every stored fact. */
   readonly revision: bigint
   readonly history: ReadonlyArray<HistoryLine>
@@ -53,6 +55,7 @@ export class Review extends Context.Service<
     Effect.gen(function* () {
       const transactions = yield* Transactions
       const ledger = yield* FloatLedger
+      const shown = withItsRefunds(transactions)
       const randomSource = yield* RandomSource
       const policy = yield* Policy
 
@@ -64,7 +67,7 @@ export class Review extends Context.Service<
             const { reference } = record
             const history = yield* transactions.history(reference)
             const call = yield* transactions.lastCall(reference, { ...reading, subject: reference })
-            return { record, revision, history, call: Option.getOrElse(call, () => noCall) }
+            return { record: yield* shown(record), revision, history, call: Option.getOrElse(call, () => noCall) }
           })
         )
       })
@@ -80,7 +83,7 @@ export class Review extends Context.Service<
         const event =
           type === null
             ? null
-            : encodeEvent({ id: yield* randomSource.reference, appId, mode, type, reference, at }, recordView(next))
+            : encodeEvent({ id: yield* randomSource.reference, appId, mode, type, reference, at }, recordView(yield* shown(next)))
         return {
           expectedRevision: revision,
           before: transaction,
@@ -118,9 +121,23 @@ export class Review extends Context.Service<
           const result = yield* ledger.resolve(step, audit)
           if (result._tag === "FullFloat")
             return yield* new NotResolved({ message: "the float cannot hold that much: its largest amount is 9007199254740991" })
-          if (result._tag === "Applied") return step.next
+          if (result._tag !== "Applied") continue
+          yield* reportOverRefund(step.next)
+          return yield* shown(step.next)
         }
         return yield* Effect.die(new Error(`the transaction ${reference} kept moving`))
+      })
+
+      /** A ruling books what happened, also where a collection was refunded beyond what it brought: then an operator has to know (contract PAY-47). */
+      const reportOverRefund = Effect.fnUntraced(function* (ruled: Transaction) {
+        const { appId, mode } = ruled
+        const collection = ruled.kind === "payout" ? ruled.refundOf : ruled.kind === "collection" ? ruled.reference : undefined
+        if (collection === undefined) return
+        const found = yield* transactions.refundable(appId, mode, collection)
+        if (Option.isNone(found) || found.value.refunded <= broughtIn(found.value.collection)) return
+        yield* Effect.logError("a collection was refunded by more than it brought").pipe(
+          Effect.annotateLogs({ reference: collection, refunded_minor: found.value.refunded.toString(), app_id: appId })
+        )
       })
 
       return Review.of({ cases, resolve })

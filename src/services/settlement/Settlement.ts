@@ -20,6 +20,7 @@ import { RandomSource } from "../ports/RandomSource.ts"
 import { type StoredTransaction, Transactions } from "../ports/Transactions.ts"
 import { WebhookDispatcher } from "../webhooks/WebhookDispatcher.ts"
 import { type FinalError, outcomeResponse, type UnknownOutcomeError } from "./OutcomeResponse.ts"
+import { withItsRefunds } from "./ShownRecords.ts"
 
 /** One fact about one transaction, who brings it, and what the request that made the provider's call adds to it. */
 export interface News {
@@ -81,6 +82,7 @@ export class Settlement extends Context.Service<
     Effect.gen(function* () {
       const transactions = yield* Transactions
       const ledger = yield* FloatLedger
+      const shown = withItsRefunds(transactions)
       const randomSource = yield* RandomSource
       const encoder = yield* ResponseEncoder
       const policy = yield* Policy
@@ -112,7 +114,8 @@ export class Settlement extends Context.Service<
                   reference: next.reference,
                   at
                 },
-                recordView(next)
+                // Before its end no collection has a refund.
+                recordView(isTerminal(transaction) ? yield* shown(next) : next)
               )
         return {
           expectedRevision: revision,

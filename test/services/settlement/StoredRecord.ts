@@ -42,6 +42,8 @@ export const storedRecord = (
 
   const ports = Layer.mergeAll(
     fake(Transactions, {
+      refunded: () => Effect.succeed(new Map()),
+      refundable: () => Effect.succeedNone,
       ...reads,
       byReference: (reference) =>
         Effect.sync(() => {

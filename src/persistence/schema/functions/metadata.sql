@@ -8,10 +8,13 @@ CREATE OR REPLACE FUNCTION metadata_member(name text, value text) RETURNS bigint
   SELECT ('x' || encode(substr(sha256(convert_to(length(name) || ':' || name || value, 'UTF8')), 1, 8), 'hex'))::bit(64)::bigint
 $$;
 
--- The members by which a record can be found, each once.
+-- The members by which a record can be found, each once: those of its metadata, and of a refund the collection that it refunds, under no
+-- name. A member of the metadata may have no name, too: who reads them holds the record itself against what is asked.
 CREATE OR REPLACE FUNCTION metadata_members_of(record json) RETURNS SETOF bigint LANGUAGE sql STABLE PARALLEL SAFE AS $$
   SELECT DISTINCT metadata_member(m.key, m.value #>> '{}') FROM (
     SELECT e.key, e.value FROM well_formed(record) AS r, json_each((r ->> 'metadata')::json) WITH ORDINALITY AS e(key, value, place)
     WHERE r ->> 'kind' <> 'exchange' AND json_typeof(e.value) IN ('string', 'number', 'boolean') ORDER BY e.place LIMIT 20
   ) m
+  UNION
+  SELECT metadata_member('', r ->> 'refundOf') FROM well_formed(record) AS r WHERE r ->> 'refundOf' IS NOT NULL
 $$;
