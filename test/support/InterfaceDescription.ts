@@ -50,7 +50,10 @@ export const breachesOfDescription = ({ method, sent, status, target, text }: An
   const accepted =
     status < 300 && isTree(body) ? breaches(interfaceDescription(), schemaOf(body), JSON.parse(sent), `${where} body`) : []
   // Each payout of a list is refused for itself, within an answer that succeeds.
-  const own = accepted.filter((breach) => !breach.startsWith("POST /v1/payouts/quotes 200 body.items["))
+  const own =
+    match.route.template === "/v1/payouts/quotes"
+      ? accepted.filter((breach) => !breach.startsWith(`${where} body.items[`))
+      : accepted
   return [...own, ...breaches(document, schemaOf(response), answer, where)]
 }
 
