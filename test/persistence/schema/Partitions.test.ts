@@ -200,7 +200,7 @@ describe("partitions", () => {
     Effect.gen(function* () {
       const { audit, counted, deliveries, partitions, ports, sql, told } = yield* stage
       // That of the float that was given.
-      yield* sql`DELETE FROM events`
+      yield* sql`DELETE FROM events WHERE app_id = 'acme'`
       yield* partitions.prepare(Date.UTC(2091, 0, 1))
       yield* told("AWAY", "2091-01-10", 50, "delivered")
       yield* told("PARKED", "2091-01-10", 2, "parked")
