@@ -29,6 +29,7 @@ import { runTogether } from "./runtime/Worker.ts"
 import { consoleServices, servicesOn } from "./Services.ts"
 import { auditWatching } from "./services/AuditWatch.ts"
 import { dataRetention } from "./services/DataRetention.ts"
+import { floatWatching } from "./services/FloatWatch.ts"
 import { type Build, Health } from "./services/Health.ts"
 import { COMMITS_WAIT, CommitsWaiting } from "./services/ports/CommitsWaiting.ts"
 import { GatewayStatus } from "./services/ports/GatewayStatus.ts"
@@ -257,6 +258,7 @@ const besideRequests = Layer.effectDiscard(
     yield* Effect.forkScoped(dataRetention)
     yield* Effect.forkScoped(auditWatching)
     yield* Effect.forkScoped(clawbackSweeps)
+    yield* Effect.forkScoped(floatWatching)
   })
 )
 

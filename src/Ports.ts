@@ -6,6 +6,7 @@ import { AuditLogPg } from "./persistence/audit/AuditLogPg.ts"
 import { TenantChangesPg } from "./persistence/audit/TenantChangesPg.ts"
 import { DatabaseClock } from "./persistence/connection/DatabaseClock.ts"
 import { Database } from "./persistence/Database.ts"
+import { FloatAlertsPg } from "./persistence/ledger/FloatAlertsPg.ts"
 import { FloatEntriesPg } from "./persistence/ledger/FloatEntriesPg.ts"
 import { FloatLedgerPg } from "./persistence/ledger/FloatLedgerPg.ts"
 import { LedgerVerificationPg } from "./persistence/ledger/LedgerVerificationPg.ts"
@@ -68,6 +69,7 @@ const portsOn = <R, E>(database: Layer.Layer<R | SqlClient.SqlClient, E>, { mast
     ConsoleSessionsPg,
     CorridorsPg,
     screeningByRows,
+    FloatAlertsPg,
     FloatEntriesPg,
     FloatLedgerPg,
     IdempotencyPg,

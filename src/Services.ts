@@ -21,6 +21,7 @@ import { CodeFlow } from "./services/collections/CodeFlow.ts"
 import { CodeRequests } from "./services/collections/CodeRequests.ts"
 import { Collections } from "./services/collections/Collections.ts"
 import { Exchanges } from "./services/exchanges/Exchanges.ts"
+import { FloatWatch } from "./services/FloatWatch.ts"
 import { PayoutDispatch } from "./services/payouts/PayoutDispatch.ts"
 import { PayoutPricing } from "./services/payouts/PayoutPricing.ts"
 import { PayoutQuotes } from "./services/payouts/PayoutQuotes.ts"
@@ -78,6 +79,7 @@ export const servicesOn = <P = never>({ limits, ports, providers, sender }: Foun
     CodeRequests.layer,
     Exchanges.layer,
     Records.layer,
+    FloatWatch.layer,
     BeneficiaryBook.layer,
     ProviderCallbacks.layer,
     Webhooks.layer

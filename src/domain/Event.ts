@@ -25,6 +25,7 @@ export const EventType = Schema.Literals([
   "fx.updated",
   "float.credited",
   "float.debited",
+  "float.low",
   "webhook.test"
 ]).annotate({
   identifier: "EventType",

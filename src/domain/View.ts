@@ -123,6 +123,23 @@ export const adjustmentView = (
   created_at: iso(at)
 })
 
+interface LowFloat extends Pick<AdjustedFloat, "mode" | "currency" | "at"> {
+  readonly available: bigint
+  readonly reserved: bigint
+  readonly below: bigint
+}
+
+/** A float that fell below the amount that its tenant set, as its event tells it. */
+export const lowFloatView = ({ at, available, below, currency, mode, reserved }: LowFloat) => ({
+  currency,
+  available_minor: available,
+  reserved_minor: reserved,
+  below_minor: below,
+  metadata: {},
+  is_test_mode: mode === "test",
+  created_at: iso(at)
+})
+
 /** A corridor row as `GET /v1/reference/corridors` and `corridor list` show it; `provider` is the first that is tried. */
 export const corridorView = (row: Corridor, provider: string) => ({
   country: row.country,

@@ -7,6 +7,7 @@ import { Beneficiaries } from "../../src/services/ports/Beneficiaries.ts"
 import { ClockWatch } from "../../src/services/ports/ClockWatch.ts"
 import { Codes } from "../../src/services/ports/Codes.ts"
 import { ConsoleSessions } from "../../src/services/ports/ConsoleSessions.ts"
+import { FloatAlerts } from "../../src/services/ports/FloatAlerts.ts"
 import { FloatEntries } from "../../src/services/ports/FloatEntries.ts"
 import { GatewayStatus } from "../../src/services/ports/GatewayStatus.ts"
 import { LedgerVerification } from "../../src/services/ports/LedgerVerification.ts"
@@ -53,6 +54,9 @@ export const fakeClockWatch = (expected: Expected<ClockWatch["Service"]> = {}) =
 
 /** Codes of payers, for collections whose corridor demands one. */
 export const fakeCodes = (expected: Expected<Codes["Service"]> = {}) => fake(Codes, expected)
+
+/** FloatAlerts that no test of a service needs. */
+export const fakeFloatAlerts = (expected: Expected<FloatAlerts["Service"]> = {}) => fake(FloatAlerts, expected)
 
 /** FloatEntries: what moved a float, for operators. */
 export const fakeFloatEntries = (expected: Expected<FloatEntries["Service"]> = {}) => fake(FloatEntries, expected)
@@ -127,6 +131,7 @@ export const unexpectedPorts = Layer.mergeAll(
   fakeBeneficiaries(),
   fakeClockWatch(),
   fakeCodes(),
+  fakeFloatAlerts(),
   fakeFloatEntries(),
   fakeConsoleSessions(),
   fakeOperators(),

@@ -152,6 +152,7 @@ const table: Readonly<Record<string, ReadonlyArray<Row>>> = {
   "POST /v1/reference/resolve-bank-account": [
     [{}, "country: is required", "bank_code: is required", "account_number: is required"]
   ],
+  "PUT /v1/float/alerts": [[{}, "currency: is required", "below_minor: is required"]],
   "PUT /v1/webhooks/endpoint": [
     [{}, "url: is required"],
     [{ ...endpoint, events: {} }, "events: must be a list"],

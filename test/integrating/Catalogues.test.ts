@@ -83,6 +83,7 @@ const everyEvent = Effect.gen(function* () {
     ["debit", "bank-18", 50_000n]
   ] as const)
     yield* adjustOn(gateway, tenant, { direction, amount, externalId, currency: "RWF" })
+  yield* tenant.call("PUT", "/v1/float/alerts", { currency: "RWF", below_minor: 240_000 })
   yield* Effect.all(
     [
       tenant.post("/v1/collections", {

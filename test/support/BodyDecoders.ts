@@ -2,6 +2,7 @@ import { Result } from "effect"
 import type { ApiError } from "../../src/domain/errors/ApiError.ts"
 import { readTree } from "../../src/http/body/Body.ts"
 import { authorizeBody, codeBody, collectionBody } from "../../src/http/body/CollectionBody.ts"
+import { alertBody } from "../../src/http/handlers/Balances.ts"
 import { refundBody } from "../../src/http/handlers/Collections.ts"
 import { fxExchangeBody, fxQuoteBody } from "../../src/http/handlers/Fx.ts"
 import { payoutBody, quoteBody, quotesBody } from "../../src/http/handlers/Payouts.ts"
@@ -21,6 +22,7 @@ const decoders: Readonly<Record<string, (tree: JsonTree) => Result.Result<unknow
   "POST /v1/fx/exchange": fxExchangeBody,
   "POST /v1/refunds": refundBody,
   "POST /v1/reference/resolve-bank-account": resolveBody,
+  "PUT /v1/float/alerts": alertBody,
   "PUT /v1/webhooks/endpoint": endpointBody,
   "POST /v1/webhooks/recover": recoverBody
 }

@@ -15,6 +15,7 @@ import { CodeFlow } from "../../src/services/collections/CodeFlow.ts"
 import { CodeRequests } from "../../src/services/collections/CodeRequests.ts"
 import { type CollectionCommand, Collections } from "../../src/services/collections/Collections.ts"
 import { Exchanges } from "../../src/services/exchanges/Exchanges.ts"
+import { FloatWatch } from "../../src/services/FloatWatch.ts"
 import { Health } from "../../src/services/Health.ts"
 import { PayoutQuotes } from "../../src/services/payouts/PayoutQuotes.ts"
 import { type PayoutCommand, Payouts } from "../../src/services/payouts/Payouts.ts"
@@ -150,6 +151,7 @@ const remembering = (options: EdgeOptions): Behind => {
 const services = (behind: Behind, { readRaw }: EdgeOptions) =>
   Layer.mergeAll(
     fake(BeneficiaryBook, {}),
+    fake(FloatWatch, {}),
     fake(Capabilities, {}),
     fake(ReferenceReads, {}),
     fake(Exchanges, { find: () => Effect.fail(new NoSuchThing()) }),

@@ -48,8 +48,10 @@ export const executeExamples = Effect.fnUntraced(function* (gateway: Gateway) {
   yield* step("GET", `/v1/transactions/${payout}`)
   yield* step("GET", "/v1/transactions?status=successful&metadata.order=A-1&limit=1")
   yield* step("POST", "/v1/refunds", { original_reference: collection, reason: "Not delivered" })
+  yield* step("PUT", "/v1/float/alerts", { currency: "UGX", below_minor: 100_000 })
   for (const read of [
     "float",
+    "float/alerts",
     "float/entries?currency=UGX&limit=1",
     "balances",
     "capabilities",

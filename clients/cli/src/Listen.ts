@@ -178,6 +178,7 @@ const everyEvent: ReadonlyArray<Schema.EventType> = [
   "fx.updated",
   "float.credited",
   "float.debited",
+  "float.low",
   "webhook.test"
 ]
 

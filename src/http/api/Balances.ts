@@ -5,7 +5,7 @@ import { described } from "../../domain/Description.ts"
 import { errors, group, NEEDS_NOTHING, needs, operation } from "./Operation.ts"
 import { SignedRequest } from "./SignedRequest.ts"
 import { statementEndpoint } from "./Statement.ts"
-import { Amount, Enveloped, Timestamp } from "./Wire.ts"
+import { Amount, AskedAmount, Enveloped, Timestamp } from "./Wire.ts"
 
 /** One wallet of the pool that all tenants share; it is no tenant's float. */
 const Balance = Schema.Struct({
@@ -67,6 +67,24 @@ const Positions = Schema.Array(Position).annotate({
   description: "One position a currency that you hold; none where you hold no float"
 })
 
+/** `PUT /v1/float/alerts`: of one currency. */
+export const AlertBody = Schema.Struct({
+  currency: described(Currency, "The float of this currency"),
+  below_minor: described(
+    Schema.NullOr(AskedAmount),
+    "You get `float.low` when `available_minor` falls below this, in minor units of `currency`; null ends the alert"
+  )
+}).annotate({ identifier: "FloatAlertRequest", description: "The amount below which you want to know" })
+
+const Alerts = Schema.Array(
+  Schema.Struct({
+    currency: described(Currency, "The float of this currency"),
+    below_minor: described(Amount, "The amount that you set, in minor units of `currency`"),
+    available_minor: described(Amount, "What is available now, in minor units of `currency`"),
+    is_low: described(Schema.Boolean, "Whether that is less than the amount")
+  }).annotate({ identifier: "FloatAlert", description: "The amount below which you want to know, of one currency" })
+).annotate({ identifier: "FloatAlerts", description: "Your alerts, one a currency at most" })
+
 export class FloatApi extends HttpApiGroup.make("float")
   .add(
     HttpApiEndpoint.get("positions", "/v1/float", { success: Enveloped(Positions) }).annotateMerge(
@@ -75,7 +93,17 @@ export class FloatApi extends HttpApiGroup.make("float")
         `Your own money, one position a currency. It is a report and reserves nothing: a payout checks for itself. ${NEEDS_NOTHING}`
       )
     ),
-    statementEndpoint
+    statementEndpoint,
+    HttpApiEndpoint.get("alerts", "/v1/float/alerts", { success: Enveloped(Alerts) }).annotateMerge(
+      operation("Get your float alerts", `The amounts below which you get \`float.low\`, in the key's mode. ${NEEDS_NOTHING}`)
+    ),
+    HttpApiEndpoint.put("setAlert", "/v1/float/alerts", { payload: AlertBody, success: Enveloped(Alerts) }).annotateMerge(
+      operation(
+        "Set a float alert",
+        `Your endpoint gets \`float.low\` within ten seconds after \`available_minor\` fell below the amount, if it asks for that event: once for each fall. Answers all your alerts. ${NEEDS_NOTHING}`,
+        { errors: ["validation_failed", "unknown_currency"] }
+      )
+    )
   )
   .annotateMerge(group("Float", "Your own money at the gateway."))
   .middleware(SignedRequest) {}

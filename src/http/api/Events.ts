@@ -27,6 +27,16 @@ const FloatAdjustment = Schema.Struct({
   created_at: described(Timestamp, "When it was booked")
 }).annotate({ identifier: "FloatAdjustment", description: "A credit or a debit of your float by the gateway's operators" })
 
+const LowFloat = Schema.Struct({
+  currency: described(Currency, "The float of this currency"),
+  available_minor: described(Amount, "What a payout could draw from then, in minor units of `currency`"),
+  reserved_minor: described(Amount, "What payouts and exchanges in flight held then"),
+  below_minor: described(Amount, "The amount that you set"),
+  metadata: described(Metadata, "Always empty"),
+  is_test_mode: described(Schema.Boolean, "True where it is of test mode"),
+  created_at: described(Timestamp, "When it was seen")
+}).annotate({ identifier: "LowFloat", description: "A float that fell below the amount that you set for it" })
+
 /** The summary of each event type, and the record that it carries. */
 const contents = {
   "collection.requires_action": ["The payer of a collection has to do something", CollectionSchema],
@@ -48,6 +58,7 @@ const contents = {
   "fx.updated": ["Something else of an exchange changed; no money moved", FxExchange],
   "float.credited": ["The gateway's operators credited your float", FloatAdjustment],
   "float.debited": ["The gateway's operators debited your float", FloatAdjustment],
+  "float.low": ["Your float fell below the amount that you set", LowFloat],
   "webhook.test": ["A test that you asked for", TestMessage]
 } as const satisfies Readonly<Record<EventType, readonly [string, Schema.Top]>>
 

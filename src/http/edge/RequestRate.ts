@@ -73,7 +73,8 @@ const changeRoutes: ReadonlyArray<string> = [
   "DELETE /v1/webhooks/endpoint",
   "POST /v1/webhooks/endpoint/rotate-secret",
   "POST /v1/webhooks/recover",
-  "DELETE /v1/beneficiaries"
+  "DELETE /v1/beneficiaries",
+  "PUT /v1/float/alerts"
 ]
 
 const MINUTE_MS = 60_000

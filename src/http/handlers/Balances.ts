@@ -1,14 +1,21 @@
-import { Effect } from "effect"
+import { Effect, Result } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { iso } from "../../domain/Instant.ts"
+import { minor } from "../../domain/Money.ts"
 import { positionView } from "../../domain/View.ts"
+import { type AlertCommand, FloatWatch } from "../../services/FloatWatch.ts"
+import type { FloatAlert } from "../../services/ports/FloatAlerts.ts"
 import { Records } from "../../services/Records.ts"
 import { type PoolBalance, Reference } from "../../services/reference/Reference.ts"
+import { AlertBody } from "../api/Balances.ts"
 import { withCaller } from "../api/SignedRequest.ts"
 import { statementRequest, statementView } from "../api/Statement.ts"
+import { type Body, type BodyError, makeDecoder } from "../body/Body.ts"
+import { withSignedBody } from "../body/SignedBody.ts"
 import { handlersOf } from "../edge/Endpoints.ts"
 import { valuesOf } from "../edge/RequestHeaders.ts"
 import { errorResponse, longResponse, respond } from "../edge/Response.ts"
+import type { JsonTree } from "../json/StrictJson.ts"
 import { statementCsv, wantsCsv, wholeInterval } from "./StatementCsv.ts"
 
 /** The providers' wallets, which all tenants share. */
@@ -34,11 +41,21 @@ const balanceView = ({ asOf, available, currency, pending, provider }: PoolBalan
 /** The tenant's own float, one position a currency. */
 export const floatHandlers = Effect.gen(function* () {
   const records = yield* Records
+  const watch = yield* FloatWatch
   return handlersOf("float", {
     positions: () =>
       withCaller(records.positions).pipe(
         Effect.map((positions) => positions.map(positionView)),
         respond(200)
+      ),
+    alerts: () =>
+      withCaller(watch.alerts).pipe(
+        Effect.map((alerts) => alerts.map(alertView)),
+        respond(200)
+      ),
+    setAlert: () =>
+      withSignedBody(alertBody, (caller, command) =>
+        Effect.map(watch.setAlert(caller, command), (alerts) => alerts.map(alertView))
       ),
     statement: ({ query }) =>
       withCaller((caller, { rawHeaders }) =>
@@ -54,3 +71,19 @@ export const floatHandlers = Effect.gen(function* () {
       ).pipe(Effect.catch((error) => Effect.succeed(errorResponse(error))))
   })
 })
+
+const alertView = ({ available, below, currency }: FloatAlert) => ({
+  currency,
+  below_minor: below,
+  available_minor: available,
+  is_low: available < below
+})
+
+const decodeAlert = makeDecoder(AlertBody)
+
+/** The body of `PUT /v1/float/alerts`. */
+export const alertBody = (body: JsonTree): Result.Result<Body<AlertCommand>, BodyError> =>
+  Result.map(decodeAlert(body), ({ ignored, wire }) => {
+    const command = { currency: wire.currency, below: wire.below_minor === null ? null : minor(BigInt(wire.below_minor)) }
+    return { command, fingerprint: command, ignored }
+  })

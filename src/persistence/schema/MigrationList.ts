@@ -127,5 +127,11 @@ export const migrationList: ReadonlyArray<Migration> = [
   expand("0038_functions"),
   expand("0040_denied_parties", validate("denials", "denials_party_check")),
   expandOnce("0043_branches_and_digests"),
-  expand("0044_verification_progress")
+  expand("0044_verification_progress"),
+  expand("0046_float_alerts", {
+    form: "index",
+    name: "float_positions_alerts",
+    table: "float_positions",
+    definition: "(app_id) WHERE alert_below_minor IS NOT NULL"
+  })
 ]

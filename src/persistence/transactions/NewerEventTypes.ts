@@ -16,7 +16,8 @@ const newer: ReadonlyArray<string> = [
   "payout.updated",
   "fx.updated",
   "float.credited",
-  "float.debited"
+  "float.debited",
+  "float.low"
 ] satisfies ReadonlyArray<EventType>
 
 /** In `events.type` of an event of a newer type; the body's own `type` says which. A node of the release before delivers the bytes as they are. */

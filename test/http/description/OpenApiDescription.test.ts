@@ -32,6 +32,7 @@ const contract = {
   "/v1/collections/{reference}/authorize": ["POST"],
   "/v1/float": ["GET"],
   "/v1/float/entries": ["GET"],
+  "/v1/float/alerts": ["GET", "PUT"],
   "/v1/fx/exchange": ["POST"],
   "/v1/fx/exchanges/{reference}": ["GET"],
   "/v1/fx/quote": ["POST"],

@@ -1,0 +1,53 @@
+import { Clock, Context, Effect, Exit, Layer } from "effect"
+import type { Currency } from "../domain/Currency.ts"
+import type { MinorUnits } from "../domain/Money.ts"
+import type { Caller } from "../domain/Tenant.ts"
+import { type FloatAlert, FloatAlerts } from "./ports/FloatAlerts.ts"
+
+/** The contract promises ten seconds: this, and the time that a look takes. */
+const LOOK_EVERY = "5 seconds"
+
+export interface AlertCommand {
+  readonly currency: Currency
+  /** Null ends the alert. */
+  readonly below: MinorUnits | null
+}
+
+/** The amounts below which a tenant wants to know of its floats (contract FLOAT-15). */
+export class FloatWatch extends Context.Service<
+  FloatWatch,
+  {
+    readonly alerts: (caller: Caller) => Effect.Effect<ReadonlyArray<FloatAlert>>
+    /** Answers all alerts of the tenant and mode, as they are then. */
+    readonly setAlert: (caller: Caller, command: AlertCommand) => Effect.Effect<ReadonlyArray<FloatAlert>>
+  }
+>()("gateway/services/FloatWatch") {
+  static readonly layer = Layer.effect(
+    FloatWatch,
+    Effect.gen(function* () {
+      const port = yield* FloatAlerts
+      const alerts = ({ appId, mode }: Caller) => port.list(appId, mode)
+
+      const setAlert = Effect.fn("FloatWatch.setAlert")(function* (caller: Caller, { below, currency }: AlertCommand) {
+        const { appId, keyId, mode } = caller
+        const details = { currency, below_minor: below === null ? "none" : below.toString() }
+        const at = yield* Clock.currentTimeMillis
+        const change = { at, actor: `${appId}/${keyId}`, action: "float alert", subject: appId, details, tenant: { appId, mode } }
+        yield* port.set({ appId, mode, currency }, below, change)
+        return yield* alerts(caller)
+      })
+
+      return FloatWatch.of({ alerts, setAlert })
+    })
+  )
+}
+
+/** Tells tenants of floats that fell, for as long as the process runs. */
+export const floatWatching = Effect.gen(function* () {
+  const { tell } = yield* FloatAlerts
+  const look = Effect.gen(function* () {
+    const exit = yield* Effect.exit(Effect.flatMap(Clock.currentTimeMillis, tell))
+    if (Exit.isFailure(exit)) yield* Effect.logError("floats that fell could not be looked for", exit.cause)
+  })
+  return yield* Effect.forever(Effect.delay(look, LOOK_EVERY))
+})
