@@ -38,7 +38,8 @@ The HMAC's key is the \`signing_secret\`. What is signed is ten fields with a ne
 for none), the timestamp, the nonce, and the lower-case hex SHA-256 of the body.
 
 The example of every operation here is a shell script that does this: copy it, set \`APP_ID\`, \`KEY_ID\`, \`API_KEY\` and
-\`SIGNING_SECRET\`, and run it. Code in five languages and test vectors: [signing](/docs/integrating/signing). Whatever is wrong with a
+\`SIGNING_SECRET\`, and run it. Beside it is the same in Python, PHP, TypeScript, Go and Java, with the signing file of the language, and with the TypeScript
+client. Test vectors: [signing](/docs/integrating/signing). Whatever is wrong with a
 signature, the answer is the same 401.
 
 # Requests and answers

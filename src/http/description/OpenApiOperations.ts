@@ -5,7 +5,8 @@ import { type HttpRoute, isCallbackPath, isSignedPath, routes } from "../edge/Ht
 import { errorResponsesOf } from "./OpenApiErrors.ts"
 import { isNever, isTree, type Tree, treeOf, wireSchema } from "./OpenApiSchemas.ts"
 import { endpointCallbacks } from "./OpenApiWebhooks.ts"
-import { EXAMPLE_ORIGIN, signedCurl } from "./SignedCurl.ts"
+import { EXAMPLE_ORIGIN } from "./SignedCurl.ts"
+import { type Sample, signedSamples } from "./SignedSamples.ts"
 
 /** The body of a request, and the body of its response. Of a list only the first row. */
 export interface Example {
@@ -53,9 +54,7 @@ export const operationOf = (name: string, generated: Tree): Tree => {
     ],
     ...(isCallback ? { requestBody: { required: true, content: { "*/*": {} } } } : {}),
     ...(isTree(requestBody) ? { requestBody: withExample(treeOf(wireSchema(requestBody)), request) } : {}),
-    ...(isCallback
-      ? {}
-      : { "x-codeSamples": [{ lang: "shell", label: "curl", source: sampleOf(route, own, isSigned, request) }] }),
+    ...(isCallback ? {} : { "x-codeSamples": samplesOf(route, own, isSigned, request) }),
     ...(name === "PUT /v1/webhooks/endpoint" ? { callbacks: endpointCallbacks } : {}),
     responses: Object.fromEntries(
       Object.entries({ ...successes(treeOf(responses), own, isTree(requestBody)), ...errorResponsesOf(route) }).map(
@@ -68,11 +67,16 @@ export const operationOf = (name: string, generated: Tree): Tree => {
   }
 }
 
-/** How to send it from a shell. */
-const sampleOf = ({ method, template }: HttpRoute, own: Operation["Service"], isSigned: boolean, body: unknown): string => {
-  if (!isSigned) return `curl -sS ${EXAMPLE_ORIGIN}${template}\n`
+/** How to send it. */
+const samplesOf = (
+  { method, template }: HttpRoute,
+  own: Operation["Service"],
+  isSigned: boolean,
+  body: unknown
+): ReadonlyArray<Sample> => {
+  if (!isSigned) return [{ lang: "shell", label: "curl", source: `curl -sS ${EXAMPLE_ORIGIN}${template}\n` }]
   const headers = (own.parameters ?? []).filter((parameter) => parameter.in === "header" && parameter.required)
-  return signedCurl({
+  return signedSamples({
     method,
     path: template,
     body,
