@@ -1,6 +1,6 @@
 import type { Server as NodeServer } from "node:http"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Effect, Layer, Metric, Schema, Scope } from "effect"
+import { Context, Effect, Layer, Metric, Schema, Scope } from "effect"
 import { HttpMiddleware, HttpServer } from "effect/http"
 import { NetAddress } from "effect/net"
 import { labelledMetric } from "../runtime/LabelledMetric.ts"
@@ -117,12 +117,19 @@ const listen = ({ connectionSlots, host, keepAliveDrainMs, keepAliveMs, port, tr
         serve: Effect.fnUntraced(function* (app, middleware) {
           const serving = yield* Effect.scope
           const requests = yield* Scope.fork(serving, "parallel")
-          onRequest(yield* NodeHttpServer.makeHandler(middleware === undefined ? app : middleware(app), { scope: requests }))
+          const handler = NodeHttpServer.makeHandler(middleware === undefined ? app : middleware(app), { scope: requests })
+          onRequest(yield* Effect.updateContext(handler, inOneMap))
           yield* Effect.addFinalizer(() => Effect.timeoutOption(stop, DRAIN))
         })
       })
     })
   )
+
+/**
+ * The same services in one map. Each layer laid its own over those before it, and on top of eight such lays one more copies all services: a payout did that
+ * several times, for an eighth of all it allocated.
+ */
+const inOneMap = ({ mapUnsafe }: Context.Context<Scope.Scope>): Context.Context<Scope.Scope> => Context.makeUnsafe(mapUnsafe)
 
 /** Listens until the scope closes. `stop` takes no more connections, and ends once those that there are have ended. */
 const listenOn = Effect.fnUntraced(function* (server: NodeServer, at: Address) {
