@@ -70,9 +70,10 @@ export interface DeniedSpelling {
 export const deniedSpellings = (kind: DenylistKind, { party, value }: NamedValue): ReadonlyArray<DeniedSpelling> => {
   const text = Redacted.value(value)
   if (kind === "screened_name") return spelledAs([nameIdentity(text), earlierName(text)], null)
-  const now = party === "account" ? [accountIdentity(text)] : party === "phone" ? [deniedIdentity(text)] : identitiesOf(text)
+  const identities = { phone: deniedIdentity(text), account: accountIdentity(text) }
+  const now = party === null ? Object.values(identities) : [identities[party]]
   const beside = party === null ? [] : now.map((spelling) => besideSpelling(party, spelling))
-  const before = new Set([...identitiesOf(text), ...earlierNumbers(text)]).difference(new Set(now))
+  const before = new Set([...Object.values(identities), ...earlierNumbers(text)]).difference(new Set(now))
   return [...spelledAs([...now, ...beside], party), ...spelledAs(before, "unsaid")]
 }
 
@@ -81,8 +82,6 @@ export const besideSpelling = (party: DeniedParty, spelling: string): string => 
 
 const spelledAs = (spellings: Iterable<string>, of: DeniedSpelling["of"]): ReadonlyArray<DeniedSpelling> =>
   [...new Set(spellings)].map((spelling) => ({ spelling, of }))
-
-const identitiesOf = (text: string): ReadonlyArray<string> => [deniedIdentity(text), accountIdentity(text)]
 
 const MAY_BE_A_NUMBER = /^\+?[\d\s().-]{4,}$/
 

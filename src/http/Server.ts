@@ -129,7 +129,7 @@ const listen = ({ connectionSlots, host, keepAliveDrainMs, keepAliveMs, port, tr
  * The same services in one map. Each layer laid its own over those before it, and on top of eight such lays one more copies all services: a payout did that
  * several times, for an eighth of all it allocated.
  */
-const inOneMap = ({ mapUnsafe }: Context.Context<Scope.Scope>): Context.Context<Scope.Scope> => Context.makeUnsafe(mapUnsafe)
+const inOneMap = (services: Context.Context<Scope.Scope>): Context.Context<Scope.Scope> => Context.mergeAll(services)
 
 /** Listens until the scope closes. `stop` takes no more connections, and ends once those that there are have ended. */
 const listenOn = Effect.fnUntraced(function* (server: NodeServer, at: Address) {

@@ -93,10 +93,23 @@ const answerAttributes = (response: ProviderResponse): Readonly<Record<string, s
       }
     : { "error.type": response._tag === "Lost" ? response.reason : "not_sent", note: response.note }
 
-/** JSON with every number as the text that was sent: none if it is not JSON. A body with another content type is not read. */
-export const exactJson = ({ body, contentType }: Extract<ProviderResponse, { _tag: "Answered" }>): Option.Option<unknown> =>
-  contentType === "" || /^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(contentType) ? parsed(body) : Option.none()
+type Answered = Extract<ProviderResponse, { _tag: "Answered" }>
 
+/**
+ * JSON with every number as the text that was sent: none if it is not JSON. A body with another content type is not read. It is read once: an adapter
+ * looks for an error in it, and then for what it hopes for.
+ */
+export const exactJson = (answer: Answered): Option.Option<unknown> => {
+  const known = read.get(answer)
+  if (known !== undefined) return known
+  const { body, contentType } = answer
+  const isJson = contentType === "" || /^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(contentType)
+  const exact = isJson ? parsed(body) : Option.none()
+  read.set(answer, exact)
+  return exact
+}
+
+const read = new WeakMap<Answered, Option.Option<unknown>>()
 const parsed = Option.liftThrowable(parseExact)
 
 const connections: Agent.Options = {
