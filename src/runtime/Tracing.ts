@@ -42,7 +42,7 @@ const rootOf = (span: Tracer.Span): Tracer.Span => {
   return parent?._tag === "Span" ? rootOf(parent) : span
 }
 
-/** What work that goes on in the trace of a transaction is also linked to: trace contexts; what is null, or none, links to nothing. */
+/** The trace contexts that work of a transaction is also linked to; what is null, or none, links to nothing. */
 export interface ContinuedOptions {
   readonly alsoOf?: ReadonlyArray<string | null>
 }

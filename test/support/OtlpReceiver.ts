@@ -127,7 +127,7 @@ const server = createServer(async (request, response) => {
   if (request.url === "/v1/metrics") gauges.push(...gaugesOf(Buffer.concat(chunks)))
   response.writeHead(200, { "content-type": "application/x-protobuf" }).end()
 })
-server.listen(0, "127.0.0.1", () => {
+server.listen(Number(process.argv[2] ?? 0), "127.0.0.1", () => {
   const address = server.address()
   process.stdout.write(`${typeof address === "object" ? address?.port : ""}\n`)
 })
