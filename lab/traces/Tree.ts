@@ -16,6 +16,7 @@ const SHOWN = [
   "gateway.note",
   "error.type",
   "gateway.connection_wait_ms",
+  "gateway.connect_ms",
   "gateway.first_byte_ms",
   "gateway.provider_request_id",
   "gateway.retry_after",

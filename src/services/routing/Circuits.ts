@@ -91,7 +91,7 @@ const FORGOTTEN_AFTER_MS = 60_000
 /** Says how a call ended that was let through, and in which words. Called once; `abandoned` where its caller went away. */
 type EndCall = (verdict: CallVerdict | "abandoned", note: string) => Effect.Effect<void>
 
-/** What came of a money call, as its outcome notes it: a status word, a code, or what the connection said. A read has no such words. */
+/** The words of a money call's outcome: a status word, a code, or what the connection said. A read has none. */
 const noteOf = (exit: Exit.Exit<unknown, unknown>): string => {
   const value = Exit.isSuccess(exit) ? exit.value : null
   return typeof value === "object" && value !== null && "note" in value && typeof value.note === "string" ? value.note : ""
