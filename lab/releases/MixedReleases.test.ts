@@ -20,6 +20,7 @@ import {
   executionsOf,
   type Gateway,
   givenStack,
+  keyOn,
   nodeVariables,
   tenantOn,
   verified,
@@ -160,6 +161,15 @@ it.live.skipIf(!isReleaseBeforeHere)(
       const stored =
         yield* owner`SELECT record ->> 'batch' AS batch, record ->> 'status' AS status FROM transactions WHERE reference = ${reference}`
       expect(stored).toStrictEqual([{ batch: "7", status: "successful" }])
+
+      // A key that only reads, or that is held to networks, is none at the release before, which knows neither.
+      const reader = yield* keyOn(gateway, tenant.appId, "live", { role: "reader" })
+      const held = yield* keyOn(gateway, tenant.appId, "live", { addresses: ["127.0.0.1"] })
+      for (const { key } of [reader, held]) {
+        expect((yield* client(gateway, key, NEWER).get("/v1/float")).status).toBe(200)
+        expect((yield* client(node, key, NEWER).get("/v1/float")).status).toBe(401)
+      }
+      expect((yield* before.tenant.get("/v1/float")).status).toBe(200)
 
       // A failure that the provider may correct: the release before does not know that it is asked about again, and its own question ends nothing.
       const failed = referenceOf(yield* tenant.post(PAYOUTS, momoPayout("0002")))

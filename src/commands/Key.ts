@@ -1,9 +1,12 @@
-import { Effect, Layer, Redacted } from "effect"
+import { Effect, Layer, Option, Redacted, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import { AddressRange, MAX_ADDRESS_RANGES } from "../domain/AddressRange.ts"
 import type { AppId, Mode } from "../domain/Ids.ts"
-import { Role } from "../domain/Tenant.ts"
+import { iso } from "../domain/Instant.ts"
+import { type KeyTerms, MAX_LABEL, noTerms, Role } from "../domain/Tenant.ts"
+import { Tenants } from "../services/ports/Tenants.ts"
 import { TenantKeys } from "../services/tenants/TenantKeys.ts"
-import { appId, mode } from "./Arguments.ts"
+import { appId, CommaList, mode, Words } from "./Arguments.ts"
 import { CommandRefusal, noTenant } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
 import { bySystemUser } from "./Operator.ts"
@@ -18,17 +21,60 @@ const issue = Command.make(
     mode,
     role: Flag.Literals("role", Role.literals).pipe(
       Flag.withDefault("tenant"),
-      Flag.withDescription("an admin key reads any tenant's records and changes nothing")
+      Flag.withDescription(
+        "tenant signs everything; reader only reads, for a person or a program that must not pay; admin is an operator: reads every tenant, changes nothing"
+      )
+    ),
+    label: Flag.String("label").pipe(
+      Flag.withSchema(Words(MAX_LABEL)),
+      Flag.withDefault(noTerms.label),
+      Flag.withDescription("who or what it is for, as `key list` shows it")
+    ),
+    from: Flag.String("from").pipe(
+      Flag.withSchema(CommaList(AddressRange).check(Schema.isMaxLength(MAX_ADDRESS_RANGES))),
+      Flag.withDefault(noTerms.addresses),
+      Flag.withDescription(
+        "the addresses and networks that it may be used from, with commas between them; from anywhere if left out"
+      )
     )
   },
-  Effect.fn(function* ({ appId, mode, role }) {
-    yield* printResult(yield* issueKey(appId, mode, role))
+  Effect.fn(function* ({ appId, from, label, mode, role }) {
+    yield* printResult(yield* issueKey(appId, mode, role, { label, addresses: from }))
   }, Effect.provide(operatorPorts))
 ).pipe(
   Command.withDescription("Make a key; its two secrets are shown only once"),
   Command.withExamples([
-    { command: "gateway key issue shop --mode live --json", description: "Print a new key as `gateway sign` reads it" }
+    { command: "gateway key issue shop --mode live --json", description: "Print a new key as `gateway sign` reads it" },
+    {
+      command: "gateway key issue shop --mode live --role reader --label erp --from 10.0.0.0/8",
+      description: "Let the bookkeeping read, from its own network"
+    }
   ])
+)
+
+const list = Command.make(
+  "list",
+  { appId },
+  Effect.fn(function* ({ appId }) {
+    const { find, keys } = yield* Tenants
+    if (Option.isNone(yield* find(appId))) return yield* noTenant(appId)
+    const rows = yield* keys(appId)
+    yield* printResult(
+      rows.map(({ addresses, createdAt, keyId, label, lastUsedAt, mode, revokedAt, role }) => ({
+        key_id: keyId,
+        mode,
+        role,
+        label,
+        from: addresses,
+        created_at: iso(createdAt),
+        last_used_at: lastUsedAt === null ? null : iso(lastUsedAt),
+        revoked_at: revokedAt === null ? null : iso(revokedAt)
+      }))
+    )
+  }, Effect.provide(operatorPorts))
+).pipe(
+  Command.withDescription("A tenant's keys, the oldest first; the last use is the hour in which it began"),
+  Command.withExamples([{ command: "gateway key list shop", description: "Who has a key, and which is not used any more" }])
 )
 
 const revoke = Command.make(
@@ -48,22 +94,24 @@ const revoke = Command.make(
 
 export const key = Command.make("key").pipe(
   Command.withDescription("Keys, with which tenants sign their requests"),
-  Command.withSubcommands([issue, revoke])
+  Command.withSubcommands([issue, list, revoke])
 )
 
 /** Refused when there is no such tenant. The answer holds the two secrets in the clear: it is the only time. */
 export const issueKey = Effect.fn("issueKey")(
-  function* (appId: AppId, mode: Mode, role: Role) {
+  function* (appId: AppId, mode: Mode, role: Role, terms: KeyTerms = noTerms) {
     const keys = yield* TenantKeys
     const caller = { appId, keyId: yield* keys.newKeyId, mode, role }
-    const { apiKey, signingSecret } = yield* keys.issue(caller, yield* bySystemUser)
+    const { addresses, apiKey, label, signingSecret } = yield* keys.issue({ ...terms, caller }, yield* bySystemUser)
     return {
       app_id: appId,
       key_id: caller.keyId,
       api_key: Redacted.value(apiKey),
       signing_secret: Redacted.value(signingSecret),
       mode,
-      role
+      role,
+      ...(label === "" ? {} : { label }),
+      ...(addresses.length === 0 ? {} : { from: addresses })
     }
   },
   Effect.catchTag("NoSuchTenant", ({ appId }) => Effect.fail(noTenant(appId))),

@@ -42,6 +42,7 @@ const labels: Readonly<Record<string, string>> = {
   external_id: "External id",
   key_id: "Key",
   role: "Role",
+  label: "Label",
   note: "Why"
 }
 

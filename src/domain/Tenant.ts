@@ -46,9 +46,30 @@ export type Tenant = typeof Tenant.Type
 /** A new tenant is not pinned, and makes no repeat sales. */
 export type NewTenant = Omit<Tenant, "pinned" | "repeatSales">
 
-export const Role = Schema.Literals(["tenant", "admin"])
+/** A reader only reads its tenant's records. An admin key is an operator's: it reads every tenant's and changes nothing. */
+export const Role = Schema.Literals(["tenant", "reader", "admin"])
 export type Role = typeof Role.Type
 
 /** The signer of a request. The key decides the mode; nothing in the request can. */
 export const Caller = Schema.Struct({ appId: AppId, keyId: Schema.String, mode: Mode, role: Role })
 export type Caller = typeof Caller.Type
+
+/** A key's name for people, and where it may be used from. */
+export const KeyTerms = Schema.Struct({
+  /** Empty where it has none. */
+  label: Schema.String,
+  /** Each an `AddressRange`; none: from anywhere. */
+  addresses: Schema.Array(Schema.String)
+})
+export type KeyTerms = typeof KeyTerms.Type
+
+export const MAX_LABEL = 64
+
+export const noTerms: KeyTerms = { label: "", addresses: [] }
+
+/**
+ * The purpose of the hash of an API key. The release before knows no readers and no addresses: a key that is limited so has a purpose of its own, and
+ * is a wrong key there.
+ */
+export const apiKeyPurpose = (role: Role, { addresses }: Pick<KeyTerms, "addresses">): string =>
+  role === "reader" || addresses.length > 0 ? "limited_api_key" : "api_key"

@@ -75,7 +75,12 @@ const calls: Record<string, (given: Given) => ReadonlyArray<ReadonlyArray<string
   "tenant pin": () => [["other", HOSTILE, "--reason", HOSTILE]],
   "tenant unpin": () => [["other", "--reason", HOSTILE]],
   "tenant guard": () => [["other", "--repeat-sales", "allow", "--reason", HOSTILE]],
-  "key issue": () => [["other", "--mode", HOSTILE]],
+  "key issue": () => [
+    ["other", "--mode", HOSTILE],
+    ["other", "--mode", "live", "--label", HOSTILE, "--from", HOSTILE],
+    ["other", "--mode", "live", "--label", HOSTILE]
+  ],
+  "key list": () => [[HOSTILE], ["other"]],
   "key revoke": () => [["other", HOSTILE]],
   "float credit": () => [
     ["other", "--mode", "live", "--currency", "UGX", "--amount-minor", "5", "--external-id", HOSTILE, "--note", HOSTILE],

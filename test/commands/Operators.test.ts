@@ -76,6 +76,56 @@ describe("tenant freeze, unfreeze, grant and deny", () => {
   )
 })
 
+describe("keys", () => {
+  it.effect("issue a key for a person, which is listed with its label, its networks and its last use", () =>
+    story(
+      Effect.gen(function* () {
+        const { result, run, sql } = yield* installation
+        yield* result("tenant", "create", "acme")
+        const from = ["--from", "10.0.0.0/8, 2001:db8::/32"]
+        const issued = yield* result(
+          "key",
+          "issue",
+          "acme",
+          "--mode",
+          "live",
+          "--role",
+          "reader",
+          "--label",
+          "erp 0772123456",
+          ...from
+        )
+        const terms = { role: "reader", label: "erp ••••3456", from: ["10.0.0.0/8", "2001:db8::/32"] }
+        expect(issued).toMatchObject({ app_id: "acme", mode: "live", ...terms })
+        yield* result("key", "issue", "acme", "--mode", "test")
+        yield* sql`UPDATE api_keys SET last_used_at = '2026-01-31T12:00:00Z' WHERE is_reader`
+        const listed = yield* result("key", "list", "acme")
+        expect(listed).toEqual([
+          {
+            key_id: issued.key_id,
+            mode: "live",
+            ...terms,
+            created_at: expect.any(String),
+            last_used_at: "2026-01-31T12:00:00.000Z",
+            revoked_at: null
+          },
+          expect.objectContaining({ mode: "test", role: "tenant", label: "", from: [], last_used_at: null })
+        ])
+        expect((yield* result("audit", "list", "--limit", "2"))[1]).toMatchObject({
+          action: "key issue",
+          details: { mode: "live", role: "reader", label: "erp ••••3456", from: "10.0.0.0/8,2001:db8::/32" }
+        })
+        expect(yield* result("audit", "verify")).toMatchObject({ ok: true, differences: [] })
+        yield* result("key", "revoke", "acme", issued.key_id)
+        expect(yield* result("audit", "verify")).toMatchObject({ ok: true, differences: [] })
+        const wrong = yield* run("key", "issue", "acme", "--mode", "live", "--from", "10.0.0.1/8")
+        expect([wrong.code, wrong.errors]).toEqual([2, expect.stringContaining("begins with the first address of its network")])
+        expect(yield* run("key", "list", "nobody")).toMatchObject({ code: 1 })
+      })
+    )
+  )
+})
+
 describe("audit verify", () => {
   it.effect("confirms a whole chain, and exits 1 for a broken one", () =>
     story(

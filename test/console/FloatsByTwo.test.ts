@@ -24,6 +24,7 @@ const wishOf = (appId: AppId, amount = 12_500n, direction: "credit" | "debit" = 
   direction,
   amount: minor(amount),
   externalId: "bank-17",
+  label: "",
   note: "transfer 17"
 })
 
@@ -87,7 +88,7 @@ layer(desks)("a credit or a debit in the console", (it) => {
         operators.remove(name, auditEntry({ action: "operator remove", subject: name, details: {} }))
       const appId = yield* newTenant
       const open = yield* proposed(wishOf(appId))
-      yield* keyDesk.proposeIssue({ appId, mode: "live", role: "tenant", note: "n" }, { by: asha, at: 2 })
+      yield* keyDesk.proposeIssue({ appId, mode: "live", role: "tenant", label: "", note: "n" }, { by: asha, at: 2 })
       const key = yield* waitingKey(appId)
       yield* approve(key, { by: biko, at: 3 })
       expect(yield* remove(asha)).toBe(true)

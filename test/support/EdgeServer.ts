@@ -61,6 +61,8 @@ export interface EdgeOptions {
   readonly receive?: ProviderCallbacks["Service"]["receive"]
   /** Where it is there, the one key is an admin's. */
   readonly readRaw?: Records["Service"]["readRaw"]
+  /** The networks that the one key is held to; none if left out. */
+  readonly keyAddresses?: ReadonlyArray<string>
   readonly publicHosts?: ReadonlyArray<string>
   readonly leaseMs?: number
   /** The claims of keys wait for it before they begin. */
@@ -184,16 +186,19 @@ const ports = (options: EdgeOptions, behind: Behind) =>
     Layer.provideMerge(fakeNonces({ spends: options.spendNonces ?? true }))
   )
 
-const keyOf = ({ readRaw }: EdgeOptions) => ({
+const keyOf = ({ keyAddresses = [], readRaw }: EdgeOptions) => ({
   caller: readRaw === undefined ? caller : { ...caller, role: "admin" as const },
-  apiKeyHash: fakeHash("api_key", Redacted.make(vectors.api_key)),
-  signingSecret: Redacted.make(vectors.signing_secret)
+  addresses: keyAddresses,
+  apiKeyHash: fakeHash(keyAddresses.length > 0 ? "limited_api_key" : "api_key", Redacted.make(vectors.api_key)),
+  signingSecret: Redacted.make(vectors.signing_secret),
+  lastUsedAt: null
 })
 
 const tenants = (options: EdgeOptions) =>
   fake(Tenants, {
     find: () => Effect.succeedNone,
     keys: () => Effect.succeed([]),
+    noteUse: () => Effect.void,
     signingKey: (appId, keyId) =>
       options.findsKeys === "late"
         ? Effect.die(new TooLate("the keys"))

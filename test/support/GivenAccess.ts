@@ -3,6 +3,7 @@ import { SqlClient } from "effect/sql"
 import { Reference } from "../../src/domain/Ids.ts"
 import { minor } from "../../src/domain/Money.ts"
 import { OperatorName } from "../../src/domain/Operator.ts"
+import { noTerms } from "../../src/domain/Tenant.ts"
 import { AuditLogPg } from "../../src/persistence/audit/AuditLogPg.ts"
 import { Database } from "../../src/persistence/Database.ts"
 import { OperatorsPg } from "../../src/persistence/operators/OperatorsPg.ts"
@@ -50,7 +51,7 @@ export const givenAccess = Effect.gen(function* () {
   yield* tenants.create(tenant, auditEntry({ action: "tenant create", details: { capabilities: "payouts" } }))
   yield* tenants.setCapability(appId, "fx", true, auditEntry({ action: "tenant grant", details: { capability: "fx" } }))
   for (const keyId of ["k1", "k2"]) {
-    const key = { apiKeyHash: new Uint8Array(32).fill(1), signingSecret: Redacted.make("secret"), createdAt: 2_000 }
+    const key = { ...noTerms, apiKeyHash: new Uint8Array(32).fill(1), signingSecret: Redacted.make("secret"), createdAt: 2_000 }
     const audit = auditEntry({ action: "key issue", subject: `${appId}/${keyId}`, details: { mode: "test", role: "tenant" } })
     yield* tenants.issueKey({ ...key, caller: { appId, keyId, mode: "test", role: "tenant" } }, audit)
   }

@@ -15,6 +15,7 @@ const inServices = (...folders: ReadonlyArray<string>): ReadonlyArray<string> =>
  */
 export const imports: ReadonlyArray<ImportRow> = [
   { from: /^domain\/Msisdn\.ts$/, files: ["domain/"], packages: [core, /^libphonenumber-js(\/\w+)?$/] },
+  { from: /^domain\/AddressRange\.ts$/, files: ["domain/"], packages: [core, /^node:net$/] },
   { from: /^domain\//, files: ["domain/"], packages: [core] },
   // Tools that several folders use and that are no port.
   { from: /^runtime\/StrangeRequests\.ts$/, files: [], packages: [/^node:http$/] },

@@ -11,7 +11,14 @@ import { defaultSubscription, type EventType } from "../../src/domain/Event.ts"
 import { AppId, type Mode } from "../../src/domain/Ids.ts"
 import { credit, debit } from "../../src/domain/Ledger.ts"
 import { minor } from "../../src/domain/Money.ts"
-import { defaultCapabilities, type Role, type Tenant as TenantRow } from "../../src/domain/Tenant.ts"
+import {
+  apiKeyPurpose,
+  defaultCapabilities,
+  type KeyTerms,
+  noTerms,
+  type Role,
+  type Tenant as TenantRow
+} from "../../src/domain/Tenant.ts"
 import { Corridors } from "../../src/services/ports/Corridors.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
 import { LedgerVerification } from "../../src/services/ports/LedgerVerification.ts"
@@ -106,15 +113,26 @@ export const tenantOn = Effect.fnUntraced(function* (gateway: Gateway, float = 1
   return tenant
 })
 
+interface KeyWish extends Partial<KeyTerms> {
+  readonly role?: Role
+}
+
 /** Another key of a tenant, and a client that signs with it. */
-export const keyOn = Effect.fnUntraced(function* (gateway: Gateway, appId: AppId, mode: Mode, role: Role = "tenant") {
+export const keyOn = Effect.fnUntraced(function* (
+  gateway: Gateway,
+  appId: AppId,
+  mode: Mode,
+  { role = "tenant", ...terms }: KeyWish = {}
+) {
   const { context } = gateway
   const [keyId = "", apiKey = "", secret = ""] = ["k", "ak", "ss"].map((kind) => `${kind}_${randomBytes(8).toString("hex")}`)
   const key: Key = { appId, keyId, apiKey, secret }
   yield* Context.get(context, Tenants).issueKey(
     {
       caller: { appId, keyId, mode, role },
-      apiKeyHash: Context.get(context, Vault).hash("api_key", Redacted.make(apiKey)),
+      ...noTerms,
+      ...terms,
+      apiKeyHash: Context.get(context, Vault).hash(apiKeyPurpose(role, { ...noTerms, ...terms }), Redacted.make(apiKey)),
       signingSecret: Redacted.make(secret),
       createdAt: NOON
     },

@@ -3,12 +3,12 @@ import { type ComponentChild, h } from "preact"
 import { AppId, Mode } from "../../domain/Ids.ts"
 import { maskedText } from "../../domain/Masking.ts"
 import { may } from "../../domain/Operator.ts"
-import { Role } from "../../domain/Tenant.ts"
+import { MAX_LABEL, Role } from "../../domain/Tenant.ts"
 import type { NotDecided } from "../../services/approvals/Deciding.ts"
 import { KeyApprovals } from "../../services/approvals/KeyApprovals.ts"
 import { Proposals } from "../../services/ports/Proposals.ts"
 import { type KeyRow, Tenants } from "../../services/ports/Tenants.ts"
-import { badge, choice, code, field, form, link, section, table, time } from "../Elements.ts"
+import { badge, choice, code, field, form, link, said, section, table, time } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
 import { proposalTable } from "../ProposalTable.ts"
 import { type Answer, page, redirect, type Visit } from "../Route.ts"
@@ -46,7 +46,15 @@ export const makeKeys = Effect.gen(function* () {
       problem === null ? null : h("p", { class: "warning", role: "alert" }, problem),
       // A form with a mistake comes first.
       isWrong ? propose : null,
-      section("Keys", table("The newest first", ["Key", "Mode", "Role", "Made", "Revoked", ""], rows, "There is none.")),
+      section(
+        "Keys",
+        table(
+          "The newest first",
+          ["Key", "Label", "Mode", "Role", "From", "Made", "Last used", "Revoked", ""],
+          rows,
+          "There is none."
+        )
+      ),
       section("Keys that were proposed", proposalTable(visit, about)),
       isWrong ? null : propose
     ]
@@ -80,8 +88,9 @@ export const makeKeys = Effect.gen(function* () {
       const mode = Mode.literals.find((literal) => literal === visit.form.get("mode"))
       if (mode === undefined) return "Choose the mode: live or test."
       const role = Role.literals.find((literal) => literal === visit.form.get("role"))
-      if (role === undefined) return "Choose the role: tenant or admin."
-      return approvals.proposeIssue({ appId, mode, role, note }, acting(visit))
+      if (role === undefined) return "Choose the role: tenant, reader or admin."
+      const label = lineOf(visit.form.get("label"), MAX_LABEL) ?? ""
+      return approvals.proposeIssue({ appId, mode, role, label: maskedText(label), note }, acting(visit))
     })
   )
 
@@ -108,11 +117,14 @@ const isRevocation = ({ path }: Visit): boolean => path.endsWith("/revoke")
 
 const noTenant = page("There is no such tenant", h("p", null, link("/keys", "All tenants")), { status: 404 })
 
-const keyRow = (visit: Visit, { appId, createdAt, keyId, mode, revokedAt, role }: KeyRow): ReadonlyArray<ComponentChild> => [
+const keyRow = (visit: Visit, { appId, keyId, revokedAt, ...key }: KeyRow): ReadonlyArray<ComponentChild> => [
   code(keyId),
-  mode,
-  role,
-  time(createdAt),
+  said(key.label),
+  key.mode,
+  key.role,
+  key.addresses.length === 0 ? "anywhere" : key.addresses.join(", "),
+  time(key.createdAt),
+  key.lastUsedAt === null ? "never" : time(key.lastUsedAt),
   revokedAt === null ? badge("no", "good") : time(revokedAt),
   revokedAt === null && may(visit.visitor.role, "propose")
     ? h(
@@ -153,10 +165,18 @@ const proposeSection = (visit: Visit, appId: AppId): ComponentChild => {
           "Role",
           [
             ["tenant", "tenant: signs the tenant's own requests"],
-            ["admin", "admin: reads any tenant's records, never moves money"]
+            ["reader", "reader: only reads the tenant's own records"],
+            ["admin", "admin: an operator, reads every tenant and changes nothing"]
           ],
           given.get("role") ?? "tenant"
         ),
+        field({
+          name: "label",
+          label: "Label: who or what it is for",
+          value: given.get("label") ?? "",
+          isRequired: false,
+          maxLength: MAX_LABEL
+        }),
         field({
           name: "why",
           label: "Why, for the audit log",

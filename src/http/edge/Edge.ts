@@ -107,19 +107,22 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
     const { match, method, path, rawHeaders, rawTarget, requestId } = head
     const stray = strayCallback(head)
     const peer = Option.getOrElse(request.remoteAddress, () => "")
+    const from = () => addressOf(peer, valuesOf(rawHeaders, "x-forwarded-for"))
     const isSigned = isSignedPath(rawTarget, path)
     const isCallback = isCallbackPath(path) && stray === undefined
     const holdPlace = (kind: SlotKind, holder: string) =>
       Effect.map(takePlace(kind, holder), (release) => {
         held.release = release
       })
-    if (!isSigned && !isCallback) yield* holdPlace("unsigned", clientOf(addressOf(peer, valuesOf(rawHeaders, "x-forwarded-for"))))
+    if (!isSigned && !isCallback) yield* holdPlace("unsigned", clientOf(from()))
     if (stray !== undefined) return { appId: "", response: stray }
     const limit = isCallbackPath(path) ? CALLBACK_BYTES : REQUEST_BYTES
     const body = isBodyless(method) ? NO_BODY : yield* readBody(request, limit)
     if (body === null) return { appId: "", response: lateBody }
     const isClaim = claimsKey(match, rawHeaders)
-    const signed = isSigned ? yield* authenticate({ method, rawTarget, rawHeaders, body }, isClaim, requestId) : null
+    const signed = isSigned
+      ? yield* authenticate({ method, rawTarget, rawHeaders, body, clientAddress: from }, isClaim, requestId)
+      : null
     const { caller, nonce } = signed ?? { caller: null, nonce: null }
     if (signed?.commitsWait === true) return { appId: signed.caller.appId, response: internal(requestId) }
     const rate = caller === null ? null : rateOf({ ...head, caller, peer, body })

@@ -14,6 +14,14 @@ interface ReplayedTenant {
   readonly repeatSales: string
 }
 
+interface ReplayedKey {
+  readonly mode: string
+  readonly role: string
+  readonly label: string
+  /** Its networks with commas between them. */
+  readonly from: string
+}
+
 interface ReplayedProposal {
   readonly id: string | undefined
   readonly about: string
@@ -25,8 +33,8 @@ interface ReplayedProposal {
 
 export const tenantText = ({ capabilities, pinned, repeatSales, status }: ReplayedTenant): string =>
   `${status}, may ${[...capabilities].sort().join(" ") || "nothing"}, pinned to ${pinned || "nobody"}, repeat sales ${repeatSales}`
-export const keyText = (mode: string, role: string, isRevoked: boolean): string =>
-  `${mode} ${role}${isRevoked ? ", revoked" : ""}`
+export const keyText = ({ from, isRevoked, label, mode, role }: ReplayedKey & { readonly isRevoked: boolean }): string =>
+  `${mode} ${role}${label === "" ? "" : ` for ${label}`}${from === "" ? "" : ` from ${from}`}${isRevoked ? ", revoked" : ""}`
 /** Without its hash and its party where the row was written by a release that did not say them. */
 export const denialText = (reason: string, { hash, party }: { readonly hash?: string; readonly party?: string }): string =>
   [party, hash, reason].filter((one) => one !== undefined).join(" ")
@@ -38,7 +46,7 @@ export const proposalName = (kind: string, subject: string, at: number): string 
 export const makeAccessReplay = () => {
   const texts = new Map<string, string>()
   const tenants = new Map<string, ReplayedTenant>()
-  const keys = new Map<string, { readonly mode: string; readonly role: string }>()
+  const keys = new Map<string, ReplayedKey>()
   const proposals = makeProposalReplay()
 
   const changeTenant = (appId: string, change: (tenant: ReplayedTenant) => Partial<ReplayedTenant>) => {
@@ -55,13 +63,13 @@ export const makeAccessReplay = () => {
       texts.delete(`operator ${subject}`)
       proposals.endOf(subject)
     },
-    "key issue": ({ subject }, { mode = "", role = "" }) => {
-      keys.set(subject, { mode, role })
-      texts.set(`key ${subject}`, keyText(mode, role, false))
+    "key issue": ({ subject }, { from = "", label = "", mode = "", role = "" }) => {
+      keys.set(subject, { from, label, mode, role })
+      texts.set(`key ${subject}`, keyText({ from, label, mode, role, isRevoked: false }))
     },
     "key revoke": ({ subject }) => {
-      const { mode = "", role = "" } = keys.get(subject) ?? {}
-      texts.set(`key ${subject}`, keyText(mode, role, true))
+      const issued = keys.get(subject) ?? { from: "", label: "", mode: "", role: "" }
+      texts.set(`key ${subject}`, keyText({ ...issued, isRevoked: true }))
     },
     "tenant create": ({ subject }, { capabilities = "" }) => {
       tenants.set(subject, { status: "active", capabilities: [], pinned: "", repeatSales: "refuse" })

@@ -4,7 +4,7 @@ import type { SqlClient } from "effect/sql"
 import { AppId, Mode } from "../../domain/Ids.ts"
 import { maskedText } from "../../domain/Masking.ts"
 import { OperatorName, OperatorRole } from "../../domain/Operator.ts"
-import { Role } from "../../domain/Tenant.ts"
+import { KeyTerms, Role } from "../../domain/Tenant.ts"
 import type { AccessDifference } from "../../services/ports/AuditLog.ts"
 import type { Vault } from "../../services/ports/Vault.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
@@ -19,6 +19,7 @@ const keyRows = rowsOf(
     keyId: Schema.String,
     mode: Mode,
     role: Role,
+    ...KeyTerms.fields,
     apiKeyHash: Schema.Uint8Array,
     signingSecretSealed: Schema.Uint8Array,
     accessSeal: Schema.NullOr(Schema.Uint8Array),
@@ -81,18 +82,28 @@ export interface AccessRow {
 /** The keys that are not revoked, and whether each has its seal; the seal that it should have. */
 export const keys = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, vault: Vault["Service"]) {
   const rows = yield* keyRows(sql`
-    SELECT app_id AS "appId", key_id AS "keyId", mode, role, api_key_hash AS "apiKeyHash", signing_secret_sealed AS "signingSecretSealed",
-      access_seal AS "accessSeal", created_at AS "createdAt", revoked_at IS NOT NULL AS "isRevoked" FROM api_keys ORDER BY app_id, key_id`)
-  return yield* Effect.forEach(rows, ({ accessSeal, apiKeyHash, createdAt, isRevoked, signingSecretSealed, ...caller }) =>
-    Effect.map(
-      Effect.exit(Effect.suspend(() => vault.open(secretOf(caller.appId, caller.keyId), signingSecretSealed))),
-      (opened) => {
-        const seal = Exit.isSuccess(opened)
-          ? keySeal(vault.hash, { caller, createdAt, apiKeyHash, signingSecret: opened.value })
-          : null
-        return { caller, isRevoked, seal, hasSeal: accessSeal !== null, isSealed: seal !== null && fits(accessSeal, seal) }
-      }
-    )
+    SELECT app_id AS "appId", key_id AS "keyId", mode, CASE WHEN is_reader THEN 'reader' ELSE role END AS role, label, addresses,
+      api_key_hash AS "apiKeyHash", signing_secret_sealed AS "signingSecretSealed", access_seal AS "accessSeal", created_at AS "createdAt", revoked_at IS NOT NULL AS "isRevoked" FROM api_keys ORDER BY app_id, key_id`)
+  return yield* Effect.forEach(
+    rows,
+    ({ accessSeal, addresses, apiKeyHash, createdAt, isRevoked, label, signingSecretSealed, ...caller }) =>
+      Effect.map(
+        Effect.exit(Effect.suspend(() => vault.open(secretOf(caller.appId, caller.keyId), signingSecretSealed))),
+        (opened) => {
+          const seal = Exit.isSuccess(opened)
+            ? keySeal(vault.hash, { caller, label, addresses, createdAt, apiKeyHash, signingSecret: opened.value })
+            : null
+          const text = keyText({ ...caller, label, from: addresses.join(","), isRevoked })
+          return {
+            caller,
+            isRevoked,
+            text,
+            seal,
+            hasSeal: accessSeal !== null,
+            isSealed: seal !== null && fits(accessSeal, seal)
+          }
+        }
+      )
   )
 })
 
@@ -129,8 +140,8 @@ export const readAccess = Effect.fnUntraced(function* (sql: SqlClient.SqlClient,
     coalesce(decided_by, '') AS "decidedBy" FROM console_proposals`)
   return [
     ...(yield* operators(sql, vault)).map(({ isSealed, name, role }) => row(`operator ${name}`, role, isSealed)),
-    ...(yield* keys(sql, vault)).map(({ caller: { appId, keyId, mode, role }, isRevoked, isSealed }) =>
-      row(`key ${appId}/${keyId}`, keyText(mode, role, isRevoked), isRevoked || isSealed)
+    ...(yield* keys(sql, vault)).map(({ caller: { appId, keyId }, isRevoked, isSealed, text }) =>
+      row(`key ${appId}/${keyId}`, text, isRevoked || isSealed)
     ),
     ...tenants.map((one) => row(`tenant ${one.appId}`, tenantText(one))),
     ...[...limits, ...ceilings].map(({ name, text }) => row(name, text)),

@@ -1,7 +1,7 @@
 import { Clock, Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { Vault } from "../../services/ports/Vault.ts"
-import { keyText, makeAccessReplay } from "./AccessReplay.ts"
+import { makeAccessReplay } from "./AccessReplay.ts"
 import { keys, operators } from "./AccessRows.ts"
 import { verifyChain } from "./AuditLogPg.ts"
 import { auditTrail, byteaText } from "./AuditTrail.ts"
@@ -36,13 +36,12 @@ export const AccessSealing = Layer.effectDiscard(
           text: "",
           to: null
         })),
-        ...(yield* keys(sql, vault)).flatMap(({ caller: { appId, keyId, mode, role }, isRevoked, seal, ...one }) =>
+        ...(yield* keys(sql, vault)).flatMap(({ caller: { appId, keyId }, isRevoked, seal, ...one }) =>
           isRevoked
             ? []
             : {
                 ...one,
                 subject: `key ${appId}/${keyId}`,
-                text: keyText(mode, role, false),
                 to: seal === null ? null : { app_id: appId, key_id: keyId, seal: byteaText(seal) }
               }
         )

@@ -54,9 +54,13 @@ const expand = (name: string, ...after: ReadonlyArray<MigrationStep>): Migration
   steps: [{ form: "transaction", sql: textOf(name) }, ...after]
 })
 /**
- * What later migrations make, and money steps name by now: where functions are put before those, a node of the release before calls them at once.
+ * What later migrations make, and functions name by now: where functions are put before those, a node of the release before calls them at once.
  */
-const NAMED_BY_FUNCTIONS = "ALTER TABLE beneficiaries ADD COLUMN IF NOT EXISTS branch_code text;"
+const NAMED_BY_FUNCTIONS = `ALTER TABLE beneficiaries ADD COLUMN IF NOT EXISTS branch_code text;
+ALTER TABLE api_keys ADD COLUMN IF NOT EXISTS label text NOT NULL DEFAULT '',
+  ADD COLUMN IF NOT EXISTS is_reader boolean NOT NULL DEFAULT false,
+  ADD COLUMN IF NOT EXISTS addresses text[] NOT NULL DEFAULT '{}',
+  ADD COLUMN IF NOT EXISTS last_used_at timestamptz;`
 /** As `expand`, where that made the columns already. */
 const expandOnce = (name: string): Migration => ({
   name,
@@ -128,6 +132,7 @@ export const migrationList: ReadonlyArray<Migration> = [
   expand("0040_denied_parties", validate("denials", "denials_party_check")),
   expandOnce("0043_branches_and_digests"),
   expand("0044_verification_progress"),
+  expandOnce("0045_key_terms"),
   expand("0046_float_alerts", {
     form: "index",
     name: "float_positions_alerts",

@@ -32,7 +32,7 @@ const privileges: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
   // Who may do what is changed through change_access alone.
   tenants: ["SELECT", "UPDATE (created_at, sender_sealed)"],
   tenant_directory: ["SELECT"],
-  api_keys: ["SELECT", "UPDATE (signing_secret_sealed)"],
+  api_keys: ["SELECT", "UPDATE (signing_secret_sealed, last_used_at)"],
   limits: ["SELECT"],
   ceilings: ["SELECT"],
   denials: ["SELECT"],

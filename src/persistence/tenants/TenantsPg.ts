@@ -4,7 +4,7 @@ import { AppId, Mode } from "../../domain/Ids.ts"
 import { type Instant, iso } from "../../domain/Instant.ts"
 import { bucketOfTenant } from "../../domain/ReferenceBucket.ts"
 import { Sender } from "../../domain/Sender.ts"
-import { Caller, type Capability, type NewTenant, Role, Tenant } from "../../domain/Tenant.ts"
+import { Caller, type Capability, KeyTerms, type NewTenant, Role, Tenant } from "../../domain/Tenant.ts"
 import type { AuditEntry } from "../../services/ports/AuditLog.ts"
 import { type KeyRow, type NewKey, type SigningKey, Tenants } from "../../services/ports/Tenants.ts"
 import { referenceHash, Vault } from "../../services/ports/Vault.ts"
@@ -179,19 +179,24 @@ const keyRows = rowsOf(
     keyId: Schema.String,
     mode: Mode,
     role: Role,
+    ...KeyTerms.fields,
     createdAt: Moment,
+    lastUsedAt: Schema.NullOr(Moment),
     revokedAt: Schema.NullOr(Moment)
   })
 )
 const signingKeys = rowsOf(
   Schema.Struct({
     ...Caller.fields,
+    ...KeyTerms.fields,
     apiKeyHash: Schema.Uint8Array,
     signingSecretSealed: Schema.Uint8Array,
     createdAt: Moment,
+    lastUsedAt: Schema.NullOr(Moment),
     accessSeal: Schema.NullOr(Schema.Uint8Array)
   })
 )
+const noRows = rowsOf(Schema.Struct({}))
 const revokedKeys = rowsOf(Schema.Struct({ appId: Schema.String, keyId: Schema.String }))
 const NOT_OURS = "a key is refused: its row is not as a gateway wrote it, so run gateway audit verify"
 
@@ -202,7 +207,7 @@ interface KeyStorage {
   readonly unchanged: RowCache
 }
 
-type ApiKeys = Pick<Tenants["Service"], "issueKey" | "revokeKey" | "keys" | "signingKey">
+type ApiKeys = Pick<Tenants["Service"], "issueKey" | "revokeKey" | "keys" | "signingKey" | "noteUse">
 
 /**
  * The API keys of tenants on PostgreSQL, a part of `TenantsPg`. It reads api_keys, which `change_access` writes. An API key is stored as a keyed hash only, a signing secret
@@ -217,7 +222,10 @@ const makeApiKeys = ({ sql, trail, unchanged, vault }: KeyStorage): Effect.Effec
         app_id: appId,
         key_id: keyId,
         mode,
-        role,
+        role: role === "reader" ? "tenant" : role,
+        is_reader: role === "reader",
+        label: key.label,
+        addresses: key.addresses,
         api_key_hash: byteaText(key.apiKeyHash),
         signing_secret_sealed: byteaText(secret),
         access_seal: byteaText(keySeal(vault.hash, key)),
@@ -238,7 +246,8 @@ const makeApiKeys = ({ sql, trail, unchanged, vault }: KeyStorage): Effect.Effec
     const keys = Effect.fn("Tenants.keys")(
       (appId: AppId): Effect.Effect<ReadonlyArray<KeyRow>> =>
         keyRows(sql`
-          SELECT app_id AS "appId", key_id AS "keyId", mode, role, created_at AS "createdAt", revoked_at AS "revokedAt"
+          SELECT app_id AS "appId", key_id AS "keyId", mode, CASE WHEN is_reader THEN 'reader' ELSE role END AS role, label, addresses,
+            created_at AS "createdAt", last_used_at AS "lastUsedAt", revoked_at AS "revokedAt"
           FROM api_keys WHERE app_id = ${appId} ORDER BY created_at, key_id`)
     )
 
@@ -246,15 +255,17 @@ const makeApiKeys = ({ sql, trail, unchanged, vault }: KeyStorage): Effect.Effec
       const rows = yield* signingKeys(sql`
         SELECT k.* FROM unnest(${names.map(appIdOf)}::text[], ${names.map(keyIdOf)}::text[]) AS w(app_id, key_id)
         CROSS JOIN LATERAL (
-          SELECT app_id AS "appId", key_id AS "keyId", mode, role, api_key_hash AS "apiKeyHash", signing_secret_sealed AS "signingSecretSealed",
-            created_at AS "createdAt", access_seal AS "accessSeal"
+          SELECT app_id AS "appId", key_id AS "keyId", mode, CASE WHEN is_reader THEN 'reader' ELSE role END AS role, label, addresses,
+            api_key_hash AS "apiKeyHash", signing_secret_sealed AS "signingSecretSealed", created_at AS "createdAt",
+            last_used_at AS "lastUsedAt", access_seal AS "accessSeal"
           FROM api_keys WHERE app_id = w.app_id AND key_id = w.key_id AND revoked_at IS NULL ${of("app_id")} LIMIT 1
         ) k`)
       const gone = yield* revokedKeys(sql`SELECT r.app_id AS "appId", r.key_id AS "keyId" FROM revoked_keys r
         JOIN unnest(${names.map(appIdOf)}::text[], ${names.map(keyIdOf)}::text[]) AS w(app_id, key_id) ON (r.app_id, r.key_id) = (w.app_id, w.key_id)`)
       const isRevoked = new Set(gone.map(({ appId, keyId }) => nameOf(appId, keyId)))
       const found = new Map<string, SigningKey>()
-      for (const { accessSeal, apiKeyHash, createdAt, signingSecretSealed, ...caller } of rows) {
+      for (const row of rows) {
+        const { accessSeal, addresses, apiKeyHash, createdAt, label, lastUsedAt, signingSecretSealed, ...caller } = row
         const { appId, keyId } = caller
         // An attacker who can write its row can make it look valid again.
         const isOver = isRevoked.has(nameOf(appId, keyId)) || signingSecretSealed.length === 0
@@ -262,8 +273,9 @@ const makeApiKeys = ({ sql, trail, unchanged, vault }: KeyStorage): Effect.Effec
         const opened = isOver ? null : yield* Effect.exit(vault.open(secretOf(appId, keyId), signingSecretSealed))
         const signingSecret = opened !== null && Exit.isSuccess(opened) ? opened.value : null
         const isOurs =
-          signingSecret !== null && fits(accessSeal, keySeal(vault.hash, { caller, createdAt, apiKeyHash, signingSecret }))
-        if (isOurs) found.set(nameOf(appId, keyId), { caller, apiKeyHash, signingSecret })
+          signingSecret !== null &&
+          fits(accessSeal, keySeal(vault.hash, { caller, label, addresses, createdAt, apiKeyHash, signingSecret }))
+        if (isOurs) found.set(nameOf(appId, keyId), { caller, addresses, apiKeyHash, signingSecret, lastUsedAt })
         else yield* Effect.annotateLogs(Effect.logError(NOT_OURS), { app_id: appId, key_id: keyId })
       }
       return names.map((name) => Option.fromUndefinedOr(found.get(name)))
@@ -274,7 +286,15 @@ const makeApiKeys = ({ sql, trail, unchanged, vault }: KeyStorage): Effect.Effec
     const signingKey = (appId: string, keyId: string): Effect.Effect<Option.Option<SigningKey>> =>
       isKeyName([appId, keyId]) ? signing.get(nameOf(appId, keyId)) : Effect.succeedNone
 
-    return { issueKey, revokeKey, keys, signingKey }
+    const noteUse = Effect.fn("Tenants.noteUse")(({ appId, keyId }: Pick<Caller, "appId" | "keyId">, hour: Instant) =>
+      Effect.asVoid(
+        noRows(sql`
+          UPDATE api_keys SET last_used_at = ${iso(hour)}::timestamptz
+          WHERE app_id = ${appId} AND key_id = ${keyId} AND (last_used_at IS NULL OR last_used_at < ${iso(hour)}::timestamptz)`)
+      )
+    )
+
+    return { issueKey, revokeKey, keys, signingKey, noteUse }
   })
 
 /** An AppId holds no slash. */

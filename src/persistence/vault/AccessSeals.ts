@@ -3,22 +3,23 @@ import { Redacted } from "effect"
 import { type Instant, iso } from "../../domain/Instant.ts"
 import type { Operator, OperatorName } from "../../domain/Operator.ts"
 import type { Proposal } from "../../domain/Proposal.ts"
-import type { Caller } from "../../domain/Tenant.ts"
+import type { Caller, KeyTerms } from "../../domain/Tenant.ts"
 import type { KeyedHash } from "./AuditChain.ts"
 
 // A seal proves that a gateway wrote the whole row. An attacker who has only the database can make none: a changed row, or a copy of one,
 // has none that fits.
 
 /** A tenant's key: everything that says what it may do and by what it is known. */
-export interface SealedKey {
+export interface SealedKey extends KeyTerms {
   readonly caller: Caller
   readonly createdAt: Instant
   readonly apiKeyHash: Uint8Array
   readonly signingSecret: Redacted.Redacted
 }
 
-export const keySeal = (keyed: KeyedHash, { apiKeyHash, caller, createdAt, signingSecret }: SealedKey): Uint8Array =>
-  sealOf(keyed, "access seal 1 key", [
+export const keySeal = (keyed: KeyedHash, key: SealedKey): Uint8Array => {
+  const { addresses, apiKeyHash, caller, createdAt, label, signingSecret } = key
+  const fields = [
     caller.appId,
     caller.keyId,
     caller.mode,
@@ -26,7 +27,12 @@ export const keySeal = (keyed: KeyedHash, { apiKeyHash, caller, createdAt, signi
     iso(createdAt),
     hex(apiKeyHash),
     Redacted.value(signingSecret)
-  ])
+  ]
+  // A key that has no label and may be used from anywhere has the seal that it had before there were any.
+  return label === "" && addresses.length === 0
+    ? sealOf(keyed, "access seal 1 key", fields)
+    : sealOf(keyed, "access seal 2 key", [...fields, label, ...addresses])
+}
 
 /** A person of the console: the token is this name's, in this role, since then. */
 export const operatorSeal = (

@@ -1,5 +1,6 @@
 import { timingSafeEqual } from "node:crypto"
-import { Clock, Context, Effect, Exit, Layer, Metric, Option, Redacted, Result, Schema } from "effect"
+import { Clock, Context, Effect, Exit, Layer, Metric, Option, Redacted, Result, Schema, Semaphore } from "effect"
+import { isInRanges } from "../../domain/AddressRange.ts"
 import { Unauthorized } from "../../domain/errors/Retriable.ts"
 import { AppId } from "../../domain/Ids.ts"
 import {
@@ -10,13 +11,13 @@ import {
   parseSignature,
   stringToSign
 } from "../../domain/StringToSign.ts"
-import type { Caller } from "../../domain/Tenant.ts"
+import { apiKeyPurpose, type Caller, noTerms } from "../../domain/Tenant.ts"
 import { boundedLog, IsBounded } from "../../runtime/BoundedLog.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
 import { ClockTrust } from "../ports/ClockWatch.ts"
 import { Nonces } from "../ports/Nonces.ts"
 import { Policy } from "../ports/Policy.ts"
-import { Tenants } from "../ports/Tenants.ts"
+import { type SigningKey, Tenants } from "../ports/Tenants.ts"
 import { Vault } from "../ports/Vault.ts"
 import { type RequestNonce, requestNonce } from "./RequestNonce.ts"
 import { bodyHash, signature } from "./Signature.ts"
@@ -29,6 +30,8 @@ export interface RawRequest {
   readonly rawHeaders: ReadonlyArray<string>
   /** Empty for GET, HEAD and DELETE, whatever was sent with them. */
   readonly body: Uint8Array
+  /** The address that it came from, as the socket or a trusted proxy says. Few keys ask for it. */
+  readonly clientAddress: () => string
 }
 
 /** The signer of a request, and its nonce, which is not spent yet. */
@@ -67,6 +70,7 @@ export class Authentication extends Context.Service<
       const noHash = new Uint8Array(32)
 
       const logRefusal = yield* makeSignatureLog
+      const noteUse = yield* makeUseNotes
       const refused = (fault: SignatureFault, named: Option.Option<NamedKey>) =>
         Effect.andThen(logRefusal(fault, named), new Unauthorized())
 
@@ -81,10 +85,14 @@ export class Authentication extends Context.Service<
           return yield* refused(timestampFault(timestamp, now), named)
         const found = Option.getOrUndefined(yield* tenants.signingKey(key.appId, key.keyId))
         const signed = timingSafeEqual(signature(found?.signingSecret ?? noSecret, text), Buffer.from(sent, "hex"))
-        const keyed = timingSafeEqual(vault.hash("api_key", key.apiKey), found?.apiKeyHash ?? noHash)
+        const purpose = apiKeyPurpose(found?.caller.role ?? "tenant", found ?? noTerms)
+        const keyed = timingSafeEqual(vault.hash(purpose, key.apiKey), found?.apiKeyHash ?? noHash)
         if (found === undefined) return yield* refused({ reason: "unknown_key" }, named)
         if (!signed) return yield* refused({ reason: "wrong_signature" }, named)
         if (!keyed) return yield* refused({ reason: "wrong_api_key" }, named)
+        if (found.addresses.length > 0 && !isInRanges(found.addresses, request.clientAddress()))
+          return yield* refused({ reason: "address_not_allowed" }, named)
+        yield* noteUse(found, now)
         const { caller } = found
         const use = { caller, nonce, expiresAt: now + policy.nonceKeptSeconds * 1000 }
         return { caller, nonce: requestNonce(use, nonces.spend, logRefusal({ reason: "reused_nonce" }, named)) }
@@ -93,6 +101,29 @@ export class Authentication extends Context.Service<
     })
   )
 }
+
+const HOUR_MS = 3_600_000
+
+/**
+ * Keeps the hour in which a key was last used, beside the request. This process writes each key at most once an hour, and one key after the
+ * other. The key as it was read says how far it was written before.
+ */
+const makeUseNotes = Effect.gen(function* () {
+  const tenants = yield* Tenants
+  const scope = yield* Effect.scope
+  const turn = yield* Semaphore.make(1)
+  const noted = new WeakMap<SigningKey, number>()
+  return (key: SigningKey, now: number): Effect.Effect<void> => {
+    const hour = now - (now % HOUR_MS)
+    if ((noted.get(key) ?? key.lastUsedAt ?? Number.NEGATIVE_INFINITY) >= hour) return Effect.void
+    noted.set(key, hour)
+    const written = Effect.gen(function* () {
+      const exit = yield* Effect.exit(turn.withPermits(1)(tenants.noteUse(key.caller, hour)))
+      if (Exit.isFailure(exit)) yield* Effect.logWarning("the use of a key was not noted", exit.cause)
+    })
+    return Effect.asVoid(Effect.forkIn(written, scope))
+  }
+})
 
 const timestampFault = (timestamp: string, now: number): SignatureFault =>
   Option.match(clockSkewSeconds(timestamp, now), {
@@ -167,6 +198,7 @@ const metricReasons = {
   unknown_key: "unknown_key",
   wrong_signature: "signature",
   wrong_api_key: "api_key",
+  address_not_allowed: "address",
   reused_nonce: "nonce"
 } as const
 

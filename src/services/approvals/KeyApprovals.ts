@@ -2,7 +2,7 @@ import { Context, Effect, Layer, Option, Schema } from "effect"
 import { AppId, Mode } from "../../domain/Ids.ts"
 import { consoleActor } from "../../domain/Operator.ts"
 import type { Proposal } from "../../domain/Proposal.ts"
-import { type Caller, Role } from "../../domain/Tenant.ts"
+import { type Caller, noTerms, Role } from "../../domain/Tenant.ts"
 import type { AuditBy } from "../ports/AuditLog.ts"
 import { type NewProposal, NotCarriedOut, Proposals } from "../ports/Proposals.ts"
 import { RandomSource } from "../ports/RandomSource.ts"
@@ -12,6 +12,8 @@ import { type Acting, NotDecided } from "./Deciding.ts"
 
 /** A key to issue, and the reason. */
 export interface KeyWish extends Omit<Caller, "keyId"> {
+  /** Empty where it has none. */
+  readonly label: string
   readonly note: string
 }
 
@@ -55,12 +57,12 @@ export class KeyApprovals extends Context.Service<
       })
 
       const proposeIssue = Effect.fn("KeyApprovals.proposeIssue")(function* (
-        { appId, mode, note, role }: KeyWish,
+        { appId, label, mode, note, role }: KeyWish,
         acting: Acting
       ) {
         if (Option.isNone(yield* tenants.find(appId))) return yield* new NotDecided({ message: `There is no tenant ${appId}.` })
         const keyId = yield* keys.newKeyId
-        const details = { app_id: appId, key_id: keyId, mode, role, note }
+        const details = { app_id: appId, key_id: keyId, mode, role, ...(label === "" ? {} : { label }), note }
         yield* open({ kind: "key issue", subject: `${appId}/${keyId}`, details }, acting)
       })
 
@@ -77,7 +79,7 @@ export class KeyApprovals extends Context.Service<
 
       const issue = Effect.fn("KeyApprovals.issue")(function* (proposal: Proposal, by: AuditBy) {
         return yield* keys
-          .issue(yield* callerOf(proposal), by)
+          .issue({ ...noTerms, label: proposal.details["label"] ?? "", caller: yield* callerOf(proposal) }, by)
           .pipe(
             Effect.catchTag("NoSuchTenant", ({ appId }) =>
               Effect.fail(new NotCarriedOut({ message: `there is no tenant ${appId}` }))

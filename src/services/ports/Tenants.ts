@@ -2,30 +2,34 @@ import { Context, type Effect, type Option, type Redacted } from "effect"
 import type { AppId, Mode } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { Sender } from "../../domain/Sender.ts"
-import type { Caller, Capability, NewTenant, Role, Tenant } from "../../domain/Tenant.ts"
+import type { Caller, Capability, KeyTerms, NewTenant, Role, Tenant } from "../../domain/Tenant.ts"
 import type { AuditEntry } from "./AuditLog.ts"
 
 /** A key as the signature check needs it. */
-export interface SigningKey {
+export interface SigningKey extends Pick<KeyTerms, "addresses"> {
   readonly caller: Caller
-  /** HMAC of the API key under the gateway's own hashing key; the API key itself is not stored. */
+  /** HMAC of the API key under the gateway's own hashing key (`apiKeyPurpose`); the API key itself is not stored. */
   readonly apiKeyHash: Uint8Array
   readonly signingSecret: Redacted.Redacted
+  /** As of when the row was read. */
+  readonly lastUsedAt: Instant | null
 }
 
-export interface NewKey {
+export interface NewKey extends KeyTerms {
   readonly caller: Caller
   readonly apiKeyHash: Uint8Array
   readonly signingSecret: Redacted.Redacted
   readonly createdAt: Instant
 }
 
-export interface KeyRow {
+export interface KeyRow extends KeyTerms {
   readonly appId: AppId
   readonly keyId: string
   readonly mode: Mode
   readonly role: Role
   readonly createdAt: Instant
+  /** The beginning of an hour of UTC; null where it was never used. */
+  readonly lastUsedAt: Instant | null
   readonly revokedAt: Instant | null
 }
 
@@ -71,5 +75,7 @@ export class Tenants extends Context.Service<
     readonly keys: (appId: AppId) => Effect.Effect<ReadonlyArray<KeyRow>>
     /** A key that is not revoked. A revocation is seen within a second by every node. */
     readonly signingKey: (appId: string, keyId: string) => Effect.Effect<Option.Option<SigningKey>>
+    /** Keeps the hour in which a key was used, given by its beginning. An earlier hour than the kept one changes nothing. No audit row. */
+    readonly noteUse: (key: Pick<Caller, "appId" | "keyId">, hour: Instant) => Effect.Effect<void>
   }
 >()("gateway/services/ports/Tenants") {}

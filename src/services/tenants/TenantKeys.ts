@@ -1,6 +1,7 @@
 import { Context, Data, Effect, Layer, Redacted } from "effect"
 import type { AppId } from "../../domain/Ids.ts"
-import type { Caller } from "../../domain/Tenant.ts"
+import { maskedText } from "../../domain/Masking.ts"
+import { apiKeyPurpose, type Caller, type KeyTerms } from "../../domain/Tenant.ts"
 import type { AuditBy } from "../ports/AuditLog.ts"
 import { RandomSource } from "../ports/RandomSource.ts"
 import { Tenants } from "../ports/Tenants.ts"
@@ -15,7 +16,7 @@ const SIGNING_SECRET_BYTES = 32
 const KEY_ID_LENGTH = 12
 
 /** A new key and its two secrets, which are kept nowhere in the clear: this is the only time. */
-export interface IssuedKey {
+export interface IssuedKey extends KeyTerms {
   readonly caller: Caller
   readonly apiKey: Redacted.Redacted
   readonly signingSecret: Redacted.Redacted
@@ -30,8 +31,8 @@ export class TenantKeys extends Context.Service<
   {
     /** The id of a key that is still to be made. */
     readonly newKeyId: Effect.Effect<string>
-    /** Makes the key, with its audit row. The id is new: a second key under one id is a defect. */
-    readonly issue: (caller: Caller, by: AuditBy) => Effect.Effect<IssuedKey, NoSuchTenant>
+    /** Makes the key, with its audit row. The id is new: a second key under one id is a defect. A number in the label is masked. */
+    readonly issue: (wish: KeyTerms & { readonly caller: Caller }, by: AuditBy) => Effect.Effect<IssuedKey, NoSuchTenant>
     /** With its audit row. Refused where there is no such key, or where it was revoked before. */
     readonly revoke: (appId: AppId, keyId: string, by: AuditBy) => Effect.Effect<void, NotRevoked>
   }
@@ -47,16 +48,32 @@ export class TenantKeys extends Context.Service<
 
       const newKeyId = Effect.map(randomSource.reference, (reference) => `k_${reference.slice(0, KEY_ID_LENGTH)}`)
 
-      const issue = Effect.fn("TenantKeys.issue")(function* (caller: Caller, { actor, at, details }: AuditBy) {
+      const issue = Effect.fn("TenantKeys.issue")(function* (
+        { caller, ...terms }: KeyTerms & { readonly caller: Caller },
+        { actor, at, details }: AuditBy
+      ) {
         const { appId, keyId, mode, role } = caller
+        const { addresses, label } = { ...terms, label: maskedText(terms.label) }
         const apiKey = Redacted.make(`ak_${yield* hex(API_KEY_BYTES)}`)
         const signingSecret = Redacted.make(`ss_${yield* hex(SIGNING_SECRET_BYTES)}`)
         const issued = yield* tenants.issueKey(
-          { caller, apiKeyHash: vault.hash("api_key", apiKey), signingSecret, createdAt: at },
-          { at, actor, action: "key issue", subject: `${appId}/${keyId}`, details: { mode, role, ...details } }
+          { caller, label, addresses, apiKeyHash: vault.hash(apiKeyPurpose(role, terms), apiKey), signingSecret, createdAt: at },
+          {
+            at,
+            actor,
+            action: "key issue",
+            subject: `${appId}/${keyId}`,
+            details: {
+              mode,
+              role,
+              ...(label === "" ? {} : { label }),
+              ...(addresses.length === 0 ? {} : { from: addresses.join(",") }),
+              ...details
+            }
+          }
         )
         if (!issued) return yield* new NoSuchTenant({ appId })
-        return { caller, apiKey, signingSecret }
+        return { caller, label, addresses, apiKey, signingSecret }
       })
 
       const revoke = Effect.fn("TenantKeys.revoke")(function* (

@@ -13,6 +13,9 @@ import { auditEntry, tenant } from "../../support/TestDatabase.ts"
 
 const tamperings: ReadonlyArray<readonly [statement: string, ...subjects: ReadonlyArray<string>]> = [
   ["UPDATE api_keys SET mode = 'live' WHERE key_id = 'k1'", "key acme/k1", "key acme/k1"],
+  ["UPDATE api_keys SET is_reader = true WHERE key_id = 'k1'", "key acme/k1", "key acme/k1"],
+  ["UPDATE api_keys SET addresses = '{10.0.0.0/8}' WHERE key_id = 'k1'", "key acme/k1", "key acme/k1"],
+  ["UPDATE api_keys SET label = 'erp' WHERE key_id = 'k1'", "key acme/k1", "key acme/k1"],
   ["UPDATE api_keys SET revoked_at = NULL WHERE key_id = 'k2'", "key acme/k2", "key acme/k2"],
   [
     "INSERT INTO api_keys SELECT app_id, 'k3', 'live', role, api_key_hash, signing_secret_sealed, now() FROM api_keys WHERE key_id = 'k1'",
@@ -81,6 +84,9 @@ describe("who may do what", () => {
         ["mode = mode", true],
         ["mode = 'live'", false],
         ["role = 'admin'", false],
+        ["is_reader = true", false],
+        ["addresses = '{10.0.0.0/8}'", false],
+        ["last_used_at = now()", true],
         ["created_at = now()", false],
         ["api_key_hash = decode(repeat('09', 32), 'hex')", false],
         ["access_seal = NULL", false],

@@ -79,6 +79,8 @@ const forbidden: ReadonlyArray<string> = [
   "UPDATE operators SET role = 'admin'",
   "UPDATE api_keys SET mode = 'live'",
   "UPDATE api_keys SET revoked_at = NULL",
+  "UPDATE api_keys SET is_reader = false",
+  "UPDATE api_keys SET addresses = '{}'",
   "INSERT INTO api_keys SELECT * FROM api_keys",
   "UPDATE tenants SET status = 'active'",
   "UPDATE tenants SET capabilities = '{payouts}', pinned_provider = 'mtn'",

@@ -123,6 +123,7 @@ describe("the lists of the SQL files", () => {
         "0040_denied_parties": "b0e187fd4fe3f183",
         "0043_branches_and_digests": "80496baf81cfa433",
         "0044_verification_progress": "f738614aab59ab7f",
+        "0045_key_terms": "c74727299e14f75f",
         "0046_float_alerts": "2d0562038326ee58",
       }
     `)

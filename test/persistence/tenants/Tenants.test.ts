@@ -5,6 +5,7 @@ import { TestClock } from "effect/testing"
 import { expect } from "vitest"
 import { AppId } from "../../../src/domain/Ids.ts"
 import { maskedSender } from "../../../src/domain/Sender.ts"
+import { noTerms } from "../../../src/domain/Tenant.ts"
 import { auditTrail } from "../../../src/persistence/audit/AuditTrail.ts"
 import { AuditLog } from "../../../src/services/ports/AuditLog.ts"
 import { Nonces } from "../../../src/services/ports/Nonces.ts"
@@ -15,6 +16,7 @@ import { auditEntry, givenDatabase, givenNode, givenTenant, tenant } from "../..
 const { appId } = tenant
 const key: NewKey = {
   caller: { appId, keyId: "k1", mode: "test", role: "tenant" },
+  ...noTerms,
   apiKeyHash: new Uint8Array(32).fill(3),
   signingSecret: Redacted.make("the secret"),
   createdAt: 2_000
@@ -107,7 +109,7 @@ describe("a tenant", () => {
       expect(yield* tenants.issueKey(key, auditEntry())).toBe(true)
       const found = yield* Context.get(other, Tenants).signingKey("acme", "k1")
       const { signingSecret, ...rest } = Option.getOrThrow(found)
-      expect(rest).toEqual({ caller: key.caller, apiKeyHash: key.apiKeyHash })
+      expect(rest).toEqual({ caller: key.caller, addresses: [], apiKeyHash: key.apiKeyHash, lastUsedAt: null })
       expect(Redacted.value(signingSecret)).toBe("the secret")
       for (const [name, id] of [
         ["acme", "k2"],
@@ -118,7 +120,9 @@ describe("a tenant", () => {
       ] as const) {
         expect(yield* Context.get(other, Tenants).signingKey(name, id)).toEqual(Option.none())
       }
-      expect(yield* tenants.keys(appId)).toEqual([{ ...key.caller, createdAt: 2_000, revokedAt: null }])
+      expect(yield* tenants.keys(appId)).toEqual([
+        { ...key.caller, ...noTerms, createdAt: 2_000, lastUsedAt: null, revokedAt: null }
+      ])
     })
   )
 
@@ -136,7 +140,9 @@ describe("a tenant", () => {
       expect(yield* onOne).toEqual(Option.none())
       yield* TestClock.adjust("999 millis")
       expect(yield* onOther).toEqual(Option.none())
-      expect(yield* Context.get(one, Tenants).keys(appId)).toEqual([{ ...key.caller, createdAt: 2_000, revokedAt: 3_000 }])
+      expect(yield* Context.get(one, Tenants).keys(appId)).toEqual([
+        { ...key.caller, ...noTerms, createdAt: 2_000, lastUsedAt: null, revokedAt: 3_000 }
+      ])
     })
   )
 
@@ -181,6 +187,26 @@ describe("a tenant", () => {
       yield* trail.with(sql`SELECT 1`, auditEntry({ action: "transaction raw read" }))
       yield* TestClock.adjust("1 seconds")
       expect(yield* isThere).toBe(true)
+    })
+  )
+
+  it.effect("has the hour of a key's last use, which an earlier hour does not change", () =>
+    Effect.gen(function* () {
+      const url = yield* givenDatabase
+      const [one, other] = [yield* givenNode(url), yield* givenNode(url)]
+      yield* givenTenant(one)
+      const terms = { label: "erp", addresses: ["10.0.0.0/8", "2001:db8::/32"] }
+      yield* Context.get(one, Tenants).issueKey(
+        { ...key, ...terms, caller: { ...key.caller, role: "reader" } },
+        auditEntry({ action: "key issue", subject: "acme/k1" })
+      )
+      yield* Context.get(one, Tenants).noteUse(key.caller, 7_200_000)
+      yield* Context.get(other, Tenants).noteUse(key.caller, 3_600_000)
+      expect(yield* Context.get(other, Tenants).keys(appId)).toEqual([
+        { ...key.caller, ...terms, role: "reader", createdAt: 2_000, lastUsedAt: 7_200_000, revokedAt: null }
+      ])
+      const found = Option.getOrThrow(yield* Context.get(other, Tenants).signingKey("acme", "k1"))
+      expect([found.caller.role, found.addresses, found.lastUsedAt]).toEqual(["reader", terms.addresses, 7_200_000])
     })
   )
 

@@ -116,7 +116,7 @@ const everything = Effect.fnUntraced(function* (gateway: Gateway) {
   const tenant = yield* tenantOn(gateway, 200_000n)
   const hook = yield* webhooksOf(gateway, tenant)
   const own = yield* tenant.call("POST", "/v1/webhooks/endpoint/rotate-secret", {})
-  const admin = yield* keyOn(gateway, tenant.appId, "live", "admin")
+  const admin = yield* keyOn(gateway, tenant.appId, "live", { role: "admin" })
   const answers: Array<string> = []
   const kept = <A extends { readonly text: string }>(asking: Effect.Effect<A>) =>
     Effect.tap(asking, ({ text }) => Effect.sync(() => void answers.push(text)))

@@ -13,7 +13,7 @@ const given = Effect.gen(function* () {
   const { gateway } = yield* Stack
   const tenant = yield* tenantOn(gateway, 100_000n)
   const operator = yield* tenantOn(gateway, 0n)
-  const admin = yield* keyOn(gateway, operator.appId, "live", "admin")
+  const admin = yield* keyOn(gateway, operator.appId, "live", { role: "admin" })
   const raw = (reference: string, headers: Record<string, string> = reason) =>
     admin.call("GET", `/v1/transactions/${reference}?view=raw`, undefined, headers)
   const rows = Effect.map(Context.get(gateway.context, AuditLog).list(100), (all) =>
@@ -51,26 +51,37 @@ layer(Stack.layer(), { excludeTestServices: true })("the raw view", (it) => {
     })
   )
 
-  it.effect("is all that an admin key is for: it changes nothing, also not of its own tenant", () =>
-    Effect.gen(function* () {
-      const { admin, operator } = yield* given
-      const url = "https://example.com/hook"
-      const bodies: Readonly<Record<string, object>> = {
-        "PUT /v1/webhooks/endpoint": { url },
-        "POST /v1/payouts": momoPayout("1234")
-      }
-      const changing = [...routes.keys()].filter((name) => /^(POST|PUT|PATCH|DELETE) \/v1\//.test(name))
-      expect(changing.length).toBeGreaterThan(10)
-      for (const name of changing) {
-        const [method = "", path = ""] = name.replace(/\{\w+\}/, "nothing").split(" ")
-        expect([name, said(yield* admin.call(method, path, bodies[name] ?? (method === "DELETE" ? undefined : {})))]).toEqual([
-          name,
-          refused(403, "capability_not_allowed", { capability: "changes" })
-        ])
-      }
-      expect((yield* operator.get("/v1/webhooks/endpoint")).status).toBe(404)
-      expect((yield* admin.get("/v1/float")).status).toBe(200)
-    })
+  it.effect(
+    "is all that an admin key is for: it changes nothing, also not of its own tenant, and a reader changes nothing of its own",
+    () =>
+      Effect.gen(function* () {
+        const { admin, gateway, operator, tenant } = yield* given
+        const reader = yield* keyOn(gateway, tenant.appId, "live", { role: "reader" })
+        const url = "https://example.com/hook"
+        const bodies: Readonly<Record<string, object>> = {
+          "PUT /v1/webhooks/endpoint": { url },
+          "POST /v1/payouts": momoPayout("1234")
+        }
+        const changing = [...routes.keys()].filter((name) => !/^GET | \/webhooks\//.test(name))
+        expect(changing.length).toBeGreaterThan(10)
+        for (const name of changing) {
+          const [method = "", path = ""] = name.replaceAll(/\{\w+\}/g, "nothing").split(" ")
+          for (const { call } of [admin, reader])
+            expect([name, said(yield* call(method, path, bodies[name] ?? (method === "DELETE" ? undefined : {})))]).toEqual([
+              name,
+              refused(403, "capability_not_allowed", { capability: "changes" })
+            ])
+        }
+        const own = referenceOf(yield* tenant.post("/v1/payouts", momoPayout("1234")))
+        expect((yield* reader.get(`/v1/payouts/${own}`)).status).toBe(200)
+        expect((yield* reader.get("/v1/reference/corridors")).status).toBe(200)
+        expect(said(yield* reader.get(`/v1/payouts/${own}0`))).toEqual(refused(404, "not_found"))
+        expect(said(yield* reader.get(`/v1/transactions/${own}?view=raw`))).toEqual(
+          refused(403, "capability_not_allowed", { capability: "raw_view" })
+        )
+        expect((yield* operator.get("/v1/webhooks/endpoint")).status).toBe(404)
+        expect((yield* admin.get("/v1/float")).status).toBe(200)
+      })
   )
 
   it.effect("is refused to a tenant's key before anything else is checked", () =>
@@ -93,7 +104,7 @@ layer(Stack.layer(), { excludeTestServices: true })("the raw view", (it) => {
       for (const headers of [{}, { "x-audit-reason": " " }, { "x-audit-reason": "x".repeat(201) }])
         expect(said(yield* raw(reference, headers))).toEqual(unreasoned)
       expect(said(yield* raw("00000000000000000000000001"))).toEqual(refused(404, "not_found"))
-      const test = yield* keyOn(gateway, operator.appId, "test", "admin")
+      const test = yield* keyOn(gateway, operator.appId, "test", { role: "admin" })
       expect(said(yield* test.call("GET", `/v1/transactions/${reference}?view=raw`, undefined, reason))).toEqual(
         refused(404, "not_found")
       )

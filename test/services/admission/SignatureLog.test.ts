@@ -2,7 +2,7 @@ import { expect, layer } from "@effect/vitest"
 import { Effect, Layer, Logger, Metric, Option, Redacted, References } from "effect"
 import { TestClock } from "effect/testing"
 import { AppId } from "../../../src/domain/Ids.ts"
-import { defaultCapabilities } from "../../../src/domain/Tenant.ts"
+import { defaultCapabilities, noTerms } from "../../../src/domain/Tenant.ts"
 import { IsBounded } from "../../../src/runtime/BoundedLog.ts"
 import { Authentication } from "../../../src/services/admission/Authentication.ts"
 import { Tenants } from "../../../src/services/ports/Tenants.ts"
@@ -20,7 +20,18 @@ const WINDOW = "10 seconds"
 const apiKey = fakeHash("api_key", Redacted.make(vectors.api_key))
 const signingSecret = Redacted.make(vectors.signing_secret)
 const known = { app_id: vectors.app_id, key_id: vectors.key_id }
-const revoked = { appId: caller.appId, keyId: "k_old", mode: "live", role: "tenant", createdAt: 0, revokedAt: 1 } as const
+const revoked = {
+  appId: caller.appId,
+  keyId: "k_old",
+  mode: "live",
+  role: "tenant",
+  ...noTerms,
+  createdAt: 0,
+  lastUsedAt: null,
+  revokedAt: 1
+} as const
+
+const clientAddress = () => "127.0.0.1"
 
 const tenants = fake(Tenants, {
   find: (appId) =>
@@ -38,10 +49,11 @@ const tenants = fake(Tenants, {
     ),
   // The cache of signing keys has not seen the newest one yet.
   keys: () => Effect.succeed([revoked, ...[caller.keyId, "k_new"].map((keyId) => ({ ...revoked, keyId, revokedAt: null }))]),
+  noteUse: () => Effect.void,
   signingKey: (appId, keyId) =>
     Effect.succeed(
       appId === caller.appId && keyId === caller.keyId
-        ? Option.some({ caller, apiKeyHash: apiKey, signingSecret })
+        ? Option.some({ caller, addresses: [], apiKeyHash: apiKey, signingSecret, lastUsedAt: null })
         : Option.none()
     )
 })
@@ -76,7 +88,7 @@ layer(authentication)("the log of refused signatures", (it) => {
     yield* TestClock.setTime(vectors.now * 1000)
     lines.length = 0
     const { authenticate } = yield* Authentication
-    const request = { method: "GET", rawTarget: target, rawHeaders: headers.flat(), body: new Uint8Array() }
+    const request = { method: "GET", rawTarget: target, rawHeaders: headers.flat(), body: new Uint8Array(), clientAddress }
     const spent = Effect.flatMap(authenticate(request), ({ nonce }) => nonce.settle)
     expect(yield* Effect.flip(spent)).toMatchObject({ _tag: "unauthorized" })
     yield* Effect.yieldNow
@@ -152,7 +164,13 @@ layer(authentication)("the log of refused signatures", (it) => {
       const used = good()
       yield* TestClock.setTime(vectors.now * 1000)
       const { authenticate } = yield* Authentication
-      const { nonce } = yield* authenticate({ method: "GET", rawTarget: TARGET, rawHeaders: used.flat(), body: new Uint8Array() })
+      const { nonce } = yield* authenticate({
+        method: "GET",
+        rawTarget: TARGET,
+        rawHeaders: used.flat(),
+        body: new Uint8Array(),
+        clientAddress
+      })
       yield* nonce.settle
       expect(yield* lineOf(used)).toStrictEqual({ ...known, reason: "reused_nonce" })
       const strange = signed("GET", TARGET, "", { host: "127.0.0.1:8080" })
@@ -167,7 +185,7 @@ layer(authentication)("the log of refused signatures", (it) => {
       yield* TestClock.adjust(WINDOW)
       lines.length = 0
       const { authenticate } = yield* Authentication
-      const flood = { method: "GET", rawTarget: TARGET, rawHeaders: [], body: new Uint8Array() }
+      const flood = { method: "GET", rawTarget: TARGET, rawHeaders: [], body: new Uint8Array(), clientAddress }
       yield* Effect.forEach(Array.from({ length: 250 }), () => Effect.flip(authenticate(flood)))
       yield* TestClock.adjust(WINDOW)
       const own = lines.filter(({ message }) => message === "a signature was refused")

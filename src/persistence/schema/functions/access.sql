@@ -33,11 +33,13 @@ BEGIN
     changed := FOUND;
   WHEN 'key issue' THEN
     SELECT * INTO r FROM json_to_record(p_data) AS d(app_id text, key_id text, mode text, role text, api_key_hash bytea, signing_secret_sealed bytea,
-      access_seal bytea, created_at timestamptz);
+      access_seal bytea, created_at timestamptz, label text, is_reader boolean, addresses text[]);
     changed := EXISTS (SELECT FROM tenants t WHERE t.app_id = r.app_id);
     IF changed THEN
-      INSERT INTO api_keys (app_id, key_id, mode, role, api_key_hash, signing_secret_sealed, access_seal, created_at)
-      VALUES (r.app_id, r.key_id, r.mode, r.role, r.api_key_hash, r.signing_secret_sealed, r.access_seal, r.created_at);
+      INSERT INTO api_keys (app_id, key_id, mode, role, api_key_hash, signing_secret_sealed, access_seal, created_at, label, is_reader, addresses)
+      VALUES (r.app_id, r.key_id, r.mode, r.role, r.api_key_hash, r.signing_secret_sealed, r.access_seal, r.created_at,
+        -- The release before says none of them.
+        coalesce(r.label, ''), coalesce(r.is_reader, false), coalesce(r.addresses, '{}'));
     END IF;
   WHEN 'key revoke' THEN
     SELECT * INTO r FROM json_to_record(p_data) AS d(app_id text, key_id text, revoked_at timestamptz);
