@@ -104,6 +104,9 @@ const webhooks = (call: Connection) => ({
   sendTest: ({ signal }: CallOptions = {}) => call("POST /v1/webhooks/endpoint/test", { signal }),
   deliveries: (query: QueryOf<"GET /v1/webhooks/deliveries"> = {}, { signal }: CallOptions = {}) =>
     walk((cursor) => call("GET /v1/webhooks/deliveries", { query: { ...query, cursor }, signal })),
+  /** Every event of yours, the oldest first, page after page, whether or not an endpoint wanted it. */
+  events: (query: QueryOf<"GET /v1/events"> = {}, { signal }: CallOptions = {}) =>
+    walk((cursor) => call("GET /v1/events", { query: { ...query, cursor }, signal })),
   redeliver: (id: string, { signal }: CallOptions = {}) =>
     call("POST /v1/webhooks/deliveries/{id}/redeliver", { params: { id }, signal }),
   /** Sends every event since a moment again; go on from `resume_since` where it is not null. */

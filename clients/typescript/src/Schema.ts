@@ -1509,11 +1509,18 @@ export interface Recovery {
 export interface RecoverEventsRequest {
   /** A moment in UTC, at most 30 days ago */
   readonly since: string
+  /** Only events before this moment; without it up to now */
+  readonly until?: string
+  /** Only events of these types, of those that your endpoint wants; if left out, all that it wants */
+  readonly types?: ReadonlyArray<EventType>
   /** May repeat the mode of the key; another one is refused with `mode_mismatch` */
   readonly mode?: "live" | "test"
   /** May repeat the mode of the key; another one is refused with `mode_mismatch` */
   readonly is_test_mode?: boolean
 }
+
+/** A kind of event */
+export type EventType = "collection.requires_action" | "collection.pending" | "collection.successful" | "collection.failed" | "collection.expired" | "collection.reversed" | "collection.corrected" | "collection.updated" | "payout.pending" | "payout.successful" | "payout.failed" | "payout.returned" | "payout.corrected" | "payout.updated" | "fx.successful" | "fx.failed" | "fx.updated" | "float.credited" | "float.debited" | "float.low" | "webhook.test"
 
 /** One event on its way to your endpoint */
 export interface Delivery {
@@ -1552,8 +1559,13 @@ export interface DeliveryAttempt {
 /** `due`: another attempt will be made. `delivered`: your endpoint answered 2xx. `parked`: no attempt is left; have it sent again */
 export type DeliveryStatus = "due" | "delivered" | "parked"
 
-/** A kind of event */
-export type EventType = "collection.requires_action" | "collection.pending" | "collection.successful" | "collection.failed" | "collection.expired" | "collection.reversed" | "collection.corrected" | "collection.updated" | "payout.pending" | "payout.successful" | "payout.failed" | "payout.returned" | "payout.corrected" | "payout.updated" | "fx.successful" | "fx.failed" | "fx.updated" | "float.credited" | "float.debited" | "float.low" | "webhook.test"
+/** One page of a list */
+export interface EventPage {
+  /** The items of this page */
+  readonly items: ReadonlyArray<Event>
+  /** Send it as `cursor` for the next page; null on the last one */
+  readonly next_cursor: string | null
+}
 
 /** One page of a list */
 export interface DeliveryPage {
@@ -2709,6 +2721,24 @@ export interface Operations {
       readonly status?: DeliveryStatus
     }
     readonly data: DeliveryPage
+  }
+  /** List events */
+  readonly "GET /v1/events": {
+    readonly query: {
+      /** Only events of this moment or later; without it the list begins with the oldest that is kept */
+      readonly from?: string
+      /** Only events before this moment */
+      readonly to?: string
+      /** Only events of this type */
+      readonly type?: EventType
+      /** Only events of this transaction or exchange */
+      readonly reference?: string
+      /** How many items a page has at most */
+      readonly limit?: number
+      /** Where to go on: the `next_cursor` of the page before */
+      readonly cursor?: string
+    }
+    readonly data: EventPage
   }
   /** Redeliver an event */
   readonly "POST /v1/webhooks/deliveries/{id}/redeliver": {

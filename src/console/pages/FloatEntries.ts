@@ -3,8 +3,9 @@ import { type ComponentChild, h } from "preact"
 import { isCurrency } from "../../domain/Currency.ts"
 import { AppId, isReference, Mode } from "../../domain/Ids.ts"
 import { type Instant, instantOf } from "../../domain/Instant.ts"
+import { maskedText } from "../../domain/Masking.ts"
 import { csvText, statementLines } from "../../services/FloatStatement.ts"
-import { type EntryPosition, FloatEntries, type FloatName } from "../../services/ports/FloatEntries.ts"
+import { type EntryPosition, FloatEntries, type FloatName, type StatementPage } from "../../services/ports/FloatEntries.ts"
 import { Vault } from "../../services/ports/Vault.ts"
 import { field, link, section } from "../Elements.ts"
 import { entriesPath, entryTable } from "../EntryTable.ts"
@@ -40,7 +41,7 @@ export const makeFloatEntries = Effect.gen(function* () {
     ])
   })
 
-  /** As the tenant reads it, without operators' notes. */
+  /** As the tenant reads it, without operators' notes; what the tenant wrote into its metadata is masked, as on every page here. */
   const statement = Effect.fn("FloatEntriesPage.statement")(
     function* ({ params, query }: Visit) {
       const float = floatOf(params)
@@ -48,7 +49,7 @@ export const makeFloatEntries = Effect.gen(function* () {
       const days = daysOf(query)
       if (days === null) return page("That is not a day", statementForm(entriesPath(float)), { status: 422 })
       const range = { ...days, type: null, reference: null }
-      const lines = yield* statementLines((each) => floatEntries.statement(float, range, each))
+      const lines = yield* statementLines((each) => Effect.map(floatEntries.statement(float, range, each), masked))
       const { appId, currency, mode } = float
       return { _tag: "CsvFile" as const, name: `statement-${appId}-${mode}-${currency}.csv`, text: Stream.map(lines, csvText) }
     },
@@ -123,4 +124,9 @@ const noFloat = page("There is no such float", h("p", null, link("/floats", "All
 
 const tooBusy = page("The statement could not be read", h("p", null, "The database is busy. Ask again in a moment."), {
   status: 503
+})
+
+const masked = (page: StatementPage): StatementPage => ({
+  ...page,
+  items: page.items.map((item) => (item.metadata === null ? item : { ...item, metadata: maskedText(item.metadata) }))
 })

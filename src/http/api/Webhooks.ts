@@ -4,7 +4,9 @@ import { DeliveryStatus } from "../../domain/Delivery.ts"
 import { described, optional } from "../../domain/Description.ts"
 import { EventType } from "../../domain/Event.ts"
 import { DisabledReason } from "../../domain/WebhookEndpoint.ts"
-import { group, NEXT_PAGE, operation } from "./Operation.ts"
+import { eventQuery } from "./EventQuery.ts"
+import { Event } from "./Events.ts"
+import { group, NEEDS_NOTHING, NEXT_PAGE, operation } from "./Operation.ts"
 import { pageOf, pageQuery } from "./Page.ts"
 import { SignedRequest } from "./SignedRequest.ts"
 import { Enveloped, Timestamp } from "./Wire.ts"
@@ -25,7 +27,12 @@ export const EndpointBody = Schema.Struct({
 
 /** `POST /v1/webhooks/recover`. */
 export const RecoverBody = Schema.Struct({
-  since: described(Timestamp, "A moment in UTC, at most 30 days ago")
+  since: described(Timestamp, "A moment in UTC, at most 30 days ago"),
+  until: optional(Timestamp, "Only events before this moment; without it up to now"),
+  types: optional(
+    Schema.Array(EventType).check(Schema.isMinLength(1, { expected: "a list of at least one event type" }), isDistinct),
+    "Only events of these types, of those that your endpoint wants; if left out, all that it wants"
+  )
 }).annotate({ identifier: "RecoverEventsRequest", description: "From when on events are sent again" })
 
 const Secret = described(Schema.String, "What signs the events: `whsec_` and 32 bytes in base64. Keep it: it is shown this once")
@@ -130,6 +137,13 @@ export class WebhooksApi extends HttpApiGroup.make("webhooks")
         errors: ["validation_failed"]
       })
     ),
+    HttpApiEndpoint.get("events", "/v1/events", { query: eventQuery, success: Enveloped(pageOf(Event)) }).annotateMerge(
+      operation(
+        "List events",
+        `Your events of the key's mode, the oldest first, each with the bytes that its deliveries have, whether or not an endpoint wanted it. They are kept for 30 days at least. An event may be committed a moment after a younger one: where you read on from where you ended, begin some minutes earlier, and leave out the ids that you have. ${NEXT_PAGE} ${NEEDS_NOTHING}`,
+        { errors: ["validation_failed"] }
+      )
+    ),
     HttpApiEndpoint.post("redeliver", "/v1/webhooks/deliveries/:id/redeliver", {
       params: { id: described(Schema.String, "The delivery's id") },
       success: Enveloped(DeliveryRecord)
@@ -145,7 +159,7 @@ export class WebhooksApi extends HttpApiGroup.make("webhooks")
     }).annotateMerge(
       operation(
         "Recover events",
-        "Sends every event since a moment again, for example after an outage of yours. An event whose delivery is due already is skipped. One recovery of yours works at a time, and it stops while 10,000 deliveries are due: where the answer has `resume_since`, call again from there once they were delivered.",
+        "Sends every event since a moment again, or those before another moment and of some types, for example after an outage of yours. An event whose delivery is due already is skipped. One recovery of yours works at a time, and it stops while 10,000 deliveries are due: where the answer has `resume_since`, call again from there once they were delivered.",
         { errors: ["not_found"] }
       )
     )

@@ -1,9 +1,12 @@
 import { Effect, Option, Redacted, Result } from "effect"
+import { HttpServerRequest } from "effect/http"
 import { deliveryView } from "../../domain/Delivery.ts"
 import { defaultSubscription } from "../../domain/Event.ts"
-import { type Instant, instantOf, iso } from "../../domain/Instant.ts"
+import { instantOf, iso } from "../../domain/Instant.ts"
+import { RawJson } from "../../domain/Json.ts"
 import { endpointView } from "../../domain/WebhookEndpoint.ts"
-import { type EndpointCommand, Webhooks } from "../../services/webhooks/Webhooks.ts"
+import { type EndpointCommand, type RecoverCommand, Webhooks } from "../../services/webhooks/Webhooks.ts"
+import { eventRequest } from "../api/EventQuery.ts"
 import { cursorOf, DEFAULT_PAGE, positionOf } from "../api/Page.ts"
 import { withCaller } from "../api/SignedRequest.ts"
 import { EndpointBody, RecoverBody } from "../api/Webhooks.ts"
@@ -36,9 +39,16 @@ export const webhooksHandlers = Effect.gen(function* () {
         })),
         respond(200)
       ),
+    events: ({ query }) =>
+      withCaller((caller) =>
+        Effect.gen(function* () {
+          const { filter, page } = yield* Effect.fromResult(eventRequest(query, yield* HttpServerRequest.ParsedSearchParams))
+          return eventsView(yield* webhooks.events(caller, filter, page))
+        })
+      ).pipe(respond(200)),
     redeliver: ({ params }) =>
       withCaller((caller) => webhooks.redeliver(caller, params.id)).pipe(Effect.map(deliveryView), respond(200)),
-    recover: () => withSignedBody(recoverBody, (caller, since) => Effect.map(webhooks.recover(caller, since), recoveryView))
+    recover: () => withSignedBody(recoverBody, (caller, command) => Effect.map(webhooks.recover(caller, command), recoveryView))
   })
 })
 
@@ -52,6 +62,12 @@ const setView = ({ endpoint, secret }: ResultOf<"setEndpoint">) => ({
 const rotatedView = ({ previousUntil, secret }: ResultOf<"rotateSecret">) => ({
   secret: Redacted.value(secret),
   previous_secret_until: iso(previousUntil)
+})
+
+/** The bytes of an event are as they were stored. */
+const eventsView = ({ items, next }: ResultOf<"events">) => ({
+  items: items.map(({ body }) => new RawJson(body)),
+  next_cursor: next === null ? null : cursorOf({ createdAt: next.at, id: next.id })
 })
 
 const recoveryView = ({ deliveries, resumeAt }: ResultOf<"recover">) => ({
@@ -72,10 +88,15 @@ export const endpointBody = (body: JsonTree): Result.Result<Body<EndpointCommand
   })
 
 /** The body of `POST /v1/webhooks/recover`. */
-export const recoverBody = (body: JsonTree): Result.Result<Body<Instant>, BodyError> =>
+export const recoverBody = (body: JsonTree): Result.Result<Body<RecoverCommand>, BodyError> =>
   Result.gen(function* () {
     const { ignored, wire } = yield* decodeRecover(body)
     const since = instantOf(wire.since)
-    if (Option.isNone(since)) return yield* invalid([{ path: "since", message: NO_MOMENT }])
-    return { command: since.value, fingerprint: since.value, ignored }
+    const until = wire.until === undefined ? Option.some(null) : instantOf(wire.until)
+    if (Option.isNone(since) || Option.isNone(until)) {
+      const named = Object.entries({ since, until }).filter(([, moment]) => Option.isNone(moment))
+      return yield* invalid(named.map(([path]) => ({ path, message: NO_MOMENT })))
+    }
+    const command = { since: since.value, until: until.value, types: wire.types ?? null }
+    return { command, fingerprint: command, ignored }
   })

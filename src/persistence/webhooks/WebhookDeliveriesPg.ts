@@ -21,6 +21,7 @@ import { Distribution } from "../connection/Distribution.ts"
 import { laterOf, Moment, rowsOf } from "../connection/Rows.ts"
 import type { TenantFilter } from "../connection/TenantFilter.ts"
 import { addDelivery, subscriptionSql, typeSql } from "../transactions/NewerEventTypes.ts"
+import { eventList } from "./EventList.ts"
 
 /** So many deliveries one page looks at, however few of them have its status. */
 const DELIVERIES_A_PAGE = 5_000
@@ -204,7 +205,7 @@ export const WebhookDeliveriesPg = Layer.effect(
 
     const { purge, recover } = eventSteps({ sql, trail, everyTenant, isDistributed })
 
-    return WebhookDeliveries.of({ list, find, ofTransaction, owner, redeliver, deliver, recover, purge })
+    return WebhookDeliveries.of({ list, events: eventList(sql), find, ofTransaction, owner, redeliver, deliver, recover, purge })
   })
 )
 
@@ -250,7 +251,7 @@ const eventSteps = ({ everyTenant, isDistributed, sql, trail }: EventStorage) =>
   const [type, subscription] = [sql.literal(typeSql("v")), sql.literal(subscriptionSql("e."))]
 
   const recover = Effect.fn("WebhookDeliveries.recover")(
-    function* ({ appId, change, dueAtMost, from, ids, mode, until }: RecoveryStep) {
+    function* ({ appId, before, change, dueAtMost, from, ids, mode, types, until }: RecoveryStep) {
       // Before the statements that read: what another recovery has made is due by then, and is skipped.
       const [lock] = yield* locks(sql`SELECT pg_try_advisory_xact_lock(${advisoryLocks.recoveries}, hashtext(${appId})) AS ours`)
       const [queue] = yield* counts(sql`SELECT count(*)::int AS due FROM (
@@ -261,13 +262,13 @@ const eventSteps = ({ everyTenant, isDistributed, sql, trail }: EventStorage) =>
       WITH page AS MATERIALIZED (
         SELECT v.id, ${type} AS type, v.created_at FROM events v
         WHERE app_id = ${appId} AND mode = ${mode} AND (created_at, id) > (${iso(from.at)}::timestamptz, ${from.id})
-          AND created_at <= ${iso(until)}::timestamptz
+          AND created_at <= ${iso(until)}::timestamptz ${before === undefined ? sql`` : sql`AND created_at < ${iso(before)}::timestamptz`}
         ORDER BY created_at, id LIMIT ${room}
       ),
       wanted AS MATERIALIZED (
         SELECT p.id, p.created_at, row_number() OVER (ORDER BY p.created_at, p.id) AS place
         FROM page p JOIN webhook_endpoints e ON e.app_id = ${appId} AND e.mode = ${mode} AND e.enabled AND p.type = ANY (${subscription})
-        WHERE p.type <> 'webhook.test'
+        WHERE p.type <> 'webhook.test' ${types === undefined ? sql`` : sql`AND p.type = ANY (${types}::text[])`}
           AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.app_id = ${appId} AND d.id = p.id AND d.event_id = p.id AND d.status = 'due')
           AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.app_id = ${appId} AND d.event_id = p.id AND d.id <> d.event_id AND d.status = 'due')
       ),

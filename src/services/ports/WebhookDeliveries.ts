@@ -1,6 +1,7 @@
 import { Context, type Effect, type Option } from "effect"
 import type { Delivery, DeliveryStatus } from "../../domain/Delivery.ts"
-import type { OutboxEvent } from "../../domain/Event.ts"
+import type { EventType, OutboxEvent } from "../../domain/Event.ts"
+import type { RateLimited } from "../../domain/errors/Retriable.ts"
 import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
@@ -28,6 +29,22 @@ export interface DeliveryPage {
   readonly next: DeliveryCursor | null
 }
 
+/** The filters of a tenant's list of events; null for no filter. */
+export interface EventFilter {
+  /** Included. */
+  readonly from: Instant | null
+  /** Not included. */
+  readonly to: Instant | null
+  readonly type: EventType | null
+  readonly reference: Reference | null
+}
+
+export interface EventPage {
+  /** The bytes of each event, as they were frozen. */
+  readonly items: ReadonlyArray<{ readonly body: string }>
+  readonly next: DeliveryCursor | null
+}
+
 /** A delivery that is requested again, at `at`. */
 export interface Redelivery {
   readonly appId: AppId
@@ -42,7 +59,12 @@ export interface RecoveryStep {
   readonly appId: AppId
   readonly mode: Mode
   readonly from: DeliveryCursor
+  /** Now. */
   readonly until: Instant
+  /** Only events made before; absent for all up to now. */
+  readonly before?: Instant
+  /** Only events of these types; absent for all that the endpoint is subscribed to. */
+  readonly types?: ReadonlyArray<EventType>
   /** Fresh ids; as many events are looked at. */
   readonly ids: ReadonlyArray<Reference>
   /** No more deliveries of the tenant and mode than these are due after it. */
@@ -62,6 +84,16 @@ export class WebhookDeliveries extends Context.Service<
      * of the deliveries that a page looks at have the status; `next` is where the list goes on, null at its end.
      */
     readonly list: (query: DeliveryQuery) => Effect.Effect<DeliveryPage>
+    /**
+     * The tenant's own events, the oldest first, at most `limit`, those after the place, whether or not they have a delivery. A page looks at a
+     * bounded number of them: it may hold fewer, or none, and still say where the next one begins. Of one tenant one page is read at a time and
+     * few wait: a further one is refused.
+     */
+    readonly events: (
+      owner: { readonly appId: AppId; readonly mode: Mode },
+      filter: EventFilter,
+      page: { readonly limit: number; readonly after: DeliveryCursor | null }
+    ) => Effect.Effect<EventPage, RateLimited>
     readonly find: (appId: AppId, mode: Mode, id: Reference) => Effect.Effect<Option.Option<Delivery>>
     /**
      * The deliveries of one transaction's events, oldest first, at most `limit`. `steps` are the moments of its history: an event is as old as

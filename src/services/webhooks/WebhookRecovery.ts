@@ -1,4 +1,5 @@
 import { Effect } from "effect"
+import type { EventType } from "../../domain/Event.ts"
 import type { AppId, Mode } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { AuditedChange } from "../ports/AuditLog.ts"
@@ -26,6 +27,8 @@ interface Wish {
   readonly mode: Mode
   readonly since: Instant
   readonly until: Instant
+  readonly before?: Instant
+  readonly types?: ReadonlyArray<EventType>
   readonly change: AuditedChange
 }
 

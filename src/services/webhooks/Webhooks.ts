@@ -1,6 +1,7 @@
 import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
 import type { Delivery, DeliveryStatus } from "../../domain/Delivery.ts"
 import { type EventType, encodeEvent } from "../../domain/Event.ts"
+import type { RateLimited } from "../../domain/errors/Retriable.ts"
 import { NotFound, ValidationFailed } from "../../domain/errors/Terminal.ts"
 import { isReference } from "../../domain/Ids.ts"
 import { type Instant, iso } from "../../domain/Instant.ts"
@@ -10,7 +11,7 @@ import { ROTATION_MS, type WebhookEndpoint } from "../../domain/WebhookEndpoint.
 import type { TenantChange } from "../ports/AuditLog.ts"
 import { Policy } from "../ports/Policy.ts"
 import { RandomSource } from "../ports/RandomSource.ts"
-import { type DeliveryCursor, WebhookDeliveries } from "../ports/WebhookDeliveries.ts"
+import { type DeliveryCursor, type EventFilter, type EventPage, WebhookDeliveries } from "../ports/WebhookDeliveries.ts"
 import { WebhookEndpoints } from "../ports/WebhookEndpoints.ts"
 import { endpointUrlProblem } from "./EndpointAddress.ts"
 import { WebhookDispatcher } from "./WebhookDispatcher.ts"
@@ -28,7 +29,15 @@ export interface DeliveriesQuery {
   readonly after: DeliveryCursor | null
 }
 
-/** A tenant's own endpoint, what was delivered there, and asking for it again (contract HOOK-19 to HOOK-23). Needs no grant. */
+export interface RecoverCommand {
+  readonly since: Instant
+  /** Only events made before; null for all up to now. */
+  readonly until: Instant | null
+  /** Only events of these types; null for all that the endpoint wants. */
+  readonly types: ReadonlyArray<EventType> | null
+}
+
+/** A tenant's own endpoint, what was delivered there, and asking for it again (contract HOOK-19 to HOOK-26). Needs no grant. */
 export class Webhooks extends Context.Service<
   Webhooks,
   {
@@ -51,7 +60,13 @@ export class Webhooks extends Context.Service<
     ) => Effect.Effect<{ readonly items: ReadonlyArray<Delivery>; readonly next: DeliveryCursor | null }>
     /** Any text is a valid question. The same bytes go out under the same id. */
     readonly redeliver: (caller: Caller, id: string) => Effect.Effect<Delivery, NotFound | ValidationFailed>
-    readonly recover: (caller: Caller, since: Instant) => Effect.Effect<Recovered, NotFound | ValidationFailed>
+    /** Its events, the oldest first, whether or not an endpoint wanted them. */
+    readonly events: (
+      caller: Caller,
+      filter: EventFilter,
+      page: { readonly limit: number; readonly after: DeliveryCursor | null }
+    ) => Effect.Effect<EventPage, RateLimited>
+    readonly recover: (caller: Caller, command: RecoverCommand) => Effect.Effect<Recovered, NotFound | ValidationFailed>
   }
 >()("gateway/services/Webhooks") {
   static readonly layer = Layer.effect(
@@ -133,23 +148,34 @@ export class Webhooks extends Context.Service<
         return yield* present(yield* outgoing.find(appId, mode, id))
       })
 
-      const recover = Effect.fn("Webhooks.recover")(function* (caller: Caller, since: Instant) {
+      const events = ({ appId, mode }: Caller, ...[filter, page]: [EventFilter, Parameters<typeof outgoing.events>[2]]) =>
+        outgoing.events({ appId, mode }, filter, page)
+
+      const recover = Effect.fn("Webhooks.recover")(function* (caller: Caller, { since, types, until }: RecoverCommand) {
         const { appId, mode } = caller
-        const until = yield* Clock.currentTimeMillis
-        const problem = since > until ? FUTURE : since < until - EVENTS_KEPT_MS ? TOO_OLD : undefined
+        const now = yield* Clock.currentTimeMillis
+        const problem = since > now ? FUTURE : since < now - EVENTS_KEPT_MS ? TOO_OLD : undefined
         if (problem !== undefined) return yield* new ValidationFailed({ issues: [{ path: "since", message: problem }] })
+        if (until !== null && until <= since)
+          return yield* new ValidationFailed({ issues: [{ path: "until", message: NOT_LATER }] })
         yield* reachable(caller)
-        const change = entry(caller, until, "webhook recover", { since: iso(since) })
-        return yield* recovery({ appId, mode, since, until, change })
+        const change = entry(caller, now, "webhook recover", {
+          since: iso(since),
+          ...(until === null ? {} : { until: iso(until) }),
+          ...(types === null ? {} : { types: types.join(",") })
+        })
+        const only = { ...(until === null ? {} : { before: until }), ...(types === null ? {} : { types }) }
+        return yield* recovery({ appId, mode, since, until: now, change, ...only })
       })
 
-      return Webhooks.of({ endpoint, setEndpoint, removeEndpoint, rotateSecret, test, deliveries, redeliver, recover })
+      return Webhooks.of({ endpoint, setEndpoint, removeEndpoint, rotateSecret, test, deliveries, events, redeliver, recover })
     })
   )
 }
 
 const DISABLED = "The endpoint is disabled: enable it first"
 const FUTURE = "must be a moment that has passed"
+const NOT_LATER = "must be later than since"
 const TOO_OLD = "must be a moment at most 30 days ago"
 
 const present = <A>(found: Option.Option<A>): Effect.Effect<A, NotFound> =>

@@ -48,6 +48,7 @@ const contract = {
   "/v1/refunds": ["POST"],
   "/v1/transactions": ["GET"],
   "/v1/transactions/{id}": ["GET"],
+  "/v1/events": ["GET"],
   "/v1/webhooks/deliveries": ["GET"],
   "/v1/webhooks/deliveries/{id}/redeliver": ["POST"],
   "/v1/webhooks/endpoint": ["GET", "PUT", "DELETE"],

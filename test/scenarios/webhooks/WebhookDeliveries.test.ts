@@ -152,6 +152,38 @@ describe("a tenant's deliveries", () => {
       })
     )
 
+    it.effect("are recovered up to a moment, and of some types only", () =>
+      Effect.gen(function* () {
+        const { listed, paid, put, tenant } = yield* givenTenant(["payout.pending", "payout.successful"])
+        const since = new Date(Date.now() - 1).toISOString()
+        const first = yield* paid
+        yield* tenant.until(`/v1/payouts/${first}`, ({ status }) => status === "successful")
+        const second = yield* paid
+        yield* put()
+        const { items } = JSON.parse((yield* tenant.get(`/v1/events?reference=${second}`)).text).data
+        const until = items[0].timestamp
+        for (const [wish, path] of [
+          [{ since, until: since }, "until"],
+          [{ since, until: "soon" }, "until"],
+          [{ since, types: [] }, "types"],
+          [{ since, types: ["payout.paid"] }, "types.0"]
+        ] as const)
+          expect(said(yield* tenant.call("POST", RECOVER, wish))).toMatchObject({
+            status: 422,
+            code: "validation_failed",
+            details: { issues: [{ path }] }
+          })
+        const recovered = yield* tenant.call("POST", RECOVER, { since, until, types: ["payout.successful", "payout.failed"] })
+        expect(recovered.body.data).toStrictEqual({ deliveries: 1, resume_since: null })
+        const told = yield* listed((all) =>
+          all.some(({ event_type, reference }) => reference === first && event_type === "payout.successful")
+        )
+        expect(told.filter(({ reference }) => reference === first).map(({ event_type }) => event_type)).toEqual([
+          "payout.successful"
+        ])
+      })
+    )
+
     it.effect("of events without an endpoint are created by a recovery, in order and only once while they wait", () =>
       Effect.gen(function* () {
         const { gateway, hook, listed, paid, put, tenant } = yield* givenTenant()
