@@ -7,7 +7,8 @@ const KEPT = {
   postings: "SELECT t::text AS row FROM postings t",
   transactions: "SELECT reference || ' ' || status AS row FROM transactions",
   adjustments: "SELECT t::text AS row FROM float_adjustments t",
-  keys: "SELECT t::text AS row FROM api_keys t",
+  // A key that is used says when.
+  keys: "SELECT (to_jsonb(t) - 'last_used_at')::text AS row FROM api_keys t",
   endpoints: "SELECT t::text AS row FROM webhook_endpoints t",
   beneficiaries: "SELECT t::text AS row FROM beneficiaries t",
   claims: "SELECT count(*)::text AS row FROM idempotency_keys",

@@ -53,7 +53,7 @@ const words: ReadonlyArray<readonly [string, ReadonlyArray<string>, string]> = [
   ["ProposalStatus", ProposalStatus.literals, "open approved done failed rejected withdrawn"],
   ["RefusalKind", RefusalKind.literals, "party pool limit config other"],
   ["the outcome of a ReviewRuling", ReviewRuling.fields.outcome.literals, "successful failed"],
-  ["Role", Role.literals, "tenant admin"],
+  ["Role", Role.literals, "tenant reader admin"],
   ["TenantStatus", TenantStatus.literals, "active frozen"],
   [
     "UnpricedReason",
@@ -76,6 +76,7 @@ describe("the words of the interface and of stored records", () => {
       collection: ["requires_action", "pending", "successful", "failed", "expired", "reversed", "corrected", "updated"],
       payout: ["pending", "successful", "failed", "returned", "corrected", "updated"],
       fx: ["successful", "failed", "updated"],
+      float: ["credited", "debited", "low"],
       webhook: ["test"]
     }
     expect(EventType.literals).toStrictEqual(Object.entries(kinds).flatMap(([kind, all]) => all.map((what) => `${kind}.${what}`)))

@@ -101,7 +101,7 @@ export class FloatApi extends HttpApiGroup.make("float")
       operation(
         "Set a float alert",
         `Your endpoint gets \`float.low\` within ten seconds after \`available_minor\` fell below the amount, if it asks for that event: once for each fall. Answers all your alerts. ${NEEDS_NOTHING}`,
-        { errors: ["validation_failed", "unknown_currency"] }
+        { errors: ["validation_failed", "unknown_currency", "inexact_amount"] }
       )
     )
   )

@@ -34,11 +34,14 @@ const isAmount = ({ path }: Field) => path.length === 1 && path.join().endsWith(
 const isCurrency = ({ path }: Field) => path.length === 1 && /(?:^|_)currency$/.test(path.join())
 
 const wrongs = ({ required, schema }: Field): ReadonlyArray<Wrong> => {
-  const type = String(schema["type"] ?? "object")
+  const choices = Array.isArray(schema["anyOf"])
+    ? schema["anyOf"].map((one) => String(one.type))
+    : [String(schema["type"] ?? "object")]
+  const [type = "object"] = choices.filter((one) => one !== "null")
   const others = { string: MARK, integer: 7, boolean: true, object: { [MARK]: MARK }, array: [[MARK]] }
   return [
     { what: "missing", value: undefined, refused: required },
-    { what: "null", value: null },
+    { what: "null", value: null, refused: !choices.includes("null") },
     ...Object.entries(others)
       .filter(([name]) => name !== type)
       .map(([name, value]) => ({ what: `of type ${name}`, value })),
