@@ -38,6 +38,14 @@ layer(Stack.layer({}, { beside: everyOther }), { excludeTestServices: true })("a
           120: { amount: "1" },
           201: { msisdn: "772125201" }
         }
+        // A list without one good row is refused like any other.
+        yield* write([line(2, mistakes[17])])
+        const faulty = yield* run(...command)
+        expect([faulty.code, faulty.output.split(":")[0], faulty.errors]).toEqual([
+          1,
+          "row 2",
+          "nothing was sent: 1 row has an issue"
+        ])
         yield* write(rows.map((row) => line(row, mistakes[row])))
         const refused = yield* run(...command)
         expect([refused.code, refused.output.split("\n").map((text) => text.split(":")[0]), refused.errors]).toEqual([
@@ -73,7 +81,7 @@ layer(Stack.layer({}, { beside: everyOther }), { excludeTestServices: true })("a
         const short = yield* run(...command, "--resume")
         expect([short.code, short.errors.split("\n").at(-1)]).toEqual([
           3,
-          expect.stringMatching(/^nothing was sent: .* is missing/)
+          expect.stringMatching(/^nothing more was sent: .* is missing/)
         ])
 
         yield* creditOn(gateway, tenant, all)

@@ -27,7 +27,7 @@ const payout = (reference: string, status = "successful") => ({ reference, statu
 type Answer = (key: string, times: number) => Response
 
 /** A gateway that prices everything, and answers each key as `answer` says. */
-const given = (answer: Answer, available = 1_000_000) => {
+const given = (answer: Answer, available = 1_000_000, entries: Array<RunEntry> = [], own = key) => {
   const sent: Array<string> = []
   const quoted: Array<number> = []
   const send: typeof fetch = async (input, init) => {
@@ -59,8 +59,7 @@ const given = (answer: Answer, available = 1_000_000) => {
     return answer(name, sent.filter((one) => one === name).length)
   }
   const retries = { attempts: 3, pauseMs: 1, longestPauseMs: 2, withinMs: 1000 }
-  const gateway = new Gateway({ url: "https://api.gateway.example", key, retries, fetch: send })
-  const entries: Array<RunEntry> = []
+  const gateway = new Gateway({ url: "https://api.gateway.example", key: own, retries, fetch: send })
   const store = { entries: async () => [...entries], keep: async (entry: RunEntry) => void entries.push(entry) }
   const run = (items: ReadonlyArray<RunItem>, confirm = () => true, name = "nov") =>
     gateway.payouts.run({ name, items, store, confirm, atOnce: 1, pauseMs: 1 })
@@ -122,6 +121,36 @@ describe("payouts.run", () => {
     entries.splice(entries.findIndex(({ type }) => type === "refused"))
     expect(statuses(await run([item(2)]))).toEqual(["finished", "nov-2-2 successful"])
     expect(sent).toEqual(["nov-2", "nov-2", "nov-2", "nov-2-2"])
+  })
+
+  it("is gone on with by the login that it was begun with, and by no other: that one would pay each row again", async () => {
+    const first = given(() => {
+      throw new TypeError("fetch failed")
+    })
+    await first.run([item(2)])
+    expect(first.entries.map(({ type }) => type)).toEqual(["begun", "sending"])
+    for (const own of [
+      { ...key, app_id: "other" },
+      { ...key, key_id: "k2" }
+    ]) {
+      const other = given(paid, 1_000_000, first.entries, own)
+      await expect(other.run([item(2)])).rejects.toThrow("the run was begun as https://api.gateway.example shop k1")
+      expect(other.sent).toEqual([])
+    }
+    expect(statuses(await given(paid, 1_000_000, first.entries).run([item(2)]))).toEqual(["finished", "nov-2 successful"])
+  })
+
+  it("makes no other key because a refusal of an earlier one is kept late", async () => {
+    const kept = given((name) => {
+      if (name === "nov-2") return refused("insufficient_tenant_float", true)
+      throw new TypeError("fetch failed")
+    })
+    await kept.run([item(2)])
+    await kept.run([item(2)])
+    kept.entries.push({ type: "refused", row: 2, key: "nov-2", code: "insufficient_tenant_float", reference: null })
+    const again = given(paid, 1_000_000, kept.entries)
+    expect(statuses(await again.run([item(2)]))).toEqual(["finished", "nov-2-2 successful"])
+    expect(again.sent).toEqual(["nov-2-2"])
   })
 
   it("makes no other key after silence: it asks for the same one first, in the next process, too", async () => {

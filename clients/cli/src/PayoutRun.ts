@@ -109,22 +109,29 @@ const pay = async (paying: Paying): Promise<void> => {
       throw error
     })
   screen.progressEnds()
-  if (report.plan !== null && (isChecked || report.state === "refused")) return refuse(screen, list.issues, report.plan)
-  if (report.state === "declined") throw new Refusal("nothing was sent")
+  if (isChecked || report.state === "refused") return refuse(paying, report.plan)
+  if (report.state === "declined") throw new Refusal(nothingSent(folder))
   await end(paying, report)
 }
 
 const changed = (row: number | undefined): string =>
   `row ${row} is not what the run began with: put it back, or pay the other list under another --run`
 
-const refuse = (screen: Screen, own: ReadonlyArray<Remark>, plan: RunPlan): void => {
-  const found = [...own, ...plan.issues.map(({ error, row }) => ({ row, message: issueOf(error) }))].sort((a, b) => a.row - b.row)
-  const lacking = plan.totals.filter(({ shortfall_minor }) => shortfall_minor > 0n)
-  if (screen.asJson) screen.json({ state: "refused", issues: found, totals: plan.totals })
+/** A run that is gone on with may have paid rows before. */
+const nothingSent = ({ isNew }: RunFolder): string => (isNew ? "nothing was sent" : "nothing more was sent")
+
+/** `plan` is null where no row could be priced. */
+const refuse = ({ folder, list, screen }: Paying, plan: RunPlan | null): void => {
+  const { issues, totals } = plan ?? { issues: [], totals: [] }
+  const found = [...list.issues, ...issues.map(({ error, row }) => ({ row, message: issueOf(error) }))].sort(
+    (a, b) => a.row - b.row
+  )
+  const lacking = totals.filter(({ shortfall_minor }) => shortfall_minor > 0n)
+  if (screen.asJson) screen.json({ state: "refused", issues: found, totals })
   else for (const { message, row } of found) screen.line(`row ${row}: ${message}`)
   if (found.length > 0)
-    throw new Refusal(`nothing was sent: ${found.length} ${found.length === 1 ? "row has" : "rows have"} an issue`)
-  throw new Unfinished(`nothing was sent: ${lacking.map(shortfallOf).join(", ")}; top it up and run it again`)
+    throw new Refusal(`${nothingSent(folder)}: ${found.length} ${found.length === 1 ? "row has" : "rows have"} an issue`)
+  throw new Unfinished(`${nothingSent(folder)}: ${lacking.map(shortfallOf).join(", ")}; top it up and run it again`)
 }
 
 const shortfallOf = ({ available_minor, currency, shortfall_minor, total_amount_minor }: Schema.PayoutQuotesTotal): string =>
@@ -139,7 +146,7 @@ const issueOf = (error: Schema.Error): string => {
 }
 
 /** Shows what would be sent. Without a terminal only --yes sends it, and doubts only together with their own word. */
-const confirmed = async ({ given, list, screen }: Paying, plan: RunPlan): Promise<boolean> => {
+const confirmed = async ({ folder, given, list, screen }: Paying, plan: RunPlan): Promise<boolean> => {
   const doubts: ReadonlyArray<Remark> = [
     ...list.doubts,
     ...plan.duplicates
@@ -155,11 +162,11 @@ const confirmed = async ({ given, list, screen }: Paying, plan: RunPlan): Promis
     )
   if (given.yes && doubts.length > 0 && !given["despite-doubts"])
     throw new Refusal(
-      `nothing was sent: ${doubts.length} ${doubts.length === 1 ? "row is" : "rows are"} in doubt; --despite-doubts sends them`
+      `${nothingSent(folder)}: ${doubts.length} ${doubts.length === 1 ? "row is" : "rows are"} in doubt; --despite-doubts sends them`
     )
   if (given.yes) return true
   if (process.stdin.isTTY !== true || !screen.terminal.isTerminal)
-    throw new Refusal("nothing was sent: there is no terminal to ask at, and --yes was not given")
+    throw new Refusal(`${nothingSent(folder)}: there is no terminal to ask at, and --yes was not given`)
   return ask(screen, `Send ${plan.rows} payouts? Type ${plan.rows} to send them: `, String(plan.rows))
 }
 

@@ -43,7 +43,8 @@ export class Gateway {
 
   constructor(options: GatewayOptions) {
     const call = connection(options)
-    this.payouts = payouts(call)
+    const { app_id, key_id } = options.key
+    this.payouts = payouts(call, `${new URL(options.url).origin} ${app_id} ${key_id}`)
     this.collections = collections(call)
     this.exchanges = exchanges(call)
     this.transactions = transactions(call)

@@ -15,7 +15,7 @@ export interface RunItem {
 
 /** What a run keeps, each before the next step: enough to go on from in another process. */
 export type RunEntry =
-  | { readonly type: "begun"; readonly at: string; readonly bodies: ReadonlyArray<PlannedRow> }
+  | { readonly type: "begun"; readonly at: string; readonly login: string; readonly bodies: ReadonlyArray<PlannedRow> }
   | { readonly type: "sending"; readonly row: number; readonly key: string }
   | { readonly type: "made"; readonly row: number; readonly key: string; readonly reference: string }
   | {
@@ -104,6 +104,8 @@ export class RunError extends Error {
 }
 
 interface Calls {
+  /** Whose keys the run's are, and where: another login knows none of them, and would pay each row again. */
+  readonly login: string
   readonly create: (body: PayoutBody, options: MoneyOptions) => Promise<Payout>
   readonly get: (reference: string) => Promise<Payout>
   readonly quotes: (body: Operations["POST /v1/payouts/quotes"]["body"]) => Promise<Operations["POST /v1/payouts/quotes"]["data"]>
@@ -124,6 +126,8 @@ interface Row {
   readonly row: number
   readonly text: string
   attempt: number
+  /** The key that it was sent under last. */
+  sentUnder: string | null
   sending: boolean
   reference: string | null
   ended: Ended | null
@@ -140,7 +144,10 @@ export const runPayouts = async (calls: Calls, options: RunOptions): Promise<Run
   const bodies = options.items.map(({ body, row }) => ({ row, text: stringify(body) }))
   const kept = await store.entries()
   const begun = kept.find((entry) => entry.type === "begun")
-  if (begun !== undefined) requireSame(bodies, begun.bodies, begun.at)
+  if (begun !== undefined) {
+    if (begun.login !== calls.login) throw new RunError(`the run was begun as ${begun.login}: go on with that login`)
+    requireSame(bodies, begun.bodies, begun.at)
+  }
   const rows = rowsOf(name, bodies, kept)
   const run = new Run(calls, options, rows)
   // A refusal that was made before a top-up comes back here: whether the float is enough now, the prices say.
@@ -152,7 +159,7 @@ export const runPayouts = async (calls: Calls, options: RunOptions): Promise<Run
     if (plan.issues.length > 0 || plan.totals.some(({ shortfall_minor }) => shortfall_minor > 0n))
       return run.report(plan, "refused")
     if (!(await options.confirm(plan))) return run.report(plan, "declined")
-    if (begun === undefined) await store.keep({ type: "begun", at: new Date().toISOString(), bodies })
+    if (begun === undefined) await store.keep({ type: "begun", at: new Date().toISOString(), login: calls.login, bodies })
     await run.send(rest)
   }
   await run.wait()
@@ -176,7 +183,16 @@ const requireSame = (bodies: ReadonlyArray<PlannedRow>, kept: ReadonlyArray<Plan
 
 const rowsOf = (name: string, bodies: ReadonlyArray<PlannedRow>, kept: ReadonlyArray<RunEntry>): ReadonlyArray<Row> => {
   const rows = bodies.map(
-    ({ row, text }): Row => ({ row, text, attempt: 1, sending: false, reference: null, ended: null, refusedFor: null })
+    ({ row, text }): Row => ({
+      row,
+      text,
+      attempt: 1,
+      sentUnder: null,
+      sending: false,
+      reference: null,
+      ended: null,
+      refusedFor: null
+    })
   )
   const byRow = new Map(rows.map((row) => [row.row, row]))
   if (byRow.size !== rows.length) throw new RunError(`two rows of ${name} have one number`)
@@ -192,11 +208,14 @@ const apply = (row: Row, entry: RunEntry): void => {
   switch (entry.type) {
     case "sending":
       row.sending = true
+      row.sentUnder = entry.key
       return
     case "made":
       row.reference = entry.reference
       return
     case "refused":
+      // Of an earlier key, and late: it says nothing of the one that the row was sent under since.
+      if (entry.key !== row.sentUnder) return
       row.sending = false
       if (lacksFloat.has(entry.code)) row.attempt++
       else row.refusedFor = entry.code

@@ -22,7 +22,7 @@ export interface WaitOptions<Record> extends CallOptions {
   readonly until?: (record: Record) => boolean
 }
 
-export const payouts = (call: Connection) => {
+export const payouts = (call: Connection, login: string) => {
   const get = (reference: string, { signal }: CallOptions = {}): Promise<Payout> =>
     call("GET /v1/payouts/{reference}", { params: { reference }, signal })
   const create = (body: Body<"POST /v1/payouts">, { idempotencyKey, signal }: MoneyOptions): Promise<Payout> =>
@@ -40,6 +40,7 @@ export const payouts = (call: Connection) => {
     run: (options: RunOptions): Promise<RunReport> =>
       runPayouts(
         {
+          login,
           create,
           get,
           quotes: (body) => call("POST /v1/payouts/quotes", { body, signal: options.signal })
