@@ -1,4 +1,4 @@
-import { Effect, Layer, Schema } from "effect"
+import { Effect, Exit, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Currency } from "../../domain/Currency.ts"
 import { encodeEvent } from "../../domain/Event.ts"
@@ -77,8 +77,11 @@ export const FloatAlertsPg = Layer.effect(
           sql`SELECT app_id AS "appId", mode, currency FROM float_positions WHERE ${hasCrossed} ${of("app_id")} LIMIT ${FLOATS_A_ROUND}`
         )
       )
-      const events = yield* Effect.forEach(rows, (float) => tellOne(float, at))
-      return events.reduce<number>((sum, each) => sum + each, 0)
+      // A float whose event cannot be written does not hold up the others.
+      const exits = yield* Effect.forEach(rows, (float) => Effect.exit(tellOne(float, at)))
+      const failed = exits.find(Exit.isFailure)
+      if (failed !== undefined) return yield* failed
+      return exits.filter(Exit.isSuccess).reduce((sum, { value }) => sum + value, 0)
     }, Effect.orDie)
 
     return FloatAlerts.of({ list, set, tell })

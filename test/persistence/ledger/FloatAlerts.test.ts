@@ -1,5 +1,5 @@
 import { expect, it } from "@effect/vitest"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Exit, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { minor } from "../../../src/domain/Money.ts"
 import { EveryTenant } from "../../../src/persistence/cluster/EveryTenant.ts"
@@ -21,20 +21,40 @@ const change = {
   tenant: { appId, mode: "live" as const }
 }
 
+const portOn = (context: Effect.Success<ReturnType<typeof given>>["node"]) =>
+  Effect.map(
+    Layer.build(
+      FloatAlertsPg.pipe(
+        Layer.provide(Layer.provideMerge(EveryTenant.layer, Layer.succeed(Distribution, { isDistributed: false }))),
+        Layer.provide(Layer.succeedContext(context))
+      )
+    ),
+    (built) => Context.get(built, FloatAlerts)
+  )
+
+it.live("tell of the other floats where the event of one cannot be written", () =>
+  Effect.gen(function* () {
+    const { node } = yield* given(100n)
+    const sql = Context.get(node, SqlClient.SqlClient)
+    const alerts = yield* portOn(node)
+    for (const currency of ["GHS", "KES", "UGX"] as const) yield* alerts.set({ ...ugx, currency }, minor(1_000n), change)
+    yield* sql`ALTER TABLE float_positions ADD CONSTRAINT broken CHECK (currency <> 'KES' OR NOT alert_told)`
+    const events = Effect.map(
+      sql<{ body: string }>`SELECT body FROM events WHERE app_id = ${appId} AND body LIKE '%"float.low"%'`,
+      (rows) => rows.map(({ body }) => JSON.parse(body).data.currency).toSorted()
+    )
+    expect(Exit.isFailure(yield* Effect.exit(alerts.tell(NOON)))).toBe(true)
+    expect(yield* events).toEqual(["GHS", "UGX"])
+    yield* sql`ALTER TABLE float_positions DROP CONSTRAINT broken`
+    expect(yield* alerts.tell(NOON + 1)).toBe(1)
+    expect(yield* events).toEqual(["GHS", "KES", "UGX"])
+  }).pipe(Effect.scoped)
+)
+
 it.live("tell of each fall once, of however many nodes look at once, while payouts draw on the float", () =>
   Effect.gen(function* () {
     const { node, url } = yield* given(100_000n)
     const other = yield* givenLedger(url)
-    const portOn = (context: typeof node) =>
-      Effect.map(
-        Layer.build(
-          FloatAlertsPg.pipe(
-            Layer.provide(Layer.provideMerge(EveryTenant.layer, Layer.succeed(Distribution, { isDistributed: false }))),
-            Layer.provide(Layer.succeedContext(context))
-          )
-        ),
-        (built) => Context.get(built, FloatAlerts)
-      )
     const [one, two] = [yield* portOn(node), yield* portOn(other)]
     const sql = Context.get(node, SqlClient.SqlClient)
     const lows = Effect.map(
