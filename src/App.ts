@@ -3,12 +3,13 @@ import * as Config from "./Config.ts"
 import { ConsoleAddress } from "./console/ConsoleAddress.ts"
 import { Mode } from "./domain/Ids.ts"
 import { ensureListenable, Server } from "./http/Server.ts"
-import { databaseDisk } from "./observability/DatabaseDisk.ts"
+import { announceDisk, databaseDisk } from "./observability/DatabaseDisk.ts"
 import { eventLoop } from "./observability/EventLoop.ts"
 import { clockSkew, gauges, picture } from "./observability/Gauges.ts"
 import { Logs } from "./observability/Logs.ts"
 import { Management, ManagementAddress } from "./observability/Management.ts"
 import { commitsWaitingFamily, processFamilies } from "./observability/ProcessGauges.ts"
+import { type ObstacleSources, readObstacles, readyFamily } from "./observability/Readiness.ts"
 import type { Telemetry, TelemetryOptions } from "./observability/Telemetry.ts"
 import { Ports } from "./Ports.ts"
 import { ClockSkew, READY_SKEW_AT_MOST_MS } from "./persistence/connection/DatabaseClock.ts"
@@ -198,25 +199,33 @@ const management = (
       const { obstacle } = yield* MasterKeyHold
       const lag = yield* eventLoop
       const disk = databaseDisk(settings.databaseDisk, settings.databaseFolder)
+      yield* announceDisk(settings.databaseDisk, settings.databaseFolder)
       const process = Effect.gen(function* () {
         const waiting = commitsWaitingFamily(yield* commitsWaiting)
         return [yield* lag, clockSkew(yield* skew), waiting, ...(yield* disk), ...processFamilies(build)]
       })
       const standstill = Effect.map(commitsWaiting, (waiting) => (waiting ? COMMITS_WAIT : null))
-      const families = Effect.zipWith(process, picture({ read, standstill }), (own, standing) => [
-        ...own,
-        ...gauges(standing, providers)
-      ])
+      const sources = {
+        draining,
+        database: alive,
+        noPrimary,
+        standstill,
+        conditions: {
+          clock_off: Effect.map(skew, wrongClock),
+          master_key: obstacle,
+          schema: schemaObstacle,
+          writes_refused: yield* Database.writeRefusal
+        }
+      } satisfies ObstacleSources
+      const families = Effect.all([process, readObstacles(sources), picture({ read, standstill })], {
+        concurrency: "unbounded"
+      }).pipe(Effect.map(([own, obstacles, standing]) => [readyFamily(obstacles), ...own, ...gauges(standing, providers)]))
       return Layer.merge(
         Management.layer({
           host: settings.managementHost,
           port: settings.managementPort,
           keepAliveMs: settings.keepAliveMs,
-          draining,
-          database: alive,
-          noPrimary,
-          standstill,
-          obstacles: [Effect.map(skew, wrongClock), obstacle, schemaObstacle],
+          ...sources,
           providers,
           standing: read,
           process

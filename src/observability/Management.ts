@@ -73,7 +73,7 @@ const ownNames = (host: string): ReadonlySet<string> | null => {
   return LOOPBACK.includes(own) ? new Set(LOOPBACK) : null
 }
 
-const answer = ({ metrics, obstacle }: Readiness, names: ReadonlySet<string> | null) =>
+const answer = ({ metrics, obstacles }: Readiness, names: ReadonlySet<string> | null) =>
   Effect.gen(function* () {
     const { headers: sent, method, url } = yield* HttpServerRequest.HttpServerRequest
     const name = (sent["host"] ?? "").toLowerCase().replace(/:\d+$/, "")
@@ -83,8 +83,8 @@ const answer = ({ metrics, obstacle }: Readiness, names: ReadonlySet<string> | n
       case "/livez":
         return text(200, "ok")
       case "/readyz": {
-        const why = yield* obstacle
-        return why === null ? text(200, "ok") : text(503, why)
+        const found = yield* obstacles
+        return found.length === 0 ? text(200, "ok") : text(503, found.map((one) => one.text).join("\n"))
       }
       case "/metrics":
         return HttpServerResponse.text(yield* metrics, { contentType: EXPOSITION, headers: neverKept })

@@ -7,27 +7,41 @@ import { familiesText, gauges, pictures } from "./Gauges.ts"
 /** How long the database may take to answer before this process calls itself not ready. */
 const READY_TIMEOUT_MS = 1_000
 
+/** The reasons that may keep a node from getting requests, as the label of `gateway_ready` has them. */
+export type ReadyReason = "draining" | "commits_waiting" | "database" | NodeReason
+/** Those that are conditions of the node or of its database, each with its own check. */
+export type NodeReason = "clock_off" | "master_key" | "schema" | "writes_refused"
+
+/** Why a node must not get requests now, for people in one line. */
+export interface Obstacle {
+  readonly reason: ReadyReason
+  readonly text: string
+}
+
 /** How a process stands. */
 export interface Readiness {
-  /** Why it must not get requests now; null where it may. */
-  readonly obstacle: Effect.Effect<string | null>
+  /** Why it must not get requests now; none where it may. */
+  readonly obstacles: Effect.Effect<ReadonlyArray<Obstacle>>
   /** Its metrics as text for Prometheus. */
   readonly metrics: Effect.Effect<string>
 }
 
-export interface ReadinessSources {
+export interface ObstacleSources {
   /** True once the process is stopping. */
   readonly draining: Effect.Effect<boolean>
   /** A question to the database; what it answers does not matter. */
   readonly database: Effect.Effect<unknown, unknown>
   /** Why no server of it can be written to, in one line; null where that is not known. Known without asking any. */
   readonly noPrimary: Effect.Effect<string | null>
-  /** The state of the database's queues and records; read for scrapes, at most once a second however many there are. */
-  readonly standing: Effect.Effect<StatusSnapshot, unknown>
   /** Why nothing is asked of the database now, in one line; null where it can be. Known without asking it. */
   readonly standstill: Effect.Effect<string | null>
   /** The conditions that may keep this node from serving: each answers its reason in one line, or null. */
-  readonly obstacles: ReadonlyArray<Effect.Effect<string | null, unknown>>
+  readonly conditions: Readonly<Record<NodeReason, Effect.Effect<string | null, unknown>>>
+}
+
+export interface ReadinessSources extends ObstacleSources {
+  /** The state of the database's queues and records; read for scrapes, at most once a second however many there are. */
+  readonly standing: Effect.Effect<StatusSnapshot, unknown>
   /** Those with an account here: each is reconciled daily. */
   readonly providers: ReadonlyArray<string>
   /** How this process itself fares. */
@@ -36,21 +50,43 @@ export interface ReadinessSources {
 
 export const makeReadiness = Effect.fnUntraced(function* (options: ReadinessSources): Effect.fn.Return<Readiness> {
   const picture = yield* pictures({ read: options.standing, standstill: options.standstill })
+  const obstacles = readObstacles(options)
   return {
-    obstacle: obstacleOf(options),
+    obstacles,
     metrics: Effect.gen(function* () {
-      const families = gauges(yield* picture, options.providers)
-      return `${yield* PrometheusMetrics.format()}${familiesText([...(yield* options.process), ...families])}`
+      const [found, seen] = yield* Effect.all([obstacles, picture], { concurrency: "unbounded" })
+      const own = [readyFamily(found), ...(yield* options.process)]
+      return `${yield* PrometheusMetrics.format()}${familiesText([...own, ...gauges(seen, options.providers)])}`
     })
   }
 })
 
-const obstacleOf = Effect.fnUntraced(function* ({ database, draining, noPrimary, obstacles, standstill }: ReadinessSources) {
-  if (yield* draining) return "draining"
+/** Why a node must not get requests now. One that hides the others is alone. */
+export const readObstacles = Effect.fnUntraced(function* ({
+  conditions,
+  database,
+  draining,
+  noPrimary,
+  standstill
+}: ObstacleSources): Effect.fn.Return<ReadonlyArray<Obstacle>> {
+  if (yield* draining) return [{ reason: "draining", text: "draining" }]
   const why = yield* standstill
-  if (why !== null) return why
-  const checked = yield* Effect.exit(Effect.timeout(Effect.andThen(database, Effect.all(obstacles)), READY_TIMEOUT_MS))
-  if (Exit.isFailure(checked)) return (yield* noPrimary) ?? "the database does not answer"
-  const reasons = checked.value.filter((reason) => reason !== null)
-  return reasons.length === 0 ? null : reasons.join("\n")
+  if (why !== null) return [{ reason: "commits_waiting", text: why }]
+  const checked = yield* Effect.exit(Effect.timeout(Effect.andThen(database, Effect.all(conditions)), READY_TIMEOUT_MS))
+  if (Exit.isFailure(checked)) return [{ reason: "database", text: (yield* noPrimary) ?? "the database does not answer" }]
+  const found = checked.value
+  return nodeReasons.flatMap((reason) => {
+    const text = found[reason]
+    return text === null ? [] : [{ reason, text }]
+  })
+})
+
+const nodeReasons = ["clock_off", "master_key", "schema", "writes_refused"] as const satisfies ReadonlyArray<NodeReason>
+const readyReasons = ["draining", "commits_waiting", "database", ...nodeReasons] as const satisfies ReadonlyArray<ReadyReason>
+
+/** A sample for each reason, also for those that do not hold: none is missing when it begins, and none is left behind when it ends. */
+export const readyFamily = (obstacles: ReadonlyArray<Obstacle>): Family => ({
+  name: "gateway_ready",
+  help: "0 while this node must not get requests for this reason, else 1; a node is ready where all are 1.",
+  samples: readyReasons.map((reason) => [{ reason }, obstacles.some((one) => one.reason === reason) ? 0 : 1])
 })

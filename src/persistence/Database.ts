@@ -13,6 +13,7 @@ import { isBehindPooler, SessionPooling } from "./connection/SessionPooling.ts"
 import { STATEMENT_TIMEOUT_MS, sessionSettings, settingsHold } from "./connection/SessionSettings.ts"
 import { durablePool } from "./connection/servers/Durability.ts"
 import { type Connections, makePrimaryPool, NoPrimary } from "./connection/servers/PrimaryPool.ts"
+import { makeWriteProbe } from "./connection/WriteProbe.ts"
 import { Distribute } from "./schema/Distribute.ts"
 import { functionFiles } from "./schema/FunctionFiles.ts"
 import { Migrations } from "./schema/Migrations.ts"
@@ -108,6 +109,9 @@ export const Database = {
 
   /** Answers why this program does not fit the schema as it is by then, in one line; null where it does. */
   schemaObstacle: Effect.flatMap(SqlClient.SqlClient, Migrations.obstacle),
+
+  /** Why the database does not take writes, in one line; null where it does. Tried every few seconds for as long as the scope lives. */
+  writeRefusal: Effect.flatMap(SqlClient.SqlClient, makeWriteProbe),
 
   /** Any answer will do: it says that the database answers, and fails as the database does. */
   ping: Effect.map(SqlClient.SqlClient, (sql) => sql`SELECT 1`)

@@ -80,6 +80,30 @@ describe("the management port", () => {
     })
   )
 
+  it.live("shows as a metric for each reason whether it keeps the node from getting requests", () =>
+    Effect.gen(function* () {
+      const { database, draining, get, obstacle, standstill, writes } = yield* management
+      const held = Effect.map(get("/metrics"), ({ body }) =>
+        (readExposition(body).get("gateway_ready")?.samples ?? []).flatMap(({ labels, value }) =>
+          value === 0 ? labels["reason"] : []
+        )
+      )
+      const reasons = "draining commits_waiting database clock_off master_key schema writes_refused".split(" ")
+      const page = readExposition((yield* get("/metrics")).body)
+      expect(reasons.map((reason) => sampled(page, "gateway_ready", { reason }))).toEqual(reasons.map(() => 1))
+      yield* Ref.set(obstacle, Effect.succeed("the clock is wrong"))
+      yield* Ref.set(writes, Effect.succeed("the disk of the database is full"))
+      expect(yield* held).toEqual(["clock_off", "writes_refused"])
+      expect((yield* get("/readyz")).body).toBe("the clock is wrong\nthe disk of the database is full\n")
+      yield* Ref.set(database, Effect.die(new Error("gone")))
+      expect(yield* held).toEqual(["database"])
+      yield* Ref.set(standstill, Effect.succeed("commits wait"))
+      expect(yield* held).toEqual(["commits_waiting"])
+      yield* Ref.set(draining, true)
+      expect(yield* held).toEqual(["draining"])
+    })
+  )
+
   it.live("is alive, and ready as long as the database answers and nothing drains", () =>
     Effect.gen(function* () {
       const { database, draining, get } = yield* management

@@ -15,6 +15,7 @@ export const management = Effect.gen(function* () {
   const draining = yield* Ref.make(false)
   const database = yield* Ref.make<Effect.Effect<unknown, unknown>>(Effect.void)
   const obstacle = yield* Ref.make<Effect.Effect<string | null, unknown>>(Effect.succeed(null))
+  const writes = yield* Ref.make<Effect.Effect<string | null>>(Effect.succeed(null))
   const standstill = yield* Ref.make<Effect.Effect<string | null>>(Effect.succeed(null))
   const noPrimary = yield* Ref.make<string | null>(null)
   const looks = yield* Ref.make(0)
@@ -28,7 +29,12 @@ export const management = Effect.gen(function* () {
     noPrimary: Ref.get(noPrimary),
     standstill: Effect.flatten(Ref.get(standstill)),
     providers: ["eversend", "mtn"],
-    obstacles: [Effect.flatten(Ref.get(obstacle))],
+    conditions: {
+      clock_off: Effect.flatten(Ref.get(obstacle)),
+      master_key: Effect.succeed(null),
+      schema: Effect.succeed(null),
+      writes_refused: Effect.flatten(Ref.get(writes))
+    },
     process: Effect.map(yield* eventLoop, (lag) => [
       lag,
       clockSkew(3),
@@ -47,7 +53,7 @@ export const management = Effect.gen(function* () {
       return { status: answer.status, body: await answer.text() }
     })
   const headersOf = (path: string) => Effect.promise(async () => (await fetch(`http://127.0.0.1:${port}${path}`)).headers)
-  return { database, draining, get, headersOf, obstacle, noPrimary, options, looks, standing, standstill }
+  return { database, draining, get, headersOf, obstacle, noPrimary, options, looks, standing, standstill, writes }
 })
 
 export const AT = 1_000_000
