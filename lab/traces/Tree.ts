@@ -14,6 +14,7 @@ const SHOWN = [
   "gateway.actor",
   "gateway.verdict",
   "gateway.note",
+  "gateway.candidates",
   "error.type",
   "gateway.connection_wait_ms",
   "gateway.connect_ms",

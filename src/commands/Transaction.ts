@@ -1,6 +1,7 @@
 import { Effect, Layer, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import * as App from "../App.ts"
+import { type Candidate, candidatesOf } from "../domain/Candidates.ts"
 import { type Delivery, deliveryView } from "../domain/Delivery.ts"
 import { ExchangeStatus } from "../domain/Exchange.ts"
 import { AppId, isReference, Mode } from "../domain/Ids.ts"
@@ -178,6 +179,7 @@ interface WholeRecord {
 
 const recordWithHistory = (whole: WholeRecord) => ({
   ...headOf(whole),
+  candidates: candidatesOf(whole.history).map(candidateView),
   history: whole.history.map(lineView),
   deliveries: whole.deliveries.map(deliveryView)
 })
@@ -185,6 +187,7 @@ const recordWithHistory = (whole: WholeRecord) => ({
 /** The same for people: of each delivery a row, without the answers of the endpoint. */
 const recordWithHistoryShort = (whole: WholeRecord) => ({
   ...headOf(whole),
+  candidates: candidatesOf(whole.history).map(candidateView),
   history: whole.history.map(lineView),
   deliveries: whole.deliveries.map(({ attempts, completedAt, eventType, id, nextAttemptAt, status }) => ({
     id,
@@ -225,5 +228,7 @@ const ownership = ({ appId, kind, mode, provider, providerReference }: Transacti
   provider,
   provider_reference: providerReference
 })
+
+const candidateView = ({ attempt, provider, verdict, why }: Candidate) => ({ provider, verdict, attempt, why })
 
 const lineView = ({ actor, at, fact, note, status }: HistoryLine) => ({ at: iso(at), actor, fact, status, note })

@@ -87,7 +87,9 @@ export const Quote = Schema.Struct({
   rawDestinationAmount: Schema.String,
   rate: Schema.String,
   createdAt: Instant,
-  expiresAt: Instant
+  expiresAt: Instant,
+  /** Whom it was asked of, and what came of each, as text (`Candidates`); none of a quote from before it was kept. */
+  candidates: Schema.optionalKey(Schema.NullOr(Schema.String))
 })
 export type Quote = typeof Quote.Type
 

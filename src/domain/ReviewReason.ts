@@ -1,3 +1,4 @@
+import { noteWithoutCandidates } from "./Candidates.ts"
 import type { Transaction } from "./Transaction.ts"
 
 /** The history's line on one report, and the status after it. */
@@ -75,4 +76,5 @@ const outcomeOf = (status: string): Outcome =>
 
 /** The last report from outside the gateway; null while there is none. */
 export const lastReport = (history: ReadonlyArray<HistoryLine>): string | null =>
-  history.findLast(({ actor, note }) => actor !== "review" && note !== "")?.note ?? null
+  history.map(({ actor, note }) => (actor === "review" ? "" : noteWithoutCandidates(note))).findLast((note) => note !== "") ??
+  null

@@ -1,3 +1,4 @@
+import type { Verdict } from "./Candidates.ts"
 import type { Corridor } from "./Corridor.ts"
 
 /** The members of a corridor that routing reads. */
@@ -22,6 +23,19 @@ export const failoverOrder = (
 ): ReadonlyArray<string> => {
   const able = routeOrder(row, pin).filter(isAble)
   return row.method === "wallet" ? able.slice(0, 1) : able
+}
+
+/** Why each of the row's providers that are not in the failover order is not; `unable` says it of those that could not serve the payment. */
+export const leftOut = (
+  row: RoutedRow,
+  pin: PinnedProvider,
+  unable: (provider: string) => Verdict | null
+): ReadonlyArray<readonly [provider: string, verdict: Verdict]> => {
+  const ordered = routeOrder(row, pin)
+  const tried = failoverOrder(row, pin, (name) => unable(name) === null)
+  return [...new Set(row.providers)].flatMap((name) =>
+    tried.includes(name) ? [] : [[name, ordered.includes(name) ? (unable(name) ?? "other_wallet") : "pinned_elsewhere"] as const]
+  )
 }
 
 /** The providers that these rows route a tenant to, each once: its own, then those of active rows, then all others. */

@@ -1,4 +1,5 @@
 import { Effect } from "effect"
+import { noteWithCandidates } from "../domain/Candidates.ts"
 import { type EventType, encodeEvent } from "../domain/Event.ts"
 import { RequestInProgress } from "../domain/errors/Retriable.ts"
 import { TenantFrozen } from "../domain/errors/Terminal.ts"
@@ -7,6 +8,7 @@ import { nextPoll } from "../domain/PollSchedule.ts"
 import type { Caller } from "../domain/Tenant.ts"
 import type { Transaction } from "../domain/Transaction.ts"
 import { recordView } from "../domain/View.ts"
+import { candidatesNoted, noteChosen, noteUsed } from "../runtime/RouteTrail.ts"
 import { FloatLedger, type OpenOutcome, type OpenStep } from "./ports/FloatLedger.ts"
 import type { Claim } from "./ports/Idempotency.ts"
 import { Policy } from "./ports/Policy.ts"
@@ -66,6 +68,8 @@ export const recordOpener = Effect.gen(function* () {
       type === null
         ? null
         : encodeEvent({ id: yield* randomSource.reference, appId, mode, type, reference, at }, recordView(record))
+    const waitsForCode = record.kind === "collection" && record.nextAction?._tag === "otp"
+    yield* waitsForCode ? noteChosen(record.provider, "code_sent") : noteUsed(record.provider, 1)
     const opened = yield* ledger.open({
       beneficiary: null,
       counters: [],
@@ -74,7 +78,7 @@ export const recordOpener = Effect.gen(function* () {
       sealedDestination: null,
       ...step,
       transaction: record,
-      line: { at, actor: "request", fact: "Opened", note, status },
+      line: { at, actor: "request", fact: "Opened", note: noteWithCandidates(note, yield* candidatesNoted), status },
       event,
       nextPollAt: nextPoll(record, policy.pollSchedule, at) ?? at
     })

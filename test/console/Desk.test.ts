@@ -3,10 +3,12 @@ import { Context, Effect, Layer } from "effect"
 import { consoleOf } from "../../src/ConfigConsole.ts"
 import { reader } from "../../src/ConfigRules.ts"
 import { makeRooms } from "../../src/console/Console.ts"
+import { verdicts } from "../../src/domain/Candidates.ts"
 import { Reference } from "../../src/domain/Ids.ts"
 import { minor } from "../../src/domain/Money.ts"
 import { consoleServices } from "../../src/Services.ts"
 import { AuditLog } from "../../src/services/ports/AuditLog.ts"
+import { Transactions } from "../../src/services/ports/Transactions.ts"
 import { Settlement } from "../../src/services/settlement/Settlement.ts"
 import { momoPayout } from "../support/RequestBodies.ts"
 import { client, referenceOf } from "../support/SignedClient.ts"
@@ -73,6 +75,24 @@ layer(stack, { excludeTestServices: true })("the console, by forms alone", (it) 
       const nothing = `/transactions/${"0".repeat(26)}/acknowledge`
       expect(saidBy(yield* acknowledge({ taken: "x", hours: "4" }, nothing))).toBe("not-open")
     })
+  )
+
+  it.effect(
+    "shows why a payment went to its provider: each that it could go to, in words, and the same line in its history",
+    () =>
+      Effect.gen(function* () {
+        const { gateway, support } = yield* Desk
+        const tenant = yield* tenantOn(gateway, 90_000n)
+        const reference = Reference.make(
+          referenceOf(yield* tenant.post("/v1/payouts", { ...momoPayout("0010"), amount_minor: 5_000 }))
+        )
+        const shown = words(yield* support.read(`/transactions/${reference}`))
+        expect(shown).toContain("Why this provider")
+        expect(shown).toContain(`eversend 1 used ${verdicts.used}`)
+        expect(shown).toContain("Candidates: eversend used #1")
+        const [opened] = yield* Context.get(gateway.context, Transactions).history(reference)
+        expect([opened?.fact, opened?.note]).toEqual(["Opened", "candidates: eversend used #1"])
+      })
   )
 
   it.effect(

@@ -1,5 +1,6 @@
 import { Effect, Option } from "effect"
 import { type ComponentChild, h } from "preact"
+import { type Candidate, candidatesOf, candidatesText, noteWithoutCandidates, verdicts } from "../../domain/Candidates.ts"
 import type { Delivery } from "../../domain/Delivery.ts"
 import { isReference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
@@ -14,7 +15,7 @@ import { type PostedEntry, type StoredTransaction, Transactions } from "../../se
 import { WebhookDeliveries } from "../../services/ports/WebhookDeliveries.ts"
 import { OutcomePoller } from "../../services/settlement/OutcomePoller.ts"
 import { acknowledgeForm, acknowledgementText } from "../AcknowledgeForm.ts"
-import { code, facts, field, form, link, money, said, section, type Tone, time } from "../Elements.ts"
+import { badge, code, facts, field, form, link, money, said, section, type Tone, table, time } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
 import { happeningText, noteText } from "../HappeningText.ts"
 import { partyOf, statusBadge, statusTone } from "../RecordText.ts"
@@ -57,6 +58,7 @@ export const makeTimeline = Effect.fnUntraced(function* (traceUrl: string | null
         ),
         section("Details", recordFacts(record))
       ]),
+      section("Why this provider", candidateTable(candidatesOf(history))),
       section("Timeline", timeline(momentsOf({ history, entries, sent })))
     ]
     return page(`${capital(record.kind)} ${record.reference}`, body, { refreshSeconds: REFRESH_SECONDS })
@@ -123,6 +125,23 @@ const recordFacts = (record: Transaction): ComponentChild => {
     ["Metadata", metadata === "{}" ? null : said(maskedText(metadata))]
   ])
 }
+
+/** The providers that it could go to, in their order, and what became of each. */
+const candidateTable = (candidates: ReadonlyArray<Candidate>): ComponentChild =>
+  table(
+    "Each provider that it could go to, in the order of the corridor",
+    ["Provider", "Attempt", "What became of it", "Reason"],
+    candidates.map(({ attempt, provider, verdict, why }) => [
+      code(provider),
+      attempt === null ? "none" : String(attempt),
+      [badge(verdict.replaceAll("_", " "), toneOf(verdict)), " ", verdicts[verdict]],
+      why === "" ? "" : said(noteText(why))
+    ]),
+    "Not noted: it was recorded by an earlier release."
+  )
+
+const toneOf = (verdict: Candidate["verdict"]): Tone =>
+  verdict === "used" || verdict === "code_sent" ? "good" : verdict === "not_sent" ? "bad" : "quiet"
 
 interface ShownStatus {
   readonly stored: StoredTransaction
@@ -212,7 +231,7 @@ const momentsOf = (parts: {
       what: `${happeningText(fact)}: ${status.replace("_", " ")}`,
       who: fact === "Migrated" ? "an upgrade" : (actors[actor] ?? actor),
       // A person's words are masked already, and amounts stand beside them.
-      more: note === "" ? null : h("p", null, said(actor === "review" ? note : noteText(note)))
+      more: actor === "review" ? (note === "" ? null : h("p", null, said(note))) : noteOf(note)
     })
   )
   const posted = parts.entries.map(
@@ -230,6 +249,14 @@ const momentsOf = (parts: {
   )
   const attempts = parts.sent.flatMap((delivery) => delivery.attempts.map((attempt) => attemptLine(delivery, attempt)))
   return [...lines, ...posted, ...attempts].sort((one, other) => one.at - other.at)
+}
+
+const noteOf = (note: string): ComponentChild => {
+  const [own, candidates] = [noteWithoutCandidates(note), candidatesText(candidatesOf([{ note }]))]
+  return [
+    own === "" ? null : h("p", null, said(noteText(own))),
+    candidates === "" ? null : h("p", { class: "soft" }, "Candidates: ", said(maskedText(candidates)))
+  ]
 }
 
 const attemptLine = (delivery: Delivery, { at, durationMs, excerpt, status }: Delivery["attempts"][number]): Happening => ({

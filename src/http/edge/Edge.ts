@@ -3,6 +3,7 @@ import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { InternalError } from "../../domain/errors/Ambiguous.ts"
 import type { ApiError } from "../../domain/errors/ApiError.ts"
 import { CrossOriginDenied, MethodNotAllowed, NotFound } from "../../domain/errors/Terminal.ts"
+import { emptyTrail, RouteTrail } from "../../runtime/RouteTrail.ts"
 import { interruptedAfter, makeTimer } from "../../runtime/Timer.ts"
 import { whereTooLate } from "../../runtime/TooLate.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
@@ -20,7 +21,7 @@ import { bodyReader, CALLBACK_BYTES, isBodyless, lateBody, mediaType, NO_BODY, R
 import { type RequestHead, requestHeadOf } from "./RequestHead.ts"
 import { callerTraceLinks, valuesOf } from "./RequestHeaders.ts"
 import { kindOf, makeRequestRate, type RateSettings } from "./RequestRate.ts"
-import { countResponse, makeRequestLog } from "./RequestTelemetry.ts"
+import { countCandidates, countResponse, makeRequestLog } from "./RequestTelemetry.ts"
 import { errorResponse, withStandardHeaders } from "./Response.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
@@ -63,8 +64,10 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
       const head = yield* requestHeadOf(request, randomSource)
       const { match, method, requestId } = head
       const route = match._tag === "Found" ? match.route.template : "unknown"
+      const trail = isRead(method) ? null : emptyTrail()
       const { response } = yield* respondAlways(request, head, endpoints).pipe(
         Effect.tap((outcome) => logRequest(startedAt, head, route, outcome)),
+        Effect.provideService(RouteTrail, trail),
         // Its name and its attributes are those of the semantic conventions.
         inSpan(match._tag === "Found" ? `${method} ${route}` : method, {
           root: true,
@@ -74,6 +77,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
         })
       )
       yield* countResponse(startedAt, head, response)
+      if (isMoneyStep(match)) yield* Effect.provideService(countCandidates, RouteTrail, trail)
       return withStandardHeaders(response, requestId)
     })
 

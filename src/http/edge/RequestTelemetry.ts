@@ -3,6 +3,7 @@ import type { HttpServerResponse } from "effect/http"
 import { isReference } from "../../domain/Ids.ts"
 import { boundedLog } from "../../runtime/BoundedLog.ts"
 import { labelledMetric } from "../../runtime/LabelledMetric.ts"
+import { candidatesNoted, candidatesNow } from "../../runtime/RouteTrail.ts"
 import { annotateTraced } from "../../runtime/Tracing.ts"
 import type { RequestHead } from "./RequestHead.ts"
 import { singleValue } from "./RequestHeaders.ts"
@@ -23,6 +24,14 @@ const durations = labelledMetric((attributes: { readonly route: string }) =>
   Metric.histogram("gateway_http_request_duration_seconds", {
     description: "How long requests took, by route.",
     boundaries: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 60],
+    attributes
+  })
+)
+
+const candidates = labelledMetric((attributes: { readonly provider: string; readonly verdict: string }) =>
+  Metric.counter("gateway_route_candidates_total", {
+    description: "Providers that a payment could go to, by what became of them. Those whose turn did not come are not counted.",
+    incremental: true,
     attributes
   })
 )
@@ -52,6 +61,15 @@ export const countResponse = Effect.fnUntraced(function* (
   const refused = errorOf(response)
   if (Option.isSome(refused)) yield* errors(refused.value, 1)
 })
+
+/** Counts what became of the candidates of a payment. */
+export const countCandidates = Effect.flatMap(candidatesNow, (all) =>
+  Effect.forEach(
+    all.filter(({ verdict }) => verdict !== "not_asked"),
+    ({ provider, verdict }) => candidates({ provider, verdict }, 1),
+    { discard: true }
+  )
+)
 
 /** The attributes of a span whose request ended in an error. Only what is our fault has an error's type: a refusal is none. */
 const errorAttributes = (response: HttpServerResponse.HttpServerResponse): Readonly<Record<string, string>> =>
@@ -149,12 +167,14 @@ export const makeRequestLog = Effect.gen(function* () {
     const { appId, provider, response } = outcome
     const { method, requestId } = head
     const reference = referenceOf(head, response)
+    const candidates = yield* candidatesNoted
     const duration_ms = (yield* Clock.currentTimeMillis) - startedAt
     yield* annotateTraced(() => ({
       ...addressAttributes(head),
       "http.response.status_code": response.status,
       "gateway.app_id": appId,
       ...(reference === undefined ? {} : { "gateway.reference": reference }),
+      ...(candidates === "" ? {} : { "gateway.candidates": candidates }),
       ...errorAttributes(response)
     }))
     if (!(yield* hasOwnLine(outcome))) return
@@ -167,7 +187,8 @@ export const makeRequestLog = Effect.gen(function* () {
         request_id: requestId,
         app_id: appId,
         ...(reference === undefined ? {} : { reference }),
-        ...(provider === undefined ? {} : { provider })
+        ...(provider === undefined ? {} : { provider }),
+        ...(candidates === "" ? {} : { candidates })
       })
     )
   })

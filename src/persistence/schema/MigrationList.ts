@@ -138,5 +138,6 @@ export const migrationList: ReadonlyArray<Migration> = [
     name: "float_positions_alerts",
     table: "float_positions",
     definition: "(app_id) WHERE alert_below_minor IS NOT NULL"
-  })
+  }),
+  expand("0053_quote_candidates")
 ]

@@ -33,10 +33,10 @@ export const QuotesPg = Layer.effect(
             AND expires_at < ${iso(forgottenBefore)}::timestamptz
         )
         INSERT INTO fx_quotes (app_id, mode, quote_id, provider, account, token, source_currency, source_minor, destination_currency,
-          destination_minor, destination_raw, rate, created_at, expires_at)
+          destination_minor, destination_raw, rate, created_at, expires_at, candidates)
         VALUES (${quote.appId}, ${quote.mode}, ${quote.id}, ${quote.provider}, ${quote.account ?? null}, ${quote.token}, ${quote.currency}, ${quote.amount},
           ${quote.destinationCurrency}, ${quote.destinationAmount}, ${quote.rawDestinationAmount}, ${quote.rate},
-          ${iso(quote.createdAt)}::timestamptz, ${iso(quote.expiresAt)}::timestamptz)`)
+          ${iso(quote.createdAt)}::timestamptz, ${iso(quote.expiresAt)}::timestamptz, ${quote.candidates ?? null})`)
     }, Effect.orDie)
 
     const find = Effect.fn("Quotes.find")((appId: AppId, mode: Mode, id: Reference) =>
@@ -44,7 +44,7 @@ export const QuotesPg = Layer.effect(
         onTenantServer(appId)(sql`
         SELECT quote_id AS id, app_id AS "appId", mode, provider, account, token, source_currency AS currency, source_minor AS amount,
           destination_currency AS "destinationCurrency", destination_minor AS "destinationAmount",
-          destination_raw AS "rawDestinationAmount", rate, created_at AS "createdAt", expires_at AS "expiresAt"
+          destination_raw AS "rawDestinationAmount", rate, created_at AS "createdAt", expires_at AS "expiresAt", candidates
         FROM fx_quotes WHERE app_id = ${appId} AND mode = ${mode} AND quote_id = ${id}`)
       ).pipe(Effect.map(([quote]) => Option.fromUndefinedOr(quote)))
     )

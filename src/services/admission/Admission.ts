@@ -11,6 +11,7 @@ import {
 } from "../../domain/errors/Terminal.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 import type { Caller, Capability } from "../../domain/Tenant.ts"
+import { beginCandidates } from "../../runtime/RouteTrail.ts"
 import { Corridors } from "../ports/Corridors.ts"
 import type { FreshClaim } from "../ports/Idempotency.ts"
 import { Policy } from "../ports/Policy.ts"
@@ -65,8 +66,9 @@ export class Admission extends Context.Service<
 
       const corridor = Effect.fnUntraced(function* (key: CorridorKey) {
         const row = yield* corridors.find(key)
-        if (Option.isNone(row) || !row.value.active) return yield* new CorridorUnsupported(key)
-        return row.value
+        if (Option.isSome(row) && row.value.active) return row.value
+        if (Option.isSome(row)) yield* beginCandidates(row.value.providers, "corridor_off")
+        return yield* new CorridorUnsupported(key)
       })
 
       const requireUnderTestCeiling = Effect.fnUntraced(function* (caller: Caller, amount: MinorUnits, currency: Currency) {

@@ -10,6 +10,7 @@ import type { Collection } from "../../domain/Payment.ts"
 import type { AccountFingerprint } from "../../domain/ProviderAccount.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
 import type { CapturedCall } from "../../runtime/CapturedCall.ts"
+import { orPassOver, outsideLimits } from "../../runtime/RouteTrail.ts"
 import { Codes, type SentCode } from "../ports/Codes.ts"
 import type { Claim } from "../ports/Idempotency.ts"
 import { Policy } from "../ports/Policy.ts"
@@ -189,7 +190,11 @@ export class ChargeDispatch extends Context.Service<
               routes
                 .requireReady(provider, "charge")
                 .pipe(
-                  Effect.andThen(requireWithinNetworkLimits(port, source, corridor, collection.amount)),
+                  Effect.andThen(
+                    requireWithinNetworkLimits(port, source, corridor, collection.amount).pipe(
+                      orPassOver(provider.name, outsideLimits)
+                    )
+                  ),
                   Effect.andThen(routes.requireTurn(provider, corridor.country)),
                   Effect.as({ provider, fee, offer: { port, fee, others: priced.slice(index + 1) } })
                 ),

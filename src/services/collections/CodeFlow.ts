@@ -22,6 +22,7 @@ import type { Collection } from "../../domain/Payment.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
 import { withMoneyTurn } from "../../runtime/CallTurn.ts"
+import { beginCandidates, orPassOver, outsideLimits } from "../../runtime/RouteTrail.ts"
 import { Admission, requireNetwork } from "../admission/Admission.ts"
 import { PartyScreening } from "../admission/PartyScreening.ts"
 import { type CodeAttemptOutcome, Codes } from "../ports/Codes.ts"
@@ -129,9 +130,12 @@ export class CodeFlow extends Context.Service<
       /** Where the code was sent from. A code can be said again later: none is spent on a provider that is left alone. */
       const chargerOf = Effect.fnUntraced(function* (collection: Collection, source: MomoParty, corridor: Corridor) {
         const provider = Option.getOrUndefined(sentWith(registry, collection))
+        yield* beginCandidates([collection.provider], provider?.collections === undefined ? "no_account" : "not_asked")
         if (provider?.collections === undefined) return yield* new ProviderError({})
         yield* routes.requireReady(provider, "charge")
-        yield* requireWithinNetworkLimits(provider.collections, source, corridor, collection.amount)
+        yield* requireWithinNetworkLimits(provider.collections, source, corridor, collection.amount).pipe(
+          orPassOver(provider.name, outsideLimits)
+        )
         yield* routes.requireTurn(provider, collection.corridor.country)
         return { provider, operations: provider.collections }
       })

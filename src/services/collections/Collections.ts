@@ -29,6 +29,7 @@ import type { Caller } from "../../domain/Tenant.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
 import { type WindowUse, windowsAt } from "../../domain/VelocityLimits.ts"
 import { withMoneyTurn } from "../../runtime/CallTurn.ts"
+import { orPassOver, outsideLimits, passOverOthers } from "../../runtime/RouteTrail.ts"
 import { Admission, requireNetwork, requireRedirectUrl, requireWithinCorridorBounds } from "../admission/Admission.ts"
 import { PartyScreening } from "../admission/PartyScreening.ts"
 import { Velocity } from "../admission/Velocity.ts"
@@ -117,7 +118,7 @@ export class Collections extends Context.Service<
         const key: CorridorKey = { country, currency, direction: "collection", method }
         yield* admission.requireMoneyCapability(caller, "collections", tenant)
         const corridor = yield* admission.corridor(key)
-        const providers = yield* routes.forCorridor(caller, corridor, ({ collections }) => collections)
+        const providers = yield* routes.forPayment(caller, corridor, ({ collections }) => collections)
         if (source === null || providers.length === 0) return yield* new CorridorUnsupported(key)
         if (source.country !== country)
           return yield* new ValidationFailed({
@@ -125,9 +126,7 @@ export class Collections extends Context.Service<
           })
         const network = yield* requireNetwork(corridor, source.country, source.network, "source.network")
         const priced = { ...command, corridor, network, createdAt: yield* Clock.currentTimeMillis }
-        const chargers = chargersFor(providers, { ...source, network }, command.currency).filter(
-          ({ operations }) => contractFeeOf(operations, priced) !== undefined
-        )
+        const chargers = yield* ableOf(providers, { ...source, network }, priced)
         const partyHash = vault.hash("party", payerIdentity(source))
         const number = { appId: caller.appId, mode: caller.mode, partyHash }
         // A code that the payer has belongs to the provider that is asked for codes: the first, and to the account that sent it.
@@ -141,8 +140,11 @@ export class Collections extends Context.Service<
         yield* requireWithinCorridorBounds(corridor, command.amount)
         yield* velocity.requireRoom(counters)
         const able = command.otp === null ? [first, ...next] : [first]
-        const takes = ({ operations }: Charger) =>
-          requireWithinNetworkLimits(operations, { ...source, network }, corridor, command.amount)
+        if (command.otp !== null) yield* passOverOthers(chargers, able, "code_elsewhere")
+        const takes = ({ operations, provider }: Charger) =>
+          requireWithinNetworkLimits(operations, { ...source, network }, corridor, command.amount).pipe(
+            orPassOver(provider.name, outsideLimits)
+          )
         // Where the corridor demands a code and none came, a code is sent and nothing is charged yet.
         const texted = corridor.customerAction === "otp" && command.otp === null ? yield* firstToTake(able, takes) : null
         const account = texted && (stampOf(texted.charger.provider, command.currency).account ?? null)
@@ -174,6 +176,19 @@ export class Collections extends Context.Service<
 
       const windows = (caller: Caller, { source }: CollectionCommand): Effect.Effect<ReadonlyArray<WindowUse>> =>
         source === null ? Effect.succeed([]) : velocity.windows(caller, "collection", vault.hash("party", payerIdentity(source)))
+
+      /** Those who reach the payer and whose contract covers the charge. */
+      const ableOf = Effect.fnUntraced(function* (
+        providers: ReadonlyArray<Charger>,
+        payer: MomoParty,
+        priced: Parameters<typeof contractFeeOf>[1]
+      ) {
+        const reaching = chargersFor(providers, payer, priced.currency)
+        yield* passOverOthers(providers, reaching, "network_unreached")
+        const able = reaching.filter(({ operations }) => contractFeeOf(operations, priced) !== undefined)
+        yield* passOverOthers(reaching, able, "no_contract_fee")
+        return able
+      })
 
       /** One that is held back is passed over, unless there is no other. */
       const preferReady = Effect.fnUntraced(function* (chargers: ReadonlyArray<Charger>) {

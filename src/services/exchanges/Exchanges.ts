@@ -22,6 +22,15 @@ import { smallestSourceFor } from "../../domain/SourceAmount.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
 import { withMoneyTurn } from "../../runtime/CallTurn.ts"
+import {
+  beginCandidates,
+  candidatesNoted,
+  noPrice,
+  noteChosen,
+  noteNotSent,
+  orPassOver,
+  recallCandidates
+} from "../../runtime/RouteTrail.ts"
 import { Admission } from "../admission/Admission.ts"
 import { newRecord, recordOpener } from "../NewRecord.ts"
 import type { Claim } from "../ports/Idempotency.ts"
@@ -97,9 +106,14 @@ export class Exchanges extends Context.Service<
         yield* admission.requireCapability(caller, "fx")
         const traders = yield* routes.withoutCorridor(caller, ({ exchange }) => exchange)
         if (traders.length === 0) return yield* unsupported
+        yield* beginCandidates(traders.map(({ provider }) => provider.name))
         const { priced, provider } = yield* firstToSucceed(traders, ({ operations, provider }) =>
-          Effect.map(price(operations, query), (quoted) => ({ priced: quoted, provider }))
+          price(operations, query).pipe(
+            orPassOver(provider.name, noPrice),
+            Effect.map((quoted) => ({ priced: quoted, provider }))
+          )
         )
+        yield* noteChosen(provider.name, "priced")
         const made: Quote = {
           ...priced,
           id: yield* randomSource.reference,
@@ -107,7 +121,8 @@ export class Exchanges extends Context.Service<
           mode: caller.mode,
           provider: provider.name,
           ...stampOf(provider, priced.currency),
-          createdAt: yield* Clock.currentTimeMillis
+          createdAt: yield* Clock.currentTimeMillis,
+          candidates: yield* candidatesNoted
         }
         yield* quotes.put(made)
         return made
@@ -124,6 +139,8 @@ export class Exchanges extends Context.Service<
         // Another account knows nothing of its token.
         if (!isQuotedBy(provider, quoted)) return yield* new QuoteExpired({ quote_id: quoted.id })
         yield* admission.requireUnderTestCeiling(caller, quoted.amount, quoted.currency)
+        yield* recallCandidates(quoted.candidates ?? "")
+        yield* beginCandidates([provider.name])
         yield* routes.requireReady(provider, "exchange")
         yield* routes.requireTurn(provider, null)
         // Taken before anything is held: a process that dies in between has spent a quote and nothing else.
@@ -135,6 +152,7 @@ export class Exchanges extends Context.Service<
         const { amount, currency, destinationCurrency, token } = quoted
         const order = { reference: claim.reference, amount, currency, destinationCurrency, token }
         const { outcome, raw } = yield* sendInTime(now, port.execute(order))
+        if (outcome._tag === "NotSent") yield* noteNotSent(provider.name, 1, outcome.note)
         const applied = yield* settlement.apply({ reference: claim.reference, fact: outcome, actor: "request", claim, raw })
         return yield* Effect.fromResult(outcomeResponse(applied, outcome))
       }, withMoneyTurn)

@@ -3,6 +3,7 @@ import { ProviderError } from "../../domain/errors/Retriable.ts"
 import type { Destination } from "../../domain/Party.ts"
 import type { Payout } from "../../domain/Payment.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
+import { passOver } from "../../runtime/RouteTrail.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
 import type { Claim } from "../ports/Idempotency.ts"
 import type { PayoutQuote } from "../ports/Provider.ts"
@@ -77,9 +78,9 @@ export class PayoutDispatch extends Context.Service<
         const { provider } = payoutProvider
         // A ceiling is counted when the float is reserved, and only there: an account that has one takes nothing over.
         const ceiling = yield* limits.ceiling(provider.name, payout.currency)
-        if (Option.isSome(ceiling)) return yield* new ProviderError({})
+        if (Option.isSome(ceiling)) return yield* passedOver(provider.name, "has_ceiling")
         const quote = yield* pricing.requote(route, payoutProvider, command, payout.principal)
-        if (!isCovered(payout, quote)) return yield* new ProviderError({})
+        if (!isCovered(payout, quote)) return yield* passedOver(provider.name, "dearer")
         return { provider, fee: quote.fee, feeReturns: quote.feeReturns === true, offer: { payoutProvider, quote, others } }
       })
 
@@ -87,6 +88,9 @@ export class PayoutDispatch extends Context.Service<
     })
   )
 }
+
+const passedOver = (provider: string, verdict: "has_ceiling" | "dearer") =>
+  Effect.andThen(passOver(provider, verdict), Effect.fail(new ProviderError({})))
 
 /** Whatever keeps one provider from taking over, the next one is asked. */
 const afterAnyFailure = () => true

@@ -16,6 +16,7 @@ import type { Destination } from "../../domain/Party.ts"
 import type { AmountType } from "../../domain/Payment.ts"
 import type { Sender } from "../../domain/Sender.ts"
 import type { Caller } from "../../domain/Tenant.ts"
+import { bankUnknown, noPrice, noteChosen, orPassOver, outsideLimits } from "../../runtime/RouteTrail.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
 import { Admission, requireNetwork } from "../admission/Admission.ts"
 import { Corridors } from "../ports/Corridors.ts"
@@ -93,7 +94,7 @@ export class PayoutPricing extends Context.Service<
         if ((corridor.requiresName || reached.requiresName) && destination?._tag === "momo" && destination.name === undefined) {
           return yield* new ValidationFailed({ issues: [{ path: "destination.name", message: "is required in this corridor" }] })
         }
-        const providers = yield* routes.forCorridor(caller, corridor, payoutsOf)
+        const providers = yield* routes.forPayment(caller, corridor, payoutsOf)
         if (providers.length === 0)
           return yield* new CorridorUnsupported({
             ...key,
@@ -144,16 +145,22 @@ export class PayoutPricing extends Context.Service<
           yield* routes.requireReady(provider, "send")
           // The bank code that the tenant sent is of one provider's list. Any other provider has to know the account by the recipient's name.
           const knowsBankCode = provider === bankCodesOf(payoutRoute.providers.map((one) => one.provider))
-          if (!knowsBankCode) yield* accounts.requireAccountNameMatch(provider, terms.destination)
-          const bankHolder = knowsBankCode ? yield* accounts.bankHolder(provider, terms.destination) : null
-          const priced = yield* askPrice(payoutRoute, payoutProvider, terms)
+          const bankHolder = yield* (
+            knowsBankCode
+              ? accounts.bankHolder(provider, terms.destination)
+              : Effect.as(accounts.requireAccountNameMatch(provider, terms.destination), null)
+          ).pipe(orPassOver(provider.name, bankUnknown))
+          const priced = yield* askPrice(payoutRoute, payoutProvider, terms).pipe(orPassOver(provider.name, noPrice))
           // Below the corridor's own minimum that is the refusal.
           if (priced.reachesMinimum) yield* withinLimits(payoutRoute, payoutProvider, priced)
           const destination = payoutRoute.destination ?? terms.destination
           const { operations } = payoutProvider
-          const { holder, opened } = yield* lookUpHolder(caller, { destination, operations }, wouldOpen(priced))
+          const { holder, opened } = yield* lookUpHolder(caller, { destination, operations }, wouldOpen(priced)).pipe(
+            orPassOver(provider.name, noPrice)
+          )
           // Last: the turn is held for no longer than the commit takes that comes next.
           yield* routes.requireTurn(provider, terms.country)
+          yield* noteChosen(provider.name, "priced")
           const others = payoutRoute.providers.slice(index + 1)
           return { ...priced, payoutProvider, others, holder: bankHolder ?? holder, opened } satisfies Offer
         })
@@ -163,8 +170,9 @@ export class PayoutPricing extends Context.Service<
       const tryPrice = Effect.fn("PayoutPricing.tryPrice")(function* (payoutRoute: PayoutRoute, terms: PayoutTerms) {
         const ask = (payoutProvider: PayoutProvider) =>
           routes.requireReady(payoutProvider.provider, "send").pipe(
-            Effect.andThen(askPrice(payoutRoute, payoutProvider, terms)),
-            Effect.tap((priced) => (priced.reachesMinimum ? withinLimits(payoutRoute, payoutProvider, priced) : Effect.void))
+            Effect.andThen(askPrice(payoutRoute, payoutProvider, terms).pipe(orPassOver(payoutProvider.provider.name, noPrice))),
+            Effect.tap((priced) => (priced.reachesMinimum ? withinLimits(payoutRoute, payoutProvider, priced) : Effect.void)),
+            Effect.tap(() => noteChosen(payoutProvider.provider.name, "priced"))
           )
         return yield* firstToSucceed(payoutRoute.providers, ask, goesToNextProvider).pipe(
           Effect.catchTags({
@@ -182,17 +190,17 @@ export class PayoutPricing extends Context.Service<
         terms: PayoutTerms & { readonly destination: Destination },
         principal: MinorUnits
       ) {
-        yield* routes.requireReady(payoutProvider.provider, "send")
-        yield* accounts.requireAccountNameMatch(payoutProvider.provider, terms.destination)
-        yield* requireWithinNetworkLimits(
-          payoutProvider.operations,
-          payoutRoute.destination ?? terms.destination,
-          payoutRoute.corridor,
-          principal
+        const { operations, provider } = payoutProvider
+        const destination = payoutRoute.destination ?? terms.destination
+        yield* routes.requireReady(provider, "send")
+        yield* accounts.requireAccountNameMatch(provider, terms.destination).pipe(orPassOver(provider.name, bankUnknown))
+        yield* requireWithinNetworkLimits(operations, destination, payoutRoute.corridor, principal).pipe(
+          orPassOver(provider.name, outsideLimits)
         )
-        const quote = yield* quoteFor(payoutRoute, payoutProvider, terms, terms.deductFeeFromAmount ? principal : terms.amount)
-        yield* accounts.mobileHolder(payoutProvider.operations, payoutRoute.destination ?? terms.destination)
-        yield* routes.requireTurn(payoutProvider.provider, terms.country)
+        const amount = terms.deductFeeFromAmount ? principal : terms.amount
+        const quote = yield* quoteFor(payoutRoute, payoutProvider, terms, amount).pipe(orPassOver(provider.name, noPrice))
+        yield* accounts.mobileHolder(operations, destination).pipe(orPassOver(provider.name, noPrice))
+        yield* routes.requireTurn(provider, terms.country)
         return quote
       })
 
@@ -294,8 +302,16 @@ export interface Offer extends PricedPayout, HolderLookup {
 }
 
 /** A closed network is a ProviderError, as it is for a payout. */
-const withinLimits = ({ corridor, destination }: PayoutRoute, { operations }: PayoutProvider, { quote }: PricedPayout) =>
-  destination === null ? Effect.void : requireWithinNetworkLimits(operations, destination, corridor, quote.principal)
+const withinLimits = (
+  { corridor, destination }: PayoutRoute,
+  { operations, provider }: PayoutProvider,
+  { quote }: PricedPayout
+) =>
+  destination === null
+    ? Effect.void
+    : requireWithinNetworkLimits(operations, destination, corridor, quote.principal).pipe(
+        orPassOver(provider.name, outsideLimits)
+      )
 
 const outside = (kind: QuoteRefused["kind"]): QuoteRefused => ({
   _tag: "QuoteRefused",

@@ -14,6 +14,7 @@ import { type Instant, iso } from "../../domain/Instant.ts"
 import { type MinorUnits, minusOrZero, nearestAmount, ZERO } from "../../domain/Money.ts"
 import { recipientIdentity } from "../../domain/PartyIdentity.ts"
 import type { Caller } from "../../domain/Tenant.ts"
+import { RouteTrail } from "../../runtime/RouteTrail.ts"
 import { Admission, requireWithinCorridorBounds } from "../admission/Admission.ts"
 import { PartyScreening } from "../admission/PartyScreening.ts"
 import { FloatLedger } from "../ports/FloatLedger.ts"
@@ -69,7 +70,11 @@ export class PayoutQuotes extends Context.Service<
       /** No provider is begun to be asked, and none is waited for, once the time of the whole list is over. */
       const quoteBy = Effect.fnUntraced(function* (caller: Caller, command: PayoutCommand, end: Instant) {
         const now = yield* Clock.currentTimeMillis
-        const found = yield* Effect.timeoutOption(quote(caller, command), Math.max(0, end - now))
+        // The payouts of a list are not the request's own: none has a place for its candidates.
+        const found = yield* quote(caller, command).pipe(
+          Effect.provideService(RouteTrail, null),
+          Effect.timeoutOption(Math.max(0, end - now))
+        )
         return Option.isSome(found) ? found.value : yield* new ProviderError({})
       })
 

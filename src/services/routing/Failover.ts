@@ -1,4 +1,5 @@
 import { Clock, Context, Effect, Layer, Option } from "effect"
+import { noteWithCandidates } from "../../domain/Candidates.ts"
 import type { Fact } from "../../domain/Fact.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
@@ -8,6 +9,7 @@ import { isTooLateToSend, leavesBy } from "../../domain/TimeLimits.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
 import { type CapturedCall, withCapturedCall } from "../../runtime/CapturedCall.ts"
 import { LeavesBy, latestTime } from "../../runtime/LatestTime.ts"
+import { candidatesNoted, candidatesNow, noteMovedOn, noteNotSent, noteUsed } from "../../runtime/RouteTrail.ts"
 import { whereTraced } from "../../runtime/Tracing.ts"
 import type { Provider } from "../ports/Provider.ts"
 import { VelocityLimits } from "../ports/VelocityLimits.ts"
@@ -80,13 +82,16 @@ export class Failover extends Context.Service<
         const { nextAfter, record } = plan
         let turn = { provider: record.provider, offer: plan.first, recordedAt: plan.recordedAt }
         for (let attempt = 1; ; attempt++) {
+          yield* noteUsed(turn.provider, attempt)
           const { isLate, outcome, raw } = yield* inAttempt(attempt)(sendInTime(turn.recordedAt, plan.send(turn.offer)))
+          if (outcome._tag === "NotSent") yield* noteNotSent(turn.provider, attempt, outcome.note)
           // The process may have been paused within the call as well.
           const isStale = isLate || isTooLateToSend(turn.recordedAt, yield* latestTime)
           const next = outcome._tag === "NotSent" && !isStale ? yield* nextAfter(turn.offer) : Option.none()
           const recordedAt = yield* Clock.currentTimeMillis
-          const isMoved = Option.isSome(next) && (yield* moveRecord(record, turn.provider, next.value, outcome.note))
-          if (!isMoved) return { outcome, raw, isRerouted: attempt > 1 }
+          const why = { note: outcome.note, attempt: attempt + 1 }
+          const isMoved = Option.isSome(next) && (yield* moveRecord(record, turn.provider, next.value, why))
+          if (!isMoved) return { outcome: yield* withOthers(outcome), raw, isRerouted: attempt > 1 }
           turn = { provider: next.value.provider.name, offer: next.value.offer, recordedAt }
         }
       })
@@ -96,14 +101,17 @@ export class Failover extends Context.Service<
         { appId, currency, kind, reference }: Transaction,
         from: string,
         { fee, feeReturns = false, provider }: NextProvider<unknown>,
-        why: string
+        why: { readonly note: string; readonly attempt: number }
       ) {
         const { name } = provider
-        const note = [`never sent to ${from}, goes to ${name}`, why].filter((part) => part !== "").join(": ")
+        yield* noteUsed(name, why.attempt)
+        const reason = [`never sent to ${from}, goes to ${name}`, why.note].filter((part) => part !== "").join(": ")
+        const note = noteWithCandidates(reason, yield* candidatesNoted)
         const returns = feeReturns ? ({ feeReturns } as const) : {}
         const fact = { _tag: "Rerouted", provider: name, ...stampOf(provider, currency), fee, ...returns, note } as const
         const moved = yield* settlement.applyFromProvider(from, { reference, fact, actor: "request" })
         const isMoved = moved.provider === name && !isTerminal(moved)
+        if (!isMoved) yield* noteMovedOn(name)
         if (isMoved && kind === "payout") yield* limits.giveBackCeiling(appId, reference)
         return isMoved
       })
@@ -112,6 +120,14 @@ export class Failover extends Context.Service<
     })
   )
 }
+
+/** The note of a payment that never left says why no other provider took it over. */
+const withOthers = Effect.fnUntraced(function* <Outcome extends { readonly _tag: string; readonly note: string }>(
+  outcome: Outcome
+) {
+  if (outcome._tag !== "NotSent" || (yield* candidatesNow).length < 2) return outcome
+  return { ...outcome, note: noteWithCandidates(outcome.note, yield* candidatesNoted) }
+})
 
 /** The spans and log lines of a call say which provider's turn it is. */
 const inAttempt =

@@ -1,6 +1,7 @@
 import { Effect, Exit, Layer } from "effect"
 import { ProviderError } from "../../domain/errors/Retriable.ts"
 import type { Fact } from "../../domain/Fact.ts"
+import { passOver } from "../../runtime/RouteTrail.ts"
 import type { Provider } from "../ports/Provider.ts"
 import type { ReferenceData } from "../ports/ProviderReads.ts"
 import { decorateProviders, ProviderRegistry } from "../ports/ProviderRegistry.ts"
@@ -21,7 +22,8 @@ const guard =
   (provider: Provider): Provider => {
     const line = (operation: Operation) => ({ provider: provider.name, mode: provider.mode, operation })
     const read = <A>(operation: Operation, call: Effect.Effect<A, ProviderError>): Effect.Effect<A, ProviderError> =>
-      circuits.through(line(operation), { call, verdict: ofRead, instead: unreadable })
+      circuits.through(line(operation), { call, verdict: ofRead, instead: operation === "quote" ? unpriced : unreadable })
+    const unpriced = Effect.andThen(passOver(provider.name, "circuit_open", "quotes"), unreadable)
     const guardMove = <Order, Outcome extends { readonly _tag: string }>(
       operation: Operation,
       move: (order: Order) => Effect.Effect<Outcome | NotSent>

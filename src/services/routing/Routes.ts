@@ -1,8 +1,9 @@
 import { Context, Effect, Layer, Option, Result } from "effect"
 import { type Availability, availabilityOf, type Corridor, worse } from "../../domain/Corridor.ts"
 import { ProviderError } from "../../domain/errors/Retriable.ts"
-import { failoverOrder, pinnedFirst, routedProviders } from "../../domain/Routing.ts"
+import { failoverOrder, leftOut, pinnedFirst, routedProviders } from "../../domain/Routing.ts"
 import type { Caller } from "../../domain/Tenant.ts"
+import { beginCandidates, passOver } from "../../runtime/RouteTrail.ts"
 import type { Provider } from "../ports/Provider.ts"
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 import { Tenants } from "../ports/Tenants.ts"
@@ -27,6 +28,12 @@ export class Routes extends Context.Service<
       row: Corridor,
       operationsOf: OperationsOf<Operations>
     ) => Effect.Effect<ReadonlyArray<RoutedProvider<Operations>>>
+    /** The same for a payment: its candidates are noted in the `RouteTrail`, those that are left out with the reason. */
+    readonly forPayment: <Operations>(
+      caller: Caller,
+      row: Corridor,
+      operationsOf: OperationsOf<Operations>
+    ) => Effect.Effect<ReadonlyArray<RoutedProvider<Operations>>>
     /** Whether a payout corridor has no provider for this tenant only because its operator did not set the payer. */
     readonly lacksSender: (caller: Caller, row: Corridor) => Effect.Effect<boolean>
     /** Those that any of the rows leads to, each once. */
@@ -40,7 +47,7 @@ export class Routes extends Context.Service<
       caller: Caller,
       operationsOf: OperationsOf<Operations>
     ) => Effect.Effect<ReadonlyArray<RoutedProvider<Operations>>>
-    /** Fails where a call would be held back: the next one is asked then. */
+    /** Fails where a call would be held back: the next one is asked then. Like `requireTurn`, it notes that of a candidate. */
     readonly requireReady: (provider: Provider, operation: Operation) => Effect.Effect<void, ProviderError>
     /** Fails where the pace of the account would hold a money call to this country, null for an exchange, back for longer than a request waits. */
     readonly requireTurn: (provider: Provider, country: string | null) => Effect.Effect<void, ProviderError>
@@ -78,6 +85,22 @@ export class Routes extends Context.Service<
         return failoverOrder(row, pin, (name) => !untold.includes(name) && find(name).length > 0).flatMap(find)
       })
 
+      const forPayment = Effect.fnUntraced(function* <Operations>(
+        caller: Caller,
+        row: Corridor,
+        operationsOf: OperationsOf<Operations>
+      ) {
+        const tried = yield* forCorridor(caller, row, operationsOf)
+        yield* beginCandidates(row.providers)
+        if (tried.length === new Set(row.providers).size) return tried
+        const pin = yield* tenants.pinned(caller.appId)
+        const untold = yield* withoutSender(caller, row)
+        const find = able(caller, operationsOf)
+        const unable = (name: string) => (untold.includes(name) ? "no_sender" : find(name).length === 0 ? "no_account" : null)
+        for (const [name, verdict] of leftOut(row, pin, unable)) yield* passOver(name, verdict)
+        return tried
+      })
+
       /** The row's providers that take no payout of this tenant by it, because the tenant has no sender. */
       const withoutSender = Effect.fnUntraced(function* ({ appId, mode }: Caller, row: Corridor) {
         if (row.direction !== "payout") return []
@@ -110,12 +133,16 @@ export class Routes extends Context.Service<
       })
 
       const requireReady = Effect.fnUntraced(function* ({ mode, name }: Provider, operation: Operation) {
-        if (yield* circuits.isOpen({ provider: name, mode, operation })) return yield* new ProviderError({})
+        if (!(yield* circuits.isOpen({ provider: name, mode, operation }))) return
+        yield* passOver(name, "circuit_open")
+        return yield* new ProviderError({})
       })
 
-      const requireTurn = Effect.fnUntraced(function* ({ moneyHeldMs }: Provider, country: string | null) {
+      const requireTurn = Effect.fnUntraced(function* ({ moneyHeldMs, name }: Provider, country: string | null) {
         const held = moneyHeldMs === undefined ? 0 : yield* moneyHeldMs(country)
-        if (held > 0) return yield* new ProviderError({ retry_after_seconds: Math.ceil(held / 1000) })
+        if (held <= 0) return
+        yield* passOver(name, "no_turn")
+        return yield* new ProviderError({ retry_after_seconds: Math.ceil(held / 1000) })
       })
 
       const firstProviderName = Effect.fnUntraced(function* (caller: Caller, row: Corridor) {
@@ -143,6 +170,7 @@ export class Routes extends Context.Service<
 
       return Routes.of({
         forCorridor,
+        forPayment,
         lacksSender,
         forCorridors,
         withoutCorridor,

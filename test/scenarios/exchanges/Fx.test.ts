@@ -185,6 +185,23 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "300ms,600ms,1s", CIRCUIT_OPEN: "1m" })
       })
     )
 
+    it.effect("an exchange's history begins with who was asked for the price of its quote, and what came of each", () =>
+      Effect.gen(function* () {
+        const { gateway } = yield* Stack
+        const tenant = yield* tenantOn(gateway)
+        const quote_id = yield* quoteOf(tenant)
+        const sql = Context.get(gateway.context, SqlClient.SqlClient)
+        const noted = sql`SELECT candidates FROM fx_quotes WHERE quote_id = ${quote_id}`
+        expect(yield* noted).toStrictEqual([{ candidates: "eversend priced" }])
+        // As if another one had been asked first.
+        yield* sql`UPDATE fx_quotes SET candidates = 'pawapay no_price; eversend priced' WHERE quote_id = ${quote_id}`
+        const exchange = referenceOf(yield* tenant.post("/v1/fx/exchange", { quote_id }))
+        expect(yield* sql`SELECT note FROM transaction_history WHERE reference = ${exchange} AND line = 1`).toStrictEqual([
+          { note: "candidates: pawapay no_price; eversend used #1" }
+        ])
+      })
+    )
+
     it.effect("an expired quote exchanges nothing", () =>
       Effect.gen(function* () {
         const { gateway, simulator } = yield* Stack

@@ -1,0 +1,97 @@
+/**
+ * The verdicts on a provider that a payment could go to, and their meaning. These words are in histories, logs and traces:
+ * none is changed, and a new one is added.
+ */
+export const verdicts = {
+  used: "the payment was sent there, or was about to be",
+  not_sent: "it was tried, and nothing left for it",
+  not_asked: "another one was found before its turn came",
+  priced: "it gave a price, and nothing was sent",
+  code_sent: "it texted the code, which belongs to it alone",
+  corridor_off: "the corridor is switched off",
+  pinned_elsewhere: "the tenant is pinned to another provider",
+  no_account: "it has no account in this mode, or none that does this",
+  no_sender: "it has to know who pays, and the tenant has no sender",
+  other_wallet: "the recipient's wallet is at another provider",
+  code_elsewhere: "the payer's code belongs to another provider",
+  network_unreached: "it does not charge the payer's network",
+  no_contract_fee: "its contract has no fee for such a charge",
+  circuit_open: "its circuit is open: its calls failed, and it is left alone for a while",
+  bank_unknown: "it does not know the recipient's bank account, or could not be asked about it",
+  no_price: "it could not be asked for a price, or did not answer",
+  refused: "it refused to quote this payment",
+  network_down: "it says that the network is closed or slow",
+  outside_limits: "its account takes no such amount for the network",
+  no_turn: "the pace of its account has no turn soon enough",
+  has_ceiling: "its account has a ceiling, which is counted only where a payout begins",
+  dearer: "it costs more than is held, or delivers another amount",
+  moved_on: "the payment was moved or closed meanwhile"
+} as const satisfies Readonly<Record<string, string>>
+
+export type Verdict = keyof typeof verdicts
+
+/** One provider that a payment could go to. */
+export interface Candidate {
+  readonly provider: string
+  readonly verdict: Verdict
+  /** Which provider in turn it was sent to, from 1; null where it was not. */
+  readonly attempt: number | null
+  /** The connection's or the gateway's word for it; empty where the verdict says all. */
+  readonly why: string
+}
+
+/** Why a candidate was not taken. */
+export type Reason = Pick<Candidate, "verdict" | "why">
+
+/** More are not written down: no corridor has as many. */
+const CANDIDATES_AT_MOST = 16
+const WHY_AT_MOST = 60
+
+/** A provider as one word, and what it was given as a reason without the signs that divide the text. */
+const oneWord = (name: string): string => name.replaceAll(/[^\w.-]/g, "_")
+const plain = (why: string): string =>
+  why
+    .replaceAll(/[\s();]+/g, " ")
+    .trim()
+    .slice(0, WHY_AT_MOST)
+
+/** `alpha not_sent #1 (ECONNREFUSED); beta used #2`: the same text in a history, a line of the log and a span. */
+export const candidatesText = (candidates: ReadonlyArray<Candidate>): string =>
+  candidates
+    .slice(0, CANDIDATES_AT_MOST)
+    .map(({ attempt, provider, verdict, why }) =>
+      [oneWord(provider), verdict, ...(attempt === null ? [] : [`#${attempt}`]), ...(why === "" ? [] : [`(${plain(why)})`])].join(
+        " "
+      )
+    )
+    .join("; ")
+
+/** A note of the history that ends with the candidates; as it was where there are none. */
+export const noteWithCandidates = (note: string, candidates: string): string =>
+  candidates === "" ? note : `${note}${note === "" ? "" : "; "}candidates: ${candidates}`
+
+/** The note before its candidates, and these. */
+const PARTS = /^(?:(.*); )?candidates: (.*)$/s
+
+/** The note as whoever brought it wrote it. */
+export const noteWithoutCandidates = (note: string): string => {
+  const parts = PARTS.exec(note)
+  return parts === null ? note : (parts[1] ?? "")
+}
+
+const ONE = /^([\w.-]+) ([a-z_]+)(?: #(\d{1,3}))?(?: \(([^()]*)\))?$/
+
+const isVerdict = (word: string): word is Verdict => Object.hasOwn(verdicts, word)
+
+/** The candidates that a text names; what is no candidate is left out, such as a word of a later release. */
+export const candidatesIn = (text: string): ReadonlyArray<Candidate> =>
+  text.split("; ").flatMap((part) => {
+    const [, provider = "", verdict = "", attempt, why = ""] = ONE.exec(part) ?? []
+    return isVerdict(verdict) ? [{ provider, verdict, attempt: attempt === undefined ? null : Number(attempt), why }] : []
+  })
+
+/** The candidates of a payment as the newest line of its history that names any has them; empty where none does. */
+export const candidatesOf = (history: ReadonlyArray<{ readonly note: string }>): ReadonlyArray<Candidate> => {
+  const note = history.findLast((line) => PARTS.test(line.note))?.note ?? ""
+  return candidatesIn(PARTS.exec(note)?.[2] ?? "")
+}

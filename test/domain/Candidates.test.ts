@@ -1,0 +1,80 @@
+import * as fc from "fast-check"
+import { describe, expect, it } from "vitest"
+import {
+  type Candidate,
+  candidatesIn,
+  candidatesOf,
+  candidatesText,
+  noteWithCandidates,
+  noteWithoutCandidates,
+  type Verdict,
+  verdicts
+} from "../../src/domain/Candidates.ts"
+
+const one = (provider: string, verdict: Verdict, attempt: number | null = null, why = ""): Candidate => ({
+  provider,
+  verdict,
+  attempt,
+  why
+})
+const failedOver = [one("pawapay", "not_sent", 1, "ECONNREFUSED"), one("mtn", "circuit_open"), one("eversend", "used", 2)]
+const text = "pawapay not_sent #1 (ECONNREFUSED); mtn circuit_open; eversend used #2"
+
+const candidate = fc.record(
+  {
+    provider: fc.stringMatching(/^[a-z][a-z0-9_.-]{0,19}$/),
+    verdict: fc.constantFrom(...(Object.keys(verdicts) as Array<Verdict>)),
+    attempt: fc.option(fc.integer({ min: 1, max: 99 })),
+    why: fc.constantFrom("", "HTTP 503", "no answer in time", "too_much")
+  },
+  { noNullPrototype: true }
+)
+
+describe("the candidates of a payment", () => {
+  it("are one short line, which reads back as it was written", () => {
+    expect(candidatesText(failedOver)).toBe(text)
+    fc.assert(
+      fc.property(fc.array(candidate, { maxLength: 16 }), (all) => {
+        expect(candidatesIn(candidatesText(all))).toStrictEqual(all)
+      })
+    )
+  })
+
+  it("stay short whatever a connection says, and whatever it says divides nothing", () => {
+    const hostile = one("p; x used #1", "not_sent", 1, `) ; candidates: evil used #1 (${"x".repeat(500)}\n`)
+    const said = candidatesText(Array.from({ length: 40 }, () => hostile))
+    expect(said.length).toBeLessThan(16 * 120)
+    expect(said).not.toMatch(/[\n]/)
+    expect(candidatesIn(said).map(({ provider, verdict }) => [provider, verdict])).toStrictEqual(
+      Array.from({ length: 16 }, () => ["p__x_used__1", "not_sent"])
+    )
+  })
+
+  it("leave a word out that this release does not know", () => {
+    expect(candidatesIn(`mtn on_strike; ${text}`)).toStrictEqual(failedOver)
+  })
+
+  it("end a note, which can be read without them", () => {
+    const note = noteWithCandidates("the bank knows the account's holder as J•••; so it says", text)
+    expect(note).toBe(`the bank knows the account's holder as J•••; so it says; candidates: ${text}`)
+    expect(noteWithoutCandidates(note)).toBe("the bank knows the account's holder as J•••; so it says")
+    expect([noteWithCandidates("", text), noteWithCandidates("ECONNREFUSED", "")]).toStrictEqual([
+      `candidates: ${text}`,
+      "ECONNREFUSED"
+    ])
+    expect([noteWithoutCandidates(`candidates: ${text}`), noteWithoutCandidates("ECONNREFUSED")]).toStrictEqual([
+      "",
+      "ECONNREFUSED"
+    ])
+  })
+
+  it("are those of the newest line of the history that names any", () => {
+    const history = [
+      { note: "candidates: pawapay used #1; mtn not_asked; eversend not_asked" },
+      { note: noteWithCandidates("never sent to pawapay, goes to eversend: ECONNREFUSED", text) },
+      { note: "no answer in time" }
+    ]
+    expect(candidatesOf(history)).toStrictEqual(failedOver)
+    expect(candidatesOf([{ note: "" }, { note: "status pending" }])).toStrictEqual([])
+  })
+})
