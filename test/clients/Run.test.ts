@@ -12,17 +12,25 @@ const item = (row: number, msisdn = `25677212${5_000 + row}`): RunItem => ({
     destination: { type: "momo", msisdn, network: "MTN", country: "UG" }
   }
 })
-const success = (data: unknown, status = 200) => Response.json({ code: status, message: "ok", data }, { status })
-const refused = (code: string, replayed: boolean, details: object = {}, status = 422) =>
+const replayed = { "Idempotency-Replayed": "true" }
+const success = (data: unknown, status = 200, headers: HeadersInit = {}) =>
+  Response.json({ code: status, message: "ok", data }, { status, headers })
+const refused = (code: string, isReplayed: boolean, details: object = {}, status = 422) =>
   Response.json(
     {
       code: status,
       message: "no",
       error: { code, message: "no", terminal: status === 422, retriable: status === 429, ambiguous: false, details }
     },
-    { status, headers: replayed ? { "Idempotency-Replayed": "true" } : status === 429 ? { "Retry-After": "0" } : {} }
+    { status, headers: isReplayed ? replayed : status === 429 ? { "Retry-After": "0" } : {} }
   )
-const payout = (reference: string, status = "successful") => ({ reference, status, fees_minor: 100, failure: null })
+const payout = (reference: string, created_at = new Date().toISOString()) => ({
+  reference,
+  status: "successful",
+  fees_minor: 100,
+  failure: null,
+  created_at
+})
 
 type Answer = (key: string, times: number) => Response
 
@@ -30,9 +38,17 @@ type Answer = (key: string, times: number) => Response
 const given = (answer: Answer, available = 1_000_000, entries: Array<RunEntry> = [], own = key) => {
   const sent: Array<string> = []
   const quoted: Array<number> = []
+  const stop = new AbortController()
+  /** What keys made before, and when. */
+  const earlier = new Map<string, string>()
   const send: typeof fetch = async (input, init) => {
     const request = new Request(input, init)
-    const { pathname } = new URL(request.url)
+    const { pathname, searchParams } = new URL(request.url)
+    if (pathname === "/v1/transactions") {
+      const asked = searchParams.get("idempotency_key") ?? ""
+      const at = earlier.get(asked)
+      return success({ items: at === undefined ? [] : [payout(`O${asked}`, at)], next_cursor: null })
+    }
     if (request.method === "GET") return success(payout(pathname.split("/").at(-1) ?? ""))
     if (pathname === "/v1/payouts/quotes") {
       const { items } = JSON.parse(await request.text())
@@ -56,14 +72,15 @@ const given = (answer: Answer, available = 1_000_000, entries: Array<RunEntry> =
     }
     const name = request.headers.get("Idempotency-Key") ?? ""
     sent.push(name)
+    if (earlier.has(name)) return success(payout(`O${name}`, earlier.get(name)), 201, replayed)
     return answer(name, sent.filter((one) => one === name).length)
   }
   const retries = { attempts: 3, pauseMs: 1, longestPauseMs: 2, withinMs: 1000 }
   const gateway = new Gateway({ url: "https://api.gateway.example", key: own, retries, fetch: send })
   const store = { entries: async () => [...entries], keep: async (entry: RunEntry) => void entries.push(entry) }
   const run = (items: ReadonlyArray<RunItem>, confirm = () => true, name = "nov") =>
-    gateway.payouts.run({ name, items, store, confirm, atOnce: 1, pauseMs: 1 })
-  return { run, sent, quoted, entries }
+    gateway.payouts.run({ name, items, store, confirm, atOnce: 1, pauseMs: 1, signal: stop.signal })
+  return { run, sent, quoted, entries, earlier, stop }
 }
 const statuses = ({ rows, state }: RunReport) => [state, ...rows.map(({ key: name, status }) => `${name} ${status}`)]
 const paid: Answer = (name) => success(payout(`R${name}`), 201)
@@ -141,8 +158,8 @@ describe("payouts.run", () => {
   })
 
   it("makes no other key because a refusal of an earlier one is kept late", async () => {
-    const kept = given((name) => {
-      if (name === "nov-2") return refused("insufficient_tenant_float", true)
+    const kept = given((name, times) => {
+      if (name === "nov-2") return refused("insufficient_tenant_float", times > 1)
       throw new TypeError("fetch failed")
     })
     await kept.run([item(2)])
@@ -206,5 +223,69 @@ describe("payouts.run", () => {
     const { run } = given(paid, 10_000_000)
     const items = [...Array.from({ length: 120 }, (_, at) => item(at + 2)), item(500, "+256 772125002")]
     expect((await run(items, () => false)).plan?.duplicates).toEqual([{ row: 500, of: 2, same_amount: true }])
+  })
+
+  it("pays nobody under a name that an earlier run had: it names that run's day and a free name, and never goes on", async () => {
+    const { earlier, entries, run, sent } = given(paid)
+    const items = [item(2), item(3), item(4)]
+    for (const row of [2, 3]) earlier.set(`nov-${row}`, "2026-10-31T09:00:00.000Z")
+    earlier.set("nov_r2-2", "2026-11-01T09:00:00.000Z")
+    for (const expected of [["nov-2"], ["nov-2"]]) {
+      const error = await run(items).catch((thrown: unknown) => thrown)
+      expect(error).toBeInstanceOf(RunError)
+      expect(String(error)).toMatch(
+        /^RunError: the name nov was used by an earlier run: row 2 was sent before, and its key nov-2 made Onov-2 on 2026-10-31; nothing was paid by this run; .*: nov_r3 is free;/
+      )
+      expect(sent).toEqual(expected)
+    }
+    expect(entries.map(({ type }) => type)).toEqual(["begun", "sending", "taken"])
+  })
+
+  it("says which rows it has paid itself before it met an earlier run's key", async () => {
+    const { earlier, run, sent } = given(paid)
+    earlier.set("nov-4", "2026-10-31T09:00:00.000Z")
+    await expect(run([item(2), item(3), item(4), item(5)])).rejects.toThrow(
+      "this run has paid rows 2, 3 and nothing more: leave them out of the next"
+    )
+    expect(sent).toEqual(["nov-2", "nov-3", "nov-4"])
+  })
+
+  it("knows an earlier run's payout by its age where the first answer was lost, and its refusal by the first answer", async () => {
+    const aged = given((name, times) => {
+      if (times === 1) throw new TypeError("fetch failed")
+      return success(payout(`O${name}`, "2026-10-31T09:00:00.000Z"), 201, replayed)
+    })
+    await expect(aged.run([item(2)])).rejects.toThrow("the name nov was used by an earlier run")
+    const short = given(() => refused("insufficient_tenant_float", true))
+    await expect(short.run([item(2)])).rejects.toThrow("its key nov-2 keeps a refusal")
+    expect(short.sent).toEqual(["nov-2"])
+    const other = given(() => refused("idempotency_key_reused", false))
+    await expect(other.run([item(2), item(3)])).rejects.toThrow("the name nov was used by an earlier run")
+    expect(other.sent).toEqual(["nov-2"])
+  })
+
+  it("takes a replay for its own where an answer was lost or the process died before", async () => {
+    const lost = given((name, times) => {
+      if (times === 1) throw new TypeError("fetch failed")
+      return success(payout(`R${name}`), 201, replayed)
+    })
+    expect(statuses(await lost.run([item(2)]))).toEqual(["finished", "nov-2 successful"])
+    const died = given((name) => success(payout(`R${name}`), 201, replayed), 1_000_000, [...lost.entries.slice(0, 2)])
+    expect(statuses(await died.run([item(2)]))).toEqual(["finished", "nov-2 successful"])
+  })
+
+  it("sends nothing more once it is stopped, also while it waits as long as the gateway asked it to", async () => {
+    const { run, sent, stop } = given((name) => {
+      if (name !== "nov-3") return paid(name, 1)
+      stop.abort()
+      return refused("rate_limited", false, {}, 429)
+    })
+    expect(statuses(await run([item(2), item(3), item(4)]))).toEqual([
+      "stopped",
+      "nov-2 successful",
+      "nov-3 unknown",
+      "nov-4 not_sent"
+    ])
+    expect(sent).toEqual(["nov-2", "nov-3"])
   })
 })

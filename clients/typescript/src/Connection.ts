@@ -27,6 +27,10 @@ export interface Call {
   readonly idempotencyKey?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal | undefined
+  /** Once it is aborted no attempt begins; one that is under way is waited for. */
+  readonly stop?: AbortSignal | undefined
+  /** Told of the attempt, counted from 1, whose answer was kept from an earlier request with the same key. */
+  readonly onReplay?: ((attempt: number) => void) | undefined
 }
 
 /** Sends one signed call until its answer is known, and gives its `data`. */
@@ -47,7 +51,7 @@ export const connection = ({ fetch: send = fetch, key, retries, timeoutMs = TIME
   if (pathname !== "/") throw new TypeError(`the gateway's address has no path: ${url}`)
   const policy = { ...defaultRetries, ...retries }
   return async (name, call = {}) => {
-    const { idempotencyKey, signal } = call
+    const { idempotencyKey, onReplay, signal, stop } = call
     const kind = idempotencyKey !== undefined ? "money" : once.has(name) ? "once" : "question"
     const [method = "", template = ""] = name.split(" ")
     const target = new URL(
@@ -64,27 +68,35 @@ export const connection = ({ fetch: send = fetch, key, retries, timeoutMs = TIME
       ...(body === "" ? {} : { "Content-Type": "application/json" }),
       ...(idempotencyKey === undefined ? {} : { "Idempotency-Key": idempotencyKey })
     }
+    let attempts = 0
     const attempt = async () => {
+      attempts++
       const signed = { ...headers, ...(await signedHeaders(key, unsigned)) }
       // A header that cannot be sent is the caller's mistake, and fails here.
       const request = new Request(target, { method, headers: signed, redirect: "manual", ...(body === "" ? {} : { body }) })
       const timeout = AbortSignal.timeout(timeoutMs)
-      const answer = await answerTo(send, request, signal === undefined ? timeout : AbortSignal.any([signal, timeout])).catch(
-        (cause: unknown) => {
-          if (signal?.aborted === true) throw kind === "question" ? signal.reason : aborted(signal.reason)
-          return { cause }
-        }
-      )
+      const answer: Answer = await answerTo(
+        send,
+        request,
+        signal === undefined ? timeout : AbortSignal.any([signal, timeout])
+      ).catch((cause: unknown) => {
+        if (signal?.aborted === true) throw kind === "question" ? signal.reason : aborted(signal.reason)
+        return { cause }
+      })
+      if (isReplayed(answer)) onReplay?.(attempts)
       return dataOf<Operations[typeof name]["data"]>(answer, kind)
     }
-    return withRetries(attempt, kind, policy, signal)
+    return withRetries(attempt, kind, policy, anyOf(signal, stop))
   }
 }
+
+const anyOf = (one: AbortSignal | undefined, other: AbortSignal | undefined): AbortSignal | undefined =>
+  one === undefined || other === undefined ? (one ?? other) : AbortSignal.any([one, other])
 
 interface Answer {
   readonly status?: number
   readonly text?: string
-  readonly headers?: Headers
+  readonly headers?: Headers | undefined
   readonly cause?: unknown
 }
 
@@ -103,7 +115,7 @@ const dataOf = <Data>({ cause, headers, status = 0, text = "" }: Answer, kind: C
     status: status === 0 ? undefined : status,
     requestId: headers?.get("X-Request-Id") ?? undefined,
     retryAfterSeconds: wait === undefined ? undefined : secondsOf(wait),
-    isReplayed: headers?.get("Idempotency-Replayed") === "true"
+    isReplayed: isReplayed({ headers })
   }
   if (error === undefined)
     throw new GatewayError({
@@ -116,6 +128,8 @@ const dataOf = <Data>({ cause, headers, status = 0, text = "" }: Answer, kind: C
     })
   throw new GatewayError({ ...about, ...error, class: error.terminal ? "terminal" : error.retriable ? "retriable" : "ambiguous" })
 }
+
+const isReplayed = ({ headers }: Answer): boolean => headers?.get("Idempotency-Replayed") === "true"
 
 interface WireError {
   readonly code: string

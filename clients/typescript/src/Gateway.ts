@@ -13,17 +13,8 @@ export {
   type TerminalError
 } from "./Errors.ts"
 export { verbatim } from "./Json.ts"
-export {
-  type RunEntry,
-  RunError,
-  type RunItem,
-  type RunOptions,
-  type RunProgress,
-  type RunReport,
-  type RunRow,
-  type RunStatus,
-  type RunStore
-} from "./Run.ts"
+export type { RunItem, RunOptions, RunProgress, RunReport, RunRow, RunStatus } from "./Run.ts"
+export { type RunEntry, RunError, type RunStore } from "./RunJournal.ts"
 export type { RunPlan } from "./RunPlan.ts"
 export type * as Schema from "./Schema.ts"
 export type { Key } from "./Signing.ts"

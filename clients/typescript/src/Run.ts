@@ -1,9 +1,24 @@
 import { sleep } from "./Attempts.ts"
+import type { Call } from "./Connection.ts"
 import { GatewayError, isGatewayError } from "./Errors.ts"
 import { stringify, verbatim } from "./Json.ts"
-import { type PlannedRow, planOf, type RunPlan } from "./RunPlan.ts"
+import {
+  apply,
+  type Ended,
+  isNotSent,
+  isOpen,
+  isUnderWay,
+  lacksFloat,
+  type Row,
+  type RunEntry,
+  RunError,
+  type RunStore,
+  requireSame,
+  rowsOf
+} from "./RunJournal.ts"
+import { isRunName, keyOf, type MadeUnder, type Taken, takenMessage } from "./RunName.ts"
+import { planOf, type RunPlan } from "./RunPlan.ts"
 import type { Operations, Payout } from "./Schema.ts"
-import type { MoneyOptions } from "./Transactions.ts"
 
 type PayoutBody = Operations["POST /v1/payouts"]["body"]
 
@@ -11,30 +26,6 @@ type PayoutBody = Operations["POST /v1/payouts"]["body"]
 export interface RunItem {
   readonly row: number
   readonly body: PayoutBody
-}
-
-/** What a run keeps, each before the next step: enough to go on from in another process. */
-export type RunEntry =
-  | { readonly type: "begun"; readonly at: string; readonly login: string; readonly bodies: ReadonlyArray<PlannedRow> }
-  | { readonly type: "sending"; readonly row: number; readonly key: string }
-  | { readonly type: "made"; readonly row: number; readonly key: string; readonly reference: string }
-  | {
-      readonly type: "refused"
-      readonly row: number
-      readonly key: string
-      readonly code: string
-      readonly reference: string | null
-    }
-  | { readonly type: "ended"; readonly row: number; readonly payout: Ended }
-
-type Ended = Pick<Payout, "reference" | "status" | "fees_minor"> & { readonly failure: string | null }
-
-/** Where a run keeps its entries. */
-export interface RunStore {
-  /** All that were kept, in their order. */
-  readonly entries: () => Promise<ReadonlyArray<RunEntry>>
-  /** Resolves once the entry outlives the process and the machine's crash. */
-  readonly keep: (entry: RunEntry) => Promise<void>
 }
 
 export interface RunOptions {
@@ -91,48 +82,21 @@ export interface RunReport {
   readonly rows: ReadonlyArray<RunRow>
 }
 
-/** The run cannot be what it says: its name, or a row that is not the one that was kept. */
-export class RunError extends Error {
-  override readonly name = "RunError"
-  /** The row that differs; null where none is meant. */
-  readonly row: number | null
-
-  constructor(message: string, row: number | null = null) {
-    super(message)
-    this.row = row
-  }
-}
-
 interface Calls {
   /** Whose keys the run's are, and where: another login knows none of them, and would pay each row again. */
   readonly login: string
-  readonly create: (body: PayoutBody, options: MoneyOptions) => Promise<Payout>
+  readonly create: (call: Pick<Call, "body" | "idempotencyKey" | "stop" | "onReplay">) => Promise<Payout>
   readonly get: (reference: string) => Promise<Payout>
   readonly quotes: (body: Operations["POST /v1/payouts/quotes"]["body"]) => Promise<Operations["POST /v1/payouts/quotes"]["data"]>
+  readonly madeUnder: MadeUnder
 }
 
-const NAME = /^[A-Za-z0-9_.]{1,60}$/
-/** A key is known for 90 days; what is older is not sent again. */
-const LONGEST_MS = 60 * 24 * 3_600_000
+/** A signed request's clock is no further from the gateway's. */
+const CLOCKS_MS = 150_000
 const WAIT_MS = 600_000
 const LONGEST_PAUSE_MS = 10_000
-/** Refused before anything was made, for a reason that a top-up takes away: the row gets its next key. */
-const lacksFloat: ReadonlySet<string> = new Set(["insufficient_tenant_float", "insufficient_wallet_float"])
 /** How often a terminal refusal that does not settle its key is asked for again. */
 const STRIKES = 2
-
-/** A row as its entries have it. */
-interface Row {
-  readonly row: number
-  readonly text: string
-  attempt: number
-  /** The key that it was sent under last. */
-  sentUnder: string | null
-  sending: boolean
-  reference: string | null
-  ended: Ended | null
-  refusedFor: string | null
-}
 
 /**
  * Pays a list, each row once, however often the process dies: run it again with the same name, rows and store. Nothing is sent unless every
@@ -140,7 +104,7 @@ interface Row {
  */
 export const runPayouts = async (calls: Calls, options: RunOptions): Promise<RunReport> => {
   const { name, store } = options
-  if (!NAME.test(name)) throw new RunError("a run's name is 1 to 60 letters, digits, _ and .")
+  if (!isRunName(name)) throw new RunError("a run's name is 1 to 60 letters, digits, _ and .")
   const bodies = options.items.map(({ body, row }) => ({ row, text: stringify(body) }))
   const kept = await store.entries()
   const begun = kept.find((entry) => entry.type === "begun")
@@ -149,9 +113,11 @@ export const runPayouts = async (calls: Calls, options: RunOptions): Promise<Run
     requireSame(bodies, begun.bodies, begun.at)
   }
   const rows = rowsOf(name, bodies, kept)
-  const run = new Run(calls, options, rows)
+  const run = new Run(calls, options, { rows, begunAt: begun?.at, taken: kept.find((entry) => entry.type === "taken") })
+  await run.requireOwnName()
   // A refusal that was made before a top-up comes back here: whether the float is enough now, the prices say.
   await run.send(rows.filter(isUnderWay), false)
+  await run.requireOwnName()
   const rest = rows.filter(isNotSent)
   let plan: RunPlan | null = null
   if (rest.length > 0 && !run.isStopped) {
@@ -159,92 +125,61 @@ export const runPayouts = async (calls: Calls, options: RunOptions): Promise<Run
     if (plan.issues.length > 0 || plan.totals.some(({ shortfall_minor }) => shortfall_minor > 0n))
       return run.report(plan, "refused")
     if (!(await options.confirm(plan))) return run.report(plan, "declined")
-    if (begun === undefined) await store.keep({ type: "begun", at: new Date().toISOString(), login: calls.login, bodies })
-    await run.send(rest)
+    if (begun === undefined) {
+      await run.begin({ type: "begun", at: new Date().toISOString(), login: calls.login, bodies })
+      // Alone: where an earlier run had the name, its key is mostly that run's.
+      await run.send(rest.slice(0, 1))
+    }
+    await run.send(rest.filter(isNotSent))
+    await run.requireOwnName()
   }
   await run.wait()
   return run.report(plan)
 }
 
-const isUnderWay = (row: Row): boolean => row.sending && row.reference === null && row.refusedFor === null
-const isNotSent = (row: Row): boolean => !row.sending && row.refusedFor === null && row.reference === null
-const isOpen = (row: Row): boolean => row.reference !== null && row.ended === null && row.refusedFor === null
-
-const requireSame = (bodies: ReadonlyArray<PlannedRow>, kept: ReadonlyArray<PlannedRow>, at: string): void => {
-  const before = new Map(kept.map(({ row, text }) => [row, text]))
-  const differs = bodies.find(({ row, text }) => before.get(row) !== text)
-  if (differs !== undefined) throw new RunError(`row ${differs.row} is not what the run began with`, differs.row)
-  const now = new Set(bodies.map(({ row }) => row))
-  const gone = kept.find(({ row }) => !now.has(row))
-  if (gone !== undefined) throw new RunError(`row ${gone.row} is missing: the run began with it`, gone.row)
-  if (Date.now() - Date.parse(at) > LONGEST_MS)
-    throw new RunError(`the run began at ${at}: keys are not known for longer than 90 days`)
-}
-
-const rowsOf = (name: string, bodies: ReadonlyArray<PlannedRow>, kept: ReadonlyArray<RunEntry>): ReadonlyArray<Row> => {
-  const rows = bodies.map(
-    ({ row, text }): Row => ({
-      row,
-      text,
-      attempt: 1,
-      sentUnder: null,
-      sending: false,
-      reference: null,
-      ended: null,
-      refusedFor: null
-    })
-  )
-  const byRow = new Map(rows.map((row) => [row.row, row]))
-  if (byRow.size !== rows.length) throw new RunError(`two rows of ${name} have one number`)
-  for (const entry of kept) {
-    const row = entry.type === "begun" ? undefined : byRow.get(entry.row)
-    if (row !== undefined) apply(row, entry)
-  }
-  return rows
-}
-
-/** The one place that says what an entry means. */
-const apply = (row: Row, entry: RunEntry): void => {
-  switch (entry.type) {
-    case "sending":
-      row.sending = true
-      row.sentUnder = entry.key
-      return
-    case "made":
-      row.reference = entry.reference
-      return
-    case "refused":
-      // Of an earlier key, and late: it says nothing of the one that the row was sent under since.
-      if (entry.key !== row.sentUnder) return
-      row.sending = false
-      if (lacksFloat.has(entry.code)) row.attempt++
-      else row.refusedFor = entry.code
-      if (!lacksFloat.has(entry.code)) row.reference = entry.reference
-      return
-    case "ended":
-      row.ended = entry.payout
-      return
-    case "begun":
-      return
-  }
+/** What is known when it is begun or gone on with. */
+interface Known {
+  readonly rows: ReadonlyArray<Row>
+  readonly begunAt: string | undefined
+  readonly taken: Taken | undefined
 }
 
 class Run {
   readonly #calls: Calls
   readonly #options: RunOptions
   readonly #rows: ReadonlyArray<Row>
+  #begunAt: number
+  #taken: Taken | undefined
   #stoppedBy: GatewayError | null = null
   /** Before it nothing is sent: a refusal of one is for all. */
   #notBefore = 0
 
-  constructor(calls: Calls, options: RunOptions, rows: ReadonlyArray<Row>) {
+  constructor(calls: Calls, options: RunOptions, { begunAt, rows, taken }: Known) {
     this.#calls = calls
     this.#options = options
     this.#rows = rows
+    this.#begunAt = begunAt === undefined ? Date.now() : Date.parse(begunAt)
+    this.#taken = taken
   }
 
   get isStopped(): boolean {
-    return this.#stoppedBy !== null || this.#options.signal?.aborted === true
+    return this.#stoppedBy !== null || this.#taken !== undefined || this.#isAborted
+  }
+
+  get #isAborted(): boolean {
+    return this.#options.signal?.aborted === true
+  }
+
+  async begin(entry: Extract<RunEntry, { type: "begun" }>): Promise<void> {
+    await this.#options.store.keep(entry)
+    this.#begunAt = Date.parse(entry.at)
+  }
+
+  /** Throws once a row has met a key that an earlier run used. */
+  async requireOwnName(): Promise<void> {
+    if (this.#taken === undefined) return
+    const made = this.#rows.filter(({ reference }) => reference !== null).map(({ row }) => row)
+    throw new RunError(await takenMessage(this.#options.name, this.#taken, made, this.#calls.madeUnder))
   }
 
   /** Sends rows, several at once and in their order, until one meets what every row would meet. */
@@ -285,12 +220,20 @@ class Run {
   }
 
   async #sendOne(row: Row, stopsForFloat: boolean): Promise<void> {
-    const key = this.#keyOf(row)
-    if (!row.sending) await this.#keep(row, { type: "sending", row: row.row, key })
+    const key = keyOf(this.#options.name, row.row, row.attempt)
+    let mayBeKnown = row.sending
     for (let strikes = 0; ; ) {
       await sleep(Math.max(0, this.#notBefore - Date.now()), this.#options.signal)
-      const made = await this.#calls.create(verbatim<PayoutBody>(row.text), { idempotencyKey: key }).catch(known)
+      if (this.#isAborted || (this.isStopped && !row.sending)) return
+      if (!row.sending) await this.#keep(row, { type: "sending", row: row.row, key })
+      let isEarlier = false
+      const onReplay = (attempt: number): void => {
+        isEarlier = attempt === 1 && !mayBeKnown
+      }
+      const made = await this.#create(row.text, key, onReplay)
+      if (made === undefined) return
       if (!(made instanceof GatewayError)) {
+        if (isEarlier || Date.parse(made.created_at) < this.#begunAt - CLOCKS_MS) return this.#keepTaken(row, key)
         await this.#keep(row, { type: "made", row: row.row, key, reference: made.reference })
         return this.#keepEnd(row, made)
       }
@@ -298,16 +241,34 @@ class Run {
         this.#notBefore = Date.now() + Math.max(1, made.retryAfterSeconds ?? 1) * 1_000
         continue
       }
+      if (isEarlier || made.code === "idempotency_key_reused") return this.#keepTaken(row, key)
       if (made.settlesKey) {
         await this.#keep(row, { type: "refused", row: row.row, key, code: made.code, reference: made.reference ?? null })
         if (stopsForFloat && lacksFloat.has(made.code)) this.#stoppedBy ??= made
         return
       }
+      mayBeKnown = true
       // The first refusal of a key comes without proof that no earlier request had it: it is asked for once more.
-      if (made.class === "terminal" && made.code !== "idempotency_key_reused" && ++strikes <= STRIKES) continue
+      if (made.class === "terminal" && ++strikes <= STRIKES) continue
       this.#stoppedBy ??= made
       return
     }
+  }
+
+  /** Undefined where it was stopped before anything was sent. */
+  async #create(text: string, idempotencyKey: string, onReplay: (attempt: number) => void) {
+    const { signal: stop } = this.#options
+    return this.#calls.create({ body: verbatim<PayoutBody>(text), idempotencyKey, stop, onReplay }).catch((error: unknown) => {
+      if (isGatewayError(error)) return error
+      if (stop?.aborted === true) return undefined
+      throw error
+    })
+  }
+
+  async #keepTaken({ row }: Row, key: string): Promise<void> {
+    const taken = { row, key }
+    await this.#options.store.keep({ type: "taken", ...taken })
+    this.#taken ??= taken
   }
 
   async #keepEnd(row: Row, { failure, fees_minor, reference, status }: Payout): Promise<void> {
@@ -327,23 +288,19 @@ class Run {
     })
   }
 
-  #keyOf({ attempt, row }: Row): string {
-    return `${this.#options.name}-${row}${attempt === 1 ? "" : `-${attempt}`}`
-  }
-
   #shown(row: Row): RunRow {
     const { ended, reference, refusedFor } = row
-    const shown = { row: row.row, key: this.#keyOf(row), reference, fees_minor: ended?.fees_minor ?? null }
+    const shown = {
+      row: row.row,
+      key: keyOf(this.#options.name, row.row, row.attempt),
+      reference,
+      fees_minor: ended?.fees_minor ?? null
+    }
     if (ended !== null) return { ...shown, status: ended.status, failure: ended.failure }
     if (refusedFor !== null) return { ...shown, status: reference === null ? "refused" : "failed", failure: refusedFor }
     if (reference !== null) return { ...shown, status: "pending", failure: null }
     return { ...shown, status: row.sending ? "unknown" : "not_sent", failure: null }
   }
-}
-
-const known = (error: unknown): GatewayError => {
-  if (isGatewayError(error)) return error
-  throw error
 }
 
 const unlessTerminal = (error: unknown): undefined => {

@@ -1,5 +1,5 @@
 import { asAmbiguous, isOpen, sleep } from "./Attempts.ts"
-import type { CallOptions, Connection } from "./Connection.ts"
+import type { Call, CallOptions, Connection } from "./Connection.ts"
 import { GatewayError } from "./Errors.ts"
 import { type RunOptions, type RunReport, runPayouts } from "./Run.ts"
 import type { Collection, Exchange, Operations, Payout, Transaction } from "./Schema.ts"
@@ -25,11 +25,12 @@ export interface WaitOptions<Record> extends CallOptions {
 export const payouts = (call: Connection, login: string) => {
   const get = (reference: string, { signal }: CallOptions = {}): Promise<Payout> =>
     call("GET /v1/payouts/{reference}", { params: { reference }, signal })
-  const create = (body: Body<"POST /v1/payouts">, { idempotencyKey, signal }: MoneyOptions): Promise<Payout> =>
-    recordOf(call("POST /v1/payouts", { body, idempotencyKey, signal }), (reference) => get(reference, { signal }))
+  const make = (given: Call): Promise<Payout> =>
+    recordOf(call("POST /v1/payouts", given), (reference) => get(reference, { signal: given.signal }))
   return {
     /** Gives the payout as soon as it exists, also where its outcome is not known yet: look at `status`, and `waitFor` it. */
-    create,
+    create: (body: Body<"POST /v1/payouts">, { idempotencyKey, signal }: MoneyOptions): Promise<Payout> =>
+      make({ body, idempotencyKey, signal }),
     /** What a payout would cost; moves nothing. */
     quote: (body: Body<"POST /v1/payouts/quote">, { signal }: CallOptions = {}) =>
       call("POST /v1/payouts/quote", { body, signal }),
@@ -41,9 +42,13 @@ export const payouts = (call: Connection, login: string) => {
       runPayouts(
         {
           login,
-          create,
+          create: make,
           get,
-          quotes: (body) => call("POST /v1/payouts/quotes", { body, signal: options.signal })
+          quotes: (body) => call("POST /v1/payouts/quotes", { body, signal: options.signal }),
+          madeUnder: async (idempotency_key) => {
+            const { items } = await call("GET /v1/transactions", { query: { idempotency_key, kind: "payout", limit: 1 } })
+            return items[0]
+          }
         },
         options
       ),
