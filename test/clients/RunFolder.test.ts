@@ -1,11 +1,24 @@
-import { appendFile, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises"
+import { spawnSync } from "node:child_process"
+import { appendFile, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import process from "node:process"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { RunFolder } from "../../clients/cli/src/RunFolder.ts"
 import type { RunEntry } from "../../clients/typescript/src/Gateway.ts"
 
 const sending = (row: number): RunEntry => ({ type: "sending", row, key: `nov-${row}` })
+
+/** What a process that was killed since has left in its lock. */
+const lockOfDead = async (): Promise<string> => {
+  const folder = await mkdtemp(join(tmpdir(), "payment-gateway-run-"))
+  const module = join(import.meta.dirname, "../../clients/cli/src/RunLock.ts")
+  const script = `await (await import(${JSON.stringify(module)})).takeLock(${JSON.stringify(join(folder, "lock"))})`
+  spawnSync(process.execPath, ["--input-type=module", "-e", script])
+  const text = await readFile(join(folder, "lock"), "utf8")
+  await rm(folder, { recursive: true })
+  return text
+}
 
 describe("the folder of a run", () => {
   let folder = ""
@@ -30,13 +43,41 @@ describe("the folder of a run", () => {
     expect((await stat(journal)).mode & 0o077).toBe(0)
   })
 
-  it("is one process's at a time; what a killed one left behind keeps nobody out, and an empty run leaves nothing", async () => {
-    await writeFile(join(folder, "nov.run.lock"), String(process.ppid))
-    await expect(RunFolder.open(folder, "nov")).rejects.toThrow(`the run is under way in process ${process.ppid}`)
-    await writeFile(join(folder, "nov.run.lock"), "999999999")
+  it("is one holder's at a time, also in one process", async () => {
     const run = await RunFolder.open(folder, "nov")
+    const underWay = `the run is under way in process ${process.pid}; if it is not, delete ${join(folder, "nov.run.lock")}`
+    await expect(RunFolder.open(folder, "nov")).rejects.toThrow(underWay)
     await run.close()
     expect(await readdir(folder)).toEqual([])
+  })
+
+  it("is one holder's where many find the lock that a killed process left behind", async () => {
+    await writeFile(join(folder, "nov.run.lock"), await lockOfDead())
+    const opened = await Promise.allSettled(Array.from({ length: 32 }, () => RunFolder.open(folder, "nov")))
+    expect(opened.filter(({ status }) => status === "fulfilled")).toHaveLength(1)
+    for (const one of opened) if (one.status === "fulfilled") await one.value.close()
+    expect(await readdir(folder)).toEqual([])
+  })
+
+  it("is not taken over from a process that has the number of a dead one, nor from what cannot be judged", async () => {
+    const lock = join(folder, "nov.run.lock")
+    const { began, host, pid } = JSON.parse(await lockOfDead())
+    // The number is this process's now, and the start is the other's.
+    await writeFile(lock, JSON.stringify({ pid: process.pid, host, began }))
+    await (await RunFolder.open(folder, "nov")).close()
+    await writeFile(lock, JSON.stringify({ pid, host: "elsewhere", began }))
+    await expect(RunFolder.open(folder, "nov")).rejects.toThrow(`the run is under way in process ${pid} on elsewhere`)
+    for (const text of ["", "{}", "17"]) {
+      await writeFile(lock, text)
+      await expect(RunFolder.open(folder, "nov")).rejects.toThrow("the run may be under way; if it is not, delete")
+    }
+  })
+
+  it("says which file to delete where a process was killed while it took over", async () => {
+    const dead = await lockOfDead()
+    await writeFile(join(folder, "nov.run.lock"), dead)
+    await writeFile(join(folder, "nov.run.lock.takeover"), dead)
+    await expect(RunFolder.open(folder, "nov")).rejects.toThrow(`delete ${join(folder, "nov.run.lock.takeover")}`)
   })
 
   it("replaces its reports as a whole", async () => {

@@ -208,6 +208,5 @@ const stopOf = ({ stoppedBy, rows }: RunReport, items: ReadonlyArray<RunItem>): 
   const { code, details } = stoppedBy
   if (code === "insufficient_tenant_float" && "shortfall_minor" in details)
     return `the float lacks ${String(details.shortfall_minor)} minor units for the next payout; ${made}; top it up`
-  if (code === "idempotency_key_reused") return `another list was paid under this --run: choose another name; ${made}`
   return `${stoppedBy.message}; ${made}`
 }

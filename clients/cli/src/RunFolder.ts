@@ -1,18 +1,18 @@
 import { randomBytes } from "node:crypto"
-import { type FileHandle, mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises"
+import { type FileHandle, mkdir, open, rename, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import process from "node:process"
 import type { RunEntry, RunReport, RunStore } from "../../typescript/src/Gateway.ts"
 import { parse, stringify } from "../../typescript/src/Json.ts"
 import { csvLine } from "./Csv.ts"
 import { Refusal } from "./Refusal.ts"
+import { freeLock, takeLock } from "./RunLock.ts"
 
 /** Recipients and amounts are in the files: they are for their owner only. */
 const OWN = 0o600
 
 /**
  * The journal of one run, a line an entry, and its reports, in a folder. Each entry is on the disk before the next step; a line that a crash
- * cut off is as if it had never been. One process at a time has it.
+ * cut off is as if it had never been. One process of a machine at a time has it.
  */
 export class RunFolder implements RunStore {
   readonly #entries: ReadonlyArray<RunEntry>
@@ -39,7 +39,7 @@ export class RunFolder implements RunStore {
       await sync(folder)
       return new RunFolder(base, file, entriesIn(whole))
     } catch (error) {
-      await rm(`${base}.lock`, { force: true })
+      await freeLock(`${base}.lock`)
       throw error instanceof Refusal ? error : new Refusal(`cannot keep the run in ${folder}: ${String(error)}`)
     }
   }
@@ -82,7 +82,7 @@ export class RunFolder implements RunStore {
     const { size } = await this.#file.stat()
     await this.#file.close()
     if (size === 0) await rm(`${this.#base}.jsonl`, { force: true })
-    await rm(`${this.#base}.lock`, { force: true })
+    await freeLock(`${this.#base}.lock`)
   }
 }
 
@@ -98,31 +98,6 @@ const entryOf = (value: unknown): RunEntry => {
   throw new Refusal("the run's journal has a line that is none: was it changed?")
 }
 const isEntry = (value: unknown): value is RunEntry => typeof value === "object" && value !== null && "type" in value
-
-const takeLock = async (file: string): Promise<void> => {
-  for (;;) {
-    const made = await writeFile(file, String(process.pid), { flag: "wx", mode: OWN }).then(
-      () => true,
-      (error: unknown) => {
-        if (error instanceof Error && "code" in error && error.code === "EEXIST") return false
-        throw new Refusal(`cannot write ${file}: ${String(error)}`)
-      }
-    )
-    if (made) return
-    const holder = Number(await readFile(file, "utf8").catch(() => ""))
-    if (isRunning(holder)) throw new Refusal(`the run is under way in process ${holder}; if it is not, delete ${file}`)
-    await rm(file, { force: true })
-  }
-}
-
-const isRunning = (pid: number): boolean => {
-  if (!Number.isInteger(pid) || pid <= 0 || pid === process.pid) return false
-  try {
-    return process.kill(pid, 0)
-  } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "EPERM"
-  }
-}
 
 const replace = async (file: string, text: string): Promise<void> => {
   const draft = `${file}.${randomBytes(6).toString("hex")}`
