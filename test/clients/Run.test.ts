@@ -56,7 +56,12 @@ const given = (answer: Answer, available = 1_000_000, entries: Array<RunEntry> =
       const total = items.length * 10_100
       const quote = { fees_minor: 100, total_amount_minor: 10_100 }
       return success({
-        items: items.map(() => ({ quote, error: null, duplicate_of: null })),
+        items: items.map(({ amount_minor, destination }: { amount_minor: number; destination: { msisdn: string } }) => ({
+          quote: { ...quote, amount_minor, amount_currency: "UGX" },
+          error: null,
+          duplicate_of: null,
+          recipient: destination.msisdn.replace(/\D|^00/g, "")
+        })),
         totals: [
           {
             currency: "UGX",

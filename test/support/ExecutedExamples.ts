@@ -115,7 +115,7 @@ const shortened = (node: unknown): unknown =>
 
 /** What differs from one run to the next: names that were made, moments, and how far things had come. */
 const VOLATILE =
-  /^(id|app_id|timestamp|reference|original_reference|event_id|pin_id|quote_id|secret|since|external_id|next_cursor|version|attempts|as_of|uptime_seconds|at|\w+_at|\w+_until|resume_since|failing_since|message)$/
+  /^(id|recipient|app_id|timestamp|reference|original_reference|event_id|pin_id|quote_id|secret|since|external_id|next_cursor|version|attempts|as_of|uptime_seconds|at|\w+_at|\w+_until|resume_since|failing_since|message)$/
 
 /** The same with everything that differs from run to run taken out. */
 export const lasting = (node: unknown): unknown =>

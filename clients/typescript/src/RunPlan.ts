@@ -1,4 +1,4 @@
-import { parse, verbatim } from "./Json.ts"
+import { verbatim } from "./Json.ts"
 import type { Operations, PayoutQuotesTotal, Error as WireError } from "./Schema.ts"
 
 type Body = Operations["POST /v1/payouts/quotes"]["body"]
@@ -29,7 +29,7 @@ const TIMES = 3
 
 export const planOf = async (rows: ReadonlyArray<PlannedRow>, quotes: (body: Body) => Promise<Quotes>): Promise<RunPlan> => {
   const issues: Array<RunPlan["issues"][number]> = []
-  const duplicates = duplicatesIn(rows)
+  const recipients = new Recipients()
   const totals = new Map<string, PayoutQuotesTotal>()
   let open = rows
   for (let time = 1; open.length > 0; time++) {
@@ -37,12 +37,10 @@ export const planOf = async (rows: ReadonlyArray<PlannedRow>, quotes: (body: Bod
     for (const part of partsOf(open)) {
       const answer = await quotes(verbatim<Body>(`{"items":[${part.map(({ text }) => text).join()}]}`))
       for (const total of answer.totals) totals.set(total.currency, added(totals.get(total.currency), total))
-      for (const [at, { duplicate_of: duplicate, error }] of answer.items.entries()) {
+      recipients.add(part, answer.items)
+      for (const [at, { error }] of answer.items.entries()) {
         const row = part[at]
         if (row === undefined) continue
-        const of = duplicate === null ? undefined : part[duplicate.item]
-        if (of !== undefined && duplicate !== null && !duplicates.has(row.row))
-          duplicates.set(row.row, { row: row.row, of: of.row, same_amount: duplicate.same_amount })
         if (error?.retriable === true && time < TIMES) again.push(row)
         else if (error !== null) issues.push({ row: row.row, error })
       }
@@ -52,7 +50,7 @@ export const planOf = async (rows: ReadonlyArray<PlannedRow>, quotes: (body: Bod
   return {
     rows: rows.length,
     issues: issues.sort((a, b) => a.row - b.row),
-    duplicates: [...duplicates.values()].sort((a, b) => a.row - b.row),
+    duplicates: recipients.duplicates,
     totals: [...totals.values()]
   }
 }
@@ -87,29 +85,35 @@ const added = (before: PayoutQuotesTotal | undefined, total: PayoutQuotesTotal):
   }
 }
 
-/** Across the whole list, which the gateway sees in parts: by the letters and digits of whom it is paid to. */
-const duplicatesIn = (rows: ReadonlyArray<PlannedRow>) => {
-  const found = new Map<number, RunPlan["duplicates"][number]>()
-  const [recipients, payments] = [new Map<string, number>(), new Map<string, number>()]
-  for (const { row, text } of rows) {
-    const { amount_minor, currency, destination } = membersOf(parse(text))
-    const { account_number, bank_code, email, msisdn, tag } = membersOf(destination)
-    const recipient = [account_number === undefined ? msisdn : `${bank_code} ${account_number}`, email, tag]
-      .map((value) =>
-        String(value ?? "")
-          .toLowerCase()
-          .replace(/[^\p{L}\p{N}@.]/gu, "")
-      )
-      .join(" ")
-    const payment = `${recipient} ${amount_minor} ${currency}`
-    const [same, other] = [payments.get(payment), recipients.get(recipient)]
-    if (same === undefined) payments.set(payment, row)
-    if (other === undefined) recipients.set(recipient, row)
-    const of = same ?? other
-    if (of !== undefined && recipient.trim() !== "") found.set(row, { row, of, same_amount: same !== undefined })
-  }
-  return found
-}
+/** What the gateway says of whom each row pays, and how much. */
+class Recipients {
+  readonly #first = new Map<string, number>()
+  readonly #found = new Map<number, RunPlan["duplicates"][number]>()
 
-const membersOf = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null ? { ...value } : {}
+  /** Rows of one request; `items` are their answers, in their order. */
+  add(rows: ReadonlyArray<PlannedRow>, items: Quotes["items"]): void {
+    for (const [at, { duplicate_of: duplicate, quote, recipient }] of items.entries()) {
+      const row = rows[at]?.row
+      if (row === undefined || this.#found.has(row)) continue
+      const payment = quote === null ? null : `${recipient} ${quote.amount_minor} ${quote.amount_currency}`
+      const [same, other] = [this.#firstOf(payment, row), this.#firstOf(recipient, row)]
+      const of = same ?? other
+      if (of !== undefined) this.#found.set(row, { row, of, same_amount: same !== undefined })
+      // A gateway of an earlier release names duplicates of one request alone.
+      else if (recipient === undefined && duplicate !== null)
+        this.#found.set(row, { row, of: rows[duplicate.item]?.row ?? row, same_amount: duplicate.same_amount })
+    }
+  }
+
+  get duplicates(): RunPlan["duplicates"] {
+    return [...this.#found.values()].sort((a, b) => a.row - b.row)
+  }
+
+  /** The first other row with it. */
+  #firstOf(text: string | null | undefined, row: number): number | undefined {
+    if (text === null || text === undefined) return undefined
+    const first = this.#first.get(text)
+    if (first === undefined) this.#first.set(text, row)
+    return first === row ? undefined : first
+  }
+}

@@ -2183,6 +2183,8 @@ export interface QuotedPayout {
   readonly error: Error | null
   /** Set where an earlier payout of the list goes to the same recipient */
   readonly duplicate_of: DuplicateOf | null
+  /** The same text for the same recipient in all your lists, however it is written; null where the body is no payout */
+  readonly recipient: string | null
 }
 
 /** An earlier payout of the list to the same recipient */

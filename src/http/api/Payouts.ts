@@ -173,7 +173,11 @@ const Quotes = Schema.Struct({
       Schema.Struct({
         quote: described(Schema.NullOr(ListedQuote), "Its price; null where it has none"),
         error: described(Schema.NullOr(AnyError), "What the payout would be refused with; null where it has a price"),
-        duplicate_of: described(Schema.NullOr(DuplicateOf), "Set where an earlier payout of the list goes to the same recipient")
+        duplicate_of: described(Schema.NullOr(DuplicateOf), "Set where an earlier payout of the list goes to the same recipient"),
+        recipient: described(
+          Schema.NullOr(Schema.String),
+          "The same text for the same recipient in all your lists, however it is written; null where the body is no payout"
+        )
       }).annotate({ identifier: "QuotedPayout", description: "One payout of a list: its price, or why it has none" })
     ),
     "One for each payout of the request, in its order"

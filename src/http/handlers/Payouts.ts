@@ -49,7 +49,7 @@ export const payoutsHandlers = Effect.gen(function* () {
       withSignedBody(quotesBody, (caller, bodies) => {
         const listed = bodies.map((body) => Result.flatMap(checkMode(body, caller.mode), listedPayout))
         return Effect.map(quotes.price(caller, listed), ({ items, totals }) => ({
-          items: items.map(({ duplicate_of, error, quote }) => ({ quote, error: error && errorView(error), duplicate_of })),
+          items: items.map(({ error, ...item }) => ({ ...item, error: error && errorView(error) })),
           totals
         }))
       }),

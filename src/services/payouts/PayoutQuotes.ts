@@ -19,6 +19,7 @@ import { Admission, requireWithinCorridorBounds } from "../admission/Admission.t
 import { PartyScreening } from "../admission/PartyScreening.ts"
 import { FloatLedger } from "../ports/FloatLedger.ts"
 import type { PayoutQuote } from "../ports/Provider.ts"
+import { Vault } from "../ports/Vault.ts"
 import { PayoutPricing, unquoted } from "./PayoutPricing.ts"
 import { amountCurrencyOf, leastSent, type PayoutCommand, type PayoutRefusal } from "./Payouts.ts"
 
@@ -28,7 +29,7 @@ type BodyRefusal = ValidationFailed | UnknownCurrency | InexactAmount | AmountTy
 /** A payout of the list, or why its body is none. */
 export type ListedPayout = Result.Result<PayoutCommand, BodyRefusal>
 
-/** Prices a list of payouts before the first is sent (contract PAY-41 to PAY-44). Moves nothing, reserves nothing and claims nothing. */
+/** Prices a list of payouts before the first is sent (contract PAY-41 to PAY-44 and PAY-48). Moves nothing, reserves nothing and claims nothing. */
 export class PayoutQuotes extends Context.Service<
   PayoutQuotes,
   {
@@ -43,6 +44,7 @@ export class PayoutQuotes extends Context.Service<
       const screening = yield* PartyScreening
       const pricing = yield* PayoutPricing
       const ledger = yield* FloatLedger
+      const vault = yield* Vault
 
       const price = Effect.fn("PayoutQuotes.price")(function* (caller: Caller, payouts: ReadonlyArray<ListedPayout>) {
         yield* admission.requireCapability(caller, "payouts")
@@ -54,11 +56,13 @@ export class PayoutQuotes extends Context.Service<
         )
         const positions = yield* ledger.positions(caller.appId, caller.mode)
         const earlier = earlierOf(payouts)
+        const recipients = payouts.map((payout) => (Result.isFailure(payout) ? null : recipientOf(caller, payout.success)))
         return {
           items: quoted.map((result, at) => ({
             quote: Result.isSuccess(result) ? result.success : null,
             error: Result.isFailure(result) ? result.failure : null,
-            duplicate_of: earlier[at] ?? null
+            duplicate_of: earlier[at] ?? null,
+            recipient: recipients[at] ?? null
           })),
           totals: totalsOf(
             quoted.flatMap((result) => (Result.isSuccess(result) ? [result.success] : [])),
@@ -66,6 +70,12 @@ export class PayoutQuotes extends Context.Service<
           )
         }
       })
+
+      /** Tells the recipients of one tenant and mode apart from list to list, and says nothing else of them. It is no stored hash. */
+      const recipientOf = ({ appId, mode }: Caller, { destination }: PayoutCommand): string => {
+        const text = Redacted.make(`${appId} ${mode} ${Redacted.value(recipientIdentity(destination))}`)
+        return Buffer.from(vault.hash("listed_recipient", text)).subarray(0, RECIPIENT_BYTES).toString("base64url")
+      }
 
       /** No provider is begun to be asked, and none is waited for, once the time of the whole list is over. */
       const quoteBy = Effect.fnUntraced(function* (caller: Caller, command: PayoutCommand, end: Instant) {
@@ -109,6 +119,7 @@ export class PayoutQuotes extends Context.Service<
 
 /** Of one list. Providers are asked at their account's pace, which all tenants share. */
 const QUOTED_AT_ONCE = 8
+const RECIPIENT_BYTES = 16
 /** An answer comes within 30 s. */
 const QUOTED_WITHIN_MS = 20_000
 
@@ -117,6 +128,7 @@ interface PricedList {
     readonly quote: QuoteView | null
     readonly error: BodyRefusal | PayoutRefusal | null
     readonly duplicate_of: Earlier | null
+    readonly recipient: string | null
   }>
   readonly totals: ReadonlyArray<Total>
 }

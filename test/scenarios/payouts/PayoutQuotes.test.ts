@@ -2,9 +2,10 @@ import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { bankPayout, momoPayout } from "../../support/RequestBodies.ts"
 import { said } from "../../support/SignedClient.ts"
-import { Stack, tenantOn } from "../../support/Stack.ts"
+import { keyOn, Stack, tenantOn } from "../../support/Stack.ts"
 
 const QUOTES = "/v1/payouts/quotes"
+const recipient: unknown = expect.stringMatching(/^[A-Za-z0-9_-]{22}$/)
 const to = (msisdn: string, more: Readonly<Record<string, unknown>> = {}) => ({
   ...momoPayout("1234", more),
   destination: { type: "momo", msisdn, network: "MTN", country: "UG" }
@@ -33,9 +34,9 @@ layer(Stack.layer(), { excludeTestServices: true })("a list of payouts", (it) =>
         200,
         {
           items: [
-            { quote, error: null, duplicate_of: null },
-            { quote: { ...quote, fees_minor: 5_400, total_amount_minor: 15_400 }, error: null, duplicate_of: null },
-            { quote: { ...quote, ...deducted }, error: null, duplicate_of: null }
+            { quote, error: null, duplicate_of: null, recipient },
+            { quote: { ...quote, fees_minor: 5_400, total_amount_minor: 15_400 }, error: null, duplicate_of: null, recipient },
+            { quote: { ...quote, ...deducted }, error: null, duplicate_of: null, recipient }
           ],
           totals: [
             {
@@ -102,6 +103,35 @@ layer(Stack.layer(), { excludeTestServices: true })("a list of payouts", (it) =>
         (item: { duplicate_of: unknown }) => item.duplicate_of
       )
       expect(duplicates).toStrictEqual([null, { item: 0, same_amount: true }, null, { item: 0, same_amount: false }])
+    })
+  )
+
+  it.effect("has one text for one recipient in every list of a tenant and mode, and another for another tenant and mode", () =>
+    Effect.gen(function* () {
+      const { gateway } = yield* Stack
+      const tenant = yield* tenantOn(gateway, 22_000n)
+      const tested = yield* keyOn(gateway, tenant.appId, "test")
+      const other = yield* tenantOn(gateway, 22_000n)
+      const wallet = {
+        ...momoPayout("1234"),
+        method: "wallet",
+        destination: { type: "wallet", msisdn: "256 772000001", country: "UG" }
+      }
+      const recipientsFor = (asking: Pick<typeof tenant, "call">, items: ReadonlyArray<unknown>) =>
+        Effect.map(
+          asking.call("POST", QUOTES, { items }),
+          ({ text }): ReadonlyArray<string | null> =>
+            JSON.parse(text).data.items.map((item: { recipient: string | null }) => item.recipient)
+        )
+      const [first, second, broken] = yield* recipientsFor(tenant, [to("256772000001"), to("256772000002"), to("77")])
+      expect([first, second, broken]).toStrictEqual([recipient, recipient, null])
+      expect(second).not.toBe(first)
+      expect(yield* recipientsFor(tenant, [to("+256 772 000 001", { amount_minor: 600 }), wallet])).toStrictEqual([first, first])
+      for (const stranger of [tested, other]) {
+        const [same] = yield* recipientsFor(stranger, [to("256772000001")])
+        expect([same, same === first]).toStrictEqual([recipient, false])
+      }
+      expect(Buffer.from(first ?? "", "base64url").toString("latin1")).not.toContain("772000001")
     })
   )
 
