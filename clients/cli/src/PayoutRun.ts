@@ -108,7 +108,7 @@ const pay = async (paying: Paying): Promise<void> => {
       if (error instanceof RunError) throw new Refusal(error.row === null ? error.message : changed(error.row))
       throw error
     })
-  screen.progressEnds()
+    .finally(() => screen.progressEnds())
   if (isChecked || report.state === "refused") return refuse(paying, report.plan)
   if (report.state === "declined") throw new Refusal(nothingSent(folder))
   await end(paying, report)
