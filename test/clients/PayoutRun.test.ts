@@ -103,6 +103,17 @@ layer(Stack.layer({}, { beside: everyOther }), { excludeTestServices: true })("a
         }>`SELECT count(*) AS payouts FROM transactions WHERE app_id = ${tenant.appId}`
         expect(counted?.payouts).toBe(BigInt(ROWS + 1))
         expect(yield* tenant.float).toMatchObject({ available_minor: Number(all - (drained ?? 0n) - FEE), reserved_minor: 0 })
+
+        // The next month under this month's name, from a folder that does not know it.
+        yield* creditOn(gateway, tenant, all)
+        const reused = yield* run(...command, "--folder", join(folder, "december"))
+        expect([reused.code, reused.errors.split("\n").at(-1)]).toEqual([
+          1,
+          expect.stringMatching(/^the name salaries_2026_11 was used by an earlier run: row 2 .*: salaries_2026_11_r2 is free;/)
+        ])
+        expect((yield* tenant.float)["reserved_minor"]).toBe(0)
+        const [after] = yield* sql`SELECT count(*) AS payouts FROM transactions WHERE app_id = ${tenant.appId}`
+        expect(after).toEqual({ payouts: BigInt(ROWS + 1) })
       }),
     120_000
   )
