@@ -2,8 +2,8 @@ import { layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { expect } from "vitest"
 import { bankPayout, momoPayout } from "../../support/RequestBodies.ts"
-import { said } from "../../support/SignedClient.ts"
-import { keyOn, Stack, tenantOn } from "../../support/Stack.ts"
+import { eventually, referenceOf, said } from "../../support/SignedClient.ts"
+import { asOwner, keyOn, Stack, tenantOn } from "../../support/Stack.ts"
 
 const itemsOf = ({
   text
@@ -99,6 +99,37 @@ layer(Stack.layer(), { excludeTestServices: true })("beneficiaries, over real HT
       expect(JSON.parse(purged.text).data).toStrictEqual({ purged: 1 })
       expect(itemsOf(yield* tenant.get("/v1/beneficiaries")).items).toHaveLength(0)
       expect(itemsOf(yield* other.get("/v1/beneficiaries")).items).toHaveLength(1)
+    })
+  )
+
+  it.effect("keep no number that a payout could be sent to, and are no destination of one", () =>
+    Effect.gen(function* () {
+      const { gateway, database } = yield* Stack
+      const tenant = yield* tenantOn(gateway)
+      const { destination, ...terms } = momoPayout("3401")
+      const reference = referenceOf(yield* tenant.post("/v1/payouts", { ...terms, destination }))
+      yield* eventually(tenant.get(`/v1/payouts/${reference}`), ({ body }) => body.data["status"] === "successful")
+      const [saved] = itemsOf(yield* tenant.get("/v1/beneficiaries")).items
+      const owner = yield* asOwner(database)
+      const [{ stored, sealed } = { stored: {}, sealed: {} }] = yield* owner<{ stored: object; sealed: object }>`
+        SELECT to_jsonb(b) AS stored, (SELECT to_jsonb(w) FROM open_work w WHERE w.reference = ${reference}) AS sealed
+        FROM beneficiaries b WHERE b.app_id = ${tenant.appId}`
+      expect(JSON.stringify([stored, sealed])).not.toContain(String(destination["msisdn"]).slice(-9))
+      expect(Object.entries(stored).flatMap(([name, value]) => (String(value).startsWith("\\x") ? [name] : []))).toStrictEqual([
+        "party_hash"
+      ])
+      const named = yield* tenant.post("/v1/payouts", { ...terms, beneficiary_id: saved?.["id"] })
+      expect(said(named)).toMatchObject({
+        status: 422,
+        code: "validation_failed",
+        details: { issues: [{ path: "destination", message: "is required" }] }
+      })
+      const both = yield* tenant.post("/v1/payouts", { ...momoPayout("3402"), beneficiary_id: saved?.["id"] })
+      expect(said(both)).toMatchObject({ status: 201 })
+      expect([both.headers.get("x-gateway-ignored"), both.body.data["masked_destination"]]).toStrictEqual([
+        "beneficiary_id",
+        "••••3402"
+      ])
     })
   )
 })
