@@ -275,7 +275,7 @@ describe("payouts.run", () => {
       return success(payout(`R${name}`), 201, replayed)
     })
     expect(statuses(await lost.run([item(2)]))).toEqual(["finished", "nov-2 successful"])
-    const died = given((name) => success(payout(`R${name}`), 201, replayed), 1_000_000, [...lost.entries.slice(0, 2)])
+    const died = given((name) => success(payout(`R${name}`), 201, replayed), 1_000_000, lost.entries.slice(0, 2))
     expect(statuses(await died.run([item(2)]))).toEqual(["finished", "nov-2 successful"])
   })
 
