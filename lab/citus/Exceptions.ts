@@ -29,6 +29,7 @@ const ofAllTenants: ReadonlyArray<Exception> = [
     [
       "CASE WHEN repeat_sales THEN 'allow' ELSE 'refuse' END AS",
       "SELECT 'limit ' || concat_ws('/', app_id, mode, direction, window_name) AS name",
+      "SELECT 'cap ' || concat_ws('/', app_id, mode, direction, window_name, currency) AS name",
       'revoked_at IS NOT NULL AS "isRevoked" FROM api_keys ORDER BY app_id, key_id'
     ]
   ),

@@ -103,8 +103,8 @@ const moveBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/services/admission/Velocity.ts",
-        text: "return effectiveLimits(caller.mode, direction, own).map((limit) => windowUse(caller.appId, limit, subject, now))",
-        instead: "return []"
+        text: "...effectiveLimits(mode, direction, own).map((limit) => windowUse(appId, limit, party, at)),",
+        instead: ""
       }
     ]
   },

@@ -105,6 +105,36 @@ export const limitBugs: ReadonlyArray<Bug> = [
     ]
   },
   {
+    name: "add up for a cap of amounts what was asked for",
+    breaks: "a cap adds up what is sent, and not less of what is deducted",
+    test: "test/scenarios/requests/AmountCaps.test.ts",
+    edits: [
+      {
+        file: "src/services/payouts/Payouts.ts",
+        text: "withAmount(windowsAt(windows, createdAt), principal)",
+        instead: "windowsAt(windows, createdAt)"
+      }
+    ]
+  },
+  {
+    name: "share a cap of amounts among all keys",
+    breaks: "a cap of a key adds up that key's amounts alone",
+    test: "test/domain/AmountCaps.test.ts",
+    edits: [{ file: "src/domain/AmountCaps.ts", text: "key: user.caller.keyId", instead: 'key: ""' }]
+  },
+  {
+    name: "keep a failed payout in its cap of amounts",
+    breaks: "a failed payout gives its amount back to each cap, and not one unit",
+    test: "test/scenarios/requests/AmountCaps.test.ts",
+    edits: [
+      {
+        file: "src/persistence/ledger/OpenSteps.ts",
+        text: "amount: amount === 1n ? undefined : amount.toString()",
+        instead: "amount: undefined"
+      }
+    ]
+  },
+  {
     name: "guard a number for too long",
     breaks: "only a recent charge refuses the next one",
     edits: [{ file: "src/services/collections/ChargeGuard.ts", text: "= 15 * 60_000", instead: "= 45 * 60_000" }]

@@ -1,12 +1,13 @@
 import { Effect, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
+import { type AmountCap, CapWindow } from "../domain/AmountCaps.ts"
 import type { AppId } from "../domain/Ids.ts"
 import { Mode } from "../domain/Ids.ts"
-import { effectiveLimits, LimitDirection, LimitWindow, type VelocityLimit, windowsOf } from "../domain/VelocityLimits.ts"
+import { effectiveLimits, LimitDirection, type VelocityLimit, windowsOf } from "../domain/VelocityLimits.ts"
 import { Corridors } from "../services/ports/Corridors.ts"
 import { Tenants } from "../services/ports/Tenants.ts"
 import { VelocityLimits } from "../services/ports/VelocityLimits.ts"
-import { amountMinor, appId, currencyArgument, exampleProvider, mode, providerName } from "./Arguments.ts"
+import { amountMinor, appId, currency, currencyArgument, exampleProvider, mode, providerName } from "./Arguments.ts"
 import { CommandRefusal, noTenant } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
 import { auditEntry } from "./Operator.ts"
@@ -18,51 +19,140 @@ const Count = Schema.String.check(Schema.isPattern(/^[0-9]{1,10}$/, { expected: 
   Schema.decodeTo(Schema.NumberFromString.check(Schema.isBetween({ minimum: 0, maximum: LARGEST_COUNT })))
 )
 
-const view = ({ count, direction, mode, window }: VelocityLimit) => ({ mode, direction, window, count })
+const limitView = ({ count, direction, mode, window }: VelocityLimit) => ({ mode, direction, window, count })
+const capView = ({ amount, currency, direction, mode, window }: AmountCap) => ({
+  mode,
+  direction,
+  window,
+  currency,
+  amount_minor: amount
+})
 
-/** Every limit that holds for a tenant: its own, and the defaults where it has none. */
+/** Every limit that holds for a tenant: its own, the defaults where it has none, and its caps of amounts. */
 const limitsOf = Effect.fnUntraced(function* (tenant: AppId) {
   const limits = yield* VelocityLimits
   const own = yield* limits.own(tenant)
-  return Mode.literals
-    .flatMap((mode) => LimitDirection.literals.flatMap((direction) => effectiveLimits(mode, direction, own)))
-    .map(view)
+  const caps = yield* limits.caps(tenant)
+  return Mode.literals.flatMap((mode) =>
+    LimitDirection.literals.flatMap((direction) => [
+      ...effectiveLimits(mode, direction, own).map(limitView),
+      ...caps.filter((cap) => cap.mode === mode && cap.direction === direction).map(capView)
+    ])
+  )
 })
+
+const direction = Flag.Literals("direction", LimitDirection.literals).pipe(
+  Flag.withDefault("payout"),
+  Flag.withDescription("which way; code counts the codes that are texted to payers, in hour and day")
+)
+const window = Flag.Literals("window", CapWindow.literals).pipe(
+  Flag.withDescription(
+    "hour and day are all of the tenant's, destination and destination_day one recipient's (or payer's), key and key_day one API key's (amounts only)"
+  )
+)
 
 const set = Command.make(
   "set",
   {
     appId,
     mode,
-    direction: Flag.Literals("direction", LimitDirection.literals).pipe(
-      Flag.withDefault("payout"),
-      Flag.withDescription("which way; code counts the codes that are texted to payers, in hour and day")
+    direction,
+    window,
+    count: Flag.String("count").pipe(
+      Flag.withSchema(Count),
+      Flag.optional,
+      Flag.withDescription("how many in one window; 0 refuses all")
     ),
-    window: Flag.Literals("window", LimitWindow.literals).pipe(
-      Flag.withDescription("destination counts one recipient's (or payer's) hour, destination_day its day")
-    ),
-    count: Flag.String("count").pipe(Flag.withSchema(Count), Flag.withDescription("how many in one window; 0 refuses all"))
+    currency: currency.pipe(Flag.optional, Flag.withDescription("with --amount-minor: the currency that the cap is for")),
+    amount: amountMinor.pipe(
+      Flag.optional,
+      Flag.withDescription("how much in one window, without fees: a whole number of the currency's smallest unit, more than zero")
+    )
   },
-  Effect.fn(function* ({ appId, ...limit }) {
-    const limits = yield* VelocityLimits
-    const windows = windowsOf(limit.direction)
-    if (!windows.includes(limit.window))
-      return yield* new CommandRefusal({
-        message: `there is no window ${limit.window} for ${limit.direction}: use ${windows.join(" or ")}`
-      })
-    const entry = yield* auditEntry("limit set", appId, { ...limit, count: String(limit.count) })
-    if (!(yield* limits.set(appId, limit, entry))) return yield* noTenant(appId)
+  Effect.fn(function* ({ amount, appId, count, currency, ...scope }) {
+    if (Option.isSome(amount) && Option.isSome(currency) && Option.isNone(count))
+      yield* setCap(appId, { ...scope, currency: currency.value, amount: amount.value })
+    else if (Option.isSome(count) && Option.isNone(amount) && Option.isNone(currency))
+      yield* setCount(appId, { ...scope, count: count.value })
+    else return yield* new CommandRefusal({ message: "give --count N, or --currency C with --amount-minor N" })
     yield* printResult(yield* limitsOf(appId))
   }, Effect.provide(operatorPorts))
 ).pipe(
-  Command.withDescription("Set one of a tenant's limits; every node counts by it within a second"),
+  Command.withDescription(
+    "Set one of a tenant's limits, how many or how much in a window; every node counts by it within a second, amounts from then on"
+  ),
   Command.withExamples([
     {
       command: "gateway limit set shop --mode live --window hour --count 500",
       description: "Let a tenant make 500 payouts an hour"
+    },
+    {
+      command: "gateway limit set shop --mode live --window day --currency UGX --amount-minor 20000000",
+      description: "Let a tenant pay out UGX 20,000,000 a day"
     }
   ])
 )
+
+const setCount = Effect.fnUntraced(function* (
+  tenant: AppId,
+  wanted: Omit<VelocityLimit, "window"> & { readonly window: CapWindow }
+) {
+  const windows = windowsOf(wanted.direction)
+  const known = windows.find((one) => one === wanted.window)
+  if (known === undefined) return yield* noWindow(wanted, windows)
+  const limit = { ...wanted, window: known }
+  const entry = yield* auditEntry("limit set", tenant, { ...limit, count: String(limit.count) })
+  if (!(yield* (yield* VelocityLimits).set(tenant, limit, entry))) return yield* noTenant(tenant)
+})
+
+const setCap = Effect.fnUntraced(function* (tenant: AppId, wanted: Wanted & Pick<AmountCap, "amount">) {
+  const cap = { ...wanted, direction: yield* ofMoney(wanted.direction) }
+  const entry = yield* auditEntry("cap set", tenant, capDetails(cap, { amount_minor: cap.amount.toString() }))
+  if (!(yield* (yield* VelocityLimits).setCap(tenant, cap, entry))) return yield* noTenant(tenant)
+})
+
+const remove = Command.make(
+  "remove",
+  { appId, mode, direction, window, currency },
+  Effect.fn(function* ({ appId, ...wanted }) {
+    const cap = { ...wanted, direction: yield* ofMoney(wanted.direction) }
+    if (!(yield* (yield* VelocityLimits).removeCap(appId, cap, yield* auditEntry("cap remove", appId, capDetails(cap)))))
+      return yield* new CommandRefusal({ message: `there is no such cap: gateway limit list ${appId} shows all of the tenant's` })
+    yield* printResult(yield* limitsOf(appId))
+  }, Effect.provide(operatorPorts))
+).pipe(
+  Command.withDescription("Remove a cap of amounts; every node lets more through within a second"),
+  Command.withExamples([
+    {
+      command: "gateway limit remove shop --mode live --window day --currency UGX",
+      description: "Let a tenant pay out any amount of UGX a day again"
+    }
+  ])
+)
+
+interface Wanted extends Omit<AmountCap, "amount" | "direction"> {
+  readonly direction: LimitDirection
+}
+
+/** A code has no amount. */
+const ofMoney = (direction: LimitDirection) =>
+  direction === "code"
+    ? Effect.fail(new CommandRefusal({ message: "codes have no amount: use --count" }))
+    : Effect.succeed(direction)
+
+const noWindow = ({ direction, window }: Pick<Wanted, "direction" | "window">, windows: ReadonlyArray<string>) =>
+  new CommandRefusal({ message: `there is no window ${window} for ${direction}: use ${windows.join(" or ")}` })
+
+const capDetails = (
+  { currency, direction, mode, window }: Omit<AmountCap, "amount">,
+  more: { readonly amount_minor?: string } = {}
+) => ({
+  mode,
+  direction,
+  window,
+  currency,
+  ...more
+})
 
 const list = Command.make(
   "list",
@@ -72,13 +162,15 @@ const list = Command.make(
     yield* printResult(yield* limitsOf(appId))
   }, Effect.provide(operatorPorts))
 ).pipe(
-  Command.withDescription("List the limits that hold for a tenant, its own and the defaults"),
+  Command.withDescription("List the limits that hold for a tenant, its own and the defaults, and its caps of amounts"),
   Command.withExamples([{ command: "gateway limit list shop", description: "List a tenant's limits" }])
 )
 
 export const limit = Command.make("limit").pipe(
-  Command.withDescription("How many transactions a tenant may make, and codes it may have texted, in a window of time"),
-  Command.withSubcommands([set, list])
+  Command.withDescription(
+    "How many transactions a tenant may make, how much money it may move, and how many codes it may have texted, in a window of time"
+  ),
+  Command.withSubcommands([set, remove, list])
 )
 
 const setCeiling = Command.make(

@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import { Direction } from "./Corridor.ts"
+import type { Currency } from "./Currency.ts"
 import type { Mode } from "./Ids.ts"
 import type { Instant } from "./Instant.ts"
 
@@ -10,11 +11,12 @@ export const LimitWindow = Schema.Literals(["hour", "day", "destination", "desti
 export type LimitWindow = typeof LimitWindow.Type
 
 const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
+const milliseconds = { hour: HOUR_MS, day: 24 * HOUR_MS } as const
+type WindowLength = keyof typeof milliseconds
 
-const lengths = { hour: HOUR_MS, day: DAY_MS, destination: HOUR_MS, destination_day: DAY_MS } as const satisfies Record<
+const lengths = { hour: "hour", day: "day", destination: "hour", destination_day: "day" } as const satisfies Record<
   LimitWindow,
-  number
+  WindowLength
 >
 
 /** The subject of a cap: money in either direction, or codes that are texted to payers. */
@@ -79,6 +81,8 @@ export interface WindowUse {
   readonly bound: bigint
   /** How a refusal names it; null for a provider account's ceiling. */
   readonly window: "hour" | "day" | "destination" | null
+  /** Where it is a cap of amounts: of what, and in which currency. */
+  readonly cap?: { readonly of: "tenant" | "destination" | "key"; readonly currency: Currency }
 }
 
 /** A window, and how much of it was used when it was read: it may be overtaken, and only refuses early. */
@@ -87,7 +91,9 @@ export interface UsedWindow extends WindowUse {
 }
 
 /** Windows are UTC hours and days. */
-const windowOf = (at: Instant, lengthMs: number) => {
+export const windowOf = (at: Instant, length: WindowLength) => windowAround(at, milliseconds[length])
+
+const windowAround = (at: Instant, lengthMs: number) => {
   const startsAt = Math.floor(at / lengthMs) * lengthMs
   return { startsAt, endsAt: startsAt + lengthMs }
 }
@@ -117,7 +123,7 @@ export const windowUse = (
  * request named its windows.
  */
 export const windowsAt = (windows: ReadonlyArray<WindowUse>, at: Instant): ReadonlyArray<WindowUse> =>
-  windows.map((window) => ({ ...window, ...windowOf(at, window.endsAt - window.startsAt) }))
+  windows.map((window) => ({ ...window, ...windowAround(at, window.endsAt - window.startsAt) }))
 
 /** The share of one payout in a provider account's ceiling, in minor units of its currency, fees included. */
 export interface CeilingUse {
@@ -134,7 +140,7 @@ export const ceilingWindowUse = ({ amount, bound, currency, mode, provider }: Ce
   mode,
   name: `ceiling:${provider}:${currency}`,
   subject: "",
-  ...windowOf(at, DAY_MS),
+  ...windowOf(at, "day"),
   amount,
   bound,
   window: null

@@ -114,6 +114,7 @@ const calls: Record<string, (given: Given) => ReadonlyArray<ReadonlyArray<string
     [HOSTILE, "--mode", "live", "--reason", "junk"]
   ],
   "limit set": () => [["other", "--mode", "live", "--window", "hour", "--count", HOSTILE]],
+  "limit remove": () => [["other", "--mode", "live", "--window", HOSTILE, "--currency", "UGX"]],
   "limit list": () => [[HOSTILE], ["other"]],
   "ceiling set": () => [[HOSTILE, "UGX", "--amount-minor", "1"]],
   "block add": () => [[HOSTILE, "--reason", HOSTILE]],

@@ -46,6 +46,58 @@ describe("the commands that limit", () => {
     })
   )
 
+  it.effect("set, list and remove caps of amounts, and refuse what is none", () =>
+    Effect.gen(function* () {
+      const run = yield* installation
+      yield* run("tenant create acme")
+      const cap = { mode: "live", direction: "payout", window: "day", currency: "UGX", amount_minor: 20_000_000 }
+      const set = "limit set acme --mode live --window day --currency UGX --amount-minor"
+      expect((yield* run(`${set} 1`)).answer).toContainEqual({ ...cap, amount_minor: 1 })
+      expect((yield* run(`${set} 20000000`)).answer).toContainEqual(cap)
+      const shillings = { ...cap, direction: "collection", window: "key_day", currency: "KES", amount_minor: 500 }
+      yield* run("limit set acme --mode live --direction collection --window key_day --currency KES --amount-minor 500")
+      const { answer } = yield* run("limit list acme")
+      expect(answer.filter((limit: object) => "currency" in limit)).toStrictEqual([shillings, cap])
+      expect(answer).toContainEqual({ mode: "live", direction: "payout", window: "day", count: 5_000 })
+
+      for (const amount of ["0", "-1", "1.5", "1e3", "9007199254740992", "x"])
+        expect([amount, yield* run(`${set} ${amount}`)]).toMatchObject([amount, { code: 2 }])
+      for (const [wrong, word] of [
+        ["--window day --currency XXX --amount-minor 5", "XXX"],
+        ["--window week --currency UGX --amount-minor 5", "week"],
+        ["--direction sideways --window day --currency UGX --amount-minor 5", "sideways"]
+      ] as const)
+        expect([word, yield* run(`limit set acme --mode live ${wrong}`)]).toMatchObject([
+          word,
+          { code: 2, errors: expect.stringContaining(word) }
+        ])
+      for (const [wrong, errors] of [
+        ["--direction code --window day --currency UGX --amount-minor 5", "codes have no amount: use --count"],
+        ["--window day --amount-minor 5", "give --count N, or --currency C with --amount-minor N"],
+        ["--window day --currency UGX", "give --count N, or --currency C with --amount-minor N"],
+        ["--window day --count 5 --currency UGX --amount-minor 5", "give --count N, or --currency C with --amount-minor N"],
+        ["--window key --count 5", "there is no window key for payout: use hour or day or destination or destination_day"]
+      ] as const)
+        expect([wrong, yield* run(`limit set acme --mode live ${wrong}`)]).toMatchObject([wrong, { code: 1, errors }])
+      expect(yield* run("limit set nobody --mode live --window day --currency UGX --amount-minor 5")).toMatchObject({
+        code: 1,
+        errors: "there is no tenant nobody: gateway tenant list shows all of them"
+      })
+
+      const removed = yield* run("limit remove acme --mode live --window day --currency UGX")
+      expect(removed.answer.filter((limit: object) => "currency" in limit)).toStrictEqual([shillings])
+      expect(yield* run("limit remove acme --mode live --window day --currency UGX")).toMatchObject({
+        code: 1,
+        errors: "there is no such cap: gateway limit list acme shows all of the tenant's"
+      })
+      const { answer: rows } = yield* run("audit list")
+      const changes = rows.filter(({ action }: { action: string }) => action.startsWith("cap "))
+      expect(changes).toHaveLength(4)
+      expect(changes[0]).toMatchObject({ action: "cap remove", subject: "acme", details: { window: "day", currency: "UGX" } })
+      expect((yield* run("audit verify")).answer).toMatchObject({ ok: true })
+    })
+  )
+
   it.effect("set a provider account's ceiling, and refuse a provider that no corridor uses", () =>
     Effect.gen(function* () {
       const run = yield* installation

@@ -49,7 +49,16 @@ const tables = {
     unauthorized: {},
     request_in_progress: polled,
     otp_incorrect: { reference, attempts_remaining: 4 },
-    velocity_limit_exceeded: { window: "hour", retry_after_seconds: 60 },
+    velocity_limit_exceeded: {
+      window: "hour",
+      retry_after_seconds: 60,
+      scope: "amount",
+      applies_to: "tenant",
+      currency: "UGX",
+      maximum_minor: 2n,
+      used_minor: 3n,
+      window_ends_at: "2026-11-21T09:00:00.000Z"
+    },
     global_ceiling_reached: {},
     rate_limited: { scope: "key", retry_after_seconds: 60 },
     provider_error: {}
@@ -81,7 +90,10 @@ const optional = new Set([
   "insufficient_wallet_float.reference",
   "request_in_progress.reference",
   "internal_error.reference",
-  "duplicate_charge_in_flight.already_succeeded"
+  "duplicate_charge_in_flight.already_succeeded",
+  ...["scope", "applies_to", "currency", "maximum_minor", "used_minor", "window_ends_at"].map(
+    (member) => `velocity_limit_exceeded.${member}`
+  )
 ])
 /** Described where the corridor is, and those of a request that could not be read, which share theirs with `validation_failed`. */
 const describedElsewhere = /^(corridor_unsupported\.|malformed_request\.|\w+\.failure_code$)/
@@ -128,6 +140,8 @@ describe("an error", () => {
 
   it.each([
     ["retriable", "velocity_limit_exceeded", "window", ["hour", "day", "destination"]],
+    ["retriable", "velocity_limit_exceeded", "scope", ["amount"]],
+    ["retriable", "velocity_limit_exceeded", "applies_to", ["tenant", "destination", "key"]],
     ["retriable", "rate_limited", "scope", ["key", "ip", "number", "code", "server"]],
     ["terminal", "amount_above_maximum", "scope", ["corridor", "test_mode"]]
   ] as const)("has %s %s only with a known %s", (name, code, member, known) => {

@@ -1,5 +1,6 @@
 import type { Schema } from "effect"
 import { describe, expect, it } from "vitest"
+import { CapSubject, CapWindow } from "../../src/domain/AmountCaps.ts"
 import { Availability, CorridorKey, Country, CustomerAction, Direction, Method } from "../../src/domain/Corridor.ts"
 import { Currency } from "../../src/domain/Currency.ts"
 import { DeliveryStatus } from "../../src/domain/Delivery.ts"
@@ -31,6 +32,8 @@ const words: ReadonlyArray<readonly [string, ReadonlyArray<string>, string]> = [
   ["Actor", Actor.literals, "request callback reconciler review operator"],
   ["AmountType", AmountType.literals, "SOURCE DESTINATION"],
   ["Availability", Availability.literals, "operational degraded down"],
+  ["CapSubject", CapSubject.literals, "tenant destination key"],
+  ["CapWindow", CapWindow.literals, "hour day destination destination_day key key_day"],
   ["Capability", Capability.literals, "collections payouts refunds fx balances reference_data bank_resolution"],
   ["CollectionStatus", CollectionStatus.literals, "requires_action pending successful failed expired"],
   ["CustomerAction", CustomerAction.literals, "none handset_pin otp redirect"],

@@ -86,9 +86,10 @@ export const fakeCorridors = (...corridors: ReadonlyArray<Corridor>) => {
   })
 }
 
-/** VelocityLimits where every tenant has the defaults and no provider account has a ceiling. The fake ledger counts. */
+/** VelocityLimits where every tenant has the defaults, no caps, and no provider account has a ceiling. The fake ledger counts. */
 export const fakeVelocityLimits = fake(VelocityLimits, {
   own: () => Effect.succeed([]),
+  caps: () => Effect.succeed([]),
   ceiling: () => Effect.succeed(Option.none()),
   giveBackCeiling: () => Effect.void
 })

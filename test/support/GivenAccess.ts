@@ -64,6 +64,13 @@ export const givenAccess = Effect.gen(function* () {
   yield* add(asha, 2)
   const hour = { mode: "live", direction: "payout", window: "hour", count: 5 } as const
   yield* limits.set(appId, hour, auditEntry({ action: "limit set", details: { ...hour, count: "5" } }))
+  const cap = { mode: "live", direction: "payout", window: "day", currency: "UGX" } as const
+  for (const window of ["day", "key"] as const) {
+    const wanted = { ...cap, window, amount: minor(7n) }
+    yield* limits.setCap(appId, wanted, auditEntry({ action: "cap set", details: { ...cap, window, amount_minor: "7" } }))
+  }
+  const gone = { ...cap, window: "key" } as const
+  yield* limits.removeCap(appId, gone, auditEntry({ action: "cap remove", details: gone }))
   const ceiling = auditEntry({ action: "ceiling set", subject: "eversend/UGX", details: { amount_minor: "9" } })
   yield* limits.setCeiling("eversend", "UGX", minor(9n), ceiling)
   const denial = auditEntry({ action: "block add", subject: "••••3456", details: { kind: "destination", reason: "fraud" } })

@@ -897,6 +897,18 @@ export interface VelocityLimitExceeded {
     readonly window: "hour" | "day" | "destination"
     /** When the window ends, in seconds from now */
     readonly retry_after_seconds: number
+    /** Where a cap of amounts was reached: the members below say which */
+    readonly scope?: "amount"
+    /** Whose amounts are added up: all of yours, those of one destination or payer, or those of your key */
+    readonly applies_to?: "tenant" | "destination" | "key"
+    /** The currency of the cap */
+    readonly currency?: Currency
+    /** The cap, in minor units of `currency`. A request of more than that never fits */
+    readonly maximum_minor?: bigint
+    /** What the window has by now */
+    readonly used_minor?: bigint
+    /** When the window ends, UTC */
+    readonly window_ends_at?: string
   }
 }
 

@@ -1,6 +1,9 @@
 import { Schema } from "effect"
+import { CapSubject } from "../AmountCaps.ts"
+import { Currency } from "../Currency.ts"
 import { described, optional } from "../Description.ts"
 import { EXAMPLE_REFERENCE, Reference } from "../Ids.ts"
+import { MinorUnits } from "../Money.ts"
 
 // Retriable: nothing moved and nothing was kept. The same request with the same key may do better later.
 
@@ -22,9 +25,18 @@ export class OtpIncorrect extends Schema.TaggedError<OtpIncorrect>()("otp_incorr
 }
 export class VelocityLimitExceeded extends Schema.TaggedError<VelocityLimitExceeded>()("velocity_limit_exceeded", {
   window: described(Schema.Literals(["hour", "day", "destination"]), "Which limit was reached", "destination"),
-  retry_after_seconds: described(Schema.Number, "When the window ends, in seconds from now", 1_260)
+  retry_after_seconds: described(Schema.Number, "When the window ends, in seconds from now", 1_260),
+  scope: optional(Schema.Literal("amount"), "Where a cap of amounts was reached: the members below say which", "amount"),
+  applies_to: optional(
+    CapSubject,
+    "Whose amounts are added up: all of yours, those of one destination or payer, or those of your key"
+  ),
+  currency: optional(Currency, "The currency of the cap"),
+  maximum_minor: optional(MinorUnits, "The cap, in minor units of `currency`. A request of more than that never fits"),
+  used_minor: optional(MinorUnits, "What the window has by now"),
+  window_ends_at: optional(Schema.String, "When the window ends, UTC")
 }) {
-  override readonly message = "Too many of these in this window."
+  override readonly message = "Too many of these, or too much, in this window."
 }
 export class GlobalCeilingReached extends Schema.TaggedError<GlobalCeilingReached>()("global_ceiling_reached", {}) {
   override readonly message = "The gateway's ceiling for today is reached."

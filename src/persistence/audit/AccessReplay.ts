@@ -86,6 +86,8 @@ export const makeAccessReplay = () => {
     "tenant guard": ({ subject }, { repeat_sales: repeatSales = "" }) => changeTenant(subject, () => ({ repeatSales })),
     "limit set": ({ subject }, { count = "", direction, mode, window }) =>
       texts.set(`limit ${subject}/${mode}/${direction}/${window}`, count),
+    "cap set": ({ subject }, { amount_minor: amount = "", ...cap }) => texts.set(capName(subject, cap), amount),
+    "cap remove": ({ subject }, cap) => texts.delete(capName(subject, cap)),
     "ceiling set": ({ subject }, { amount_minor: amount = "" }) => texts.set(`ceiling ${subject}`, amount),
     "block add": (row, details) => texts.set(...denial(row, details)),
     "screening deny": (row, details) => texts.set(...denial(row, details)),
@@ -101,6 +103,9 @@ export const makeAccessReplay = () => {
     texts: (): ReadonlyMap<string, string> => new Map([...texts, ...proposals.texts()])
   }
 }
+
+const capName = (appId: string, { currency, direction, mode, window }: Details): string =>
+  `cap ${[appId, mode, direction, window, currency].join("/")}`
 
 /** The proposals of the console, and their outcomes. */
 const makeProposalReplay = () => {

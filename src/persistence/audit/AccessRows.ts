@@ -126,6 +126,9 @@ export const readAccess = Effect.fnUntraced(function* (sql: SqlClient.SqlClient,
   const limits = yield* namedRows(
     sql`SELECT 'limit ' || concat_ws('/', app_id, mode, direction, window_name) AS name, count::text AS text FROM limits`
   )
+  const caps = yield* namedRows(
+    sql`SELECT 'cap ' || concat_ws('/', app_id, mode, direction, window_name, currency) AS name, amount_minor::text AS text FROM amount_caps`
+  )
   const ceilings = yield* namedRows(
     sql`SELECT 'ceiling ' || provider || '/' || currency AS name, amount_minor::text AS text FROM ceilings`
   )
@@ -144,7 +147,7 @@ export const readAccess = Effect.fnUntraced(function* (sql: SqlClient.SqlClient,
       row(`key ${appId}/${keyId}`, text, isRevoked || isSealed)
     ),
     ...tenants.map((one) => row(`tenant ${one.appId}`, tenantText(one))),
-    ...[...limits, ...ceilings].map(({ name, text }) => row(name, text)),
+    ...[...limits, ...caps, ...ceilings].map(({ name, text }) => row(name, text)),
     ...denials.map(({ createdAt, hash, kind, masked, party, reason: written }) => {
       // Earlier releases masked the reason in the log alone.
       const reason = maskedText(written)

@@ -20,6 +20,8 @@ export interface AccessChange {
     | "key revoke"
     | "access seal"
     | "limit set"
+    | "cap set"
+    | "cap remove"
     | "ceiling set"
     | "denial add"
     | "corridor set"

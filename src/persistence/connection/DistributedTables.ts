@@ -5,6 +5,7 @@ export const tenantTables = [
   "nonces",
   "idempotency_keys",
   "limits",
+  "amount_caps",
   "counters",
   "payer_locks",
   "charge_codes",

@@ -1,18 +1,19 @@
 import { Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { AmountCap } from "../../domain/AmountCaps.ts"
 import type { Currency } from "../../domain/Currency.ts"
 import { type AppId, Mode, type Reference } from "../../domain/Ids.ts"
 import { iso } from "../../domain/Instant.ts"
 import { type MinorUnits as Amount, MinorUnits } from "../../domain/Money.ts"
-import { LimitDirection, LimitWindow, type VelocityLimit } from "../../domain/VelocityLimits.ts"
+import { LimitDirection, LimitWindow, type UsedWindow, type VelocityLimit, type WindowUse } from "../../domain/VelocityLimits.ts"
 import type { AuditEntry } from "../../services/ports/AuditLog.ts"
 import { Vault } from "../../services/ports/Vault.ts"
 import { VelocityLimits } from "../../services/ports/VelocityLimits.ts"
-import { auditTrail } from "../audit/AuditTrail.ts"
+import { type AuditTrail, auditTrail } from "../audit/AuditTrail.ts"
 import { EveryTenant } from "../cluster/EveryTenant.ts"
 import { Distribution } from "../connection/Distribution.ts"
 import { rowsOf } from "../connection/Rows.ts"
-import { makeVersionedRowCache } from "../reads/RowCache.ts"
+import { makeVersionedRowCache, type RowCache } from "../reads/RowCache.ts"
 import { recordPrunedBefore } from "../vault/Retention.ts"
 
 const KEPT_AT_MOST = 10_000
@@ -26,11 +27,13 @@ const limits = rowsOf(
     count: Schema.NumberFromString
   })
 )
+const caps = rowsOf(Schema.Struct({ ...AmountCap.fields, app_id: Schema.String }))
+const usedRows = rowsOf(Schema.Struct({ used: Schema.BigInt }))
 const ceilingWindows = rowsOf(Schema.Struct({ mode: Mode, name: Schema.String, startsAt: Schema.String, amount: Schema.BigInt }))
 const ceilings = rowsOf(Schema.Struct({ name: Schema.String, amount: MinorUnits }))
 
 /**
- * VelocityLimits on PostgreSQL. It owns counters; `change_access` writes limits and ceilings. The money steps make the rows of
+ * VelocityLimits on PostgreSQL. It owns counters; `change_access` writes limits, caps and ceilings. The money steps make the rows of
  * windows and count in them, under their locks. Sweeping skips rows that are locked.
  */
 export const VelocityLimitsPg = Layer.effect(
@@ -54,6 +57,8 @@ export const VelocityLimitsPg = Layer.effect(
         }
       )
     const own = yield* unchanged.keep({ read: readOwn, tenantOf: (appId) => appId, atMost: KEPT_AT_MOST })
+
+    const amountCaps = yield* makeAmountCaps(sql, trail, unchanged)
 
     const readCeilings = (names: ReadonlyArray<string>) =>
       Effect.map(ceilings(sql`SELECT provider || ' ' || currency AS name, amount_minor AS amount FROM ceilings`), (rows) =>
@@ -112,6 +117,8 @@ export const VelocityLimitsPg = Layer.effect(
 
     return VelocityLimits.of({
       own: (appId) => own.get(appId),
+      ...amountCaps,
+      used: usedOf(sql),
       ceiling: (provider, currency) => ceilingOf.get(`${provider} ${currency}`),
       set,
       setCeiling,
@@ -120,3 +127,46 @@ export const VelocityLimitsPg = Layer.effect(
     })
   })
 )
+
+/** Caps of amounts, which `change_access` writes. */
+const makeAmountCaps = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, trail: AuditTrail, unchanged: RowCache) {
+  const read = (appIds: ReadonlyArray<string>) =>
+    Effect.map(
+      caps(sql`SELECT app_id, mode, direction, window_name AS window, currency, amount_minor AS amount FROM amount_caps
+        WHERE app_id = ANY (${appIds})`),
+      (rows) => {
+        const byTenant = Map.groupBy(rows, ({ app_id }) => app_id)
+        return appIds.map((appId): ReadonlyArray<AmountCap> => byTenant.get(appId) ?? [])
+      }
+    )
+  const own = yield* unchanged.keep({ read, tenantOf: (appId) => appId, atMost: KEPT_AT_MOST })
+
+  const setCap = Effect.fn("VelocityLimits.setCap")((appId: AppId, { amount, ...cap }: AmountCap, audit: AuditEntry) =>
+    trail.change({ change: "cap set", to: { ...capColumns(appId, cap), amount_minor: amount.toString() } }, audit)
+  )
+  const removeCap = Effect.fn("VelocityLimits.removeCap")((appId: AppId, cap: Omit<AmountCap, "amount">, audit: AuditEntry) =>
+    trail.change({ change: "cap remove", to: capColumns(appId, cap) }, audit)
+  )
+  return { caps: (appId: AppId) => own.get(appId), setCap, removeCap }
+})
+
+const usedOf = (sql: SqlClient.SqlClient) =>
+  Effect.fn("VelocityLimits.used")(
+    (windows: ReadonlyArray<WindowUse>) =>
+      Effect.forEach(windows, (window) =>
+        Effect.map(
+          usedRows(sql`SELECT used FROM counters WHERE app_id = ${window.appId} AND mode = ${window.mode} AND name = ${window.name}
+            AND subject = ${window.subject} AND starts_at = ${iso(window.startsAt)}::timestamptz`),
+          ([row]): UsedWindow => ({ ...window, used: row?.used ?? 0n })
+        )
+      ),
+    Effect.orDie
+  )
+
+const capColumns = (appId: AppId, { currency, direction, mode, window }: Omit<AmountCap, "amount">) => ({
+  app_id: appId,
+  mode,
+  direction,
+  window_name: window,
+  currency
+})

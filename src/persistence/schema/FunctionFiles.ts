@@ -80,7 +80,7 @@ const files: Readonly<Record<string, Listed>> = {
   record_attempts: { texts: ["a9ffccba720e2881"] },
   audit: { texts: ["6b82332cb216abcf"] },
   tenant_changes: { texts: ["786e2ec43696bf88"] },
-  access: { texts: ["a2a658dde045c28b", "784c19f7c9c8ae41"] },
+  access: { texts: ["a2a658dde045c28b", "a87c6733ab63b4fb"] },
   months: { texts: ["1c635e50fb534e29"] }
 }
 

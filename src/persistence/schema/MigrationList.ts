@@ -139,5 +139,6 @@ export const migrationList: ReadonlyArray<Migration> = [
     table: "float_positions",
     definition: "(app_id) WHERE alert_below_minor IS NOT NULL"
   }),
+  expand("0048_amount_caps"),
   expand("0053_quote_candidates")
 ]

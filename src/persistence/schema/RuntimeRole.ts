@@ -34,6 +34,7 @@ const privileges: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
   tenant_directory: ["SELECT"],
   api_keys: ["SELECT", "UPDATE (signing_secret_sealed, last_used_at)"],
   limits: ["SELECT"],
+  amount_caps: ["SELECT"],
   ceilings: ["SELECT"],
   denials: ["SELECT"],
   corridors: ["SELECT"],

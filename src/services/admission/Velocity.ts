@@ -1,10 +1,11 @@
 import { Clock, Context, Effect, Layer, Option } from "effect"
+import { capsOn, capWindowUse, type MovedAmount } from "../../domain/AmountCaps.ts"
 import type { Direction } from "../../domain/Corridor.ts"
 import type { Currency } from "../../domain/Currency.ts"
 import { GlobalCeilingReached, VelocityLimitExceeded } from "../../domain/errors/Retriable.ts"
 import type { Mode } from "../../domain/Ids.ts"
-import type { Instant } from "../../domain/Instant.ts"
-import type { MinorUnits } from "../../domain/Money.ts"
+import { type Instant, iso } from "../../domain/Instant.ts"
+import { type MinorUnits, nearestAmount } from "../../domain/Money.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import {
   ceilingWindowUse,
@@ -26,14 +27,20 @@ export interface ProviderAccountDebit {
 }
 
 /**
- * Velocity caps: how many transactions a tenant and a number may make in a window, and a provider account's daily ceiling. `FloatLedger.open`
- * decides; this names the windows and refuses early. The figures, and which windows a direction has, are in `domain/VelocityLimits`.
+ * How many transactions a tenant and a number may make in a window, how much money a tenant, a number and a key may move in one, and a provider
+ * account's daily ceiling. `FloatLedger.open` decides; this names the windows and refuses early. The figures, and which windows a direction
+ * has, are in `domain/VelocityLimits` and `domain/AmountCaps`.
  */
 export class Velocity extends Context.Service<
   Velocity,
   {
-    /** The windows that a transaction will be counted in. */
-    readonly windows: (caller: Caller, direction: Direction, partyHash: Uint8Array) => Effect.Effect<ReadonlyArray<WindowUse>>
+    /** The windows that a transaction will be counted in: those of limits, then those of caps on amounts. */
+    readonly windows: (
+      caller: Caller,
+      direction: Direction,
+      partyHash: Uint8Array,
+      moved: MovedAmount
+    ) => Effect.Effect<ReadonlyArray<WindowUse>>
     /** Refuses at once when one of the windows was full when it was read. */
     readonly requireRoom: (windows: ReadonlyArray<UsedWindow>) => Effect.Effect<void, VelocityLimitExceeded>
     /** The same windows and, where the provider's account has a ceiling, that of the day in which the payout is recorded. */
@@ -50,11 +57,21 @@ export class Velocity extends Context.Service<
     Effect.gen(function* () {
       const limits = yield* VelocityLimits
 
-      const windows = Effect.fnUntraced(function* (caller: Caller, direction: Direction, partyHash: Uint8Array) {
-        const now = yield* Clock.currentTimeMillis
-        const own = yield* limits.own(caller.appId)
-        const subject = Buffer.from(partyHash).toString("hex")
-        return effectiveLimits(caller.mode, direction, own).map((limit) => windowUse(caller.appId, limit, subject, now))
+      const windows = Effect.fnUntraced(function* (
+        caller: Caller,
+        direction: Direction,
+        partyHash: Uint8Array,
+        { amount, currency }: MovedAmount
+      ) {
+        const { appId, mode } = caller
+        const at = yield* Clock.currentTimeMillis
+        const own = yield* limits.own(appId)
+        const caps = yield* limits.caps(appId)
+        const party = Buffer.from(partyHash).toString("hex")
+        return [
+          ...effectiveLimits(mode, direction, own).map((limit) => windowUse(appId, limit, party, at)),
+          ...capsOn(caps, { mode, direction, currency }).map((cap) => capWindowUse(cap, { caller, party, at }, amount))
+        ]
       })
 
       const requireRoom = Effect.fnUntraced(function* (used: ReadonlyArray<UsedWindow>) {
@@ -71,7 +88,8 @@ export class Velocity extends Context.Service<
 
       const refusal = Effect.fnUntraced(function* (counter: WindowUse | undefined) {
         if (counter === undefined || counter.window === null) return yield* new GlobalCeilingReached({})
-        return yield* exceeded(counter, yield* Clock.currentTimeMillis)
+        const [read] = counter.cap === undefined ? [] : yield* limits.used([counter])
+        return yield* exceeded(read ?? counter, yield* Clock.currentTimeMillis)
       })
 
       return Velocity.of({ windows, requireRoom, addCeiling, refusal })
@@ -79,5 +97,19 @@ export class Velocity extends Context.Service<
   )
 }
 
-const exceeded = (counter: WindowUse, now: Instant) =>
-  new VelocityLimitExceeded({ window: counter.window ?? "day", retry_after_seconds: retryAfterSeconds(counter, now) })
+const exceeded = (counter: WindowUse | UsedWindow, now: Instant) =>
+  new VelocityLimitExceeded({
+    window: counter.window ?? "day",
+    retry_after_seconds: retryAfterSeconds(counter, now),
+    ...(counter.cap === undefined ? {} : capDetails(counter, counter.cap))
+  })
+
+/** Which cap it is, for the refused tenant. */
+const capDetails = (counter: WindowUse | UsedWindow, { currency, of }: NonNullable<WindowUse["cap"]>) => ({
+  scope: "amount" as const,
+  applies_to: of,
+  currency,
+  maximum_minor: nearestAmount(counter.bound),
+  ...("used" in counter ? { used_minor: nearestAmount(counter.used) } : {}),
+  window_ends_at: iso(counter.endsAt)
+})

@@ -174,8 +174,13 @@ export class Collections extends Context.Service<
         return yield* dispatch.place(chosen.charger, { ...payment, takenAt: collection.createdAt, by: "create" }, chosen.others)
       }, withMoneyTurn)
 
-      const windows = (caller: Caller, { source }: CollectionCommand): Effect.Effect<ReadonlyArray<WindowUse>> =>
-        source === null ? Effect.succeed([]) : velocity.windows(caller, "collection", vault.hash("party", payerIdentity(source)))
+      const windows = (
+        caller: Caller,
+        { amount, currency, source }: CollectionCommand
+      ): Effect.Effect<ReadonlyArray<WindowUse>> =>
+        source === null
+          ? Effect.succeed([])
+          : velocity.windows(caller, "collection", vault.hash("party", payerIdentity(source)), { amount, currency })
 
       /** Those who reach the payer and whose contract covers the charge. */
       const ableOf = Effect.fnUntraced(function* (

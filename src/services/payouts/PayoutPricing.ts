@@ -1,4 +1,5 @@
 import { Context, Effect, Layer, Option } from "effect"
+import type { MovedAmount } from "../../domain/AmountCaps.ts"
 import type { Corridor, CorridorKey, Method } from "../../domain/Corridor.ts"
 import type { Currency } from "../../domain/Currency.ts"
 import { largestAmountWithin } from "../../domain/DeductedFee.ts"
@@ -11,7 +12,7 @@ import {
   type Issue,
   ValidationFailed
 } from "../../domain/errors/Terminal.ts"
-import { add, LARGEST_AMOUNT, type MinorUnits, ZERO } from "../../domain/Money.ts"
+import { add, LARGEST_AMOUNT, type MinorUnits, minor, minusOrZero, ZERO } from "../../domain/Money.ts"
 import type { Destination } from "../../domain/Party.ts"
 import type { AmountType } from "../../domain/Payment.ts"
 import type { Sender } from "../../domain/Sender.ts"
@@ -275,6 +276,24 @@ export interface PayoutTerms {
   readonly destination: Destination | null
   readonly amountType: AmountType | null
   readonly deductFeeFromAmount: boolean
+}
+
+/** The currency that a payout's own amount counts: the recipient's for a fixed destination, else the float's. */
+export const amountCurrencyOf = (terms: PayoutTerms) =>
+  terms.amountType === "DESTINATION" ? terms.destinationCurrency : terms.currency
+
+/** Its source amount without the fee: a reduced amount, and the source of a fixed destination, are known with the quote alone. */
+export const leastMoved = ({ amount, amountType, currency, deductFeeFromAmount }: PayoutTerms): MovedAmount => ({
+  currency,
+  amount: deductFeeFromAmount || amountType === "DESTINATION" ? 1n : amount
+})
+
+/**
+ * The least that would leave the float for a payout without a quote: a source beyond the range of amounts is at least the largest amount.
+ */
+export const leastSent = ({ amount, amountType, deductFeeFromAmount }: PayoutTerms, { fee, kind }: QuoteRefused): MinorUnits => {
+  if (amountType === "DESTINATION") return kind === "too_much" ? minor(LARGEST_AMOUNT) : ZERO
+  return deductFeeFromAmount ? minusOrZero(amount, fee ?? ZERO) : amount
 }
 
 /** The route of a payout: its corridor, the providers to try in order (at least one), and the destination with its network's own code. */

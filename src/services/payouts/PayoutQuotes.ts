@@ -20,8 +20,8 @@ import { PartyScreening } from "../admission/PartyScreening.ts"
 import { FloatLedger } from "../ports/FloatLedger.ts"
 import type { PayoutQuote } from "../ports/Provider.ts"
 import { Vault } from "../ports/Vault.ts"
-import { PayoutPricing, unquoted } from "./PayoutPricing.ts"
-import { amountCurrencyOf, leastSent, type PayoutCommand, type PayoutRefusal } from "./Payouts.ts"
+import { amountCurrencyOf, leastSent, PayoutPricing, unquoted } from "./PayoutPricing.ts"
+import type { PayoutCommand, PayoutRefusal } from "./Payouts.ts"
 
 /** Of a body that is no payout. */
 type BodyRefusal = ValidationFailed | UnknownCurrency | InexactAmount | AmountTypeRequired | ModeMismatch

@@ -1,4 +1,5 @@
 import { Clock, Context, Effect, Layer } from "effect"
+import { withAmount } from "../../domain/AmountCaps.ts"
 import { beneficiaryOf } from "../../domain/Beneficiary.ts"
 import { corridorKeyOf } from "../../domain/Corridor.ts"
 import type { Currency } from "../../domain/Currency.ts"
@@ -21,7 +22,7 @@ import {
 import { isReference } from "../../domain/Ids.ts"
 import { type Instant, iso } from "../../domain/Instant.ts"
 import { reserve } from "../../domain/Ledger.ts"
-import { add, LARGEST_AMOUNT, type MinorUnits, minor, minusOrZero, nearestAmount, ZERO } from "../../domain/Money.ts"
+import { add, type MinorUnits, minusOrZero, nearestAmount, ZERO } from "../../domain/Money.ts"
 import { type Destination, maskedDestination } from "../../domain/Party.ts"
 import { recipientIdentity } from "../../domain/PartyIdentity.ts"
 import type { Payout } from "../../domain/Payment.ts"
@@ -43,7 +44,17 @@ import { RandomSource } from "../ports/RandomSource.ts"
 import { Vault } from "../ports/Vault.ts"
 import type { FinalError, UnknownOutcomeError } from "../settlement/OutcomeResponse.ts"
 import { PayoutDispatch } from "./PayoutDispatch.ts"
-import { type Offer, PayoutPricing, type PayoutRoute, type PayoutTerms, type PricedPayout, unquoted } from "./PayoutPricing.ts"
+import {
+  amountCurrencyOf,
+  leastMoved,
+  leastSent,
+  type Offer,
+  PayoutPricing,
+  type PayoutRoute,
+  type PayoutTerms,
+  type PricedPayout,
+  unquoted
+} from "./PayoutPricing.ts"
 import { refundGuard } from "./RefundGuard.ts"
 
 export interface PayoutCommand extends PayoutTerms {
@@ -111,7 +122,7 @@ export class Payouts extends Context.Service<
           const { createdAt, currency, destinationCurrency, heldFee, principal, provider } = payout
           const total = add(principal, heldFee)
           const spend = { provider, mode: caller.mode, currency, total, recordedAt: createdAt }
-          const counted = yield* velocity.addCeiling(windowsAt(windows, createdAt), spend)
+          const counted = yield* velocity.addCeiling(withAmount(windowsAt(windows, createdAt), principal), spend)
           const opening = {
             claim,
             record: payout,
@@ -154,7 +165,8 @@ export class Payouts extends Context.Service<
         return known
       }
       const screen = (command: PayoutCommand) => screening.recipient(command.destination)
-      const windows = (caller: Caller, command: PayoutCommand) => velocity.windows(caller, "payout", partyHashOf(command))
+      const windows = (caller: Caller, command: PayoutCommand) =>
+        velocity.windows(caller, "payout", partyHashOf(command), leastMoved(command))
 
       /** Everything that can be refused before a provider is asked, in the contract's order. Its reads are nearly always cached. */
       const admit = Effect.fnUntraced(function* (caller: Caller, command: PayoutCommand, fresh: ScreenedClaim) {
@@ -254,17 +266,6 @@ const holderNote = (holder: Payout["holder"], { _tag }: Destination): string =>
     ? `the ${_tag === "bank" ? "bank" : "provider"} knows the account's holder as ${holder.maskedName}`
     : ""
 
-/**
- * The least that would leave the float for a payout without a quote: a source beyond the range of amounts is at least the largest amount.
- */
-export const leastSent = (
-  { amount, amountType, deductFeeFromAmount }: PayoutCommand,
-  { fee, kind }: QuoteRefused
-): MinorUnits => {
-  if (amountType === "DESTINATION") return kind === "too_much" ? minor(LARGEST_AMOUNT) : ZERO
-  return deductFeeFromAmount ? minusOrZero(amount, fee ?? ZERO) : amount
-}
-
 interface Draft {
   readonly caller: Caller
   readonly command: PayoutCommand
@@ -309,10 +310,6 @@ const newPayout = ({ caller, claim, command, createdAt, offer, route }: Draft): 
 type PayoutEstimate = ReturnType<typeof estimateView>
 
 type EstimateRefusal = CapabilityNotAllowed | CorridorUnsupported | ValidationFailed | ProviderError
-
-/** The currency that a payout's own amount counts: the recipient's for a fixed destination, else the float's. */
-export const amountCurrencyOf = (terms: PayoutTerms) =>
-  terms.amountType === "DESTINATION" ? terms.destinationCurrency : terms.currency
 
 /** Estimates what a payout would cost now, and whether the tenant's float covers it. Free; nothing is reserved or sent. */
 const payoutEstimator = Effect.gen(function* () {

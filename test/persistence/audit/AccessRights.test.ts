@@ -37,6 +37,9 @@ const tamperings: ReadonlyArray<readonly [statement: string, ...subjects: Readon
   ["UPDATE limits SET count = 100", "limit acme/live/payout/hour"],
   ["DELETE FROM limits", "limit acme/live/payout/hour"],
   ["INSERT INTO limits VALUES ('acme', 'live', 'payout', 'day', 1)", "limit acme/live/payout/day"],
+  ["UPDATE amount_caps SET amount_minor = 100", "cap acme/live/payout/day/UGX"],
+  ["DELETE FROM amount_caps", "cap acme/live/payout/day/UGX"],
+  ["INSERT INTO amount_caps VALUES ('acme', 'live', 'payout', 'key', 'UGX', 7)", "cap acme/live/payout/key/UGX"],
   ["UPDATE ceilings SET amount_minor = 10", "ceiling eversend/UGX"],
   ["UPDATE denials SET hash = ''", "denial destination ••••3456 2025-11-21T08:05:45.678Z"],
   ["UPDATE denials SET party = 'account'", "denial destination ••••3456 2025-11-21T08:05:45.678Z"],
@@ -52,7 +55,17 @@ const tamperings: ReadonlyArray<readonly [statement: string, ...subjects: Readon
   ]
 ]
 
-const tables = ["api_keys", "operators", "tenants", "limits", "ceilings", "denials", "corridors", "console_proposals"]
+const tables = [
+  "api_keys",
+  "operators",
+  "tenants",
+  "limits",
+  "amount_caps",
+  "ceilings",
+  "denials",
+  "corridors",
+  "console_proposals"
+]
 const inOne = (statements: ReadonlyArray<string>) => `DO $$ BEGIN ${statements.join("; ")}; END $$`
 const keep = inOne(["CREATE SCHEMA kept", ...tables.map((name) => `CREATE TABLE kept.${name} AS TABLE ${name}`)])
 const putBack = inOne([

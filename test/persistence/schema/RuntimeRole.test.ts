@@ -66,6 +66,7 @@ const forbidden: ReadonlyArray<string> = [
     "tenants",
     "api_keys",
     "limits",
+    "amount_caps",
     "ceilings",
     "denials",
     "corridors",

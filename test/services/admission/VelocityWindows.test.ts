@@ -1,7 +1,9 @@
 import { expect, it } from "@effect/vitest"
 import { Effect, Layer, Option } from "effect"
 import { TestClock } from "effect/testing"
+import { type AmountCap, capWindowUse } from "../../../src/domain/AmountCaps.ts"
 import { GlobalCeilingReached, VelocityLimitExceeded } from "../../../src/domain/errors/Retriable.ts"
+import { iso } from "../../../src/domain/Instant.ts"
 import { minor } from "../../../src/domain/Money.ts"
 import { ceilingWindowUse, type VelocityLimit, windowUse } from "../../../src/domain/VelocityLimits.ts"
 import { Velocity } from "../../../src/services/admission/Velocity.ts"
@@ -12,10 +14,14 @@ import { NOON } from "../../support/SampleTransactions.ts"
 
 const hourly: VelocityLimit = { mode: "live", direction: "payout", window: "hour", count: 3 }
 const daily: VelocityLimit = { mode: "live", direction: "payout", window: "day", count: 5_000 }
+const dailyAmount: AmountCap = { mode: "live", direction: "payout", window: "day", currency: "UGX", amount: minor(20_000n) }
+const moved = { currency: "UGX", amount: 4_000n } as const
 
-/** A tenant with three payouts an hour, and a ceiling of 1,000,000 UGX a day at one provider. */
+/** A tenant with three payouts an hour, UGX 20,000 of them a day, and a ceiling of 1,000,000 UGX a day at one provider. */
 const limits = fake(VelocityLimits, {
   own: (tenant) => Effect.succeed(tenant === appId ? [hourly] : []),
+  caps: (tenant) => Effect.succeed(tenant === appId ? [dailyAmount] : []),
+  used: (windows) => Effect.succeed(windows.map((window) => ({ ...window, used: 17_000n }))),
   ceiling: (provider, currency) =>
     Effect.succeed(provider === "eversend" && currency === "UGX" ? Option.some(minor(1_000_000n)) : Option.none())
 })
@@ -28,16 +34,22 @@ const at =
     }).pipe(Effect.provide(Layer.provide(Velocity.layer, limits)))
 const atNoon = at(NOON)
 
-it.effect("a payout counts in the tenant's hour and day and in those of its number, by the tenant's own limits first", () =>
-  Effect.gen(function* () {
-    const windows = yield* atNoon(({ windows: named }) => named(caller, "payout", Uint8Array.of(10, 255)))
-    expect(windows).toStrictEqual([
-      windowUse(appId, hourly, "0aff", NOON),
-      windowUse(appId, daily, "0aff", NOON),
-      windowUse(appId, { ...hourly, window: "destination", count: 20 }, "0aff", NOON),
-      windowUse(appId, { ...hourly, window: "destination_day", count: 100 }, "0aff", NOON)
-    ])
-  })
+it.effect(
+  "a payout counts in the tenant's hour and day and in those of its number, by the tenant's own limits first, and then in its caps",
+  () =>
+    Effect.gen(function* () {
+      const windows = yield* atNoon(({ windows: named }) => named(caller, "payout", Uint8Array.of(10, 255), moved))
+      expect(windows).toStrictEqual([
+        windowUse(appId, hourly, "0aff", NOON),
+        windowUse(appId, daily, "0aff", NOON),
+        windowUse(appId, { ...hourly, window: "destination", count: 20 }, "0aff", NOON),
+        windowUse(appId, { ...hourly, window: "destination_day", count: 100 }, "0aff", NOON),
+        capWindowUse(dailyAmount, { caller, party: "0aff", at: NOON }, 4_000n)
+      ])
+      const shillings = { ...moved, currency: "KES" } as const
+      const others = yield* atNoon(({ windows: named }) => named(caller, "payout", Uint8Array.of(10, 255), shillings))
+      expect(others).toStrictEqual(windows.slice(0, 4))
+    })
 )
 
 it.effect("a window has room up to its bound, and the first full one refuses", () =>
@@ -61,6 +73,26 @@ it.effect("a window has room up to its bound, and the first full one refuses", (
       ["velocity_limit_exceeded", "hour", 3_600 - 60],
       ["velocity_limit_exceeded", "day", 16 * 3_600 - 60]
     ])
+  })
+)
+
+it.effect("a full cap says which it is, of what, how much it has and when it ends, read early or by the ledger", () =>
+  Effect.gen(function* () {
+    const cap = capWindowUse(dailyAmount, { caller, party: "0aff", at: NOON }, 4_000n)
+    const early = yield* atNoon(({ requireRoom }) => Effect.flip(requireRoom([{ ...cap, used: 16_001n }])))
+    const refused = new VelocityLimitExceeded({
+      window: "day",
+      retry_after_seconds: 16 * 3_600,
+      scope: "amount",
+      applies_to: "tenant",
+      currency: "UGX",
+      maximum_minor: minor(20_000n),
+      used_minor: minor(16_001n),
+      window_ends_at: iso(NOON + 16 * 3_600_000)
+    })
+    expect(early).toStrictEqual(refused)
+    expect(yield* atNoon(({ requireRoom }) => requireRoom([{ ...cap, used: 16_000n }]))).toBeUndefined()
+    expect(yield* atNoon(({ refusal }) => Effect.flip(refusal(cap)))).toMatchObject({ scope: "amount", used_minor: 17_000n })
   })
 )
 

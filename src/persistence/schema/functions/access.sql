@@ -56,6 +56,19 @@ BEGIN
       INSERT INTO limits (app_id, mode, direction, window_name, count) VALUES (r.app_id, r.mode, r.direction, r.window_name, r.count)
       ON CONFLICT (app_id, mode, direction, window_name) DO UPDATE SET count = EXCLUDED.count;
     END IF;
+  WHEN 'cap set' THEN
+    SELECT * INTO r FROM json_to_record(p_data) AS d(app_id text, mode text, direction text, window_name text, currency text, amount_minor bigint);
+    changed := EXISTS (SELECT FROM tenants t WHERE t.app_id = r.app_id);
+    IF changed THEN
+      INSERT INTO amount_caps (app_id, mode, direction, window_name, currency, amount_minor)
+      VALUES (r.app_id, r.mode, r.direction, r.window_name, r.currency, r.amount_minor)
+      ON CONFLICT (app_id, mode, direction, window_name, currency) DO UPDATE SET amount_minor = EXCLUDED.amount_minor;
+    END IF;
+  WHEN 'cap remove' THEN
+    SELECT * INTO r FROM json_to_record(p_data) AS d(app_id text, mode text, direction text, window_name text, currency text);
+    DELETE FROM amount_caps c
+      WHERE c.app_id = r.app_id AND c.mode = r.mode AND c.direction = r.direction AND c.window_name = r.window_name AND c.currency = r.currency;
+    changed := FOUND;
   WHEN 'ceiling set' THEN
     SELECT * INTO r FROM json_to_record(p_data) AS d(provider text, currency text, amount_minor bigint);
     INSERT INTO ceilings (provider, currency, amount_minor) VALUES (r.provider, r.currency, r.amount_minor)

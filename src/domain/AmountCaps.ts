@@ -1,0 +1,84 @@
+import { Schema } from "effect"
+import { Direction } from "./Corridor.ts"
+import { Currency } from "./Currency.ts"
+import { Mode } from "./Ids.ts"
+import type { Instant } from "./Instant.ts"
+import { MinorUnits } from "./Money.ts"
+import type { Caller } from "./Tenant.ts"
+import { LimitWindow, type WindowUse, windowOf } from "./VelocityLimits.ts"
+
+/** The windows of a limit, and the hour and the day of one API key. */
+export const CapWindow = Schema.Literals([...LimitWindow.literals, "key", "key_day"])
+export type CapWindow = typeof CapWindow.Type
+
+/**
+ * How much of a currency a tenant may move in one direction in a window: all of it, each number, or each key (contract LIM-29). It is an
+ * operator's; a tenant without one has no such bound.
+ */
+export const AmountCap = Schema.Struct({
+  mode: Mode,
+  direction: Direction,
+  window: CapWindow,
+  currency: Currency,
+  amount: MinorUnits
+})
+export type AmountCap = typeof AmountCap.Type
+
+/** Whose amounts a cap adds up. */
+export const CapSubject = Schema.Literals(["tenant", "destination", "key"])
+export type CapSubject = typeof CapSubject.Type
+
+const meanings = {
+  hour: { of: "tenant", length: "hour" },
+  day: { of: "tenant", length: "day" },
+  destination: { of: "destination", length: "hour" },
+  destination_day: { of: "destination", length: "day" },
+  key: { of: "key", length: "hour" },
+  key_day: { of: "key", length: "day" }
+} as const satisfies Record<CapWindow, { readonly of: CapSubject; readonly length: "hour" | "day" }>
+
+/** An amount that a transaction moves, without its fee. */
+export interface MovedAmount {
+  readonly currency: Currency
+  readonly amount: bigint
+}
+
+/** The caps that hold for an amount of this currency, in the order in which they refuse. */
+export const capsOn = (
+  caps: ReadonlyArray<AmountCap>,
+  { currency, direction, mode }: Pick<AmountCap, "mode" | "direction" | "currency">
+): ReadonlyArray<AmountCap> =>
+  CapWindow.literals.flatMap((window) =>
+    caps.filter((cap) => cap.mode === mode && cap.direction === direction && cap.currency === currency && cap.window === window)
+  )
+
+/** Whose transaction it is, and when. `party` is the keyed HMAC of the payer's or recipient's number, in hex. */
+export interface CapUser {
+  readonly caller: Caller
+  readonly party: string
+  readonly at: Instant
+}
+
+export const capWindowUse = (
+  { amount: bound, currency, direction, mode, window }: AmountCap,
+  user: CapUser,
+  amount: bigint
+): WindowUse => {
+  const { length, of } = meanings[window]
+  const subjects = { tenant: "", destination: user.party, key: user.caller.keyId }
+  return {
+    appId: user.caller.appId,
+    mode,
+    name: `${direction}:${window}:${currency}`,
+    subject: subjects[of],
+    ...windowOf(user.at, length),
+    amount,
+    bound,
+    window: of === "destination" ? "destination" : length,
+    cap: { of, currency }
+  }
+}
+
+/** The same windows with the amount that is known by now counted in those of caps. */
+export const withAmount = (windows: ReadonlyArray<WindowUse>, amount: bigint): ReadonlyArray<WindowUse> =>
+  windows.map((window) => (window.cap === undefined ? window : { ...window, amount }))
