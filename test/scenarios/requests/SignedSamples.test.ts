@@ -48,8 +48,22 @@ const languages = [
     sign: "Sign.java",
     file: "Example.java",
     command: "javac Example.java Sign.java && java Example"
-  }
+  },
+  { label: "Go", tool: ["go", "version"], sign: "sign.go", file: "example.go", command: "go run sign.go example.go caller.go" }
 ] as const
+
+/** The example in Go is a function, which a program calls with its key, and with the idempotency key where it moves money. */
+const goCaller = (source: string): string => `package main
+import ("fmt"; "io"; "os")
+func init() {
+	key := Key{AppID: os.Getenv("APP_ID"), KeyID: os.Getenv("KEY_ID"), APIKey: os.Getenv("API_KEY"), SigningSecret: os.Getenv("SIGNING_SECRET")}
+	answer, err := send(key${source.includes("idempotencyKey string") ? ', "order-1"' : ""})
+	if err != nil { panic(err) }
+	text, _ := io.ReadAll(answer.Body)
+	fmt.Println(string(text))
+	os.Exit(0)
+}
+`
 
 describe("the examples of an operation in the reference", () => {
   it("are in a shell and in every language of the signing files, for every signed operation", () => {
@@ -76,7 +90,9 @@ describe("the examples of an operation in the reference", () => {
         writeFileSync(join(own, "key.json"), JSON.stringify(names))
         const env = { APP_ID: key.appId, KEY_ID: key.keyId, API_KEY: key.apiKey, SIGNING_SECRET: key.secret }
         const once = async (operation: string, given: Readonly<Record<string, string>> = {}) => {
-          writeFileSync(join(own, file), sourceOf(operation, label).replaceAll(EXAMPLE_ORIGIN, gateway.url))
+          const source = sourceOf(operation, label).replaceAll(EXAMPLE_ORIGIN, gateway.url)
+          writeFileSync(join(own, file), source)
+          if (label === "Go") writeFileSync(join(own, "caller.go"), goCaller(source))
           const path = `${dirname(process.execPath)}:${process.env["PATH"]}`
           const { printed } = await run(["sh", "-c", command], { ...env, ...given, PATH: path }, own)
           return treeOf(JSON.parse(printed.slice(printed.indexOf("{"))))
