@@ -26,6 +26,7 @@ import { RandomSourceLive } from "./persistence/vault/RandomSourceLive.ts"
 import { PaceBuckets } from "./providers/Pace.ts"
 import { contractPrices, knownProviders, providerRegistry } from "./providers/Registry.ts"
 import { makeCallCounts, RecentCalls } from "./runtime/RecentCalls.ts"
+import { makeUnroutedPayments, UnroutedPayments } from "./runtime/UnroutedPayments.ts"
 import { runTogether } from "./runtime/Worker.ts"
 import { consoleServices, servicesOn } from "./Services.ts"
 import { auditWatching } from "./services/AuditWatch.ts"
@@ -131,7 +132,11 @@ const services = (settings: ReadySettings) => {
     ports: ports(settings),
     limits,
     sender: endpointConnection(undefined, settings.webhookNameServers)
-  }).pipe(Layer.provideMerge(Layer.sync(RecentCalls, makeCallCounts)))
+  }).pipe(
+    Layer.provideMerge(
+      Layer.mergeAll(Layer.sync(RecentCalls, makeCallCounts), Layer.sync(UnroutedPayments, makeUnroutedPayments))
+    )
+  )
 }
 
 /** The client of Redis is read only where it is set: it is as much code as all of ours. */

@@ -95,3 +95,9 @@ export const candidatesOf = (history: ReadonlyArray<{ readonly note: string }>):
   const note = history.findLast((line) => PARTS.test(line.note))?.note ?? ""
   return candidatesIn(PARTS.exec(note)?.[2] ?? "")
 }
+
+const LEFT_OPEN: ReadonlyArray<Verdict> = ["used", "not_sent", "not_asked", "priced", "code_sent"]
+
+/** Whether each provider of a payment was passed over. None is where there was no candidate at all. */
+export const foundNone = (candidates: ReadonlyArray<Candidate>): boolean =>
+  candidates.length > 0 && candidates.every(({ verdict }) => !LEFT_OPEN.includes(verdict))

@@ -95,6 +95,20 @@ layer(stack, { excludeTestServices: true })("the console, by forms alone", (it) 
       })
   )
 
+  it.effect("lists the payments that found no provider, with why each one was passed over", () =>
+    Effect.gen(function* () {
+      const { admin, gateway, support } = yield* Desk
+      const tenant = yield* tenantOn(gateway, 90_000n)
+      yield* admin.submit("/providers", "/corridors/RW/RWF/payout/momo", { active: "false", reason: "the network is down" })
+      const destination = { type: "momo", msisdn: "250782123456", network: "MTN", country: "RW" }
+      const body = { ...momoPayout("0010"), currency: "RWF", country: "RW", destination }
+      expect((yield* tenant.post("/v1/payouts", body)).body.error?.code).toBe("corridor_unsupported")
+      const shown = words(yield* support.read("/providers"))
+      expect(shown).toMatch(/Found no provider .* POST \/v1\/payouts .* the corridor is switched off/)
+      expect(shown).toContain(tenant.appId)
+    })
+  )
+
   it.effect(
     "credits a float by two people, loses nothing of a form that is wrong, and shows each entry with what there was after it",
     () =>

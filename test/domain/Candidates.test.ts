@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs"
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import {
@@ -5,6 +6,7 @@ import {
   candidatesIn,
   candidatesOf,
   candidatesText,
+  foundNone,
   noteWithCandidates,
   noteWithoutCandidates,
   type Verdict,
@@ -76,5 +78,17 @@ describe("the candidates of a payment", () => {
     ]
     expect(candidatesOf(history)).toStrictEqual(failedOver)
     expect(candidatesOf([{ note: "" }, { note: "status pending" }])).toStrictEqual([])
+  })
+
+  it("found no provider where each was passed over, and not where one was tried or none was asked", () => {
+    expect(foundNone([one("mtn", "circuit_open"), one("eversend", "no_price")])).toBe(true)
+    expect(foundNone(failedOver)).toBe(false)
+    expect(foundNone([one("mtn", "refused", null, "party"), one("eversend", "not_asked")])).toBe(false)
+    expect(foundNone([])).toBe(false)
+  })
+
+  it("are explained to operators, each verdict with the words that the console has", () => {
+    const page = readFileSync("docs/operations.md", "utf8")
+    for (const [verdict, meaning] of Object.entries(verdicts)) expect(page).toContain(`| \`${verdict}\` | ${meaning} |`)
   })
 })

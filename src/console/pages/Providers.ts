@@ -1,14 +1,16 @@
 import { Effect, Option } from "effect"
 import { type ComponentChild, h } from "preact"
+import { verdicts } from "../../domain/Candidates.ts"
 import type { Corridor } from "../../domain/Corridor.ts"
 import { Mode } from "../../domain/Ids.ts"
 import { maskedText } from "../../domain/Masking.ts"
 import { may } from "../../domain/Operator.ts"
 import { RecentCalls } from "../../runtime/RecentCalls.ts"
+import { type UnroutedPayment, UnroutedPayments } from "../../runtime/UnroutedPayments.ts"
 import { Corridors } from "../../services/ports/Corridors.ts"
 import { ProviderRegistry } from "../../services/ports/ProviderRegistry.ts"
 import { Circuits, type HeldBack, operations } from "../../services/routing/Circuits.ts"
-import { badge, code, field, form, idOf, money, said, section, table } from "../Elements.ts"
+import { badge, code, field, form, idOf, money, said, section, table, time } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
 import { callTable } from "../ProviderCalls.ts"
 import { type Answer, auditOf, page, redirect, type Visit } from "../Route.ts"
@@ -20,6 +22,7 @@ export const makeProviders = Effect.gen(function* () {
   const registry = yield* ProviderRegistry
   const circuits = yield* Circuits
   const recentCalls = yield* RecentCalls
+  const unrouted = yield* UnroutedPayments
   const corridors = yield* Corridors
 
   const account = Effect.fnUntraced(function* (provider: string, mode: Mode, showsPath: boolean) {
@@ -47,6 +50,7 @@ export const makeProviders = Effect.gen(function* () {
     const calls = recentCalls.read(visit.at)
     return page("Providers and corridors", [
       section("Calls to providers", callTable(calls, visit.at)),
+      section("Found no provider", unroutedTable(unrouted.read())),
       section(
         "Providers",
         table(
@@ -86,6 +90,21 @@ export const makeProviders = Effect.gen(function* () {
     ]
   } satisfies Room
 })
+
+const unroutedTable = (payments: ReadonlyArray<UnroutedPayment>): ComponentChild =>
+  table(
+    "The newest of this node, since it started: nothing of them is recorded, and the log has all",
+    ["When", "Tenant", "Request", "Asked", "Why each was passed over"],
+    payments.map(({ appId, asked, at, candidates, requestId }) => [
+      time(at),
+      appId,
+      code(requestId),
+      asked,
+      candidates.map(({ provider, verdict, why }) =>
+        h("div", null, code(provider), ` ${verdicts[verdict]}`, why === "" ? null : [" ", said(maskedText(`(${why})`))])
+      )
+    ])
+  )
 
 const heldText = (operation: string, { all, tenants }: HeldBack): ReadonlyArray<string> =>
   all ? [operation] : tenants.length > 0 ? [`${operation} for ${tenants.join(", ")}`] : []

@@ -1,5 +1,6 @@
 import { Cause, Clock, Effect, Option } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
+import { foundNone } from "../../domain/Candidates.ts"
 import { InternalError } from "../../domain/errors/Ambiguous.ts"
 import type { ApiError } from "../../domain/errors/ApiError.ts"
 import { CrossOriginDenied, MethodNotAllowed, NotFound } from "../../domain/errors/Terminal.ts"
@@ -7,6 +8,7 @@ import { emptyTrail, RouteTrail } from "../../runtime/RouteTrail.ts"
 import { interruptedAfter, makeTimer } from "../../runtime/Timer.ts"
 import { whereTooLate } from "../../runtime/TooLate.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
+import { UnroutedPayments } from "../../runtime/UnroutedPayments.ts"
 import { Authentication, type RawRequest } from "../../services/admission/Authentication.ts"
 import { CommitsWaiting } from "../../services/ports/CommitsWaiting.ts"
 import { RandomSource } from "../../services/ports/RandomSource.ts"
@@ -55,6 +57,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
   const writeInTime = yield* makeWriteInTime(timer, yield* Effect.scope)
   const logRequest = yield* makeRequestLog
   const commitsWaiting = yield* CommitsWaiting
+  const unrouted = yield* UnroutedPayments
   const addressOf = clientAddress(settings.trustedProxies)
 
   const serve = (endpoints: Endpoints) =>
@@ -65,7 +68,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
       const { match, method, requestId } = head
       const route = match._tag === "Found" ? match.route.template : "unknown"
       const trail = isRead(method) ? null : emptyTrail()
-      const { response } = yield* respondAlways(request, head, endpoints).pipe(
+      const { appId, response } = yield* respondAlways(request, head, endpoints).pipe(
         Effect.tap((outcome) => logRequest(startedAt, head, route, outcome)),
         Effect.provideService(RouteTrail, trail),
         // Its name and its attributes are those of the semantic conventions.
@@ -77,7 +80,11 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
         })
       )
       yield* countResponse(startedAt, head, response)
-      if (isMoneyStep(match)) yield* Effect.provideService(countCandidates, RouteTrail, trail)
+      if (isMoneyStep(match) && trail !== null) {
+        const candidates = [...trail.values()]
+        yield* countCandidates(candidates)
+        if (foundNone(candidates)) unrouted.record({ at: startedAt, appId, requestId, asked: `${method} ${route}`, candidates })
+      }
       return withStandardHeaders(response, requestId)
     })
 

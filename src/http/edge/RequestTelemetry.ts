@@ -1,9 +1,10 @@
 import { Clock, Effect, Metric, Option, Schema } from "effect"
 import type { HttpServerResponse } from "effect/http"
+import type { Candidate } from "../../domain/Candidates.ts"
 import { isReference } from "../../domain/Ids.ts"
 import { boundedLog } from "../../runtime/BoundedLog.ts"
 import { labelledMetric } from "../../runtime/LabelledMetric.ts"
-import { candidatesNoted, candidatesNow } from "../../runtime/RouteTrail.ts"
+import { candidatesNoted } from "../../runtime/RouteTrail.ts"
 import { annotateTraced } from "../../runtime/Tracing.ts"
 import type { RequestHead } from "./RequestHead.ts"
 import { singleValue } from "./RequestHeaders.ts"
@@ -63,13 +64,12 @@ export const countResponse = Effect.fnUntraced(function* (
 })
 
 /** Counts what became of the candidates of a payment. */
-export const countCandidates = Effect.flatMap(candidatesNow, (all) =>
+export const countCandidates = (all: ReadonlyArray<Candidate>) =>
   Effect.forEach(
     all.filter(({ verdict }) => verdict !== "not_asked"),
     ({ provider, verdict }) => candidates({ provider, verdict }, 1),
     { discard: true }
   )
-)
 
 /** The attributes of a span whose request ended in an error. Only what is our fault has an error's type: a refusal is none. */
 const errorAttributes = (response: HttpServerResponse.HttpServerResponse): Readonly<Record<string, string>> =>

@@ -74,7 +74,8 @@ export class Routes extends Context.Service<
           return provider === undefined || found === undefined ? [] : [{ provider, operations: found }]
         }
 
-      const forCorridor = Effect.fnUntraced(function* <Operations>(
+      /** Those that are tried, and why each other one of the row is not. */
+      const chosenFrom = Effect.fnUntraced(function* <Operations>(
         caller: Caller,
         row: Corridor,
         operationsOf: OperationsOf<Operations>
@@ -82,22 +83,22 @@ export class Routes extends Context.Service<
         const pin = yield* tenants.pinned(caller.appId)
         const find = able(caller, operationsOf)
         const untold = yield* withoutSender(caller, row)
-        return failoverOrder(row, pin, (name) => !untold.includes(name) && find(name).length > 0).flatMap(find)
+        const unable = (name: string) => (untold.includes(name) ? "no_sender" : find(name).length === 0 ? "no_account" : null)
+        const tried = failoverOrder(row, pin, (name) => unable(name) === null).flatMap(find)
+        return { tried, others: () => leftOut(row, pin, unable) }
       })
+
+      const forCorridor = <Operations>(caller: Caller, row: Corridor, operationsOf: OperationsOf<Operations>) =>
+        Effect.map(chosenFrom(caller, row, operationsOf), ({ tried }) => tried)
 
       const forPayment = Effect.fnUntraced(function* <Operations>(
         caller: Caller,
         row: Corridor,
         operationsOf: OperationsOf<Operations>
       ) {
-        const tried = yield* forCorridor(caller, row, operationsOf)
+        const { others, tried } = yield* chosenFrom(caller, row, operationsOf)
         yield* beginCandidates(row.providers)
-        if (tried.length === new Set(row.providers).size) return tried
-        const pin = yield* tenants.pinned(caller.appId)
-        const untold = yield* withoutSender(caller, row)
-        const find = able(caller, operationsOf)
-        const unable = (name: string) => (untold.includes(name) ? "no_sender" : find(name).length === 0 ? "no_account" : null)
-        for (const [name, verdict] of leftOut(row, pin, unable)) yield* passOver(name, verdict)
+        if (tried.length < row.providers.length) for (const [name, verdict] of others()) yield* passOver(name, verdict)
         return tried
       })
 
