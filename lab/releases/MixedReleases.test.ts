@@ -41,7 +41,7 @@ const PATIENT = { PROVIDER_TIMEOUT_MS: "15000" }
 
 /** The members of answers and events that the release before does not have. */
 const POSITION = ["credited_minor", "debited_minor", "fx_in_minor", "fx_out_minor", "returned_minor", "owed_minor"]
-const NEWER = ["reversed", "version", "holder", "branch_code", "refunded_minor", "refund_of", ...POSITION]
+const NEWER = ["reversed", "version", "holder", "branch_code", "refunded_minor", "refund_of", "provider_receipt", ...POSITION]
 
 type Tenant = Effect.Success<ReturnType<typeof tenantOn>>
 interface Side {

@@ -7,6 +7,8 @@ import { Failure, sentWithAccount } from "./Payment.ts"
 const providerReference = Schema.NullOr(Schema.String)
 /** The provider's own words, for the history; never a number or a name. */
 const note = Schema.String
+/** The number by which the payer or recipient knows the payment (`ProviderReceipt`); absent where the answer has none. */
+const receipt = Schema.optionalKey(Schema.String)
 
 /** Why a payout or charge was refused: by the other side, by our shared pool, by a limit, by our own configuration, or else. */
 export const RefusalKind = Schema.Literals(["party", "pool", "limit", "config", "other"])
@@ -18,7 +20,13 @@ export type RefusalKind = typeof RefusalKind.Type
  */
 export const Fact = Schema.TaggedUnion({
   /** The provider took it and works on it; `observed` is its echo of what it will charge. */
-  Accepted: { providerReference, observedAmount: Schema.NullOr(MinorUnits), observedCurrency: Schema.NullOr(Currency), note },
+  Accepted: {
+    providerReference,
+    receipt,
+    observedAmount: Schema.NullOr(MinorUnits),
+    observedCurrency: Schema.NullOr(Currency),
+    note
+  },
   /** The payer has to finish on a page of the provider. */
   NeedsRedirect: {
     providerReference,
@@ -45,6 +53,7 @@ export const Fact = Schema.TaggedUnion({
    */
   Succeeded: {
     providerReference,
+    receipt,
     amount: Schema.NullOr(MinorUnits),
     currency: Schema.NullOr(Currency),
     fee: Schema.NullOr(MinorUnits),
@@ -55,7 +64,14 @@ export const Fact = Schema.TaggedUnion({
    * A definite refusal or failure: nothing moved and nothing will. `isUnsure`: by the provider's documents it is to be looked at once more, some time later,
    * and only then.
    */
-  Refused: { providerReference, kind: RefusalKind, failure: Failure, isUnsure: Schema.optionalKey(Schema.Literal(true)), note },
+  Refused: {
+    providerReference,
+    receipt,
+    kind: RefusalKind,
+    failure: Failure,
+    isUnsure: Schema.optionalKey(Schema.Literal(true)),
+    note
+  },
   /** Provably never left this process. */
   NotSent: { note },
   /**
@@ -84,6 +100,7 @@ export const Fact = Schema.TaggedUnion({
    */
   StillPending: {
     providerReference,
+    receipt,
     isUnfinished: Schema.optionalKey(Schema.Literal(true)),
     isDoubted: Schema.optionalKey(Schema.Literal(true)),
     note
@@ -102,6 +119,7 @@ export const Fact = Schema.TaggedUnion({
    * fee that the delivery cost, where the provider names it; `at` is null where the provider does not say when.
    */
   Returned: {
+    receipt,
     amount: MinorUnits,
     currency: Schema.NullOr(Currency),
     fee: MinorUnits,

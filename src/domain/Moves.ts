@@ -7,18 +7,19 @@ import type { Instant } from "./Instant.ts"
 import { type FactOrigin, moveIn } from "./MoveTable.ts"
 import type { Payment } from "./Payment.ts"
 import { payoutMoves } from "./PayoutMoves.ts"
+import { withReceipt } from "./ProviderReceipt.ts"
 import type { Transaction } from "./Transaction.ts"
 
 /**
  * The effect of one fact on one record. The tables decide alone: `payoutMoves`, `collectionMoves` and `exchangeMoves` have a row for each
  * status and a cell for each fact that does something (contract MOVE-1). After `Mismatched` only a person changes the record. The record
- * keeps the provider's reports of the money.
+ * keeps the provider's reports of the money, and the number of its receipt.
  */
 export function decide(record: Payment, fact: Fact, actor: Actor, at: Instant): Decision<Payment>
 export function decide(record: Transaction, fact: Fact, actor: Actor, at: Instant): Decision<Transaction>
 export function decide(record: Transaction, fact: Fact, actor: Actor, at: Instant): Decision<Transaction> {
   const decision = decideByKind(record, fact, { actor, at })
-  return { ...decision, next: withReport(record, decision.next, fact) }
+  return { ...decision, next: withReceipt(record, withReport(record, decision.next, fact), fact, at) }
 }
 
 const decideByKind = (record: Transaction, fact: Fact, origin: FactOrigin): Decision<Transaction> => {

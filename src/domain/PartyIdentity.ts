@@ -15,6 +15,16 @@ export const recipientIdentity = (destination: Destination): Redacted.Redacted =
 /** A payer is a number, in the one form that is read from a request (`msisdnOf`). */
 export const payerIdentity = ({ msisdn }: MomoParty): Redacted.Redacted => msisdn
 
+/** A number, whether its owner was charged or paid: `payerIdentity` and `recipientIdentity` of it. */
+export const identitiesOfNumber = (msisdn: Redacted.Redacted): ReadonlyArray<Redacted.Redacted> => [
+  msisdn,
+  Redacted.make(numberIdentity(Redacted.value(msisdn)))
+]
+
+/** An account without its bank: a customer says the number alone. Records are found by it, and nothing else compares it. */
+export const accountNumberIdentity = (number: Redacted.Redacted): Redacted.Redacted =>
+  Redacted.make(account(Redacted.value(number)))
+
 /** The number that a payer would have who is this recipient; null where it is no number. */
 export const numberOf = (destination: Destination): Redacted.Redacted | null => {
   if (destination._tag === "momo") return destination.msisdn

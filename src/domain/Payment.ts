@@ -98,6 +98,8 @@ const common = {
   provider: Schema.String,
   ...sentWithAccount,
   providerReference: Schema.NullOr(Schema.String),
+  /** The number by which the customer knows it; absent where the provider has not named one (`ProviderReceipt`). */
+  providerReceipt: Schema.optionalKey(Schema.String),
   needsReview: Schema.Boolean,
   /** In `amountCurrency`, as the tenant asked. */
   amount: MinorUnits,

@@ -1,4 +1,4 @@
-import type { Corridor } from "./Corridor.ts"
+import { type Corridor, corridorKeyOf } from "./Corridor.ts"
 import { type Currency, exponents } from "./Currency.ts"
 import { exchangeView } from "./Exchange.ts"
 import type { Mode, Reference } from "./Ids.ts"
@@ -30,13 +30,9 @@ export const transactionView = (transaction: Shown<Payment>) => {
     fees_minor: transaction.fees
   }
   const tail = {
-    corridor: {
-      country: transaction.corridor.country,
-      currency: transaction.corridor.currency,
-      direction: transaction.corridor.direction,
-      method: transaction.corridor.method
-    },
+    corridor: corridorKeyOf(transaction.corridor),
     network: transaction.network,
+    provider_receipt: transaction.providerReceipt ?? null,
     narration: transaction.narration,
     metadata: new RawJson(transaction.metadata),
     version: transaction.version,

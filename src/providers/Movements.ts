@@ -194,11 +194,16 @@ export const asAccepted = (
     : asCreateOutcome(reading, "what was only just made is not there, or came back")
 
 export const acceptedAs = (
-  { note, providerReference }: { readonly note: string; readonly providerReference: string | null },
+  {
+    note,
+    providerReference,
+    receipt
+  }: { readonly note: string; readonly providerReference: string | null; readonly receipt?: string },
   { observedAmount, observedCurrency }: Observed = nothingObserved
 ): Extract<PayoutOutcome, { _tag: "Accepted" }> => ({
   _tag: "Accepted",
   providerReference,
+  ...(receipt === undefined ? {} : { receipt }),
   observedAmount,
   observedCurrency,
   note

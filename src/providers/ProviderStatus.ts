@@ -3,6 +3,7 @@ import type { Reported } from "../domain/CallbackReport.ts"
 import { type Currency, isCurrency } from "../domain/Currency.ts"
 import type { Fact } from "../domain/Fact.ts"
 import { fromDecimal, fromDecimalDown, fromDecimalUp, type MinorUnits, ZERO } from "../domain/Money.ts"
+import { receiptOf } from "../domain/ProviderReceipt.ts"
 import type { TransactionKind } from "../domain/Transaction.ts"
 import type { StatusOutcome } from "../services/ports/Provider.ts"
 import { type FactWithAlarm, unreadable, withoutAlarm } from "./AnswerParsing.ts"
@@ -28,6 +29,8 @@ export interface Shown {
   /** Undefined where the word is not in the table: it is not understood, and never a failure. */
   readonly standing: Reported | undefined
   readonly providerReference: string | null
+  /** The number by which the payer or recipient knows it, where the provider tells it (`ProviderReceipt`). */
+  readonly receipt?: unknown
   readonly note: string
   /** Undefined where it cannot be read. */
   readonly sum: (Sum & Exchanged) | undefined
@@ -70,6 +73,7 @@ export const answerBy = ({
   kind,
   note,
   providerReference,
+  receipt,
   refusal,
   returnedAt,
   standing,
@@ -82,26 +86,27 @@ export const answerBy = ({
       fact: { _tag: "Mismatched", note: `status ${status}, for another number` },
       alarm: "a reference of ours is another request there"
     }
+  const named = receiptOf(receipt)
   switch (standing) {
     case undefined:
       return unreadable("the status has no meaning here", status)
     case "pending":
-      return withoutAlarm({ _tag: "StillPending", providerReference, ...(isUnfinished ? { isUnfinished } : {}), note })
+      return withoutAlarm({ _tag: "StillPending", providerReference, ...named, ...(isUnfinished ? { isUnfinished } : {}), note })
     case "failed": {
-      const refused = refusedBy(refusal, providerReference, note)
-      return isUnsure ? { ...refused, fact: { ...refused.fact, isUnsure } } : refused
+      const { alarm, fact } = refusedBy(refusal, providerReference, note)
+      return { fact: { ...fact, ...named, ...(isUnsure ? { isUnsure } : {}) }, alarm }
     }
     case "successful":
       if (sum === undefined) return unreadableSum(status, providerReference)
       return {
-        fact: { _tag: "Succeeded", providerReference, ...sum, note },
+        fact: { _tag: "Succeeded", providerReference, ...named, ...sum, note },
         alarm: kind === "collection" && sum.fee === null ? UNPRICED : null
       }
     case "returned": {
       if (sum === undefined) return unreadableSum(status, providerReference)
       // Whether a fee came back is not said, so none is given back.
       const { amount, currency, fee: charged } = sum
-      return withoutAlarm({ _tag: "Returned", amount, currency, fee: ZERO, charged, at: returnedAt ?? null, note })
+      return withoutAlarm({ _tag: "Returned", ...named, amount, currency, fee: ZERO, charged, at: returnedAt ?? null, note })
     }
   }
 }

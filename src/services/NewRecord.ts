@@ -33,7 +33,7 @@ export const newRecord = ({ appId, mode }: Caller, { reference }: Claim, created
 /** A record that a request begins, and the rows that are committed with it. An absent member has no row. */
 export interface Opening
   extends Pick<OpenStep, "claim" | "entry">,
-    Partial<Pick<OpenStep, "beneficiary" | "counters" | "partyHash" | "payer">> {
+    Partial<Pick<OpenStep, "beneficiary" | "counters" | "partyHash" | "accountHash" | "payer">> {
   readonly record: Transaction
   /** Null where the contract names none for a record that has just begun: its answer tells. */
   readonly event: EventType | null

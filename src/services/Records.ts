@@ -20,6 +20,8 @@ import {
   type TransactionPosition,
   Transactions
 } from "./ports/Transactions.ts"
+import { Vault } from "./ports/Vault.ts"
+import { type SearchTerm, soughtBy } from "./RecordSearch.ts"
 import { type FinalError, outcomeResponse, type UnknownOutcomeError } from "./settlement/OutcomeResponse.ts"
 import { withItsRefunds, withRefunds } from "./settlement/ShownRecords.ts"
 
@@ -35,6 +37,12 @@ export class Records extends Context.Service<
     readonly list: (
       caller: Caller,
       filter: TransactionFilter,
+      page: { readonly limit: number; readonly from: TransactionPosition | null }
+    ) => Effect.Effect<TransactionPage, RateLimited>
+    /** A page of those of them that are found by the term, the newest first; by a number for 90 days after they began. */
+    readonly search: (
+      caller: Caller,
+      term: SearchTerm,
       page: { readonly limit: number; readonly from: TransactionPosition | null }
     ) => Effect.Effect<TransactionPage, RateLimited>
     /** Whether the tenant has any record by it, of whatever kind. */
@@ -73,6 +81,7 @@ export class Records extends Context.Service<
       const transactions = yield* Transactions
       const ledger = yield* FloatLedger
       const entries = yield* FloatEntries
+      const vault = yield* Vault
 
       const transaction = Effect.fnUntraced(function* (caller: Caller, reference: string, kind: PaymentKind | null) {
         if (!isReference(reference)) return yield* new NotFound({})
@@ -90,6 +99,15 @@ export class Records extends Context.Service<
 
       const list = Effect.fnUntraced(function* (...[owner, filter, page]: Parameters<typeof transactions.list>) {
         const { items, next } = yield* transactions.list(owner, filter, page)
+        return { items: yield* refunded(items), next }
+      })
+
+      const search = Effect.fn("Records.search")(function* (
+        { appId, mode }: Caller,
+        term: SearchTerm,
+        page: { readonly limit: number; readonly from: TransactionPosition | null }
+      ) {
+        const { items, next } = yield* transactions.sought({ appId, mode }, soughtBy(term, vault), page)
         return { items: yield* refunded(items), next }
       })
 
@@ -129,6 +147,7 @@ export class Records extends Context.Service<
         transaction,
         shown,
         list: ({ appId, mode }, filter, page) => list({ appId, mode }, filter, page),
+        search,
         positions: (caller) => ledger.positions(caller.appId, caller.mode),
         statement: ({ appId, mode }, currency, range, page) => entries.statement({ appId, mode, currency }, range, page),
         replay

@@ -20,6 +20,7 @@ const corridor = { country: "UG", currency: "UGX", method: "momo" }
 const head = { id: ID, reference: ID, provider: "eversend", status: "pending", needs_review: false }
 const tail = {
   network: "MTN",
+  provider_receipt: null,
   narration: null,
   metadata: {},
   version: 1,

@@ -152,6 +152,15 @@ const table: Readonly<Record<string, ReadonlyArray<Row>>> = {
   "POST /v1/reference/resolve-bank-account": [
     [{}, "country: is required", "bank_code: is required", "account_number: is required"]
   ],
+  "POST /v1/transactions/search": [
+    [{}, "msisdn: is required, or one of account_number, metadata and provider_receipt"],
+    [{ msisdn: "+256772123456", provider_receipt: "A1" }, "provider_receipt: must not be beside msisdn"],
+    [
+      { msisdn: "0772123456" },
+      "msisdn: must be a phone number with its country's prefix, or a national one with `country` beside it"
+    ],
+    [{ metadata: {} }, "metadata: must have 1 to 5 members"]
+  ],
   "PUT /v1/float/alerts": [[{}, "currency: is required", "below_minor: is required"]],
   "PUT /v1/webhooks/endpoint": [
     [{}, "url: is required"],

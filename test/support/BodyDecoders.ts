@@ -2,6 +2,7 @@ import { Result } from "effect"
 import type { ApiError } from "../../src/domain/errors/ApiError.ts"
 import { readTree } from "../../src/http/body/Body.ts"
 import { authorizeBody, codeBody, collectionBody } from "../../src/http/body/CollectionBody.ts"
+import { searchBody } from "../../src/http/body/SearchBody.ts"
 import { alertBody } from "../../src/http/handlers/Balances.ts"
 import { refundBody } from "../../src/http/handlers/Collections.ts"
 import { fxExchangeBody, fxQuoteBody } from "../../src/http/handlers/Fx.ts"
@@ -22,6 +23,7 @@ const decoders: Readonly<Record<string, (tree: JsonTree) => Result.Result<unknow
   "POST /v1/fx/exchange": fxExchangeBody,
   "POST /v1/refunds": refundBody,
   "POST /v1/reference/resolve-bank-account": resolveBody,
+  "POST /v1/transactions/search": searchBody,
   "PUT /v1/float/alerts": alertBody,
   "PUT /v1/webhooks/endpoint": endpointBody,
   "POST /v1/webhooks/recover": recoverBody

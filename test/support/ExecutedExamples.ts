@@ -47,6 +47,7 @@ export const executeExamples = Effect.fnUntraced(function* (gateway: Gateway) {
   yield* step("GET", `/v1/payouts/${payout}`)
   yield* step("GET", `/v1/transactions/${payout}`)
   yield* step("GET", "/v1/transactions?status=successful&metadata.order=A-1&limit=1")
+  yield* step("POST", "/v1/transactions/search", { msisdn: "+256 772 001 234", limit: 1 })
   yield* step("POST", "/v1/refunds", { original_reference: collection, reason: "Not delivered" })
   yield* step("PUT", "/v1/float/alerts", { currency: "UGX", below_minor: 100_000 })
   for (const read of [

@@ -46,7 +46,8 @@ const exchanges = ({ exchanges }: Client.Gateway) => ({
 const reads = ({ account, beneficiaries, reference, transactions }: Client.Gateway) => ({
   transactions: {
     get: (id: string) => run((options) => transactions.get(id, options)),
-    list: (query?: Parameters1<typeof transactions.list>) => walk((options) => transactions.list(query, options))
+    list: (query?: Parameters1<typeof transactions.list>) => walk((options) => transactions.list(query, options)),
+    search: (body: Parameters1<typeof transactions.search>) => walk((options) => transactions.search(body, options))
   },
   account: {
     float: run(account.float),

@@ -294,6 +294,8 @@ export interface Payout {
   readonly corridor: CorridorKey
   /** The mobile network, as the corridor lists it; null where there is none */
   readonly network: string | null
+  /** The number by which the payer or recipient knows it, as in the operator's SMS; null until the provider tells it, and where it tells none */
+  readonly provider_receipt: string | null
   /** The text that you sent with it, or null */
   readonly narration: string | null
   readonly metadata: Metadata
@@ -501,6 +503,8 @@ export interface Collection {
   readonly corridor: CorridorKey
   /** The mobile network, as the corridor lists it; null where there is none */
   readonly network: string | null
+  /** The number by which the payer or recipient knows it, as in the operator's SMS; null until the provider tells it, and where it tells none */
+  readonly provider_receipt: string | null
   /** The text that you sent with it, or null */
   readonly narration: string | null
   readonly metadata: Metadata
@@ -2064,6 +2068,8 @@ export interface RawPayout {
   readonly corridor: CorridorKey
   /** The mobile network, as the corridor lists it; null where there is none */
   readonly network: string | null
+  /** The number by which the payer or recipient knows it, as in the operator's SMS; null until the provider tells it, and where it tells none */
+  readonly provider_receipt: string | null
   /** The text that you sent with it, or null */
   readonly narration: string | null
   readonly metadata: Metadata
@@ -2128,6 +2134,8 @@ export interface RawCollection {
   readonly corridor: CorridorKey
   /** The mobile network, as the corridor lists it; null where there is none */
   readonly network: string | null
+  /** The number by which the payer or recipient knows it, as in the operator's SMS; null until the provider tells it, and where it tells none */
+  readonly provider_receipt: string | null
   /** The text that you sent with it, or null */
   readonly narration: string | null
   readonly metadata: Metadata
@@ -2151,6 +2159,28 @@ export interface RawCollection {
   readonly raw_response: string | null
   /** The provider's own reference */
   readonly provider_reference: string | null
+}
+
+/** What you know of a payment: exactly one of `msisdn`, `account_number`, `metadata` and `provider_receipt` */
+export interface SearchTransactionsRequest {
+  /** The payer's or recipient's whole number, as people write it: `+256 772 123 456`, or `0772 123 456` with `country` */
+  readonly msisdn?: string
+  /** The country of a `msisdn` that is written without its prefix */
+  readonly country?: Country
+  /** The recipient's whole account number, at whichever bank; blanks and dashes do not count */
+  readonly account_number?: string
+  /** 1 to 5 members, each a text, a number or a boolean: those whose metadata has all of them, with exactly these texts */
+  readonly metadata?: Metadata
+  /** The number in the operator's SMS; its case, and what stands between letters and digits, do not count */
+  readonly provider_receipt?: string
+  /** How many items a page has at most; 20 if left out */
+  readonly limit?: number
+  /** Where to go on: the `next_cursor` of the page before, with the same body beside it */
+  readonly cursor?: string
+  /** May repeat the mode of the key; another one is refused with `mode_mismatch` */
+  readonly mode?: "live" | "test"
+  /** May repeat the mode of the key; another one is refused with `mode_mismatch` */
+  readonly is_test_mode?: boolean
 }
 
 /** One page of a list */
@@ -2583,6 +2613,11 @@ export interface Operations {
       /** Only those whose metadata has this member with exactly this text. Send it as `metadata.KEY=VALUE`, once: `metadata.order=A-1` */
       readonly metadata?: { readonly [name: string]: string }
     }
+    readonly data: TransactionPage
+  }
+  /** Search for transactions */
+  readonly "POST /v1/transactions/search": {
+    readonly body: SearchTransactionsRequest
     readonly data: TransactionPage
   }
   /** Get a transaction */

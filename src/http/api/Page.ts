@@ -18,6 +18,11 @@ const Limit = Schema.String.check(
 /** A parameter that is yes or no. */
 export const Flag = Schema.Literals(["true", "false"]).annotate({ [PARAMETER]: { type: "boolean" } })
 
+/** The `next_cursor` of a list, sent back. */
+export const Cursor = Schema.String.check(
+  Schema.isPattern(new RegExp(`^[A-Za-z0-9_-]{1,${LONGEST_CURSOR}}$`), { expected: "a cursor that this list gave" })
+)
+
 /** The query of a list: `limit` is how many items, `cursor` where the last page ended. */
 export const pageQueryOf = (items: number) => ({
   limit: Schema.optionalKey(
@@ -28,12 +33,7 @@ export const pageQueryOf = (items: number) => ({
       })
     )
   ),
-  cursor: optional(
-    Schema.String.check(
-      Schema.isPattern(new RegExp(`^[A-Za-z0-9_-]{1,${LONGEST_CURSOR}}$`), { expected: "a cursor that this list gave" })
-    ),
-    "Where to go on: the `next_cursor` of the page before"
-  )
+  cursor: optional(Cursor, "Where to go on: the `next_cursor` of the page before")
 })
 export const pageQuery = pageQueryOf(DEFAULT_PAGE)
 
@@ -49,8 +49,8 @@ const LATEST = 253_402_300_799_999
 const Moment = Schema.Number.check(Schema.isInt(), Schema.isBetween({ minimum: 0, maximum: LATEST }))
 
 /** A cursor says when the last item was made and which it was. Its form is not part of the contract. */
-const Cursor = Schema.fromJsonString(Schema.Tuple([Moment, Reference]))
-const decodeCursor = Schema.decodeUnknownOption(Cursor)
+const Place = Schema.fromJsonString(Schema.Tuple([Moment, Reference]))
+const decodeCursor = Schema.decodeUnknownOption(Place)
 
 export const cursorOf = ({ createdAt, id }: { readonly createdAt: number; readonly id: string }): string =>
   Buffer.from(JSON.stringify([createdAt, id])).toString("base64url")

@@ -45,6 +45,10 @@ const head = {
 const tail = {
   corridor: described(CorridorKey, "The corridor that it uses"),
   network: described(Schema.NullOr(Schema.String), "The mobile network, as the corridor lists it; null where there is none"),
+  provider_receipt: described(
+    Schema.NullOr(Schema.String),
+    "The number by which the payer or recipient knows it, as in the operator's SMS; null until the provider tells it, and where it tells none"
+  ),
   narration: described(Schema.NullOr(Schema.String), "The text that you sent with it, or null"),
   metadata: Metadata,
   version: described(

@@ -184,6 +184,7 @@ const methods: Readonly<Record<string, string>> = {
   "GET /v1/collections/{reference}": "collections.get(REFERENCE)",
   "POST /v1/fx/quote": "exchanges.quote(BODY)",
   "POST /v1/fx/exchange": "exchanges.create(BODY, KEY)",
+  "POST /v1/transactions/search": "transactions.search(BODY)",
   "GET /v1/float": "account.float()"
 }
 

@@ -87,6 +87,13 @@ const resolution = {
   ip: { count: 600, windowMs: MINUTE_MS, burst: 600 }
 } as const
 
+/** Searching by a customer's number has a limit of its own: it is how one would find out whose numbers a tenant has (contract LIM-32). */
+const search = {
+  route: "/v1/transactions/search",
+  key: { count: 30, windowMs: MINUTE_MS, burst: 30 },
+  aDay: { count: 2_000, windowMs: 24 * 60 * MINUTE_MS, burst: 2_000 }
+} as const
+
 /** So many records of a list count as one read: they cost about as much. */
 const RECORDS_A_READ = 10
 /** The lists, and how many records a page of each holds at most where its query does not say. */
@@ -147,6 +154,13 @@ export const makeRequestRate = ({ rateLimits, trustedProxies }: Pick<RateSetting
         return [...own, { scope: "key", name: `deliveries:tenant:${tenant}`, limit: rateLimits.deliveries, tokens }]
       if (changeRoutes.includes(`${method} ${template}`))
         return [...own, { scope: "key", name: `changes:tenant:${tenant}`, limit: changesADay, tokens }]
+      if (template === search.route)
+        return [
+          ...own,
+          { scope: "key", name: `searches:key:${key}`, limit: search.key, tokens },
+          { scope: "key", name: `searches:tenant:${tenant}`, limit: ofTenant(search.key), tokens },
+          { scope: "key", name: `searches_a_day:tenant:${tenant}`, limit: search.aDay, tokens }
+        ]
       if (caller.role === "admin")
         return [...own, { scope: "key", name: `admin_reads:tenant:${tenant}`, limit: adminReads, tokens: 1 }]
       if (template !== resolution.route) return own

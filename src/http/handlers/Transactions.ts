@@ -6,6 +6,8 @@ import { Records } from "../../services/Records.ts"
 import { cursorOf } from "../api/Page.ts"
 import { withCaller } from "../api/SignedRequest.ts"
 import { listRequest } from "../api/TransactionQuery.ts"
+import { searchBody } from "../body/SearchBody.ts"
+import { withSignedBody } from "../body/SignedBody.ts"
 import { handlersOf } from "../edge/Endpoints.ts"
 import { auditReason } from "../edge/RequestHeaders.ts"
 import { respond, respondAtLength } from "../edge/Response.ts"
@@ -34,6 +36,8 @@ export const transactionsHandlers = Effect.gen(function* () {
           return pageView(yield* records.list(caller, filter, page))
         })
       ).pipe(respondAtLength(200)),
+    search: () =>
+      withSignedBody(searchBody, (caller, { page, term }) => Effect.map(records.search(caller, term, page), pageView)),
     find: ({ params, query }) =>
       withCaller((caller, { rawHeaders }) =>
         query.view === undefined

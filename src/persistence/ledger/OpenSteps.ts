@@ -44,11 +44,19 @@ const storedWindows = ({ counters, partyHash, transaction }: TracedOpenStep): st
 /** A decision about the refunds of a collection stays one. */
 const isGivenBack = ({ name }: WindowUse): boolean => name !== REFUND_WINDOW
 
+/** With the hash of the account, which the database takes out of it (`account_hash_in`): the functions keep their parameters. */
+const recipientOf = ({ accountHash, beneficiary }: TracedOpenStep): string | null => {
+  if (beneficiary === null) return null
+  return storableJson(
+    accountHash === undefined ? beneficiary : { ...beneficiary, accountHash: Buffer.from(accountHash).toString("hex") }
+  )
+}
+
 const steps = columnsOf<TracedOpenStep>({
   ...stepColumns,
   kind: { type: "text", of: ({ transaction }) => transaction.kind },
   sealed_destination: { type: "bytea", of: ({ sealedDestination }) => sealedDestination },
-  beneficiary: { type: "text", of: ({ beneficiary }) => (beneficiary === null ? null : storableJson(beneficiary)) },
+  beneficiary: { type: "text", of: recipientOf },
   party_hash: { type: "bytea", of: ({ partyHash }) => partyHash },
   counted: { type: "text", of: storedWindows },
   traceparent: { type: "text", of: ({ traceparent }) => traceparent },

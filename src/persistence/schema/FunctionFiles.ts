@@ -54,7 +54,7 @@ interface Listed {
 const files: Readonly<Record<string, Listed>> = {
   refuse_commit: { texts: ["032119bcf7896808"] },
   digests: { texts: ["e00730e100def629"] },
-  metadata: { texts: ["4edcd8c1c6dc4cf4", "43c2ebbbd03768bc"] },
+  metadata: { texts: ["4edcd8c1c6dc4cf4", "b54aab889a995513"] },
   add_charge: { texts: ["99a45f18c02a8ecc"] },
   signed_postings: { texts: ["e9223a0564b2395c"] },
   events: { texts: ["2be7906e2d292f45"], ofTenant: ["write_events"] },
@@ -65,15 +65,15 @@ const files: Readonly<Record<string, Listed>> = {
   // On one server `arrive_together` is of the release before.
   arrive: { texts: ["f27d937e24c7d95f", "9c17963bdd4c1bbc"], ofTenant: ["arrive_key", "arrive_together"] },
   arrive_at_once: { texts: ["e0bb689f7ce79e58"] },
-  open_step: { texts: ["48680fec104cd199", "647fa41a058d4ead", "c81b21a9fdaf5006"], ofTenant: ["open_step"] },
-  open_steps: { texts: ["fc5fc60937e85eb8", "eb757f2a75f9dd4b"], ofTenant: ["open_steps", "use_windows", "write_events"] },
+  open_step: { texts: ["48680fec104cd199", "647fa41a058d4ead", "91b63f909d5d917b"], ofTenant: ["open_step"] },
+  open_steps: { texts: ["fc5fc60937e85eb8", "594856bf2bcc77ff"], ofTenant: ["open_steps", "use_windows", "write_events"] },
   late_poll: { texts: ["0ddc30c6105583fe"] },
   apply_step: {
-    texts: ["a5b01a2a9e351944", "a0038ea6f12b21f0", "743ecd2f43588f26", "59a1709d71620a29"],
+    texts: ["a5b01a2a9e351944", "a0038ea6f12b21f0", "743ecd2f43588f26", "29323ad5a42e6405"],
     ofTenant: ["apply_step"]
   },
   apply_steps: {
-    texts: ["e230b7c2278b870f", "767eb2bcb712512e", "46f250e349a65945", "37bbba73abd1ab4a"],
+    texts: ["e230b7c2278b870f", "767eb2bcb712512e", "46f250e349a65945", "627fcbe221e4c782"],
     ofTenant: ["apply_steps", "write_events"]
   },
   claim_deliveries: { texts: ["4f04367833f4f219"] },

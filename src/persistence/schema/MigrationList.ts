@@ -60,12 +60,13 @@ const NAMED_BY_FUNCTIONS = `ALTER TABLE beneficiaries ADD COLUMN IF NOT EXISTS b
 ALTER TABLE api_keys ADD COLUMN IF NOT EXISTS label text NOT NULL DEFAULT '',
   ADD COLUMN IF NOT EXISTS is_reader boolean NOT NULL DEFAULT false,
   ADD COLUMN IF NOT EXISTS addresses text[] NOT NULL DEFAULT '{}',
-  ADD COLUMN IF NOT EXISTS last_used_at timestamptz;`
+  ADD COLUMN IF NOT EXISTS last_used_at timestamptz;
+ALTER TABLE transactions ADD COLUMN IF NOT EXISTS account_hash bytea;`
 /** As `expand`, where that made the columns already. */
-const expandOnce = (name: string): Migration => ({
+const expandOnce = (name: string, ...after: ReadonlyArray<MigrationStep>): Migration => ({
   name,
   ...checksum(name),
-  steps: [{ form: "transaction", sql: textOf(name).replaceAll("ADD COLUMN", "ADD COLUMN IF NOT EXISTS") }]
+  steps: [{ form: "transaction", sql: textOf(name).replaceAll("ADD COLUMN", "ADD COLUMN IF NOT EXISTS") }, ...after]
 })
 /** As `expand`, with the functions as they are by now: what follows needs them, or that every node already calls them. */
 const expandWithFunctions = (name: string, ...after: ReadonlyArray<MigrationStep>): Migration => ({
@@ -140,5 +141,22 @@ export const migrationList: ReadonlyArray<Migration> = [
     definition: "(app_id) WHERE alert_below_minor IS NOT NULL"
   }),
   expand("0048_amount_caps"),
+  expandOnce(
+    "0049_found_by_number",
+    // Both also say what every row is, so that no other statement reads them (`transactions_by_tenant_and_time`).
+    {
+      form: "index",
+      name: "transactions_by_party",
+      table: "transactions",
+      definition: "(app_id, mode, party_hash, created_at, reference) WHERE party_hash IS NOT NULL AND created_at > '-infinity'"
+    },
+    {
+      form: "index",
+      name: "transactions_by_account",
+      table: "transactions",
+      definition:
+        "(app_id, mode, account_hash, created_at, reference) WHERE account_hash IS NOT NULL AND created_at > '-infinity'"
+    }
+  ),
   expand("0053_quote_candidates")
 ]

@@ -4,7 +4,9 @@ import type { AppId, Mode } from "../../domain/Ids.ts"
 import { type Instant, iso } from "../../domain/Instant.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
 import type {
+  MetadataMember,
   RecordFilter,
+  SoughtRecords,
   StoredTransaction,
   TransactionFilter,
   TransactionPosition,
@@ -32,22 +34,37 @@ interface ListQuery {
   readonly appId: AppId
   readonly mode: Mode
   readonly filter: TransactionFilter
+  /** Null: all of them. */
+  readonly sought: SoughtRecords | null
   readonly from: TransactionPosition | null
 }
 
-const recordsOf = ({ currency, metadata }: TransactionFilter): number =>
-  currency === null && metadata === null ? RECORDS_A_PAGE : RECORDS_READ_A_PAGE
+const recordsOf = ({ filter, sought }: ListQuery): number =>
+  filter.currency === null && sought === null ? RECORDS_A_PAGE : RECORDS_READ_A_PAGE
+
+const everything: TransactionFilter = {
+  kind: null,
+  status: null,
+  needsReview: null,
+  currency: null,
+  createdFrom: null,
+  createdTo: null,
+  idempotencyKey: null,
+  metadata: null
+}
+/** Where the keyed hash stands that each is found by. */
+const hashColumns = { party: "party_hash", account: "account_hash" } as const
 
 /**
- * A tenant's list. The index `transactions_by_tenant_and_time` carries the walk, which has to say that each time is later than -infinity, or where a member
- * of metadata is asked for `metadata_members`; a filter is held against each record on the way, and so is that member: two may have one hash.
- * `readable` decodes rows and leaves out those that cannot be read.
+ * A tenant's list, and what is sought in it. The index `transactions_by_tenant_and_time` carries the walk, which has to say that each time is later than
+ * -infinity; where a member of metadata or a receipt is sought `metadata_members`, and where a number is the index of its hash. A filter is held against
+ * each record on the way, and so is a member or receipt: two may have one hash. `readable` decodes rows and leaves out those that cannot be read.
  */
-export const transactionList = (
+export const transactionLists = (
   sql: SqlClient.SqlClient,
   heavy: ReturnType<typeof makeHeavyReads>,
   readable: (rows: ReadonlyArray<object>) => Effect.Effect<ReadonlyArray<StoredTransaction>>
-): Transactions["Service"]["list"] => {
+): Pick<Transactions["Service"], "list" | "sought"> => {
   const moment = sql.literal("(extract(epoch FROM created_at) * 1000)::float8 AS at_ms")
 
   const inTime = ({ appId, filter: { createdFrom, createdTo }, from, mode }: ListQuery): Statement.Fragment =>
@@ -60,27 +77,58 @@ export const transactionList = (
     sql`AND reference IN (SELECT k.reference FROM idempotency_keys k
       WHERE k.app_id = ${appId} AND k.mode = ${mode} AND k.endpoint IN ${sql.in(KEYED_ENDPOINTS)} AND k.key = ${key})`
 
+  const ofMember = (query: ListQuery, { key, value }: MetadataMember): Statement.Fragment =>
+    sql`FROM metadata_members WHERE member = metadata_member(${key}, ${value}) AND ${inTime(query)}`
+
+  /** A number is that of a payer and that of a recipient, each of which has a walk of its own. */
+  const ofParty = (query: ListQuery, column: string, hashes: ReadonlyArray<Uint8Array>): Statement.Fragment => {
+    const walks = hashes.map(
+      (hash) => sql`(SELECT created_at, reference FROM transactions WHERE ${sql(column)} = ${hash} AND ${inTime(query)}
+        ORDER BY created_at DESC, reference DESC LIMIT ${recordsOf(query)})`
+    )
+    return sql`FROM (${sql.join(" UNION ALL ", false)(walks)}) of_party`
+  }
+
+  const origin = (query: ListQuery): Statement.Fragment => {
+    const { sought } = query
+    switch (sought?._tag) {
+      case undefined:
+        return sql`FROM transactions WHERE ${inTime(query)}`
+      case "party":
+      case "account":
+        return ofParty(query, hashColumns[sought._tag], sought.hashes)
+      case "receipt":
+        return ofMember(query, { key: "", value: `receipt ${sought.identity}` })
+      case "metadata":
+        return sought.members[0] === undefined ? sql`FROM transactions WHERE false` : ofMember(query, sought.members[0])
+    }
+  }
+
   /** Where the records are walked, the newest first. */
   const places = (query: ListQuery): Statement.Fragment => {
-    const { idempotencyKey, metadata } = query.filter
-    const from =
-      metadata === null
-        ? sql`FROM transactions WHERE ${inTime(query)}`
-        : sql`FROM metadata_members WHERE member = metadata_member(${metadata.key}, ${metadata.value}) AND ${inTime(query)}`
-    return sql`${from} ${idempotencyKey === null ? sql`` : byKey(query, idempotencyKey)} ORDER BY created_at DESC, reference DESC`
+    const { idempotencyKey } = query.filter
+    return sql`${origin(query)} ${idempotencyKey === null ? sql`` : byKey(query, idempotencyKey)} ORDER BY created_at DESC, reference DESC`
   }
 
   /** Each is found by its key, in the order of the walk, so that the last of a page is the last that is read. */
   const walked = (query: ListQuery): Statement.Fragment =>
-    query.filter.metadata === null
-      ? sql`(SELECT * ${places(query)} LIMIT ${recordsOf(query.filter)}) walked`
-      : sql`(SELECT created_at, reference ${places(query)} LIMIT ${recordsOf(query.filter)}) found CROSS JOIN LATERAL (
+    query.sought === null
+      ? sql`(SELECT * ${places(query)} LIMIT ${recordsOf(query)}) walked`
+      : sql`(SELECT created_at, reference ${places(query)} LIMIT ${recordsOf(query)}) found CROSS JOIN LATERAL (
           SELECT kind, status, needs_review, record, revision FROM transactions
           WHERE app_id = ${query.appId} AND reference = found.reference AND mode = ${query.mode} LIMIT 1) walked`
 
+  /** A hash of a number is whole; one of a member or a receipt only narrows. */
+  const fits = (sought: SoughtRecords | null): ReadonlyArray<Statement.Fragment> => {
+    if (sought?._tag === "receipt")
+      return [sql`AND receipt_identity(well_formed(record) ->> 'providerReceipt') = ${sought.identity}`]
+    if (sought?._tag !== "metadata") return []
+    return sought.members.map(({ key, value }) => sql`AND (well_formed(record) ->> 'metadata')::json ->> ${key} = ${value}`)
+  }
+
   /** The records of a page's range that pass the filter, the newest first. */
   const matching = (query: ListQuery, limit: number) => {
-    const { currency, kind, metadata, needsReview, status } = query.filter
+    const { currency, kind, needsReview, status } = query.filter
     return sql`
       SELECT reference, record, revision, ${moment} FROM ${walked(query)}
       WHERE kind <> 'exchange'
@@ -88,14 +136,13 @@ export const transactionList = (
         AND (${status}::text IS NULL OR status = ${status})
         AND (${needsReview}::boolean IS NULL OR needs_review = ${needsReview})
         AND (${currency}::text IS NULL OR well_formed(record) ->> 'currency' = ${currency})
-        AND (${metadata?.key ?? null}::text IS NULL
-          OR (well_formed(record) ->> 'metadata')::json ->> ${metadata?.key ?? null} = ${metadata?.value ?? null})
+        ${fits(query.sought).reduce((all, one) => sql`${all} ${one}`, sql``)}
       ORDER BY created_at DESC, reference DESC LIMIT ${limit}`
   }
 
   /** The last of the records that a page looks at; none where the list ends before it. */
   const lastSeen = (query: ListQuery) =>
-    Effect.flatMap(sql`SELECT ${moment}, reference ${places(query)} OFFSET ${recordsOf(query.filter) - 1} LIMIT 1`, placeOf)
+    Effect.flatMap(sql`SELECT ${moment}, reference ${places(query)} OFFSET ${recordsOf(query) - 1} LIMIT 1`, placeOf)
 
   const pageOf = Effect.fnUntraced(function* (query: ListQuery, limit: number) {
     // One more than asked for tells whether there is another page.
@@ -110,11 +157,21 @@ export const transactionList = (
     return { items, next: seen === null || end === null ? seen : laterPlace(seen, end) }
   })
 
-  return Effect.fn("Transactions.list")((owner, filter, { from, limit }) =>
-    heavy(`${owner.appId}:${owner.mode}`)(pageOf({ ...owner, filter, from }, limit)).pipe(
+  const inItsTurn = (query: ListQuery, limit: number) =>
+    heavy(`${query.appId}:${query.mode}`)(pageOf(query, limit)).pipe(
       Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die })
     )
-  )
+
+  return {
+    list: Effect.fn("Transactions.list")((owner, filter, { from, limit }) => {
+      const { metadata } = filter
+      const sought = metadata === null ? null : ({ _tag: "metadata", members: [metadata] } as const)
+      return inItsTurn({ ...owner, filter, sought, from }, limit)
+    }),
+    sought: Effect.fn("Transactions.sought")((owner, sought, { from, limit }) =>
+      inItsTurn({ ...owner, filter: everything, sought, from }, limit)
+    )
+  }
 }
 
 const laterPlace = laterOf(({ createdAt }: TransactionPosition) => createdAt)

@@ -20,7 +20,7 @@ import type { TenantFilter } from "../connection/TenantFilter.ts"
 import { makeTenantRead } from "../reads/BatchedRead.ts"
 import { refundReads } from "./RefundsPg.ts"
 import { storedRecord } from "./StoredRecord.ts"
-import { transactionList, transactionSearch } from "./TransactionList.ts"
+import { transactionLists, transactionSearch } from "./TransactionList.ts"
 
 /** Records that have one reference of a provider's: one of each kind and account, and some for a provider that gives it out twice. */
 const SHARED_AT_MOST = 20
@@ -220,7 +220,7 @@ export const TransactionsPg = Layer.effect(
       byReference,
       byProviderReference,
       history,
-      list: transactionList(sql, heavy, (rows) => decodeReadable("listed", rows)),
+      ...transactionLists(sql, heavy, (rows) => decodeReadable("listed", rows)),
       search: transactionSearch(sql, heavy, (rows) => decodeReadable("searched", rows)),
       createdBetween,
       claimDue,

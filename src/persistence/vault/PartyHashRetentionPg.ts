@@ -32,7 +32,7 @@ export const PartyHashRetentionPg = Layer.effect(
           WHERE party_hash IS NOT NULL AND created_at < ${then}::timestamptz AND created_at >= ${since}::timestamptz ${of("app_id")}
           ORDER BY created_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
         )
-        UPDATE transactions t SET party_hash = NULL, counted = '[]' FROM old
+        UPDATE transactions t SET party_hash = NULL, account_hash = NULL, counted = '[]' FROM old
         WHERE t.app_id = old.app_id AND t.reference = old.reference ${of("t.app_id")} RETURNING 1 AS forgotten`
       )
       // The next round begins at the oldest that is left: one that was held and skipped is still there, and one whose server did not answer.

@@ -69,6 +69,7 @@ const answerOf = (product: Product, wire: Wire, { fee, party, reference }: Expec
     // Usually an empty wallet, and sometimes a movement that succeeds a little later.
     isUnsure: wordOf(why) === "INTERNAL_PROCESSING_ERROR",
     providerReference: referenceIdOf(reference),
+    receipt: standing === "successful" ? wire.financialTransactionId : null,
     note: standing === "failed" ? `status ${status}, ${named(why)}` : `status ${status}${transactionIn(standing, wire)}`,
     sum: sum === undefined ? undefined : { ...sum, fee: fee(sum.amount) },
     refusal: failureBy(product, why)

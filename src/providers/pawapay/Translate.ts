@@ -104,6 +104,7 @@ const answerOf = (
     standing,
     isUnsure: failureCode === UNSURE,
     providerReference,
+    receipt: payment.providerTransactionId,
     note: standing === "failed" ? noteOf(failureCode, status) : status,
     sum: sum === undefined ? undefined : { ...sum, fee: feeOf(sum.amount) },
     refusal: refusalBy(kind, failureCode, status)

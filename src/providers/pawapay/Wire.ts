@@ -61,7 +61,9 @@ export const Payment = Schema.Struct({
   recipient: nullable(ShownAccount),
   payer: nullable(ShownAccount),
   failureReason: nullable(FailureReason),
-  created: Schema.optionalKey(Schema.String)
+  created: Schema.optionalKey(Schema.String),
+  /** The operator's number of it, read where it is one. */
+  providerTransactionId: Schema.optionalKey(Schema.Unknown)
 })
 export type Payment = typeof Payment.Type
 

@@ -115,6 +115,7 @@ const transferAnswer = (wire: typeof Transfer.Type, { party, reference }: Expect
     status,
     standing: transferMeaning(status),
     providerReference: wire.transfer_code,
+    receipt: sessionIdOf(wire),
     note: `status ${status}`,
     sum: transferSum(wire),
     refusal: undelivered,
@@ -126,6 +127,9 @@ const transferAnswer = (wire: typeof Transfer.Type, { party, reference }: Expect
     alarm: isLocked ? "Paystack waits for a code before it sends transfers: switch that off in its dashboard" : alarm
   }
 }
+
+const sessionIdOf = ({ session }: typeof Transfer.Type): unknown =>
+  typeof session === "object" && session !== null && "id" in session ? session.id : null
 
 /** A fee that is not named is null: the held one stands. */
 export const transferSum = ({

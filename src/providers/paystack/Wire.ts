@@ -93,6 +93,8 @@ export const Transfer = Schema.Struct({
   recipient: nullable(
     Schema.Union([Schema.Struct({ details: nullable(Schema.Struct({ account_number: nullable(Text) })) }), Text])
   ),
+  /** Of a transfer to a bank: the network between the banks, and its number of the transfer, read where they are there. */
+  session: Schema.optionalKey(Schema.Unknown),
   ...CreatedAt,
   updated_at: nullable(Schema.String),
   updatedAt: nullable(Schema.String)

@@ -41,7 +41,7 @@ import { FloatLedger } from "../ports/FloatLedger.ts"
 import type { Claim } from "../ports/Idempotency.ts"
 import type { PayoutQuote, QuoteRefused } from "../ports/Provider.ts"
 import { RandomSource } from "../ports/RandomSource.ts"
-import { Vault } from "../ports/Vault.ts"
+import { accountHashOf, Vault } from "../ports/Vault.ts"
 import type { FinalError, UnknownOutcomeError } from "../settlement/OutcomeResponse.ts"
 import { PayoutDispatch } from "./PayoutDispatch.ts"
 import {
@@ -130,6 +130,7 @@ export class Payouts extends Context.Service<
             event: "payout.pending",
             note: holderNote(offer.holder, command.destination),
             partyHash: partyHashOf(command),
+            ...accountHashOf(command.destination, vault),
             beneficiary: beneficiaryOf(
               { id: yield* randomSource.reference, appId: caller.appId, mode: caller.mode },
               command.destination,

@@ -42,6 +42,8 @@ export interface OpenStep {
   readonly counters: ReadonlyArray<WindowUse>
   /** The keyed HMAC of the payer's or recipient's number. */
   readonly partyHash: Uint8Array | null
+  /** The keyed HMAC of the recipient's account without its bank; absent where there is no account. */
+  readonly accountHash?: Uint8Array
   /** Where a payer's number is charged: the charge that the guard found last for it. It must still be the last one. */
   readonly payer?: { readonly holder: Reference | null }
 }

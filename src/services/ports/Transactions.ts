@@ -53,8 +53,23 @@ export interface TransactionFilter {
   /** Of the request that began it; found for as long as the key is kept. */
   readonly idempotencyKey: string | null
   /** One member of the metadata, whose value as text is exactly this. */
-  readonly metadata: { readonly key: string; readonly value: string } | null
+  readonly metadata: MetadataMember | null
 }
+
+/** A member of the metadata, by its name and its value as text. */
+export interface MetadataMember {
+  readonly key: string
+  readonly value: string
+}
+
+/** Which of its records a tenant looks for. */
+export type SoughtRecords =
+  /** Those of a payer or recipient with one of these keyed hashes, and of a recipient's account; for as long as the hashes are kept. */
+  | { readonly _tag: "party" | "account"; readonly hashes: ReadonlyArray<Uint8Array> }
+  /** The one whose receipt has this number (`receiptIdentity`). */
+  | { readonly _tag: "receipt"; readonly identity: string }
+  /** Those whose metadata has all of these members; one at least. */
+  | { readonly _tag: "metadata"; readonly members: ReadonlyArray<MetadataMember> }
 
 /** An entry of the journal and when it was posted. */
 export interface PostedEntry extends Entry {
@@ -118,6 +133,12 @@ export class Transactions extends Context.Service<
     readonly list: (
       owner: { readonly appId: AppId; readonly mode: Mode },
       filter: TransactionFilter,
+      page: { readonly limit: number; readonly from: TransactionPosition | null }
+    ) => Effect.Effect<TransactionPage, RateLimited>
+    /** As `list`, of those that are sought. */
+    readonly sought: (
+      owner: { readonly appId: AppId; readonly mode: Mode },
+      sought: SoughtRecords,
       page: { readonly limit: number; readonly from: TransactionPosition | null }
     ) => Effect.Effect<TransactionPage, RateLimited>
     /** The tenant's own collection with what its refund is decided by, as of one moment; none for everything else. */

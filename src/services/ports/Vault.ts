@@ -1,4 +1,6 @@
 import { Context, type Effect, type Redacted } from "effect"
+import type { Destination } from "../../domain/Party.ts"
+import { accountNumberIdentity } from "../../domain/PartyIdentity.ts"
 import type { ReferenceHash } from "../../domain/ReferenceBucket.ts"
 
 /**
@@ -26,3 +28,13 @@ export const referenceHash = ({ hash }: Pick<Vault["Service"], "hash">): Referen
   }
   return (purpose, text) => (purpose === "tenant_bucket" ? bucketOf(text) : hash(purpose, text))
 }
+
+/** The purpose under which an account's number is hashed without its bank: records are found by it, and nothing else compares it. */
+export const ACCOUNT_PURPOSE = "account"
+
+/** As a member of a step that opens a record; nothing where the recipient has no account. */
+export const accountHashOf = (
+  destination: Destination,
+  { hash }: Pick<Vault["Service"], "hash">
+): { readonly accountHash?: Uint8Array } =>
+  destination._tag === "bank" ? { accountHash: hash(ACCOUNT_PURPOSE, accountNumberIdentity(destination.accountNumber)) } : {}

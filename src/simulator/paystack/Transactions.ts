@@ -81,11 +81,17 @@ const transferWithFee = (transfer: SimulatedTransaction) => ({
     recipient_code: transfer.detail.recipient ?? null,
     details: { account_number: transfer.detail.accountNumber ?? null }
   },
-  session: { provider: null, id: null },
+  session: sessionOf(transfer),
   fee_charged: transfer.status === "successful" ? toSubunits(transfer.fee, transfer.currency) : 0n,
   fees_breakdown: null,
   gateway_response: transfer.reason
 })
+
+/** Of a transfer to a bank in Nigeria that arrived: the number that both banks have for it. */
+const sessionOf = ({ createdAt, currency, status }: SimulatedTransaction) =>
+  currency === "NGN" && status === "successful"
+    ? { provider: "nip", id: `0000${String(createdAt).padEnd(26, "0")}` }
+    : { provider: null, id: null }
 
 /** GET /transaction/verify/{reference} */
 export const verifyCharge = Effect.fnUntraced(function* (call: Call, reference: string) {

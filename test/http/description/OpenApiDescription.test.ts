@@ -47,6 +47,7 @@ const contract = {
   "/v1/reference/resolve-bank-account": ["POST"],
   "/v1/refunds": ["POST"],
   "/v1/transactions": ["GET"],
+  "/v1/transactions/search": ["POST"],
   "/v1/transactions/{id}": ["GET"],
   "/v1/events": ["GET"],
   "/v1/webhooks/deliveries": ["GET"],

@@ -84,6 +84,36 @@ describe("the rate limit", () => {
     }).pipe(Effect.provide(RateLimitsMemory))
   )
 
+  it.effect("lets a key search 30 times a minute, and a tenant 60 times, and 2,000 times a day", () =>
+    Effect.gen(function* () {
+      const check = yield* makeRequestRate({ rateLimits: { reads: "off", money: "off", deliveries: "off" }, trustedProxies: [] })
+      const searches = Effect.fnUntraced(function* (keyId: string, times: number) {
+        let taken = 0
+        for (let at = 0; at < times; at++) {
+          const asked = check({
+            caller: { appId: AppId.make("acme"), keyId, mode: "live", role: "reader" },
+            method: "POST",
+            match: found("POST", "/v1/transactions/search"),
+            rawTarget: "/",
+            body: NO_BODY,
+            rawHeaders: [],
+            peer: "192.0.2.1"
+          }).take
+          if (Exit.isSuccess(yield* Effect.exit(asked))) taken++
+        }
+        return taken
+      })
+      expect([yield* searches("a", 1_000), yield* searches("b", 100), yield* searches("c", 100)]).toStrictEqual([30, 30, 0])
+      let today = 60
+      for (let minutes = 0; minutes < 60; minutes++) {
+        yield* TestClock.adjust("1 minute")
+        for (const keyId of ["a", "b"]) today += yield* searches(keyId, 31)
+      }
+      expect(today).toBeLessThan(2_100)
+      expect(today).toBeGreaterThanOrEqual(2_000)
+    }).pipe(Effect.provide(RateLimitsMemory))
+  )
+
   it.effect("holds for all keys of a tenant together, in each mode, and for no other tenant", () =>
     Effect.gen(function* () {
       const money = { count: 1, windowMs: 1000, burst: 3 }

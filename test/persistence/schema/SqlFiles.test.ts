@@ -126,6 +126,7 @@ describe("the lists of the SQL files", () => {
         "0045_key_terms": "c74727299e14f75f",
         "0046_float_alerts": "2d0562038326ee58",
         "0048_amount_caps": "cc2319027341f876",
+        "0049_found_by_number": "91b356ee9b52fc4a",
         "0053_quote_candidates": "c94680751947fd7b",
       }
     `)

@@ -99,6 +99,7 @@ describe("the status of a payout or charge", () => {
     expect(asked("collection").fact).toStrictEqual({
       _tag: "Succeeded",
       providerReference: id,
+      receipt: "363440463",
       amount: 20_000n,
       currency: "UGX",
       fee: 300n,

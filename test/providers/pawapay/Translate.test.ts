@@ -135,6 +135,18 @@ describe("the status of a payment", () => {
     expect(status({ amount: "20000", currency: "UGX", clientReferenceId: reference }).fact).toMatchObject({ amount: 20_000n })
   })
 
+  it("has the operator's number of it, whatever its status, and is read as before where that is none", () => {
+    const named = { providerTransactionId: "12356789" }
+    expect(status(named).fact).toMatchObject({ _tag: "Succeeded", receipt: "12356789" })
+    expect(status({ ...named, status: "PROCESSING" }).fact).toMatchObject({ _tag: "StillPending", receipt: "12356789" })
+    expect(status({ ...named, status: "FAILED" }).fact).toMatchObject({ _tag: "Refused", receipt: "12356789" })
+    for (const providerTransactionId of [null, "", {}, ["1"], "paid by JANE DOE"]) {
+      const { fact } = status({ providerTransactionId })
+      expect(fact).toMatchObject({ _tag: "Succeeded", amount: 12_300n })
+      expect(fact).not.toHaveProperty("receipt")
+    }
+  })
+
   for (const open of ["ACCEPTED", "ENQUEUED", "PROCESSING", "SUBMITTED", "IN_RECONCILIATION"])
     it(`${open}: still pending, and taken where a request is answered so`, () => {
       expect(start(answered(200, { payoutId: id, status: open }))).toMatchObject({

@@ -77,6 +77,19 @@ describe("the status of a transfer", () => {
       })
   })
 
+  it("has the number that the banks' network has of it, and is read as before where there is none", () => {
+    const named = transferFound(
+      transfer("success", { session: { provider: "nip", id: "000013251129140512000123456789" } }),
+      order
+    )
+    expect(named.fact).toMatchObject({ _tag: "Succeeded", receipt: "000013251129140512000123456789" })
+    for (const session of [null, [], {}, "", { provider: null, id: null }, { id: {} }]) {
+      const { fact } = transferFound(transfer("success", { session }), order)
+      expect(fact).toMatchObject({ _tag: "Succeeded", ...sum })
+      expect(fact).not.toHaveProperty("receipt")
+    }
+  })
+
   it("keeps the reserved fee when it names none", () => {
     expect(transferFound(transfer("success", { fee_charged: null }), order).fact).toMatchObject({
       _tag: "Succeeded",

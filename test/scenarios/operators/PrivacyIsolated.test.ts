@@ -156,6 +156,8 @@ const everything = Effect.fnUntraced(function* (gateway: Gateway) {
     for (const target of [referenceOf(waiting), "00000000000000000000000001"])
       yield* post(`/v1/collections/${target}/authorize`, { authorization: otp(pin), source: momo(canary.coded) })
   yield* post("/v1/reference/resolve-bank-account", { country: "UG", bank_code: "01", account_number: canary.account })
+  for (const term of [{ msisdn: canary.payer }, { msisdn: `${canary.recipient}9999` }, { account_number: canary.account }])
+    yield* post("/v1/transactions/search", term)
   yield* get(`/v1/payouts/${canary.recipient}`)
   yield* get(`/v1/transactions/x?view=${canary.pin}`)
   yield* get("/v1/beneficiaries")

@@ -127,6 +127,12 @@ BEGIN
     VALUES (p_provider, p_mode, p_provider_reference, p_app_id, p_reference) ON CONFLICT DO NOTHING;
   END IF;
 
+  -- What it is found by, once its provider told it.
+  IF position('"providerReceipt":' IN p_record) > 0 THEN
+    INSERT INTO metadata_members (app_id, mode, member, created_at, reference)
+    VALUES (p_app_id, p_mode, receipt_member(p_record::json), t.created_at, p_reference) ON CONFLICT DO NOTHING;
+  END IF;
+
   -- A line of the history, with its entry, and with the digests that ledger verify compares.
   INSERT INTO journal (app_id, reference, revision, mode, at, actor, fact, note, status, slot, phase, currencies, accounts, amounts,
     record_digest, event_digest, answer_digest)

@@ -21,10 +21,11 @@ SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off SE
 DECLARE
   r record;
   previous int;
-  -- The steps that apply, and of these the ones whose transaction gets another name at its provider, and the ones that answer
-  -- their request.
+  -- The steps that apply, and of these the ones whose transaction gets another name at its provider, the ones with a receipt of it, and
+  -- the ones that answer their request.
   current_steps int[] := '{}';
   renamed int[] := '{}';
+  receipted int[] := '{}';
   answering int[] := '{}';
   -- The ones that leave something to do, and the ones that leave nothing.
   unfinished int[] := '{}';
@@ -56,6 +57,7 @@ BEGIN
       ELSE finished := finished || r.n;
     END IF;
     IF r.renamed AND p_provider_reference[r.n] IS NOT NULL THEN renamed := renamed || r.n; END IF;
+    IF position('"providerReceipt":' IN p_record[r.n]) > 0 THEN receipted := receipted || r.n; END IF;
     previous := r.n;
   END LOOP;
 
@@ -185,6 +187,14 @@ BEGIN
     INSERT INTO provider_references (provider, mode, provider_reference, app_id, reference)
     SELECT p_provider[n], p_mode[n], p_provider_reference[n], t.app_id, p_reference[n]
     FROM unnest(renamed) AS n JOIN tenants t ON t.app_id = p_app_id[n] /*+ AND t.app_id = p_app */ ON CONFLICT DO NOTHING;
+  END IF;
+
+  -- What they are found by, once their providers told it.
+  IF cardinality(receipted) > 0 THEN
+    INSERT INTO metadata_members (app_id, mode, member, created_at, reference)
+    SELECT t.app_id, t.mode, receipt_member(p_record[n]::json), t.created_at, t.reference
+    FROM unnest(receipted) AS n JOIN transactions t ON t.reference = p_reference[n] AND t.app_id = p_app_id[n] /*+ AND t.app_id = p_app */
+    ORDER BY 1, 2, 3, 4, 5 ON CONFLICT DO NOTHING;
   END IF;
 
   -- The response under the key: the same request again gets the same bytes.

@@ -18,3 +18,21 @@ CREATE OR REPLACE FUNCTION metadata_members_of(record json) RETURNS SETOF bigint
   UNION
   SELECT metadata_member('', r ->> 'refundOf') FROM well_formed(record) AS r WHERE r ->> 'refundOf' IS NOT NULL
 $$;
+
+CREATE OR REPLACE FUNCTION receipt_identity(receipt text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT upper(regexp_replace(receipt, '[^A-Za-z0-9]', '', 'g') COLLATE "C")
+$$;
+
+-- The member by which a record is found by the number of its receipt; null where it has none. Of what people type letters and digits count,
+-- in capitals (`receiptIdentity`), so of a receipt they do, too.
+CREATE OR REPLACE FUNCTION receipt_member(record json) RETURNS bigint LANGUAGE sql STABLE PARALLEL SAFE AS $$
+  SELECT metadata_member('', 'receipt ' || receipt_identity(well_formed(record) ->> 'providerReceipt'))
+$$;
+
+-- The hash of the recipient's account, as it comes with the recipient, which is kept without it.
+CREATE OR REPLACE FUNCTION account_hash_in(beneficiary text) RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT decode(substring(beneficiary FROM ',"accountHash":"([0-9a-f]{64})"'), 'hex')
+$$;
+CREATE OR REPLACE FUNCTION without_account_hash(beneficiary text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT regexp_replace(beneficiary, ',"accountHash":"[0-9a-f]{64}"', '')
+$$;

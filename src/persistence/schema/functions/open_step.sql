@@ -103,9 +103,9 @@ BEGIN
 
   -- The record, at revision 1.
   INSERT INTO transactions (app_id, reference, mode, kind, status, needs_review, provider, provider_reference, revision, record,
-    party_hash, counted, traceparent, slots, created_at)
+    party_hash, account_hash, counted, traceparent, slots, created_at)
   VALUES (p_app_id, p_reference, p_mode, p_kind, p_status, p_needs_review, p_provider, p_provider_reference, 1, p_record::json,
-    p_party_hash, p_counted::json, p_traceparent, CASE WHEN p_held > 0 THEN ARRAY['open'] ELSE '{}' END, p_at);
+    p_party_hash, account_hash_in(p_beneficiary), p_counted::json, p_traceparent, CASE WHEN p_held > 0 THEN ARRAY['open'] ELSE '{}' END, p_at);
 
   -- What it is found by.
   INSERT INTO metadata_members (app_id, mode, member, created_at, reference)
@@ -114,7 +114,7 @@ BEGIN
   -- What is to be done about it.
   INSERT INTO open_work (app_id, reference, mode, created_at, is_open, next_poll_at, needs_review, sealed_destination, beneficiary)
   VALUES (p_app_id, p_reference, p_mode, p_at, p_status IN ('pending', 'requires_action'), p_next_poll_at, p_needs_review, p_sealed_destination,
-    well_formed(p_beneficiary::json));
+    well_formed(without_account_hash(p_beneficiary)::json));
   IF p_provider_reference IS NOT NULL THEN
     INSERT INTO provider_references (provider, mode, provider_reference, app_id, reference)
     VALUES (p_provider, p_mode, p_provider_reference, p_app_id, p_reference);

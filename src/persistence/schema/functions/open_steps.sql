@@ -193,9 +193,9 @@ BEGIN
 
   -- The record, at revision 1.
   INSERT INTO transactions (app_id, reference, mode, kind, status, needs_review, provider, provider_reference, revision, record,
-    party_hash, counted, traceparent, slots, created_at)
+    party_hash, account_hash, counted, traceparent, slots, created_at)
   SELECT p_app_id[n], p_reference[n], p_mode[n], p_kind[n], p_status[n], p_needs_review[n], p_provider[n], p_provider_reference[n], 1, p_record[n]::json,
-    p_party_hash[n], p_counted[n]::json, p_traceparent[n], CASE WHEN p_held[n] > 0 THEN ARRAY['open'] ELSE '{}' END, p_at[n]
+    p_party_hash[n], account_hash_in(p_beneficiary[n]), p_counted[n]::json, p_traceparent[n], CASE WHEN p_held[n] > 0 THEN ARRAY['open'] ELSE '{}' END, p_at[n]
   FROM unnest(opened) AS n;
 
   -- What they are found by.
@@ -206,7 +206,7 @@ BEGIN
   -- What is to be done about it.
   INSERT INTO open_work (app_id, reference, mode, created_at, is_open, next_poll_at, needs_review, sealed_destination, beneficiary)
   SELECT p_app_id[n], p_reference[n], p_mode[n], p_at[n], p_status[n] IN ('pending', 'requires_action'), p_next_poll_at[n], p_needs_review[n],
-    p_sealed_destination[n], well_formed(p_beneficiary[n]::json)
+    p_sealed_destination[n], well_formed(without_account_hash(p_beneficiary[n])::json)
   FROM unnest(opened) AS n;
 
   IF array_remove(p_provider_reference, NULL) <> '{}' THEN

@@ -1,0 +1,28 @@
+import type { Redacted } from "effect"
+import { accountNumberIdentity, identitiesOfNumber } from "../domain/PartyIdentity.ts"
+import { receiptIdentity } from "../domain/ProviderReceipt.ts"
+import type { MetadataMember, SoughtRecords } from "./ports/Transactions.ts"
+import { ACCOUNT_PURPOSE, type Vault } from "./ports/Vault.ts"
+
+/** The one thing that support knows of a payment. */
+export type SearchTerm =
+  /** With a leading `+`. */
+  | { readonly _tag: "number"; readonly msisdn: Redacted.Redacted }
+  /** Of a bank, whichever it is. */
+  | { readonly _tag: "account"; readonly number: Redacted.Redacted }
+  | { readonly _tag: "receipt"; readonly text: string }
+  | { readonly _tag: "metadata"; readonly members: ReadonlyArray<MetadataMember> }
+
+/** The term as records can be found by it: of numbers nothing but keyed hashes was kept. */
+export const soughtBy = (term: SearchTerm, { hash }: Pick<Vault["Service"], "hash">): SoughtRecords => {
+  switch (term._tag) {
+    case "number":
+      return { _tag: "party", hashes: identitiesOfNumber(term.msisdn).map((identity) => hash("party", identity)) }
+    case "account":
+      return { _tag: "account", hashes: [hash(ACCOUNT_PURPOSE, accountNumberIdentity(term.number))] }
+    case "receipt":
+      return { _tag: "receipt", identity: receiptIdentity(term.text) }
+    case "metadata":
+      return { _tag: "metadata", members: term.members }
+  }
+}
