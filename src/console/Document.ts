@@ -1,6 +1,7 @@
 import { type ComponentChild, type ComponentChildren, h } from "preact"
 import { renderToString } from "preact-render-to-string"
 import type { Visitor } from "../services/SignIn.ts"
+import { hidden } from "./Elements.ts"
 import type { Page } from "./Route.ts"
 
 /** Where people go from every page. */
@@ -26,7 +27,7 @@ export const framed = ({ body, refreshSeconds, title }: Page, { notice, path, li
       "header",
       null,
       h("a", { class: "brand", href: "/" }, "Payment gateway"),
-      quickSearch,
+      quickSearch(visitor),
       h(
         "form",
         { method: "post", action: "/logout", class: "inline person" },
@@ -74,20 +75,23 @@ const documentOf = (title: string, children: ComponentChildren): string =>
     )
   )}\n`
 
-const quickSearch: ComponentChild = h(
-  "form",
-  { method: "get", action: "/transactions", role: "search", class: "inline quick" },
-  h("label", { for: "quick", class: "unseen" }, "Find a transaction"),
-  h("input", {
-    id: "quick",
-    name: "q",
-    type: "search",
-    maxLength: 200,
-    placeholder: "Reference, last four digits",
-    autocomplete: "off"
-  }),
-  h("button", { type: "submit" }, "Find")
-)
+/** Posted: what is typed may be a number, which stands in no address. */
+const quickSearch = ({ formToken }: Visitor): ComponentChild =>
+  h(
+    "form",
+    { method: "post", action: "/transactions", role: "search", class: "inline quick" },
+    hidden("form_token", formToken),
+    h("label", { for: "quick", class: "unseen" }, "Find a transaction"),
+    h("input", {
+      id: "quick",
+      name: "q",
+      type: "search",
+      maxLength: 200,
+      placeholder: "Reference, last four digits",
+      autocomplete: "off"
+    }),
+    h("button", { type: "submit" }, "Find")
+  )
 
 const isAt = (to: string, path: string): boolean => (to === "/" ? path === "/" : path === to || path.startsWith(`${to}/`))
 

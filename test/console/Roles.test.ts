@@ -14,6 +14,7 @@ import { consoleOn } from "./ConsoleClient.ts"
 
 /** Everything that the console changes, and the least that somebody has to be for it. Whoever is more may do it as well. */
 const changes: Readonly<Record<string, OperatorRole>> = {
+  "/transactions": "viewer",
   "/transactions/:reference/raw": "support",
   "/transactions/:reference/ask": "support",
   "/transactions/:reference/acknowledge": "support",

@@ -1,28 +1,35 @@
 import { expect, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
-import { h } from "preact"
+import { type ComponentChildren, h } from "preact"
 import { renderToString } from "preact-render-to-string"
 import { makeTransactions } from "../../src/console/pages/Transactions.ts"
 import { RateLimited } from "../../src/domain/errors/Retriable.ts"
 import { OperatorName } from "../../src/domain/Operator.ts"
+import type { AuditEntry } from "../../src/services/ports/AuditLog.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
 import { fake, unexpected } from "../fakes/Fake.ts"
 import { fakeProviderRegistry } from "../fakes/FakeProvider.ts"
-import { NOON } from "../support/SampleTransactions.ts"
+import { fakeVault } from "../fakes/FakeVault.ts"
+import { collection, NOON } from "../support/SampleTransactions.ts"
 
-const opened = Effect.fnUntraced(function* (query: string) {
+const answered = Effect.fnUntraced(function* (method: "GET" | "POST", sent: string) {
   const { routes } = yield* makeTransactions
-  const [route] = routes
-  const answer = yield* (route ?? unexpected("routes", [])).answer({
+  const route = routes.find((one) => one.method === method) ?? unexpected("routes", [])
+  const none = new URLSearchParams()
+  return yield* route.answer({
     visitor: { name: OperatorName.make("jane"), role: "viewer", createdAt: NOON, session: Redacted.make(""), formToken: "" },
     at: NOON,
     path: "/transactions",
     params: {},
-    query: new URLSearchParams(query),
-    form: new URLSearchParams()
+    query: method === "GET" ? new URLSearchParams(sent) : none,
+    form: method === "POST" ? new URLSearchParams(sent) : none
   })
-  return answer._tag === "Redirect" ? yield* Effect.die(new Error(answer.to)) : answer
 })
+const opened = (method: "GET" | "POST", sent: string) =>
+  Effect.flatMap(answered(method, sent), (answer) =>
+    answer._tag === "Page" ? Effect.succeed(answer) : Effect.die(new Error(answer._tag))
+  )
+const shownOf = ({ body }: { readonly body: ComponentChildren }) => renderToString(h("main", null, body))
 
 const refusing = fake(Transactions, {
   search: () => Effect.fail(new RateLimited({ scope: "server", retry_after_seconds: 1 }))
@@ -32,11 +39,11 @@ it.effect(
   "a search beside too many others is answered with 429 and asked for again by the form, which is as it was filled in",
   () =>
     Effect.gen(function* () {
-      const answer = yield* opened("app=shop-7")
-      const shown = renderToString(h("main", null, answer.body))
+      const answer = yield* opened("GET", "app=shop-7")
+      const shown = shownOf(answer)
       expect([answer.status, shown]).toEqual([429, expect.stringContaining("Other searches are under way.")])
       expect(shown).toContain('value="shop-7"')
-    }).pipe(Effect.provide(Layer.merge(refusing, fakeProviderRegistry([]))))
+    }).pipe(Effect.provide(Layer.mergeAll(refusing, fakeProviderRegistry([]), fakeVault)))
 )
 
 it.effect.each<readonly [string, string | null]>([
@@ -62,11 +69,83 @@ it.effect.each<readonly [string, string | null]>([
       const transactions = fake(Transactions, {
         byReference: () => Effect.succeedNone,
         byProviderReference: () => Effect.succeed([]),
+        noteSearch: () => Effect.void,
         search: ({ partyEnd }) => Effect.sync(() => (searched.push(partyEnd), { items: [], olderThan: null }))
       })
-      const { status } = yield* opened(new URLSearchParams({ q: word }).toString()).pipe(
-        Effect.provide(Layer.merge(transactions, fakeProviderRegistry([])))
+      const { status } = yield* opened("POST", new URLSearchParams({ q: word }).toString()).pipe(
+        Effect.provide(Layer.mergeAll(transactions, fakeProviderRegistry([]), fakeVault))
       )
       expect([status ?? 200, searched]).toStrictEqual([200, end === null ? [] : [end]])
     })
+)
+
+/** The console's search of a tenant that has one collection, with what was asked for and what was written down. */
+const searched = Effect.fnUntraced(function* (method: "GET" | "POST", sent: Readonly<Record<string, string>>) {
+  const asked: Array<object> = []
+  const audit: Array<AuditEntry> = []
+  const transactions = fake(Transactions, {
+    byReference: () => Effect.succeedNone,
+    byProviderReference: () => Effect.succeed([]),
+    noteSearch: (entry) => Effect.sync(() => void audit.push(entry)),
+    sought: ({ appId, mode }, sought) =>
+      Effect.sync(() => {
+        asked.push({ appId, mode, by: sought._tag })
+        const items = mode === "live" && sought._tag === "party" ? [collection()] : []
+        return { items, next: items.length === 0 ? null : { createdAt: NOON, id: "" } }
+      }),
+    search: () => Effect.succeed({ items: [], olderThan: null })
+  })
+  const answer = yield* answered(method, new URLSearchParams(sent).toString()).pipe(
+    Effect.provide(Layer.mergeAll(transactions, fakeProviderRegistry([]), fakeVault))
+  )
+  return { answer, asked, audit }
+})
+const NUMBER = "+256 772 123 456"
+
+it.effect("a whole number finds a tenant's records by the form, and stands in no address; the audit log has its end", () =>
+  Effect.gen(function* () {
+    const { answer, asked, audit } = yield* searched("POST", { q: NUMBER, app: "shop-7" })
+    expect(asked).toContainEqual({ appId: "shop-7", mode: "live", by: "party" })
+    expect(audit).toStrictEqual([
+      {
+        at: NOON,
+        actor: expect.stringContaining("jane"),
+        action: "transaction search",
+        subject: "shop-7",
+        details: { for: "••••3456" }
+      }
+    ])
+    if (answer._tag !== "Page") return yield* Effect.die(new Error("no page"))
+    const shown = shownOf(answer)
+    expect(shown).toContain(collection().reference)
+    expect([...shown.matchAll(/(?:href|action)="([^"]*)"/g)].map(([, to]) => to).join(" ")).not.toMatch(/772|3456/)
+    expect(shown).toContain("Older ones")
+  })
+)
+
+it.effect("a whole number in an address is refused, and nothing is looked for", () =>
+  Effect.gen(function* () {
+    const { answer, asked, audit } = yield* searched("GET", { q: NUMBER, app: "shop-7" })
+    expect(answer).toMatchObject({ _tag: "Page", status: 422 })
+    expect([asked, audit]).toStrictEqual([[], []])
+  })
+)
+
+it.effect("a national number needs its country; an account, a receipt and a member of metadata are found in the same field", () =>
+  Effect.gen(function* () {
+    const kinds = (sent: Readonly<Record<string, string>>) =>
+      Effect.map(searched("POST", { app: "shop-7", mode: "live", ...sent }), ({ asked }) => asked.map((one) => Object(one).by))
+    expect(yield* kinds({ q: "0772 123 456" })).toStrictEqual(["account", "receipt"])
+    expect(yield* kinds({ q: "0772 123 456", country: "ug" })).toStrictEqual(["party", "account", "receipt"])
+    expect(yield* kinds({ q: "tks4 1q7zpd" })).toStrictEqual(["account", "receipt"])
+    expect(yield* kinds({ q: "order=C-1041" })).toStrictEqual(["metadata"])
+  })
+)
+
+it.effect("a search without a word goes to its address, without the token of the form", () =>
+  Effect.gen(function* () {
+    const { answer, audit } = yield* searched("POST", { q: " ", app: "shop-7", kind: "", form_token: "f" })
+    expect(answer).toStrictEqual({ _tag: "Redirect", to: "/transactions?app=shop-7" })
+    expect(audit).toStrictEqual([])
+  })
 )

@@ -1,19 +1,24 @@
-import { Effect, Option, Result, Schema } from "effect"
+import { Effect, Option, Redacted, Result, Schema } from "effect"
 import { type ComponentChild, h } from "preact"
 import { Currency, isCurrency } from "../../domain/Currency.ts"
 import { ExchangeStatus } from "../../domain/Exchange.ts"
 import { AppId, isReference, Mode, type Reference } from "../../domain/Ids.ts"
 import { type Instant, instantOf, iso } from "../../domain/Instant.ts"
+import { maskedNumber } from "../../domain/Masking.ts"
 import { fromDecimal } from "../../domain/Money.ts"
+import { msisdnAsWritten } from "../../domain/Msisdn.ts"
 import { plainText } from "../../domain/PartyIdentity.ts"
 import { CollectionStatus, PayoutStatus } from "../../domain/Payment.ts"
+import { receiptIdentity } from "../../domain/ProviderReceipt.ts"
 import { type Transaction } from "../../domain/Transaction.ts"
 import { ProviderRegistry } from "../../services/ports/ProviderRegistry.ts"
 import { type FoundRecords, type RecordFilter, Transactions } from "../../services/ports/Transactions.ts"
-import { badge, choice, code, field, link, money, section, table, time, transactionLink } from "../Elements.ts"
+import { Vault } from "../../services/ports/Vault.ts"
+import { type SearchTerm, soughtBy } from "../../services/RecordSearch.ts"
+import { badge, choice, code, field, form, hidden, link, money, section, table, time, transactionLink } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
 import { partyOf, statusBadge } from "../RecordText.ts"
-import { page, redirect, type Visit } from "../Route.ts"
+import { auditOf, page, redirect, type Visit } from "../Route.ts"
 
 const ROWS_SHOWN = 50
 const SEARCHES_WAIT = "Other searches are under way. Search again in a moment."
@@ -22,6 +27,7 @@ const SEARCHES_WAIT = "Other searches are under way. Search again in a moment."
 export const makeTransactions = Effect.gen(function* () {
   const transactions = yield* Transactions
   const registry = yield* ProviderRegistry
+  const vault = yield* Vault
 
   /** A provider's own reference may be known to several, and in both modes. */
   const byProvider = Effect.fnUntraced(function* (text: string) {
@@ -36,47 +42,121 @@ export const makeTransactions = Effect.gen(function* () {
     return Option.isSome(own) ? [own.value.transaction] : yield* byProvider(word)
   })
 
-  const answer = Effect.fn("TransactionsPage.answer")(function* (visit: Visit) {
-    const search = searchOf(visit.query)
-    if (search.mistakes.length > 0) return page("Transactions", [searchForm(visit.query, search.mistakes)], { status: 422 })
+  /** A tenant's records by the whole of what a customer says, whatever it is: one of the terms finds something, or none does. */
+  const bySaying = Effect.fnUntraced(function* (word: string, country: string | null, { appId, createdTo, mode }: RecordFilter) {
+    if (appId === null) return noneFound
+    const page = { limit: ROWS_SHOWN, from: createdTo === null ? null : { createdAt: createdTo, id: "" } }
+    const modes = mode === null ? Mode.literals : [mode]
+    const found = yield* Effect.forEach(
+      termsOf(word, country).flatMap((term) => modes.map((one) => ({ term, mode: one }))),
+      ({ mode: one, term }) => transactions.sought({ appId, mode: one }, soughtBy(term, vault), page)
+    )
+    const items = found.flatMap((one) => one.items).toSorted((one, other) => other.createdAt - one.createdAt)
+    const ends = found.flatMap(({ next }) => (next === null ? [] : [next.createdAt + 1]))
+    return { items, olderThan: ends.length === 0 ? null : Math.max(...ends) }
+  })
+
+  const narrowed = Effect.fnUntraced(function* (visit: Visit, search: Search) {
+    const shown = (found: FoundRecords) => page("Transactions", [searchForm(visit, []), results(found, search, visit)])
+    if (search.mistakes.length > 0) return page("Transactions", [searchForm(visit, search.mistakes)], { status: 422 })
     if (search.word !== null) {
       const found = yield* byWord(search.word)
       const [only] = found
       if (found.length === 1 && only !== undefined) return redirect(`/transactions/${only.reference}`)
-      if (found.length > 1 || search.filter.partyEnd === null)
-        return page("Transactions", [searchForm(visit.query, []), results({ items: found, olderThan: null }, search, visit)])
+      const said = found.length > 1 ? noneFound : yield* bySaying(search.word, search.country, search.filter)
+      if (said.items.length > 0) return shown({ ...said, items: said.items.filter(isWithin(search.filter)) })
+      if (found.length > 1 || search.filter.partyEnd === null) return shown({ items: found, olderThan: null })
     }
-    return yield* transactions.search(search.filter, ROWS_SHOWN).pipe(
-      Effect.map((found) => page("Transactions", [searchForm(visit.query, []), results(found, search, visit)])),
+    return shown(yield* transactions.search(search.filter, ROWS_SHOWN))
+  })
+
+  const answered = (visit: Visit, search: Search) =>
+    narrowed(visit, search).pipe(
       Effect.catchTag("rate_limited", () =>
-        Effect.succeed(page("Transactions", [searchForm(visit.query, [SEARCHES_WAIT])], { status: 429 }))
+        Effect.succeed(page("Transactions", [searchForm(visit, [SEARCHES_WAIT])], { status: 429 }))
       )
     )
+
+  /** By the address: everything but a whole number, which stands in no address. */
+  const read = Effect.fn("TransactionsPage.read")((visit: Visit) => {
+    const search = searchOf(visit.query)
+    return answered(visit, search.isWhole ? { ...search, mistakes: [...search.mistakes, NOT_BY_ADDRESS] } : search)
+  })
+
+  /** By the form. A search without a word is read by its address, so that it can be passed on. */
+  const search = Effect.fn("TransactionsPage.search")(function* (visit: Visit) {
+    const terms = searchOf(visit.form)
+    if (terms.word === null && terms.filter.partyEnd === null) return redirect(`/transactions?${addressOf(visit.form)}`)
+    const said = maskedNumber(plainText(visit.form.get("q") ?? "").replace(/[^\p{L}\p{N}]/gu, ""))
+    yield* transactions.noteSearch(auditOf(visit, "transaction search", terms.filter.appId ?? "every tenant", { for: said }))
+    return yield* answered(visit, terms)
   })
 
   return {
     place: { to: "/transactions", name: "Transactions" },
-    routes: [{ method: "GET", path: "/transactions", permission: "look", answer }]
+    routes: [
+      { method: "GET", path: "/transactions", permission: "look", answer: read },
+      { method: "POST", path: "/transactions", permission: "look", answer: search }
+    ]
   } satisfies Room
 })
 
-const results = ({ items, olderThan }: FoundRecords, { word }: Search, { query }: Visit): ComponentChild =>
+const noneFound: { readonly items: ReadonlyArray<Transaction>; readonly olderThan: Instant | null } = {
+  items: [],
+  olderThan: null
+}
+const NOT_BY_ADDRESS = "A whole number stands in no address: type it into the form."
+
+/** The terms that a word may be: a member of metadata as order=C-1041, else a number, an account and a receipt alike. */
+const termsOf = (word: string, country: string | null): ReadonlyArray<SearchTerm> => {
+  const [, key = "", value = ""] = /^([^=]+)=(.+)$/s.exec(word) ?? []
+  if (key !== "") return [{ _tag: "metadata", members: [{ key: key.trim(), value: value.trim() }] }]
+  if (receiptIdentity(word) === "") return []
+  const number = Option.map(
+    msisdnAsWritten(word, country),
+    (msisdn) => ({ _tag: "number", msisdn: Redacted.make(msisdn) }) as const
+  )
+  return [...Option.toArray(number), { _tag: "account", number: Redacted.make(word) }, { _tag: "receipt", text: word }]
+}
+
+/** The rest of the filter, of records that were found by what a customer said. */
+const isWithin =
+  ({ amount, createdFrom, currency, kind, needsReview, status }: RecordFilter) =>
+  (record: Transaction): boolean =>
+    (kind === null || record.kind === kind) &&
+    (status === null || record.status === status) &&
+    (currency === null || record.currency === currency) &&
+    (amount === null || record.amount === amount) &&
+    (createdFrom === null || record.createdAt >= createdFrom) &&
+    (!needsReview || record.needsReview)
+
+const results = ({ items, olderThan }: FoundRecords, { word }: Search, visit: Visit): ComponentChild =>
   section(
     "Found",
     recordTable(
       items,
       word === null
         ? "Nothing fits."
-        : "Neither a reference of ours nor of a provider. For the end of a number, give four characters."
+        : "Neither a reference of ours nor of a provider. With its tenant, a whole number or account of the last 90 days, a receipt, or metadata as order=C-1041 is found; without one, give the last four characters of a number."
     ),
-    olderThan === null ? null : h("p", { class: "pager" }, link(olderPage(query, olderThan), "Older ones"))
+    olderThan === null ? null : h("p", { class: "pager" }, olderOnes(visit, olderThan))
   )
 
-const olderPage = (query: URLSearchParams, before: number): string => {
-  const next = new URLSearchParams(query)
-  next.set("to", iso(before))
-  return `/transactions?${next}`
+/** Of a search by the form they are asked for by a form again. */
+const olderOnes = (visit: Visit, before: number): ComponentChild => {
+  const asked = new URLSearchParams(askedOf(visit))
+  asked.set("to", iso(before))
+  asked.delete("form_token")
+  return visit.form.has("q")
+    ? form(visit, { to: "/transactions", button: "Older ones", hidden: Object.fromEntries(asked) })
+    : link(`/transactions?${asked}`, "Older ones")
 }
+
+const askedOf = ({ form: sent, query }: Visit): URLSearchParams => (sent.has("q") ? sent : query)
+
+/** Without the word and the token of the form. */
+const addressOf = (sent: URLSearchParams): URLSearchParams =>
+  new URLSearchParams([...sent].filter(([name, value]) => name !== "q" && name !== "form_token" && value !== ""))
 
 /** One line a record, the newest first. */
 const recordTable = (records: ReadonlyArray<Transaction>, none: string): ComponentChild =>
@@ -102,6 +182,10 @@ const recordTable = (records: ReadonlyArray<Transaction>, none: string): Compone
  */
 interface Search {
   readonly word: string | null
+  /** The word is a whole number. */
+  readonly isWhole: boolean
+  /** Of a number that is written without its prefix. */
+  readonly country: string | null
   readonly filter: RecordFilter
   readonly mistakes: ReadonlyArray<string>
 }
@@ -110,7 +194,7 @@ const kinds = ["payout", "collection", "exchange"] as const
 const statuses = [...new Set([...CollectionStatus.literals, ...PayoutStatus.literals, ...ExchangeStatus.literals])]
 const isTenant = Schema.is(AppId)
 const LONGEST_WORD = 200
-const narrowing = ["mode", "kind", "status", "currency", "amount", "from", "to"]
+const narrowing = ["country", "mode", "kind", "status", "currency", "amount", "from", "to"]
 
 /** Reads the address of the page. Four characters are the end of a number; anything longer is a reference, or a whole number in any spelling. */
 const searchOf = (query: URLSearchParams): Search => {
@@ -146,7 +230,13 @@ const searchOf = (query: URLSearchParams): Search => {
     createdFrom: moment("from"),
     createdTo: moment("to")
   }
-  return { word: isEnd ? null : (word?.slice(0, LONGEST_WORD) ?? null), filter, mistakes }
+  return {
+    word: isEnd ? null : (word?.slice(0, LONGEST_WORD) ?? null),
+    isWhole: word !== null && endOfNumber(word) !== null,
+    country: given("country")?.toUpperCase() ?? null,
+    filter,
+    mistakes
+  }
 }
 
 const endOfNumber = (text: string): string | null => {
@@ -166,8 +256,9 @@ const momentText = (text: string): string => {
 const oneOf = <A extends string>(all: ReadonlyArray<A>, given: string | null): A | null =>
   all.find((one) => one === given) ?? null
 
-const searchForm = (query: URLSearchParams, mistakes: ReadonlyArray<string>): ComponentChild => {
-  const value = (name: string) => query.get(name) ?? ""
+const searchForm = (visit: Visit, mistakes: ReadonlyArray<string>): ComponentChild => {
+  const asked = askedOf(visit)
+  const value = (name: string) => asked.get(name) ?? ""
   const any = (name: string, label: string, all: ReadonlyArray<string>) =>
     choice(name, label, [["", "any"], ...all.map((one) => [one, one.replace("_", " ")] as const)], value(name))
   return section(
@@ -175,10 +266,11 @@ const searchForm = (query: URLSearchParams, mistakes: ReadonlyArray<string>): Co
     mistakes.map((mistake) => h("p", { class: "warning", role: "alert" }, mistake)),
     h(
       "form",
-      { method: "get", action: "/transactions", class: "filters" },
+      { method: "post", action: "/transactions", class: "filters" },
+      hidden("form_token", visit.visitor.formToken),
       field({
         name: "q",
-        label: "Reference, ours or the provider's, or the number or its last four digits",
+        label: "Reference, ours or the provider's; number, account, receipt, metadata as order=C-1041; last four digits",
         value: value("q"),
         type: "search"
       }),
@@ -191,6 +283,7 @@ const searchForm = (query: URLSearchParams, mistakes: ReadonlyArray<string>): Co
         h(
           "div",
           { class: "filters" },
+          field({ name: "country", label: "Country of a national number", value: value("country"), maxLength: 2 }),
           any("mode", "Mode", Mode.literals),
           any("kind", "Kind", kinds),
           any("status", "Status", statuses),

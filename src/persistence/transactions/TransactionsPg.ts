@@ -95,6 +95,9 @@ const operatorReads = (sql: SqlClient.SqlClient, trail: AuditTrail, ownerOf: Ref
     const read = sql`SELECT record, revision, traceparent FROM transactions WHERE reference = ${reference} ${of("app_id")}`
     return yield* firstOf(yield* within(trail.with(read, audit)))
   }, Effect.orDie)
+  const noteSearch = Effect.fn("Transactions.noteSearch")((audit: AuditEntry) =>
+    Effect.asVoid(trail.with(sql`SELECT true AS searched`, audit))
+  )
   const nextPoll = Effect.fn("Transactions.nextPoll")(function* (reference: Reference) {
     const { of, within } = yield* ownerOf(reference)
     const read = sql`SELECT w.next_poll_at AS "nextPollAt"
@@ -103,7 +106,7 @@ const operatorReads = (sql: SqlClient.SqlClient, trail: AuditTrail, ownerOf: Ref
     const [row] = yield* polls(within(read))
     return Option.map(Option.fromUndefinedOr(row), ({ nextPollAt }) => nextPollAt)
   })
-  return { raw, lastCall, audited, nextPoll, entries: postedEntries(sql, ownerOf) }
+  return { raw, lastCall, audited, noteSearch, nextPoll, entries: postedEntries(sql, ownerOf) }
 }
 
 interface TransactionKey {

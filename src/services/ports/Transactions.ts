@@ -157,6 +157,8 @@ export class Transactions extends Context.Service<
      * came. A record that cannot be read is logged and left out. One search runs at a time and few wait: a further one is refused.
      */
     readonly search: (filter: RecordFilter, limit: number) => Effect.Effect<FoundRecords, RateLimited>
+    /** Writes down that an operator searches; every search by a word has its row before it is made. */
+    readonly noteSearch: (audit: AuditEntry) => Effect.Effect<void>
     /** When the provider is polled about it next; none where it is not polled any more. */
     readonly nextPoll: (reference: Reference) => Effect.Effect<Option.Option<Instant>>
     /**
