@@ -82,7 +82,8 @@ export const readSources = (): ReadonlyArray<Source> => {
   const inFolders = folders
     .filter((folder) => present.has(folder))
     .flatMap((folder) => readdirSync(join(root, folder), { recursive: true, withFileTypes: true }))
-    .filter((entry) => entry.isFile())
+    // Programs of the laboratory are installed in their own folders.
+    .filter((entry) => entry.isFile() && !entry.parentPath.includes("node_modules"))
     .map((entry) => join(entry.parentPath, entry.name))
   const atRoot = files.filter((file) => present.has(file)).map((file) => join(root, file))
   return [...inFolders, ...atRoot].map(
