@@ -59,8 +59,8 @@ SELECT app_id, reference, 'live', 'payout', 'successful', false, '${settled.prov
 }
 
 const providerReferences = `
-INSERT INTO provider_references (provider, mode, provider_reference, app_id, reference)
-SELECT '${settledPayout(APP, REFERENCE, AT).provider}', 'live', 'P' || reference, app_id, reference FROM past ORDER BY reference`
+INSERT INTO provider_references (provider, mode, provider_reference, app_id, reference, written_at)
+SELECT '${settledPayout(APP, REFERENCE, AT).provider}', 'live', 'P' || reference, app_id, reference, at FROM past ORDER BY reference`
 
 /** The windows in which a payout is counted. */
 const countedIn = `(SELECT 'payout:' || w.name AS name, CASE WHEN w.own THEN '' ELSE encode(party_hash, 'hex') END AS subject,
@@ -164,7 +164,8 @@ export const givenAuditRows = ({ query }: Bench) =>
   query(
     `INSERT INTO audit_log (sequence, at, actor, action, subject, details, hash)
       SELECT row_number() OVER (ORDER BY app_id), at, 'bench', 'float credit', app_id, json_build_object('app_id', app_id, 'mode', mode,
-        'external_id', external_id, 'direction', direction, 'currency', currency, 'amount_minor', amount_minor::text, 'reference', reference), ''
+        'external_id', external_id, 'direction', direction, 'currency', currency, 'amount_minor', amount_minor::text, 'reference', reference,
+        'note', note), ''
       FROM float_adjustments`
   )
 

@@ -1,34 +1,52 @@
-import { Client } from "pg"
-import { auditSettings, breachesStatement } from "../../src/persistence/ledger/LedgerRule.ts"
-import { ledgerRules } from "../../src/persistence/ledger/LedgerVerificationPg.ts"
+import { Effect } from "effect"
+import { type LedgerDifference, LedgerVerification } from "../../src/services/ports/LedgerVerification.ts"
 import type { Bench } from "../Cluster.ts"
+import { openPorts } from "./AllPorts.ts"
 
-const RULE_TIMEOUT_MS = 30_000
-/** What PostgreSQL says of a statement that `statement_timeout` ended. */
-const CANCELLED = "57014"
+const DAY_MS = 86_400_000
 
-/** What `gateway ledger verify` asks, of all of it: how many seconds each rule took, and which did not end in time. What they find is an error. */
-export const verified = async ({ url }: Bench) => {
-  const client = new Client({ connectionString: url })
-  await client.connect()
-  const seconds: Record<string, number> = {}
-  const unfinished: Array<string> = []
+/** How long `gateway ledger verify` takes, of all of it in steps and of the last day's changes. What it finds is an error. */
+export const verified = async (bench: Bench) => {
+  const ports = openPorts(bench)
   try {
-    for (const [name, value] of Object.entries({ ...auditSettings, jit: "off", statement_timeout: `${RULE_TIMEOUT_MS}ms` }))
-      await client.query("SELECT set_config($1, $2, false)", [name, value])
-    for (const one of ledgerRules) {
-      const { rule } = one
-      const started = performance.now()
-      const found = await client.query(breachesStatement(one, 3)).catch((cause: unknown) => {
-        if (cause instanceof Error && "code" in cause && cause.code === CANCELLED) return undefined
-        throw cause
+    return await ports.runPromise(
+      Effect.gen(function* () {
+        const { verifyChanged, verifyWithin } = yield* LedgerVerification
+        const began = performance.now()
+        const longest = new Map<string, number>()
+        let [name, last] = ["the first rule", began]
+        const all = yield* verifyWithin({
+          goesOn: false,
+          until: null,
+          onStep: ({ next }) =>
+            Effect.sync(() => {
+              const now = performance.now()
+              longest.set(name, Math.max(longest.get(name) ?? 0, secondsFrom(last, now)))
+              name = next?.replace(/ (of|behind) .*/, "") ?? ""
+              last = now
+            })
+        })
+        yield* nothing(all.differences)
+        const changesBegan = performance.now()
+        const changes = yield* verifyChanged({ since: Date.now() - DAY_MS, onStep: () => Effect.void })
+        yield* nothing(changes.differences)
+        return {
+          all: {
+            seconds: secondsFrom(began, changesBegan),
+            longest_steps: Object.fromEntries([...longest].sort((a, b) => b[1] - a[1]).slice(0, 12))
+          },
+          changes_of_a_day: { seconds: secondsFrom(changesBegan, performance.now()), records: changes.seen }
+        }
       })
-      if (found === undefined) unfinished.push(rule)
-      else if (found.rows.length > 0) throw new Error(`${rule} is broken: ${JSON.stringify(found.rows)}`)
-      else seconds[rule] = Math.round((performance.now() - started) / 100) / 10
-    }
-    return { seconds, unfinished }
+    )
   } finally {
-    await client.end()
+    await ports.dispose()
   }
 }
+
+const secondsFrom = (from: number, to: number) => Math.round((to - from) / 100) / 10
+
+const nothing = (found: ReadonlyArray<LedgerDifference>) =>
+  found.length === 0
+    ? Effect.void
+    : Effect.die(new Error(`${found[0]?.rule} and others are broken: ${JSON.stringify(found.slice(0, 3))}`))

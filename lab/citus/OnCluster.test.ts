@@ -3,6 +3,7 @@ import { Effect, Exit, Layer, type Redacted, type Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { readCommitSettings } from "../../src/persistence/cluster/CommitSettings.ts"
 import { EveryTenant } from "../../src/persistence/cluster/EveryTenant.ts"
+import { Distribution } from "../../src/persistence/connection/Distribution.ts"
 import { Database } from "../../src/persistence/Database.ts"
 import { LedgerVerificationPg } from "../../src/persistence/ledger/LedgerVerificationPg.ts"
 import { Distribute } from "../../src/persistence/schema/Distribute.ts"
@@ -103,7 +104,7 @@ itOnCitus(
       const sql = yield* asOwner(url)
       yield* sql`INSERT INTO audit_log SELECT n, now(), 'operator', 'review resolve', 'R' || n, '{"resolved":"R' || n || '"}', ''
         FROM generate_series(1, 3) AS n`
-      const { verify } = yield* Effect.provide(LedgerVerification, LedgerVerificationPg)
+      const { verify } = yield* Effect.provide(LedgerVerification, Layer.provide(LedgerVerificationPg, Distribution.layer))
       const { differences } = yield* verify
       expect(differences.map(({ rule, subject }) => `${rule} ${subject}`)).toStrictEqual([
         "resolutions_are_audited R1",

@@ -1,8 +1,10 @@
 import { Clock, Effect, Option, Ref, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
+import { type Instant, iso } from "../domain/Instant.ts"
 import { GatewayStatus } from "../services/ports/GatewayStatus.ts"
-import { LedgerVerification, type VerificationProgress } from "../services/ports/LedgerVerification.ts"
-import { CommandRefusal } from "./CommandRefusal.ts"
+import { type LedgerDifference, LedgerVerification, type VerificationProgress } from "../services/ports/LedgerVerification.ts"
+import { moment } from "./Arguments.ts"
+import { CommandRefusal, WrongUsage } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
 import { printErrors, printResult } from "./Output.ts"
 
@@ -18,39 +20,78 @@ const verify = Command.make(
       Flag.withSchema(Minutes),
       Flag.optional,
       Flag.withDescription("go on where the last one was ended, and end after so many minutes")
-    )
+    ),
+    changed: Flag.Boolean("changed").pipe(
+      Flag.withDefault(false),
+      Flag.withDescription(
+        "only what changed since the last check that was complete, of all or of changes; it takes as long as there are changes"
+      )
+    ),
+    since: moment("since", "with --changed: what changed at this moment or later, such as 2026-01-31T12:00:00.000Z")
   },
-  Effect.fn(function* ({ minutes }) {
-    const audit = yield* LedgerVerification
-    const { recordCheck } = yield* GatewayStatus
-    const now = yield* Clock.currentTimeMillis
-    const until = Option.isSome(minutes) ? now + minutes.value * 60_000 : null
-    const { checked, differences, next, ok, records, seen, startedAt } = yield* audit.verifyWithin({
-      goesOn: Option.isSome(minutes),
-      until,
-      onStep: yield* saysHowFar
-    })
-    // Only a complete one has verified the ledger, but a difference is one at once.
-    if (next === null || !ok)
-      yield* recordCheck({ name: "ledger verify", subject: "", at: startedAt, differences: differences.length })
-    yield* printResult(next === null ? { ok, checked, differences } : { ok, next, records, seen, checked, differences })
-    if (!ok)
-      return yield* new CommandRefusal({
-        message: `the ledger has ${differences.length} differences: see docs/runbooks/ledger-difference.md`
+  Effect.fn(function* ({ changed, minutes, since }) {
+    if (changed && Option.isSome(minutes))
+      return yield* new WrongUsage({
+        message: "--changed checks all that changed, however long it takes: give either it or --minutes"
       })
+    if (!changed && since !== null) return yield* new WrongUsage({ message: "--since is for --changed: give both" })
+    return yield* changed ? verifyChanged(since) : verifyAll(Option.getOrNull(minutes))
   }, Effect.provide(operatorPorts))
 ).pipe(
   Command.withDescription(
     "Recompute every position and record from the postings; exit 1 on any difference. It says on standard error how far it is, and takes as long as it needs"
   ),
   Command.withExamples([
-    { command: "gateway ledger verify", description: "Check all that is stored; run it daily" },
+    { command: "gateway ledger verify", description: "Check all that is stored" },
+    { command: "gateway ledger verify --changed", description: "Check what changed since the last check; run it daily" },
     {
       command: "gateway ledger verify --minutes 60",
-      description: "Go on with the check where the last one was ended, for an hour"
+      description: "Go on with the check where the last one was ended, for an hour; run it nightly"
     }
   ])
 )
+
+const verifyAll = Effect.fnUntraced(function* (minutes: number | null) {
+  const audit = yield* LedgerVerification
+  const { recordCheck } = yield* GatewayStatus
+  const now = yield* Clock.currentTimeMillis
+  const { checked, differences, next, ok, records, seen, startedAt } = yield* audit.verifyWithin({
+    goesOn: minutes !== null,
+    until: minutes === null ? null : now + minutes * 60_000,
+    onStep: yield* saysHowFar
+  })
+  // Only a complete one has verified the ledger, but a difference is one at once.
+  if (next === null || !ok)
+    yield* recordCheck({ name: "ledger verify", subject: "", at: startedAt, differences: differences.length })
+  yield* printResult(next === null ? { ok, checked, differences } : { ok, next, records, seen, checked, differences })
+  yield* refusedFor(differences)
+})
+
+const verifyChanged = Effect.fnUntraced(function* (since: Instant | null) {
+  const audit = yield* LedgerVerification
+  const { recordCheck } = yield* GatewayStatus
+  const said = yield* Ref.make(yield* Clock.currentTimeMillis)
+  const found = yield* audit
+    .verifyChanged({
+      since,
+      onStep: Effect.fnUntraced(function* ({ reached, seen }) {
+        const now = yield* Clock.currentTimeMillis
+        if (reached === null || now - (yield* Ref.get(said)) < PROGRESS_EVERY_MS) return
+        yield* Ref.set(said, now)
+        yield* printErrors(`${seen} records that changed before ${iso(reached)}`)
+      })
+    })
+    .pipe(Effect.catchTag("ChangesNotVerifiable", ({ message }) => new CommandRefusal({ message })))
+  const { differences, ok, seen, startedAt } = found
+  yield* recordCheck({ name: "ledger verify", subject: "changes", at: startedAt, differences: differences.length })
+  yield* printResult({ ok, since: iso(found.since), seen, differences })
+  yield* refusedFor(differences)
+})
+
+const refusedFor = (differences: ReadonlyArray<LedgerDifference>) =>
+  differences.length === 0
+    ? Effect.void
+    : new CommandRefusal({ message: `the ledger has ${differences.length} differences: see docs/runbooks/ledger-difference.md` })
 
 /** A line every ten seconds: how many of the records, how many a second since the line before, and where it goes on. */
 const saysHowFar = Effect.gen(function* () {

@@ -201,13 +201,18 @@ const checks = ({ checks: all }: StatusSnapshot, providers: ReadonlyArray<string
   return [
     {
       name: "gateway_ledger_differences",
-      help: "What the last ledger verify found.",
-      samples: verified.map(({ differences }) => [{}, differences])
+      help: "What the last ledger verify found, of all or of the changes since: the greater of the two.",
+      samples: verified.length === 0 ? [] : [[{}, Math.max(...verified.map(({ differences }) => differences))]]
     },
     {
       name: "gateway_ledger_verified_timestamp_seconds",
-      help: "When the ledger was last verified; 0 for never.",
-      samples: [[{}, (verified[0]?.at ?? 0) / MS_PER_SECOND]]
+      help: "When the ledger, or what changed in it, was last verified; 0 for never.",
+      samples: [[{}, Math.max(0, ...verified.map(({ at }) => at)) / MS_PER_SECOND]]
+    },
+    {
+      name: "gateway_ledger_whole_verified_timestamp_seconds",
+      help: "When the last complete verification of the whole ledger began; 0 for never.",
+      samples: [[{}, (verified.find(({ subject }) => subject === "")?.at ?? 0) / MS_PER_SECOND]]
     },
     {
       name: "gateway_reconcile_differences",

@@ -32,7 +32,7 @@ export const attention = (
   const unknown = open.reduce((total, row) => (row.age === "1m" ? total : total + row.unknown), 0)
   const broken = checks.filter(({ differences }) => differences > 0)
   const isLate = ({ oldestAt }: StatusSnapshot["outbox"]) => oldestAt !== null && at - oldestAt > LATE_MS
-  const verified = checks.find(({ name }) => name === "ledger verify")
+  const verifiedAt = Math.max(...checks.filter(({ name }) => name === "ledger verify").map((check) => check.at))
   return [
     ...silentServers.map((server) => `the database server ${server} does not answer: nothing of its tenants is counted here`),
     ...database.commits.flatMap(({ server, weakness }) =>
@@ -52,7 +52,7 @@ export const attention = (
     ...(inbox.parked > 0 ? [`callbacks that matched nothing: ${inbox.parked}`] : []),
     ...(outbox.parked > 0 ? [`parked webhooks: ${outbox.parked}`] : []),
     ...(floats.some(({ receivable }) => receivable > 0n) ? ["a tenant owes more than its float"] : []),
-    ...(verified === undefined || at - verified.at > DAY_MS ? ["the ledger was not verified for a day"] : []),
+    ...(at - verifiedAt > DAY_MS ? ["the ledger was not verified for a day"] : []),
     ...(holds ? [] : [unprotected(role)])
   ]
 }

@@ -142,4 +142,42 @@ describe("ledger verify", () => {
       ])
     })
   )
+
+  it.effect("checks changes alone once all was checked, and finds what was damaged since", () =>
+    Effect.gen(function* () {
+      const { url } = yield* Effect.promise(() => freshDatabase())
+      const installed = installedOn(url)
+      const run = (...args: ReadonlyArray<string>) => gateway(installed, ...args, "--json")
+      const amount = ["--mode", "live", "--currency", "UGX", "--amount-minor", "5000", "--note", "n"]
+      yield* run("tenant", "create", "acme")
+      const refused = yield* run("ledger", "verify", "--changed")
+      expect([refused.code, refused.errors]).toEqual([1, expect.stringContaining("run gateway ledger verify")])
+      yield* run("ledger", "verify")
+      yield* run("float", "credit", "acme", ...amount, "--external-id", "after")
+      const sound = yield* run("ledger", "verify", "--changed")
+      expect([sound.code, JSON.parse(sound.output)]).toMatchObject([0, { ok: true, seen: 1, differences: [] }])
+      const sql = yield* PgClient.makeClient({ url: Redacted.make(url) })
+      yield* sql`UPDATE float_positions SET available_minor = available_minor + 1, credited_minor = credited_minor + 1`
+      yield* sql`DELETE FROM float_adjustments`
+      const { code, output } = yield* run("ledger", "verify", "--changed")
+      const { differences }: { differences: ReadonlyArray<{ rule: string }> } = JSON.parse(output)
+      expect(code).toBe(1)
+      expect(new Set(differences.map(({ rule }) => rule))).toEqual(
+        new Set(["positions_are_the_fold", "adjustments_are_audited", "entries_have_a_cause"])
+      )
+    }).pipe(Effect.scoped, Effect.provide(Reactivity.layer))
+  )
+
+  it.effect("is told one way to check at a time", () =>
+    Effect.gen(function* () {
+      const { url } = yield* Effect.promise(() => freshDatabase())
+      const installed = installedOn(url)
+      yield* gateway(installed, "tenant", "create", "acme")
+      for (const flags of [
+        ["--changed", "--minutes", "5"],
+        ["--since", "2026-11-21T00:00:00Z"]
+      ])
+        expect(yield* gateway(installed, "ledger", "verify", ...flags)).toMatchObject({ code: 2, output: "" })
+    })
+  )
 })

@@ -1,10 +1,19 @@
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient } from "effect/sql"
 import { expect } from "vitest"
+import {
+  askedAgain,
+  askedBySmall,
+  askedOfChanges,
+  changedIn,
+  isAskedOfChanges,
+  isAskedOnce,
+  valuesOf
+} from "../../src/persistence/ledger/LedgerChanges.ts"
 import { breachesStatement } from "../../src/persistence/ledger/LedgerRule.ts"
-import { isOfOneRecord, ledgerSlices, type Slice, slicedBreaches } from "../../src/persistence/ledger/LedgerSlices.ts"
+import { ledgerSlices, type Slice, slicingOn } from "../../src/persistence/ledger/LedgerSlices.ts"
 import { ledgerRules } from "../../src/persistence/ledger/LedgerVerificationPg.ts"
 import { momoCharge, momoPayout } from "./RequestBodies.ts"
 import { referenceOf } from "./SignedClient.ts"
@@ -52,7 +61,13 @@ export class DamagedLedger extends Context.Service<
           for (const one of ledgerRules)
             for (const row of yield* sql.unsafe<{ subject: string; found: string }>(breachesStatement(one, 10)))
               found.push(`${one.rule} ${row.subject}: ${row.found}`)
-          expect((yield* inSlices(sql)).sort()).toEqual(found.filter((one) => ofRecords.has(one.split(" ")[0] ?? "")).sort())
+          expect((yield* inSlices(sql)).sort()).toEqual(found.filter((one) => ofSlices.has(one.split(" ")[0] ?? "")).sort())
+          expect((yield* inChanges(sql)).sort()).toEqual(found.filter((one) => !one.startsWith(ofPositions)).sort())
+          const small: Array<string> = []
+          for (const one of ledgerRules)
+            for (const row of yield* sql.unsafe<Breach>(askedBySmall(one, 10)))
+              small.push(`${one.rule} ${row.subject}: ${row.found}`)
+          expect(small.sort()).toEqual(found.sort())
           return yield* Effect.fail(found.sort())
         }).pipe(
           (effect) => sql.withTransaction(effect),
@@ -71,32 +86,76 @@ export class DamagedLedger extends Context.Service<
   )
 }
 
-const slicedRules = ledgerRules.filter(isOfOneRecord)
-const ofRecords = new Set(slicedRules.map(({ rule }) => rule))
+const slicing = slicingOn({ isDistributed: false })
+const slicedRules = ledgerRules.filter(slicing.has)
+const namesRule = ledgerRules.filter(({ rule }) => rule === "provider_references_were_written")
+const ofSlices = new Set([...slicedRules, ...namesRule].map(({ rule }) => rule))
+/** Its sums are kept by verifications of their own (`LedgerChanges.test.ts`). */
+const ofPositions = "positions_are_the_fold "
 
-/** What the rules of one record find, asked of two references at a time. */
+interface Breach {
+  readonly subject: string
+  readonly found: string
+}
+
+/** What the rules that go in slices find, asked of two references, or two names, at a time. Two slices may find one difference. */
 const inSlices = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
-  const { referencesAfter, tenantAfter, unwrittenAfter } = ledgerSlices(sql)
-  const found: Array<string> = []
-  const look = Effect.fnUntraced(function* ({ appId, references }: Slice) {
+  const { namesAfter, referencesAfter, tenantAfter, unwrittenAfter } = ledgerSlices(sql)
+  const found = new Set<string>()
+  const look = Effect.fnUntraced(function* (slice: Slice) {
     for (const one of slicedRules)
-      for (const row of yield* sql.unsafe<{ subject: string; found: string }>(slicedBreaches(one, 10), [appId, references]))
-        found.push(`${one.rule} ${row.subject}: ${row.found}`)
+      for (const row of yield* sql.unsafe<Breach>(slicing.breaches(one, 10), slicing.values(slice)))
+        found.add(`${one.rule} ${row.subject}: ${row.found}`)
   })
   for (let appId = yield* tenantAfter(null); appId !== null; appId = yield* tenantAfter(appId)) {
     let references = yield* referencesAfter(appId, null, 2)
     while (references.length > 0) {
-      yield* look({ appId, references })
+      for (const slice of slicing.of(references.map((reference) => ({ appId: appId ?? "", reference })))) yield* look(slice)
       references = yield* referencesAfter(appId, references.at(-1) ?? null, 2)
     }
   }
   let reached: string | null = null
   do {
     const next: Effect.Success<ReturnType<typeof unwrittenAfter>> = yield* unwrittenAfter(reached, 2)
-    for (const slice of next.slices) yield* look(slice)
+    for (const slice of slicing.of(next.found)) yield* look(slice)
     reached = next.reached
   } while (reached !== null)
-  return found
+  let last: ReadonlyArray<string> | null = null
+  do {
+    const page: Effect.Success<ReturnType<typeof namesAfter>> = yield* namesAfter(last, 2)
+    for (const one of namesRule)
+      for (const row of yield* sql.unsafe<Breach>(page.breaches(one, 10), page.values))
+        found.add(`${one.rule} ${row.subject}: ${row.found}`)
+    last = page.last
+  } while (last !== null)
+  return [...found]
+})
+
+const HOUR_MS = 3_600_000
+
+/** What the rules find that are asked of changes: those of the last hour, three references at a time, and what they are asked once. */
+const inChanges = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  const found = new Set<string>()
+  const ask = Effect.fnUntraced(function* (rule: string, statement: string, values: ReadonlyArray<unknown>) {
+    const rows = yield* sql.unsafe<Breach>(statement, values)
+    return rows.map((row) => `${rule} ${row.subject}: ${row.found}`)
+  })
+  for (const one of ledgerRules.filter(isAskedOnce))
+    for (const difference of yield* ask(one.rule, askedBySmall(one, 10), [])) found.add(difference)
+  const from = (yield* Clock.currentTimeMillis) - HOUR_MS
+  const all = yield* changedIn(sql, from, null)
+  for (let at = 0; at < all.length; at += 3) {
+    const part = all.slice(at, at + 3)
+    const changes = { appIds: part.map(({ appId }) => appId), references: part.map(({ reference }) => reference), from, to: null }
+    for (const one of ledgerRules.filter(isAskedOfChanges)) {
+      const statement = askedOfChanges(one, 10)
+      const again = askedAgain(one, 10)
+      const first = yield* ask(one.rule, statement, valuesOf(changes, statement))
+      const differences = again === null ? first : yield* ask(one.rule, again, valuesOf(changes, again))
+      for (const difference of differences) found.add(difference)
+    }
+  }
+  return [...found]
 })
 
 const story = Effect.gen(function* () {

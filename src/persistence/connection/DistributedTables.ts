@@ -48,6 +48,8 @@ export const coordinatorTables: Readonly<Record<string, string>> = {
   vault_keys: "keys of the gateway itself",
   integrity_checks: "one row a check",
   verification_progress: "one row",
+  position_folds: "written and read by ledger verify alone, and not on Citus",
+  changes_checked: "one row",
   kept_since: "says since when everything is kept",
   events_kept: "says since when everything is kept",
   clock_watch: "says how far the clock is trusted by which rows are removed",

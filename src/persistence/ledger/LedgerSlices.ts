@@ -1,11 +1,12 @@
 import { Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
+import type { Distribution } from "../connection/Distribution.ts"
 import { rowsOf } from "../connection/Rows.ts"
 import { breachesStatement, type LedgerRule } from "./LedgerRule.ts"
 
-/** Some references of one tenant. Whatever is stored under them is checked together, in one snapshot. */
+/** Some references, each with its tenant; on Citus of one tenant. Whatever is stored under them is checked together, in one snapshot. */
 export interface Slice {
-  readonly appId: string
+  readonly appIds: ReadonlyArray<string>
   readonly references: ReadonlyArray<string>
 }
 
@@ -14,7 +15,7 @@ const narrowed = ["transactions", "journal", "postings", "transaction_history", 
 
 /**
  * The rules that look at one record, or at one adjustment, at a time: a row breaks one of them, or does not, whatever is stored under other
- * references. They read no other tables than those that a slice narrows. A rule that is not named here is always checked as a whole.
+ * references. They read no other tables than those that a slice narrows.
  */
 const ofOneRecord: ReadonlySet<string> = new Set([
   "entries_balance",
@@ -38,26 +39,129 @@ const ofOneRecord: ReadonlySet<string> = new Set([
   "history_is_as_written",
   "calls_are_as_written"
 ])
+/** Those that hold a record against rows that its columns lead to. What leads from one tenant to another cannot be asked of Citus. */
+const ofLinkedRows: ReadonlySet<string> = new Set([
+  "outcomes_were_told",
+  "provider_references_are_found",
+  "provider_references_are_used_once"
+])
 
 export const isOfOneRecord = ({ rule }: LedgerRule): boolean => ofOneRecord.has(rule)
 
-// A name of a WITH query stands for the table in all that follows, so that a rule is asked in the same words of a slice and of everything.
-const ofSlice = `WITH ${narrowed
+/**
+ * What stands for a table while a rule is asked of a part of the ledger: a query, by the table's name. A name of a WITH query stands for the table
+ * in all that follows, so that a rule is asked in the same words of a part and of everything. A query may read those before it.
+ */
+export type Forms = Readonly<Record<string, string>>
+
+/** The WITH query of those that the text needs, or that one of these needs. */
+export const narrowing = (forms: Forms, text: string): string => {
+  const needed: Array<readonly [string, string]> = []
+  for (const one of Object.entries(forms).toReversed())
+    if ([text, ...needed.map(([, query]) => query)].some((reader) => new RegExp(`\\b${one[0]}\\b`).test(reader)))
+      needed.unshift(one)
+  return `WITH ${needed.map(([name, query]) => `${name} AS MATERIALIZED (${query})`).join(", ")}`
+}
+
+/** Rows of a table for each row of `of`, looked up one by one: OFFSET keeps the planner from reading the table from end to end. */
+export const lookedUp = (table: string, of: string, where: string): string =>
+  `SELECT x.* FROM ${of} AS s CROSS JOIN LATERAL (SELECT * FROM ${table} l WHERE ${where} OFFSET 0) x`
+
+const byReference = "l.app_id = s.app_id AND l.reference = s.reference"
+
+/** Of some references, each with its tenant; the parameters are the tenants and the references. */
+export const formsOfPairs: Forms = {
+  pairs: "SELECT * FROM unnest($1::text[], $2::text[]) AS p(app_id, reference)",
+  ...Object.fromEntries(narrowed.map((table) => [table, lookedUp(table, "pairs", byReference)])),
+  // When something was written of a record: an event bears the moment of its step, and so does a delivery.
+  moments: `
+    SELECT app_id, mode, at FROM journal UNION SELECT app_id, mode, created_at FROM transactions
+    UNION SELECT app_id, mode, to_timestamp((well_formed(record)->>'completedAt')::float8 / 1000) FROM transactions`,
+  events: `
+    SELECT e.* FROM (${lookedUp("events", "moments", "l.app_id = s.app_id AND l.mode = s.mode AND l.created_at = s.at")}) e
+    JOIN pairs p ON p.app_id = e.app_id AND p.reference = e.reference`,
+  provider_references: lookedUp(
+    "provider_references",
+    "transactions",
+    `l.provider = s.provider AND l.mode = s.mode AND l.provider_reference = s.provider_reference AND ${byReference}`
+  )
+}
+
+/** The records of some keys, which a query answers. */
+export const recordsOf = (keys: string): string => lookedUp("transactions", `(${keys})`, byReference)
+
+/** What a rule reads besides: of two records with one name at a provider, the one may be in the slice and the other not. */
+export const formsOfLinked: Readonly<Record<string, Forms>> = {
+  provider_references_are_used_once: {
+    transactions: recordsOf(`
+      SELECT app_id, reference FROM pairs UNION
+      SELECT o.app_id, o.reference FROM (${recordsOf("SELECT * FROM pairs")}) t JOIN LATERAL (SELECT * FROM provider_references r
+        WHERE r.provider = t.provider AND r.mode = t.mode AND r.provider_reference = t.provider_reference OFFSET 0) o ON true`)
+  }
+}
+
+/** How rules are asked of a slice. */
+export interface Slicing {
+  readonly has: (rule: LedgerRule) => boolean
+  readonly values: (slice: Slice) => ReadonlyArray<unknown>
+  /** As `breachesStatement`, of a slice: its values are the parameters. */
+  readonly breaches: (rule: LedgerRule, atMost: number) => string
+  /** These references as slices. */
+  readonly of: (found: ReadonlyArray<{ readonly appId: string; readonly reference: string }>) => ReadonlyArray<Slice>
+  /** How many rows of a slice each of the rules checks, in their order. */
+  readonly counts: (rules: ReadonlyArray<LedgerRule>) => string
+}
+
+const sliceOf = (found: ReadonlyArray<{ readonly appId: string; readonly reference: string }>): Slice => ({
+  appIds: found.map(({ appId }) => appId),
+  references: found.map(({ reference }) => reference)
+})
+
+const countsOf = (rules: ReadonlyArray<LedgerRule>): string => `
+  SELECT counted.rows AS count FROM (
+    ${rules.map(({ counted }, at) => `SELECT ${at} AS place, (${counted}) AS rows`).join(" UNION ALL ")}
+  ) AS counted ORDER BY counted.place`
+
+const ofTenant = `WITH ${narrowed
   .map((name) => `${name} AS (SELECT * FROM ${name} WHERE app_id = $1::text AND reference = ANY ($2::text[]))`)
   .join(", ")}`
 
-/** As `breachesStatement`, of a slice: its tenant and its references are the parameters. */
-export const slicedBreaches = (rule: LedgerRule, atMost: number): string => `${ofSlice} ${breachesStatement(rule, atMost)}`
+/** On Citus the server that has the tenant answers alone. */
+const onCitus: Slicing = {
+  of: (found) => [...Map.groupBy(found, ({ appId }) => appId).values()].map(sliceOf),
+  has: isOfOneRecord,
+  values: ({ appIds, references }) => [appIds[0] ?? "", references],
+  breaches: (rule, atMost) => `${ofTenant} ${breachesStatement(rule, atMost)}`,
+  counts: (rules) => `${ofTenant} ${countsOf(rules)}`
+}
 
-/** How many rows of a slice each of the rules checks, in their order. */
-export const slicedCounts = (rules: ReadonlyArray<LedgerRule>): string =>
-  `${ofSlice} SELECT counted.rows AS count FROM (
-    ${rules.map(({ counted }, at) => `SELECT ${at} AS place, (${counted}) AS rows`).join(" UNION ALL ")}
-  ) AS counted ORDER BY counted.place`
+const onOneServer: Slicing = {
+  of: (found) => (found.length === 0 ? [] : [sliceOf(found)]),
+  has: (one) => isOfOneRecord(one) || ofLinkedRows.has(one.rule),
+  values: ({ appIds, references }) => [appIds, references],
+  breaches: (rule, atMost) => {
+    const statement = breachesStatement(rule, atMost)
+    return `${narrowing({ ...formsOfPairs, ...formsOfLinked[rule.rule] }, statement)} ${statement}`
+  },
+  counts: (rules) => `${narrowing(formsOfPairs, countsOf(rules))} ${countsOf(rules)}`
+}
+
+export const slicingOn = ({ isDistributed }: Distribution["Service"]): Slicing => (isDistributed ? onCitus : onOneServer)
 
 const tenants = rowsOf(Schema.Struct({ appId: Schema.NullOr(Schema.String) }))
 const references = rowsOf(Schema.Struct({ reference: Schema.String }))
 const keys = rowsOf(Schema.Struct({ appId: Schema.String, reference: Schema.String }))
+
+const names = rowsOf(
+  Schema.Struct({
+    provider: Schema.String,
+    mode: Schema.String,
+    name: Schema.String,
+    appId: Schema.String,
+    reference: Schema.String
+  })
+)
+const nameColumns = "provider, mode, provider_reference, app_id, reference"
 
 /** Every reference stands in one of them, but for a record that has lost all its lines. */
 const written = ["journal", "open_work", "float_adjustments"]
@@ -89,6 +193,29 @@ export const ledgerSlices = (sql: SqlClient.SqlClient) => ({
       rows.map(({ reference }) => reference)
     )
   },
+  /** At most `size` of the names that providers gave records next, and how a rule about them is asked of these alone. */
+  namesAfter: Effect.fnUntraced(function* (after: ReadonlyArray<string> | null, size: number) {
+    const rest = after === null ? "" : `WHERE (${nameColumns}) > ($1::text, $2::text, $3::text, $4::text, $5::text)`
+    const values = after ?? []
+    const page = `SELECT * FROM provider_references ${rest} ORDER BY ${nameColumns} LIMIT ${size}`
+    const rows = yield* names(
+      sql.unsafe(`SELECT provider, mode, provider_reference AS name, app_id AS "appId", reference FROM (${page}) AS page`, values)
+    )
+    const last = rows.length < size ? undefined : rows.at(-1)
+    const forms: Forms = {
+      provider_references: page,
+      transactions: recordsOf("SELECT DISTINCT app_id, reference FROM provider_references")
+    }
+    return {
+      values,
+      count: rows.length,
+      last: last === undefined ? null : [last.provider, last.mode, last.name, last.appId, last.reference],
+      breaches: (rule: LedgerRule, atMost: number) => {
+        const statement = breachesStatement(rule, atMost)
+        return `${narrowing(forms, statement)} ${statement}`
+      }
+    }
+  }),
   /**
    * Of the next `size` records of all tenants those that nothing was written about, which no slice of a tenant has; `reached` is null at the
    * end.
@@ -109,10 +236,6 @@ export const ledgerSlices = (sql: SqlClient.SqlClient) => ({
         last === undefined ? values : [...values, last.reference]
       )
     )
-    const slices = Map.groupBy(found, ({ appId }) => appId)
-    return {
-      slices: [...slices].map(([appId, rows]): Slice => ({ appId, references: rows.map(({ reference }) => reference) })),
-      reached: last?.reference ?? null
-    }
+    return { found, reached: last?.reference ?? null }
   })
 })

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto"
 import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
-import { SqlClient, type SqlError } from "effect/sql"
+import { SqlClient } from "effect/sql"
 import { json } from "../../domain/Json.ts"
 import {
   type LedgerDifference,
@@ -9,10 +9,13 @@ import {
   type VerificationBounds,
   type VerificationProgress
 } from "../../services/ports/LedgerVerification.ts"
-import { AnswerBoundMs } from "../connection/BoundedClient.ts"
+import { Distribution } from "../connection/Distribution.ts"
 import { rowsOf } from "../connection/Rows.ts"
-import { auditSettings, breachesStatement, type LedgerRule } from "./LedgerRule.ts"
-import { isOfOneRecord, ledgerSlices, type Slice, slicedBreaches, slicedCounts } from "./LedgerSlices.ts"
+import { changedVerification } from "./ChangedVerification.ts"
+import { askedBySmall } from "./LedgerChanges.ts"
+import { breachesStatement, type LedgerRule } from "./LedgerRule.ts"
+import { ledgerSlices, type Slice, slicingOn } from "./LedgerSlices.ts"
+import { Fold, positionFolds, SETTLED_AFTER_MS } from "./PositionFolds.ts"
 import { adjustmentRules } from "./rules/AdjustmentRules.ts"
 import { digestRules } from "./rules/DigestRules.ts"
 import { accountRules, entryRules } from "./rules/EntryRules.ts"
@@ -20,26 +23,21 @@ import { eventRules } from "./rules/EventRules.ts"
 import { positionRules } from "./rules/PositionRules.ts"
 import { exchangeRules, historyRules, recordRules } from "./rules/RecordRules.ts"
 import { keptRules, requestRules, windowRules } from "./rules/RequestRules.ts"
+import { joined, MAX_DIFFERENCES, sliceSettings, verificationSteps } from "./VerificationSteps.ts"
 
-/** Of each rule; a ledger that is broken everywhere need not be printed whole. */
-const MAX_DIFFERENCES = 1000
 /** So many references are checked at a time, which takes a second or two. */
 export const SliceSize = Context.Reference<number>("gateway/persistence/SliceSize", { defaultValue: () => 2_000 })
-/** A statement of a slice that takes so long has met something that is broken. */
-const SLICE_TIMEOUT_MS = 3_600_000
-/** A rule that reads everything may take as long as it needs; after a day its connection is taken for a dead one. */
-const WHOLE_TIMEOUT_MS = 86_400_000
-/** A statement that PostgreSQL has not ended by itself so much later has hung. */
-const ANSWER_MS = 3_000
+/** Positions of tenants with few entries are checked together in a step for as long as this. */
+const POSITIONS_MS = 1_000
 
-/** Keys are found by walking indexes in their order, and not by sorting all of them. */
-const keySettings = { enable_hashagg: "off", enable_sort: "off", statement_timeout: `${SLICE_TIMEOUT_MS}ms` }
-const sliceSettings = { ...auditSettings, enable_hashagg: "on", enable_sort: "on" }
-const wholeSettings = { ...auditSettings, statement_timeout: `${WHOLE_TIMEOUT_MS}ms` }
-
-/** The next step of a verification: a rule that needs everything, the tenant's records behind one, or the records without a line behind one. */
+/**
+ * The next step of a verification: a rule that needs everything, the positions behind a tenant or in the middle of one, the names that providers gave
+ * behind one, the tenant's records behind one, or the records without a line behind one.
+ */
 const Place = Schema.Union([
   Schema.TaggedStruct("Rule", { at: Schema.Number }),
+  Schema.TaggedStruct("Positions", { after: Schema.NullOr(Schema.String), fold: Schema.NullOr(Fold) }),
+  Schema.TaggedStruct("Names", { after: Schema.NullOr(Schema.Array(Schema.String)) }),
   Schema.TaggedStruct("Records", { appId: Schema.NullOr(Schema.String), reference: Schema.NullOr(Schema.String) }),
   Schema.TaggedStruct("Unwritten", { reference: Schema.NullOr(Schema.String) })
 ])
@@ -59,13 +57,6 @@ type Run = typeof Run.Type
 
 const counts = rowsOf(Schema.Struct({ count: Schema.BigInt }))
 const kept = rowsOf(Schema.Struct({ progress: Schema.Unknown }))
-const decodeBreaches = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ subject: Schema.String, found: Schema.String })))
-
-/** A value that no rule can read, as an amount that is no number: PostgreSQL says which, and not in which row. */
-const unreadableRow = ({ reason: { cause } }: SqlError.SqlError) =>
-  cause instanceof Error && "code" in cause && String(cause.code).startsWith("22")
-    ? Option.some([{ subject: "", found: `a row that cannot be read: ${cause.message}` }])
-    : Option.none()
 
 /**
  * LedgerVerification on PostgreSQL. It owns the table verification_progress. Every step reads one snapshot (repeatable read), in which a gateway
@@ -75,97 +66,121 @@ export const LedgerVerificationPg = Layer.effect(
   LedgerVerification,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const { referencesAfter, tenantAfter, unwrittenAfter } = ledgerSlices(sql)
+    const { isDistributed } = yield* Distribution
+    const { namesAfter, referencesAfter, tenantAfter, unwrittenAfter } = ledgerSlices(sql)
+    const slicing = slicingOn({ isDistributed })
+    const steps = verificationSteps(sql)
+    const folds = positionFolds(sql, positionRule)
+    const { breaches, set } = steps
 
-    const set = (settings: Readonly<Record<string, string>>) =>
-      sql`SELECT set_config(s.name, s.value, true)
-        FROM unnest(${Object.keys(settings)}::text[], ${Object.values(settings)}::text[]) AS s(name, value)`
-    const snapshot = sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`
+    const slicedRules = ledgerRules.filter(slicing.has)
+    // On Citus the rules that walk through all tenants are asked as a whole, too.
+    const wholeRules = ledgerRules.filter((one) => !slicing.has(one) && (isDistributed || !walked.includes(one)))
+    const program = createHash("sha256")
+      .update(json(ledgerRules.map((one) => [slicing.has(one), wholeRules.includes(one), one.counted, one.broken])))
+      .digest("hex")
+    const behindRules: Place = isDistributed ? firstRecords : { _tag: "Positions", after: null, fold: null }
 
-    /** The rows that break the rule, found in a savepoint, so that the other rules still run. */
-    const breaches = ({ rule }: LedgerRule, statement: string, values: ReadonlyArray<unknown>) =>
-      sql.withTransaction(sql.unsafe(statement, values)).pipe(
-        Effect.flatMap(decodeBreaches),
-        Effect.catchTag("SqlError", (error) =>
-          Option.match(unreadableRow(error), { onNone: () => Effect.fail(error), onSome: Effect.succeed })
-        ),
-        Effect.map((found) => found.map((breach): LedgerDifference => ({ rule, ...breach })))
+    const checkWhole = (run: Run, one: LedgerRule, place: Place) =>
+      steps.whole(
+        Effect.gen(function* () {
+          const [row] = yield* counts(sql.unsafe(one.counted))
+          const statement = isDistributed ? breachesStatement(one, MAX_DIFFERENCES) : askedBySmall(one, MAX_DIFFERENCES)
+          const differences = yield* breaches(one, statement, [])
+          return { ...added(run, differences, [[one.rule, Number(row?.count ?? 0n)]]), place }
+        })
       )
 
-    const checkWhole = Effect.fnUntraced(
-      function* (run: Run, one: LedgerRule, place: Place) {
-        yield* snapshot
-        // Before the snapshot: a month of events that is emptied is gone for older snapshots too. It waits.
-        yield* sql`LOCK TABLE events IN ACCESS SHARE MODE`
-        yield* set(wholeSettings)
-        const [row] = yield* counts(sql.unsafe(one.counted))
-        const differences = yield* breaches(one, breachesStatement(one, MAX_DIFFERENCES), [])
-        return { ...added(run, differences, [[one.rule, Number(row?.count ?? 0n)]]), place }
-      },
-      (step) => sql.withTransaction(step),
-      Effect.provideService(AnswerBoundMs, WHOLE_TIMEOUT_MS + ANSWER_MS)
-    )
-
-    const checkSlice = Effect.fnUntraced(function* (run: Run, { appId, references }: Slice) {
-      const values = [appId, references]
-      const rows = yield* counts(sql.unsafe(slicedCounts(slicedRules), values))
+    const checkSlice = Effect.fnUntraced(function* (run: Run, slice: Slice) {
+      const values = slicing.values(slice)
+      const rows = yield* counts(sql.unsafe(slicing.counts(slicedRules), values))
       let found = added(
-        { ...run, seen: run.seen + references.length },
+        { ...run, seen: run.seen + slice.references.length },
         [],
         slicedRules.map(({ rule }, at) => [rule, Number(rows[at]?.count ?? 0n)] as const)
       )
       for (const one of slicedRules) {
         const room = MAX_DIFFERENCES - found.differences.filter(({ rule }) => rule === one.rule).length
-        if (room > 0) found = added(found, yield* breaches(one, slicedBreaches(one, room), values), [])
+        if (room > 0) found = added(found, yield* breaches(one, slicing.breaches(one, room), values), [])
       }
       return found
     })
 
-    const checkRecords = Effect.fnUntraced(function* (run: Run, { appId, reference }: Extract<Place, { _tag: "Records" }>) {
-      const references = appId === null ? [] : yield* referencesAfter(appId, reference, yield* SliceSize)
-      if (appId === null || references.length === 0) {
-        const next = yield* tenantAfter(appId)
-        const place: Place =
-          next === null ? { _tag: "Unwritten", reference: null } : { _tag: "Records", appId: next, reference: null }
-        return { ...run, place }
+    /** The next references, of as many tenants as have them; on Citus, of one. */
+    const checkRecords = Effect.fnUntraced(function* (run: Run, place: Extract<Place, { _tag: "Records" }>) {
+      const size = yield* SliceSize
+      const found: Array<{ readonly appId: string; readonly reference: string }> = []
+      let { appId, reference } = place
+      while (found.length < size && !(isDistributed && found.length > 0)) {
+        const more: ReadonlyArray<string> = appId === null ? [] : yield* referencesAfter(appId, reference, size - found.length)
+        for (const one of more) found.push({ appId: appId ?? "", reference: one })
+        reference = more.at(-1) ?? null
+        if (more.length > 0) continue
+        appId = yield* tenantAfter(appId)
+        if (appId === null) break
       }
       yield* set(sliceSettings)
-      const place: Place = { _tag: "Records", appId, reference: references.at(-1) ?? null }
-      return { ...(yield* checkSlice(run, { appId, references })), place }
+      const next: Place = appId === null ? { _tag: "Unwritten", reference: null } : { _tag: "Records", appId, reference }
+      return { ...(yield* Effect.reduce(slicing.of(found), () => run, checkSlice)), place: next }
     })
 
     const checkUnwritten = Effect.fnUntraced(function* (run: Run, { reference }: Extract<Place, { _tag: "Unwritten" }>) {
-      const { reached, slices } = yield* unwrittenAfter(reference, yield* SliceSize)
+      const { found, reached } = yield* unwrittenAfter(reference, yield* SliceSize)
       yield* set(sliceSettings)
-      const found = yield* Effect.reduce(slices, () => run, checkSlice)
       const place: Place | null = reached === null ? null : { _tag: "Unwritten", reference: reached }
-      return { ...found, place }
+      return { ...(yield* Effect.reduce(slicing.of(found), () => run, checkSlice)), place }
     })
 
-    const inSlice = <E>(slice: Effect.Effect<Run, E>) =>
-      Effect.andThen(Effect.andThen(snapshot, set(keySettings)), slice).pipe(
-        (effect) => sql.withTransaction(effect),
-        Effect.provideService(AnswerBoundMs, SLICE_TIMEOUT_MS + ANSWER_MS)
-      )
+    /** The tenants whose sums came to their end in this step, so that they can be kept after it. */
+    const checkPositions = Effect.fnUntraced(function* (run: Run, place: Extract<Place, { _tag: "Positions" }>) {
+      const began = yield* Clock.currentTimeMillis
+      const whole: Array<Fold> = []
+      let found = run
+      let { after, fold } = place
+      do {
+        if (fold === null) {
+          const appId: string | null = yield* folds.tenantAfter(after)
+          if (appId === null) return { run: { ...found, place: firstNames }, whole }
+          fold = { appId, reference: null, upto: began - SETTLED_AFTER_MS, sums: [] }
+        }
+        const next: { readonly fold: Fold; readonly isLast: boolean } = yield* folds.add(fold)
+        if (next.isLast) {
+          const { appId, sums, upto } = next.fold
+          const differences = yield* breaches(positionRule, folds.ofTenant(MAX_DIFFERENCES), folds.values(next.fold))
+          found = added(found, differences, [[positionRule.rule, yield* folds.positionsOf(appId)]])
+          whole.push({ appId, reference: null, sums, upto })
+          after = appId
+        }
+        fold = next.isLast ? null : next.fold
+      } while ((yield* Clock.currentTimeMillis) - began < POSITIONS_MS)
+      return { run: { ...found, place: { _tag: "Positions", after, fold } satisfies Place }, whole }
+    })
 
-    const step = (run: Run, place: Place) => {
-      if (place._tag === "Records") return inSlice(checkRecords(run, place))
-      if (place._tag === "Unwritten") return inSlice(checkUnwritten(run, place))
+    const checkNames = Effect.fnUntraced(function* (run: Run, { after }: Extract<Place, { _tag: "Names" }>) {
+      const page = yield* namesAfter(after, yield* SliceSize)
+      yield* set(sliceSettings)
+      const differences = yield* breaches(namesRule, page.breaches(namesRule, MAX_DIFFERENCES), page.values)
+      const place: Place = page.last === null ? firstRecords : { _tag: "Names", after: page.last }
+      return { ...added(run, differences, [[namesRule.rule, page.count]]), place }
+    })
+
+    const step = Effect.fnUntraced(function* (run: Run, place: Place, isKept: boolean) {
+      if (place._tag === "Records") return yield* steps.part(checkRecords(run, place))
+      if (place._tag === "Unwritten") return yield* steps.part(checkUnwritten(run, place))
+      if (place._tag === "Names") return yield* steps.part(checkNames(run, place))
+      if (place._tag === "Positions") {
+        const found = yield* steps.changes(checkPositions(run, place))
+        if (isKept) yield* Effect.forEach(found.whole, folds.keep, { discard: true })
+        return found.run
+      }
       const one = wholeRules[place.at]
-      return one === undefined
-        ? Effect.succeed({ ...run, place: firstRecords })
-        : checkWhole(run, one, { _tag: "Rule", at: place.at + 1 })
-    }
+      return one === undefined ? { ...run, place: behindRules } : yield* checkWhole(run, one, { _tag: "Rule", at: place.at + 1 })
+    })
 
     const begun = Effect.gen(function* () {
-      const [row] = yield* counts(
-        Effect.andThen(set({ statement_timeout: wholeSettings.statement_timeout }), sql`SELECT count(*) FROM transactions`).pipe(
-          (effect) => sql.withTransaction(effect),
-          Effect.provideService(AnswerBoundMs, WHOLE_TIMEOUT_MS + ANSWER_MS)
-        )
-      )
+      const [row] = yield* counts(steps.count(sql`SELECT count(*) FROM transactions`))
       const startedAt = yield* Clock.currentTimeMillis
-      return { ...nothingYet, startedAt, records: Number(row?.count ?? 0n) } satisfies Run
+      return { ...nothingYet, program, startedAt, records: Number(row?.count ?? 0n) } satisfies Run
     })
 
     const leftOff = Effect.gen(function* () {
@@ -176,13 +191,37 @@ export const LedgerVerificationPg = Layer.effect(
 
     const keep = (run: Run) =>
       run.place === null
-        ? sql`DELETE FROM verification_progress`
+        ? Effect.andThen(
+            sql`DELETE FROM verification_progress`,
+            Effect.when(Effect.asVoid(folds.begin(run.startedAt)), Effect.succeed(!isDistributed))
+          )
         : sql`INSERT INTO verification_progress (at, progress) VALUES (now(), ${json(run)}::json)
             ON CONFLICT (is_only) DO UPDATE SET at = EXCLUDED.at, progress = EXCLUDED.progress`
 
+    const nameOf = (place: Place): string => {
+      switch (place._tag) {
+        case "Rule":
+          return wholeRules[place.at]?.rule ?? "the positions"
+        case "Positions":
+          return `positions behind ${place.fold?.appId ?? place.after ?? "the beginning"}`
+        case "Names":
+          return `references of providers behind ${place.after?.join("/") ?? "the beginning"}`
+        case "Records":
+          return `records of ${place.appId ?? "the first tenant"}${behind(place.reference)}`
+        case "Unwritten":
+          return `records without a history${behind(place.reference)}`
+      }
+    }
+    const progressOf = ({ place, records, seen, startedAt }: Run): VerificationProgress => ({
+      startedAt,
+      records,
+      seen,
+      next: place === null ? null : nameOf(place)
+    })
+
     const verify = Effect.gen(function* () {
       let run: Run = yield* begun
-      while (run.place !== null) run = yield* step(run, run.place)
+      while (run.place !== null) run = yield* step(run, run.place, false)
       return reportOf(run)
     }).pipe(Effect.orDie, Effect.withSpan("LedgerVerification.verify"))
 
@@ -190,7 +229,7 @@ export const LedgerVerificationPg = Layer.effect(
       const before = goesOn ? yield* leftOff : Option.none<Run>()
       let run: Run = Option.isSome(before) ? before.value : yield* begun
       while (run.place !== null) {
-        run = yield* step(run, run.place)
+        run = yield* step(run, run.place, true)
         yield* keep(run)
         yield* onStep(progressOf(run))
         if (until !== null && (yield* Clock.currentTimeMillis) >= until) break
@@ -198,7 +237,8 @@ export const LedgerVerificationPg = Layer.effect(
       return { ...reportOf(run), ...progressOf(run) }
     }, Effect.orDie)
 
-    return LedgerVerification.of({ verify, verifyWithin })
+    const verifyChanged = changedVerification(sql, { folds, steps, isDistributed, rules: ledgerRules })
+    return LedgerVerification.of({ verify, verifyWithin, verifyChanged })
   })
 )
 
@@ -218,15 +258,19 @@ export const ledgerRules: ReadonlyArray<LedgerRule> = [
   ...eventRules
 ]
 
-const wholeRules = ledgerRules.filter((one) => !isOfOneRecord(one))
-const slicedRules = ledgerRules.filter(isOfOneRecord)
+const ruleOf = (name: string): LedgerRule => {
+  const found = ledgerRules.find(({ rule }) => rule === name)
+  if (found === undefined) throw new Error(`there is no rule ${name}`)
+  return found
+}
+/** They read all that was ever posted, or all names that providers ever gave, and so go through it in steps of their own. */
+const positionRule = ruleOf("positions_are_the_fold")
+const namesRule = ruleOf("provider_references_were_written")
+const walked: ReadonlyArray<LedgerRule> = [positionRule, namesRule]
 
+const firstNames: Place = { _tag: "Names", after: null }
 const firstRecords: Place = { _tag: "Records", appId: null, reference: null }
-const program = createHash("sha256")
-  .update(json(ledgerRules.map((one) => [isOfOneRecord(one), one.counted, one.broken])))
-  .digest("hex")
 const nothingYet = {
-  program,
   seen: 0,
   place: { _tag: "Rule", at: 0 },
   checked: {},
@@ -239,7 +283,7 @@ const added = (
   rows: ReadonlyArray<readonly [rule: string, count: number]>
 ): Run => ({
   ...run,
-  differences: [...run.differences, ...differences],
+  differences: joined(run.differences, differences),
   checked: { ...run.checked, ...Object.fromEntries(rows.map(([rule, count]) => [rule, (run.checked[rule] ?? 0) + count])) }
 })
 
@@ -250,17 +294,4 @@ const reportOf = ({ checked, differences }: Run): LedgerReport => ({
   differences: ledgerRules.flatMap(({ rule }) => differences.filter((one) => one.rule === rule))
 })
 
-const progressOf = ({ place, records, seen, startedAt }: Run): VerificationProgress => ({
-  startedAt,
-  records,
-  seen,
-  next: place === null ? null : nameOf(place)
-})
-
-const nameOf = (place: Place): string => {
-  if (place._tag === "Rule") return wholeRules[place.at]?.rule ?? "the records"
-  const behind = place.reference === null ? "" : ` behind ${place.reference}`
-  return place._tag === "Unwritten"
-    ? `records without a history${behind}`
-    : `records of ${place.appId ?? "the first tenant"}${behind}`
-}
+const behind = (reference: string | null): string => (reference === null ? "" : ` behind ${reference}`)

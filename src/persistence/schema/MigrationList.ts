@@ -158,5 +158,11 @@ export const migrationList: ReadonlyArray<Migration> = [
         "(app_id, mode, account_hash, created_at, reference) WHERE account_hash IS NOT NULL AND created_at > '-infinity'"
     }
   ),
-  expand("0053_quote_candidates")
+  expand("0053_quote_candidates"),
+  expand("0055_changes_checked", {
+    form: "index",
+    name: "provider_references_by_age",
+    table: "provider_references",
+    definition: "USING brin (written_at) WITH (pages_per_range = 32, autosummarize = on)"
+  })
 ]

@@ -60,7 +60,7 @@ export type FloatTotal = typeof FloatTotal.Type
 
 export const ComparisonResult = Schema.Struct({
   name: Schema.Literals(["ledger verify", "reconcile"]),
-  /** The provider that was compared; empty for the ledger. */
+  /** The provider that was compared; of the ledger, "changes" where these alone were verified, and else empty. */
   subject: Schema.String,
   at: Instant,
   differences: Schema.Number

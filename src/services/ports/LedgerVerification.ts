@@ -1,4 +1,4 @@
-import { Context, type Effect } from "effect"
+import { Context, Data, type Effect } from "effect"
 import type { Instant } from "../../domain/Instant.ts"
 
 /** One thing that does not add up: which rule, where, and what was found. */
@@ -34,6 +34,24 @@ export interface VerificationBounds {
   readonly onStep: (progress: VerificationProgress) => Effect.Effect<void>
 }
 
+/** `since`: what changed before was checked. `seen`: how many records, adjustments and names it has looked at. */
+export interface ChangesProgress {
+  readonly since: Instant
+  readonly seen: number
+  /** Up to where it is; null once it is complete. */
+  readonly reached: Instant | null
+}
+
+export interface ChangesBounds {
+  /** What changed before is left out; null goes on from the last check that was complete, of all or of changes. */
+  readonly since: Instant | null
+  /** Called after each step. */
+  readonly onStep: (progress: ChangesProgress) => Effect.Effect<void>
+}
+
+/** Changes alone cannot be checked: there is nothing that they could be held against. */
+export class ChangesNotVerifiable extends Data.TaggedError("ChangesNotVerifiable")<{ readonly message: string }> {}
+
 /**
  * Verifies the ledger: recomputes positions, entries and limits from the postings and reports every difference as data. It goes in steps, a rule
  * that needs everything or some records at a time, each in a snapshot of its own; the gateway keeps working meanwhile. All
@@ -49,5 +67,15 @@ export class LedgerVerification extends Context.Service<
      * not kept is made again.
      */
     readonly verifyWithin: (bounds: VerificationBounds) => Effect.Effect<LedgerReport & VerificationProgress>
+    /**
+     * Every rule, of what changed alone: it takes as long as there are changes, however much is stored. Damage to rows that were not written since is
+     * found by the others. One that ended while it found nothing is gone on with; what it found is found again until it is mended.
+     */
+    readonly verifyChanged: (
+      bounds: ChangesBounds
+    ) => Effect.Effect<
+      Pick<LedgerReport, "ok" | "differences"> & ChangesProgress & { readonly startedAt: Instant },
+      ChangesNotVerifiable
+    >
   }
 >()("gateway/services/ports/LedgerVerification") {}

@@ -4,6 +4,7 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { describe } from "vitest"
 import { sqlState } from "../../../src/persistence/connection/DatabaseSpans.ts"
+import { Distribution } from "../../../src/persistence/connection/Distribution.ts"
 import { Database } from "../../../src/persistence/Database.ts"
 import { LedgerVerificationPg } from "../../../src/persistence/ledger/LedgerVerificationPg.ts"
 import { Migrations } from "../../../src/persistence/schema/Migrations.ts"
@@ -73,7 +74,10 @@ it.effect("a connection on which nothing can be written is discarded at its firs
 it.effect("ledger verify may read for longer than a request's deadline", () =>
   Effect.gen(function* () {
     const { line, sql } = yield* given
-    const audit = yield* Effect.provideService(Layer.build(LedgerVerificationPg), SqlClient.SqlClient, sql)
+    const audit = yield* Layer.build(LedgerVerificationPg).pipe(
+      Effect.provideService(SqlClient.SqlClient, sql),
+      Effect.provideService(Distribution, { isDistributed: false })
+    )
     yield* sql.withTransaction(sql`SELECT 1 AS one`)
     yield* line.hold
     const reading = yield* Effect.forkChild(Context.get(audit, LedgerVerification).verify, { startImmediately: true })

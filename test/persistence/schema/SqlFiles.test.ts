@@ -128,6 +128,7 @@ describe("the lists of the SQL files", () => {
         "0048_amount_caps": "cc2319027341f876",
         "0049_found_by_number": "91b356ee9b52fc4a",
         "0053_quote_candidates": "c94680751947fd7b",
+        "0055_changes_checked": "d708b1a17fe3290a",
       }
     `)
   })

@@ -4,6 +4,7 @@ import { SqlClient } from "effect/sql"
 import { expect } from "vitest"
 import { Reference } from "../../../src/domain/Ids.ts"
 import { Idempotency } from "../../../src/services/ports/Idempotency.ts"
+import { LedgerVerification } from "../../../src/services/ports/LedgerVerification.ts"
 import { VelocityLimits } from "../../../src/services/ports/VelocityLimits.ts"
 import { Settlement } from "../../../src/services/settlement/Settlement.ts"
 import { momoCharge, momoPayout } from "../../support/RequestBodies.ts"
@@ -31,6 +32,26 @@ layer(Stack.layer({ PROVIDER_TIMEOUT_MS: "15000" }), { excludeTestServices: true
       const looking = Effect.replicateEffect(verified(gateway), 8)
       const [reports] = yield* Effect.all([looking, working], { concurrency: 2 })
       for (const { differences, ok } of reports) expect({ ok, differences }).toStrictEqual(clean)
+    })
+  )
+
+  it.effect("finds no difference in what changes meanwhile", () =>
+    Effect.gen(function* () {
+      const { gateway } = yield* Stack
+      const { verifyChanged, verifyWithin } = Context.get(gateway.context, LedgerVerification)
+      yield* verifyWithin({ goesOn: false, until: null, onStep: () => Effect.void })
+      const tenant = yield* tenantOn(gateway, 1_000_000n)
+      yield* webhooksOf(gateway, tenant)
+      const working = Effect.forEach(
+        Array.from({ length: 16 }, (_, index) => index),
+        (index) => tenant.post("/v1/payouts", momoPayout(index % 3 === 0 ? "0001" : "1234")),
+        { concurrency: 4 }
+      )
+      const looking = Effect.replicateEffect(verifyChanged({ since: null, onStep: () => Effect.void }), 4)
+      const [reports] = yield* Effect.all([looking, working], { concurrency: 2 })
+      const last = yield* verifyChanged({ since: null, onStep: () => Effect.void })
+      for (const { differences, ok } of [...reports, last]) expect({ ok, differences }).toStrictEqual(clean)
+      expect(last.seen).toBeGreaterThanOrEqual(16)
     })
   )
 

@@ -96,6 +96,7 @@ const planted: ReadonlyArray<Planted> = [
     ],
     found: (given) => [
       `open_records_are_looked_after ${place(given, "open")}: it is open, nobody will ask the provider, and no person has to look`,
+      expect.stringMatching(`^reserved_is_what_is_open ${given.appId}/live/UGX: reserved is 11000, what is open holds 0$`),
       `open_work_is_open ${given.appId}/GONE: work for a record that is not there`,
       `open_work_is_open ${place(given, "failed")}: the list of reviews has it, and its record needs nobody`,
       `open_work_is_open ${place(given, "paid")}: it is closed, and nothing is left to do`,

@@ -97,7 +97,8 @@ export const adjustmentRules: ReadonlyArray<LedgerRule> = [
       rows AS (SELECT reference, count(*) AS times FROM resolved GROUP BY 1),
       posted AS (
         SELECT app_id, reference, slot, string_agg(currency || ' ' || account || ' ' || amount_minor, '; '
-          ORDER BY currency COLLATE "C", account COLLATE "C") AS postings FROM postings GROUP BY 1, 2, 3
+          ORDER BY currency COLLATE "C", account COLLATE "C") AS postings FROM postings
+        WHERE reference IN (SELECT reference FROM resolved) GROUP BY 1, 2, 3
       )
       SELECT coalesce(h.app_id || '/', '') || coalesce(h.reference, r.reference) AS subject,
         'resolved ' || coalesce(h.times, 0) || ' times, the audit log says ' || coalesce(r.times, 0) AS found

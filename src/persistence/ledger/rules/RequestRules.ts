@@ -84,7 +84,8 @@ export const windowRules: ReadonlyArray<LedgerRule> = [
       counted AS (
         SELECT n.app_id, n.mode, n.name, n.subject, n.starts_at, sum(n.amount) AS amount
         FROM transactions t
-        LEFT JOIN journal j ON j.app_id = t.app_id AND j.reference = t.reference AND j.phase = 'release'
+        -- What was given back was so after it was counted: no older entries are read.
+        LEFT JOIN journal j ON j.app_id = t.app_id AND j.reference = t.reference AND j.phase = 'release' AND j.at >= (SELECT since - interval '2 days' FROM kept)
         CROSS JOIN LATERAL counted_windows(t.app_id, t.mode, t.party_hash, t.counted) AS n
         WHERE t.created_at >= (SELECT since - interval '1 day' FROM kept) AND (t.kind <> 'payout' OR j.app_id IS NULL)
           AND n.starts_at >= (SELECT since FROM kept)

@@ -1,0 +1,182 @@
+import { Effect, Schema } from "effect"
+import type { SqlClient } from "effect/sql"
+import { type Instant, iso } from "../../domain/Instant.ts"
+import { rowsOf } from "../connection/Rows.ts"
+import { breachesStatement, type LedgerRule } from "./LedgerRule.ts"
+import { type Forms, formsOfLinked, formsOfPairs, lookedUp, narrowing, recordsOf } from "./LedgerSlices.ts"
+
+// What changed in a stretch of time, and how every rule is asked of it alone. All of it is looked up by the stretch or by what the changed rows
+// lead to, so that it takes as long as there are changes.
+
+/** Records, adjustments and names that changed in a stretch of time: `from <= at < to`, without an end where `to` is null. */
+export interface Changes {
+  readonly appIds: ReadonlyArray<string>
+  readonly references: ReadonlyArray<string>
+  readonly from: Instant
+  readonly to: Instant | null
+}
+
+/** Rules of what depends on no record's past: on what operators did, on a week's windows, on when rows were removed. They are asked as they stand. */
+const asTheyStand = [
+  "console_postings_have_two_people",
+  "windows_are_counted",
+  "keys_are_kept_long_enough",
+  "windows_are_kept_long_enough"
+]
+/** Rules of what is open now, which open_work has. */
+const ofOpenRecords = ["reserved_is_what_is_open", "open_records_have_their_position"]
+/** Asked of the sums that are kept of what was posted before (`PositionFolds`). */
+const ofFolds = "positions_are_the_fold"
+
+const inStretch = (at: string) => `${at} >= $3::timestamptz AND ${at} < $4::timestamptz`
+const ofPairs = (row: string) => `JOIN pairs p ON p.app_id = ${row}.app_id AND p.reference = ${row}.reference`
+const byId = (id: string) => `l.app_id = s.app_id AND l.id = s.${id}`
+
+/** A request that waits for its provider opens its record so much later than it claimed its key. */
+const KEY_BEFORE_RECORD = "20 seconds"
+
+const forms: Forms = {
+  ...formsOfPairs,
+  // The audit log is an operator's, and short: its rows that name one of the references.
+  audit_log: `
+    SELECT a.* FROM audit_log a WHERE a.details ~ '"(reference|resolved)"' AND EXISTS (
+      SELECT FROM regexp_matches(a.details, '"(?:reference|resolved)"\\s*:\\s*"([^"]*)"', 'g') AS m(found) WHERE m.found[1] = ANY ($2::text[]))`,
+  idempotency_keys: `
+    SELECT k.* FROM idempotency_keys k LEFT ${ofPairs("k")}
+    WHERE k.created_at >= $3::timestamptz - interval '${KEY_BEFORE_RECORD}' AND k.created_at < $4::timestamptz + interval '${KEY_BEFORE_RECORD}'
+      AND (p.app_id IS NOT NULL OR k.reference IS NULL)
+    UNION ${lookedUp(
+      "idempotency_keys",
+      "(SELECT * FROM transactions WHERE created_at < $3::timestamptz)",
+      `l.created_at >= s.created_at - interval '${KEY_BEFORE_RECORD}' AND l.created_at <= s.created_at AND l.app_id = s.app_id AND l.reference = s.reference`
+    )}`,
+  fx_quotes: lookedUp(
+    "fx_quotes",
+    "(SELECT app_id, mode, well_formed(record)->>'quoteId' AS quote_id FROM transactions WHERE kind = 'exchange')",
+    "l.app_id = s.app_id AND l.mode = s.mode AND l.quote_id = s.quote_id"
+  ),
+  provider_references: `${formsOfPairs["provider_references"]} UNION
+    SELECT r.* FROM provider_references r ${ofPairs("r")} WHERE ${inStretch("r.written_at")}`,
+  // A recipient was last used at the moment of a step of the payout that went there.
+  beneficiaries: `
+    SELECT b.* FROM (${lookedUp(
+      "beneficiaries",
+      `(SELECT DISTINCT t.app_id, t.party_hash, j.at FROM transactions t JOIN journal j ON j.app_id = t.app_id AND j.reference = t.reference
+        WHERE t.kind = 'payout' AND t.party_hash IS NOT NULL)`,
+      "l.app_id = s.app_id AND l.mode IN ('live', 'test') AND l.party_hash = s.party_hash AND l.last_used_at = s.at"
+    )}) b`,
+  events: `${formsOfPairs["events"]} UNION SELECT e.* FROM events e ${ofPairs("e")} WHERE ${inStretch("e.created_at")}`,
+  deliveries: lookedUp("deliveries", "moments", "l.app_id = s.app_id AND l.mode = s.mode AND l.created_at = s.at"),
+  due_deliveries: `
+    SELECT q.* FROM due_deliveries q LEFT JOIN deliveries d ON d.app_id = q.app_id AND d.mode = q.mode AND d.id = q.id
+    WHERE d.id IS NOT NULL OR ${inStretch("q.created_at")}`
+}
+
+/** Where a rule needs more rows of a table, or others, than those of the changed records. */
+const besides: Readonly<Record<string, Forms>> = {
+  ...formsOfLinked,
+  quotes_are_used_once: {
+    transactions: recordsOf(`SELECT app_id, reference FROM pairs UNION
+      SELECT n.app_id, n.reference FROM transactions n WHERE n.created_at >= $3::timestamptz - interval '1 hour' AND n.created_at < $4::timestamptz
+        AND n.kind = 'exchange'`)
+  },
+  adjustments_are_of_no_record: {
+    transactions: lookedUp(
+      "transactions",
+      "(SELECT f.app_id, f.external_id FROM float_adjustments f JOIN pairs p ON p.app_id = f.app_id AND p.reference = f.reference)",
+      "l.app_id = s.app_id AND l.reference = s.external_id"
+    )
+  },
+  deliveries_have_their_event: {
+    deliveries: forms["deliveries"] ?? "",
+    events: lookedUp("events", "deliveries", byId("event_id"))
+  },
+  events_have_their_delivery: { deliveries: lookedUp("deliveries", "events", byId("id")) },
+  deliveries_come_due: {
+    deliveries: `${forms["deliveries"]} UNION
+      ${lookedUp("deliveries", `(SELECT * FROM due_deliveries q WHERE ${inStretch("q.created_at")})`, byId("id"))}`
+  }
+}
+
+/** A key that was claimed long before its record, by a request that died and came again, is found among all of its tenant's. */
+const ofTenants: Forms = {
+  idempotency_keys: "SELECT * FROM idempotency_keys WHERE app_id IN (SELECT app_id FROM pairs)"
+}
+const looksAgain = "records_have_their_key"
+
+/** Rules that begin with few rows, and look up what belongs to them in tables that grow for ever. */
+const bySmall: Readonly<Record<string, Forms>> = {
+  ...Object.fromEntries(
+    ofOpenRecords.map((rule) => [rule, { transactions: recordsOf("SELECT app_id, reference FROM open_work") }])
+  ),
+  adjustments_are_as_written: {
+    journal: lookedUp("journal", "float_adjustments", "l.app_id = s.app_id AND l.reference = s.reference")
+  },
+  adjustments_are_of_no_record: {
+    transactions: lookedUp("transactions", "float_adjustments", "l.app_id = s.app_id AND l.reference = s.external_id")
+  }
+}
+
+const ofRule = (rule: string): Forms => {
+  const own = { ...forms, ...besides[rule] }
+  if (rule !== "deliveries_have_their_event") return own
+  // There a delivery leads to its event, and elsewhere an event to its delivery.
+  const { events, ...rest } = own
+  return { ...rest, events: events ?? "" }
+}
+
+const asked = (rule: LedgerRule, of: Forms, atMost: number): string => {
+  const statement = breachesStatement(rule, atMost)
+  const query = narrowing(of, statement)
+  return query === "WITH " ? statement : `${query} ${statement}`
+}
+
+/** Asked once of a check, without parameters. */
+export const isAskedOnce = ({ rule }: LedgerRule): boolean => asTheyStand.includes(rule) || ofOpenRecords.includes(rule)
+/** As `breachesStatement`, where what it begins with is small. */
+export const askedBySmall = (rule: LedgerRule, atMost: number): string => asked(rule, bySmall[rule.rule] ?? {}, atMost)
+
+/** Asked of changes; their values are the parameters. */
+export const isAskedOfChanges = (rule: LedgerRule): boolean => !isAskedOnce(rule) && rule.rule !== ofFolds
+export const askedOfChanges = (rule: LedgerRule, atMost: number): string => asked(rule, ofRule(rule.rule), atMost)
+
+/** A second question where the first one found something, that may have to look at more; null where the first one was enough. */
+export const askedAgain = (rule: LedgerRule, atMost: number): string | null =>
+  rule.rule === looksAgain ? asked(rule, { ...ofRule(rule.rule), ...ofTenants }, atMost) : null
+
+/** The parameters that the statement reads, of those that changes have: PostgreSQL refuses one without a type. */
+export const valuesOf = ({ appIds, from, references, to }: Changes, statement: string): ReadonlyArray<unknown> =>
+  statement.includes("$3")
+    ? [appIds, references, iso(from), to === null ? "infinity" : iso(to)]
+    : statement.includes("$1")
+      ? [appIds, references]
+      : []
+
+const pairs = rowsOf(Schema.Struct({ appId: Schema.String, reference: Schema.String }))
+
+/** The name of every record, adjustment or event that was written in the stretch, and at its open end of what is open. */
+export const changedIn = (sql: SqlClient.SqlClient, from: Instant, to: Instant | null) => {
+  const within = (at: string) => `${at} >= $1::timestamptz AND ${at} < $2::timestamptz`
+  const written = [
+    `SELECT app_id, reference FROM journal WHERE ${within("at")}`,
+    `SELECT app_id, reference FROM transactions WHERE ${within("created_at")}`,
+    `SELECT app_id, reference FROM events WHERE ${within("created_at")}`,
+    `SELECT app_id, reference FROM float_adjustments WHERE ${within("at")}`,
+    `SELECT app_id, reference FROM idempotency_keys WHERE ${within("created_at")}`,
+    `SELECT app_id, reference FROM provider_references WHERE ${within("written_at")}`,
+    `SELECT d->>'app_id', d->>'reference' FROM (SELECT audit_details(details) AS d FROM audit_log WHERE ${within("at")}) a`,
+    `SELECT t.app_id, t.reference FROM (SELECT audit_details(details)->>'resolved' AS reference FROM audit_log WHERE ${within("at")}) a
+      CROSS JOIN LATERAL (SELECT * FROM transactions l WHERE l.reference = a.reference OFFSET 0) t`,
+    ...(to === null ? ["SELECT app_id, reference FROM open_work"] : [])
+  ]
+  return Effect.map(
+    pairs(
+      sql.unsafe(
+        `SELECT DISTINCT app_id AS "appId", reference FROM (${written.join(" UNION ALL ")}) AS w(app_id, reference)
+          WHERE app_id IS NOT NULL AND reference IS NOT NULL ORDER BY 1, 2`,
+        [iso(from), to === null ? "infinity" : iso(to)]
+      )
+    ),
+    (rows) => rows
+  )
+}

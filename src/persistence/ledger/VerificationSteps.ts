@@ -1,0 +1,113 @@
+import { Effect, Option, Schema } from "effect"
+import type { SqlClient, SqlError } from "effect/sql"
+import type { LedgerDifference } from "../../services/ports/LedgerVerification.ts"
+import { AnswerBoundMs } from "../connection/BoundedClient.ts"
+import { auditSettings, type LedgerRule } from "./LedgerRule.ts"
+
+/** Of each rule; a ledger that is broken everywhere need not be printed whole. */
+export const MAX_DIFFERENCES = 1000
+/** A statement of a part of the ledger that takes so long has met something that is broken. */
+const PART_TIMEOUT_MS = 3_600_000
+/** A rule that reads everything may take as long as it needs; after a day its connection is taken for a dead one. */
+const WHOLE_TIMEOUT_MS = 86_400_000
+/** A statement that PostgreSQL has not ended by itself so much later has hung. */
+const ANSWER_MS = 3_000
+
+type Settings = Readonly<Record<string, string>>
+
+/** Keys are found by walking indexes in their order, and not by sorting all of them. */
+export const keySettings: Settings = {
+  enable_hashagg: "off",
+  enable_sort: "off",
+  statement_timeout: `${PART_TIMEOUT_MS}ms`
+}
+export const sliceSettings: Settings = { ...auditSettings, enable_hashagg: "on", enable_sort: "on" }
+/** What changed is found by its time: no table is read from end to end that has an index. */
+export const changeSettings: Settings = {
+  ...auditSettings,
+  enable_seqscan: "off",
+  statement_timeout: `${PART_TIMEOUT_MS}ms`
+}
+const wholeSettings: Settings = { ...auditSettings, statement_timeout: `${WHOLE_TIMEOUT_MS}ms` }
+
+const decodeBreaches = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ subject: Schema.String, found: Schema.String })))
+
+/** A value that no rule can read, as an amount that is no number: PostgreSQL says which, and not in which row. */
+const unreadableRow = ({ reason: { cause } }: SqlError.SqlError) =>
+  cause instanceof Error && "code" in cause && String(cause.code).startsWith("22")
+    ? Option.some([{ subject: "", found: `a row that cannot be read: ${cause.message}` }])
+    : Option.none()
+
+/** The steps that a verification is made of, each a transaction with settings of its own. */
+export const verificationSteps = (sql: SqlClient.SqlClient) => {
+  const set = (settings: Settings) =>
+    sql`SELECT set_config(s.name, s.value, true)
+      FROM unnest(${Object.keys(settings)}::text[], ${Object.values(settings)}::text[]) AS s(name, value)`
+
+  /** One moment of the database. A month of events that is emptied is gone for older snapshots too: it waits, and so this comes first. */
+  const moment = Effect.andThen(
+    sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`,
+    sql`LOCK TABLE events IN ACCESS SHARE MODE`
+  )
+
+  const step =
+    (settings: Settings, boundMs: number) =>
+    <A, E>(work: Effect.Effect<A, E>) =>
+      Effect.andThen(set(settings), work).pipe(
+        (effect) => sql.withTransaction(effect),
+        Effect.provideService(AnswerBoundMs, boundMs + ANSWER_MS)
+      )
+  const snapshot =
+    (settings: Settings, boundMs: number) =>
+    <A, E>(work: Effect.Effect<A, E>) =>
+      Effect.andThen(Effect.andThen(moment, set(settings)), work).pipe(
+        (effect) => sql.withTransaction(effect),
+        Effect.provideService(AnswerBoundMs, boundMs + ANSWER_MS)
+      )
+
+  /** The rows that break the rule, found in a savepoint, so that the other rules still run. */
+  const breaches = ({ rule }: LedgerRule, statement: string, values: ReadonlyArray<unknown>) =>
+    sql.withTransaction(sql.unsafe(statement, values)).pipe(
+      Effect.flatMap(decodeBreaches),
+      Effect.catchTag("SqlError", (error) =>
+        Option.match(unreadableRow(error), { onNone: () => Effect.fail(error), onSome: Effect.succeed })
+      ),
+      Effect.map((found) => found.map((breach): LedgerDifference => ({ rule, ...breach })))
+    )
+
+  return {
+    breaches,
+    set,
+    /** A rule that reads everything. */
+    whole: snapshot(wholeSettings, WHOLE_TIMEOUT_MS),
+    /** A count of everything. */
+    count: step({ statement_timeout: `${WHOLE_TIMEOUT_MS}ms` }, WHOLE_TIMEOUT_MS),
+    /** A part of the ledger, whose keys are looked for first. */
+    part: snapshot(keySettings, PART_TIMEOUT_MS),
+    /** What changed. */
+    changes: snapshot(changeSettings, PART_TIMEOUT_MS),
+    /** What it keeps. */
+    write: step(changeSettings, PART_TIMEOUT_MS)
+  }
+}
+export type VerificationSteps = ReturnType<typeof verificationSteps>
+
+/** Once each: two slices may find one difference. At most so many of a rule. */
+export const joined = (
+  before: ReadonlyArray<LedgerDifference>,
+  found: ReadonlyArray<LedgerDifference>
+): ReadonlyArray<LedgerDifference> => {
+  const isKnown = ({ found: what, rule, subject }: LedgerDifference) =>
+    before.some((one) => one.rule === rule && one.subject === subject && one.found === what)
+  const fresh = found.filter((one) => !isKnown(one))
+  const room = (rule: string) => MAX_DIFFERENCES - before.filter((one) => one.rule === rule).length
+  const taken = new Map<string, number>()
+  return [
+    ...before,
+    ...fresh.filter(({ rule }) => {
+      const count = (taken.get(rule) ?? 0) + 1
+      taken.set(rule, count)
+      return count <= room(rule)
+    })
+  ]
+}
