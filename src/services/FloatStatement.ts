@@ -6,7 +6,7 @@ import { RawJson } from "../domain/Json.ts"
 import type { StatementEntry, StatementPage, StatementPosition } from "./ports/FloatEntries.ts"
 
 /** So many entries are in memory at once. */
-const ENTRIES_A_READ = 1_000
+const ENTRIES_A_READ = 5_000
 /** A read between two others of the tenant's may be shed; the file goes on after a pause, so often. */
 const PAUSES = 60
 const PAUSE = Schedule.spaced("1 second")

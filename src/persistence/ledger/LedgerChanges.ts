@@ -40,7 +40,7 @@ const forms: Forms = {
   // The audit log is an operator's, and short: its rows that name one of the references.
   audit_log: `
     SELECT a.* FROM audit_log a WHERE a.details ~ '"(reference|resolved)"' AND EXISTS (
-      SELECT FROM regexp_matches(a.details, '"(?:reference|resolved)"\\s*:\\s*"([^"]*)"', 'g') AS m(found) WHERE m.found[1] = ANY ($2::text[]))`,
+      SELECT 1 FROM regexp_matches(a.details, '"(?:reference|resolved)"\\s*:\\s*"([^"]*)"', 'g') AS m(found) WHERE m.found[1] = ANY ($2::text[]))`,
   idempotency_keys: `
     SELECT k.* FROM idempotency_keys k LEFT ${ofPairs("k")}
     WHERE k.created_at >= $3::timestamptz - interval '${KEY_BEFORE_RECORD}' AND k.created_at < $4::timestamptz + interval '${KEY_BEFORE_RECORD}'

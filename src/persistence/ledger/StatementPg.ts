@@ -81,16 +81,20 @@ export const statementReader = (sql: SqlClient.SqlClient): FloatEntries["Service
         WHERE ${ofFloat(float)} AND j.at >= ${iso(start)}::timestamptz AND j.at < ${end === null ? "infinity" : iso(end)}::timestamptz
           ${after === null ? sql`` : sql`AND (j.at, j.reference, j.revision) > (${iso(after.at)}::timestamptz, ${after.reference}, ${after.revision}::bigint)`}
         ORDER BY j.at, j.reference, j.revision LIMIT ${limit})
-      SELECT j.at, j.reference, j.revision, j.phase, a.external_id AS "externalId",
-        well_formed(t.record) ->> 'metadata' AS metadata,
+      SELECT j.at, j.reference, j.revision, j.phase, a.external_id AS "externalId", r.metadata,
         CASE WHEN j.phase = 'correct' THEN ${collectedUpTo(float)} = 0 ELSE false END AS "isReversed",
-        coalesce(well_formed(t.record) ->> 'refundOf', '') <> '' AS "isRefund",
-        ${changed("{available,receivable}", float.currency)} AS available, ${changed("{reserved}", float.currency)} AS reserved,
-        ${changed("{provider_fees}", float.currency)} AS fee, ${changed("{collected}", float.currency)} AS collected
+        coalesce(r."refundOf", '') <> '' AS "isRefund", m.available, m.reserved, m.fee, m.collected
       FROM walked j
+        CROSS JOIN LATERAL (
+          SELECT coalesce(sum(p.amount) FILTER (WHERE p.account IN ('available', 'receivable')), 0)::bigint AS available,
+            coalesce(sum(p.amount) FILTER (WHERE p.account = 'reserved'), 0)::bigint AS reserved,
+            coalesce(sum(p.amount) FILTER (WHERE p.account = 'provider_fees'), 0)::bigint AS fee,
+            coalesce(sum(p.amount) FILTER (WHERE p.account = 'collected'), 0)::bigint AS collected
+          FROM unnest(j.currencies, j.accounts, j.amounts) AS p(currency, account, amount) WHERE p.currency = ${float.currency}) m
         LEFT JOIN float_adjustments a ON j.phase IN ('credit', 'debit') AND a.app_id = ${float.appId} AND a.app_id = j.app_id
           AND a.mode = ${float.mode} AND a.reference = j.reference
         LEFT JOIN transactions t ON t.app_id = ${float.appId} AND t.app_id = j.app_id AND t.reference = j.reference
+        LEFT JOIN LATERAL json_to_record(well_formed(t.record)) AS r(metadata text, "refundOf" text) ON true
       ORDER BY j.at, j.reference, j.revision`)
 
   /** How many entries the minutes up to a place have. */
