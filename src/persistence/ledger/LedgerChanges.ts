@@ -5,8 +5,8 @@ import { rowsOf } from "../connection/Rows.ts"
 import { breachesStatement, type LedgerRule } from "./LedgerRule.ts"
 import { type Forms, formsOfLinked, formsOfPairs, lookedUp, narrowing, recordsOf } from "./LedgerSlices.ts"
 
-// What changed in a stretch of time, and how every rule is asked of it alone. All of it is looked up by the stretch or by what the changed rows
-// lead to, so that it takes as long as there are changes.
+// The changes of a stretch of time, and how every rule is asked of them alone. All is looked up by the stretch or by what the changed rows lead
+// to, so that it takes as long as there are changes.
 
 /** Records, adjustments and names that changed in a stretch of time: `from <= at < to`, without an end where `to` is null. */
 export interface Changes {

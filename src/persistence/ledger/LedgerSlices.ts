@@ -39,7 +39,7 @@ const ofOneRecord: ReadonlySet<string> = new Set([
   "history_is_as_written",
   "calls_are_as_written"
 ])
-/** Those that hold a record against rows that its columns lead to. What leads from one tenant to another cannot be asked of Citus. */
+/** Those that hold a record against rows that its columns lead to. Some lead from one tenant to another, which cannot be asked of Citus. */
 const ofLinkedRows: ReadonlySet<string> = new Set([
   "outcomes_were_told",
   "provider_references_are_found",
@@ -49,7 +49,7 @@ const ofLinkedRows: ReadonlySet<string> = new Set([
 export const isOfOneRecord = ({ rule }: LedgerRule): boolean => ofOneRecord.has(rule)
 
 /**
- * What stands for a table while a rule is asked of a part of the ledger: a query, by the table's name. A name of a WITH query stands for the table
+ * A query by the name of the table that it stands for while a rule is asked of a part of the ledger. A name of a WITH query stands for the table
  * in all that follows, so that a rule is asked in the same words of a part and of everything. A query may read those before it.
  */
 export type Forms = Readonly<Record<string, string>>
@@ -90,7 +90,7 @@ export const formsOfPairs: Forms = {
 /** The records of some keys, which a query answers. */
 export const recordsOf = (keys: string): string => lookedUp("transactions", `(${keys})`, byReference)
 
-/** What a rule reads besides: of two records with one name at a provider, the one may be in the slice and the other not. */
+/** The rows that a rule reads besides: of two records with one name at a provider, the one may be in the slice and the other not. */
 export const formsOfLinked: Readonly<Record<string, Forms>> = {
   provider_references_are_used_once: {
     transactions: recordsOf(`

@@ -72,7 +72,6 @@ export const LedgerVerificationPg = Layer.effect(
     const steps = verificationSteps(sql)
     const folds = positionFolds(sql, positionRule)
     const { breaches, set } = steps
-
     const slicedRules = ledgerRules.filter(slicing.has)
     // On Citus the rules that walk through all tenants are asked as a whole, too.
     const wholeRules = ledgerRules.filter((one) => !slicing.has(one) && (isDistributed || !walked.includes(one)))
@@ -198,27 +197,6 @@ export const LedgerVerificationPg = Layer.effect(
         : sql`INSERT INTO verification_progress (at, progress) VALUES (now(), ${json(run)}::json)
             ON CONFLICT (is_only) DO UPDATE SET at = EXCLUDED.at, progress = EXCLUDED.progress`
 
-    const nameOf = (place: Place): string => {
-      switch (place._tag) {
-        case "Rule":
-          return wholeRules[place.at]?.rule ?? "the positions"
-        case "Positions":
-          return `positions behind ${place.fold?.appId ?? place.after ?? "the beginning"}`
-        case "Names":
-          return `references of providers behind ${place.after?.join("/") ?? "the beginning"}`
-        case "Records":
-          return `records of ${place.appId ?? "the first tenant"}${behind(place.reference)}`
-        case "Unwritten":
-          return `records without a history${behind(place.reference)}`
-      }
-    }
-    const progressOf = ({ place, records, seen, startedAt }: Run): VerificationProgress => ({
-      startedAt,
-      records,
-      seen,
-      next: place === null ? null : nameOf(place)
-    })
-
     const verify = Effect.gen(function* () {
       let run: Run = yield* begun
       while (run.place !== null) run = yield* step(run, run.place, false)
@@ -231,10 +209,10 @@ export const LedgerVerificationPg = Layer.effect(
       while (run.place !== null) {
         run = yield* step(run, run.place, true)
         yield* keep(run)
-        yield* onStep(progressOf(run))
+        yield* onStep(progressOf(run, wholeRules))
         if (until !== null && (yield* Clock.currentTimeMillis) >= until) break
       }
-      return { ...reportOf(run), ...progressOf(run) }
+      return { ...reportOf(run), ...progressOf(run, wholeRules) }
     }, Effect.orDie)
 
     const verifyChanged = changedVerification(sql, { folds, steps, isDistributed, rules: ledgerRules })
@@ -292,6 +270,28 @@ const reportOf = ({ checked, differences }: Run): LedgerReport => ({
   ok: differences.length === 0,
   checked: Object.fromEntries(ledgerRules.flatMap(({ rule }) => (checked[rule] === undefined ? [] : [[rule, checked[rule]]]))),
   differences: ledgerRules.flatMap(({ rule }) => differences.filter((one) => one.rule === rule))
+})
+
+const nameOf = (place: Place, wholeRules: ReadonlyArray<LedgerRule>): string => {
+  switch (place._tag) {
+    case "Rule":
+      return wholeRules[place.at]?.rule ?? "the positions"
+    case "Positions":
+      return `positions behind ${place.fold?.appId ?? place.after ?? "the beginning"}`
+    case "Names":
+      return `references of providers behind ${place.after?.join("/") ?? "the beginning"}`
+    case "Records":
+      return `records of ${place.appId ?? "the first tenant"}${behind(place.reference)}`
+    case "Unwritten":
+      return `records without a history${behind(place.reference)}`
+  }
+}
+
+const progressOf = ({ place, records, seen, startedAt }: Run, wholeRules: ReadonlyArray<LedgerRule>): VerificationProgress => ({
+  startedAt,
+  records,
+  seen,
+  next: place === null ? null : nameOf(place, wholeRules)
 })
 
 const behind = (reference: string | null): string => (reference === null ? "" : ` behind ${reference}`)

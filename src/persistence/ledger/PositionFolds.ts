@@ -12,7 +12,7 @@ export const SETTLED_AFTER_MS = 3_600_000
 
 const Sum = Schema.Struct({ mode: Schema.String, currency: Schema.String, account: Schema.String, amount: Schema.String })
 
-/** What the entries of a tenant sum to that were decided before `upto`, as far as `reference`; null at its beginning. */
+/** The sums of a tenant's entries that were decided before `upto`, as far as `reference`; null at its beginning. */
 export const Fold = Schema.Struct({
   appId: Schema.String,
   reference: Schema.NullOr(Schema.String),
@@ -122,7 +122,7 @@ export const positionFolds = (sql: SqlClient.SqlClient, rule: LedgerRule) => {
       ON CONFLICT (is_only) DO UPDATE SET checked_upto = greatest(c.checked_upto, EXCLUDED.checked_upto)`
   }
 
-  /** What changed before this moment was checked. */
+  /** Keeps that all changes before this moment were checked. */
   const checkedTo = (to: Instant) =>
     sql`UPDATE changes_checked SET checked_upto = greatest(checked_upto, ${iso(to)}::timestamptz)`
 

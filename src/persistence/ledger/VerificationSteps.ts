@@ -22,7 +22,7 @@ export const keySettings: Settings = {
   statement_timeout: `${PART_TIMEOUT_MS}ms`
 }
 export const sliceSettings: Settings = { ...auditSettings, enable_hashagg: "on", enable_sort: "on" }
-/** What changed is found by its time: no table is read from end to end that has an index. */
+/** Changes are found by their time: no table is read from end to end that has an index. */
 export const changeSettings: Settings = {
   ...auditSettings,
   enable_seqscan: "off",
@@ -84,9 +84,9 @@ export const verificationSteps = (sql: SqlClient.SqlClient) => {
     count: step({ statement_timeout: `${WHOLE_TIMEOUT_MS}ms` }, WHOLE_TIMEOUT_MS),
     /** A part of the ledger, whose keys are looked for first. */
     part: snapshot(keySettings, PART_TIMEOUT_MS),
-    /** What changed. */
+    /** A part of the changes. */
     changes: snapshot(changeSettings, PART_TIMEOUT_MS),
-    /** What it keeps. */
+    /** Sums that are kept. */
     write: step(changeSettings, PART_TIMEOUT_MS)
   }
 }

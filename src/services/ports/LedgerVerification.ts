@@ -43,7 +43,7 @@ export interface ChangesProgress {
 }
 
 export interface ChangesBounds {
-  /** What changed before is left out; null goes on from the last check that was complete, of all or of changes. */
+  /** Earlier changes are left out; null goes on from the last check that was complete, of all or of changes. */
   readonly since: Instant | null
   /** Called after each step. */
   readonly onStep: (progress: ChangesProgress) => Effect.Effect<void>

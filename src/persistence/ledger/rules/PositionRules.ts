@@ -61,7 +61,7 @@ export const positionRules: ReadonlyArray<LedgerRule> = [
   {
     rule: "reserved_is_what_is_open",
     counted: "SELECT count(*) FROM transactions WHERE kind IN ('payout', 'exchange') AND status = 'pending'",
-    // What is open is what has work: of an open record without work `open_records_are_looked_after` says so.
+    // Open is whatever has work: of an open record without work `open_records_are_looked_after` says so.
     broken: `
       WITH recorded AS (${amountsOf("t.status = 'pending' AND (t.app_id, t.reference) IN (SELECT app_id, reference FROM open_work)")}),
       open AS (SELECT app_id, mode, currency, sum(held) AS held FROM recorded WHERE held > 0 GROUP BY 1, 2, 3)
