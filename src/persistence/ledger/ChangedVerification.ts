@@ -54,9 +54,9 @@ export const changedVerification = (sql: SqlClient.SqlClient, { folds, isDistrib
   })
 
   const movedTo = Effect.fnUntraced(function* (from: Instant, to: Instant) {
-    for (let at = Math.min(from + FOLD_STRETCH_MS, to); from < to; at = Math.min(at + FOLD_STRETCH_MS, to)) {
+    for (let at = from; at < to; ) {
+      at = Math.min(at + FOLD_STRETCH_MS, to)
       yield* steps.write(folds.moveTo(at))
-      if (at === to) return
     }
   })
 

@@ -110,7 +110,8 @@ export const LedgerVerificationPg = Layer.effect(
       const size = yield* SliceSize
       const found: Array<{ readonly appId: string; readonly reference: string }> = []
       let { appId, reference } = place
-      while (found.length < size && !(isDistributed && found.length > 0)) {
+      const least = isDistributed ? 1 : size
+      while (found.length < least) {
         const more: ReadonlyArray<string> = appId === null ? [] : yield* referencesAfter(appId, reference, size - found.length)
         for (const one of more) found.push({ appId: appId ?? "", reference: one })
         reference = more.at(-1) ?? null
