@@ -98,6 +98,7 @@ export const parts: Readonly<Record<string, Part>> = {
       "FloatLedger",
       "FloatResolutions",
       "Journal",
+      "LedgerChanges",
       "LedgerVerification",
       "LostAnswers",
       "MoneySteps",
