@@ -70,9 +70,13 @@ const everyDay = ({ appId, reference }: Stored, payouts: ReadonlyArray<Steps>, n
     ),
   "list beneficiaries": () => Effect.flatMap(Beneficiaries, ({ list }) => list(appId, "live", 20, null)),
   "list deliveries": () =>
-    Effect.flatMap(WebhookDeliveries, ({ list }) => list({ appId, mode: "live", status: null, limit: 20, after: null })),
+    Effect.flatMap(WebhookDeliveries, ({ list }) =>
+      list({ appId, mode: "live", endpoint: null, status: null, limit: 20, after: null })
+    ),
   "list parked deliveries": () =>
-    Effect.flatMap(WebhookDeliveries, ({ list }) => list({ appId, mode: "live", status: "parked", limit: 20, after: null })),
+    Effect.flatMap(WebhookDeliveries, ({ list }) =>
+      list({ appId, mode: "live", endpoint: null, status: "parked", limit: 20, after: null })
+    ),
   "due transactions": () => Effect.flatMap(Transactions, ({ claimDue }) => claimDue(now, 100, DAY_MS)),
   "due deliveries": () => Effect.flatMap(WebhookOutbox, ({ claimDue }) => claimDue(now, 64, 8, DAY_MS)),
   "due callbacks": () => Effect.flatMap(ProviderInbox, ({ claimDue }) => claimDue(now, 100, DAY_MS)),

@@ -8,6 +8,7 @@ import { defaultSubscription } from "../../src/domain/Event.ts"
 import { AppId } from "../../src/domain/Ids.ts"
 import { minor } from "../../src/domain/Money.ts"
 import { SECRET_BYTES, webhookSecretFrom } from "../../src/domain/StandardWebhook.ts"
+import { DEFAULT_ENDPOINT } from "../../src/domain/WebhookEndpoint.ts"
 import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
 import { RandomSource } from "../../src/services/ports/RandomSource.ts"
 import { VelocityLimits } from "../../src/services/ports/VelocityLimits.ts"
@@ -91,6 +92,6 @@ const receiveAt = Effect.fnUntraced(function* (appId: AppId, url: string) {
   const endpoints = yield* WebhookEndpoints
   const secret = webhookSecretFrom(yield* (yield* RandomSource).secret(SECRET_BYTES))
   const entry = yield* auditEntry("webhook endpoint", appId, { url })
-  const wish = { appId, mode: "live", url, events: defaultSubscription, enabled: true } as const
+  const wish = { appId, mode: "live", name: DEFAULT_ENDPOINT, url, events: defaultSubscription, enabled: true } as const
   yield* endpoints.put({ ...wish, secret: Redacted.make(secret), rotatesUntil: null, at: entry.at, change: entry })
 })

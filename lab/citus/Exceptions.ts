@@ -64,7 +64,7 @@ const ofAllTenants: ReadonlyArray<Exception> = [
     ["namesItsTenant"],
     [
       "FROM open_work WHERE needs_review ORDER BY created_at LIMIT",
-      "FROM webhook_endpoints WHERE enabled AND failing_since IS NOT NULL",
+      "failing_since FROM webhook_endpoints WHERE enabled AND failing_since IS NOT NULL",
       "FROM open_work w JOIN transactions t ON t.app_id = w.app_id AND t.reference = w.reference WHERE w.is_open ORDER BY w.created_at",
       "FROM float_positions WHERE receivable_minor > 0",
       "(SELECT app_id, mode FROM deliveries WHERE parked LIMIT",
@@ -96,7 +96,7 @@ const onOneServer: ReadonlyArray<Exception> = [
     ["namesItsTenant"],
     [
       "FROM tenants t JOIN deliveries d ON d.app_id = t.app_id AND d.id = $1",
-      "FROM due_deliveries WHERE true LIMIT $1) d) AS due",
+      "UNION ALL SELECT 1 FROM named_due_deliveries WHERE true LIMIT $1) d) AS due",
       'AS "isThrownAway" FROM tenants WHERE true  LIMIT 1',
       "FROM open_work w WHERE (w.app_id, w.reference) > ($1, $2) ORDER BY w.app_id, w.reference OFFSET $3 LIMIT 1",
       "(count(*) FILTER (WHERE w.is_open))::int AS open, (count(*) FILTER (WHERE NOT w.is_open))::int AS followed",
@@ -148,6 +148,7 @@ export const functionsOnOneServer: ReadonlyArray<{ readonly name: string; readon
   { name: "write_events", because: "batches that span tenants call it; on Citus write_events_of_tenant is called" },
   { name: "apply_steps", because: "its batches span tenants; on Citus apply_steps_of_tenant is called" },
   { name: "claim_deliveries", because: "it claims of all tenants; on Citus statements of one shard are sent" },
+  { name: "record_named_attempts", because: "as record_attempts, for endpoints that have a name" },
   { name: "record_attempts", because: "its batches span tenants; on Citus statements of one tenant are sent" },
   { name: "retire_events", because: "on Citus it is asked to drop months that are empty, and moves no row" },
   { name: "empty_revoked_keys", because: "a migration empties the secrets of all revoked keys with it once, and takes it away" },

@@ -158,8 +158,9 @@ export const accountBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/persistence/webhooks/WebhookOutboxPg.ts",
-        text: "if (Exit.isFailure(endpoint)) yield*",
-        instead: "if (Exit.isFailure(endpoint)) return yield* endpoint\n        else if (Exit.isFailure(endpoint)) yield*"
+        text: "if (Exit.isFailure(endpoint))\n          yield*",
+        instead:
+          "if (Exit.isFailure(endpoint)) return yield* endpoint\n        else if (Exit.isFailure(endpoint))\n          yield*"
       }
     ]
   },

@@ -1,5 +1,6 @@
 import type { Bug } from "./Bug.ts"
 import { doorBugs } from "./DoorBugs.ts"
+import { endpointBugs } from "./EndpointBugs.ts"
 import { gatewayWireBugs } from "./GatewayWireBugs.ts"
 import { holderBugs } from "./HolderBugs.ts"
 import { ledgerBugs } from "./LedgerBugs.ts"
@@ -262,6 +263,7 @@ export const bugs: ReadonlyArray<Bug> = [
   ...clientBugs,
   ...codeBugs,
   ...limitBugs,
+  ...endpointBugs,
   ...doorBugs,
   ...rulingBugs,
   ...wireBugs,

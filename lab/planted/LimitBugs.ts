@@ -63,7 +63,7 @@ export const limitBugs: ReadonlyArray<Bug> = [
     test: "test/persistence/webhooks/WebhookDeliveries.test.ts",
     edits: [
       {
-        file: "src/persistence/webhooks/WebhookDeliveriesPg.ts",
+        file: "src/persistence/webhooks/EventSteps.ts",
         text: "AND d.id = p.id AND d.event_id = p.id AND d.status = 'due')",
         instead: "AND d.id = p.id AND d.event_id = p.id AND d.status = 'due' AND d.attempts = 0)"
       }
@@ -75,8 +75,8 @@ export const limitBugs: ReadonlyArray<Bug> = [
     test: "test/persistence/webhooks/WebhookDeliveries.test.ts",
     edits: [
       {
-        file: "src/persistence/webhooks/WebhookDeliveriesPg.ts",
-        text: "ids.length, dueAtMost - (queue?.due ?? 0)",
+        file: "src/persistence/webhooks/EventSteps.ts",
+        text: "ids.length, dueAtMost - (waiting?.due ?? 0)",
         instead: "ids.length, dueAtMost"
       }
     ]

@@ -234,11 +234,11 @@ const applying: ReadonlyArray<Bug> = [
 const writing: ReadonlyArray<Bug> = [
   mistake(
     { name: "tell of an event to nobody", breaks: "an event is delivered where the tenant wants it" },
-    at(events, "AND p_event_type = ANY (w.events);", "AND p_event_type <> ALL (w.events);")
+    at(events, "AND p_event_type = ANY (w.events)\n    UNION ALL", "AND p_event_type <> ALL (w.events)\n    UNION ALL")
   ),
   mistake(
     { name: "tell of a batch's events to nobody", breaks: "an event is delivered where the tenant wants it" },
-    at(events, "IF cardinality(wanted) > 0 THEN", "IF false THEN")
+    at(events, "IF wanted IS NOT NULL THEN", "IF false THEN")
   ),
   mistake(
     { name: "post what was collected with its sign kept", breaks: "the positions are what the entries say" },

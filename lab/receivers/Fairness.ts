@@ -4,6 +4,7 @@ import { join } from "node:path"
 import { Context, Effect, Layer, Redacted, References } from "effect"
 import { SqlClient } from "effect/sql"
 import { AppId } from "../../src/domain/Ids.ts"
+import { DEFAULT_ENDPOINT } from "../../src/domain/WebhookEndpoint.ts"
 import { Database } from "../../src/persistence/Database.ts"
 import { EmbeddedPostgres } from "../../src/persistence/postgres/EmbeddedPostgres.ts"
 import { RandomSourceLive } from "../../src/persistence/vault/RandomSourceLive.ts"
@@ -38,7 +39,14 @@ const audit = { at: 0, actor: "bench", action: "bench", subject: "bench", detail
 
 const endpoint = (name: string, url: string) =>
   Effect.flatMap(WebhookEndpoints, (endpoints) => {
-    const wish = { appId: AppId.make(name), mode: "live", url, events: ["payout.successful"], enabled: true } as const
+    const wish = {
+      appId: AppId.make(name),
+      mode: "live",
+      name: DEFAULT_ENDPOINT,
+      url,
+      events: ["payout.successful"],
+      enabled: true
+    } as const
     return endpoints.put({ ...wish, secret: Redacted.make(newSecret()), rotatesUntil: null, at: 0, change: audit })
   })
 

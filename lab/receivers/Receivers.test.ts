@@ -3,6 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Clock, Context, Effect, Layer, Redacted, References } from "effect"
 import { SqlClient } from "effect/sql"
 import { AppId, Reference } from "../../src/domain/Ids.ts"
+import { DEFAULT_ENDPOINT } from "../../src/domain/WebhookEndpoint.ts"
 import { WebhookDeliveries } from "../../src/services/ports/WebhookDeliveries.ts"
 import { WebhookEndpoints } from "../../src/services/ports/WebhookEndpoints.ts"
 import { WebhookOutbox } from "../../src/services/ports/WebhookOutbox.ts"
@@ -92,7 +93,14 @@ describe("receivers that fail", () => {
         const put = ({ learn, url }: Receiver, index: number) => {
           const secret = newSecret()
           learn(secret)
-          const wish = { appId: appIdOf(index), mode: "live", url, events: ["payout.successful"], enabled: true } as const
+          const wish = {
+            appId: appIdOf(index),
+            mode: "live",
+            name: DEFAULT_ENDPOINT,
+            url,
+            events: ["payout.successful"],
+            enabled: true
+          } as const
           return endpoints.put({ ...wish, secret: Redacted.make(secret), rotatesUntil: null, at: 0, change: auditEntry() })
         }
         const owed = yield* Effect.forEach(kinds, (_, index) => givenEvents(sql, appIdOf(index)))
@@ -106,6 +114,7 @@ describe("receivers that fail", () => {
         yield* endpoints.put({
           appId: appIdOf(gone),
           mode: "live",
+          name: DEFAULT_ENDPOINT,
           url: receivers[gone]?.url ?? "",
           events: ["payout.successful"],
           enabled: true,
@@ -156,6 +165,7 @@ const redelivered = Effect.fnUntraced(function* (node: Context.Context<SqlClient
     yield* Context.get(node, WebhookDeliveries).redeliver({
       appId: AppId.make(app_id),
       mode: "live",
+      endpoint: DEFAULT_ENDPOINT,
       id: Reference.make(id),
       at: 1,
       change: auditEntry()

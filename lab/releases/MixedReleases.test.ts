@@ -1,9 +1,11 @@
 import { rm } from "node:fs/promises"
 import { expect, it } from "@effect/vitest"
 import { Context, Effect, Fiber, Redacted } from "effect"
+import { Webhook } from "standardwebhooks"
 import { defaultSubscription } from "../../src/domain/Event.ts"
 import type { Fact } from "../../src/domain/Fact.ts"
 import { Reference } from "../../src/domain/Ids.ts"
+import { EndpointName } from "../../src/domain/WebhookEndpoint.ts"
 import { Database } from "../../src/persistence/Database.ts"
 import { functionFiles } from "../../src/persistence/schema/FunctionFiles.ts"
 import { isOfBase, type SteppedMigration } from "../../src/persistence/schema/Migration.ts"
@@ -41,7 +43,17 @@ const PATIENT = { PROVIDER_TIMEOUT_MS: "15000" }
 
 /** The members of answers and events that the release before does not have. */
 const POSITION = ["credited_minor", "debited_minor", "fx_in_minor", "fx_out_minor", "returned_minor", "owed_minor"]
-const NEWER = ["reversed", "version", "holder", "branch_code", "refunded_minor", "refund_of", "provider_receipt", ...POSITION]
+const NEWER = [
+  "endpoint",
+  "reversed",
+  "version",
+  "holder",
+  "branch_code",
+  "refunded_minor",
+  "refund_of",
+  "provider_receipt",
+  ...POSITION
+]
 
 type Tenant = Effect.Success<ReturnType<typeof tenantOn>>
 interface Side {
@@ -52,6 +64,9 @@ interface Side {
 /** The bytes that both releases answer: without the members that the release before does not have. */
 const sharedText = ({ text }: Answer): string =>
   NEWER.reduce((rest, member) => rest.replaceAll(new RegExp(`"${member}":(?:null|\\{[^{}]*\\}|[^,{}]+),?`, "g"), ""), text)
+
+const headersOf = (headers: Readonly<Record<string, unknown>>) =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
 
 const isReplay = ({ headers }: Answer) => headers.get("idempotency-replayed") === "true"
 
@@ -127,6 +142,8 @@ it.live.skipIf(!isReleaseBeforeHere)(
       )
       const tenant: Tenant = yield* tenantOn(gateway, FLOAT)
       const webhooks = yield* webhooksOf(gateway, { ...tenant, newer: NEWER }, [...defaultSubscription, "collection.updated"])
+      // Another endpoint, of which the release before knows nothing.
+      const erp = yield* webhooksOf(gateway, { ...tenant, newer: NEWER, endpoint: EndpointName.make("erp") })
       // Also what the release before stored is answered by this one.
       const now: Side = { address: gateway, tenant: client(gateway, tenant.key, NEWER) }
       const before: Side = { address: node, tenant: client(node, tenant.key, NEWER) }
@@ -193,6 +210,12 @@ it.live.skipIf(!isReleaseBeforeHere)(
       yield* eventually(webhooks.count(told.length), (all) =>
         told.every((reference) => all.some(({ body }) => body.includes(reference)))
       )
+      // Whichever release wrote the event: it is delivered to the other endpoint, too, with its own secret, and by no node of the release before.
+      yield* eventually(erp.count(told.length), (all) =>
+        told.every((reference) => all.some(({ body }) => body.includes(reference)))
+      )
+      for (const { received, secret } of [webhooks, erp])
+        for (const { body, headers } of received) expect(() => new Webhook(secret).verify(body, headersOf(headers))).not.toThrow()
       expect(yield* verified(gateway)).toMatchObject({ ok: true, differences: [] })
       expect(yield* Effect.promise(node.stop)).toBe(0)
     }),

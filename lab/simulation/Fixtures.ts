@@ -3,6 +3,7 @@ import { AppId } from "../../src/domain/Ids.ts"
 import { credit } from "../../src/domain/Ledger.ts"
 import { minor } from "../../src/domain/Money.ts"
 import { defaultCapabilities } from "../../src/domain/Tenant.ts"
+import { DEFAULT_ENDPOINT } from "../../src/domain/WebhookEndpoint.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
 import { Tenants } from "../../src/services/ports/Tenants.ts"
 import { VelocityLimits } from "../../src/services/ports/VelocityLimits.ts"
@@ -33,7 +34,14 @@ export const insertFixtures = Effect.fnUntraced(function* (ports: Ready) {
     const money = { appId, mode, currency: "UGX", direction: "credit", amount, externalId: `float ${mode}`, note: "" } as const
     yield* Context.get(ports, FloatLedger).adjust({ ...money, at: START, entry: credit("UGX", amount), audit: auditEntry() })
     const secret = Redacted.make(`whsec_${Buffer.alloc(32, 1).toString("base64")}`)
-    const wish = { appId, mode, url: `https://${appId}.example/`, events: everyEvent, enabled: true } as const
+    const wish = {
+      appId,
+      mode,
+      name: DEFAULT_ENDPOINT,
+      url: `https://${appId}.example/`,
+      events: everyEvent,
+      enabled: true
+    } as const
     yield* Context.get(ports, WebhookEndpoints).put({ ...wish, secret, rotatesUntil: null, at: START, change: auditEntry() })
   }
   for (const limit of [

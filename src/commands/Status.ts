@@ -88,9 +88,10 @@ const standing = Effect.gen(function* () {
       receivable_minor: receivable
     })),
     webhooks_parked: parked.map(({ appId, ...row }) => ({ app_id: appId, ...row })),
-    webhooks_failing: failing.map(({ appId, mode, since }) => ({
+    webhooks_failing: failing.map(({ appId, mode, name, since }) => ({
       app_id: appId,
       mode,
+      name,
       since: iso(since),
       for: elapsed(picture.at, since)
     })),

@@ -2,15 +2,15 @@ import { Clock, Effect, Option, Redacted } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { DeliveryStatus, deliveryView } from "../domain/Delivery.ts"
 import { defaultSubscription } from "../domain/Event.ts"
-import { type AppId, isReference, type Mode } from "../domain/Ids.ts"
+import { isReference } from "../domain/Ids.ts"
 import { instantOf, iso } from "../domain/Instant.ts"
 import { SECRET_BYTES, webhookSecretFrom } from "../domain/StandardWebhook.ts"
-import { ROTATION_MS } from "../domain/WebhookEndpoint.ts"
+import { DEFAULT_ENDPOINT, ENDPOINTS_AT_MOST, EndpointName, ROTATION_MS } from "../domain/WebhookEndpoint.ts"
 import { Policy } from "../services/ports/Policy.ts"
 import { RandomSource } from "../services/ports/RandomSource.ts"
 import { Tenants } from "../services/ports/Tenants.ts"
 import { WebhookDeliveries } from "../services/ports/WebhookDeliveries.ts"
-import { WebhookEndpoints } from "../services/ports/WebhookEndpoints.ts"
+import { type EndpointId, WebhookEndpoints } from "../services/ports/WebhookEndpoints.ts"
 import { endpointUrlProblem } from "../services/webhooks/EndpointAddress.ts"
 import { EVENTS_KEPT_MS, makeRecovery } from "../services/webhooks/WebhookRecovery.ts"
 import { appId, mode } from "./Arguments.ts"
@@ -22,11 +22,20 @@ import { printResult } from "./Output.ts"
 /** The newest so many are shown. */
 const SHOWN = 200
 
+const name = (description: string) =>
+  Flag.String("endpoint").pipe(Flag.withDescription(description), Flag.withSchema(EndpointName))
+const endpointName = name("the tenant's endpoint; `default` if left out").pipe(Flag.withDefault(DEFAULT_ENDPOINT))
+
 const endpoint = Command.make(
   "endpoint",
-  { appId, mode, url: Flag.String("url").pipe(Flag.withDescription("where the tenant wants its events")) },
-  Effect.fn(function* ({ appId, mode, url }) {
-    yield* printResult(yield* setEndpoint(appId, mode, url))
+  {
+    appId,
+    mode,
+    name: endpointName,
+    url: Flag.String("url").pipe(Flag.withDescription("where the tenant wants its events"))
+  },
+  Effect.fn(function* ({ url, ...id }) {
+    yield* printResult(yield* setEndpoint(id, url))
   }, Effect.provide(operatorPorts))
 ).pipe(
   Command.withDescription(
@@ -36,6 +45,10 @@ const endpoint = Command.make(
     {
       command: "gateway webhook endpoint shop --mode live --url https://shop.example/events",
       description: "Set an endpoint and print its secret"
+    },
+    {
+      command: "gateway webhook endpoint shop --mode live --endpoint erp --url https://erp.example/events",
+      description: "Set one beside it, by the name of erp"
     }
   ])
 )
@@ -45,13 +58,15 @@ const deliveries = Command.make(
   {
     appId,
     mode,
+    endpoint: name("only those to this endpoint").pipe(Flag.optional),
     status: Flag.Literals("status", DeliveryStatus.literals).pipe(Flag.withDescription("only these"), Flag.optional)
   },
-  Effect.fn(function* ({ appId, mode, status }) {
+  Effect.fn(function* ({ appId, endpoint, mode, status }) {
     const outgoing = yield* WebhookDeliveries
     const tenants = yield* Tenants
     if (Option.isNone(yield* tenants.find(appId))) return yield* noTenant(appId)
-    const { items } = yield* outgoing.list({ appId, mode, status: Option.getOrNull(status), limit: SHOWN, after: null })
+    const wanted = { endpoint: Option.getOrNull(endpoint), status: Option.getOrNull(status) }
+    const { items } = yield* outgoing.list({ appId, mode, ...wanted, limit: SHOWN, after: null })
     yield* printResult(items.map(deliveryView))
   }, Effect.provide(operatorPorts))
 ).pipe(
@@ -68,7 +83,7 @@ const redeliver = Command.make(
     yield* printResult(deliveryView(yield* redeliverById(id)))
   }, Effect.provide(operatorPorts))
 ).pipe(
-  Command.withDescription("Send one event again: the same bytes under the same id. The tenant needs an enabled endpoint"),
+  Command.withDescription("Send one event again: the same bytes under the same id. Its endpoint has to be enabled"),
   Command.withExamples([{ command: "gateway webhook redeliver AAA688MG9KT6BQ76F4NM4BJRH5", description: "Send one event again" }])
 )
 
@@ -77,14 +92,15 @@ const recover = Command.make(
   {
     appId,
     mode,
+    name: endpointName,
     since: Flag.String("since").pipe(Flag.withDescription("as 2026-01-31T12:00:00.000Z, at most 30 days ago"))
   },
-  Effect.fn(function* ({ appId, mode, since }) {
-    yield* printResult(yield* recoverSince(appId, mode, since))
+  Effect.fn(function* ({ since, ...id }) {
+    yield* printResult(yield* recoverSince(id, since))
   }, Effect.provide(operatorPorts))
 ).pipe(
   Command.withDescription(
-    "Send every event since then again, as its tenant could: the same bytes under the same ids. The tenant needs an enabled endpoint"
+    "Send every event since then again to one endpoint, as its tenant could: the same bytes under the same ids. The endpoint has to be enabled"
   ),
   Command.withExamples([
     {
@@ -99,7 +115,8 @@ export const webhook = Command.make("webhook").pipe(
   Command.withSubcommands([endpoint, deliveries, redeliver, recover])
 )
 
-const setEndpoint = Effect.fn("setEndpoint")(function* (appId: AppId, mode: Mode, url: string) {
+const setEndpoint = Effect.fn("setEndpoint")(function* (id: EndpointId, url: string) {
+  const { appId, mode } = id
   const { webhookAllowLoopback } = yield* Policy
   const tenants = yield* Tenants
   const endpoints = yield* WebhookEndpoints
@@ -107,14 +124,13 @@ const setEndpoint = Effect.fn("setEndpoint")(function* (appId: AppId, mode: Mode
   const problem = endpointUrlProblem(url, webhookAllowLoopback)
   if (problem !== undefined) return yield* new CommandRefusal({ message: `${url}: ${problem}` })
   if (Option.isNone(yield* tenants.find(appId))) return yield* noTenant(appId)
-  const standing = yield* endpoints.find(appId, mode)
+  const standing = yield* endpoints.find(id)
   const events = Option.match(standing, { onNone: () => defaultSubscription, onSome: (found) => found.events })
   const secret = webhookSecretFrom(yield* randomSource.secret(SECRET_BYTES))
   const at = yield* Clock.currentTimeMillis
-  const change = yield* auditEntry("webhook endpoint", appId, { mode, url })
+  const change = yield* auditEntry("webhook endpoint", appId, { ...namesOf(id), url })
   const put = {
-    appId,
-    mode,
+    ...id,
     url,
     events,
     enabled: true,
@@ -123,7 +139,10 @@ const setEndpoint = Effect.fn("setEndpoint")(function* (appId: AppId, mode: Mode
     at,
     change
   }
-  yield* endpoints.put(put)
+  if (Option.isNone(yield* endpoints.put(put)))
+    return yield* new CommandRefusal({
+      message: `the tenant ${appId} has ${ENDPOINTS_AT_MOST} endpoints in ${mode} mode, ${DEFAULT_ENDPOINT} counted: it has to remove one first`
+    })
   return { url, secret }
 })
 
@@ -132,37 +151,43 @@ const redeliverById = Effect.fn("redeliverById")(function* (id: string) {
   const unknown = new CommandRefusal({ message: `there is no delivery ${id}: gateway webhook deliveries lists them` })
   const owner = isReference(id) ? yield* outgoing.owner(id) : Option.none()
   if (!isReference(id) || Option.isNone(owner)) return yield* unknown
-  const { appId, mode } = owner.value
-  yield* enabledEndpoint(appId, mode)
-  const entry = yield* auditEntry("webhook redeliver", appId, { mode, delivery: id })
-  if (!(yield* outgoing.redeliver({ appId, mode, id, at: entry.at, change: entry }))) return yield* unknown
+  const { appId, mode, name: endpoint } = owner.value
+  yield* enabledEndpoint(owner.value)
+  const entry = yield* auditEntry("webhook redeliver", appId, { ...namesOf(owner.value), delivery: id })
+  if (!(yield* outgoing.redeliver({ appId, mode, endpoint, id, at: entry.at, change: entry }))) return yield* unknown
   return yield* Effect.flatMap(outgoing.find(appId, mode, id), (found) =>
     Option.isNone(found) ? unknown : Effect.succeed(found.value)
   )
 })
 
-const enabledEndpoint = Effect.fn("enabledEndpoint")(function* (appId: AppId, mode: Mode) {
+const enabledEndpoint = Effect.fn("enabledEndpoint")(function* (id: EndpointId) {
   const endpoints = yield* WebhookEndpoints
-  const standing = yield* endpoints.find(appId, mode)
+  const standing = yield* endpoints.find(id)
   if (!Option.exists(standing, ({ enabled }) => enabled))
     return yield* new CommandRefusal({
-      message: `the tenant ${appId} has no enabled endpoint in ${mode} mode: set one with gateway webhook endpoint`
+      message: `the tenant ${id.appId} has no enabled endpoint ${id.name} in ${id.mode} mode: set one with gateway webhook endpoint`
     })
 })
 
-const recoverSince = Effect.fn("recoverSince")(function* (appId: AppId, mode: Mode, text: string) {
+/** As the audit log names an endpoint: the one that every release knows needs no name. */
+const namesOf = ({ mode, name }: EndpointId): Readonly<Record<string, string>> =>
+  name === DEFAULT_ENDPOINT ? { mode } : { mode, endpoint: name }
+
+const recoverSince = Effect.fn("recoverSince")(function* (id: EndpointId, text: string) {
+  const { appId, mode, name: endpoint } = id
   const since = Option.getOrUndefined(instantOf(text))
   const until = yield* Clock.currentTimeMillis
   if (since === undefined || since > until || since < until - EVENTS_KEPT_MS)
     return yield* new CommandRefusal({ message: "--since: expected a moment of the last 30 days, as 2026-01-31T12:00:00.000Z" })
-  yield* enabledEndpoint(appId, mode)
+  yield* enabledEndpoint(id)
   const recovery = yield* makeRecovery(Effect.void)
   const { deliveries, resumeAt } = yield* recovery({
     appId,
     mode,
+    endpoint,
     since,
     until,
-    change: yield* auditEntry("webhook recover", appId, { mode, since: iso(since) })
+    change: yield* auditEntry("webhook recover", appId, { ...namesOf(id), since: iso(since) })
   })
   return { deliveries, resume_since: resumeAt === null ? null : iso(resumeAt) }
 })

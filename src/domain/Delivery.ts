@@ -2,6 +2,7 @@ import { Schema } from "effect"
 import type { EventType } from "./Event.ts"
 import type { AppId, Mode, Reference } from "./Ids.ts"
 import { type Instant, iso } from "./Instant.ts"
+import type { EndpointName } from "./WebhookEndpoint.ts"
 
 /** Due: an attempt will be made. Parked: the schedule is over, or the endpoint said 410; it waits to be asked for again. */
 export const DeliveryStatus = Schema.Literals(["due", "delivered", "parked"]).annotate({
@@ -26,6 +27,7 @@ export interface Delivery {
   readonly id: Reference
   readonly appId: AppId
   readonly mode: Mode
+  readonly endpoint: EndpointName
   readonly eventId: Reference
   readonly eventType: EventType
   /** The transaction that the event tells of; null for `webhook.test`. */
@@ -55,6 +57,7 @@ const ownWords = (excerpt: string): string =>
 /** A delivery as its tenant sees it. */
 export const deliveryView = (delivery: Delivery) => ({
   id: delivery.id,
+  endpoint: delivery.endpoint,
   event_id: delivery.eventId,
   event_type: delivery.eventType,
   reference: delivery.reference,

@@ -3,6 +3,20 @@ import type { EventType } from "./Event.ts"
 import type { AppId, Mode } from "./Ids.ts"
 import { type Instant, iso } from "./Instant.ts"
 
+/** The name of an endpoint, which its tenant chose: 1 to 32 of `a-z`, `0-9`, `_` and `-`. */
+export const EndpointName = Schema.String.check(
+  Schema.isPattern(/^[a-z0-9_-]{1,32}$/u, { expected: "a name of 1 to 32 of a-z, 0-9, _ and -" })
+).pipe(Schema.brand("EndpointName"))
+export type EndpointName = typeof EndpointName.Type
+
+/** The endpoint that every release knows, and that the calls without a name are about. */
+export const DEFAULT_ENDPOINT = EndpointName.make("default")
+/** A tenant's endpoints of one mode; `default` always has its place among them. */
+export const ENDPOINTS_AT_MOST = 5
+
+/** The name of an endpoint's queue of deliveries: the mode for `default`, mode and name for another. */
+export const queueOf = (mode: Mode, name: EndpointName): string => (name === DEFAULT_ENDPOINT ? mode : `${mode}/${name}`)
+
 /** Why the gateway disabled an endpoint: it answered 410, or nothing but failures came back for `FAILING_MS`. */
 export const DisabledReason = Schema.Literals(["gone", "failing"]).annotate({
   identifier: "DisabledReason",
@@ -22,6 +36,7 @@ export const ROTATION_MS = 24 * HOUR_MS
 export interface WebhookEndpoint {
   readonly appId: AppId
   readonly mode: Mode
+  readonly name: EndpointName
   readonly url: string
   readonly events: ReadonlyArray<EventType>
   readonly enabled: boolean
@@ -32,6 +47,9 @@ export interface WebhookEndpoint {
   readonly createdAt: Instant
   readonly updatedAt: Instant
 }
+
+/** An endpoint as its tenant sees it where it asks by name. */
+export const namedEndpointView = (endpoint: WebhookEndpoint) => ({ name: endpoint.name, ...endpointView(endpoint) })
 
 /** An endpoint as its tenant sees it. */
 export const endpointView = (endpoint: WebhookEndpoint) => ({

@@ -51,6 +51,7 @@ const attributes = {
   duplicate: "whether a callback came before",
   callback_id: "a stored callback",
   delivery_id: "a webhook delivery",
+  endpoint: "the name that a tenant chose for one of its webhook endpoints",
   event_id: "a webhook event",
   event_type: "its kind",
   command: "an operator's command",

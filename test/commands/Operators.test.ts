@@ -176,6 +176,7 @@ describe("secrets rotate", () => {
         yield* result("tenant", "create", "acme")
         yield* result("key", "issue", "acme", "--mode", "live")
         yield* result("webhook", "endpoint", "acme", "--mode", "live", "--url", "https://example.com/hook")
+        yield* result("webhook", "endpoint", "acme", "--mode", "live", "--url", "https://erp.example.com/", "--endpoint", "erp")
         const folder = yield* temporary
         const [oldKey, otherKey] = [join(folder, "old.key"), join(folder, "other.key")]
         yield* Effect.promise(() => writeFile(oldKey, `${variables["MASTER_KEY"]}\n`))
@@ -194,20 +195,22 @@ describe("secrets rotate", () => {
             "api_keys.signing_secret_sealed": 1,
             "webhook_endpoints.secret_sealed": 1,
             "webhook_endpoints.previous_secret_sealed": 0,
+            "named_endpoints.secret_sealed": 1,
+            "named_endpoints.previous_secret_sealed": 0,
             "tenants.sender_sealed": 0,
             "open_work.sealed_destination": 0,
             "vault_keys.sealed": 2
           }
         })
         const again = yield* gateway(renewed, "secrets", "rotate", "--from", oldKey, "--json")
-        expect(Object.values(JSON.parse(again.output).rewrapped)).toEqual([0, 0, 0, 0, 0, 0])
+        expect(Object.values(JSON.parse(again.output).rewrapped)).toEqual([0, 0, 0, 0, 0, 0, 0, 0])
         const rows = yield* sql`SELECT count(*)::int AS rotations FROM audit_log WHERE action = 'secrets rotate'`
         expect(rows).toEqual([{ rotations: 1 }])
 
         // As it is when the first run stopped before this one.
         yield* sql`UPDATE api_keys SET signing_secret_sealed = ${before?.sealed ?? null}`
         const rest = yield* gateway(renewed, "secrets", "rotate", "--from", oldKey, "--json")
-        expect(Object.values(JSON.parse(rest.output).rewrapped)).toEqual([1, 0, 0, 0, 0, 0])
+        expect(Object.values(JSON.parse(rest.output).rewrapped)).toEqual([1, 0, 0, 0, 0, 0, 0, 0])
 
         expect(yield* gateway(renewed, "tenant", "list")).toMatchObject({ code: 0 })
         expect(yield* gateway(variables, "tenant", "list")).toMatchObject({ code: 1 })

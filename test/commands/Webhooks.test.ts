@@ -60,6 +60,59 @@ describe("the operators' commands for webhooks", () => {
     })
   )
 
+  it.live("set an endpoint by name beside the default, list its deliveries and send to it alone", () =>
+    Effect.gen(function* () {
+      const { node, result, run } = yield* installation
+      const sql = Context.get(node, SqlClient.SqlClient)
+      yield* result("tenant", "create", "acme")
+      const endpoint = ["webhook", "endpoint", "acme", "--mode", "live", "--url", "https://acme.example/"]
+      yield* result(...endpoint)
+      const made = yield* result(...endpoint, "--endpoint", "erp")
+      const at = new Date(Date.now() - HOUR_MS).toISOString()
+      for (const id of [yield* newReference, yield* newReference])
+        yield* sql`SELECT write_event('acme', 'live', NULL, ${at}::timestamptz, ${id}, 'payout.failed', '{}')`
+      const list = (name: string, status: string) =>
+        result("webhook", "deliveries", "acme", "--mode", "live", "--endpoint", name, "--status", status)
+      const due = yield* list("erp", "due")
+      expect(due).toMatchObject([
+        { endpoint: "erp", status: "due" },
+        { endpoint: "erp", status: "due" }
+      ])
+      yield* sql`UPDATE named_deliveries SET status = 'parked', next_attempt_at = NULL`
+      yield* sql`DELETE FROM named_due_deliveries`
+      expect(yield* result("webhook", "redeliver", due[0].id)).toMatchObject({ endpoint: "erp", status: "due" })
+      const recover = [
+        "webhook",
+        "recover",
+        "acme",
+        "--mode",
+        "live",
+        "--since",
+        new Date(Date.now() - 2 * HOUR_MS).toISOString()
+      ]
+      expect(yield* result(...recover, "--endpoint", "erp")).toStrictEqual({ deliveries: 1, resume_since: null })
+      const claimed = yield* Context.get(node, WebhookOutbox).claimDue(yield* Clock.currentTimeMillis, 9, 8, LEASE_MS)
+      expect(
+        claimed.map(({ endpoint: { name, secret } }) => [name, Redacted.value(secret) === made.secret]).sort()
+      ).toStrictEqual([
+        ["default", false],
+        ["default", false],
+        ["erp", true],
+        ["erp", true]
+      ])
+      expect(yield* run(...recover, "--endpoint", "books")).toMatchObject({
+        code: 1,
+        errors: "the tenant acme has no enabled endpoint books in live mode: set one with gateway webhook endpoint"
+      })
+      expect(yield* run(...endpoint, "--endpoint", "ERP")).toMatchObject({ code: 2 })
+      for (const name of ["a", "b", "c"]) yield* result(...endpoint, "--endpoint", name)
+      expect(yield* run(...endpoint, "--endpoint", "d")).toMatchObject({
+        code: 1,
+        errors: "the tenant acme has 5 endpoints in live mode, default counted: it has to remove one first"
+      })
+    })
+  )
+
   it.effect("list a tenant's deliveries and send one again, with an audit row", () =>
     Effect.gen(function* () {
       const { actions, node, result, run } = yield* installation
@@ -75,7 +128,7 @@ describe("the operators' commands for webhooks", () => {
       const refused = yield* run("webhook", "redeliver", id)
       expect(refused).toMatchObject({
         code: 1,
-        errors: "the tenant acme has no enabled endpoint in live mode: set one with gateway webhook endpoint"
+        errors: "the tenant acme has no enabled endpoint default in live mode: set one with gateway webhook endpoint"
       })
       yield* result("webhook", "endpoint", "acme", "--mode", "live", "--url", "https://acme.example/")
       expect(yield* result("webhook", "redeliver", id)).toMatchObject({ id, status: "due", completed_at: null })
@@ -100,7 +153,7 @@ describe("the operators' commands for webhooks", () => {
       const recover = ["webhook", "recover", "acme", "--mode", "live", "--since"]
       expect(yield* run(...recover, since)).toMatchObject({
         code: 1,
-        errors: "the tenant acme has no enabled endpoint in live mode: set one with gateway webhook endpoint"
+        errors: "the tenant acme has no enabled endpoint default in live mode: set one with gateway webhook endpoint"
       })
       yield* result("webhook", "endpoint", "acme", "--mode", "live", "--url", "https://acme.example/")
       expect(yield* result(...recover, since)).toEqual({ deliveries: 1, resume_since: null })

@@ -4,7 +4,7 @@ import { CUT_OFF, deliveryView, NOT_REACHED } from "../../src/domain/Delivery.ts
 import { encodeEvent } from "../../src/domain/Event.ts"
 import { AppId, Reference } from "../../src/domain/Ids.ts"
 import { json } from "../../src/domain/Json.ts"
-import { endpointView } from "../../src/domain/WebhookEndpoint.ts"
+import { DEFAULT_ENDPOINT, endpointView } from "../../src/domain/WebhookEndpoint.ts"
 import { NOON } from "../support/SampleTransactions.ts"
 
 const SHOWN = "2026-11-21T08:00:00.000Z"
@@ -16,6 +16,7 @@ const delivery = {
   id,
   appId,
   mode: "live",
+  endpoint: DEFAULT_ENDPOINT,
   eventId: id,
   eventType: "payout.failed",
   reference: null,
@@ -33,6 +34,7 @@ describe("a tenant is shown", () => {
     const given = { ...delivery, attempts }
     const shown = {
       id: ID,
+      endpoint: "default",
       event_id: ID,
       event_type: "payout.failed",
       reference: null,
@@ -73,7 +75,7 @@ describe("a tenant is shown", () => {
   it("where its events go", () => {
     const url = "https://shop.example/hook"
     const state = { enabled: true, disabledReason: null, failingSince: null, createdAt: NOON, updatedAt: NOON + 900_000 }
-    const given = { appId, mode: "live", url, events: ["payout.failed"], ...state } as const
+    const given = { appId, mode: "live", name: DEFAULT_ENDPOINT, url, events: ["payout.failed"], ...state } as const
     const shown = {
       url,
       events: ["payout.failed"],

@@ -170,8 +170,10 @@ const table: Readonly<Record<string, ReadonlyArray<Row>>> = {
     [{ ...endpoint, events: Array(65).fill(0) }, "events: must be a list of at most 64 items"],
     [{ ...endpoint, enabled: 1 }, "enabled: must be true or false"]
   ],
+  "PUT /v1/webhooks/endpoints/{name}": [[{ ...endpoint, events: [] }, "events: must be a list of at least one event type"]],
   "POST /v1/webhooks/recover": [
     [{}, "since: is required"],
+    [{ since: "2026-01-31T12:00:00.000Z", endpoint: "ERP" }, "endpoint: must be a name of 1 to 32 of a-z, 0-9, _ and -"],
     [{ since: "today" }, "since: must be a moment in UTC such as 2026-01-31T12:00:00.000Z"]
   ]
 }

@@ -26,6 +26,7 @@ const decoders: Readonly<Record<string, (tree: JsonTree) => Result.Result<unknow
   "POST /v1/transactions/search": searchBody,
   "PUT /v1/float/alerts": alertBody,
   "PUT /v1/webhooks/endpoint": endpointBody,
+  "PUT /v1/webhooks/endpoints/{name}": endpointBody,
   "POST /v1/webhooks/recover": recoverBody
 }
 export const bodyRoutes = Object.keys(decoders)

@@ -86,6 +86,12 @@ export const executeExamples = Effect.fnUntraced(function* (gateway: Gateway) {
   yield* step("POST", "/v1/webhooks/recover", { since: new Date(Date.now() - 60_000).toISOString() })
   yield* step("POST", "/v1/webhooks/endpoint/rotate-secret")
   yield* step("DELETE", "/v1/webhooks/endpoint")
+  yield* step("PUT", "/v1/webhooks/endpoints/erp", { url: "https://erp.shop.example/gateway", events: ["payout.failed"] })
+  yield* step("GET", "/v1/webhooks/endpoints")
+  yield* step("GET", "/v1/webhooks/endpoints/erp")
+  yield* step("POST", "/v1/webhooks/endpoints/erp/test")
+  yield* step("POST", "/v1/webhooks/endpoints/erp/rotate-secret")
+  yield* step("DELETE", "/v1/webhooks/endpoints/erp")
 
   yield* demandCodes(gateway, "UG")
   yield* step("POST", "/v1/collections/otp", { country: "UG", source: third })

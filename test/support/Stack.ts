@@ -19,6 +19,7 @@ import {
   type Role,
   type Tenant as TenantRow
 } from "../../src/domain/Tenant.ts"
+import { DEFAULT_ENDPOINT, type EndpointName } from "../../src/domain/WebhookEndpoint.ts"
 import { Corridors } from "../../src/services/ports/Corridors.ts"
 import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
 import { LedgerVerification } from "../../src/services/ports/LedgerVerification.ts"
@@ -203,7 +204,7 @@ export const changeCorridor = Effect.fnUntraced(function* (
 /** Where a tenant receives its webhooks; `answer` decides the status of each attempt, counted from 1. `newer`: see `checkEvent`. */
 export const webhooksOf = Effect.fnUntraced(function* (
   gateway: Gateway,
-  tenant: Holder & { readonly newer?: ReadonlyArray<string> },
+  tenant: Holder & { readonly newer?: ReadonlyArray<string>; readonly endpoint?: EndpointName },
   events: ReadonlyArray<EventType> = defaultSubscription,
   answer: (attempt: number) => number = () => 204
 ) {
@@ -213,6 +214,7 @@ export const webhooksOf = Effect.fnUntraced(function* (
   yield* Context.get(gateway.context, WebhookEndpoints).put({
     appId: tenant.appId,
     mode: tenant.mode,
+    name: tenant.endpoint ?? DEFAULT_ENDPOINT,
     url: hook.url,
     events,
     enabled: true,

@@ -1,6 +1,7 @@
 import { Context, Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { AppId } from "../../src/domain/Ids.ts"
+import { DEFAULT_ENDPOINT } from "../../src/domain/WebhookEndpoint.ts"
 import { WebhookEndpoints } from "../../src/services/ports/WebhookEndpoints.ts"
 import { type DueDelivery, type SigningEndpoint, WebhookOutbox } from "../../src/services/ports/WebhookOutbox.ts"
 import { auditEntry, givenDatabase, givenNode } from "./TestDatabase.ts"
@@ -11,6 +12,7 @@ export const NOW = 1_000_000
 export const endpoint = (name: string): SigningEndpoint => ({
   appId: AppId.make(name),
   mode: "test",
+  name: DEFAULT_ENDPOINT,
   url: `https://${name}.example/hook`,
   secret: Redacted.make(`whsec_${name}`)
 })

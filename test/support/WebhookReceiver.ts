@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto"
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http"
 import { Effect, Layer, Redacted, type Scope } from "effect"
 import { AppId, type Reference, referenceFrom } from "../../src/domain/Ids.ts"
+import { DEFAULT_ENDPOINT } from "../../src/domain/WebhookEndpoint.ts"
 import type { Policy } from "../../src/services/ports/Policy.ts"
 import type { DueDelivery } from "../../src/services/ports/WebhookOutbox.ts"
 import { endpointConnection } from "../../src/services/webhooks/EndpointConnection.ts"
@@ -61,6 +62,7 @@ export const delivery = (
     endpoint: {
       appId: AppId.make("acme"),
       mode: "test",
+      name: DEFAULT_ENDPOINT,
       url,
       secret: Redacted.make(secret),
       ...(previousSecret === undefined ? {} : { previousSecret: Redacted.make(previousSecret) })

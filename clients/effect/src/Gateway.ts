@@ -77,6 +77,13 @@ const webhooks = ({ webhooks }: Client.Gateway) => ({
   removeEndpoint: run(webhooks.removeEndpoint),
   rotateSecret: run(webhooks.rotateSecret),
   sendTest: run(webhooks.sendTest),
+  endpoints: run(webhooks.endpoints),
+  endpointNamed: (name: string) => run((options) => webhooks.endpointNamed(name, options)),
+  setEndpointNamed: (name: string, body: Client.Schema.WebhookEndpointRequest) =>
+    run((options) => webhooks.setEndpointNamed(name, body, options)),
+  removeEndpointNamed: (name: string) => run((options) => webhooks.removeEndpointNamed(name, options)),
+  rotateSecretOf: (name: string) => run((options) => webhooks.rotateSecretOf(name, options)),
+  sendTestTo: (name: string) => run((options) => webhooks.sendTestTo(name, options)),
   deliveries: (query?: Parameters1<typeof webhooks.deliveries>) => walk((options) => webhooks.deliveries(query, options)),
   redeliver: (id: string) => run((options) => webhooks.redeliver(id, options)),
   recover: (body: Client.Schema.RecoverEventsRequest) => run((options) => webhooks.recover(body, options))

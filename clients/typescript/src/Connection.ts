@@ -43,6 +43,8 @@ const once: ReadonlySet<keyof Operations> = new Set([
   "POST /v1/collections/otp",
   "POST /v1/webhooks/endpoint/rotate-secret",
   "POST /v1/webhooks/endpoint/test",
+  "POST /v1/webhooks/endpoints/{name}/rotate-secret",
+  "POST /v1/webhooks/endpoints/{name}/test",
   "POST /v1/webhooks/deliveries/{id}/redeliver"
 ] as const)
 

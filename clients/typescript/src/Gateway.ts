@@ -94,6 +94,19 @@ const webhooks = (call: Connection) => ({
   /** The old secret signs as well for 24 hours. */
   rotateSecret: ({ signal }: CallOptions = {}) => call("POST /v1/webhooks/endpoint/rotate-secret", { signal }),
   sendTest: ({ signal }: CallOptions = {}) => call("POST /v1/webhooks/endpoint/test", { signal }),
+  /** All of your endpoints, `default` first, which the calls above are about. There are at most five. */
+  endpoints: ({ signal }: CallOptions = {}) => call("GET /v1/webhooks/endpoints", { signal }),
+  endpointNamed: (name: string, { signal }: CallOptions = {}) =>
+    call("GET /v1/webhooks/endpoints/{name}", { params: { name }, signal }),
+  /** Creates the endpoint of this name, or replaces the whole of it. */
+  setEndpointNamed: (name: string, body: Operations["PUT /v1/webhooks/endpoints/{name}"]["body"], { signal }: CallOptions = {}) =>
+    call("PUT /v1/webhooks/endpoints/{name}", { params: { name }, body, signal }),
+  removeEndpointNamed: (name: string, { signal }: CallOptions = {}) =>
+    call("DELETE /v1/webhooks/endpoints/{name}", { params: { name }, signal }),
+  rotateSecretOf: (name: string, { signal }: CallOptions = {}) =>
+    call("POST /v1/webhooks/endpoints/{name}/rotate-secret", { params: { name }, signal }),
+  sendTestTo: (name: string, { signal }: CallOptions = {}) =>
+    call("POST /v1/webhooks/endpoints/{name}/test", { params: { name }, signal }),
   deliveries: (query: QueryOf<"GET /v1/webhooks/deliveries"> = {}, { signal }: CallOptions = {}) =>
     walk((cursor) => call("GET /v1/webhooks/deliveries", { query: { ...query, cursor }, signal })),
   /** Every event of yours, the oldest first, page after page, whether or not an endpoint wanted it. */
@@ -101,7 +114,7 @@ const webhooks = (call: Connection) => ({
     walk((cursor) => call("GET /v1/events", { query: { ...query, cursor }, signal })),
   redeliver: (id: string, { signal }: CallOptions = {}) =>
     call("POST /v1/webhooks/deliveries/{id}/redeliver", { params: { id }, signal }),
-  /** Sends every event since a moment again; go on from `resume_since` where it is not null. */
+  /** Sends every event since a moment again to one endpoint, `default` where the body names none; go on from `resume_since` where it is not null. */
   recover: (body: Operations["POST /v1/webhooks/recover"]["body"], { signal }: CallOptions = {}) =>
     call("POST /v1/webhooks/recover", { body, signal })
 })

@@ -1513,35 +1513,12 @@ export interface RefundRequest {
   readonly is_test_mode?: boolean
 }
 
-/** What a recovery did */
-export interface Recovery {
-  /** How many events will be sent again */
-  readonly deliveries: number
-  /** Call again from this moment; null where all are done */
-  readonly resume_since: string | null
-}
-
-/** From when on events are sent again */
-export interface RecoverEventsRequest {
-  /** A moment in UTC, at most 30 days ago */
-  readonly since: string
-  /** Only events before this moment; without it up to now */
-  readonly until?: string
-  /** Only events of these types, of those that your endpoint wants; if left out, all that it wants */
-  readonly types?: ReadonlyArray<EventType>
-  /** May repeat the mode of the key; another one is refused with `mode_mismatch` */
-  readonly mode?: "live" | "test"
-  /** May repeat the mode of the key; another one is refused with `mode_mismatch` */
-  readonly is_test_mode?: boolean
-}
-
-/** A kind of event */
-export type EventType = "collection.requires_action" | "collection.pending" | "collection.successful" | "collection.failed" | "collection.expired" | "collection.reversed" | "collection.corrected" | "collection.updated" | "payout.pending" | "payout.successful" | "payout.failed" | "payout.returned" | "payout.corrected" | "payout.updated" | "fx.successful" | "fx.failed" | "fx.updated" | "float.credited" | "float.debited" | "float.low" | "webhook.test"
-
-/** One event on its way to your endpoint */
+/** One event on its way to one of your endpoints */
 export interface Delivery {
   /** The delivery's handle */
   readonly id: string
+  /** The endpoint that it goes to */
+  readonly endpoint: string
   /** The event's id: the `webhook-id` of every attempt */
   readonly event_id: string
   readonly event_type: EventType
@@ -1575,21 +1552,8 @@ export interface DeliveryAttempt {
 /** `due`: another attempt will be made. `delivered`: your endpoint answered 2xx. `parked`: no attempt is left; have it sent again */
 export type DeliveryStatus = "due" | "delivered" | "parked"
 
-/** One page of a list */
-export interface EventPage {
-  /** The items of this page */
-  readonly items: ReadonlyArray<Event>
-  /** Send it as `cursor` for the next page; null on the last one */
-  readonly next_cursor: string | null
-}
-
-/** One page of a list */
-export interface DeliveryPage {
-  /** The items of this page */
-  readonly items: ReadonlyArray<Delivery>
-  /** Send it as `cursor` for the next page; null on the last one */
-  readonly next_cursor: string | null
-}
+/** A kind of event */
+export type EventType = "collection.requires_action" | "collection.pending" | "collection.successful" | "collection.failed" | "collection.expired" | "collection.reversed" | "collection.corrected" | "collection.updated" | "payout.pending" | "payout.successful" | "payout.failed" | "payout.returned" | "payout.corrected" | "payout.updated" | "fx.successful" | "fx.failed" | "fx.updated" | "float.credited" | "float.debited" | "float.low" | "webhook.test"
 
 /** A new secret */
 export interface RotatedSecret {
@@ -1599,8 +1563,10 @@ export interface RotatedSecret {
   readonly previous_secret_until: string
 }
 
-/** Where your events of one mode go */
-export interface WebhookEndpoint {
+/** One of the places where your events of one mode go */
+export interface NamedWebhookEndpoint {
+  /** Its name, which you chose */
+  readonly name: string
   /** Where events go */
   readonly url: string
   /** Which events are sent */
@@ -1623,7 +1589,9 @@ export interface WebhookEndpoint {
 export type DisabledReason = "gone" | "failing"
 
 /** The endpoint as it is now. `secret` is there only where this created it */
-export interface SetWebhookEndpoint {
+export interface SetNamedWebhookEndpoint {
+  /** Its name, which you chose */
+  readonly name: string
   /** Where events go */
   readonly url: string
   /** Which events are sent */
@@ -1656,6 +1624,91 @@ export interface WebhookEndpointRequest {
   readonly mode?: "live" | "test"
   /** May repeat the mode of the key; another one is refused with `mode_mismatch` */
   readonly is_test_mode?: boolean
+}
+
+/** Your endpoints of one mode */
+export type NamedWebhookEndpoints = ReadonlyArray<NamedWebhookEndpoint>
+
+/** What a recovery did */
+export interface Recovery {
+  /** How many events will be sent again */
+  readonly deliveries: number
+  /** Call again from this moment; null where all are done */
+  readonly resume_since: string | null
+}
+
+/** From when on events are sent again */
+export interface RecoverEventsRequest {
+  /** To which of your endpoints; `default` if left out */
+  readonly endpoint?: string
+  /** A moment in UTC, at most 30 days ago */
+  readonly since: string
+  /** Only events before this moment; without it up to now */
+  readonly until?: string
+  /** Only events of these types, of those that the endpoint wants; if left out, all that it wants */
+  readonly types?: ReadonlyArray<EventType>
+  /** May repeat the mode of the key; another one is refused with `mode_mismatch` */
+  readonly mode?: "live" | "test"
+  /** May repeat the mode of the key; another one is refused with `mode_mismatch` */
+  readonly is_test_mode?: boolean
+}
+
+/** One page of a list */
+export interface EventPage {
+  /** The items of this page */
+  readonly items: ReadonlyArray<Event>
+  /** Send it as `cursor` for the next page; null on the last one */
+  readonly next_cursor: string | null
+}
+
+/** One page of a list */
+export interface DeliveryPage {
+  /** The items of this page */
+  readonly items: ReadonlyArray<Delivery>
+  /** Send it as `cursor` for the next page; null on the last one */
+  readonly next_cursor: string | null
+}
+
+/** Where your events of one mode go */
+export interface WebhookEndpoint {
+  /** Where events go */
+  readonly url: string
+  /** Which events are sent */
+  readonly events: ReadonlyArray<EventType>
+  /** Whether events are sent */
+  readonly enabled: boolean
+  /** Why the gateway disabled it; null where it did not */
+  readonly disabled_reason: DisabledReason | null
+  /** Since when no attempt was accepted; null where the last one was, and before the first */
+  readonly failing_since: string | null
+  /** True where it is the endpoint of test mode */
+  readonly is_test_mode: boolean
+  /** When it was created */
+  readonly created_at: string
+  /** When it last changed */
+  readonly updated_at: string
+}
+
+/** The endpoint as it is now. `secret` is there only where this created it */
+export interface SetWebhookEndpoint {
+  /** Where events go */
+  readonly url: string
+  /** Which events are sent */
+  readonly events: ReadonlyArray<EventType>
+  /** Whether events are sent */
+  readonly enabled: boolean
+  /** Why the gateway disabled it; null where it did not */
+  readonly disabled_reason: DisabledReason | null
+  /** Since when no attempt was accepted; null where the last one was, and before the first */
+  readonly failing_since: string | null
+  /** True where it is the endpoint of test mode */
+  readonly is_test_mode: boolean
+  /** When it was created */
+  readonly created_at: string
+  /** When it last changed */
+  readonly updated_at: string
+  /** What signs the events: `whsec_` and 32 bytes in base64. Keep it: it is shown this once */
+  readonly secret?: string
 }
 
 /** What a purge removed */
@@ -2768,6 +2821,8 @@ export interface Operations {
       readonly cursor?: string
       /** Only those with this status */
       readonly status?: DeliveryStatus
+      /** Only those to this endpoint */
+      readonly endpoint?: string
     }
     readonly data: DeliveryPage
   }
@@ -2797,6 +2852,31 @@ export interface Operations {
   readonly "POST /v1/webhooks/recover": {
     readonly body: RecoverEventsRequest
     readonly data: Recovery
+  }
+  /** List your webhook endpoints */
+  readonly "GET /v1/webhooks/endpoints": {
+    readonly data: NamedWebhookEndpoints
+  }
+  /** Get a webhook endpoint by name */
+  readonly "GET /v1/webhooks/endpoints/{name}": {
+    readonly data: NamedWebhookEndpoint
+  }
+  /** Set a webhook endpoint by name */
+  readonly "PUT /v1/webhooks/endpoints/{name}": {
+    readonly body: WebhookEndpointRequest
+    readonly data: SetNamedWebhookEndpoint
+  }
+  /** Remove a webhook endpoint by name */
+  readonly "DELETE /v1/webhooks/endpoints/{name}": {
+    readonly data: NamedWebhookEndpoint
+  }
+  /** Rotate the secret of a webhook endpoint */
+  readonly "POST /v1/webhooks/endpoints/{name}/rotate-secret": {
+    readonly data: RotatedSecret
+  }
+  /** Send a test event to a webhook endpoint */
+  readonly "POST /v1/webhooks/endpoints/{name}/test": {
+    readonly data: Delivery
   }
   /** Refund a collection (not offered) */
   readonly "POST /v1/refunds": {

@@ -72,8 +72,8 @@ export const makeHome = Effect.gen(function* () {
           "Parked webhooks",
           table(
             "Tenants by parked webhooks",
-            ["Tenant", "Mode", "Parked", "Endpoint"],
-            parked.map((row) => [parkedLink(row), row.mode, String(row.parked), row.endpoint])
+            ["Tenant", "Mode", "Endpoint", "Parked", "Its state"],
+            parked.map((row) => [parkedLink(row), row.mode, row.name, String(row.parked), row.endpoint])
           )
         ),
         section(
@@ -103,8 +103,8 @@ const attentionList = (found: ReadonlyArray<string>): ComponentChild =>
     found.length === 0 ? h("li", { class: "nothing" }, "Nothing.") : found.map((one) => h("li", null, attentionLink(one)))
   )
 
-const parkedLink = ({ appId, mode }: ParkedTenant): ComponentChild =>
-  link(`/webhooks?app=${appId}&mode=${mode}&status=parked`, appId)
+const parkedLink = ({ appId, mode, name }: ParkedTenant): ComponentChild =>
+  link(`/webhooks?app=${appId}&mode=${mode}&endpoint=${name}&status=parked`, appId)
 
 // Where a person goes on from each of them; the others are about the machine.
 const ways: ReadonlyArray<readonly [RegExp, string]> = [

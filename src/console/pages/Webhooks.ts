@@ -4,7 +4,7 @@ import { type Delivery, DeliveryStatus } from "../../domain/Delivery.ts"
 import { AppId, isReference, Mode, type Reference } from "../../domain/Ids.ts"
 import { maskedText } from "../../domain/Masking.ts"
 import { may } from "../../domain/Operator.ts"
-import type { WebhookEndpoint } from "../../domain/WebhookEndpoint.ts"
+import { DEFAULT_ENDPOINT, EndpointName, type WebhookEndpoint } from "../../domain/WebhookEndpoint.ts"
 import { GatewayStatus } from "../../services/ports/GatewayStatus.ts"
 import { type DeliveryCursor, type DeliveryPage, WebhookDeliveries } from "../../services/ports/WebhookDeliveries.ts"
 import { WebhookEndpoints } from "../../services/ports/WebhookEndpoints.ts"
@@ -36,6 +36,8 @@ const FAILING_FOR_MS = 60_000
 interface Owner {
   readonly appId: AppId
   readonly mode: Mode
+  /** Null for all of its endpoints. */
+  readonly endpoint: EndpointName | null
 }
 
 /** Endpoints of tenants, what was delivered there, and sending many again. */
@@ -48,7 +50,13 @@ export const makeWebhooks = Effect.gen(function* () {
     const { failing, parked } = yield* status.tenants(TENANTS_NAMED, FAILING_FOR_MS)
     const owner = ownerOf(query)
     const found = owner === null ? [] : yield* ofTenant({ ...visit, query }, owner)
-    const rows = parked.map((row) => [link(pageOf(row, "parked"), row.appId), row.mode, String(row.parked), row.endpoint])
+    const rows = parked.map(({ endpoint: state, name, ...row }) => [
+      link(pageOf({ ...row, endpoint: name }, "parked"), row.appId),
+      row.mode,
+      name,
+      String(row.parked),
+      state
+    ])
     return page("Webhooks", [
       ownerForm(query),
       found,
@@ -56,26 +64,31 @@ export const makeWebhooks = Effect.gen(function* () {
         "Endpoints that accept nothing",
         table(
           "For a minute and longer, the longest first",
-          ["Tenant", "Mode", "Since"],
-          failing.map((row) => [link(pageOf(row, "due"), row.appId), row.mode, time(row.since)])
+          ["Tenant", "Mode", "Endpoint", "Since"],
+          failing.map(({ name, ...row }) => [
+            link(pageOf({ ...row, endpoint: name }, "due"), row.appId),
+            row.mode,
+            name,
+            time(row.since)
+          ])
         )
       ),
-      section("Tenants with parked webhooks", table("The most first", ["Tenant", "Mode", "Parked", "Endpoint"], rows))
+      section(
+        "Tenants with parked webhooks",
+        table("The most first", ["Tenant", "Mode", "Endpoint", "Parked", "Its state"], rows)
+      )
     ])
   })
 
   const ofTenant = Effect.fnUntraced(function* (visit: Visit, owner: Owner) {
     const wanted = DeliveryStatus.literals.find((one) => one === visit.query.get("status")) ?? null
-    const endpoint = yield* endpoints.find(owner.appId, owner.mode)
+    const all = yield* endpoints.list(owner.appId, owner.mode)
     const { items, next } = yield* deliveries.list({ ...owner, status: wanted, limit: DELIVERIES_SHOWN, after: null })
+    const shown = all.filter(({ name }) => owner.endpoint === null || name === owner.endpoint)
+    const heading = (name: string) => `Endpoint ${name} of ${owner.appId}, ${owner.mode}`
     return [
-      section(
-        `Endpoint of ${owner.appId}, ${owner.mode}`,
-        Option.match(endpoint, {
-          onNone: () => h("p", { class: "none" }, "There is none."),
-          onSome: (one) => endpointFacts(one, items)
-        })
-      ),
+      ...shown.map((one) => section(heading(one.name), endpointFacts(one, items))),
+      shown.length > 0 ? null : section(heading(owner.endpoint ?? DEFAULT_ENDPOINT), h("p", { class: "none" }, "There is none.")),
       section(
         "Deliveries",
         deliveryForm(visit, owner, items),
@@ -106,15 +119,19 @@ export const makeWebhooks = Effect.gen(function* () {
   const redeliver = Effect.fn("WebhooksPage.redeliver")(function* (visit: Visit): Effect.fn.Return<Answer> {
     const owner = ownerOf(visit.form)
     if (owner === null) return redirect("/webhooks")
-    const endpoint = yield* endpoints.find(owner.appId, owner.mode)
-    if (!Option.exists(endpoint, ({ enabled }) => enabled)) return redirect(pageOf(owner, ""), "no-endpoint")
+    const enabled = new Set((yield* endpoints.list(owner.appId, owner.mode)).filter((one) => one.enabled).map(({ name }) => name))
     const ids = yield* chosen(visit, owner)
     if (ids.length === 0) return redirect(pageOf(owner, ""), "none-chosen")
+    const found = yield* Effect.forEach(ids, (id) => deliveries.find(owner.appId, owner.mode, id))
+    const sendable = found.flatMap((one) => Option.toArray(one)).filter(({ endpoint }) => enabled.has(endpoint))
+    if (sendable.length === 0) return redirect(pageOf(owner, ""), "no-endpoint")
     yield* Effect.forEach(
-      ids,
-      (id) =>
+      sendable,
+      ({ appId, endpoint, id, mode }) =>
         deliveries.redeliver({
-          ...owner,
+          appId,
+          mode,
+          endpoint,
           id,
           at: visit.at,
           change: auditOf(visit, "webhook redeliver", owner.appId, { mode: owner.mode, delivery: id })
@@ -134,13 +151,16 @@ export const makeWebhooks = Effect.gen(function* () {
 })
 
 const isTenant = Schema.is(AppId)
+const isName = Schema.is(EndpointName)
 const ownerOf = (given: URLSearchParams): Owner | null => {
   const appId = given.get("app")?.trim() ?? ""
   const mode = Mode.literals.find((one) => one === given.get("mode"))
-  return isTenant(appId) && mode !== undefined ? { appId, mode } : null
+  const endpoint = given.get("endpoint")?.trim() ?? ""
+  return isTenant(appId) && mode !== undefined ? { appId, mode, endpoint: isName(endpoint) ? endpoint : null } : null
 }
 
-const pageOf = ({ appId, mode }: Owner, status: string): string => `/webhooks?app=${appId}&mode=${mode}&status=${status}`
+const pageOf = ({ appId, endpoint, mode }: Owner, status: string): string =>
+  `/webhooks?app=${appId}&mode=${mode}${endpoint === null ? "" : `&endpoint=${endpoint}`}&status=${status}`
 
 const ownerForm = (query: URLSearchParams): ComponentChild =>
   section(
@@ -155,6 +175,7 @@ const ownerForm = (query: URLSearchParams): ComponentChild =>
         Mode.literals.map((one) => [one, one] as const),
         query.get("mode") ?? "live"
       ),
+      field({ name: "endpoint", label: "Endpoint", value: query.get("endpoint") ?? "", isRequired: false, maxLength: 32 }),
       choice(
         "status",
         "Status",
@@ -166,10 +187,11 @@ const ownerForm = (query: URLSearchParams): ComponentChild =>
   )
 
 const endpointFacts = (
-  { disabledReason, enabled, events, failingSince, url }: WebhookEndpoint,
+  { disabledReason, enabled, events, failingSince, name, url }: WebhookEndpoint,
   shown: ReadonlyArray<Delivery>
 ): ComponentChild => {
-  const [latest] = shown.flatMap(({ attempts }) => attempts.at(-1) ?? []).sort((one, other) => other.at - one.at)
+  const own = shown.filter(({ endpoint }) => endpoint === name)
+  const [latest] = own.flatMap(({ attempts }) => attempts.at(-1) ?? []).sort((one, other) => other.at - one.at)
   return facts([
     ["Address", said(url)],
     ["Enabled", enabled ? badge("yes", "good") : badge(disabledReason ?? "no, by its owner", "bad")],
@@ -184,7 +206,16 @@ const tones: { readonly [S in DeliveryStatus]: Tone } = { due: "wait", delivered
 const deliveryForm = (visit: Visit, owner: Owner, items: ReadonlyArray<Delivery>): ComponentChild => {
   const mayRedeliver = may(visit.visitor.role, "redeliver")
   const rows = items.map((delivery) => deliveryRow(delivery, mayRedeliver))
-  const columns = [...(mayRedeliver ? ["Again"] : []), "Created", "Event", "Transaction", "Status", "Attempts", "Last answer"]
+  const columns = [
+    ...(mayRedeliver ? ["Again"] : []),
+    "Created",
+    "Endpoint",
+    "Event",
+    "Transaction",
+    "Status",
+    "Attempts",
+    "Last answer"
+  ]
   const list = table("The newest first", columns, rows, "There are none.")
   if (!mayRedeliver || items.length === 0) return list
   return h(
@@ -193,6 +224,7 @@ const deliveryForm = (visit: Visit, owner: Owner, items: ReadonlyArray<Delivery>
     hidden("form_token", visit.visitor.formToken),
     hidden("app", owner.appId),
     hidden("mode", owner.mode),
+    hidden("endpoint", owner.endpoint ?? ""),
     h(
       "p",
       { class: "inline" },
@@ -203,12 +235,13 @@ const deliveryForm = (visit: Visit, owner: Owner, items: ReadonlyArray<Delivery>
   )
 }
 
-const deliveryRow = ({ attempts, createdAt, eventType, id, reference, status }: Delivery, mayRedeliver: boolean) => {
+const deliveryRow = ({ attempts, createdAt, endpoint, eventType, id, reference, status }: Delivery, mayRedeliver: boolean) => {
   const last = attempts.at(-1)
   const box = h("input", { type: "checkbox", name: "id", value: id, "aria-label": `Send ${eventType} ${id} again` })
   return [
     ...(mayRedeliver ? [box] : []),
     time(createdAt),
+    endpoint,
     [eventType, " ", code(id)],
     reference === null ? "none" : transactionLink(reference),
     badge(status, tones[status]),

@@ -3,7 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { DeliveryStatus } from "../../domain/Delivery.ts"
 import { described, optional } from "../../domain/Description.ts"
 import { EventType } from "../../domain/Event.ts"
-import { DisabledReason } from "../../domain/WebhookEndpoint.ts"
+import { DEFAULT_ENDPOINT, DisabledReason, ENDPOINTS_AT_MOST, EndpointName } from "../../domain/WebhookEndpoint.ts"
 import { eventQuery } from "./EventQuery.ts"
 import { Event } from "./Events.ts"
 import { group, NEEDS_NOTHING, NEXT_PAGE, operation } from "./Operation.ts"
@@ -15,7 +15,7 @@ const isDistinct = Schema.makeFilter((events: ReadonlyArray<string>) => new Set(
   expected: "a list without an event type twice"
 })
 
-/** `PUT /v1/webhooks/endpoint` replaces the whole endpoint. A member that is left out gets its default. */
+/** `PUT /v1/webhooks/endpoint`, and by name, replaces the whole endpoint. A member that is left out gets its default. */
 export const EndpointBody = Schema.Struct({
   url: described(Schema.String.annotate({ format: "uri" }), "Where events go: https, and a public address"),
   events: optional(
@@ -27,11 +27,12 @@ export const EndpointBody = Schema.Struct({
 
 /** `POST /v1/webhooks/recover`. */
 export const RecoverBody = Schema.Struct({
+  endpoint: optional(EndpointName, `To which of your endpoints; \`${DEFAULT_ENDPOINT}\` if left out`),
   since: described(Timestamp, "A moment in UTC, at most 30 days ago"),
   until: optional(Timestamp, "Only events before this moment; without it up to now"),
   types: optional(
     Schema.Array(EventType).check(Schema.isMinLength(1, { expected: "a list of at least one event type" }), isDistinct),
-    "Only events of these types, of those that your endpoint wants; if left out, all that it wants"
+    "Only events of these types, of those that the endpoint wants; if left out, all that it wants"
   )
 }).annotate({ identifier: "RecoverEventsRequest", description: "From when on events are sent again" })
 
@@ -54,6 +55,19 @@ const EndpointRecord = Schema.Struct(endpoint).annotate({
   identifier: "WebhookEndpoint",
   description: "Where your events of one mode go"
 })
+const name = described(EndpointName, "Its name, which you chose")
+const NamedEndpointRecord = Schema.Struct({ name, ...endpoint }).annotate({
+  identifier: "NamedWebhookEndpoint",
+  description: "One of the places where your events of one mode go"
+})
+const NamedEndpoints = Schema.Array(NamedEndpointRecord).annotate({
+  identifier: "NamedWebhookEndpoints",
+  description: "Your endpoints of one mode"
+})
+const SetNamedEndpointRecord = Schema.Struct({ name, ...endpoint, secret: Schema.optionalKey(Secret) }).annotate({
+  identifier: "SetNamedWebhookEndpoint",
+  description: "The endpoint as it is now. `secret` is there only where this created it"
+})
 /** The secret is in the response that created the endpoint, and never again. */
 const SetEndpointRecord = Schema.Struct({ ...endpoint, secret: Schema.optionalKey(Secret) }).annotate({
   identifier: "SetWebhookEndpoint",
@@ -74,6 +88,7 @@ const Attempt = Schema.Struct({
 
 const DeliveryRecord = Schema.Struct({
   id: described(Schema.String, "The delivery's handle"),
+  endpoint: described(EndpointName, "The endpoint that it goes to"),
   event_id: described(Schema.String, "The event's id: the `webhook-id` of every attempt"),
   event_type: EventType,
   reference: described(
@@ -86,17 +101,71 @@ const DeliveryRecord = Schema.Struct({
   created_at: described(Timestamp, "When it was created"),
   completed_at: described(Schema.NullOr(Timestamp), "When it was delivered or parked; null before"),
   attempts: described(Schema.Array(Attempt), "The last attempts, the oldest first")
-}).annotate({ identifier: "Delivery", description: "One event on its way to your endpoint" })
+}).annotate({ identifier: "Delivery", description: "One event on its way to one of your endpoints" })
 
 const Recovery = Schema.Struct({
   deliveries: described(Schema.Int, "How many events will be sent again"),
   resume_since: described(Schema.NullOr(Timestamp), "Call again from this moment; null where all are done")
 }).annotate({ identifier: "Recovery", description: "What a recovery did" })
 
+/** Of the paths of an endpoint by name. */
+const params = { name: described(EndpointName, `The endpoint's name: 1 to 32 of a-z, 0-9, _ and -`) }
+const BY_NAME = "/v1/webhooks/endpoints/:name"
+
+const namedEndpoints = [
+  HttpApiEndpoint.get("namedEndpoints", "/v1/webhooks/endpoints", {
+    success: Enveloped(NamedEndpoints)
+  }).annotateMerge(
+    operation(
+      "List your webhook endpoints",
+      `Where your events of the key's mode go, \`${DEFAULT_ENDPOINT}\` first. ${NEEDS_NOTHING}`
+    )
+  ),
+  HttpApiEndpoint.get("namedEndpoint", BY_NAME, { params, success: Enveloped(NamedEndpointRecord) }).annotateMerge(
+    operation("Get a webhook endpoint by name", `One of your endpoints of the key's mode. ${NEEDS_NOTHING}`, {
+      errors: ["not_found", "validation_failed"]
+    })
+  ),
+  HttpApiEndpoint.put("setNamedEndpoint", BY_NAME, {
+    params,
+    payload: EndpointBody,
+    success: Enveloped(SetNamedEndpointRecord)
+  }).annotateMerge(
+    operation(
+      "Set a webhook endpoint by name",
+      `Creates the endpoint, or replaces the whole of it; what you leave out gets its default. The response that creates it holds its secret, and no later one does. Every endpoint has its own events, secret and failures, and gets each event that it wants once it is there. There are at most ${ENDPOINTS_AT_MOST} of a mode, \`${DEFAULT_ENDPOINT}\` among them.`
+    )
+  ),
+  HttpApiEndpoint.delete("removeNamedEndpoint", BY_NAME, { params, success: Enveloped(NamedEndpointRecord) }).annotateMerge(
+    operation(
+      "Remove a webhook endpoint by name",
+      "Stops the deliveries to it, and to no other. Events are kept for 30 days and can be recovered.",
+      { errors: ["not_found", "validation_failed"] }
+    )
+  ),
+  HttpApiEndpoint.post("rotateNamedSecret", `${BY_NAME}/rotate-secret`, {
+    params,
+    success: Enveloped(RotatedSecret)
+  }).annotateMerge(
+    operation(
+      "Rotate the secret of a webhook endpoint",
+      "Makes a new signing secret for this endpoint alone. For 24 hours the old one signs as well, so that you can change over.",
+      { withoutBody: true, errors: ["not_found", "validation_failed"] }
+    )
+  ),
+  HttpApiEndpoint.post("testNamed", `${BY_NAME}/test`, { params, success: Enveloped(DeliveryRecord) }).annotateMerge(
+    operation(
+      "Send a test event to a webhook endpoint",
+      "Sends a `webhook.test` event to this endpoint alone, whatever it subscribes to.",
+      { withoutBody: true, errors: ["not_found", "validation_failed"] }
+    )
+  )
+] as const
+
 export class WebhooksApi extends HttpApiGroup.make("webhooks")
   .add(
     HttpApiEndpoint.get("endpoint", "/v1/webhooks/endpoint", { success: Enveloped(EndpointRecord) }).annotateMerge(
-      operation("Get your webhook endpoint", "Where your events of the key's mode go. There is one endpoint a mode.", {
+      operation("Get your webhook endpoint", "Where your events of the key's mode go: the endpoint `default`.", {
         errors: ["not_found"]
       })
     ),
@@ -106,7 +175,7 @@ export class WebhooksApi extends HttpApiGroup.make("webhooks")
     }).annotateMerge(
       operation(
         "Set your webhook endpoint",
-        "Replaces the whole endpoint; what you leave out gets its default. The response that creates it holds the secret, and no later one does."
+        "Replaces the whole endpoint `default`; what you leave out gets its default. The response that creates it holds the secret, and no later one does."
       )
     ),
     HttpApiEndpoint.delete("removeEndpoint", "/v1/webhooks/endpoint", { success: Enveloped(EndpointRecord) }).annotateMerge(
@@ -130,10 +199,14 @@ export class WebhooksApi extends HttpApiGroup.make("webhooks")
       })
     ),
     HttpApiEndpoint.get("deliveries", "/v1/webhooks/deliveries", {
-      query: { ...pageQuery, status: optional(DeliveryStatus, "Only those with this status") },
+      query: {
+        ...pageQuery,
+        status: optional(DeliveryStatus, "Only those with this status"),
+        endpoint: optional(EndpointName, "Only those to this endpoint")
+      },
       success: Enveloped(pageOf(DeliveryRecord))
     }).annotateMerge(
-      operation("List deliveries", `What was sent to your endpoint, with its last attempts, the newest first. ${NEXT_PAGE}`, {
+      operation("List deliveries", `What was sent to your endpoints, with its last attempts, the newest first. ${NEXT_PAGE}`, {
         errors: ["validation_failed"]
       })
     ),
@@ -159,10 +232,11 @@ export class WebhooksApi extends HttpApiGroup.make("webhooks")
     }).annotateMerge(
       operation(
         "Recover events",
-        "Sends every event since a moment again, or those before another moment and of some types, for example after an outage of yours. An event whose delivery is due already is skipped. One recovery of yours works at a time, and it stops while 10,000 deliveries are due: where the answer has `resume_since`, call again from there once they were delivered.",
+        "Sends every event since a moment again to one endpoint, or those before another moment and of some types, for example after an outage of yours. An event whose delivery is due already is skipped. One recovery of yours works at a time, and it stops while 10,000 deliveries are due: where the answer has `resume_since`, call again from there once they were delivered.",
         { errors: ["not_found"] }
       )
-    )
+    ),
+    ...namedEndpoints
   )
-  .annotateMerge(group("Webhook endpoint", "Where your events go, and what became of them."))
+  .annotateMerge(group("Webhook endpoints", "Where your events go, and what became of them."))
   .middleware(SignedRequest) {}

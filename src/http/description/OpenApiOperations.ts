@@ -55,7 +55,7 @@ export const operationOf = (name: string, generated: Tree): Tree => {
     ...(isCallback ? { requestBody: { required: true, content: { "*/*": {} } } } : {}),
     ...(isTree(requestBody) ? { requestBody: withExample(treeOf(wireSchema(requestBody)), request) } : {}),
     ...(isCallback ? {} : { "x-codeSamples": samplesOf(route, own, isSigned, request) }),
-    ...(name === "PUT /v1/webhooks/endpoint" ? { callbacks: endpointCallbacks } : {}),
+    ...(endpointCallbacks[name] === undefined ? {} : { callbacks: endpointCallbacks[name] }),
     responses: Object.fromEntries(
       Object.entries({ ...successes(treeOf(responses), own, isTree(requestBody)), ...errorResponsesOf(route) }).map(
         ([status, response]) => [

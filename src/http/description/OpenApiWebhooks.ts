@@ -47,6 +47,12 @@ export const webhooks: Tree = Object.fromEntries(
 )
 
 /** The same as it follows from setting an endpoint: any event goes to its URL. */
-export const endpointCallbacks: Tree = {
-  event: { "{$request.body#/url}": delivery("events.any", "Any event that the endpoint subscribes to", "Event") }
+const callbackOf = (operationId: string): Tree => ({
+  event: { "{$request.body#/url}": delivery(operationId, "Any event that the endpoint subscribes to", "Event") }
+})
+
+/** By the operation that sets an endpoint. */
+export const endpointCallbacks: Readonly<Record<string, Tree>> = {
+  "PUT /v1/webhooks/endpoint": callbackOf("events.any"),
+  "PUT /v1/webhooks/endpoints/{name}": callbackOf("events.anyToNamed")
 }

@@ -65,13 +65,20 @@ export const kindOf = ({ match, method }: Pick<RatedRequest, "match" | "method">
   method === "POST" && match._tag === "Found" && moneyRoutes.includes(match.route.template) ? "money" : "reads"
 
 /** Each of these calls a tenant's endpoint. At the rate of reads one key could order millions of calls a day. */
-const deliveryRoutes: ReadonlyArray<string> = ["/v1/webhooks/endpoint/test", "/v1/webhooks/deliveries/{id}/redeliver"]
+const deliveryRoutes: ReadonlyArray<string> = [
+  "/v1/webhooks/endpoint/test",
+  "/v1/webhooks/endpoints/{name}/test",
+  "/v1/webhooks/deliveries/{id}/redeliver"
+]
 
 /** Changes that a tenant makes itself are kept in its stream of changes. The limit keeps one key from filling the stream. */
 const changeRoutes: ReadonlyArray<string> = [
   "PUT /v1/webhooks/endpoint",
   "DELETE /v1/webhooks/endpoint",
   "POST /v1/webhooks/endpoint/rotate-secret",
+  "PUT /v1/webhooks/endpoints/{name}",
+  "DELETE /v1/webhooks/endpoints/{name}",
+  "POST /v1/webhooks/endpoints/{name}/rotate-secret",
   "POST /v1/webhooks/recover",
   "DELETE /v1/beneficiaries",
   "PUT /v1/float/alerts"

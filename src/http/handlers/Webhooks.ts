@@ -4,7 +4,14 @@ import { deliveryView } from "../../domain/Delivery.ts"
 import { defaultSubscription } from "../../domain/Event.ts"
 import { instantOf, iso } from "../../domain/Instant.ts"
 import { RawJson } from "../../domain/Json.ts"
-import { endpointView } from "../../domain/WebhookEndpoint.ts"
+import type { Caller } from "../../domain/Tenant.ts"
+import {
+  DEFAULT_ENDPOINT,
+  type EndpointName,
+  endpointView,
+  namedEndpointView,
+  type WebhookEndpoint
+} from "../../domain/WebhookEndpoint.ts"
 import { type EndpointCommand, type RecoverCommand, Webhooks } from "../../services/webhooks/Webhooks.ts"
 import { eventRequest } from "../api/EventQuery.ts"
 import { cursorOf, DEFAULT_PAGE, positionOf } from "../api/Page.ts"
@@ -20,17 +27,33 @@ import type { JsonTree } from "../json/StrictJson.ts"
 export const webhooksHandlers = Effect.gen(function* () {
   const webhooks = yield* Webhooks
   return handlersOf("webhooks", {
-    endpoint: () => withCaller(webhooks.endpoint).pipe(Effect.map(endpointView), respond(200)),
+    endpoint: () => ofDefault(webhooks.endpoint).pipe(Effect.map(endpointView), respond(200)),
     setEndpoint: () =>
-      withSignedBody(endpointBody, (caller, command) => Effect.map(webhooks.setEndpoint(caller, command), setView)),
-    removeEndpoint: () => withCaller(webhooks.removeEndpoint).pipe(Effect.map(endpointView), respond(200)),
-    rotateSecret: () => withCaller(webhooks.rotateSecret).pipe(Effect.map(rotatedView), respond(200)),
-    test: () => withCaller(webhooks.test).pipe(Effect.map(deliveryView), respond(200)),
-    deliveries: ({ query: { cursor, limit = DEFAULT_PAGE, status = null } }) =>
+      withSignedBody(endpointBody, (caller, command) =>
+        Effect.map(webhooks.setEndpoint(caller, DEFAULT_ENDPOINT, command), setView(endpointView))
+      ),
+    removeEndpoint: () => ofDefault(webhooks.removeEndpoint).pipe(Effect.map(endpointView), respond(200)),
+    rotateSecret: () => ofDefault(webhooks.rotateSecret).pipe(Effect.map(rotatedView), respond(200)),
+    test: () => ofDefault(webhooks.test).pipe(Effect.map(deliveryView), respond(200)),
+    namedEndpoints: () =>
+      withCaller(webhooks.endpoints).pipe(
+        Effect.map((all) => all.map(namedEndpointView)),
+        respond(200)
+      ),
+    namedEndpoint: ({ params }) => ofNamed(params, webhooks.endpoint).pipe(Effect.map(namedEndpointView), respond(200)),
+    setNamedEndpoint: ({ params }) =>
+      withSignedBody(endpointBody, (caller, command) =>
+        Effect.map(webhooks.setEndpoint(caller, params.name, command), setView(namedEndpointView))
+      ),
+    removeNamedEndpoint: ({ params }) =>
+      ofNamed(params, webhooks.removeEndpoint).pipe(Effect.map(namedEndpointView), respond(200)),
+    rotateNamedSecret: ({ params }) => ofNamed(params, webhooks.rotateSecret).pipe(Effect.map(rotatedView), respond(200)),
+    testNamed: ({ params }) => ofNamed(params, webhooks.test).pipe(Effect.map(deliveryView), respond(200)),
+    deliveries: ({ query: { cursor, endpoint = null, limit = DEFAULT_PAGE, status = null } }) =>
       withCaller((caller) =>
         Effect.flatMap(positionOf(cursor), (from) => {
           const after = from === null ? null : { at: from.createdAt, id: from.id }
-          return webhooks.deliveries(caller, { status, limit, after })
+          return webhooks.deliveries(caller, { endpoint, status, limit, after })
         })
       ).pipe(
         Effect.map(({ items, next }) => ({
@@ -54,10 +77,22 @@ export const webhooksHandlers = Effect.gen(function* () {
 
 type ResultOf<K extends keyof Webhooks["Service"]> = Effect.Success<ReturnType<Webhooks["Service"][K]>>
 
-const setView = ({ endpoint, secret }: ResultOf<"setEndpoint">) => ({
-  ...endpointView(endpoint),
-  ...(secret === null ? {} : { secret: Redacted.value(secret) })
-})
+const setView =
+  <View extends object>(view: (endpoint: WebhookEndpoint) => View) =>
+  ({ endpoint, secret }: ResultOf<"setEndpoint">) => ({
+    ...view(endpoint),
+    ...(secret === null ? {} : { secret: Redacted.value(secret) })
+  })
+
+/** The call about the endpoint that every release knows. */
+const ofDefault = <A, E>(call: (caller: Caller, name: EndpointName) => Effect.Effect<A, E>) =>
+  withCaller((caller) => call(caller, DEFAULT_ENDPOINT))
+
+/** The call about the endpoint that the path names. */
+const ofNamed = <A, E>(
+  { name }: { readonly name: EndpointName },
+  call: (caller: Caller, name: EndpointName) => Effect.Effect<A, E>
+) => withCaller((caller) => call(caller, name))
 
 const rotatedView = ({ previousUntil, secret }: ResultOf<"rotateSecret">) => ({
   secret: Redacted.value(secret),
@@ -97,6 +132,7 @@ export const recoverBody = (body: JsonTree): Result.Result<Body<RecoverCommand>,
       const named = Object.entries({ since, until }).filter(([, moment]) => Option.isNone(moment))
       return yield* invalid(named.map(([path]) => ({ path, message: NO_MOMENT })))
     }
-    const command = { since: since.value, until: until.value, types: wire.types ?? null }
+    const endpoint = wire.endpoint ?? DEFAULT_ENDPOINT
+    const command = { endpoint, since: since.value, until: until.value, types: wire.types ?? null }
     return { command, fingerprint: command, ignored }
   })

@@ -1,4 +1,4 @@
-/** Every advisory lock that the gateway takes, so that no two mean the same number. All are held until the transaction's end, but for the last. */
+/** Every advisory lock that the gateway takes, so that no two mean the same number. All are held until the transaction's end, but for that of the master key. */
 export const advisoryLocks = {
   /** One node migrates, the others wait for it. */
   migrations: 7001,
@@ -9,5 +9,7 @@ export const advisoryLocks = {
   /** Every node shares it for as long as it runs, and a change of the master key takes it alone: held by a session, and gone with it. */
   masterKey: 7004,
   /** One step of a tenant's recovery of webhooks at a time, with the hash of the tenant. */
-  recoveries: 7005
+  recoveries: 7005,
+  /** One endpoint of a tenant is added at a time, with the hash of tenant and mode. */
+  endpoints: 7006
 } as const

@@ -26,6 +26,10 @@ export const tenantTables = [
   "deliveries",
   "due_deliveries",
   "delivery_attempts",
+  "named_endpoints",
+  "named_flights",
+  "named_deliveries",
+  "named_due_deliveries",
   "tenant_changes"
 ] as const
 

@@ -39,6 +39,18 @@ export const sealedColumns: ReadonlyArray<SealedColumn> = [
     key: ["app_id", "mode"],
     purpose: "'webhook_secret ' || app_id || '/' || mode"
   },
+  {
+    table: "named_endpoints",
+    column: "secret_sealed",
+    key: ["app_id", "queue"],
+    purpose: "'webhook_secret ' || app_id || '/' || queue"
+  },
+  {
+    table: "named_endpoints",
+    column: "previous_secret_sealed",
+    key: ["app_id", "queue"],
+    purpose: "'webhook_secret ' || app_id || '/' || queue"
+  },
   { table: "open_work", column: "sealed_destination", key: ["app_id", "reference"], purpose: "'destination'" },
   { table: "vault_keys", column: "sealed", key: ["purpose"], purpose: "purpose" }
 ]

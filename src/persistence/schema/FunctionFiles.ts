@@ -2,6 +2,7 @@ import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { tenantFunctions } from "../connection/DistributedTables.ts"
+import { ofNamedEndpoints } from "../connection/EndpointTables.ts"
 import { sessionSettings } from "../connection/SessionSettings.ts"
 
 /** A file of functions of the database that change together, as it is applied. */
@@ -44,6 +45,8 @@ interface Listed {
   readonly texts: ReadonlyArray<string>
   /** The functions that exist in the form of one tenant, too, and are called in it by that name. */
   readonly ofTenant?: ReadonlyArray<string>
+  /** Whether its functions exist for endpoints that have a name, too, under names of their own. */
+  readonly named?: boolean
 }
 
 /**
@@ -57,7 +60,7 @@ const files: Readonly<Record<string, Listed>> = {
   metadata: { texts: ["4edcd8c1c6dc4cf4", "b54aab889a995513"] },
   add_charge: { texts: ["99a45f18c02a8ecc"] },
   signed_postings: { texts: ["e9223a0564b2395c"] },
-  events: { texts: ["2be7906e2d292f45"], ofTenant: ["write_events"] },
+  events: { texts: ["2be7906e2d292f45", "e0b832c737f99176"], ofTenant: ["write_events"] },
   windows: { texts: ["b7190d6572f9fd49"] },
   spend_each_nonce: { texts: ["22261034b1ed9779"] },
   // `arrive_requests` is of the release before.
@@ -76,21 +79,23 @@ const files: Readonly<Record<string, Listed>> = {
     texts: ["e230b7c2278b870f", "767eb2bcb712512e", "46f250e349a65945", "627fcbe221e4c782"],
     ofTenant: ["apply_steps", "write_events"]
   },
-  claim_deliveries: { texts: ["4f04367833f4f219"] },
-  record_attempts: { texts: ["a9ffccba720e2881"] },
+  claim_deliveries: { texts: ["e7e193e62643619c"] },
+  record_attempts: { texts: ["ea6d26a663785e2e"], named: true },
   audit: { texts: ["6b82332cb216abcf"] },
   tenant_changes: { texts: ["786e2ec43696bf88"] },
   access: { texts: ["a2a658dde045c28b", "a87c6733ab63b4fb"] },
-  months: { texts: ["1c635e50fb534e29"] }
+  months: { texts: ["1c635e50fb534e29", "7ac06176158dd350"] }
 }
 
 const textOf = (name: string): string => readFileSync(join(import.meta.dirname, "functions", `${name}.sql`), "utf8")
 
-export const functionFiles: ReadonlyArray<FunctionFile> = Object.entries(files).map(([name, { ofTenant = [], texts }]) => ({
-  name,
-  version: texts.length,
-  sql: inBothForms(ofTenant, textOf(name))
-}))
+export const functionFiles: ReadonlyArray<FunctionFile> = Object.entries(files).map(
+  ([name, { named = false, ofTenant = [], texts }]) => ({
+    name,
+    version: texts.length,
+    sql: inBothForms(ofTenant, named ? `${textOf(name)}\n${ofNamedEndpoints(textOf(name))}` : textOf(name))
+  })
+)
 
 /** What the list says of each file's text. */
 export const listedChecksums: Readonly<Record<string, string>> = Object.fromEntries(

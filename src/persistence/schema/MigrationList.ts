@@ -61,7 +61,8 @@ ALTER TABLE api_keys ADD COLUMN IF NOT EXISTS label text NOT NULL DEFAULT '',
   ADD COLUMN IF NOT EXISTS is_reader boolean NOT NULL DEFAULT false,
   ADD COLUMN IF NOT EXISTS addresses text[] NOT NULL DEFAULT '{}',
   ADD COLUMN IF NOT EXISTS last_used_at timestamptz;
-ALTER TABLE transactions ADD COLUMN IF NOT EXISTS account_hash bytea;`
+ALTER TABLE transactions ADD COLUMN IF NOT EXISTS account_hash bytea;
+${textOf("0050_named_endpoints")}`
 /** As `expand`, where that made the columns already. */
 const expandOnce = (name: string, ...after: ReadonlyArray<MigrationStep>): Migration => ({
   name,
@@ -158,6 +159,8 @@ export const migrationList: ReadonlyArray<Migration> = [
         "(app_id, mode, account_hash, created_at, reference) WHERE account_hash IS NOT NULL AND created_at > '-infinity'"
     }
   ),
+  // What it makes may be there: NAMED_BY_FUNCTIONS.
+  expand("0050_named_endpoints"),
   expand("0053_quote_candidates"),
   expand("0055_changes_checked", {
     form: "index",

@@ -1,7 +1,7 @@
 import { Clock, Effect, Layer, Schema } from "effect"
-import { SqlClient } from "effect/sql"
+import { SqlClient, type Statement } from "effect/sql"
 import { type Instant, iso } from "../../domain/Instant.ts"
-import { SHOWN_FAILING_MS } from "../../domain/WebhookEndpoint.ts"
+import { DEFAULT_ENDPOINT, SHOWN_FAILING_MS } from "../../domain/WebhookEndpoint.ts"
 import { AuditLog } from "../../services/ports/AuditLog.ts"
 import { ArchiveState, DatabaseState, PartitionsAhead } from "../../services/ports/DatabaseState.ts"
 import {
@@ -20,6 +20,7 @@ import {
 } from "../../services/ports/GatewayStatus.ts"
 import { readCommitSettings } from "../cluster/CommitSettings.ts"
 import { EveryTenant } from "../cluster/EveryTenant.ts"
+import { ofNamedEndpoints } from "../connection/EndpointTables.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
 import type { TenantFilter } from "../connection/TenantFilter.ts"
 import { APPLICATION_NAME } from "../Database.ts"
@@ -50,17 +51,29 @@ export const GatewayStatusPg = Layer.effect(
 
     const { byAccount, open, reviews, unanswered } = openWorkStatus(sql, everyTenant)
 
-    const failingFor = (now: Instant, forMs: number, of: TenantFilter) => sql`
-      FROM webhook_endpoints WHERE enabled AND failing_since IS NOT NULL AND failing_since <= ${iso(now - forMs)}::timestamptz ${of("app_id")}`
+    const ofDefault = sql.literal(`'${DEFAULT_ENDPOINT}'`)
+    const failingFor = (now: Instant, forMs: number, of: TenantFilter) => {
+      const failing = sql`enabled AND failing_since IS NOT NULL AND failing_since <= ${iso(now - forMs)}::timestamptz ${of("app_id")}`
+      return sql`FROM (
+        SELECT app_id, mode, ${ofDefault} AS name, failing_since FROM webhook_endpoints WHERE ${failing}
+        UNION ALL SELECT app_id, mode, name, failing_since FROM named_endpoints WHERE ${failing}) e`
+    }
+
+    const oldest = (of: TenantFilter, table: (text: string) => Statement.Fragment) => sql`(
+      SELECT min(first.next_attempt_at) FROM ${table("webhook_endpoints")} e CROSS JOIN LATERAL (
+        SELECT d.next_attempt_at FROM ${table("due_deliveries")} d WHERE d.app_id = e.app_id AND d.${table("mode")} = e.${table("mode")} ${of("d.app_id")}
+        ORDER BY d.next_attempt_at LIMIT 1) first WHERE e.enabled ${of("e.app_id")})`
 
     // The oldest by each endpoint's own queue, as they are claimed: a delivery that waits for a disabled endpoint is not late.
     const outbox = everyTenant.sweep((of) =>
       queues(sql`
-      SELECT (SELECT count(*)::int FROM (SELECT 1 FROM due_deliveries WHERE true ${of("app_id")} LIMIT ${COUNTED_AT_MOST}) d) AS due,
-        (SELECT count(*)::int FROM (SELECT 1 FROM deliveries WHERE parked ${of("app_id")} LIMIT ${COUNTED_AT_MOST}) p) AS parked,
-        (SELECT min(first.next_attempt_at) FROM webhook_endpoints e CROSS JOIN LATERAL (
-          SELECT d.next_attempt_at FROM due_deliveries d WHERE d.app_id = e.app_id AND d.mode = e.mode ${of("d.app_id")}
-          ORDER BY d.next_attempt_at LIMIT 1) first WHERE e.enabled ${of("e.app_id")}) AS "oldestAt"`)
+      SELECT (SELECT count(*)::int FROM (
+          SELECT 1 FROM due_deliveries WHERE true ${of("app_id")} UNION ALL SELECT 1 FROM named_due_deliveries WHERE true ${of("app_id")}
+          LIMIT ${COUNTED_AT_MOST}) d) AS due,
+        (SELECT count(*)::int FROM (
+          SELECT 1 FROM deliveries WHERE parked ${of("app_id")} UNION ALL SELECT 1 FROM named_deliveries WHERE parked ${of("app_id")}
+          LIMIT ${COUNTED_AT_MOST}) p) AS parked,
+        least(${oldest(of, sql.literal)}, ${oldest(of, (text) => sql.literal(ofNamedEndpoints(text)))}) AS "oldestAt"`)
     )
 
     const inbox = queues(sql`
@@ -106,16 +119,24 @@ export const GatewayStatusPg = Layer.effect(
       }
     }).pipe(Effect.orDie)
 
+    const stateOfEndpoint = sql.literal(
+      "CASE WHEN e.enabled THEN 'enabled' ELSE coalesce(e.disabled_reason, 'disabled') END AS endpoint"
+    )
     const tenants = Effect.fnUntraced(function* (limit: number, failingForMs: number = SHOWN_FAILING_MS) {
       const parked = yield* everyTenant.sweep((of) =>
         parkedTenants(sql`
-        SELECT p.app_id AS "appId", p.mode, p.parked,
-          CASE WHEN e.enabled THEN 'enabled' ELSE coalesce(e.disabled_reason, 'disabled') END AS endpoint
+        SELECT p.app_id AS "appId", p.mode, ${ofDefault} AS name, p.parked, ${stateOfEndpoint}
         FROM (
           SELECT d.app_id, d.mode, count(*)::int AS parked
           FROM (SELECT app_id, mode FROM deliveries WHERE parked ${of("app_id")} LIMIT ${COUNTED_AT_MOST}) d GROUP BY 1, 2
         ) p LEFT JOIN webhook_endpoints e ON e.app_id = p.app_id AND e.mode = p.mode ${of("e.app_id")}
-        ORDER BY p.parked DESC, 1, 2 LIMIT ${limit}`)
+        UNION ALL
+        SELECT p.app_id, p.mode, p.endpoint, p.parked, ${stateOfEndpoint}
+        FROM (
+          SELECT d.app_id, d.mode, d.endpoint, d.queue, count(*)::int AS parked
+          FROM (SELECT app_id, mode, endpoint, queue FROM named_deliveries WHERE parked ${of("app_id")} LIMIT ${COUNTED_AT_MOST}) d GROUP BY 1, 2, 3, 4
+        ) p LEFT JOIN named_endpoints e ON e.app_id = p.app_id AND e.queue = p.queue ${of("e.app_id")}
+        ORDER BY parked DESC, 1, 2, 3 LIMIT ${limit}`)
       )
       const owing = yield* everyTenant.read((of) =>
         owingTenants(sql`
@@ -125,8 +146,8 @@ export const GatewayStatusPg = Layer.effect(
       const now = yield* Clock.currentTimeMillis
       const failing = yield* everyTenant.read((of) =>
         failingEndpoints(sql`
-        SELECT app_id AS "appId", mode, failing_since AS since ${failingFor(now, failingForMs, of)}
-        ORDER BY failing_since, 1, 2 LIMIT ${limit}`)
+        SELECT app_id AS "appId", mode, name, failing_since AS since ${failingFor(now, failingForMs, of)}
+        ORDER BY failing_since, 1, 2, 3 LIMIT ${limit}`)
       )
       return {
         parked: parked.rows.toSorted((one, other) => other.parked - one.parked).slice(0, limit),

@@ -1,7 +1,10 @@
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { defaultSubscription, type EventType, type OutboxEvent } from "../../domain/Event.ts"
+import { Reference } from "../../domain/Ids.ts"
 import { iso } from "../../domain/Instant.ts"
+import { DEFAULT_ENDPOINT, EndpointName, queueOf } from "../../domain/WebhookEndpoint.ts"
+import { rowsOf } from "../connection/Rows.ts"
 
 // A node of the release before stops at an event type that it does not know: at a delivery with all that it claimed, at an endpoint with every
 // call about it. So what it reads holds its own words only, and what it does not read has the newer ones. The release after the next may write
@@ -52,16 +55,33 @@ export const subscriptionSql = (row: string): string => `CASE
 
 type Delivered = Pick<OutboxEvent, "id" | "appId" | "mode" | "at">
 
-/** A delivery of an event that is due at once; nothing where it has one. */
-export const addDelivery = (sql: SqlClient.SqlClient, { appId, at, id, mode }: Delivered) =>
-  Effect.andThen(
-    sql`INSERT INTO deliveries (app_id, id, mode, event_id, status, next_attempt_at, created_at)
-      VALUES (${appId}, ${id}, ${mode}, ${id}, 'due', ${iso(at)}::timestamptz, ${iso(at)}::timestamptz) ON CONFLICT DO NOTHING`,
-    sql`INSERT INTO due_deliveries (app_id, mode, next_attempt_at, id, created_at)
-      VALUES (${appId}, ${mode}, ${iso(at)}::timestamptz, ${id}, ${iso(at)}::timestamptz) ON CONFLICT DO NOTHING`
-  )
+const deliveryIds = rowsOf(Schema.Struct({ id: Reference }))
 
-/** Writes an event that is of no money step, with its delivery where the tenant's endpoint wants it. */
+/** A delivery of an event to an endpoint that is due at once; nothing where it has one. Answers its id. */
+export const addDelivery = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  { appId, at, id: eventId, mode }: Delivered,
+  endpoint: EndpointName
+) {
+  const due = sql`${iso(at)}::timestamptz`
+  if (endpoint === DEFAULT_ENDPOINT) {
+    yield* sql`INSERT INTO deliveries (app_id, id, mode, event_id, status, next_attempt_at, created_at)
+      VALUES (${appId}, ${eventId}, ${mode}, ${eventId}, 'due', ${due}, ${due}) ON CONFLICT DO NOTHING`
+    yield* sql`INSERT INTO due_deliveries (app_id, mode, next_attempt_at, id, created_at)
+      VALUES (${appId}, ${mode}, ${due}, ${eventId}, ${due}) ON CONFLICT DO NOTHING`
+    return eventId
+  }
+  const queue = queueOf(mode, endpoint)
+  const [named] = yield* deliveryIds(sql`SELECT delivery_id(${eventId}, ${endpoint}) AS id`)
+  const id = named?.id ?? eventId
+  yield* sql`INSERT INTO named_deliveries (app_id, id, queue, mode, endpoint, event_id, status, next_attempt_at, created_at)
+    VALUES (${appId}, ${id}, ${queue}, ${mode}, ${endpoint}, ${eventId}, 'due', ${due}, ${due}) ON CONFLICT DO NOTHING`
+  yield* sql`INSERT INTO named_due_deliveries (app_id, queue, next_attempt_at, id, created_at)
+    VALUES (${appId}, ${queue}, ${due}, ${id}, ${due}) ON CONFLICT DO NOTHING`
+  return id
+})
+
+/** Writes an event that is of no money step, with its deliveries where the tenant's endpoints want it. */
 export const tellNewer = (sql: SqlClient.SqlClient, event: OutboxEvent) =>
   Effect.andThen(
     sql`INSERT INTO events (app_id, id, mode, type, reference, body, created_at) VALUES (${event.appId}, ${event.id}, ${event.mode},
@@ -69,15 +89,20 @@ export const tellNewer = (sql: SqlClient.SqlClient, event: OutboxEvent) =>
     deliverNewer(sql, [event])
   )
 
-/** Delivers events of newer types where the tenant's endpoint wants them: the functions of money steps see its older words only. */
+const endpointNames = rowsOf(Schema.Struct({ name: EndpointName }))
+
+/** Delivers events of newer types where the tenant's endpoints want them: the functions of money steps see its older words only. */
 export const deliverNewer = (sql: SqlClient.SqlClient, events: ReadonlyArray<OutboxEvent>) =>
   Effect.forEach(
     events,
     Effect.fnUntraced(function* (event) {
-      const wanted =
-        yield* sql`SELECT 1 FROM webhook_endpoints w WHERE w.app_id = ${event.appId} AND w.mode = ${event.mode} AND w.enabled
-        AND ${event.type} = ANY (${sql.literal(subscriptionSql("w."))})`
-      if (wanted.length > 0) yield* addDelivery(sql, event)
+      const { appId, mode, type } = event
+      const wanting = yield* endpointNames(sql`
+        SELECT ${DEFAULT_ENDPOINT} AS name FROM webhook_endpoints w WHERE w.app_id = ${appId} AND w.mode = ${mode} AND w.enabled
+          AND ${type} = ANY (${sql.literal(subscriptionSql("w."))})
+        UNION ALL
+        SELECT n.name FROM named_endpoints n WHERE n.app_id = ${appId} AND n.mode = ${mode} AND n.enabled AND ${type} = ANY (n.events)`)
+      yield* Effect.forEach(wanting, ({ name }) => addDelivery(sql, event, name), { discard: true })
     }),
     { discard: true }
   )

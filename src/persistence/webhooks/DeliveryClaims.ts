@@ -4,6 +4,7 @@ import { type Instant, iso } from "../../domain/Instant.ts"
 import type { ClaimQueries } from "../cluster/EveryTenant.ts"
 import type { Shard } from "../cluster/Shards.ts"
 import { advisoryLocks } from "../connection/AdvisoryLocks.ts"
+import { ofNamedEndpoints } from "../connection/EndpointTables.ts"
 import { rowsOf } from "../connection/Rows.ts"
 import { onOwnConnection } from "../connection/StepBatch.ts"
 import { typeSql } from "../transactions/NewerEventTypes.ts"
@@ -15,7 +16,7 @@ interface DeliveryClaim {
 }
 
 const chosenRows = rowsOf(
-  Schema.StructWithRest(Schema.Struct({ id: Schema.String, appId: Schema.String, mode: Schema.String }), [
+  Schema.StructWithRest(Schema.Struct({ id: Schema.String, appId: Schema.String, mode: Schema.String, queue: Schema.String }), [
     Schema.Record(Schema.String, Schema.Unknown)
   ])
 )
@@ -38,18 +39,22 @@ export const deliveryClaims =
       yield* sql`SELECT pg_advisory_xact_lock_shared(${advisoryLocks.deliveryClaims}), pg_advisory_xact_lock(${advisoryLocks.deliveryClaims}, ${number})`
       const chosen = yield* chosenRows(sql.unsafe(chooseStatement, [at, limit, perEndpoint, appIds]))
       if (chosen.length === 0) return chosen
-      const endpoints = new Set(chosen.map(({ appId, mode }) => `${appId}/${mode}`))
-      const lease = sql.unsafe(leaseStatement, [
-        at,
-        until,
-        appIds,
-        chosen.map(({ appId }) => appId),
-        chosen.map(({ mode }) => mode),
-        chosen.map(({ id }) => id)
-      ])
-      if ((yield* lease).length === endpoints.size) return chosen
-      yield* sql.unsafe(firstLeaseStatement, [appIds])
-      yield* lease
+      for (const { first, isNamed, lease } of leases) {
+        const own = chosen.filter(({ mode, queue }) => (queue !== mode) === isNamed)
+        if (own.length === 0) continue
+        const endpoints = new Set(own.map(({ appId, queue }) => `${appId}/${queue}`))
+        const leased = sql.unsafe(lease, [
+          at,
+          until,
+          appIds,
+          own.map(({ appId }) => appId),
+          own.map(({ queue }) => queue),
+          own.map(({ id }) => id)
+        ])
+        if ((yield* leased).length === endpoints.size) continue
+        yield* sql.unsafe(first, [appIds])
+        yield* leased
+      }
       return chosen
     })
 
@@ -58,29 +63,29 @@ export const deliveryClaims =
       // A delivery to a disabled endpoint is not due.
       due: (of) => sql<{ readonly app_id: string }>`
         SELECT DISTINCT e.app_id FROM webhook_endpoints e WHERE e.enabled ${of("e.app_id")} AND EXISTS (
-          SELECT 1 FROM due_deliveries d WHERE d.app_id = e.app_id AND d.mode = e.mode AND d.next_attempt_at <= ${at}::timestamptz ${of("d.app_id")})`,
+          SELECT 1 FROM due_deliveries d WHERE d.app_id = e.app_id AND d.mode = e.mode AND d.next_attempt_at <= ${at}::timestamptz ${of("d.app_id")})
+        UNION
+        SELECT DISTINCT e.app_id FROM named_endpoints e WHERE e.enabled ${of("e.app_id")} AND EXISTS (
+          SELECT 1 FROM named_due_deliveries d WHERE d.app_id = e.app_id AND d.queue = e.queue AND d.next_attempt_at <= ${at}::timestamptz ${of("d.app_id")})`,
       take: (_of, limit, shard) => (shard === null ? claimed(limit) : sql.withTransaction(claimedOnCitus(limit, shard)))
     }
   }
 
 /** $1 is the lock, $2 now, $3 how many, $4 how many of one endpoint at a time, $5 until when. */
-const claimStatement = `SELECT v.*, ${typeSql("v")} AS "eventType" FROM claim_deliveries($1, $2, $3, $4, $5) v`
+const claimStatement = `SELECT v.*, v.endpoint AS name, ${typeSql("v")} AS "eventType" FROM claim_deliveries($1, $2, $3, $4, $5) v`
 
-/**
- * The same on Citus, which sends no INSERT of a CTE to another server, and computes no time in an upsert: statements of one transaction. $1 is now,
- * $2 how many, $3 how many of one endpoint at a time, $4 the tenants, all of one shard. First what is chosen,
- */
-const chooseStatement = `
-WITH RECURSIVE owed AS (
-  -- Endpoints with due deliveries, found by an index skip scan: endpoints without any cost nothing, however many there are.
+/** Endpoints with due deliveries, found by an index skip scan: endpoints without any cost nothing, however many there are. */
+const owed = `
+owed AS (
   (SELECT d.app_id, d.mode FROM due_deliveries d WHERE d.app_id = ANY ($4::text[]) ORDER BY d.app_id, d.mode LIMIT 1)
   UNION ALL
   SELECT next.app_id, next.mode FROM owed o CROSS JOIN LATERAL (
     SELECT d.app_id, d.mode FROM due_deliveries d WHERE (d.app_id, d.mode) > (o.app_id, o.mode) AND d.app_id = ANY ($4::text[]) ORDER BY d.app_id, d.mode LIMIT 1
   ) next
-),
-turn AS (
-  -- Each endpoint's oldest, as many as it may still have in flight.
+)`
+
+/** Each endpoint's oldest, as many as it may still have in flight. */
+const turn = `
   SELECT e.app_id, e.mode, waiting.id, waiting.created_at, waiting.place, waiting.next_attempt_at
   FROM owed o
   JOIN webhook_endpoints e ON e.app_id = o.app_id AND e.mode = o.mode
@@ -95,27 +100,48 @@ turn AS (
     ORDER BY d.next_attempt_at
     LIMIT greatest(0, $3::int - cardinality(leased.ids))
   ) waiting
-  WHERE e.enabled AND e.app_id = ANY ($4::text[])
+  WHERE e.enabled AND e.app_id = ANY ($4::text[])`
+
+/** The endpoint of a chosen delivery, and where the delivery stands. */
+const standing = `
+  SELECT e.mode AS endpoint_mode, 'default' AS name, e.url, e.secret_sealed, e.previous_secret_sealed, e.previous_until, d.event_id, d.attempts
+  FROM webhook_endpoints e
+  JOIN deliveries d ON d.app_id = c.app_id AND d.id = c.id AND d.created_at = c.created_at AND d.app_id = ANY ($4::text[])
+  WHERE e.app_id = c.app_id AND e.mode = c.queue AND e.app_id = ANY ($4::text[])`
+const standingNamed = ofNamedEndpoints(standing).replace("e.queue AS endpoint_mode, 'default' AS name", "e.mode, e.name")
+
+/**
+ * The same on Citus, which sends no INSERT of a CTE to another server, and computes no time in an upsert: statements of one transaction. $1 is now,
+ * $2 how many, $3 how many of one endpoint at a time, $4 the tenants, all of one shard. First what is chosen,
+ */
+const chooseStatement = `
+WITH RECURSIVE ${owed},
+${ofNamedEndpoints(owed).replaceAll("owed", "owed_named")},
+turn(app_id, queue, id, created_at, place, next_attempt_at) AS (${turn}
+  UNION ALL ${ofNamedEndpoints(turn).replace("owed", "owed_named")}
 ),
 chosen AS MATERIALIZED (
-  -- Every endpoint's first comes before anybody's second, so that a long queue delays nobody else.
-  SELECT app_id, mode, id, created_at, place, next_attempt_at FROM turn ORDER BY place, next_attempt_at, app_id, id LIMIT $2
+  -- Every tenant's first comes before anybody's second, and so do the firsts of its endpoints before their seconds: a long queue delays
+  -- nobody else, and several endpoints are no more turns.
+  SELECT app_id, queue, id, created_at, turn_of_tenant, next_attempt_at FROM (
+    SELECT t.*, row_number() OVER (PARTITION BY app_id, split_part(queue, '/', 1) ORDER BY place, next_attempt_at, queue, id) AS turn_of_tenant
+    FROM turn t) ranked
+  ORDER BY turn_of_tenant, next_attempt_at, app_id, queue, id LIMIT $2
 )
-SELECT c.id, d.event_id AS "eventId", v.type AS "eventType", v.body, v.reference, d.attempts, c.created_at AS "createdAt", t.traceparent,
-  e.app_id AS "appId", e.mode, e.url, e.secret_sealed AS "secretSealed",
+SELECT c.id, e.event_id AS "eventId", v.type AS "eventType", v.body, v.reference, e.attempts, c.created_at AS "createdAt", t.traceparent,
+  c.app_id AS "appId", e.endpoint_mode AS mode, c.queue, e.name, e.url, e.secret_sealed AS "secretSealed",
   CASE WHEN e.previous_until > $1::timestamptz THEN e.previous_secret_sealed END AS "previousSealed"
 FROM chosen c
-JOIN webhook_endpoints e ON e.app_id = c.app_id AND e.mode = c.mode AND e.app_id = ANY ($4::text[])
 -- By their whole keys: joined, they might be looked for among all of the tenant's.
-CROSS JOIN LATERAL (
-  SELECT d.event_id, d.attempts FROM deliveries d WHERE d.app_id = c.app_id AND d.id = c.id AND d.created_at = c.created_at AND d.app_id = ANY ($4::text[]) OFFSET 0
-) d
+CROSS JOIN LATERAL (${standing}
+  UNION ALL ${standingNamed} OFFSET 0
+) e
 CROSS JOIN LATERAL (
   -- No event is newer than what delivers it.
-  SELECT v.app_id, ${typeSql("v")} AS type, v.body, v.reference FROM events v WHERE v.app_id = c.app_id AND v.id = d.event_id AND v.created_at <= c.created_at AND v.app_id = ANY ($4::text[]) OFFSET 0
+  SELECT v.app_id, ${typeSql("v")} AS type, v.body, v.reference FROM events v WHERE v.app_id = c.app_id AND v.id = e.event_id AND v.created_at <= c.created_at AND v.app_id = ANY ($4::text[]) OFFSET 0
 ) v
 LEFT JOIN transactions t ON t.app_id = v.app_id AND t.reference = v.reference AND t.app_id = ANY ($4::text[])
-ORDER BY c.place, c.next_attempt_at, c.app_id, c.id`
+ORDER BY c.turn_of_tenant, c.next_attempt_at, c.app_id, c.queue, c.id`
 
 /** then the leases: $1 is now, $2 until when, $3 the tenants; $4, $5 and $6 are the tenant, the mode and the id of each. Answers a row an endpoint. */
 const leaseStatement = `
@@ -136,3 +162,9 @@ const firstLeaseStatement = `
 INSERT INTO webhook_flights (app_id, mode, ids, leased_until)
 SELECT e.app_id, e.mode, '{}', '{}' FROM webhook_endpoints e WHERE e.app_id = ANY ($1::text[])
 ON CONFLICT (app_id, mode) DO NOTHING`
+
+/** Of the endpoints `default` and of those that have a name. */
+const leases = [
+  { isNamed: false, lease: leaseStatement, first: firstLeaseStatement },
+  { isNamed: true, lease: ofNamedEndpoints(leaseStatement), first: ofNamedEndpoints(firstLeaseStatement) }
+]

@@ -1,12 +1,16 @@
-import { FAILING_MS } from "../../domain/WebhookEndpoint.ts"
+import { DEFAULT_ENDPOINT, FAILING_MS, queueOf } from "../../domain/WebhookEndpoint.ts"
 import type { AttemptOutcome, FinishedAttempt } from "../../services/ports/WebhookOutbox.ts"
 import { type Column, columnsOf } from "../connection/Columns.ts"
+import { ofNamedEndpoints } from "../connection/EndpointTables.ts"
 
 /** An attempt and what follows from it for its delivery. */
 export interface AttemptStep {
   readonly attempt: FinishedAttempt
   readonly verdict: AttemptOutcome
 }
+
+/** Whether the attempt was at an endpoint that has a name, whose rows lie in tables of their own. */
+export const isNamed = ({ attempt }: AttemptStep): boolean => attempt.delivery.endpoint.name !== DEFAULT_ENDPOINT
 
 /** Of a tenant's answer this much is kept; the dispatcher reads no more than that. */
 const EXCERPT_CHARACTERS = 4_096
@@ -15,7 +19,8 @@ const statusAfter = { Delivered: "delivered", Again: "due", Parked: "parked", Go
 
 const columns = {
   app_id: { type: "text", of: ({ attempt }) => attempt.delivery.endpoint.appId },
-  mode: { type: "text", of: ({ attempt }) => attempt.delivery.endpoint.mode },
+  // Of an endpoint that has a name the functions and statements have `queue` in the place of the mode.
+  mode: { type: "text", of: ({ attempt }) => queueOf(attempt.delivery.endpoint.mode, attempt.delivery.endpoint.name) },
   url: { type: "text", of: ({ attempt }) => attempt.delivery.endpoint.url },
   id: { type: "text", of: ({ attempt }) => attempt.delivery.id },
   // It holds the milliseconds of the row's own time, which says in which partition it lies.
@@ -60,6 +65,9 @@ const byDelivery = (one: AttemptStep, other: AttemptStep): number =>
  * promised.
  */
 export const recordAttemptSql = `SELECT record_attempts(${steps.names.map((_, at) => `$${at + 1}`).join(", ")}, ${FAILING_MS}::bigint) AS settled`
+
+/** The same at endpoints that have a name. */
+export const recordNamedAttemptSql = ofNamedEndpoints(recordAttemptSql)
 
 /** The condition that narrows a column to the tenant: of what Citus does, the last parameter. */
 const own = (column: string): string => ` AND ${column} = $${steps.names.length + 1}::text`
@@ -161,6 +169,9 @@ disabled AS (
 export const settleAttemptsSql = `${settling},${judging}
 SELECT (SELECT coalesce(array_agg(ord::int), '{}') FROM settled) AS settled,
   (SELECT count(*) FROM locked) <> (SELECT count(*) FROM ended) + (SELECT count(*) FROM put_off) AS "isMoved"`
+
+/** The same of endpoints that have a name. */
+export const settleNamedAttemptsSql = ofNamedEndpoints(settleAttemptsSql)
 
 /** Notes attempts of one tenant, $1: the delivery, the moment, how long, the status and the excerpt of each. */
 export const noteAttemptsSql = `

@@ -1,12 +1,19 @@
 import { Effect, Layer, Option, Schema } from "effect"
-import { SqlClient } from "effect/sql"
+import { SqlClient, type Statement } from "effect/sql"
 import { EventType } from "../../domain/Event.ts"
 import { AppId, Mode } from "../../domain/Ids.ts"
 import { type Instant, iso } from "../../domain/Instant.ts"
-import { DisabledReason, type WebhookEndpoint } from "../../domain/WebhookEndpoint.ts"
+import {
+  DEFAULT_ENDPOINT,
+  DisabledReason,
+  ENDPOINTS_AT_MOST,
+  EndpointName,
+  type WebhookEndpoint
+} from "../../domain/WebhookEndpoint.ts"
 import type { AuditedChange } from "../../services/ports/AuditLog.ts"
 import { Vault } from "../../services/ports/Vault.ts"
 import {
+  type EndpointId,
   type EndpointSettings,
   type PutEndpoint,
   type SecretRotation,
@@ -14,12 +21,15 @@ import {
 } from "../../services/ports/WebhookEndpoints.ts"
 import { auditTrail } from "../audit/AuditTrail.ts"
 import { EveryTenant } from "../cluster/EveryTenant.ts"
+import { advisoryLocks } from "../connection/AdvisoryLocks.ts"
+import { endpointTables } from "../connection/EndpointTables.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
 import { storedSubscription, subscriptionSql } from "../transactions/NewerEventTypes.ts"
 
 const columns = {
   appId: AppId,
   mode: Mode,
+  name: EndpointName,
   url: Schema.String,
   events: Schema.Array(EventType),
   enabled: Schema.Boolean,
@@ -30,10 +40,17 @@ const columns = {
 }
 const standing = rowsOf(Schema.Struct(columns))
 const written = rowsOf(Schema.Struct({ ...columns, created: Schema.Boolean }))
+const counts = rowsOf(Schema.Struct({ others: Schema.Number }))
+
+const shownAs = (name: string, events: string) =>
+  `app_id AS "appId", mode, ${name} AS name, url, ${events} AS events, enabled, disabled_reason AS "disabledReason", failing_since AS "failingSince", created_at AS "createdAt", updated_at AS "updatedAt"`
+/** Of `default`, whose row says what the release before knows. */
+const shownOfDefault = shownAs(`'${DEFAULT_ENDPOINT}'`, subscriptionSql(""))
+const shownOfNamed = shownAs("name", "events")
 
 /**
- * WebhookEndpoints on PostgreSQL. It owns webhook_endpoints, a row a tenant and mode: the upsert locks the row that stands there, so that two
- * writes of one endpoint come one after the other. Secrets are sealed.
+ * WebhookEndpoints on PostgreSQL. It owns webhook_endpoints, a row a tenant and mode, and named_endpoints, a row an endpoint beside `default`. The
+ * upsert locks the row that stands there, so that two writes of one endpoint come one after the other. Secrets are sealed.
  */
 export const WebhookEndpointsPg = Layer.effect(
   WebhookEndpoints,
@@ -42,84 +59,124 @@ export const WebhookEndpointsPg = Layer.effect(
     const vault = yield* Vault
     const everyTenant = yield* EveryTenant
     const trail = auditTrail(sql, vault.hash)
-    const shown = sql.literal(
-      `app_id AS "appId", mode, url, ${subscriptionSql("")} AS events, enabled, disabled_reason AS "disabledReason", failing_since AS "failingSince", created_at AS "createdAt", updated_at AS "updatedAt"`
-    )
+    const placeOf = ({ mode, name }: EndpointId) => {
+      const tables = endpointTables(sql, mode, name)
+      return { ...tables, shown: sql.literal(tables.isNamed ? shownOfNamed : shownOfDefault) }
+    }
 
-    const find = Effect.fn("WebhookEndpoints.find")(function* (appId: AppId, mode: Mode) {
-      const [row] = yield* standing(sql`
-        SELECT ${shown} FROM webhook_endpoints WHERE app_id = ${appId} AND mode = ${mode}`)
+    const find = Effect.fn("WebhookEndpoints.find")(function* (id: EndpointId) {
+      const { endpoints, key, queue, shown } = placeOf(id)
+      const [row] = yield* standing(sql`SELECT ${shown} FROM ${endpoints} WHERE app_id = ${id.appId} AND ${key} = ${queue}`)
       return Option.fromUndefinedOr(row)
     })
 
+    const list = Effect.fn("WebhookEndpoints.list")(function* (appId: AppId, mode: Mode) {
+      return yield* standing(sql`
+        SELECT ${sql.literal(shownOfDefault)} FROM webhook_endpoints WHERE app_id = ${appId} AND mode = ${mode}
+        UNION ALL (SELECT ${sql.literal(shownOfNamed)} FROM named_endpoints WHERE app_id = ${appId} AND mode = ${mode} ORDER BY named_endpoints.name)`)
+    })
+
+    /** `default` always has its place. Others are added one at a time, so that each addition counts those before it. */
+    const hasRoom = Effect.fnUntraced(function* ({ appId, mode, name }: EndpointId) {
+      if (name === DEFAULT_ENDPOINT) return true
+      yield* sql`SELECT pg_advisory_xact_lock(${advisoryLocks.endpoints}, hashtext(${`${appId}/${mode}`}))`
+      const [row] = yield* counts(sql`
+        SELECT count(*)::int AS others FROM named_endpoints WHERE app_id = ${appId} AND mode = ${mode} AND name <> ${name}`)
+      return row !== undefined && row.others + 1 < ENDPOINTS_AT_MOST
+    })
+
+    /** Writes it where there is none. One that stands is locked, and answered as it is. */
+    const insert = (command: PutEndpoint, sealed: Uint8Array) => {
+      const { appId, at, enabled, events, mode, name, url } = command
+      const { queue, shown } = placeOf(command)
+      const known = storedSubscription(events)
+      const moment = sql`${iso(at)}::timestamptz`
+      // No row version stood before a row that was inserted.
+      return written(
+        name === DEFAULT_ENDPOINT
+          ? sql`
+          INSERT INTO webhook_endpoints AS e (app_id, mode, url, events, subscription, subscription_beside, enabled, secret_sealed, created_at, updated_at)
+          VALUES (${appId}, ${mode}, ${url}, ${known}, ${events}, ${known}, ${enabled}, ${sealed}, ${moment}, ${moment})
+          ON CONFLICT (app_id, mode) DO UPDATE SET updated_at = e.updated_at RETURNING ${shown}, xmax = 0 AS created`
+          : sql`
+          INSERT INTO named_endpoints AS e (app_id, queue, mode, name, url, events, enabled, secret_sealed, created_at, updated_at)
+          VALUES (${appId}, ${queue}, ${mode}, ${name}, ${url}, ${events}, ${enabled}, ${sealed}, ${moment}, ${moment})
+          ON CONFLICT (app_id, queue) DO UPDATE SET updated_at = e.updated_at RETURNING ${shown}, xmax = 0 AS created`
+      )
+    }
+
     const put = Effect.fn("WebhookEndpoints.put")(
       function* (command: PutEndpoint) {
-        const { appId, at, change, enabled, events, mode, rotatesUntil, secret, url } = command
-        const sealed = yield* vault.seal(webhookSecret(appId, mode), secret)
-        const known = storedSubscription(events)
-        // One that stands is locked, and answered as it is.
-        const [found] = yield* written(sql`
-          INSERT INTO webhook_endpoints AS e (app_id, mode, url, events, subscription, subscription_beside, enabled, secret_sealed, created_at, updated_at)
-          VALUES (${appId}, ${mode}, ${url}, ${known}, ${events}, ${known}, ${enabled}, ${sealed}, ${iso(at)}::timestamptz, ${iso(at)}::timestamptz)
-          ON CONFLICT (app_id, mode) DO UPDATE SET updated_at = e.updated_at
-          -- No row version stood before a row that was inserted.
-          RETURNING ${shown}, xmax = 0 AS created`)
+        const { appId, at, change, enabled, events, rotatesUntil, secret, url } = command
+        if (!(yield* hasRoom(command))) return Option.none()
+        const { endpoints, isNamed, key, queue, shown } = placeOf(command)
+        const sealed = yield* vault.seal(webhookSecret(appId, queue), secret)
+        const [found] = yield* insert(command, sealed)
         if (found === undefined) return yield* Effect.die(new Error("the endpoint was not written"))
         const { created, ...before } = found
         if (created) {
           yield* trail.write(change)
-          return { created, endpoint: before }
+          return Option.some({ created, endpoint: before })
         }
         const until = rotatesUntil === null ? null : iso(rotatesUntil)
+        const known = storedSubscription(events)
+        const wanted = isNamed
+          ? sql`events = ${events}`
+          : sql`events = ${known}, subscription = ${events}, subscription_beside = ${known}`
         const [endpoint = before] = yield* standing(sql`
-          UPDATE webhook_endpoints SET url = ${url}, events = ${known}, subscription = ${events}, subscription_beside = ${known},
+          UPDATE ${endpoints} SET url = ${url}, ${wanted},
             enabled = ${enabled}, failing_since = NULL, disabled_reason = NULL, updated_at = ${iso(at)}::timestamptz,
             secret_sealed = CASE WHEN ${until}::timestamptz IS NULL THEN secret_sealed ELSE ${sealed} END,
             previous_secret_sealed = CASE WHEN ${until}::timestamptz IS NULL THEN previous_secret_sealed ELSE secret_sealed END,
             previous_until = coalesce(${until}::timestamptz, previous_until)
-          WHERE app_id = ${appId} AND mode = ${mode} RETURNING ${shown}`)
+          WHERE app_id = ${appId} AND ${key} = ${queue} RETURNING ${shown}`)
         if (rotatesUntil !== null || !isSame(before, command)) yield* trail.write(change)
-        return { created: false, endpoint }
+        return Option.some({ created: false, endpoint })
       },
       (effect) => sql.withTransaction(effect),
       Effect.orDie
     )
 
-    const rotate = Effect.fn("WebhookEndpoints.rotate")(function* ({ appId, at, change, mode, secret, until }: SecretRotation) {
-      const sealed = yield* vault.seal(webhookSecret(appId, mode), secret)
+    const rotate = Effect.fn("WebhookEndpoints.rotate")(function* ({ at, change, secret, until, ...id }: SecretRotation) {
+      const { endpoints, key, queue } = placeOf(id)
+      const sealed = yield* vault.seal(webhookSecret(id.appId, queue), secret)
       const rows = yield* trail.with(
         sql`
-          UPDATE webhook_endpoints SET secret_sealed = ${sealed}, previous_secret_sealed = secret_sealed,
+          UPDATE ${endpoints} SET secret_sealed = ${sealed}, previous_secret_sealed = secret_sealed,
             previous_until = ${iso(until)}::timestamptz, updated_at = ${iso(at)}::timestamptz
-          WHERE app_id = ${appId} AND mode = ${mode}
+          WHERE app_id = ${id.appId} AND ${key} = ${queue}
           RETURNING app_id`,
         change
       )
       return rows.length === 1
     })
 
-    const remove = Effect.fn("WebhookEndpoints.remove")(function* (appId: AppId, mode: Mode, change: AuditedChange) {
+    const remove = Effect.fn("WebhookEndpoints.remove")(function* (id: EndpointId, change: AuditedChange) {
+      const { endpoints, key, queue, shown } = placeOf(id)
       const [row] = yield* trail.with(
-        standing(sql`DELETE FROM webhook_endpoints WHERE app_id = ${appId} AND mode = ${mode} RETURNING ${shown}`),
+        standing(sql`DELETE FROM ${endpoints} WHERE app_id = ${id.appId} AND ${key} = ${queue} RETURNING ${shown}`),
         change
       )
       return Option.fromUndefinedOr(row)
     })
 
     const forgetOldSecrets = Effect.fn("WebhookEndpoints.forgetOldSecrets")(function* (before: Instant, limit: number) {
-      const { rows } = yield* everyTenant.sweep(
-        (of) => sql`WITH old AS MATERIALIZED (
-          SELECT app_id, mode FROM webhook_endpoints
+      const forgotten = (table: Statement.Fragment, key: Statement.Fragment) =>
+        everyTenant.sweep(
+          (of) => sql`WITH old AS MATERIALIZED (
+          SELECT app_id, ${key} AS queue FROM ${table}
           WHERE previous_secret_sealed IS NOT NULL AND previous_until < ${iso(before)}::timestamptz ${of("app_id")}
           LIMIT ${limit} FOR UPDATE SKIP LOCKED
         )
-        UPDATE webhook_endpoints e SET previous_secret_sealed = NULL FROM old
-        WHERE e.app_id = old.app_id AND e.mode = old.mode ${of("e.app_id")} RETURNING 1 AS forgotten`
-      )
-      return rows.length
+        UPDATE ${table} e SET previous_secret_sealed = NULL FROM old
+        WHERE e.app_id = old.app_id AND e.${key} = old.queue ${of("e.app_id")} RETURNING 1 AS forgotten`
+        )
+      const ofDefault = yield* forgotten(sql.literal("webhook_endpoints"), sql.literal("mode"))
+      const ofNamed = yield* forgotten(sql.literal("named_endpoints"), sql.literal("queue"))
+      return ofDefault.rows.length + ofNamed.rows.length
     }, Effect.orDie)
 
-    return WebhookEndpoints.of({ find, put, rotate, remove, forgetOldSecrets })
+    return WebhookEndpoints.of({ find, list, put, rotate, remove, forgetOldSecrets })
   })
 )
 
@@ -130,6 +187,7 @@ const isSame = (standing: WebhookEndpoint, { enabled, events, url }: EndpointSet
   standing.events.join() === events.join()
 
 /**
- * The purpose of an endpoint's sealed secrets. It names the place as well, so that one copied to another tenant's row does not open there.
+ * The purpose of an endpoint's sealed secrets. It names the place as well, so that one copied to the row of another tenant or endpoint does not
+ * open there. `queue` as `queueOf` has it.
  */
-export const webhookSecret = (appId: AppId, mode: Mode): string => `webhook_secret ${appId}/${mode}`
+export const webhookSecret = (appId: AppId, queue: string): string => `webhook_secret ${appId}/${queue}`

@@ -2,6 +2,7 @@ import { Array as Arr, Effect, Exit, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
+import { EndpointName, queueOf } from "../../domain/WebhookEndpoint.ts"
 import { Vault } from "../../services/ports/Vault.ts"
 import {
   type AttemptOutcome,
@@ -19,9 +20,12 @@ import {
   type AttemptStep,
   attemptNotes,
   attemptParameters,
+  isNamed,
   noteAttemptsSql,
   recordAttemptSql,
-  settleAttemptsSql
+  recordNamedAttemptSql,
+  settleAttemptsSql,
+  settleNamedAttemptsSql
 } from "./RecordAttemptSql.ts"
 import { webhookSecret } from "./WebhookEndpointsPg.ts"
 
@@ -30,6 +34,7 @@ const decodeClaimed = Schema.decodeUnknownEffect(
     Schema.Struct({
       appId: AppId,
       mode: Mode,
+      name: EndpointName,
       url: Schema.String,
       secretSealed: Schema.Uint8Array,
       previousSealed: Schema.NullOr(Schema.Uint8Array),
@@ -56,7 +61,7 @@ const SECRETS_CACHED = 1_000
 
 /**
  * WebhookOutbox on PostgreSQL: it claims deliveries and records their attempts. An advisory lock lets one node claim at a time, so that the bound of each
- * endpoint is counted over all nodes; a lease makes a delivery one node's. It owns due_deliveries and webhook_flights. An attempt changes a delivery only if no other attempt has since.
+ * endpoint is counted over all nodes; a lease makes a delivery one node's. It owns due_deliveries, webhook_flights and their twins. An attempt changes a delivery only if no other attempt has since.
  */
 export const WebhookOutboxPg = Layer.effect(
   WebhookOutbox,
@@ -78,7 +83,8 @@ export const WebhookOutboxPg = Layer.effect(
         const { appId: app_id, attempts, body, createdAt, eventId, eventType, id, mode, reference, traceparent } = row
         const endpoint = yield* Effect.exit(open(row))
         // Its lease stays, so that no worker takes it again before the lease runs out; other endpoints' deliveries go on.
-        if (Exit.isFailure(endpoint)) yield* Effect.annotateLogs(Effect.logError(UNREADABLE), { app_id, mode })
+        if (Exit.isFailure(endpoint))
+          yield* Effect.annotateLogs(Effect.logError(UNREADABLE), { app_id, mode, endpoint: row.name })
         else
           deliveries.push({ id, endpoint: endpoint.value, eventId, eventType, body, attempts, createdAt, reference, traceparent })
       }
@@ -90,11 +96,12 @@ export const WebhookOutboxPg = Layer.effect(
       statement: (steps: ReadonlyArray<AttemptStep>) => {
         const turns = withoutRepeats(steps)
         const written = Effect.forEach(turns, record, { discard: true })
-        return Effect.as(turns.length === 1 ? written : sql.withTransaction(written), steps)
+        const isOneStatement = turns.length === 1 && (steps.every(isNamed) || !steps.some(isNamed))
+        return Effect.as(isOneStatement ? written : sql.withTransaction(written), steps)
       },
       // This attempt was recorded already, or the next claimant has recorded its own: nothing is left to do.
       recover: (_step, result) => Effect.succeed(result),
-      laneOf: ({ attempt }) => webhookSecret(attempt.delivery.endpoint.appId, attempt.delivery.endpoint.mode),
+      laneOf: ({ attempt }) => purposeOf(attempt.delivery.endpoint),
       // On Citus an attempt of one tenant's does not wait for another's server.
       ...everyTenant.lanesOf(({ attempt }: AttemptStep) => attempt.delivery.endpoint.appId),
       // A held delivery is one of many of its endpoint: the others' attempts are written without it.
@@ -111,23 +118,26 @@ const UNREADABLE = "the secret of a webhook endpoint does not open, and its even
 const PREVIOUS_UNREADABLE =
   "the previous secret of a webhook endpoint does not open, and signs nothing: a receiver that has only that one refuses its events"
 
+const purposeOf = ({ appId, mode, name }: Pick<SigningEndpoint, "appId" | "mode" | "name">): string =>
+  webhookSecret(appId, queueOf(mode, name))
+
 /** Opens what an endpoint's row seals, and not again until it is another row. */
 const cachedSecrets = (vault: Vault["Service"]) => {
   const known = new Map<string, { readonly row: SealedEndpoint; readonly endpoint: SigningEndpoint }>()
   return Effect.fnUntraced(function* (row: SealedEndpoint) {
-    const { appId, mode, previousSealed, secretSealed, url } = row
-    const purpose = webhookSecret(appId, mode)
+    const { appId, mode, name, previousSealed, secretSealed, url } = row
+    const purpose = purposeOf(row)
     const last = known.get(purpose)
     if (last !== undefined && isSame(last.row, row)) return last.endpoint
     const secret = yield* vault.open(purpose, secretSealed)
     // A rotation mends a secret that does not open: what it replaced signs nothing beside it. Said once for each row and node.
     const before = previousSealed === null ? null : yield* Effect.exit(vault.open(purpose, previousSealed))
     if (before !== null && Exit.isFailure(before))
-      yield* Effect.annotateLogs(Effect.logError(PREVIOUS_UNREADABLE), { app_id: appId, mode })
+      yield* Effect.annotateLogs(Effect.logError(PREVIOUS_UNREADABLE), { app_id: appId, mode, endpoint: name })
     const previous = before === null || Exit.isFailure(before) ? {} : { previousSecret: before.value }
-    const endpoint: SigningEndpoint = { appId, mode, url, secret, ...previous }
+    const endpoint: SigningEndpoint = { appId, mode, name, url, secret, ...previous }
     for (const oldest of known.size < SECRETS_CACHED ? [] : known.keys().take(1)) known.delete(oldest)
-    known.set(purpose, { row: { appId, mode, url, secretSealed, previousSealed }, endpoint })
+    known.set(purpose, { row: { appId, mode, name, url, secretSealed, previousSealed }, endpoint })
     return endpoint
   })
 }
@@ -156,19 +166,26 @@ const settledRows = rowsOf(Schema.Struct({ settled: Schema.Array(Schema.Number),
 
 /** Writes attempts of which no two are of one delivery, in one commit; on Citus a commit a tenant, whose rows are on one server. */
 const attemptWriter = (sql: SqlClient.SqlClient, { isDistributed }: Distribution["Service"]) => {
-  const ofOneTenant = Effect.fnUntraced(function* (appId: string, steps: ReadonlyArray<AttemptStep>) {
-    const [row] = yield* settledRows(sql.unsafe(settleAttemptsSql, [...attemptParameters(steps), appId]))
+  const ofOneTenant = Effect.fnUntraced(function* (appId: string, steps: ReadonlyArray<AttemptStep>, settle: string) {
+    const [row] = yield* settledRows(sql.unsafe(settle, [...attemptParameters(steps), appId]))
     // One of them was requested again between the statement's moment and its lock: it is written anew.
     if (row === undefined || row.isMoved) return yield* Effect.die(new Error("a delivery was due at another moment"))
     if (row.settled.length > 0) yield* sql.unsafe(noteAttemptsSql, [appId, ...attemptNotes(steps, row.settled)])
   })
 
-  return (steps: ReadonlyArray<AttemptStep>) =>
-    isDistributed
-      ? Effect.forEach(
-          Object.entries(Arr.groupBy(steps, ({ attempt }) => attempt.delivery.endpoint.appId)),
-          ([appId, own]) => sql.withTransaction(ofOneTenant(appId, own)),
-          { discard: true }
+  return (steps: ReadonlyArray<AttemptStep>) => {
+    // `default` first: rows of both are locked in one order.
+    const kinds = [
+      { own: steps.filter((step) => !isNamed(step)), record: recordAttemptSql, settle: settleAttemptsSql },
+      { own: steps.filter(isNamed), record: recordNamedAttemptSql, settle: settleNamedAttemptsSql }
+    ].filter(({ own }) => own.length > 0)
+    const written = isDistributed
+      ? kinds.flatMap(({ own, settle }) =>
+          Object.entries(Arr.groupBy(own, ({ attempt }) => attempt.delivery.endpoint.appId)).map(([appId, ofTenant]) =>
+            sql.withTransaction(ofOneTenant(appId, ofTenant, settle))
+          )
         )
-      : sql.unsafe(recordAttemptSql, attemptParameters(steps))
+      : kinds.map(({ own, record }) => sql.unsafe(record, attemptParameters(own)))
+    return Effect.all(written, { discard: true })
+  }
 }

@@ -2,6 +2,7 @@ import { Context, type Effect, Schema } from "effect"
 import { Currency } from "../../domain/Currency.ts"
 import { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import { Instant } from "../../domain/Instant.ts"
+import { EndpointName } from "../../domain/WebhookEndpoint.ts"
 import type { CurrentAuditHead } from "./AuditLog.ts"
 import type { ClockState } from "./ClockWatch.ts"
 import type { DatabaseState } from "./DatabaseState.ts"
@@ -89,13 +90,16 @@ export type UnansweredTransaction = typeof UnansweredTransaction.Type
 export const ParkedTenant = Schema.Struct({
   appId: AppId,
   mode: Mode,
+  /** Of the endpoint. */
+  name: EndpointName,
   parked: Schema.Number,
+  /** Its state. */
   endpoint: Schema.Literals(["enabled", "failing", "gone", "disabled"])
 })
 export type ParkedTenant = typeof ParkedTenant.Type
 
-/** A tenant whose endpoint accepts nothing, and since when. */
-export const FailingEndpoint = Schema.Struct({ appId: AppId, mode: Mode, since: Instant })
+/** A tenant's endpoint that accepts nothing, and since when. */
+export const FailingEndpoint = Schema.Struct({ appId: AppId, mode: Mode, name: EndpointName, since: Instant })
 export type FailingEndpoint = typeof FailingEndpoint.Type
 
 export const IndebtedTenant = Schema.Struct({ appId: AppId, mode: Mode, currency: Currency, receivable: Schema.BigInt })

@@ -5,7 +5,9 @@ import type { RateLimited } from "../../domain/errors/Retriable.ts"
 import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
+import type { EndpointName } from "../../domain/WebhookEndpoint.ts"
 import type { AuditedChange } from "./AuditLog.ts"
+import type { EndpointId } from "./WebhookEndpoints.ts"
 
 /** Where a list ordered by time goes on: after this row. */
 export interface DeliveryCursor {
@@ -17,6 +19,8 @@ export interface DeliveryCursor {
 export interface DeliveryQuery {
   readonly appId: AppId
   readonly mode: Mode
+  /** Null for every endpoint. */
+  readonly endpoint: EndpointName | null
   /** Null for every status. */
   readonly status: DeliveryStatus | null
   readonly limit: number
@@ -45,19 +49,21 @@ export interface EventPage {
   readonly next: DeliveryCursor | null
 }
 
-/** A delivery that is requested again, at `at`. */
+/** A delivery to this endpoint that is requested again, at `at`. */
 export interface Redelivery {
   readonly appId: AppId
   readonly mode: Mode
+  readonly endpoint: EndpointName
   readonly id: Reference
   readonly at: Instant
   readonly change: AuditedChange
 }
 
-/** One step of a recovery: events of one tenant and mode after `from` and up to `until`, oldest first. */
+/** One step of a recovery for one endpoint: events of its tenant and mode after `from` and up to `until`, oldest first. */
 export interface RecoveryStep {
   readonly appId: AppId
   readonly mode: Mode
+  readonly endpoint: EndpointName
   readonly from: DeliveryCursor
   /** Now. */
   readonly until: Instant
@@ -67,7 +73,7 @@ export interface RecoveryStep {
   readonly types?: ReadonlyArray<EventType>
   /** Fresh ids; as many events are looked at. */
   readonly ids: ReadonlyArray<Reference>
-  /** No more deliveries of the tenant and mode than these are due after it. */
+  /** No more deliveries to the endpoint than these are due after it. */
   readonly dueAtMost: number
   readonly change: AuditedChange
 }
@@ -104,18 +110,21 @@ export class WebhookDeliveries extends Context.Service<
       steps: ReadonlyArray<Instant>,
       limit: number
     ) => Effect.Effect<ReadonlyArray<Delivery>>
-    /** The tenant of a delivery, for operators, who know its id only. */
-    readonly owner: (id: Reference) => Effect.Effect<Option.Option<{ readonly appId: AppId; readonly mode: Mode }>>
+    /** The endpoint of a delivery, for operators, who know its id only. */
+    readonly owner: (id: Reference) => Effect.Effect<Option.Option<EndpointId>>
     /**
      * Makes it due now, with the whole schedule before it where it had ended. One that is due is only brought forward, and an attempt
      * under way is left alone. False when the tenant has no such delivery.
      */
     readonly redeliver: (redelivery: Redelivery) => Effect.Effect<boolean>
-    /** Keeps an event that no money step caused and makes it due at once, whatever the endpoint is subscribed to. Twice makes two. */
-    readonly deliver: (event: OutboxEvent) => Effect.Effect<void>
+    /**
+     * Keeps an event that no money step caused and makes it due at once to this endpoint, whatever that is subscribed to. Twice makes two. Answers
+     * the delivery.
+     */
+    readonly deliver: (event: OutboxEvent, endpoint: EndpointName) => Effect.Effect<Reference>
     /**
      * Makes a new delivery, due at once and in the order of their events, of everything the endpoint is subscribed to; not of
-     * `webhook.test`, nor of an event that is due already. Nothing is made for a disabled or absent endpoint. `next` is where to go on; null
+     * `webhook.test`, nor of an event that is due to it already. Nothing is made for a disabled or absent endpoint. `next` is where to go on; null
      * at the end; "later" where nothing was done, because as much is due as may be, or another recovery of the tenant's is at work.
      */
     readonly recover: (

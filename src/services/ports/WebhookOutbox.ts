@@ -1,11 +1,13 @@
 import { Context, type Effect, type Redacted } from "effect"
 import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
+import type { EndpointName } from "../../domain/WebhookEndpoint.ts"
 
-/** Where a tenant wants its events of one mode. */
+/** One of the places where a tenant wants its events of one mode. */
 export interface SigningEndpoint {
   readonly appId: AppId
   readonly mode: Mode
+  readonly name: EndpointName
   readonly url: string
   readonly secret: Redacted.Redacted
   /** The secret before the last rotation, which signs beside the new one for 24 h; absent otherwise. */

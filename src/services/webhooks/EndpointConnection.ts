@@ -25,8 +25,8 @@ const EXCERPT_BYTES = 4096
 /** One endpoint is never sent more than this at once, by all nodes together: more of its deliveries are not leased. */
 export const CONNECTIONS_PER_ENDPOINT = 8
 
-/** So many connections lead to one origin at most, where many endpoints may live. */
-const CONNECTIONS_PER_ORIGIN = 64
+/** So many connections lead to one origin at most, where many endpoints may live: as many as deliveries are under way, so that none waits for another's. */
+const CONNECTIONS_PER_ORIGIN = 256
 /** How many parsed URLs are cached. */
 const URLS_CACHED = 1_000
 

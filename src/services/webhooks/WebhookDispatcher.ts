@@ -89,6 +89,7 @@ const isSuccess = ({ status }: EndpointResponse): boolean => status !== null && 
 const namesOf = ({ endpoint, eventId, eventType, id, reference }: DueDelivery) => ({
   app_id: endpoint.appId,
   mode: endpoint.mode,
+  endpoint: endpoint.name,
   delivery_id: id,
   event_id: eventId,
   event_type: eventType,

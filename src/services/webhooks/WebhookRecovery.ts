@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import type { EventType } from "../../domain/Event.ts"
 import type { AppId, Mode } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
+import type { EndpointName } from "../../domain/WebhookEndpoint.ts"
 import type { AuditedChange } from "../ports/AuditLog.ts"
 import { RandomSource } from "../ports/RandomSource.ts"
 import { type DeliveryCursor, WebhookDeliveries } from "../ports/WebhookDeliveries.ts"
@@ -25,6 +26,7 @@ export interface Recovered {
 interface Wish {
   readonly appId: AppId
   readonly mode: Mode
+  readonly endpoint: EndpointName
   readonly since: Instant
   readonly until: Instant
   readonly before?: Instant
@@ -32,7 +34,7 @@ interface Wish {
   readonly change: AuditedChange
 }
 
-/** Sends a tenant's events again, oldest first. `stepped` runs after each step. */
+/** Sends a tenant's events again to one endpoint, oldest first. `stepped` runs after each step. */
 export const makeRecovery = Effect.fnUntraced(function* (stepped: Effect.Effect<void>) {
   const outgoing = yield* WebhookDeliveries
   const randomSource = yield* RandomSource

@@ -7,7 +7,13 @@ import { isReference } from "../../domain/Ids.ts"
 import { type Instant, iso } from "../../domain/Instant.ts"
 import { SECRET_BYTES, webhookSecretFrom } from "../../domain/StandardWebhook.ts"
 import type { Caller } from "../../domain/Tenant.ts"
-import { ROTATION_MS, type WebhookEndpoint } from "../../domain/WebhookEndpoint.ts"
+import {
+  DEFAULT_ENDPOINT,
+  ENDPOINTS_AT_MOST,
+  type EndpointName,
+  ROTATION_MS,
+  type WebhookEndpoint
+} from "../../domain/WebhookEndpoint.ts"
 import type { TenantChange } from "../ports/AuditLog.ts"
 import { Policy } from "../ports/Policy.ts"
 import { RandomSource } from "../ports/RandomSource.ts"
@@ -24,12 +30,15 @@ export interface EndpointCommand {
 }
 
 export interface DeliveriesQuery {
+  /** Null for those to all endpoints. */
+  readonly endpoint: EndpointName | null
   readonly status: DeliveryStatus | null
   readonly limit: number
   readonly after: DeliveryCursor | null
 }
 
 export interface RecoverCommand {
+  readonly endpoint: EndpointName
   readonly since: Instant
   /** Only events made before; null for all up to now. */
   readonly until: Instant | null
@@ -37,23 +46,27 @@ export interface RecoverCommand {
   readonly types: ReadonlyArray<EventType> | null
 }
 
-/** A tenant's own endpoint, what was delivered there, and asking for it again (contract HOOK-19 to HOOK-26). Needs no grant. */
+/** A tenant's own endpoints, what was delivered there, and asking for it again (contract HOOK-19 to HOOK-30). Needs no grant. */
 export class Webhooks extends Context.Service<
   Webhooks,
   {
-    readonly endpoint: (caller: Caller) => Effect.Effect<WebhookEndpoint, NotFound>
+    readonly endpoint: (caller: Caller, name: EndpointName) => Effect.Effect<WebhookEndpoint, NotFound>
+    /** All of them, `default` first. */
+    readonly endpoints: (caller: Caller) => Effect.Effect<ReadonlyArray<WebhookEndpoint>>
     /** The secret is there when the endpoint was created by this, and never again. */
     readonly setEndpoint: (
       caller: Caller,
+      name: EndpointName,
       command: EndpointCommand
     ) => Effect.Effect<{ readonly endpoint: WebhookEndpoint; readonly secret: Redacted.Redacted | null }, ValidationFailed>
-    readonly removeEndpoint: (caller: Caller) => Effect.Effect<WebhookEndpoint, NotFound>
+    readonly removeEndpoint: (caller: Caller, name: EndpointName) => Effect.Effect<WebhookEndpoint, NotFound>
     /** The new secret, shown this once, and until when the old one signs as well. */
     readonly rotateSecret: (
-      caller: Caller
+      caller: Caller,
+      name: EndpointName
     ) => Effect.Effect<{ readonly secret: Redacted.Redacted; readonly previousUntil: Instant }, NotFound>
     /** Sends a `webhook.test` event, whatever the endpoint is subscribed to. */
-    readonly test: (caller: Caller) => Effect.Effect<Delivery, NotFound | ValidationFailed>
+    readonly test: (caller: Caller, name: EndpointName) => Effect.Effect<Delivery, NotFound | ValidationFailed>
     readonly deliveries: (
       caller: Caller,
       query: DeliveriesQuery
@@ -81,55 +94,65 @@ export class Webhooks extends Context.Service<
       const recovery = yield* makeRecovery(dispatcher.nudge)
       const newSecret = Effect.map(randomSource.secret(SECRET_BYTES), (bytes) => Redacted.make(webhookSecretFrom(bytes)))
 
-      const endpoint = Effect.fn("Webhooks.endpoint")(function* ({ appId, mode }: Caller) {
-        return yield* present(yield* endpoints.find(appId, mode))
+      const endpoint = Effect.fn("Webhooks.endpoint")(function* ({ appId, mode }: Caller, name: EndpointName) {
+        return yield* present(yield* endpoints.find({ appId, mode, name }))
       })
 
-      const setEndpoint = Effect.fn("Webhooks.setEndpoint")(function* (caller: Caller, command: EndpointCommand) {
+      const all = Effect.fn("Webhooks.endpoints")(function* ({ appId, mode }: Caller) {
+        return yield* endpoints.list(appId, mode)
+      })
+
+      const setEndpoint = Effect.fn("Webhooks.setEndpoint")(function* (
+        caller: Caller,
+        name: EndpointName,
+        command: EndpointCommand
+      ) {
         const { appId, mode } = caller
         const problem = endpointUrlProblem(command.url, webhookAllowLoopback)
         if (problem !== undefined) return yield* new ValidationFailed({ issues: [{ path: "url", message: problem }] })
         const at = yield* Clock.currentTimeMillis
         const secret = yield* newSecret
         const details = { url: command.url, events: command.events.join(","), enabled: String(command.enabled) }
-        const change = entry(caller, at, "webhook endpoint", details)
-        const put = yield* endpoints.put({ appId, mode, ...command, secret, rotatesUntil: null, at, change })
+        const change = entry(caller, at, "webhook endpoint", { ...named(name), ...details })
+        const put = yield* endpoints.put({ appId, mode, name, ...command, secret, rotatesUntil: null, at, change })
+        if (Option.isNone(put)) return yield* new ValidationFailed({ issues: [{ path: "name", message: TOO_MANY }] })
         yield* dispatcher.nudge
-        return { endpoint: put.endpoint, secret: put.created ? secret : null }
+        return { endpoint: put.value.endpoint, secret: put.value.created ? secret : null }
       })
 
-      const removeEndpoint = Effect.fn("Webhooks.removeEndpoint")(function* (caller: Caller) {
+      const removeEndpoint = Effect.fn("Webhooks.removeEndpoint")(function* (caller: Caller, name: EndpointName) {
         const { appId, mode } = caller
-        const change = entry(caller, yield* Clock.currentTimeMillis, "webhook endpoint remove", {})
-        return yield* present(yield* endpoints.remove(appId, mode, change))
+        const change = entry(caller, yield* Clock.currentTimeMillis, "webhook endpoint remove", named(name))
+        return yield* present(yield* endpoints.remove({ appId, mode, name }, change))
       })
 
-      const rotateSecret = Effect.fn("Webhooks.rotateSecret")(function* (caller: Caller) {
+      const rotateSecret = Effect.fn("Webhooks.rotateSecret")(function* (caller: Caller, name: EndpointName) {
         const { appId, mode } = caller
         const at = yield* Clock.currentTimeMillis
         const secret = yield* newSecret
         const previousUntil = at + ROTATION_MS
-        const change = entry(caller, at, "webhook rotate-secret", {})
-        const rotated = yield* endpoints.rotate({ appId, mode, secret, until: previousUntil, at, change })
+        const change = entry(caller, at, "webhook rotate-secret", named(name))
+        const rotated = yield* endpoints.rotate({ appId, mode, name, secret, until: previousUntil, at, change })
         if (!rotated) return yield* new NotFound()
         return { secret, previousUntil }
       })
 
       /** Nothing can be sent to an endpoint that is absent or disabled. */
-      const reachable = Effect.fnUntraced(function* ({ appId, mode }: Caller) {
-        const standing = yield* present(yield* endpoints.find(appId, mode))
+      const reachable = Effect.fnUntraced(function* ({ appId, mode }: Caller, name: EndpointName) {
+        const standing = yield* present(yield* endpoints.find({ appId, mode, name }))
         if (!standing.enabled) return yield* new ValidationFailed({ issues: [{ path: "", message: DISABLED }] })
       })
 
-      const test = Effect.fn("Webhooks.test")(function* (caller: Caller) {
-        yield* reachable(caller)
+      const test = Effect.fn("Webhooks.test")(function* (caller: Caller, name: EndpointName) {
+        yield* reachable(caller, name)
         const { appId, mode } = caller
         const id = yield* randomSource.reference
         const at = yield* Clock.currentTimeMillis
         const head = { id, appId, mode, type: "webhook.test", reference: null, at } as const
-        yield* outgoing.deliver(encodeEvent(head, { message: "This event is a test.", metadata: {} }))
+        const event = encodeEvent(head, { message: "This event is a test.", metadata: {} })
+        const delivery = yield* outgoing.deliver(event, name)
         yield* dispatcher.nudge
-        return yield* present(yield* outgoing.find(appId, mode, id))
+        return yield* present(yield* outgoing.find(appId, mode, delivery))
       })
 
       const deliveries = Effect.fn("Webhooks.deliveries")(function* ({ appId, mode }: Caller, query: DeliveriesQuery) {
@@ -139,11 +162,11 @@ export class Webhooks extends Context.Service<
       const redeliver = Effect.fn("Webhooks.redeliver")(function* (caller: Caller, id: string) {
         const { appId, mode } = caller
         if (!isReference(id)) return yield* new NotFound()
-        yield* present(yield* outgoing.find(appId, mode, id))
-        yield* reachable(caller)
+        const { endpoint } = yield* present(yield* outgoing.find(appId, mode, id))
+        yield* reachable(caller, endpoint)
         const at = yield* Clock.currentTimeMillis
         const change = entry(caller, at, "webhook redeliver", { delivery: id })
-        if (!(yield* outgoing.redeliver({ appId, mode, id, at, change }))) return yield* new NotFound()
+        if (!(yield* outgoing.redeliver({ appId, mode, endpoint, id, at, change }))) return yield* new NotFound()
         yield* dispatcher.nudge
         return yield* present(yield* outgoing.find(appId, mode, id))
       })
@@ -151,28 +174,45 @@ export class Webhooks extends Context.Service<
       const events = ({ appId, mode }: Caller, ...[filter, page]: [EventFilter, Parameters<typeof outgoing.events>[2]]) =>
         outgoing.events({ appId, mode }, filter, page)
 
-      const recover = Effect.fn("Webhooks.recover")(function* (caller: Caller, { since, types, until }: RecoverCommand) {
+      const recover = Effect.fn("Webhooks.recover")(function* (caller: Caller, command: RecoverCommand) {
+        const { endpoint, since, types, until } = command
         const { appId, mode } = caller
         const now = yield* Clock.currentTimeMillis
         const problem = since > now ? FUTURE : since < now - EVENTS_KEPT_MS ? TOO_OLD : undefined
         if (problem !== undefined) return yield* new ValidationFailed({ issues: [{ path: "since", message: problem }] })
         if (until !== null && until <= since)
           return yield* new ValidationFailed({ issues: [{ path: "until", message: NOT_LATER }] })
-        yield* reachable(caller)
+        yield* reachable(caller, endpoint)
         const change = entry(caller, now, "webhook recover", {
+          ...named(endpoint),
           since: iso(since),
           ...(until === null ? {} : { until: iso(until) }),
           ...(types === null ? {} : { types: types.join(",") })
         })
         const only = { ...(until === null ? {} : { before: until }), ...(types === null ? {} : { types }) }
-        return yield* recovery({ appId, mode, since, until: now, change, ...only })
+        return yield* recovery({ appId, mode, endpoint, since, until: now, change, ...only })
       })
 
-      return Webhooks.of({ endpoint, setEndpoint, removeEndpoint, rotateSecret, test, deliveries, events, redeliver, recover })
+      return Webhooks.of({
+        endpoint,
+        endpoints: all,
+        setEndpoint,
+        removeEndpoint,
+        rotateSecret,
+        test,
+        deliveries,
+        events,
+        redeliver,
+        recover
+      })
     })
   )
 }
 
+/** As the stream of changes names an endpoint: the one that every release knows needs no name. */
+const named = (name: EndpointName): TenantChange["details"] => (name === DEFAULT_ENDPOINT ? {} : { endpoint: name })
+
+const TOO_MANY = `there are at most ${ENDPOINTS_AT_MOST} endpoints of a mode, of which ${DEFAULT_ENDPOINT} is one: remove another first`
 const DISABLED = "The endpoint is disabled: enable it first"
 const FUTURE = "must be a moment that has passed"
 const NOT_LATER = "must be later than since"

@@ -55,6 +55,10 @@ const contract = {
   "/v1/webhooks/endpoint": ["GET", "PUT", "DELETE"],
   "/v1/webhooks/endpoint/rotate-secret": ["POST"],
   "/v1/webhooks/endpoint/test": ["POST"],
+  "/v1/webhooks/endpoints": ["GET"],
+  "/v1/webhooks/endpoints/{name}": ["GET", "PUT", "DELETE"],
+  "/v1/webhooks/endpoints/{name}/rotate-secret": ["POST"],
+  "/v1/webhooks/endpoints/{name}/test": ["POST"],
   "/v1/webhooks/recover": ["POST"],
   "/webhooks/{provider}/{route_key}": ["POST", "PUT"]
 }

@@ -245,9 +245,11 @@ describe("the rate limit", () => {
         return Option.map(yield* Effect.option(Effect.flip(asked)), ({ scope }) => scope)
       })
       const [test, again] = ["/v1/webhooks/endpoint/test", "/v1/webhooks/deliveries/{id}/redeliver"] as const
+      const named = "/v1/webhooks/endpoints/{name}/test"
       for (let at = 0; at < 5; at++)
-        for (const template of [test, again]) expect(yield* refusal("acme", "POST", template)).toEqual(Option.none())
-      for (const template of [test, again]) expect(yield* refusal("acme", "POST", template)).toEqual(Option.some("key"))
+        for (const template of [at % 2 === 0 ? test : named, again])
+          expect(yield* refusal("acme", "POST", template)).toEqual(Option.none())
+      for (const template of [test, named, again]) expect(yield* refusal("acme", "POST", template)).toEqual(Option.some("key"))
       expect(yield* refusal("acme", "GET", "/v1/webhooks/deliveries")).toEqual(Option.none())
       expect(yield* refusal("other", "POST", test)).toEqual(Option.none())
     }).pipe(Effect.provide(RateLimitsMemory))
@@ -285,6 +287,9 @@ describe("the rate limit", () => {
         ["PUT", "/v1/webhooks/endpoint"],
         ["DELETE", "/v1/webhooks/endpoint"],
         ["POST", "/v1/webhooks/endpoint/rotate-secret"],
+        ["PUT", "/v1/webhooks/endpoints/{name}"],
+        ["DELETE", "/v1/webhooks/endpoints/{name}"],
+        ["POST", "/v1/webhooks/endpoints/{name}/rotate-secret"],
         ["POST", "/v1/webhooks/recover"],
         ["DELETE", "/v1/beneficiaries"]
       ] as const
@@ -294,7 +299,7 @@ describe("the rate limit", () => {
         const asked = check({ caller, method, match, rawTarget: "/", body: NO_BODY, rawHeaders: [], peer: "192.0.2.1" }).take
         return Option.getOrNull(yield* Effect.option(Effect.flip(asked)))
       })
-      for (let at = 0; at < 40; at++) for (const change of changes) expect(yield* refusal("acme", change)).toBe(null)
+      for (let at = 0; at < 25; at++) for (const change of changes) expect(yield* refusal("acme", change)).toBe(null)
       for (const change of changes)
         expect(yield* refusal("acme", change)).toMatchObject({ scope: "key", retry_after_seconds: 432 })
       expect(yield* refusal("acme", ["GET", "/v1/webhooks/endpoint"])).toBe(null)

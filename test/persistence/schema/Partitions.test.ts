@@ -3,6 +3,7 @@ import { Context, Deferred, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { expect } from "vitest"
 import { AppId, Reference } from "../../../src/domain/Ids.ts"
+import { DEFAULT_ENDPOINT } from "../../../src/domain/WebhookEndpoint.ts"
 import { AuditLogPg } from "../../../src/persistence/audit/AuditLogPg.ts"
 import { Database } from "../../../src/persistence/Database.ts"
 import { LedgerVerificationPg } from "../../../src/persistence/ledger/LedgerVerificationPg.ts"
@@ -233,6 +234,7 @@ describe("partitions", () => {
         deliveries.redeliver({
           appId: acme,
           mode: "live",
+          endpoint: DEFAULT_ENDPOINT,
           id: Reference.make(idOf(name)),
           at: february,
           change: auditEntry()

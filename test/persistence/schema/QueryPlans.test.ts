@@ -3,6 +3,7 @@ import { Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { Reference } from "../../../src/domain/Ids.ts"
 import { effectiveLimits, windowUse } from "../../../src/domain/VelocityLimits.ts"
+import { DEFAULT_ENDPOINT } from "../../../src/domain/WebhookEndpoint.ts"
 import { Database } from "../../../src/persistence/Database.ts"
 import { FloatEntriesPg } from "../../../src/persistence/ledger/FloatEntriesPg.ts"
 import { FloatLedgerPg } from "../../../src/persistence/ledger/FloatLedgerPg.ts"
@@ -143,7 +144,7 @@ const hot = {
         limit: 20,
         from: { createdAt: NOON + 1, id: reference }
       })
-    yield* (yield* WebhookDeliveries).list({ appId, mode: "live", status: null, limit: 20, after: null })
+    yield* (yield* WebhookDeliveries).list({ appId, mode: "live", endpoint: null, status: null, limit: 20, after: null })
   }),
   "list the entries of a float": Effect.gen(function* () {
     const { list } = yield* FloatEntries
@@ -207,7 +208,14 @@ it.live(
       const node = yield* givenPorts(sent)
       yield* Effect.gen(function* () {
         yield* givenTenantWith(appId, 100_000n)
-        const wish = { appId, mode: "live", url: "https://acme.example/", events: ["payout.pending"], enabled: true } as const
+        const wish = {
+          appId,
+          mode: "live",
+          name: DEFAULT_ENDPOINT,
+          url: "https://acme.example/",
+          events: ["payout.pending"],
+          enabled: true
+        } as const
         yield* (yield* WebhookEndpoints).put({
           ...wish,
           secret: Redacted.make("whsec_acme"),

@@ -127,6 +127,7 @@ describe("the lists of the SQL files", () => {
         "0046_float_alerts": "2d0562038326ee58",
         "0048_amount_caps": "cc2319027341f876",
         "0049_found_by_number": "91b356ee9b52fc4a",
+        "0050_named_endpoints": "df852eff1e4b2680",
         "0053_quote_candidates": "c94680751947fd7b",
         "0055_changes_checked": "d708b1a17fe3290a",
       }

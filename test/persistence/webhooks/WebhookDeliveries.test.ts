@@ -3,6 +3,7 @@ import { Context, Effect, Option, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { expect } from "vitest"
 import { AppId, Reference } from "../../../src/domain/Ids.ts"
+import { DEFAULT_ENDPOINT } from "../../../src/domain/WebhookEndpoint.ts"
 import { makeEventRetention } from "../../../src/services/DataRetention.ts"
 import { AuditLog } from "../../../src/services/ports/AuditLog.ts"
 import { WebhookDeliveries } from "../../../src/services/ports/WebhookDeliveries.ts"
@@ -22,6 +23,7 @@ const given = Effect.gen(function* () {
   yield* Context.get(node, WebhookEndpoints).put({
     appId: acme,
     mode: "test",
+    name: DEFAULT_ENDPOINT,
     url: "https://acme.example/",
     events: ["payout.failed"],
     enabled: true,
@@ -66,6 +68,7 @@ describe("a recovery", () => {
         return yield* deliveries.recover({
           appId: acme,
           mode: "test",
+          endpoint: DEFAULT_ENDPOINT,
           from,
           until: 1_000,
           ids,
@@ -94,6 +97,7 @@ describe("a recovery", () => {
     return yield* deliveries.recover({
       appId: acme,
       mode: "test",
+      endpoint: DEFAULT_ENDPOINT,
       from,
       until: 1_000,
       ids,
@@ -179,12 +183,30 @@ describe("a delivery", () => {
       const { deliveries, events, outbox } = yield* given
       yield* events(1, "payout.failed", "due")
       const [claimed] = yield* outbox.claimDue(10, 9, 8, 1_000)
-      expect(yield* deliveries.redeliver({ appId: acme, mode: "test", id: idOf(1), at: 20, change: auditEntry() })).toBe(true)
+      expect(
+        yield* deliveries.redeliver({
+          appId: acme,
+          mode: "test",
+          endpoint: DEFAULT_ENDPOINT,
+          id: idOf(1),
+          at: 20,
+          change: auditEntry()
+        })
+      ).toBe(true)
       expect(yield* outbox.claimDue(30, 9, 8, 1_000)).toEqual([])
       if (claimed === undefined) return yield* Effect.die("one was due")
       yield* outbox.recordAttempt({ delivery: claimed, at: 10, durationMs: 1, status: 204, excerpt: "" }, { _tag: "Delivered" })
       expect(Option.getOrThrow(yield* deliveries.find(acme, "test", idOf(1)))).toMatchObject({ status: "delivered" })
-      expect(yield* deliveries.redeliver({ appId: acme, mode: "live", id: idOf(1), at: 20, change: auditEntry() })).toBe(false)
+      expect(
+        yield* deliveries.redeliver({
+          appId: acme,
+          mode: "live",
+          endpoint: DEFAULT_ENDPOINT,
+          id: idOf(1),
+          at: 20,
+          change: auditEntry()
+        })
+      ).toBe(false)
       expect(yield* deliveries.owner(idOf(2))).toEqual(Option.none())
     })
   )
@@ -201,7 +223,14 @@ describe("a list of deliveries", () => {
       const shown: Array<number> = []
       let after: { at: number; id: string } | null = null
       for (let goesOn = true; goesOn; ) {
-        const { items, next }: Page = yield* deliveries.list({ appId: acme, mode: "test", status: null, limit: 100, after })
+        const { items, next }: Page = yield* deliveries.list({
+          appId: acme,
+          mode: "test",
+          endpoint: null,
+          status: null,
+          limit: 100,
+          after
+        })
         sizes.push(
           items
             .flatMap(({ attempts }) => attempts)
@@ -213,7 +242,9 @@ describe("a list of deliveries", () => {
       }
       expect(shown).toEqual([12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1])
       expect(Math.max(...sizes)).toBeLessThanOrEqual(64 * 1024)
-      expect(yield* deliveries.list({ appId: acme, mode: "test", status: null, limit: 2, after: null })).toMatchObject({
+      expect(
+        yield* deliveries.list({ appId: acme, mode: "test", endpoint: null, status: null, limit: 2, after: null })
+      ).toMatchObject({
         items: { length: 2 },
         next: { id: idOf(11) }
       })
@@ -226,7 +257,7 @@ describe("a list of deliveries", () => {
       const { deliveries, events } = yield* given
       yield* events(1, "payout.failed", "delivered")
       yield* events(5_001, "payout.failed", "due", 1)
-      const wanted = { appId: acme, mode: "test", status: "delivered", limit: 10 } as const
+      const wanted = { appId: acme, mode: "test", endpoint: null, status: "delivered", limit: 10 } as const
       const first = yield* deliveries.list({ ...wanted, after: null })
       expect([first.items, first.next?.id]).toEqual([[], idOf(3)])
       const second = yield* deliveries.list({ ...wanted, after: first.next })
@@ -240,7 +271,14 @@ describe("a list of deliveries", () => {
       yield* events(2, "payout.failed", "delivered")
       yield* sql`INSERT INTO delivery_attempts (app_id, delivery_id, at, duration_ms, status, excerpt)
         SELECT d.app_id, d.id, d.created_at, 1, 500, repeat(chr(1), 4096) FROM deliveries d, generate_series(1, 20)`
-      const { items, next } = yield* deliveries.list({ appId: acme, mode: "test", status: null, limit: 100, after: null })
+      const { items, next } = yield* deliveries.list({
+        appId: acme,
+        mode: "test",
+        endpoint: null,
+        status: null,
+        limit: 100,
+        after: null
+      })
       expect([items.map(({ id }) => Number(id)), next?.id]).toEqual([[2], idOf(2)])
       const found = Option.getOrThrow(yield* deliveries.find(acme, "test", idOf(2)))
       for (const { attempts } of [...items, found])

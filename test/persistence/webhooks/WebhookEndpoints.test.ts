@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { expect } from "vitest"
 import { defaultSubscription, EventType } from "../../../src/domain/Event.ts"
 import { AppId } from "../../../src/domain/Ids.ts"
-import { FAILING_MS } from "../../../src/domain/WebhookEndpoint.ts"
+import { DEFAULT_ENDPOINT, FAILING_MS } from "../../../src/domain/WebhookEndpoint.ts"
 import { AuditLog } from "../../../src/services/ports/AuditLog.ts"
 import { type EndpointSettings, WebhookEndpoints } from "../../../src/services/ports/WebhookEndpoints.ts"
 import { type AttemptOutcome, WebhookOutbox } from "../../../src/services/ports/WebhookOutbox.ts"
@@ -17,6 +17,7 @@ const unjudged = { disabledReason: null, failingSince: null }
 const wish: EndpointSettings = {
   appId: acme,
   mode: "test",
+  name: DEFAULT_ENDPOINT,
   url: "https://acme.example/hook",
   events: ["payout.failed"],
   enabled: true
@@ -51,7 +52,7 @@ const given = Effect.gen(function* () {
     if (delivery === undefined) return yield* Effect.die("nothing was due")
     yield* outbox.recordAttempt({ delivery, at, durationMs: 1, status, excerpt: "" }, verdict)
   })
-  const standing = Effect.map(endpoints.find(acme, "test"), Option.getOrUndefined)
+  const standing = Effect.map(endpoints.find(wish), Option.getOrUndefined)
   const log = Context.get(one, AuditLog)
   return {
     sql,
@@ -71,21 +72,33 @@ describe("an endpoint", () => {
   it.effect("is created, changed and removed, its secret sealed, each with an audit row", () =>
     Effect.gen(function* () {
       const { endpoints, log, other, sql } = yield* given
-      expect(yield* endpoints.find(acme, "test")).toEqual(Option.none())
-      const first = yield* endpoints.put({ ...wish, secret: secret("one"), rotatesUntil: null, at: 5, change: auditEntry() })
+      expect(yield* endpoints.find(wish)).toEqual(Option.none())
+      const first = Option.getOrThrow(
+        yield* endpoints.put({ ...wish, secret: secret("one"), rotatesUntil: null, at: 5, change: auditEntry() })
+      )
       expect(first).toEqual({ created: true, endpoint: { ...wish, ...unjudged, createdAt: 5, updatedAt: 5 } })
       const change = { ...wish, url: "https://new.example/", enabled: false }
-      const second = yield* endpoints.put({ ...change, secret: secret("two"), rotatesUntil: null, at: 6, change: auditEntry() })
+      const second = Option.getOrThrow(
+        yield* endpoints.put({ ...change, secret: secret("two"), rotatesUntil: null, at: 6, change: auditEntry() })
+      )
       expect(second).toEqual({ created: false, endpoint: { ...change, ...unjudged, createdAt: 5, updatedAt: 6 } })
-      expect(yield* other.find(acme, "test")).toEqual(Option.some(second.endpoint))
-      expect(yield* other.find(acme, "live")).toEqual(Option.none())
+      expect(yield* other.find(wish)).toEqual(Option.some(second.endpoint))
+      expect(yield* other.find({ ...wish, mode: "live" })).toEqual(Option.none())
       expect(
         yield* sql`SELECT 1 FROM webhook_endpoints WHERE position(convert_to('whsec', 'UTF8') IN secret_sealed) > 0`
       ).toEqual([])
-      expect(yield* other.remove(acme, "test", auditEntry())).toEqual(Option.some(second.endpoint))
-      expect(yield* endpoints.remove(acme, "test", auditEntry())).toEqual(Option.none())
+      expect(yield* other.remove(wish, auditEntry())).toEqual(Option.some(second.endpoint))
+      expect(yield* endpoints.remove(wish, auditEntry())).toEqual(Option.none())
       expect(
-        yield* endpoints.rotate({ appId: acme, mode: "test", secret: secret("no"), until: 9, at: 8, change: auditEntry() })
+        yield* endpoints.rotate({
+          appId: acme,
+          mode: "test",
+          name: DEFAULT_ENDPOINT,
+          secret: secret("no"),
+          until: 9,
+          at: 8,
+          change: auditEntry()
+        })
       ).toBe(false)
       expect(yield* log.list(9)).toHaveLength(3)
     })
@@ -113,7 +126,7 @@ describe("an endpoint", () => {
         "fx.failed"
       ] as const
 
-      expect((yield* put(EventType.literals)).endpoint.events).toStrictEqual(EventType.literals)
+      expect(Option.getOrThrow(yield* put(EventType.literals)).endpoint.events).toStrictEqual(EventType.literals)
       expect(yield* subscribed).toStrictEqual(EventType.literals)
       expect(yield* read).toStrictEqual([
         "collection.requires_action",
@@ -150,7 +163,15 @@ describe("an endpoint", () => {
       yield* endpoints.put({ ...wish, secret: secret("one"), rotatesUntil: null, at: 5, change: auditEntry() })
       yield* waiting(1)
       expect(yield* signing(10)).toEqual(["whsec_one"])
-      yield* endpoints.rotate({ appId: acme, mode: "test", secret: secret("two"), until: 200_000, at: 11, change: auditEntry() })
+      yield* endpoints.rotate({
+        appId: acme,
+        mode: "test",
+        name: DEFAULT_ENDPOINT,
+        secret: secret("two"),
+        until: 200_000,
+        at: 11,
+        change: auditEntry()
+      })
       expect(yield* signing(100_000)).toEqual(["whsec_two", "whsec_one"])
       // A change keeps the secret and the rotation.
       yield* endpoints.put({
@@ -174,7 +195,15 @@ describe("an endpoint", () => {
       const old = sql`SELECT previous_secret_sealed IS NOT NULL AS kept FROM webhook_endpoints`
       yield* endpoints.put({ ...wish, secret: secret("one"), rotatesUntil: null, at: 5, change: auditEntry() })
       yield* waiting(1)
-      yield* endpoints.rotate({ appId: acme, mode: "test", secret: secret("two"), until: 200_000, at: 11, change: auditEntry() })
+      yield* endpoints.rotate({
+        appId: acme,
+        mode: "test",
+        name: DEFAULT_ENDPOINT,
+        secret: secret("two"),
+        until: 200_000,
+        at: 11,
+        change: auditEntry()
+      })
       expect([yield* endpoints.forgetOldSecrets(200_000, 9), yield* old]).toEqual([0, [{ kept: true }]])
       expect([yield* endpoints.forgetOldSecrets(200_001, 9), yield* old]).toEqual([1, [{ kept: false }]])
       expect([yield* endpoints.forgetOldSecrets(200_001, 9), yield* signing(300_000)]).toEqual([0, ["whsec_two"]])

@@ -2,6 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Context, Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { AppId } from "../../../src/domain/Ids.ts"
+import { DEFAULT_ENDPOINT } from "../../../src/domain/WebhookEndpoint.ts"
 import { WebhookEndpoints } from "../../../src/services/ports/WebhookEndpoints.ts"
 import { WebhookOutbox } from "../../../src/services/ports/WebhookOutbox.ts"
 import { auditEntry, givenDatabase, givenNode } from "../../support/TestDatabase.ts"
@@ -38,6 +39,7 @@ const rounds = Effect.fnUntraced(function* (flood: number) {
     const wish = {
       appId: AppId.make(name),
       mode: "live",
+      name: DEFAULT_ENDPOINT,
       url: `https://${name}.example/`,
       events: ["payout.successful"],
       enabled: true

@@ -1,6 +1,7 @@
 import { describe, it } from "@effect/vitest"
 import { Effect, Logger, Redacted } from "effect"
 import { expect } from "vitest"
+import { DEFAULT_ENDPOINT } from "../../../src/domain/WebhookEndpoint.ts"
 import type { DueDelivery } from "../../../src/services/ports/WebhookOutbox.ts"
 import { auditEntry } from "../../support/TestDatabase.ts"
 import { attempt, endpoint, givenNodes, givenWaiting, LEASE_MS, leftOf, NOW, put, tenantsOf } from "../../support/TestOutbox.ts"
@@ -44,6 +45,7 @@ describe("the outbox", () => {
       yield* endpoints.rotate({
         appId,
         mode,
+        name: DEFAULT_ENDPOINT,
         secret: Redacted.make("whsec_new"),
         at: NOW,
         until: NOW + 1_000_000,
@@ -137,6 +139,7 @@ describe("the outbox", () => {
       yield* endpoints.rotate({
         appId,
         mode,
+        name: DEFAULT_ENDPOINT,
         secret: Redacted.make("whsec_new"),
         until: NOW + 10,
         at: NOW,

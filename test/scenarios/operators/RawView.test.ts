@@ -60,6 +60,7 @@ layer(Stack.layer(), { excludeTestServices: true })("the raw view", (it) => {
         const url = "https://example.com/hook"
         const bodies: Readonly<Record<string, object>> = {
           "PUT /v1/webhooks/endpoint": { url },
+          "PUT /v1/webhooks/endpoints/{name}": { url },
           "POST /v1/payouts": momoPayout("1234")
         }
         const changing = [...routes.keys()].filter((name) => !/^GET | \/webhooks\//.test(name))

@@ -20,7 +20,7 @@ const withBody = signed.flatMap(({ method, operation, path }) => {
   const schema = bodySchemaOf(operation)
   return schema === undefined ? [] : [{ method, path, fields: fieldsOf(schema) }]
 })
-const target = (path: string, value = REFERENCE) => path.replace(/\{\w+\}/g, value)
+const target = (path: string, value = REFERENCE) => path.replace("{name}", "erp").replace(/\{\w+\}/g, value)
 
 /** A wrong value for a field, as JSON; undefined leaves the field out. */
 interface Wrong {

@@ -55,6 +55,7 @@ const attempted = Effect.fnUntraced(function* (due: DueDelivery, answer: Partial
 const namesOf = ({ eventId, eventType, id }: DueDelivery) => ({
   app_id: "acme",
   mode: "test",
+  endpoint: "default",
   delivery_id: id,
   event_id: eventId,
   event_type: eventType

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { AppId, type Reference } from "../../../src/domain/Ids.ts"
+import { DEFAULT_ENDPOINT } from "../../../src/domain/WebhookEndpoint.ts"
 import type { AuditedChange } from "../../../src/services/ports/AuditLog.ts"
 import { RandomSource } from "../../../src/services/ports/RandomSource.ts"
 import type { DeliveryCursor, RecoveryStep } from "../../../src/services/ports/WebhookDeliveries.ts"
@@ -9,7 +10,7 @@ import { fake } from "../../fakes/Fake.ts"
 import { fakeWebhookDeliveries } from "../../fakes/FakePorts.ts"
 
 const change: AuditedChange = { at: 10_000, actor: "operator", action: "webhook recover", subject: "acme", details: {} }
-const wish = { appId: AppId.make("acme"), mode: "live", since: 1_000, until: 9_000, change } as const
+const wish = { appId: AppId.make("acme"), mode: "live", endpoint: DEFAULT_ENDPOINT, since: 1_000, until: 9_000, change } as const
 
 /** A recovery whose step `n` makes `n` deliveries and goes on at `next(n)`; what each step was asked, and when it was over. */
 const recovery = (next: (step: number) => DeliveryCursor | "later" | null) => {
@@ -42,6 +43,7 @@ describe("the recovery of webhooks", () => {
         [{ at: 1_000, id: "" }, places[0], places[1]].map((from) => ({
           appId: "acme",
           mode: "live",
+          endpoint: "default",
           from,
           until: 9_000,
           change,

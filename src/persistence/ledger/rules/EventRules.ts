@@ -1,5 +1,22 @@
+import { ofNamedEndpoints } from "../../connection/EndpointTables.ts"
 import { subscriptionSql, typeSql } from "../../transactions/NewerEventTypes.ts"
 import type { LedgerRule } from "../LedgerRule.ts"
+
+/** A schedule waits a day at the longest, a lease lives for a minute: more than this was written by hand. */
+const notDue = `
+  SELECT c.subject, c.found FROM (
+    SELECT coalesce(d.app_id || '/' || d.id, q.app_id || '/' || q.id) AS subject, CASE
+      WHEN d.id IS NULL THEN 'it waits to be delivered, and is not due'
+      WHEN q.next_attempt_at IS DISTINCT FROM d.next_attempt_at OR q.created_at <> d.created_at THEN 'it is due, and does not wait to be delivered'
+      WHEN d.next_attempt_at > greatest(now(), d.created_at) + interval '30 days' THEN 'nobody will deliver it before ' || d.next_attempt_at
+      WHEN f.leased_until[array_position(f.ids, d.id)] > greatest(now(), d.next_attempt_at) + interval '1 day'
+        THEN 'a lease keeps everybody from delivering it until ' || f.leased_until[array_position(f.ids, d.id)]
+    END AS found
+    FROM (SELECT * FROM deliveries WHERE status = 'due') d
+    FULL JOIN due_deliveries q ON q.app_id = d.app_id AND q.mode = d.mode AND q.id = d.id
+    LEFT JOIN webhook_flights f ON f.app_id = d.app_id AND f.mode = d.mode
+  ) AS c
+  WHERE c.found IS NOT NULL`
 
 /** Every outcome has its event, and every event its delivery. */
 export const eventRules: ReadonlyArray<LedgerRule> = [
@@ -32,39 +49,35 @@ export const eventRules: ReadonlyArray<LedgerRule> = [
   },
   {
     rule: "deliveries_have_their_event",
-    counted: "SELECT count(*) FROM deliveries WHERE status <> 'delivered'",
+    counted:
+      "SELECT (SELECT count(*) FROM deliveries WHERE status <> 'delivered') + (SELECT count(*) FROM named_deliveries WHERE status <> 'delivered') AS count",
     broken: `
       SELECT d.app_id || '/' || d.id AS subject, 'a delivery that is ' || d.status || ', of an event that is not there' AS found
-      FROM deliveries d LEFT JOIN events e ON e.app_id = d.app_id AND e.id = d.event_id AND e.mode = d.mode
+      FROM (SELECT app_id, id, event_id, mode, status FROM deliveries UNION ALL SELECT app_id, id, event_id, mode, status FROM named_deliveries) d
+      LEFT JOIN events e ON e.app_id = d.app_id AND e.id = d.event_id AND e.mode = d.mode
       WHERE d.status <> 'delivered' AND e.id IS NULL`
   },
   {
     rule: "deliveries_come_due",
-    counted: "SELECT count(*) FROM deliveries WHERE status = 'due'",
-    // A schedule waits a day at the longest, a lease lives for a minute: more than this was written by hand.
-    broken: `
-      SELECT c.subject, c.found FROM (
-        SELECT coalesce(d.app_id || '/' || d.id, q.app_id || '/' || q.id) AS subject, CASE
-        WHEN d.id IS NULL THEN 'it waits to be delivered, and is not due'
-        WHEN q.next_attempt_at IS DISTINCT FROM d.next_attempt_at OR q.created_at <> d.created_at THEN 'it is due, and does not wait to be delivered'
-        WHEN d.next_attempt_at > greatest(now(), d.created_at) + interval '30 days' THEN 'nobody will deliver it before ' || d.next_attempt_at
-        WHEN f.leased_until[array_position(f.ids, d.id)] > greatest(now(), d.next_attempt_at) + interval '1 day'
-          THEN 'a lease keeps everybody from delivering it until ' || f.leased_until[array_position(f.ids, d.id)]
-      END AS found
-        FROM (SELECT * FROM deliveries WHERE status = 'due') d
-      FULL JOIN due_deliveries q ON q.app_id = d.app_id AND q.mode = d.mode AND q.id = d.id
-      LEFT JOIN webhook_flights f ON f.app_id = d.app_id AND f.mode = d.mode
-      ) AS c
-      WHERE c.found IS NOT NULL`
+    counted:
+      "SELECT (SELECT count(*) FROM deliveries WHERE status = 'due') + (SELECT count(*) FROM named_deliveries WHERE status = 'due') AS count",
+    broken: `${notDue} UNION ALL ${ofNamedEndpoints(notDue)}`
   },
   {
     rule: "events_have_their_delivery",
     counted: "SELECT count(*) FROM events",
-    // The state of an endpoint when the event was written is known where it has not changed since; an hour is for clocks that differ.
+    // A test is of one endpoint alone. The state of an endpoint when the event was written is known where it has not changed since; an hour is for clocks that differ.
     broken: `
       SELECT e.app_id || '/' || e.id AS subject, 'the endpoint wants ' || ${typeSql("e")} || ', and this one is not delivered to it' AS found
       FROM events e JOIN webhook_endpoints w ON w.app_id = e.app_id AND w.mode = e.mode
       LEFT JOIN deliveries d ON d.app_id = e.app_id AND d.id = e.id AND d.event_id = e.id
-      WHERE d.id IS NULL AND w.enabled AND ${typeSql("e")} = ANY (${subscriptionSql("w.")}) AND e.created_at > w.updated_at + interval '1 hour'`
+      WHERE d.id IS NULL AND w.enabled AND ${typeSql("e")} = ANY (${subscriptionSql("w.")}) AND ${typeSql("e")} <> 'webhook.test'
+        AND e.created_at > w.updated_at + interval '1 hour'
+      UNION ALL
+      SELECT e.app_id || '/' || e.id, 'the endpoint ' || w.name || ' wants ' || ${typeSql("e")} || ', and this one is not delivered to it'
+      FROM events e JOIN named_endpoints w ON w.app_id = e.app_id AND w.mode = e.mode
+      LEFT JOIN named_deliveries d ON d.app_id = e.app_id AND d.event_id = e.id AND d.queue = w.queue
+      WHERE d.id IS NULL AND w.enabled AND ${typeSql("e")} = ANY (w.events) AND ${typeSql("e")} <> 'webhook.test'
+        AND e.created_at > w.updated_at + interval '1 hour'`
   }
 ]

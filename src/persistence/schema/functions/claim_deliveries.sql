@@ -1,23 +1,24 @@
 -- `claim_deliveries` leases deliveries that are due to the node that asks: p_limit at most, p_per_endpoint of one endpoint at a time, until
--- p_until. The leases stand in webhook_flights, a row an endpoint, and no delivery is written. The due and the in-flight deliveries are of
--- one moment, because an attempt is recorded with a change of both in one commit.
+-- p_until. The leases stand in webhook_flights and named_flights, a row an endpoint, and no delivery is written. The due and the in-flight
+-- deliveries are of one moment, because an attempt is recorded with a change of both in one commit.
 -- An advisory lock lets one node claim at a time, so that the bound of each endpoint is counted over all nodes; what comes after it sees
 -- every lease that was taken before. The settings: a plan is made once, whatever the tables hold then; everything is found by its key, and
 -- what is due in the order of its index, so that a LIMIT ends the reading.
 CREATE OR REPLACE FUNCTION claim_deliveries(p_lock int, p_now timestamptz, p_limit int, p_per_endpoint int, p_until timestamptz)
 RETURNS TABLE (
   id text, "eventId" text, type text, body text, reference text, attempts int, "createdAt" timestamptz, traceparent text,
-  "appId" text, mode text, url text, "secretSealed" bytea, "previousSealed" bytea
+  "appId" text, mode text, endpoint text, url text, "secretSealed" bytea, "previousSealed" bytea
 ) LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off SET enable_bitmapscan = off AS $claim$
 #variable_conflict use_column
 DECLARE
   chosen_apps text[];
-  chosen_modes text[];
+  chosen_queues text[];
   chosen_ids text[];
   chosen_born timestamptz[];
 BEGIN
   PERFORM pg_advisory_xact_lock(p_lock);
+  -- A queue is what waits for one endpoint: the mode is that of `default`, mode and name that of another.
   WITH RECURSIVE owed AS (
     -- Endpoints with due deliveries, found by an index skip scan: endpoints without any cost nothing, however many there are.
     (SELECT d.app_id, d.mode FROM due_deliveries d ORDER BY d.app_id, d.mode LIMIT 1)
@@ -26,9 +27,16 @@ BEGIN
       SELECT d.app_id, d.mode FROM due_deliveries d WHERE (d.app_id, d.mode) > (o.app_id, o.mode) ORDER BY d.app_id, d.mode LIMIT 1
     ) next
   ),
+  owed_named AS (
+    (SELECT d.app_id, d.queue FROM named_due_deliveries d ORDER BY d.app_id, d.queue LIMIT 1)
+    UNION ALL
+    SELECT next.app_id, next.queue FROM owed_named o CROSS JOIN LATERAL (
+      SELECT d.app_id, d.queue FROM named_due_deliveries d WHERE (d.app_id, d.queue) > (o.app_id, o.queue) ORDER BY d.app_id, d.queue LIMIT 1
+    ) next
+  ),
   turn AS (
     -- Each endpoint's oldest, as many as it may still have in flight.
-    SELECT e.app_id, e.mode, waiting.id, waiting.created_at, waiting.place, waiting.next_attempt_at
+    SELECT e.app_id, e.mode AS queue, waiting.id, waiting.created_at, waiting.place, waiting.next_attempt_at
     FROM owed o
     JOIN webhook_endpoints e ON e.app_id = o.app_id AND e.mode = o.mode
     LEFT JOIN webhook_flights f ON f.app_id = o.app_id AND f.mode = o.mode
@@ -43,34 +51,74 @@ BEGIN
       LIMIT greatest(0, p_per_endpoint - cardinality(leased.ids))
     ) waiting
     WHERE e.enabled
+    UNION ALL
+    SELECT e.app_id, e.queue, waiting.id, waiting.created_at, waiting.place, waiting.next_attempt_at
+    FROM owed_named o
+    JOIN named_endpoints e ON e.app_id = o.app_id AND e.queue = o.queue
+    LEFT JOIN named_flights f ON f.app_id = o.app_id AND f.queue = o.queue
+    CROSS JOIN LATERAL (
+      SELECT coalesce(array_agg(l.id), '{}') AS ids FROM unnest(f.ids, f.leased_until) AS l(id, until) WHERE l.until > p_now
+    ) leased
+    CROSS JOIN LATERAL (
+      SELECT d.id, d.created_at, d.next_attempt_at, row_number() OVER (ORDER BY d.next_attempt_at) AS place
+      FROM named_due_deliveries d
+      WHERE d.app_id = e.app_id AND d.queue = e.queue AND d.next_attempt_at <= p_now AND d.id <> ALL (leased.ids)
+      ORDER BY d.next_attempt_at
+      LIMIT greatest(0, p_per_endpoint - cardinality(leased.ids))
+    ) waiting
+    WHERE e.enabled
   ),
   chosen AS (
-    -- Every endpoint's first comes before anybody's second, so that a long queue delays nobody else.
-    SELECT app_id, mode, id, created_at FROM turn ORDER BY place, next_attempt_at, app_id, id LIMIT p_limit
+    -- Every tenant's first comes before anybody's second, and so do the firsts of its endpoints before their seconds: a long queue delays
+    -- nobody else, and several endpoints are no more turns.
+    SELECT app_id, queue, id, created_at FROM (
+      SELECT t.*, row_number() OVER (PARTITION BY app_id, split_part(queue, '/', 1) ORDER BY place, next_attempt_at, queue, id) AS turn_of_tenant
+      FROM turn t) ranked
+    ORDER BY turn_of_tenant, next_attempt_at, app_id, queue, id LIMIT p_limit
   )
-  SELECT array_agg(app_id), array_agg(mode), array_agg(id), array_agg(created_at)
-    INTO chosen_apps, chosen_modes, chosen_ids, chosen_born FROM chosen;
+  SELECT array_agg(app_id), array_agg(queue), array_agg(id), array_agg(created_at)
+    INTO chosen_apps, chosen_queues, chosen_ids, chosen_born FROM chosen;
   IF chosen_ids IS NULL THEN RETURN; END IF;
 
   -- An attempt that was recorded meanwhile is not in the row any more that this one adds to.
   INSERT INTO webhook_flights AS w (app_id, mode, ids, leased_until)
-  SELECT c.app_id, c.mode, array_agg(c.id), array_agg(p_until) FROM unnest(chosen_apps, chosen_modes, chosen_ids) AS c(app_id, mode, id)
-  GROUP BY c.app_id, c.mode ORDER BY c.app_id, c.mode
+  SELECT c.app_id, c.queue, array_agg(c.id), array_agg(p_until) FROM unnest(chosen_apps, chosen_queues, chosen_ids) AS c(app_id, queue, id)
+  WHERE c.queue IN ('live', 'test') GROUP BY c.app_id, c.queue ORDER BY c.app_id, c.queue
   ON CONFLICT (app_id, mode) DO UPDATE SET (ids, leased_until) = (
     SELECT array_agg(l.id), array_agg(l.until) FROM (
       SELECT k.id, k.until FROM unnest(w.ids, w.leased_until) AS k(id, until) WHERE k.until > p_now AND k.id <> ALL (EXCLUDED.ids)
       UNION ALL
       SELECT n.id, n.until FROM unnest(EXCLUDED.ids, EXCLUDED.leased_until) AS n(id, until)
     ) l);
+  IF NOT chosen_queues <@ '{live,test}' THEN
+    INSERT INTO named_flights AS w (app_id, queue, ids, leased_until)
+    SELECT c.app_id, c.queue, array_agg(c.id), array_agg(p_until) FROM unnest(chosen_apps, chosen_queues, chosen_ids) AS c(app_id, queue, id)
+    WHERE c.queue NOT IN ('live', 'test') GROUP BY c.app_id, c.queue ORDER BY c.app_id, c.queue
+    ON CONFLICT (app_id, queue) DO UPDATE SET (ids, leased_until) = (
+      SELECT array_agg(l.id), array_agg(l.until) FROM (
+        SELECT k.id, k.until FROM unnest(w.ids, w.leased_until) AS k(id, until) WHERE k.until > p_now AND k.id <> ALL (EXCLUDED.ids)
+        UNION ALL
+        SELECT n.id, n.until FROM unnest(EXCLUDED.ids, EXCLUDED.leased_until) AS n(id, until)
+      ) l);
+  END IF;
 
   RETURN QUERY
-  SELECT c.id, d.event_id, v.type, v.body, v.reference, d.attempts, c.created_at, t.traceparent, e.app_id, e.mode, e.url, e.secret_sealed,
+  SELECT c.id, d.event_id, v.type, v.body, v.reference, d.attempts, c.created_at, t.traceparent, c.app_id, e.mode, e.name, e.url, e.secret_sealed,
     CASE WHEN e.previous_until > p_now THEN e.previous_secret_sealed END
-  FROM unnest(chosen_apps, chosen_modes, chosen_ids, chosen_born) WITH ORDINALITY AS c(app_id, mode, id, created_at, ord)
-  JOIN webhook_endpoints e ON e.app_id = c.app_id AND e.mode = c.mode
+  FROM unnest(chosen_apps, chosen_queues, chosen_ids, chosen_born) WITH ORDINALITY AS c(app_id, queue, id, created_at, ord)
   -- By their whole keys: joined, they might be looked for among all of the tenant's.
   CROSS JOIN LATERAL (
-    SELECT d.event_id, d.attempts FROM deliveries d WHERE d.app_id = c.app_id AND d.id = c.id AND d.created_at = c.created_at OFFSET 0
+    SELECT w.mode, 'default' AS name, w.url, w.secret_sealed, w.previous_secret_sealed, w.previous_until FROM webhook_endpoints w
+    WHERE w.app_id = c.app_id AND w.mode = c.queue
+    UNION ALL
+    SELECT w.mode, w.name, w.url, w.secret_sealed, w.previous_secret_sealed, w.previous_until FROM named_endpoints w
+    WHERE w.app_id = c.app_id AND w.queue = c.queue OFFSET 0
+  ) e
+  CROSS JOIN LATERAL (
+    SELECT d.event_id, d.attempts FROM deliveries d
+    WHERE e.name = 'default' AND d.app_id = c.app_id AND d.id = c.id AND d.created_at = c.created_at
+    UNION ALL
+    SELECT d.event_id, d.attempts FROM named_deliveries d WHERE e.name <> 'default' AND d.app_id = c.app_id AND d.id = c.id OFFSET 0
   ) d
   CROSS JOIN LATERAL (
     -- No event is newer than what delivers it.

@@ -90,6 +90,12 @@ BEGIN
       UNION ALL
       (SELECT d.app_id, d.event_id FROM deliveries d
         WHERE d.parked AND d.created_at < span.to_at + interval '31 days' LIMIT at_most + 1)
+      UNION ALL
+      (SELECT d.app_id, d.event_id FROM named_due_deliveries q JOIN named_deliveries d ON d.app_id = q.app_id AND d.id = q.id
+        WHERE q.created_at < span.to_at + interval '31 days' LIMIT at_most + 1)
+      UNION ALL
+      (SELECT d.app_id, d.event_id FROM named_deliveries d
+        WHERE d.parked AND d.created_at < span.to_at + interval '31 days' LIMIT at_most + 1)
     ) u;
     IF cardinality(apps) > at_most THEN
       outcome := 'crowded';
@@ -105,6 +111,10 @@ BEGIN
         SELECT d, d.created_at, d.app_id, d.id FROM deliveries d WHERE d.app_id = k.a AND d.id = k.i AND d.event_id = k.i
         UNION ALL
         SELECT d, d.created_at, d.app_id, d.id FROM deliveries d WHERE d.app_id = k.a AND d.event_id = k.i AND d.id <> d.event_id OFFSET 0) x;
+    -- Deliveries to endpoints that have a name are not in a month; their attempts are.
+    SELECT of_apps || array_agg(x.app_id), of_ids || array_agg(x.id) INTO of_apps, of_ids
+      FROM (SELECT DISTINCT u.a, u.i FROM unnest(apps, ids) AS u(a, i)) k CROSS JOIN LATERAL (
+        SELECT d.app_id, d.id FROM named_deliveries d WHERE d.app_id = k.a AND d.event_id = k.i OFFSET 0) x;
     SELECT array_agg(x.t) INTO kept_attempts FROM (SELECT DISTINCT u.a, u.i FROM unnest(of_apps, of_ids) AS u(a, i)) k CROSS JOIN LATERAL (
       SELECT t FROM delivery_attempts t WHERE t.app_id = k.a AND t.delivery_id = k.i AND t.at >= span.from_at AND t.at < span.to_at OFFSET 0) x;
     -- One row more than what stays is enough to know that something goes.
