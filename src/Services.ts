@@ -8,6 +8,7 @@ import type { EveryTenant } from "./persistence/cluster/EveryTenant.ts"
 import type { Distribution } from "./persistence/connection/Distribution.ts"
 import { Admission } from "./services/admission/Admission.ts"
 import { Authentication } from "./services/admission/Authentication.ts"
+import { LimitUses } from "./services/admission/LimitUses.ts"
 import { PartyScreening } from "./services/admission/PartyScreening.ts"
 import { Velocity } from "./services/admission/Velocity.ts"
 import { Approvals } from "./services/approvals/Approvals.ts"
@@ -71,6 +72,7 @@ export const servicesOn = <P = never>({ limits, ports, providers, sender }: Foun
   return Layer.mergeAll(
     Authentication.layer,
     Capabilities.layer,
+    LimitUses.layer,
     Payouts.layer,
     PayoutQuotes.layer,
     Reference.layer,

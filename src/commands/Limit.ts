@@ -1,6 +1,6 @@
 import { Effect, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
-import { type AmountCap, CapWindow } from "../domain/AmountCaps.ts"
+import { type AmountCap, CapWindow, capsOf } from "../domain/AmountCaps.ts"
 import type { AppId } from "../domain/Ids.ts"
 import { Mode } from "../domain/Ids.ts"
 import { effectiveLimits, LimitDirection, type VelocityLimit, windowsOf } from "../domain/VelocityLimits.ts"
@@ -36,7 +36,7 @@ const limitsOf = Effect.fnUntraced(function* (tenant: AppId) {
   return Mode.literals.flatMap((mode) =>
     LimitDirection.literals.flatMap((direction) => [
       ...effectiveLimits(mode, direction, own).map(limitView),
-      ...caps.filter((cap) => cap.mode === mode && cap.direction === direction).map(capView)
+      ...capsOf(caps, mode, direction).map(capView)
     ])
   )
 })

@@ -4,9 +4,11 @@ import { AppId, Mode } from "../domain/Ids.ts"
 import { minor } from "../domain/Money.ts"
 import { Role } from "../domain/Tenant.ts"
 import { Tenants } from "../services/ports/Tenants.ts"
+import { VelocityLimits } from "../services/ports/VelocityLimits.ts"
 import { DataFolder } from "./DataFolder.ts"
 import { adjustFloat } from "./Float.ts"
 import { issueKey } from "./Key.ts"
+import { auditEntry } from "./Operator.ts"
 import { KeyFile } from "./signing/SignedHeaders.ts"
 import { createTenant } from "./Tenant.ts"
 
@@ -15,6 +17,20 @@ const FLOAT = minor(1_000_000n)
 
 const IssuedKey = Schema.Struct({ ...KeyFile.fields, mode: Mode, role: Role })
 const decode = Schema.decodeUnknownOption(Schema.fromJsonString(IssuedKey))
+
+/**
+ * So many test payouts may it make, as a live tenant may: the defaults of test mode are for real providers, and where these are simulated a
+ * payroll of some hundred salaries can be rehearsed (contract LIM-34).
+ */
+const rehearsal = { hour: 600, day: 5_000 } as const
+
+const allowRehearsal = Effect.gen(function* () {
+  const limits = yield* VelocityLimits
+  for (const window of ["hour", "day"] as const) {
+    const limit = { mode: "test", direction: "payout", window, count: rehearsal[window] } as const
+    yield* limits.set(NAME, limit, yield* auditEntry("limit set", NAME, { ...limit, count: String(limit.count) }))
+  }
+})
 
 /** Where a data folder keeps each mode's key, and the external id of the float that comes with it: once per data folder. */
 const places = {
@@ -31,6 +47,7 @@ export const demoTenant = Effect.fn("demoTenant")(function* (dataDir: string, mo
   const kept = Option.flatMap(yield* DataFolder.read(file), decode)
   if (Option.isSome(kept) && Option.isSome(yield* tenants.signingKey(kept.value.app_id, kept.value.key_id))) return kept.value
   if (Option.isNone(yield* tenants.find(NAME))) yield* createTenant(NAME)
+  if (mode === "test") yield* allowRehearsal
   const key = yield* issueKey(NAME, mode, "tenant")
   yield* DataFolder.write(file, `${JSON.stringify(key, null, 2)}\n`)
   yield* adjustFloat({

@@ -5,7 +5,7 @@ import { Mode } from "./Ids.ts"
 import type { Instant } from "./Instant.ts"
 import { MinorUnits } from "./Money.ts"
 import type { Caller } from "./Tenant.ts"
-import { LimitWindow, type WindowUse, windowOf } from "./VelocityLimits.ts"
+import { type LimitDirection, LimitWindow, type WindowUse, windowOf } from "./VelocityLimits.ts"
 
 /** The windows of a limit, and the hour and the day of one API key. */
 export const CapWindow = Schema.Literals([...LimitWindow.literals, "key", "key_day"])
@@ -28,7 +28,8 @@ export type AmountCap = typeof AmountCap.Type
 export const CapSubject = Schema.Literals(["tenant", "destination", "key"])
 export type CapSubject = typeof CapSubject.Type
 
-const meanings = {
+/** Whose amounts each window adds up, and how long it is. */
+export const meanings = {
   hour: { of: "tenant", length: "hour" },
   day: { of: "tenant", length: "day" },
   destination: { of: "destination", length: "hour" },
@@ -46,11 +47,15 @@ export interface MovedAmount {
 /** The caps that hold for an amount of this currency, in the order in which they refuse. */
 export const capsOn = (
   caps: ReadonlyArray<AmountCap>,
-  { currency, direction, mode }: Pick<AmountCap, "mode" | "direction" | "currency">
-): ReadonlyArray<AmountCap> =>
-  CapWindow.literals.flatMap((window) =>
-    caps.filter((cap) => cap.mode === mode && cap.direction === direction && cap.currency === currency && cap.window === window)
-  )
+  { currency, direction, mode }: Pick<AmountCap, "mode" | "currency"> & { readonly direction: LimitDirection }
+): ReadonlyArray<AmountCap> => {
+  const own = caps.filter((cap) => cap.mode === mode && cap.direction === direction && cap.currency === currency)
+  return CapWindow.literals.flatMap((window) => own.filter((cap) => cap.window === window))
+}
+
+/** All caps of a direction, in the order of their currencies. */
+export const capsOf = (caps: ReadonlyArray<AmountCap>, mode: Mode, direction: LimitDirection): ReadonlyArray<AmountCap> =>
+  Currency.literals.flatMap((currency) => capsOn(caps, { mode, direction, currency }))
 
 /** Whose transaction it is, and when. `party` is the keyed HMAC of the payer's or recipient's number, in hex. */
 export interface CapUser {

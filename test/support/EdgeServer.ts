@@ -10,6 +10,7 @@ import { Logs } from "../../src/observability/Logs.ts"
 import { RateLimitsMemory } from "../../src/persistence/requests/RateLimitsMemory.ts"
 import { TooLate } from "../../src/runtime/TooLate.ts"
 import { Authentication } from "../../src/services/admission/Authentication.ts"
+import { LimitUses } from "../../src/services/admission/LimitUses.ts"
 import { BeneficiaryBook } from "../../src/services/BeneficiaryBook.ts"
 import { CodeFlow } from "../../src/services/collections/CodeFlow.ts"
 import { CodeRequests } from "../../src/services/collections/CodeRequests.ts"
@@ -155,6 +156,7 @@ const services = (behind: Behind, { readRaw }: EdgeOptions) =>
     fake(BeneficiaryBook, {}),
     fake(FloatWatch, {}),
     fake(Capabilities, {}),
+    fake(LimitUses, {}),
     fake(ReferenceReads, {}),
     fake(Exchanges, { find: () => Effect.fail(new NoSuchThing()) }),
     fake(CodeFlow, { authorize: (_, { reference }) => Effect.sync(() => (behind.authorized.push(reference), collection())) }),

@@ -56,6 +56,7 @@ export const executeExamples = Effect.fnUntraced(function* (gateway: Gateway) {
     "float/entries?currency=UGX&limit=1",
     "balances",
     "capabilities",
+    "limits",
     "reference/corridors",
     "reference/countries",
     "reference/banks/UG",

@@ -1871,6 +1871,33 @@ export interface Bank {
   readonly currency: Currency
 }
 
+/** The limits that hold for the key's mode, in the order in which they refuse */
+export type Limits = ReadonlyArray<Limit>
+
+/** A limit that holds for you, and what is used of it */
+export interface Limit {
+  /** Payouts, collections, or codes that are texted to payers */
+  readonly direction: "collection" | "payout" | "code"
+  /** It counts by UTC hour, or by UTC day */
+  readonly window: "hour" | "day"
+  /** It counts all of yours in the key's mode, each recipient's or payer's, or each key's */
+  readonly applies_to: "tenant" | "destination" | "key"
+  /** It counts how many, or adds up amounts */
+  readonly scope: "count" | "amount"
+  /** How many in one window; null for a cap of amounts */
+  readonly maximum_count: number | null
+  /** How many so far; null for a cap of amounts, and where each recipient or payer has a window of its own */
+  readonly used_count: number | null
+  /** The currency of a cap of amounts, else null */
+  readonly currency: Currency | null
+  /** How much in one window, in minor units of `currency`; null for a count */
+  readonly maximum_minor: bigint | null
+  /** How much so far, of the key that asks where it applies to keys; null for a count, and where each recipient or payer has a window of its own */
+  readonly used_minor: bigint | null
+  /** When the window of now ends */
+  readonly window_ends_at: string
+}
+
 /** All seven capabilities, always in the same order */
 export type Capabilities = ReadonlyArray<Capability>
 
@@ -2735,6 +2762,10 @@ export interface Operations {
   /** List your capabilities */
   readonly "GET /v1/capabilities": {
     readonly data: Capabilities
+  }
+  /** List your limits */
+  readonly "GET /v1/limits": {
+    readonly data: Limits
   }
   /** List banks */
   readonly "GET /v1/reference/banks/{country}": {

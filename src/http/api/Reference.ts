@@ -4,6 +4,7 @@ import { Availability, CorridorKey, Country, CustomerAction, Direction, Method }
 import { Currency } from "../../domain/Currency.ts"
 import { described, optional } from "../../domain/Description.ts"
 import { Capability } from "../../domain/Tenant.ts"
+import { limitsEndpoint } from "./Limits.ts"
 import { errors, group, NEEDS_NOTHING, needs, operation } from "./Operation.ts"
 import { Flag } from "./Page.ts"
 import { PayoutMethod } from "./Payouts.ts"
@@ -191,7 +192,8 @@ export class CapabilitiesApi extends HttpApiGroup.make("capabilities")
         "List your capabilities",
         `What you may do and the provider offers, and why the rest is not supported. ${NEEDS_NOTHING}`
       )
-    )
+    ),
+    limitsEndpoint
   )
-  .annotateMerge(group("Capabilities", "What you may do."))
+  .annotateMerge(group("Capabilities", "What you may do, and how much of it."))
   .middleware(SignedRequest) {}

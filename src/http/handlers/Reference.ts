@@ -1,6 +1,8 @@
 import { Effect, Result } from "effect"
 import { type BankAccount, bankAccountView } from "../../domain/BankAccount.ts"
+import { iso } from "../../domain/Instant.ts"
 import { corridorView } from "../../domain/View.ts"
+import { type LimitUse, LimitUses } from "../../services/admission/LimitUses.ts"
 import { Capabilities } from "../../services/reference/Capabilities.ts"
 import { Reference, type ServedBranch, type ServedCorridor, type ServedCountry } from "../../services/reference/Reference.ts"
 import { ResolveBody } from "../api/Reference.ts"
@@ -75,7 +77,26 @@ export const resolveBody = (body: JsonTree): Result.Result<Body<BankAccount>, Bo
 /** The tenant's capabilities. */
 export const capabilitiesHandlers = Effect.gen(function* () {
   const capabilities = yield* Capabilities
+  const limits = yield* LimitUses
   return handlersOf("capabilities", {
-    list: () => withCaller(capabilities.rows).pipe(respond(200))
+    list: () => withCaller(capabilities.rows).pipe(respond(200)),
+    limits: () =>
+      withCaller(limits.list).pipe(
+        Effect.map((uses) => uses.map(limitView)),
+        respond(200)
+      )
   })
+})
+
+const limitView = ({ bound, currency, direction, endsAt, length, of, used }: LimitUse) => ({
+  direction,
+  window: length,
+  applies_to: of,
+  scope: currency === null ? "count" : "amount",
+  maximum_count: currency === null ? Number(bound) : null,
+  used_count: currency === null && used !== null ? Number(used) : null,
+  currency,
+  maximum_minor: currency === null ? null : bound,
+  used_minor: currency === null ? null : used,
+  window_ends_at: iso(endsAt)
 })

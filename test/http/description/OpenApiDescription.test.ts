@@ -36,6 +36,7 @@ const contract = {
   "/v1/fx/exchange": ["POST"],
   "/v1/fx/exchanges/{reference}": ["GET"],
   "/v1/fx/quote": ["POST"],
+  "/v1/limits": ["GET"],
   "/v1/payouts": ["POST"],
   "/v1/payouts/quote": ["POST"],
   "/v1/payouts/quotes": ["POST"],
