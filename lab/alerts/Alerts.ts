@@ -3,6 +3,7 @@ import { setTimeout as pause } from "node:timers/promises"
 import { parseArgs } from "node:util"
 import { readRules } from "../../test/support/AlertRules.ts"
 import { tellCallbacks } from "../chaos/Callbacks.ts"
+import { singleServer } from "../chaos/SingleServer.ts"
 import { openStage } from "../chaos/Stage.ts"
 import { runRecorder } from "../runs/Runs.ts"
 import { bookFaults, unchecked } from "./BookFaults.ts"
@@ -20,6 +21,7 @@ import {
   standbyFaults
 } from "./DatabaseFaults.ts"
 import { type Drilled, drill, type Fault } from "./Fault.ts"
+import { type NodeParts, nodeFaults, openNodeParts } from "./NodeFaults.ts"
 import { accountUnset, callbacksLate, callbacksParked, outcomeUnknown, providerFaults } from "./ProviderFaults.ts"
 import { openScene, type Scene } from "./Scene.ts"
 import { FACTOR } from "./Shortened.ts"
@@ -61,14 +63,17 @@ const main = async () => {
     return
   }
   const sink = await openSink()
+  const parts = await openNodeParts(programs.redis)
   const variables = {
+    ...parts.variables,
     CIRCUIT_FAILURES: "5",
     WEBHOOK_SCHEDULE: "0s,1s",
     SIMULATOR_DELAY_MS: "400",
     DATABASE_DISK: DISK,
     EVERSEND_LIVE_PACE: "off"
   }
-  const stage = await openStage(variables)
+  const stage = await openStage(variables, singleServer, parts.own)
+  stage.atEnd(parts.redis.stop)
   try {
     await tellCallbacks(stage)
     const scene = openScene(stage)
@@ -79,7 +84,7 @@ const main = async () => {
     const watch = await openWatch({ programs, folder: stage.dataDir, targets, receiver: sink.url })
     stage.atEnd(watch.close)
     await pause(FIRST_SCRAPES_MS)
-    const played = await play(scene, standby, { sink, watch })
+    const played = await play(scene, { standby, parts }, { sink, watch })
     const ledger = await scene.command("ledger", "verify")
     if (ledger.code !== 0) console.error(JSON.stringify(ledger.json))
     report(played, ledger.code === 0)
@@ -95,13 +100,19 @@ interface Played {
   readonly uncalled: ReadonlyArray<string>
 }
 
+/** What the faults are made with, beside the scene. */
+interface Props {
+  readonly standby: Standby
+  readonly parts: NodeParts
+}
+
 interface Seen {
   readonly sink: Sink
   readonly watch: Watch
 }
 
 /** One fault after another, but for those that take minutes: others are played beside them. */
-const play = async (scene: Scene, standby: Standby, { sink, watch }: Seen): Promise<Played> => {
+const play = async (scene: Scene, { parts, standby }: Props, { sink, watch }: Seen): Promise<Played> => {
   const drilled: Array<Drilled> = []
   const spans: Array<{ readonly names: ReadonlyArray<string>; readonly from: number; to: number }> = []
   const now = async (...faults: ReadonlyArray<Fault>) => {
@@ -124,6 +135,7 @@ const play = async (scene: Scene, standby: Standby, { sink, watch }: Seen): Prom
   await now(...providerFaults(scene), ...tenantFaults(scene), connectionsLow(scene))
   await Promise.all(minutes)
   await now(webhooksParked(scene), callbacksParked(scene), diskFilling(scene))
+  await now(...nodeFaults(scene, parts))
   await now(...standbyFaults(scene, standby, watch), gatewayDown(scene))
   await tenMinutes
   await now(archiveFailing(scene), commitsNotDurable(scene), databaseDown(scene))

@@ -126,7 +126,7 @@ const commitsWaiting = ({ sql, tenant }: Scene, standby: Standby): Fault => ({
   how: "real",
   // Scrapes are late while the first commits hang, and the time in which they may be late is shortened as well. Where the status can be read
   // through a connection that does not hang, the missing standby is seen, too.
-  beside: ["InternalErrors", "GatewayDown", "DatabaseDown", "StandbyMissing"],
+  beside: ["InternalErrors", "GatewayDown", "DatabaseDown", "StandbyMissing", "NotReady", "DatabaseSlow"],
   begin: async () => {
     const payer = await tenant("waiting", 1_000_000)
     await sql(`ALTER SYSTEM SET synchronous_standby_names = '${STANDBY}'`)
@@ -162,7 +162,7 @@ export const archiveFailing = ({ sql, stage }: Scene): Fault => {
     about: "the command that archives the write-ahead log fails, until it does not",
     alerts: ["ArchiveFailing", "ArchiveBehind"],
     how: "real",
-    beside: ["InternalErrors", "CommitsWaiting", "DatabaseDown", "StandbyMissing"],
+    beside: ["InternalErrors", "CommitsWaiting", "DatabaseDown", "StandbyMissing", "NotReady", "DatabaseSlow"],
     begin: async () => {
       await sql("ALTER SYSTEM SET archive_mode = on")
       await sql("ALTER SYSTEM SET archive_timeout = 1")
@@ -192,7 +192,7 @@ export const commitsNotDurable = ({ sql, stage }: Scene): Fault => {
       "a server that is named as one that a test throws away commits before it has written, until it is started as any other",
     alerts: ["CommitsNotDurable"],
     how: "real",
-    beside: ["InternalErrors", "CommitsWaiting", "DatabaseDown", "StandbyMissing"],
+    beside: ["InternalErrors", "CommitsWaiting", "DatabaseDown", "StandbyMissing", "NotReady", "DatabaseSlow"],
     begin: async () => {
       await sql(`ALTER SYSTEM SET cluster_name = '${THROWN_AWAY}'`)
       await sql("DO $$BEGIN EXECUTE format('ALTER DATABASE %I SET synchronous_commit = off', current_database()); END$$")
@@ -212,7 +212,7 @@ export const databaseDown = ({ stage, tenant }: Scene): Fault => ({
   alerts: ["DatabaseDown"],
   how: "real",
   // Withheld while the database is down, and told afterwards where a request came meanwhile.
-  beside: ["InternalErrors", "CommitsWaiting"],
+  beside: ["InternalErrors", "CommitsWaiting", "NotReady", "DatabaseSlow"],
   begin: async () => {
     const reader = await tenant("unlucky")
     await stage.actors[3].kill()

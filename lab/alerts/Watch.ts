@@ -12,21 +12,26 @@ const READY_WITHIN_MS = 30_000
 const LOOK_EVERY_MS = 100
 
 /** Alertmanager has another name in Debian's package. */
-const names = { prometheus: ["prometheus"], alertmanager: ["alertmanager", "prometheus-alertmanager"] } as const
+const names = {
+  prometheus: ["prometheus"],
+  alertmanager: ["alertmanager", "prometheus-alertmanager"],
+  redis: ["redis-server"]
+} as const
 
 export interface Programs {
   readonly prometheus: string
   readonly alertmanager: string
+  readonly redis: string
 }
 
 /** What is not on this machine is named. */
 export const installed = (): Programs | { readonly missing: ReadonlyArray<string> } => {
   const found = (program: keyof typeof names) =>
     names[program].find((name) => spawnSync(name, ["--version"], { stdio: "ignore" }).status === 0)
-  const [prometheus, alertmanager] = [found("prometheus"), found("alertmanager")]
-  return prometheus === undefined || alertmanager === undefined
-    ? { missing: [...(prometheus === undefined ? ["prometheus"] : []), ...(alertmanager === undefined ? ["alertmanager"] : [])] }
-    : { prometheus, alertmanager }
+  const [prometheus, alertmanager, redis] = [found("prometheus"), found("alertmanager"), found("redis")]
+  if (prometheus !== undefined && alertmanager !== undefined && redis !== undefined) return { prometheus, alertmanager, redis }
+  const all = { prometheus, alertmanager, "redis-server": redis }
+  return { missing: Object.entries(all).flatMap(([name, program]) => (program === undefined ? [name] : [])) }
 }
 
 /** Where runbooks are read, as the shipped prometheus.yml has it. */

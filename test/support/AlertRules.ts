@@ -109,8 +109,9 @@ class Reader {
     for (;;) {
       const word = this.#takes("and") ? "and" : this.#takes("unless") ? "unless" : ""
       if (word === "") return left
+      const on = this.#takes("on") ? this.#labels() : undefined
       const [one, other] = [seriesOf(left), seriesOf(this.#comparison())]
-      left = one.filter((series) => (matching(other, series) !== undefined) === (word === "and"))
+      left = one.filter((series) => (matching(other, series, on) !== undefined) === (word === "and"))
     }
   }
 
@@ -144,28 +145,37 @@ class Reader {
       return this.#closed(this.#scrapes.atSeconds)
     }
     if (token === "sum" || token === "max" || token === "min") return this.#aggregated(token)
-    if (token === "increase" || token === "max_over_time") {
+    if (token === "abs") {
+      this.#expect("(")
+      return this.#closed(seriesOf(this.#union()).map((one) => ({ ...one, value: Math.abs(one.value) })))
+    }
+    const window = windows[token]
+    if (window !== undefined) {
       this.#expect("(")
       const selector = this.#selector(this.#next())
       this.#expect("[")
       this.#next()
       this.#expect("]")
       const { after, before } = this.#scrapes
-      return this.#closed(token === "increase" ? grown(selector(before), selector(after)) : selector(after))
+      return this.#closed(window(selector(before), selector(after)))
     }
     return this.#selector(token)(this.#scrapes.after)
   }
 
   #aggregated(how: "sum" | "max" | "min"): Value {
-    const by: Array<string> = []
-    if (this.#takes("by")) {
-      this.#expect("(")
-      do by.push(this.#next())
-      while (this.#takes(","))
-      this.#expect(")")
-    }
+    const by = this.#takes("by") ? this.#labels() : []
     this.#expect("(")
     return grouped(seriesOf(this.#closed(this.#union())), by, how)
+  }
+
+  #labels(): ReadonlyArray<string> {
+    const labels: Array<string> = []
+    this.#expect("(")
+    while (!this.#takes(")")) {
+      labels.push(this.#next())
+      this.#takes(",")
+    }
+    return labels
   }
 
   #selector(name: string): (page: Exposition) => ReadonlyArray<Series> {
@@ -203,8 +213,12 @@ class Reader {
 
 const nameOf = (labels: Sample["labels"]): string => JSON.stringify(Object.entries(labels).sort())
 
-const matching = (series: ReadonlyArray<Series>, one: Series): Series | undefined =>
-  series.find(({ labels }) => nameOf(labels) === nameOf(one.labels))
+/** The one with the same labels, or with the same of those that are named. */
+const matching = (series: ReadonlyArray<Series>, one: Series, on?: ReadonlyArray<string>): Series | undefined => {
+  const of = ({ labels }: Series) =>
+    nameOf(on === undefined ? labels : Object.fromEntries(on.map((label) => [label, labels[label] ?? ""])))
+  return series.find((other) => of(other) === of(one))
+}
 
 const combined = (left: Value, right: Value, compute: (one: number, other: number) => number): Value => {
   if (typeof left === "number" && typeof right === "number") return compute(left, right)
@@ -224,6 +238,18 @@ const grouped = (series: ReadonlyArray<Series>, by: ReadonlyArray<string>, how: 
     groups.set(nameOf(kept), { labels: kept, value: before === undefined ? value : joined(before, value) })
   }
   return [...groups.values()]
+}
+
+type Window = (before: ReadonlyArray<Series>, after: ReadonlyArray<Series>) => ReadonlyArray<Series>
+
+/** What is counted, or seen, between two scrapes. */
+const windows: Readonly<Record<string, Window>> = {
+  increase: (before, after) => grown(before, after),
+  changes: (before, after) =>
+    after.map((one) => ({ ...one, value: [undefined, one.value].includes(matching(before, one)?.value) ? 0 : 1 })),
+  max_over_time: (_, after) => after,
+  min_over_time: (_, after) => after,
+  last_over_time: (before, after) => [...after, ...before.filter((one) => matching(after, one) === undefined)]
 }
 
 /** As between two scrapes a window apart; a counter that was not there before does not count, as in Prometheus. */

@@ -3,22 +3,29 @@ import { Clock, Effect, Redacted } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { KeptMs } from "../../src/observability/Gauges.ts"
 import { gateway as command } from "../commands/Gateway.ts"
+import { fakeRedis } from "../fakes/FakeRedis.ts"
 import { type Exposition, readExposition } from "./Exposition.ts"
 import { freePort } from "./FreePort.ts"
 import { givenStack } from "./Stack.ts"
 import { masterKey } from "./TestDatabase.ts"
+import { settableClock } from "./WrongClock.ts"
 
 /** A page is as new as what a test has just done. */
 const KEPT_MS = 0
 
+/** No bucket is ever empty. */
+const NO_LIMIT = 1_000_000_000
+
 /** A gateway as its operators see it: its metrics, its database, their command line. */
 export const givenOperated = Effect.fnUntraced(function* (overrides: Record<string, string> = {}) {
   const managementPort = yield* freePort
-  const stack = yield* Effect.provideService(
-    givenStack({ MANAGEMENT_PORT: String(managementPort), ...overrides }),
-    KeptMs,
-    KEPT_MS
-  )
+  const redis = yield* fakeRedis(NO_LIMIT)
+  const machine = settableClock(yield* Clock.Clock)
+  const stack = yield* givenStack({
+    MANAGEMENT_PORT: String(managementPort),
+    REDIS_URL: Redacted.value(redis.url),
+    ...overrides
+  }).pipe(Effect.provideService(KeptMs, KEPT_MS), Effect.provideService(Clock.Clock, machine.clock))
   const { database, simulator } = stack
   const connection = (url: Redacted.Redacted) => PgClient.makeClient({ url }).pipe(Effect.provide(Reactivity.layer))
   const sql = yield* connection(database)
@@ -47,7 +54,19 @@ export const givenOperated = Effect.fnUntraced(function* (overrides: Record<stri
     EVERSEND_LIVE_WEBHOOK_SECRET: "webhook-secret"
   }
   const run = (...args: ReadonlyArray<string>) => command(variables, ...args)
-  return { ...stack, sql, holder, elsewhere, name, page, run, now: Effect.map(Clock.currentTimeMillis, (ms) => ms / 1000) }
+  const setClock = machine.set
+  return {
+    ...stack,
+    sql,
+    holder,
+    elsewhere,
+    name,
+    page,
+    redis,
+    run,
+    setClock,
+    now: Effect.map(Clock.currentTimeMillis, (ms) => ms / 1000)
+  }
 })
 
 export type Operated = Effect.Success<ReturnType<typeof givenOperated>>

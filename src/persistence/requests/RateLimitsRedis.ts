@@ -1,5 +1,5 @@
 import * as NodeRedis from "@effect/platform-node/NodeRedis"
-import { Cause, Context, Deferred, Duration, Effect, Layer, Redacted, Schedule } from "effect"
+import { Cause, Context, Deferred, Duration, Effect, Layer, Metric, Redacted, Schedule } from "effect"
 import * as RateLimiter from "effect/persistence/RateLimiter"
 import { type RateLimit, RateLimits } from "../../services/ports/RateLimits.ts"
 import { countingHere, intervalMs, rateLimited, reserved, tokensOf, withinRateLimit } from "./RateLimitsMemory.ts"
@@ -9,6 +9,14 @@ const ANSWER_MS = 250
 const CONNECT_MS = 2_000
 const CONNECT_AGAIN_EVERY = "5 seconds"
 const PREFIX = "gateway:rate_limit:"
+const ASKED_EVERY = "5 seconds"
+/** A bucket of which nothing is taken. */
+const ASKED_BUCKET = "asked"
+const ASKED_LIMIT: RateLimit = { count: 1, windowMs: 1_000, burst: 1 }
+
+const up = Metric.gauge("gateway_redis_up", {
+  description: "1 while rate limits are shared through Redis, 0 while it cannot be reached; absent where none is set."
+})
 
 /**
  * Every process takes from the same buckets. While Redis cannot be reached each process counts for itself, which the log says once, as
@@ -24,18 +32,23 @@ export const RateLimitsRedis = {
         let limiter: RateLimiter.RateLimiter | null = null
         let isShared = true
 
+        yield* Metric.update(up, 1)
+
         const lost = (reason: unknown) => {
           if (!isShared) return Effect.void
           isShared = false
-          return Effect.logError(
-            "Redis cannot be reached: rate limits are counted by each process for itself",
-            Cause.fail(reason)
+          return Effect.andThen(
+            Metric.update(up, 0),
+            Effect.logError("Redis cannot be reached: rate limits are counted by each process for itself", Cause.fail(reason))
           )
         }
         const found = Effect.suspend(() => {
           if (isShared) return Effect.void
           isShared = true
-          return Effect.logInfo("Redis is back: rate limits are shared by all processes again")
+          return Effect.andThen(
+            Metric.update(up, 1),
+            Effect.logInfo("Redis is back: rate limits are shared by all processes again")
+          )
         })
 
         const connected = Effect.gen(function* () {
@@ -76,6 +89,14 @@ export const RateLimitsRedis = {
               tokens
             })
             .pipe(Effect.timeout(ANSWER_MS))
+
+        /** Also where nobody asks: that Redis is gone is not found out by a tenant. */
+        const asked = Effect.suspend(() =>
+          limiter === null
+            ? Effect.void
+            : Effect.matchEffect(owe(limiter, ASKED_BUCKET, ASKED_LIMIT, 0), { onSuccess: () => found, onFailure: lost })
+        )
+        yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(ASKED_EVERY), asked)))
 
         /** One that would have to wait too long gives its token back. */
         const reserveIn = Effect.fnUntraced(function* (

@@ -1,5 +1,6 @@
 import { expect, it } from "@effect/vitest"
-import { Context, Effect, Exit, Fiber, Layer } from "effect"
+import { Context, Effect, Exit, Fiber, Layer, Metric } from "effect"
+import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { describe } from "vitest"
@@ -10,6 +11,7 @@ import { LedgerVerificationPg } from "../../../src/persistence/ledger/LedgerVeri
 import { Migrations } from "../../../src/persistence/schema/Migrations.ts"
 import { LedgerVerification } from "../../../src/services/ports/LedgerVerification.ts"
 import { databaseProxy } from "../../support/DatabaseProxy.ts"
+import { readExposition, sampled } from "../../support/Exposition.ts"
 import { givenDatabase } from "../../support/TestDatabase.ts"
 
 /** A client on a line that the test may strand. */
@@ -106,4 +108,22 @@ it.effect("a transaction that failed inside is never reported as committed", () 
     const exit = yield* Effect.exit(sql.withTransaction(Effect.ignore(sql`SELECT 1 / 0`)))
     expect(Exit.isFailure(exit) ? String(exit.cause) : "committed").toContain("rolled back")
   }).pipe(Effect.scoped)
+)
+
+it.effect("the times of commits and of waits for a connection are measured, also of those that fail", () =>
+  Effect.gen(function* () {
+    const { sql } = yield* given
+    const counts = Effect.map(PrometheusMetrics.format(), (text) => {
+      const page = readExposition(text)
+      const of = (name: string) => sampled(page, `${name}_count`)
+      return [of("gateway_database_commit_duration_seconds"), of("gateway_database_connection_wait_seconds")]
+    })
+    const [, waited = 0] = yield* counts
+    yield* sql`SELECT 1`
+    expect(yield* counts).toEqual([undefined, waited + 1])
+    yield* sql.withTransaction(sql`SELECT 1`)
+    expect(yield* counts).toEqual([1, waited + 2])
+    yield* Effect.flip(sql.withTransaction(Effect.andThen(sql`SELECT 1`, Effect.fail("no"))))
+    expect(yield* counts).toEqual([1, waited + 3])
+  }).pipe(Effect.provideService(Metric.MetricRegistry, new Map()), Effect.scoped)
 )

@@ -1,11 +1,13 @@
-import { createServer, type Socket } from "node:net"
 import { describe, it } from "@effect/vitest"
-import { Effect, Fiber, Layer, Logger, Redacted } from "effect"
+import { Effect, Fiber, Layer, Logger, Metric } from "effect"
+import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
 import { TestClock } from "effect/testing"
 import { expect } from "vitest"
 import { countingHere, RateLimitsMemory } from "../../../src/persistence/requests/RateLimitsMemory.ts"
 import { RateLimitsRedis } from "../../../src/persistence/requests/RateLimitsRedis.ts"
 import { RateLimits } from "../../../src/services/ports/RateLimits.ts"
+import { fakeRedis } from "../../fakes/FakeRedis.ts"
+import { readExposition, sampled } from "../../support/Exposition.ts"
 
 const limit = { count: 30, windowMs: 60_000, burst: 3 }
 const take = (bucket: string) =>
@@ -13,47 +15,7 @@ const take = (bucket: string) =>
     Effect.map(limits.take(bucket, limit, 1), (taken) => (taken._tag === "Allowed" ? 0 : taken.retryAfterSeconds))
   )
 
-/** Speaks enough of Redis to hold buckets that never fill again; what its real script computes is Effect's own matter. */
-const redis = (left: number) =>
-  Effect.acquireRelease(
-    Effect.promise(async () => {
-      const seen: Array<string> = []
-      const tokens = new Map<string, number>()
-      const sockets = new Set<Socket>()
-      const answer = (command: ReadonlyArray<string>): string => {
-        const [name = "", , , bucket = "", , taken = "", , , , overflow] = command
-        if (/^EVAL/i.test(name)) {
-          seen.push(bucket)
-          const rest = (tokens.get(bucket) ?? left) - Number(taken)
-          if (rest >= 0 || overflow === "1") tokens.set(bucket, rest)
-          return `*2\r\n$${String(rest).length}\r\n${rest}\r\n$1\r\n0\r\n`
-        }
-        return /^HELLO/i.test(name) ? "%1\r\n+server\r\n+redis\r\n" : "+OK\r\n"
-      }
-      const server = createServer((socket) => {
-        sockets.add(socket)
-        socket.on("error", () => socket.destroy())
-        socket.on("data", (bytes) => {
-          const parts = bytes.toString().split("\r\n")
-          for (let at = 0; at < parts.length; ) {
-            const count = Number(/^\*(\d+)/.exec(parts[at] ?? "")?.[1] ?? 0)
-            if (count > 0) socket.write(answer(Array.from({ length: count }, (_, index) => parts[at + 2 + 2 * index] ?? "")))
-            at += 1 + 2 * count
-          }
-        })
-      })
-      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
-      const address = server.address()
-      const port = typeof address === "object" && address !== null ? address.port : 0
-      const stop = async () => {
-        for (const socket of sockets) socket.destroy()
-        await new Promise<void>((resolve) => void server.close(() => resolve()))
-      }
-      return { url: Redacted.make(`redis://:hidden@127.0.0.1:${port}`), seen, stop, tokens }
-    }),
-    ({ stop }) => Effect.promise(stop)
-  )
-
+const immediate = Effect.promise(() => new Promise((next) => setImmediate(next)))
 const logged = (lines: Array<string>) => Logger.layer([Logger.make(({ message }) => void lines.push(JSON.stringify(message)))])
 
 describe("rate limits in memory", () => {
@@ -90,7 +52,7 @@ describe("rate limits in Redis", () => {
   it.live("are shared by all processes, and counted by each process itself when Redis is gone", () =>
     Effect.gen(function* () {
       const lines: Array<string> = []
-      const server = yield* redis(3)
+      const server = yield* fakeRedis(3)
       const node = () => Layer.build(Layer.fresh(RateLimitsRedis.layer(server.url))).pipe(Effect.provide(logged(lines)))
       const [one, two] = [yield* node(), yield* node()]
       const at = (context: typeof one) => Effect.provide(Effect.provide(take("k"), context), logged(lines))
@@ -109,7 +71,7 @@ describe("rate limits in Redis", () => {
     "are closed until the latest end that anybody said, however many said it at once, and what is reserved and given back is no debt",
     () =>
       Effect.gen(function* () {
-        const { tokens, url } = yield* redis(limit.burst)
+        const { tokens, url } = yield* fakeRedis(limit.burst)
         const left = () => tokens.get("gateway:rate_limit:k")
         yield* Effect.gen(function* () {
           const limits = yield* RateLimits
@@ -134,12 +96,32 @@ describe("rate limits in Redis", () => {
   it.live("do not prevent the start when Redis is away", () =>
     Effect.gen(function* () {
       const lines: Array<string> = []
-      const server = yield* redis(3)
+      const server = yield* fakeRedis(3)
       yield* Effect.promise(server.stop)
       const building = yield* Effect.forkChild(Layer.build(RateLimitsRedis.layer(server.url)).pipe(Effect.provide(logged(lines))))
       const context = yield* Fiber.join(building)
       expect(yield* Effect.provide(take("k"), context)).toBe(0)
       expect(lines.join()).toContain("Redis cannot be reached")
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("are asked for when no tenant asks, so that a Redis that went away while nothing happened is seen", () =>
+    Effect.gen(function* () {
+      const server = yield* fakeRedis(3)
+      const metrics = new Map()
+      yield* Effect.gen(function* () {
+        yield* Layer.build(RateLimitsRedis.layer(server.url)).pipe(Effect.provide(logged([])))
+        const up = Effect.map(PrometheusMetrics.format(), (page) => sampled(readExposition(page), "gateway_redis_up"))
+        const becomes = (value: number) =>
+          Effect.repeat(Effect.andThen(TestClock.adjust("1 seconds"), Effect.andThen(immediate, up)), {
+            until: (now) => now === value
+          })
+        expect(yield* up).toBe(1)
+        yield* Effect.promise(server.stop)
+        yield* becomes(0)
+        yield* Effect.promise(server.start)
+        yield* becomes(1)
+      }).pipe(Effect.provideService(Metric.MetricRegistry, metrics))
     }).pipe(Effect.scoped)
   )
 })

@@ -14,6 +14,7 @@ import { databaseFaults } from "../failures/DatabaseFaults.ts"
 import { providerFaults } from "../routing/ProviderFaults.ts"
 import { ends, type Fault, fires, grownOlder, neverExecuted, statusOf } from "./AlertFiring.ts"
 import { auditFault } from "./AuditFault.ts"
+import { readinessFaults } from "./ReadinessFaults.ts"
 
 /** Each plants a fault, expects its alerts, repairs it and expects them to end. One gateway plays them in this order. */
 export const stories: ReadonlyArray<Fault> = [
@@ -226,6 +227,7 @@ export const stories: ReadonlyArray<Fault> = [
     }
   },
   ...providerFaults,
+  ...readinessFaults,
   ...databaseFaults,
   {
     about: "a database that accepts no connections, until it does",
