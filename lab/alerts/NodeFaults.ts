@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdtempSync, writeFileSync } from "node:fs"
+import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { freePorts } from "../../test/support/FreePort.ts"
@@ -42,7 +43,7 @@ export const openNodeParts = async (redisProgram: string): Promise<NodeParts> =>
   await start()
   const of = (file: string): OfGateway => ({ variables: { NODE_OPTIONS: `--import ${SET_CLOCK}`, CLOCK_OFF_FILE: file } })
   return {
-    variables: { REDIS_URL: `redis://127.0.0.1:${port}` },
+    variables: { REDIS_URL: `redis://127.0.0.1:${port}`, CONNECTIONS_AN_ADDRESS: String(CONNECTIONS_AN_ADDRESS) },
     own: [of(files[0]), of(files[1])],
     setClocks: async (...ms) => {
       for (const [at, file] of files.entries()) writeFileSync(file, String(ms[at] ?? 0))
@@ -57,6 +58,8 @@ export const nodeFaults = (scene: Scene, parts: NodeParts): ReadonlyArray<Fault>
   notReady(parts),
   redisGone(parts),
   databaseSlow(scene),
+  floodAtCap(scene),
+  endpointSlow(scene),
   gatewayRestarting(scene)
 ]
 
@@ -90,12 +93,13 @@ const databaseSlow = ({ sql, tenant }: Scene): Fault => {
   const over = new AbortController()
   let paying: Promise<void> = Promise.resolve()
   return {
-    about: "each commit of a payment takes three seconds, until it does not",
+    about: "each commit of a payment takes two seconds, until it does not",
     alerts: ["DatabaseSlow"],
     how: "real",
+    beside: ["InternalErrors"],
     begin: async () => {
       const payer = await tenant("slowly", 1_000_000)
-      await sql("CREATE FUNCTION take_long() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(3); RETURN NULL; END'")
+      await sql("CREATE FUNCTION take_long() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(2); RETURN NULL; END'")
       await sql(`CREATE CONSTRAINT TRIGGER slow AFTER INSERT OR UPDATE ON transactions DEFERRABLE INITIALLY DEFERRED
         FOR EACH ROW EXECUTE FUNCTION take_long()`)
       paying = (async () => {
@@ -109,6 +113,42 @@ const databaseSlow = ({ sql, tenant }: Scene): Fault => {
     }
   }
 }
+
+const CONNECTIONS_AN_ADDRESS = 256
+
+const floodAtCap = ({ stage }: Scene): Fault => ({
+  about: "more connections from one address than a node holds, until no more come",
+  alerts: ["FloodAtCap"],
+  how: "real",
+  begin: async () => {
+    const port = Number(new URL(stage.gateways[0].url).port)
+    const sockets = Array.from({ length: CONNECTIONS_AN_ADDRESS + 8 }, () =>
+      connect(port, "127.0.0.1").on("error", () => undefined)
+    )
+    await Promise.race(sockets.map((socket) => new Promise((closed) => socket.once("close", closed))))
+    for (const socket of sockets) socket.destroy()
+  },
+  mend: async () => undefined
+})
+
+const endpointSlow = ({ sql }: Scene): Fault => ({
+  about: "an endpoint that is attempted while a webhook has waited for six minutes, until it has none",
+  alerts: ["WebhookEndpointSlow"],
+  how: "set back",
+  begin: async () => {
+    await sql(`INSERT INTO webhook_endpoints (app_id, mode, url, events, enabled, secret_sealed, created_at, updated_at)
+      VALUES ('slow', 'live', 'https://slow.example', '{}', true, '', now(), now())`)
+    await sql(
+      "INSERT INTO webhook_flights (app_id, mode, ids, leased_until) VALUES ('slow', 'live', '{D1}', ARRAY[now() + interval '10 minutes'])"
+    )
+    await sql(`INSERT INTO due_deliveries (app_id, mode, next_attempt_at, id, created_at)
+      VALUES ('slow', 'live', now() - interval '6 minutes', 'D1', now())`)
+  },
+  mend: async () => {
+    for (const table of ["due_deliveries", "webhook_flights", "webhook_endpoints"])
+      await sql(`DELETE FROM ${table} WHERE app_id = 'slow'`)
+  }
+})
 
 const RESTARTS = 3
 

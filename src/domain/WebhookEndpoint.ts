@@ -27,6 +27,8 @@ export type DisabledReason = typeof DisabledReason.Type
 const HOUR_MS = 3_600_000
 /** An endpoint that failed for so long is shown to operators. */
 export const SHOWN_FAILING_MS = HOUR_MS / 4
+/** An endpoint that is being attempted, and whose oldest due webhook has waited for longer, takes less than it is sent. */
+export const SLOW_MS = 5 * 60_000
 /** No answer but failures for so long disables an endpoint. */
 export const FAILING_MS = 120 * HOUR_MS
 /** After a rotation the old secret signs beside the new one for so long. */

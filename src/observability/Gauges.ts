@@ -150,7 +150,7 @@ const byProvider = (open: StatusSnapshot["open"]): Family["samples"] =>
 
 const providersOf = (open: StatusSnapshot["open"]): ReadonlyArray<string> => [...new Set(open.map(({ provider }) => provider))]
 
-const queues = ({ at, endpointsFailing, inbox, outbox }: StatusSnapshot): ReadonlyArray<Family> => [
+const queues = ({ at, endpointsFailing, endpointsSlow, inbox, outbox }: StatusSnapshot): ReadonlyArray<Family> => [
   {
     name: "gateway_outbox_deliveries",
     help: `Webhook deliveries that wait, or that ended without success. ${atMost}`,
@@ -158,13 +158,18 @@ const queues = ({ at, endpointsFailing, inbox, outbox }: StatusSnapshot): Readon
   },
   {
     name: "gateway_outbox_late_seconds",
-    help: "How long the oldest due delivery of an enabled endpoint is late.",
+    help: "How long the oldest due delivery is late, of the enabled endpoints that nothing is on its way to.",
     samples: [[{}, ageSeconds(at, outbox.oldestAt)]]
   },
   {
     name: "gateway_webhook_endpoints_failing",
     help: "Enabled webhook endpoints that have accepted nothing for 15 minutes.",
     samples: [[{}, endpointsFailing]]
+  },
+  {
+    name: "gateway_webhook_endpoints_slow",
+    help: "Enabled webhook endpoints that answer so slowly that a due webhook has waited for five minutes.",
+    samples: [[{}, endpointsSlow]]
   },
   {
     name: "gateway_inbox_callbacks",

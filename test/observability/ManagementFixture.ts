@@ -75,6 +75,7 @@ const picture: StatusSnapshot = {
   ],
   reviews: { count: 0, acknowledged: 0, oldestAt: null },
   endpointsFailing: 0,
+  endpointsSlow: 1,
   outbox: { due: 3, parked: 4, oldestAt: AT - 7_000 },
   // Not due yet.
   inbox: { due: 1, parked: 0, oldestAt: AT + 5_000 },

@@ -1,11 +1,12 @@
 import { channel } from "node:diagnostics_channel"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import type * as PgConnection from "@effect/sql-pg/PgConnection"
-import { Clock, Context, Effect, Metric } from "effect"
+import { Context, Effect } from "effect"
 import { SqlClient, type SqlConnection, SqlError, Statement } from "effect/sql"
 import { endsWithin, makeTimer, timeoutWith } from "../../runtime/Timer.ts"
 import { annotateTraced } from "../../runtime/Tracing.ts"
 import { type DatabaseTarget, failureAttributes, sqlState, targetAttributes } from "./DatabaseSpans.ts"
+import { timedWait } from "./DatabaseTimes.ts"
 import type { Connections } from "./servers/PrimaryPool.ts"
 
 export interface StatementTimeouts {
@@ -29,19 +30,6 @@ export const PlannedAnew = Context.Reference<boolean>("gateway/persistence/Plann
 /** Whether a statement ends in a commit, and its connection is its own. */
 export const EndsInCommit = Context.Reference<boolean>("gateway/persistence/EndsInCommit", { defaultValue: () => false })
 
-const NANOS_PER_SECOND = 1e9
-
-/** A money step commits in its one statement, whose time this is then. */
-const commits = Metric.histogram("gateway_database_commit_duration_seconds", {
-  description:
-    "How long statements took that ended in a commit: money steps, the ends of transactions, and the tries of readiness.",
-  boundaries: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
-})
-const connectionWaits = Metric.histogram("gateway_database_connection_wait_seconds", {
-  description: "How long statements waited for a connection of the pool.",
-  boundaries: [0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
-})
-
 /** The error of a server that became a standby, or was made read-only, under its connections. */
 const READ_ONLY = "25006"
 
@@ -57,16 +45,6 @@ export const makeBoundedClient = Effect.fnUntraced(function* (
   sharing: Sharing = { isAllowed: true }
 ) {
   const timer = yield* makeTimer
-  const clock = yield* Clock.Clock
-  /** Also where it fails: a commit that was given up after a while took that while. */
-  const timed = <A, R>(times: Metric.Histogram<number>, work: Effect.Effect<A, SqlError.SqlError, R>) =>
-    Effect.suspend(() => {
-      const from = clock.monotonicTimeNanosUnsafe()
-      return Effect.ensuring(
-        work,
-        Effect.suspend(() => Metric.update(times, Number(clock.monotonicTimeNanosUnsafe() - from) / NANOS_PER_SECOND))
-      )
-    })
   const [inTime, within] = [timeoutWith(timer), endsWithin(timer)]
 
   /** A connection on which nothing can be written is used no more. */
@@ -103,7 +81,7 @@ export const makeBoundedClient = Effect.fnUntraced(function* (
   const connectionOf = (connection: PgConnection.PgConnection): SqlConnection.Connection => {
     const [answer, end] = [answered(connection), committed(connection)]
     const bounded = <A>(statement: Effect.Effect<A, SqlError.SqlError>) =>
-      Effect.flatMap(EndsInCommit, (isEnd) => (isEnd ? timed(commits, end(statement)) : answer(statement)))
+      Effect.flatMap(EndsInCommit, (isEnd) => (isEnd ? end(statement) : answer(statement)))
     const sent = (text: string): string => {
       announce(connection, text)
       return text
@@ -124,8 +102,7 @@ export const makeBoundedClient = Effect.fnUntraced(function* (
 
   const connected = <R>(connection: Effect.Effect<PgConnection.PgConnection, SqlError.SqlError, R>) =>
     Effect.map(
-      timed(
-        connectionWaits,
+      timedWait(
         Effect.timeoutOrElse(connection, {
           duration: connectionMs,
           orElse: () => silent("no connection to the database became free", "connect")

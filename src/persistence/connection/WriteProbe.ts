@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { sqlState } from "./DatabaseSpans.ts"
+import { timedCommit } from "./DatabaseTimes.ts"
 import { reasonOf } from "./servers/FailureText.ts"
 
 /** A load balancer learns of a full disk within seconds, and four short statements every five seconds cost nothing. */
@@ -35,7 +36,7 @@ export const makeWriteProbe = Effect.fnUntraced(function* (sql: SqlClient.SqlCli
     else yield* Effect.annotateLogs(Effect.logError("the database does not take writes"), { note: next })
     logged = next
   })
-  const once = Effect.matchEffect(written(sql), {
+  const once = Effect.matchEffect(timedCommit(written(sql)), {
     onSuccess: () => tell(null),
     onFailure: (error) => tell(refusalOf(error))
   })

@@ -4,6 +4,7 @@ import type { Transaction } from "../../domain/Transaction.ts"
 import { labelledMetric } from "../../runtime/LabelledMetric.ts"
 import { asChildOf, currentTraceparent, linkingSpans, rootTraceparent, whereTraced } from "../../runtime/Tracing.ts"
 import type { OpenOutcome, OpenStep } from "../../services/ports/FloatLedger.ts"
+import { timedCommit } from "../connection/DatabaseTimes.ts"
 
 /** A money step that knows the span that it was made in. */
 export type Traced<Step> = Step & { readonly traceparent: string | null }
@@ -61,7 +62,7 @@ export const linkedBatch =
         return only === undefined || steps.length > 1
           ? traced.pipe(Effect.annotateSpans(size), linkingSpans(steps.map(({ traceparent }) => traceparent)))
           : traced.pipe(Effect.annotateSpans({ ...size, ...namesOf(recordOf(only)) }), asChildOf(only.traceparent))
-      })(statement)
+      })(timedCommit(statement))
     )
 
 const namesOf = ({ appId, mode, reference }: Transaction) => ({

@@ -1,7 +1,11 @@
 import { Clock, Effect, Layer, Schema } from "effect"
 import { SqlClient, type Statement } from "effect/sql"
 import { type Instant, iso } from "../../domain/Instant.ts"
+<<<<<<< HEAD
 import { DEFAULT_ENDPOINT, SHOWN_FAILING_MS } from "../../domain/WebhookEndpoint.ts"
+=======
+import { SHOWN_FAILING_MS, SLOW_MS } from "../../domain/WebhookEndpoint.ts"
+>>>>>>> 32f65253 (Alerts do not mislead: not by callbacks, base backups, slow endpoints, or a database that is down)
 import { AuditLog } from "../../services/ports/AuditLog.ts"
 import { ArchiveState, DatabaseState, PartitionsAhead } from "../../services/ports/DatabaseState.ts"
 import {
@@ -64,9 +68,25 @@ export const GatewayStatusPg = Layer.effect(
         SELECT d.next_attempt_at FROM ${table("due_deliveries")} d WHERE d.app_id = e.app_id AND d.${table("mode")} = e.${table("mode")} ${of("d.app_id")}
         ORDER BY d.next_attempt_at LIMIT 1) first WHERE e.enabled ${of("e.app_id")})`
 
-    // The oldest by each endpoint's own queue, as they are claimed: a delivery that waits for a disabled endpoint is not late.
+    const firstDue = (of: TenantFilter) => sql`
+      webhook_endpoints e CROSS JOIN LATERAL (
+        SELECT d.next_attempt_at FROM due_deliveries d WHERE d.app_id = e.app_id AND d.mode = e.mode ${of("d.app_id")}
+        ORDER BY d.next_attempt_at LIMIT 1) first
+      CROSS JOIN LATERAL (
+        SELECT EXISTS (SELECT 1 FROM webhook_flights f, unnest(f.leased_until) AS until
+          WHERE f.app_id = e.app_id AND f.mode = e.mode AND until > clock_timestamp() ${of("f.app_id")}) AS "isAttempted") flight`
+
+    const slow = (now: Instant) =>
+      everyTenant.sweep((of) =>
+        numbers(sql`SELECT count(*)::int AS count FROM ${firstDue(of)}
+          WHERE e.enabled AND flight."isAttempted" AND first.next_attempt_at < ${iso(now - SLOW_MS)}::timestamptz ${of("e.app_id")}`)
+      )
+
+    // The oldest by each endpoint's own queue, as they are claimed: a delivery that waits for a disabled endpoint is not late, nor one that waits
+    // while its endpoint takes its time over another.
     const outbox = everyTenant.sweep((of) =>
       queues(sql`
+<<<<<<< HEAD
       SELECT (SELECT count(*)::int FROM (
           SELECT 1 FROM due_deliveries WHERE true ${of("app_id")} UNION ALL SELECT 1 FROM named_due_deliveries WHERE true ${of("app_id")}
           LIMIT ${COUNTED_AT_MOST}) d) AS due,
@@ -74,6 +94,12 @@ export const GatewayStatusPg = Layer.effect(
           SELECT 1 FROM deliveries WHERE parked ${of("app_id")} UNION ALL SELECT 1 FROM named_deliveries WHERE parked ${of("app_id")}
           LIMIT ${COUNTED_AT_MOST}) p) AS parked,
         least(${oldest(of, sql.literal)}, ${oldest(of, (text) => sql.literal(ofNamedEndpoints(text)))}) AS "oldestAt"`)
+=======
+      SELECT (SELECT count(*)::int FROM (SELECT 1 FROM due_deliveries WHERE true ${of("app_id")} LIMIT ${COUNTED_AT_MOST}) d) AS due,
+        (SELECT count(*)::int FROM (SELECT 1 FROM deliveries WHERE parked ${of("app_id")} LIMIT ${COUNTED_AT_MOST}) p) AS parked,
+        (SELECT min(first.next_attempt_at) FROM ${firstDue(of)}
+          WHERE e.enabled AND NOT flight."isAttempted" ${of("e.app_id")}) AS "oldestAt"`)
+>>>>>>> 32f65253 (Alerts do not mislead: not by callbacks, base backups, slow endpoints, or a database that is down)
     )
 
     const inbox = queues(sql`
@@ -105,6 +131,7 @@ export const GatewayStatusPg = Layer.effect(
         at,
         open: yield* open(at),
         reviews: yield* reviews(at),
+        endpointsSlow: (yield* slow(at)).rows.reduce((sum, { count }) => sum + count, 0),
         endpointsFailing: failing.rows.reduce((sum, { count }) => sum + count, 0),
         outbox: allQueues((yield* outbox).rows),
         inbox: receiving ?? allQueues([]),
@@ -207,6 +234,12 @@ const readArchive = (sql: SqlClient.SqlClient) =>
   WHERE current_setting('archive_mode') <> 'off'`)
 
 /**
+ * A base backup has two connections, one of which streams, and goes when it is done. The state is null to a role without `pg_read_all_stats`, which
+ * sees a standby that catches up, too.
+ */
+export const IS_STANDBY = "coalesce(state, 'streaming') = 'streaming' AND application_name <> 'pg_basebackup'"
+
+/**
  * The server's own shortages. Every role may read them but for the lag of standbys, which is null to a role without `pg_read_all_stats`.
  */
 export const readDatabaseState = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, everyTenant: EveryTenant["Service"]) {
@@ -214,8 +247,8 @@ export const readDatabaseState = Effect.fnUntraced(function* (sql: SqlClient.Sql
     SELECT pg_database_size(current_database())::float8 AS "sizeBytes",
       (SELECT sum(numbackends)::int FROM pg_stat_database) AS connections,
       current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int AS "connectionsLimit",
-      (SELECT count(*)::int FROM pg_stat_replication) AS standbys,
-      (SELECT max(extract(epoch FROM replay_lag))::float8 FROM pg_stat_replication) AS "lagSeconds"`)
+      (SELECT count(*)::int FROM pg_stat_replication WHERE ${sql.literal(IS_STANDBY)}) AS standbys,
+      (SELECT max(extract(epoch FROM replay_lag))::float8 FROM pg_stat_replication WHERE ${sql.literal(IS_STANDBY)}) AS "lagSeconds"`)
   if (server === undefined) return yield* Effect.die(new Error("the server said nothing of itself"))
   // A table that has lost all of its months is there with 0: the worst must not look like nothing.
   const partitions = yield* tables(sql`

@@ -234,6 +234,8 @@ const nobody: Found = { appId: null, keyId: null, unusable: "unknown_key" }
  * cannot measure the look-up.
  */
 const makeSignatureLog = Effect.gen(function* () {
+  // A counter that is not there yet grows from nothing, which no alert sees.
+  for (const reason of Object.values(metricReasons)) yield* Metric.update(Metric.withAttributes(refusals, { reason }), 0)
   const tenants = yield* Tenants
   const scope = yield* Effect.scope
   const hasOwnLine = yield* boundedLog((reason: string, count) =>

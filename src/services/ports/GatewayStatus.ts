@@ -118,6 +118,8 @@ export interface StatusSnapshot {
   readonly reviews: { readonly count: number; readonly acknowledged: number; readonly oldestAt: Instant | null }
   /** How many enabled endpoints have accepted nothing for `SHOWN_FAILING_MS`. */
   readonly endpointsFailing: number
+  /** How many enabled endpoints answer so slowly that a due webhook has waited for `SLOW_MS`. */
+  readonly endpointsSlow: number
   readonly outbox: QueueBacklog
   readonly inbox: QueueBacklog
   readonly floats: ReadonlyArray<FloatTotal>

@@ -3,7 +3,7 @@ import { Clock, Context, Effect, Exit, Layer, Metric, Option } from "effect"
 import { confirms, contradicts, type Reported } from "../../domain/CallbackReport.ts"
 import { RateLimited, Unauthorized } from "../../domain/errors/Retriable.ts"
 import { NotFound } from "../../domain/errors/Terminal.ts"
-import { type Mode, type Reference, referenceFrom } from "../../domain/Ids.ts"
+import { Mode, type Reference, referenceFrom } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import { isTerminal } from "../../domain/Payment.ts"
 import { pollLeaseMs } from "../../domain/TimeLimits.ts"
@@ -317,6 +317,8 @@ const refused = Metric.counter("gateway_callbacks_unmatched_refused_total", {
 const makeUnmatchedCallbacks = Effect.gen(function* () {
   const { unmatchedCallbacks: limit } = yield* Policy
   const { take } = yield* RateLimits
+  for (const provider of (yield* ProviderRegistry).known)
+    for (const mode of Mode.literals) yield* Metric.update(Metric.withAttributes(refused, { provider, mode }), 0)
   /** By account. There are no more than are configured. */
   const watchedUntil = new Map<string, Instant>()
 

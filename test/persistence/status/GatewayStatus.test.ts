@@ -5,7 +5,7 @@ import { Reference } from "../../../src/domain/Ids.ts"
 import { AuditLogPg } from "../../../src/persistence/audit/AuditLogPg.ts"
 import { Database } from "../../../src/persistence/Database.ts"
 import { AcknowledgementsPg } from "../../../src/persistence/operators/AcknowledgementsPg.ts"
-import { GatewayStatusPg } from "../../../src/persistence/status/GatewayStatusPg.ts"
+import { GatewayStatusPg, IS_STANDBY } from "../../../src/persistence/status/GatewayStatusPg.ts"
 import { VaultPg } from "../../../src/persistence/vault/VaultPg.ts"
 import { Acknowledgements } from "../../../src/services/ports/Acknowledgements.ts"
 import { type ComparisonResult, GatewayStatus } from "../../../src/services/ports/GatewayStatus.ts"
@@ -187,5 +187,16 @@ it.live("keeps the newest result of each check", () =>
     ])
       yield* standing.recordCheck(check)
     expect((yield* standing.read).checks).toEqual([verify, { ...reconcile, at: NOW + 1, differences: 7 }])
+  }).pipe(Effect.scoped)
+)
+
+it.live("counts standbys that stream, and no base backup, whose role may be told no state", () =>
+  Effect.gen(function* () {
+    const { sql } = yield* given
+    const counted = yield* sql`SELECT client FROM (VALUES
+        ('backup', 'backup', 'pg_basebackup'), ('its log', 'streaming', 'pg_basebackup'), ('untold backup', NULL, 'pg_basebackup'),
+        ('standby', 'streaming', 'walreceiver'), ('new standby', 'catchup', 'walreceiver'), ('untold standby', NULL, 'standby-2')
+      ) AS pg_stat_replication(client, state, application_name) WHERE ${sql.literal(IS_STANDBY)}`
+    expect(counted).toEqual([{ client: "standby" }, { client: "untold standby" }])
   }).pipe(Effect.scoped)
 )

@@ -16,7 +16,7 @@ const given = Effect.gen(function* () {
     receive("eversend", "route-key", callback({ reference: world.transaction.reference, providerReference: `ours-${sent++}` }))
   const refused = Effect.map(Metric.snapshot, (metrics) =>
     metrics
-      .filter(({ id }) => id === "gateway_callbacks_unmatched_refused_total")
+      .filter(({ id, state }) => id === "gateway_callbacks_unmatched_refused_total" && "count" in state && state.count !== 0)
       .map(({ attributes, state }) => [attributes, state])
   )
   return { world, round, junk, genuine, refused }
