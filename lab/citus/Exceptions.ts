@@ -96,12 +96,8 @@ const onOneServer: ReadonlyArray<Exception> = [
     ["namesItsTenant"],
     [
       "FROM tenants t JOIN deliveries d ON d.app_id = t.app_id AND d.id = $1",
-<<<<<<< HEAD
       "UNION ALL SELECT 1 FROM named_due_deliveries WHERE true LIMIT $1) d) AS due",
-=======
-      "FROM due_deliveries WHERE true LIMIT $1) d) AS due",
-      `WHERE e.enabled AND flight."isAttempted" AND first.next_attempt_at < $1::timestamptz`,
->>>>>>> 32f65253 (Alerts do not mislead: not by callbacks, base backups, slow endpoints, or a database that is down)
+      `AND flight."isAttempted" AND first.next_attempt_at < $2::timestamptz) AS count`,
       'AS "isThrownAway" FROM tenants WHERE true  LIMIT 1',
       "FROM open_work w WHERE (w.app_id, w.reference) > ($1, $2) ORDER BY w.app_id, w.reference OFFSET $3 LIMIT 1",
       "(count(*) FILTER (WHERE w.is_open))::int AS open, (count(*) FILTER (WHERE NOT w.is_open))::int AS followed",

@@ -1,11 +1,7 @@
 import { Clock, Effect, Layer, Schema } from "effect"
 import { SqlClient, type Statement } from "effect/sql"
 import { type Instant, iso } from "../../domain/Instant.ts"
-<<<<<<< HEAD
-import { DEFAULT_ENDPOINT, SHOWN_FAILING_MS } from "../../domain/WebhookEndpoint.ts"
-=======
-import { SHOWN_FAILING_MS, SLOW_MS } from "../../domain/WebhookEndpoint.ts"
->>>>>>> 32f65253 (Alerts do not mislead: not by callbacks, base backups, slow endpoints, or a database that is down)
+import { DEFAULT_ENDPOINT, SHOWN_FAILING_MS, SLOW_MS } from "../../domain/WebhookEndpoint.ts"
 import { AuditLog } from "../../services/ports/AuditLog.ts"
 import { ArchiveState, DatabaseState, PartitionsAhead } from "../../services/ports/DatabaseState.ts"
 import {
@@ -63,43 +59,39 @@ export const GatewayStatusPg = Layer.effect(
         UNION ALL SELECT app_id, mode, name, failing_since FROM named_endpoints WHERE ${failing}) e`
     }
 
-    const oldest = (of: TenantFilter, table: (text: string) => Statement.Fragment) => sql`(
-      SELECT min(first.next_attempt_at) FROM ${table("webhook_endpoints")} e CROSS JOIN LATERAL (
+    /** Enabled endpoints with their first due delivery, and whether one is on its way to them. */
+    const firstDue = (of: TenantFilter, table: (text: string) => Statement.Fragment) => sql`
+      ${table("webhook_endpoints")} e CROSS JOIN LATERAL (
         SELECT d.next_attempt_at FROM ${table("due_deliveries")} d WHERE d.app_id = e.app_id AND d.${table("mode")} = e.${table("mode")} ${of("d.app_id")}
-        ORDER BY d.next_attempt_at LIMIT 1) first WHERE e.enabled ${of("e.app_id")})`
-
-    const firstDue = (of: TenantFilter) => sql`
-      webhook_endpoints e CROSS JOIN LATERAL (
-        SELECT d.next_attempt_at FROM due_deliveries d WHERE d.app_id = e.app_id AND d.mode = e.mode ${of("d.app_id")}
         ORDER BY d.next_attempt_at LIMIT 1) first
       CROSS JOIN LATERAL (
-        SELECT EXISTS (SELECT 1 FROM webhook_flights f, unnest(f.leased_until) AS until
-          WHERE f.app_id = e.app_id AND f.mode = e.mode AND until > clock_timestamp() ${of("f.app_id")}) AS "isAttempted") flight`
+        SELECT EXISTS (SELECT 1 FROM ${table("webhook_flights")} f, unnest(f.leased_until) AS until
+          WHERE f.app_id = e.app_id AND f.${table("mode")} = e.${table("mode")} AND until > clock_timestamp() ${of("f.app_id")}) AS "isAttempted") flight
+      WHERE e.enabled ${of("e.app_id")}`
+    const named = (text: string) => sql.literal(ofNamedEndpoints(text))
 
-    const slow = (now: Instant) =>
-      everyTenant.sweep((of) =>
-        numbers(sql`SELECT count(*)::int AS count FROM ${firstDue(of)}
-          WHERE e.enabled AND flight."isAttempted" AND first.next_attempt_at < ${iso(now - SLOW_MS)}::timestamptz ${of("e.app_id")}`)
+    const oldest = (of: TenantFilter, table: (text: string) => Statement.Fragment) =>
+      sql`(SELECT min(first.next_attempt_at) FROM ${firstDue(of, table)} AND NOT flight."isAttempted")`
+
+    const slow = (now: Instant) => {
+      const since = sql`AND flight."isAttempted" AND first.next_attempt_at < ${iso(now - SLOW_MS)}::timestamptz`
+      return everyTenant.sweep((of) =>
+        numbers(sql`SELECT (SELECT count(*)::int FROM ${firstDue(of, sql.literal)} ${since})
+          + (SELECT count(*)::int FROM ${firstDue(of, named)} ${since}) AS count`)
       )
+    }
 
     // The oldest by each endpoint's own queue, as they are claimed: a delivery that waits for a disabled endpoint is not late, nor one that waits
     // while its endpoint takes its time over another.
     const outbox = everyTenant.sweep((of) =>
       queues(sql`
-<<<<<<< HEAD
       SELECT (SELECT count(*)::int FROM (
           SELECT 1 FROM due_deliveries WHERE true ${of("app_id")} UNION ALL SELECT 1 FROM named_due_deliveries WHERE true ${of("app_id")}
           LIMIT ${COUNTED_AT_MOST}) d) AS due,
         (SELECT count(*)::int FROM (
           SELECT 1 FROM deliveries WHERE parked ${of("app_id")} UNION ALL SELECT 1 FROM named_deliveries WHERE parked ${of("app_id")}
           LIMIT ${COUNTED_AT_MOST}) p) AS parked,
-        least(${oldest(of, sql.literal)}, ${oldest(of, (text) => sql.literal(ofNamedEndpoints(text)))}) AS "oldestAt"`)
-=======
-      SELECT (SELECT count(*)::int FROM (SELECT 1 FROM due_deliveries WHERE true ${of("app_id")} LIMIT ${COUNTED_AT_MOST}) d) AS due,
-        (SELECT count(*)::int FROM (SELECT 1 FROM deliveries WHERE parked ${of("app_id")} LIMIT ${COUNTED_AT_MOST}) p) AS parked,
-        (SELECT min(first.next_attempt_at) FROM ${firstDue(of)}
-          WHERE e.enabled AND NOT flight."isAttempted" ${of("e.app_id")}) AS "oldestAt"`)
->>>>>>> 32f65253 (Alerts do not mislead: not by callbacks, base backups, slow endpoints, or a database that is down)
+        least(${oldest(of, sql.literal)}, ${oldest(of, named)}) AS "oldestAt"`)
     )
 
     const inbox = queues(sql`
