@@ -48,6 +48,10 @@ layer(onStandIn, { excludeTestServices: true })("a gateway whose database says t
       yield* tenant.post("/v1/webhooks/recover", { since: new Date(0).toISOString() })
       for (const page of [
         "/v1/transactions",
+        "/v1/transactions?completed_from=2026-01-01T00:00:00Z",
+        "/v1/transactions?updated_from=2026-01-01T00:00:00Z",
+        "/v1/fx/exchanges",
+        "/v1/fx/exchanges?updated_from=2026-01-01T00:00:00Z&currency=KES",
         "/v1/beneficiaries",
         "/v1/float",
         "/v1/float/entries?currency=UGX&from=2026-01-01T00:00:00Z",

@@ -52,6 +52,7 @@ const NEWER = [
   "refunded_minor",
   "refund_of",
   "provider_receipt",
+  "updated_at",
   ...POSITION
 ]
 

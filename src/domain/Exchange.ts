@@ -56,6 +56,7 @@ export const exchangeView = (exchange: Exchange) => ({
   is_test_mode: exchange.mode === "test",
   failure: exchange.failure,
   created_at: iso(exchange.createdAt),
+  updated_at: iso(exchange.updatedAt),
   completed_at: exchange.completedAt === null ? null : iso(exchange.completedAt)
 })
 

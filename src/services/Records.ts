@@ -14,10 +14,10 @@ import { inSpan } from "../runtime/Tracing.ts"
 import { FloatEntries, type StatementPage, type StatementPosition, type StatementRange } from "./ports/FloatEntries.ts"
 import { FloatLedger } from "./ports/FloatLedger.ts"
 import {
+  type ListPosition,
   type RawTransaction,
   type TransactionFilter,
   type TransactionPage,
-  type TransactionPosition,
   Transactions
 } from "./ports/Transactions.ts"
 import { Vault } from "./ports/Vault.ts"
@@ -33,17 +33,17 @@ export class Records extends Context.Service<
     readonly transaction: (caller: Caller, reference: string, kind: PaymentKind | null) => Effect.Effect<Payment, NotFound>
     /** As `transaction`, as it is shown: a collection with the sum of its refunds. */
     readonly shown: (caller: Caller, reference: string, kind: PaymentKind | null) => Effect.Effect<Shown<Payment>, NotFound>
-    /** A page of the caller's own payouts and collections in the key's mode, the newest first. */
+    /** A page of the caller's own payouts and collections in the key's mode, in the order of the filter. */
     readonly list: (
       caller: Caller,
       filter: TransactionFilter,
-      page: { readonly limit: number; readonly from: TransactionPosition | null }
+      page: { readonly limit: number; readonly from: ListPosition | null }
     ) => Effect.Effect<TransactionPage, RateLimited>
     /** A page of those of them that are found by the term, the newest first; by a number for 90 days after they began. */
     readonly search: (
       caller: Caller,
       term: SearchTerm,
-      page: { readonly limit: number; readonly from: TransactionPosition | null }
+      page: { readonly limit: number; readonly from: ListPosition | null }
     ) => Effect.Effect<TransactionPage, RateLimited>
     /** Whether the tenant has any record by it, of whatever kind. */
     readonly exists: (caller: Caller, reference: Reference) => Effect.Effect<boolean>
@@ -105,7 +105,7 @@ export class Records extends Context.Service<
       const search = Effect.fn("Records.search")(function* (
         { appId, mode }: Caller,
         term: SearchTerm,
-        page: { readonly limit: number; readonly from: TransactionPosition | null }
+        page: { readonly limit: number; readonly from: ListPosition | null }
       ) {
         const { items, next } = yield* transactions.sought({ appId, mode }, soughtBy(term, vault), page)
         return { items: yield* refunded(items), next }

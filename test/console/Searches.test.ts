@@ -91,7 +91,7 @@ const searched = Effect.fnUntraced(function* (method: "GET" | "POST", sent: Read
       Effect.sync(() => {
         asked.push({ appId, mode, by: sought._tag })
         const items = mode === "live" && sought._tag === "party" ? [collection()] : []
-        return { items, next: items.length === 0 ? null : { createdAt: NOON, id: "" } }
+        return { items, next: items.length === 0 ? null : { at: NOON, id: "" } }
       }),
     search: () => Effect.succeed({ items: [], olderThan: null })
   })

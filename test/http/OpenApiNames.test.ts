@@ -119,7 +119,7 @@ describe("a client that is generated from the OpenAPI description", () => {
     expect(formats(/Destination\.email$/)).toEqual(new Set(["email"]))
     const pages = operations.flatMap(({ operation }) => list(operation["parameters"]).filter(({ name }) => name === "limit"))
     expect(pages.map(({ schema }) => schema)).toEqual(
-      [20, 50, 50, 50, 50].map((items) => ({ type: "integer", minimum: 1, maximum: 100, default: items }))
+      [20, 20, 50, 50, 50, 50].map((items) => ({ type: "integer", minimum: 1, maximum: 100, default: items }))
     )
   })
 

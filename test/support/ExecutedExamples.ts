@@ -73,6 +73,7 @@ export const executeExamples = Effect.fnUntraced(function* (gateway: Gateway) {
   const exchange = referenceOf(yield* step("POST", "/v1/fx/exchange", { quote_id: quote.body.data["quote_id"] }))
   yield* tenant.until(`/v1/fx/exchanges/${exchange}`, settled)
   yield* step("GET", `/v1/fx/exchanges/${exchange}`)
+  yield* step("GET", "/v1/fx/exchanges")
 
   const [saved] = Object.values(yield* itemsOf(step("GET", "/v1/beneficiaries")))
   yield* step("GET", `/v1/beneficiaries/${saved}`)

@@ -39,6 +39,7 @@ const exchanges = ({ exchanges }: Client.Gateway) => ({
   create: (body: Client.Schema.CreateExchangeRequest, key: Key) =>
     run((options) => exchanges.create(body, { ...key, ...options })),
   get: (reference: string) => run((options) => exchanges.get(reference, options)),
+  list: (query?: Parameters1<typeof exchanges.list>) => walk((options) => exchanges.list(query, options)),
   waitFor: (reference: string, wait: Wait<Client.Schema.Exchange> = {}) =>
     run((options) => exchanges.waitFor(reference, { ...wait, ...options }))
 })

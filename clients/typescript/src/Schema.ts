@@ -180,6 +180,8 @@ export interface Exchange {
   readonly failure: Failure | null
   /** When it was created */
   readonly created_at: string
+  /** When it last changed */
+  readonly updated_at: string
   /** When it came to its final status; null before */
   readonly completed_at: string | null
 }
@@ -2045,6 +2047,14 @@ export interface FloatPosition {
   readonly owed_minor: bigint
 }
 
+/** One page of a list */
+export interface ExchangePage {
+  /** The items of this page */
+  readonly items: ReadonlyArray<Exchange>
+  /** Send it as `cursor` for the next page; null on the last one */
+  readonly next_cursor: string | null
+}
+
 /** A quote to exchange by */
 export interface CreateExchangeRequest {
   /** The quote to exchange by */
@@ -2676,20 +2686,26 @@ export interface Operations {
       readonly limit?: number
       /** Where to go on: the `next_cursor` of the page before */
       readonly cursor?: string
-      /** Only collections, or only payouts */
-      readonly kind?: "collection" | "payout"
-      /** Only those with this status */
-      readonly status?: "requires_action" | "pending" | "successful" | "failed" | "expired"
       /** Only those that wait for a person, or only those that do not */
       readonly needs_review?: boolean
-      /** Only those that move float of this currency */
-      readonly currency?: Currency
       /** Only those created at this moment or later */
       readonly created_from?: string
       /** Only those created before this moment */
       readonly created_to?: string
+      /** Only those completed at this moment or later, the last completed first */
+      readonly completed_from?: string
+      /** Only those completed before this moment, the last completed first */
+      readonly completed_to?: string
+      /** Only those that last changed at this moment or later, the last changed last. To stay in step with a list, go on from ten minutes before the last `updated_at` that you saw */
+      readonly updated_from?: string
       /** Only those that were created with this `Idempotency-Key`, for as long as the key is kept */
       readonly idempotency_key?: string
+      /** Only collections, or only payouts */
+      readonly kind?: "collection" | "payout"
+      /** Only those with this status */
+      readonly status?: "requires_action" | "pending" | "successful" | "failed" | "expired"
+      /** Only those that move float of this currency */
+      readonly currency?: Currency
       /** Only those whose metadata has this member with exactly this text. Send it as `metadata.KEY=VALUE`, once: `metadata.order=A-1` */
       readonly metadata?: { readonly [name: string]: string }
     }
@@ -2717,6 +2733,36 @@ export interface Operations {
   readonly "POST /v1/fx/exchange": {
     readonly body: CreateExchangeRequest
     readonly data: Exchange
+  }
+  /** List exchanges */
+  readonly "GET /v1/fx/exchanges": {
+    readonly query: {
+      /** How many items a page has at most */
+      readonly limit?: number
+      /** Where to go on: the `next_cursor` of the page before */
+      readonly cursor?: string
+      /** Only those that wait for a person, or only those that do not */
+      readonly needs_review?: boolean
+      /** Only those created at this moment or later */
+      readonly created_from?: string
+      /** Only those created before this moment */
+      readonly created_to?: string
+      /** Only those completed at this moment or later, the last completed first */
+      readonly completed_from?: string
+      /** Only those completed before this moment, the last completed first */
+      readonly completed_to?: string
+      /** Only those that last changed at this moment or later, the last changed last. To stay in step with a list, go on from ten minutes before the last `updated_at` that you saw */
+      readonly updated_from?: string
+      /** Only those that were created with this `Idempotency-Key`, for as long as the key is kept */
+      readonly idempotency_key?: string
+      /** Only those with this status */
+      readonly status?: "pending" | "successful" | "failed"
+      /** Only those that give or bring this currency */
+      readonly currency?: Currency
+      /** Only those whose metadata has this member with exactly this text. Send it as `metadata.KEY=VALUE`, once: `metadata.order=A-1` */
+      readonly metadata?: { readonly [name: string]: string }
+    }
+    readonly data: ExchangePage
   }
   /** Get an exchange */
   readonly "GET /v1/fx/exchanges/{reference}": {

@@ -87,7 +87,16 @@ export const collections = (call: Connection) => {
 export const exchanges = (call: Connection) => {
   const get = (reference: string, { signal }: CallOptions = {}): Promise<Exchange> =>
     call("GET /v1/fx/exchanges/{reference}", { params: { reference }, signal })
+  const page = (query: Query, { signal }: CallOptions = {}): Promise<Page<Exchange>> =>
+    call("GET /v1/fx/exchanges", { query, signal })
   return {
+    /** One page of those that match, by the query as the interface has it: `next_cursor` goes on as `cursor`. */
+    page,
+    /** All that match, in the order of their filter, as `transactions.list`. */
+    list: (query: QueryOf<"GET /v1/fx/exchanges"> = {}, options: CallOptions = {}): AsyncGenerator<Exchange, void> => {
+      const filter = flat(query)
+      return walk((cursor) => page({ ...filter, cursor }, options))
+    },
     quote: (body: Body<"POST /v1/fx/quote">, { signal }: CallOptions = {}) => call("POST /v1/fx/quote", { body, signal }),
     create: (body: Body<"POST /v1/fx/exchange">, { idempotencyKey, signal }: MoneyOptions): Promise<Exchange> =>
       recordOf(call("POST /v1/fx/exchange", { body, idempotencyKey, signal }), (reference) => get(reference, { signal })),
@@ -105,19 +114,28 @@ export const transactions = (call: Connection) => {
       call("GET /v1/transactions/{id}", { params: { id }, signal }),
     /** One page of those that match, by the query as the interface has it: `next_cursor` goes on as `cursor`. */
     page,
-    /** All that match, the newest first; the next page is asked for when you come to it. `metadata` is one member of your own. */
-    list: (
-      { metadata = {}, ...filter }: QueryOf<"GET /v1/transactions"> = {},
-      options: CallOptions = {}
-    ): AsyncGenerator<Transaction, void> => {
-      const member = Object.fromEntries(Object.entries(metadata).map(([name, value]) => [`metadata.${name}`, value]))
-      return walk((cursor) => page({ ...filter, ...member, cursor }, options))
+    /**
+     * All that match, the newest first; the next page is asked for when you come to it. `metadata` is one member of your own. With `updated_from` the
+     * last changed comes last, so that you keep a copy in step: by `reference` the copy with the higher `version`, and the next time from ten
+     * minutes before the last `updated_at` that you saw.
+     */
+    list: (query: QueryOf<"GET /v1/transactions"> = {}, options: CallOptions = {}): AsyncGenerator<Transaction, void> => {
+      const filter = flat(query)
+      return walk((cursor) => page({ ...filter, cursor }, options))
     },
     /** All that a customer's number, account, receipt or members of your metadata find, the newest first; 30 pages a minute. */
     search: (body: Omit<Body<"POST /v1/transactions/search">, "cursor">, { signal }: CallOptions = {}) =>
       walk((cursor) => call("POST /v1/transactions/search", { body: cursor === undefined ? body : { ...body, cursor }, signal }))
   }
 }
+
+type Filter = QueryOf<"GET /v1/transactions"> | QueryOf<"GET /v1/fx/exchanges">
+
+/** A filter as it is sent: a member of metadata is a parameter of its own. */
+const flat = ({ metadata = {}, ...filter }: Filter): Query => ({
+  ...filter,
+  ...Object.fromEntries(Object.entries(metadata).map(([name, value]) => [`metadata.${name}`, value]))
+})
 
 interface Page<Item> {
   readonly items: ReadonlyArray<Item>

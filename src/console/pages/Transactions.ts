@@ -45,14 +45,14 @@ export const makeTransactions = Effect.gen(function* () {
   /** A tenant's records by the whole of what a customer says, whatever it is: one of the terms finds something, or none does. */
   const bySaying = Effect.fnUntraced(function* (word: string, country: string | null, { appId, createdTo, mode }: RecordFilter) {
     if (appId === null) return noneFound
-    const page = { limit: ROWS_SHOWN, from: createdTo === null ? null : { createdAt: createdTo, id: "" } }
+    const page = { limit: ROWS_SHOWN, from: createdTo === null ? null : { at: createdTo, id: "" } }
     const modes = mode === null ? Mode.literals : [mode]
     const found = yield* Effect.forEach(
       termsOf(word, country).flatMap((term) => modes.map((one) => ({ term, mode: one }))),
       ({ mode: one, term }) => transactions.sought({ appId, mode: one }, soughtBy(term, vault), page)
     )
     const items = found.flatMap((one) => one.items).toSorted((one, other) => other.createdAt - one.createdAt)
-    const ends = found.flatMap(({ next }) => (next === null ? [] : [next.createdAt + 1]))
+    const ends = found.flatMap(({ next }) => (next === null ? [] : [next.at + 1]))
     return { items, olderThan: ends.length === 0 ? null : Math.max(...ends) }
   })
 

@@ -3,8 +3,10 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
 import { Currency } from "../../domain/Currency.ts"
 import { described, optional } from "../../domain/Description.ts"
 import { Failure } from "../../domain/Payment.ts"
-import { errors, FROM_RECORDS, group, needs, operation } from "./Operation.ts"
+import { errors, FROM_RECORDS, group, NEXT_PAGE, needs, operation } from "./Operation.ts"
+import { pageOf } from "./Page.ts"
 import { SignedRequest } from "./SignedRequest.ts"
+import { exchangeQuery, metadataFilter, metadataNames, ORDERS, PAGES } from "./TransactionQuery.ts"
 import { Amount, AskedAmount, Enveloped, Metadata, Timestamp, text } from "./Wire.ts"
 
 const currencies = {
@@ -62,6 +64,7 @@ export const FxExchange = Schema.Struct({
   is_test_mode: described(Schema.Boolean, "True where a key of test mode made it"),
   failure: described(Schema.NullOr(Failure), "Why it failed; null where it has not"),
   created_at: described(Timestamp, "When it was created"),
+  updated_at: described(Timestamp, "When it last changed"),
   completed_at: described(Schema.NullOr(Timestamp), "When it came to its final status; null before")
 }).annotate({ identifier: "Exchange", description: "Float of one currency turned into float of another" })
 
@@ -107,6 +110,16 @@ export class FxApi extends HttpApiGroup.make("fx")
           ]
         }
       )
+    ),
+    HttpApiEndpoint.get("list", "/v1/fx/exchanges", {
+      query: exchangeQuery,
+      success: Enveloped(pageOf(FxExchange))
+    }).annotateMerge(
+      operation("List exchanges", `Your exchanges of the key's mode, the newest first. ${ORDERS} ${NEXT_PAGE} ${PAGES}`, {
+        parameters: [metadataFilter],
+        otherParameters: metadataNames,
+        errors: ["validation_failed"]
+      })
     ),
     HttpApiEndpoint.get("find", "/v1/fx/exchanges/:reference", {
       params: { reference: described(Schema.String, "The exchange's reference") },

@@ -21,6 +21,8 @@ export class Operation extends Context.Service<
     readonly withoutBody?: true
     /** Its request headers, and query parameters that its schema cannot name. */
     readonly parameters?: ReadonlyArray<Parameter>
+    /** The names of those query parameters. */
+    readonly otherParameters?: RegExp
     /** With `Accept: text/csv` its successful response is a file. */
     readonly isAlsoCsv?: true
     /** Headers of its successful response. */

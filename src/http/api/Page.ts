@@ -2,6 +2,8 @@ import { Effect, Option, Schema, SchemaAST } from "effect"
 import { described, optional } from "../../domain/Description.ts"
 import { ValidationFailed } from "../../domain/errors/Terminal.ts"
 import { Reference } from "../../domain/Ids.ts"
+import { type Instant, instantOf } from "../../domain/Instant.ts"
+import { Timestamp } from "./Wire.ts"
 
 export const MAX_PAGE = 100
 export const DEFAULT_PAGE = 50
@@ -17,6 +19,18 @@ const Limit = Schema.String.check(
 
 /** A parameter that is yes or no. */
 export const Flag = Schema.Literals(["true", "false"]).annotate({ [PARAMETER]: { type: "boolean" } })
+
+const momentIn = (text: string): Option.Option<Instant> => Option.filter(instantOf(text), (at) => at >= 0)
+
+/** A moment as a parameter; `momentOf` reads it. */
+export const MomentText = Timestamp.check(
+  Schema.makeFilter((text: string) => Option.isSome(momentIn(text)), {
+    expected: "a moment in UTC such as 2026-01-31T12:00:00.000Z"
+  })
+)
+/** Null where the parameter was not sent. */
+export const momentOf = (text: string | undefined): Instant | null =>
+  text === undefined ? null : Option.getOrNull(momentIn(text))
 
 /** The `next_cursor` of a list, sent back. */
 export const Cursor = Schema.String.check(
@@ -50,14 +64,29 @@ const Moment = Schema.Number.check(Schema.isInt(), Schema.isBetween({ minimum: 0
 
 /** A cursor says when the last item was made and which it was. Its form is not part of the contract. */
 const Place = Schema.fromJsonString(Schema.Tuple([Moment, Reference]))
+/** Of a list in another order than that of creation it says which, too: it is a place in no other. */
+const OrderedPlace = Schema.fromJsonString(Schema.Tuple([Moment, Reference, Schema.String]))
 const decodeCursor = Schema.decodeUnknownOption(Place)
+const decodeOrdered = Schema.decodeUnknownOption(OrderedPlace)
 
 export const cursorOf = ({ createdAt, id }: { readonly createdAt: number; readonly id: string }): string =>
-  Buffer.from(JSON.stringify([createdAt, id])).toString("base64url")
+  encoded([createdAt, id])
+export const orderedCursorOf = ({ at, id }: { readonly at: number; readonly id: string }, order: string): string =>
+  order === "created" ? encoded([at, id]) : encoded([at, id, order])
+
+const encoded = (place: ReadonlyArray<unknown>): string => Buffer.from(JSON.stringify(place)).toString("base64url")
+const textOf = (cursor: string): string => Buffer.from(cursor, "base64url").toString("utf8")
 
 /** None for a cursor that this gateway did not make. */
-export const readCursor = (cursor: string) =>
-  Option.map(decodeCursor(Buffer.from(cursor, "base64url").toString("utf8")), ([createdAt, id]) => ({ createdAt, id }))
+export const readCursor = (cursor: string) => Option.map(decodeCursor(textOf(cursor)), ([createdAt, id]) => ({ createdAt, id }))
+/** None for one of another order, too. */
+export const readOrderedCursor = (cursor: string, order: string) =>
+  order === "created"
+    ? Option.map(readCursor(cursor), ({ createdAt: at, id }) => ({ at, id }))
+    : decodeOrdered(textOf(cursor)).pipe(
+        Option.filter(([, , its]) => its === order),
+        Option.map(([at, id]) => ({ at, id }))
+      )
 
 export const CURSOR_RULE = "must be a cursor that this list gave"
 

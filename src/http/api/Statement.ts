@@ -2,15 +2,14 @@ import { Option, Result, Schema } from "effect"
 import { HttpApiEndpoint } from "effect/http-api"
 import { Currency } from "../../domain/Currency.ts"
 import { described, optional } from "../../domain/Description.ts"
-import { type Issue, ValidationFailed } from "../../domain/errors/Terminal.ts"
+import { ValidationFailed } from "../../domain/errors/Terminal.ts"
 import { Reference } from "../../domain/Ids.ts"
-import { type Instant, instantOf, iso } from "../../domain/Instant.ts"
+import { iso } from "../../domain/Instant.ts"
 import { StatementType } from "../../domain/Statement.ts"
 import { entryView } from "../../services/FloatStatement.ts"
 import type { FloatBalance, StatementPage, StatementPosition, StatementRange } from "../../services/ports/FloatEntries.ts"
-import { bounded, childPath, issueAt } from "../json/Issues.ts"
 import { NEEDS_NOTHING, NEXT_PAGE, operation } from "./Operation.ts"
-import { CURSOR_RULE, DEFAULT_PAGE, pageQuery } from "./Page.ts"
+import { CURSOR_RULE, DEFAULT_PAGE, MomentText, momentOf, pageQuery } from "./Page.ts"
 import { Enveloped, Metadata, Timestamp } from "./Wire.ts"
 
 /** An amount with its sign. */
@@ -22,8 +21,8 @@ const Change = Schema.Number.check(
 /** `GET /v1/float/entries`: which entries of which float (contract FLOAT-10). */
 const statementQuery = {
   currency: described(Currency, "The float of this currency"),
-  from: optional(Timestamp, "Only entries of this moment or later; without it the statement begins with your first entry"),
-  to: optional(Timestamp, "Only entries before this moment; without it the statement ends with your last entry"),
+  from: optional(MomentText, "Only entries of this moment or later; without it the statement begins with your first entry"),
+  to: optional(MomentText, "Only entries before this moment; without it the statement ends with your last entry"),
   type: optional(StatementType, "Only entries of this type"),
   reference: optional(Reference, "Only entries of this transaction"),
   ...pageQuery
@@ -81,34 +80,19 @@ interface StatementRequest {
   readonly page: { readonly limit: number; readonly after: StatementPosition | null }
 }
 
-/** The request for a page, or every mistake in it. */
-export const statementRequest = (
-  query: StatementQuery,
-  all: Readonly<Record<string, unknown>>
-): Result.Result<StatementRequest, ValidationFailed> => {
-  const issues = bounded(mistakes(query, all))
-  if (issues.length > 0) return Result.fail(new ValidationFailed({ issues }))
+/** The request for a page. */
+export const statementRequest = (query: StatementQuery): Result.Result<StatementRequest, ValidationFailed> => {
+  const after = query.cursor === undefined ? null : placeOf(query)
+  if (query.cursor !== undefined && after === null)
+    return Result.fail(new ValidationFailed({ issues: [{ path: "cursor", message: CURSOR_RULE }] }))
   return Result.succeed({
     range: { from: momentOf(query.from), to: momentOf(query.to), type: query.type ?? null, reference: query.reference ?? null },
-    page: { limit: query.limit ?? DEFAULT_PAGE, after: placeOf(query) }
+    page: { limit: query.limit ?? DEFAULT_PAGE, after }
   })
 }
 
-function* mistakes(query: StatementQuery, all: Readonly<Record<string, unknown>>): Generator<Issue, void> {
-  for (const name of ["from", "to"] as const)
-    if (query[name] !== undefined && momentOf(query[name]) === null) yield issueAt(childPath(null, name), MOMENT_RULE)
-  if (query.cursor !== undefined && placeOf(query) === null) yield issueAt(childPath(null, "cursor"), CURSOR_RULE)
-  for (const name of Object.keys(all))
-    if (!Object.hasOwn(statementQuery, name)) yield issueAt(childPath(null, name), UNKNOWN_FILTER)
-}
-
-const MOMENT_RULE = "must be a moment in UTC such as 2026-01-31T12:00:00.000Z"
-const UNKNOWN_FILTER = "is not a filter of this list"
 /** The end of the year 9999. */
 const LATEST = 253_402_300_799_999
-
-const momentOf = (text: string | undefined): Instant | null =>
-  text === undefined ? null : Option.getOrNull(Option.filter(instantOf(text), (at) => at >= 0))
 
 const Whole = Schema.Number.check(Schema.isInt(), Schema.isBetween({ minimum: 0, maximum: LATEST }))
 /** The float, the last entry, the balance after it, and how many entries the minutes before it had. */

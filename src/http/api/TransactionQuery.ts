@@ -1,34 +1,67 @@
 import { Option, Result, Schema } from "effect"
 import { Currency } from "../../domain/Currency.ts"
 import { optional } from "../../domain/Description.ts"
+import { ExchangeStatus } from "../../domain/Exchange.ts"
 import { type Issue, ValidationFailed } from "../../domain/errors/Terminal.ts"
-import { type Instant, instantOf } from "../../domain/Instant.ts"
 import { CollectionStatus, PayoutStatus } from "../../domain/Payment.ts"
-import type { TransactionFilter, TransactionPosition } from "../../services/ports/Transactions.ts"
+import type { Transaction } from "../../domain/Transaction.ts"
+import {
+  type ListOrder,
+  type ListPosition,
+  orderOf,
+  type TimeRange,
+  type TransactionFilter,
+  type TransactionPage
+} from "../../services/ports/Transactions.ts"
 import { bounded, childPath, issueAt } from "../json/Issues.ts"
-import { CURSOR_RULE, Flag, pageQueryOf, readCursor } from "./Page.ts"
-import { Timestamp } from "./Wire.ts"
+import { CURSOR_RULE, Flag, MomentText, momentOf, orderedCursorOf, pageQueryOf, readOrderedCursor } from "./Page.ts"
 
 export const TRANSACTIONS_A_PAGE = 20
-const METADATA = "metadata."
 
 const Key = Schema.String.check(Schema.isPattern(/^[\x20-\x7e]{1,255}$/, { expected: "1 to 255 printable ASCII characters" }))
-const Moment = Timestamp
 
-/** `GET /v1/transactions`: what narrows the list, beside one `metadata.KEY` (contract TXN-11). */
-export const transactionQuery = {
+/** The filters of a list of records, beside one `metadata.KEY` (contract TXN-11, TXN-18, TXN-19). */
+const recordQuery = {
   ...pageQueryOf(TRANSACTIONS_A_PAGE),
+  needs_review: optional(Flag, "Only those that wait for a person, or only those that do not"),
+  created_from: optional(MomentText, "Only those created at this moment or later"),
+  created_to: optional(MomentText, "Only those created before this moment"),
+  completed_from: optional(MomentText, "Only those completed at this moment or later, the last completed first"),
+  completed_to: optional(MomentText, "Only those completed before this moment, the last completed first"),
+  updated_from: optional(
+    MomentText,
+    "Only those that last changed at this moment or later, the last changed last. To stay in step with a list, go on from ten minutes before the last `updated_at` that you saw"
+  ),
+  idempotency_key: optional(Key, "Only those that were created with this `Idempotency-Key`, for as long as the key is kept")
+}
+
+/** Of a list of records, in its text. */
+export const ORDERS =
+  "With `completed_from` or `completed_to` the last completed comes first; with `updated_from` the last changed comes last, so that you stay in step with the list: keep what you read by `reference`, the copy with the higher `version`, and go on with an `updated_from` ten minutes before the last `updated_at` that you saw."
+export const PAGES =
+  "A page may hold fewer items than `limit`, or none, and still have a `next_cursor`. Walking skips and repeats none while new ones arrive; one that changes meanwhile is where its change is. A filter or value that the list does not know is `validation_failed`."
+
+/** `GET /v1/transactions`. */
+export const transactionQuery = {
+  ...recordQuery,
   kind: optional(Schema.Literals(["collection", "payout"]), "Only collections, or only payouts"),
   status: optional(
     Schema.Literals([...new Set([...CollectionStatus.literals, ...PayoutStatus.literals])]),
     "Only those with this status"
   ),
-  needs_review: optional(Flag, "Only those that wait for a person, or only those that do not"),
-  currency: optional(Currency, "Only those that move float of this currency"),
-  created_from: optional(Moment, "Only those created at this moment or later"),
-  created_to: optional(Moment, "Only those created before this moment"),
-  idempotency_key: optional(Key, "Only those that were created with this `Idempotency-Key`, for as long as the key is kept")
+  currency: optional(Currency, "Only those that move float of this currency")
 }
+
+/** `GET /v1/fx/exchanges`. */
+export const exchangeQuery = {
+  ...recordQuery,
+  status: optional(Schema.Literals(ExchangeStatus.literals), "Only those with this status"),
+  currency: optional(Currency, "Only those that give or bring this currency")
+}
+
+const METADATA = "metadata."
+/** The names of the parameters that `metadataFilter` describes. */
+export const metadataNames = /^metadata\..+$/s
 
 /** A parameter whose name holds a name of the tenant's own. Its members are parameters of their own: `?metadata.order=A-1`. */
 export const metadataFilter = {
@@ -41,60 +74,58 @@ export const metadataFilter = {
   explode: true,
   schema: {
     type: "object",
-    propertyNames: { type: "string", pattern: "^metadata\\..+$" },
+    propertyNames: { type: "string", pattern: metadataNames.source },
     additionalProperties: { type: "string" },
     maxProperties: 1
   },
   example: { "metadata.order": "A-1" }
 }
 
-type TransactionQuery = { readonly [K in keyof typeof transactionQuery]?: (typeof transactionQuery)[K]["Type"] }
+type Sent<Query extends Readonly<Record<string, Schema.Top>>> = { readonly [K in keyof Query]?: Query[K]["Type"] }
+type RecordQuery = Sent<typeof recordQuery> & Partial<Pick<Sent<typeof transactionQuery>, "kind" | "status" | "currency">>
 
 interface ListRequest {
   readonly filter: TransactionFilter
-  readonly page: { readonly limit: number; readonly from: TransactionPosition | null }
+  readonly page: { readonly limit: number; readonly from: ListPosition | null }
 }
 
 /** Every parameter by its name, as it was sent. */
 type Parameters = Readonly<Record<string, string | ReadonlyArray<string>>>
 
-/** The request for a list, or every mistake in it. A misspelt filter is a mistake; it does not list everything. */
-export const listRequest = (query: TransactionQuery, all: Parameters): Result.Result<ListRequest, ValidationFailed> => {
-  const issues = bounded(mistakes(query, all))
-  if (issues.length > 0) return Result.fail(new ValidationFailed({ issues }))
+/** The request for a list, or every mistake in it. */
+export const listRequest = (query: RecordQuery, all: Parameters): Result.Result<ListRequest, ValidationFailed> => {
   const filter: TransactionFilter = {
     kind: query.kind ?? null,
     status: query.status ?? null,
     needsReview: query.needs_review === undefined ? null : query.needs_review === "true",
     currency: query.currency ?? null,
-    createdFrom: Option.getOrNull(momentOf(query.created_from)),
-    createdTo: Option.getOrNull(momentOf(query.created_to)),
+    created: rangeOf(query.created_from, query.created_to),
+    completed: rangeOf(query.completed_from, query.completed_to),
+    updatedFrom: momentOf(query.updated_from),
     idempotencyKey: query.idempotency_key ?? null,
     metadata: metadataMember(all)
   }
-  return Result.succeed({
-    filter,
-    page: { limit: query.limit ?? TRANSACTIONS_A_PAGE, from: Option.getOrNull(positionOf(query.cursor)) }
-  })
+  const from = query.cursor === undefined ? null : Option.getOrUndefined(readOrderedCursor(query.cursor, orderOf(filter)))
+  const issues = bounded(from === undefined ? [issueAt(childPath(null, "cursor"), CURSOR_RULE)] : [], metadataMistakes(all))
+  if (from === undefined || issues.length > 0) return Result.fail(new ValidationFailed({ issues }))
+  return Result.succeed({ filter, page: { limit: query.limit ?? TRANSACTIONS_A_PAGE, from } })
 }
 
-function* mistakes(query: TransactionQuery, all: Parameters): Generator<Issue, void> {
-  for (const name of ["created_from", "created_to"] as const)
-    if (query[name] !== undefined && Option.isNone(momentOf(query[name]))) yield issueAt(childPath(null, name), MOMENT_RULE)
-  if (query.cursor !== undefined && Option.isNone(positionOf(query.cursor))) yield issueAt(childPath(null, "cursor"), CURSOR_RULE)
-  for (const name of Object.keys(all))
-    if (!Object.hasOwn(transactionQuery, name) && !name.startsWith(METADATA)) yield issueAt(childPath(null, name), UNKNOWN_FILTER)
-  const [, ...others] = Object.entries(all).filter(([name]) => name.startsWith(METADATA))
-  for (const [name] of others) yield issueAt(childPath(null, name), ONE_MEMBER)
-  for (const [name, value] of Object.entries(all))
-    if (name.startsWith(METADATA) && !isMetadata(name, value)) yield issueAt(childPath(null, name), NO_METADATA)
+/** A page as it is answered: its cursor is a place in the order of its list. */
+export const listView = <R extends Transaction, V>(
+  { items, next }: TransactionPage<R>,
+  view: (record: R) => V,
+  order: ListOrder = "created"
+) => ({ items: items.map(view), next_cursor: next === null ? null : orderedCursorOf(next, order) })
+
+const rangeOf = (from: string | undefined, to: string | undefined): TimeRange | null =>
+  from === undefined && to === undefined ? null : { from: momentOf(from), to: momentOf(to) }
+
+function* metadataMistakes(all: Parameters): Generator<Issue, void> {
+  const members = Object.entries(all).filter(([name]) => name.startsWith(METADATA))
+  for (const [name] of members.slice(1)) yield issueAt(childPath(null, name), ONE_MEMBER)
+  for (const [name, value] of members) if (!isMetadata(name, value)) yield issueAt(childPath(null, name), NO_METADATA)
 }
-
-const momentOf = (text: string | undefined): Option.Option<Instant> =>
-  text === undefined ? Option.none() : Option.filter(instantOf(text), (at) => at >= 0)
-
-const positionOf = (cursor: string | undefined): Option.Option<TransactionPosition> =>
-  cursor === undefined ? Option.none() : readCursor(cursor)
 
 const metadataMember = (all: Parameters): TransactionFilter["metadata"] => {
   const [name, value] = Object.entries(all).find(([each]) => each.startsWith(METADATA)) ?? []
@@ -103,9 +134,7 @@ const metadataMember = (all: Parameters): TransactionFilter["metadata"] => {
 
 /** A text of the database holds no zero byte. */
 const isMetadata = (name: string, value: string | ReadonlyArray<string>): boolean =>
-  typeof value === "string" && name.length > METADATA.length && !`${name}${value}`.includes("\0")
+  typeof value === "string" && !`${name}${value}`.includes("\0")
 
-const MOMENT_RULE = "must be a moment in UTC such as 2026-01-31T12:00:00.000Z"
-const UNKNOWN_FILTER = "is not a filter of this list"
 const ONE_MEMBER = "is a second member of metadata, and only one can be asked for"
 const NO_METADATA = "must name one member of metadata and its value, once"

@@ -6,7 +6,7 @@ import { FROM_RECORDS, group, headerParameter, NEXT_PAGE, operation } from "./Op
 import { Cursor, MAX_PAGE, pageOf } from "./Page.ts"
 import { CollectionSchema, PayoutSchema, TransactionSchema } from "./Records.ts"
 import { SignedRequest } from "./SignedRequest.ts"
-import { metadataFilter, TRANSACTIONS_A_PAGE, transactionQuery } from "./TransactionQuery.ts"
+import { metadataFilter, metadataNames, ORDERS, PAGES, TRANSACTIONS_A_PAGE, transactionQuery } from "./TransactionQuery.ts"
 import { Enveloped, Metadata, text } from "./Wire.ts"
 
 const raw = {
@@ -70,8 +70,8 @@ export class TransactionsApi extends HttpApiGroup.make("transactions")
     }).annotateMerge(
       operation(
         "List transactions",
-        `Your collections and payouts of the key's mode, the newest first. ${NEXT_PAGE} A page may hold fewer items than \`limit\`, or none, and still have a \`next_cursor\`. Walking skips and repeats none while new ones arrive. A filter or value that the list does not know is \`validation_failed\`.`,
-        { parameters: [metadataFilter], errors: ["validation_failed"] }
+        `Your collections and payouts of the key's mode, the newest first. ${ORDERS} ${NEXT_PAGE} ${PAGES}`,
+        { parameters: [metadataFilter], otherParameters: metadataNames, errors: ["validation_failed"] }
       )
     ),
     HttpApiEndpoint.post("search", "/v1/transactions/search", {

@@ -3,9 +3,9 @@ import type { Issue } from "../../domain/errors/Terminal.ts"
 import { msisdnAsWritten } from "../../domain/Msisdn.ts"
 import { accountNumberIdentity } from "../../domain/PartyIdentity.ts"
 import { receiptIdentity } from "../../domain/ProviderReceipt.ts"
-import type { MetadataMember, TransactionPosition } from "../../services/ports/Transactions.ts"
+import type { ListPosition, MetadataMember } from "../../services/ports/Transactions.ts"
 import type { SearchTerm } from "../../services/RecordSearch.ts"
-import { CURSOR_RULE, readCursor } from "../api/Page.ts"
+import { CURSOR_RULE, readOrderedCursor } from "../api/Page.ts"
 import { TRANSACTIONS_A_PAGE } from "../api/TransactionQuery.ts"
 import { MOST_MEMBERS, SearchBody } from "../api/Transactions.ts"
 import { childPath, issueAt } from "../json/Issues.ts"
@@ -14,7 +14,7 @@ import { type Body, type BodyError, invalid, makeDecoder, metadataWithinLimit } 
 
 interface SearchCommand {
   readonly term: SearchTerm
-  readonly page: { readonly limit: number; readonly from: TransactionPosition | null }
+  readonly page: { readonly limit: number; readonly from: ListPosition | null }
 }
 
 type Wire = typeof SearchBody.Type
@@ -27,7 +27,7 @@ const TERMS = ["msisdn", "account_number", "metadata", "provider_receipt"] as co
 export const searchBody = (body: JsonTree): Result.Result<Body<SearchCommand>, BodyError> =>
   Result.gen(function* () {
     const { ignored, tree, wire } = yield* decode(body)
-    const from = wire.cursor === undefined ? Option.some(null) : readCursor(wire.cursor)
+    const from = wire.cursor === undefined ? Option.some(null) : readOrderedCursor(wire.cursor, "created")
     const tooLarge = metadataWithinLimit(tree)
     const term = Result.isFailure(tooLarge) ? Result.fail(tooLarge.failure) : termOf(wire, tree["metadata"])
     const issues = [

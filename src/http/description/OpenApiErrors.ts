@@ -15,6 +15,8 @@ export const errorCodesOf = ({ method, operation, template }: HttpRoute): Readon
     "method_not_allowed",
     // An admin key changes nothing.
     ...(isSigned && method !== "GET" ? (["capability_not_allowed"] as const) : []),
+    // A parameter of the query that no operation names.
+    ...(isSigned && !isSent ? (["validation_failed"] as const) : []),
     ...(isSent ? payloadErrors : []),
     ...(isSent && operation?.withoutBody !== true ? bodyErrors : []),
     ...(operation?.errors ?? []),

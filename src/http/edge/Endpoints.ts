@@ -2,11 +2,11 @@ import { Effect, Result, Schema, SchemaParser } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { CapabilityNotAllowed, ValidationFailed } from "../../domain/errors/Terminal.ts"
-import { queryOf, queryParameters } from "../../domain/StringToSign.ts"
 import { Api } from "../api/Api.ts"
 import { CurrentRequest, type EdgeRequest, forSignedEndpoint, type Signed, SignedRequest } from "../api/SignedRequest.ts"
 import { bounded, fieldIssues } from "../json/Issues.ts"
 import { type Found, routeOf } from "./HttpRoutes.ts"
+import { refusesUnknown, type Search, searchOf, unknownParameters } from "./QueryParameters.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
 type Groups = (typeof Api)["groups"]
@@ -88,22 +88,39 @@ type Parameters = Schema.ConstraintDecoder<unknown> | undefined
 type Endpoint = HttpApiEndpoint.Top & { readonly params: Parameters; readonly query: Parameters }
 
 /** Decodes the parameters that an endpoint names, and runs its handler with them. */
-const runnerOf = ({ middlewares, params, path, query }: Endpoint, handler: Handler) => {
+const runnerOf = (endpoint: Endpoint, handler: Handler) => {
+  const { middlewares, params, path, query } = endpoint
   const isSigned = middlewares.has(SignedRequest)
   const decodeParams = params === undefined ? undefined : decoderOf(params)
-  const decodeQuery = query === undefined ? undefined : decoderOf(Schema.toCodecArrayFromSingle(query))
+  const isStrict = refusesUnknown(endpoint)
+  const decodeQuery = queryDecoderOf(endpoint, isStrict)
   const handle = (admitted: EdgeRequest, input: Input): Effect.Effect<Response> =>
     isSigned
       ? forSignedEndpoint(admitted, handler(input), path)
       : Effect.provideService(handler<never>(input), CurrentRequest, admitted)
   return (request: Incoming, sent: Found["params"], admitted: EdgeRequest): Effect.Effect<Response, ValidationFailed> =>
-    decodeQuery === undefined
+    query === undefined && !(isStrict && request.url.includes("?"))
       ? Effect.flatMap(decodeParams?.(sent) ?? none, (params) => handle(admitted, { request, params }))
       : Effect.gen(function* () {
           const search = yield* Effect.fromResult(searchOf(request.url))
           const input = { request, params: yield* decodeParams?.(sent) ?? none, query: yield* decodeQuery(search) }
           return yield* Effect.provideService(handle(admitted, input), HttpServerRequest.ParsedSearchParams, search)
         })
+}
+
+/** Of a query: what its schema makes of it, or every mistake in it. */
+const queryDecoderOf = (endpoint: Endpoint, isStrict: boolean) => {
+  const unknown = isStrict ? unknownParameters(endpoint) : () => []
+  const decode =
+    endpoint.query === undefined ? undefined : SchemaParser.decodeUnknownResult(Schema.toCodecArrayFromSingle(endpoint.query))
+  return (search: Search): Effect.Effect<unknown, ValidationFailed> => {
+    const decoded = decode?.(search) ?? Result.succeed(undefined)
+    const wrong = Result.isFailure(decoded) ? fieldIssues(decoded.failure, undefined) : []
+    const issues = bounded(unknown(search), wrong)
+    return issues.length > 0 || Result.isFailure(decoded)
+      ? Effect.fail(new ValidationFailed({ issues }))
+      : Effect.succeed(decoded.success)
+  }
 }
 
 const none = Effect.succeed(undefined)
@@ -117,21 +134,3 @@ const decoderOf = (schema: Schema.ConstraintDecoder<unknown>) => {
       : Effect.fail(new ValidationFailed({ issues: bounded(fieldIssues(decoded.failure, undefined)) }))
   }
 }
-
-/**
- * A request's query as it was signed, each parameter with its value, or with all of its values where it came more than once. One that cannot be decoded
- * cannot be signed: only an endpoint that takes no signature could be asked with it.
- */
-const searchOf = (target: string): Result.Result<Record<string, string | Array<string>>, ValidationFailed> =>
-  Result.map(Result.fromOption(queryParameters(queryOf(target)), undecodable), (parameters) => {
-    const found = new Map<string, string | Array<string>>()
-    for (const [name, value] of parameters) {
-      const earlier = found.get(name)
-      if (earlier === undefined) found.set(name, value)
-      else if (typeof earlier === "string") found.set(name, [earlier, value])
-      else earlier.push(value)
-    }
-    return Object.fromEntries(found)
-  })
-
-const undecodable = () => new ValidationFailed({ issues: [{ path: "", message: "The query is not percent-encoded UTF-8." }] })

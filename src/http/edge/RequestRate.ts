@@ -106,6 +106,7 @@ const RECORDS_A_READ = 10
 /** The lists, and how many records a page of each holds at most where its query does not say. */
 const lists: Readonly<Record<string, number>> = {
   "/v1/transactions": TRANSACTIONS_A_PAGE,
+  "/v1/fx/exchanges": TRANSACTIONS_A_PAGE,
   "/v1/beneficiaries": DEFAULT_PAGE,
   "/v1/webhooks/deliveries": DEFAULT_PAGE
 }

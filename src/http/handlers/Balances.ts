@@ -1,5 +1,4 @@
 import { Effect, Result } from "effect"
-import { HttpServerRequest } from "effect/http"
 import { iso } from "../../domain/Instant.ts"
 import { minor } from "../../domain/Money.ts"
 import { positionView } from "../../domain/View.ts"
@@ -60,7 +59,7 @@ export const floatHandlers = Effect.gen(function* () {
     statement: ({ query }) =>
       withCaller((caller, { rawHeaders }) =>
         Effect.gen(function* () {
-          const { page, range } = yield* Effect.fromResult(statementRequest(query, yield* HttpServerRequest.ParsedSearchParams))
+          const { page, range } = yield* Effect.fromResult(statementRequest(query))
           const { currency } = query
           const read = (each: typeof page) => records.statement(caller, currency, range, each)
           if (!wantsCsv(valuesOf(rawHeaders, "accept")))

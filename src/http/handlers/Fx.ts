@@ -1,14 +1,17 @@
 import { Effect, Result } from "effect"
+import { HttpServerRequest } from "effect/http"
 import { exchangeView, quoteView } from "../../domain/Exchange.ts"
 import type { Issue } from "../../domain/errors/Terminal.ts"
 import { minor } from "../../domain/Money.ts"
 import { Exchanges, type FxCommand, type FxQuery } from "../../services/exchanges/Exchanges.ts"
+import { orderOf } from "../../services/ports/Transactions.ts"
 import { FxExchangeBody, FxQuoteBody } from "../api/Fx.ts"
 import { withCaller } from "../api/SignedRequest.ts"
+import { listRequest, listView } from "../api/TransactionQuery.ts"
 import { type Body, type BodyError, invalid, issuesOf, makeDecoder, metadataWithinLimit } from "../body/Body.ts"
 import { withSignedBody } from "../body/SignedBody.ts"
 import { handlersOf } from "../edge/Endpoints.ts"
-import { respond } from "../edge/Response.ts"
+import { respond, respondAtLength } from "../edge/Response.ts"
 import { Idempotent } from "../idempotency/Idempotent.ts"
 import type { JsonTree } from "../json/StrictJson.ts"
 
@@ -24,6 +27,13 @@ export const fxHandlers = Effect.gen(function* () {
         decode: fxExchangeBody,
         run: (caller, command, { claim }) => exchanges.create(caller, command, claim)
       }),
+    list: ({ query }) =>
+      withCaller((caller) =>
+        Effect.gen(function* () {
+          const { filter, page } = yield* Effect.fromResult(listRequest(query, yield* HttpServerRequest.ParsedSearchParams))
+          return listView(yield* exchanges.list(caller, filter, page), exchangeView, orderOf(filter))
+        })
+      ).pipe(respondAtLength(200)),
     find: ({ params }) =>
       withCaller((caller) => exchanges.find(caller, params.reference)).pipe(Effect.map(exchangeView), respond(200))
   })

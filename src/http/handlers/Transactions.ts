@@ -1,21 +1,15 @@
 import { Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { transactionView } from "../../domain/View.ts"
-import type { RawTransaction, TransactionPage } from "../../services/ports/Transactions.ts"
+import { orderOf, type RawTransaction } from "../../services/ports/Transactions.ts"
 import { Records } from "../../services/Records.ts"
-import { cursorOf } from "../api/Page.ts"
 import { withCaller } from "../api/SignedRequest.ts"
-import { listRequest } from "../api/TransactionQuery.ts"
+import { listRequest, listView } from "../api/TransactionQuery.ts"
 import { searchBody } from "../body/SearchBody.ts"
 import { withSignedBody } from "../body/SignedBody.ts"
 import { handlersOf } from "../edge/Endpoints.ts"
 import { auditReason } from "../edge/RequestHeaders.ts"
 import { respond, respondAtLength } from "../edge/Response.ts"
-
-const pageView = ({ items, next }: TransactionPage) => ({
-  items: items.map(transactionView),
-  next_cursor: next === null ? null : cursorOf(next)
-})
 
 /** The members for an admin key only (contract TXN-10). */
 const rawView = ({ rawRequest, rawResponse, transaction }: RawTransaction) => ({
@@ -33,11 +27,13 @@ export const transactionsHandlers = Effect.gen(function* () {
       withCaller((caller) =>
         Effect.gen(function* () {
           const { filter, page } = yield* Effect.fromResult(listRequest(query, yield* HttpServerRequest.ParsedSearchParams))
-          return pageView(yield* records.list(caller, filter, page))
+          return listView(yield* records.list(caller, filter, page), transactionView, orderOf(filter))
         })
       ).pipe(respondAtLength(200)),
     search: () =>
-      withSignedBody(searchBody, (caller, { page, term }) => Effect.map(records.search(caller, term, page), pageView)),
+      withSignedBody(searchBody, (caller, { page, term }) =>
+        Effect.map(records.search(caller, term, page), (found) => listView(found, transactionView))
+      ),
     find: ({ params, query }) =>
       withCaller((caller, { rawHeaders }) =>
         query.view === undefined

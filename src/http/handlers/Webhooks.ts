@@ -1,5 +1,4 @@
 import { Effect, Option, Redacted, Result } from "effect"
-import { HttpServerRequest } from "effect/http"
 import { deliveryView } from "../../domain/Delivery.ts"
 import { defaultSubscription } from "../../domain/Event.ts"
 import { instantOf, iso } from "../../domain/Instant.ts"
@@ -65,7 +64,7 @@ export const webhooksHandlers = Effect.gen(function* () {
     events: ({ query }) =>
       withCaller((caller) =>
         Effect.gen(function* () {
-          const { filter, page } = yield* Effect.fromResult(eventRequest(query, yield* HttpServerRequest.ParsedSearchParams))
+          const { filter, page } = yield* eventRequest(query)
           return eventsView(yield* webhooks.events(caller, filter, page))
         })
       ).pipe(respond(200)),

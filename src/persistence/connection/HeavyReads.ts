@@ -52,3 +52,13 @@ export const makeHeavyReads = (sql: SqlClient.SqlClient) => {
         leave(name)
       )
 }
+
+/** One moment of the database for all statements of a read, which has a connection of its own. */
+export const ofOneMoment =
+  (sql: SqlClient.SqlClient) =>
+  <A, E>(read: Effect.Effect<A, E>): Effect.Effect<A, E | SqlError.SqlError> =>
+    Effect.acquireUseRelease(
+      sql`BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY`,
+      () => read,
+      () => Effect.orDie(sql`COMMIT`)
+    )

@@ -13,7 +13,7 @@ import type {
   StatementPosition,
   StatementRange
 } from "../../services/ports/FloatEntries.ts"
-import { makeHeavyReads } from "../connection/HeavyReads.ts"
+import { makeHeavyReads, ofOneMoment } from "../connection/HeavyReads.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
 
 /** The oldest so much is looked at first; each further step is twice as long. */
@@ -155,16 +155,10 @@ export const statementReader = (sql: SqlClient.SqlClient): FloatEntries["Service
     return { opening, items, closing, next: { at, reference, revision, balance: closing, recent: yield* recentTo(float, last) } }
   })
 
-  /** One moment of the database for all statements of a page. */
-  const ofOneMoment = <A, E>(work: Effect.Effect<A, E>) =>
-    Effect.acquireUseRelease(
-      sql`BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY`,
-      () => work,
-      () => Effect.orDie(sql`COMMIT`)
-    )
-
   return Effect.fn("FloatEntries.statement")((float, range, page) =>
-    heavy(`${float.appId}:${float.mode}`)(ofOneMoment(read(float, range, page))).pipe(Effect.catchTag("SqlError", Effect.die))
+    heavy(`${float.appId}:${float.mode}`)(ofOneMoment(sql)(read(float, range, page))).pipe(
+      Effect.catchTag("SqlError", Effect.die)
+    )
   )
 }
 

@@ -141,6 +141,19 @@ export const migrationList: ReadonlyArray<Migration> = [
     table: "float_positions",
     definition: "(app_id) WHERE alert_below_minor IS NOT NULL"
   }),
+  // The lists of records walk the journal in the order of completion and of change, an entry a step; exchanges are few among all records.
+  {
+    name: "0047_lists",
+    steps: [
+      { form: "index", name: "journal_by_tenant_and_time", table: "journal", definition: "(app_id, mode, at)" },
+      {
+        form: "index",
+        name: "exchanges_by_tenant_and_time",
+        table: "transactions",
+        definition: "(app_id, mode, created_at, reference) WHERE kind = 'exchange' AND created_at > '-infinity'"
+      }
+    ]
+  },
   expand("0048_amount_caps"),
   expandOnce(
     "0049_found_by_number",

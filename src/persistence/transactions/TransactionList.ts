@@ -1,99 +1,207 @@
-import { Clock, Effect, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import type { SqlClient, Statement } from "effect/sql"
+import type { Exchange } from "../../domain/Exchange.ts"
 import type { AppId, Mode } from "../../domain/Ids.ts"
 import { type Instant, iso } from "../../domain/Instant.ts"
+import type { Payment } from "../../domain/Payment.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
-import type {
-  MetadataMember,
-  RecordFilter,
-  SoughtRecords,
-  StoredTransaction,
-  TransactionFilter,
-  TransactionPosition,
-  Transactions
+import {
+  type ListPosition,
+  type MetadataMember,
+  orderOf,
+  type SoughtRecords,
+  type StoredTransaction,
+  type TransactionFilter,
+  type TransactionPage,
+  type Transactions
 } from "../../services/ports/Transactions.ts"
-import type { makeHeavyReads } from "../connection/HeavyReads.ts"
-import { laterOf, Moment } from "../connection/Rows.ts"
+import { type makeHeavyReads, ofOneMoment } from "../connection/HeavyReads.ts"
 
-/** So many records one page looks at, however few of them its filter lets through. */
-const RECORDS_A_PAGE = 5_000
+/** So many places one page looks at, however few of their records its filter lets through. */
+const PLACES_A_PAGE = 5_000
 /** The same where the filter asks what only the record itself says, which has to be read for it. */
 const RECORDS_READ_A_PAGE = 1_000
-/** The endpoints whose keys stand for a payout or a collection. */
-const KEYED_ENDPOINTS = ["POST /v1/collections", "POST /v1/payouts"]
 
 const PlaceRow = Schema.Struct({ at_ms: Schema.Number, reference: Schema.String })
 const decodePlaces = Schema.decodeUnknownEffect(Schema.Array(PlaceRow))
 /** The place of a row; null where there is none. */
 const placeOf = (rows: unknown) =>
-  Effect.map(decodePlaces(rows), ([place]): TransactionPosition | null =>
-    place === undefined ? null : { createdAt: Math.round(place.at_ms), id: place.reference }
+  Effect.map(decodePlaces(rows), ([place]): ListPosition | null =>
+    place === undefined ? null : { at: Math.round(place.at_ms), id: place.reference }
   )
+
+/** Which records a list has. The endpoints are those whose keys stand for one. */
+interface Kind {
+  readonly isExchange: boolean
+  readonly endpoints: ReadonlyArray<string>
+}
+const PAYMENTS: Kind = { isExchange: false, endpoints: ["POST /v1/collections", "POST /v1/payouts"] }
+const EXCHANGES: Kind = { isExchange: true, endpoints: ["POST /v1/fx/exchange"] }
 
 interface ListQuery {
   readonly appId: AppId
   readonly mode: Mode
+  readonly of: Kind
   readonly filter: TransactionFilter
-  /** Null: all of them. */
+  /** The walk of payments in the order of creation; null: all of them. */
   readonly sought: SoughtRecords | null
-  readonly from: TransactionPosition | null
+  readonly from: ListPosition | null
 }
 
-const recordsOf = ({ filter, sought }: ListQuery): number =>
-  filter.currency === null && sought === null ? RECORDS_A_PAGE : RECORDS_READ_A_PAGE
+type Lists = Pick<Transactions["Service"], "list" | "exchanges" | "sought">
+
+/** Half-open; null at an open end. */
+interface Span {
+  readonly from: Instant | null
+  readonly to: Instant | null
+}
 
 const everything: TransactionFilter = {
   kind: null,
   status: null,
   needsReview: null,
   currency: null,
-  createdFrom: null,
-  createdTo: null,
+  created: null,
+  completed: null,
+  updatedFrom: null,
   idempotencyKey: null,
   metadata: null
 }
 /** Where the keyed hash stands that each is found by. */
 const hashColumns = { party: "party_hash", account: "account_hash" } as const
 
+/** The members of metadata of payments alone are in `metadata_members`. */
+const soughtBy = (of: Kind, filter: TransactionFilter): SoughtRecords | null =>
+  filter.metadata === null || of.isExchange || orderOf(filter) !== "created"
+    ? null
+    : { _tag: "metadata", members: [filter.metadata] }
+
+const placesOf = ({ filter, of, sought }: ListQuery): number => {
+  const isRead = filter.currency !== null || filter.metadata !== null || sought !== null
+  // A place in the journal is a record's only where the record says so.
+  const isHeld = orderOf(filter) === "created" ? filter.completed !== null || filter.updatedFrom !== null : !of.isExchange
+  return isRead || isHeld ? RECORDS_READ_A_PAGE : PLACES_A_PAGE
+}
+
 /**
- * A tenant's list, and what is sought in it. The index `transactions_by_tenant_and_time` carries the walk, which has to say that each time is later than
- * -infinity; where a member of metadata or a receipt is sought `metadata_members`, and where a number is the index of its hash. A filter is held against
- * each record on the way, and so is a member or receipt: two may have one hash. `readable` decodes rows and leaves out those that cannot be read.
+ * A tenant's lists. Each page walks a bounded number of places along one index, and holds the filter against the record of each on the way:
+ *
+ * - in the order of creation along `transactions_by_tenant_and_time`, of exchanges along `exchanges_by_tenant_and_time`, which have to say that each
+ *   time is later than -infinity; where a member of a payment's metadata or a receipt is sought, along `metadata_members`, and where a number is,
+ *   along the index of its hash. The record is held against a member or receipt, too: two may have one hash;
+ * - in the order of completion or of change along `journal_by_tenant_and_time`: a line is the place of its record where the record was
+ *   completed, or has last changed, at the moment of that line.
+ *
+ * `readable` decodes rows and leaves out those that cannot be read.
  */
 export const transactionLists = (
   sql: SqlClient.SqlClient,
   heavy: ReturnType<typeof makeHeavyReads>,
   readable: (rows: ReadonlyArray<object>) => Effect.Effect<ReadonlyArray<StoredTransaction>>
-): Pick<Transactions["Service"], "list" | "sought"> => {
-  const moment = sql.literal("(extract(epoch FROM created_at) * 1000)::float8 AS at_ms")
+): Lists => {
+  const moment = sql.literal("(extract(epoch FROM at) * 1000)::float8 AS at_ms")
+  const { places, walked } = placesIn(sql)
+  const { fits, inItsTimes } = conditionsOn(sql)
 
-  const inTime = ({ appId, filter: { createdFrom, createdTo }, from, mode }: ListQuery): Statement.Fragment =>
-    sql`app_id = ${appId} AND mode = ${mode} AND created_at > '-infinity'
-      AND created_at >= ${createdFrom === null ? "-infinity" : iso(createdFrom)}::timestamptz
-      AND created_at < ${createdTo === null ? "infinity" : iso(createdTo)}::timestamptz
-      AND (created_at, reference) < (${from === null ? "infinity" : iso(from.createdAt)}::timestamptz, ${from?.id ?? ""})`
+  /** The records of a page's range that pass the filter, in the order of the list. */
+  const matching = (query: ListQuery, limit: number) => {
+    const { currency, kind, needsReview, status } = query.filter
+    const direction = sql.literal(orderOf(query.filter) === "updated" ? "ASC" : "DESC")
+    return sql`
+      SELECT reference, record, revision, ${moment} FROM ${walked(query)}
+      WHERE kind ${sql.literal(query.of.isExchange ? "=" : "<>")} 'exchange'
+        AND (${kind}::text IS NULL OR kind = ${kind})
+        AND (${status}::text IS NULL OR status = ${status})
+        AND (${needsReview}::boolean IS NULL OR needs_review = ${needsReview})
+        AND (${currency}::text IS NULL OR well_formed(record) ->> 'currency' = ${currency}
+          OR kind = 'exchange' AND well_formed(record) ->> 'destinationCurrency' = ${currency})
+        ${fits(query).reduce((all, one) => sql`${all} ${one}`, sql``)}
+        ${inItsTimes(query)}
+      ORDER BY at ${direction}, reference ${direction} LIMIT ${limit}`
+  }
 
-  const byKey = ({ appId, mode }: ListQuery, key: string): Statement.Fragment =>
-    sql`AND reference IN (SELECT k.reference FROM idempotency_keys k
-      WHERE k.app_id = ${appId} AND k.mode = ${mode} AND k.endpoint IN ${sql.in(KEYED_ENDPOINTS)} AND k.key = ${key})`
+  /** The last of the places that a page looks at; none where the list ends before it. */
+  const lastSeen = (query: ListQuery) =>
+    Effect.flatMap(sql`SELECT ${moment}, reference FROM (${places(query)} OFFSET ${placesOf(query) - 1} LIMIT 1) last`, placeOf)
+
+  const pageOf = Effect.fnUntraced(function* (query: ListQuery, limit: number) {
+    // One more than asked for tells whether there is another page.
+    const rows = yield* matching(query, limit + 1)
+    const page = rows.slice(0, limit)
+    const items = (yield* readable(page)).map(({ transaction }) => transaction)
+    // Of the rows, and not of what could be read of them: a page that cannot be read does not end the list.
+    if (rows.length > limit) return { items, next: yield* placeOf(page.slice(-1)) }
+    // A key stands for a few records at most.
+    return { items, next: query.filter.idempotencyKey === null ? yield* lastSeen(query) : null }
+  })
+
+  // Of one moment: a commit between two statements would shift the last place that is looked at.
+  const inItsTurn = (query: ListQuery, limit: number) =>
+    heavy(`${query.appId}:${query.mode}`)(ofOneMoment(sql)(pageOf(query, limit))).pipe(
+      Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die })
+    )
+  const only =
+    <R extends Transaction>(isOne: (record: Transaction) => record is R) =>
+    ({ items, next }: TransactionPage<Transaction>): TransactionPage<R> => ({ items: items.filter(isOne), next })
+
+  return {
+    list: Effect.fn("Transactions.list")((owner, filter, { from, limit }) =>
+      Effect.map(inItsTurn({ ...owner, of: PAYMENTS, filter, sought: soughtBy(PAYMENTS, filter), from }, limit), only(isPayment))
+    ),
+    exchanges: Effect.fn("Transactions.exchanges")((owner, filter, { from, limit }) =>
+      Effect.map(inItsTurn({ ...owner, of: EXCHANGES, filter, sought: null, from }, limit), only(isExchange))
+    ),
+    sought: Effect.fn("Transactions.sought")((owner, sought, { from, limit }) =>
+      Effect.map(inItsTurn({ ...owner, of: PAYMENTS, filter: everything, sought, from }, limit), only(isPayment))
+    )
+  }
+}
+
+const isPayment = (record: Transaction): record is Payment => record.kind !== "exchange"
+const isExchange = (record: Transaction): record is Exchange => record.kind === "exchange"
+
+const startOf = (span: Span | null) => (span === null || span.from === null ? "-infinity" : iso(span.from))
+const endOf = (span: Span | null) => (span === null || span.to === null ? "infinity" : iso(span.to))
+
+/** The places of a list in its order, and the records that stand there. */
+const placesIn = (sql: SqlClient.SqlClient) => {
+  /** The rows of the tenant and mode within a time, after the place where the page before ended; null for a list from its beginning. */
+  const inTime = ({ appId, filter, from, mode }: ListQuery, span: Span | null, at: Statement.Fragment): Statement.Fragment => {
+    const isAscending = orderOf(filter) === "updated"
+    return sql`app_id = ${appId} AND mode = ${mode} AND ${at} > '-infinity'
+      AND ${at} >= ${startOf(span)}::timestamptz AND ${at} < ${endOf(span)}::timestamptz
+      AND (${at}, reference) ${sql.literal(isAscending ? ">" : "<")}
+        (${from === null ? (isAscending ? "-infinity" : "infinity") : iso(from.at)}::timestamptz, ${from?.id ?? ""})`
+  }
+
+  const byKey = ({ appId, filter, mode, of }: ListQuery): Statement.Fragment =>
+    filter.idempotencyKey === null
+      ? sql``
+      : sql`AND reference IN (SELECT k.reference FROM idempotency_keys k
+          WHERE k.app_id = ${appId} AND k.mode = ${mode} AND k.endpoint IN ${sql.in(of.endpoints)} AND k.key = ${filter.idempotencyKey})`
+
+  const createdAt = sql.literal("created_at")
+  const bookedAt = sql.literal("at")
 
   const ofMember = (query: ListQuery, { key, value }: MetadataMember): Statement.Fragment =>
-    sql`FROM metadata_members WHERE member = metadata_member(${key}, ${value}) AND ${inTime(query)}`
+    sql`FROM metadata_members WHERE member = metadata_member(${key}, ${value}) AND ${inTime(query, query.filter.created, createdAt)}`
 
   /** A number is that of a payer and that of a recipient, each of which has a walk of its own. */
   const ofParty = (query: ListQuery, column: string, hashes: ReadonlyArray<Uint8Array>): Statement.Fragment => {
     const walks = hashes.map(
-      (hash) => sql`(SELECT created_at, reference FROM transactions WHERE ${sql(column)} = ${hash} AND ${inTime(query)}
-        ORDER BY created_at DESC, reference DESC LIMIT ${recordsOf(query)})`
+      (
+        hash
+      ) => sql`(SELECT created_at, reference FROM transactions WHERE ${sql(column)} = ${hash} AND ${inTime(query, null, createdAt)}
+        ORDER BY created_at DESC, reference DESC LIMIT ${placesOf(query)})`
     )
     return sql`FROM (${sql.join(" UNION ALL ", false)(walks)}) of_party`
   }
 
   const origin = (query: ListQuery): Statement.Fragment => {
-    const { sought } = query
+    const { of, sought } = query
     switch (sought?._tag) {
       case undefined:
-        return sql`FROM transactions WHERE ${inTime(query)}`
+        return sql`FROM transactions WHERE ${of.isExchange ? sql.literal("kind = 'exchange' AND") : sql``} ${inTime(query, query.filter.created, createdAt)}`
       case "party":
       case "account":
         return ofParty(query, hashColumns[sought._tag], sought.hashes)
@@ -104,156 +212,57 @@ export const transactionLists = (
     }
   }
 
-  /** Where the records are walked, the newest first. */
-  const places = (query: ListQuery): Statement.Fragment => {
-    const { idempotencyKey } = query.filter
-    return sql`${origin(query)} ${idempotencyKey === null ? sql`` : byKey(query, idempotencyKey)} ORDER BY created_at DESC, reference DESC`
+  /** The places of a list in their order: the moment of each, and its reference. */
+  const places = (query: ListQuery, columns = "reference"): Statement.Fragment => {
+    const { completed, updatedFrom } = query.filter
+    switch (orderOf(query.filter)) {
+      case "created":
+        return sql`SELECT created_at AS at, ${sql.literal(columns)} ${origin(query)} ${byKey(query)} ORDER BY created_at DESC, reference DESC`
+      case "completed":
+        return sql`SELECT DISTINCT at, reference FROM journal WHERE ${inTime(query, completed, bookedAt)} ORDER BY at DESC, reference DESC`
+      case "updated":
+        return sql`SELECT DISTINCT at, reference FROM journal WHERE ${inTime(query, { from: updatedFrom, to: null }, bookedAt)}
+          ORDER BY at, reference`
+    }
   }
 
   /** Each is found by its key, in the order of the walk, so that the last of a page is the last that is read. */
   const walked = (query: ListQuery): Statement.Fragment =>
-    query.sought === null
-      ? sql`(SELECT * ${places(query)} LIMIT ${recordsOf(query)}) walked`
-      : sql`(SELECT created_at, reference ${places(query)} LIMIT ${recordsOf(query)}) found CROSS JOIN LATERAL (
-          SELECT kind, status, needs_review, record, revision FROM transactions
+    orderOf(query.filter) === "created" && query.sought === null
+      ? sql`(${places(query, "reference, created_at, kind, status, needs_review, record, revision")} LIMIT ${placesOf(query)}) walked`
+      : sql`(${places(query)} LIMIT ${placesOf(query)}) found CROSS JOIN LATERAL (
+          SELECT created_at, kind, status, needs_review, record, revision FROM transactions
           WHERE app_id = ${query.appId} AND reference = found.reference AND mode = ${query.mode} LIMIT 1) walked`
 
+  return { places, walked }
+}
+
+/** The conditions of a list that only the record itself, or its own row, says. */
+const conditionsOn = (sql: SqlClient.SqlClient) => {
+  const momentIn = (member: "completedAt" | "updatedAt") => sql.literal(`(well_formed(record) ->> '${member}')::numeric`)
+  const place = sql.literal("extract(epoch FROM at) * 1000")
+  const within = (member: "completedAt" | "updatedAt", { from, to }: Span) => sql`
+    ${from === null ? sql`` : sql`AND ${momentIn(member)} >= ${from}`} ${to === null ? sql`` : sql`AND ${momentIn(member)} < ${to}`}`
+
+  /** Whether a place is its record's, and the record of the times that are asked for. */
+  const inItsTimes = ({ filter }: ListQuery): Statement.Fragment => {
+    const { completed, created, updatedFrom } = filter
+    const order = orderOf(filter)
+    return sql`
+      ${order === "completed" ? sql`AND ${momentIn("completedAt")} = ${place}` : sql``}
+      ${order === "updated" ? sql`AND ${momentIn("updatedAt")} = ${place}` : sql``}
+      ${order === "created" || created === null ? sql`` : sql`AND created_at >= ${startOf(created)}::timestamptz AND created_at < ${endOf(created)}::timestamptz`}
+      ${order === "completed" || completed === null ? sql`` : sql`AND ${momentIn("completedAt")} IS NOT NULL ${within("completedAt", completed)}`}
+      ${order === "updated" || updatedFrom === null ? sql`` : within("updatedAt", { from: updatedFrom, to: null })}`
+  }
+
   /** A hash of a number is whole; one of a member or a receipt only narrows. */
-  const fits = (sought: SoughtRecords | null): ReadonlyArray<Statement.Fragment> => {
+  const fits = ({ filter, sought }: ListQuery): ReadonlyArray<Statement.Fragment> => {
     if (sought?._tag === "receipt")
       return [sql`AND receipt_identity(well_formed(record) ->> 'providerReceipt') = ${sought.identity}`]
-    if (sought?._tag !== "metadata") return []
-    return sought.members.map(({ key, value }) => sql`AND (well_formed(record) ->> 'metadata')::json ->> ${key} = ${value}`)
+    const members = sought?._tag === "metadata" ? sought.members : filter.metadata === null ? [] : [filter.metadata]
+    return members.map(({ key, value }) => sql`AND (well_formed(record) ->> 'metadata')::json ->> ${key} = ${value}`)
   }
 
-  /** The records of a page's range that pass the filter, the newest first. */
-  const matching = (query: ListQuery, limit: number) => {
-    const { currency, kind, needsReview, status } = query.filter
-    return sql`
-      SELECT reference, record, revision, ${moment} FROM ${walked(query)}
-      WHERE kind <> 'exchange'
-        AND (${kind}::text IS NULL OR kind = ${kind})
-        AND (${status}::text IS NULL OR status = ${status})
-        AND (${needsReview}::boolean IS NULL OR needs_review = ${needsReview})
-        AND (${currency}::text IS NULL OR well_formed(record) ->> 'currency' = ${currency})
-        ${fits(query.sought).reduce((all, one) => sql`${all} ${one}`, sql``)}
-      ORDER BY created_at DESC, reference DESC LIMIT ${limit}`
-  }
-
-  /** The last of the records that a page looks at; none where the list ends before it. */
-  const lastSeen = (query: ListQuery) =>
-    Effect.flatMap(sql`SELECT ${moment}, reference ${places(query)} OFFSET ${recordsOf(query) - 1} LIMIT 1`, placeOf)
-
-  const pageOf = Effect.fnUntraced(function* (query: ListQuery, limit: number) {
-    // One more than asked for tells whether there is another page.
-    const rows = yield* matching(query, limit + 1)
-    const page = rows.slice(0, limit)
-    const items = (yield* readable(page)).flatMap(({ transaction }) => (transaction.kind === "exchange" ? [] : [transaction]))
-    // Of the rows, and not of what could be read of them: a page that cannot be read does not end the list.
-    const end = yield* placeOf(page.slice(-1))
-    if (rows.length > limit) return { items, next: end }
-    // A key stands for a few records at most.
-    const seen = query.filter.idempotencyKey === null ? yield* lastSeen(query) : null
-    return { items, next: seen === null || end === null ? seen : laterPlace(seen, end) }
-  })
-
-  const inItsTurn = (query: ListQuery, limit: number) =>
-    heavy(`${query.appId}:${query.mode}`)(pageOf(query, limit)).pipe(
-      Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die })
-    )
-
-  return {
-    list: Effect.fn("Transactions.list")((owner, filter, { from, limit }) => {
-      const { metadata } = filter
-      const sought = metadata === null ? null : ({ _tag: "metadata", members: [metadata] } as const)
-      return inItsTurn({ ...owner, filter, sought, from }, limit)
-    }),
-    sought: Effect.fn("Transactions.sought")((owner, sought, { from, limit }) =>
-      inItsTurn({ ...owner, filter: everything, sought, from }, limit)
-    )
-  }
-}
-
-const laterPlace = laterOf(({ createdAt }: TransactionPosition) => createdAt)
-
-/** The newest so much is looked at first; each further step back is twice as long. */
-const FIRST_STEP_MS = 900_000
-/** No step back begins later than this. One more takes about as long as all before it together, well below the statement timeout. */
-const LOOK_FOR_MS = 4_000
-/** The name under which all operators take turns in heavy reads. No tenant has this name. */
-const CONSOLE = "console"
-
-const decodeCreated = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ created_at: Moment })))
-
-/** The records created in `from <= created < to`; null at an open end. */
-interface Span {
-  readonly from: Instant | null
-  readonly to: Instant | null
-}
-
-/**
- * An operator's search over all tenants. The index of ages finds each step back, and a tenant's own index where one is named, which has
- * to say that each time is later than -infinity; the filter is held against each record on the way. `readable` decodes rows and leaves out those that
- * cannot be read.
- */
-export const transactionSearch = (
-  sql: SqlClient.SqlClient,
-  heavy: ReturnType<typeof makeHeavyReads>,
-  readable: (rows: ReadonlyArray<object>) => Effect.Effect<ReadonlyArray<StoredTransaction>>
-): Transactions["Service"]["search"] => {
-  const matching = (
-    { amount, appId, currency, kind, mode, needsReview, partyEnd, provider, status }: RecordFilter,
-    { from, to }: Span,
-    limit: number
-  ): Statement.Statement<object> => sql`
-    SELECT t.reference, t.record, t.revision, t.created_at FROM ${needsReview ? waiting : sql.literal("transactions t")}
-    WHERE t.created_at >= ${from === null ? "-infinity" : iso(from)}::timestamptz
-      AND t.created_at < ${to === null ? "infinity" : iso(to)}::timestamptz
-      ${appId === null ? sql`` : sql`AND t.app_id = ${appId} AND t.created_at > '-infinity'`}
-      ${mode === null ? sql`` : sql`AND t.mode = ${mode}`}
-      ${kind === null ? sql`` : sql`AND t.kind = ${kind}`}
-      ${status === null ? sql`` : sql`AND t.status = ${status}`}
-      ${provider === null ? sql`` : sql`AND t.provider = ${provider}`}
-      ${amount === null ? sql`` : sql`AND well_formed(t.record) ->> 'amount' = ${amount.toString()}`}
-      ${currency === null ? sql`` : sql`AND well_formed(t.record) ->> 'currency' = ${currency}`}
-      ${partyEnd === null ? sql`` : sql`AND right(coalesce(well_formed(t.record) ->> 'maskedDestination', well_formed(t.record) ->> 'maskedSource'), 4) = ${partyEnd}`}
-    ORDER BY t.created_at DESC, t.reference DESC LIMIT ${limit}`
-
-  // The records that wait for a person are few, however old they are.
-  const waiting = sql.literal(
-    "open_work w JOIN transactions t ON w.needs_review AND t.app_id = w.app_id AND t.reference = w.reference"
-  )
-
-  const found = Effect.fnUntraced(function* (filter: RecordFilter, limit: number) {
-    const { createdFrom: from, createdTo: to, needsReview } = filter
-    const began = yield* Clock.currentTimeMillis
-    const items: Array<Transaction> = []
-    /** Null where it has found all of the span; else what was created before is still to be looked at. */
-    const take = Effect.fnUntraced(function* (span: Span) {
-      const room = limit - items.length
-      // One more than asked for tells whether there is another.
-      const rows = yield* matching(filter, span, room + 1)
-      const page = rows.slice(0, room)
-      items.push(...(yield* readable(page)).map(({ transaction }) => transaction))
-      const [last] = yield* decodeCreated(page.slice(-1))
-      // Others may be of the same millisecond: a search for what is older finds the last one again.
-      return rows.length > room && last !== undefined ? last.created_at + 1 : null
-    })
-
-    if (needsReview) return { items, olderThan: yield* take({ from, to }) }
-    let end = to
-    for (let step = FIRST_STEP_MS; ; step *= 2) {
-      const start = (end ?? began) - step
-      const isLast = start <= (from ?? 0)
-      const cut = yield* take({ from: isLast ? from : start, to: end })
-      if (cut !== null || isLast) return { items, olderThan: cut }
-      end = start
-      const isLate = (yield* Clock.currentTimeMillis) - began > LOOK_FOR_MS
-      if (isLate || items.length >= limit) return { items, olderThan: end }
-    }
-  })
-
-  return Effect.fn("Transactions.search")((filter, limit) =>
-    heavy(CONSOLE)(found(filter, limit)).pipe(Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die }))
-  )
+  return { fits, inItsTimes }
 }

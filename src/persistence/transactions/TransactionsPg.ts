@@ -20,7 +20,8 @@ import type { TenantFilter } from "../connection/TenantFilter.ts"
 import { makeTenantRead } from "../reads/BatchedRead.ts"
 import { refundReads } from "./RefundsPg.ts"
 import { storedRecord } from "./StoredRecord.ts"
-import { transactionLists, transactionSearch } from "./TransactionList.ts"
+import { transactionLists } from "./TransactionList.ts"
+import { transactionSearch } from "./TransactionSearch.ts"
 
 /** Records that have one reference of a provider's: one of each kind and account, and some for a provider that gives it out twice. */
 const SHARED_AT_MOST = 20

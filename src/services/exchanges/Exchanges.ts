@@ -1,7 +1,7 @@
 import { Clock, Context, Effect, Layer, Option } from "effect"
 import { type Currency, exponents } from "../../domain/Currency.ts"
 import type { Exchange, Quote } from "../../domain/Exchange.ts"
-import { type ProviderError, RequestInProgress } from "../../domain/errors/Retriable.ts"
+import { type ProviderError, type RateLimited, RequestInProgress } from "../../domain/errors/Retriable.ts"
 import {
   type AmountAboveMaximum,
   AmountBelowMinimum,
@@ -38,7 +38,7 @@ import type { ExchangeQuote, ExchangeOperations as Port, Provider } from "../por
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 import { Quotes } from "../ports/Quotes.ts"
 import { RandomSource } from "../ports/RandomSource.ts"
-import { Transactions } from "../ports/Transactions.ts"
+import { type ListPosition, type TransactionFilter, type TransactionPage, Transactions } from "../ports/Transactions.ts"
 import { sendInTime } from "../routing/Failover.ts"
 import { firstToSucceed, Routes } from "../routing/Routes.ts"
 import { type FinalError, outcomeResponse, type UnknownOutcomeError } from "../settlement/OutcomeResponse.ts"
@@ -88,6 +88,12 @@ export class Exchanges extends Context.Service<
     readonly create: (caller: Caller, command: FxCommand, claim: Claim) => Effect.Effect<Transaction, FxRefusal>
     /** The tenant's own exchange; what is foreign, of the other mode, of another kind or absent is one and the same NotFound. */
     readonly find: (caller: Caller, reference: string) => Effect.Effect<Exchange, NotFound>
+    /** A page of the tenant's own exchanges in the key's mode, in the order of the filter. */
+    readonly list: (
+      caller: Caller,
+      filter: TransactionFilter,
+      page: { readonly limit: number; readonly from: ListPosition | null }
+    ) => Effect.Effect<TransactionPage<Exchange>, RateLimited>
   }
 >()("gateway/services/Exchanges") {
   static readonly layer = Layer.effect(
@@ -188,7 +194,12 @@ export class Exchanges extends Context.Service<
         return stored.value.transaction
       })
 
-      return Exchanges.of({ quote, create, find })
+      return Exchanges.of({
+        quote,
+        create,
+        find,
+        list: ({ appId, mode }, filter, page) => transactions.exchanges({ appId, mode }, filter, page)
+      })
     })
   )
 }

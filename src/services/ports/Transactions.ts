@@ -1,5 +1,6 @@
 import { Context, type Effect, type Option } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
+import type { Exchange } from "../../domain/Exchange.ts"
 import type { RateLimited } from "../../domain/errors/Retriable.ts"
 import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
@@ -39,17 +40,23 @@ export interface CreatedRange {
   readonly to: Instant
 }
 
+/** `from` is included and `to` is not; null at an open end. */
+export interface TimeRange {
+  readonly from: Instant | null
+  readonly to: Instant | null
+}
+
 /** The filters of a tenant's list; null for no filter. */
 export interface TransactionFilter {
   readonly kind: PaymentKind | null
   readonly status: Payment["status"] | null
   readonly needsReview: boolean | null
-  /** Of the float that moves. */
+  /** Of the float that moves; of an exchange either of the two. */
   readonly currency: Currency | null
+  readonly created: TimeRange | null
+  readonly completed: TimeRange | null
   /** Included. */
-  readonly createdFrom: Instant | null
-  /** Not included. */
-  readonly createdTo: Instant | null
+  readonly updatedFrom: Instant | null
   /** Of the request that began it; found for as long as the key is kept. */
   readonly idempotencyKey: string | null
   /** One member of the metadata, whose value as text is exactly this. */
@@ -103,16 +110,30 @@ export interface FoundRecords {
   readonly olderThan: Instant | null
 }
 
-/** Where a page of a list ended: what comes next was created before. */
-export interface TransactionPosition {
-  readonly createdAt: Instant
+/**
+ * By which moment of its records a list is ordered: what was created or completed last comes first, and what was changed last comes last,
+ * where a client goes on. The few records of a key are in the order of creation.
+ */
+export type ListOrder = "created" | "completed" | "updated"
+export const orderOf = ({ completed, idempotencyKey, updatedFrom }: TransactionFilter): ListOrder =>
+  idempotencyKey !== null ? "created" : updatedFrom !== null ? "updated" : completed !== null ? "completed" : "created"
+
+/** Where a page of a list ended: the moment of its order, and the reference. */
+export interface ListPosition {
+  readonly at: Instant
   readonly id: string
 }
 
-export interface TransactionPage {
-  readonly items: ReadonlyArray<Payment>
+export interface TransactionPage<R extends Transaction = Payment> {
+  readonly items: ReadonlyArray<R>
   /** Null at the end of the list. */
-  readonly next: TransactionPosition | null
+  readonly next: ListPosition | null
+}
+
+/** Whose records, and of which mode. */
+export interface RecordOwner {
+  readonly appId: AppId
+  readonly mode: Mode
 }
 
 /**
@@ -125,21 +146,27 @@ export class Transactions extends Context.Service<
     /** The tenant's own record; none for an absent one, a foreign one or one of the other mode alike. */
     readonly find: (appId: AppId, mode: Mode, reference: Reference) => Effect.Effect<Option.Option<StoredTransaction>>
     /**
-     * The tenant's own payouts and collections, the newest first: at most `limit`, those after `from`. A page may hold fewer, or none, and still
-     * say where the next one begins: one call looks at a bounded number of records. Every record that was committed before the walk began
-     * is on exactly one page of it. A record that cannot be read is logged and left out. Of one tenant one page is read at a time and few wait: a
-     * further one is refused, and nothing was read for it.
+     * The tenant's own payouts and collections in the order of the filter (`orderOf`): at most `limit`, those after `from`. A page may hold fewer, or
+     * none, and still say where the next one begins: one call looks at a bounded number of places. Every record that was committed before
+     * the walk began is on exactly one page of it, and one that changes meanwhile is where its change is. A record that cannot be read is logged
+     * and left out. Of one tenant one page is read at a time and few wait: a further one is refused, and nothing was read for it.
      */
     readonly list: (
-      owner: { readonly appId: AppId; readonly mode: Mode },
+      owner: RecordOwner,
       filter: TransactionFilter,
-      page: { readonly limit: number; readonly from: TransactionPosition | null }
+      page: { readonly limit: number; readonly from: ListPosition | null }
     ) => Effect.Effect<TransactionPage, RateLimited>
+    /** As `list`, of the tenant's exchanges. */
+    readonly exchanges: (
+      owner: RecordOwner,
+      filter: TransactionFilter,
+      page: { readonly limit: number; readonly from: ListPosition | null }
+    ) => Effect.Effect<TransactionPage<Exchange>, RateLimited>
     /** As `list`, of those that are sought. */
     readonly sought: (
-      owner: { readonly appId: AppId; readonly mode: Mode },
+      owner: RecordOwner,
       sought: SoughtRecords,
-      page: { readonly limit: number; readonly from: TransactionPosition | null }
+      page: { readonly limit: number; readonly from: ListPosition | null }
     ) => Effect.Effect<TransactionPage, RateLimited>
     /** The tenant's own collection with what its refund is decided by, as of one moment; none for everything else. */
     readonly refundable: (appId: AppId, mode: Mode, reference: Reference) => Effect.Effect<Option.Option<RefundableCollection>>

@@ -34,6 +34,7 @@ const contract = {
   "/v1/float/entries": ["GET"],
   "/v1/float/alerts": ["GET", "PUT"],
   "/v1/fx/exchange": ["POST"],
+  "/v1/fx/exchanges": ["GET"],
   "/v1/fx/exchanges/{reference}": ["GET"],
   "/v1/fx/quote": ["POST"],
   "/v1/limits": ["GET"],

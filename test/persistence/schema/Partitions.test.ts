@@ -159,7 +159,7 @@ describe("partitions", () => {
         { name: "deliveries_209105", indexes: 4, constraints: 3 },
         { name: "delivery_attempts_209105", indexes: 1, constraints: 1 },
         { name: "events_209105", indexes: 3, constraints: 1 },
-        { name: "journal_209105", indexes: 2, constraints: 2 }
+        { name: "journal_209105", indexes: 3, constraints: 2 }
       ])
     }).pipe(Effect.scoped)
   )

@@ -83,8 +83,9 @@ const everything = {
   status: null,
   needsReview: null,
   currency: null,
-  createdFrom: null,
-  createdTo: null,
+  created: null,
+  completed: null,
+  updatedFrom: null,
   idempotencyKey: null,
   metadata: null
 }
@@ -135,15 +136,16 @@ const hot = {
   ),
   "list a page": Effect.gen(function* () {
     yield* (yield* Beneficiaries).list(appId, "live", 20, null)
+    const { exchanges, list } = yield* Transactions
     for (const filter of [
       everything,
       { ...everything, idempotencyKey: "paid" },
-      { ...everything, status: "failed", createdTo: NOON } as const
+      { ...everything, status: "failed", created: { from: null, to: NOON } } as const,
+      { ...everything, completed: { from: NOON - 1_000, to: null } },
+      { ...everything, updatedFrom: NOON - 1_000 }
     ])
-      yield* (yield* Transactions).list({ appId, mode: "live" }, filter, {
-        limit: 20,
-        from: { createdAt: NOON + 1, id: reference }
-      })
+      for (const listed of [list, exchanges])
+        yield* listed({ appId, mode: "live" }, filter, { limit: 20, from: { at: NOON + 1, id: reference } })
     yield* (yield* WebhookDeliveries).list({ appId, mode: "live", endpoint: null, status: null, limit: 20, after: null })
   }),
   "list the entries of a float": Effect.gen(function* () {

@@ -18,6 +18,7 @@ it.live("no index of transactions has a column that a step changes, so that ever
       "account_hash",
       "app_id",
       "created_at",
+      "kind",
       "mode",
       "party_hash",
       "reference"

@@ -124,6 +124,7 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "300ms,600ms,1s", CIRCUIT_OPEN: "1m" })
           failure: null,
           version: 2,
           created_at: moment,
+          updated_at: moment,
           completed_at: moment
         })
         const again = yield* tenant.post("/v1/fx/exchange", body, "the-key")

@@ -1,0 +1,58 @@
+import { Result, SchemaAST } from "effect"
+import type { HttpApiEndpoint } from "effect/http-api"
+import { type Issue, ValidationFailed } from "../../domain/errors/Terminal.ts"
+import { queryOf, queryParameters } from "../../domain/StringToSign.ts"
+import { SignedRequest } from "../api/SignedRequest.ts"
+import { childPath, issueAt } from "../json/Issues.ts"
+import { routeOf } from "./HttpRoutes.ts"
+
+/** Every parameter of a query by its name, as it was sent: with its value, or with all of its values where it came more than once. */
+export type Search = Readonly<Record<string, string | Array<string>>>
+
+/**
+ * A request's query as it was signed. One that cannot be decoded cannot be signed: only an endpoint that takes no signature could be asked
+ * with it.
+ */
+export const searchOf = (target: string): Result.Result<Search, ValidationFailed> =>
+  Result.map(Result.fromOption(queryParameters(queryOf(target)), undecodable), (parameters) => {
+    const found = new Map<string, string | Array<string>>()
+    for (const [name, value] of parameters) {
+      const earlier = found.get(name)
+      if (earlier === undefined) found.set(name, value)
+      else if (typeof earlier === "string") found.set(name, [earlier, value])
+      else earlier.push(value)
+    }
+    return Object.fromEntries(found)
+  })
+
+const undecodable = () => new ValidationFailed({ issues: [{ path: "", message: "The query is not percent-encoded UTF-8." }] })
+
+/** The methods whose requests have no body: all that they say beside their path is in the query. */
+const ASKING = ["GET", "DELETE"]
+
+/**
+ * Whether an endpoint refuses the parameters that it does not name (contract ENV-18): a misspelt filter would list everything. Endpoints
+ * without a signature may be asked with any query, as by a probe; a request with a body says there what it means.
+ */
+export const refusesUnknown = ({ method, middlewares }: HttpApiEndpoint.Top): boolean =>
+  ASKING.includes(method) && middlewares.has(SignedRequest)
+
+/** The parameters of a query that its endpoint does not name, each as an issue. */
+export const unknownParameters = (endpoint: HttpApiEndpoint.Top): ((search: Search) => Iterable<Issue>) => {
+  const isNamed = namedBy(endpoint)
+  return function* (search) {
+    for (const name of Object.keys(search)) if (!isNamed(name)) yield issueAt(childPath(null, name), UNKNOWN)
+  }
+}
+
+const UNKNOWN = "is not a parameter of this endpoint"
+
+/** Its schema has the names, and its annotation the form of names that no schema can list. */
+const namedBy = (endpoint: HttpApiEndpoint.Top): ((name: string) => boolean) => {
+  const ast = endpoint.query?.ast
+  const names = new Set(
+    ast !== undefined && SchemaAST.isObjects(ast) ? ast.propertySignatures.map(({ name }) => String(name)) : []
+  )
+  const others = routeOf(endpoint).operation?.otherParameters
+  return (name) => names.has(name) || others?.test(name) === true
+}
