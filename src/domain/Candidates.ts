@@ -70,13 +70,15 @@ export const candidatesText = (candidates: ReadonlyArray<Candidate>): string =>
 export const noteWithCandidates = (note: string, candidates: string): string =>
   candidates === "" ? note : `${note}${note === "" ? "" : "; "}candidates: ${candidates}`
 
-/** The note before its candidates, and these. */
+/** The note before its candidates, and these with what follows. */
 const PARTS = /^(?:(.*); )?candidates: (.*)$/s
 
-/** The note as whoever brought it wrote it. */
+/** The note as whoever brought it wrote it, and what was appended behind its candidates. */
 export const noteWithoutCandidates = (note: string): string => {
-  const parts = PARTS.exec(note)
-  return parts === null ? note : (parts[1] ?? "")
+  const [, own = "", text = ""] = PARTS.exec(note) ?? []
+  const parts = text.split("; ")
+  const last = parts.findLastIndex((part) => candidatesIn(part).length > 0)
+  return last < 0 ? note : [own, ...parts.slice(last + 1)].filter((part) => part !== "").join("; ")
 }
 
 const ONE = /^([\w.-]+) ([a-z_]+)(?: #(\d{1,3}))?(?: \(([^()]*)\))?$/

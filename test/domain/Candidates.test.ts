@@ -70,6 +70,18 @@ describe("the candidates of a payment", () => {
     ])
   })
 
+  it("leave what is appended to a note behind them where it is", () => {
+    const figures = "amount unsaid; fee unsaid"
+    const full = "not booked: the float cannot hold that much; polled to the end of the schedule: a person has to look"
+    const note = noteWithCandidates("HTTP 503", text)
+    expect(noteWithoutCandidates(`${note}; ${figures}; ${full}`)).toBe(`HTTP 503; ${figures}; ${full}`)
+    expect(noteWithoutCandidates(`candidates: mtn on_strike; ${text}; ${full}`)).toBe(full)
+    expect(candidatesOf([{ note: `${note}; ${figures}; ${full}` }])).toStrictEqual(failedOver)
+    expect(noteWithoutCandidates("the bank has candidates: none of them matches")).toBe(
+      "the bank has candidates: none of them matches"
+    )
+  })
+
   it("are those of the newest line of the history that names any", () => {
     const history = [
       { note: "candidates: pawapay used #1; mtn not_asked; eversend not_asked" },
