@@ -83,6 +83,14 @@ export const candidatesNow: Effect.Effect<ReadonlyArray<Candidate>> = Effect.map
 /** The same as text; empty where there is none. */
 export const candidatesNoted: Effect.Effect<string> = Effect.map(candidatesNow, candidatesText)
 
+/** The text as it will be once the payment was opened at this provider: nothing is noted before that is so. */
+export const candidatesOnceUsed = (provider: string): Effect.Effect<string> =>
+  Effect.flatMap(RouteTrail, (trail) =>
+    Effect.andThen(noteUsed(provider, 1), candidatesNoted).pipe(
+      Effect.provideService(RouteTrail, trail === null ? null : new Map(trail))
+    )
+  )
+
 /** A question about the price that brought none. */
 export const noPrice = (error: { readonly _tag: string; readonly kind?: string }): Reason =>
   error._tag === "provider_error" ? { verdict: "no_price", why: "" } : { verdict: "refused", why: error.kind ?? error._tag }

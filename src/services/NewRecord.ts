@@ -8,7 +8,7 @@ import { nextPoll } from "../domain/PollSchedule.ts"
 import type { Caller } from "../domain/Tenant.ts"
 import type { Transaction } from "../domain/Transaction.ts"
 import { recordView } from "../domain/View.ts"
-import { candidatesNoted, noteChosen, noteUsed } from "../runtime/RouteTrail.ts"
+import { candidatesNoted, candidatesOnceUsed, noteChosen, noteUsed } from "../runtime/RouteTrail.ts"
 import { FloatLedger, type OpenOutcome, type OpenStep } from "./ports/FloatLedger.ts"
 import type { Claim } from "./ports/Idempotency.ts"
 import { Policy } from "./ports/Policy.ts"
@@ -69,7 +69,8 @@ export const recordOpener = Effect.gen(function* () {
         ? null
         : encodeEvent({ id: yield* randomSource.reference, appId, mode, type, reference, at }, recordView(record))
     const waitsForCode = record.kind === "collection" && record.nextAction?._tag === "otp"
-    yield* waitsForCode ? noteChosen(record.provider, "code_sent") : noteUsed(record.provider, 1)
+    if (waitsForCode) yield* noteChosen(record.provider, "code_sent")
+    const candidates = yield* waitsForCode ? candidatesNoted : candidatesOnceUsed(record.provider)
     const opened = yield* ledger.open({
       beneficiary: null,
       counters: [],
@@ -78,12 +79,13 @@ export const recordOpener = Effect.gen(function* () {
       sealedDestination: null,
       ...step,
       transaction: record,
-      line: { at, actor: "request", fact: "Opened", note: noteWithCandidates(note, yield* candidatesNoted), status },
+      line: { at, actor: "request", fact: "Opened", note: noteWithCandidates(note, candidates), status },
       event,
       nextPollAt: nextPoll(record, policy.pollSchedule, at) ?? at
     })
     if (opened._tag === "Frozen") return yield* new TenantFrozen({})
     if (opened._tag === "ClaimLost") return yield* new RequestInProgress({})
+    if (opened._tag === "Opened" && !waitsForCode) yield* noteUsed(record.provider, 1)
     return opened
   })
 })
