@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, Layer, Option } from "effect"
+import { Clock, Context, Effect, Exit, Layer, Option } from "effect"
 import { capsOn, capWindowUse, type MovedAmount } from "../../domain/AmountCaps.ts"
 import type { Direction } from "../../domain/Corridor.ts"
 import type { Currency } from "../../domain/Currency.ts"
@@ -86,9 +86,19 @@ export class Velocity extends Context.Service<
         return [...counters, ceilingWindowUse({ provider, mode, currency, amount: total, bound: ceiling.value }, recordedAt)]
       })
 
+      /** Only a figure of a refusal that is certain: where it cannot be read, the refusal goes without it, and its key is free. */
+      const usedNow = Effect.fnUntraced(function* (counter: WindowUse) {
+        const read = yield* Effect.exit(limits.used([counter]))
+        if (Exit.isSuccess(read)) return read.value[0]
+        return yield* Effect.as(
+          Effect.logWarning("a window that is full could not be read for its refusal", read.cause),
+          undefined
+        )
+      })
+
       const refusal = Effect.fnUntraced(function* (counter: WindowUse | undefined) {
         if (counter === undefined || counter.window === null) return yield* new GlobalCeilingReached({})
-        const [read] = counter.cap === undefined ? [] : yield* limits.used([counter])
+        const read = counter.cap === undefined ? undefined : yield* usedNow(counter)
         return yield* exceeded(read ?? counter, yield* Clock.currentTimeMillis)
       })
 

@@ -96,6 +96,18 @@ it.effect("a full cap says which it is, of what, how much it has and when it end
   })
 )
 
+it.effect("a cap that the ledger found full refuses also where nobody can read how much is used", () =>
+  Effect.gen(function* () {
+    const cap = capWindowUse(dailyAmount, { caller, party: "0aff", at: NOON }, 4_000n)
+    const unreadable = fake(VelocityLimits, { used: () => Effect.die(new Error("the connection is gone")) })
+    const refused = yield* Effect.flatMap(Velocity, ({ refusal }) => Effect.flip(refusal(cap))).pipe(
+      Effect.provide(Layer.provide(Velocity.layer, unreadable))
+    )
+    expect(refused).toMatchObject({ _tag: "velocity_limit_exceeded", scope: "amount", maximum_minor: 20_000n })
+    expect(refused).not.toHaveProperty("used_minor")
+  })
+)
+
 it.effect("a payout through an account with a ceiling counts in the day in which it is recorded", () =>
   Effect.gen(function* () {
     const own = [windowUse(appId, hourly, "", NOON)]
