@@ -111,8 +111,8 @@ export const limitBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/services/payouts/Payouts.ts",
-        text: "withAmount(windowsAt(windows, createdAt), principal)",
-        instead: "windowsAt(windows, createdAt)"
+        text: "partyHashOf(command), { currency, amount: principal })",
+        instead: "partyHashOf(command), leastMoved(command))"
       }
     ]
   },

@@ -83,7 +83,3 @@ export const capWindowUse = (
     cap: { of, currency }
   }
 }
-
-/** The same windows with the amount that is known by now counted in those of caps. */
-export const withAmount = (windows: ReadonlyArray<WindowUse>, amount: bigint): ReadonlyArray<WindowUse> =>
-  windows.map((window) => (window.cap === undefined ? window : { ...window, amount }))

@@ -1,7 +1,6 @@
 import { expect, it } from "vitest"
-import { type AmountCap, type CapWindow, capsOn, capWindowUse, withAmount } from "../../src/domain/AmountCaps.ts"
+import { type AmountCap, type CapWindow, capsOn, capWindowUse } from "../../src/domain/AmountCaps.ts"
 import { minor } from "../../src/domain/Money.ts"
-import { windowUse } from "../../src/domain/VelocityLimits.ts"
 import { appId, caller } from "../support/PaymentRequests.ts"
 
 const AT = Date.parse("2026-11-29T19:20:30.456Z")
@@ -47,10 +46,4 @@ it("only caps of the mode, the direction and the currency hold, the tenant's fir
   const key = capOf("key")
   const others = [capOf("day", { mode: "test" }), capOf("day", { direction: "collection" }), capOf("day", { currency: "KES" })]
   expect(capsOn([key, ...others, hour], { mode: "live", direction: "payout", currency: "UGX" })).toStrictEqual([hour, key])
-})
-
-it("an amount that is known later counts in caps, and a limit still counts one", () => {
-  const limit = windowUse(appId, { mode: "live", direction: "payout", window: "hour", count: 3 }, "", AT)
-  const cap = capWindowUse(capOf("day"), { caller, party: "", at: AT }, 1n)
-  expect(withAmount([limit, cap], 9_000n)).toStrictEqual([limit, { ...cap, amount: 9_000n }])
 })

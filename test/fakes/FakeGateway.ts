@@ -1,4 +1,5 @@
 import { Effect, Layer } from "effect"
+import type { AmountCap } from "../../src/domain/AmountCaps.ts"
 import type { Corridor } from "../../src/domain/Corridor.ts"
 import type { Tenant } from "../../src/domain/Tenant.ts"
 import { servicesOn } from "../../src/Services.ts"
@@ -31,17 +32,19 @@ export interface FakeWorld {
   /** Of the tenant in live mode, in minor units of UGX. */
   readonly float: bigint
   readonly corridors: ReadonlyArray<Corridor>
+  /** Of every tenant, as they are at each look. */
+  readonly caps: Effect.Effect<ReadonlyArray<AmountCap>>
   readonly policy: Partial<Policy["Service"]>
   readonly limits: Layer.Layer<RateLimits>
 }
 
 /** Every port of a gateway in memory. What no use case of a payment needs is not expected, and fails the test if it is called. */
-export const fakePorts = ({ corridors = [], policy = {}, tenant = tenantNamed("acme") }: Partial<FakeWorld> = {}) =>
+export const fakePorts = ({ caps, corridors = [], policy = {}, tenant = tenantNamed("acme") }: Partial<FakeWorld> = {}) =>
   Layer.mergeAll(fakeFloatLedger, fakePayerLocks, fakeIdempotency).pipe(
     Layer.provideMerge(
       Layer.mergeAll(
         fakeTransactions,
-        fakeVelocityLimits,
+        fakeVelocityLimits(caps),
         fakeTenants(tenant),
         fakeCorridors(...corridors),
         fakeScreening(),

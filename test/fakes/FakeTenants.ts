@@ -1,4 +1,5 @@
 import { Effect, Option, Redacted } from "effect"
+import type { AmountCap } from "../../src/domain/AmountCaps.ts"
 import type { Corridor, CorridorKey } from "../../src/domain/Corridor.ts"
 import { AppId } from "../../src/domain/Ids.ts"
 import { minor } from "../../src/domain/Money.ts"
@@ -86,13 +87,15 @@ export const fakeCorridors = (...corridors: ReadonlyArray<Corridor>) => {
   })
 }
 
-/** VelocityLimits where every tenant has the defaults, no caps, and no provider account has a ceiling. The fake ledger counts. */
-export const fakeVelocityLimits = fake(VelocityLimits, {
-  own: () => Effect.succeed([]),
-  caps: () => Effect.succeed([]),
-  ceiling: () => Effect.succeed(Option.none()),
-  giveBackCeiling: () => Effect.void
-})
+/** VelocityLimits where every tenant has the defaults and these caps, and no provider account has a ceiling. The fake ledger counts. */
+export const fakeVelocityLimits = (caps: Effect.Effect<ReadonlyArray<AmountCap>> = Effect.succeed([])) =>
+  fake(VelocityLimits, {
+    own: () => Effect.succeed([]),
+    caps: () => caps,
+    used: (windows) => Effect.succeed(windows.map((window) => ({ ...window, used: window.bound }))),
+    ceiling: () => Effect.succeed(Option.none()),
+    giveBackCeiling: () => Effect.void
+  })
 
 /** Screening that denies these numbers and names, and nobody else. */
 export const fakeScreening = (...denied: ReadonlyArray<string>) =>

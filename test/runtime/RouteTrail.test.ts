@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
+import type { AmountCap } from "../../src/domain/AmountCaps.ts"
 import { candidatesText } from "../../src/domain/Candidates.ts"
 import { minor } from "../../src/domain/Money.ts"
 import { emptyTrail, RouteTrail } from "../../src/runtime/RouteTrail.ts"
@@ -100,6 +101,29 @@ describe("a payout's candidates", () => {
     Effect.gen(function* () {
       expect(yield* trailed(pay("one"))).toStrictEqual(["validation_failed", "alpha refused (party); beta not_asked"])
     }).pipe(Effect.provide(on([fakeProvider("alpha", { refusesQuotes: "party" }), fakeProvider("beta")])))
+  )
+
+  it.effect("of a payment that could not be opened name nobody as used", () =>
+    Effect.gen(function* () {
+      const capOn = (direction: AmountCap["direction"]): AmountCap => {
+        return { mode: "live", direction, window: "day", currency: "UGX", amount: minor(1n) }
+      }
+      // Not yet set when the key is claimed: only the commit finds them full.
+      let looks = 0
+      const caps = Effect.sync(() => (looks++ % 2 === 0 ? [] : [capOn("payout"), capOn("collection")]))
+      const refused = on([fakeProvider("alpha"), fakeProvider("beta")], { caps })
+      const asked = Effect.gen(function* () {
+        expect(yield* trailed(pay("one"))).toStrictEqual(["velocity_limit_exceeded", "alpha priced; beta not_asked"])
+        expect(yield* trailed(charge("one"))).toStrictEqual(["velocity_limit_exceeded", "alpha not_asked; beta not_asked"])
+        expect(yield* fakeRecords).toStrictEqual([])
+      })
+      yield* Effect.provide(asked, refused)
+      const poor = on([fakeProvider("alpha"), fakeProvider("beta")], { float: 0n })
+      expect(yield* Effect.provide(trailed(pay("one")), poor)).toStrictEqual([
+        "insufficient_tenant_float",
+        "alpha priced; beta not_asked"
+      ])
+    })
   )
 
   it.effect("of a tenant that is pinned are the others, too, and of a switched-off corridor all of them", () =>

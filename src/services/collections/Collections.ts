@@ -34,7 +34,6 @@ import { Admission, requireNetwork, requireRedirectUrl, requireWithinCorridorBou
 import { PartyScreening } from "../admission/PartyScreening.ts"
 import { Velocity } from "../admission/Velocity.ts"
 import { newRecord, recordOpener } from "../NewRecord.ts"
-import type { OpenStep } from "../ports/FloatLedger.ts"
 import type { Claim, FreshClaim } from "../ports/Idempotency.ts"
 import { Policy } from "../ports/Policy.ts"
 import type { Otp, Provider } from "../ports/Provider.ts"
@@ -149,7 +148,7 @@ export class Collections extends Context.Service<
         const texted = corridor.customerAction === "otp" && command.otp === null ? yield* firstToTake(able, takes) : null
         const account = texted && (stampOf(texted.charger.provider, command.currency).account ?? null)
         const code = texted && (yield* sendCode(texted.charger.operations, number, source, account))
-        const draft = { caller, command, claim, corridor, network, code, partyHash, counters }
+        const draft = { caller, command, claim, corridor, network, code, partyHash }
         const openIfFree = Effect.fnUntraced(function* (payer: LastCharge) {
           // A charge that no provider would take is not recorded. A payer who was charged already gets that answer first, because the guard
           // has looked by now.
@@ -203,11 +202,12 @@ export class Collections extends Context.Service<
 
       const open = Effect.fnUntraced(function* (draft: Draft, payer: LastCharge | null) {
         const now = yield* Clock.currentTimeMillis
-        const { claim, code, corridor, counters, partyHash } = draft
+        const { caller, claim, code, command, corridor, partyHash } = draft
         const lifetimeMs = corridor.customerAction === "redirect" ? policy.redirectExpiryMs : policy.collectionExpiryMs
         const collection = newCollection(draft, now, code?.expiresAt ?? now + lifetimeMs)
         const { nextAction, status } = collection
-        const counted = windowsAt(counters, now)
+        // As they are by now: a cap may have been set while the charge waited for its turn. They are nearly always cached.
+        const counted = windowsAt(yield* velocity.windows(caller, "collection", partyHash, command), now)
         const opened = yield* openRecord({
           claim,
           record: collection,
@@ -236,7 +236,6 @@ interface Draft {
   /** The code that was sent for it; null where the charge is placed at once. */
   readonly code: Collection["nextAction"]
   readonly partyHash: Uint8Array
-  readonly counters: OpenStep["counters"]
 }
 
 /**

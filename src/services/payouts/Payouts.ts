@@ -1,5 +1,4 @@
 import { Clock, Context, Effect, Layer } from "effect"
-import { withAmount } from "../../domain/AmountCaps.ts"
 import { beneficiaryOf } from "../../domain/Beneficiary.ts"
 import { corridorKeyOf } from "../../domain/Corridor.ts"
 import type { Currency } from "../../domain/Currency.ts"
@@ -115,14 +114,16 @@ export class Payouts extends Context.Service<
 
       const create = Effect.fnUntraced(
         function* (caller: Caller, command: PayoutCommand, fresh: ScreenedClaim) {
-          const { claim, windows } = fresh
+          const { claim } = fresh
           const route = yield* admit(caller, command, fresh)
           const offer = yield* priceWithinBounds(caller, command, route)
           const payout = newPayout({ caller, command, claim, route, offer, createdAt: yield* Clock.currentTimeMillis })
           const { createdAt, currency, destinationCurrency, heldFee, principal, provider } = payout
           const total = add(principal, heldFee)
           const spend = { provider, mode: caller.mode, currency, total, recordedAt: createdAt }
-          const counted = yield* velocity.addCeiling(withAmount(windowsAt(windows, createdAt), principal), spend)
+          // As they are by now: a cap may have been set while the payout waited for its quote. They are nearly always cached.
+          const windows = yield* velocity.windows(caller, "payout", partyHashOf(command), { currency, amount: principal })
+          const counted = yield* velocity.addCeiling(windowsAt(windows, createdAt), spend)
           const opening = {
             claim,
             record: payout,
@@ -158,7 +159,7 @@ export class Payouts extends Context.Service<
         inSpan("Payouts.create")
       )
 
-      // It is asked for twice: for the windows, and where the record is opened.
+      // It is asked for three times: for the windows where the key is claimed and again later, and where the record is opened.
       const partyHashes = new WeakMap<Destination, Uint8Array>()
       const partyHashOf = ({ destination }: PayoutCommand): Uint8Array => {
         const known = partyHashes.get(destination) ?? vault.hash("party", recipientIdentity(destination))

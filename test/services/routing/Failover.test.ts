@@ -76,7 +76,7 @@ const sending = ({ ageMs = 0, answers, call = Effect.void, callMs = 0, moved = n
           )
         }
       })
-    ).pipe(Effect.provide(Layer.provide(Failover.layer, [settlement, fakeVelocityLimits])))
+    ).pipe(Effect.provide(Layer.provide(Failover.layer, [settlement, fakeVelocityLimits()])))
     return { ended, sent, moves }
   })
 
