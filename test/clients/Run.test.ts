@@ -1,94 +1,8 @@
 import { describe, expect, it } from "vitest"
-import { Gateway, type RunEntry, RunError, type RunItem, type RunReport } from "../../clients/typescript/src/Gateway.ts"
-
-const key = { app_id: "shop", key_id: "k1", api_key: "ak", signing_secret: "ss" }
-const item = (row: number, msisdn = `25677212${5_000 + row}`): RunItem => ({
-  row,
-  body: {
-    amount_minor: 10_000n,
-    currency: "UGX",
-    country: "UG",
-    method: "momo",
-    destination: { type: "momo", msisdn, network: "MTN", country: "UG" }
-  }
-})
-const replayed = { "Idempotency-Replayed": "true" }
-const success = (data: unknown, status = 200, headers: HeadersInit = {}) =>
-  Response.json({ code: status, message: "ok", data }, { status, headers })
-const refused = (code: string, isReplayed: boolean, details: object = {}, status = 422) =>
-  Response.json(
-    {
-      code: status,
-      message: "no",
-      error: { code, message: "no", terminal: status === 422, retriable: status === 429, ambiguous: false, details }
-    },
-    { status, headers: isReplayed ? replayed : status === 429 ? { "Retry-After": "0" } : {} }
-  )
-const payout = (reference: string, created_at = new Date().toISOString()) => ({
-  reference,
-  status: "successful",
-  fees_minor: 100,
-  failure: null,
-  created_at
-})
-
-type Answer = (key: string, times: number) => Response
-
-/** A gateway that prices everything, and answers each key as `answer` says. */
-const given = (answer: Answer, available = 1_000_000, entries: Array<RunEntry> = [], own = key) => {
-  const sent: Array<string> = []
-  const quoted: Array<number> = []
-  const stop = new AbortController()
-  /** What keys made before, and when. */
-  const earlier = new Map<string, string>()
-  const send: typeof fetch = async (input, init) => {
-    const request = new Request(input, init)
-    const { pathname, searchParams } = new URL(request.url)
-    if (pathname === "/v1/transactions") {
-      const asked = searchParams.get("idempotency_key") ?? ""
-      const at = earlier.get(asked)
-      return success({ items: at === undefined ? [] : [payout(`O${asked}`, at)], next_cursor: null })
-    }
-    if (request.method === "GET") return success(payout(pathname.split("/").at(-1) ?? ""))
-    if (pathname === "/v1/payouts/quotes") {
-      const { items } = JSON.parse(await request.text())
-      quoted.push(items.length)
-      const total = items.length * 10_100
-      const quote = { fees_minor: 100, total_amount_minor: 10_100 }
-      return success({
-        items: items.map(({ amount_minor, destination }: { amount_minor: number; destination: { msisdn: string } }) => ({
-          quote: { ...quote, amount_minor, amount_currency: "UGX" },
-          error: null,
-          duplicate_of: null,
-          recipient: destination.msisdn.replace(/\D|^00/g, "")
-        })),
-        totals: [
-          {
-            currency: "UGX",
-            items: items.length,
-            principal_minor: items.length * 10_000,
-            fees_minor: items.length * 100,
-            total_amount_minor: total,
-            available_minor: available,
-            shortfall_minor: Math.max(0, total - available)
-          }
-        ]
-      })
-    }
-    const name = request.headers.get("Idempotency-Key") ?? ""
-    sent.push(name)
-    if (earlier.has(name)) return success(payout(`O${name}`, earlier.get(name)), 201, replayed)
-    return answer(name, sent.filter((one) => one === name).length)
-  }
-  const retries = { attempts: 3, pauseMs: 1, longestPauseMs: 2, withinMs: 1000 }
-  const gateway = new Gateway({ url: "https://api.gateway.example", key: own, retries, fetch: send })
-  const store = { entries: async () => [...entries], keep: async (entry: RunEntry) => void entries.push(entry) }
-  const run = (items: ReadonlyArray<RunItem>, confirm = () => true, name = "nov") =>
-    gateway.payouts.run({ name, items, store, confirm, atOnce: 1, pauseMs: 1, signal: stop.signal })
-  return { run, sent, quoted, entries, earlier, stop }
-}
-const statuses = ({ rows, state }: RunReport) => [state, ...rows.map(({ key: name, status }) => `${name} ${status}`)]
-const paid: Answer = (name) => success(payout(`R${name}`), 201)
+import { RunError, type RunItem } from "../../clients/typescript/src/Gateway.ts"
+import { planOf } from "../../clients/typescript/src/RunPlan.ts"
+import type { Operations } from "../../clients/typescript/src/Schema.ts"
+import { given, item, key, paid, refused, statuses } from "./RunGateway.ts"
 
 describe("payouts.run", () => {
   it("prices all rows before the first is sent, keeps each step, and sends each row under the run's name and its row", async () => {
@@ -230,55 +144,6 @@ describe("payouts.run", () => {
     expect((await run(items, () => false)).plan?.duplicates).toEqual([{ row: 500, of: 2, same_amount: true }])
   })
 
-  it("pays nobody under a name that an earlier run had: it names that run's day and a free name, and never goes on", async () => {
-    const { earlier, entries, run, sent } = given(paid)
-    const items = [item(2), item(3), item(4)]
-    for (const row of [2, 3]) earlier.set(`nov-${row}`, "2026-10-31T09:00:00.000Z")
-    earlier.set("nov_r2-2", "2026-11-01T09:00:00.000Z")
-    for (const expected of [["nov-2"], ["nov-2"]]) {
-      const error = await run(items).catch((thrown: unknown) => thrown)
-      expect(error).toBeInstanceOf(RunError)
-      expect(String(error)).toMatch(
-        /^RunError: the name nov was used by an earlier run: row 2 was sent before, and its key nov-2 made Onov-2 on 2026-10-31; nothing was paid by this run; .*: nov_r3 is free;/
-      )
-      expect(sent).toEqual(expected)
-    }
-    expect(entries.map(({ type }) => type)).toEqual(["begun", "sending", "taken"])
-  })
-
-  it("says which rows it has paid itself before it met an earlier run's key", async () => {
-    const { earlier, run, sent } = given(paid)
-    earlier.set("nov-4", "2026-10-31T09:00:00.000Z")
-    await expect(run([item(2), item(3), item(4), item(5)])).rejects.toThrow(
-      "this run has paid rows 2, 3 and nothing more: leave them out of the next"
-    )
-    expect(sent).toEqual(["nov-2", "nov-3", "nov-4"])
-  })
-
-  it("knows an earlier run's payout by its age where the first answer was lost, and its refusal by the first answer", async () => {
-    const aged = given((name, times) => {
-      if (times === 1) throw new TypeError("fetch failed")
-      return success(payout(`O${name}`, "2026-10-31T09:00:00.000Z"), 201, replayed)
-    })
-    await expect(aged.run([item(2)])).rejects.toThrow("the name nov was used by an earlier run")
-    const short = given(() => refused("insufficient_tenant_float", true))
-    await expect(short.run([item(2)])).rejects.toThrow("its key nov-2 keeps a refusal")
-    expect(short.sent).toEqual(["nov-2"])
-    const other = given(() => refused("idempotency_key_reused", false))
-    await expect(other.run([item(2), item(3)])).rejects.toThrow("the name nov was used by an earlier run")
-    expect(other.sent).toEqual(["nov-2"])
-  })
-
-  it("takes a replay for its own where an answer was lost or the process died before", async () => {
-    const lost = given((name, times) => {
-      if (times === 1) throw new TypeError("fetch failed")
-      return success(payout(`R${name}`), 201, replayed)
-    })
-    expect(statuses(await lost.run([item(2)]))).toEqual(["finished", "nov-2 successful"])
-    const died = given((name) => success(payout(`R${name}`), 201, replayed), 1_000_000, lost.entries.slice(0, 2))
-    expect(statuses(await died.run([item(2)]))).toEqual(["finished", "nov-2 successful"])
-  })
-
   it("sends nothing more once it is stopped, also while it waits as long as the gateway asked it to", async () => {
     const { run, sent, stop } = given((name) => {
       if (name !== "nov-3") return paid(name, 1)
@@ -292,5 +157,85 @@ describe("payouts.run", () => {
       "nov-4 not_sent"
     ])
     expect(sent).toEqual(["nov-2", "nov-3"])
+  })
+
+  it("refuses a row above a cap of amounts alone, and pays the others", async () => {
+    const cap = { scope: "amount", applies_to: "tenant", currency: "UGX", maximum_minor: 9_999, window: "hour" }
+    const { entries, run, sent } = given((name, times) =>
+      name === "nov-3" ? refused("velocity_limit_exceeded", false, cap, 429) : paid(name, times)
+    )
+    const items = [item(2), item(3), item(4)]
+    const report = await run(items)
+    expect(statuses(report)).toEqual(["finished", "nov-2 successful", "nov-3 refused", "nov-4 successful"])
+    expect(report.rows[1]?.failure).toBe("velocity_limit_exceeded")
+    // The process was killed before it had kept the refusal.
+    entries.splice(entries.findIndex(({ type }) => type === "refused"))
+    expect(statuses(await run(items)).slice(1)).toEqual(["nov-2 successful", "nov-3 refused", "nov-4 successful"])
+    expect(new Set(sent)).toEqual(new Set(["nov-2", "nov-3", "nov-4"]))
+  })
+
+  it("stops where the window of a cap is full, and the row that was refused is not sent: it goes on with its key", async () => {
+    let isFull = true
+    const cap = { scope: "amount", applies_to: "tenant", currency: "UGX", maximum_minor: 10_000, window: "hour" }
+    const { entries, run, sent } = given((name, times) =>
+      isFull && name === "nov-3" ? refused("velocity_limit_exceeded", false, cap, 429) : paid(name, times)
+    )
+    const items = [item(2), item(3), item(4)]
+    const stopped = await run(items)
+    expect(statuses(stopped)).toEqual(["stopped", "nov-2 successful", "nov-3 not_sent", "nov-4 not_sent"])
+    expect([stopped.stoppedBy?.code, entries.at(-1)]).toEqual([
+      "velocity_limit_exceeded",
+      { type: "not_sent", row: 3, key: "nov-3" }
+    ])
+    isFull = false
+    expect(statuses(await run(items))).toEqual(["finished", "nov-2 successful", "nov-3 successful", "nov-4 successful"])
+    expect(new Set(sent)).toEqual(new Set(["nov-2", "nov-3", "nov-4"]))
+  })
+
+  it("stops at the row whose amount might fit under the cap once its fee is deducted", async () => {
+    const cap = { scope: "amount", applies_to: "tenant", currency: "UGX", maximum_minor: 9_999, window: "hour" }
+    const { run } = given(() => refused("velocity_limit_exceeded", false, cap, 429))
+    const { body, row } = item(2)
+    expect(statuses(await run([{ row, body: { ...body, deduct_fee_from_amount: true } }]))).toEqual(["stopped", "nov-2 not_sent"])
+  })
+
+  it("sends the first row alone while no row has an answer, also where the process died before one had", async () => {
+    const { earlier, entries, run, sent } = given(paid)
+    const items = Array.from({ length: 10 }, (_, at) => item(at + 2))
+    for (const { row } of items) earlier.set(`nov-${row}`, "2026-10-31T09:00:00.000Z")
+    await run(items, () => true, "nov", 8).catch(() => undefined)
+    entries.splice(1)
+    sent.length = 0
+    await expect(run(items, () => true, "nov", 8)).rejects.toThrow("nothing was paid by this run")
+    expect(sent).toEqual(["nov-2"])
+  })
+})
+
+/** The answer of a gateway that says of a list what `recipients` has. */
+const quotesOf = (recipients: ReadonlyArray<object>) => async (): Promise<Operations["POST /v1/payouts/quotes"]["data"]> =>
+  JSON.parse(
+    JSON.stringify({
+      items: recipients.map((one) => ({
+        quote: { amount_minor: 10_000, amount_currency: "UGX" },
+        error: null,
+        duplicate_of: null,
+        ...one
+      })),
+      totals: []
+    })
+  )
+
+describe("the plan of a run", () => {
+  const rows = [2, 3, 4].map((row) => ({ row, text: "{}" }))
+
+  it("doubts no row because a gateway of an earlier release names no recipient, and takes the duplicates that it names", async () => {
+    const named = { duplicate_of: { item: 0, same_amount: true } }
+    expect((await planOf(rows, quotesOf([{}, {}, {}]))).duplicates).toEqual([])
+    expect((await planOf(rows, quotesOf([{}, {}, named]))).duplicates).toEqual([{ row: 4, of: 2, same_amount: true }])
+  })
+
+  it("doubts no row because the recipient of several is null", async () => {
+    const none = { recipient: null }
+    expect((await planOf(rows, quotesOf([none, none, none]))).duplicates).toEqual([])
   })
 })

@@ -1,10 +1,11 @@
 import { sleep } from "./Attempts.ts"
 import type { Call } from "./Connection.ts"
 import { GatewayError, isGatewayError } from "./Errors.ts"
-import { stringify, verbatim } from "./Json.ts"
+import { parse, stringify, verbatim } from "./Json.ts"
 import {
   apply,
   type Ended,
+  hasAnswer,
   isNotSent,
   isOpen,
   isUnderWay,
@@ -54,8 +55,8 @@ export interface RunProgress {
 }
 
 /**
- * `not_sent`: under no key, or refused for want of float and free to be sent under its next one. `unknown`: sent, without an answer that can
- * be believed. `refused`: not made, for good.
+ * `not_sent`: under no key, or refused for now. After a refusal for want of float it goes under its next key, after any other under the same.
+ * `unknown`: sent, without an answer that can be believed. `refused`: not made, for good.
  */
 export type RunStatus = Payout["status"] | "not_sent" | "unknown" | "refused"
 
@@ -91,12 +92,14 @@ interface Calls {
   readonly madeUnder: MadeUnder
 }
 
-/** A signed request's clock is no further from the gateway's. */
+/** A signed request's clock is no further from the gateway's: what is older than a run by more than this is no payout of it. */
 const CLOCKS_MS = 150_000
 const WAIT_MS = 600_000
 const LONGEST_PAUSE_MS = 10_000
-/** How often a terminal refusal that does not settle its key is asked for again. */
+/** How often a refusal for good that does not settle its key is asked for again. */
 const STRIKES = 2
+/** Refusals for now that come after the key was looked for: it has made nothing, and is free. */
+const freesKey: ReadonlySet<string> = new Set(["velocity_limit_exceeded", "global_ceiling_reached", "provider_error"])
 
 /**
  * Pays a list, each row once, however often the process dies: run it again with the same name, rows and store. Nothing is sent unless every
@@ -114,7 +117,6 @@ export const runPayouts = async (calls: Calls, options: RunOptions): Promise<Run
   }
   const rows = rowsOf(name, bodies, kept)
   const run = new Run(calls, options, { rows, begunAt: begun?.at, taken: kept.find((entry) => entry.type === "taken") })
-  await run.requireOwnName()
   // A refusal that was made before a top-up comes back here: whether the float is enough now, the prices say.
   await run.send(rows.filter(isUnderWay), false)
   await run.requireOwnName()
@@ -125,11 +127,9 @@ export const runPayouts = async (calls: Calls, options: RunOptions): Promise<Run
     if (plan.issues.length > 0 || plan.totals.some(({ shortfall_minor }) => shortfall_minor > 0n))
       return run.report(plan, "refused")
     if (!(await options.confirm(plan))) return run.report(plan, "declined")
-    if (begun === undefined) {
-      await run.begin({ type: "begun", at: new Date().toISOString(), login: calls.login, bodies })
-      // Alone: where an earlier run had the name, its key is mostly that run's.
-      await run.send(rest.slice(0, 1))
-    }
+    if (begun === undefined) await run.begin({ type: "begun", at: new Date().toISOString(), login: calls.login, bodies })
+    // Alone: where an earlier run had the name, its key is mostly that run's.
+    if (!rows.some(hasAnswer)) await run.send(rest.slice(0, 1))
     await run.send(rest.filter(isNotSent))
     await run.requireOwnName()
   }
@@ -149,6 +149,8 @@ class Run {
   readonly #options: RunOptions
   readonly #rows: ReadonlyArray<Row>
   #begunAt: number
+  /** When the process that began the run made its first payout, by the gateway's clock: never, until then. Undefined in a later process. */
+  #ownSince: number | undefined
   #taken: Taken | undefined
   #stoppedBy: GatewayError | null = null
   /** Before it nothing is sent: a refusal of one is for all. */
@@ -163,7 +165,12 @@ class Run {
   }
 
   get isStopped(): boolean {
-    return this.#stoppedBy !== null || this.#taken !== undefined || this.#isAborted
+    return this.#isHalted || this.#taken !== undefined
+  }
+
+  /** What was sent is not asked for any more, either. */
+  get #isHalted(): boolean {
+    return this.#stoppedBy !== null || this.#isAborted
   }
 
   get #isAborted(): boolean {
@@ -173,13 +180,14 @@ class Run {
   async begin(entry: Extract<RunEntry, { type: "begun" }>): Promise<void> {
     await this.#options.store.keep(entry)
     this.#begunAt = Date.parse(entry.at)
+    this.#ownSince = Number.POSITIVE_INFINITY
   }
 
   /** Throws once a row has met a key that an earlier run used. */
   async requireOwnName(): Promise<void> {
     if (this.#taken === undefined) return
-    const made = this.#rows.filter(({ reference }) => reference !== null).map(({ row }) => row)
-    throw new RunError(await takenMessage(this.#options.name, this.#taken, made, this.#calls.madeUnder))
+    await this.#look()
+    throw new RunError(await takenMessage(this.#options.name, this.#taken, this.#rows, this.#calls.madeUnder))
   }
 
   /** Sends rows, several at once and in their order, until one meets what every row would meet. */
@@ -192,13 +200,18 @@ class Run {
     const { pauseMs = 1_000, signal, waitMs = WAIT_MS } = this.#options
     const end = Date.now() + waitMs
     for (let pause = pauseMs; ; pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
-      await this.#each(this.#rows.filter(isOpen), async (row) => {
-        const payout = await this.#calls.get(row.reference ?? "").catch(unlessTerminal)
-        if (payout !== undefined) await this.#keepEnd(row, payout)
-      })
+      await this.#look()
       if (!this.#rows.some(isOpen) || this.isStopped || Date.now() + pause > end) return
       await sleep(pause, signal)
     }
+  }
+
+  /** Asks once for the outcomes that are not known yet. */
+  async #look(): Promise<void> {
+    await this.#each(this.#rows.filter(isOpen), async (row) => {
+      const payout = await this.#calls.get(row.reference ?? "").catch(unlessTerminal)
+      if (payout !== undefined) await this.#keepEnd(row, payout)
+    })
   }
 
   report(plan: RunPlan | null, state: RunReport["state"] = this.#state()): RunReport {
@@ -214,7 +227,7 @@ class Run {
     const { atOnce = 8 } = this.#options
     const waiting = [...rows]
     const worker = async (): Promise<void> => {
-      for (let row = waiting.shift(); row !== undefined && !this.isStopped; row = waiting.shift()) await work(row)
+      for (let row = waiting.shift(); row !== undefined && !this.#isHalted; row = waiting.shift()) await work(row)
     }
     await Promise.all(Array.from({ length: Math.max(1, atOnce) }, worker))
   }
@@ -226,14 +239,18 @@ class Run {
       await sleep(Math.max(0, this.#notBefore - Date.now()), this.#options.signal)
       if (this.#isAborted || (this.isStopped && !row.sending)) return
       if (!row.sending) await this.#keep(row, { type: "sending", row: row.row, key })
-      let isEarlier = false
+      // The key was known before this journal says that it was sent.
+      let isForeign = false
+      let isReplay = false
       const onReplay = (attempt: number): void => {
-        isEarlier = attempt === 1 && !mayBeKnown
+        isReplay = true
+        isForeign = attempt === 1 && !mayBeKnown
       }
       const made = await this.#create(row.text, key, onReplay)
       if (made === undefined) return
       if (!(made instanceof GatewayError)) {
-        if (isEarlier || Date.parse(made.created_at) < this.#begunAt - CLOCKS_MS) return this.#keepTaken(row, key)
+        if (this.#isEarlier(made, isForeign)) return this.#keepTaken(row, key)
+        if (this.#ownSince !== undefined && !isReplay) this.#ownSince = Math.min(this.#ownSince, Date.parse(made.created_at))
         await this.#keep(row, { type: "made", row: row.row, key, reference: made.reference })
         return this.#keepEnd(row, made)
       }
@@ -241,18 +258,35 @@ class Run {
         this.#notBefore = Date.now() + Math.max(1, made.retryAfterSeconds ?? 1) * 1_000
         continue
       }
-      if (isEarlier || made.code === "idempotency_key_reused") return this.#keepTaken(row, key)
-      if (made.settlesKey) {
+      if ((isForeign || made.code === "idempotency_key_reused") && (await this.#isEarlierKey(key)))
+        return this.#keepTaken(row, key)
+      const neverFits = isAboveCap(made, row.text)
+      if (made.settlesKey || (neverFits && (!mayBeKnown || strikes === STRIKES))) {
         await this.#keep(row, { type: "refused", row: row.row, key, code: made.code, reference: made.reference ?? null })
         if (stopsForFloat && lacksFloat.has(made.code)) this.#stoppedBy ??= made
         return
       }
+      if (freesKey.has(made.code) && !mayBeKnown) await this.#keep(row, { type: "not_sent", row: row.row, key })
       mayBeKnown = true
       // The first refusal of a key comes without proof that no earlier request had it: it is asked for once more.
-      if (made.class === "terminal" && ++strikes <= STRIKES) continue
+      if ((made.class === "terminal" || neverFits) && ++strikes <= STRIKES) continue
       this.#stoppedBy ??= made
       return
     }
+  }
+
+  /** Whether a payout is an earlier run's. `isForeign`: it was made by no request that this journal knows of. */
+  #isEarlier({ created_at }: Pick<Payout, "created_at">, isForeign: boolean): boolean {
+    const at = Date.parse(created_at)
+    // The process that begins a run knows all of its requests, unless another goes on with a copy of its journal meanwhile.
+    return at < this.#begunAt - CLOCKS_MS || (isForeign && this.#ownSince !== undefined && !(at >= this.#ownSince))
+  }
+
+  /** The same of a key that answers with a refusal. A journal that was begun before may be an older copy: then only the payout's age says it. */
+  async #isEarlierKey(key: string): Promise<boolean> {
+    if (this.#ownSince !== undefined) return true
+    const made = await this.#calls.madeUnder(key).catch(unlessTerminal)
+    return made !== undefined && this.#isEarlier(made, true)
   }
 
   /** Undefined where it was stopped before anything was sent. */
@@ -265,9 +299,9 @@ class Run {
     })
   }
 
-  async #keepTaken({ row }: Row, key: string): Promise<void> {
-    const taken = { row, key }
-    await this.#options.store.keep({ type: "taken", ...taken })
+  async #keepTaken(row: Row, key: string): Promise<void> {
+    const taken = { row: row.row, key }
+    await this.#keep(row, { type: "taken", ...taken })
     this.#taken ??= taken
   }
 
@@ -305,4 +339,14 @@ class Run {
 
 const unlessTerminal = (error: unknown): undefined => {
   if (!(error instanceof GatewayError) || error.class === "terminal") throw error
+}
+
+/** Whether a row will fit into no window of a cap of amounts. Where the fee or the rate makes its amount, a later one may. */
+const isAboveCap = ({ code, details }: GatewayError, text: string): boolean => {
+  if (code !== "velocity_limit_exceeded" || !("scope" in details && "maximum_minor" in details)) return false
+  const { maximum_minor: maximum, scope } = details
+  const body: Readonly<Record<string, unknown>> = Object(parse(text))
+  const amount = body["amount_minor"]
+  const isFixed = body["deduct_fee_from_amount"] !== true && body["amount_type"] !== "DESTINATION"
+  return scope === "amount" && isFixed && typeof amount === "bigint" && typeof maximum === "bigint" && amount > maximum
 }

@@ -5,6 +5,8 @@ import type { Payout } from "./Schema.ts"
 export type RunEntry =
   | { readonly type: "begun"; readonly at: string; readonly login: string; readonly bodies: ReadonlyArray<PlannedRow> }
   | { readonly type: "sending"; readonly row: number; readonly key: string }
+  /** Refused for now before anything was made: the same key may be sent later. */
+  | { readonly type: "not_sent"; readonly row: number; readonly key: string }
   | { readonly type: "made"; readonly row: number; readonly key: string; readonly reference: string }
   | {
       readonly type: "refused"
@@ -54,11 +56,19 @@ export interface Row {
   reference: string | null
   ended: Ended | null
   refusedFor: string | null
+  /** Its key is an earlier run's: nothing of it is this run's. */
+  taken: boolean
 }
 
-export const isUnderWay = (row: Row): boolean => row.sending && row.reference === null && row.refusedFor === null
+/** Sent, and without an answer: it may be paid. */
+export const isUnderWay = (row: Row): boolean => row.sending && row.reference === null && row.refusedFor === null && !row.taken
 export const isNotSent = (row: Row): boolean => !row.sending && row.refusedFor === null && row.reference === null
 export const isOpen = (row: Row): boolean => row.reference !== null && row.ended === null && row.refusedFor === null
+export const hasFailed = (row: Row): boolean => row.refusedFor !== null || row.ended?.status === "failed"
+/** Made, and not known to have failed. */
+export const isPaidOrPending = (row: Row): boolean => row.reference !== null && !hasFailed(row)
+/** The gateway has said of one of its keys what came of it. */
+export const hasAnswer = (row: Row): boolean => row.reference !== null || row.refusedFor !== null || row.attempt > 1
 
 export const requireSame = (bodies: ReadonlyArray<PlannedRow>, kept: ReadonlyArray<PlannedRow>, at: string): void => {
   const before = new Map(kept.map(({ row, text }) => [row, text]))
@@ -81,7 +91,8 @@ export const rowsOf = (name: string, bodies: ReadonlyArray<PlannedRow>, kept: Re
       sending: false,
       reference: null,
       ended: null,
-      refusedFor: null
+      refusedFor: null,
+      taken: false
     })
   )
   const byRow = new Map(rows.map((row) => [row.row, row]))
@@ -100,6 +111,9 @@ export const apply = (row: Row, entry: RunEntry): void => {
       row.sending = true
       row.sentUnder = entry.key
       return
+    case "not_sent":
+      if (entry.key === row.sentUnder) row.sending = false
+      return
     case "made":
       row.reference = entry.reference
       return
@@ -114,8 +128,10 @@ export const apply = (row: Row, entry: RunEntry): void => {
     case "ended":
       row.ended = entry.payout
       return
-    case "begun":
     case "taken":
+      row.taken = true
+      return
+    case "begun":
       return
   }
 }

@@ -1,3 +1,4 @@
+import { hasFailed, isPaidOrPending, isUnderWay, type Row } from "./RunJournal.ts"
 import type { Payout } from "./Schema.ts"
 
 /** 1 to 60 letters, digits, `_` and `.`: a `-` in it could make one key of two runs. */
@@ -18,11 +19,11 @@ export interface Taken {
   readonly key: string
 }
 
-/** Why a run whose name an earlier one had goes no further. `made` are the rows that it paid before that was noticed. */
+/** Why a run whose name an earlier one had goes no further, and what came of the rows that it sent before that was noticed. */
 export const takenMessage = async (
   name: string,
   { key, row }: Taken,
-  made: ReadonlyArray<number>,
+  rows: ReadonlyArray<Row>,
   madeUnder: MadeUnder
 ): Promise<string> => {
   const older = await madeUnder(key)
@@ -30,15 +31,36 @@ export const takenMessage = async (
     older === undefined
       ? `its key ${key} keeps a refusal`
       : `its key ${key} made ${older.reference} on ${older.created_at.slice(0, 10)}`
-  const next = await freeName(name, row, madeUnder)
+  const numbers = (is: (row: Row) => boolean): Numbers => rows.filter(is).map((one) => one.row)
+  const unknown = numbers(isUnderWay)
   return [
     `the name ${name} was used by an earlier run: row ${row} was sent before, and ${what}`,
-    made.length === 0
-      ? "nothing was paid by this run"
-      : `this run has paid ${rowsText(made)} and nothing more: leave ${made.length === 1 ? "it" : "them"} out of the next`,
-    `a new payment of the list takes another name: ${next} is free`,
+    ...outcomesOf(numbers(isPaidOrPending), numbers(hasFailed), unknown),
+    // A name to pay the list under is not given while following it could pay a row twice.
+    ...(unknown.length === 0
+      ? [`a new payment of the list takes another name: ${await freeName(name, row, madeUnder)} is free`]
+      : []),
     "if this is the earlier run and its journal is lost, another name pays its rows again: bring the journal back, or leave out what GET /v1/transactions?idempotency_key= finds"
   ].join("; ")
+}
+
+type Numbers = ReadonlyArray<number>
+
+const outcomesOf = (paid: Numbers, failed: Numbers, unknown: Numbers): ReadonlyArray<string> => {
+  const outcomes: Array<string> = []
+  if (paid.length > 0) {
+    const [are, them] = paid.length === 1 ? ["is", "it"] : ["are", "them"]
+    outcomes.push(`${rowsText(paid)} ${are} paid or pending by this run: leave ${them} out of the next`)
+  }
+  if (failed.length > 0)
+    outcomes.push(
+      `${rowsText(failed)} failed or ${failed.length === 1 ? "was" : "were"} refused: nobody was paid by ${failed.length === 1 ? "it" : "them"}`
+    )
+  if (unknown.length > 0) {
+    const [was, its] = unknown.length === 1 ? ["was", "its key"] : ["were", "their keys"]
+    outcomes.push(`whether ${rowsText(unknown)} ${was} paid is unknown: ask again with ${its} first, with --resume`)
+  }
+  return paid.length + unknown.length === 0 ? ["nothing was paid by this run", ...outcomes] : outcomes
 }
 
 const rowsText = (rows: ReadonlyArray<number>): string => `${rows.length === 1 ? "row" : "rows"} ${rows.join(", ")}`

@@ -95,7 +95,8 @@ class Recipients {
     for (const [at, { duplicate_of: duplicate, quote, recipient }] of items.entries()) {
       const row = rows[at]?.row
       if (row === undefined || this.#found.has(row)) continue
-      const payment = quote === null ? null : `${recipient} ${quote.amount_minor} ${quote.amount_currency}`
+      const payment =
+        quote === null || (recipient ?? null) === null ? null : `${recipient} ${quote.amount_minor} ${quote.amount_currency}`
       const [same, other] = [this.#firstOf(payment, row), this.#firstOf(recipient, row)]
       const of = same ?? other
       if (of !== undefined) this.#found.set(row, { row, of, same_amount: same !== undefined })
