@@ -1,24 +1,13 @@
-import { spawnSync } from "node:child_process"
-import { appendFile, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises"
+import { appendFile, mkdir, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import process from "node:process"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { RunFolder } from "../../clients/cli/src/RunFolder.ts"
 import type { RunEntry } from "../../clients/typescript/src/Gateway.ts"
+import { answerOf, lockOfDead } from "./RunLocks.ts"
 
 const sending = (row: number): RunEntry => ({ type: "sending", row, key: `nov-${row}` })
-
-/** What a process that was killed since has left in its lock. */
-const lockOfDead = async (): Promise<string> => {
-  const folder = await mkdtemp(join(tmpdir(), "payment-gateway-run-"))
-  const module = join(import.meta.dirname, "../../clients/cli/src/RunLock.ts")
-  const script = `await (await import(${JSON.stringify(module)})).takeLock(${JSON.stringify(join(folder, "lock"))})`
-  spawnSync(process.execPath, ["--input-type=module", "-e", script])
-  const text = await readFile(join(folder, "lock"), "utf8")
-  await rm(folder, { recursive: true })
-  return text
-}
 
 describe("the folder of a run", () => {
   let folder = ""
@@ -61,16 +50,38 @@ describe("the folder of a run", () => {
 
   it("is not taken over from a process that has the number of a dead one, nor from what cannot be judged", async () => {
     const lock = join(folder, "nov.run.lock")
-    const { began, host, pid } = JSON.parse(await lockOfDead())
+    const dead = JSON.parse(await lockOfDead())
     // The number is this process's now, and the start is the other's.
-    await writeFile(lock, JSON.stringify({ pid: process.pid, host, began }))
+    await writeFile(lock, JSON.stringify({ ...dead, pid: process.pid }))
     await (await RunFolder.open(folder, "nov")).close()
-    await writeFile(lock, JSON.stringify({ pid, host: "elsewhere", began }))
-    await expect(RunFolder.open(folder, "nov")).rejects.toThrow(`the run is under way in process ${pid} on elsewhere`)
+    await writeFile(lock, JSON.stringify({ ...dead, host: "elsewhere" }))
+    await expect(RunFolder.open(folder, "nov")).rejects.toThrow(`the run is under way in process ${dead.pid} on elsewhere`)
     for (const text of ["", "{}", "17"]) {
       await writeFile(lock, text)
       await expect(RunFolder.open(folder, "nov")).rejects.toThrow("the run may be under way; if it is not, delete")
     }
+  })
+
+  it("is not taken over from a process of another container of the machine, whose numbers mean other processes", async () => {
+    const lock = join(folder, "nov.run.lock")
+    const dead = JSON.parse(await lockOfDead())
+    await writeFile(lock, JSON.stringify({ ...dead, namespace: "pid:[1]" }))
+    await expect(RunFolder.open(folder, "nov")).rejects.toThrow(
+      `the run is under way in process ${dead.pid} of another container`
+    )
+    const { began, host, pid } = dead
+    await writeFile(lock, JSON.stringify({ began, host, pid }))
+    await expect(RunFolder.open(folder, "nov")).rejects.toThrow("the run may be under way; if it is not, delete")
+  })
+
+  it("knows a process by its start whatever the time zone and the language of who asks, where ps says it", async () => {
+    const programs = join(folder, "programs")
+    await mkdir(programs)
+    // Says the start as a ps would: by the zone and the language that it is called with.
+    await writeFile(join(programs, "ps"), '#!/bin/sh\necho "Sun Nov 29 $* in $TZ and $LC_ALL"\n', { mode: 0o755 })
+    const asked = (TZ: string, LC_ALL: string) => answerOf("await lock.startByPs(17)", { PATH: programs, TZ, LC_ALL })
+    expect(asked("Africa/Kampala", "sw_KE.UTF-8")).toBe("Sun Nov 29 -o lstart= -p 17 in UTC and C")
+    expect(asked("Europe/Berlin", "de_DE.UTF-8")).toBe(asked("Africa/Kampala", "sw_KE.UTF-8"))
   })
 
   it("says which file to delete where a process was killed while it took over", async () => {

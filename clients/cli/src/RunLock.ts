@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { existsSync } from "node:fs"
-import { link, readFile, rm, writeFile } from "node:fs/promises"
+import { link, readFile, readlink, rm, writeFile } from "node:fs/promises"
 import { hostname } from "node:os"
 import process from "node:process"
 import { setTimeout } from "node:timers/promises"
@@ -12,24 +12,32 @@ import { Refusal } from "./Refusal.ts"
 interface Holder {
   readonly pid: number
   readonly host: string
+  /** Whose numbers `pid` is one of, as a container has its own; null where the system has none. */
+  readonly namespace: string | null
   readonly began: string | null
 }
 
 const TIMES = 100
 const PAUSE_MS = 20
+/** How often a lock that names no holder is read again: without links it is written after it has appeared. */
+const READS = 10
+/** What link() says on a file system that has none, such as FAT, SMB or FUSE. */
+const noLinks: ReadonlySet<unknown> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"])
+const OWN_NEW_FILE = { flag: "wx", mode: 0o600 }
 
 /**
  * Takes the lock file, or refuses where a process that runs has it. One that a killed process left behind is taken over. Among processes of one
- * machine there is never a second holder. What runs on another machine cannot be seen from here: its lock is refused.
+ * machine there is never a second holder. What runs on another machine or in another container cannot be seen from here: its lock is refused.
  */
 export const takeLock = async (file: string): Promise<void> => {
-  const own: Holder = { pid: process.pid, host: hostname(), began: await beganAt(process.pid) }
+  const own = { pid: process.pid, host: hostname(), namespace: await ownNamespace(), began: await beganAt(process.pid) }
   for (let time = 0; time < TIMES; time++) {
     if (await appears(file, own)) return
-    const found = await readFile(file, "utf8").catch(() => undefined)
+    const found = await lockIn(file)
     if (found === undefined) continue
     const holder = holderIn(found)
-    if (holder === undefined || (await mayRun(holder))) throw new Refusal(`${underWay(holder)}; if it is not, delete ${file}`)
+    if (holder === undefined || (await mayRun(holder, own)))
+      throw new Refusal(`${underWay(holder, own)}; if it is not, delete ${file}`)
     await dropStale(file, found, own)
   }
   throw new Refusal(`cannot take over ${file}: others try, too`)
@@ -37,20 +45,27 @@ export const takeLock = async (file: string): Promise<void> => {
 
 export const freeLock = (file: string): Promise<void> => rm(file, { force: true })
 
-const underWay = (holder: Holder | undefined): string => {
+const underWay = (holder: Holder | undefined, own: Holder): string => {
   if (holder === undefined) return "the run may be under way"
-  return `the run is under way in process ${holder.pid}${holder.host === hostname() ? "" : ` on ${holder.host}`}`
+  const where = holder.namespace === own.namespace ? "" : " of another container"
+  return `the run is under way in process ${holder.pid}${holder.host === own.host ? where : ` on ${holder.host}`}`
 }
 
-/** The file appears with its content or not at all: as with O_EXCL a name that exists is refused, but after the writing. */
+/**
+ * The file appears with its content or not at all: as with O_EXCL a name that exists is refused, but after the writing. Where the file
+ * system has no links it is O_EXCL itself.
+ */
 const appears = async (file: string, own: Holder): Promise<boolean> => {
   const draft = `${file}.${randomBytes(6).toString("hex")}`
   try {
-    await writeFile(draft, JSON.stringify(own), { flag: "wx", mode: 0o600 })
-    await link(draft, file)
+    await writeFile(draft, JSON.stringify(own), OWN_NEW_FILE)
+    await link(draft, file).catch((error: unknown) => {
+      if (!noLinks.has(codeOf(error))) throw error
+      return writeFile(file, JSON.stringify(own), OWN_NEW_FILE)
+    })
     return true
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "EEXIST") return false
+    if (codeOf(error) === "EEXIST") return false
     throw new Refusal(`cannot write ${file}: ${String(error)}`)
   } finally {
     await rm(draft, { force: true })
@@ -64,8 +79,8 @@ const appears = async (file: string, own: Holder): Promise<boolean> => {
 const dropStale = async (file: string, seen: string, own: Holder): Promise<void> => {
   const beside = `${file}.takeover`
   if (!(await appears(beside, own))) {
-    const holder = holderIn(await readFile(beside, "utf8").catch(() => JSON.stringify(own)))
-    if (holder === undefined || !(await mayRun(holder)))
+    const holder = holderIn((await lockIn(beside)) ?? JSON.stringify(own))
+    if (holder === undefined || !(await mayRun(holder, own)))
       throw new Refusal(`a process was killed while it took over: delete ${beside}`)
     await setTimeout(PAUSE_MS)
     return
@@ -77,18 +92,30 @@ const dropStale = async (file: string, seen: string, own: Holder): Promise<void>
   }
 }
 
+/** Undefined where there is none. */
+const lockIn = async (file: string): Promise<string | undefined> => {
+  for (let read = 1; ; read++) {
+    const text = await readFile(file, "utf8").catch(() => undefined)
+    if (text === undefined || holderIn(text) !== undefined || read === READS) return text
+    await setTimeout(PAUSE_MS)
+  }
+}
+
 const holderIn = (text: string): Holder | undefined => {
   try {
-    const { began, host, pid } = JSON.parse(text)
-    const isHolder = Number.isInteger(pid) && pid > 0 && typeof host === "string" && (began === null || typeof began === "string")
-    return isHolder ? { pid, host, began } : undefined
+    const { began, host, namespace, pid } = JSON.parse(text)
+    const isHolder =
+      Number.isInteger(pid) && pid > 0 && typeof host === "string" && isTextOrNull(namespace) && isTextOrNull(began)
+    return isHolder ? { pid, host, namespace, began } : undefined
   } catch {
     return undefined
   }
 }
 
-const mayRun = async ({ began, host, pid }: Holder): Promise<boolean> => {
-  if (host !== hostname()) return true
+const isTextOrNull = (value: unknown): boolean => value === null || typeof value === "string"
+
+const mayRun = async ({ began, host, namespace, pid }: Holder, own: Holder): Promise<boolean> => {
+  if (host !== own.host || namespace !== own.namespace) return true
   const now = await beganAt(pid)
   // Processes of other users may be hidden.
   return began === null || now === null ? isNumberUsed(pid) : now === began
@@ -99,7 +126,7 @@ const onLinux = existsSync("/proc/self/stat")
 /** When a process began; null where there is none, or it is not known. */
 const beganAt = async (pid: number): Promise<string | null> => {
   try {
-    if (!onLinux) return (await promisify(execFile)("ps", ["-o", "lstart=", "-p", String(pid)])).stdout.trim() || null
+    if (!onLinux) return await startByPs(pid)
     const stat = await readFile(`/proc/${pid}/stat`, "utf8")
     const boot = await readFile("/proc/sys/kernel/random/boot_id", "utf8")
     // The name in parentheses may hold spaces; the state is field 3 and the start time field 22 of proc_pid_stat(5).
@@ -110,10 +137,20 @@ const beganAt = async (pid: number): Promise<string | null> => {
   }
 }
 
+/** One text for one start: ps writes it in the zone and the language of who asks. */
+export const startByPs = async (pid: number): Promise<string | null> => {
+  const env = { ...process.env, TZ: "UTC", LC_ALL: "C" }
+  return (await promisify(execFile)("ps", ["-o", "lstart=", "-p", String(pid)], { env })).stdout.trim() || null
+}
+
+const ownNamespace = (): Promise<string | null> => readlink("/proc/self/ns/pid").catch(() => null)
+
 const isNumberUsed = (pid: number): boolean => {
   try {
     return process.kill(pid, 0)
   } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "EPERM"
+    return codeOf(error) === "EPERM"
   }
 }
+
+const codeOf = (error: unknown): unknown => (error instanceof Error && "code" in error ? error.code : undefined)
