@@ -123,7 +123,7 @@ export const explainedOfLedger: Readonly<Record<string, ReadonlyArray<Explained>
       why: "for the compiler: each position is made and locked before it is read"
     })),
     ...[
-      ["locked?.slots", "locked.slots"],
+      ["locked?.revision", "locked.revision"],
       ["result?._tag", "result._tag"]
     ].map(([original = "", replacement = ""]) => ({
       original,
@@ -146,7 +146,7 @@ export const explainedOfLedger: Readonly<Record<string, ReadonlyArray<Explained>
   returned_minor: Schema.BigInt,
   receivable_minor: Schema.BigInt
 }`,
-      "{ slots: Schema.Array(Schema.String) }"
+      "{ slots: Schema.Array(Schema.String), revision: Schema.BigInt }"
     ].map((original) => ({ original, replacement: "{}", why: TYPED }))
   ],
   "src/persistence/ledger/OpenSteps.ts": [

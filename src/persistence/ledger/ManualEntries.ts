@@ -39,7 +39,17 @@ const AdjustmentRow = Schema.Struct({
 })
 
 export const decodePositions = Schema.decodeUnknownEffect(Schema.Array(PositionRow))
-const decodeSlots = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ slots: Schema.Array(Schema.String) })))
+const LockedRow = Schema.Struct({ slots: Schema.Array(Schema.String), revision: Schema.BigInt })
+const WindowRow = Schema.Struct({
+  app_id: Schema.String,
+  mode: Schema.String,
+  name: Schema.String,
+  subject: Schema.String,
+  starts_at: Schema.String,
+  amount: Schema.BigInt
+})
+const decodeLocked = Schema.decodeUnknownEffect(Schema.Array(LockedRow))
+const decodeWindows = Schema.decodeUnknownEffect(Schema.Array(WindowRow))
 const decodeCreated = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ created_at: Moment })))
 const decodeAdjustments = Schema.decodeUnknownEffect(Schema.Array(AdjustmentRow))
 const encodePosition = Schema.encodeSync(Schema.toCodecJson(FloatPosition))
@@ -67,6 +77,9 @@ export const isFullFloat = (error: unknown): boolean =>
   error instanceof SqlError.SqlError &&
   Predicate.hasProperty(error.reason.cause, "constraint") &&
   `${error.reason.cause.constraint}`.startsWith("float_within_bounds")
+
+/** Windows are hours and days. */
+const LONGEST_WINDOW_MS = 24 * 3_600_000
 
 const eventOf = { credit: "float.credited", debit: "float.debited" } as const
 
@@ -185,17 +198,43 @@ export const manualEntries = ({ applyAll, randomSource, sql, trail }: Tools) => 
         ON CONFLICT (starts_at, app_id, mode, name, subject) DO UPDATE SET used = c.used + 1`
   })
 
+  /**
+   * A payout that failed counts in no window any more. Paid after all, it counts again in those that began less than a day ago: an older one
+   * has ended. Its row says so, for `ledger verify`.
+   */
+  const countAgain = Effect.fnUntraced(function* ({ line, next: { appId, reference } }: ApplyStep) {
+    const since = iso(line.at - LONGEST_WINDOW_MS)
+    // In the order in which every statement locks windows.
+    const windows = yield* decodeWindows(
+      yield* sql`SELECT g.app_id, g.mode, g.name, g.subject, g.starts_at::text AS starts_at, g.amount
+      FROM transactions t CROSS JOIN LATERAL counted_windows(t.app_id, t.mode, t.party_hash, t.counted) AS g
+      WHERE t.app_id = ${appId} AND t.reference = ${reference} AND g.starts_at > ${since}::timestamptz
+      ORDER BY g.app_id COLLATE "C", g.mode COLLATE "C", g.name COLLATE "C", g.subject COLLATE "C", g.starts_at`
+    )
+    if (windows.length === 0) return
+    for (const { amount, app_id, mode, name, starts_at, subject } of windows)
+      yield* sql`INSERT INTO counters AS c (app_id, mode, name, subject, starts_at, used)
+        VALUES (${app_id}, ${mode}, ${name}, ${subject}, ${starts_at}::timestamptz, ${amount})
+        ON CONFLICT (starts_at, app_id, mode, name, subject) DO UPDATE SET used = c.used + EXCLUDED.used`
+    yield* sql`UPDATE transactions t SET counted = (
+        SELECT json_agg((c.one::jsonb || '{"again": true}')::json ORDER BY c.at) FROM json_array_elements(t.counted) WITH ORDINALITY AS c(one, at)
+        WHERE (c.one->>'starts_at')::timestamptz > ${since}::timestamptz)
+      WHERE app_id = ${appId} AND reference = ${reference}`
+  })
+
   const resolve = Effect.fn("FloatLedger.resolve")(
     function* (step: ApplyStep, audit: AuditEntry) {
       const { appId, mode, reference } = step.next
-      // In the order in which every statement locks: the transaction, the window, then the positions by currency.
-      const [locked] = yield* decodeSlots(
-        yield* sql`SELECT slots FROM transactions WHERE app_id = ${appId} AND reference = ${reference} FOR UPDATE`
+      // In the order in which every statement locks: the transaction, the windows, then the positions by currency.
+      const [locked] = yield* decodeLocked(
+        yield* sql`SELECT slots, revision FROM transactions WHERE app_id = ${appId} AND reference = ${reference} FOR UPDATE`
       )
+      if (locked?.revision !== step.expectedRevision) return { _tag: "Stale" } satisfies ApplyOutcome
+      if (step.countsAgain === true) yield* countAgain(step)
       yield* decideAboutRefunds(step.next)
       const entry =
         step.entry?.phase === "correct"
-          ? nextCorrection(yield* coverFromFloat(step.entry, appId, mode), locked?.slots ?? [])
+          ? nextCorrection(yield* coverFromFloat(step.entry, appId, mode), locked.slots)
           : step.entry
       const [result] = yield* applyAll([{ ...step, entry, traceparent: yield* currentTraceparent }])
       if (result?._tag !== "Applied") return { _tag: "Stale" } satisfies ApplyOutcome

@@ -78,6 +78,8 @@ export interface ApplyStep {
   readonly savesBeneficiary: boolean
   /** True for a payout that fails: its count returns to the windows that it was counted in. */
   readonly restoreLimits: boolean
+  /** For a payout that had failed and was paid after all, in `resolve` alone: it counts in its windows again, whatever their bounds. */
+  readonly countsAgain?: boolean
   /** True once terminal: the sealed destination is overwritten. */
   readonly wipeDestination: boolean
   /** The call to the provider that brought this fact; null keeps the one before. */
@@ -135,6 +137,7 @@ export class FloatLedger extends Context.Service<
     /**
      * Commits a person's resolution and its audit row, as `apply` does. The part of its entry that `available` cannot cover becomes the
      * tenant's receivable. A credit covers the receivable first. A correction is posted as the next one of its record.
+     * With `countsAgain` the record counts once more in those of its windows that may not have ended, in the same commit.
      */
     readonly resolve: (step: ApplyStep, audit: AuditEntry) => Effect.Effect<ApplyOutcome>
     /** Posts a credit or a debit once per external id; a credit covers the tenant's receivable first. */

@@ -94,8 +94,9 @@ export class Review extends Context.Service<
           nextPollAt: nextPoll(next, policy.pollSchedule, at),
           response: null,
           savesBeneficiary: false,
-          // Only a release restores limits; by the time of a correction the windows have ended.
+          // Only a release restores limits: a payout that is returned had left. One that had failed had been given back.
           restoreLimits: next.kind === "payout" && entry?.phase === "release",
+          countsAgain: next.kind === "payout" && transaction.status === "failed" && next.status === "successful",
           wipeDestination: isTerminal(next),
           raw: null
         } satisfies ApplyStep

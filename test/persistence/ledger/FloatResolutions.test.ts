@@ -3,11 +3,13 @@ import { Context, Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
 import { correct, credit, type Entry } from "../../../src/domain/Ledger.ts"
 import { minor } from "../../../src/domain/Money.ts"
-import { FloatLedger } from "../../../src/services/ports/FloatLedger.ts"
+import type { WindowUse } from "../../../src/domain/VelocityLimits.ts"
+import { type ApplyStep, FloatLedger } from "../../../src/services/ports/FloatLedger.ts"
 import { Transactions } from "../../../src/services/ports/Transactions.ts"
 import { appId, applyStep, given, openStep, succeeded } from "../../support/LedgerSteps.ts"
 import { waitsForLock } from "../../support/LockWaits.ts"
 import { givenClaim } from "../../support/PaymentRequests.ts"
+import { facts } from "../../support/SampleFacts.ts"
 import { NOON } from "../../support/SampleTransactions.ts"
 import { auditEntry } from "../../support/TestDatabase.ts"
 import { givenLedger } from "../../support/TestLedger.ts"
@@ -111,6 +113,62 @@ it.live(
       ])
       expect(yield* position).toMatchObject({ available: 150n, paidOut: 10_050n })
     }).pipe(Effect.scoped)
+)
+
+const window = (name: string, startsAt: number, change: Partial<WindowUse> = {}): WindowUse => ({
+  appId,
+  mode: "live",
+  name,
+  subject: "",
+  startsAt,
+  endsAt: startsAt + 3_600_000,
+  amount: 1n,
+  bound: 100_000n,
+  window: "hour",
+  ...change
+})
+
+it.live("a failed payout that was paid after all counts again once, beyond a bound too, in the windows that have not ended", () =>
+  Effect.gen(function* () {
+    const { node } = yield* given(50_000n)
+    const sql = Context.get(node, SqlClient.SqlClient)
+    const ledger = Context.get(node, FloatLedger)
+    const claim = yield* Effect.provideContext(givenClaim(appId, "key"), node)
+    const party = Buffer.alloc(32).toString("hex")
+    const counters = [
+      window("payout:hour", NOON - 26 * 3_600_000),
+      window("payout:day", NOON - 12 * 3_600_000, { bound: 1n }),
+      window("payout:destination:UGX", NOON, { subject: party, amount: 10_000n, bound: 10_000n }),
+      window("ceiling:eversend:UGX", NOON - 12 * 3_600_000, { appId: "", amount: 11_000n })
+    ]
+    const used = Effect.map(sql<{ name: string; used: bigint }>`SELECT name, used FROM counters ORDER BY name`, (rows) =>
+      rows.map((row) => [row.name, row.used])
+    )
+    yield* ledger.open({ ...openStep(claim, 10_000n), counters })
+    const all = yield* used
+    expect(all).toStrictEqual([
+      ["ceiling:eversend:UGX", 11_000n],
+      ["payout:day", 1n],
+      ["payout:destination:UGX", 10_000n],
+      ["payout:hour", 1n]
+    ])
+    const refused = yield* Effect.provideContext(applyStep(claim, facts(10_000n).Refused), node)
+    yield* ledger.apply(refused)
+    expect((yield* used).map(([, amount]) => amount)).toStrictEqual([0n, 0n, 0n, 0n])
+    // Another payout takes the place that was given back.
+    yield* sql`UPDATE counters SET used = 1 WHERE name = 'payout:day'`
+    const entry = correct("UGX", { paidOut: 10_000n, fees: 1_000n })
+    const ruled = { ...refused, expectedRevision: refused.expectedRevision + 1n, entry, response: null, restoreLimits: false }
+    const step = { ...ruled, countsAgain: true, next: { ...refused.next, status: "successful", version: 3 } } as ApplyStep
+    expect(yield* ledger.resolve(step, auditEntry())).toStrictEqual({ _tag: "Applied" })
+    expect(yield* ledger.resolve(step, auditEntry())).toStrictEqual({ _tag: "Stale" })
+    expect(yield* used).toStrictEqual([
+      ["ceiling:eversend:UGX", 11_000n],
+      ["payout:day", 2n],
+      ["payout:destination:UGX", 10_000n],
+      ["payout:hour", 0n]
+    ])
+  }).pipe(Effect.scoped)
 )
 
 it.live("a ruling that moves no money is audited without postings, as often as it is made", () =>

@@ -5,12 +5,13 @@ import { EventType } from "../../../src/domain/Event.ts"
 import type { Fact } from "../../../src/domain/Fact.ts"
 import { Reference } from "../../../src/domain/Ids.ts"
 import { minor } from "../../../src/domain/Money.ts"
+import { VelocityLimits } from "../../../src/services/ports/VelocityLimits.ts"
 import { Settlement } from "../../../src/services/settlement/Settlement.ts"
 import { gateway as command } from "../../commands/Gateway.ts"
 import { momoCharge, momoPayout } from "../../support/RequestBodies.ts"
-import { referenceOf } from "../../support/SignedClient.ts"
+import { eventually, referenceOf, said } from "../../support/SignedClient.ts"
 import { Stack, tenantOn, verified, webhooksOf } from "../../support/Stack.ts"
-import { masterKey } from "../../support/TestDatabase.ts"
+import { auditEntry, masterKey } from "../../support/TestDatabase.ts"
 
 const given = Effect.gen(function* () {
   const { database, gateway } = yield* Stack
@@ -51,6 +52,28 @@ const resolve = Effect.fnUntraced(function* (reference: string, outcome: string,
 })
 
 layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })("what a person's ruling books", (it) => {
+  it.effect("a failed payout that was delivered after all counts again in its limits and in the caps of amounts", () =>
+    Effect.gen(function* () {
+      const { gateway } = yield* given
+      const tenant = yield* tenantOn(gateway, 100_000n)
+      const limits = Context.get(gateway.context, VelocityLimits)
+      const cap = { mode: "live", direction: "payout", window: "day", currency: "UGX", amount: minor(15_000n) } as const
+      yield* limits.setCap(tenant.appId, cap, auditEntry())
+      yield* eventually(limits.caps(tenant.appId), (known) => known.length === 1)
+      const failed = yield* tenant.post("/v1/payouts", momoPayout("0001"))
+      expect(said(failed)).toMatchObject({ code: "payout_rejected_by_provider" })
+      expect((yield* tenant.post("/v1/payouts", { ...momoPayout("1061"), amount_minor: 5_000 })).status).toBe(201)
+      yield* tell(referenceOf(failed), 10_000n, 1_000n)
+      expect(yield* verified(gateway)).toMatchObject({ ok: true })
+      expect(yield* resolve(referenceOf(failed), "successful")).toMatchObject({ status: "successful" })
+      expect(said(yield* tenant.post("/v1/payouts", { ...momoPayout("1062"), amount_minor: 500 }))).toMatchObject({
+        code: "velocity_limit_exceeded",
+        details: { scope: "amount", applies_to: "tenant", maximum_minor: 15_000, used_minor: 15_000 }
+      })
+      expect(yield* verified(gateway)).toMatchObject({ ok: true })
+    })
+  )
+
   it.effect(
     "a collection of which another amount came in is credited net of the fee that the provider named, and told in order",
     () =>

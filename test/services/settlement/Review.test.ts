@@ -51,6 +51,7 @@ describe("a ruling", () => {
           response: null,
           savesBeneficiary: false,
           restoreLimits: false,
+          countsAgain: false,
           wipeDestination: true,
           raw: null
         }
@@ -77,7 +78,20 @@ describe("a ruling", () => {
     })
   )
 
-  // Only a payout that was open counts in windows that have not ended.
+  it.effect.each<readonly [keyof typeof cases, boolean]>([
+    ["failed payout", true],
+    ["pending payout", false],
+    ["successful payout", false],
+    ["pending collection", false]
+  ])("on a %s, that money moved, counts it again only where it had failed", ([name, countsAgain]) =>
+    Effect.gen(function* () {
+      const { resolve, steps } = given(cases[name])
+      yield* resolve(ruling("successful", name === "pending collection" ? { fee: minor(150n) } : {}))
+      expect(steps.map((step) => step.countsAgain)).toStrictEqual([countsAgain])
+    })
+  )
+
+  // Only a payout that was open gives its windows back.
   it.effect.each<readonly [keyof typeof cases, Resolution["outcome"], string | null, string]>([
     ["successful payout", "failed", "correct", "payout.returned"],
     ["failed payout", "successful", "correct", "payout.successful"],

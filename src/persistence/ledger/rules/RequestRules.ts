@@ -77,7 +77,7 @@ export const windowRules: ReadonlyArray<LedgerRule> = [
   {
     rule: "windows_are_counted",
     counted: `SELECT count(*) FROM counters WHERE starts_at >= ${completeSince("windows")}`,
-    // A payout that failed was given back. An hour is for windows that were removed before that was written down. Of the keyed hash of a
+    // A payout that failed was given back, and counts again where it was paid after all and says so. An hour is for windows that were removed before that was written down. Of the keyed hash of a
     // number no more is shown than finds the row.
     broken: `
       WITH kept AS (SELECT ${completeSince("windows")} + interval '1 hour' AS since),
@@ -87,7 +87,8 @@ export const windowRules: ReadonlyArray<LedgerRule> = [
         -- What was given back was so after it was counted: no older entries are read.
         LEFT JOIN journal j ON j.app_id = t.app_id AND j.reference = t.reference AND j.phase = 'release' AND j.at >= (SELECT since - interval '2 days' FROM kept)
         CROSS JOIN LATERAL counted_windows(t.app_id, t.mode, t.party_hash, t.counted) AS n
-        WHERE t.created_at >= (SELECT since - interval '1 day' FROM kept) AND (t.kind <> 'payout' OR j.app_id IS NULL)
+        WHERE t.created_at >= (SELECT since - interval '1 day' FROM kept) AND (t.kind <> 'payout' OR j.app_id IS NULL
+            OR t.counted->0->>'again' = 'true')
           AND n.starts_at >= (SELECT since FROM kept)
         GROUP BY n.app_id, n.mode, n.name, n.subject, n.starts_at
       ),
