@@ -99,7 +99,7 @@ const runnerOf = (endpoint: Endpoint, handler: Handler) => {
       ? forSignedEndpoint(admitted, handler(input), path)
       : Effect.provideService(handler<never>(input), CurrentRequest, admitted)
   return (request: Incoming, sent: Found["params"], admitted: EdgeRequest): Effect.Effect<Response, ValidationFailed> =>
-    query === undefined && !(isStrict && request.url.includes("?"))
+    query === undefined
       ? Effect.flatMap(decodeParams?.(sent) ?? none, (params) => handle(admitted, { request, params }))
       : Effect.gen(function* () {
           const search = yield* Effect.fromResult(searchOf(request.url))

@@ -27,15 +27,15 @@ export const searchOf = (target: string): Result.Result<Search, ValidationFailed
 
 const undecodable = () => new ValidationFailed({ issues: [{ path: "", message: "The query is not percent-encoded UTF-8." }] })
 
-/** The methods whose requests have no body: all that they say beside their path is in the query. */
-const ASKING = ["GET", "DELETE"]
+/** The path of one record. */
+const OF_ONE = /:\w+$/
 
 /**
- * Whether an endpoint refuses the parameters that it does not name (contract ENV-18): a misspelt filter would list everything. Endpoints
- * without a signature may be asked with any query, as by a probe; a request with a body says there what it means.
+ * Whether an endpoint refuses the parameters that it does not name (contract ENV-18): a list does, because a misspelt filter would list
+ * everything. A question about one record has one answer, whatever a client or a proxy adds to its query.
  */
-export const refusesUnknown = ({ method, middlewares }: HttpApiEndpoint.Top): boolean =>
-  ASKING.includes(method) && middlewares.has(SignedRequest)
+export const refusesUnknown = ({ middlewares, path, query }: HttpApiEndpoint.Top): boolean =>
+  query !== undefined && !OF_ONE.test(path) && middlewares.has(SignedRequest)
 
 /** The parameters of a query that its endpoint does not name, each as an issue. */
 export const unknownParameters = (endpoint: HttpApiEndpoint.Top): ((search: Search) => Iterable<Issue>) => {

@@ -20,10 +20,11 @@ const described = (): ReadonlyArray<Described> => {
   )
 }
 
-/** Every operation that a signature is needed for and whose request has no body. */
-const asking = described().filter(
-  ({ method, path }) => ["GET", "DELETE"].includes(method) && (path.startsWith("/v1/") || path === "/health/detail")
-)
+const isSigned = ({ path }: Described) => path.startsWith("/v1/") || path === "/health/detail"
+const takesQuery = ({ parameters }: Described) => parameters.some((one) => one.in === "query")
+const asking = described().filter((one) => ["GET", "DELETE"].includes(one.method) && isSigned(one))
+const lists = asking.filter((one) => takesQuery(one) && !one.path.endsWith("}"))
+const others = asking.filter((one) => !lists.includes(one))
 const targetOf = (path: string): string =>
   path
     .replace("{country}", "UG")
@@ -36,7 +37,7 @@ const issuesOf = (answer: Answer): ReadonlyArray<{ path: string; message: string
 const UNKNOWN = "is not a parameter of this endpoint"
 
 layer(Stack.layer(), { excludeTestServices: true })("a parameter that an endpoint does not name", (it) => {
-  it.effect.each(asking)("is refused and named by $method $path, which does nothing then", ({ method, path }) =>
+  it.effect.each(lists)("is refused and named by GET $path, which lists nothing then", ({ method, path }) =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
       const tenant = yield* tenantOn(gateway, 0n)
@@ -46,18 +47,16 @@ layer(Stack.layer(), { excludeTestServices: true })("a parameter that an endpoin
     })
   )
 
-  it.effect.each(asking.filter(({ parameters }) => parameters.some((one) => one.in === "query")))(
-    "is none of those that the description of $method $path has",
-    ({ method, parameters, path }) =>
-      Effect.gen(function* () {
-        const { gateway } = yield* Stack
-        const tenant = yield* tenantOn(gateway, 0n)
-        const names = parameters
-          .filter((one) => one.in === "query")
-          .map(({ name }) => (name === "metadata" ? "metadata.order" : name))
-        const answer = yield* tenant.call(method, `${targetOf(path)}?${names.map((name) => `${name}=1`).join("&")}`)
-        expect(issuesOf(answer).filter(({ message }) => message === UNKNOWN)).toStrictEqual([])
-      })
+  it.effect.each(lists)("is none of those that the description of GET $path has", ({ method, parameters, path }) =>
+    Effect.gen(function* () {
+      const { gateway } = yield* Stack
+      const tenant = yield* tenantOn(gateway, 0n)
+      const names = parameters
+        .filter((one) => one.in === "query")
+        .map(({ name }) => (name === "metadata" ? "metadata.order" : name))
+      const answer = yield* tenant.call(method, `${targetOf(path)}?${names.map((name) => `${name}=1`).join("&")}`)
+      expect(issuesOf(answer).filter(({ message }) => message === UNKNOWN)).toStrictEqual([])
+    })
   )
 
   it.effect("is named beside the other mistakes of the query, also where it is an object's own", () =>
@@ -71,6 +70,16 @@ layer(Stack.layer(), { excludeTestServices: true })("a parameter that an endpoin
         { path: "Status", message: UNKNOWN },
         { path: "status", message: "must be one of due, delivered, parked" }
       ])
+    })
+  )
+
+  it.effect.each(others)("is ignored by $method $path, which is no list", ({ method, path }) =>
+    Effect.gen(function* () {
+      const { gateway } = yield* Stack
+      const tenant = yield* tenantOn(gateway, 0n)
+      const plain = yield* tenant.call(method, targetOf(path))
+      const answer = yield* tenant.call(method, `${targetOf(path)}?no_such=1`)
+      expect([answer.status, issuesOf(answer)]).toStrictEqual([plain.status, issuesOf(plain)])
     })
   )
 
