@@ -131,6 +131,23 @@ it.effect("a whole number in an address is refused, and nothing is looked for", 
   })
 )
 
+it.effect.each([
+  "email=jane@x.example",
+  "phone=+256772123456",
+  "2567721234567890",
+  "GB33BUKB20201555555555",
+  "MP251129.1404.A12345"
+])("%s in an address is looked for as a reference alone: a search for what a customer says is written down", (word) =>
+  Effect.gen(function* () {
+    const { answer, asked, audit } = yield* searched("GET", { q: word, app: "shop-7" })
+    expect([asked, audit]).toStrictEqual([[], []])
+    if (answer._tag !== "Page") return yield* Effect.die(new Error("no page"))
+    expect(shownOf(answer)).toContain("Neither a reference of ours nor of a provider.")
+    const byForm = yield* searched("POST", { q: word, app: "shop-7" })
+    expect([byForm.asked.length > 0, byForm.audit.length]).toStrictEqual([true, 1])
+  })
+)
+
 it.effect("a national number needs its country; an account, a receipt and a member of metadata are found in the same field", () =>
   Effect.gen(function* () {
     const kinds = (sent: Readonly<Record<string, string>>) =>

@@ -63,7 +63,7 @@ export const makeTransactions = Effect.gen(function* () {
       const found = yield* byWord(search.word)
       const [only] = found
       if (found.length === 1 && only !== undefined) return redirect(`/transactions/${only.reference}`)
-      const said = found.length > 1 ? noneFound : yield* bySaying(search.word, search.country, search.filter)
+      const said = found.length > 1 || !search.isNoted ? noneFound : yield* bySaying(search.word, search.country, search.filter)
       if (said.items.length > 0) return shown({ ...said, items: said.items.filter(isWithin(search.filter)) })
       if (found.length > 1 || search.filter.partyEnd === null) return shown({ items: found, olderThan: null })
     }
@@ -77,7 +77,7 @@ export const makeTransactions = Effect.gen(function* () {
       )
     )
 
-  /** By the address: everything but a whole number, which stands in no address. */
+  /** By the address: references, and the end of a number. What else a customer says stands in no address, and a search for it is noted. */
   const read = Effect.fn("TransactionsPage.read")((visit: Visit) => {
     const search = searchOf(visit.query)
     return answered(visit, search.isWhole ? { ...search, mistakes: [...search.mistakes, NOT_BY_ADDRESS] } : search)
@@ -89,7 +89,7 @@ export const makeTransactions = Effect.gen(function* () {
     if (terms.word === null && terms.filter.partyEnd === null) return redirect(`/transactions?${addressOf(visit.form)}`)
     const said = maskedNumber(plainText(visit.form.get("q") ?? "").replace(/[^\p{L}\p{N}]/gu, ""))
     yield* transactions.noteSearch(auditOf(visit, "transaction search", terms.filter.appId ?? "every tenant", { for: said }))
-    return yield* answered(visit, terms)
+    return yield* answered(visit, { ...terms, isNoted: true })
   })
 
   return {
@@ -184,6 +184,8 @@ interface Search {
   readonly word: string | null
   /** The word is a whole number. */
   readonly isWhole: boolean
+  /** The audit log has who asked for it: only then is the word looked for among all that a customer may say. */
+  readonly isNoted: boolean
   /** Of a number that is written without its prefix. */
   readonly country: string | null
   readonly filter: RecordFilter
@@ -233,6 +235,7 @@ const searchOf = (query: URLSearchParams): Search => {
   return {
     word: isEnd ? null : (word?.slice(0, LONGEST_WORD) ?? null),
     isWhole: word !== null && endOfNumber(word) !== null,
+    isNoted: false,
     country: given("country")?.toUpperCase() ?? null,
     filter,
     mistakes
