@@ -97,7 +97,7 @@ describe("a fuzzed gateway", () => {
     )
 
     it.effect("answers whatever a tenant signs as it is described, and with no fault of its own", () =>
-      Effect.map(played("json", 150), ({ counts }) => {
+      Effect.map(played("json", 800), ({ counts }) => {
         expect(counts.statuses).toMatchObject({ 200: expect.any(Number), 201: expect.any(Number), 422: expect.any(Number) })
       })
     )

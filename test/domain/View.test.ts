@@ -134,6 +134,7 @@ describe("a tenant is shown", () => {
       is_test_mode: false,
       failure: null,
       created_at: SHOWN,
+      updated_at: SHOWN,
       completed_at: null
     }
     expect(read(recordView(made))).toStrictEqual(shown)

@@ -157,7 +157,7 @@ describe("a process killed during an exchange and started again", () => {
         expect(yield* broken).toStrictEqual(["entries_match_the_record", "records_are_as_written"])
         yield* sql`DELETE FROM events WHERE app_id = ANY(SELECT app_id FROM tenants)`
         yield* sql`UPDATE transactions SET record = (record::jsonb || '{"destinationAmount": "174324", "status": "pending"}')::json, status = 'pending'`
-        expect(yield* broken).toStrictEqual(expect.arrayContaining(["entries_match_the_status", "open_records_are_looked_after"]))
+        expect(yield* broken).toStrictEqual(expect.arrayContaining(["entries_match_the_status", "closed_records_say_so"]))
       }).pipe(Effect.provideContext(node))
     }).pipe(Effect.scoped)
   )

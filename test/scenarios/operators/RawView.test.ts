@@ -63,7 +63,8 @@ layer(Stack.layer(), { excludeTestServices: true })("the raw view", (it) => {
           "PUT /v1/webhooks/endpoints/{name}": { url },
           "POST /v1/payouts": momoPayout("1234")
         }
-        const changing = [...routes.keys()].filter((name) => !/^GET | \/webhooks\//.test(name))
+        // A search is a read whose words stand in no address.
+        const changing = [...routes.keys()].filter((name) => !/^GET | \/webhooks\/|\/search$/.test(name))
         expect(changing.length).toBeGreaterThan(10)
         for (const name of changing) {
           const [method = "", path = ""] = name.replaceAll(/\{\w+\}/g, "nothing").split(" ")

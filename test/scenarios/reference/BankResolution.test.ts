@@ -84,7 +84,7 @@ layer(Stack.layer(), { excludeTestServices: true })("the holder of a bank accoun
     )
 
   for (const [account_name, note] of [
-    ["Jane Doe", `the bank knows the account's holder as ${maskedName("JOHN DOE")}`],
+    ["Jane Doe", `the bank knows the account's holder as ${maskedName("JOHN DOE")}; `],
     ["Doe, Jöhn", ""]
   ] as const)
     it.effect(`of a payout to ${account_name} is noted in the history where the name differs, and never refused`, () =>
@@ -100,7 +100,7 @@ layer(Stack.layer(), { excludeTestServices: true })("the holder of a bank accoun
         const reference = referenceOf(answer)
         const sql = Context.get(gateway.context, SqlClient.SqlClient)
         expect(yield* sql`SELECT note FROM transaction_history WHERE reference = ${reference} AND fact = 'Opened'`).toStrictEqual(
-          [{ note }]
+          [{ note: `${note}candidates: eversend used #1` }]
         )
         yield* tenant.until(`${PAYOUTS}/${reference}`, ({ status }) => status === "successful")
         expect(yield* executionsOf(simulator, reference)).toHaveLength(1)

@@ -56,7 +56,8 @@ describe("the example of an operation in the reference", () => {
         API_KEY: key.apiKey,
         SIGNING_SECRET: key.secret,
         COUNTRY: "UG",
-        BANK_CODE: "040"
+        BANK_CODE: "040",
+        NAME: "erp"
       }
       const send = async (operation: string, given: Readonly<Record<string, string>> = {}): Promise<Tree> => {
         const script = (samples.get(operation) ?? "").replaceAll(EXAMPLE_ORIGIN, gateway.url)
