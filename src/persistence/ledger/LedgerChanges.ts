@@ -1,6 +1,7 @@
 import { Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { type Instant, iso } from "../../domain/Instant.ts"
+import { ofNamedEndpoints } from "../connection/EndpointTables.ts"
 import { rowsOf } from "../connection/Rows.ts"
 import { breachesStatement, type LedgerRule } from "./LedgerRule.ts"
 import { type Forms, formsOfLinked, formsOfPairs, lookedUp, narrowing, recordsOf } from "./LedgerSlices.ts"
@@ -31,6 +32,14 @@ const ofFolds = "positions_are_the_fold"
 const inStretch = (at: string) => `${at} >= $3::timestamptz AND ${at} < $4::timestamptz`
 const ofPairs = (row: string) => `JOIN pairs p ON p.app_id = ${row}.app_id AND p.reference = ${row}.reference`
 const byId = (id: string) => `l.app_id = s.app_id AND l.id = s.${id}`
+const atMoment = "l.app_id = s.app_id AND l.mode = s.mode AND l.created_at = s.at"
+const dueOf = `
+  SELECT q.* FROM due_deliveries q LEFT JOIN deliveries d ON d.app_id = q.app_id AND d.mode = q.mode AND d.id = q.id
+  WHERE d.id IS NOT NULL OR ${inStretch("q.created_at")}`
+/** Deliveries of changed records, and those that came to be due in the stretch. */
+const deliveriesAndDue = (deliveries: string, due: string) => `
+  ${lookedUp(deliveries, "moments", atMoment)} UNION
+  ${lookedUp(deliveries, `(SELECT * FROM ${due} q WHERE ${inStretch("q.created_at")})`, byId("id"))}`
 
 /** A request that waits for its provider opens its record so much later than it claimed its key. */
 const KEY_BEFORE_RECORD = "20 seconds"
@@ -66,10 +75,10 @@ const forms: Forms = {
       "l.app_id = s.app_id AND l.mode IN ('live', 'test') AND l.party_hash = s.party_hash AND l.last_used_at = s.at"
     )}) b`,
   events: `${formsOfPairs["events"]} UNION SELECT e.* FROM events e ${ofPairs("e")} WHERE ${inStretch("e.created_at")}`,
-  deliveries: lookedUp("deliveries", "moments", "l.app_id = s.app_id AND l.mode = s.mode AND l.created_at = s.at"),
-  due_deliveries: `
-    SELECT q.* FROM due_deliveries q LEFT JOIN deliveries d ON d.app_id = q.app_id AND d.mode = q.mode AND d.id = q.id
-    WHERE d.id IS NOT NULL OR ${inStretch("q.created_at")}`
+  deliveries: lookedUp("deliveries", "moments", atMoment),
+  due_deliveries: dueOf,
+  named_deliveries: lookedUp("named_deliveries", "moments", atMoment),
+  named_due_deliveries: ofNamedEndpoints(dueOf)
 }
 
 /** Where a rule needs more rows of a table, or others, than those of the changed records. */
@@ -88,13 +97,19 @@ const besides: Readonly<Record<string, Forms>> = {
     )
   },
   deliveries_have_their_event: {
-    deliveries: forms["deliveries"] ?? "",
-    events: lookedUp("events", "deliveries", byId("event_id"))
+    events: lookedUp(
+      "events",
+      "(SELECT app_id, event_id FROM deliveries UNION SELECT app_id, event_id FROM named_deliveries)",
+      byId("event_id")
+    )
   },
-  events_have_their_delivery: { deliveries: lookedUp("deliveries", "events", byId("id")) },
+  events_have_their_delivery: {
+    deliveries: lookedUp("deliveries", "events", byId("id")),
+    named_deliveries: lookedUp("named_deliveries", "events", "l.app_id = s.app_id AND l.event_id = s.id")
+  },
   deliveries_come_due: {
-    deliveries: `${forms["deliveries"]} UNION
-      ${lookedUp("deliveries", `(SELECT * FROM due_deliveries q WHERE ${inStretch("q.created_at")})`, byId("id"))}`
+    deliveries: deliveriesAndDue("deliveries", "due_deliveries"),
+    named_deliveries: deliveriesAndDue("named_deliveries", "named_due_deliveries")
   }
 }
 

@@ -105,3 +105,34 @@ it.live("what was found is found again until it is mended, however often changes
     expect(mark?.at.getTime()).toBeLessThanOrEqual(NOON)
   }).pipe(Effect.scoped)
 )
+
+it.live("deliveries to further endpoints that are due or parked are no difference, whatever records are checked together", () =>
+  Effect.gen(function* () {
+    const { changed, lastCheckedAt, sql } = yield* givenBooks
+    yield* sql`INSERT INTO named_endpoints (app_id, queue, mode, name, url, events, enabled, secret_sealed, created_at, updated_at)
+      SELECT app_id, 'live/erp', 'live', 'erp', 'https://acme.example/', '{payout.pending}', true, '', to_timestamp(0), to_timestamp(0)
+      FROM (VALUES ('acme'), ('beta')) AS t(app_id)`
+    // Two records of one moment; a third of another, in a chunk with one of them.
+    const [moved] = yield* sql<{ reference: string }>`SELECT reference FROM transactions WHERE app_id = 'beta' ORDER BY 1 LIMIT 1`
+    yield* sql`UPDATE transactions SET created_at = created_at + interval '1 minute' WHERE reference = ${moved?.reference ?? ""}`
+    yield* sql`SELECT write_event(app_id, mode, reference, created_at, reference, 'payout.pending', '{}') FROM transactions`
+    yield* sql`WITH parked AS (
+        UPDATE named_deliveries SET status = 'parked', next_attempt_at = NULL, completed_at = created_at WHERE app_id = 'acme' RETURNING app_id, id)
+      DELETE FROM named_due_deliveries q USING parked p WHERE q.app_id = p.app_id AND q.id = p.id`
+    const ofDeliveries = Effect.map(changed(), ({ differences }) =>
+      differences.filter(({ rule }) => rule.includes("deliver")).map(({ found, rule }) => `${rule}: ${found}`)
+    )
+    yield* lastCheckedAt(NOON - HOUR_MS)
+    expect(yield* ofDeliveries).toEqual([])
+    yield* lastCheckedAt(NOON - HOUR_MS)
+    yield* sql`DELETE FROM events WHERE id = (SELECT min(event_id) FROM named_deliveries WHERE app_id = 'acme')`
+    yield* sql`DELETE FROM named_due_deliveries WHERE id = (SELECT min(id) FROM named_due_deliveries)`
+    yield* sql`DELETE FROM named_deliveries WHERE id = (SELECT max(id) FROM named_deliveries WHERE status = 'due')`
+    expect((yield* ofDeliveries).sort()).toEqual([
+      "deliveries_come_due: it is due, and does not wait to be delivered",
+      "deliveries_come_due: it waits to be delivered, and is not due",
+      "deliveries_have_their_event: a delivery that is parked, of an event that is not there",
+      "events_have_their_delivery: the endpoint erp wants payout.pending, and this one is not delivered to it"
+    ])
+  }).pipe(Effect.scoped)
+)
