@@ -1,5 +1,8 @@
+import { Option } from "effect"
 import type { Fact } from "./Fact.ts"
 import type { Instant } from "./Instant.ts"
+import { msisdnAsWritten } from "./Msisdn.ts"
+import type { Payment } from "./Payment.ts"
 import type { Transaction } from "./Transaction.ts"
 
 // The number by which the customer knows a payment: what the operator writes into its SMS, or the bank onto its slip.
@@ -25,6 +28,14 @@ export const withReceipt = <R extends Transaction>(before: R, next: R, fact: Fac
   const receipt = "receipt" in fact ? fact.receipt : undefined
   if (receipt === undefined || next.kind === "exchange" || next.ofAnother === true || next.providerReceipt === receipt)
     return next
+  if (isOwnNumber(next, receipt)) return next
   const named = { ...next, providerReceipt: receipt }
   return next.version === before.version ? { ...named, version: next.version + 1, updatedAt: at } : named
+}
+
+/** Some operators repeat the person's number in its place, of which a record has no more than the end. */
+const isOwnNumber = (record: Payment, receipt: string): boolean => {
+  const masked = record.kind === "payout" ? record.maskedDestination : record.maskedSource
+  const number = msisdnAsWritten(receipt, record.corridor.country)
+  return masked !== null && Option.isSome(number) && number.value.slice(-4) === masked.slice(-4)
 }

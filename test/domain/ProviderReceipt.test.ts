@@ -61,6 +61,20 @@ describe("the number of a provider's receipt", () => {
     )
   })
 
+  it("is no number of the customer's that an operator repeats, however it is written", () => {
+    for (const echo of ["256772123456", "0772123456", "772123456", "00256772123456", "0772-123-456"])
+      for (const record of [payout(), collection()])
+        expect(decide(record, pending(echo), "reconciler", LATER).next).not.toHaveProperty("providerReceipt")
+    // What the record has already stays, and it is no new version.
+    const known = decide(collection({ providerReceipt: "1" }), pending("256772123456"), "reconciler", LATER).next
+    expect(known).toMatchObject({ providerReceipt: "1", version: 1 })
+    for (const own of ["256772123457", "MP251129.3456", "12345678903456", "3456"])
+      expect(decide(payout(), pending(own), "reconciler", LATER).next).toMatchObject({ providerReceipt: own })
+    expect(decide(collection({ maskedSource: null }), pending("256772123456"), "reconciler", LATER).next).toMatchObject({
+      providerReceipt: "256772123456"
+    })
+  })
+
   it("is read where it is a number as operators write it, and never makes an answer unreadable", () => {
     for (const said of ["363440463", "TKS41Q7ZPD", "MP251129.1404.A12345", "000013251129-1/7"])
       expect(receiptOf(said)).toStrictEqual({ receipt: said })
