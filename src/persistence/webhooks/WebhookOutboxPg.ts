@@ -14,7 +14,7 @@ import {
 import { EveryTenant } from "../cluster/EveryTenant.ts"
 import { Distribution } from "../connection/Distribution.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
-import { makeBatcher } from "../connection/StepBatch.ts"
+import { makeBatcher, onOwnConnection } from "../connection/StepBatch.ts"
 import { deliveryClaims } from "./DeliveryClaims.ts"
 import {
   type AttemptStep,
@@ -92,12 +92,11 @@ export const WebhookOutboxPg = Layer.effect(
     }, Effect.orDie)
 
     const record = attemptWriter(sql, yield* Distribution)
-    const recordStep = yield* makeBatcher({
+    const recorder = makeBatcher({
       statement: (steps: ReadonlyArray<AttemptStep>) => {
         const turns = withoutRepeats(steps)
         const written = Effect.forEach(turns, record, { discard: true })
-        const isOneStatement = turns.length === 1 && (steps.every(isNamed) || !steps.some(isNamed))
-        return Effect.as(isOneStatement ? written : sql.withTransaction(written), steps)
+        return Effect.as(turns.length === 1 ? written : sql.withTransaction(written), steps)
       },
       // This attempt was recorded already, or the next claimant has recorded its own: nothing is left to do.
       recover: (_step, result) => Effect.succeed(result),
@@ -107,7 +106,12 @@ export const WebhookOutboxPg = Layer.effect(
       // A held delivery is one of many of its endpoint: the others' attempts are written without it.
       isLockTimeout: () => false
     })
-    const recordAttempt = (attempt: FinishedAttempt, verdict: AttemptOutcome) => Effect.asVoid(recordStep({ attempt, verdict }))
+    // No batch has both kinds: the first would hold the flights of its endpoints, for which every claim waits, while the second waits for a delivery.
+    const [ofDefault, ofNamed] = [yield* recorder, yield* recorder]
+    const recordAttempt = (attempt: FinishedAttempt, verdict: AttemptOutcome) => {
+      const step = { attempt, verdict }
+      return Effect.asVoid(isNamed(step) ? ofNamed(step) : ofDefault(step))
+    }
 
     return WebhookOutbox.of({ claimDue, recordAttempt })
   })
@@ -173,19 +177,17 @@ const attemptWriter = (sql: SqlClient.SqlClient, { isDistributed }: Distribution
     if (row.settled.length > 0) yield* sql.unsafe(noteAttemptsSql, [appId, ...attemptNotes(steps, row.settled)])
   })
 
+  /** All of them at `default`, or all at endpoints that have a name. */
   return (steps: ReadonlyArray<AttemptStep>) => {
-    // `default` first: rows of both are locked in one order.
-    const kinds = [
-      { own: steps.filter((step) => !isNamed(step)), record: recordAttemptSql, settle: settleAttemptsSql },
-      { own: steps.filter(isNamed), record: recordNamedAttemptSql, settle: settleNamedAttemptsSql }
-    ].filter(({ own }) => own.length > 0)
-    const written = isDistributed
-      ? kinds.flatMap(({ own, settle }) =>
-          Object.entries(Arr.groupBy(own, ({ attempt }) => attempt.delivery.endpoint.appId)).map(([appId, ofTenant]) =>
-            sql.withTransaction(ofOneTenant(appId, ofTenant, settle))
-          )
-        )
-      : kinds.map(({ own, record }) => sql.unsafe(record, attemptParameters(own)))
+    const of = steps.some(isNamed) ? ofNamedEndpoint : ofDefaultEndpoint
+    // It may wait for a delivery that is held.
+    if (!isDistributed) return onOwnConnection(sql)(sql.unsafe(of.record, attemptParameters(steps)))
+    const written = Object.entries(Arr.groupBy(steps, ({ attempt }) => attempt.delivery.endpoint.appId)).map(([appId, own]) =>
+      sql.withTransaction(ofOneTenant(appId, own, of.settle))
+    )
     return Effect.all(written, { discard: true })
   }
 }
+
+const ofDefaultEndpoint = { record: recordAttemptSql, settle: settleAttemptsSql }
+const ofNamedEndpoint = { record: recordNamedAttemptSql, settle: settleNamedAttemptsSql }
