@@ -8,6 +8,7 @@ import {
   DisabledReason,
   ENDPOINTS_AT_MOST,
   EndpointName,
+  queueOf,
   type WebhookEndpoint
 } from "../../domain/WebhookEndpoint.ts"
 import type { AuditedChange } from "../../services/ports/AuditLog.ts"
@@ -41,6 +42,10 @@ const columns = {
 const standing = rowsOf(Schema.Struct(columns))
 const written = rowsOf(Schema.Struct({ ...columns, created: Schema.Boolean }))
 const counts = rowsOf(Schema.Struct({ others: Schema.Number }))
+const places = rowsOf(Schema.Struct({ id: Schema.String }))
+
+/** Deliveries of an endpoint that is removed, in one commit. */
+const PARKED_AT_ONCE = 1_000
 
 const shownAs = (name: string, events: string) =>
   `app_id AS "appId", mode, ${name} AS name, url, ${events} AS events, enabled, disabled_reason AS "disabledReason", failing_since AS "failingSince", created_at AS "createdAt", updated_at AS "updatedAt"`
@@ -151,14 +156,44 @@ export const WebhookEndpointsPg = Layer.effect(
       return rows.length === 1
     })
 
+    /** Parks the next of what is due to an endpoint that goes, and answers how many. Deliveries are locked before what is due, as where attempts are recorded. */
+    const parkDue = Effect.fnUntraced(
+      function* ({ appId, mode, name }: EndpointId, at: Instant) {
+        const queue = queueOf(mode, name)
+        const due = yield* places(sql`
+          SELECT id FROM named_due_deliveries WHERE app_id = ${appId} AND queue = ${queue} ORDER BY next_attempt_at, id LIMIT ${PARKED_AT_ONCE}`)
+        const ids = due.map(({ id }) => id)
+        // Locked before the statement that writes, so that what it reads beside the row is as new as the row.
+        yield* sql`SELECT 1 FROM named_deliveries WHERE app_id = ${appId} AND id = ANY (${ids}::text[]) ORDER BY id FOR UPDATE`
+        yield* sql`
+          WITH was AS MATERIALIZED (
+            SELECT id, next_attempt_at FROM named_deliveries WHERE app_id = ${appId} AND id = ANY (${ids}::text[]) AND status = 'due'
+          ),
+          parked AS (
+            UPDATE named_deliveries d SET status = 'parked', next_attempt_at = NULL, completed_at = ${iso(at)}::timestamptz
+            FROM was WHERE d.app_id = ${appId} AND d.id = was.id
+          )
+          DELETE FROM named_due_deliveries q USING was
+          WHERE q.app_id = ${appId} AND q.queue = ${queue} AND q.next_attempt_at = was.next_attempt_at AND q.id = was.id`
+        return ids.length
+      },
+      (effect) => sql.withTransaction(effect)
+    )
+
     const remove = Effect.fn("WebhookEndpoints.remove")(function* (id: EndpointId, change: AuditedChange) {
-      const { endpoints, key, queue, shown } = placeOf(id)
-      const [row] = yield* trail.with(
-        standing(sql`DELETE FROM ${endpoints} WHERE app_id = ${id.appId} AND ${key} = ${queue} RETURNING ${shown}`),
-        change
-      )
-      return Option.fromUndefinedOr(row)
-    })
+      const { endpoints, isNamed, key, queue, shown } = placeOf(id)
+      const deleted = standing(sql`DELETE FROM ${endpoints} WHERE app_id = ${id.appId} AND ${key} = ${queue} RETURNING ${shown}`)
+      // `default` always has its place: what is due to it waits for the next one.
+      if (!isNamed) return Option.fromUndefinedOr((yield* trail.with(deleted, change))[0])
+      // In steps, however much waits: nothing would take it from the queue any more, which every claim passes.
+      while ((yield* parkDue(id, change.at)) === PARKED_AT_ONCE) yield* Effect.yieldNow
+      const last = Effect.gen(function* () {
+        yield* parkDue(id, change.at)
+        yield* sql`DELETE FROM named_flights WHERE app_id = ${id.appId} AND queue = ${queue}`
+        return yield* deleted
+      })
+      return Option.fromUndefinedOr((yield* trail.with(last, change))[0])
+    }, Effect.orDie)
 
     const forgetOldSecrets = Effect.fn("WebhookEndpoints.forgetOldSecrets")(function* (before: Instant, limit: number) {
       const forgotten = (table: Statement.Fragment, key: Statement.Fragment) =>

@@ -58,7 +58,7 @@ export class WebhookEndpoints extends Context.Service<
     readonly rotate: (rotation: SecretRotation) => Effect.Effect<boolean>
     /** Deletes up to `limit` old secrets that have signed nothing since before; answers how many. */
     readonly forgetOldSecrets: (before: Instant, limit: number) => Effect.Effect<number>
-    /** Its events are kept, and so are its deliveries. Answers what was removed; none when there was nothing. */
+    /** Its events are kept, and so are its deliveries; what is due to it is parked, but for `default`. Answers what was removed; none when there was nothing. */
     readonly remove: (id: EndpointId, change: AuditedChange) => Effect.Effect<Option.Option<WebhookEndpoint>>
   }
 >()("gateway/services/ports/WebhookEndpoints") {}

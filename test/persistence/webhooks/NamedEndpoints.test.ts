@@ -1,5 +1,5 @@
 import { describe, it } from "@effect/vitest"
-import { Context, Effect, Layer, Option, Redacted } from "effect"
+import { Context, Deferred, Effect, Fiber, Layer, Option, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import * as fc from "fast-check"
@@ -194,17 +194,67 @@ describe("endpoints of one tenant", () => {
     })
   )
 
-  it.effect("wait for an endpoint of their name where theirs was removed", () =>
+  it.effect("are parked where their endpoint is removed, and redelivered once there is one of its name", () =>
     Effect.gen(function* () {
-      const { claim, deliveries, endpoints, event, put } = yield* given
+      const { claim, deliveries, endpoints, event, put, sql } = yield* given
+      yield* put(DEFAULT_ENDPOINT)
+      const counts = sql`SELECT (SELECT count(*)::int FROM named_due_deliveries) AS due, (SELECT count(*)::int FROM named_flights) AS flights`
+      // Each has one delivery under way and others that wait when it goes.
+      for (const [at, name] of [erp, mail].entries()) {
+        yield* put(name)
+        for (const n of [1, 2, 3]) yield* event(idOf(3 * at + n), "payout.failed", n)
+        yield* claim(10)
+        yield* event(idOf(7 + at), "payout.failed", 20)
+        yield* endpoints.remove({ appId: acme, mode: "test", name }, auditEntry())
+        expect(yield* counts).toStrictEqual([{ due: 0, flights: 0 }])
+      }
+      const listed = (endpoint: EndpointName, status: "due" | "parked") =>
+        Effect.map(deliveries.list({ appId: acme, mode: "test", endpoint, status, limit: 9, after: null }), ({ items }) => items)
+      const parked = yield* listed(erp, "parked")
+      expect([parked.length, (yield* listed(erp, "due")).length]).toStrictEqual([4, 0])
+      expect([(yield* listed(mail, "parked")).length, (yield* listed(DEFAULT_ENDPOINT, "due")).length]).toStrictEqual([4, 8])
       yield* put(erp)
+      const ofErp = Effect.map(claim(LEASE_MS + 100), (all) => told(all).filter((one) => one.includes("/erp ")))
+      expect(yield* ofErp).toStrictEqual([])
+      const [last] = parked
+      const id = last?.id ?? idOf(0)
+      expect(yield* deliveries.redeliver({ appId: acme, mode: "test", endpoint: erp, id, at: 200, change: auditEntry() })).toBe(
+        true
+      )
+      expect(yield* ofErp).toStrictEqual(["7 https://acme.example/erp whsec_erp"])
+    })
+  )
+
+  it.effect("and the default are recorded apart: where a delivery of one is held, the other's attempts are written", () =>
+    Effect.gen(function* () {
+      const { claim, deliveries, event, outbox, put, sql } = yield* given
+      for (const name of [DEFAULT_ENDPOINT, erp]) yield* put(name)
       yield* event(idOf(1))
-      yield* endpoints.remove({ appId: acme, mode: "test", name: erp }, auditEntry())
-      expect(yield* claim(10)).toStrictEqual([])
-      const listed = deliveries.list({ appId: acme, mode: "test", endpoint: erp, status: "due", limit: 9, after: null })
-      expect((yield* listed).items).toHaveLength(1)
-      yield* put(erp)
-      expect(told(yield* claim(20))).toStrictEqual(["1 https://acme.example/erp whsec_erp"])
+      const [first, second] = (yield* claim(10)).toSorted((one) => (one.endpoint.name === erp ? 1 : -1))
+      if (first === undefined || second === undefined) return yield* Effect.die(new Error("two were due"))
+      const record = (delivery: DueDelivery) =>
+        outbox.recordAttempt({ delivery, at: 10, durationMs: 1, status: 204, excerpt: "" }, { _tag: "Delivered" })
+      const [isHeld, isDone] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const holder = yield* sql`SELECT 1 FROM named_deliveries FOR UPDATE`.pipe(
+        Effect.andThen(Deferred.succeed(isHeld, undefined)),
+        Effect.andThen(Deferred.await(isDone)),
+        (held) => sql.withTransaction(held),
+        Effect.forkScoped
+      )
+      yield* Deferred.await(isHeld)
+      const [ofDefault, ofErp] = [yield* Effect.forkScoped(record(first)), yield* Effect.forkScoped(record(second))]
+      // Which transaction waits for the held row, and since when: another one would wait once this one had given up.
+      const waiting = sql`SELECT pid, xact_start::text FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
+      const before = yield* Effect.repeat(waiting, { until: (rows) => rows.length > 0 })
+      yield* Fiber.join(ofDefault)
+      expect(yield* waiting).toStrictEqual(before)
+      yield* event(idOf(2))
+      expect(told(yield* claim(20))).toHaveLength(2)
+      expect(yield* waiting).toStrictEqual(before)
+      yield* Deferred.succeed(isDone, undefined)
+      yield* Effect.all([Fiber.join(holder), Fiber.join(ofErp)])
+      const query = { appId: acme, mode: "test", endpoint: null, status: "delivered", limit: 9, after: null } as const
+      expect((yield* deliveries.list(query)).items).toHaveLength(2)
     })
   )
 
