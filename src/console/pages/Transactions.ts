@@ -77,7 +77,7 @@ export const makeTransactions = Effect.gen(function* () {
       )
     )
 
-  /** By the address: references, and the end of a number. What else a customer says stands in no address, and a search for it is noted. */
+  /** By the address: references, and the end of a number. Other words of a customer stand in no address, and a search for them is noted. */
   const read = Effect.fn("TransactionsPage.read")((visit: Visit) => {
     const search = searchOf(visit.query)
     return answered(visit, search.isWhole ? { ...search, mistakes: [...search.mistakes, NOT_BY_ADDRESS] } : search)
