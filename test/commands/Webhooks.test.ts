@@ -79,7 +79,7 @@ describe("the operators' commands for webhooks", () => {
         { endpoint: "erp", status: "due" }
       ])
       yield* sql`UPDATE named_deliveries SET status = 'parked', next_attempt_at = NULL`
-      yield* sql`DELETE FROM named_due_deliveries`
+      yield* sql`DELETE FROM named_due_deliveries WHERE app_id = 'acme'`
       expect(yield* result("webhook", "redeliver", due[0].id)).toMatchObject({ endpoint: "erp", status: "due" })
       const recover = [
         "webhook",
