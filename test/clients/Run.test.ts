@@ -192,6 +192,22 @@ describe("payouts.run", () => {
     expect(new Set(sent)).toEqual(new Set(["nov-2", "nov-3", "nov-4"]))
   })
 
+  it("holds up the rows of a recipient whose window is full, and pays the others", async () => {
+    let isFull = true
+    const { run, sent } = given((name, times) =>
+      isFull && name === "nov-3"
+        ? refused("velocity_limit_exceeded", false, { window: "destination", retry_after_seconds: 3_573 }, 429)
+        : paid(name, times)
+    )
+    const items = [item(2), item(3), item(4)]
+    const heldUp = await run(items)
+    expect(statuses(heldUp)).toEqual(["stopped", "nov-2 successful", "nov-3 not_sent", "nov-4 successful"])
+    expect(heldUp.stoppedBy?.code).toBe("velocity_limit_exceeded")
+    isFull = false
+    expect(statuses(await run(items))).toEqual(["finished", "nov-2 successful", "nov-3 successful", "nov-4 successful"])
+    expect(new Set(sent)).toEqual(new Set(["nov-2", "nov-3", "nov-4"]))
+  })
+
   it("stops at the row whose amount might fit under the cap once its fee is deducted", async () => {
     const cap = { scope: "amount", applies_to: "tenant", currency: "UGX", maximum_minor: 9_999, window: "hour" }
     const { run } = given(() => refused("velocity_limit_exceeded", false, cap, 429))

@@ -109,6 +109,9 @@ describe("the manual below /docs", () => {
       expect(linksOf(await search("rotate  SECRET"))).toEqual(
         expect.arrayContaining(["/docs#tag/webhooks/POST/v1/webhooks/endpoint/rotate-secret"])
       )
+      // As the page's own form writes a blank.
+      expect((await ask("GET", "/docs/search?q=float+alert")).text).toBe((await search("float alert")).text)
+      expect(linksOf(await search("float alert")).length).toBeGreaterThan(0)
       const hostile = await search(`"><script>alert(1)</script>(?:.*)+$\\`)
       expect(hostile.status).toBe(200)
       expect(hostile.text).not.toContain("<script>alert")

@@ -153,6 +153,8 @@ class Run {
   #ownSince: number | undefined
   #taken: Taken | undefined
   #stoppedBy: GatewayError | null = null
+  /** What holds up some recipients alone: the rest of the list is paid meanwhile. */
+  #heldUpBy: GatewayError | null = null
   /** Before it nothing is sent: a refusal of one is for all. */
   #notBefore = 0
 
@@ -215,7 +217,13 @@ class Run {
   }
 
   report(plan: RunPlan | null, state: RunReport["state"] = this.#state()): RunReport {
-    return { name: this.#options.name, state, plan, stoppedBy: this.#stoppedBy, rows: this.#rows.map((row) => this.#shown(row)) }
+    return {
+      name: this.#options.name,
+      state,
+      plan,
+      stoppedBy: this.#stoppedBy ?? this.#heldUpBy,
+      rows: this.#rows.map((row) => this.#shown(row))
+    }
   }
 
   #state(): RunReport["state"] {
@@ -267,6 +275,10 @@ class Run {
         return
       }
       if (freesKey.has(made.code) && !mayBeKnown) await this.#keep(row, { type: "not_sent", row: row.row, key })
+      if (isOfRecipient(made)) {
+        this.#heldUpBy ??= made
+        return
+      }
       mayBeKnown = true
       // The first refusal of a key comes without proof that no earlier request had it: it is asked for once more.
       if ((made.class === "terminal" || neverFits) && ++strikes <= STRIKES) continue
@@ -339,6 +351,13 @@ class Run {
 
 const unlessTerminal = (error: unknown): undefined => {
   if (!(error instanceof GatewayError) || error.class === "terminal") throw error
+}
+
+/** Whether it is the recipient who was paid too often or too much for now: the other rows are not held up. */
+const isOfRecipient = ({ code, details }: GatewayError): boolean => {
+  if (code !== "velocity_limit_exceeded") return false
+  const { applies_to: subject, window }: { applies_to?: unknown; window?: unknown } = details
+  return window === "destination" || subject === "destination"
 }
 
 /** Whether a row will fit into no window of a cap of amounts. Where the fee or the rate makes its amount, a later one may. */

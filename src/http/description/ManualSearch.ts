@@ -46,14 +46,20 @@ export const found = (index: SearchIndex, words: ReadonlyArray<string>): Readonl
         .slice(0, MOST_RESULTS)
         .map(({ one }) => one)
 
+/** A form writes a blank of its field as a plus. */
 export const wordsOf = (asked: string): ReadonlyArray<string> =>
-  asked.slice(0, LONGEST_SEARCH).toLowerCase().split(/\s+/).filter(Boolean).slice(0, MOST_WORDS)
+  asked
+    .slice(0, LONGEST_SEARCH)
+    .toLowerCase()
+    .split(/[\s+]+/)
+    .filter(Boolean)
+    .slice(0, MOST_WORDS)
 
 /** The answer as a page; without words it asks for some. */
 export const searchPage = (index: SearchIndex, asked: string): string => {
   const words = wordsOf(asked)
   const results = found(index, words)
-  const shown = asked.slice(0, LONGEST_SEARCH)
+  const shown = asked.slice(0, LONGEST_SEARCH).replaceAll("+", " ")
   const said =
     words.length === 0
       ? "Type what you look for above."
