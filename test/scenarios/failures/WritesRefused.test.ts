@@ -96,7 +96,7 @@ describe("a database that takes no writes", () => {
         const { becomes } = yield* given(database)
         const written = Effect.map(
           sql<{ name: string; bytes: number }>`SELECT relname::text AS name, pg_relation_size(oid)::float8 AS bytes FROM pg_class
-            WHERE relkind IN ('r', 't', 'm') AND relnamespace <> 'pg_toast'::regnamespace ORDER BY 1`,
+            WHERE NOT relisshared AND relkind IN ('r', 't', 'm') AND relnamespace <> 'pg_toast'::regnamespace ORDER BY 1`,
           (rows) => rows.filter(({ bytes }) => bytes > 0)
         )
         const temporary = Effect.map(
