@@ -40,6 +40,25 @@ export const bodyDecoder = <A>(schema: Schema.ConstraintDecoder<A>): ((body: Uin
   return (body) => decode(Buffer.from(body).toString("utf8"))
 }
 
+const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\]:,]|[^\s"{}[\]:,]+/g
+
+/** The text of a member of a JSON object, byte for byte as it was sent, for signatures over a part of a body; undefined where there is none. */
+export const memberText = (json: string, name: string): string | undefined => {
+  let depth = 0
+  let before = ""
+  let begin: number | undefined
+  let isNext = false
+  for (const { 0: token, index } of json.matchAll(TOKEN)) {
+    if (isNext) begin = index
+    if (token === "{" || token === "[") depth += 1
+    if (token === "}" || token === "]") depth -= 1
+    if (begin !== undefined && depth === 1) return json.slice(begin, index + token.length)
+    isNext = begin === undefined && depth === 1 && token === ":" && before === JSON.stringify(name)
+    before = token
+  }
+  return undefined
+}
+
 interface HmacSignature {
   readonly header: string
   readonly algorithm: "sha256" | "sha512"

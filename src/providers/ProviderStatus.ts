@@ -12,9 +12,9 @@ import { withoutNoise } from "./WireNumber.ts"
 
 type Exchanged = Pick<Extract<Fact, { _tag: "Succeeded" }>, "exchanged">
 
-/** `amount` is without `fee`; a currency or a fee that is not named is null. */
+/** `amount` is without `fee`; what is not named is null. */
 export interface Sum {
-  readonly amount: MinorUnits
+  readonly amount: MinorUnits | null
   readonly currency: Currency | null
   readonly fee: MinorUnits | null
 }
@@ -103,7 +103,7 @@ export const answerBy = ({
         alarm: kind === "collection" && sum.fee === null ? UNPRICED : null
       }
     case "returned": {
-      if (sum === undefined) return unreadableSum(status, providerReference)
+      if (sum === undefined || sum.amount === null) return unreadableSum(status, providerReference)
       // Whether a fee came back is not said, so none is given back.
       const { amount, currency, fee: charged } = sum
       return withoutAlarm({ _tag: "Returned", ...named, amount, currency, fee: ZERO, charged, at: returnedAt ?? null, note })

@@ -96,6 +96,41 @@ export const pagedList = <A, Row>({ isLast, operation, path, rows, schema, ...li
   })
 }
 
+/** A list by its beginning and end, of which nothing says how it goes on after a full answer. */
+interface WindowedList<A, Row> extends Omit<PagedList<A, Row>, "path" | "isLast"> {
+  /** Both in milliseconds, and both included. */
+  readonly path: (from: Instant, until: Instant) => string
+  /** Whether more may be there than it shows. */
+  readonly isFull: (answer: A) => boolean
+}
+
+/** Reads a day of such a list: what is full is read again in halves. A row at both of their edges is one. */
+export const windowedList = <A, Row>({ isFull, operation, path, rows, schema, ...list }: WindowedList<A, Row>): ListReader => {
+  const read = rowReader(list)
+  const reading = Effect.fnUntraced(function* ({ get, giveUp, title }: Connection, from: Instant, until: Instant, found: Rows) {
+    const windows = [{ from, until }]
+    for (let window = windows.pop(), asked = 1; window !== undefined; window = windows.pop(), asked++) {
+      const answer: A = yield* get(schema, operation, path(window.from, window.until))
+      if (isFull(answer)) {
+        const middle = Math.floor((window.from + window.until) / 2)
+        if (middle <= window.from || asked > MAXIMUM_PAGES) return yield* giveUp(`a day's statement of ${title}'s does not end`)
+        windows.push({ from: middle, until: window.until }, { from: window.from, until: middle })
+        continue
+      }
+      for (const [index, raw] of rows(answer).entries()) {
+        const row = read(raw, `${operation} from ${iso(window.from)}, row ${index + 1}`)
+        if (row !== "foreign") found.set(keyOf(row, raw), row)
+      }
+    }
+  })
+  return Effect.fnUntraced(function* (connection, { day }) {
+    const start = DateTime.toEpochMillis(DateTime.makeUnsafe(`${day}T00:00:00Z`))
+    const found: Rows = new Map()
+    yield* reading(connection, start, start + DAY_MS - 1, found)
+    return statementWith(found, [])
+  })
+}
+
 const statementWith = (all: Rows, unsteady: ReadonlyArray<string>): Statement => {
   const rows = [...all.values()]
   const isUnsteady = new Set(unsteady.map((key) => all.get(key)))

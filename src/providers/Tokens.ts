@@ -1,6 +1,6 @@
 import { Cache, Data, Duration, Effect, Exit, Option, Random, type Schema } from "effect"
 import { CallKind, type TurnedAway, tellTurnedAway, withTurn } from "../runtime/CallTurn.ts"
-import { decoded, logAlarm } from "./AnswerParsing.ts"
+import { decoded, isAnswered, logAlarm } from "./AnswerParsing.ts"
 import { type Call, type Client, calling, timeLeft } from "./Client.ts"
 import type { ProviderCall, ProviderResponse, Transport } from "./Transport.ts"
 
@@ -14,7 +14,7 @@ export interface Token {
 /** How a provider gives tokens out and takes them. */
 interface TokenAccount<A> {
   readonly baseUrl: string
-  readonly request: Omit<ProviderCall, "operation" | "body">
+  readonly request: Omit<ProviderCall, "operation" | "body"> & { readonly body?: string }
   readonly schema: Schema.ConstraintDecoder<A>
   readonly tokenIn: (answer: A) => Token
   /** Statuses that refuse the gateway's own credentials, and what is logged then. */
@@ -22,6 +22,8 @@ interface TokenAccount<A> {
   readonly alarm: string
   /** Beside the token in each call. */
   readonly headers: Readonly<Record<string, string>>
+  /** Whether an answer says that the token has ended, which proves that nothing was executed; absent: a 401 does. */
+  readonly endsToken?: (response: ProviderResponse) => boolean
 }
 
 /**
@@ -37,6 +39,7 @@ const LONGEST_PAUSE_MS = 100
  */
 export const tokenClient = Effect.fn("tokenClient")(function* <A>(account: TokenAccount<A>, transport: Transport) {
   const once = calling(account.baseUrl, transport)
+  const { endsToken = isUnauthorized } = account
   // Callers that need a token at the same time wait for one request, and a refused one is not remembered.
   const tokens = yield* Cache.makeWith<"token", Token, NoToken>(
     () => Effect.provideService(fetchToken(account, transport), CallKind, "quote"),
@@ -55,7 +58,7 @@ export const tokenClient = Effect.fn("tokenClient")(function* <A>(account: Token
           orElse: () => Effect.fail(new NoToken({ note: "no token in time" }))
         })
     const response = yield* once(call, until, { ...account.headers, authorization: `Bearer ${token.text}` })
-    const stale = response._tag === "Answered" && response.status === 401 && call.keepsToken !== true
+    const stale = endsToken(response) && call.keepsToken !== true
     if (stale) yield* Cache.invalidateWhen(tokens, "token", (current) => current === token)
     return { response, stale }
   })
@@ -79,12 +82,14 @@ export const tokenClient = Effect.fn("tokenClient")(function* <A>(account: Token
   return client
 })
 
+const isUnauthorized = (response: ProviderResponse): boolean => isAnswered(response, 401)
+
 const fetchToken = Effect.fnUntraced(function* <A>(
   { alarm, refusing, request, schema, tokenIn }: TokenAccount<A>,
   transport: Transport
 ) {
   // Every call that needs the token waits for it: its request knows nothing of the call that began it.
-  const { away, exit } = yield* withTurn(transport.call({ ...request, operation: "token", body: null }), true)
+  const { away, exit } = yield* withTurn(transport.call({ body: null, ...request, operation: "token" }), true)
   const response = yield* exit
   if (response._tag !== "Answered") return yield* new NoToken({ note: `no token: ${response.note}`, away })
   const { status } = response

@@ -62,7 +62,7 @@ export const latePaymentFacts = (transaction: SimulatedTransaction, setting: Set
   return [
     ...moneyFacts(transaction, paid, setting.now),
     { fact: "transaction", transaction: paid },
-    callbackJobFact(paid, "paid", [says("successful")], setting)
+    ...callbackJobFacts(paid, "paid", [says("successful")], setting)
   ]
 }
 
@@ -70,10 +70,7 @@ export const latePaymentFacts = (transaction: SimulatedTransaction, setting: Set
 export const returnFacts = (transaction: SimulatedTransaction, setting: Setting): ReadonlyArray<Fact> => {
   const returned = { ...transaction, returned: true, updatedAt: setting.now }
   const play = playOf(transaction.kind, transaction.ending)
-  return [
-    ...takenBackFacts(transaction, setting.now),
-    ...(play.callbacks.length === 0 ? [] : [callbackJobFact(returned, "returned", play.callbacks, setting)])
-  ]
+  return [...takenBackFacts(transaction, setting.now), ...callbackJobFacts(returned, "returned", play.callbacks, setting)]
 }
 
 /** The same without a callback. */
@@ -116,22 +113,20 @@ const callbackFacts = (settled: SimulatedTransaction, play: Play, setting: Setti
   const early = play.callbacks.filter(({ when }) => when === "before_response")
   const late = play.callbacks.filter(({ when }) => when === "after_settlement")
   return [
-    ...(early.length > 0 ? [callbackJobFact(settled, "early", early, setting)] : []),
-    ...(late.length > 0 ? [callbackJobFact(settled, "callbacks", late, { ...setting, at })] : [])
+    ...callbackJobFacts(settled, "early", early, setting),
+    ...callbackJobFacts(settled, "callbacks", late, { ...setting, at })
   ]
 }
 
-const callbackJobFact = (
+const callbackJobFacts = (
   transaction: SimulatedTransaction,
   name: string,
   planned: Play["callbacks"],
   { at, callback, now }: Setting & { readonly at?: number }
-): Fact =>
-  jobFact(transaction, name, at ?? now, {
-    kind: "callbacks",
-    attempt: 0,
-    callbacks: planned.map((one) => callback(transaction, one, now))
-  })
+): ReadonlyArray<Fact> => {
+  const callbacks = planned.flatMap((one) => callback(transaction, one, now) ?? [])
+  return callbacks.length === 0 ? [] : [jobFact(transaction, name, at ?? now, { kind: "callbacks", attempt: 0, callbacks })]
+}
 
 /** The callbacks that must have been sent before the response to the call that made the transaction. */
 export const earlyJob = (transaction: SimulatedTransaction): string => jobId(transaction, "early")

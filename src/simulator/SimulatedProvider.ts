@@ -52,7 +52,8 @@ export interface SimulatedProvider {
   readonly operations: ReadonlyArray<string>
   /** How a call is turned away when there are too many. */
   readonly tooMany: SimulatedResponse
-  readonly callback: (transaction: SimulatedTransaction, planned: PlannedCallback, now: number) => OutgoingCallback
+  /** Null where it calls nobody back about such a transaction. */
+  readonly callback: (transaction: SimulatedTransaction, planned: PlannedCallback, now: number) => OutgoingCallback | null
   /** The headers of a callback whose signature tells where and when it is sent. */
   readonly sign?: (callback: OutgoingCallback, account: string, url: string, now: number) => OutgoingCallback["headers"]
   /** By name, beside those of every provider. */

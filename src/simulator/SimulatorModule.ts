@@ -1,8 +1,19 @@
 import { createHash } from "node:crypto"
 import { Redacted } from "effect"
+import type { Currency } from "../domain/Currency.ts"
 import type { Mode } from "../domain/Ids.ts"
 import type { KnownProviderOf, ProviderAccounts, Reach } from "../providers/ProviderModule.ts"
 import type { SimulatedProvider } from "./SimulatedProvider.ts"
+
+/** The mobile money in which a provider is shown: a number is `prefix` and four digits. */
+export interface Trial {
+  readonly country: string
+  readonly currency: Currency
+  readonly network: string
+  readonly prefix: string
+  /** The payer finishes on a page of the provider. */
+  readonly redirects?: true
+}
 
 /** All that one simulated provider brings along. */
 interface SimulatorModule<Account> {
@@ -13,10 +24,13 @@ interface SimulatorModule<Account> {
   /** The simulator's name for an account: public, and the key under which the address of callbacks is registered. */
   readonly accountName: (account: Account) => string
   readonly simulator: (accounts: ReadonlyArray<Account>) => SimulatedProvider
+  /** Absent: it serves MTN in Ghana. */
+  readonly trial?: Trial
 }
 
 export interface KnownSimulator {
   readonly name: string
+  readonly trial: Trial
   /** Accounts that open this simulator where it is reached. */
   readonly accounts: (reach: Reach) => ProviderAccounts
   /** The simulator that knows these accounts. */
@@ -25,10 +39,13 @@ export interface KnownSimulator {
   readonly accountName: (accounts: ProviderAccounts, mode: Mode) => string | undefined
 }
 
+const ghana: Trial = { country: "GH", currency: "GHS", network: "MTN", prefix: "23324412" }
+
 export const knownSimulator = <Account>(module: SimulatorModule<Account>): KnownSimulator => {
   const { provider } = module
   return {
     name: provider.name,
+    trial: module.trial ?? ghana,
     accounts: (reach) => provider.with((mode) => module.account(mode, reach)),
     simulated: (accounts) => module.simulator(provider.accountsOf(accounts).map(({ account }) => account)),
     accountName: (accounts, wanted) =>

@@ -104,7 +104,7 @@ export const openOutside = Effect.fnUntraced(function* (
     contradict: (transaction) => {
       const now = clock.currentTimeMillisUnsafe()
       const said = { ...transaction, status: transaction.status === "successful" ? "failed" : "successful" } as const
-      return commit([calledBack(simulator.callback, said, "contradicts", now)])
+      return commit(calledBack(simulator.callback, said, "contradicts", now))
     },
     chooseExchange: (ending) => server.chooseNext("exchange", ending),
     payByHand: (payout, count) => account.commit(Array.from({ length: count }, (_, number) => byHand(payout, number)).flat())
@@ -162,7 +162,7 @@ const turned = (callback: WriteCallback, before: SimulatedTransaction, now: numb
   return [
     { fact: "transaction", transaction: after },
     { fact: "execution", execution: executionOf(after, status === "successful" ? kind : "return", now) },
-    calledBack(callback, after, "turned", now)
+    ...calledBack(callback, after, "turned", now)
   ]
 }
 
@@ -181,11 +181,13 @@ const executionOf = (
   at: iso(now)
 })
 
-const calledBack = (callback: WriteCallback, told: SimulatedTransaction, name: string, now: number): Fact => {
+/** Nothing where the provider calls nobody back about it. */
+const calledBack = (callback: WriteCallback, told: SimulatedTransaction, name: string, now: number): ReadonlyArray<Fact> => {
   const { account, id, provider, status } = told
   const body = callback(told, { says: status, when: "after_settlement", signature: "genuine" }, now)
+  if (body === null) return []
   const work = { kind: "callbacks", attempt: 0, callbacks: [body] } as const
-  return { fact: "job", job: { id: `${provider}/${id}/${name}`, at: now, provider, account, work } }
+  return [{ fact: "job", job: { id: `${provider}/${id}/${name}`, at: now, provider, account, work } }]
 }
 
 const receiver = Effect.gen(function* () {

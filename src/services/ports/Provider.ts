@@ -27,6 +27,8 @@ export interface ProviderGuarantees {
   readonly quoteTtlMs: number
   /** How long after sending "not found" proves nothing, whatever the setting says. */
   readonly notFoundGraceMs: number
+  /** The same of a charge, where that is another time. */
+  readonly chargeNotFoundGraceMs?: number
   /** The countries whose bank accounts `reference.resolve` knows; absent: every country whose banks are paid. */
   readonly bankAccountCountries?: ReadonlyArray<string>
   /** Its documents have the recipient's number in every payout to a bank, and do not say what happens without one. */

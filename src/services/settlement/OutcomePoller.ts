@@ -219,7 +219,7 @@ const statusPollOf = Effect.fnUntraced(function* (
 ): Effect.fn.Return<StatusPoll> {
   const { begunAt, leaps } = yield* ClockTrust
   return {
-    ...proofOf(Option.getOrNull(Option.map(provider, ({ guarantees }) => guarantees)), policy),
+    ...proofOf(record.kind, Option.getOrNull(Option.map(provider, ({ guarantees }) => guarantees)), policy),
     provider: record.provider,
     actor,
     polledAt: yield* Clock.currentTimeMillis,
@@ -234,11 +234,15 @@ const statusPollOf = Effect.fnUntraced(function* (
 
 /** The proof that "not found" can give. A provider that is not there guarantees nothing. */
 const proofOf = (
+  kind: Transaction["kind"],
   guarantees: ProviderGuarantees | null,
   { notFoundCount, notFoundGraceMs }: Pick<Policy["Service"], "notFoundCount" | "notFoundGraceMs">
 ): Pick<StatusPoll, "isDocumented" | "graceMs" | "notFoundAtLeast"> => ({
   isDocumented: guarantees?.lookup === "by_client_ref",
-  graceMs: Math.max(notFoundGraceMs, guarantees?.notFoundGraceMs ?? 0),
+  graceMs: Math.max(
+    notFoundGraceMs,
+    (kind === "collection" ? guarantees?.chargeNotFoundGraceMs : null) ?? guarantees?.notFoundGraceMs ?? 0
+  ),
   notFoundAtLeast: notFoundCount
 })
 

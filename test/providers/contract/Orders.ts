@@ -44,6 +44,12 @@ export interface Abilities {
   /** What an answer says once money that arrived was sent back: that, a failure after the success (a person looks), or still success. */
   readonly sentBack: { readonly payouts: SentBack; readonly charges: SentBack }
   readonly callbackAuth: ProviderGuarantees["callbackAuth"]
+  /** No status names an amount: what was ordered is what moved. Absent: each names it. */
+  readonly namesAmounts?: false
+  /** Nobody is called back about a payout; absent: about both. */
+  readonly callsBack?: { readonly payouts: false }
+  /** What its statement has, where it has one; absent: both. */
+  readonly lists?: ReadonlyArray<"payout" | "collection">
   /** Of which kinds a status names the number or account of the other side. */
   readonly namesOtherSide: { readonly payouts: boolean; readonly charges: boolean }
 }
