@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from "node:crypto"
+import { createHash, createHmac, timingSafeEqual } from "node:crypto"
 import { Option, Redacted, Schema } from "effect"
 import type { Reported } from "../domain/CallbackReport.ts"
 import { isReference, type Reference } from "../domain/Ids.ts"
@@ -77,3 +77,7 @@ export const hmacCallbacks = ({ algorithm, header, hintOf, secret }: HmacSignatu
 })
 
 const hexadecimal = { sha256: /^[0-9a-f]{64}$/i, sha512: /^[0-9a-f]{128}$/i }
+
+/** Of a callback that shows its secret: both as digests of one length, so that neither the secret's length nor its beginning shows in the time. */
+export const isSameSecret = (given: string, secret: string): boolean => timingSafeEqual(digestOf(given), digestOf(secret))
+const digestOf = (text: string): Buffer => createHash("sha256").update(text).digest()

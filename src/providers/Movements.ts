@@ -66,7 +66,7 @@ export const movements = <Order extends Ordered, F>(
 /** The query for what an order may have made. */
 const queryOf = (order: Ordered): Effect.Effect<StatusQuery> =>
   Effect.map(Clock.currentTimeMillis, (sentAt) => ({
-    ...currenciesOf(order),
+    ...placeOf(order),
     ...partyOf(order),
     ...termsOf(order),
     reference: order.reference,
@@ -74,8 +74,8 @@ const queryOf = (order: Ordered): Effect.Effect<StatusQuery> =>
     sentAt
   }))
 
-const currenciesOf = (order: Ordered) =>
-  "corridor" in order ? { currency: order.corridor.currency, destinationCurrency: null } : order
+const placeOf = (order: Ordered) =>
+  "corridor" in order ? { currency: order.corridor.currency, destinationCurrency: null, country: order.corridor.country } : order
 
 /** Beside the call itself the whole number is known; a wallet's owner has several, and the provider may show any. */
 const partyOf = (order: Ordered): Pick<StatusQuery, "party"> => {

@@ -1,4 +1,5 @@
 import { Clock, Effect } from "effect"
+import type { Currency } from "../domain/Currency.ts"
 import type { ProviderError } from "../domain/errors/Retriable.ts"
 import type { Instant } from "../domain/Instant.ts"
 import { CallKind } from "../runtime/CallTurn.ts"
@@ -38,6 +39,28 @@ export const contractQuote = (order: QuoteOrder, fees: ContractFees, now: Instan
     ...(fallsAt.length === 0 ? {} : { fallsAt }),
     ...(entry.returns === true ? { feeReturns: true } : {})
   }
+}
+
+/** Of a provider with one network, and an account in each country. */
+interface CountryMarket {
+  readonly accounts: ReadonlyArray<{ readonly country: string; readonly currency: Currency }>
+  readonly network: string
+}
+
+/** The contract's price where money stays in one country, in which there is an account. */
+export const countryQuote = (
+  { accounts, network }: CountryMarket,
+  order: QuoteOrder,
+  fees: ContractFees,
+  now: Instant
+): PayoutQuote | QuoteRefused => {
+  const { corridor, destination, destinationCountry, destinationCurrency } = order
+  const { country, currency, method } = corridor
+  if (method !== "momo") return quoteRefused("another method")
+  if (!accounts.some((one) => one.country === country && one.currency === currency)) return quoteRefused("no account there")
+  if (destinationCountry !== country || destinationCurrency !== currency) return quoteRefused("across a border")
+  if (destination?._tag === "momo" && destination.network !== network) return quoteRefused("another network")
+  return contractQuote(order, fees, now)
 }
 
 /** Where a fee can depend on the recipient's network, it may be known once there is a recipient. */

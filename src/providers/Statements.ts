@@ -1,5 +1,4 @@
 import { DateTime, Effect, Option, Result, type Schema } from "effect"
-import type { Reported } from "../domain/CallbackReport.ts"
 import { isCurrency } from "../domain/Currency.ts"
 import type { ProviderError } from "../domain/errors/Retriable.ts"
 import { isReference } from "../domain/Ids.ts"
@@ -38,7 +37,8 @@ interface Members {
 /** One of the lists that a provider has, page by page. */
 interface PagedList<A, Row> {
   readonly operation: string
-  readonly path: (days: Days, page: number) => string
+  /** `before` is the answer before this page, for a list that goes on from a cursor in it. */
+  readonly path: (days: Days, page: number, before?: A) => string
   /** The page around its rows, which are read one by one. */
   readonly schema: Schema.ConstraintDecoder<A>
   readonly rows: (answer: A) => ReadonlyArray<unknown>
@@ -54,7 +54,7 @@ type ParsedRow = StatementLine | "foreign" | "status" | "sum" | "beganAt"
 /** By what each row is known. */
 type Rows = Map<string, StatementLine | UnreadableRow>
 
-type ListReader = (connection: Connection, days: Days) => Effect.Effect<Statement, ProviderError | StatementUnreadable>
+export type ListReader = (connection: Connection, days: Days) => Effect.Effect<Statement, ProviderError | StatementUnreadable>
 
 /**
  * Reads one list to its end. A row that cannot be read is named, and the others stand. Between two pages a list may shift, so that a row is shown twice
@@ -65,13 +65,15 @@ export const pagedList = <A, Row>({ isLast, operation, path, rows, schema, ...li
   const read = rowReader(list)
   const reading = Effect.fnUntraced(function* ({ get, giveUp, title }: Connection, days: Days) {
     const found: Rows = new Map()
+    let before: A | undefined
     for (let page = 1; page <= MAXIMUM_PAGES; page++) {
-      const answer: A = yield* get(schema, operation, path(days, page))
+      const answer: A = yield* get(schema, operation, path(days, page, before))
       for (const [index, raw] of rows(answer).entries()) {
         const row = read(raw, `${operation}, page ${page}, row ${index + 1}`)
         if (row !== "foreign") found.set(keyOf(row, raw), row)
       }
       if (isLast(answer, page)) return { found, pages: page }
+      before = answer
     }
     return yield* giveUp(`a day's statement of ${title}'s does not end`)
   })
@@ -209,7 +211,7 @@ interface ListedRow extends Pick<StatementLine, "direction" | "providerReference
   readonly reference: string | null | undefined
   readonly currency: string | null | undefined
   /** Undefined where the provider's word has no meaning here. */
-  readonly standing: Reported | undefined
+  readonly standing: StatementLine["status"] | undefined
   readonly sum: ReturnType<typeof sumOf>
   readonly beganAt: string | null | undefined
 }

@@ -29,6 +29,10 @@ export const SimulatedTransaction = Schema.Struct({
   reason: Schema.NullOr(Schema.String),
   createdAt: Schema.Int,
   updatedAt: Schema.Int,
+  /** Its success is in the response to the call that made it. */
+  decidedAtOnce: Schema.optionalKey(Schema.Literal(true)),
+  /** Its fee comes back with it. */
+  feeReturns: Schema.optionalKey(Schema.Literal(true)),
   /** Members that only this provider's wire knows. */
   detail: Schema.Record(Schema.String, Schema.NullOr(Schema.String))
 })

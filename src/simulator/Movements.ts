@@ -28,7 +28,7 @@ export const completionFacts = (transaction: SimulatedTransaction, setting: Sett
 }
 
 const playFacts = (transaction: SimulatedTransaction, setting: Setting): ReadonlyArray<Fact> =>
-  playOf(transaction.kind, transaction.ending).settles === "at_once"
+  transaction.decidedAtOnce === true || playOf(transaction.kind, transaction.ending).settles === "at_once"
     ? settlementFacts(transaction, setting, setting.now + setting.delayMs)
     : [jobFact(transaction, "settle", setting.now + setting.delayMs, { kind: "settle", transaction: transaction.id })]
 
@@ -75,11 +75,13 @@ export const returnFacts = (transaction: SimulatedTransaction, setting: Setting)
 
 /** The same without a callback. */
 export const takenBackFacts = (transaction: SimulatedTransaction, now: number): ReadonlyArray<Fact> => [
-  walletFact(transaction, transaction.kind === "collection" ? -transaction.amount : transaction.amount),
+  walletFact(transaction, transaction.kind === "collection" ? -transaction.amount : transaction.amount + feeBack(transaction)),
   ...(transaction.kind === "exchange" ? [destinationWalletFact(transaction, -transaction.destinationAmount)] : []),
   { fact: "execution", execution: execution(transaction, "return", now) },
   { fact: "transaction", transaction: { ...transaction, returned: true, updatedAt: now } }
 ]
+
+const feeBack = ({ fee, feeReturns }: SimulatedTransaction): bigint => (feeReturns === true ? fee : 0n)
 
 /** One callback that the provider sends now. */
 export const callbackFact = (transaction: SimulatedTransaction, name: string, at: number, callback: OutgoingCallback): Fact =>

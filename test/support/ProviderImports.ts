@@ -43,6 +43,7 @@ export const providerImports: ReadonlyArray<ImportRow> = [
     files: ["domain/", "runtime/RecentCalls.ts", "services/ports/Provider", "providers/"],
     packages: [core]
   },
+  { from: /^providers\/CountryList\.ts$/, files: ["ConfigRules.ts"], packages: [core] },
   { from: /^providers\/PayerEmail\.ts$/, files: ["services/ports/Provider.ts", "ConfigRules.ts"], packages: [core] },
   { from: /^providers\/ContractFees\.ts$/, files: ["domain/", "services/ports/Provider.ts", "ConfigRules.ts"], packages: [core] },
   // A file that an operator wrote is read as strictly as a tenant's body.
@@ -58,6 +59,7 @@ export const providerImports: ReadonlyArray<ImportRow> = [
       "providers/$1/",
       "providers/ProviderModule.ts",
       "providers/FeeSchedule.ts",
+      "providers/CountryList.ts",
       "providers/PayerEmail.ts",
       "ConfigRules.ts"
     ],
@@ -96,6 +98,7 @@ export const providerImports: ReadonlyArray<ImportRow> = [
       "providers/Clawbacks.ts",
       "providers/Client.ts",
       "providers/Connection.ts",
+      "providers/CountryBranches.ts",
       "providers/Csv.ts",
       "providers/Movements.ts",
       "providers/PayerEmail.ts",

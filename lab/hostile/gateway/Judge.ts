@@ -143,7 +143,9 @@ const expectedFloats = (all: ReadonlyArray<Ended>): ReadonlyMap<string, bigint> 
         move(currency, amount - collectionFee(amount))
         break
       case "payout":
-        move(currency, -payoutFee(currency, method, ordered) - (record.returned === null ? amount : 0n))
+        if (record.returned === null) move(currency, -amount)
+        if (record.returned === null || truth.transactions[0]?.feeReturns !== true)
+          move(currency, -payoutFee(currency, method, ordered))
         break
       case "exchange":
         move(currency, -amount)

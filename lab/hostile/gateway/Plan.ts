@@ -115,7 +115,7 @@ const wayOf = (plot: Plot, kind: PlannedKind, random: Random, { abilities }: Pro
   const all = oneOfEach(charges)
   const [direct, onPages] = [all.filter(({ redirect }) => !redirect), all.filter(({ redirect }) => redirect)]
   const late = onPages.length > 0 ? onPages : direct
-  const charged = { any: all, unreachable: all, late }[plot as string] ?? direct
+  const charged = { any: all, unreachable: all, late }[plot as string] ?? (direct.length > 0 ? direct : all)
   const way = pickOf(random, kind === "charge" ? charged : payouts)
   if (kind !== "exchange" || exchange === undefined) return way
   const { amount, currency } = exchange

@@ -1,7 +1,6 @@
-import { createHash, timingSafeEqual } from "node:crypto"
 import { Option, Redacted } from "effect"
 import type { Callbacks } from "../../services/ports/Provider.ts"
-import { hintReader } from "../CallbackVerification.ts"
+import { hintReader, isSameSecret } from "../CallbackVerification.ts"
 import { chargeMeaning, transferMeaning } from "./Translate.ts"
 import { CallbackBody } from "./Wire.ts"
 
@@ -15,12 +14,9 @@ export const flutterwaveCallbacks = (secretHash: Redacted.Redacted): Callbacks =
   verify: ({ body, headers }) => {
     const given = headers[HEADER] ?? ""
     if (Redacted.value(secretHash) === "" || given === "") return Option.none()
-    return timingSafeEqual(digest(given), digest(Redacted.value(secretHash))) ? Option.some(hintOf(body)) : Option.none()
+    return isSameSecret(given, Redacted.value(secretHash)) ? Option.some(hintOf(body)) : Option.none()
   }
 })
-
-/** Of one length, so that neither the secret's length nor its beginning shows in the time. */
-const digest = (text: string): Buffer => createHash("sha256").update(text).digest()
 
 // A chargeback's own number is none of a charge.
 const hintOf = hintReader(CallbackBody, ({ data, event }) => ({

@@ -5,7 +5,6 @@ import type { FeePlace, PricedPlaces } from "../FeeSchedule.ts"
 /** Where MTN's network is among the gateway's corridors. No two of them have the same currency, by which a question finds its country. */
 export const MarketCountry = Schema.Literals(["UG", "GH", "RW", "ZM", "CM", "CI"])
 export type MarketCountry = typeof MarketCountry.Type
-export const isMarketCountry = Schema.is(MarketCountry)
 
 export interface Market {
   readonly country: MarketCountry

@@ -1,10 +1,11 @@
 import { Redacted } from "effect"
 import { httpUrl, type Rule, secret, text } from "../../ConfigRules.ts"
+import { byCountry } from "../CountryList.ts"
 import { contractFeesOf } from "../FeeSchedule.ts"
 import { type AccountReader, knownProvider } from "../ProviderModule.ts"
 import { mtn } from "./Adapter.ts"
 import type { CountryAccount, HolderCheck, MtnSettings } from "./Client.ts"
-import { isMarketCountry, type MarketCountry, marketCountries, marketOf, pricedPlaces, sandboxOf } from "./Networks.ts"
+import { type MarketCountry, marketCountries, marketOf, pricedPlaces, sandboxOf } from "./Networks.ts"
 
 const NAME = "mtn"
 
@@ -37,13 +38,13 @@ export const mtnProvider = knownProvider<MtnSettings>({
 })
 
 const countriesBy = ({ baseUrl, own }: AccountReader, isSandbox: boolean): ReadonlyArray<CountryAccount> | null => {
-  const userIds = own("USER_ID", isSandbox ? alone(byCountry(text)) : byCountry(text))
+  const userIds = own("USER_ID", isSandbox ? alone(byCountry(text, marketCountries)) : byCountry(text, marketCountries))
   const named = [...(userIds?.keys() ?? [])]
-  const secrets = byCountry(secret, named)
+  const secrets = byCountry(secret, marketCountries, { exactly: named })
   const apiKeys = own("API_KEY", secrets)
   const collectionKeys = own("COLLECTION_KEY", secrets)
   const disbursementKeys = own("DISBURSEMENT_KEY", secrets)
-  const hosts = own("HOSTS", byCountry(httpsUrl))
+  const hosts = own("HOSTS", byCountry(httpsUrl, marketCountries))
   if (userIds === null) return null
   const accounts = [...userIds].flatMap(([country, userId]) => {
     const apiKey = apiKeys?.get(country)
@@ -58,28 +59,6 @@ const countriesBy = ({ baseUrl, own }: AccountReader, isSandbox: boolean): Reado
 }
 
 type ByCountry<A> = ReadonlyMap<MarketCountry, A>
-
-/** `UG:one,GH:another`, of exactly the countries in `wanted` where some are given. */
-const byCountry = <A>(rule: Rule<A>, wanted: ReadonlyArray<MarketCountry> = []): Rule<ByCountry<A>> => ({
-  ...rule,
-  meaning:
-    wanted.length === 0
-      ? `a comma list such as UG:value,GH:value, of the countries ${marketCountries.join(", ")}, each ${rule.meaning}`
-      : `a comma list such as UG:value,GH:value with exactly ${wanted.join(", ")}, each ${rule.meaning}`,
-  of: (value) => {
-    const read = new Map<MarketCountry, A>()
-    const items = value.split(",")
-    for (const item of items) {
-      const at = item.indexOf(":")
-      const country = item.slice(0, Math.max(at, 0)).trim()
-      const own = item.slice(at + 1).trim()
-      const one = own === "" ? undefined : rule.of(own)
-      if (isMarketCountry(country) && one !== undefined) read.set(country, one)
-    }
-    const isWhole = read.size === items.length && (wanted.length === 0 || wanted.length === read.size)
-    return isWhole && wanted.every((country) => read.has(country)) ? read : undefined
-  }
-})
 
 /** The sandbox has one currency, by which a question could not find its country. */
 const alone = <A>(rule: Rule<ByCountry<A>>): Rule<ByCountry<A>> => ({

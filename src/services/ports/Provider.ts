@@ -131,6 +131,8 @@ export interface StatusQuery {
   readonly providerReference: string | null
   readonly currency: Currency
   readonly destinationCurrency: Currency | null
+  /** Of the corridor, where an account ends at the border; absent for an exchange. */
+  readonly country?: string
   readonly sentAt: number
   /**
    * The number or account of the other side, or its end, where what the provider has by our reference may be another request of the same key;

@@ -13,6 +13,7 @@ export const pollProvider = (provider: Adapter, transaction: Transaction): Effec
     providerReference: transaction.providerReference,
     currency: transaction.currency,
     destinationCurrency: transaction.kind === "collection" ? null : transaction.destinationCurrency,
+    ...(transaction.kind === "exchange" ? {} : { country: transaction.corridor.country }),
     sentAt: transaction.createdAt,
     ...partyOf(transaction, provider.guarantees),
     ...termsOf(transaction)

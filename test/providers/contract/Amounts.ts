@@ -4,6 +4,7 @@ import { LARGEST_AMOUNT, minor } from "../../../src/domain/Money.ts"
 import { eventually } from "../../support/SignedClient.ts"
 import { ContractBench, collectionsOf, payoutsOf } from "./Fixture.ts"
 import { type Abilities, askOrder, chargeOrder, orderOn, payoutOrder, quoteOrder } from "./Orders.ts"
+import { visited } from "./Play.ts"
 
 const MANY = 20
 
@@ -71,7 +72,7 @@ export const amounts = (it: Vitest.MethodsNonLive<ContractBench>, { charges: [ta
       Effect.gen(function* () {
         const { executions, live } = yield* ContractBench
         const order = { ...chargeOrder(taken, "1234"), amount: minor(LARGEST_AMOUNT) }
-        const outcome = yield* collectionsOf(live).charge(order)
+        const outcome = yield* Effect.flatMap(collectionsOf(live).charge(order), visited)
         expect(["Refused", "Accepted", "Succeeded", "Unknown"]).toContain(outcome._tag)
         if (outcome._tag === "Accepted" && outcome.observedAmount !== null) expect(outcome.observedAmount).toBe(LARGEST_AMOUNT)
         for (const { amount_minor } of yield* executions(order.reference)) expect(BigInt(amount_minor)).toBe(LARGEST_AMOUNT)

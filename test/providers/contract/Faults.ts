@@ -7,6 +7,7 @@ import { eventually } from "../../support/SignedClient.ts"
 import { ContractBench, collectionsOf, IMPATIENCE_MS, payoutsOf } from "./Fixture.ts"
 import { answeredAfter, type Fault, lostAnswer, openLine, silent, spoiled, unanswered, unheard } from "./Line.ts"
 import { type Abilities, askOrder, chargeOrder, payoutOrder, type Way } from "./Orders.ts"
+import { visited } from "./Play.ts"
 
 type MoneyCall = "payout" | "charge"
 
@@ -60,12 +61,14 @@ const sent = Effect.fnUntraced(function* ({ fault, isLasting, kind, number, way 
     const order = yield* payoutOrder(payoutsOf(live), way, "1234")
     const outcome: PayoutOutcome | ChargeOutcome = yield* justRecorded(payoutsOf(adapter).send(order))
     const ask = Effect.flatMap(askOrder(way, order.reference), payoutsOf(live).fetchStatus)
-    return { outcome, line, ask, executions: executions(order.reference) }
+    return { outcome, line, ask, executions: executions(order.reference), isUnseen: false }
   }
   const order = chargeOrder(way, "1234")
-  const outcome: PayoutOutcome | ChargeOutcome = yield* justRecorded(collectionsOf(adapter).charge(order))
+  const answered: PayoutOutcome | ChargeOutcome = yield* justRecorded(collectionsOf(adapter).charge(order))
+  const outcome = yield* visited(answered)
   const ask = Effect.flatMap(askOrder(way, order.reference), collectionsOf(live).fetchStatus)
-  return { outcome, line, ask, executions: executions(order.reference) }
+  const isUnseen = way.redirect && answered._tag !== "NeedsRedirect"
+  return { outcome, line, ask, executions: executions(order.reference), isUnseen }
 })
 
 /** As the gateway sends what it has recorded this moment. */
@@ -74,7 +77,9 @@ const justRecorded = <A>(call: Effect.Effect<A>) =>
 
 type Sent = Effect.Success<ReturnType<typeof sent>>
 
-const isTrue = Effect.fnUntraced(function* ({ ask, executions }: Sent, truth: StatusOutcome["_tag"]) {
+/** Nobody pays on a page to which nobody was sent. */
+const isTrue = Effect.fnUntraced(function* ({ ask, executions, isUnseen }: Sent, arrived: "Succeeded" | "NotFound") {
+  const truth: StatusOutcome["_tag"] = arrived === "Succeeded" && isUnseen ? "StillPending" : arrived
   yield* eventually(ask, ({ _tag }) => _tag === truth)
   expect(yield* executions).toHaveLength(truth === "Succeeded" ? 1 : 0)
 })

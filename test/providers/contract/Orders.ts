@@ -173,6 +173,7 @@ export const askOrder = Effect.fnUntraced(function* (way: Way, reference: Refere
     providerReference,
     currency: way.currency,
     destinationCurrency: null,
+    country: way.country,
     sentAt: yield* Clock.currentTimeMillis
   }
   return order

@@ -42,7 +42,8 @@ export const played = Effect.fnUntraced(function* (kind: MoneyCall, way: Way, en
     } satisfies Played
   }
   const order = chargeOrder(way, ending)
-  const { outcome, said } = yield* overheard(collectionsOf(sender).charge(order))
+  const { outcome: answered, said } = yield* overheard(collectionsOf(sender).charge(order))
+  const outcome = yield* visited(answered)
   const { reference } = order
   const amount = ending === "0014" ? minor(order.amount - (order.amount + 9n) / 10n) : order.amount
   const ask = (id: string | null) => Effect.flatMap(askOrder(way, reference, id), collectionsOf(live).fetchStatus)
@@ -55,6 +56,20 @@ export const played = Effect.fnUntraced(function* (kind: MoneyCall, way: Way, en
     ask
   } satisfies Played
 })
+
+/** A payer who is sent to a page has been there: the charge is accepted. The page may break down, or never load. */
+export const visited = (outcome: PayoutOutcome | ChargeOutcome): Effect.Effect<PayoutOutcome | ChargeOutcome> => {
+  if (outcome._tag !== "NeedsRedirect") return Effect.succeed(outcome)
+  const { redirectUrl, ...accepted } = outcome
+  const visit = fetch(redirectUrl, { signal: AbortSignal.timeout(LOADING_MS) }).then((page) => page.text())
+  return Effect.promise(() =>
+    visit.then(
+      () => undefined,
+      () => undefined
+    )
+  ).pipe(Effect.as({ ...accepted, _tag: "Accepted" as const }))
+}
+const LOADING_MS = 500
 
 /** All that a call says: its outcome, its log lines and spans, and what is kept of what was sent and received. */
 const overheard = Effect.fnUntraced(function* <A>(call: Effect.Effect<A>) {

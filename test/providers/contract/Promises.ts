@@ -7,7 +7,7 @@ import { eventually } from "../../support/SignedClient.ts"
 import { ContractBench, collectionsOf, payoutsOf, verified } from "./Fixture.ts"
 import { lostAnswer, openLine } from "./Line.ts"
 import { type Abilities, askOrder, chargeOrder, payoutOrder, type Way } from "./Orders.ts"
-import { idOf } from "./Play.ts"
+import { idOf, visited } from "./Play.ts"
 
 /** One movement by one provider: made as often as wanted, asked for, and asked for as what it is not. */
 interface Movement {
@@ -52,9 +52,9 @@ const movement = Effect.fnUntraced(function* (kind: MoneyCall, way: Way, ending:
   const { reference } = order
   const own: Movement = {
     reference,
-    make: collectionsOf(live).charge(order),
-    makeFor: (of, by = live) => collectionsOf(by).charge({ ...chargeOrder(way, of), reference }),
-    makeMore: collectionsOf(live).charge({ ...chargeOrder(withMore(way), ending), reference }),
+    make: Effect.flatMap(collectionsOf(live).charge(order), visited),
+    makeFor: (of, by = live) => Effect.flatMap(collectionsOf(by).charge({ ...chargeOrder(way, of), reference }), visited),
+    makeMore: Effect.flatMap(collectionsOf(live).charge({ ...chargeOrder(withMore(way), ending), reference }), visited),
     askFor: (shown, id) =>
       Effect.flatMap(askOrder(way, reference, id), (ask) =>
         collectionsOf(live).fetchStatus({ ...ask, party: Redacted.make(shown) })

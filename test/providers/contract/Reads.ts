@@ -9,7 +9,7 @@ import type { KnownSimulator } from "../../../src/simulator/SimulatorModule.ts"
 import { eventually } from "../../support/SignedClient.ts"
 import { ContractBench, collectionsOf, openBench, payoutsOf } from "./Fixture.ts"
 import { type Abilities, askOrder, chargeOrder, newReference, payoutOrder, quoteOrder, type Way } from "./Orders.ts"
-import { idOf } from "./Play.ts"
+import { idOf, visited } from "./Play.ts"
 
 /** Amounts, fees and everything that is only read. */
 /** What people write, and what no provider may refuse a payment for (issue 38, line 6). */
@@ -136,7 +136,7 @@ export const reads = (it: Vitest.MethodsNonLive<ContractBench>, known: KnownSimu
       }
       if (taken !== undefined) {
         const order = chargeOrder(taken, "1234")
-        yield* collectionsOf(live).charge(order)
+        yield* Effect.flatMap(collectionsOf(live).charge(order), visited)
         const ask = Effect.flatMap(askOrder(taken, order.reference), collectionsOf(live).fetchStatus)
         const answer = yield* eventually(ask, ({ _tag }) => _tag === "Succeeded")
         // Nor need it say whether something of it was taken back.

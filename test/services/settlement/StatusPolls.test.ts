@@ -29,7 +29,7 @@ describe("a provider that is polled", () => {
     [
       "a payout",
       payout({ providerReference: "P1", destinationCurrency: "KES" }),
-      { currency: "UGX", destinationCurrency: "KES" }
+      { currency: "UGX", destinationCurrency: "KES", country: "UG" }
     ],
     [
       "a collection",
@@ -37,6 +37,7 @@ describe("a provider that is polled", () => {
       {
         currency: "UGX",
         destinationCurrency: null,
+        country: "UG",
         charge: { country: "UG", method: "momo", network: "MTN", amount: collection().amount, fee: minor(300n) }
       }
     ],
