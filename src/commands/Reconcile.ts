@@ -1,10 +1,10 @@
-import { Clock, Effect, Layer, Option, Schema } from "effect"
+import { Clock, Effect, Layer, Option, Schema, Struct } from "effect"
 import { Command, Flag } from "effect/cli"
 import * as App from "../App.ts"
 import { type Instant, instantOf, iso } from "../domain/Instant.ts"
 import { GatewayStatus } from "../services/ports/GatewayStatus.ts"
 import { FeeBooking, type FeeDifference } from "../services/settlement/FeeBooking.ts"
-import { Reconciliation } from "../services/settlement/Reconciliation.ts"
+import { Reconciliation, type ReconciliationReport } from "../services/settlement/Reconciliation.ts"
 import { exampleProvider, providerName } from "./Arguments.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { bySystemUser } from "./Operator.ts"
@@ -31,12 +31,19 @@ const comparison = Effect.fnUntraced(function* ({ day, provider, start }: Compar
   const report = yield* (yield* Reconciliation).reconcile(provider, start, day)
   const { recordCheck } = yield* GatewayStatus
   yield* recordCheck({ name: "reconcile", subject: provider, at: now, differences: report.differences.length })
-  yield* printResult(report)
+  yield* printResult(report, undefined, forPeople(report))
   if (!report.ok)
     return yield* new CommandRefusal({
       message: `${report.differences.length} differences between the account at ${provider} and ours: see docs/runbooks/reconcile-difference.md`
     })
 }, Effect.provide(reconciliationLayer))
+
+/** Without the lines of their account, whose words are in `theirs`: amounts, fees and times of them are for programs. */
+const forPeople = ({ differences, known, ...rest }: ReconciliationReport) => ({
+  ...rest,
+  differences: differences.map((one) => Struct.omit(one, ["lines"])),
+  known: known.map((one) => Struct.omit(one, ["lines"]))
+})
 
 const booking = Effect.fnUntraced(function* (
   { day, provider, start }: Compared,

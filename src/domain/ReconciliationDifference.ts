@@ -1,5 +1,5 @@
 import type { Currency } from "./Currency.ts"
-import type { Instant } from "./Instant.ts"
+import { type Instant, iso } from "./Instant.ts"
 import type { MinorUnits } from "./Money.ts"
 import type { Transaction, TransactionKind } from "./Transaction.ts"
 
@@ -55,6 +55,9 @@ export type ProviderRecord =
       readonly amount: MinorUnits | null
       readonly currency: Currency | null
       readonly fee: MinorUnits | null
+      /** Absent where it was asked for: no answer names a time. */
+      readonly at?: Instant
+      readonly providerReference?: string | null
     }
   | { readonly status: "absent" }
 
@@ -81,12 +84,41 @@ export interface ReconciliationDifference {
   readonly provider_reference: string | null
   readonly ours: string | null
   readonly theirs: string | null
+  /** Each line of their account about it; none where it says nothing. */
+  readonly lines: ReadonlyArray<TheirLine>
   /** Of a fee: the provider's reference in the row of its statement that names it; absent where an answer did. */
   readonly row?: string
 }
 
-/** `drift_booked`: the ledger booked exactly what the provider took beyond the held fee. `in_review`: a person is ruling on the record. */
-export type KnownBecause = "drift_booked" | "in_review"
+/** A row of their statement, or their answer, for programs; null for a member that it does not name. */
+export interface TheirLine {
+  readonly provider_reference: string | null
+  readonly status: StatementLine["status"] | null
+  readonly amount_minor: MinorUnits | null
+  readonly currency: Currency | null
+  readonly fee_minor: MinorUnits | null
+  readonly at: string | null
+}
+
+export const lineOf = (theirs: ProviderRecord): ReadonlyArray<TheirLine> =>
+  theirs.status === "absent"
+    ? []
+    : [
+        {
+          provider_reference: theirs.providerReference ?? null,
+          status: theirs.status,
+          amount_minor: theirs.amount,
+          currency: theirs.currency,
+          fee_minor: theirs.fee,
+          at: theirs.at === undefined ? null : iso(theirs.at)
+        }
+      ]
+
+/**
+ * `drift_booked`: the ledger booked exactly what the provider took beyond the held fee. `in_review`: a person is ruling on the record. `pending`: we hold
+ * the record to be open, and its outcome is asked for; where it stays unknown, OutcomeUnknown and OpenForADay fire.
+ */
+export type KnownBecause = "drift_booked" | "in_review" | "pending"
 
 /**
  * The reason why a difference of one record needs no person; null where there is none. A review explains neither money that moved twice nor
@@ -94,21 +126,34 @@ export type KnownBecause = "drift_booked" | "in_review"
  */
 export const knownBecause = (
   { kind, ours, theirs }: ReconciliationDifference,
-  { bookedDrift, needsReview }: { readonly bookedDrift: bigint; readonly needsReview: boolean }
+  { bookedDrift, isOpen, needsReview }: { readonly bookedDrift: bigint; readonly isOpen: boolean; readonly needsReview: boolean }
 ): KnownBecause | null => {
   if (kind === "fee" && bookedDrift > 0n && ours !== null && theirs !== null && BigInt(theirs) - BigInt(ours) === bookedDrift)
     return "drift_booked"
-  return needsReview && !unexplained.includes(kind) ? "in_review" : null
+  if (needsReview && !unexplained.includes(kind)) return "in_review"
+  return isOpen && ofOutcome.includes(kind) ? "pending" : null
 }
+/** That their account has another outcome than ours, or none: neither another amount nor money that moved twice. */
+const ofOutcome: ReadonlyArray<ReconciliationDifference["kind"]> = ["state", "missing_there", "unanswered"]
 const unexplained: ReadonlyArray<ReconciliationDifference["kind"]> = ["doubled", "missing_here", "unreadable", "unsteady"]
 
-export const unreadableHere = ({ place, providerReference, reference, word }: UnreadableRow): ReconciliationDifference => ({
+export const unreadableHere = ({ at, place, providerReference, reference, word }: UnreadableRow): ReconciliationDifference => ({
   kind: "unreadable",
   direction: null,
   reference,
   provider_reference: providerReference,
   ours: null,
-  theirs: `${place}: ${word}`
+  theirs: `${place}: ${word}`,
+  lines: [
+    {
+      provider_reference: providerReference,
+      status: null,
+      amount_minor: null,
+      currency: null,
+      fee_minor: null,
+      at: at === null ? null : iso(at)
+    }
+  ]
 })
 
 export const unsteadyThere = (line: StatementLine): ReconciliationDifference => ({ ...missingHere(line, null), kind: "unsteady" })
@@ -120,31 +165,31 @@ export const missingHere = (line: StatementLine, about: Transaction | null): Rec
   reference: about?.reference ?? line.reference,
   provider_reference: line.providerReference,
   ours: null,
-  theirs: `${line.status} ${line.amount} ${line.currency}`
+  theirs: `${line.status} ${line.amount} ${line.currency}`,
+  lines: lineOf(line)
 })
 
 /** The difference of one of our records as a whole. */
 export const differenceOf = (
   record: Transaction,
   kind: ReconciliationDifference["kind"],
-  theirs: string | null
+  theirs: string | null,
+  lines: ReadonlyArray<TheirLine> = []
 ): ReconciliationDifference => ({
   kind,
   direction: record.kind,
   reference: record.reference,
   provider_reference: record.providerReference,
   ours: `${standingOf(record)} ${principalOf(record)} ${record.currency}`,
-  theirs
+  theirs,
+  lines
 })
 
 /** Of a refund that is a movement of its own: none where it failed, was booked, or a person ruled knowing of it. */
-export const refundDifferences = (
-  record: Transaction,
-  { amount, currency, status }: StatementLine
-): ReadonlyArray<ReconciliationDifference> =>
-  status === "failed" || (record.status === "successful" && !record.needsReview)
+export const refundDifferences = (record: Transaction, line: StatementLine): ReadonlyArray<ReconciliationDifference> =>
+  line.status === "failed" || (record.status === "successful" && !record.needsReview)
     ? []
-    : [differenceOf(record, "state", `refunded ${amount} ${currency}`)]
+    : [differenceOf(record, "state", `refunded ${line.amount} ${line.currency}`, lineOf(line))]
 
 /** Whether the statement leaves open what has become of it, and ours is not what it says so far: it has to be asked for. */
 export const isLeftOpen = (record: Transaction, { status }: StatementLine): boolean =>
@@ -154,10 +199,10 @@ export const isLeftOpen = (record: Transaction, { status }: StatementLine): bool
 export const differences = (record: Transaction, theirs: ProviderRecord): ReadonlyArray<ReconciliationDifference> => {
   const ours = standingOf(record)
   if (!agreeing[ours].includes(theirs.status))
-    return [differenceOf(record, theirs.status === "absent" ? "missing_there" : "state", describedRecord(theirs))]
+    return [differenceOf(record, theirs.status === "absent" ? "missing_there" : "state", describedRecord(theirs), lineOf(theirs))]
   if (theirs.status === "absent" || ours === "failed" || ours === "expired") return []
   const row = (kind: ReconciliationDifference["kind"], own: unknown, their: unknown) => ({
-    ...differenceOf(record, kind, String(their)),
+    ...differenceOf(record, kind, String(their), lineOf(theirs)),
     ours: String(own)
   })
   const fee = feeOf(record)

@@ -1,11 +1,14 @@
 import { describe, expect, it } from "vitest"
+import { iso } from "../../src/domain/Instant.ts"
 import { minor, ZERO } from "../../src/domain/Money.ts"
 import {
   differenceOf,
   differences,
   knownBecause,
   missingHere,
-  type ProviderRecord
+  type ProviderRecord,
+  type ReconciliationDifference,
+  unreadableHere
 } from "../../src/domain/ReconciliationDifference.ts"
 import type { Transaction } from "../../src/domain/Transaction.ts"
 import { cases } from "../support/ReviewCases.ts"
@@ -74,10 +77,21 @@ describe("reconciliation", () => {
   it("knows a fee whose excess the ledger booked, to the minor unit, and what is in review but for money that moved twice", () => {
     const [fee] = differences(paid, theirs("successful", { fee: minor(1_200n) }))
     const because = (change: object, bookedDrift: bigint, needsReview: boolean) =>
-      fee === undefined ? "nothing" : knownBecause({ ...fee, ...change }, { bookedDrift, needsReview })
+      fee === undefined ? "nothing" : knownBecause({ ...fee, ...change }, { bookedDrift, needsReview, isOpen: false })
     expect([because({}, 200n, false), because({}, 199n, false), because({}, 0n, false)]).toEqual(["drift_booked", null, null])
     expect([because({}, 0n, true), because({ kind: "state" }, 0n, true)]).toEqual(["in_review", "in_review"])
     expect([because({ kind: "doubled" }, 0n, true), because({ kind: "missing_here" }, 0n, true)]).toEqual([null, null])
+  })
+
+  it("knows an outcome that we still ask for, and neither another amount nor money that moved twice of what is open", () => {
+    const [state] = differences(payout(), theirs("successful", {}))
+    const because = (kind: ReconciliationDifference["kind"], isOpen: boolean) =>
+      state === undefined ? "nothing" : knownBecause({ ...state, kind }, { bookedDrift: 0n, needsReview: false, isOpen })
+    const kinds = ["state", "missing_there", "unanswered"] as const
+    expect(kinds.map((kind) => because(kind, true))).toEqual(["pending", "pending", "pending"])
+    expect(kinds.map((kind) => because(kind, false))).toEqual([null, null, null])
+    const others = ["missing_here", "doubled", "amount", "currency", "fee", "unreadable", "unsteady"] as const
+    expect(others.map((kind) => because(kind, true))).toEqual(others.map(() => null))
   })
 
   it("reports both states where they differ", () => {
@@ -116,7 +130,8 @@ describe("reconciliation", () => {
       reference: record.reference,
       provider_reference: "P1",
       ours: "pending 10000 UGX",
-      theirs: "twice"
+      theirs: "twice",
+      lines: []
     }
     expect(differenceOf(record, "doubled", "twice")).toStrictEqual({ ...whole, kind: "doubled" })
     expect(differenceOf(returned, "unanswered", null)).toMatchObject({ ours: "returned 10000 UGX", theirs: null })
@@ -133,13 +148,45 @@ describe("reconciliation", () => {
       reference: null,
       provider_reference: "P2",
       ours: null,
-      theirs: "successful 5 KES"
+      theirs: "successful 5 KES",
+      lines: [
+        {
+          provider_reference: "P2",
+          status: "successful",
+          amount_minor: 5n,
+          currency: "KES",
+          fee_minor: null,
+          at: iso(NOON)
+        }
+      ]
     })
   })
 
+  it("has fee and time of each line of theirs, and of an answer, which has no time, the fee", () => {
+    const row = { amount: minor(9_000n), currency: "UGX", fee: minor(700n), providerReference: "P3" }
+    const linesOf = (line: ProviderRecord) => differences(payout(), line).map(({ lines }) => lines)
+    const said = {
+      provider_reference: "P3",
+      status: "successful",
+      amount_minor: 9_000n,
+      currency: "UGX",
+      fee_minor: 700n,
+      at: iso(NOON)
+    }
+    expect(linesOf(theirs("successful", { ...row, at: NOON }))).toStrictEqual([[said]])
+    expect(linesOf(theirs("successful", row))).toStrictEqual([[{ ...said, at: null }]])
+    expect(linesOf(absent)).toStrictEqual([[]])
+    const unread = { direction: null, place: "page 1", reference: null, word: "?" } as const
+    expect(unreadableHere({ ...unread, providerReference: "P9", at: NOON }).lines).toMatchObject([
+      { provider_reference: "P9", status: null, at: iso(NOON) }
+    ])
+  })
+
   it("knows no other difference, and no fee that a side does not name, by what was booked", () => {
-    const fee = { kind: "fee", direction: "payout", reference: null, provider_reference: null, ours: "5", theirs: "7" } as const
-    const booked = (change: object, bookedDrift = 2n) => knownBecause({ ...fee, ...change }, { bookedDrift, needsReview: false })
+    const nobody = { direction: "payout", reference: null, provider_reference: null, lines: [] } as const
+    const fee = { ...nobody, kind: "fee", ours: "5", theirs: "7" } as const
+    const booked = (change: object, bookedDrift = 2n) =>
+      knownBecause({ ...fee, ...change }, { bookedDrift, needsReview: false, isOpen: false })
     expect([booked({}), booked({ kind: "amount" }), booked({ ours: null }), booked({ theirs: null })]).toEqual([
       "drift_booked",
       null,

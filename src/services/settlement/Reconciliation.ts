@@ -8,6 +8,7 @@ import {
   isLeftOpen,
   type KnownBecause,
   knownBecause,
+  lineOf,
   missingHere,
   type ProviderRecord,
   type ReconciliationDifference,
@@ -147,6 +148,7 @@ export class Reconciliation extends Context.Service<
         const posted = difference.kind === "fee" ? yield* transactions.entries(reference.value) : []
         const because = knownBecause(difference, {
           needsReview: found.value.transaction.needsReview,
+          isOpen: ["requires_action", "pending"].includes(found.value.transaction.status),
           bookedDrift: sumPosted(posted, "drift")
         })
         return because === null ? difference : { ...difference, because }
@@ -267,7 +269,9 @@ const compareLines = (
   if (first === undefined) return []
   const moved = [first, ...more].filter(({ status }) => status !== "failed")
   if (moved.length > 1)
-    return [differenceOf(record, "doubled", moved.map(({ providerReference }) => providerReference).join(", "))]
+    return [
+      differenceOf(record, "doubled", moved.map(({ providerReference }) => providerReference).join(", "), moved.flatMap(lineOf))
+    ]
   const line = moved[0] ?? first
   return differences(record, line).map((one) => (one.kind === "fee" ? { ...one, row: line.providerReference } : one))
 }
@@ -282,10 +286,10 @@ const handleIn = (answer: StatusOutcome): string | undefined =>
 
 /** Undefined where the answer says nothing. */
 const theirsIn = (answer: StatusOutcome): ProviderRecord | undefined => {
-  const unsaid = { amount: null, currency: null, fee: null }
+  const unsaid = { amount: null, currency: null, fee: null, providerReference: handleIn(answer) ?? null }
   switch (answer._tag) {
     case "Succeeded":
-      return { status: "successful", amount: answer.amount, currency: answer.currency, fee: answer.fee }
+      return { ...unsaid, status: "successful", amount: answer.amount, currency: answer.currency, fee: answer.fee }
     case "Returned":
       return { status: "returned", ...unsaid }
     case "Refused":

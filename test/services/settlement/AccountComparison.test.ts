@@ -1,6 +1,7 @@
 import { expect, it } from "@effect/vitest"
 import { Effect, Option } from "effect"
 import { Reference } from "../../../src/domain/Ids.ts"
+import { iso } from "../../../src/domain/Instant.ts"
 import { minor } from "../../../src/domain/Money.ts"
 import type { Statement, StatementLine } from "../../../src/domain/ReconciliationDifference.ts"
 import type { Adapter, Provider, StatusOutcome } from "../../../src/services/ports/Provider.ts"
@@ -82,7 +83,17 @@ it.effect("names the payment of ours that a row by the provider's own hand is ab
         reference: first,
         provider_reference: "P1",
         ours: null,
-        theirs: "successful 10000 UGX"
+        theirs: "successful 10000 UGX",
+        lines: [
+          {
+            provider_reference: "P1",
+            status: "successful",
+            amount_minor: 10_000n,
+            currency: "UGX",
+            fee_minor: 1_000n,
+            at: iso(NOON)
+          }
+        ]
       }
     ])
   })

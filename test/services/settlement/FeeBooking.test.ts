@@ -27,6 +27,7 @@ const differing = (record: Transaction, change: Partial<ModeDifference> = {}): M
   provider_reference: "P1",
   ours: "1000",
   theirs: "800",
+  lines: [],
   row: "P1",
   ...change
 })
