@@ -14,6 +14,7 @@ import { makeFloats } from "./pages/Floats.ts"
 import { makeAcknowledging, makeHome } from "./pages/Home.ts"
 import { makeKeys } from "./pages/Keys.ts"
 import { makeProviders } from "./pages/Providers.ts"
+import { makeRates } from "./pages/Rates.ts"
 import { makeReviews } from "./pages/Reviews.ts"
 import { makeSenders } from "./pages/Senders.ts"
 import { makeTimeline } from "./pages/Timeline.ts"
@@ -104,5 +105,6 @@ export const makeRooms = ({ traceUrl }: RoomSettings) =>
     makeKeys,
     makeSenders,
     makeProviders,
+    makeRates,
     makeAudit
   ])

@@ -51,6 +51,10 @@ details { margin: .4rem 0; } summary { cursor: pointer; }
 .timeline > li.good, .timeline > li.bad, .timeline > li.wait { background: none; color: inherit; } .timeline > li:last-child { border-color: transparent; padding-bottom: 0; }
 .timeline .head { display: flex; flex-wrap: wrap; gap: 0 .75rem; align-items: baseline; } .timeline .what { font-weight: 600; }
 .pager { display: flex; gap: 1rem; justify-content: flex-end; margin-top: .75rem; }
+.choices { gap: 1rem; } .choices a[aria-current] { color: inherit; font-weight: 600; text-decoration: none; }
+.chart { display: block; width: 100%; max-width: 44rem; height: auto; margin-top: .75rem; } .chart text { font: 10px system-ui, sans-serif; fill: var(--soft); } .chart .grid { stroke: var(--line); }
+.chart .rate, .spark .rate { fill: none; stroke: var(--link); stroke-width: 2; stroke-linejoin: round; } .chart .dot, .spark .dot { fill: var(--link); } .chart .ended { fill: var(--soft); } .chart .failed { fill: var(--bad); }
+.spark { display: block; width: 7.5rem; height: 1.75rem; }
 @media (min-width: 48.01rem) { .filters > .field:has([type=search]) { grid-column: span 2; } }
 @media (min-width: 64.01rem) { td > div:has(> .said:only-child) { min-width: 8.5rem; } }
 @media (max-width: 48rem) {

@@ -171,6 +171,7 @@ describe("the console in a browser", () => {
       const places = [
         "providers",
         "callbacks",
+        "rates",
         "floats",
         "keys",
         ...ofTenant,
