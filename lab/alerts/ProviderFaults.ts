@@ -1,6 +1,7 @@
+import { setTimeout as pause } from "node:timers/promises"
 import { callbackPaths } from "../chaos/Callbacks.ts"
 import type { Fault } from "./Fault.ts"
-import { madeElsewhere, payoutOf } from "./Requests.ts"
+import { bankPayoutOf, madeElsewhere, payoutOf } from "./Requests.ts"
 import { eventually, referenceOf, type Scene, settled, type Tenant } from "./Scene.ts"
 
 const nothing = async () => undefined
@@ -132,6 +133,28 @@ const providerSilent = ({ tenant }: Scene): Fault => {
     mend: async () => void (await eventually(next, (status) => status === 201))
   }
 }
+
+const REFUSED_PAYOUTS = 60
+const REFUSED_AT_ONCE = 10
+/** So that the first of the corridor is in a scrape of its own. */
+const SCRAPES_MS = 3_000
+
+/** Played beside others: the few are seen for an hour, which is four minutes here. */
+export const refusedPayouts = ({ tenant }: Scene): Fault => ({
+  about: "payouts to banks that the provider refuses, until no more come",
+  alerts: ["FewSucceed", "SuccessRateFell"],
+  how: "real",
+  begin: async () => {
+    const payer = await tenant("refused-by-banks", 1_000_000)
+    const pay = (at: number) => payer.post("/v1/payouts", bankPayoutOf("0001", 10_000 + at))
+    await pay(REFUSED_PAYOUTS)
+    await pause(SCRAPES_MS)
+    for (let sent = 0; sent < REFUSED_PAYOUTS; sent += REFUSED_AT_ONCE)
+      await Promise.all(Array.from({ length: REFUSED_AT_ONCE }, (_, at) => pay(sent + at)))
+  },
+  mend: nothing,
+  endsWithinSeconds: 420
+})
 
 /** Callbacks that wait in the inbox; played beside others, because they have to wait for minutes. */
 export const callbacksLate = ({ sql, tenant }: Scene): Fault => ({

@@ -11,6 +11,13 @@ export const payoutOf = (ending: string, amount = 1_000) => ({
   destination: { type: "momo", msisdn: `25677212${ending}`, network: "MTN", country: "UG" }
 })
 
+/** UGX to a bank account; the fee is 5,400. */
+export const bankPayoutOf = (ending: string, amount: number) => ({
+  ...payoutOf(ending, amount),
+  method: "bank",
+  destination: { type: "bank", country: "UG", bank_code: "01", account_number: `90300012${ending}`, account_name: "Jane Doe" }
+})
+
 /** UGX 20,000 from mobile money; the fee is 300. */
 export const chargeOf = (ending: string) => ({
   amount_minor: 20_000,

@@ -4,8 +4,8 @@
 export const FACTOR = 15
 
 const unitsMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
-/** What waits, repeats or looks back: a rule's `for`, the ranges in its expression, the intervals of both programs. */
-const DURATION = /((?:^\s*for|_interval|_wait): |\[)(\d+)([smhd])\b/gm
+/** What waits, repeats or looks back: a rule's `for`, the ranges and offsets in its expression, the intervals of groups and of both programs. */
+const DURATION = /((?:^\s*(?:for|interval)|_interval|_wait): |\[|offset )(\d+)([smhd])\b/gm
 
 /** No fault of a drill can set back what the server counts itself: since when nothing was archived. */
 const REAL_SECONDS = /(gateway_database_archive_behind_seconds\) > )(\d+)/g

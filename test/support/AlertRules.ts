@@ -21,16 +21,22 @@ type Series = Pick<Sample, "labels" | "value">
 type Value = number | ReadonlyArray<Series>
 
 /** The rules of a Prometheus rules file that keeps to one line a member. */
-export const readRules = (file: string): ReadonlyArray<AlertRule> =>
-  readFileSync(file, "utf8")
-    .split(/^ {6}- alert: /m)
-    .slice(1)
-    .map((block) => ({
-      alert: block.split("\n", 1)[0] ?? "",
-      expr: member(block, "expr"),
-      forSeconds: secondsOf(member(block, "for")),
-      runbook: `docs/runbooks/${/\/([a-z-]+\.md)"$/.exec(member(block, "runbook_url"))?.[1] ?? ""}`
-    }))
+export const readRules = (file: string): ReadonlyArray<AlertRule> => {
+  const text = readFileSync(file, "utf8")
+  const recorded = blocksOf(text, "record").map((block) => [nameIn(block), `(${member(block, "expr")})`] as const)
+  return blocksOf(text, "alert").map((block) => ({
+    alert: nameIn(block),
+    // What a recording rule names stands for its expression.
+    expr: recorded.reduce((expr, [name, whole]) => expr.replaceAll(name, () => whole), member(block, "expr")),
+    forSeconds: secondsOf(member(block, "for")),
+    runbook: `docs/runbooks/${/\/([a-z-]+\.md)"$/.exec(member(block, "runbook_url"))?.[1] ?? ""}`
+  }))
+}
+
+const blocksOf = (text: string, kind: "alert" | "record"): ReadonlyArray<string> =>
+  text.split(new RegExp(`^ {6}- ${kind}: `, "m")).slice(1)
+
+const nameIn = (block: string): string => block.split("\n", 1)[0] ?? ""
 
 const member = (block: string, name: string): string => new RegExp(`^ +${name}: (.+)$`, "m").exec(block)?.[1] ?? ""
 
@@ -73,6 +79,7 @@ const comparisons: Readonly<Record<string, (one: number, other: number) => boole
   "<=": (one, other) => one <= other
 }
 const calculations: Readonly<Record<string, (one: number, other: number) => number>> = {
+  "+": (one, other) => one + other,
   "-": (one, other) => one - other,
   "*": (one, other) => one * other,
   "/": (one, other) => one / other
@@ -116,15 +123,19 @@ class Reader {
   }
 
   #comparison(): Value {
-    const left = this.#calculation(["-"], () => this.#calculation(["*", "/"], () => this.#operand()))
+    const left = this.#sum()
     const holds = comparisons[this.#peek()]
     if (holds === undefined) return left
     this.#at++
-    const right = this.#calculation(["-"], () => this.#calculation(["*", "/"], () => this.#operand()))
+    const right = this.#sum()
     return seriesOf(left).filter((series) => {
       const bound = typeof right === "number" ? right : matching(right, series)?.value
       return bound !== undefined && holds(series.value, bound)
     })
+  }
+
+  #sum(): Value {
+    return this.#calculation(["+", "-"], () => this.#calculation(["*", "/"], () => this.#operand()))
   }
 
   #calculation(operators: ReadonlyArray<string>, operand: () => Value): Value {
@@ -157,7 +168,10 @@ class Reader {
       this.#next()
       this.#expect("]")
       const { after, before } = this.#scrapes
-      return this.#closed(window(selector(before), selector(after)))
+      if (!this.#takes("offset")) return this.#closed(window(selector(before), selector(after)))
+      this.#next()
+      // What was counted before the first scrape, from the start of its process on.
+      return this.#closed(selector(before))
     }
     return this.#selector(token)(this.#scrapes.after)
   }

@@ -16,7 +16,7 @@ const TIMEOUT_MS = 240_000
 
 /** Labels whose values are few, whoever comes: no tenant, no transaction, no address. */
 const bounded: ReadonlyArray<string> =
-  "route reason why status code class le percentile job step state provider call outcome operation mode verdict kind age currency account by table version release database_server synchronous_commit fsync full_page_writes".split(
+  "route reason why corridor failure status code class le percentile job step state provider call outcome operation mode verdict kind age currency account by table version release database_server synchronous_commit fsync full_page_writes".split(
     " "
   )
 

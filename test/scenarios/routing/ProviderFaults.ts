@@ -1,6 +1,6 @@
 import { expect } from "@effect/vitest"
 import { Effect } from "effect"
-import { momoPayout } from "../../support/RequestBodies.ts"
+import { bankPayout, momoPayout } from "../../support/RequestBodies.ts"
 import { eventually, referenceOf, said } from "../../support/SignedClient.ts"
 import { tenantOn } from "../../support/Stack.ts"
 import { ends, type Fault, fired, fires, neverExecuted, statusOf } from "../operators/AlertFiring.ts"
@@ -57,6 +57,27 @@ export const providerFaults: ReadonlyArray<Fault> = [
       yield* eventually(tenant.post("/v1/payouts", momoPayout("1234")), ({ status }) => status === 201)
       yield* ends(operated, "CircuitOpen")
       yield* ends(operated, "ProviderSilent")
+    })
+  },
+  {
+    about: "payouts to banks that the provider refuses, first a few and then many, until no more come",
+    alerts: ["FewSucceed", "SuccessRateFell"],
+    story: Effect.fnUntraced(function* (operated) {
+      const tenant = yield* tenantOn(operated.gateway, 9_000_000n)
+      const refused = (times: number) =>
+        Effect.forEach(Array.from({ length: times }), () => tenant.post("/v1/payouts", bankPayout("0001")), { concurrency: 8 })
+      // The first of a corridor makes its counters.
+      yield* refused(1)
+      const before = yield* operated.page
+      yield* refused(2)
+      expect(yield* fired(operated, before)).not.toContain("FewSucceed")
+      yield* refused(6)
+      yield* fires(operated, before, "FewSucceed")
+      expect(yield* fired(operated, before)).not.toContain("SuccessRateFell")
+      yield* refused(45)
+      yield* fires(operated, before, "SuccessRateFell")
+      yield* ends(operated, "SuccessRateFell")
+      yield* ends(operated, "FewSucceed")
     })
   },
   {
