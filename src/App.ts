@@ -33,6 +33,7 @@ import { auditWatching } from "./services/AuditWatch.ts"
 import { dataRetention } from "./services/DataRetention.ts"
 import { floatWatching } from "./services/FloatWatch.ts"
 import { type Build, Health } from "./services/Health.ts"
+import { periodWriting } from "./services/PeriodWriting.ts"
 import { COMMITS_WAIT, CommitsWaiting } from "./services/ports/CommitsWaiting.ts"
 import { GatewayStatus } from "./services/ports/GatewayStatus.ts"
 import { ProviderRegistry } from "./services/ports/ProviderRegistry.ts"
@@ -199,7 +200,8 @@ const management = (
       const commitsWaiting = yield* CommitsWaiting
       const registry = yield* ProviderRegistry
       const providers = registry.known.filter((name) => Mode.literals.some((mode) => Option.isSome(registry.find(name, mode))))
-      const { read } = yield* GatewayStatus
+      const status = yield* GatewayStatus
+      const read = readWith(status, settings.floatTenants)
       const { milliseconds: skew } = yield* ClockSkew
       const { obstacle } = yield* MasterKeyHold
       const lag = yield* eventLoop
@@ -240,6 +242,10 @@ const management = (
     })
   )
 
+/** The status, with the floats of the tenants that metrics may name. */
+const readWith = ({ read, tenantFloats }: GatewayStatus["Service"], tenants: Settings["floatTenants"]) =>
+  tenants.length === 0 ? read : Effect.zipWith(read, tenantFloats(tenants), (all, own) => ({ ...all, tenantFloats: own }))
+
 /** The program does not use the machine's clock, but whatever else runs there does: certificates, logs of the system, a database beside it. */
 const wrongClock = (skewMs: number): string | null =>
   Math.abs(skewMs) <= READY_SKEW_AT_MOST_MS
@@ -273,6 +279,7 @@ const besideRequests = Layer.effectDiscard(
     yield* Effect.forkScoped(auditWatching)
     yield* Effect.forkScoped(clawbackSweeps)
     yield* Effect.forkScoped(floatWatching)
+    yield* Effect.forkScoped(periodWriting)
   })
 )
 

@@ -1,4 +1,4 @@
-import { Context, Effect, Schema } from "effect"
+import { Context, Effect, Option, Schema } from "effect"
 import { databasesOf, isRealPart, redisUrlOf } from "./ConfigAddresses.ts"
 import { consoleOf } from "./ConfigConsole.ts"
 import {
@@ -13,6 +13,7 @@ import {
   network,
   oneOf,
   type Reader,
+  type Rule,
   rate,
   reader,
   rising,
@@ -23,6 +24,7 @@ import {
 } from "./ConfigRules.ts"
 import { telemetryOf } from "./ConfigTelemetry.ts"
 import type { Currency } from "./domain/Currency.ts"
+import { AppId } from "./domain/Ids.ts"
 import { type MinorUnits, minor } from "./domain/Money.ts"
 import { longestInFlightMs, shortestLeaseMs } from "./domain/TimeLimits.ts"
 import { knownProviders } from "./providers/Registry.ts"
@@ -119,6 +121,7 @@ const parse = (variables: Variables, mistakes: Array<string>) => {
     logFormat: read("LOG_FORMAT", process.stderr.isTTY ? "pretty" : "json", oneOf({ pretty: "pretty", json: "json" })),
     logLevel: read("LOG_LEVEL", "info", oneOf(logLevels)),
     telemetry: telemetryOf(read, mistakes),
+    ...metricsOf(read),
     /** Null: each process counts for itself. */
     redisUrl: redisUrlOf(read, mistakes),
     /** How often one key may ask. */
@@ -146,6 +149,25 @@ const parse = (variables: Variables, mistakes: Array<string>) => {
     policy
   }
 }
+
+const metricsOf = (read: Reader) => ({
+  /** The tenants whose floats are metrics; empty: no metric names a tenant. */
+  floatTenants: read("METRICS_FLOAT_TENANTS", "", fewTenants)
+})
+
+/** Each is a series for every currency, mode and account. */
+const FLOAT_TENANTS_AT_MOST = 50
+
+const fewTenants: Rule<ReadonlyArray<AppId>> = {
+  meaning: `a comma list of at most ${FLOAT_TENANTS_AT_MOST} tenants, such as acme,shop-2`,
+  of: (value) => {
+    const names = list(appId).of(value)
+    return names !== undefined && names.length <= FLOAT_TENANTS_AT_MOST ? [...new Set(names)] : undefined
+  }
+}
+
+const appId: Rule<AppId> = { meaning: "a tenant", of: (value) => Option.getOrUndefined(decodeAppId(value)) }
+const decodeAppId = Schema.decodeUnknownOption(AppId)
 
 const keepAliveOf = (read: Reader) => ({
   /** How long a connection is kept between two requests: longer than a proxy in front keeps it, or a request meets a closing one. */

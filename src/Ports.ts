@@ -1,5 +1,6 @@
 import { Layer, type Redacted } from "effect"
 import type { SqlClient } from "effect/sql"
+import { countedOutcomes } from "./observability/FinalOutcomes.ts"
 import { countedDeliveries } from "./observability/Metrics.ts"
 import { AccessSealing } from "./persistence/audit/AccessSealing.ts"
 import { AuditLogPg } from "./persistence/audit/AuditLogPg.ts"
@@ -22,6 +23,7 @@ import { VelocityLimitsPg } from "./persistence/requests/VelocityLimitsPg.ts"
 import { PartitionsPg } from "./persistence/schema/PartitionsPg.ts"
 import { ClockWatchPg } from "./persistence/status/ClockWatchPg.ts"
 import { GatewayStatusPg } from "./persistence/status/GatewayStatusPg.ts"
+import { PeriodCountsPg } from "./persistence/status/PeriodCountsPg.ts"
 import { CorridorsPg } from "./persistence/tenants/CorridorsPg.ts"
 import { DenylistPg, ScreeningByRows } from "./persistence/tenants/DenylistPg.ts"
 import { TenantsPg } from "./persistence/tenants/TenantsPg.ts"
@@ -52,12 +54,13 @@ export interface DatabaseSettings {
 const screeningByRows = Layer.provideMerge(ScreeningByRows, DenylistPg)
 
 /** The overview shows the end of the audit log. */
-const standing = Layer.provideMerge(GatewayStatusPg, AuditLogPg)
+const standing = Layer.provideMerge(Layer.provide(GatewayStatusPg, PeriodCountsPg), AuditLogPg)
 
 const databaseOf = ({ databaseUrl, ownerUrl = null }: DatabaseSettings) => Database.migratedLayer({ databaseUrl, ownerUrl })
 
 const portsOn = <R, E>(database: Layer.Layer<R | SqlClient.SqlClient, E>, { masterKey, policy }: DatabaseSettings) => {
   const outbox = Layer.provide(countedDeliveries, WebhookOutboxPg)
+  const ledger = Layer.provide(countedOutcomes, Layer.merge(FloatLedgerPg, PeriodCountsPg))
   return Layer.mergeAll(
     AccountClaimsPg,
     AccountSweepsPg,
@@ -71,12 +74,13 @@ const portsOn = <R, E>(database: Layer.Layer<R | SqlClient.SqlClient, E>, { mast
     screeningByRows,
     FloatAlertsPg,
     FloatEntriesPg,
-    FloatLedgerPg,
     IdempotencyPg,
+    ledger,
     LedgerVerificationPg,
     VelocityLimitsPg,
     PartitionsPg,
     PartyHashRetentionPg,
+    PeriodCountsPg,
     NoncesPg,
     OperatorsPg,
     outbox,

@@ -26,7 +26,7 @@ export const durabilityBugs: ReadonlyArray<Bug> = [
     test: KEPT,
     edits: [
       {
-        file: "src/persistence/status/GatewayStatusPg.ts",
+        file: "src/persistence/status/DatabaseStatePg.ts",
         text: "a.last_failed_time > coalesce(",
         instead: "a.last_failed_time > 'infinity' AND a.last_failed_time > coalesce("
       }

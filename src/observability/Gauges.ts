@@ -55,6 +55,7 @@ export const gauges = (seen: StatusSnapshot | null, providers: ReadonlyArray<str
         ...transactions(seen),
         ...queues(seen),
         ...money(seen),
+        ofTenants(seen),
         ...checks(seen, providers),
         ...audit(seen),
         connections(seen),
@@ -199,6 +200,17 @@ const money = ({ floats }: StatusSnapshot): ReadonlyArray<Family> => [
     )
   }
 ]
+
+/** No tenant is named but those of the setting: each is a few series. */
+const ofTenants = ({ tenantFloats = [] }: StatusSnapshot): Family => ({
+  name: "gateway_tenant_float_minor",
+  help: "What the tenants of METRICS_FLOAT_TENANTS hold, in minor units.",
+  samples: tenantFloats.flatMap(({ appId, available, currency, mode, receivable, reserved }) =>
+    Object.entries({ available, reserved, receivable }).map(
+      ([account, amount]) => [{ app_id: appId, mode, currency, account }, amount] as const
+    )
+  )
+})
 
 const checks = ({ checks: all }: StatusSnapshot, providers: ReadonlyArray<string>): ReadonlyArray<Family> => {
   const verified = all.filter(({ name }) => name === "ledger verify")

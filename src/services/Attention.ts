@@ -6,6 +6,9 @@ const DAY_MS = 1440 * MINUTE_MS
 /** A queue that is later than this stands still. */
 const LATE_MS = 5 * MINUTE_MS
 
+/** Fewer refused callbacks than these are somebody's try. */
+const REFUSED_FROM = 5
+
 /**
  * The findings that a person should look at first, in the order of their importance; empty when all is well. `others` are further facts:
  * accounts that are still needed, and calls that circuits hold back.
@@ -14,6 +17,7 @@ export const attention = (
   {
     at,
     auditHead,
+    callbacksRefused,
     checks,
     clock,
     database,
@@ -46,6 +50,9 @@ export const attention = (
     ...(reviews.count > 0 ? [`reviews that wait for a person: ${reviews.count}`] : []),
     ...(unknown > 0 ? [`outcomes unknown for more than a minute: ${unknown}`] : []),
     ...others,
+    ...callbacksRefused
+      .filter(({ count }) => count >= REFUSED_FROM)
+      .map(({ count, mode, provider }) => `callbacks refused within 15 minutes, not signed by ${provider} ${mode}: ${count}`),
     ...(isLate(inbox) ? ["callbacks are not looked at"] : []),
     ...(isLate(outbox) ? ["webhooks are not sent"] : []),
     ...(endpointsFailing > 0 ? [`webhook endpoints that accept nothing: ${endpointsFailing}`] : []),

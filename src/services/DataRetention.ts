@@ -6,6 +6,7 @@ import { Idempotency } from "./ports/Idempotency.ts"
 import { Nonces } from "./ports/Nonces.ts"
 import { type PartitionChange, Partitions } from "./ports/Partitions.ts"
 import { PartyHashRetention } from "./ports/PartyHashRetention.ts"
+import { PeriodCounts } from "./ports/PeriodCounts.ts"
 import { Proposals } from "./ports/Proposals.ts"
 import { ProviderInbox } from "./ports/ProviderInbox.ts"
 import { TENANT_CHANGES_KEPT_MS, TenantChanges } from "./ports/TenantChanges.ts"
@@ -33,6 +34,9 @@ const KEYS_KEPT_MS = 90 * 24 * 3_600_000
 /** The hashes of phone numbers, by which a number is recognised, are deleted after this. */
 const PARTIES_KNOWN_MS = 90 * 24 * 3_600_000
 
+/** The console looks a week back, in whole steps. */
+const PERIODS_KEPT_MS = 8 * 24 * 3_600_000
+
 /** Younger events go with their month's partition, which costs nothing to drop; row by row they cost as much as they cost to write. */
 const LEFT_TO_THEIR_MONTH_MS = 31 * 24 * 3_600_000
 
@@ -47,6 +51,7 @@ export const makeRetentionRound = Effect.gen(function* () {
   const limits = yield* VelocityLimits
   const parties = yield* PartyHashRetention
   const inbox = yield* ProviderInbox
+  const periods = yield* PeriodCounts
   const changes = yield* TenantChanges
   const proposals = yield* Proposals
   const endpoints = yield* WebhookEndpoints
@@ -59,6 +64,7 @@ export const makeRetentionRound = Effect.gen(function* () {
     { step: "ended velocity windows", sweep: (now: number) => limits.prune(now - COUNTERS_KEPT_MS, ROWS_PER_STEP) },
     { step: "old events", sweep: (now: number) => removeOldEvents(now - LEFT_TO_THEIR_MONTH_MS) },
     { step: "old callbacks", sweep: (now: number) => inbox.prune(now - CALLBACKS_KEPT_MS, ROWS_PER_STEP) },
+    { step: "old counts for charts", sweep: (now: number) => periods.prune(now - PERIODS_KEPT_MS, ROWS_PER_STEP) },
     { step: "tenants' changes", sweep: (now: number) => changes.prune(now - TENANT_CHANGES_KEPT_MS, ROWS_PER_STEP) },
     { step: "expired proposals", sweep: (now: number) => proposals.expire(now - PROPOSAL_WAITS_MS, now, ROWS_PER_STEP) },
     { step: "ended webhook secrets", sweep: (now: number) => endpoints.forgetOldSecrets(now, ROWS_PER_STEP) },

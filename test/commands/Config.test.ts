@@ -34,6 +34,7 @@ describe("the settings", () => {
         },
         trustedProxies: [],
         webhookNameServers: [],
+        floatTenants: [],
         connectionSlots: { inAll: 4096, anAddress: 1024 },
         requestSlots: { reads: 1024, money: 1024 },
         providers: []
@@ -57,6 +58,18 @@ describe("the settings", () => {
         0, 5, 30, 120, 600, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400
       ])
       expect(policy.testCeilings).toMatchObject({ UGX: 20_000n, KES: 70_000n, GBP: 400n })
+    })
+  )
+
+  it.effect("let metrics name few tenants, each once, and only where they are chosen", () =>
+    Effect.gen(function* () {
+      expect((yield* read({ METRICS_FLOAT_TENANTS: "acme, shop-2,acme" })).floatTenants).toEqual(["acme", "shop-2"])
+      const names = (count: number) => Array.from({ length: count }, (_, at) => `shop-${at}`).join(",")
+      expect((yield* read({ METRICS_FLOAT_TENANTS: names(50) })).floatTenants).toHaveLength(50)
+      for (const wrong of [names(51), "Acme", "a,,b"])
+        expect(yield* mistakes({ METRICS_FLOAT_TENANTS: wrong })).toEqual([
+          `METRICS_FLOAT_TENANTS must be a comma list of at most 50 tenants, such as acme,shop-2, not ${JSON.stringify(wrong)}`
+        ])
     })
   )
 

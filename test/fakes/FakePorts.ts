@@ -16,6 +16,7 @@ import { Nonces } from "../../src/services/ports/Nonces.ts"
 import { Operators } from "../../src/services/ports/Operators.ts"
 import { Partitions } from "../../src/services/ports/Partitions.ts"
 import { PartyHashRetention } from "../../src/services/ports/PartyHashRetention.ts"
+import { PeriodCounts } from "../../src/services/ports/PeriodCounts.ts"
 import { Proposals } from "../../src/services/ports/Proposals.ts"
 import { ProviderInbox } from "../../src/services/ports/ProviderInbox.ts"
 import { RateLimits } from "../../src/services/ports/RateLimits.ts"
@@ -74,6 +75,10 @@ export const fakePartitions = (expected: Expected<Partitions["Service"]> = {}) =
 /** PartyHashRetention: removing the hashes of phone numbers. */
 export const fakePartyHashRetention = (expected: Expected<PartyHashRetention["Service"]> = {}) =>
   fake(PartyHashRetention, expected)
+
+/** PeriodCounts: what ended and what came, which is counted and forgotten here. */
+export const fakePeriodCounts = (expected: Expected<PeriodCounts["Service"]> = {}) =>
+  fake(PeriodCounts, { add: () => Effect.void, ...expected })
 
 /** ProviderInbox: callbacks of providers, stored before they are answered. */
 export const fakeProviderInbox = (expected: Expected<ProviderInbox["Service"]> = {}) => fake(ProviderInbox, expected)
@@ -140,6 +145,7 @@ export const unexpectedPorts = Layer.mergeAll(
   fakeLedgerVerification(),
   fakePartitions(),
   fakePartyHashRetention(),
+  fakePeriodCounts(),
   fakeProviderInbox(),
   fakeAcknowledgements(),
   fakeGatewayStatus(),

@@ -159,6 +159,9 @@ describe("the management port", () => {
       expect(value("gateway_outbox_late_seconds")).toBe(7)
       expect(value("gateway_inbox_late_seconds")).toBe(0)
       expect(value("gateway_float_minor", { mode: "live", currency: "UGX", account: "reserved" })).toBe(900)
+      expect(value("gateway_tenant_float_minor", { app_id: "acme", mode: "live", currency: "UGX", account: "available" })).toBe(
+        40
+      )
       expect(value("gateway_audit_head_sequence")).toBe(12)
       expect(value("gateway_audit_head_hash")).toBe(0xa)
       expect(value("gateway_audit_log_broken")).toBe(1)

@@ -1,4 +1,5 @@
 import { Effect, Layer, Option, Ref } from "effect"
+import { AppId } from "../../src/domain/Ids.ts"
 import { eventLoop } from "../../src/observability/EventLoop.ts"
 import { clockSkew } from "../../src/observability/Gauges.ts"
 import { Management } from "../../src/observability/Management.ts"
@@ -76,9 +77,11 @@ const picture: StatusSnapshot = {
   reviews: { count: 0, acknowledged: 0, oldestAt: null },
   endpointsFailing: 0,
   endpointsSlow: 1,
+  callbacksRefused: [],
   outbox: { due: 3, parked: 4, oldestAt: AT - 7_000 },
   // Not due yet.
   inbox: { due: 1, parked: 0, oldestAt: AT + 5_000 },
+  tenantFloats: [{ appId: AppId.make("acme"), mode: "live", currency: "UGX", available: 40n, reserved: 2n, receivable: 0n }],
   floats: [{ mode: "live", currency: "UGX", available: 100n, reserved: 900n, receivable: 0n }],
   checks: [
     { name: "ledger verify", subject: "", at: AT, differences: 0 },

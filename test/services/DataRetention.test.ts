@@ -7,6 +7,7 @@ import { Idempotency } from "../../src/services/ports/Idempotency.ts"
 import { Nonces } from "../../src/services/ports/Nonces.ts"
 import { type PartitionChange, Partitions } from "../../src/services/ports/Partitions.ts"
 import { PartyHashRetention } from "../../src/services/ports/PartyHashRetention.ts"
+import { PeriodCounts } from "../../src/services/ports/PeriodCounts.ts"
 import { Proposals } from "../../src/services/ports/Proposals.ts"
 import { ProviderInbox } from "../../src/services/ports/ProviderInbox.ts"
 import { TenantChanges } from "../../src/services/ports/TenantChanges.ts"
@@ -56,6 +57,7 @@ const given = (
       prune: (before, limit) => Effect.andThen(noted("windows", before, 0), removed("windows", limit))
     }),
     fake(PartyHashRetention, { prune: (before) => noted("hashes of phone numbers", before, 0) }),
+    fake(PeriodCounts, { prune: (before) => noted("counts of periods", before, 0) }),
     fake(ProviderInbox, { prune: (before) => noted("callbacks", before, 0) }),
     fake(Proposals, { expire: (before) => noted("proposals", before, 0) }),
     fake(WebhookEndpoints, { forgetOldSecrets: (before) => noted("webhook secrets", before, 0) }),
@@ -85,6 +87,7 @@ describe("data retention", () => {
       expect(swept).toEqual({
         "months of events": 31,
         events: 62,
+        "counts of periods": 8,
         nonces: 0,
         proposals: 3,
         "webhook secrets": 0,

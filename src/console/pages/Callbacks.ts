@@ -3,6 +3,7 @@ import { type ComponentChild, h } from "preact"
 import { isReference } from "../../domain/Ids.ts"
 import { maskedText } from "../../domain/Masking.ts"
 import { may } from "../../domain/Operator.ts"
+import { type CallbackCount, PeriodCounts } from "../../services/ports/PeriodCounts.ts"
 import { CallbackStatus, ProviderInbox, type StoredCallback } from "../../services/ports/ProviderInbox.ts"
 import { badge, code, field, form, link, section, table, time, transactionLink } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
@@ -10,17 +11,21 @@ import { type Answer, auditOf, page, redirect, type Visit } from "../Route.ts"
 
 const SHOWN = 100
 const LONGEST_REASON = 200
+const HOUR_MS = 3_600_000
 
 /** Callbacks of providers; those that matched nothing are replayed or closed. */
 export const makeCallbacks = Effect.gen(function* () {
   const inbox = yield* ProviderInbox
+  const periods = yield* PeriodCounts
 
   const show = Effect.fn("CallbacksPage.show")(function* (visit: Visit) {
     const status = CallbackStatus.literals.find((one) => one === visit.query.get("status")) ?? null
     const callbacks = yield* inbox.list(status, SHOWN)
+    const came = yield* periods.callbacks(visit.at - HOUR_MS)
     const rows = callbacks.map((callback) => callbackRow(visit, callback))
     return page("Callbacks", [
       h("p", { class: "inline" }, link("/callbacks?status=parked", "Parked"), link("/callbacks", "All")),
+      section("What came within an hour", arrivalTable(came)),
       section(
         status === null ? "The newest" : `The newest that are ${status}`,
         table("Of every provider", ["Received", "Provider", "Status", "It names", "Transaction", ""], rows, "There are none.")
@@ -55,6 +60,27 @@ export const makeCallbacks = Effect.gen(function* () {
     ]
   } satisfies Room
 })
+
+/** Also what was refused, of which nothing else is kept. */
+const arrivalTable = (came: ReadonlyArray<CallbackCount>): ComponentChild => {
+  const accounts = Map.groupBy(came, ({ mode, provider }) => `${provider}, ${mode}`)
+  const counted = (rows: ReadonlyArray<CallbackCount>, wanted: string) =>
+    rows.reduce((sum, { count, outcome }) => (outcome === wanted ? sum + count : sum), 0)
+  return table(
+    "By account, at all nodes",
+    ["Provider", "New", "Repeated", "Refused: not signed by it"],
+    [...accounts].map(([account, rows]) => {
+      const refused = counted(rows, "refused")
+      return [
+        account,
+        String(counted(rows, "new")),
+        String(counted(rows, "repeated")),
+        refused === 0 ? "0" : badge(String(refused), "bad")
+      ]
+    }),
+    "None came."
+  )
+}
 
 const callbackRow = (visit: Visit, callback: StoredCallback): ReadonlyArray<ComponentChild> => {
   const { hint, matched, mode, provider, receivedAt, status } = callback

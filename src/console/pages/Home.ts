@@ -111,6 +111,7 @@ const ways: ReadonlyArray<readonly [RegExp, string]> = [
   [/^reviews/, "/reviews"],
   [/^outcomes unknown/, `#${idOf(UNKNOWN_LONGEST)}`],
   [/^calls to|^held back/, "/providers"],
+  [/^callbacks refused/, "/callbacks"],
   [/^callbacks that matched nothing/, "/callbacks?status=parked"],
   [/^callbacks/, "/callbacks?status=due"],
   [/^webhook/, "/webhooks"],

@@ -51,6 +51,7 @@ export const coordinatorTables: Readonly<Record<string, string>> = {
   audit_head: "the lock and the end of that chain",
   vault_keys: "keys of the gateway itself",
   integrity_checks: "one row a check",
+  period_counts: "common to all tenants, and names none",
   verification_progress: "one row",
   position_folds: "written and read by ledger verify alone, and not on Citus",
   changes_checked: "one row",

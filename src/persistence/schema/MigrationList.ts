@@ -180,5 +180,6 @@ export const migrationList: ReadonlyArray<Migration> = [
     name: "provider_references_by_age",
     table: "provider_references",
     definition: "USING brin (written_at) WITH (pages_per_range = 32, autosummarize = on)"
-  })
+  }),
+  expand("0058_period_counts")
 ]

@@ -1,9 +1,9 @@
 import { Clock, Effect, Layer, Schema } from "effect"
 import { SqlClient, type Statement } from "effect/sql"
+import type { AppId } from "../../domain/Ids.ts"
 import { type Instant, iso } from "../../domain/Instant.ts"
 import { DEFAULT_ENDPOINT, SHOWN_FAILING_MS, SLOW_MS } from "../../domain/WebhookEndpoint.ts"
 import { AuditLog } from "../../services/ports/AuditLog.ts"
-import { ArchiveState, DatabaseState, PartitionsAhead } from "../../services/ports/DatabaseState.ts"
 import {
   AccountWork,
   type AgeBand,
@@ -16,22 +16,25 @@ import {
   OpenGroup,
   ParkedTenant,
   QueueBacklog,
+  REFUSED_WITHIN_MS,
+  TenantFloat,
   UnansweredTransaction
 } from "../../services/ports/GatewayStatus.ts"
-import { readCommitSettings } from "../cluster/CommitSettings.ts"
+import { PeriodCounts } from "../../services/ports/PeriodCounts.ts"
 import { EveryTenant } from "../cluster/EveryTenant.ts"
 import { ofNamedEndpoints } from "../connection/EndpointTables.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
 import type { TenantFilter } from "../connection/TenantFilter.ts"
 import { APPLICATION_NAME } from "../Database.ts"
-import { Migrations } from "../schema/Migrations.ts"
 import { RuntimeRole } from "../schema/RuntimeRole.ts"
 import { clockStates } from "./ClockWatchPg.ts"
+import { readDatabaseState } from "./DatabaseStatePg.ts"
 import { allAccounts, allFloats, allOpen, allQueues, allReviews, byText } from "./StatusTotals.ts"
 
 const queues = rowsOf(Schema.Struct({ ...QueueBacklog.fields, oldestAt: Schema.NullOr(Moment) }))
 const numbers = rowsOf(Schema.Struct({ count: Schema.Number }))
 const totals = rowsOf(FloatTotal)
+const tenantTotals = rowsOf(TenantFloat)
 const checks = rowsOf(Schema.Struct({ ...ComparisonResult.fields, at: Moment }))
 const names = rowsOf(Schema.Struct({ name: Schema.String }))
 const states = rowsOf(Schema.Struct({ state: Schema.String, count: Schema.Number }))
@@ -48,6 +51,7 @@ export const GatewayStatusPg = Layer.effect(
     const sql = yield* SqlClient.SqlClient
     const everyTenant = yield* EveryTenant
     const { head: auditHead } = yield* AuditLog
+    const periods = yield* PeriodCounts
 
     const { byAccount, open, reviews, unanswered } = openWorkStatus(sql, everyTenant)
 
@@ -94,11 +98,6 @@ export const GatewayStatusPg = Layer.effect(
         least(${oldest(of, sql.literal)}, ${oldest(of, named)}) AS "oldestAt"`)
     )
 
-    const inbox = queues(sql`
-      SELECT (SELECT count(*)::int FROM (SELECT 1 FROM provider_inbox WHERE status = 'due' LIMIT ${COUNTED_AT_MOST}) d) AS due,
-        (SELECT count(*)::int FROM (SELECT 1 FROM provider_inbox WHERE status = 'parked' LIMIT ${COUNTED_AT_MOST}) p) AS parked,
-        (SELECT next_look_at FROM provider_inbox WHERE status = 'due' ORDER BY next_look_at LIMIT 1) AS "oldestAt"`)
-
     const floats = everyTenant.read((of) =>
       totals(sql`
       SELECT mode, currency, sum(available_minor)::bigint AS available, sum(reserved_minor)::bigint AS reserved,
@@ -115,7 +114,7 @@ export const GatewayStatusPg = Layer.effect(
       const failing = yield* everyTenant.read((of) =>
         numbers(sql`SELECT count(*)::int AS count ${failingFor(at, SHOWN_FAILING_MS, of)}`)
       )
-      const [receiving] = yield* inbox
+      const [receiving] = yield* inboxOn(sql)
       const [clock] = yield* clockStates(
         sql`SELECT doubt, doubted_at AS "doubtedAt", trusted_until AS "trustedUntil" FROM clock_watch`
       )
@@ -128,6 +127,9 @@ export const GatewayStatusPg = Layer.effect(
         outbox: allQueues((yield* outbox).rows),
         inbox: receiving ?? allQueues([]),
         floats: allFloats((yield* floats).rows),
+        callbacksRefused: (yield* periods.callbacks(at - REFUSED_WITHIN_MS)).flatMap(({ outcome, ...one }) =>
+          outcome === "refused" ? [one] : []
+        ),
         checks: yield* checks(sql`SELECT name, subject, at, differences FROM integrity_checks ORDER BY name, subject`),
         unparted: yield* defaultPartitionsInUse(sql, everyTenant),
         auditHead: yield* auditHead,
@@ -181,9 +183,33 @@ export const GatewayStatusPg = Layer.effect(
         ON CONFLICT (name, subject) DO UPDATE SET at = EXCLUDED.at, differences = EXCLUDED.differences
         WHERE integrity_checks.at <= EXCLUDED.at`.pipe(Effect.asVoid, Effect.orDie)
 
-    return GatewayStatus.of({ read, byAccount, protection: RuntimeRole.protection(sql), unanswered, tenants, recordCheck })
+    return GatewayStatus.of({
+      read,
+      byAccount,
+      protection: RuntimeRole.protection(sql),
+      tenantFloats: tenantFloatsOn(sql, everyTenant),
+      unanswered,
+      tenants,
+      recordCheck
+    })
   })
 )
+
+const inboxOn = (sql: SqlClient.SqlClient) =>
+  queues(sql`
+  SELECT (SELECT count(*)::int FROM (SELECT 1 FROM provider_inbox WHERE status = 'due' LIMIT ${COUNTED_AT_MOST}) d) AS due,
+    (SELECT count(*)::int FROM (SELECT 1 FROM provider_inbox WHERE status = 'parked' LIMIT ${COUNTED_AT_MOST}) p) AS parked,
+    (SELECT next_look_at FROM provider_inbox WHERE status = 'due' ORDER BY next_look_at LIMIT 1) AS "oldestAt"`)
+
+const tenantFloatsOn = (sql: SqlClient.SqlClient, everyTenant: EveryTenant["Service"]) =>
+  Effect.fnUntraced(function* (appIds: ReadonlyArray<AppId>) {
+    const { rows } = yield* everyTenant.read((of) =>
+      tenantTotals(sql`
+        SELECT app_id AS "appId", mode, currency, available_minor AS available, reserved_minor AS reserved, receivable_minor AS receivable
+        FROM float_positions WHERE app_id = ANY (${appIds}::text[]) ${of("app_id")} ORDER BY 1, 2, 3`)
+    )
+    return rows
+  }, Effect.orDie)
 
 /** The tables whose default partitions hold something. */
 const defaultPartitionsInUse = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, everyTenant: EveryTenant["Service"]) {
@@ -201,57 +227,6 @@ const defaultPartitionsInUse = Effect.fnUntraced(function* (sql: SqlClient.SqlCl
 })
 
 const parted = ["journal", "events", "deliveries", "delivery_attempts"]
-
-const { archive: _, commits: __, partitions: ___, schema: ____, ...columns } = DatabaseState.fields
-const servers = rowsOf(Schema.Struct(columns))
-const tables = rowsOf(PartitionsAhead)
-const archives = rowsOf(ArchiveState)
-
-/** An idle server's own writes, such as a checkpoint; a payment writes more. */
-const IDLE_BYTES = 8_192
-
-/** No row where nothing is archived. The name of a segment is its timeline and its place in the log, the latter in two parts. */
-const readArchive = (sql: SqlClient.SqlClient) =>
-  archives(sql`
-  SELECT coalesce(a.last_failed_time > coalesce(a.last_archived_time, '-infinity'), false) AS "isFailing",
-    CASE WHEN pg_current_wal_lsn() - ended.at > ${IDLE_BYTES}::numeric
-      THEN greatest(extract(epoch FROM clock_timestamp() - coalesce(a.last_archived_time, a.stats_reset, pg_postmaster_start_time())), 0)
-      ELSE 0 END::float8 AS "behindSeconds"
-  FROM pg_stat_archiver a
-  CROSS JOIN LATERAL (SELECT pg_size_bytes(current_setting('wal_segment_size'))::numeric AS bytes) AS segment
-  CROSS JOIN LATERAL (SELECT '0/0'::pg_lsn + CASE WHEN a.last_archived_wal ~ '^[0-9A-F]{24}'
-    THEN ('x' || substr(a.last_archived_wal, 9, 8))::bit(32)::bigint * 4294967296::numeric
-      + (('x' || substr(a.last_archived_wal, 17, 8))::bit(32)::bigint + 1) * segment.bytes
-    ELSE 0 END AS at) AS ended
-  WHERE current_setting('archive_mode') <> 'off'`)
-
-/**
- * A base backup has two connections, one of which streams, and goes when it is done. The state is null to a role without `pg_read_all_stats`, which
- * sees a standby that catches up, too.
- */
-export const IS_STANDBY = "coalesce(state, 'streaming') = 'streaming' AND application_name <> 'pg_basebackup'"
-
-/**
- * The server's own shortages. Every role may read them but for the lag of standbys, which is null to a role without `pg_read_all_stats`.
- */
-export const readDatabaseState = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, everyTenant: EveryTenant["Service"]) {
-  const [server] = yield* servers(sql`
-    SELECT pg_database_size(current_database())::float8 AS "sizeBytes",
-      (SELECT sum(numbackends)::int FROM pg_stat_database) AS connections,
-      current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int AS "connectionsLimit",
-      (SELECT count(*)::int FROM pg_stat_replication WHERE ${sql.literal(IS_STANDBY)}) AS standbys,
-      (SELECT max(extract(epoch FROM replay_lag))::float8 FROM pg_stat_replication WHERE ${sql.literal(IS_STANDBY)}) AS "lagSeconds"`)
-  if (server === undefined) return yield* Effect.die(new Error("the server said nothing of itself"))
-  // A table that has lost all of its months is there with 0: the worst must not look like nothing.
-  const partitions = yield* tables(sql`
-    SELECT p.parent AS name, coalesce(extract(epoch FROM max(t.to_at) - now()), 0)::float8 AS "aheadSeconds"
-    FROM (VALUES ('journal'), ('events'), ('deliveries'), ('delivery_attempts')) AS p(parent)
-    LEFT JOIN month_partitions t ON t.parent = p.parent GROUP BY p.parent ORDER BY p.parent`)
-  const { newer, underWay } = yield* Effect.orDie(Migrations.standing(sql))
-  const commits = yield* readCommitSettings(sql, everyTenant)
-  const [archive = null] = yield* readArchive(sql)
-  return { ...server, archive, commits, partitions, schema: { newer, underWay } } satisfies DatabaseState
-})
 
 const MINUTE_MS = 60_000
 const bands: ReadonlyArray<readonly [typeof AgeBand.Type, number]> = [

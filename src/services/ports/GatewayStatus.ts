@@ -59,6 +59,10 @@ export const FloatTotal = Schema.Struct({
 })
 export type FloatTotal = typeof FloatTotal.Type
 
+/** One currency of one tenant, in minor units. */
+export const TenantFloat = Schema.Struct({ appId: AppId, ...FloatTotal.fields })
+export type TenantFloat = typeof TenantFloat.Type
+
 export const ComparisonResult = Schema.Struct({
   name: Schema.Literals(["ledger verify", "reconcile"]),
   /** The provider that was compared; of the ledger, "changes" where these alone were verified, and else empty. */
@@ -112,6 +116,15 @@ export interface AuditProtection {
   readonly holds: boolean
 }
 
+export interface RefusedCallbacks {
+  readonly provider: string
+  readonly mode: Mode
+  readonly count: number
+}
+
+/** A stream of refused callbacks that has ended is out of sight after so long, and up to a period longer. */
+export const REFUSED_WITHIN_MS = 15 * 60_000
+
 export interface StatusSnapshot {
   readonly at: Instant
   readonly open: ReadonlyArray<OpenGroup>
@@ -123,6 +136,10 @@ export interface StatusSnapshot {
   readonly outbox: QueueBacklog
   readonly inbox: QueueBacklog
   readonly floats: ReadonlyArray<FloatTotal>
+  /** Of the tenants that were asked for by name; absent where none was. */
+  readonly tenantFloats?: ReadonlyArray<TenantFloat>
+  /** How many callbacks were refused within `REFUSED_WITHIN_MS` because their provider did not sign them; accounts without any are not there. */
+  readonly callbacksRefused: ReadonlyArray<RefusedCallbacks>
   readonly checks: ReadonlyArray<ComparisonResult>
   /** Tables with rows of a time that no partition was made for; they count all the same. */
   readonly unparted: ReadonlyArray<string>
@@ -154,6 +171,8 @@ export class GatewayStatus extends Context.Service<
     readonly byAccount: (rowsAtMost: number) => Effect.Effect<CountedWork>
     /** Asked of the database anew each time. */
     readonly protection: Effect.Effect<AuditProtection>
+    /** The floats of these tenants, of which there are few: a metric names each. */
+    readonly tenantFloats: (appIds: ReadonlyArray<AppId>) => Effect.Effect<ReadonlyArray<TenantFloat>>
     /** At most `limit` open transactions of which the last news is none, the oldest first. */
     readonly unanswered: (limit: number) => Effect.Effect<ReadonlyArray<UnansweredTransaction>>
     /**

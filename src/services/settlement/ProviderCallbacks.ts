@@ -22,6 +22,7 @@ import {
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 import { RateLimits } from "../ports/RateLimits.ts"
 import { type StoredTransaction, Transactions } from "../ports/Transactions.ts"
+import { makeCallbackCounts } from "./CallbackCounts.ts"
 import { OutcomePoller, type Polled } from "./OutcomePoller.ts"
 import { makeSharedPolls } from "./SharedPolls.ts"
 
@@ -33,11 +34,6 @@ const IDLE_MS = 1_000
 const TURN_WITHIN_MS = 5_000
 /** Callbacks of which it is remembered where they came in; beyond that the oldest are forgotten. */
 const RECEIVING_SPANS_KEPT = 1_000
-
-const forged = Metric.counter("gateway_callbacks_refused_total", {
-  description: "Callbacks whose signature was not the provider's.",
-  incremental: true
-})
 
 const byPathBefore = Metric.counter("gateway_callbacks_by_path_before_total", {
   description: "Callbacks that came to a path which has a newer one: the new one still has to be registered at the provider.",
@@ -71,8 +67,7 @@ export class ProviderCallbacks extends Context.Service<
       const poller = yield* OutcomePoller
       const policy = yield* Policy
       const unmatched = yield* makeUnmatchedCallbacks
-      // A counter that is not there yet grows from nothing, which no alert sees.
-      for (const provider of registry.known) yield* Metric.update(Metric.withAttributes(forged, { provider }), 0)
+      const count = yield* makeCallbackCounts
 
       /**
        * The spans in which callbacks came in here, until they are first processed. A callback that another node processes has no such link.
@@ -181,7 +176,7 @@ export class ProviderCallbacks extends Context.Service<
         if (account === undefined) return yield* new NotFound()
         const hint = Option.getOrUndefined(yield* verify(account.callbacks, callback))
         if (hint === undefined) {
-          yield* Metric.update(Metric.withAttributes(forged, { provider: account.name }), 1)
+          yield* count(account, "refused")
           return yield* new Unauthorized()
         }
         if (routeKey !== registry.routeKey(account.name, account.mode))
@@ -199,6 +194,7 @@ export class ProviderCallbacks extends Context.Service<
           )
         )
         const isNew = stored !== null
+        yield* count(account, isNew ? "new" : "repeated")
         yield* Effect.annotateCurrentSpan({
           provider: name,
           mode,

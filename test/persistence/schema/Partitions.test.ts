@@ -9,6 +9,7 @@ import { Database } from "../../../src/persistence/Database.ts"
 import { LedgerVerificationPg } from "../../../src/persistence/ledger/LedgerVerificationPg.ts"
 import { PartitionsPg } from "../../../src/persistence/schema/PartitionsPg.ts"
 import { GatewayStatusPg } from "../../../src/persistence/status/GatewayStatusPg.ts"
+import { PeriodCountsPg } from "../../../src/persistence/status/PeriodCountsPg.ts"
 import { VaultPg } from "../../../src/persistence/vault/VaultPg.ts"
 import { WebhookDeliveriesPg } from "../../../src/persistence/webhooks/WebhookDeliveriesPg.ts"
 import { makePartitionMaintenance } from "../../../src/services/DataRetention.ts"
@@ -42,7 +43,7 @@ const stage = Effect.gen(function* () {
   const { node, url } = yield* given(1_000_000n)
   const ports = yield* Layer.build(
     Layer.mergeAll(PartitionsPg, LedgerVerificationPg, GatewayStatusPg, WebhookDeliveriesPg).pipe(
-      Layer.provideMerge(AuditLogPg),
+      Layer.provideMerge(Layer.merge(AuditLogPg, PeriodCountsPg)),
       Layer.provideMerge(VaultPg.layer(masterKey)),
       Layer.provideMerge(Database.layer({ url }))
     )

@@ -10,6 +10,7 @@ import { FloatLedgerPg } from "../../../src/persistence/ledger/FloatLedgerPg.ts"
 import { IdempotencyPg } from "../../../src/persistence/requests/IdempotencyPg.ts"
 import { NoncesPg } from "../../../src/persistence/requests/NoncesPg.ts"
 import { VelocityLimitsPg } from "../../../src/persistence/requests/VelocityLimitsPg.ts"
+import { PeriodCountsPg } from "../../../src/persistence/status/PeriodCountsPg.ts"
 import { BeneficiariesPg } from "../../../src/persistence/transactions/BeneficiariesPg.ts"
 import { ProviderInboxPg } from "../../../src/persistence/transactions/ProviderInboxPg.ts"
 import { TransactionsPg } from "../../../src/persistence/transactions/TransactionsPg.ts"
@@ -24,6 +25,7 @@ import { FloatEntries } from "../../../src/services/ports/FloatEntries.ts"
 import { FloatLedger } from "../../../src/services/ports/FloatLedger.ts"
 import { Nonces } from "../../../src/services/ports/Nonces.ts"
 import { PartyHashRetention } from "../../../src/services/ports/PartyHashRetention.ts"
+import { PeriodCounts } from "../../../src/services/ports/PeriodCounts.ts"
 import { Policy } from "../../../src/services/ports/Policy.ts"
 import { ProviderInbox } from "../../../src/services/ports/ProviderInbox.ts"
 import { Transactions } from "../../../src/services/ports/Transactions.ts"
@@ -41,7 +43,7 @@ import { auditEntry, givenDatabase, masterKey } from "../../support/TestDatabase
 const ROWS = 2_000_000
 /** What grows with the traffic, and with it the partitions of what lies in them. */
 const LARGE =
-  /^(transactions|provider_references|idempotency_keys|journal|events|deliveries|delivery_attempts|nonces|counters|beneficiaries|provider_inbox|float_positions|tenants)(_first)?$/
+  /^(transactions|provider_references|idempotency_keys|journal|events|deliveries|delivery_attempts|nonces|counters|beneficiaries|provider_inbox|float_positions|tenants|period_counts)(_first)?$/
 
 const givenPorts = Effect.fnUntraced(function* (sent: Array<Sent>) {
   const url = yield* givenDatabase
@@ -53,6 +55,7 @@ const givenPorts = Effect.fnUntraced(function* (sent: Array<Sent>) {
     VelocityLimitsPg,
     NoncesPg,
     PartyHashRetentionPg,
+    PeriodCountsPg,
     ProviderInboxPg,
     TransactionsPg,
     WebhookDeliveriesPg,
@@ -170,6 +173,21 @@ const hot = {
     yield* (yield* PartyHashRetention).prune(NOON - 1e10, 1_000)
     yield* (yield* WebhookDeliveries).purge(NOON - 1e10, null, 1_000)
     yield* (yield* ProviderInbox).prune(NOON - 1e10, 1_000)
+    yield* (yield* PeriodCounts).prune(NOON - 1e10, 1_000)
+  }),
+  "counts of periods": Effect.gen(function* () {
+    const { add, callbacks, ended, write } = yield* PeriodCounts
+    yield* add({
+      what: "payout",
+      mode: "live",
+      provider: "eversend",
+      corridor: "UG/UGX/momo",
+      outcome: "failed",
+      failure: "unknown"
+    })
+    yield* write
+    yield* ended("live", NOON - 7 * 86_400_000, 3_600_000)
+    yield* callbacks(NOON - 3_600_000)
   })
 }
 

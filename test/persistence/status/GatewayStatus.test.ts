@@ -1,11 +1,13 @@
 import { expect, it } from "@effect/vitest"
 import { Context, Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
-import { Reference } from "../../../src/domain/Ids.ts"
+import { AppId, Reference } from "../../../src/domain/Ids.ts"
 import { AuditLogPg } from "../../../src/persistence/audit/AuditLogPg.ts"
 import { Database } from "../../../src/persistence/Database.ts"
 import { AcknowledgementsPg } from "../../../src/persistence/operators/AcknowledgementsPg.ts"
-import { GatewayStatusPg, IS_STANDBY } from "../../../src/persistence/status/GatewayStatusPg.ts"
+import { IS_STANDBY } from "../../../src/persistence/status/DatabaseStatePg.ts"
+import { GatewayStatusPg } from "../../../src/persistence/status/GatewayStatusPg.ts"
+import { PeriodCountsPg } from "../../../src/persistence/status/PeriodCountsPg.ts"
 import { VaultPg } from "../../../src/persistence/vault/VaultPg.ts"
 import { Acknowledgements } from "../../../src/services/ports/Acknowledgements.ts"
 import { type ComparisonResult, GatewayStatus } from "../../../src/services/ports/GatewayStatus.ts"
@@ -17,7 +19,7 @@ const given = Effect.gen(function* () {
   const url = yield* givenDatabase
   const context = yield* Layer.build(
     Layer.merge(GatewayStatusPg, AcknowledgementsPg).pipe(
-      Layer.provideMerge(AuditLogPg),
+      Layer.provideMerge(Layer.merge(AuditLogPg, PeriodCountsPg)),
       Layer.provideMerge(VaultPg.layer(masterKey)),
       Layer.provideMerge(Database.layer({ url }))
     )
@@ -187,6 +189,29 @@ it.live("keeps the newest result of each check", () =>
     ])
       yield* standing.recordCheck(check)
     expect((yield* standing.read).checks).toEqual([verify, { ...reconcile, at: NOW + 1, differences: 7 }])
+  }).pipe(Effect.scoped)
+)
+
+it.live("says what chosen tenants hold, and which accounts' callbacks were refused lately, at any node", () =>
+  Effect.gen(function* () {
+    const { sql, standing } = yield* given
+    yield* sql`INSERT INTO float_positions (app_id, mode, currency, available_minor, collected_minor)
+      SELECT name, 'live', 'UGX', 70, 70 FROM unnest(ARRAY['acme', 'other', 'third']) AS name`
+    const [acme, third] = [AppId.make("acme"), AppId.make("third")]
+    const held = { mode: "live", currency: "UGX", available: 70n, reserved: 0n, receivable: 0n }
+    expect(yield* standing.tenantFloats([acme, third, AppId.make("nobody")])).toEqual([
+      { appId: acme, ...held },
+      { appId: third, ...held }
+    ])
+    const refused = (process: number, age: string, count: number, outcome = "refused") => sql`
+      INSERT INTO period_counts (period_start, what, mode, provider, corridor, outcome, failure, process, count)
+      SELECT ${new Date(NOW)}::timestamptz - ${age}::interval, 'callback', 'live', 'mtn', '', ${outcome}, 'none',
+        ('00000000-0000-4000-8000-00000000000' || ${process}::int)::uuid, ${count}::int`
+    yield* refused(1, "1 minute", 3)
+    yield* refused(2, "1 minute", 4)
+    yield* refused(1, "2 hours", 100)
+    yield* refused(1, "1 minute", 100, "new")
+    expect((yield* standing.read).callbacksRefused).toMatchObject([{ provider: "mtn", mode: "live", count: 7 }])
   }).pipe(Effect.scoped)
 )
 

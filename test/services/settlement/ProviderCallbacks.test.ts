@@ -66,12 +66,27 @@ describe("ProviderCallbacks", () => {
       const refusals = yield* Effect.replicateEffect(one, FLOOD, { concurrency: 16 })
       expect(new Set(refusals.map(({ _tag }) => _tag))).toEqual(new Set(["unauthorized"]))
       expect(world.calls).toEqual([])
-      const counter = (yield* Metric.snapshot).find(({ id }) => id === "gateway_callbacks_refused_total")
-      expect([counter?.attributes, counter?.state]).toEqual([{ provider: "eversend" }, { count: FLOOD, incremental: true }])
+      const counter = (yield* Metric.snapshot).find(
+        ({ attributes, id }) => id === "gateway_callbacks_refused_total" && attributes?.["mode"] === "test"
+      )
+      expect([counter?.attributes, counter?.state]).toEqual([
+        { provider: "eversend", mode: "test" },
+        { count: FLOOD, incremental: true }
+      ])
       // Real work goes on as if nothing had come.
       expect(yield* receive("eversend", "route-key", callback(hint))).toBe("stored")
       expect(yield* round).toBe(1)
       expect(world.asked).toEqual([world.transaction.reference])
+      yield* receive("eversend", "route-key", callback(hint))
+      expect(world.arrivals.filter((one) => one !== "refused")).toEqual(["new", "repeated"])
+      const counts = (yield* Metric.snapshot).filter(
+        ({ attributes, id }) => id === "gateway_callbacks_total" && attributes?.["mode"] === "test"
+      )
+      expect(counts.map(({ attributes, state }) => [attributes?.["outcome"], "count" in state && state.count])).toEqual([
+        ["new", 1],
+        ["repeated", 1],
+        ["refused", FLOOD]
+      ])
     }).pipe(Effect.provideService(Metric.MetricRegistry, new Map()))
   )
 

@@ -12,7 +12,7 @@ import { OutcomePoller } from "../../../src/services/settlement/OutcomePoller.ts
 import { ProviderCallbacks } from "../../../src/services/settlement/ProviderCallbacks.ts"
 import { fake } from "../../fakes/Fake.ts"
 import { fakePolicy, policy } from "../../fakes/FakePolicy.ts"
-import { fakeProviderInbox } from "../../fakes/FakePorts.ts"
+import { fakePeriodCounts, fakeProviderInbox } from "../../fakes/FakePorts.ts"
 import { fakeRandomSource } from "../../fakes/FakeVault.ts"
 import { newReference } from "../../support/WebhookReceiver.ts"
 
@@ -110,6 +110,8 @@ interface World {
   readonly calls: Array<string>
   /** For how long callbacks were taken. */
   readonly leases: Array<number>
+  /** What each callback was counted as. */
+  readonly arrivals: Array<string>
   providerTimeoutMs: number
 }
 
@@ -132,6 +134,7 @@ export const newWorld = (given: Partial<Payout> = {}): World => ({
   due: [],
   calls: [],
   leases: [],
+  arrivals: [],
   providerTimeoutMs: policy.providerTimeoutMs
 })
 
@@ -151,6 +154,7 @@ const ports = (world: World) => {
       routeKey: () => "route-key",
       keptRouteKeys: () => ["key-before"]
     }),
+    fakePeriodCounts({ add: ({ outcome }) => Effect.sync(() => void world.arrivals.push(outcome)) }),
     fakeProviderInbox({
       store: (callback, dueAt) =>
         Effect.sync(() => {

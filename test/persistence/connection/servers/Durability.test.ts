@@ -10,7 +10,7 @@ import { NoPrimary } from "../../../../src/persistence/connection/servers/Primar
 import { Database } from "../../../../src/persistence/Database.ts"
 import { PostgresInstall } from "../../../../src/persistence/postgres/PostgresInstall.ts"
 import { PostgresServer } from "../../../../src/persistence/postgres/PostgresServer.ts"
-import { readDatabaseState } from "../../../../src/persistence/status/GatewayStatusPg.ts"
+import { readDatabaseState } from "../../../../src/persistence/status/DatabaseStatePg.ts"
 import { databaseFolder } from "../../../support/DatabaseFolder.ts"
 import { asRuntime, removeDataDir } from "../../../support/Postgres.ts"
 import { type Member, openMembers } from "../../../support/PostgresMembers.ts"

@@ -1,0 +1,69 @@
+import { Clock, Effect, Layer, Metric } from "effect"
+import { type FinalOutcome, finalOutcome, NO_FAILURE } from "../domain/FinalOutcome.ts"
+import { FailureCode } from "../domain/Payment.ts"
+import { labelledMetric } from "../runtime/LabelledMetric.ts"
+import { type ApplyOutcome, type ApplyStep, FloatLedger } from "../services/ports/FloatLedger.ts"
+import { PeriodCounts } from "../services/ports/PeriodCounts.ts"
+
+const MS_PER_SECOND = 1000
+
+// Not an interface, which would be open to further members and so no set of labels.
+type Ended = { readonly [Label in keyof FinalOutcome]: FinalOutcome[Label] }
+
+const transactions = labelledMetric((attributes: Ended) =>
+  Metric.counter("gateway_transactions_total", {
+    description: "Transactions that came to their final status, each once, by what the record said then.",
+    incremental: true,
+    attributes
+  })
+)
+const durations = labelledMetric((attributes: Omit<Ended, "corridor" | "failure">) =>
+  Metric.histogram("gateway_transaction_duration_seconds", {
+    description: "How long transactions took from their creation to their final status.",
+    boundaries: [1, 2.5, 5, 10, 30, 60, 120, 300, 900, 3_600, 21_600, 86_400],
+    attributes
+  })
+)
+
+/**
+ * Counts each transaction that ends, around whatever ledger is provided: after the commit that made its status final, and only by the node
+ * whose commit that was. Where the process dies in between, or the answer to the commit is lost, it is not counted.
+ */
+export const countedOutcomes = Layer.effect(
+  FloatLedger,
+  Effect.gen(function* () {
+    const ledger = yield* FloatLedger
+    const periods = yield* PeriodCounts
+    const begun = new Set<string>()
+
+    /** A counter that is not there yet grows from nothing, which no alert sees: all of a corridor's are there from its first end on. */
+    const begin = Effect.fnUntraced(function* (outcome: FinalOutcome) {
+      const { corridor, kind, mode, provider } = outcome
+      const line = `${kind} ${mode} ${provider} ${corridor}`
+      if (begun.has(line)) return
+      begun.add(line)
+      yield* transactions({ ...outcome, status: "successful", failure: NO_FAILURE }, 0)
+      for (const failure of FailureCode.literals) yield* transactions({ ...outcome, status: "failed", failure }, 0)
+    })
+
+    const count = Effect.fnUntraced(function* ({ before, next }: ApplyStep) {
+      const outcome = finalOutcome(before, next)
+      if (outcome === null) return
+      const { corridor, failure, kind, mode, provider, status } = outcome
+      const at = next.completedAt ?? (yield* Clock.currentTimeMillis)
+      yield* begin(outcome)
+      yield* transactions({ kind, mode, provider, corridor, status, failure }, 1)
+      yield* durations({ kind, mode, provider, status }, Math.max(0, at - next.createdAt) / MS_PER_SECOND)
+      yield* periods.add({ what: kind, mode, provider, corridor, outcome: status, failure })
+    })
+
+    const counted = (step: ApplyStep, applied: Effect.Effect<ApplyOutcome>) =>
+      Effect.tap(applied, ({ _tag }) => (_tag === "Applied" ? count(step) : Effect.void))
+
+    return FloatLedger.of({
+      ...ledger,
+      apply: (step) => counted(step, ledger.apply(step)),
+      resolve: (step, audit) => counted(step, ledger.resolve(step, audit))
+    })
+  })
+)

@@ -1,0 +1,40 @@
+import { Effect, Metric, Option } from "effect"
+import { NO_FAILURE } from "../../domain/FinalOutcome.ts"
+import { Mode } from "../../domain/Ids.ts"
+import { PeriodCounts } from "../ports/PeriodCounts.ts"
+import type { Provider } from "../ports/Provider.ts"
+import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
+
+/** The kinds of callbacks: new, the same bytes again, or not signed by its provider. */
+const arrivals = ["new", "repeated", "refused"] as const
+type Arrival = (typeof arrivals)[number]
+
+const callbacks = Metric.counter("gateway_callbacks_total", {
+  description: "Callbacks of providers, by what they were: new, repeated, or refused because the provider did not sign them.",
+  incremental: true
+})
+
+const forged = Metric.counter("gateway_callbacks_refused_total", {
+  description: "Callbacks whose signature was not the provider's.",
+  incremental: true
+})
+
+/** Counts the callbacks of each account: in the metrics of this process, and in the periods that all nodes count in. */
+export const makeCallbackCounts = Effect.gen(function* () {
+  const registry = yield* ProviderRegistry
+  const periods = yield* PeriodCounts
+  const accounts = registry.known.flatMap((provider) =>
+    Mode.literals.filter((mode) => Option.isSome(registry.find(provider, mode))).map((mode) => ({ provider, mode }))
+  )
+  // A counter that is not there yet grows from nothing, which no alert sees.
+  for (const account of accounts) {
+    for (const outcome of arrivals) yield* Metric.update(Metric.withAttributes(callbacks, { ...account, outcome }), 0)
+    yield* Metric.update(Metric.withAttributes(forged, account), 0)
+  }
+
+  return Effect.fnUntraced(function* ({ mode, name: provider }: Pick<Provider, "mode" | "name">, outcome: Arrival) {
+    yield* Metric.update(Metric.withAttributes(callbacks, { provider, mode, outcome }), 1)
+    if (outcome === "refused") yield* Metric.update(Metric.withAttributes(forged, { provider, mode }), 1)
+    yield* periods.add({ what: "callback", mode, provider, corridor: "", outcome, failure: NO_FAILURE })
+  })
+})
