@@ -236,7 +236,8 @@ const policyOf = (read: Reader) => {
     webhookAllowLoopback: read("WEBHOOK_ALLOW_LOOPBACK", "false", boolean),
     circuit: {
       failures: read("CIRCUIT_FAILURES", "20", wholeNumber(1, 10_000)),
-      openMs: read("CIRCUIT_OPEN", "1s", longerThanZero)
+      openMs: read("CIRCUIT_OPEN", "1s", longerThanZero),
+      lateMs: read("CIRCUIT_LATE", "1s", longerThanZero)
     },
     testCeilings
   }

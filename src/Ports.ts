@@ -24,6 +24,7 @@ import { PartitionsPg } from "./persistence/schema/PartitionsPg.ts"
 import { ClockWatchPg } from "./persistence/status/ClockWatchPg.ts"
 import { GatewayStatusPg } from "./persistence/status/GatewayStatusPg.ts"
 import { PeriodCountsPg } from "./persistence/status/PeriodCountsPg.ts"
+import { SharedLateCallsPg } from "./persistence/status/SharedLateCallsPg.ts"
 import { CorridorsPg } from "./persistence/tenants/CorridorsPg.ts"
 import { DenylistPg, ScreeningByRows } from "./persistence/tenants/DenylistPg.ts"
 import { TenantsPg } from "./persistence/tenants/TenantsPg.ts"
@@ -87,6 +88,7 @@ const portsOn = <R, E>(database: Layer.Layer<R | SqlClient.SqlClient, E>, { mast
     ProposalsPg,
     ProviderInboxPg,
     QuotesPg,
+    SharedLateCallsPg,
     standing,
     TenantChangesPg,
     TenantsPg,

@@ -1,16 +1,18 @@
 import type { AppId } from "./Ids.ts"
 import type { Instant } from "./Instant.ts"
 
-/** The circuit breaker of one operation of one provider. It opens when too many calls in a row fail. */
+/** The circuit breaker of one operation of one provider. It opens when too many calls in a row fail, or pass their usual time. */
 export type Circuit =
-  | { readonly _tag: "Closed"; readonly failures: Failures }
+  /** `late`: calls in flight that have passed their usual time; no call was answered since. Each counts as a failure. */
+  | { readonly _tag: "Closed"; readonly failures: CallsOfTenants; readonly late: CallsOfTenants }
   /** Nothing is let through until then; `forMs` is how long it stayed open this time. */
-  | { readonly _tag: "Open"; readonly until: Instant; readonly forMs: number }
+  | { readonly _tag: "Open"; readonly until: Instant; readonly forMs: number; readonly awaited?: number }
   /** One call is under way that decides, and no other is let through. */
-  | { readonly _tag: "HalfOpen"; readonly forMs: number }
+  | { readonly _tag: "HalfOpen"; readonly forMs: number; readonly awaited?: number }
+// `awaited` is there where calls in flight opened it, before they had failed: so many of their answers close it again.
 
-/** Failures in a row, by whose request they met; null is the gateway's own work. */
-type Failures = ReadonlyMap<AppId | null, number>
+/** Calls in a row, by whose request they were; null is the gateway's own work. */
+export type CallsOfTenants = ReadonlyMap<AppId | null, number>
 
 /** `abandoned` says nothing about the provider: the caller went away. */
 export type CallResult = "answered" | "failed" | "abandoned"
@@ -21,20 +23,26 @@ export interface EndedCall {
   readonly tenant: AppId | null
   /** Of the call that a half-open circuit let through. */
   readonly isTrial: boolean
+  /** Whose late call it was counted as; absent where it was not late. */
+  readonly lateOf?: AppId | null
   readonly at: Instant
 }
 
 export interface CircuitPolicy {
-  /** Failures in a row, with no success between them, that open it. */
+  /** Failures in a row, with no success between them, that open it. A call that passes its usual time counts from then on. */
   readonly failures: number
   /** How long it stays open the first time; twice as long after each trial that failed. */
   readonly openMs: number
+  /** No call is late before. */
+  readonly lateMs: number
 }
 
 /** However often its trials failed, it is tried again after at most this long. */
 export const LONGEST_OPEN_MS = 5_000
 
-export const closedCircuit: Circuit = { _tag: "Closed", failures: new Map() }
+const none: CallsOfTenants = new Map()
+
+export const closedCircuit: Circuit = { _tag: "Closed", failures: none, late: none }
 
 export const allowsCall = (circuit: Circuit, now: Instant): boolean =>
   circuit._tag === "Closed" || (circuit._tag === "Open" && now >= circuit.until)
@@ -46,35 +54,84 @@ export const allowsCall = (circuit: Circuit, now: Instant): boolean =>
 export const allowsTenantCall = ({ own, shared }: { readonly shared: Circuit; readonly own: Circuit }, now: Instant): boolean =>
   allowsCall(own, now) && allowsCall(shared, own._tag === "Closed" ? now : now - LONGEST_OPEN_MS)
 
-/** The circuit after a call was let through. */
-export const onCallStart = (circuit: Circuit): Circuit =>
-  circuit._tag === "Open" ? { _tag: "HalfOpen", forMs: circuit.forMs } : circuit
+/** Whether calls in flight opened it, that had not failed. */
+export const isSilent = (circuit: Circuit): boolean => circuit._tag !== "Closed" && circuit.awaited !== undefined
 
-/** The circuit after a call ended. A call that began while it was closed changes nothing once it has opened: only the trial does. */
-export const onCallEnd = (circuit: Circuit, { at, how, isTrial, tenant }: EndedCall, policy: CircuitPolicy): Circuit => {
-  if (isTrial !== (circuit._tag === "HalfOpen")) return circuit
+/** The circuit after a call was let through. */
+export const onCallStart = (circuit: Circuit): Circuit => {
+  if (circuit._tag !== "Open") return circuit
+  const { awaited, forMs } = circuit
+  return { _tag: "HalfOpen", forMs, ...(awaited === undefined ? {} : { awaited }) }
+}
+
+/** The circuit after a call passed its usual time that began while it was closed. It goes on, and may be answered. */
+export const onCallLate = (circuit: Circuit, tenant: AppId | null, at: Instant, policy: CircuitPolicy): Circuit => {
+  if (circuit._tag !== "Closed") return circuit
+  const late = changed(circuit.late, tenant, 1)
+  return opensSilent({ ...circuit, late }, none, at, policy)
+}
+
+/** The circuit once it is known how many calls are late at other nodes: they count where one is late here. */
+export const onLateElsewhere = (circuit: Circuit, elsewhere: CallsOfTenants, at: Instant, policy: CircuitPolicy): Circuit =>
+  circuit._tag === "Closed" && circuit.late.size > 0 ? opensSilent(circuit, elsewhere, at, policy) : circuit
+
+const opensSilent = (
+  circuit: Extract<Circuit, { readonly _tag: "Closed" }>,
+  elsewhere: CallsOfTenants,
+  at: Instant,
+  policy: CircuitPolicy
+): Circuit =>
+  weight([circuit.failures, circuit.late, elsewhere], policy) < policy.failures
+    ? circuit
+    : { ...opened(policy.openMs, at), awaited: Math.ceil(policy.failures / 2) }
+
+/**
+ * The circuit after a call ended. Of calls that began while it was closed only the trial changes it once it has opened; where late calls opened it,
+ * their answers say as well that the provider is there.
+ */
+export const onCallEnd = (circuit: Circuit, call: EndedCall, policy: CircuitPolicy): Circuit => {
+  const { at, how, isTrial, lateOf, tenant } = call
+  if (isTrial !== (circuit._tag === "HalfOpen")) return how === "answered" ? answeredMeanwhile(circuit) : circuit
   switch (circuit._tag) {
     case "Closed": {
-      if (how !== "failed") return how === "answered" ? closedCircuit : circuit
-      const failures = new Map(circuit.failures).set(tenant, (circuit.failures.get(tenant) ?? 0) + 1)
-      return weight(failures, policy) < policy.failures ? { _tag: "Closed", failures } : opened(policy.openMs, at)
+      if (how === "answered") return closedCircuit
+      const late = lateOf === undefined ? circuit.late : changed(circuit.late, lateOf, -1)
+      if (how === "abandoned") return late === circuit.late ? circuit : { ...circuit, late }
+      const failures = changed(circuit.failures, tenant, 1)
+      return weight([failures, late], policy) < policy.failures ? { _tag: "Closed", failures, late } : opened(policy.openMs, at)
     }
     case "HalfOpen":
       if (how === "answered") return closedCircuit
-      if (how === "abandoned") return { _tag: "Open", until: at, forMs: circuit.forMs }
+      if (how === "abandoned") return { ...circuit, _tag: "Open", until: at }
       return opened(Math.max(circuit.forMs, Math.min(circuit.forMs * 2, LONGEST_OPEN_MS)), at)
     case "Open":
-      return circuit
+      return how === "answered" ? answeredMeanwhile(circuit) : circuit
   }
+}
+
+const answeredMeanwhile = (circuit: Circuit): Circuit => {
+  if (circuit._tag === "Closed") return closedCircuit
+  if (circuit.awaited === undefined) return circuit
+  return circuit.awaited <= 1 ? closedCircuit : { ...circuit, awaited: circuit.awaited - 1 }
+}
+
+const changed = (calls: CallsOfTenants, tenant: AppId | null, by: 1 | -1): CallsOfTenants => {
+  const count = (calls.get(tenant) ?? 0) + by
+  if (count < 0) return calls
+  const next = new Map(calls).set(tenant, count)
+  if (count === 0) next.delete(tenant)
+  return next
 }
 
 /**
  * The weight of consecutive failures. A tenant chooses its recipients, and with them perhaps the failures: one tenant alone weighs too
  * little to open the circuit that all tenants share, even where one failure is enough.
  */
-const weight = (failures: Failures, policy: CircuitPolicy): number => {
+const weight = (counted: ReadonlyArray<CallsOfTenants>, policy: CircuitPolicy): number => {
   const mostOfOneTenant = Math.min(Math.ceil(policy.failures / 2), policy.failures - 1)
-  return [...failures].reduce((sum, [tenant, count]) => sum + (tenant === null ? count : Math.min(count, mostOfOneTenant)), 0)
+  const sums = new Map<AppId | null, number>()
+  for (const [tenant, count] of counted.flatMap((calls) => [...calls])) sums.set(tenant, (sums.get(tenant) ?? 0) + count)
+  return [...sums].reduce((sum, [tenant, count]) => sum + (tenant === null ? count : Math.min(count, mostOfOneTenant)), 0)
 }
 
-const opened = (forMs: number, now: Instant): Circuit => ({ _tag: "Open", until: now + forMs, forMs })
+const opened = (forMs: number, now: Instant) => ({ _tag: "Open", until: now + forMs, forMs }) as const

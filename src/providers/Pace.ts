@@ -1,6 +1,6 @@
 import { Clock, Context, Effect, Metric } from "effect"
 import type { Mode } from "../domain/Ids.ts"
-import { CallKind, isPatient, MoneyTurn, tellTurnedAway } from "../runtime/CallTurn.ts"
+import { asWait, CallKind, isPatient, MoneyTurn, tellTurnedAway } from "../runtime/CallTurn.ts"
 import { annotateTraced } from "../runtime/Tracing.ts"
 import type { RateLimit, RateLimits } from "../services/ports/RateLimits.ts"
 import type { ProviderCall, ProviderResponse, Transport } from "./Transport.ts"
@@ -118,7 +118,7 @@ export const paced = (
           }
           taken.push(one)
           waitMs += said.waitMs
-          yield* Effect.onInterrupt(restore(said.waitMs > 0 ? Effect.sleep(said.waitMs) : Effect.void), () => giveBack)
+          yield* Effect.onInterrupt(restore(said.waitMs > 0 ? asWait(Effect.sleep(said.waitMs)) : Effect.void), () => giveBack)
         }
         return { isTaken: true, waitMs }
       })

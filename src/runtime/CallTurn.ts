@@ -1,5 +1,6 @@
 import { Context, Effect } from "effect"
 import type { AppId } from "../domain/Ids.ts"
+import { elapsed } from "./Timer.ts"
 
 /**
  * The purpose of a call to a provider: to move money, to prepare a money call (a price, a token), to poll a status, or a free read. Each
@@ -16,15 +17,39 @@ export interface TurnedAway {
   readonly intervalMs: number
 }
 
-interface Turn {
+export interface Turn {
   /** Whether a call waits for its turn as long as its time allows. Otherwise it waits shortly, because the caller can retry. */
   readonly isPatient: boolean
   away: TurnedAway | null
+  /** How long its calls have waited for the pace of their account, without the wait that goes on. */
+  waitedMs: number
+  /** Since when one waits for it, by the monotonic clock; null where none does. */
+  waitsSince: number | null
 }
+
+export const makeTurn = (isPatient: boolean): Turn => ({ isPatient, away: null, waitedMs: 0, waitsSince: null })
+
+/** How much of the time up to now, by the monotonic clock, nothing was on its way to the provider because of our own pace. */
+export const waitedMs = ({ waitedMs, waitsSince }: Turn, now: number): number =>
+  waitedMs + (waitsSince === null ? 0 : now - waitsSince)
 
 const CallTurn = Context.Reference<Turn | null>("gateway/runtime/CallTurn", { defaultValue: () => null })
 
 export const isPatient: Effect.Effect<boolean> = Effect.map(CallTurn, (turn) => turn?.isPatient ?? true)
+
+/** A wait for the pace of the account: the caller of `inTurn` knows that it is none of the provider's time. */
+export const asWait = <A, E, R>(wait: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.flatMap(CallTurn, (turn) => {
+    if (turn === null) return wait
+    const begin = Effect.map(elapsed, (now) => {
+      turn.waitsSince = now
+    })
+    const end = Effect.map(elapsed, (now) => {
+      turn.waitedMs = waitedMs(turn, now)
+      turn.waitsSince = null
+    })
+    return Effect.andThen(begin, Effect.ensuring(wait, end))
+  })
 
 /** Reported to the caller of `withTurn`. */
 export const tellTurnedAway = (away: TurnedAway): Effect.Effect<void> =>
@@ -56,8 +81,11 @@ export const withShortWait = <A, E, R>(call: Effect.Effect<A, E, R>): Effect.Eff
 
 /** Runs calls, and says beside their end whether one of them was turned away; null where none was. */
 export const withTurn = <A, E, R>(call: Effect.Effect<A, E, R>, isPatient: boolean) =>
+  Effect.suspend(() => inTurn(call, makeTurn(isPatient)))
+
+/** The same in a turn that the caller can look at meanwhile. */
+export const inTurn = <A, E, R>(call: Effect.Effect<A, E, R>, turn: Turn) =>
   Effect.gen(function* () {
-    const turn: Turn = { isPatient, away: null }
     const exit = yield* Effect.exit(Effect.provideService(call, CallTurn, turn))
     return { exit, away: turn.away }
   })

@@ -7,14 +7,17 @@ import {
   type Circuit,
   closedCircuit,
   type EndedCall,
+  isSilent,
   LONGEST_OPEN_MS,
   onCallEnd,
-  onCallStart
+  onCallLate,
+  onCallStart,
+  onLateElsewhere
 } from "../../src/domain/CircuitBreaker.ts"
 import { AppId } from "../../src/domain/Ids.ts"
 import { NOON } from "../support/SampleTransactions.ts"
 
-const policy = { failures: 3, openMs: 1_000 }
+const policy = { failures: 3, openMs: 1_000, lateMs: 1_000 }
 const open: Circuit = { _tag: "Open", until: NOON + 1_000, forMs: 1_000 }
 const call = (how: CallResult, over: Partial<EndedCall> = {}): EndedCall => ({
   how,
@@ -60,7 +63,7 @@ describe("a circuit breaker", () => {
   })
 
   it("never waits less than the configured time, even where that is more than the bound", () => {
-    const long = { failures: 1, openMs: 60_000 }
+    const long = { ...policy, failures: 1, openMs: 60_000 }
     const first = onCallEnd(closedCircuit, call("failed"), long)
     expect(onCallEnd(onCallStart(first), trial("failed"), long)).toStrictEqual(first)
   })
@@ -87,7 +90,7 @@ describe("a circuit breaker", () => {
   })
 
   it("counts no more than half of what opens it for one tenant", () => {
-    const ten = { failures: 10, openMs: 1_000 }
+    const ten = { ...policy, failures: 10 }
     const failed = (circuit: Circuit, times: number, tenant: AppId) =>
       Array.from({ length: times }).reduce<Circuit>((before) => onCallEnd(before, call("failed", { tenant }), ten), circuit)
     const half = failed(closedCircuit, 100, AppId.make("one"))
@@ -102,7 +105,7 @@ describe("a circuit breaker", () => {
   it("is never opened by one tenant alone, whatever the settings", () =>
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 50 }), fc.integer({ min: 0, max: 200 }), (failures, times) => {
-        const set = { failures, openMs: 1_000 }
+        const set = { ...policy, failures }
         const failed = call("failed", { tenant: AppId.make("one") })
         const circuit = Array.from({ length: times }).reduce<Circuit>((before) => onCallEnd(before, failed, set), closedCircuit)
         expect(circuit._tag).toBe("Closed")
@@ -133,4 +136,76 @@ describe("a circuit breaker", () => {
         expect(circuit._tag === "Open").toBe(opened)
       })
     ))
+})
+
+describe("a circuit breaker with calls in flight that pass their usual time", () => {
+  const late = (circuit: Circuit, times: number, tenant: AppId | null = null): Circuit =>
+    Array.from({ length: times }).reduce<Circuit>((before) => onCallLate(before, tenant, NOON, policy), circuit)
+  const silent = { ...open, awaited: 2 }
+
+  it("counts each as a failure, beside those that failed", () => {
+    expect(late(closedCircuit, 2)._tag).toBe("Closed")
+    expect(late(closedCircuit, 3)).toStrictEqual(silent)
+    expect(late(failing(closedCircuit, 2), 1)).toStrictEqual(silent)
+    expect(isSilent(late(closedCircuit, 3))).toBe(true)
+    expect(isSilent(failing(closedCircuit, 3))).toBe(false)
+  })
+
+  it("counts none of them twice: a late call that fails was counted", () => {
+    const two = late(closedCircuit, 2)
+    const failed = onCallEnd(two, call("failed", { lateOf: null }), policy)
+    expect(failed).toMatchObject({ failures: new Map([[null, 1]]), late: new Map([[null, 1]]) })
+    expect(late(failed, 1)._tag).toBe("Open")
+  })
+
+  it("counts a late call that never left for every tenant, and for none alone", () => {
+    const one = AppId.make("one")
+    const ended = onCallEnd(late(closedCircuit, 1, one), call("failed", { lateOf: one }), policy)
+    expect(ended).toMatchObject({ failures: new Map([[null, 1]]), late: new Map() })
+  })
+
+  it("forgets one whose caller went away, and all of them after an answer", () => {
+    expect(onCallEnd(late(closedCircuit, 2), call("abandoned", { lateOf: null }), policy)).toStrictEqual(late(closedCircuit, 1))
+    expect(onCallEnd(late(closedCircuit, 2), call("answered", { lateOf: null }), policy)).toStrictEqual(closedCircuit)
+    // They were forgotten: this one counts once.
+    expect(onCallEnd(closedCircuit, call("failed", { lateOf: null }), policy)).toStrictEqual(failing(closedCircuit, 1))
+  })
+
+  it("counts those of other nodes where one is late here, and not without", () => {
+    const theirs = new Map([[null, 2]])
+    expect(onLateElsewhere(closedCircuit, new Map([[null, 100]]), NOON, policy)).toBe(closedCircuit)
+    expect(onLateElsewhere(late(closedCircuit, 1), theirs, NOON, policy)).toStrictEqual(silent)
+    expect(onLateElsewhere(late(closedCircuit, 1), new Map([[null, 1]]), NOON, policy)._tag).toBe("Closed")
+    expect(onLateElsewhere(open, theirs, NOON, policy)).toBe(open)
+  })
+
+  it("is not opened by the late calls of one tenant, here and elsewhere", () => {
+    const one = AppId.make("one")
+    expect(late(closedCircuit, 100, one)._tag).toBe("Closed")
+    expect(onLateElsewhere(late(closedCircuit, 1, one), new Map([[one, 100]]), NOON, policy)._tag).toBe("Closed")
+  })
+
+  it.each([["open", silent] as const, ["half open", onCallStart(silent)] as const])(
+    "closes while %s when half of what opened it was answered after all",
+    (_, circuit) => {
+      const once = onCallEnd(circuit, call("answered"), policy)
+      expect(once._tag).toBe(circuit._tag)
+      expect(onCallEnd(once, call("failed"), policy)).toBe(once)
+      expect(onCallEnd(once, call("answered"), policy)).toStrictEqual(closedCircuit)
+    }
+  )
+
+  it("closes by the answer of its trial, and after a trial that failed by that of another one alone", () => {
+    expect(onCallEnd(onCallStart(silent), trial("answered"), policy)).toStrictEqual(closedCircuit)
+    expect(onCallEnd(onCallStart(silent), trial("failed"), policy)).toStrictEqual({ ...open, until: NOON + 2_000, forMs: 2_000 })
+    expect(onCallEnd(onCallStart(silent), trial("abandoned"), policy)).toStrictEqual({ ...silent, until: NOON })
+    // It closed meanwhile.
+    expect(onCallEnd(closedCircuit, trial("answered"), policy)).toStrictEqual(closedCircuit)
+    expect(onCallEnd(closedCircuit, trial("failed"), policy)).toBe(closedCircuit)
+  })
+
+  it("is not changed by a call that becomes late once it has opened", () => {
+    expect(onCallLate(open, null, NOON, policy)).toBe(open)
+    expect(onCallLate(onCallStart(open), null, NOON, policy)).toStrictEqual(onCallStart(open))
+  })
 })

@@ -9,7 +9,7 @@ import { FLOAT, givenFloat } from "../support/PaymentRequests.ts"
 import { fakeFloatLedger, fakePayerLocks } from "./FakeLedger.ts"
 import { FakeMemory } from "./FakeMemory.ts"
 import { fakePolicy } from "./FakePolicy.ts"
-import { fakeNonces, fakeRateLimits, unexpectedPorts } from "./FakePorts.ts"
+import { fakeNonces, fakeRateLimits, fakeSharedLateCalls, unexpectedPorts } from "./FakePorts.ts"
 import { type FakeProvider, fakeProvider, fakeProviderRegistry } from "./FakeProvider.ts"
 import { fakeQuotes } from "./FakeQuotes.ts"
 import {
@@ -51,6 +51,7 @@ export const fakePorts = ({ caps, corridors = [], policy = {}, tenant = tenantNa
         fakeDenylist(),
         fakeQuotes(),
         fakeNonces(),
+        fakeSharedLateCalls,
         fakeWebhookOutbox(),
         fakeVault,
         fakeRandomSource(),

@@ -23,7 +23,7 @@ export const policy: Policy["Service"] = {
   webhookAllowLoopback: true,
   keptRefusals: "off",
   unmatchedCallbacks: "off",
-  circuit: { failures: 20, openMs: 1_000 },
+  circuit: { failures: 20, openMs: 1_000, lateMs: 1_000 },
   testCeilings: Object.fromEntries(Object.keys(exponents).map((currency) => [currency, minor(20_000n)])) as never
 }
 

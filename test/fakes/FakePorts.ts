@@ -20,6 +20,7 @@ import { PeriodCounts } from "../../src/services/ports/PeriodCounts.ts"
 import { Proposals } from "../../src/services/ports/Proposals.ts"
 import { ProviderInbox } from "../../src/services/ports/ProviderInbox.ts"
 import { RateLimits } from "../../src/services/ports/RateLimits.ts"
+import { SharedLateCalls } from "../../src/services/ports/SharedLateCalls.ts"
 import { TenantChanges } from "../../src/services/ports/TenantChanges.ts"
 import { WebhookDeliveries } from "../../src/services/ports/WebhookDeliveries.ts"
 import { WebhookEndpoints } from "../../src/services/ports/WebhookEndpoints.ts"
@@ -55,6 +56,9 @@ export const fakeClockWatch = (expected: Expected<ClockWatch["Service"]> = {}) =
 
 /** Codes of payers, for collections whose corridor demands one. */
 export const fakeCodes = (expected: Expected<Codes["Service"]> = {}) => fake(Codes, expected)
+
+/** SharedLateCalls of a gateway that runs alone. */
+export const fakeSharedLateCalls = Layer.succeed(SharedLateCalls, { exchange: () => Effect.succeed([]) })
 
 /** FloatAlerts that no test of a service needs. */
 export const fakeFloatAlerts = (expected: Expected<FloatAlerts["Service"]> = {}) => fake(FloatAlerts, expected)

@@ -9,6 +9,7 @@ import { IdempotencyPg } from "../../src/persistence/requests/IdempotencyPg.ts"
 import { PayerLocksPg } from "../../src/persistence/requests/PayerLocksPg.ts"
 import { RateLimitsMemory } from "../../src/persistence/requests/RateLimitsMemory.ts"
 import { VelocityLimitsPg } from "../../src/persistence/requests/VelocityLimitsPg.ts"
+import { SharedLateCallsPg } from "../../src/persistence/status/SharedLateCallsPg.ts"
 import { CorridorsPg } from "../../src/persistence/tenants/CorridorsPg.ts"
 import { DenylistPg, ScreeningByRows } from "../../src/persistence/tenants/DenylistPg.ts"
 import { TenantsPg } from "../../src/persistence/tenants/TenantsPg.ts"
@@ -159,6 +160,7 @@ export const servicesOn = (
           Layer.provideMerge(ScreeningByRows, DenylistPg),
           TenantsPg,
           CorridorsPg,
+          SharedLateCallsPg,
           WebhookOutboxPg
         )
       ),

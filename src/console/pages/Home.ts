@@ -15,7 +15,8 @@ import {
 } from "../../services/ports/GatewayStatus.ts"
 import { Proposals } from "../../services/ports/Proposals.ts"
 import { ProviderRegistry } from "../../services/ports/ProviderRegistry.ts"
-import { Circuits, operations } from "../../services/routing/Circuits.ts"
+import { operations } from "../../services/routing/CircuitStates.ts"
+import { Circuits } from "../../services/routing/Circuits.ts"
 import { LONGEST_ACKNOWLEDGEMENT } from "../AcknowledgeForm.ts"
 import { badge, idOf, link, money, said, section, table, time, transactionLink } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
@@ -45,8 +46,9 @@ export const makeHome = Effect.gen(function* () {
       .flatMap((mode) => operations.map((operation) => ({ provider, mode, operation })))
   )
   const heldBack = Effect.forEach(lines, (line) =>
-    Effect.map(circuits.standing(line), ({ all, tenants }) => {
-      const name = `held back by this node: ${line.provider} ${line.mode} ${line.operation}`
+    Effect.map(circuits.standing(line), ({ all, isSilent, tenants }) => {
+      const why = isSilent ? " (not answered in time)" : ""
+      const name = `held back by this node: ${line.provider} ${line.mode} ${line.operation}${why}`
       return all ? [name] : tenants.length > 0 ? [`${name}, for ${tenants.join(", ")} alone`] : []
     })
   ).pipe(Effect.map((found) => found.flat()))

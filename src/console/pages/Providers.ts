@@ -9,7 +9,8 @@ import { RecentCalls } from "../../runtime/RecentCalls.ts"
 import { type UnroutedPayment, UnroutedPayments } from "../../runtime/UnroutedPayments.ts"
 import { Corridors } from "../../services/ports/Corridors.ts"
 import { ProviderRegistry } from "../../services/ports/ProviderRegistry.ts"
-import { Circuits, type HeldBack, operations } from "../../services/routing/Circuits.ts"
+import { type HeldBack, operations } from "../../services/routing/CircuitStates.ts"
+import { Circuits } from "../../services/routing/Circuits.ts"
 import { badge, code, field, form, idOf, money, said, section, table, time } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
 import { callTable } from "../ProviderCalls.ts"
@@ -106,8 +107,10 @@ const unroutedTable = (payments: ReadonlyArray<UnroutedPayment>): ComponentChild
     ])
   )
 
-const heldText = (operation: string, { all, tenants }: HeldBack): ReadonlyArray<string> =>
-  all ? [operation] : tenants.length > 0 ? [`${operation} for ${tenants.join(", ")}`] : []
+const heldText = (operation: string, { all, isSilent, tenants }: HeldBack): ReadonlyArray<string> => {
+  const why = isSilent ? " (not answered in time)" : ""
+  return all ? [`${operation}${why}`] : tenants.length > 0 ? [`${operation} for ${tenants.join(", ")}${why}`] : []
+}
 
 const nameOf = ({ country, currency, direction, method }: Corridor): string => `${country}/${currency}/${direction}/${method}`
 

@@ -5,7 +5,8 @@ import { passOver } from "../../runtime/RouteTrail.ts"
 import type { Provider } from "../ports/Provider.ts"
 import type { ReferenceData } from "../ports/ProviderReads.ts"
 import { decorateProviders, ProviderRegistry } from "../ports/ProviderRegistry.ts"
-import { type CallVerdict, Circuits, type Operation } from "./Circuits.ts"
+import { type CallVerdict, type Operation } from "./CircuitStates.ts"
+import { Circuits } from "./Circuits.ts"
 
 type NotSent = Extract<Fact, { readonly _tag: "NotSent" }>
 

@@ -7,7 +7,8 @@ import { beginCandidates, passOver } from "../../runtime/RouteTrail.ts"
 import type { Provider } from "../ports/Provider.ts"
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 import { Tenants } from "../ports/Tenants.ts"
-import { Circuits, type Operation } from "./Circuits.ts"
+import type { Operation } from "./CircuitStates.ts"
+import { Circuits } from "./Circuits.ts"
 import { availabilityByNetwork, limitsByNetwork, narrowed } from "./NetworkLimits.ts"
 
 /** A provider with an account in the caller's mode, and those of its operations that are wanted: for payouts, for collections, or one read. */

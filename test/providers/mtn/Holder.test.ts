@@ -13,6 +13,7 @@ import { BankAccounts } from "../../../src/services/reference/BankAccounts.ts"
 import { Circuits } from "../../../src/services/routing/Circuits.ts"
 import { guardedProviders } from "../../../src/services/routing/GuardedProviders.ts"
 import { fakePolicy } from "../../fakes/FakePolicy.ts"
+import { fakeSharedLateCalls } from "../../fakes/FakePorts.ts"
 import { payoutsOf } from "../contract/Fixture.ts"
 import { answer, type Behaviour, silence, stub } from "../ProviderStub.ts"
 import { ghana, open, payout, settings } from "./Orders.ts"
@@ -129,7 +130,7 @@ const guarded = Effect.fnUntraced(function* (behaviours: Wire, pace: Pace | null
   const node = yield* Layer.build(
     Layer.merge(BankAccounts.layer, Layer.provide(guardedProviders, registry)).pipe(
       Layer.provideMerge(Circuits.layer),
-      Layer.provide(fakePolicy())
+      Layer.provide([fakePolicy(), fakeSharedLateCalls])
     )
   )
   const { accounts, circuits, mtnNow } = yield* Effect.gen(function* () {

@@ -3,6 +3,7 @@ import { Effect, Layer } from "effect"
 import { isPatient, tellTurnedAway, withShortWait } from "../../../src/runtime/CallTurn.ts"
 import { type CircuitCall, Circuits } from "../../../src/services/routing/Circuits.ts"
 import { fakePolicy } from "../../fakes/FakePolicy.ts"
+import { fakeSharedLateCalls } from "../../fakes/FakePorts.ts"
 import { givenTelemetry } from "../../support/Telemetry.ts"
 
 it.effect("a call through a circuit waits for its turn as long as its caller would: a free read in passing holds up nobody", () =>
@@ -13,7 +14,7 @@ it.effect("a call through a circuit waits for its turn as long as its caller wou
       { call: isPatient, verdict: () => "answered", instead: Effect.succeed(true) }
     )
     expect([yield* asked, yield* withShortWait(asked)]).toStrictEqual([true, false])
-  }).pipe(Effect.provide(Circuits.layer.pipe(Layer.provide(fakePolicy()))))
+  }).pipe(Effect.provide(Circuits.layer.pipe(Layer.provide([fakePolicy(), fakeSharedLateCalls]))))
 )
 
 // Issue 38, line 2.
@@ -28,7 +29,7 @@ it.effect("a provider that turns calls away is busy: no number of such calls ope
     })
     const turnedAway = tellTurnedAway({ retryAfterMs: 1_000, intervalMs: 100 })
     expect([yield* after("busy", turnedAway), yield* after("broken", Effect.void)]).toStrictEqual([false, true])
-  }).pipe(Effect.provide(Circuits.layer.pipe(Layer.provide(fakePolicy()))))
+  }).pipe(Effect.provide(Circuits.layer.pipe(Layer.provide([fakePolicy(), fakeSharedLateCalls]))))
 )
 
 it.effect("a circuit that opens is in the log with what the last call ended with", () =>
@@ -49,5 +50,5 @@ it.effect("a circuit that opens is in the log with what the last call ended with
         { provider: "mtn", mode: "live", operation: "send", note: "HTTP 503" }
       ]
     ])
-  }).pipe(Effect.provide(Circuits.layer.pipe(Layer.provide(fakePolicy()))))
+  }).pipe(Effect.provide(Circuits.layer.pipe(Layer.provide([fakePolicy(), fakeSharedLateCalls]))))
 )

@@ -1,0 +1,277 @@
+import { Clock, Effect, identity, Metric } from "effect"
+import * as CircuitBreaker from "../../domain/CircuitBreaker.ts"
+import type { AppId, Mode } from "../../domain/Ids.ts"
+import type { Instant } from "../../domain/Instant.ts"
+import { type AnswerTimes, lateAfterMs, noAnswers, withAnswer } from "../../domain/UsualTime.ts"
+import type { LateCalls } from "../ports/SharedLateCalls.ts"
+
+/**
+ * The operations of a provider that a circuit can stop. Polls are not among them: nothing ever stops those. A payout's questions about its
+ * recipient, `holder` and `resolve`, are apart from the reads of tenants: neither is held back because the other fails.
+ */
+export const operations = ["quote", "send", "charge", "exchange", "holder", "resolve", "reads"] as const
+export type Operation = (typeof operations)[number]
+
+/** One operation of one account. */
+export interface CircuitKey {
+  readonly provider: string
+  readonly mode: Mode
+  readonly operation: Operation
+}
+
+/**
+ * The result of a call, for the circuit. `unreachable`: it never left, which no request can cause. `failed`: it had no result, and the
+ * tenant may have chosen a recipient for which none ever has.
+ */
+export type CallVerdict = "answered" | "failed" | "unreachable"
+
+/** For all tenants, and for these alone. `isSilent`: calls in flight passed their usual time, before they had failed. */
+export interface HeldBack {
+  readonly all: boolean
+  readonly tenants: ReadonlyArray<AppId>
+  readonly isSilent: boolean
+}
+
+const openCircuits = Metric.gauge("gateway_provider_circuit_open", {
+  description: "1 while calls of this kind to this provider are held back, be it for all tenants or for one, else 0."
+})
+const openings = Metric.counter("gateway_provider_circuit_openings_total", {
+  description:
+    "How often a circuit opened, by reason: failures, or silence, which is calls in flight that passed their usual time.",
+  incremental: true
+})
+const usualTimes = Metric.gauge("gateway_provider_late_after_seconds", {
+  description: "From when on a call in flight of this kind to this provider counts as late, as this process has learnt it."
+})
+
+/** A tenant whose calls fail alone is forgotten when it asked for nothing this long after its calls were let through again. */
+const FORGOTTEN_AFTER_MS = 60_000
+const MS_PER_SECOND = 1000
+
+/** How a call ended. */
+interface CallEnd {
+  /** In the words of its outcome; empty where there are none. */
+  readonly note: string
+  /** Without its wait for our own pace. */
+  readonly tookMs: number
+}
+
+/** A call that was let through. */
+export interface BegunCall {
+  /** From then on it counts as late. */
+  readonly lateAfterMs: number
+  /** Counts it as late. Called at most once, and not after its end. */
+  readonly late: Effect.Effect<void>
+  /** Called once; `abandoned` where its caller went away. */
+  readonly end: (verdict: CallVerdict | "abandoned", how: CallEnd) => Effect.Effect<void>
+}
+
+/**
+ * The states of the circuits, in the memory of this process. Each line has a circuit that all tenants share and one for each tenant: a
+ * tenant whose own recipients make the provider fail opens its own circuit only.
+ */
+export const circuitStates = (policy: CircuitBreaker.CircuitPolicy, longestUsualMs: number) => {
+  const lines = new Map<string, LineCircuits>()
+  const circuitsOf = (line: CircuitKey): LineCircuits => lines.get(nameOf(line)) ?? { ...noCircuits, key: line }
+  const keep = (line: CircuitKey, circuits: LineCircuits): void => void lines.set(nameOf(line), circuits)
+  const bounds = { atLeastMs: policy.lateMs, atMostMs: longestUsualMs }
+
+  // A read and a write in one turn need no lock: both are plain functions.
+  const letThrough = (line: CircuitKey, tenant: AppId | null, now: Instant): Begun | null => {
+    const circuits = circuitsOf(line)
+    const own = ownOf(circuits, tenant)
+    if (!CircuitBreaker.allowsTenantCall({ shared: circuits.shared, own }, now)) return null
+    const [shared, ownBegun] = [CircuitBreaker.onCallStart(circuits.shared), CircuitBreaker.onCallStart(own)]
+    keep(line, withOwn(withShared(circuits, shared), tenant, ownBegun))
+    return { isTrial: shared._tag === "HalfOpen", isOwnTrial: ownBegun._tag === "HalfOpen", isLate: false }
+  }
+
+  const change = (line: CircuitKey, tenant: AppId | null, after: LineCircuits): Effect.Effect<void> => {
+    const before = circuitsOf(line)
+    if (after === before) return Effect.void
+    keep(line, after)
+    return shown(line, tenant, before, after)
+  }
+
+  const late = (line: CircuitKey, tenant: AppId | null, begun: Begun) =>
+    Effect.flatMap(Clock.currentTimeMillis, (at) => {
+      const before = circuitsOf(line)
+      begun.isLate = true
+      const shared = begun.isTrial ? before.shared : CircuitBreaker.onCallLate(before.shared, tenant, at, policy)
+      const own = begun.isOwnTrial ? ownOf(before, tenant) : CircuitBreaker.onCallLate(ownOf(before, tenant), null, at, policy)
+      return change(line, tenant, withOwn(withShared(before, shared), tenant, own))
+    })
+
+  const end = (line: CircuitKey, tenant: AppId | null, begun: Begun, { note, tookMs, verdict }: Ended) =>
+    Effect.flatMap(Clock.currentTimeMillis, (at) => {
+      const how = verdict === "unreachable" ? "failed" : verdict
+      const blamed = verdict === "unreachable" ? null : tenant
+      const lateOf = (whose: AppId | null) => (begun.isLate ? { lateOf: whose } : {})
+      const before = circuitsOf(line)
+      const call = { how, tenant: blamed, isTrial: begun.isTrial, at, ...lateOf(tenant) } as const
+      const ownCall = { how, tenant: null, isTrial: begun.isOwnTrial, at, ...lateOf(null) } as const
+      const shared = CircuitBreaker.onCallEnd(before.shared, call, policy)
+      const own = CircuitBreaker.onCallEnd(ownOf(before, tenant), ownCall, policy)
+      const times = how === "answered" ? withAnswer(before.times, tookMs) : before.times
+      const after = { ...forgetOld(withOwn(withShared(before, shared), tenant, own), at), times }
+      keep(line, after)
+      const isLearnt = times !== before.times
+      return Effect.andThen(
+        shown(line, tenant, before, after).pipe(note === "" ? identity : Effect.annotateLogs({ note })),
+        isLearnt ? showUsual(line, lateAfterMs(times, bounds)) : Effect.void
+      )
+    })
+
+  const withElsewhere = (before: LineCircuits, elsewhere: CircuitBreaker.CallsOfTenants, at: Instant): Effect.Effect<void> => {
+    const shared = CircuitBreaker.onLateElsewhere(before.shared, elsewhere, at, policy)
+    const opened = [...before.tenants].flatMap(([tenant, own]) => {
+      const circuit = CircuitBreaker.onLateElsewhere(own, new Map([[null, elsewhere.get(tenant) ?? 0]]), at, policy)
+      return circuit === own ? [] : [[tenant, circuit] as const]
+    })
+    const after = opened.reduce<LineCircuits>((all, [tenant, own]) => withOwn(all, tenant, own), withShared(before, shared))
+    if (after === before) return Effect.void
+    keep(before.key, after)
+    const logOwn = ([tenant, own]: (typeof opened)[number]) => logChange(before.key, tenant, ownOf(before, tenant), own)
+    return Effect.andThen(shown(before.key, null, before, after), Effect.forEach(opened, logOwn, { discard: true }))
+  }
+
+  return {
+    /** Lets a call through that begins now, or holds it back: null. `tenant` is null for the gateway's own work. */
+    begin: (line: CircuitKey, tenant: AppId | null) =>
+      Effect.map(Clock.currentTimeMillis, (now): BegunCall | null => {
+        const begun = letThrough(line, tenant, now)
+        if (begun === null) return null
+        return {
+          lateAfterMs: lateAfterMs(circuitsOf(line).times, bounds),
+          late: late(line, tenant, begun),
+          end: (verdict, how) => end(line, tenant, begun, { verdict, ...how })
+        }
+      }),
+    isOpen: (line: CircuitKey, tenant: AppId | null) =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        const { shared } = circuitsOf(line)
+        return !CircuitBreaker.allowsTenantCall({ shared, own: ownOf(circuitsOf(line), tenant) }, now)
+      }),
+    standing: (line: CircuitKey) =>
+      Effect.sync((): HeldBack => {
+        const { shared, tenants } = circuitsOf(line)
+        const own = [...tenants].flatMap(([tenant, { _tag }]) => (_tag === "Closed" ? [] : [tenant]))
+        const isSilent = [shared, ...tenants.values()].some(CircuitBreaker.isSilent)
+        return { all: shared._tag !== "Closed", tenants: own, isSilent }
+      }),
+
+    /** The calls that are late here, for the other nodes; of a circuit that such calls opened, so many as open it there, too. */
+    late: (): ReadonlyArray<LateCalls> =>
+      [...lines].flatMap(([line, { shared, tenants }]) => {
+        const opened = [[null, shared] as const, ...tenants].flatMap(([tenant, circuit]) =>
+          CircuitBreaker.isSilent(circuit) ? [{ line, tenant, calls: policy.failures }] : []
+        )
+        const isSaid = (tenant: AppId | null) => opened.some((one) => one.tenant === tenant)
+        const counted = shared._tag === "Closed" ? [...shared.late] : []
+        return [...opened, ...counted.flatMap(([tenant, calls]) => (isSaid(tenant) ? [] : [{ line, tenant, calls }]))]
+      }),
+
+    /** Counts what is late at the other nodes. */
+    countElsewhere: (theirs: ReadonlyArray<LateCalls>) =>
+      Effect.flatMap(Clock.currentTimeMillis, (at) =>
+        Effect.forEach(
+          [...lines.values()],
+          (before) => {
+            const elsewhere = new Map(
+              theirs.flatMap(({ calls, line, tenant }) => (line === nameOf(before.key) ? [[tenant, calls] as const] : []))
+            )
+            return elsewhere.size === 0 ? Effect.void : withElsewhere(before, elsewhere, at)
+          },
+          { discard: true }
+        )
+      )
+  }
+}
+
+const shown = Effect.fnUntraced(function* (line: CircuitKey, tenant: AppId | null, before: LineCircuits, after: LineCircuits) {
+  yield* logChange(line, null, before.shared, after.shared)
+  if (tenant !== null) yield* logChange(line, tenant, ownOf(before, tenant), ownOf(after, tenant))
+  if (isHeldBack(before) !== isHeldBack(after)) yield* showGauge(line, isHeldBack(after))
+})
+
+/** The circuits of one line. A tenant that is not in the map has a closed one. */
+interface LineCircuits {
+  readonly key: CircuitKey
+  readonly shared: CircuitBreaker.Circuit
+  readonly tenants: ReadonlyMap<AppId, CircuitBreaker.Circuit>
+  /** How long the answered calls of the line took, whosever they were. */
+  readonly times: AnswerTimes
+}
+
+interface Begun {
+  readonly isTrial: boolean
+  readonly isOwnTrial: boolean
+  isLate: boolean
+}
+
+interface Ended extends CallEnd {
+  readonly verdict: CallVerdict | "abandoned"
+}
+
+const noCircuits = { shared: CircuitBreaker.closedCircuit, tenants: new Map(), times: noAnswers } as const
+
+const ownOf = ({ tenants }: LineCircuits, tenant: AppId | null): CircuitBreaker.Circuit =>
+  (tenant === null ? undefined : tenants.get(tenant)) ?? CircuitBreaker.closedCircuit
+
+const withShared = (circuits: LineCircuits, shared: CircuitBreaker.Circuit): LineCircuits =>
+  shared === circuits.shared ? circuits : { ...circuits, shared }
+
+const withOwn = (circuits: LineCircuits, tenant: AppId | null, own: CircuitBreaker.Circuit): LineCircuits => {
+  if (tenant === null || own === ownOf(circuits, tenant)) return circuits
+  const tenants = new Map(circuits.tenants)
+  if (own === CircuitBreaker.closedCircuit) tenants.delete(tenant)
+  else tenants.set(tenant, own)
+  return { ...circuits, tenants }
+}
+
+const forgetOld = (circuits: LineCircuits, now: Instant): LineCircuits => {
+  if (circuits.tenants.size === 0) return circuits
+  const isOver = (own: CircuitBreaker.Circuit) => own._tag === "Open" && now >= own.until + FORGOTTEN_AFTER_MS
+  const kept = [...circuits.tenants].filter(([, own]) => !isOver(own))
+  return kept.length === circuits.tenants.size ? circuits : { ...circuits, tenants: new Map(kept) }
+}
+
+const isHeldBack = ({ shared, tenants }: LineCircuits): boolean =>
+  [shared, ...tenants.values()].some(({ _tag }) => _tag !== "Closed")
+
+const nameOf = ({ mode, operation, provider }: CircuitKey): string => `${provider}:${mode}:${operation}`
+
+const showGauge = ({ mode, operation, provider }: CircuitKey, isOpen: boolean) =>
+  Metric.update(Metric.withAttributes(openCircuits, { provider, mode, operation }), isOpen ? 1 : 0)
+
+const showUsual = ({ mode, operation, provider }: CircuitKey, lateMs: number) =>
+  Metric.update(Metric.withAttributes(usualTimes, { provider, mode, operation }), lateMs / MS_PER_SECOND)
+
+const logChange = (
+  { mode, operation, provider }: CircuitKey,
+  tenant: AppId | null,
+  before: CircuitBreaker.Circuit,
+  after: CircuitBreaker.Circuit
+): Effect.Effect<void> => {
+  const whose = tenant === null ? { provider, mode, operation } : { provider, mode, operation, app_id: tenant }
+  if (before._tag === "Closed" && after._tag === "Open") {
+    const reason = CircuitBreaker.isSilent(after) ? "silence" : "failures"
+    return Effect.andThen(
+      Metric.update(Metric.withAttributes(openings, { provider, mode, operation, reason }), 1),
+      Effect.annotateLogs(opening(reason, tenant), whose)
+    )
+  }
+  return before._tag !== "Closed" && after._tag === "Closed"
+    ? Effect.annotateLogs(Effect.logInfo("a circuit closed: the provider answers again"), whose)
+    : Effect.void
+}
+
+const opening = (reason: "failures" | "silence", tenant: AppId | null): Effect.Effect<void> => {
+  if (reason === "silence")
+    return tenant === null
+      ? Effect.logWarning("a circuit opened: calls in flight are not answered in their usual time, and no further one begins")
+      : Effect.logWarning("a circuit opened for one tenant: its calls in flight are not answered in their usual time")
+  return tenant === null
+    ? Effect.logWarning("a circuit opened: the provider fails, and is left alone for a while")
+    : Effect.logWarning("a circuit opened for one tenant: the provider fails at its calls")
+}
