@@ -154,6 +154,14 @@ const wires: Readonly<Record<string, Wire>> = {
     }),
     forged: () => [],
     unsigned: true
+  },
+  airtel: {
+    body: (own, random) => ({
+      transaction: { id: random.pick([own, word(random, 32)]), status_code: "TS", airtel_money_id: word(random, 12) },
+      ...(random.chance(0.5) ? { hash: noise(random, 32).toString("base64") } : {})
+    }),
+    forged: () => [],
+    unsigned: true
   }
 }
 

@@ -7,7 +7,7 @@ import { setTimeout as pause } from "node:timers/promises"
 import { promisify } from "node:util"
 import { Effect, Redacted } from "effect"
 import { EmbeddedPostgres } from "../../src/persistence/postgres/EmbeddedPostgres.ts"
-import { charge, payout } from "../../test/support/EveryProvider.ts"
+import { providers as known, storyOf, trialOf } from "../../test/support/EveryProvider.ts"
 import { type Key, send } from "../chaos/Client.ts"
 import type { CallbackPath, Target } from "./Case.ts"
 
@@ -179,7 +179,7 @@ const prepared = async (url: string, victim: Key, command: Command): Promise<Tar
   await credit("spender", "UGX")
   for (const window of ["hour", "day"])
     await must("limit", "set", "spender", "--mode", "live", "--window", window, "--count", "1000000")
-  await credit(victim.app_id, "GHS")
+  for (const currency of new Set(known.map((provider) => trialOf(provider).currency))) await credit(victim.app_id, currency)
   const gateway = { url, host: new URL(url).host }
   const rows: ReadonlyArray<{ provider: string; mode: "live" | "test"; callback_path: string }> = await must("provider", "list")
   const pending = await openPayments(gateway, victim, [...new Set(rows.map(({ provider }) => provider))], must)
@@ -199,17 +199,22 @@ type Must = (...args: ReadonlyArray<string>) => Promise<unknown>
 
 /** A payout and a charge that each provider leaves open, of whose outcome only the provider can tell. */
 const openPayments = async (gateway: { url: string; host: string }, key: Key, providers: ReadonlyArray<string>, must: Must) => {
-  for (const direction of ["payout", "collection"])
-    await must("corridor", "set", "GH", "GHS", direction, "momo", "--provider", providers.join(","))
+  for (const provider of providers) {
+    const { country, currency } = trialOf(provider)
+    const there = providers.filter((one) => trialOf(one).country === country).join(",")
+    for (const direction of ["payout", "collection"])
+      await must("corridor", "set", country, currency, direction, "momo", "--active", "true", "--provider", there)
+  }
   const opened = new Map<string, ReadonlyArray<string>>()
   for (const [index, provider] of providers.entries()) {
     await must("tenant", "pin", key.app_id, provider, "--reason", "fuzz")
     // Every node follows within a second.
     await pause(1_100)
     const ending = `${index}0010`.slice(-5)
+    const { charge, payout } = storyOf(provider)
     const made = [
-      { target: "/v1/payouts", body: withNumber(payout("0010"), "destination", ending) },
-      { target: "/v1/collections", body: withNumber(charge("0010"), "source", ending) }
+      { target: "/v1/payouts", body: withNumber(payout("0010"), provider, "destination", ending) },
+      { target: "/v1/collections", body: withNumber(charge("0010"), provider, "source", ending) }
     ]
     const references = []
     for (const { body, target } of made) {
@@ -224,7 +229,7 @@ const openPayments = async (gateway: { url: string; host: string }, key: Key, pr
   return opened
 }
 
-const withNumber = (body: object, party: string, ending: string): object => ({
-  ...body,
-  [party]: { type: "momo", msisdn: `2332441${ending}`, network: "MTN", country: "GH" }
-})
+const withNumber = (body: object, provider: string, party: string, ending: string): object => {
+  const { country, network, prefix } = trialOf(provider)
+  return { ...body, [party]: { type: "momo", msisdn: `${prefix.slice(0, -1)}${ending}`, network, country } }
+}

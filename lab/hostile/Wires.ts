@@ -51,15 +51,22 @@ export const refusalsOf = Effect.fnUntraced(function* (
   const [charged] = abilities.charges
   for (const ending of REFUSED) {
     const order = kind === "payout" && paid !== undefined ? yield* payoutOrder(payoutsOf(adapter), paid, ending) : null
+    const posted: Array<Spoken> = []
     line.twist = ({ method }) => ({
       change: (spoken) => {
-        if (method === "POST" && spoken.status >= 400) heard.push(spoken)
+        if (method === "POST") posted.push(spoken)
         return spoken
       }
     })
     // Twice: what is refused for its token or its reference is heard, too.
-    if (order !== null) yield* Effect.andThen(payoutsOf(adapter).send(order), payoutsOf(adapter).send(order))
-    else if (charged !== undefined) yield* collectionsOf(adapter).charge(chargeOrder(charged, ending))
+    const outcome =
+      order !== null
+        ? yield* Effect.andThen(payoutsOf(adapter).send(order), payoutsOf(adapter).send(order))
+        : charged !== undefined
+          ? yield* collectionsOf(adapter).charge(chargeOrder(charged, ending))
+          : null
+    const isRefused = abilities.refusesUnder200 === true && outcome?._tag === "Refused"
+    heard.push(...posted.filter(({ status }, at) => status >= 400 || (isRefused && at === posted.length - 1)))
     line.twist = null
   }
   return heard

@@ -8,6 +8,7 @@ import { AccountClaims } from "../services/ports/AccountClaims.ts"
 import type { Callbacks, Provider } from "../services/ports/Provider.ts"
 import { ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
 import { Vault } from "../services/ports/Vault.ts"
+import { airtelProvider } from "./airtel/Settings.ts"
 import { feeBy, feeEntryFor, type PricedPayment } from "./ContractFees.ts"
 import { eversendProvider } from "./eversend/Settings.ts"
 import { flutterwaveProvider } from "./flutterwave/Settings.ts"
@@ -22,7 +23,8 @@ export const knownProviders: ReadonlyArray<KnownProvider> = [
   pawapayProvider,
   flutterwaveProvider,
   paystackProvider,
-  mtnProvider
+  mtnProvider,
+  airtelProvider
 ]
 
 /** The price of a payment by each provider's contract, and the entry that gives it; a null currency is the country's, where it has one. */

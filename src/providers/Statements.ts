@@ -29,7 +29,7 @@ interface Members {
   readonly id: string
   readonly reference: string
   readonly currency: ReadonlyArray<string>
-  readonly status: string
+  readonly status: string | ReadonlyArray<string>
   readonly sum: ReadonlyArray<string>
   readonly beganAt: ReadonlyArray<string>
 }
@@ -149,7 +149,7 @@ const keyOf = ({ direction, providerReference }: StatementLine | UnreadableRow, 
 const rowReader = <Row>({ lineOf, members, row }: Pick<PagedList<never, Row>, "lineOf" | "members" | "row">) => {
   const read = readRow(row)
   const named = {
-    status: [members.status],
+    status: [members.status].flat(),
     sum: [...members.sum, ...members.currency],
     beganAt: members.beganAt
   }

@@ -1,4 +1,5 @@
 import type { ProviderAccounts } from "../providers/ProviderModule.ts"
+import { simulatedAirtel } from "./airtel/Simulator.ts"
 import { simulatedEversend } from "./eversend/Simulator.ts"
 import { simulatedFlutterwave } from "./flutterwave/Simulator.ts"
 import { simulatedMtn } from "./mtn/Simulator.ts"
@@ -13,7 +14,8 @@ export const knownSimulators: ReadonlyArray<KnownSimulator> = [
   simulatedPawapay,
   simulatedFlutterwave,
   simulatedPaystack,
-  simulatedMtn
+  simulatedMtn,
+  simulatedAirtel
 ]
 
 /** The settings that simulated accounts need. */

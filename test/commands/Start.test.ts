@@ -6,6 +6,7 @@ import { promisify } from "node:util"
 import { Effect, Option } from "effect"
 import { afterEach, describe, expect, it } from "vitest"
 import { LocalProcess } from "../../src/persistence/postgres/LocalProcess.ts"
+import { knownProviders } from "../../src/providers/Registry.ts"
 import { databaseFolder } from "../support/DatabaseFolder.ts"
 import { removeDataDir } from "../support/Postgres.ts"
 
@@ -176,5 +177,18 @@ describe("gateway demo", () => {
       expect(await demo.ended).toEqual({ code: 0, errors: "" })
     },
     STORY_MS
+  )
+
+  it(
+    "plays a charge and a payout at every provider, once each",
+    async () => {
+      const demo = run("unused", ["demo", "--all", "--json"])
+      const { ok, steps } = JSON.parse(await demo.firstLine)
+      expect(ok).toBe(true)
+      const shown = steps.flatMap(({ step }: { step: string }) => / by (\w+), once each$/.exec(step)?.[1] ?? [])
+      expect(shown.sort()).toEqual(knownProviders.map(({ name }) => name).sort())
+      expect(await demo.ended).toEqual({ code: 0, errors: "" })
+    },
+    2 * STORY_MS
   )
 })

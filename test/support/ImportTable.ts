@@ -140,7 +140,7 @@ export const imports: ReadonlyArray<ImportRow> = [
     ]
   },
   {
-    from: /^commands\/(Start|Simulator)\.ts$/,
+    from: /^commands\/(Start|Simulator|DemoProviders)\.ts$/,
     files: ["domain/", "services/", "commands/", "simulator/", "App.ts"],
     packages: [core, crypto, http, /^effect\/(cli|process)(\/\w+)?$/, node]
   },

@@ -23,6 +23,7 @@ export const providerImports: ReadonlyArray<ImportRow> = [
     packages: [core]
   },
   { from: /^providers\/CallbackPaths\.ts$/, files: ["ConfigRules.ts"], packages: [core] },
+  { from: /^providers\/PublicKeys\.ts$/, files: [], packages: [crypto] },
   {
     from: /^providers\/PaceSettings\.ts$/,
     files: ["services/ports/RateLimits.ts", "providers/Pace.ts", "ConfigRules.ts"],
@@ -58,9 +59,10 @@ export const providerImports: ReadonlyArray<ImportRow> = [
       "domain/",
       "providers/$1/",
       "providers/ProviderModule.ts",
-      "providers/FeeSchedule.ts",
       "providers/CountryList.ts",
+      "providers/FeeSchedule.ts",
       "providers/PayerEmail.ts",
+      "providers/PublicKeys.ts",
       "ConfigRules.ts"
     ],
     packages: [core, crypto]
@@ -103,6 +105,7 @@ export const providerImports: ReadonlyArray<ImportRow> = [
       "providers/Movements.ts",
       "providers/PayerEmail.ts",
       "providers/ProviderText.ts",
+      "providers/PublicKeys.ts",
       "providers/Quotes.ts",
       "providers/AnswerParsing.ts",
       "providers/ReferenceId.ts",

@@ -93,6 +93,9 @@ const unsettled = ({ one, record, truth }: Ended, { abilities, isInferred }: Gro
     return hasTurned && kind === "payout" && status === "failed" && !wavers(transaction) ? null : "it moved"
   }
   if (status === "failed" || status === "expired") return null
+  // Of what nobody is called back about, and no statement lists, only the questions tell, which end after three days.
+  if (hasTurned && kind === "payout" && abilities.callsBack?.payouts === false && abilities.lists?.includes("payout") === false)
+    return null
   const word = hasTurned ? "Refused" : abilities.sentBack[kind === "collection" ? "charges" : "payouts"]
   const isBooked = kind === "payout" && record.returned !== null
   return word === "Succeeded" || isBooked ? null : "it was undone"

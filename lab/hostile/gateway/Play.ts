@@ -8,6 +8,7 @@ import type { Adapter, RawCallback } from "../../../src/services/ports/Provider.
 import { endingOf } from "../../../src/simulator/Endings.ts"
 import type { KnownSimulator } from "../../../src/simulator/SimulatorModule.ts"
 import { abilitiesOf } from "../../../test/providers/contract/Abilities.ts"
+import type { Abilities } from "../../../test/providers/contract/Orders.ts"
 import { seeded } from "../../../test/support/Random.ts"
 import { START } from "../../simulation/Fixtures.ts"
 import { ledgerDifferences } from "../../simulation/LedgerCheck.ts"
@@ -126,7 +127,7 @@ class Stage {
     const absences = yield* absencesOf(honest, line, abilities)
     const wrongCode = yield* wrongCodeOf(honest, line, abilities)
     yield* this.#pass(SETTLING_MS)
-    if (honest.statement !== undefined) yield* paidByHand(outside, honest, abilities, this.#pass(SETTLING_MS))
+    if (listsPayouts(honest, abilities)) yield* paidByHand(outside, honest, abilities, this.#pass(SETTLING_MS))
     outside.callbacks.length = 0
     const isInferred = honest.guarantees.lookup === "by_client_ref_inferred"
     const [ready] = this.#testbed.ports
@@ -142,7 +143,9 @@ class Stage {
     const gateway = yield* this.#open(outside.name, honest, yield* spare.open())
     const begun = this.#now
     const faults = yield* this.#story(outside, gateway, honest)
-    const counts = yield* this.#judged({ abilities, isInferred, aheadMs }, faults)
+    // Where "not found" proves nothing for a day, a person has what was never found.
+    const isForPerson = isInferred || honest.guarantees.notFoundGraceMs >= DAY
+    const counts = yield* this.#judged({ abilities, isInferred: isForPerson, aheadMs }, faults)
     // What is not right by then is not followed.
     if (counts.faults.length > 0) return counts
     const weeks = yield* weekFaults({
@@ -264,7 +267,7 @@ class Stage {
         spoil: this.#spoil
       }
       const { faults, report } = yield* dayFaults(reading, START + DAY)
-      const byHand = honest.statement === undefined ? 0 : PAID_BY_HAND
+      const byHand = listsPayouts(honest, abilitiesOf(outside.name)) ? PAID_BY_HAND : 0
       const untold = report === null ? [] : unreported(report, this.#contrary(), byHand)
       return [...(yield* listFaults(reading)), ...faults, ...untold.map((fault) => `${outside.name}: ${fault}`)]
     })
@@ -387,3 +390,6 @@ class Stage {
     })
   }
 }
+
+const listsPayouts = ({ statement }: Adapter, { lists }: Abilities): boolean =>
+  statement !== undefined && (lists === undefined || lists.includes("payout"))

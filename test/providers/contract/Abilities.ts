@@ -104,6 +104,29 @@ const abilities: Readonly<Record<string, Abilities>> = {
     sentBack: { payouts: "Succeeded", charges: "Succeeded" },
     callbackAuth: "none",
     namesOtherSide: { payouts: true, charges: true }
+  },
+
+  airtel: {
+    payouts: [
+      momo("ZM", "ZMW", "AIRTEL", "+26097000"),
+      momo("UG", "UGX", "AIRTEL", "+25675200"),
+      momo("KE", "KES", "AIRTEL", "+25473200"),
+      momo("RW", "RWF", "AIRTEL", "+25073000"),
+      momo("TZ", "TZS", "AIRTEL", "+25568000")
+    ],
+    charges: [
+      momo("ZM", "ZMW", "AIRTEL", "+26097000"),
+      momo("UG", "UGX", "AIRTEL", "+25675200"),
+      momo("TZ", "TZS", "AIRTEL", "+25568000")
+    ],
+    namesFees: { payouts: false },
+    namesAmounts: false,
+    refusesUnder200: true,
+    callsBack: { payouts: false },
+    lists: ["collection"],
+    sentBack: { payouts: "Succeeded", charges: "Succeeded" },
+    callbackAuth: "none",
+    namesOtherSide: { payouts: false, charges: false }
   }
 }
 

@@ -1,3 +1,4 @@
+import { simulatedAirtel } from "../../../src/simulator/airtel/Simulator.ts"
 import { simulatedEversend } from "../../../src/simulator/eversend/Simulator.ts"
 import { simulatedFlutterwave } from "../../../src/simulator/flutterwave/Simulator.ts"
 import { simulatedMtn } from "../../../src/simulator/mtn/Simulator.ts"
@@ -6,5 +7,5 @@ import { simulatedPaystack } from "../../../src/simulator/paystack/Simulator.ts"
 import { abilitiesOf } from "./Abilities.ts"
 import { contract } from "./Suite.ts"
 
-for (const known of [simulatedEversend, simulatedPawapay, simulatedFlutterwave, simulatedPaystack, simulatedMtn])
+for (const known of [simulatedEversend, simulatedPawapay, simulatedFlutterwave, simulatedPaystack, simulatedMtn, simulatedAirtel])
   contract(known, abilitiesOf(known.name))

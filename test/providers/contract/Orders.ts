@@ -46,6 +46,8 @@ export interface Abilities {
   readonly callbackAuth: ProviderGuarantees["callbackAuth"]
   /** No status names an amount: what was ordered is what moved. Absent: each names it. */
   readonly namesAmounts?: false
+  /** It refuses under HTTP 200, in codes that a lookup has to confirm; absent: what it refuses so is final by its documents. */
+  readonly refusesUnder200?: true
   /** Nobody is called back about a payout; absent: about both. */
   readonly callsBack?: { readonly payouts: false }
   /** What its statement has, where it has one; absent: both. */

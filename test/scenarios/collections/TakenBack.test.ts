@@ -7,7 +7,7 @@ import { Transactions } from "../../../src/services/ports/Transactions.ts"
 import { makeClawbackSweeps } from "../../../src/services/settlement/ClawbackSweeps.ts"
 import { OutcomePoller } from "../../../src/services/settlement/OutcomePoller.ts"
 import { gateway as command } from "../../commands/Gateway.ts"
-import { charge, finished, pinned, providers, routed } from "../../support/EveryProvider.ts"
+import { charge, finished, inGhana, pinned, routed } from "../../support/EveryProvider.ts"
 import { referenceOf } from "../../support/SignedClient.ts"
 import { everyOther, executionsOf, Stack, verified, webhooksOf } from "../../support/Stack.ts"
 import { masterKey } from "../../support/TestDatabase.ts"
@@ -27,7 +27,7 @@ const after =
 /** A charge of GHS 200 that succeeded, and that the schedule asks about no more. */
 const longPaid = Effect.fnUntraced(function* (provider: string) {
   const { database, gateway, simulator } = yield* Stack
-  yield* routed(gateway, providers)
+  yield* routed(gateway, inGhana)
   const tenant = yield* pinned(gateway, provider)
   const hook = yield* webhooksOf(gateway, tenant, EventType.literals)
   const created = yield* tenant.post("/v1/collections", charge("1234"))

@@ -1,7 +1,7 @@
 import { expect, layer } from "@effect/vitest"
 import { Context, Effect } from "effect"
 import { PartyHashRetention } from "../../../src/services/ports/PartyHashRetention.ts"
-import { charge, everyProvider, finished, payout, pinned, providers, routed } from "../../support/EveryProvider.ts"
+import { charge, everyProvider, finished, inGhana, payout, pinned, routed } from "../../support/EveryProvider.ts"
 import { bankPayout, momoCharge, momoPayout, walletPayout } from "../../support/RequestBodies.ts"
 import { type Answer, referenceOf, said } from "../../support/SignedClient.ts"
 import { asOwner, creditOn, keyOn, Stack, tenantOn } from "../../support/Stack.ts"
@@ -220,7 +220,7 @@ layer(everyProvider, { excludeTestServices: true })("the number in the operator'
   it.effect("is in the record, in its event and in the search, in small letters and with a blank, too", () =>
     Effect.gen(function* () {
       const { gateway } = yield* Stack
-      yield* routed(gateway, providers)
+      yield* routed(gateway, inGhana)
       for (const provider of ["mtn", "pawapay"]) {
         const tenant = yield* pinned(gateway, provider)
         yield* creditOn(gateway, tenant, 50_000n, "GHS")

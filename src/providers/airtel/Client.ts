@@ -1,0 +1,121 @@
+import { createCipheriv, type KeyObject, randomBytes } from "node:crypto"
+import { Effect, Option, Redacted } from "effect"
+import { json, RawJson } from "../../domain/Json.ts"
+import { decoded } from "../AnswerParsing.ts"
+import type { Call, Client } from "../Client.ts"
+import type { ContractFees } from "../ContractFees.ts"
+import { encryptedUnder, type Padding, publicKeyIn } from "../PublicKeys.ts"
+import { tokenClient } from "../Tokens.ts"
+import type { ProviderResponse, Transport } from "../Transport.ts"
+import type { Market, MarketCountry } from "./Networks.ts"
+import { isTokenRefused, says } from "./Refusals.ts"
+import { type Dialect, KEYS_PATH, KeyAnswer, TOKEN_PATH, TokenAnswer } from "./Wire.ts"
+
+/** Our application in one country: hosts, products, versions and keys end at the border. */
+export interface CountryAccount extends Market, Dialect {
+  readonly baseUrl: string
+  readonly clientId: string
+  readonly clientSecret: Redacted.Redacted
+  readonly pin: Redacted.Redacted
+  /** `printed`: the PIN is what the portal printed, encrypted already. */
+  readonly pinKey: KeyObject | "printed"
+  readonly pinPadding: Padding
+}
+
+export interface AirtelSettings {
+  /** At least one, each of another country. */
+  readonly countries: ReadonlyArray<CountryAccount>
+  readonly fees: ContractFees
+  /** Whether the holder of a recipient's number is asked for before a payout. */
+  readonly holderCheck: "name" | "off"
+  /** Of the applications that authenticate their callbacks. */
+  readonly callbackKeys: ReadonlyArray<Redacted.Redacted>
+  /** The countries whose application may read its list of transactions. */
+  readonly statementCountries: ReadonlyArray<MarketCountry>
+  /** For one call, its token and its key included. */
+  readonly timeoutMs: number
+}
+
+/** One country's application: free calls, and calls that move money, which are signed where that is agreed. */
+export interface Application extends CountryAccount {
+  readonly client: Client
+  readonly post: (call: Call & { readonly body: object }, until: number) => Effect.Effect<ProviderResponse>
+  /** Whether a payout's PIN was refused in this process. */
+  readonly isPinRefused: () => boolean
+}
+
+/** Of 180 s; before a token's end, so that none runs out on the way. */
+const TOKEN_MARGIN_MS = 30_000
+const LONGEST_TOKEN_LIFE_MS = 180_000
+/** With the key at hand, and once more with a new one: what is refused for its signature moved nothing. */
+const SIGNED_AT_MOST = 2
+
+export const openApplication = Effect.fnUntraced(function* (account: CountryAccount, timeoutMs: number, transport: Transport) {
+  const { baseUrl, clientId, clientSecret, country, currency, isSigned } = account
+  const headers = { accept: "*/*", "content-type": "application/json" }
+  const client = yield* tokenClient(
+    {
+      baseUrl,
+      request: {
+        method: "POST",
+        url: baseUrl.replace(/\/+$/, "") + TOKEN_PATH,
+        headers,
+        body: json({ client_id: clientId, client_secret: Redacted.value(clientSecret), grant_type: "client_credentials" }),
+        timeoutMs
+      },
+      schema: TokenAnswer,
+      tokenIn: ({ access_token: text, expires_in }) => ({ text, lifeMs: lifeOf(expires_in) }),
+      refusing: [400, 401, 403],
+      alarm: "Airtel refuses the gateway's own credentials, or its address",
+      headers: { ...headers, "x-country": country, "x-currency": currency },
+      endsToken: isTokenRefused
+    },
+    { call: (call) => transport.call({ ...call, account: country }) }
+  )
+  let kept: KeyObject | undefined
+  const signed: Application["post"] = Effect.fnUntraced(function* ({ body, ...call }, until) {
+    const text = json(body)
+    for (let times = 1; ; times++) {
+      const key = kept ?? (yield* keyBy(client, until))
+      if (key === undefined) return { _tag: "NotSent", note: "no key to sign with" }
+      kept = key
+      const signature = signatureOf(text, key, randomBytes(AES_KEY_BYTES), randomBytes(IV_BYTES))
+      const response = yield* client({ ...call, body: new RawJson(text), headers: signature }, until)
+      if (!says("signature", response) || times >= SIGNED_AT_MOST) return response
+      if (kept === key) kept = undefined
+    }
+  })
+  const post = isSigned ? signed : client
+  let isPinRefused = false
+  return {
+    ...account,
+    client,
+    post: (call, until) =>
+      Effect.tap(post(call, until), (response) => Effect.sync(() => (isPinRefused ||= says("pin", response)))),
+    isPinRefused: () => isPinRefused
+  } satisfies Application
+})
+
+const lifeOf = (seconds: string): number => {
+  const lifeMs = /^\d{1,9}$/.test(seconds) ? Number(seconds) * 1000 : 0
+  return Math.max(0, Math.min(lifeMs, LONGEST_TOKEN_LIFE_MS) - TOKEN_MARGIN_MS)
+}
+
+/** The public key of the application; undefined where it is not given. */
+const keyBy = Effect.fnUntraced(function* (client: Client, until: number) {
+  const response = yield* client({ operation: "encryption_key", method: "GET", path: KEYS_PATH }, until)
+  const answer = Option.getOrUndefined(decoded(KeyAnswer, response))
+  return answer === undefined ? undefined : publicKeyIn("data" in answer ? answer.data.key : answer.key)
+})
+
+const AES_KEY_BYTES = 32
+const IV_BYTES = 16
+
+/** The exact bytes of a body under a key of its own, and that key under Airtel's. The body itself is sent in clear. */
+export const signatureOf = (body: string, key: KeyObject, aesKey: Buffer, iv: Buffer) => {
+  const cipher = createCipheriv("aes-256-cbc", aesKey, iv)
+  return {
+    "x-signature": Buffer.concat([cipher.update(body, "utf8"), cipher.final()]).toString("base64"),
+    "x-key": encryptedUnder(key, "pkcs1", `${aesKey.toString("base64")}:${iv.toString("base64")}`)
+  }
+}

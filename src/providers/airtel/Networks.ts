@@ -1,0 +1,41 @@
+import { Schema } from "effect"
+import type { Currency } from "../../domain/Currency.ts"
+import type { FeePlace, PricedPlaces } from "../FeeSchedule.ts"
+
+/** As corridor rows spell it. */
+export const NETWORK = "AIRTEL"
+
+/** Where the gateway has corridors and Airtel Money an interface. */
+export const MarketCountry = Schema.Literals(["UG", "KE", "RW", "TZ", "ZM"])
+export type MarketCountry = typeof MarketCountry.Type
+export const marketCountries: ReadonlyArray<MarketCountry> = MarketCountry.literals
+
+export interface Market {
+  readonly country: MarketCountry
+  readonly currency: Currency
+}
+
+interface Country {
+  readonly name: string
+  /** With its plus sign. */
+  readonly phonePrefix: string
+  readonly currency: Currency
+}
+
+export const places: Readonly<Record<MarketCountry, Country>> = {
+  UG: { name: "Uganda", phonePrefix: "+256", currency: "UGX" },
+  KE: { name: "Kenya", phonePrefix: "+254", currency: "KES" },
+  RW: { name: "Rwanda", phonePrefix: "+250", currency: "RWF" },
+  TZ: { name: "Tanzania", phonePrefix: "+255", currency: "TZS" },
+  ZM: { name: "Zambia", phonePrefix: "+260", currency: "ZMW" }
+}
+
+/** The same interface is there, and switched off: the gateway has no corridor in them, or not their currency (README.md). */
+export const unserved: ReadonlyArray<string> = ["NG", "MW", "MG", "CD", "CG", "TD", "GA", "NE", "SC"]
+
+const feePlaces = marketCountries.map(
+  (country): FeePlace => ({ country, currency: places[country].currency, method: "momo", networks: [NETWORK] })
+)
+
+/** Airtel's answers name no fee. */
+export const pricedPlaces: PricedPlaces = { payout: feePlaces, collection: feePlaces }

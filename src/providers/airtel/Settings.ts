@@ -1,0 +1,97 @@
+import { Redacted } from "effect"
+import { httpUrl, list, type Rule, secret, text } from "../../ConfigRules.ts"
+import { byCountry } from "../CountryList.ts"
+import { contractFeesOf } from "../FeeSchedule.ts"
+import { type AccountReader, knownProvider } from "../ProviderModule.ts"
+import { isPadding, type Padding, publicKeyIn } from "../PublicKeys.ts"
+import { airtel } from "./Adapter.ts"
+import type { AirtelSettings, CountryAccount } from "./Client.ts"
+import { type MarketCountry, marketCountries, places, pricedPlaces, unserved } from "./Networks.ts"
+import { isVersion, type Version } from "./Wire.ts"
+
+/**
+ * `AIRTEL_BASE_URL`, the contract's fees, and for each mode `CLIENT_ID`, `CLIENT_SECRET`, `PIN`, `PIN_KEY`, each a comma list with one for each country
+ * (`UG:…,ZM:…`). Optional for a mode: `HOSTS`, `VERSIONS`, `SIGNED_COUNTRIES`, `PIN_PADDING`, `CALLBACK_KEY`, `HOLDER_CHECK`,
+ * `STATEMENT_COUNTRIES`.
+ */
+export const airtelProvider = knownProvider<AirtelSettings>({
+  name: "airtel",
+  credentials: ["CLIENT_ID", "CLIENT_SECRET", "PIN", "PIN_KEY"],
+  contract: { places: pricedPlaces, fees: ({ fees }) => fees },
+  // No number is published: ours.
+  pace: { count: 5, windowMs: 1_000, burst: 5 },
+  account: (reader) => {
+    const { own, timeoutMs } = reader
+    const countries = countriesBy(reader)
+    const fees = contractFeesOf(reader, pricedPlaces)
+    const callbackKeys = own("CALLBACK_KEY", byCountry(secret, marketCountries))
+    const holderCheck = own("HOLDER_CHECK", holderChecks) ?? "name"
+    const statementCountries = own("STATEMENT_COUNTRIES", list(countryRule)) ?? []
+    if (countries === null) return null
+    return { countries, fees, holderCheck, callbackKeys: [...(callbackKeys?.values() ?? [])], statementCountries, timeoutMs }
+  },
+  // A new secret belongs to the same application; applications and wallets end at the border.
+  identity: ({ countries }, currency) => {
+    const account = countries.find((one) => one.currency === currency)
+    return account === undefined ? null : { within: account.country, own: Redacted.make(account.clientId) }
+  },
+  open: airtel
+})
+
+const countriesBy = ({ baseUrl, own }: AccountReader): ReadonlyArray<CountryAccount> | null => {
+  const clientIds = own("CLIENT_ID", byCountry(text, marketCountries))
+  const exactly = [...(clientIds?.keys() ?? [])]
+  const clientSecrets = own("CLIENT_SECRET", byCountry(secret, marketCountries, { exactly }))
+  const pins = own("PIN", byCountry(secret, marketCountries, { exactly }))
+  const pinKeys = own("PIN_KEY", byCountry(pinKeyRule, marketCountries, { exactly }))
+  const pinPaddings = own("PIN_PADDING", byCountry(paddingRule, marketCountries))
+  const hosts = own("HOSTS", byCountry(httpsUrl, marketCountries))
+  const signed = own("SIGNED_COUNTRIES", list(countryRule)) ?? []
+  const isSigned = (country: MarketCountry) => signed.includes(country)
+  const fits = (country: MarketCountry, version: string) => version !== "v3" || isSigned(country)
+  const versions = own("VERSIONS", byCountry(versionRule, marketCountries, { fits }))
+  if (clientIds === null) return null
+  const accounts = [...clientIds].flatMap(([country, clientId]) => {
+    const clientSecret = clientSecrets?.get(country)
+    const pin = pins?.get(country)
+    const pinKey = pinKeys?.get(country)
+    if (clientSecret === undefined || pin === undefined || pinKey === undefined) return []
+    const { currency } = places[country]
+    const pinPadding = pinPaddings?.get(country) ?? "pkcs1"
+    const dialect = { isSigned: isSigned(country), version: versions?.get(country) ?? "v1" } as const
+    const url = hosts?.get(country) ?? baseUrl
+    return [{ country, currency, ...dialect, baseUrl: url, clientId, clientSecret, pin, pinKey, pinPadding }]
+  })
+  return accounts.length === clientIds.size ? accounts : null
+}
+
+const countryRule: Rule<MarketCountry> = {
+  meaning: `one of ${marketCountries.join(", ")} (${unserved.join(", ")} are switched off)`,
+  of: (value) => marketCountries.find((one) => one === value)
+}
+
+const versionRule: Rule<Version> = {
+  meaning: "v1, v2 or v3 (only where SIGNED_COUNTRIES has the country)",
+  of: (value) => (isVersion(value) ? value : undefined)
+}
+
+const pinKeyRule: Rule<CountryAccount["pinKey"]> = {
+  meaning:
+    "the portal's public key for PINs, as base64 in one line, or printed where the PIN is what the portal printed, encrypted",
+  of: (value) => (value === "printed" ? value : publicKeyIn(value))
+}
+
+const paddingRule: Rule<Padding> = {
+  meaning: "pkcs1, oaep-sha1 or oaep-sha256",
+  of: (value) => (isPadding(value) ? value : undefined)
+}
+
+const holderChecks: Rule<AirtelSettings["holderCheck"]> = {
+  meaning: "name or off: whether a recipient is asked about before a payout",
+  of: (value) => (value === "name" || value === "off" ? value : undefined)
+}
+
+const httpsUrl: Rule<string> = {
+  meaning: "an https address",
+  of: (value) => (value.startsWith("https://") ? httpUrl.of(value) : undefined)
+}

@@ -1,0 +1,137 @@
+import type { Reported } from "../../domain/CallbackReport.ts"
+import type { Currency } from "../../domain/Currency.ts"
+import type { Reference } from "../../domain/Ids.ts"
+import type { MinorUnits } from "../../domain/Money.ts"
+import type { PaymentKind } from "../../domain/Payment.ts"
+import type { PayoutOutcome, StatusOutcome } from "../../services/ports/Provider.ts"
+import { type FactWithAlarm, unreadable, withoutAlarm } from "../AnswerParsing.ts"
+import { acceptedAs, asCreateOutcome, type MoneyCallAnswer, notSent, onceNotFound } from "../Movements.ts"
+import { answerBy } from "../ProviderStatus.ts"
+import { refusedBy } from "../Refusals.ts"
+import type { ProviderResponse } from "../Transport.ts"
+import { codesIn, identity, isAccountRefused, type Meaning, meaningOf, movementOf, notAdmitted, unsaid } from "./Refusals.ts"
+import { type MovementAnswer, wireId } from "./Wire.ts"
+
+type Movement = typeof MovementAnswer.Type
+
+/** Our side: an answer of Airtel's names neither the currency, which is the country's, nor what the contract takes of a charge. */
+export interface ExpectedMovement {
+  readonly reference: Reference
+  readonly currency: Currency
+  readonly fee: MinorUnits | null
+  /** Of a charge whose payer may still have the prompt on the handset. */
+  readonly isEarly: boolean
+}
+
+// Airtel's whole vocabulary. A status that is not here is not understood, and never a failure.
+const standings: ReadonlyMap<string, Reported> = new Map([
+  ["TIP", "pending"],
+  // Seen in answers, and absent from the tables.
+  ["TI", "pending"],
+  // Airtel reconciles it, and then it has another word.
+  ["TA", "pending"],
+  ["TS", "successful"],
+  ["TF", "failed"],
+  ["TE", "failed"],
+  ["TR", "returned"]
+])
+
+export const standingOf = (word: string | null | undefined): Reported | undefined => standings.get(word ?? "")
+
+/** The answer to the POST that moves money: data and status together, because a refusal comes under HTTP 200. */
+export const posted = (
+  kind: PaymentKind,
+  response: ProviderResponse,
+  expected: ExpectedMovement
+): MoneyCallAnswer<PayoutOutcome> => {
+  if (response._tag === "NotSent") return notSent(response.note)
+  if (isAccountRefused(response)) return refusedBy(notAdmitted, null, "the account is refused")
+  const answer = movementOf(response)
+  if (answer === undefined) return identity.readAsUnknown(response)
+  const meaning = meaningOf(answer.status)
+  const note = noteOf(answer)
+  if (typeof meaning === "object") return onceNotFound(refusedBy(meaning, null, note)) ?? unclear(answer)
+  switch (meaning) {
+    case "duplicate":
+      return { confirm: (looked) => asCreateOutcome(looked, "Airtel knows a transaction.id and has nothing by it") }
+    case "ambiguous":
+      return withoutAlarm({ _tag: "Unknown", reason: "unavailable", note })
+    case "signature":
+    case "pin":
+      return refusedBy({ ...notAdmitted, alarm: `Airtel does not take the gateway's ${meaning}: ${note}` }, null, note)
+    case "accepted":
+    case "successful":
+      return begun(kind, answer, meaning, expected)
+    default:
+      return unclear(answer)
+  }
+}
+
+/** A prompt that was sent has the words of a success, and is none; a disbursement may be over at once. */
+const begun = (
+  kind: PaymentKind,
+  answer: Movement,
+  meaning: Extract<Meaning, string>,
+  expected: ExpectedMovement
+): FactWithAlarm<PayoutOutcome> => {
+  if (!isOurs(answer, expected)) return unreadable("the answer is about another transaction", statusOf(answer))
+  if (kind === "payout") {
+    const standing = standingOf(statusOf(answer))
+    const isSaid = standing === "pending" || (standing === "successful" && meaning === "successful")
+    return isSaid ? asCreateOutcome(answerOf(kind, answer, expected), "a new disbursement came back") : unclear(answer)
+  }
+  return meaning === "accepted"
+    ? withoutAlarm(acceptedAs({ providerReference: wireId(expected.reference), note: noteOf(answer) }))
+    : unclear(answer)
+}
+
+const unclear = (answer: Movement) => unreadable(`an answer has no meaning here: ${noteOf(answer)}`, statusOf(answer))
+
+/** The answer to the GET of a movement. The word of the transaction decides, whatever stands beside it. */
+export const found = (
+  kind: PaymentKind,
+  response: ProviderResponse,
+  expected: ExpectedMovement
+): FactWithAlarm<StatusOutcome> => {
+  const answer = movementOf(response)
+  if (answer === undefined) return identity.readAsUnknown(response)
+  if (standingOf(statusOf(answer)) !== undefined) return answerOf(kind, answer, expected)
+  const meaning = meaningOf(answer.status)
+  if (meaning === "absent") return withoutAlarm({ _tag: "NotFound", note: noteOf(answer) })
+  if (meaning === "ambiguous") return withoutAlarm({ _tag: "Unknown", reason: "unavailable", note: noteOf(answer) })
+  return unclear(answer)
+}
+
+const answerOf = (kind: PaymentKind, answer: Movement, expected: ExpectedMovement): FactWithAlarm<StatusOutcome> => {
+  const status = statusOf(answer)
+  const { currency, fee, isEarly, reference } = expected
+  const transaction = answer.data?.transaction
+  const meaning = meaningOf(answer.status)
+  return answerBy({
+    kind,
+    isOurs: isOurs(answer, expected),
+    status,
+    standing: standingOf(status),
+    isUnsure: status === "TF" && isEarly,
+    providerReference: wireId(reference),
+    receipt: kind === "payout" ? transaction?.reference_id : transaction?.airtel_money_id,
+    note: noteOf(answer),
+    sum: { amount: null, currency, fee: kind === "payout" ? null : fee },
+    // Why it failed, where a code beside the word says it.
+    refusal: typeof meaning === "object" ? meaning : unsaid
+  })
+}
+
+const isOurs = ({ data }: Movement, { reference }: Pick<ExpectedMovement, "reference">): boolean => {
+  const id = data?.transaction?.id
+  return typeof id !== "string" || id === wireId(reference)
+}
+
+const statusOf = ({ data }: Movement): string => data?.transaction?.status ?? ""
+
+/** A word and codes; the message is for people. */
+const noteOf = (answer: Movement): string => {
+  const status = statusOf(answer)
+  const word = /^[A-Za-z. ]{1,20}$/.test(status) ? `status ${status}` : "no status"
+  return [word, ...codesIn(answer.status)].join(", ")
+}

@@ -1,0 +1,100 @@
+import { Schema } from "effect"
+import type { Reference } from "../../domain/Ids.ts"
+import type { PaymentKind } from "../../domain/Payment.ts"
+import { uuidOf } from "../ReferenceId.ts"
+import { Amount, Text } from "../WireNumber.ts"
+
+// Airtel's HTTP bodies, as far as the gateway uses them: shared by the adapter and the simulator. Amounts are JSON numbers in major units.
+
+/** A disbursement's form. Which one an application takes is agreed for each country. */
+export type Version = "v1" | "v2" | "v3"
+export const isVersion = (text: string): text is Version => text === "v1" || text === "v2" || text === "v3"
+
+export const TOKEN_PATH = "/auth/oauth2/token"
+/** The public key that bodies are signed with. */
+export const KEYS_PATH = "/v1/rsa/encryption-keys"
+export const BALANCE_PATH = "/standard/v1/users/balance"
+export const SUMMARY_PATH = "/merchant/v1/transactions"
+/** GET: who holds the wallet of a national number. */
+export const holderPath = (number: string): string => `/standard/v1/users/${number}`
+
+/** How the calls of one country are written. */
+export interface Dialect {
+  readonly version: Version
+  readonly isSigned: boolean
+}
+
+/** POST moves money. A collection's second version is the signed one. */
+export const moneyPath = (kind: PaymentKind, { isSigned, version }: Dialect): string =>
+  kind === "collection"
+    ? `/merchant/${isSigned ? "v2" : "v1"}/payments/`
+    : `/standard/${version}/disbursements${version === "v3" ? "" : "/"}`
+
+/** GET is its status, by our id. */
+export const statusPath = (kind: PaymentKind, { version }: Pick<Dialect, "version">, id: string): string =>
+  kind === "collection"
+    ? `/standard/v1/payments/${id}`
+    : `/standard/${version}/disbursements/${id}${version === "v2" ? "?transactionType=B2C" : ""}`
+
+/** Our `transaction.id`: 32 hexadecimal digits, without the dashes that not every country takes. */
+export const wireId = (reference: Reference): string => uuidOf(`airtel:${reference}`).replaceAll("-", "")
+
+// POST /auth/oauth2/token
+export const TokenAnswer = Schema.Struct({ access_token: Schema.NonEmptyString, expires_in: Text })
+/** A token that is not taken: nothing was executed. */
+export const TokenRefusal = Schema.Struct({ error: Schema.Literals(["invalid_token", "invalid_client"]) })
+
+const Key = Schema.Struct({ key: Schema.NonEmptyString })
+/** GET /v1/rsa/encryption-keys: one country's host has no `data` around it. */
+export const KeyAnswer = Schema.Union([Schema.Struct({ data: Key }), Key])
+
+const nullable = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
+
+/** The outer half of every answer: a refusal under HTTP 200 is here, and nowhere else. */
+export const Status = Schema.Struct({ response_code: nullable(Text), result_code: nullable(Text), code: nullable(Text) })
+
+// `id` is `false` in a refusal.
+const Transaction = Schema.Struct({
+  id: nullable(Schema.Union([Text, Schema.Boolean])),
+  status: nullable(Schema.String),
+  airtel_money_id: Schema.optionalKey(Schema.Unknown),
+  reference_id: Schema.optionalKey(Schema.Unknown)
+})
+
+/** The answer to a POST that moves money, and to a GET of its status. */
+export const MovementAnswer = Schema.Struct({
+  data: nullable(Schema.Struct({ transaction: nullable(Transaction) })),
+  status: Status
+})
+
+// GET /standard/v1/users/balance
+export const BalanceAnswer = Schema.Struct({ data: Schema.Struct({ balance: Text, currency: Schema.String }) })
+
+// GET /standard/v1/users/{number}
+export const HolderAnswer = Schema.Struct({
+  data: nullable(Schema.Struct({ first_name: nullable(Schema.String), last_name: nullable(Schema.String) })),
+  status: Status
+})
+
+/** The body of a callback, of which `hash` is there only where the application authenticates its callbacks. */
+export const CallbackBody = Schema.Struct({ transaction: Schema.Struct({ id: Text, status_code: nullable(Schema.String) }) })
+
+// GET /merchant/v1/transactions
+export const SummaryAnswer = Schema.Struct({
+  data: Schema.Struct({ count: nullable(Text), transactions: Schema.Array(Schema.Unknown) })
+})
+const Party = nullable(Schema.Struct({ currency: nullable(Schema.String) }))
+export const SummaryRow = Schema.Struct({
+  charges: nullable(Schema.Struct({ service: nullable(Amount) })),
+  payee: Party,
+  payer: Party,
+  service: nullable(Schema.Struct({ type: nullable(Schema.String) })),
+  transaction: Schema.Struct({
+    airtel_money_id: nullable(Text),
+    amount: Amount,
+    created_at: Text,
+    id: Text,
+    reference_number: nullable(Text),
+    status: Schema.String
+  })
+})
