@@ -1,5 +1,4 @@
 import { join } from "node:path"
-import { setTimeout as pause } from "node:timers/promises"
 import { parseArgs } from "node:util"
 import { readRules } from "../../test/support/AlertRules.ts"
 import { tellCallbacks } from "../chaos/Callbacks.ts"
@@ -23,7 +22,7 @@ import {
 import { type Drilled, drill, type Fault } from "./Fault.ts"
 import { type NodeParts, nodeFaults, openNodeParts } from "./NodeFaults.ts"
 import { accountUnset, callbacksLate, callbacksParked, outcomeUnknown, providerFaults, refusedPayouts } from "./ProviderFaults.ts"
-import { openScene, type Scene } from "./Scene.ts"
+import { eventually, openScene, type Scene } from "./Scene.ts"
 import { FACTOR } from "./Shortened.ts"
 import { openSink, type Sink } from "./Sink.ts"
 import { openStandby, type Standby } from "./Standby.ts"
@@ -34,8 +33,11 @@ import { installed, openWatch, type Watch } from "./Watch.ts"
 // and told to be over when it is mended. Prints a line for each; exits 1 where one did not fire, did not end, or came without its runbook.
 
 const usage = "npm run alerts -- [--only ALERT,…] [--json] [--record]"
-/** So that counters and gauges have a past before the first fault, as an installation's have. */
-const FIRST_SCRAPES_MS = 3_000
+/**
+ * So that counters and gauges have a past before the first fault, as an installation's have: Prometheus finds its targets only seconds after it is ready,
+ * and what a counter had at its first scrape is no increase.
+ */
+const FIRST_SCRAPES = 2
 /** A message may come so long after the fault that it is about. */
 const AFTERWARDS_MS = 30_000
 
@@ -83,7 +85,10 @@ const main = async () => {
     const targets = stage.managements.map(({ host }) => host)
     const watch = await openWatch({ programs, folder: stage.dataDir, targets, receiver: sink.url })
     stage.atEnd(watch.close)
-    await pause(FIRST_SCRAPES_MS)
+    await eventually(
+      () => watch.value(`count(count_over_time(up[1h]) >= ${FIRST_SCRAPES})`),
+      (seen) => seen === targets.length
+    )
     const played = await play(scene, { standby, parts }, { sink, watch })
     const ledger = await scene.command("ledger", "verify")
     if (ledger.code !== 0) console.error(JSON.stringify(ledger.json))

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process"
-import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { describe, expect, it } from "@effect/vitest"
@@ -90,6 +90,16 @@ describe("the manifests of deploy/", () => {
     expect(shown("HOST", "MASTER_KEY", "EVERSEND_LIVE_CLIENT_ID").stdout).toBe("127.0.0.1\na key=\nan id $(not run)\n")
     writeFileSync(join(folder, "providers.env"), "no setting")
     expect(shown("HOST")).toMatchObject({ status: 1, stdout: "" })
+    rmSync(folder, { recursive: true })
+  })
+
+  it("has a program for package.json, which runs from anywhere by a link to it", () => {
+    const folder = mkdtempSync(join(tmpdir(), "gateway-program-"))
+    const { bin, version } = JSON.parse(read("package.json"))
+    symlinkSync(join(root, bin.gateway), join(folder, "gateway"))
+    const env = { PATH: process.env["PATH"], CREDENTIALS_DIRECTORY: folder }
+    const { stdout } = spawnSync(join(folder, "gateway"), ["--version"], { cwd: folder, env, encoding: "utf8" })
+    expect(stdout).toBe(`gateway v${version}\n`)
     rmSync(folder, { recursive: true })
   })
 

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process"
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { chmodSync, chownSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
@@ -8,7 +8,7 @@ import { Effect } from "effect"
 import { PostgresInstall } from "../../src/persistence/postgres/PostgresInstall.ts"
 import { PostgresServer } from "../../src/persistence/postgres/PostgresServer.ts"
 
-// HAProxy and PgBouncer as deploy/ has them, with the addresses of a test.
+// HAProxy, nginx and PgBouncer as deploy/ has them, with the addresses of a test.
 
 export interface Proxy {
   readonly port: number
@@ -26,7 +26,7 @@ export const startHaproxy = async (servers: readonly [number, number]): Promise<
     .replace("127.0.0.1:5000", `127.0.0.1:${port}`)
     .replace("db-a.internal:5432", `127.0.0.1:${servers[0]}`)
     .replace("db-b.internal:5432", `127.0.0.1:${servers[1]}`)
-  return started("haproxy", (file) => ["-db", "-f", file], { port, files: { "haproxy.cfg": text } })
+  return start("haproxy", (file) => ["-db", "-f", file], { port, files: { "haproxy.cfg": text } })
 }
 
 interface Place {
@@ -44,7 +44,41 @@ export const startApiHaproxy = async (processes: readonly [Place, Place]): Promi
     .replace("127.0.0.1:8010 check port 8011", `127.0.0.1:${one.port} check port ${one.management}`)
     .replace("127.0.0.1:8020 check port 8021", `127.0.0.1:${two.port} check port ${two.management}`)
   const files = { "api.cfg": shipped("api.cfg"), "machine.cfg": machine }
-  return started("haproxy", () => ["-db", "-f", "api.cfg", "-f", "machine.cfg"], { port, files })
+  return start("haproxy", () => ["-db", "-f", "api.cfg", "-f", "machine.cfg"], { port, files })
+}
+
+/** Debian's package of the module, which other builds of nginx bring with them. */
+const STREAM = "/usr/lib/nginx/modules/ngx_stream_module.so"
+/** Exits with 0 where nginx is installed with the part that the shipped configuration needs. */
+export const nginxIsThere = ["sh", "-c", `nginx -V 2>&1 | grep -qE -- '--with-stream( |$)' || test -e ${STREAM}`] as const
+
+export interface Nginx extends Proxy {
+  /** Holds the files of its configuration. */
+  readonly folder: string
+  readonly reload: ReadonlyArray<string>
+}
+
+/** As `startApiHaproxy`; which processes are ready is in `processes.conf`, and nobody asks them. */
+export const startApiNginx = async (processes: readonly [Place, Place]): Promise<Nginx> => {
+  const [port, inner] = [await Effect.runPromise(PostgresServer.port(0)), await Effect.runPromise(PostgresServer.port(0))]
+  const text = readFileSync(join(deploy, "nginx", "nginx.conf"), "utf8")
+    .replace(/^include .*modules-enabled.*$/m, existsSync(STREAM) ? `load_module ${STREAM};` : "")
+    .replace("/var/log/nginx/error.log", "error.log")
+    .replace("/run/nginx.pid", "nginx.pid")
+    .replace("/etc/nginx/processes.conf", "processes.conf")
+    .replaceAll("127.0.0.1:8009", `127.0.0.1:${inner}`)
+    .replace("listen 443 ssl", `listen 127.0.0.1:${port}`)
+    .replaceAll(/^ *ssl_certificate.*$/gm, "")
+    // Its own account may not write where the package has them.
+    .replace(
+      "http {",
+      `http {\n${["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map((name) => `${name}_temp_path ${name};`).join("\n")}`
+    )
+  const lines = processes.map((one) => `server 127.0.0.1:${one.port} max_fails=1 fail_timeout=2s;`)
+  const files = { "nginx.conf": text, "processes.conf": `${lines.join("\n")}\n` }
+  const args = (folder: string) => ["-p", folder, "-c", "nginx.conf", "-e", "error.log"]
+  const started = await start("nginx", (_, folder) => [...args(folder), "-g", "daemon off;"], { port, files })
+  return { ...started, reload: ["nginx", ...args(started.folder), "-s", "reload"] }
 }
 
 export interface Pooled {
@@ -64,27 +98,30 @@ export const startPgbouncer = async ({ database, mode, password, server, usernam
     .replace("pool_mode = transaction", `pool_mode = ${mode}`)
     .replace(mode === "session" ? /^max_prepared_statements.*$/m : "", "")
   const files = { "pgbouncer.ini": text, "users.txt": `"${username}" "${password}"\n` }
-  return started(pgbouncer, () => ["pgbouncer.ini"], { port, files })
+  return start(pgbouncer, () => ["pgbouncer.ini"], { port, files })
 }
 
-const started = async (
+const start = async (
   program: string,
-  args: (file: string) => ReadonlyArray<string>,
+  args: (file: string, folder: string) => ReadonlyArray<string>,
   { files, port }: { readonly port: number; readonly files: Readonly<Record<string, string>> }
-): Promise<Proxy> => {
+): Promise<Proxy & { readonly folder: string }> => {
   const folder = mkdtempSync(join(tmpdir(), "payment-gateway-proxy-"))
   chmodSync(folder, 0o755)
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
   // PgBouncer refuses to run as root, as PostgreSQL does.
   const account = await Effect.runPromise(PostgresInstall.account(folder))
+  if (account !== undefined)
+    for (const path of ["", ...Object.keys(files)]) chownSync(join(folder, path), account.uid, account.gid)
   const [file = ""] = Object.keys(files)
-  const child = spawn(program, args(file), { ...account, cwd: folder, stdio: ["ignore", "ignore", "pipe"] })
+  const child = spawn(program, args(file, folder), { ...account, cwd: folder, stdio: ["ignore", "ignore", "pipe"] })
   let said = ""
   child.stderr.on("data", (chunk) => {
     said += String(chunk)
   })
   const close = async () => {
-    await ended(child)
+    // The workers of nginx outlive a master that is killed.
+    await ended(child, program === "nginx" ? "SIGTERM" : "SIGKILL")
     rmSync(folder, { recursive: true, force: true })
   }
   const limit = performance.now() + WITHIN_MS
@@ -95,13 +132,13 @@ const started = async (
     }
     await pause(20)
   }
-  return { port, close }
+  return { port, close, folder }
 }
 
-const ended = async (child: ChildProcess): Promise<void> => {
+const ended = async (child: ChildProcess, signal: NodeJS.Signals): Promise<void> => {
   if (child.exitCode !== null || child.signalCode !== null) return
   const over = new Promise((resolve) => child.once("exit", resolve))
-  child.kill("SIGKILL")
+  child.kill(signal)
   await over
 }
 
