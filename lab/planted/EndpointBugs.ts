@@ -21,7 +21,31 @@ export const endpointBugs: ReadonlyArray<Bug> = [
     name: "give a tenant a turn for each of its endpoints",
     breaks: "a tenant with several endpoints delays no other tenant",
     test,
-    edits: [{ file: claims, text: "PARTITION BY app_id, split_part(queue, '/', 1)", instead: "PARTITION BY app_id, queue" }]
+    edits: [
+      {
+        file: claims,
+        text: "OVER (PARTITION BY app_id, mode ORDER BY place, next_attempt_at, queue, id) AS turn_of_tenant",
+        instead: "OVER (PARTITION BY app_id, queue ORDER BY place, next_attempt_at, queue, id) AS turn_of_tenant"
+      }
+    ]
+  },
+  {
+    name: "count the slots of each endpoint alone",
+    breaks: "a tenant with several endpoints that hang holds no more slots than one with one",
+    test: "test/persistence/webhooks/WebhookFairness.test.ts",
+    edits: [{ file: claims, text: "(is_kept OR beyond + further <= free)", instead: "(is_kept OR true)" }]
+  },
+  {
+    name: "keep no slot for an endpoint beside one that hangs",
+    breaks: "an endpoint that hangs leaves the tenant's others a slot",
+    test: "test/persistence/webhooks/WebhookFairness.test.ts",
+    edits: [{ file: claims, text: "p_per_endpoint - t.kept * t.sharing AS free", instead: "p_per_endpoint AS free" }]
+  },
+  {
+    name: "leave what was committed beside a removal in the queue",
+    breaks: "what was due to an endpoint that was removed is parked",
+    test: "test/persistence/webhooks/EndpointRemoval.test.ts",
+    edits: [{ file: claims, text: "IF gone_ids IS NOT NULL THEN", instead: "IF gone_ids = '{}' THEN" }]
   },
   {
     name: "lease without end to an endpoint that has a name",

@@ -79,7 +79,7 @@ const files: Readonly<Record<string, Listed>> = {
     texts: ["e230b7c2278b870f", "767eb2bcb712512e", "46f250e349a65945", "627fcbe221e4c782"],
     ofTenant: ["apply_steps", "write_events"]
   },
-  claim_deliveries: { texts: ["e7e193e62643619c"] },
+  claim_deliveries: { texts: ["8deb8d42933958c7"] },
   record_attempts: { texts: ["ea6d26a663785e2e"], named: true },
   audit: { texts: ["6b82332cb216abcf"] },
   tenant_changes: { texts: ["786e2ec43696bf88"] },

@@ -21,6 +21,8 @@ const chosenRows = rowsOf(
   ])
 )
 
+const goneRows = rowsOf(Schema.Struct({ appId: Schema.String, id: Schema.String }))
+
 /**
  * The claim of deliveries that are due. An advisory lock lets one node claim at a time, so that the bound of each endpoint is counted over
  * all nodes. On Citus each shard has a lock of its own: a wait for a server that does not answer holds up no other server's claims.
@@ -30,6 +32,15 @@ export const deliveryClaims =
   ({ leaseMs, now, perEndpoint }: DeliveryClaim): ClaimQueries<unknown> => {
     const [at, until] = [iso(now), iso(now + leaseMs)]
 
+    /** As `claim_deliveries` does it. */
+    const parkGone = Effect.fnUntraced(function* (appIds: ReadonlyArray<string>, limit: number) {
+      const gone = yield* goneRows(sql.unsafe(goneStatement, [appIds, limit]))
+      if (gone.length === 0) return
+      const names = [appIds, gone.map(({ appId }) => appId), gone.map(({ id }) => id)]
+      yield* sql.unsafe(endGoneStatement, names)
+      yield* sql.unsafe(parkGoneStatement, [...names, at])
+    })
+
     // It may wait for another node's claim.
     const claimed = (limit: number) =>
       onOwnConnection(sql)(sql.unsafe(claimStatement, [advisoryLocks.deliveryClaims, at, limit, perEndpoint, until]))
@@ -37,6 +48,7 @@ export const deliveryClaims =
     const claimedOnCitus = Effect.fnUntraced(function* (limit: number, { appIds, number }: Shard) {
       // Shared among those that claim by shard; a node of the release before claims all of them at once, and has it alone.
       yield* sql`SELECT pg_advisory_xact_lock_shared(${advisoryLocks.deliveryClaims}), pg_advisory_xact_lock(${advisoryLocks.deliveryClaims}, ${number})`
+      yield* parkGone(appIds, limit)
       const chosen = yield* chosenRows(sql.unsafe(chooseStatement, [at, limit, perEndpoint, appIds]))
       if (chosen.length === 0) return chosen
       for (const { first, isNamed, lease } of leases) {
@@ -71,7 +83,7 @@ export const deliveryClaims =
     }
   }
 
-/** $1 is the lock, $2 now, $3 how many, $4 how many of one endpoint at a time, $5 until when. */
+/** $1 is the lock, $2 now, $3 how many, $4 how many of a tenant's endpoints of one mode at a time, $5 until when. */
 const claimStatement = `SELECT v.*, v.endpoint AS name, ${typeSql("v")} AS "eventType" FROM claim_deliveries($1, $2, $3, $4, $5) v`
 
 /** Endpoints with due deliveries, found by an index skip scan: endpoints without any cost nothing, however many there are. */
@@ -84,23 +96,51 @@ owed AS (
   ) next
 )`
 
-/** Each endpoint's oldest, as many as it may still have in flight. */
-const turn = `
-  SELECT e.app_id, e.mode, waiting.id, waiting.created_at, waiting.place, waiting.next_attempt_at
+/** Deliveries that are due to an endpoint that was removed, and are locked by this. $1 are the tenants, $2 how many. */
+const goneStatement = `
+WITH RECURSIVE ${ofNamedEndpoints(owed).replaceAll("owed", "owed_named").replaceAll("$4", "$1")}
+SELECT d.app_id AS "appId", d.id FROM (
+  SELECT o.app_id, o.queue FROM owed_named o
+  WHERE NOT EXISTS (SELECT FROM named_endpoints e WHERE e.app_id = o.app_id AND e.queue = o.queue AND e.app_id = ANY ($1::text[])) OFFSET 0
+) o JOIN named_deliveries d ON d.app_id = o.app_id AND d.queue = o.queue AND d.status = 'due' AND d.app_id = ANY ($1::text[])
+ORDER BY d.app_id, d.id LIMIT $2::int FOR UPDATE OF d SKIP LOCKED`
+/** Takes these out of what is due, and parks them: $2 and $3 are the tenant and the id of each, $4 is now. */
+const endGoneStatement = `
+DELETE FROM named_due_deliveries q USING unnest($2::text[], $3::text[]) AS g(app_id, id), named_deliveries d
+WHERE d.app_id = g.app_id AND d.id = g.id AND d.app_id = ANY ($1::text[])
+  AND q.app_id = d.app_id AND q.queue = d.queue AND q.next_attempt_at = d.next_attempt_at AND q.id = d.id AND q.app_id = ANY ($1::text[])`
+const parkGoneStatement = `
+UPDATE named_deliveries d SET status = 'parked', next_attempt_at = NULL, completed_at = $4::timestamptz
+FROM unnest($2::text[], $3::text[]) AS g(app_id, id) WHERE d.app_id = g.app_id AND d.id = g.id AND d.app_id = ANY ($1::text[])`
+
+/**
+ * Each endpoint's oldest, as many as it may still have in flight; one row without a delivery where it may have none. Of `default`, or by `of` of
+ * those that have a name.
+ */
+const turn = (of: (text: string) => string) => `${of(`
+  SELECT e.app_id, split_part(e.mode, '/', 1), e.mode, e.enabled, cardinality(leased.ids), sharing.endpoints,
+    waiting.id, waiting.created_at, waiting.place, waiting.next_attempt_at
   FROM owed o
   JOIN webhook_endpoints e ON e.app_id = o.app_id AND e.mode = o.mode
   LEFT JOIN webhook_flights f ON f.app_id = o.app_id AND f.mode = o.mode AND f.app_id = ANY ($4::text[])
   CROSS JOIN LATERAL (
     SELECT coalesce(array_agg(l.id), '{}') AS ids FROM unnest(f.ids, f.leased_until) AS l(id, until) WHERE l.until > $1::timestamptz
   ) leased
-  CROSS JOIN LATERAL (
+  LEFT JOIN LATERAL (
     SELECT d.id, d.created_at, d.next_attempt_at, row_number() OVER (ORDER BY d.next_attempt_at) AS place
     FROM due_deliveries d
-    WHERE d.app_id = e.app_id AND d.mode = e.mode AND d.next_attempt_at <= $1::timestamptz AND d.id <> ALL (leased.ids) AND d.app_id = ANY ($4::text[])
+    WHERE e.enabled AND d.app_id = e.app_id AND d.mode = e.mode AND d.next_attempt_at <= $1::timestamptz AND d.id <> ALL (leased.ids)
+      AND d.app_id = ANY ($4::text[])
     ORDER BY d.next_attempt_at
     LIMIT greatest(0, $3::int - cardinality(leased.ids))
-  ) waiting
-  WHERE e.enabled AND e.app_id = ANY ($4::text[])`
+  ) waiting ON true
+`)} CROSS JOIN LATERAL (
+    SELECT (SELECT count(*) FROM webhook_endpoints w
+        WHERE w.app_id = e.app_id AND w.mode = split_part(${of("e.mode")}, '/', 1) AND w.enabled AND w.app_id = ANY ($4::text[]))
+      + (SELECT count(*) FROM named_endpoints n
+        WHERE n.app_id = e.app_id AND n.mode = split_part(${of("e.mode")}, '/', 1) AND n.enabled AND n.app_id = ANY ($4::text[])) AS endpoints
+  ) sharing
+  WHERE e.app_id = ANY ($4::text[])`
 
 /** The endpoint of a chosen delivery, and where the delivery stands. */
 const standing = `
@@ -112,20 +152,29 @@ const standingNamed = ofNamedEndpoints(standing).replace("e.queue AS endpoint_mo
 
 /**
  * The same on Citus, which sends no INSERT of a CTE to another server, and computes no time in an upsert: statements of one transaction. $1 is now,
- * $2 how many, $3 how many of one endpoint at a time, $4 the tenants, all of one shard. First what is chosen,
+ * $2 how many, $3 how many of a tenant's endpoints of one mode at a time, $4 the tenants, all of one shard. First what is chosen,
  */
 const chooseStatement = `
 WITH RECURSIVE ${owed},
 ${ofNamedEndpoints(owed).replaceAll("owed", "owed_named")},
-turn(app_id, queue, id, created_at, place, next_attempt_at) AS (${turn}
-  UNION ALL ${ofNamedEndpoints(turn).replace("owed", "owed_named")}
+turn(app_id, mode, queue, enabled, flying, sharing, id, created_at, place, next_attempt_at) AS (${turn((text) => text)}
+  UNION ALL ${turn(ofNamedEndpoints).replace("owed", "owed_named")}
+),
+-- Half of an endpoint's equal part is kept for it, one at least; the rest is for whichever comes first.
+shared AS (
+  SELECT t.*, $3::int - t.kept * t.sharing AS free, t.flying + t.place <= t.kept AS is_kept,
+    sum(greatest(0, t.flying - CASE WHEN t.enabled THEN t.kept ELSE 0 END)) FILTER (WHERE coalesce(t.place, 1) = 1)
+      OVER (PARTITION BY t.app_id, t.mode) AS beyond,
+    count(*) FILTER (WHERE t.flying + t.place > t.kept)
+      OVER (PARTITION BY t.app_id, t.mode ORDER BY t.place, t.next_attempt_at, t.queue, t.id) AS further
+  FROM (SELECT t.*, greatest(1, $3::int / (2 * greatest(1, t.sharing))) AS kept FROM turn t) t
 ),
 chosen AS MATERIALIZED (
   -- Every tenant's first comes before anybody's second, and so do the firsts of its endpoints before their seconds: a long queue delays
   -- nobody else, and several endpoints are no more turns.
   SELECT app_id, queue, id, created_at, turn_of_tenant, next_attempt_at FROM (
-    SELECT t.*, row_number() OVER (PARTITION BY app_id, split_part(queue, '/', 1) ORDER BY place, next_attempt_at, queue, id) AS turn_of_tenant
-    FROM turn t) ranked
+    SELECT s.*, row_number() OVER (PARTITION BY app_id, mode ORDER BY place, next_attempt_at, queue, id) AS turn_of_tenant
+    FROM shared s WHERE id IS NOT NULL AND (is_kept OR beyond + further <= free)) ranked
   ORDER BY turn_of_tenant, next_attempt_at, app_id, queue, id LIMIT $2
 )
 SELECT c.id, e.event_id AS "eventId", v.type AS "eventType", v.body, v.reference, e.attempts, c.created_at AS "createdAt", t.traceparent,

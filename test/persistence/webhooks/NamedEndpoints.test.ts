@@ -149,8 +149,8 @@ describe("endpoints of one tenant", () => {
       // One place is left: it is the first of each in turn.
       const first = yield* outbox.claimDue(100, 2, PER_ENDPOINT, LEASE_MS)
       expect(told(first)).toStrictEqual(["1 https://acme.example/erp whsec_erp", "51 https://acme.example/default whsec_default"])
-      // So many at once of one endpoint, whatever is free.
-      expect(yield* claim(100)).toHaveLength(PER_ENDPOINT - 1)
+      // So many at once of one of two endpoints, whatever is free.
+      expect(yield* claim(100)).toHaveLength(5)
       yield* event(idOf(52), "payout.failed", 52)
       expect(told(yield* claim(100))).toStrictEqual(["52 https://acme.example/default whsec_default"])
     })

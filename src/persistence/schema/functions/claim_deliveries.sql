@@ -1,6 +1,7 @@
--- `claim_deliveries` leases deliveries that are due to the node that asks: p_limit at most, p_per_endpoint of one endpoint at a time, until
--- p_until. The leases stand in webhook_flights and named_flights, a row an endpoint, and no delivery is written. The due and the in-flight
--- deliveries are of one moment, because an attempt is recorded with a change of both in one commit.
+-- `claim_deliveries` leases deliveries that are due to the node that asks: p_limit at most, p_per_endpoint of a tenant's endpoints of one
+-- mode at a time, until p_until. The leases stand in webhook_flights and named_flights, a row an endpoint, and no delivery is written, but
+-- that what is due to an endpoint that was removed is parked. The due and the in-flight deliveries are of one moment, because an attempt
+-- is recorded with a change of both in one commit.
 -- An advisory lock lets one node claim at a time, so that the bound of each endpoint is counted over all nodes; what comes after it sees
 -- every lease that was taken before. The settings: a plan is made once, whatever the tables hold then; everything is found by its key, and
 -- what is due in the order of its index, so that a LIMIT ends the reading.
@@ -16,6 +17,8 @@ DECLARE
   chosen_queues text[];
   chosen_ids text[];
   chosen_born timestamptz[];
+  gone_apps text[];
+  gone_ids text[];
 BEGIN
   PERFORM pg_advisory_xact_lock(p_lock);
   -- A queue is what waits for one endpoint: the mode is that of `default`, mode and name that of another.
@@ -34,9 +37,20 @@ BEGIN
       SELECT d.app_id, d.queue FROM named_due_deliveries d WHERE (d.app_id, d.queue) > (o.app_id, o.queue) ORDER BY d.app_id, d.queue LIMIT 1
     ) next
   ),
+  gone AS (
+    -- An event that was committed while its endpoint was removed was not parked with the others.
+    SELECT q.app_id, q.id FROM (
+      SELECT o.app_id, o.queue FROM owed_named o
+      WHERE NOT EXISTS (SELECT FROM named_endpoints e WHERE e.app_id = o.app_id AND e.queue = o.queue) OFFSET 0
+    ) o CROSS JOIN LATERAL (
+      SELECT d.app_id, d.id FROM named_due_deliveries d WHERE d.app_id = o.app_id AND d.queue = o.queue ORDER BY d.next_attempt_at LIMIT p_limit
+    ) q LIMIT p_limit
+  ),
   turn AS (
-    -- Each endpoint's oldest, as many as it may still have in flight.
-    SELECT e.app_id, e.mode AS queue, waiting.id, waiting.created_at, waiting.place, waiting.next_attempt_at
+    -- Each endpoint's oldest, as many as it may still have in flight; one row without a delivery where it may have none.
+    SELECT e.app_id, e.mode, e.mode AS queue, e.enabled, cardinality(leased.ids) AS flying, beside.is_any AS is_one_of_several,
+      e.enabled::int + beside.named AS sharing,
+      waiting.id, waiting.created_at, waiting.place, waiting.next_attempt_at
     FROM owed o
     JOIN webhook_endpoints e ON e.app_id = o.app_id AND e.mode = o.mode
     LEFT JOIN webhook_flights f ON f.app_id = o.app_id AND f.mode = o.mode
@@ -44,15 +58,19 @@ BEGIN
       SELECT coalesce(array_agg(l.id), '{}') AS ids FROM unnest(f.ids, f.leased_until) AS l(id, until) WHERE l.until > p_now
     ) leased
     CROSS JOIN LATERAL (
+      SELECT count(*) > 0 AS is_any, (count(*) FILTER (WHERE n.enabled))::int AS named
+      FROM named_endpoints n WHERE n.app_id = e.app_id AND n.mode = e.mode
+    ) beside
+    LEFT JOIN LATERAL (
       SELECT d.id, d.created_at, d.next_attempt_at, row_number() OVER (ORDER BY d.next_attempt_at) AS place
       FROM due_deliveries d
-      WHERE d.app_id = e.app_id AND d.mode = e.mode AND d.next_attempt_at <= p_now AND d.id <> ALL (leased.ids)
+      WHERE e.enabled AND d.app_id = e.app_id AND d.mode = e.mode AND d.next_attempt_at <= p_now AND d.id <> ALL (leased.ids)
       ORDER BY d.next_attempt_at
       LIMIT greatest(0, p_per_endpoint - cardinality(leased.ids))
-    ) waiting
-    WHERE e.enabled
+    ) waiting ON true
     UNION ALL
-    SELECT e.app_id, e.queue, waiting.id, waiting.created_at, waiting.place, waiting.next_attempt_at
+    SELECT e.app_id, e.mode, e.queue, e.enabled, cardinality(leased.ids), true, beside.named + beside.unnamed,
+      waiting.id, waiting.created_at, waiting.place, waiting.next_attempt_at
     FROM owed_named o
     JOIN named_endpoints e ON e.app_id = o.app_id AND e.queue = o.queue
     LEFT JOIN named_flights f ON f.app_id = o.app_id AND f.queue = o.queue
@@ -60,24 +78,57 @@ BEGIN
       SELECT coalesce(array_agg(l.id), '{}') AS ids FROM unnest(f.ids, f.leased_until) AS l(id, until) WHERE l.until > p_now
     ) leased
     CROSS JOIN LATERAL (
+      SELECT (SELECT count(*)::int FROM named_endpoints n WHERE n.app_id = e.app_id AND n.mode = e.mode AND n.enabled) AS named,
+        (SELECT count(*)::int FROM webhook_endpoints w WHERE w.app_id = e.app_id AND w.mode = e.mode AND w.enabled) AS unnamed
+    ) beside
+    LEFT JOIN LATERAL (
       SELECT d.id, d.created_at, d.next_attempt_at, row_number() OVER (ORDER BY d.next_attempt_at) AS place
       FROM named_due_deliveries d
-      WHERE d.app_id = e.app_id AND d.queue = e.queue AND d.next_attempt_at <= p_now AND d.id <> ALL (leased.ids)
+      WHERE e.enabled AND d.app_id = e.app_id AND d.queue = e.queue AND d.next_attempt_at <= p_now AND d.id <> ALL (leased.ids)
       ORDER BY d.next_attempt_at
       LIMIT greatest(0, p_per_endpoint - cardinality(leased.ids))
-    ) waiting
-    WHERE e.enabled
+    ) waiting ON true
+  ),
+  -- Of several endpoints half of each one's equal part is kept for it, one at least; the rest is for whichever comes first.
+  shared AS (
+    SELECT t.*, p_per_endpoint - t.kept * t.sharing AS free, t.flying + t.place <= t.kept AS is_kept,
+      -- What is in flight beyond what is kept, and which of those that wait would be beyond it, too.
+      sum(greatest(0, t.flying - CASE WHEN t.enabled THEN t.kept ELSE 0 END)) FILTER (WHERE coalesce(t.place, 1) = 1)
+        OVER (PARTITION BY t.app_id, t.mode) AS beyond,
+      count(*) FILTER (WHERE t.flying + t.place > t.kept)
+        OVER (PARTITION BY t.app_id, t.mode ORDER BY t.place, t.next_attempt_at, t.queue, t.id) AS further
+    FROM (SELECT t.*, greatest(1, p_per_endpoint / (2 * greatest(1, t.sharing))) AS kept FROM turn t WHERE t.is_one_of_several) t
+  ),
+  fitting AS (
+    SELECT app_id, mode, queue, id, created_at, place, next_attempt_at FROM turn WHERE id IS NOT NULL AND NOT is_one_of_several
+    UNION ALL
+    SELECT app_id, mode, queue, id, created_at, place, next_attempt_at FROM shared WHERE id IS NOT NULL AND (is_kept OR beyond + further <= free)
   ),
   chosen AS (
     -- Every tenant's first comes before anybody's second, and so do the firsts of its endpoints before their seconds: a long queue delays
     -- nobody else, and several endpoints are no more turns.
     SELECT app_id, queue, id, created_at FROM (
-      SELECT t.*, row_number() OVER (PARTITION BY app_id, split_part(queue, '/', 1) ORDER BY place, next_attempt_at, queue, id) AS turn_of_tenant
-      FROM turn t) ranked
+      SELECT f.*, row_number() OVER (PARTITION BY app_id, mode ORDER BY place, next_attempt_at, queue, id) AS turn_of_tenant
+      FROM fitting f) ranked
     ORDER BY turn_of_tenant, next_attempt_at, app_id, queue, id LIMIT p_limit
   )
-  SELECT array_agg(app_id), array_agg(queue), array_agg(id), array_agg(created_at)
-    INTO chosen_apps, chosen_queues, chosen_ids, chosen_born FROM chosen;
+  SELECT array_agg(app_id), array_agg(queue), array_agg(id), array_agg(created_at),
+      (SELECT array_agg(g.app_id) FROM gone g), (SELECT array_agg(g.id) FROM gone g)
+    INTO chosen_apps, chosen_queues, chosen_ids, chosen_born, gone_apps, gone_ids FROM chosen;
+
+  IF gone_ids IS NOT NULL THEN
+    -- Locked before the statements that write, so that what they read beside the row is as new as the row. One that is held is left to a
+    -- later claim.
+    SELECT array_agg(l.app_id), array_agg(l.id) INTO gone_apps, gone_ids FROM (
+      SELECT d.app_id, d.id FROM unnest(gone_apps, gone_ids) AS g(app_id, id) JOIN named_deliveries d ON d.app_id = g.app_id AND d.id = g.id
+      WHERE d.status = 'due' ORDER BY d.app_id, d.id FOR UPDATE OF d SKIP LOCKED
+    ) l;
+    DELETE FROM named_due_deliveries q USING unnest(gone_apps, gone_ids) AS g(app_id, id)
+    JOIN named_deliveries d ON d.app_id = g.app_id AND d.id = g.id
+    WHERE q.app_id = d.app_id AND q.queue = d.queue AND q.next_attempt_at = d.next_attempt_at AND q.id = d.id;
+    UPDATE named_deliveries d SET status = 'parked', next_attempt_at = NULL, completed_at = p_now
+    FROM unnest(gone_apps, gone_ids) AS g(app_id, id) WHERE d.app_id = g.app_id AND d.id = g.id;
+  END IF;
   IF chosen_ids IS NULL THEN RETURN; END IF;
 
   -- An attempt that was recorded meanwhile is not in the row any more that this one adds to.
