@@ -18,6 +18,7 @@ const walk = <A>(list: (options: Client.CallOptions) => AsyncIterable<A>): Strea
 const payouts = ({ payouts }: Client.Gateway) => ({
   create: (body: Client.Schema.CreatePayoutRequest, key: Key) => run((options) => payouts.create(body, { ...key, ...options })),
   quote: (body: Client.Schema.PayoutQuoteRequest) => run((options) => payouts.quote(body, options)),
+  quotes: (body: Client.Schema.PayoutQuotesRequest) => run((options) => payouts.quotes(body, options)),
   get: (reference: string) => run((options) => payouts.get(reference, options)),
   waitFor: (reference: string, wait: Wait<Client.Schema.Payout> = {}) =>
     run((options) => payouts.waitFor(reference, { ...wait, ...options }))
@@ -40,6 +41,7 @@ const exchanges = ({ exchanges }: Client.Gateway) => ({
     run((options) => exchanges.create(body, { ...key, ...options })),
   get: (reference: string) => run((options) => exchanges.get(reference, options)),
   list: (query?: Parameters1<typeof exchanges.list>) => walk((options) => exchanges.list(query, options)),
+  page: (query: Parameters1<typeof exchanges.page>) => run((options) => exchanges.page(query, options)),
   waitFor: (reference: string, wait: Wait<Client.Schema.Exchange> = {}) =>
     run((options) => exchanges.waitFor(reference, { ...wait, ...options }))
 })
@@ -48,18 +50,23 @@ const reads = ({ account, beneficiaries, reference, transactions }: Client.Gatew
   transactions: {
     get: (id: string) => run((options) => transactions.get(id, options)),
     list: (query?: Parameters1<typeof transactions.list>) => walk((options) => transactions.list(query, options)),
+    page: (query: Parameters1<typeof transactions.page>) => run((options) => transactions.page(query, options)),
     search: (body: Parameters1<typeof transactions.search>) => walk((options) => transactions.search(body, options))
   },
   account: {
     float: run(account.float),
     entries: (query: Parameters1<typeof account.entries>) => walk((options) => account.entries(query, options)),
     statement: (query: Parameters1<typeof account.statement>) => run((options) => account.statement(query, options)),
+    alerts: run(account.alerts),
+    setAlert: (body: Client.Schema.FloatAlertRequest) => run((options) => account.setAlert(body, options)),
     balances: run(account.balances),
     capabilities: run(account.capabilities),
+    limits: run(account.limits),
     health: run(account.health)
   },
   reference: {
     banks: (country: string) => run((options) => reference.banks(country, options)),
+    branches: (country: string, bankCode: string) => run((options) => reference.branches(country, bankCode, options)),
     resolveBankAccount: (body: Client.Schema.ResolveBankAccountRequest) =>
       run((options) => reference.resolveBankAccount(body, options)),
     corridors: run(reference.corridors),
@@ -86,6 +93,7 @@ const webhooks = ({ webhooks }: Client.Gateway) => ({
   rotateSecretOf: (name: string) => run((options) => webhooks.rotateSecretOf(name, options)),
   sendTestTo: (name: string) => run((options) => webhooks.sendTestTo(name, options)),
   deliveries: (query?: Parameters1<typeof webhooks.deliveries>) => walk((options) => webhooks.deliveries(query, options)),
+  events: (query?: Parameters1<typeof webhooks.events>) => walk((options) => webhooks.events(query, options)),
   redeliver: (id: string) => run((options) => webhooks.redeliver(id, options)),
   recover: (body: Client.Schema.RecoverEventsRequest) => run((options) => webhooks.recover(body, options))
 })

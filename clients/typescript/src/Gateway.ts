@@ -57,10 +57,17 @@ const account = (call: Connection) => ({
   /** One page of the statement, with its opening and its closing. */
   statement: (query: Operations["GET /v1/float/entries"]["query"], { signal }: CallOptions = {}) =>
     call("GET /v1/float/entries", { query, signal }),
+  /** The amounts below which `float.low` tells you of a float, and whether it is. */
+  alerts: ({ signal }: CallOptions = {}) => call("GET /v1/float/alerts", { signal }),
+  /** Sets one, or with `below_minor` null ends it. */
+  setAlert: (body: Operations["PUT /v1/float/alerts"]["body"], { signal }: CallOptions = {}) =>
+    call("PUT /v1/float/alerts", { body, signal }),
   /** The providers' wallets, which all tenants share. */
   balances: ({ signal }: CallOptions = {}) => call("GET /v1/balances", { signal }),
   /** What you may do. */
   capabilities: ({ signal }: CallOptions = {}) => call("GET /v1/capabilities", { signal }),
+  /** Each limit and cap that holds for you, with what is used of it now. */
+  limits: ({ signal }: CallOptions = {}) => call("GET /v1/limits", { signal }),
   health: ({ signal }: CallOptions = {}) => call("GET /health/detail", { signal })
 })
 
