@@ -221,7 +221,7 @@ export const wireBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/services/settlement/Settlement.ts",
-        text: "moreFollows === true ? at : ",
+        text: "moreFollows === true ? now : ",
         instead: ""
       }
     ]

@@ -73,6 +73,13 @@ export const atNextProvider = ({ account, provider }: FactOf<"Rerouted">) => ({
   ...(account === undefined ? {} : { account })
 })
 
+/** Clocks of nodes differ by less than this; a record with a later moment is of a clock that was wrong. */
+const CLOCKS_MS = 600_000
+
+/** The moment that a step of a record bears: none before the step that it follows, also where a node's clock is behind (contract FLOAT-12). */
+export const momentAfter = ({ updatedAt }: Pick<Transaction, "updatedAt">, now: Instant): Instant =>
+  updatedAt - now < CLOCKS_MS ? Math.max(now, updatedAt) : now
+
 /** A change that the tenant sees, after which the provider's answers are counted anew. */
 export const visibleChange = ({ version }: Pick<Transaction, "version">, at: Instant) => ({
   version: version + 1,

@@ -3,6 +3,7 @@ import { encodeEvent, tellingOf } from "../../domain/Event.ts"
 import type { Reference } from "../../domain/Ids.ts"
 import { sumPosted } from "../../domain/Ledger.ts"
 import { maskedText } from "../../domain/Masking.ts"
+import { momentAfter } from "../../domain/MoveTable.ts"
 import { isTerminal } from "../../domain/Payment.ts"
 import { nextPoll } from "../../domain/PollSchedule.ts"
 import { broughtIn } from "../../domain/Refund.ts"
@@ -73,7 +74,8 @@ export class Review extends Context.Service<
       })
 
       const stepOf = Effect.fnUntraced(function* ({ revision, transaction }: StoredTransaction, resolution: Resolution) {
-        const at = yield* Clock.currentTimeMillis
+        const now = yield* Clock.currentTimeMillis
+        const at = momentAfter(transaction, now)
         const entries = namesSettledFee(transaction, resolution) ? yield* transactions.entries(transaction.reference) : []
         const ruling = rulingOn(transaction, resolution, at, sumPosted(entries, "drift"))
         if (typeof ruling === "string") return yield* new NotResolved({ message: ruling })
@@ -91,7 +93,7 @@ export class Review extends Context.Service<
           entry,
           line: { at, actor: "review", fact: "Resolved", note: noteOf(resolution), status },
           event,
-          nextPollAt: nextPoll(next, policy.pollSchedule, at),
+          nextPollAt: nextPoll(next, policy.pollSchedule, now),
           response: null,
           savesBeneficiary: false,
           // Only a release restores limits: a payout that is returned had left. One that had failed had been given back.

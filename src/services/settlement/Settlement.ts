@@ -5,6 +5,7 @@ import { encodeEvent, tellingOf } from "../../domain/Event.ts"
 import type { Actor, Fact } from "../../domain/Fact.ts"
 import type { Reference } from "../../domain/Ids.ts"
 import { decide } from "../../domain/Moves.ts"
+import { momentAfter } from "../../domain/MoveTable.ts"
 import { isTerminal } from "../../domain/Payment.ts"
 import { isOverdue, nextPoll } from "../../domain/PollSchedule.ts"
 import { countPoll, provenFact, type StatusPoll } from "../../domain/StatusPoll.ts"
@@ -94,11 +95,12 @@ export class Settlement extends Context.Service<
         poll: StatusPoll | null,
         isFull: boolean
       ): Effect.fn.Return<ApplyStep> {
-        const at = yield* Clock.currentTimeMillis
+        const now = yield* Clock.currentTimeMillis
+        const at = momentAfter(transaction, now)
         const decision = isFull ? leftToAPerson(transaction, fact, at) : decide(transaction, fact, actor, at)
         const decided = countPoll(transaction, decision.next, fact, poll)
         // In the same commit as the last poll, so that no open record is ever left without a poll or a person.
-        const overdue = isOverdue(decided, at)
+        const overdue = isOverdue(decided, now)
         const next = overdue ? sentToReview(decided, at) : decided
         const type = tellingOf(transaction, next, decision.event)
         const contradicted = (poll?.said ?? []).filter((word) => contradicts(next, word))
@@ -124,7 +126,7 @@ export class Settlement extends Context.Service<
           entry: decision.entry,
           line: { at, actor, fact: fact._tag, note: noteOf(fact, overdue, isFull, contradicted), status: next.status },
           event,
-          nextPollAt: moreFollows === true ? at : nextPoll(next, policy.pollSchedule, at, poll?.isListed),
+          nextPollAt: moreFollows === true ? now : nextPoll(next, policy.pollSchedule, now, poll?.isListed),
           response: claim === null ? null : keptResponse(encoder, claim, outcomeResponse(next, fact), successStatus),
           savesBeneficiary: transaction.kind === "payout" && (fact._tag === "Accepted" || fact._tag === "Succeeded"),
           restoreLimits: transaction.kind === "payout" && transaction.status !== "failed" && next.status === "failed",

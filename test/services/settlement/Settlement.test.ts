@@ -58,6 +58,17 @@ describe("one fact", () => {
     })
   )
 
+  it.effect("bears no moment before the step that it follows, where the clock of this node is behind", () =>
+    Effect.gen(function* () {
+      const at = TOLD_AT + 2_000
+      const { line, next } = yield* written(payout({ updatedAt: at }), { fact: said.Succeeded })
+      expect([line.at, next.updatedAt, next.completedAt]).toStrictEqual([at, at, at])
+      // A clock that was wrong by more says nothing.
+      const far = yield* written(payout({ updatedAt: TOLD_AT + 600_000 }), { fact: said.Succeeded })
+      expect(far.line.at).toBe(TOLD_AT)
+    })
+  )
+
   it.effect("that changes nothing leaves a line in the history and nothing else", () =>
     Effect.gen(function* () {
       const record = payout({ status: "failed", completedAt: NOON })
