@@ -5,7 +5,9 @@ import { gatewayWireBugs } from "./GatewayWireBugs.ts"
 import { holderBugs } from "./HolderBugs.ts"
 import { ledgerBugs } from "./LedgerBugs.ts"
 import { limitBugs } from "./LimitBugs.ts"
+import { listBugs } from "./ListBugs.ts"
 import { rulingBugs } from "./RulingBugs.ts"
+import { runBugs } from "./RunBugs.ts"
 import { statementBugs } from "./StatementBugs.ts"
 import { wireBugs } from "./WireBugs.ts"
 import { wrongCodeBugs } from "./WrongCodeBugs.ts"
@@ -264,6 +266,8 @@ export const bugs: ReadonlyArray<Bug> = [
   ...codeBugs,
   ...limitBugs,
   ...endpointBugs,
+  ...listBugs,
+  ...runBugs,
   ...doorBugs,
   ...rulingBugs,
   ...wireBugs,

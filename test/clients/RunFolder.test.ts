@@ -62,6 +62,17 @@ describe("the folder of a run", () => {
     }
   })
 
+  it("is not taken over from a process of another machine with this one's name, whose numbers say nothing here", async () => {
+    const lock = join(folder, "nov.run.lock")
+    const dead = JSON.parse(await lockOfDead())
+    for (const machine of ["another", null]) {
+      await writeFile(lock, JSON.stringify({ ...dead, machine }))
+      await expect(RunFolder.open(folder, "nov")).rejects.toThrow(
+        `the run is under way in process ${dead.pid} on another machine that is named ${dead.host}; if it is not, delete ${lock}`
+      )
+    }
+  })
+
   it("is not taken over from a process of another container of the machine, whose numbers mean other processes", async () => {
     const lock = join(folder, "nov.run.lock")
     const dead = JSON.parse(await lockOfDead())

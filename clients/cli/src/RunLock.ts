@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process"
-import { randomBytes } from "node:crypto"
+import { createHash, randomBytes } from "node:crypto"
 import { existsSync } from "node:fs"
 import { link, readFile, readlink, rm, writeFile } from "node:fs/promises"
 import { hostname } from "node:os"
@@ -12,6 +12,8 @@ import { Refusal } from "./Refusal.ts"
 interface Holder {
   readonly pid: number
   readonly host: string
+  /** The machine itself, because two may have one name; null where it says none. */
+  readonly machine: string | null
   /** Whose numbers `pid` is one of, as a container has its own; null where the system has none. */
   readonly namespace: string | null
   readonly began: string | null
@@ -30,7 +32,13 @@ const OWN_NEW_FILE = { flag: "wx", mode: 0o600 }
  * machine there is never a second holder. What runs on another machine or in another container cannot be seen from here: its lock is refused.
  */
 export const takeLock = async (file: string): Promise<void> => {
-  const own = { pid: process.pid, host: hostname(), namespace: await ownNamespace(), began: await beganAt(process.pid) }
+  const own = {
+    pid: process.pid,
+    host: hostname(),
+    machine: await ownMachine(),
+    namespace: await ownNamespace(),
+    began: await beganAt(process.pid)
+  }
   for (let time = 0; time < TIMES; time++) {
     if (await appears(file, own)) return
     const found = await lockIn(file)
@@ -47,8 +55,13 @@ export const freeLock = (file: string): Promise<void> => rm(file, { force: true 
 
 const underWay = (holder: Holder | undefined, own: Holder): string => {
   if (holder === undefined) return "the run may be under way"
-  const where = holder.namespace === own.namespace ? "" : " of another container"
-  return `the run is under way in process ${holder.pid}${holder.host === own.host ? where : ` on ${holder.host}`}`
+  return `the run is under way in process ${holder.pid}${whereIs(holder, own)}`
+}
+
+const whereIs = (holder: Holder, own: Holder): string => {
+  if (holder.host !== own.host) return ` on ${holder.host}`
+  if (holder.machine !== own.machine) return ` on another machine that is named ${holder.host}`
+  return holder.namespace === own.namespace ? "" : " of another container"
 }
 
 /**
@@ -103,10 +116,10 @@ const lockIn = async (file: string): Promise<string | undefined> => {
 
 const holderIn = (text: string): Holder | undefined => {
   try {
-    const { began, host, namespace, pid } = JSON.parse(text)
+    const { began, host, machine, namespace, pid } = JSON.parse(text)
     const isHolder =
-      Number.isInteger(pid) && pid > 0 && typeof host === "string" && isTextOrNull(namespace) && isTextOrNull(began)
-    return isHolder ? { pid, host, namespace, began } : undefined
+      Number.isInteger(pid) && pid > 0 && typeof host === "string" && [machine, namespace, began].every(isTextOrNull)
+    return isHolder ? { pid, host, machine, namespace, began } : undefined
   } catch {
     return undefined
   }
@@ -114,21 +127,24 @@ const holderIn = (text: string): Holder | undefined => {
 
 const isTextOrNull = (value: unknown): boolean => value === null || typeof value === "string"
 
-const mayRun = async ({ began, host, namespace, pid }: Holder, own: Holder): Promise<boolean> => {
-  if (host !== own.host || namespace !== own.namespace) return true
+const mayRun = async ({ began, host, machine, namespace, pid }: Holder, own: Holder): Promise<boolean> => {
+  if (host !== own.host || machine !== own.machine || namespace !== own.namespace) return true
   const now = await beganAt(pid)
   // Processes of other users may be hidden.
   return began === null || now === null ? isNumberUsed(pid) : now === began
 }
 
 const onLinux = existsSync("/proc/self/stat")
+const BOOT = "/proc/sys/kernel/random/boot_id"
+/** In their order; machine-id(5) asks for a hash of its text. The last is another one after each start. */
+const MACHINE_IDS = ["/etc/machine-id", "/var/lib/dbus/machine-id", BOOT]
 
 /** When a process began; null where there is none, or it is not known. */
 const beganAt = async (pid: number): Promise<string | null> => {
   try {
     if (!onLinux) return await startByPs(pid)
     const stat = await readFile(`/proc/${pid}/stat`, "utf8")
-    const boot = await readFile("/proc/sys/kernel/random/boot_id", "utf8")
+    const boot = await readFile(BOOT, "utf8")
     // The name in parentheses may hold spaces; the state is field 3 and the start time field 22 of proc_pid_stat(5).
     const [state, ...fields] = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
     return state === "Z" ? "ended" : `${fields[18]} ${boot.trim()}`
@@ -141,6 +157,15 @@ const beganAt = async (pid: number): Promise<string | null> => {
 export const startByPs = async (pid: number): Promise<string | null> => {
   const env = { ...process.env, TZ: "UTC", LC_ALL: "C" }
   return (await promisify(execFile)("ps", ["-o", "lstart=", "-p", String(pid)], { env })).stdout.trim() || null
+}
+
+/** A machine that has no id of its own, such as many a container, is another one after each start: what ran before is a person's to judge. */
+const ownMachine = async (): Promise<string | null> => {
+  for (const file of MACHINE_IDS) {
+    const id = (await readFile(file, "utf8").catch(() => "")).trim()
+    if (id !== "") return createHash("sha256").update(`payment-gateway run lock ${id}`).digest("hex").slice(0, 32)
+  }
+  return null
 }
 
 const ownNamespace = (): Promise<string | null> => readlink("/proc/self/ns/pid").catch(() => null)
