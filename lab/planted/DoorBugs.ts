@@ -93,7 +93,7 @@ export const doorBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/services/webhooks/EndpointConnection.ts",
-        text: "excerpt: sent === undefined ? NOT_REACHED : excerpt",
+        text: "excerpt: sent === undefined ? unsent : excerpt",
         instead: "excerpt: sent === undefined ? problem : excerpt"
       }
     ]

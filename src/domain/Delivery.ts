@@ -46,13 +46,16 @@ export interface Delivery {
  */
 export const NOT_REACHED =
   "The endpoint could not be reached. Its name must lead to public addresses only, and they must accept a TLS connection with a valid certificate."
+/** Of a loopback address, which development alone allows: it reveals nothing. */
+export const NOT_LISTENING =
+  "The connection to this machine was refused: no program listens at the endpoint's address. Start your receiver, or set the endpoint to its port."
 /** The endpoint had the request. */
 export const CUT_OFF = "The connection ended before an answer."
 export const noAnswerWithin = (ms: number): string => `no answer within ${ms} ms`
 
 /** Attempts of releases that kept the network's own words are shown without them. */
 const ownWords = (excerpt: string): string =>
-  excerpt === CUT_OFF || /^no answer within \d+ ms$/.test(excerpt) ? excerpt : NOT_REACHED
+  excerpt === CUT_OFF || excerpt === NOT_LISTENING || /^no answer within \d+ ms$/.test(excerpt) ? excerpt : NOT_REACHED
 
 /** A delivery as its tenant sees it. */
 export const deliveryView = (delivery: Delivery) => ({

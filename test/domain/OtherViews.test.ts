@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { beneficiaryView } from "../../src/domain/Beneficiary.ts"
-import { CUT_OFF, deliveryView, NOT_REACHED } from "../../src/domain/Delivery.ts"
+import { CUT_OFF, deliveryView, NOT_LISTENING, NOT_REACHED } from "../../src/domain/Delivery.ts"
 import { encodeEvent } from "../../src/domain/Event.ts"
 import { AppId, Reference } from "../../src/domain/Ids.ts"
 import { json } from "../../src/domain/Json.ts"
@@ -64,11 +64,8 @@ describe("a tenant is shown", () => {
       "Hostname/IP does not match certificate's altnames: Host: shop.example. is not in the cert's altnames: DNS:db.internal"
     ]
     expect(words.map((text) => shown(null, text))).toEqual(words.map(() => NOT_REACHED))
-    expect([NOT_REACHED, CUT_OFF, "no answer within 15000 ms"].map((text) => shown(null, text))).toEqual([
-      NOT_REACHED,
-      CUT_OFF,
-      "no answer within 15000 ms"
-    ])
+    const ours = [NOT_REACHED, NOT_LISTENING, CUT_OFF, "no answer within 15000 ms"]
+    expect(ours.map((text) => shown(null, text))).toEqual(ours)
     expect(shown(500, "10.1.2.3 is not a public address")).toBe("10.1.2.3 is not a public address")
   })
 

@@ -23,7 +23,7 @@ export const endpointUrlProblem = (url: string, allowLoopback: boolean): string 
 
 /** Why this numeric address may not be dialled; undefined when it may. */
 export const addressProblem = (address: string, protocol: string, allowLoopback: boolean): string | undefined => {
-  if (allowLoopback && isIn(loopback, address)) return undefined
+  if (allowLoopback && isLoopback(address)) return undefined
   if (protocol !== "https:") return LOOPBACK_ONLY
   return isPublic(address) ? undefined : `${address} is not a public address`
 }
@@ -31,6 +31,8 @@ export const addressProblem = (address: string, protocol: string, allowLoopback:
 /** As `net` wants it: IPv6 without its brackets. */
 export const unbracketed = (hostname: string): string =>
   hostname.startsWith("[") && hostname.endsWith("]") ? hostname.slice(1, -1) : hostname
+
+export const isLoopback = (address: string): boolean => isIn(loopback, address)
 
 const isPublic = (address: string): boolean =>
   isIP(address) === 4 ? !isIn(reserved4, address) : isIn(global6, address) && !isIn(reserved6, address)

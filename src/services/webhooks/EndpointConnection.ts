@@ -1,13 +1,13 @@
 import { isIP, type LookupFunction } from "node:net"
 import { Agent, buildConnector, type Dispatcher } from "@effect/platform-node/Undici"
 import { Effect, Layer } from "effect"
-import { CUT_OFF, NOT_REACHED, noAnswerWithin } from "../../domain/Delivery.ts"
+import { CUT_OFF, NOT_LISTENING, NOT_REACHED, noAnswerWithin } from "../../domain/Delivery.ts"
 import { inClientSpan } from "../../runtime/ClientSpan.ts"
 import { makeTimer, type Timer } from "../../runtime/Timer.ts"
 import { annotateTraced } from "../../runtime/Tracing.ts"
 import { Policy } from "../ports/Policy.ts"
 import { type EndpointResponse, type SignedDelivery, WebhookSender } from "../ports/WebhookSender.ts"
-import { addressProblem, endpointUrlProblem, unbracketed } from "./EndpointAddress.ts"
+import { addressProblem, endpointUrlProblem, isLoopback, unbracketed } from "./EndpointAddress.ts"
 import { type EndpointNames, endpointNames } from "./EndpointNames.ts"
 
 /** How long one attempt may take, in milliseconds. */
@@ -114,13 +114,13 @@ const ask = ({ agent, timer, wholeMs }: Sending, request: Dispatcher.DispatchOpt
     const chunks: Array<Buffer> = []
     let sent: Dispatcher.DispatchController | undefined
     let isOver = false
-    const end = (problem: string, excerpt = CUT_OFF) => {
+    const end = (problem: string, excerpt = CUT_OFF, unsent = NOT_REACHED) => {
       if (isOver) return
       isOver = true
       cancelTimeout()
       const { retryAfter, status } = received
-      // A failure before the endpoint had the request reveals its name, address and certificate: the tenant gets `NOT_REACHED` instead.
-      const without = { status, excerpt: sent === undefined ? NOT_REACHED : excerpt, retryAfter, problem }
+      // A failure before the endpoint had the request reveals its name, address and certificate: the tenant gets a sentence of ours instead.
+      const without = { status, excerpt: sent === undefined ? unsent : excerpt, retryAfter, problem }
       const response = status === null ? without : { status, excerpt: textOf(chunks), retryAfter, problem: null }
       // Not on the stack of the parser, which is not done with these bytes.
       queueMicrotask(() => resume(Effect.succeed(response)))
@@ -148,7 +148,7 @@ const ask = ({ agent, timer, wholeMs }: Sending, request: Dispatcher.DispatchOpt
         if (received.bytes >= EXCERPT_BYTES) giveUp("")
       },
       onResponseEnd: () => end(""),
-      onResponseError: (_controller, error) => end(reasonOf(error))
+      onResponseError: (_controller, error) => end(reasonOf(error), CUT_OFF, isRefusedHere(error) ? NOT_LISTENING : NOT_REACHED)
     })
     return Effect.sync(() => giveUp(""))
   })
@@ -185,8 +185,17 @@ const guardedLookup =
     })
   }
 
+/** Of a name with several addresses, what became of the first. */
+const firstOf = (cause: unknown): unknown => (cause instanceof AggregateError ? (cause.errors[0] ?? cause) : cause)
+
 const reasonOf = (cause: unknown): string => {
-  if (!(cause instanceof Error)) return "the connection failed"
-  const [first] = cause instanceof AggregateError ? cause.errors : []
-  return first instanceof Error ? first.message : cause.message
+  const first = firstOf(cause)
+  return first instanceof Error ? first.message : "the connection failed"
+}
+
+/** Loopback is dialled in development alone. */
+const isRefusedHere = (cause: unknown): boolean => {
+  const first = firstOf(cause)
+  if (!(first instanceof Error && "code" in first && "address" in first)) return false
+  return first.code === "ECONNREFUSED" && typeof first.address === "string" && isLoopback(first.address)
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Clock, Deferred, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { Webhook } from "standardwebhooks"
-import { CUT_OFF, NOT_REACHED } from "../../../src/domain/Delivery.ts"
+import { CUT_OFF, NOT_LISTENING, NOT_REACHED } from "../../../src/domain/Delivery.ts"
 import { WebhookOutbox } from "../../../src/services/ports/WebhookOutbox.ts"
 import { EndpointConnection } from "../../../src/services/webhooks/EndpointConnection.ts"
 import { WebhookDispatcher } from "../../../src/services/webhooks/WebhookDispatcher.ts"
@@ -155,16 +155,24 @@ describe("WebhookDispatcher", () => {
     })
   )
 
+  it.effect("says of a loopback address that no program listens there", () =>
+    Effect.gen(function* () {
+      const { url } = yield* Effect.scoped(receiver(() => {}))
+      const refused = [url, url.replace("http:", "https:"), url.replace("127.0.0.1", "localhost")]
+      const settled = yield* dispatched(refused.map((one) => delivery(one, newSecret())))
+      expect(settled.map(({ attempt: { excerpt, status } }) => [status, excerpt])).toEqual(
+        refused.map(() => [null, NOT_LISTENING])
+      )
+    })
+  )
+
   it.effect("keeps one sentence for every endpoint that could not be reached, without its name, address or certificate", () =>
     Effect.gen(function* () {
-      const closed = yield* Effect.scoped(receiver(() => {}))
       const plain = yield* receiver((response) => response.end())
       const names = yield* nameServer((name) =>
         name === "inside.example" ? ["10.1.2.3"] : name === "silent.example" ? null : []
       )
       const unreachable = [
-        closed.url,
-        closed.url.replace("http:", "https:"),
         plain.url.replace("http:", "https:"),
         "https://inside.example/hook",
         "https://absent.example/hook",
