@@ -70,6 +70,7 @@ it.effect.each<readonly [string, string | null]>([
         byReference: () => Effect.succeedNone,
         byProviderReference: () => Effect.succeed([]),
         noteSearch: () => Effect.void,
+        soughtEverywhere: () => Effect.succeed({ items: [], olderThan: null, isWhole: true }),
         search: ({ partyEnd }) => Effect.sync(() => (searched.push(partyEnd), { items: [], olderThan: null }))
       })
       const { status } = yield* opened("POST", new URLSearchParams({ q: word }).toString()).pipe(
@@ -80,7 +81,11 @@ it.effect.each<readonly [string, string | null]>([
 )
 
 /** The console's search of a tenant that has one collection, with what was asked for and what was written down. */
-const searched = Effect.fnUntraced(function* (method: "GET" | "POST", sent: Readonly<Record<string, string>>) {
+const searched = Effect.fnUntraced(function* (
+  method: "GET" | "POST",
+  sent: Readonly<Record<string, string>>,
+  everywhere: { readonly isWhole: boolean } | null = { isWhole: true }
+) {
   const asked: Array<object> = []
   const audit: Array<AuditEntry> = []
   const transactions = fake(Transactions, {
@@ -92,6 +97,13 @@ const searched = Effect.fnUntraced(function* (method: "GET" | "POST", sent: Read
         asked.push({ appId, mode, by: sought._tag })
         const items = mode === "live" && sought._tag === "party" ? [collection()] : []
         return { items, next: items.length === 0 ? null : { at: NOON, id: "" } }
+      }),
+    soughtEverywhere: (sought, { mode }) =>
+      Effect.sync(() => {
+        asked.push({ appId: null, mode, by: sought._tag })
+        return everywhere === null
+          ? null
+          : { items: sought._tag === "receipt" ? [collection()] : [], olderThan: null, ...everywhere }
       }),
     search: () => Effect.succeed({ items: [], olderThan: null })
   })
@@ -157,6 +169,32 @@ it.effect("a national number needs its country; an account, a receipt and a memb
     expect(yield* kinds({ q: "tks4 1q7zpd" })).toStrictEqual(["account", "receipt"])
     expect(yield* kinds({ q: "order=C-1041" })).toStrictEqual(["metadata"])
   })
+)
+
+it.effect(
+  "without a tenant a receipt, a number and metadata are looked for in all of them, and the page says where that was not done",
+  () =>
+    Effect.gen(function* () {
+      const shown = Effect.fnUntraced(function* (q: string, everywhere: { readonly isWhole: boolean } | null) {
+        const { answer, asked } = yield* searched("POST", { q }, everywhere)
+        if (answer._tag !== "Page") return yield* Effect.die(new Error("no page"))
+        expect(asked.every((one) => Object(one).appId === null)).toBe(true)
+        return { asked: asked.map((one) => Object(one).by), text: shownOf(answer) }
+      })
+      const receipt = yield* shown("tks4 1q7zpd", { isWhole: true })
+      expect(receipt.asked).toStrictEqual(["account", "receipt"])
+      expect(receipt.text).toContain(collection().reference)
+      expect(receipt.text).not.toContain("name the tenant")
+      expect((yield* shown("tks4 1q7zpd", { isWhole: false })).text).toContain(
+        "There was no time to look at every tenant: name the tenant"
+      )
+      const nothing = yield* shown("order=C-1041", { isWhole: true })
+      expect([nothing.asked, nothing.text]).toStrictEqual([
+        ["metadata"],
+        expect.stringContaining("no payment of any tenant has it")
+      ])
+      expect((yield* shown("order=C-1041", null)).text).toContain("With its tenant,")
+    })
 )
 
 it.effect("a search without a word goes to its address, without the token of the form", () =>

@@ -2,6 +2,7 @@ import { Effect, Option, Redacted, Result, Schema } from "effect"
 import { type ComponentChild, h } from "preact"
 import { Currency, isCurrency } from "../../domain/Currency.ts"
 import { ExchangeStatus } from "../../domain/Exchange.ts"
+import type { RateLimited } from "../../domain/errors/Retriable.ts"
 import { AppId, isReference, Mode, type Reference } from "../../domain/Ids.ts"
 import { type Instant, instantOf, iso } from "../../domain/Instant.ts"
 import { maskedNumber } from "../../domain/Masking.ts"
@@ -42,30 +43,50 @@ export const makeTransactions = Effect.gen(function* () {
     return Option.isSome(own) ? [own.value.transaction] : yield* byProvider(word)
   })
 
-  /** A tenant's records by the whole of what a customer says, whatever it is: one of the terms finds something, or none does. */
-  const bySaying = Effect.fnUntraced(function* (word: string, country: string | null, { appId, createdTo, mode }: RecordFilter) {
-    if (appId === null) return noneFound
+  /** The same of every tenant. */
+  const everywhere = Effect.fnUntraced(function* (terms: ReadonlyArray<SearchTerm>, { createdTo, mode }: RecordFilter) {
+    const page = { mode, before: createdTo, limit: ROWS_SHOWN }
+    const found = yield* Effect.forEach(terms, (term) => transactions.soughtEverywhere(soughtBy(term, vault), page))
+    const answers = found.filter((one) => one !== null)
+    if (answers.length < found.length) return noneFound
+    const ends = answers.flatMap(({ olderThan }) => (olderThan === null ? [] : [olderThan]))
+    return {
+      items: newestFirst(answers),
+      olderThan: ends.length === 0 ? null : Math.max(...ends),
+      reach: answers.every(({ isWhole }) => isWhole) ? "every tenant" : "some tenants"
+    } satisfies Said
+  })
+
+  /** Records by the whole of what a customer says, whatever it is: one of the terms finds something, or none does. */
+  const bySaying = Effect.fnUntraced(function* (
+    word: string,
+    country: string | null,
+    filter: RecordFilter
+  ): Effect.fn.Return<Said, RateLimited> {
+    const { appId, createdTo, mode } = filter
+    const terms = termsOf(word, country)
+    if (appId === null) return yield* everywhere(terms, filter)
     const page = { limit: ROWS_SHOWN, from: createdTo === null ? null : { at: createdTo, id: "" } }
     const modes = mode === null ? Mode.literals : [mode]
     const found = yield* Effect.forEach(
-      termsOf(word, country).flatMap((term) => modes.map((one) => ({ term, mode: one }))),
+      terms.flatMap((term) => modes.map((one) => ({ term, mode: one }))),
       ({ mode: one, term }) => transactions.sought({ appId, mode: one }, soughtBy(term, vault), page)
     )
-    const items = found.flatMap((one) => one.items).toSorted((one, other) => other.createdAt - one.createdAt)
     const ends = found.flatMap(({ next }) => (next === null ? [] : [next.at + 1]))
-    return { items, olderThan: ends.length === 0 ? null : Math.max(...ends) }
+    return { items: newestFirst(found), olderThan: ends.length === 0 ? null : Math.max(...ends), reach: "the tenant" }
   })
 
   const narrowed = Effect.fnUntraced(function* (visit: Visit, search: Search) {
-    const shown = (found: FoundRecords) => page("Transactions", [searchForm(visit, []), results(found, search, visit)])
+    const shown = (found: FoundRecords, reach: Reach = "none") =>
+      page("Transactions", [searchForm(visit, []), results({ ...found, reach }, search, visit)])
     if (search.mistakes.length > 0) return page("Transactions", [searchForm(visit, search.mistakes)], { status: 422 })
     if (search.word !== null) {
       const found = yield* byWord(search.word)
       const [only] = found
       if (found.length === 1 && only !== undefined) return redirect(`/transactions/${only.reference}`)
       const said = found.length > 1 || !search.isNoted ? noneFound : yield* bySaying(search.word, search.country, search.filter)
-      if (said.items.length > 0) return shown({ ...said, items: said.items.filter(isWithin(search.filter)) })
-      if (found.length > 1 || search.filter.partyEnd === null) return shown({ items: found, olderThan: null })
+      if (said.items.length > 0) return shown({ ...said, items: said.items.filter(isWithin(search.filter)) }, said.reach)
+      if (found.length > 1 || search.filter.partyEnd === null) return shown({ items: found, olderThan: null }, said.reach)
     }
     return shown(yield* transactions.search(search.filter, ROWS_SHOWN))
   })
@@ -101,10 +122,26 @@ export const makeTransactions = Effect.gen(function* () {
   } satisfies Room
 })
 
-const noneFound: { readonly items: ReadonlyArray<Transaction>; readonly olderThan: Instant | null } = {
-  items: [],
-  olderThan: null
+/** Of whom the words of a customer were looked for: of none by an address, and where the storage cannot look at all tenants. */
+type Reach = "the tenant" | "every tenant" | "some tenants" | "none"
+type Said = FoundRecords & { readonly reach: Reach }
+
+const noneFound: Said = { items: [], olderThan: null, reach: "none" }
+const WORDS = "a whole number or account of the last 90 days, a receipt, or metadata as order=C-1041"
+const NO_REFERENCE = "Neither a reference of ours nor of a provider."
+const nothingOf: Readonly<Record<Reach, string>> = {
+  "the tenant": `${NO_REFERENCE} And no payment of this tenant has it as ${WORDS}.`,
+  "every tenant": `${NO_REFERENCE} And no payment of any tenant has it as ${WORDS}.`,
+  "some tenants": `${NO_REFERENCE} And no payment of the tenants that could be looked at in time has it as ${WORDS}.`,
+  none: `${NO_REFERENCE} With its tenant, ${WORDS}, is found by the form; without one, give the last four characters of a number.`
 }
+const NOT_EVERY_TENANT = "There was no time to look at every tenant: name the tenant for a whole answer."
+
+const newestFirst = (found: ReadonlyArray<{ readonly items: ReadonlyArray<Transaction> }>): ReadonlyArray<Transaction> =>
+  [...new Map(found.flatMap(({ items }) => items).map((one) => [one.reference, one])).values()].toSorted(
+    (one, other) => other.createdAt - one.createdAt
+  )
+
 const NOT_BY_ADDRESS = "A whole number stands in no address: type it into the form."
 
 /** The terms that a word may be: a member of metadata as order=C-1041, else a number, an account and a receipt alike. */
@@ -130,15 +167,11 @@ const isWithin =
     (createdFrom === null || record.createdAt >= createdFrom) &&
     (!needsReview || record.needsReview)
 
-const results = ({ items, olderThan }: FoundRecords, { word }: Search, visit: Visit): ComponentChild =>
+const results = ({ items, olderThan, reach }: Said, { word }: Search, visit: Visit): ComponentChild =>
   section(
     "Found",
-    recordTable(
-      items,
-      word === null
-        ? "Nothing fits."
-        : "Neither a reference of ours nor of a provider. With its tenant, a whole number or account of the last 90 days, a receipt, or metadata as order=C-1041 is found; without one, give the last four characters of a number."
-    ),
+    recordTable(items, word === null ? "Nothing fits." : nothingOf[reach]),
+    reach === "some tenants" ? h("p", { class: "warning" }, NOT_EVERY_TENANT) : null,
     olderThan === null ? null : h("p", { class: "pager" }, olderOnes(visit, olderThan))
   )
 

@@ -9,6 +9,9 @@ const READS_A_HOLDER = 8
 /** A read takes some milliseconds, and eight of the longest less than this. */
 const RETRY_AFTER_SECONDS = 1
 
+/** The name under which all operators take turns. No tenant has this name. */
+export const OPERATORS = "console"
+
 interface Holder {
   readonly turn: Semaphore.Semaphore
   reads: number

@@ -68,7 +68,7 @@ const everything: TransactionFilter = {
   metadata: null
 }
 /** Where the keyed hash stands that each is found by. */
-const hashColumns = { party: "party_hash", account: "account_hash" } as const
+export const hashColumns = { party: "party_hash", account: "account_hash" } as const
 
 /** The members of metadata of payments alone are in `metadata_members`. */
 const soughtBy = (of: Kind, filter: TransactionFilter): SoughtRecords | null =>
@@ -237,6 +237,14 @@ const placesIn = (sql: SqlClient.SqlClient) => {
   return { places, walked }
 }
 
+/** The conditions under which a record is one of those that are sought: a hash of a number is whole; one of a member or a receipt only narrows. */
+export const heldAgainst = (sql: SqlClient.SqlClient, sought: SoughtRecords): ReadonlyArray<Statement.Fragment> => {
+  if (sought._tag === "receipt")
+    return [sql`AND receipt_identity(well_formed(record) ->> 'providerReceipt') = ${sought.identity}`]
+  const members = sought._tag === "metadata" ? sought.members : []
+  return members.map(({ key, value }) => sql`AND (well_formed(record) ->> 'metadata')::json ->> ${key} = ${value}`)
+}
+
 /** The conditions of a list that only the record itself, or its own row, says. */
 const conditionsOn = (sql: SqlClient.SqlClient) => {
   const momentIn = (member: "completedAt" | "updatedAt") => sql.literal(`(well_formed(record) ->> '${member}')::numeric`)
@@ -256,12 +264,9 @@ const conditionsOn = (sql: SqlClient.SqlClient) => {
       ${order === "updated" || updatedFrom === null ? sql`` : within("updatedAt", { from: updatedFrom, to: null })}`
   }
 
-  /** A hash of a number is whole; one of a member or a receipt only narrows. */
   const fits = ({ filter, sought }: ListQuery): ReadonlyArray<Statement.Fragment> => {
-    if (sought?._tag === "receipt")
-      return [sql`AND receipt_identity(well_formed(record) ->> 'providerReceipt') = ${sought.identity}`]
-    const members = sought?._tag === "metadata" ? sought.members : filter.metadata === null ? [] : [filter.metadata]
-    return members.map(({ key, value }) => sql`AND (well_formed(record) ->> 'metadata')::json ->> ${key} = ${value}`)
+    if (sought !== null) return heldAgainst(sql, sought)
+    return filter.metadata === null ? [] : heldAgainst(sql, { _tag: "metadata", members: [filter.metadata] })
   }
 
   return { fits, inItsTimes }

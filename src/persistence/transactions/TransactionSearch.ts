@@ -3,15 +3,15 @@ import type { SqlClient, Statement } from "effect/sql"
 import { type Instant, iso } from "../../domain/Instant.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
 import type { RecordFilter, StoredTransaction, Transactions } from "../../services/ports/Transactions.ts"
-import type { makeHeavyReads } from "../connection/HeavyReads.ts"
+import { Distribution } from "../connection/Distribution.ts"
+import { type makeHeavyReads, OPERATORS } from "../connection/HeavyReads.ts"
 import { Moment } from "../connection/Rows.ts"
+import { soughtEverywhere } from "./SoughtEverywhere.ts"
 
 /** The newest so much is looked at first; each further step back is twice as long. */
 const FIRST_STEP_MS = 900_000
 /** No step back begins later than this. One more takes about as long as all before it together, well below the statement timeout. */
 const LOOK_FOR_MS = 4_000
-/** The name under which all operators take turns in heavy reads. No tenant has this name. */
-const CONSOLE = "console"
 
 const decodeCreated = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ created_at: Moment })))
 
@@ -21,15 +21,30 @@ interface Span {
   readonly to: Instant | null
 }
 
+type Readable = (rows: ReadonlyArray<object>) => Effect.Effect<ReadonlyArray<StoredTransaction>>
+
+/** An operator's searches. On Citus nothing finds the words of a customer in all tenants: each of its indexes begins with the tenant. */
+export const operatorSearches = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  heavy: ReturnType<typeof makeHeavyReads>,
+  readable: Readable
+) {
+  const { isDistributed } = yield* Distribution
+  return {
+    search: transactionSearch(sql, heavy, readable),
+    soughtEverywhere: isDistributed ? () => Effect.succeed(null) : soughtEverywhere(sql, heavy, readable)
+  }
+})
+
 /**
  * An operator's search over all tenants. The index of ages finds each step back, and a tenant's own index where one is named, which has
  * to say that each time is later than -infinity; the filter is held against each record on the way. `readable` decodes rows and leaves out those that
  * cannot be read.
  */
-export const transactionSearch = (
+const transactionSearch = (
   sql: SqlClient.SqlClient,
   heavy: ReturnType<typeof makeHeavyReads>,
-  readable: (rows: ReadonlyArray<object>) => Effect.Effect<ReadonlyArray<StoredTransaction>>
+  readable: Readable
 ): Transactions["Service"]["search"] => {
   const matching = (
     { amount, appId, currency, kind, mode, needsReview, partyEnd, provider, status }: RecordFilter,
@@ -84,6 +99,6 @@ export const transactionSearch = (
   })
 
   return Effect.fn("Transactions.search")((filter, limit) =>
-    heavy(CONSOLE)(found(filter, limit)).pipe(Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die }))
+    heavy(OPERATORS)(found(filter, limit)).pipe(Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die }))
   )
 }

@@ -21,7 +21,7 @@ import { makeTenantRead } from "../reads/BatchedRead.ts"
 import { refundReads } from "./RefundsPg.ts"
 import { storedRecord } from "./StoredRecord.ts"
 import { transactionLists } from "./TransactionList.ts"
-import { transactionSearch } from "./TransactionSearch.ts"
+import { operatorSearches } from "./TransactionSearch.ts"
 
 /** Records that have one reference of a provider's: one of each kind and account, and some for a provider that gives it out twice. */
 const SHARED_AT_MOST = 20
@@ -225,7 +225,7 @@ export const TransactionsPg = Layer.effect(
       byProviderReference,
       history,
       ...transactionLists(sql, heavy, (rows) => decodeReadable("listed", rows)),
-      search: transactionSearch(sql, heavy, (rows) => decodeReadable("searched", rows)),
+      ...(yield* operatorSearches(sql, heavy, (rows) => decodeReadable("searched", rows))),
       createdBetween,
       claimDue,
       putBack,

@@ -184,6 +184,14 @@ export class Transactions extends Context.Service<
      * came. A record that cannot be read is logged and left out. One search runs at a time and few wait: a further one is refused.
      */
     readonly search: (filter: RecordFilter, limit: number) => Effect.Effect<FoundRecords, RateLimited>
+    /**
+     * As `sought`, of all tenants, for an operator: of those created before `before`, at most `limit` of each step over tenants. `isWhole`: every
+     * tenant was looked at; null where the storage has no way to do it. It takes turns with `search`.
+     */
+    readonly soughtEverywhere: (
+      sought: SoughtRecords,
+      page: { readonly mode: Mode | null; readonly before: Instant | null; readonly limit: number }
+    ) => Effect.Effect<(FoundRecords & { readonly isWhole: boolean }) | null, RateLimited>
     /** Writes down that an operator searches; every search by a word has its row before it is made. */
     readonly noteSearch: (audit: AuditEntry) => Effect.Effect<void>
     /** When the provider is polled about it next; none where it is not polled any more. */

@@ -151,6 +151,17 @@ const hot = {
         yield* listed({ appId, mode: "live" }, filter, { limit: 20, from: { at: NOON + 1, id: reference } })
     yield* (yield* WebhookDeliveries).list({ appId, mode: "live", endpoint: null, status: null, limit: 20, after: null })
   }),
+  "search all tenants": Effect.gen(function* () {
+    const { soughtEverywhere } = yield* Transactions
+    const hashes = [new Uint8Array(32)]
+    for (const sought of [
+      { _tag: "party", hashes },
+      { _tag: "account", hashes },
+      { _tag: "receipt", identity: "R1" },
+      { _tag: "metadata", members: [{ key: "order", value: "A-1" }] }
+    ] as const)
+      yield* soughtEverywhere(sought, { mode: null, before: null, limit: 20 })
+  }),
   "list the entries of a float": Effect.gen(function* () {
     const { list } = yield* FloatEntries
     const float = { appId, mode: "live", currency: "UGX" } as const
