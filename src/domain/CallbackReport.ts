@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import { personRuledFailed } from "./Contradiction.ts"
-import { isTerminal } from "./Payment.ts"
+import { isTerminal, sentBack } from "./Payment.ts"
 import type { Transaction } from "./Transaction.ts"
 
 /**
@@ -37,7 +37,7 @@ const inReports = { successful: "succeeded", failed: "failed", returned: "return
 const isReturned = (record: Transaction): boolean =>
   record.kind === "collection"
     ? record.reversed !== null
-    : record.kind === "payout" && record.returned !== null && record.returned.amount >= record.principal
+    : record.kind === "payout" && record.returned !== null && sentBack(record) >= record.principal
 
 const isReturnedInPart = (record: Transaction): boolean =>
   record.kind === "payout" && record.returned !== null && !isReturned(record)

@@ -3,7 +3,7 @@ import { CorridorKey } from "./Corridor.ts"
 import { Currency } from "./Currency.ts"
 import { AppId, Mode, Reference } from "./Ids.ts"
 import { Instant } from "./Instant.ts"
-import { MinorUnits } from "./Money.ts"
+import { MinorUnits, minusOrZero, smaller, ZERO } from "./Money.ts"
 
 export const PayoutStatus = Schema.Literals(["pending", "successful", "failed"]).annotate({
   identifier: "PayoutStatus",
@@ -126,8 +126,16 @@ const common = {
   ...reviewMemory
 }
 
-/** The amount that went back after it had been booked: `amount` is credited to the float, or debited from it. */
-const Returned = Schema.Struct({ amount: MinorUnits, at: Instant, reason: Schema.String })
+/**
+ * The amount that went back after it had been booked: `amount` is credited to the float, or debited from it. `fee` is the part of it that is a
+ * payout's fee; absent where none came back.
+ */
+const Returned = Schema.Struct({
+  amount: MinorUnits,
+  at: Instant,
+  reason: Schema.String,
+  fee: Schema.optionalKey(MinorUnits)
+})
 
 /** Money in. The payer's number is not here: only its last four digits, masked. */
 export const Collection = Schema.Struct({
@@ -181,6 +189,10 @@ export const Payout = Schema.Struct({
   feeReturns: Schema.optionalKey(Schema.Literal(true))
 })
 export type Payout = typeof Payout.Type
+
+/** The part of a payout's principal that came back: of records that do not say which part was the fee, no more than all of it. */
+export const sentBack = ({ principal, returned }: Pick<Payout, "principal" | "returned">): MinorUnits =>
+  returned === null ? ZERO : smaller(principal, minusOrZero(returned.amount, returned.fee ?? ZERO))
 
 export const Payment = Schema.Union([Collection, Payout])
 export type Payment = typeof Payment.Type

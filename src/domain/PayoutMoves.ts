@@ -103,7 +103,7 @@ function returnToFloat(payout: Payout, fact: FactOf<"Returned">, { at }: FactOri
   const next: Payout = {
     ...payout,
     ...visibleChange(payout, at),
-    returned: { amount: add(fact.amount, fee), at: fact.at ?? at, reason: fact.note }
+    returned: { amount: add(fact.amount, fee), at: fact.at ?? at, reason: fact.note, ...(fee > ZERO ? { fee } : {}) }
   }
   return { next, entry: returnFunds(payout.currency, fact.amount, fee), event: "payout.returned" }
 }

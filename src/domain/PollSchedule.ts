@@ -1,8 +1,7 @@
 import { waitsForCode } from "./CollectionMoves.ts"
 import { wasListed } from "./Contradiction.ts"
 import type { Instant } from "./Instant.ts"
-import { ZERO } from "./Money.ts"
-import { type CollectionStatus, isTerminal } from "./Payment.ts"
+import { type CollectionStatus, isTerminal, sentBack } from "./Payment.ts"
 import type { Transaction } from "./Transaction.ts"
 
 const MINUTE = 60_000
@@ -65,8 +64,7 @@ const latePoll = (transaction: Transaction, isListed: boolean): Instant | null =
   // Its money came back, and its provider may still correct its word.
   if (status === "failed" && doubtedSince !== undefined) return after(since, afterFailure, asked)
   // Where only a part came back, the rest still may.
-  const mayComeBack =
-    kind === "payout" && status === "successful" && (transaction.returned?.amount ?? ZERO) < transaction.principal
+  const mayComeBack = kind === "payout" && status === "successful" && sentBack(transaction) < transaction.principal
   return mayComeBack ? after(since, afterSuccess, asked) : null
 }
 

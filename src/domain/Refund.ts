@@ -20,6 +20,8 @@ export interface RefundableCollection {
   readonly partyHash: Uint8Array | null
   /** Payouts to its payer that are under way or successful, without fees and without what came back. */
   readonly refunded: bigint
+  /** How many payouts refund it, whatever became of them. */
+  readonly refunds: bigint
   /** How often a refund of it was opened, and a person ruled on it or on one of them. */
   readonly decided: bigint
 }

@@ -6,7 +6,7 @@ import type { Instant } from "./Instant.ts"
 import { broughtBy, knownFee, spokeOfAnother } from "./KnownFee.ts"
 import { collect, correct, type Entry, exchange as exchanged, isGateways, release, settle } from "./Ledger.ts"
 import { add, larger, type MinorUnits, minor, minusOrZero, smaller, toDecimal, ZERO } from "./Money.ts"
-import type { Collection, Payout } from "./Payment.ts"
+import { type Collection, type Payout, sentBack } from "./Payment.ts"
 import type { Transaction } from "./Transaction.ts"
 
 /** A ruling books at most so many times what was asked for or what the provider reported: more is a digit too many. */
@@ -155,7 +155,8 @@ export const resolvePayout = (
   const { returnedBefore, ...unruled } = settled
   const returned = returnedBefore === undefined ? payout.returned : returnedBefore
   const back = returned?.amount ?? ZERO
-  if (principal < back) return `${back} minor ${currency} of it came back: it cannot have sent less than that`
+  const sent = sentBack({ principal: payout.principal, returned })
+  if (principal < sent) return `${sent} minor ${currency} of it came back: it cannot have sent less than that`
   const most = larger(principal, minor(AT_MOST_TIMES * larger(payout.heldFee, payout.reported?.fee ?? ZERO)))
   if (resolution.fee !== null && resolution.fee > most)
     return `a fee of ${payout.heldFee} minor ${currency} was held: a ruling books at most ${most}; book what is beyond that with float debit`
@@ -165,6 +166,7 @@ export const resolvePayout = (
     knownFee(payout, principal) ??
     (payout.status === "successful" ? (payout.fees ?? ZERO) : smaller(payout.heldFee, heldFee))
   const fees = smaller(fee, heldFee)
+  if (fees < back - sent) return `${back - sent} minor ${currency} of its fee came back: it cannot have cost less than that`
   const next: Payout = { ...unruled, ...closedAs(payout, "successful", at), principal, heldFee, fees, returned, failure: null }
   if (way === "settle") return ruled(next, settle(currency, principal, heldFee, fee), "payout.successful")
   const booked = payout.status === "successful" ? { paidOut: payout.principal, fees: payout.fees ?? ZERO } : null
@@ -193,7 +195,9 @@ const reversedPayout = (payout: Payout, settled: Payout, kept: MinorUnits, at: I
   const missing = whole - (payout.returned?.amount ?? ZERO)
   if (missing === 0n) return ruled(settled, null, null)
   const { returnedBefore = payout.returned } = payout
-  const next: Payout = { ...settled, returned: { amount: whole, at, reason: failure.message }, returnedBefore }
+  const fee = minusOrZero(fees, kept)
+  const returned = { amount: whole, at, reason: failure.message, ...(fee > ZERO ? { fee } : {}) }
+  const next: Payout = { ...settled, returned, returnedBefore }
   const entry = correct(payout.currency, { returned: missing, fees: ZERO })
   return ruled(next, entry, missing > 0n ? "payout.returned" : "payout.corrected")
 }

@@ -186,7 +186,7 @@ const rows: ReadonlyArray<Row> = [
     "reconciler",
     {
       ...seen,
-      returned: { amount: 10_700n, at: TOLD_AT, reason: "account closed" },
+      returned: { amount: 10_700n, at: TOLD_AT, reason: "account closed", fee: 700n },
       said: ["returned 10000 ?, fee 700"]
     },
     ["return", "UGX available 10700", "UGX returned -10700"],

@@ -47,6 +47,15 @@ describe("the figures of a ruling", () => {
     expect(posted(payout({ ...settled, ...returned(10_000n) }), kept)).toBeNull()
   })
 
+  it("hold what was sent against what came back of it, and its fee against the fee that came back", () => {
+    const back = payout({ ...settled, returned: { amount: minor(10_700n), at: NOON, reason: "", fee: minor(700n) } })
+    expect(posted(back, say("successful", 10_000n))).not.toBeTypeOf("string")
+    expect(posted(back, say("successful", 9_999n))).toBe("10000 minor UGX of it came back: it cannot have sent less than that")
+    expect(posted(back, say("successful", null, 699n))).toBe(
+      "700 minor UGX of its fee came back: it cannot have cost less than that"
+    )
+  })
+
   it("start from the fee that was kept, where the next ruling says that the money moved after all", () => {
     const failed = { ...shown(payout(), say("failed", null, 300n)), needsReview: true }
     expect(posted(failed, say("successful", null, 1_000n))).toStrictEqual([

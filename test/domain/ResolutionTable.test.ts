@@ -41,7 +41,7 @@ const table: { readonly [C in keyof typeof records]: { readonly [O in Resolution
       "correct",
       ["correct", "UGX available 11000", "UGX returned -11000"],
       "payout.returned",
-      { returned: { amount: 11_000n, at: TOLD_AT, reason: nothingMoved.message }, returnedBefore: null }
+      { returned: { amount: 11_000n, at: TOLD_AT, reason: nothingMoved.message, fee: 1_000n }, returnedBefore: null }
     ]
   },
   "failed payout": {

@@ -60,6 +60,11 @@ describe("a payout that is returned", () => {
       )
       expect([at(partly, 0), at(partly, 1), at(partly, 3)]).toStrictEqual([NOON + HOUR, NOON + 24 * HOUR, null])
       expect(at(whole, 0)).toBe(null)
+      // A fee that came back with a part is none of what was sent.
+      const sent = payout({ status: "successful", fees: minor(700n), completedAt: NOON })
+      const { next: withFee } = decide(sent, returned(9_500n, TOLD_AT, 500n), "reconciler", TOLD_AT)
+      expect(withFee).toMatchObject({ returned: { amount: 10_000n, fee: 500n } })
+      expect(at(withFee, 0)).toBe(NOON + HOUR)
     })
   })
 

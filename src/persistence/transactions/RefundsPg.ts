@@ -15,6 +15,7 @@ const refundables = rowsOf(
     record: storedRecord(Collection),
     partyHash: Schema.NullOr(Schema.Uint8Array),
     refunded: Schema.BigInt,
+    refunds: Schema.BigInt,
     decided: Schema.BigInt
   })
 )
@@ -24,7 +25,8 @@ const refundables = rowsOf(
  * it, since its provider may have paid it after all.
  */
 const COUNTED = `CASE WHEN p.status = 'failed' AND NOT p.needs_review THEN 0 ELSE (well_formed(p.record) ->> 'principal')::bigint
-  - least((well_formed(p.record) ->> 'principal')::bigint, coalesce((well_formed(p.record) -> 'returned' ->> 'amount')::bigint, 0)) END`
+  - least((well_formed(p.record) ->> 'principal')::bigint, coalesce((well_formed(p.record) -> 'returned' ->> 'amount')::bigint, 0)
+    - coalesce((well_formed(p.record) -> 'returned' ->> 'fee')::bigint, 0)) END`
 
 /** The refunds of collections, found by the member that `open_step` writes for each of them (functions/metadata.sql). */
 export const refundReads = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
@@ -34,14 +36,16 @@ export const refundReads = Effect.fnUntraced(function* (sql: SqlClient.SqlClient
   const refundable: Transactions["Service"]["refundable"] = Effect.fn("Transactions.refundable")(
     function* (appId, mode, reference) {
       const read = sql`SELECT t.record, t.party_hash AS "partyHash",
-          (SELECT coalesce(sum(${counted}), 0)::bigint FROM metadata_members m
-            JOIN transactions p ON p.app_id = ${appId} AND p.reference = m.reference AND p.mode = ${mode} AND p.kind = 'payout'
-            WHERE m.app_id = ${appId} AND m.mode = ${mode} AND m.member = metadata_member('', ${reference})
-              AND well_formed(p.record) ->> 'refundOf' = ${reference}) AS refunded,
+s.refunded, s.refunds,
           coalesce((SELECT c.used FROM counters c
             WHERE c.starts_at = t.created_at + ${REFUNDABLE_MS / 1_000}::int * interval '1 second'
               AND c.app_id = ${appId} AND c.mode = ${mode} AND c.name = ${REFUND_WINDOW} AND c.subject = ${reference}), 0) AS decided
-        FROM transactions t WHERE t.app_id = ${appId} AND t.reference = ${reference} AND t.mode = ${mode} AND t.kind = 'collection'`
+        FROM transactions t CROSS JOIN LATERAL (
+          SELECT coalesce(sum(${counted}), 0)::bigint AS refunded, count(*) AS refunds FROM metadata_members m
+            JOIN transactions p ON p.app_id = ${appId} AND p.reference = m.reference AND p.mode = ${mode} AND p.kind = 'payout'
+            WHERE m.app_id = ${appId} AND m.mode = ${mode} AND m.member = metadata_member('', ${reference})
+              AND well_formed(p.record) ->> 'refundOf' = ${reference}) s
+        WHERE t.app_id = ${appId} AND t.reference = ${reference} AND t.mode = ${mode} AND t.kind = 'collection'`
       const [row] = yield* refundables(onTenantServer(appId)(read))
       if (row === undefined) return Option.none()
       const { record: collection, ...rest } = row

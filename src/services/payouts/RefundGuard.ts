@@ -76,7 +76,7 @@ const issueOf = (
   hash: Vault["Service"]["hash"],
   amount: bigint
 ): string | null => {
-  const { collection, decided, partyHash } = refundable
+  const { collection, partyHash, refunds } = refundable
   if (collection.status !== "successful") return "must be of a collection that is successful"
   if (currency !== collection.currency || destinationCurrency !== collection.currency)
     return `must be of a collection in the payout's currencies: it is in ${collection.currency}`
@@ -85,7 +85,7 @@ const issueOf = (
   if (number === null || !Buffer.from(partyHash).equals(hash("party", number)))
     return "must be of a collection whose payer is the destination"
   if (collection.needsReview) return "is of a collection that a person looks at: ask again with a new key when its case is closed"
-  if (decided >= BigInt(REFUNDS_AT_MOST)) return `must have at most ${REFUNDS_AT_MOST} payouts that refund it`
+  if (refunds >= BigInt(REFUNDS_AT_MOST)) return `must have at most ${REFUNDS_AT_MOST} payouts that refund it`
   const left = leftToRefund(refundable)
   return amount <= left ? null : `must bring back no more than is left of it: ${left} minor ${collection.currency}`
 }

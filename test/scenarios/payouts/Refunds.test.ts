@@ -40,12 +40,12 @@ const issueOf = (answer: Parameters<typeof said>[0]) => {
   return issues[0].message
 }
 
-const delivered = (amount: bigint): Fact => ({
+const delivered = (amount: bigint, fee = 0n): Fact => ({
   _tag: "Succeeded",
   providerReference: null,
   amount: minor(amount),
   currency: "UGX",
-  fee: minor(0n),
+  fee: minor(fee),
   note: "status successful"
 })
 const refused: Fact = {
@@ -55,11 +55,11 @@ const refused: Fact = {
   failure: { code: "provider_rejected", message: "no" },
   note: "status failed"
 }
-const cameBack = (amount: bigint): Fact => ({
+const cameBack = (amount: bigint, fee = 0n): Fact => ({
   _tag: "Returned",
   amount: minor(amount),
   currency: "UGX",
-  fee: minor(0n),
+  fee: minor(fee),
   charged: null,
   at: 0,
   note: "status refunded"
@@ -192,6 +192,40 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })
         expect(ruled.errors).toContain("a collection was refunded by more than it brought")
         expect(issueOf(yield* tenant.post(PAYOUTS, refund("0010", collection, 1_000)))).toContain("0 minor UGX")
       })
+  )
+
+  it.effect("counts by what was sent and did not come back, and not by the fee that came back with it", () =>
+    Effect.gen(function* () {
+      const { begun, paidIn, tell, tenant } = yield* given
+      const collection = yield* paidIn
+      const first = yield* begun(collection, 20_000)
+      yield* tell(first, delivered(20_000n, 1_000n))
+      yield* tell(first, cameBack(8_000n, 1_000n))
+      const { body } = yield* tenant.get(`${PAYOUTS}/${first}`)
+      expect(body.data).toMatchObject({ fees_minor: 1_000, returned: { amount_minor: 9_000 } })
+      expect(yield* refundedOf(tenant, collection)).toBe(12_000)
+      expect(issueOf(yield* tenant.post(PAYOUTS, refund("0010", collection, 8_001)))).toContain("8000 minor UGX")
+      yield* begun(collection, 8_000)
+      expect(yield* refundedOf(tenant, collection)).toBe(20_000)
+    })
+  )
+
+  it.effect("is refused where 100 payouts refund the collection, and by no number of rulings", () =>
+    Effect.gen(function* () {
+      const { begun, paidIn, sql, tell, tenant } = yield* given
+      const collection = yield* paidIn
+      const failed = yield* begun(collection, 1_000)
+      yield* tell(failed, refused)
+      // As so many rulings on it leave it.
+      yield* sql`UPDATE counters SET used = used + 200 WHERE name = 'refund' AND subject = ${collection}`
+      yield* tell(yield* begun(collection, 1_000), refused)
+      yield* sql`INSERT INTO metadata_members (app_id, mode, member, created_at, reference)
+        SELECT app_id, mode, member, created_at + n * interval '1 microsecond', reference FROM metadata_members, generate_series(1, 98) AS n
+        WHERE reference = ${failed}`
+      expect(issueOf(yield* tenant.post(PAYOUTS, refund("0010", collection, 1_000)))).toBe(
+        "must have at most 100 payouts that refund it"
+      )
+    })
   )
 
   it.effect(
