@@ -25,6 +25,7 @@ import { MasterKeyHold } from "./persistence/vault/MasterKeyHold.ts"
 import { RandomSourceLive } from "./persistence/vault/RandomSourceLive.ts"
 import { PaceBuckets } from "./providers/Pace.ts"
 import { contractPrices, knownProviders, providerRegistry } from "./providers/Registry.ts"
+import { MemoryOf } from "./providers/SharedMemory.ts"
 import { makeCallCounts, RecentCalls } from "./runtime/RecentCalls.ts"
 import { makeUnroutedPayments, UnroutedPayments } from "./runtime/UnroutedPayments.ts"
 import { runTogether } from "./runtime/Worker.ts"
@@ -36,6 +37,7 @@ import { type Build, Health } from "./services/Health.ts"
 import { periodWriting } from "./services/PeriodWriting.ts"
 import { COMMITS_WAIT, CommitsWaiting } from "./services/ports/CommitsWaiting.ts"
 import { GatewayStatus } from "./services/ports/GatewayStatus.ts"
+import { ProviderMemory } from "./services/ports/ProviderMemory.ts"
 import { ProviderRegistry } from "./services/ports/ProviderRegistry.ts"
 import { RateLimits } from "./services/ports/RateLimits.ts"
 import { clawbackSweeps } from "./services/settlement/ClawbackSweeps.ts"
@@ -150,7 +152,10 @@ const rateLimits = ({ redisUrl }: Settings) =>
 
 /** The accounts, each at its pace, which all nodes share where Redis is set. */
 const pacedProviders = (settings: Settings, limits: Layer.Layer<RateLimits> = rateLimits(settings)) =>
-  Layer.provide(providerRegistry(settings.providers), Layer.provide(Layer.effect(PaceBuckets, RateLimits), limits))
+  Layer.provide(
+    providerRegistry(settings.providers),
+    Layer.merge(Layer.provide(Layer.effect(PaceBuckets, RateLimits), limits), Layer.effect(MemoryOf, ProviderMemory))
+  )
 
 /**
  * The whole gateway for as long as the Layer lives: listeners, workers and all that they stand on. Closing it takes the API away

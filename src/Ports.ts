@@ -32,6 +32,7 @@ import { AccountClaimsPg } from "./persistence/transactions/AccountClaimsPg.ts"
 import { AccountSweepsPg } from "./persistence/transactions/AccountSweepsPg.ts"
 import { BeneficiariesPg } from "./persistence/transactions/BeneficiariesPg.ts"
 import { ProviderInboxPg } from "./persistence/transactions/ProviderInboxPg.ts"
+import { ProviderMemoryPg } from "./persistence/transactions/ProviderMemoryPg.ts"
 import { QuotesPg } from "./persistence/transactions/QuotesPg.ts"
 import { TransactionsPg } from "./persistence/transactions/TransactionsPg.ts"
 import { PartyHashRetentionPg } from "./persistence/vault/PartyHashRetentionPg.ts"
@@ -87,6 +88,7 @@ const portsOn = <R, E>(database: Layer.Layer<R | SqlClient.SqlClient, E>, { mast
     outbox,
     ProposalsPg,
     ProviderInboxPg,
+    ProviderMemoryPg,
     QuotesPg,
     SharedLateCallsPg,
     standing,

@@ -29,6 +29,7 @@ import { PayoutQuotes } from "./services/payouts/PayoutQuotes.ts"
 import { Payouts } from "./services/payouts/Payouts.ts"
 import type { AccountClaims } from "./services/ports/AccountClaims.ts"
 import type { Policy } from "./services/ports/Policy.ts"
+import type { ProviderMemory } from "./services/ports/ProviderMemory.ts"
 import type { ProviderRegistry } from "./services/ports/ProviderRegistry.ts"
 import type { RateLimits } from "./services/ports/RateLimits.ts"
 import type { Vault } from "./services/ports/Vault.ts"
@@ -56,7 +57,7 @@ type PortsLayer = ReturnType<typeof Ports.layer>
 
 /** The foundations of the services: the outside world and the ports. A test puts a world of its own there. */
 interface Foundations<P> {
-  readonly providers: Layer.Layer<ProviderRegistry, never, Vault | AccountClaims>
+  readonly providers: Layer.Layer<ProviderRegistry, never, Vault | AccountClaims | ProviderMemory>
   readonly ports: Layer.Layer<
     Exclude<Layer.Success<PortsLayer>, SqlClient.SqlClient | Distribution | EveryTenant> | P,
     Layer.Error<PortsLayer>

@@ -21,6 +21,8 @@ export interface StatusPoll {
   readonly version: number
   /** Whether "not found" can prove anything: the provider documents that it finds by our reference what it was sent. */
   readonly isDocumented: boolean
+  /** It cannot be asked for by our reference at all: "not found" says nothing, and ends nothing. */
+  readonly isUnaskable?: true
   /** How long after sending "not found" proves nothing, and how often in a row it must be answered. */
   readonly graceMs: number
   readonly notFoundAtLeast: number
@@ -46,13 +48,14 @@ const isNext = (record: Transaction, { actor, pollCount, version }: StatusPoll):
  */
 export const provenFact = (record: Transaction, answer: Fact, poll: StatusPoll): Fact => {
   if (isTerminal(record)) return answer
-  const { polledAt, graceMs, isDocumented, leaps, begunAt, notFoundAtLeast } = poll
+  const { polledAt, graceMs, isDocumented, isUnaskable, leaps, begunAt, notFoundAtLeast } = poll
   const lifetimeMs = record.kind === "collection" && record.expiresAt !== null ? record.expiresAt - record.createdAt : null
   const isOver = lifetimeMs !== null && passedAtLeast(leaps, record.createdAt, polledAt) >= lifetimeMs
   if (answer._tag === "StillPending" && answer.isUnfinished === true && isOver)
     return { _tag: "Expired", note: "the window passed and the payer did not finish it" }
   if (answer._tag === "Refused" && answer.isUnsure === true) return secondLook(record, answer, poll)
   if (answer._tag !== "NotFound") return answer
+  if (isUnaskable === true) return answer
   if (isOver) return { _tag: "Expired", note: "the window passed and the provider knows no such charge" }
   const often = isNext(record, poll) && record.notFound + 1 >= notFoundAtLeast
   // A charge with a code, and what went to another provider, was sent later than it was made: the record changed when it was.

@@ -1,7 +1,8 @@
-import { Cache, Data, Duration, Effect, Exit, Option, Random, type Schema } from "effect"
+import { Cache, Clock, Data, Duration, Effect, Exit, Option, Random, Redacted, Schema } from "effect"
 import { CallKind, type TurnedAway, tellTurnedAway, withTurn } from "../runtime/CallTurn.ts"
 import { decoded, isAnswered, logAlarm } from "./AnswerParsing.ts"
 import { type Call, type Client, calling, timeLeft } from "./Client.ts"
+import { MemoryOf, type SharedMemory } from "./SharedMemory.ts"
 import type { ProviderCall, ProviderResponse, Transport } from "./Transport.ts"
 
 class NoToken extends Data.TaggedError("NoToken")<{ readonly note: string; readonly away?: TurnedAway | null }> {}
@@ -24,6 +25,8 @@ interface TokenAccount<A> {
   readonly headers: Readonly<Record<string, string>>
   /** Whether an answer says that the token has ended, which proves that nothing was executed; absent: a 401 does. */
   readonly endsToken?: (response: ProviderResponse) => boolean
+  /** Where an account has one token at a time: the name by which all nodes share it. */
+  readonly shared?: string
 }
 
 /**
@@ -39,15 +42,23 @@ const LONGEST_PAUSE_MS = 100
  */
 export const tokenClient = Effect.fn("tokenClient")(function* <A>(account: TokenAccount<A>, transport: Transport) {
   const once = calling(account.baseUrl, transport)
-  const { endsToken = isUnauthorized } = account
+  const { endsToken = isUnauthorized, shared } = account
+  const fetched = Effect.provideService(fetchToken(account, transport), CallKind, "quote")
+  let ended: string | null = null
+  const next =
+    shared === undefined
+      ? fetched
+      : sharedToken(fetched, {
+          memory: yield* MemoryOf,
+          name: shared,
+          isEnded: (text) => text === ended,
+          leaseMs: account.request.timeoutMs + LEASE_MARGIN_MS
+        })
   // Callers that need a token at the same time wait for one request, and a refused one is not remembered.
-  const tokens = yield* Cache.makeWith<"token", Token, NoToken>(
-    () => Effect.provideService(fetchToken(account, transport), CallKind, "quote"),
-    {
-      capacity: 1,
-      timeToLive: (exit) => (Exit.isSuccess(exit) ? Duration.millis(exit.value.lifeMs) : Duration.zero)
-    }
-  )
+  const tokens = yield* Cache.makeWith<"token", Token, NoToken>(() => next, {
+    capacity: 1,
+    timeToLive: (exit) => (Exit.isSuccess(exit) ? Duration.millis(exit.value.lifeMs) : Duration.zero)
+  })
 
   const callWithToken = Effect.fnUntraced(function* (call: Call, until: number) {
     const kept = yield* Cache.getSuccess(tokens, "token")
@@ -59,7 +70,10 @@ export const tokenClient = Effect.fn("tokenClient")(function* <A>(account: Token
         })
     const response = yield* once(call, until, { ...account.headers, authorization: `Bearer ${token.text}` })
     const stale = endsToken(response) && call.keepsToken !== true
-    if (stale) yield* Cache.invalidateWhen(tokens, "token", (current) => current === token)
+    if (stale) {
+      ended = token.text
+      yield* Cache.invalidateWhen(tokens, "token", (current) => current === token)
+    }
     return { response, stale }
   })
 
@@ -98,3 +112,68 @@ const fetchToken = Effect.fnUntraced(function* <A>(
   if (Option.isNone(answer)) return yield* new NoToken({ note: `no token: HTTP ${status}`, away })
   return tokenIn(answer.value)
 })
+
+const LONGEST_LIFE_MS = 3_600_000
+
+/** Of an answer's `expires_in`, however long it says, without what a call needs on its way. */
+export const lifeOf = (seconds: string, marginMs: number): number => {
+  const lifeMs = /^\d{1,9}$/.test(seconds) ? Number(seconds) * 1000 : 0
+  return Math.max(0, Math.min(lifeMs, LONGEST_LIFE_MS) - marginMs)
+}
+
+interface Sharing {
+  readonly memory: SharedMemory
+  readonly name: string
+  /** Whether the provider has answered that it does not take this one any more. */
+  readonly isEnded: (text: string) => boolean
+  readonly leaseMs: number
+}
+
+/** Beyond the call that gets a token. */
+const LEASE_MARGIN_MS = 1_000
+const SHARED_LOOK_MS = 50
+
+const SharedText = Schema.fromJsonString(Schema.Struct({ text: Schema.String, until: Schema.Int }))
+const readShared = Schema.decodeUnknownOption(SharedText)
+
+/**
+ * The token that all nodes have, unless it has ended: then one of them gets a new one, and the others wait for that. A node that dies over it holds
+ * them up for as long as its call could have taken.
+ */
+const sharedToken = Effect.fnUntraced(
+  function* (fetched: Effect.Effect<Token, NoToken>, { isEnded, leaseMs, memory, name }: Sharing) {
+    const lease = `${name} lease`
+    const shared = Effect.fnUntraced(function* () {
+      const now = yield* Clock.currentTimeMillis
+      const kept = Option.flatMap(yield* memory.get(name), (value) => readShared(Redacted.value(value)))
+      return Option.map(
+        Option.filter(kept, ({ text }) => !isEnded(text)),
+        ({ text, until }): Token => ({ text, lifeMs: until - now })
+      )
+    })
+    for (let waitedMs = 0; waitedMs <= leaseMs; waitedMs += SHARED_LOOK_MS) {
+      const kept = yield* shared()
+      if (Option.isSome(kept)) return kept.value
+      const now = yield* Clock.currentTimeMillis
+      if (yield* memory.claim(lease, now + leaseMs)) {
+        // It may have come between the look and the claim.
+        const meanwhile = yield* shared()
+        return yield* Effect.ensuring(
+          Option.isSome(meanwhile) ? Effect.succeed(meanwhile.value) : Effect.tap(fetched, put(memory, name)),
+          memory.take(lease)
+        )
+      }
+      yield* Effect.sleep(SHARED_LOOK_MS)
+    }
+    return yield* new NoToken({ note: "no token: another node is getting one" })
+  },
+  // A memory that is down is no reason to leave it open whether something was sent.
+  Effect.catchDefect(() => new NoToken({ note: "no token: what the nodes share cannot be read" }))
+)
+
+const put =
+  (memory: SharedMemory, name: string) =>
+  ({ lifeMs, text }: Token) =>
+    Effect.flatMap(Clock.currentTimeMillis, (now) =>
+      memory.put(name, Redacted.make(JSON.stringify({ text, until: now + lifeMs })), now + lifeMs)
+    )

@@ -9,6 +9,7 @@ import { PartyHashRetention } from "./ports/PartyHashRetention.ts"
 import { PeriodCounts } from "./ports/PeriodCounts.ts"
 import { Proposals } from "./ports/Proposals.ts"
 import { ProviderInbox } from "./ports/ProviderInbox.ts"
+import { ProviderMemory } from "./ports/ProviderMemory.ts"
 import { TENANT_CHANGES_KEPT_MS, TenantChanges } from "./ports/TenantChanges.ts"
 import { VelocityLimits } from "./ports/VelocityLimits.ts"
 import { type DeliveryCursor, WebhookDeliveries } from "./ports/WebhookDeliveries.ts"
@@ -52,6 +53,7 @@ export const makeRetentionRound = Effect.gen(function* () {
   const parties = yield* PartyHashRetention
   const inbox = yield* ProviderInbox
   const periods = yield* PeriodCounts
+  const memory = yield* ProviderMemory
   const changes = yield* TenantChanges
   const proposals = yield* Proposals
   const endpoints = yield* WebhookEndpoints
@@ -65,6 +67,7 @@ export const makeRetentionRound = Effect.gen(function* () {
     { step: "old events", sweep: (now: number) => removeOldEvents(now - LEFT_TO_THEIR_MONTH_MS) },
     { step: "old callbacks", sweep: (now: number) => inbox.prune(now - CALLBACKS_KEPT_MS, ROWS_PER_STEP) },
     { step: "old counts for charts", sweep: (now: number) => periods.prune(now - PERIODS_KEPT_MS, ROWS_PER_STEP) },
+    { step: "what providers' adapters shared", sweep: (now: number) => memory.prune(now, ROWS_PER_STEP) },
     { step: "tenants' changes", sweep: (now: number) => changes.prune(now - TENANT_CHANGES_KEPT_MS, ROWS_PER_STEP) },
     { step: "expired proposals", sweep: (now: number) => proposals.expire(now - PROPOSAL_WAITS_MS, now, ROWS_PER_STEP) },
     { step: "ended webhook secrets", sweep: (now: number) => endpoints.forgetOldSecrets(now, ROWS_PER_STEP) },

@@ -69,8 +69,14 @@ export const attemptCallback = Effect.fnUntraced(function* (
 const post = Effect.fnUntraced(function* (url: string | undefined, callback: OutgoingCallback) {
   if (url === undefined) return false
   const status = yield* Effect.tryPromise(async (signal) => {
-    const { body, headers, method = "POST" } = callback
-    const response = await fetch(url, { method, headers, body, redirect: "manual", signal })
+    const { body, headers, method = "POST", path } = callback
+    const response = await fetch(path === undefined ? url : `${url}/${path}`, {
+      method,
+      headers,
+      body,
+      redirect: "manual",
+      signal
+    })
     await response.arrayBuffer()
     return response.status
   }).pipe(Effect.timeout(CALLBACK_TIMEOUT_MS), Effect.option)

@@ -75,6 +75,8 @@ export const OutgoingCallback = Schema.Struct({
   headers: Schema.Record(Schema.String, Schema.String),
   /** POST where it is absent. */
   method: Schema.optionalKey(Schema.Literals(["POST", "PUT"])),
+  /** Behind the account's address: the last part of the one that the request gave. */
+  path: Schema.optionalKey(Schema.String),
   /** How often it is sent again after a response that is not 200; a forged one never. */
   retries: Schema.Int
 })

@@ -83,8 +83,11 @@ export const takenBackFacts = (transaction: SimulatedTransaction, now: number): 
 
 const feeBack = ({ fee, feeReturns }: SimulatedTransaction): bigint => (feeReturns === true ? fee : 0n)
 
+/** The subject of a callback: a transaction, or a question. */
+type Subject = Pick<SimulatedTransaction, "provider" | "account" | "id">
+
 /** One callback that the provider sends now. */
-export const callbackFact = (transaction: SimulatedTransaction, name: string, at: number, callback: OutgoingCallback): Fact =>
+export const callbackFact = (transaction: Subject, name: string, at: number, callback: OutgoingCallback): Fact =>
   jobFact(transaction, name, at, { kind: "callbacks", attempt: 0, callbacks: [callback] })
 
 const outcome = (transaction: SimulatedTransaction, play: Play, now: number): SimulatedTransaction => {
@@ -133,9 +136,9 @@ const callbackJobFacts = (
 /** The callbacks that must have been sent before the response to the call that made the transaction. */
 export const earlyJob = (transaction: SimulatedTransaction): string => jobId(transaction, "early")
 
-const jobId = ({ provider, id }: SimulatedTransaction, name: string) => `${provider}/${id}/${name}`
+const jobId = ({ provider, id }: Pick<Subject, "provider" | "id">, name: string) => `${provider}/${id}/${name}`
 
-const jobFact = (transaction: SimulatedTransaction, name: string, at: number, work: Job["work"]): Fact => ({
+const jobFact = (transaction: Subject, name: string, at: number, work: Job["work"]): Fact => ({
   fact: "job",
   job: { id: jobId(transaction, name), at, provider: transaction.provider, account: transaction.account, work }
 })

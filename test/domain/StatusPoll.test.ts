@@ -90,6 +90,12 @@ describe("that a provider does not find a record", () => {
       poll({ actor: "callback", isDocumented: false }),
       overTime
     ],
+    [
+      "about a charge whose window is over, where its provider cannot be asked for it",
+      collection({ ...polled, expiresAt: NOON }),
+      poll({ isDocumented: false, isUnaskable: true }),
+      NotFound
+    ],
     ["about a charge without a window", collection({ ...polled, expiresAt: null }), poll(), neverSent],
     ["about a charge that expired before", collection({ status: "expired", expiresAt: NOON }), poll(), NotFound]
   ] as const)("proves this: %s", (_, record, made, proven) => {

@@ -19,6 +19,7 @@ import { PartyHashRetention } from "../../src/services/ports/PartyHashRetention.
 import { PeriodCounts } from "../../src/services/ports/PeriodCounts.ts"
 import { Proposals } from "../../src/services/ports/Proposals.ts"
 import { ProviderInbox } from "../../src/services/ports/ProviderInbox.ts"
+import { ProviderMemory } from "../../src/services/ports/ProviderMemory.ts"
 import { RateLimits } from "../../src/services/ports/RateLimits.ts"
 import { SharedLateCalls } from "../../src/services/ports/SharedLateCalls.ts"
 import { TenantChanges } from "../../src/services/ports/TenantChanges.ts"
@@ -87,6 +88,9 @@ export const fakePeriodCounts = (expected: Expected<PeriodCounts["Service"]> = {
 /** ProviderInbox: callbacks of providers, stored before they are answered. */
 export const fakeProviderInbox = (expected: Expected<ProviderInbox["Service"]> = {}) => fake(ProviderInbox, expected)
 
+/** ProviderMemory: what the adapters of all nodes share. */
+export const fakeProviderMemory = (expected: Expected<ProviderMemory["Service"]> = {}) => fake(ProviderMemory, expected)
+
 /** GatewayStatus: the numbers behind metrics and `gateway status`. */
 export const fakeGatewayStatus = (expected: Expected<GatewayStatus["Service"]> = {}) => fake(GatewayStatus, expected)
 
@@ -151,6 +155,7 @@ export const unexpectedPorts = Layer.mergeAll(
   fakePartyHashRetention(),
   fakePeriodCounts(),
   fakeProviderInbox(),
+  fakeProviderMemory(),
   fakeAcknowledgements(),
   fakeGatewayStatus(),
   fakeTenantChanges(),

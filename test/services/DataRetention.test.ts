@@ -10,6 +10,7 @@ import { PartyHashRetention } from "../../src/services/ports/PartyHashRetention.
 import { PeriodCounts } from "../../src/services/ports/PeriodCounts.ts"
 import { Proposals } from "../../src/services/ports/Proposals.ts"
 import { ProviderInbox } from "../../src/services/ports/ProviderInbox.ts"
+import { ProviderMemory } from "../../src/services/ports/ProviderMemory.ts"
 import { TenantChanges } from "../../src/services/ports/TenantChanges.ts"
 import { VelocityLimits } from "../../src/services/ports/VelocityLimits.ts"
 import { WebhookDeliveries } from "../../src/services/ports/WebhookDeliveries.ts"
@@ -59,6 +60,7 @@ const given = (
     fake(PartyHashRetention, { prune: (before) => noted("hashes of phone numbers", before, 0) }),
     fake(PeriodCounts, { prune: (before) => noted("counts of periods", before, 0) }),
     fake(ProviderInbox, { prune: (before) => noted("callbacks", before, 0) }),
+    fake(ProviderMemory, { prune: (before) => noted("what providers' adapters shared", before, 0) }),
     fake(Proposals, { expire: (before) => noted("proposals", before, 0) }),
     fake(WebhookEndpoints, { forgetOldSecrets: (before) => noted("webhook secrets", before, 0) }),
     fake(TenantChanges, { prune: (before) => noted("tenants' changes", before, 0) }),
@@ -95,6 +97,7 @@ describe("data retention", () => {
         callbacks: 90,
         "hashes of phone numbers": 90,
         "tenants' changes": 400,
+        "what providers' adapters shared": 0,
         windows: 8
       })
       expect(lines).toEqual([])

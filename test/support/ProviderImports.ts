@@ -103,6 +103,7 @@ export const providerImports: ReadonlyArray<ImportRow> = [
       "providers/CountryBranches.ts",
       "providers/Csv.ts",
       "providers/Movements.ts",
+      "providers/OwnAddresses.ts",
       "providers/PayerEmail.ts",
       "providers/ProviderText.ts",
       "providers/PublicKeys.ts",
@@ -112,6 +113,7 @@ export const providerImports: ReadonlyArray<ImportRow> = [
       "providers/Refusals.ts",
       "providers/ProviderStatus.ts",
       "providers/Rows.ts",
+      "providers/SharedMemory.ts",
       "providers/Statements.ts",
       "providers/Tokens.ts",
       "providers/CallbackVerification.ts"
@@ -152,6 +154,7 @@ export const providerImports: ReadonlyArray<ImportRow> = [
       "providers/Refusals.ts",
       "providers/ProviderStatus.ts",
       "providers/Rows.ts",
+      "providers/SharedMemory.ts",
       "providers/Statements.ts",
       "providers/Transport.ts",
       "providers/WireNumber.ts"

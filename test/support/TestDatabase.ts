@@ -9,6 +9,7 @@ import { RuntimeRole } from "../../src/persistence/schema/RuntimeRole.ts"
 import { CorridorsPg } from "../../src/persistence/tenants/CorridorsPg.ts"
 import { TenantsPg } from "../../src/persistence/tenants/TenantsPg.ts"
 import { ProviderInboxPg } from "../../src/persistence/transactions/ProviderInboxPg.ts"
+import { ProviderMemoryPg } from "../../src/persistence/transactions/ProviderMemoryPg.ts"
 import { RandomSourceLive } from "../../src/persistence/vault/RandomSourceLive.ts"
 import { VaultPg } from "../../src/persistence/vault/VaultPg.ts"
 import { WebhookDeliveriesPg } from "../../src/persistence/webhooks/WebhookDeliveriesPg.ts"
@@ -46,7 +47,8 @@ export const givenNode = (url: Redacted.Redacted, key = masterKey) =>
       WebhookOutboxPg,
       WebhookEndpointsPg,
       WebhookDeliveriesPg,
-      ProviderInboxPg
+      ProviderInboxPg,
+      ProviderMemoryPg
     ).pipe(
       Layer.provideMerge(VaultPg.layer(key)),
       Layer.provideMerge(Layer.merge(Database.layer({ url }), RandomSourceLive)),

@@ -2984,4 +2984,8 @@ export interface Operations {
   readonly "PUT /webhooks/{provider}/{route_key}": {
     readonly data: StoredCallback
   }
+  /** Take a provider's answer to one request */
+  readonly "POST /webhooks/{provider}/{route_key}/{part}": {
+    readonly data: StoredCallback
+  }
 }

@@ -5,6 +5,7 @@ import { group, operation } from "./Operation.ts"
 import { Enveloped } from "./Wire.ts"
 
 const PATH = "/webhooks/:provider/:route_key"
+const PART_PATH = `${PATH}/:part` as const
 
 const Stored = Schema.Struct({
   status: described(Schema.Literal("stored"), "The callback is kept and will be looked into")
@@ -19,6 +20,14 @@ const callback = {
     route_key: described(Schema.String, "The secret name of one account at the provider")
   },
   success: Enveloped(Stored)
+}
+
+const callbackOfPart = {
+  ...callback,
+  params: {
+    ...callback.params,
+    part: described(Schema.String, "What a request of ours gave as the address of its result")
+  }
 }
 
 const asCallback = { errors: ["unauthorized", "not_found", "payload_too_large", "malformed_request"] } as const
@@ -43,6 +52,13 @@ export class CallbacksApi extends HttpApiGroup.make("callbacks")
       operation(
         "Take a provider's callback (PUT)",
         "For a provider that calls back by PUT; tenants never call it. It is answered as soon as it is stored.",
+        asCallback
+      )
+    ),
+    HttpApiEndpoint.post("receivePart", PART_PATH, callbackOfPart).annotateMerge(
+      operation(
+        "Take a provider's answer to one request",
+        "For a provider that is given an address with each request; tenants never call it. It is answered as soon as it is stored.",
         asCallback
       )
     )

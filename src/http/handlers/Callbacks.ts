@@ -23,7 +23,8 @@ export const callbacksHandlers = Effect.gen(function* () {
     )
   return handlersOf("callbacks", {
     receive: receive,
-    receivePut: receive
+    receivePut: receive,
+    receivePart: receive
   })
 })
 

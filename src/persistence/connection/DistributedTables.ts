@@ -47,6 +47,7 @@ export const coordinatorTables: Readonly<Record<string, string>> = {
   account_claims: "a row for each of the gateway's own accounts, read when a process begins",
   account_sweeps: "a row for each of the gateway's own accounts",
   late_calls: "what nodes tell each other while calls to a provider are late",
+  provider_memory: "the gateway's own tokens, and answers of providers until they are asked for",
   provider_inbox: "callbacks, before anybody knows whose they are: they are stored while a server is down",
   audit_log: "one chain over all tenants",
   audit_head: "the lock and the end of that chain",

@@ -52,6 +52,7 @@ export const sealedColumns: ReadonlyArray<SealedColumn> = [
     purpose: "'webhook_secret ' || app_id || '/' || queue"
   },
   { table: "open_work", column: "sealed_destination", key: ["app_id", "reference"], purpose: "'destination'" },
+  { table: "provider_memory", column: "sealed", key: ["name"], purpose: "'provider_memory ' || name" },
   { table: "vault_keys", column: "sealed", key: ["purpose"], purpose: "purpose" }
 ]
 

@@ -181,6 +181,7 @@ export const migrationList: ReadonlyArray<Migration> = [
     table: "provider_references",
     definition: "USING brin (written_at) WITH (pages_per_range = 32, autosummarize = on)"
   }),
+  expand("0056_provider_memory"),
   expand("0057_late_calls"),
   expand("0058_period_counts")
 ]

@@ -23,6 +23,8 @@ export interface ProviderGuarantees {
   readonly chargeReference?: "none"
   /** How a transaction is polled. `inferred`: the query is not documented to work so, hence its "not found" proves nothing. */
   readonly lookup: "by_client_ref" | "by_client_ref_inferred" | "by_provider_ref" | "none"
+  /** The same of a charge, where that is less. Where it is not by our reference, "not found" says nothing of a charge, and never ends one. */
+  readonly chargeLookup?: "by_provider_ref"
   readonly callbackAuth: "hmac" | "rfc9421" | "weak" | "none"
   readonly quoteTtlMs: number
   /** How long after sending "not found" proves nothing, whatever the setting says. */
@@ -252,6 +254,11 @@ export interface RawCallback {
 export interface Callbacks {
   /** None when the signature does not verify: the sender gets 401 and nothing is stored. */
   readonly verify: (callback: RawCallback) => Option.Option<CallbackHint>
+  /**
+   * Keeps what questions are answered by, of a callback that verified: of a provider whose answers come later, to an address of ours. Absent:
+   * nothing is kept but the hint.
+   */
+  readonly keep?: (callback: RawCallback) => Effect.Effect<void>
   /** Gets anew what `verify` needs, where a provider may change it: a callback that did not verify is looked at once more after it. */
   readonly refreshKeys?: Effect.Effect<void>
 }

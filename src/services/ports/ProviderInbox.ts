@@ -10,6 +10,8 @@ export interface CallbackHint {
   readonly providerReference: string | null
   /** The reported outcome; absent where the gateway knows no such word. */
   readonly says?: Reported
+  /** It answers a question, which waits for it: it leads to no record, and is not stored here. */
+  readonly isAnswer?: true
 }
 
 export interface Callback {

@@ -197,15 +197,16 @@ const callbacksOf = ({ guarantees: { callbackAuth }, name }: Provider, routeKey:
 
 /** docs/going-live has the questions; the answers are compared with this. */
 const promisesOf = ({ guarantees }: Provider): Found => {
-  const { chargeNotFoundGraceMs, chargeReference, clientReference, lookup, notFoundGraceMs } = guarantees
+  const { chargeLookup, chargeNotFoundGraceMs, chargeReference, clientReference, lookup, notFoundGraceMs } = guarantees
   const twice = { idempotent: "is the first one again", unique_reject: "is refused", none: "may move money twice" }
+  const charged = chargeLookup === undefined ? "" : `, of a charge ${chargeLookup}`
   const charge = chargeReference === undefined ? "" : `, of a charge ${twice[chargeReference]}`
   const ofCharge = chargeNotFoundGraceMs === undefined ? "" : `, of a charge for ${chargeNotFoundGraceMs / 1_000} s`
   return {
     check: "promises",
     subject: "",
     result: "to_confirm",
-    detail: `our reference sent a second time ${twice[clientReference]}${charge}; lookup ${lookup}; "not found" proves nothing for ${notFoundGraceMs / 1_000} s${ofCharge}`
+    detail: `our reference sent a second time ${twice[clientReference]}${charge}; lookup ${lookup}${charged}; "not found" proves nothing for ${notFoundGraceMs / 1_000} s${ofCharge}`
   }
 }
 

@@ -237,14 +237,18 @@ const proofOf = (
   kind: Transaction["kind"],
   guarantees: ProviderGuarantees | null,
   { notFoundCount, notFoundGraceMs }: Pick<Policy["Service"], "notFoundCount" | "notFoundGraceMs">
-): Pick<StatusPoll, "isDocumented" | "graceMs" | "notFoundAtLeast"> => ({
-  isDocumented: guarantees?.lookup === "by_client_ref",
-  graceMs: Math.max(
-    notFoundGraceMs,
-    (kind === "collection" ? guarantees?.chargeNotFoundGraceMs : null) ?? guarantees?.notFoundGraceMs ?? 0
-  ),
-  notFoundAtLeast: notFoundCount
-})
+): Pick<StatusPoll, "isDocumented" | "isUnaskable" | "graceMs" | "notFoundAtLeast"> => {
+  const isUnaskable = kind === "collection" && guarantees?.chargeLookup !== undefined
+  return {
+    isDocumented: guarantees?.lookup === "by_client_ref" && !isUnaskable,
+    ...(isUnaskable ? { isUnaskable } : {}),
+    graceMs: Math.max(
+      notFoundGraceMs,
+      (kind === "collection" ? guarantees?.chargeNotFoundGraceMs : null) ?? guarantees?.notFoundGraceMs ?? 0
+    ),
+    notFoundAtLeast: notFoundCount
+  }
+}
 
 /** Why the outcome of a record cannot be known, shown to the operator as well: another account's "not found" would prove nothing. */
 const tellNobodyToAsk = Effect.fnUntraced(function* (registry: ProviderRegistry["Service"], record: Transaction) {

@@ -181,6 +181,9 @@ export class ProviderCallbacks extends Context.Service<
         }
         if (routeKey !== registry.routeKey(account.name, account.mode))
           yield* Metric.update(Metric.withAttributes(byPathBefore, { provider: account.name, mode: account.mode }), 1)
+        // Before its record is asked about: the answer may rest on it.
+        yield* account.callbacks.keep?.(callback) ?? Effect.void
+        if (hint.isAnswer === true) return "stored" as const
         const receivedAt = yield* Clock.currentTimeMillis
         const digest = createHash("sha256").update(callback.body).digest()
         const { mode, name } = account

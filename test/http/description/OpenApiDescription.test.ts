@@ -62,7 +62,8 @@ const contract = {
   "/v1/webhooks/endpoints/{name}/rotate-secret": ["POST"],
   "/v1/webhooks/endpoints/{name}/test": ["POST"],
   "/v1/webhooks/recover": ["POST"],
-  "/webhooks/{provider}/{route_key}": ["POST", "PUT"]
+  "/webhooks/{provider}/{route_key}": ["POST", "PUT"],
+  "/webhooks/{provider}/{route_key}/{part}": ["POST"]
 }
 
 const all = trees(document["paths"]).flatMap(([path, item]) =>

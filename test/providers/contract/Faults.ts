@@ -38,9 +38,11 @@ const MOST_REQUESTS = 6
 
 /** It is the first whose loss still leaves a transaction at the provider. */
 const moneyRequest = Effect.fnUntraced(function* (kind: MoneyCall, way: Way) {
+  const { live } = yield* ContractBench
+  const isUnaskable = kind === "charge" && live.guarantees.chargeLookup !== undefined
   for (let number = 1; number <= MOST_REQUESTS; number++) {
-    const { ask, line } = yield* sent({ kind, way, fault: lostAnswer, number, isLasting: false })
-    if (line.reached() && (yield* ask)._tag !== "NotFound") return number
+    const { ask, line, outcome } = yield* sent({ kind, way, fault: lostAnswer, number, isLasting: false })
+    if (line.reached() && (isUnaskable ? outcome._tag === "Unknown" : (yield* ask)._tag !== "NotFound")) return number
   }
   return yield* Effect.die(new Error(`no request of a ${kind} leaves a transaction`))
 })

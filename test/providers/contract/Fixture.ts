@@ -4,6 +4,7 @@ import { createServer } from "node:http"
 import { join } from "node:path"
 import { Context, Effect, Layer, Option, Schema, type Scope } from "effect"
 import type { Mode, Reference } from "../../../src/domain/Ids.ts"
+import { MemoryOf, processMemory } from "../../../src/providers/SharedMemory.ts"
 import type { Adapter, CollectionOperations, PayoutOperations, RawCallback } from "../../../src/services/ports/Provider.ts"
 import { Execution } from "../../../src/simulator/Facts.ts"
 import type { KnownSimulator } from "../../../src/simulator/SimulatorModule.ts"
@@ -34,7 +35,7 @@ interface Parts extends Opened {
   readonly open: (baseUrl: string, timeoutMs?: number) => Effect.Effect<Opened, never, Scope.Scope>
   readonly control: (path: string, body: object) => Effect.Effect<void>
   readonly executions: (reference: Reference) => Effect.Effect<ReadonlyArray<Execution>>
-  /** Callbacks that name one of these in their bytes, in the order in which they came, once there are so many. */
+  /** Callbacks that name one of these in their bytes or their address, in the order in which they came, once there are so many. */
   readonly callbacks: (names: ReadonlyArray<string | null>, count: number) => Effect.Effect<ReadonlyArray<RawCallback>>
 }
 
@@ -51,8 +52,10 @@ export const openBench = Effect.fnUntraced(function* (known: KnownSimulator): Ef
     providers: [simulator]
   })
   const baseUrl = server.baseUrls[known.name] ?? ""
+  // All adapters of a bench are nodes of one gateway.
+  const memory = processMemory()
   const open: Parts["open"] = Effect.fnUntraced(function* (address, timeoutMs = PATIENCE_MS) {
-    const opened = yield* known.accounts({ baseUrl: address, timeoutMs }).open
+    const opened = yield* Effect.provideService(known.accounts({ baseUrl: address, timeoutMs }).open, MemoryOf, memory)
     const providers = opened.map(({ adapter }) => adapter)
     return { live: inMode(providers, "live"), test: inMode(providers, "test") }
   })
@@ -61,10 +64,14 @@ export const openBench = Effect.fnUntraced(function* (known: KnownSimulator): Ef
       const answer = await fetch(`${server.controlUrl}/__simulator/${path}`, { method: "POST", body: JSON.stringify(body) })
       if (answer.status !== 200) throw new Error(await answer.text())
     })
-  const received = yield* receiver
+  const { live, test } = yield* open(baseUrl)
+  const received = yield* receiver([live, test])
   yield* control("callbacks", { provider: known.name, url: received.url })
+  // A token that all nodes share is there before anything is timed or counted.
+  if (live.callbacks.keep !== undefined) yield* Effect.exit(live.reference?.balances ?? Effect.void)
   return {
-    ...(yield* open(baseUrl)),
+    live,
+    test,
     name: known.name,
     impatient: (yield* open(baseUrl, IMPATIENCE_MS)).live,
     baseUrl,
@@ -76,7 +83,7 @@ export const openBench = Effect.fnUntraced(function* (known: KnownSimulator): Ef
       ),
     callbacks: (names, count) =>
       eventually(
-        Effect.sync(() => received.all.filter(({ body }) => names.some((name) => name !== null && isNamed(body, name)))),
+        Effect.sync(() => received.all.filter((callback) => names.some((name) => name !== null && isNamed(callback, name)))),
         ({ length }) => length >= count
       )
   }
@@ -99,24 +106,37 @@ export const verified = Effect.fnUntraced(function* ({ callbacks }: Adapter, cal
   return callbacks.verify(callback)
 })
 
-/** A wire may write our reference in small letters. */
-const isNamed = (body: Uint8Array, name: string): boolean =>
-  Buffer.from(body).toString("utf8").toLowerCase().includes(name.toLowerCase())
+/** A wire may write our reference in small letters; one whose bodies have no room for it has it in the address, in hexadecimal digits. */
+const isNamed = ({ body, path }: RawCallback, name: string): boolean =>
+  Buffer.from(body).toString("utf8").toLowerCase().includes(name.toLowerCase()) ||
+  path.includes(Buffer.from(name).toString("hex"))
 
 const decodeExecutions = Schema.decodeUnknownSync(Schema.Array(Execution))
 
 const inMode = (providers: ReadonlyArray<Adapter>, mode: Mode): Adapter =>
   Option.getOrThrow(Option.fromUndefinedOr(providers.find((one) => one.mode === mode)))
 
-const receiver = Effect.gen(function* () {
+/** Hands callbacks on as the gateway does; the answers to questions among them are no callbacks about anything. */
+const receiver = Effect.fnUntraced(function* (adapters: ReadonlyArray<Adapter>) {
   const all: Array<RawCallback> = []
+  const take = (callback: RawCallback) =>
+    Effect.gen(function* () {
+      let isAnswer = false
+      for (const adapter of adapters) {
+        const hint = yield* verified(adapter, callback)
+        if (Option.isNone(hint)) continue
+        yield* adapter.callbacks.keep?.(callback) ?? Effect.void
+        isAnswer ||= hint.value.isAnswer === true
+      }
+      if (!isAnswer) all.push(callback)
+    })
   const server = createServer((request, response) => {
     const chunks: Array<Buffer> = []
     request.on("data", (chunk: Buffer) => chunks.push(chunk))
     request.on("end", () => {
       const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]))
-      all.push({ method: request.method ?? "", path: request.url ?? "", headers, body: Buffer.concat(chunks) })
-      response.writeHead(200).end()
+      const callback = { method: request.method ?? "", path: request.url ?? "", headers, body: Buffer.concat(chunks) }
+      void Effect.runPromise(take(callback)).then(() => response.writeHead(200).end())
     })
   })
   const port = yield* listening(server)

@@ -25,6 +25,8 @@ export interface Way {
   /** The payer finishes on a page of the provider. */
   readonly redirect: boolean
   readonly amount: MinorUnits
+  /** Nobody can pay another amount than a charge asks for. */
+  readonly isFixed?: true
   readonly party: (ending: string) => Destination
 }
 

@@ -45,8 +45,10 @@ export const played = Effect.fnUntraced(function* (kind: MoneyCall, way: Way, en
   const { outcome: answered, said } = yield* overheard(collectionsOf(sender).charge(order))
   const outcome = yield* visited(answered)
   const { reference } = order
-  const amount = ending === "0014" ? minor(order.amount - (order.amount + 9n) / 10n) : order.amount
-  const ask = (id: string | null) => Effect.flatMap(askOrder(way, reference, id), collectionsOf(live).fetchStatus)
+  const amount = ending === "0014" && way.isFixed !== true ? minor(order.amount - (order.amount + 9n) / 10n) : order.amount
+  // Where nothing else leads to it, the record keeps what its answer named.
+  const kept = live.guarantees.chargeLookup === undefined ? null : idOf(outcome)
+  const ask = (id: string | null) => Effect.flatMap(askOrder(way, reference, id ?? kept), collectionsOf(live).fetchStatus)
   return {
     reference,
     outcome,

@@ -47,6 +47,20 @@ describe("ProviderCallbacks", () => {
     })
   )
 
+  it.effect("keeps what a question is answered by before it is stored, and stores no answer: it leads to no record", () =>
+    Effect.gen(function* () {
+      const world = newWorld()
+      const { receive, round } = yield* ingress(world)
+      expect(yield* receive("eversend", "route-key", callback({ isAnswer: true }))).toBe("stored")
+      expect([world.kept.length, world.calls]).toEqual([1, ["keep"]])
+      yield* receive("eversend", "route-key", callback({ reference: world.transaction.reference }))
+      expect(world.calls.slice(1, 3)).toEqual(["keep", "store"])
+      yield* Effect.flip(receive("eversend", "route-key", callback({ isAnswer: true }, "wrong")))
+      yield* round
+      expect([world.kept.length, world.asked]).toEqual([2, [world.transaction.reference]])
+    })
+  )
+
   it.effect("leases a callback for longer than its provider may take to answer", () =>
     Effect.gen(function* () {
       const world = { ...newWorld(), providerTimeoutMs: 100_000 }

@@ -54,15 +54,26 @@ export const payout = (given: Partial<Payout> = {}): Payout => ({
 })
 
 /** Believes every callback whose body is the JSON of a hint. */
-const providerOf = ({ callbackAuth, keys, refreshKeys }: World): Provider => ({
+const providerOf = (world: World): Provider => ({
   name: "eversend",
   mode: "test",
   fingerprints: () => ["one"],
-  guarantees: { clientReference: "idempotent", lookup: "by_client_ref", callbackAuth, quoteTtlMs: 1, notFoundGraceMs: 1 },
+  guarantees: {
+    clientReference: "idempotent",
+    lookup: "by_client_ref",
+    callbackAuth: world.callbackAuth,
+    quoteTtlMs: 1,
+    notFoundGraceMs: 1
+  },
   callbacks: {
     verify: ({ body, headers }) =>
-      keys.has(headers["signature"] ?? "") ? Option.some(JSON.parse(Buffer.from(body).toString())) : Option.none(),
-    ...(refreshKeys === undefined ? {} : { refreshKeys })
+      world.keys.has(headers["signature"] ?? "") ? Option.some(JSON.parse(Buffer.from(body).toString())) : Option.none(),
+    keep: ({ body }) =>
+      Effect.sync(() => {
+        world.calls.push("keep")
+        world.kept.push(Buffer.from(body).toString())
+      }),
+    ...(world.refreshKeys === undefined ? {} : { refreshKeys: world.refreshKeys })
   }
 })
 
@@ -97,6 +108,8 @@ interface World {
   /** What is to be looked into later, until the test has it due. */
   readonly waiting: Array<Callback & Tries>
   readonly stored: Map<string, Callback>
+  /** The bodies that its provider's adapter has kept. */
+  readonly kept: Array<string>
   /** How many that match nothing may be stored. */
   unmatchedCallbacks?: RateLimit
   /** When each that was stored is due. */
@@ -130,6 +143,7 @@ export const newWorld = (given: Partial<Payout> = {}): World => ({
   later: [],
   waiting: [],
   stored: new Map(),
+  kept: [],
   dueAts: [],
   due: [],
   calls: [],

@@ -1,0 +1,48 @@
+import { Clock, Context, Effect, Option, type Redacted } from "effect"
+import type { Instant } from "../domain/Instant.ts"
+import type { ProviderMemory } from "../services/ports/ProviderMemory.ts"
+import { timeLeft } from "./Client.ts"
+
+export type SharedMemory = Omit<ProviderMemory["Service"], "prune">
+
+/** A memory of this process alone. */
+export const processMemory = (): SharedMemory => {
+  const kept = new Map<string, { readonly value: Redacted.Redacted | null; readonly until: Instant }>()
+  const read = (name: string) =>
+    Effect.map(Clock.currentTimeMillis, (now) => {
+      const found = kept.get(name)
+      return found !== undefined && found.until > now ? found : undefined
+    })
+  const valueOf = (name: string) => Effect.map(read(name), (found) => Option.fromNullishOr(found?.value))
+  return {
+    put: (name, value, until) => Effect.sync(() => void kept.set(name, { value, until })),
+    get: valueOf,
+    take: (name) => Effect.tap(valueOf(name), () => Effect.sync(() => kept.delete(name))),
+    claim: (name, until) =>
+      Effect.map(read(name), (found) => {
+        if (found === undefined) kept.set(name, { value: null, until })
+        return found === undefined
+      })
+  }
+}
+
+/** The memory that the accounts which are being opened share with those of other nodes; outside of a gateway, with those of this process. */
+export const MemoryOf = Context.Reference<SharedMemory>("gateway/providers/MemoryOf", { defaultValue: processMemory })
+
+/** Between two looks for a value that is on its way: the first one, and the longest. */
+const FIRST_LOOK_MS = 25
+const LONGEST_LOOK_MS = 500
+
+/** Takes the value once somebody has put it there; none where that is not in time. */
+export const awaited = Effect.fnUntraced(function* (
+  { take }: Pick<SharedMemory, "take">,
+  name: string,
+  until: number
+): Effect.fn.Return<Option.Option<Redacted.Redacted>> {
+  for (let pauseMs = FIRST_LOOK_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_LOOK_MS)) {
+    const found = yield* take(name)
+    const leftMs = Option.isSome(found) ? 0 : yield* timeLeft(until)
+    if (leftMs <= 0) return found
+    yield* Effect.sleep(Math.min(pauseMs, leftMs))
+  }
+})
