@@ -10,6 +10,7 @@ import { ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
 import { Vault } from "../services/ports/Vault.ts"
 import { airtelProvider } from "./airtel/Settings.ts"
 import { feeBy, feeEntryFor, type PricedPayment } from "./ContractFees.ts"
+import { darajaProvider } from "./daraja/Settings.ts"
 import { eversendProvider } from "./eversend/Settings.ts"
 import { flutterwaveProvider } from "./flutterwave/Settings.ts"
 import { mtnProvider } from "./mtn/Settings.ts"
@@ -25,6 +26,7 @@ export const knownProviders: ReadonlyArray<KnownProvider> = [
   paystackProvider,
   mtnProvider,
   airtelProvider
+  darajaProvider
 ]
 
 /** The price of a payment by each provider's contract, and the entry that gives it; a null currency is the country's, where it has one. */

@@ -1,5 +1,6 @@
 import type { ProviderAccounts } from "../providers/ProviderModule.ts"
 import { simulatedAirtel } from "./airtel/Simulator.ts"
+import { simulatedDaraja } from "./daraja/Simulator.ts"
 import { simulatedEversend } from "./eversend/Simulator.ts"
 import { simulatedFlutterwave } from "./flutterwave/Simulator.ts"
 import { simulatedMtn } from "./mtn/Simulator.ts"
@@ -16,6 +17,7 @@ export const knownSimulators: ReadonlyArray<KnownSimulator> = [
   simulatedPaystack,
   simulatedMtn,
   simulatedAirtel
+  simulatedDaraja
 ]
 
 /** The settings that simulated accounts need. */

@@ -1,5 +1,8 @@
 import { minor } from "../../../src/domain/Money.ts"
-import { type Abilities, bank, momo, through, wallet } from "./Orders.ts"
+import { type Abilities, bank, momo, through, type Way, wallet } from "./Orders.ts"
+
+/** The same in whole units, of which a charge is paid with as many as it asks for. */
+const whole = (way: Way): Way => ({ ...way, amount: minor(12_300n), isFixed: true })
 
 /** What each provider's line says about it. */
 const abilities: Readonly<Record<string, Abilities>> = {
@@ -127,6 +130,13 @@ const abilities: Readonly<Record<string, Abilities>> = {
     sentBack: { payouts: "Succeeded", charges: "Succeeded" },
     callbackAuth: "none",
     namesOtherSide: { payouts: false, charges: false }
+  daraja: {
+    payouts: [whole(momo("KE", "KES", "MPESA", "+25471100"))],
+    charges: [whole(momo("KE", "KES", "MPESA", "+25471100"))],
+    namesFees: { payouts: true },
+    sentBack: { payouts: "Succeeded", charges: "Succeeded" },
+    callbackAuth: "none",
+    namesOtherSide: { payouts: true, charges: false }
   }
 }
 

@@ -1,4 +1,5 @@
 import { simulatedAirtel } from "../../../src/simulator/airtel/Simulator.ts"
+import { simulatedDaraja } from "../../../src/simulator/daraja/Simulator.ts"
 import { simulatedEversend } from "../../../src/simulator/eversend/Simulator.ts"
 import { simulatedFlutterwave } from "../../../src/simulator/flutterwave/Simulator.ts"
 import { simulatedMtn } from "../../../src/simulator/mtn/Simulator.ts"
@@ -8,4 +9,5 @@ import { abilitiesOf } from "./Abilities.ts"
 import { contract } from "./Suite.ts"
 
 for (const known of [simulatedEversend, simulatedPawapay, simulatedFlutterwave, simulatedPaystack, simulatedMtn, simulatedAirtel])
+for (const known of [simulatedEversend, simulatedPawapay, simulatedFlutterwave, simulatedPaystack, simulatedMtn, simulatedDaraja])
   contract(known, abilitiesOf(known.name))

@@ -1,0 +1,132 @@
+import { constants, type KeyObject, publicEncrypt } from "node:crypto"
+import { Clock, DateTime, Effect, Redacted } from "effect"
+import type { Instant } from "../../domain/Instant.ts"
+import type { Client } from "../Client.ts"
+import type { ContractFees } from "../ContractFees.ts"
+import { type OwnAddresses, ownAddresses } from "../OwnAddresses.ts"
+import { MemoryOf, type SharedMemory } from "../SharedMemory.ts"
+import { lifeOf, tokenClient } from "../Tokens.ts"
+import type { Transport } from "../Transport.ts"
+import { endsToken } from "./Refusals.ts"
+import { TokenAnswer, tokenPath } from "./Wire.ts"
+
+export interface DarajaSettings {
+  readonly baseUrl: string
+  readonly consumerKey: string
+  readonly consumerSecret: Redacted.Redacted
+  /** The address of this gateway's callbacks, with its secret path. */
+  readonly callbackUrl: Redacted.Redacted
+  /** Collections: the paybill, or the head office of a till. */
+  readonly shortcode: string
+  readonly passkey: Redacted.Redacted
+  /** Null: the shortcode is a paybill. */
+  readonly till: string | null
+  /** Payouts. */
+  readonly payoutShortcode: string
+  readonly initiator: string
+  readonly initiatorPassword: Redacted.Redacted
+  /** Of Safaricom's certificate, another one in each environment. */
+  readonly certificateKey: KeyObject
+  /** Whether Pull Transactions is registered for the shortcode. */
+  readonly pulls: boolean
+  readonly fees: ContractFees
+  /** For one call, its token and the answer that comes later included. */
+  readonly timeoutMs: number
+}
+
+/** Longer than anything is asked by it: a person looks after a day. */
+const KEPT_MS = 3 * 86_400_000
+/** An answer that its question no longer waited for is taken by the next one. */
+const ANSWER_MS = 3_600_000
+
+/** Of 3599 s, so that none runs out on the way. */
+const TOKEN_MARGIN_MS = 300_000
+
+/** Each new token ends the one before it: all nodes have one. */
+const openClient = (settings: DarajaSettings, transport: Transport): Effect.Effect<Client> => {
+  const { baseUrl, consumerKey, consumerSecret, timeoutMs } = settings
+  const basic = Buffer.from(`${consumerKey}:${Redacted.value(consumerSecret)}`).toString("base64")
+  return tokenClient(
+    {
+      baseUrl,
+      request: {
+        method: "GET",
+        url: `${baseUrl.replace(/\/+$/, "")}${tokenPath}?grant_type=client_credentials`,
+        headers: { accept: "application/json", authorization: `Basic ${basic}` },
+        timeoutMs
+      },
+      schema: TokenAnswer,
+      tokenIn: ({ access_token: text, expires_in }) => ({ text, lifeMs: lifeOf(expires_in, TOKEN_MARGIN_MS) }),
+      refusing: [400, 401, 403],
+      alarm: "Safaricom refuses the gateway's own consumer key",
+      headers: {},
+      shared: `daraja ${consumerKey} token`,
+      endsToken
+    },
+    transport
+  )
+}
+
+const kinds = {
+  charge: KEPT_MS,
+  payout: KEPT_MS,
+  /** Of a request that lay in a queue for too long: it says nothing. */
+  late: 0,
+  status: ANSWER_MS,
+  balance: ANSWER_MS,
+  /** The receipt of a payment, by what it names. */
+  bill: KEPT_MS
+}
+
+const addressesOf = ({ callbackUrl: base, consumerKey, consumerSecret: secret }: DarajaSettings, memory: SharedMemory) =>
+  ownAddresses({ memory, account: `daraja ${consumerKey}`, base, secret, kinds })
+
+/** The password of the initiator, for Safaricom's eyes alone. */
+export const securityCredential = ({
+  certificateKey: key,
+  initiatorPassword
+}: Pick<DarajaSettings, "certificateKey" | "initiatorPassword">): string =>
+  publicEncrypt({ key, padding: constants.RSA_PKCS1_PADDING }, Buffer.from(Redacted.value(initiatorPassword))).toString("base64")
+
+const EAST_AFRICA_MS = 3 * 3_600_000
+/** `2026-11-27T08:00:00` */
+const eastAfrican = (at: Instant): string => DateTime.formatIso(DateTime.makeUnsafe(at + EAST_AFRICA_MS)).slice(0, 19)
+
+/** As the bounds of a pull are written. */
+export const pullMoment = (at: Instant): string => eastAfrican(at).replace("T", " ")
+
+/** The password of a prompt, and of a question about one: it holds for the moment that it names. */
+export const stampedPassword = ({ passkey, shortcode }: Pick<DarajaSettings, "passkey" | "shortcode">) =>
+  Effect.map(Clock.currentTimeMillis, (now) => {
+    const stamp = eastAfrican(now).replace(/\D/g, "")
+    const password = Buffer.from(shortcode + Redacted.value(passkey) + stamp).toString("base64")
+    return { BusinessShortCode: shortcode, Password: password, Timestamp: stamp }
+  })
+
+/** One opened account. */
+export interface Account {
+  readonly settings: DarajaSettings
+  readonly client: Client
+  readonly addresses: OwnAddresses<keyof typeof kinds>
+  /** Encrypted once: the same one may be used again. */
+  readonly credential: string
+}
+
+export const openAccount = Effect.fnUntraced(function* (settings: DarajaSettings, transport: Transport) {
+  const client = yield* openClient(settings, transport)
+  const addresses = addressesOf(settings, yield* MemoryOf)
+  return { settings, client, addresses, credential: securityCredential(settings) } satisfies Account
+})
+
+/** The members of every question whose answer comes to an address of ours. `4` is a shortcode. */
+export const questionBody = ({ addresses, credential, settings }: Account, kind: "status" | "balance", id: string) => {
+  const address = addresses.of(kind, id)
+  return {
+    Initiator: settings.initiator,
+    SecurityCredential: credential,
+    IdentifierType: "4",
+    ResultURL: address,
+    QueueTimeOutURL: address,
+    Remarks: "OK"
+  }
+}

@@ -1,0 +1,61 @@
+import { Clock, Effect, Option, Result as Read } from "effect"
+import { ProviderError } from "../../domain/errors/Retriable.ts"
+import type { Balance, ReferenceData } from "../../services/ports/ProviderReads.ts"
+import { decoded } from "../AnswerParsing.ts"
+import type { Connection } from "../Connection.ts"
+import { majorUnits } from "../ProviderStatus.ts"
+import { type Account, questionBody } from "./Client.ts"
+import { resultIn } from "./Translate.ts"
+import { Acknowledged, parametersOf, paths } from "./Wire.ts"
+
+/** Safaricom's free reads. It knows no banks. */
+export const referenceData = (
+  account: Account,
+  connection: Connection
+): Required<Pick<ReferenceData, "countries" | "balances">> => ({
+  countries: Effect.succeed([{ country: "KE", name: "Kenya", phonePrefix: "+254", methods: ["momo"] }]),
+  // The account that payouts are paid from comes first.
+  balances: Effect.forEach(
+    [
+      { shortcode: account.settings.payoutShortcode, wallet: "Utility Account" },
+      { shortcode: account.settings.shortcode, wallet: "Working Account" }
+    ],
+    (one) => balanceOf(account, connection, one),
+    { concurrency: "unbounded" }
+  ).pipe(Effect.withSpan("daraja.balances"))
+})
+
+interface Wallet {
+  readonly shortcode: string
+  readonly wallet: string
+}
+
+const balanceOf = Effect.fnUntraced(function* (
+  account: Account,
+  { deadline, giveUp, readAsUnknown }: Connection,
+  { shortcode, wallet }: Wallet
+): Effect.fn.Return<Balance, ProviderError> {
+  const until = yield* deadline
+  // Each question has an answer of its own, also where two nodes ask at once.
+  const id = `${shortcode}.${yield* Clock.currentTimeMillis}`
+  const body = { ...questionBody(account, "balance", id), CommandID: "AccountBalance", PartyA: shortcode }
+  const response = yield* account.client({ operation: "balance", method: "POST", path: paths.balance, body }, until)
+  const acknowledged = decoded(Acknowledged, response)
+  if (!Option.exists(acknowledged, ({ ResponseCode }) => ResponseCode === "0"))
+    return yield* giveUp(readAsUnknown(response).alarm)
+  const answer = yield* account.addresses.awaited("balance", id, until)
+  if (Option.isNone(answer)) return yield* new ProviderError({})
+  const said = Option.flatMap(resultIn(answer.value), (result) =>
+    Option.fromUndefinedOr(parametersOf(result).get("AccountBalance"))
+  )
+  const available = Option.flatMap(said, (text) => availableIn(text, wallet))
+  return Option.isSome(available)
+    ? { currency: "KES", available: available.value, pending: null }
+    : yield* giveUp("a balance at Safaricom cannot be read")
+})
+
+/** `Working Account|KES|51200.00|51200.00|0.00|0.00&Utility Account|…`: of each its name, currency and balance. */
+const availableIn = (text: string, wallet: string) => {
+  const row = text.split("&").find((one) => one.startsWith(`${wallet}|KES|`))
+  return Read.getSuccess(majorUnits.down(row?.split("|")[2] ?? "", "KES"))
+}

@@ -1,0 +1,141 @@
+import { type Answered, errorIn, type FactWithAlarm, unknownOutcome } from "../AnswerParsing.ts"
+import type { Identity } from "../Connection.ts"
+import {
+  accountRefused,
+  type ProviderRefusal,
+  poolShort,
+  type Refused,
+  refusalOf,
+  refusedBy,
+  refusedUnsaid,
+  unknownRecipient
+} from "../Refusals.ts"
+import type { ProviderResponse } from "../Transport.ts"
+import { ErrorAnswer } from "./Wire.ts"
+
+export const identity: Identity = {
+  name: "daraja",
+  title: "Safaricom",
+  readAsUnknown: (response) =>
+    unknownOutcome(response, (answered, reason) => {
+      const note = noteOf(answered)
+      return { note, alarm: reason === "bad_response" ? `an answer of Safaricom's cannot be read: ${note}` : null }
+    })
+}
+
+const errorOf = errorIn(ErrorAnswer)
+
+export const errorCodeOf = (response: ProviderResponse): string | null => {
+  const code = errorOf(response)?.errorCode.trim() ?? ""
+  return /^[\d.]{3,20}$/.test(code) ? code : null
+}
+
+const noteOf = (response: Answered): string => {
+  const code = errorCodeOf(response)
+  return `HTTP ${response.status}${code === null ? "" : `, ${code}`}`
+}
+
+/** The 404 among them is no "not found": the token is not taken any more. */
+const tokenCodes: ReadonlySet<string> = new Set(["400.003.01", "401.002.01", "404.001.03"])
+
+export const endsToken = (response: ProviderResponse): boolean =>
+  (response._tag === "Answered" && response.status === 401) || tokenCodes.has(errorCodeOf(response) ?? "")
+
+const malformed = (code: string): ProviderRefusal => ({ ...refusedUnsaid, alarm: `Safaricom does not take a call: ${code}` })
+const account = (code: string): ProviderRefusal =>
+  accountRefused(`Safaricom refuses the account, or an address of its own: ${code}`)
+
+// Said by the gateway before Safaricom's system has seen the call.
+const refusedCalls: ReadonlyMap<string, (code: string) => ProviderRefusal> = new Map([
+  ["400.002.02", malformed],
+  ["400.002.05", malformed],
+  ["400.003.02", malformed],
+  ...["400.003.01", "401.002.01", "404.001.03", "400.008.01", "400.008.02"].map((code) => [code, account] as const),
+  ...["404.001.01", "404.001.04", "404.003.01", "405.001", "403.002.1001"].map((code) => [code, account] as const)
+])
+
+/** Of a prompt alone: it was not sent. Only the text of the code says why, and is not read. */
+const refusedPrompts: ReadonlyMap<string, (code: string) => ProviderRefusal> = new Map([
+  ["500.001.1001", () => refusalOf("other", "provider_rejected", "The provider did not send the prompt.")],
+  // Turned away at the door; and since nothing can be asked about a prompt that was not confirmed, that is believed.
+  ...["500.003.02", "500.003.03"].map(
+    (code) => [code, () => refusalOf("other", "provider_rejected", "The provider is busy.")] as const
+  )
+])
+
+export const PROMPT_GOES_ON = "500.001.1001"
+export const DUPLICATE = "500.002.1001"
+
+/** The refusal in an answer to a call that moves money, where it proves that nothing was executed; undefined for every other answer. */
+export const refusal = (response: ProviderResponse, kind: "charge" | "payout"): FactWithAlarm<Refused> | undefined => {
+  const code = errorCodeOf(response)
+  if (response._tag !== "Answered" || code === null) return undefined
+  const by = refusedCalls.get(code) ?? (kind === "charge" ? refusedPrompts.get(code) : undefined)
+  return by === undefined ? undefined : refusedBy(by(code), null, noteOf(response))
+}
+
+/** Why a transaction failed. */
+interface Failure extends ProviderRefusal {
+  /** It is asked about once more, a minute later. */
+  readonly isUnsure?: true
+}
+
+const ours = (code: string): ProviderRefusal =>
+  refusalOf("config", "provider_rejected", "The provider does not allow it.", `Safaricom fails a transaction: ${code}`)
+const limit = (message: string): ProviderRefusal => refusalOf("limit", "limit_exceeded", message)
+const declined = refusalOf("party", "declined_by_payer", "The payer declined.")
+const late = refusalOf("party", "timed_out", "The payer did not answer in time.")
+const undone = refusalOf("other", "unknown", "The prompt could not be shown, or another one is open.")
+
+const shared = {
+  "2": limit("The amount is below the network's minimum."),
+  "3": limit("The amount is above the network's maximum."),
+  "4": limit("It would exceed the customer's daily limit."),
+  "2028": ours("2028, the product is not assigned to the shortcode")
+}
+
+// By the result code alone: its text is for people. A code that is not here is not understood, and never a failure.
+export const failures: Readonly<Record<"collection" | "payout", Readonly<Record<string, Failure>>>> = {
+  collection: {
+    ...shared,
+    "1": refusalOf("party", "insufficient_funds", "The payer has not enough money."),
+    "8": ours("8, our own account would exceed its maximum"),
+    "17": limit("The same amount was asked of this payer less than two minutes ago."),
+    "26": { ...undone, isUnsure: true },
+    "1001": undone,
+    "1019": late,
+    "1025": undone,
+    "1031": declined,
+    "1032": declined,
+    // A PIN may have been typed at the last second.
+    "1037": { ...late, isUnsure: true },
+    "2001": refusalOf("party", "declined_by_payer", "The payer's PIN was wrong."),
+    "2006": refusalOf("party", "payer_not_found", "The payer's account may not pay."),
+    "8006": refusalOf("party", "declined_by_payer", "The payer's PIN is blocked."),
+    "9999": { ...undone, isUnsure: true },
+    SFC_IC0003: ours("SFC_IC0003, the shortcode or the till is wrong")
+  },
+  payout: {
+    ...shared,
+    "1": poolShort("Safaricom fails a payout: the utility account is empty"),
+    "8": limit("The recipient's account would exceed its maximum."),
+    "11": ours("11, our own account is not active"),
+    "21": ours("21, the initiator lacks a role"),
+    "2001": ours("2001, the initiator or its password is wrong"),
+    "2006": ours("2006, the state of our own account forbids it"),
+    "2040": unknownRecipient,
+    "8006": ours("8006, the initiator's password is blocked"),
+    SFC_IC0003: unknownRecipient,
+    // Said by the API itself of the call.
+    ...Object.fromEntries(["18", "19", "20", "22", "23", "24", "25", "29"].map((code) => [code, ours(code)]))
+  }
+}
+
+export const failureBy = (kind: "collection" | "payout", code: string): Failure | undefined =>
+  Object.hasOwn(failures[kind], code) ? failures[kind][code] : undefined
+
+/** With these a question failed, and says nothing about what was asked: the initiator, its rights, or a system that is busy. */
+export const isUnasked = (code: string): boolean => /^(1[5789]|2[0-6]|29|2001|8006|1000000\d\d)$/.test(code)
+
+/** A code goes into the history only where it is one. */
+export const shownCode = (code: string): string => (/^[A-Z0-9_]{1,12}$/.test(code) ? code : "in words")

@@ -1,0 +1,105 @@
+import { type KeyObject, X509Certificate } from "node:crypto"
+import { Option, Redacted } from "effect"
+import { httpUrl, isLoopback, oneOf, type Rule, secret, text } from "../../ConfigRules.ts"
+import { contractFeesOf } from "../FeeSchedule.ts"
+import { knownProvider } from "../ProviderModule.ts"
+import { daraja } from "./Adapter.ts"
+import type { DarajaSettings } from "./Client.ts"
+import { pricedPlaces } from "./Quote.ts"
+
+const NAME = "daraja"
+
+const shortcode: Rule<string> = {
+  meaning: "a shortcode of five to seven digits",
+  of: (value) => (/^\d{5,7}$/.test(value) ? value : undefined)
+}
+
+const certificate: Rule<KeyObject> = {
+  meaning: "Safaricom's certificate of the environment, as PEM or as base64",
+  of: (value) => {
+    const key = Option.getOrUndefined(readCertificate(value.replaceAll("\\n", "\n")))?.publicKey
+    return key?.asymmetricKeyType === "rsa" ? key : undefined
+  }
+}
+
+const readCertificate = Option.liftThrowable(
+  (value: string) => new X509Certificate(value.startsWith("-----") ? value : Buffer.from(value, "base64"))
+)
+
+/** Words that Safaricom refuses in an address, in any case: the path of a key may have one by chance. */
+const REFUSED = /mpesa|safaricom|exe|exec|cmd|sql|query/i
+
+const callbackUrl: Rule<Redacted.Redacted> = {
+  meaning:
+    "the https address of this gateway's callbacks, with its secret path, and without the words mpesa, safaricom, exe, cmd, sql and query, which Safaricom refuses: another number in DARAJA_…_CALLBACK_PATHS gives another path",
+  of: (value) => {
+    const url = httpUrl.of(value)
+    if (url === undefined || REFUSED.test(url)) return undefined
+    return url.startsWith("https:") || isLoopback(url) ? Redacted.make(url) : undefined
+  },
+  isSecret: true
+}
+
+/**
+ * `DARAJA_BASE_URL`, the tariff, and for each mode one account with two shortcodes: what collects (`SHORTCODE`, `PASSKEY`) and what pays out
+ * (`PAYOUT_SHORTCODE`, `INITIATOR`, `INITIATOR_PASSWORD`, `CERTIFICATE`). Optional for a mode: `TILL`, `PULL`.
+ */
+export const darajaProvider = knownProvider<DarajaSettings>({
+  name: NAME,
+  credentials: [
+    "CONSUMER_KEY",
+    "CONSUMER_SECRET",
+    "CALLBACK_URL",
+    "SHORTCODE",
+    "PASSKEY",
+    "PAYOUT_SHORTCODE",
+    "INITIATOR",
+    "INITIATOR_PASSWORD",
+    "CERTIFICATE"
+  ],
+  contract: { places: pricedPlaces, fees: ({ fees }) => fees },
+  // The number is the contract's, and none is published: ours.
+  pace: { count: 5, windowMs: 1_000, burst: 5 },
+  account: (reader) => {
+    const { baseUrl, own, timeoutMs } = reader
+    const consumerKey = own("CONSUMER_KEY", text)
+    const consumerSecret = own("CONSUMER_SECRET", secret)
+    const callbacks = own("CALLBACK_URL", callbackUrl)
+    const code = own("SHORTCODE", shortcode)
+    const passkey = own("PASSKEY", secret)
+    const payoutShortcode = own("PAYOUT_SHORTCODE", shortcode)
+    const initiator = own("INITIATOR", text)
+    const initiatorPassword = own("INITIATOR_PASSWORD", secret)
+    const certificateKey = own("CERTIFICATE", certificate)
+    const till = own("TILL", shortcode)
+    const pulls = own("PULL", oneOf({ on: true, off: false })) ?? false
+    const fees = contractFeesOf(reader, pricedPlaces)
+    if (consumerKey === null || consumerSecret === null || callbacks === null || code === null || passkey === null) return null
+    if (payoutShortcode === null || initiator === null || initiatorPassword === null || certificateKey === null) return null
+    return {
+      baseUrl,
+      timeoutMs,
+      consumerKey,
+      consumerSecret,
+      callbackUrl: callbacks,
+      shortcode: code,
+      passkey,
+      till,
+      payoutShortcode,
+      initiator,
+      initiatorPassword,
+      certificateKey,
+      pulls,
+      fees
+    }
+  },
+  // A shortcode outlives keys, passkeys and initiators.
+  identity: ({ baseUrl, payoutShortcode, shortcode: own }, currency) =>
+    currency === "KES"
+      ? {
+          within: new URL(baseUrl).hostname.split(".").includes("sandbox") ? "sandbox" : "",
+          own: Redacted.make(`${own}/${payoutShortcode}`)
+        }
+      : null,
+  open: daraja
+})

@@ -1,0 +1,237 @@
+import { Option, Schema } from "effect"
+import type { Reported } from "../../domain/CallbackReport.ts"
+import type { Reference } from "../../domain/Ids.ts"
+import type { MinorUnits } from "../../domain/Money.ts"
+import type { PayoutOutcome, StatusOutcome, StatusQuery } from "../../services/ports/Provider.ts"
+import { decoded, type FactWithAlarm, unreadable, withoutAlarm } from "../AnswerParsing.ts"
+import { acceptedAs, asCreateOutcome, type MoneyCallAnswer, moneyCallAnswer } from "../Movements.ts"
+import { answerBy, isOtherParty, sumOf } from "../ProviderStatus.ts"
+import { refusedBy, refusedUnsaid } from "../Refusals.ts"
+import type { ProviderResponse } from "../Transport.ts"
+import {
+  DUPLICATE,
+  errorCodeOf,
+  failureBy,
+  failures,
+  identity,
+  isUnasked,
+  PROMPT_GOES_ON,
+  refusal,
+  shownCode
+} from "./Refusals.ts"
+import {
+  Acknowledged,
+  accountReferenceOf,
+  ChargeAnswer,
+  ChargeCallback,
+  ChargeStatusAnswer,
+  conversationIdOf,
+  PullAnswer,
+  PullRow,
+  parametersOf,
+  Result,
+  textOf
+} from "./Wire.ts"
+
+const CURRENCY = "KES"
+const { readAsUnknown } = identity
+
+/** The standing of a prompt or a payout by its result code. Undefined where the code has no meaning here: that is never a failure. */
+export const standingBy = (kind: keyof typeof failures, code: string): Reported | undefined => {
+  if (code === "0") return "successful"
+  if (code === "4999" || code === PROMPT_GOES_ON) return "pending"
+  return failureBy(kind, code) === undefined ? undefined : "failed"
+}
+
+/** The answer to the call that has a prompt shown. Without its CheckoutRequestID nothing can be asked. */
+export const chargePosted = (response: ProviderResponse): MoneyCallAnswer<PayoutOutcome> =>
+  moneyCallAnswer<typeof ChargeAnswer.Type, PayoutOutcome>(response, {
+    readAsUnknown,
+    refused: refusal(response, "charge"),
+    schema: ChargeAnswer,
+    read: ({ CheckoutRequestID, ResponseCode }) =>
+      ResponseCode === "0"
+        ? withoutAlarm(acceptedAs({ providerReference: CheckoutRequestID, note: "ResponseCode 0" }))
+        : unreadable("a prompt is answered with a code that has no meaning here", ResponseCode)
+  })
+
+/** The answer to the call that pays. After a repeated OriginatorConversationID its status decides. */
+export const payoutPosted = (response: ProviderResponse, reference: Reference): MoneyCallAnswer<PayoutOutcome> => {
+  const repeated: MoneyCallAnswer<PayoutOutcome> = {
+    confirm: (looked) => asCreateOutcome(looked, "Safaricom knows an OriginatorConversationID and says nothing of it")
+  }
+  return moneyCallAnswer<typeof Acknowledged.Type, PayoutOutcome>(response, {
+    readAsUnknown,
+    refused: errorCodeOf(response) === DUPLICATE ? repeated : refusal(response, "payout"),
+    schema: Acknowledged,
+    read: ({ ResponseCode }) =>
+      ResponseCode === "0"
+        ? withoutAlarm(acceptedAs({ providerReference: conversationIdOf(reference), note: "ResponseCode 0" }))
+        : repeated
+  })
+}
+
+/** The report of a prompt's callback, which is only believed beside an answer to a question. */
+export interface ReportedPrompt {
+  readonly id: string
+  readonly code: string
+  readonly amount: string | null
+  readonly receipt: string | null
+}
+
+export const promptIn = (body: unknown): ReportedPrompt | null =>
+  Option.match(readCallback(body), {
+    onNone: () => null,
+    onSome: ({ Body: { stkCallback } }) => {
+      const item = (name: string): string | null =>
+        Option.getOrNull(textOf(stkCallback.CallbackMetadata?.Item.find(({ Name }) => Name === name)?.Value))
+      const { CheckoutRequestID: id, ResultCode: code } = stkCallback
+      return { id, code, amount: item("Amount"), receipt: item("MpesaReceiptNumber") }
+    }
+  })
+const readCallback = Schema.decodeUnknownOption(ChargeCallback)
+export const resultIn = Schema.decodeUnknownOption(Result)
+
+interface AskedPrompt {
+  readonly id: string
+  readonly reported: ReportedPrompt | null
+  readonly order: StatusQuery
+  readonly fee: (amount: MinorUnits) => MinorUnits | null
+}
+
+/** The answer to a question about a prompt. It names no amount: nobody can pay another one by it than it asked for. */
+export const promptFound = (
+  response: ProviderResponse,
+  { fee, id, order, reported }: AskedPrompt
+): FactWithAlarm<StatusOutcome> => {
+  if (errorCodeOf(response) === PROMPT_GOES_ON)
+    return withoutAlarm({ _tag: "StillPending", providerReference: id, note: "the prompt is being processed" })
+  const answer = decoded(ChargeStatusAnswer, response)
+  if (Option.isNone(answer)) return readAsUnknown(response)
+  const { CheckoutRequestID, ResultCode: code } = answer.value
+  const own = reported !== null && reported.id === id && reported.code === "0" ? reported : null
+  const said = own?.amount == null ? undefined : sumOf({ amount: own.amount, currency: CURRENCY })
+  const amount = said?.amount ?? order.charge?.amount
+  const failure = failureBy("collection", code)
+  return answerBy({
+    kind: "collection",
+    isOurs: (CheckoutRequestID ?? id) === id,
+    status: `result ${shownCode(code)}`,
+    standing: standingBy("collection", code),
+    isUnsure: failure?.isUnsure === true,
+    providerReference: id,
+    receipt: own?.receipt,
+    note: `result ${shownCode(code)}`,
+    sum: amount === undefined ? undefined : { amount, currency: CURRENCY, fee: fee(amount) },
+    refusal: failure ?? refusedUnsaid
+  })
+}
+
+type Asked = Pick<AskedPrompt, "order" | "fee">
+
+/** Among the payments of the last 48 hours, the one that names the charge. Its absence proves nothing. */
+export const pulled = (response: ProviderResponse, { fee, order }: Asked): FactWithAlarm<StatusOutcome> => {
+  const answer = decoded(PullAnswer, response)
+  if (Option.isNone(answer) || !listed.has(answer.value.ResponseCode)) return readAsUnknown(response)
+  const handle = accountReferenceOf(order.reference)
+  const rows = (answer.value.Response ?? []).flat().flatMap((row) => Option.toArray(readRow(row)))
+  const row = rows.find(({ billreference }) => billreference?.trim().toUpperCase() === handle)
+  if (row === undefined) return withoutAlarm({ _tag: "NotFound", note: "no payment names it, which proves nothing" })
+  const sum = sumOf({ amount: row.amount, currency: CURRENCY })
+  return answerBy({
+    kind: "collection",
+    isOurs: true,
+    status: "pulled",
+    standing: "successful",
+    providerReference: null,
+    receipt: row.transactionId,
+    note: "among the payments that were pulled",
+    sum: sum === undefined ? undefined : { ...sum, fee: fee(sum.amount) },
+    refusal: refusedUnsaid
+  })
+}
+const listed: ReadonlySet<string> = new Set(["1000", "1001"])
+const readRow = Schema.decodeUnknownOption(PullRow)
+
+// The whole vocabulary of TransactionStatus. A word that is not here is not understood, and never a failure.
+const standings: ReadonlyMap<string, Reported> = new Map([
+  ["Authorized", "pending"],
+  ["Initiated", "pending"],
+  ["Pending", "pending"],
+  ["Completed", "successful"],
+  ["Cancelled", "failed"],
+  ["Declined", "failed"],
+  ["Expired", "failed"]
+])
+
+/** The answer to a question about a payout, and the report that came to the address of its result, if it came. */
+export const payoutFound = (asked: Result, reported: Result | null, order: StatusQuery): FactWithAlarm<StatusOutcome> => {
+  const providerReference = conversationIdOf(order.reference)
+  const code = reported?.Result.ResultCode ?? null
+  const failure = code === null ? undefined : failureBy("payout", code)
+  const without = withoutTransaction(asked)
+  // Both say that nothing was paid: one that it failed, and the other that there is no such transaction.
+  if (without?.fact._tag === "NotFound" && failure !== undefined)
+    return refusedBy(failure, providerReference, `result ${shownCode(code ?? "")}`)
+  if (without !== undefined) return without
+  const said = parametersOf(asked)
+  const status = said.get("TransactionStatus") ?? ""
+  const sum = sumOf({ amount: said.get("Amount"), currency: CURRENCY, fee: feeIn(said.get("DebitPartyCharges")) })
+  return answerBy({
+    kind: "payout",
+    isOurs: (said.get("OriginatorConversationID") ?? providerReference) === providerReference,
+    isOfAnother: isOtherParty(order.party, said.get("CreditPartyName")?.split(" - ")[0]),
+    status,
+    standing: standings.get(status),
+    providerReference,
+    receipt: said.get("ReceiptNo"),
+    note: `status ${status}`,
+    sum,
+    refusal: failure ?? refusedUnsaid
+  })
+}
+
+/** The same of a payment to the paybill, which was asked for by its receipt. */
+export const paymentFound = (asked: Result, receipt: string, { fee, order }: Asked): FactWithAlarm<StatusOutcome> => {
+  const without = withoutTransaction(asked)
+  if (without !== undefined) return without
+  const said = parametersOf(asked)
+  const status = said.get("TransactionStatus") ?? ""
+  const sum = sumOf({ amount: said.get("Amount"), currency: CURRENCY })
+  return answerBy({
+    kind: "collection",
+    isOurs: (said.get("ReceiptNo") ?? receipt) === receipt,
+    status,
+    // Another payment of the charge may still come.
+    standing: standings.get(status) === "failed" ? "pending" : standings.get(status),
+    providerReference: order.providerReference,
+    receipt,
+    note: `status ${status} of a payment that names it`,
+    sum: sum === undefined ? undefined : { ...sum, fee: fee(sum.amount) },
+    refusal: refusedUnsaid
+  })
+}
+
+/** Undefined where the answer is about a transaction. No document says by which code none is found: what is no failed question is that, and proves nothing. */
+const withoutTransaction = ({ Result: { ResultCode, ResultType } }: Result): FactWithAlarm<StatusOutcome> | undefined => {
+  const code = shownCode(ResultCode)
+  if (ResultType === "1")
+    return withoutAlarm({ _tag: "StillPending", providerReference: null, note: "more of the answer follows" })
+  if (ResultCode === "0") return undefined
+  if (isUnasked(ResultCode))
+    return {
+      fact: { _tag: "Unknown", reason: "unavailable", note: `a question failed with ${code}` },
+      alarm: `a question at Safaricom fails with ${code}`
+    }
+  return withoutAlarm({ _tag: "NotFound", note: `a question is answered with ${code}, which proves nothing` })
+}
+
+/** `Fee For B2C Payment|KES|11.00`. One that is not so is none, and the held fee stands. */
+const feeIn = (charges: string | undefined): string | null =>
+  /^[^|]*\|KES\|(\d+(?:\.\d{1,2})?)$/.exec(charges?.trim() ?? "")?.[1] ?? null
+
+export const unanswered: FactWithAlarm<StatusOutcome> = withoutAlarm({
+  _tag: "Unknown",
+  reason: "timeout",
+  note: "the answer to a question has not come yet"
+})

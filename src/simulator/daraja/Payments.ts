@@ -1,0 +1,157 @@
+import { Effect, Schema } from "effect"
+import { minor } from "../../domain/Money.ts"
+import { referenceIn } from "../../providers/daraja/Wire.ts"
+import { balanceOf, create, newDigits } from "../Call.ts"
+import { type Ending, endingOf, type Play, playOf } from "../Endings.ts"
+import type { Fact, SimulatedTransaction } from "../Facts.ts"
+import { collectionFee, payoutFee } from "../Fees.ts"
+import { callbackFact } from "../Movements.ts"
+import {
+  acknowledged,
+  type Call,
+  checkAddress,
+  checkInitiator,
+  checkPassword,
+  conversationOf,
+  decodeBody,
+  json,
+  lastPart,
+  refuse,
+  Stamped
+} from "./Responses.ts"
+import { callbackOf } from "./Transactions.ts"
+
+const CURRENCY = "KES"
+const Shillings = Schema.Union([Schema.Int, Schema.String.check(Schema.isPattern(/^\d{1,9}$/))])
+const Msisdn = Schema.String.check(Schema.isPattern(/^254\d{9}$/))
+
+const ChargeRequest = Schema.Struct({
+  ...Stamped.fields,
+  TransactionType: Schema.Literals(["CustomerPayBillOnline", "CustomerBuyGoodsOnline"]),
+  Amount: Shillings,
+  PartyA: Msisdn,
+  PartyB: Schema.String,
+  PhoneNumber: Msisdn,
+  CallBackURL: Schema.String,
+  AccountReference: Schema.String.check(Schema.isPattern(/^[A-Za-z0-9]{1,12}$/)),
+  TransactionDesc: Schema.String.check(Schema.isPattern(/^.{1,13}$/))
+})
+
+const PayoutRequest = Schema.Struct({
+  OriginatorConversationID: Schema.String.check(Schema.isPattern(/^[\w-]{1,25}$/)),
+  InitiatorName: Schema.String,
+  SecurityCredential: Schema.String,
+  CommandID: Schema.Literals(["BusinessPayment", "SalaryPayment", "PromotionPayment"]),
+  Amount: Shillings,
+  PartyA: Schema.String,
+  PartyB: Msisdn,
+  Remarks: Schema.String.check(Schema.isPattern(/^.{2,100}$/)),
+  QueueTimeOutURL: Schema.String,
+  ResultURL: Schema.String
+})
+
+/** POST /mpesa/stkpush/v1/processrequest */
+export const createCharge = Effect.fnUntraced(function* (call: Call) {
+  const request = yield* decodeBody(ChargeRequest, call.request)
+  yield* checkPassword(call, request)
+  yield* checkAddress(request.CallBackURL)
+  const { PhoneNumber: number } = request
+  const amount = yield* amountOf(request.Amount, { least: 1n, most: 250_000n })
+  const ending = endingBy(number)
+  const id = `ws_CO_${request.Timestamp}${newDigits(call)}`
+  const reason = playOf("collection", ending).gate === "no_account" ? "2006" : null
+  const charge = {
+    id,
+    reference: referenceIn(request.CallBackURL) ?? request.AccountReference,
+    kind: "collection",
+    status: reason === null ? "pending" : "failed",
+    ending,
+    currency: CURRENCY,
+    amount,
+    fee: collectionFee(amount),
+    reason,
+    alongside: (transaction: SimulatedTransaction) => (reason === null ? [] : [failureCallback(transaction)]),
+    detail: {
+      number,
+      path: lastPart(request.CallBackURL),
+      bill: request.AccountReference,
+      receipt: receiptOf(call),
+      code: reason
+    }
+  } as const
+  return yield* create(call, charge, () =>
+    json(200, {
+      MerchantRequestID: `81ce-4d02-${newDigits(call)}`,
+      CheckoutRequestID: id,
+      ResponseCode: "0",
+      ResponseDescription: "Success. Request accepted for processing",
+      CustomerMessage: "Success. Request accepted for processing"
+    })
+  )
+})
+
+/** POST /mpesa/b2c/v3/paymentrequest */
+export const createPayout = Effect.fnUntraced(function* (call: Call) {
+  const request = yield* decodeBody(PayoutRequest, call.request)
+  yield* checkInitiator(call, { Initiator: request.InitiatorName, ...request })
+  if (request.PartyA !== call.merchant.settings.payoutShortcode)
+    return yield* refuse(400, "400.002.02", "Bad Request - Invalid PartyA")
+  yield* checkAddress(request.ResultURL)
+  const { OriginatorConversationID: id, PartyB: number } = request
+  const amount = yield* amountOf(request.Amount, { least: 10n, most: 250_000n })
+  const ending = endingOf(number)
+  const fee = payoutFee(CURRENCY, "momo", amount)
+  const code = failureOf(playOf("payout", ending), amount + fee > balanceOf(call, CURRENCY))
+  const payout = {
+    id,
+    reference: referenceIn(request.ResultURL) ?? id,
+    kind: "payout",
+    status: code === null ? "pending" : "failed",
+    ending,
+    currency: CURRENCY,
+    amount,
+    fee,
+    reason: code,
+    once: {
+      key: id,
+      isUsed: call.context.account.transaction(call.provider, id) !== undefined,
+      refusal: refuse(500, "500.002.1001", "Duplicate OriginatorConversationID.")
+    },
+    alongside: (transaction: SimulatedTransaction) => (code === null ? [] : [failureCallback(transaction)]),
+    detail: { number, path: lastPart(request.ResultURL), conversation: conversationOf(call), receipt: receiptOf(call), code }
+  } as const
+  return yield* create(call, payout, ({ detail }) => acknowledged(id, detail.conversation ?? ""))
+})
+
+/** A prompt is paid with the amount that it asks for, or not at all. */
+const endingBy = (number: string): Ending => {
+  const ending = endingOf(number)
+  return ending === "0014" ? "ordinary" : ending
+}
+
+/** The code of a payout that Safaricom takes first and fails at once. */
+const failureOf = ({ gate }: Play, isShort: boolean): string | null =>
+  gate === "pool_short" || isShort ? "1" : gate === "no_account" ? "2040" : null
+
+/** Long enough that the client has read the response by then. */
+const FAILURE_CALLBACK_AFTER_MS = 300
+
+const failureCallback = (transaction: SimulatedTransaction): Fact =>
+  callbackFact(
+    transaction,
+    "callbacks",
+    transaction.createdAt + FAILURE_CALLBACK_AFTER_MS,
+    callbackOf(transaction, { says: "failed", signature: "genuine" })
+  )
+
+const amountOf = Effect.fnUntraced(function* (
+  shillings: number | string,
+  { least, most }: { readonly least: bigint; readonly most: bigint }
+) {
+  const amount = BigInt(shillings)
+  if (amount < least || amount > most) return yield* refuse(400, "400.002.02", "Bad Request - Invalid Amount")
+  return minor(amount * 100n)
+})
+
+/** `TKS41Q7ZPD` */
+const receiptOf = (call: Call): string => `T${BigInt(newDigits(call)).toString(36).toUpperCase()}`
