@@ -38,7 +38,7 @@ export interface Heard {
   /** What is heard of it over the bad line, where that changes nothing that an answer means. */
   readonly again: StatusOutcome | null
   readonly executions: ReadonlyArray<Execution>
-  /** The lists of a provider that documents none for it showed the movement only some questions later. */
+  /** The lists of a provider that documents none for it showed the movement only some questions later, or nothing of ours leads to it. */
   readonly isHidden: boolean
   /** What was done to the line, and whether that changed anything that was said. */
   readonly mutation: string
@@ -93,7 +93,7 @@ export const played = Effect.fnUntraced(function* (scene: Scene, seed: number) {
     facts: [...facts, last, recovered],
     found,
     again: plan.isTolerable ? last : null,
-    isHidden: plan.isHidden,
+    isHidden: plan.isHidden || (kind === "charge" && live.guarantees.chargeLookup !== undefined),
     mutation: plan.mutation,
     hasBitten: plan.hasBitten(),
     executions: yield* executions(reference)

@@ -36,7 +36,10 @@ export const openScene = Effect.fnUntraced(function* (
   })
   const payout = yield* Effect.orDie(refusalsOf("payout", adapter, line, abilities))
   const charge = yield* Effect.orDie(refusalsOf("charge", adapter, line, abilities))
-  return { bench, abilities, line, adapter: next, refusals: { payout, charge: charge.length > 0 ? charge : payout } }
+  // Where nothing of ours leads to a charge its refusal is believed: nothing else could tell.
+  const isUnaskable = adapter.guarantees.chargeLookup !== undefined
+  const ofCharges = isUnaskable ? [] : charge.length > 0 ? charge : payout
+  return { bench, abilities, line, adapter: next, refusals: { payout, charge: ofCharges } }
 })
 
 /** What a provider says to a call that moves money when it refuses it. */

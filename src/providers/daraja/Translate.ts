@@ -4,7 +4,7 @@ import type { Reference } from "../../domain/Ids.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 import type { PayoutOutcome, StatusOutcome, StatusQuery } from "../../services/ports/Provider.ts"
 import { decoded, type FactWithAlarm, unreadable, withoutAlarm } from "../AnswerParsing.ts"
-import { acceptedAs, asCreateOutcome, type MoneyCallAnswer, moneyCallAnswer } from "../Movements.ts"
+import { acceptedAs, asCreateOutcome, type MoneyCallAnswer, moneyCallAnswer, onceNotFound } from "../Movements.ts"
 import { answerBy, isOtherParty, sumOf } from "../ProviderStatus.ts"
 import { refusedBy, refusedUnsaid } from "../Refusals.ts"
 import type { ProviderResponse } from "../Transport.ts"
@@ -62,7 +62,7 @@ export const payoutPosted = (response: ProviderResponse, reference: Reference): 
   }
   return moneyCallAnswer<typeof Acknowledged.Type, PayoutOutcome>(response, {
     readAsUnknown,
-    refused: errorCodeOf(response) === DUPLICATE ? repeated : refusal(response, "payout"),
+    refused: errorCodeOf(response) === DUPLICATE ? repeated : onceNotFound(refusal(response, "payout")),
     schema: Acknowledged,
     read: ({ ResponseCode }) =>
       ResponseCode === "0"

@@ -133,6 +133,7 @@ describe("the lists of the SQL files", () => {
         "0050_named_endpoints": "df852eff1e4b2680",
         "0053_quote_candidates": "c94680751947fd7b",
         "0055_changes_checked": "d708b1a17fe3290a",
+        "0056_provider_memory": "ef7ebe0854eac1a1",
         "0057_late_calls": "3c75bdca7a41d0bd",
         "0058_period_counts": "069c77d967e62923",
       }
