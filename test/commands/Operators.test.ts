@@ -197,13 +197,14 @@ describe("secrets rotate", () => {
             "webhook_endpoints.previous_secret_sealed": 0,
             "named_endpoints.secret_sealed": 1,
             "named_endpoints.previous_secret_sealed": 0,
+            "provider_memory.sealed": 0,
             "tenants.sender_sealed": 0,
             "open_work.sealed_destination": 0,
             "vault_keys.sealed": 2
           }
         })
         const again = yield* gateway(renewed, "secrets", "rotate", "--from", oldKey, "--json")
-        expect(Object.values(JSON.parse(again.output).rewrapped)).toEqual([0, 0, 0, 0, 0, 0, 0, 0])
+        expect(Object.values(JSON.parse(again.output).rewrapped)).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0])
         const rows = yield* sql`SELECT count(*)::int AS rotations FROM audit_log WHERE action = 'secrets rotate'`
         expect(rows).toEqual([{ rotations: 1 }])
 

@@ -1,0 +1,316 @@
+import { constants, privateDecrypt } from "node:crypto"
+import { expect, it } from "@effect/vitest"
+import { Effect, Option } from "effect"
+import { TestClock } from "effect/testing"
+import { describe } from "vitest"
+import { minor } from "../../../src/domain/Money.ts"
+import { processMemory } from "../../../src/providers/SharedMemory.ts"
+import type { Adapter, RawCallback } from "../../../src/services/ports/Provider.ts"
+import { collectionsOf, payoutsOf } from "../contract/Fixture.ts"
+import { askOrder, chargeOrder, payoutOrder } from "../contract/Orders.ts"
+import { answer, type Behaviour, reset, type Seen, stub } from "../ProviderStub.ts"
+import { kenya, open, privateKey, settings } from "./Orders.ts"
+
+// Answers and callbacks are those of Safaricom's documents, as they stand there.
+
+const TOKEN = { "GET /oauth/v1/generate": [answer(200, { access_token: "Tq4x", expires_in: 3599 })] }
+const CHARGE = "POST /mpesa/stkpush/v1/processrequest"
+const ASK = "POST /mpesa/stkpushquery/v1/query"
+const PAYOUT = "POST /mpesa/b2c/v3/paymentrequest"
+const STATUS = "POST /mpesa/transactionstatus/v1/query"
+const PULL = "POST /pulltransactions/v1/query"
+
+const ID = "ws_CO_28112026142311254711002233"
+const taken = answer(
+  200,
+  `{"MerchantRequestID":"81ce-4d02-b7aa-1","CheckoutRequestID":"${ID}","ResponseCode":"0","ResponseDescription":"Success. Request accepted for processing","CustomerMessage":"Success"}`
+)
+const asked = (code: string) =>
+  answer(
+    200,
+    `{"ResponseCode":"0","ResponseDescription":"The service request has been accepted successfully","MerchantRequestID":"81ce","CheckoutRequestID":"${ID}","ResultCode":"${code}","ResultDesc":"Request cancelled by user"}`
+  )
+const error = (status: number, code: string) =>
+  answer(status, `{"requestId":"7d10-4c6e-1","errorCode":"${code}","errorMessage":"Bad Request"}`)
+const acknowledged = answer(
+  200,
+  '{"OriginatorConversationID":"5531-8830412-1","ConversationID":"AG_20261128_2010aa51c7e09f33","ResponseCode":"0","ResponseDescription":"Accept the service request successfully."}'
+)
+const paidPrompt = (id: string) =>
+  `{"Body":{"stkCallback":{"MerchantRequestID":"81ce-1","CheckoutRequestID":"${id}","ResultCode":0,"ResultDesc":"The service request is processed successfully.","CallbackMetadata":{"Item":[
+ {"Name":"Amount","Value":125.00},{"Name":"MpesaReceiptNumber","Value":"TKS41Q7ZPD"},{"Name":"Balance"},{"Name":"TransactionDate","Value":20261128142355},{"Name":"PhoneNumber","Value":254711001234}]}}}}`
+const status = (word: string, amount = "780.00") =>
+  `{"Result":{"ResultType":0,"ResultCode":0,"ResultDesc":"ok","OriginatorConversationID":"5531-8830412-1","ConversationID":"AG_1","TransactionID":"TKS000000",
+"ResultParameters":{"ResultParameter":[{"Key":"DebitPartyName","Value":"3004411 - Shop"},{"Key":"CreditPartyName","Value":"254711001234 - ADA K"},{"Key":"DebitPartyCharges","Value":"Fee For B2C Payment|KES|11.00"},
+{"Key":"TransactionStatus","Value":"${word}"},{"Key":"Amount","Value":"${amount}"},{"Key":"ReceiptNo","Value":"TKS532NMUA"}]},"ReferenceData":{"ReferenceItem":{"Key":"Occasion"}}}}`
+const failed = (code: string) =>
+  `{"Result":{"ResultType":0,"ResultCode":${code},"ResultDesc":"no","OriginatorConversationID":"1","ConversationID":"AG_1","TransactionID":"TKS532NMUA","ReferenceData":{"ReferenceItem":{"Key":"QueueTimeoutURL","Value":"x"}}}}`
+
+const charged = { ...kenya, amount: minor(12_500n) }
+const paid = { ...kenya, amount: minor(78_000n) }
+
+const bodyOf = (seen: ReadonlyArray<Seen>, line: string): Record<string, unknown> =>
+  JSON.parse(seen.findLast((one) => one.line.startsWith(line))?.body ?? "{}")
+
+const callback = (address: unknown, body: string): RawCallback => ({
+  method: "POST",
+  path: new URL(String(address)).pathname,
+  headers: {},
+  body: Buffer.from(body)
+})
+
+/** As the gateway takes one. */
+const take = Effect.fnUntraced(function* ({ callbacks }: Adapter, came: RawCallback) {
+  const hint = callbacks.verify(came)
+  if (Option.isSome(hint)) yield* callbacks.keep?.(came) ?? Effect.void
+  return Option.getOrNull(hint)
+})
+
+/** A node before a stub of Safaricom; a question is answered, where `says` is given, before its acknowledgement arrives. */
+const given = Effect.fnUntraced(function* (
+  behaviours: Readonly<Record<string, ReadonlyArray<Behaviour>>>,
+  says: ReadonlyArray<string> = [],
+  change: Parameters<typeof settings>[1] = {}
+) {
+  const memory = processMemory()
+  const answers = [...says]
+  const asking: Behaviour = (response, seen) => {
+    const said = answers.shift()
+    const acknowledge = () => acknowledged(response, seen)
+    if (said === undefined) return acknowledge()
+    void Effect.runPromise(take(node, callback(JSON.parse(seen.body).ResultURL, said))).then(acknowledge)
+  }
+  const server = yield* stub({ ...TOKEN, [STATUS]: [asking], ...behaviours })
+  const node: Adapter = yield* open(settings(server.baseUrl, { timeoutMs: 500, ...change }), memory)
+  return { node, server, again: open(settings(server.baseUrl), memory) }
+})
+
+describe("a prompt", () => {
+  it.effect(
+    "is sent as the documents have it: whole shillings, East Africa's time, a password of that moment, an address of its own",
+    () =>
+      Effect.gen(function* () {
+        yield* TestClock.setTime(Date.UTC(2026, 10, 28, 11, 23, 10))
+        const { node, server } = yield* given({ [CHARGE]: [taken] })
+        const order = chargeOrder(charged, "1234")
+        expect(yield* collectionsOf(node).charge(order)).toMatchObject({ _tag: "Accepted", providerReference: ID })
+        const body = bodyOf(server.seen, CHARGE)
+        expect(body).toMatchObject({
+          BusinessShortCode: "605512",
+          Timestamp: "20261128142310",
+          Password: Buffer.from("605512passkey20261128142310").toString("base64"),
+          TransactionType: "CustomerPayBillOnline",
+          Amount: 125,
+          PartyA: "254711001234",
+          PartyB: "605512",
+          PhoneNumber: "254711001234",
+          AccountReference: expect.stringMatching(/^[0-9A-Z]{12}$/),
+          TransactionDesc: body["AccountReference"]
+        })
+        expect(String(body["CallBackURL"])).toMatch(
+          /^https:\/\/pay\.example\.ke\/webhooks\/daraja\/KEY\/charge-[0-9a-f]{52}-[0-9a-f]{32}$/
+        )
+      })
+  )
+
+  it.effect("to a till names its head office and the till", () =>
+    Effect.gen(function* () {
+      const { node, server } = yield* given({ [CHARGE]: [taken] }, [], { till: "881122" })
+      yield* collectionsOf(node).charge(chargeOrder(charged, "1234"))
+      expect(bodyOf(server.seen, CHARGE)).toMatchObject({
+        TransactionType: "CustomerBuyGoodsOnline",
+        BusinessShortCode: "605512",
+        PartyB: "881122"
+      })
+    })
+  )
+
+  it.effect("for a part of a shilling, or another network, is refused before anything is sent", () =>
+    Effect.gen(function* () {
+      const { node, server } = yield* given({})
+      const { charge } = collectionsOf(node)
+      expect(yield* charge(chargeOrder({ ...charged, amount: minor(12_501n) }, "1234"))).toMatchObject({
+        _tag: "Refused",
+        kind: "limit"
+      })
+      const order = chargeOrder(charged, "1234")
+      expect(yield* charge({ ...order, source: { ...order.source, network: "AIRTEL" } })).toMatchObject({
+        _tag: "Refused",
+        kind: "config"
+      })
+      expect(server.seen).toEqual([])
+    })
+  )
+
+  it.live("whose answer is lost is asked for by the identifier that its own address was given, on whichever node", () =>
+    Effect.gen(function* () {
+      const { again, node, server } = yield* given({
+        [CHARGE]: [reset],
+        [ASK]: [asked("0")],
+        [PULL]: [answer(200, { ResponseCode: "1001" })]
+      })
+      const order = chargeOrder(charged, "1234")
+      expect(yield* collectionsOf(node).charge(order)).toMatchObject({ _tag: "Unknown" })
+      const ask = (of: Adapter) => Effect.flatMap(askOrder(charged, order.reference), collectionsOf(of).fetchStatus)
+      // The list of what was paid has nothing of it, which proves nothing.
+      expect(yield* ask(node)).toMatchObject({ _tag: "NotFound" })
+      const address = bodyOf(server.seen, CHARGE)["CallBackURL"]
+      expect(yield* take(node, callback(address, paidPrompt(ID)))).toEqual({
+        reference: order.reference,
+        providerReference: null,
+        says: "successful"
+      })
+      expect(yield* ask(yield* again)).toMatchObject({
+        _tag: "Succeeded",
+        providerReference: ID,
+        receipt: "TKS41Q7ZPD",
+        amount: 12_500n,
+        fee: 188n
+      })
+    })
+  )
+
+  it.live("whose answer is lost is found by the paybill's confirmation, and only once its receipt was asked for", () =>
+    Effect.gen(function* () {
+      const said = status("Completed", "125.00").replace("TKS532NMUA", "TKS41Q7ZPD")
+      const { node, server } = yield* given({ [CHARGE]: [reset] }, [said], { pulls: false })
+      const order = chargeOrder(charged, "1234")
+      yield* collectionsOf(node).charge(order)
+      const ask = Effect.flatMap(askOrder(charged, order.reference), collectionsOf(node).fetchStatus)
+      expect(yield* ask).toMatchObject({ _tag: "Unknown", note: "its answer was lost, and nothing has named it since" })
+      const bill = bodyOf(server.seen, CHARGE)["AccountReference"]
+      const confirmation = `{"TransactionType":"Pay Bill","TransID":"TKS41Q7ZPD","TransTime":"20261128142355","TransAmount":"125.00","BusinessShortCode":"605512","BillRefNumber":"${bill}","InvoiceNumber":"","OrgAccountBalance":"61340.00","ThirdPartyTransID":"","MSISDN":"2547*****233","FirstName":"ADA"}`
+      expect(yield* take(node, callback("https://pay.example.ke/webhooks/daraja/KEY", confirmation))).toMatchObject({
+        isAnswer: true
+      })
+      expect(yield* ask).toMatchObject({ _tag: "Succeeded", receipt: "TKS41Q7ZPD", amount: 12_500n, fee: 188n })
+      expect(bodyOf(server.seen, STATUS)).toMatchObject({ TransactionID: "TKS41Q7ZPD", PartyA: "605512", IdentifierType: "4" })
+    })
+  )
+
+  it.live("whose answer is lost is found among the payments of the last 48 hours, however deep they are nested", () =>
+    Effect.gen(function* () {
+      const rows: Behaviour = (response, seen) => {
+        const row = `{"transactionId":"TKS41Q7ZPD","trxDate":"2026-11-27T10:13:00Z","msisdn":254711001234,"transactiontype":"c2b-pay-bill-debit","billreference":"${bill}","amount":"125.0","organizationname":"Shop"}`
+        answer(
+          200,
+          `{"ResponseRefID":"1","ResponseCode":"1000","ResponseMessage":"Success","Response":[[{"transactionId":"X"},${row}]]}`
+        )(response, seen)
+      }
+      let bill: unknown
+      const { node, server } = yield* given({ [CHARGE]: [reset], [PULL]: [rows] })
+      const order = chargeOrder(charged, "1234")
+      yield* collectionsOf(node).charge(order)
+      bill = bodyOf(server.seen, CHARGE)["AccountReference"]
+      const found = yield* Effect.flatMap(askOrder(charged, order.reference), collectionsOf(node).fetchStatus)
+      expect(found).toMatchObject({ _tag: "Succeeded", receipt: "TKS41Q7ZPD", amount: 12_500n, fee: 188n })
+      expect(bodyOf(server.seen, PULL)).toMatchObject({ ShortCode: "605512", OffSetValue: "0" })
+    })
+  )
+})
+
+describe("a payout", () => {
+  it.live("is sent with the initiator's password under Safaricom's certificate, and its status says what it cost", () =>
+    Effect.gen(function* () {
+      const { node, server } = yield* given({ [PAYOUT]: [acknowledged] }, [status("Completed")])
+      const order = yield* payoutOrder(payoutsOf(node), paid, "1234")
+      const { send, fetchStatus } = payoutsOf(node)
+      const sent = yield* send(order)
+      const body = bodyOf(server.seen, PAYOUT)
+      expect(sent).toMatchObject({ _tag: "Accepted", providerReference: body["OriginatorConversationID"] })
+      expect(body).toMatchObject({
+        OriginatorConversationID: expect.stringMatching(/^[0-9A-Z]{25}$/),
+        InitiatorName: "gwapi",
+        CommandID: "BusinessPayment",
+        Amount: 780,
+        PartyA: "3004411",
+        PartyB: "254711001234",
+        Remarks: order.reference
+      })
+      const credential = Buffer.from(String(body["SecurityCredential"]), "base64")
+      expect(privateDecrypt({ key: privateKey, padding: constants.RSA_PKCS1_PADDING }, credential).toString()).toBe("pa#ss")
+      expect(yield* Effect.flatMap(askOrder(paid, order.reference), fetchStatus)).toMatchObject({
+        _tag: "Succeeded",
+        amount: 78_000n,
+        fee: 1_100n,
+        receipt: "TKS532NMUA"
+      })
+      expect(bodyOf(server.seen, STATUS)).toMatchObject({
+        CommandID: "TransactionStatusQuery",
+        OriginalConversationID: body["OriginatorConversationID"],
+        PartyA: "3004411"
+      })
+    })
+  )
+
+  it.live("whose identifier is used already is what its status says, and never sent again", () =>
+    Effect.gen(function* () {
+      const { node, server } = yield* given({ [PAYOUT]: [error(500, "500.002.1001")] }, [status("Initiated")])
+      const order = yield* payoutOrder(payoutsOf(node), paid, "1234")
+      expect(yield* payoutsOf(node).send(order)).toMatchObject({ _tag: "Accepted" })
+      expect(server.seen.filter(({ line }) => line.startsWith(PAYOUT))).toHaveLength(1)
+    })
+  )
+
+  it.live("failed only where its result says so and no such transaction is known: each alone proves nothing", () =>
+    Effect.gen(function* () {
+      const { node, server } = yield* given({ [PAYOUT]: [acknowledged] }, [
+        failed('"R000002"'),
+        status("Completed"),
+        failed('"R000002"')
+      ])
+      const order = yield* payoutOrder(payoutsOf(node), paid, "1234")
+      yield* payoutsOf(node).send(order)
+      const ask = Effect.flatMap(askOrder(paid, order.reference), payoutsOf(node).fetchStatus)
+      expect(yield* ask).toMatchObject({ _tag: "NotFound" })
+      const address = bodyOf(server.seen, PAYOUT)["ResultURL"]
+      expect(yield* take(node, callback(address, failed("1")))).toMatchObject({ reference: order.reference, says: "failed" })
+      expect(yield* ask).toMatchObject({ _tag: "Succeeded" })
+      expect(yield* ask).toMatchObject({ _tag: "Refused", kind: "pool" })
+    })
+  )
+
+  it.live("is unknown while the answer to a question has not come, and the next question takes the late one", () =>
+    Effect.gen(function* () {
+      const { again, node, server } = yield* given({ [PAYOUT]: [acknowledged] })
+      const order = yield* payoutOrder(payoutsOf(node), paid, "1234")
+      yield* payoutsOf(node).send(order)
+      const ask = (of: Adapter) => Effect.flatMap(askOrder(paid, order.reference), payoutsOf(of).fetchStatus)
+      expect(yield* ask(node)).toMatchObject({ _tag: "Unknown", reason: "timeout" })
+      const { ResultURL } = bodyOf(server.seen, STATUS)
+      expect(yield* take(node, callback(ResultURL, status("Completed")))).toMatchObject({ isAnswer: true })
+      expect(yield* ask(yield* again)).toMatchObject({ _tag: "Succeeded" })
+      expect(server.seen.filter(({ line }) => line.startsWith(STATUS))).toHaveLength(1)
+    })
+  )
+})
+
+describe("an address of ours", () => {
+  it.live("takes nothing at one that was not made here, or was made for something else", () =>
+    Effect.gen(function* () {
+      const { node, server } = yield* given({ [CHARGE]: [taken], [PAYOUT]: [acknowledged] })
+      yield* collectionsOf(node).charge(chargeOrder(charged, "1234"))
+      const address = String(bodyOf(server.seen, CHARGE)["CallBackURL"])
+      const forged = [
+        address.replace(/.$/, (last) => (last === "0" ? "1" : "0")),
+        address.replace("charge-", "payout-"),
+        address.replace("charge-", "other-"),
+        address.replace(/-[0-9a-f]{2}/, "-41")
+      ]
+      for (const one of forged) expect(yield* take(node, callback(one, paidPrompt(ID)))).toBeNull()
+      expect(yield* take(node, callback(address, "{}"))).toBeNull()
+      expect(yield* take(node, callback(address, paidPrompt(ID)))).not.toBeNull()
+    })
+  )
+
+  it.live("of a request that lay in a queue for too long only makes the gateway ask", () =>
+    Effect.gen(function* () {
+      const { node, server } = yield* given({ [PAYOUT]: [acknowledged] })
+      const order = yield* payoutOrder(payoutsOf(node), paid, "1234")
+      yield* payoutsOf(node).send(order)
+      const { QueueTimeOutURL, ...echo } = bodyOf(server.seen, PAYOUT)
+      const hint = yield* take(node, callback(QueueTimeOutURL, JSON.stringify(echo)))
+      expect(hint).toEqual({ reference: order.reference, providerReference: null })
+    })
+  )
+})
