@@ -25,7 +25,7 @@ export const knownProviders: ReadonlyArray<KnownProvider> = [
   flutterwaveProvider,
   paystackProvider,
   mtnProvider,
-  airtelProvider
+  airtelProvider,
   darajaProvider
 ]
 

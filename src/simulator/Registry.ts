@@ -16,7 +16,7 @@ export const knownSimulators: ReadonlyArray<KnownSimulator> = [
   simulatedFlutterwave,
   simulatedPaystack,
   simulatedMtn,
-  simulatedAirtel
+  simulatedAirtel,
   simulatedDaraja
 ]
 

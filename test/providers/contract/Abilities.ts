@@ -130,6 +130,8 @@ const abilities: Readonly<Record<string, Abilities>> = {
     sentBack: { payouts: "Succeeded", charges: "Succeeded" },
     callbackAuth: "none",
     namesOtherSide: { payouts: false, charges: false }
+  },
+
   daraja: {
     payouts: [whole(momo("KE", "KES", "MPESA", "+25471100"))],
     charges: [whole(momo("KE", "KES", "MPESA", "+25471100"))],

@@ -8,6 +8,13 @@ import { simulatedPaystack } from "../../../src/simulator/paystack/Simulator.ts"
 import { abilitiesOf } from "./Abilities.ts"
 import { contract } from "./Suite.ts"
 
-for (const known of [simulatedEversend, simulatedPawapay, simulatedFlutterwave, simulatedPaystack, simulatedMtn, simulatedAirtel])
-for (const known of [simulatedEversend, simulatedPawapay, simulatedFlutterwave, simulatedPaystack, simulatedMtn, simulatedDaraja])
+for (const known of [
+  simulatedEversend,
+  simulatedPawapay,
+  simulatedFlutterwave,
+  simulatedPaystack,
+  simulatedMtn,
+  simulatedAirtel,
+  simulatedDaraja
+])
   contract(known, abilitiesOf(known.name))
