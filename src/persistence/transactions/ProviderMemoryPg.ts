@@ -1,4 +1,4 @@
-import { Clock, Effect, Layer, Option, Redacted, Schema } from "effect"
+import { Clock, Effect, Layer, Option, type Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { iso } from "../../domain/Instant.ts"
 import { ProviderMemory } from "../../services/ports/ProviderMemory.ts"

@@ -12,7 +12,7 @@ import {
   DUPLICATE,
   errorCodeOf,
   failureBy,
-  failures,
+  type failures,
   identity,
   isUnasked,
   PROMPT_GOES_ON,
@@ -110,7 +110,7 @@ export const promptFound = (
   if (Option.isNone(answer)) return readAsUnknown(response)
   const { CheckoutRequestID, ResultCode: code } = answer.value
   const own = reported !== null && reported.id === id && reported.code === "0" ? reported : null
-  const said = own?.amount == null ? undefined : sumOf({ amount: own.amount, currency: CURRENCY })
+  const said = sumOf({ amount: own?.amount, currency: CURRENCY })
   const amount = said?.amount ?? order.charge?.amount
   const failure = failureBy("collection", code)
   return answerBy({

@@ -76,7 +76,7 @@ export const transactionStatus = Effect.fnUntraced(function* (call: Call) {
 /** A payout that failed at once became no transaction. */
 const takenPayout = (call: Call, id: string): SimulatedTransaction | undefined => {
   const payout = byId(call, "payout", id)
-  return payout?.detail.code == null ? payout : undefined
+  return typeof payout?.detail.code === "string" ? undefined : payout
 }
 
 /** No document gives the code for a transaction that is not there. */

@@ -4,6 +4,7 @@ import { Effect, Option } from "effect"
 import { TestClock } from "effect/testing"
 import { describe } from "vitest"
 import { minor } from "../../../src/domain/Money.ts"
+import { accountReferenceOf } from "../../../src/providers/daraja/Wire.ts"
 import { processMemory } from "../../../src/providers/SharedMemory.ts"
 import type { Adapter, RawCallback } from "../../../src/services/ports/Provider.ts"
 import { collectionsOf, payoutsOf } from "../contract/Fixture.ts"
@@ -190,18 +191,17 @@ describe("a prompt", () => {
 
   it.live("whose answer is lost is found among the payments of the last 48 hours, however deep they are nested", () =>
     Effect.gen(function* () {
+      const order = chargeOrder(charged, "1234")
       const rows: Behaviour = (response, seen) => {
+        const bill = accountReferenceOf(order.reference)
         const row = `{"transactionId":"TKS41Q7ZPD","trxDate":"2026-11-27T10:13:00Z","msisdn":254711001234,"transactiontype":"c2b-pay-bill-debit","billreference":"${bill}","amount":"125.0","organizationname":"Shop"}`
         answer(
           200,
           `{"ResponseRefID":"1","ResponseCode":"1000","ResponseMessage":"Success","Response":[[{"transactionId":"X"},${row}]]}`
         )(response, seen)
       }
-      let bill: unknown
       const { node, server } = yield* given({ [CHARGE]: [reset], [PULL]: [rows] })
-      const order = chargeOrder(charged, "1234")
       yield* collectionsOf(node).charge(order)
-      bill = bodyOf(server.seen, CHARGE)["AccountReference"]
       const found = yield* Effect.flatMap(askOrder(charged, order.reference), collectionsOf(node).fetchStatus)
       expect(found).toMatchObject({ _tag: "Succeeded", receipt: "TKS41Q7ZPD", amount: 12_500n, fee: 188n })
       expect(bodyOf(server.seen, PULL)).toMatchObject({ ShortCode: "605512", OffSetValue: "0" })
