@@ -38,7 +38,12 @@ const decodeData = <A>(data: Schema.ConstraintDecoder<A>) =>
 
 export const demo = Command.make(
   "demo",
-  { all: Flag.Boolean("all").pipe(Flag.withDescription("also a charge and a payout at each provider that is simulated")) },
+  {
+    all: Flag.Boolean("all").pipe(
+      Flag.withDefault(false),
+      Flag.withDescription("also a charge and a payout at each provider that is simulated")
+    )
+  },
   Effect.fn(
     function* ({ all }) {
       const within = all ? ALL_WITHIN : WITHIN

@@ -8,6 +8,9 @@ const SETTLED_WITHIN_MS = 120_000
 /** Every node follows a changed row within a second. */
 const ROUTED_WITHIN_MS = 10_000
 
+/** From here on no number has an ending of its own. */
+const FIRST_NUMBER = 2_001
+
 const Opened = Schema.Struct({
   reference: Schema.String,
   provider: Schema.String,
@@ -57,7 +60,7 @@ export const playEveryProvider = Effect.fn("playEveryProvider")(function* ({
 
   const begun = yield* Effect.forEach(
     knownSimulators,
-    Effect.fnUntraced(function* ({ name, trial: { country, currency, network, prefix, redirects = false } }) {
+    Effect.fnUntraced(function* ({ name, trial: { country, currency, network, prefix, redirects = false } }, index) {
       for (const direction of ["collection", "payout"]) {
         const page = redirects && direction === "collection" ? ["--customer-action", "redirect"] : []
         yield* command("corridor", "set", country, currency, direction, "momo", "--active", "true", "--provider", name, ...page)
@@ -67,7 +70,8 @@ export const playEveryProvider = Effect.fn("playEveryProvider")(function* ({
         data.every(({ active, provider }) => active && provider === name)
       )
       yield* untilTrue(isRouted, ROUTED_WITHIN_MS)
-      const party = { type: "momo", msisdn: `${prefix}1234`, network, country }
+      // Each has a payer of its own: nobody is charged twice within minutes.
+      const party = { type: "momo", msisdn: `${prefix}${FIRST_NUMBER + index}`, network, country }
       const common = { currency, country, method: "momo" }
       const charge = { ...common, amount_minor: 20_000, source: party, redirect_url: "https://shop.example/back" }
       const charged = yield* placed(client("POST", "/v1/collections", charge, `charge-${name}`))
