@@ -19,6 +19,8 @@ interface Account {
   readonly heard: Heard
   /** Whether each operation has to end: where no ending of the load stays open for hours. */
   readonly isEachToEnd?: boolean
+  /** Whose account is reconciled; undefined where it does not list its movements. */
+  readonly provider: string | undefined
 }
 
 interface Accounted {
@@ -34,7 +36,7 @@ interface Accounted {
 /** After the load: every operation is asked for until it is settled, and then every cent is accounted for. */
 export const account = async (
   stage: Stage,
-  { any, heard, isEachToEnd = false, operations, tenants }: Account
+  { any, heard, isEachToEnd = false, operations, provider, tenants }: Account
 ): Promise<Accounted> => {
   const tooLate = after(SETTLE_WITHIN_MS + operations.length * SETTLE_EACH_WITHIN_MS)
   await each(
@@ -54,7 +56,7 @@ export const account = async (
   const verdict = judge(evidence)
   const { doubled, floats, invented, lost, open, webhooks } = verdict
   const [ledger, audit] = [await stage.command("ledger", "verify"), await stage.command("audit", "verify")]
-  const differences = unexplained(await reconciliation(stage), operations)
+  const differences = provider === undefined ? [] : unexplained(await reconciliation(stage, provider), operations)
   const [ledgerOk, auditOk] = [ledger.code === 0, audit.code === 0]
   const faults = [
     ...lost,

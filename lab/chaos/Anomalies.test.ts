@@ -65,6 +65,16 @@ it.each([
   ["one version with two contents", { looks: [look(1, 0, 1), look(1, 0, 1, { text: "{}" })] }, "show it differently"],
   ["a record that closes twice", { looks: [look(3, 0, 1), look(4, 2, 3, { status: "failed" })] }, "failed in version 4"],
   ["a record that opens again", { looks: [look(3, 0, 1), look(4, 2, 3, { status: "pending" })] }, "pending in version 4"],
+  [
+    "a charge that failed after it had expired",
+    { looks: [look(3, 0, 1, { status: "expired" }), look(4, 2, 3, { status: "failed" })] },
+    "expired in version 3, and failed in version 4"
+  ],
+  [
+    "a charge that expired after it was paid late",
+    { told: [told(3, 1, { type: "collection.expired", status: "expired" }), told(4, 2, { id: "E2" })], looks: [look(5, 3, 4, { status: "expired" })] },
+    "successful in version 4, and expired in version 5"
+  ],
   ["two events of one end", { told: [told(3, 1), told(3, 2, { id: "E2" })] }, "two events close it"],
   ["a key with two statuses", { answers: [answer(1, 0), answer(1, 2, { status: 422 })] }, "and later 422"],
   ["a key with two references", { answers: [answer(1, 0), answer(1, 2, { reference: "R2" })] }, "two references"],
@@ -82,6 +92,13 @@ it.each([
 ])("finds %s", (_, more, expected) => {
   const found = anomalies({ ...nothing, ...more })
   expect(found.join("\n")).toContain(expected)
+})
+
+it("a charge that expired and was paid late after all has two ends, each with its event", () => {
+  const expired = { type: "collection.expired", status: "expired" }
+  const paid = { type: "collection.successful", id: "E2" }
+  const looks = [look(3, 0, 1, { status: "expired" }), look(4, 4, 5)]
+  expect(anomalies({ ...nothing, looks, told: [told(3, 1, expired), told(3, 2, expired), told(4, 3, paid)] })).toEqual([])
 })
 
 it("two reads at the same time may show either version, and a key whose first answer was lost may show the record as it is by then", () => {

@@ -1,4 +1,4 @@
-import type { FinalAnswer, History, Position } from "./History.ts"
+import type { FinalAnswer, History, Look, Position } from "./History.ts"
 
 // Held against a recorded history, without a rule of the gateway's. What each check proves, and what it does not, is said in
 // docs/reliability/chaos.md under "Isolation".
@@ -70,25 +70,37 @@ const ambiguousVersions = ({ looks }: History): ReadonlyArray<string> => {
   })
 }
 
-/** A record closes once: no later version has another status, no two clients were told of different ends, and the end has one event. */
+/** The least version in which each record was seen with one of these statuses. */
+const firstAs = (seen: ReadonlyArray<Pick<Look, "reference" | "status" | "version">>, statuses: ReadonlyArray<string>) => {
+  const first = new Map<string, { readonly version: number; readonly status: string }>()
+  for (const { reference, status, version } of seen) {
+    const before = first.get(reference)
+    if (statuses.includes(status) && (before === undefined || version < before.version)) first.set(reference, { version, status })
+  }
+  return first
+}
+
+/**
+ * A record closes once: no later version has another status, no two clients were told of different ends, and the end has one event. A charge that
+ * has expired may still be confirmed as paid.
+ */
 const closings = ({ looks, told }: History): ReadonlyArray<string> => {
   const seen = [...looks, ...told]
-  const closed = new Map<string, { readonly version: number; readonly status: string }>()
-  for (const { reference, status, version } of seen) {
-    const before = closed.get(reference)
-    if (CLOSED.includes(status) && (before === undefined || version < before.version)) closed.set(reference, { version, status })
-  }
+  const [closed, expired] = [firstAs(seen, ["successful", "failed"]), firstAs(seen, ["expired"])]
   const reopened = seen.flatMap(({ reference, status, version }) => {
-    const end = closed.get(reference)
-    return end !== undefined && version >= end.version && status !== end.status
-      ? [`${reference}: ${end.status} in version ${end.version}, and ${status} in version ${version}`]
-      : []
+    const [end, late] = [closed.get(reference), expired.get(reference)]
+    const against = [
+      ...(end !== undefined && version >= end.version && status !== end.status ? [end] : []),
+      ...(late !== undefined && version >= late.version && !["expired", "successful"].includes(status) ? [late] : [])
+    ]
+    return against.map((one) => `${reference}: ${one.status} in version ${one.version}, and ${status} in version ${version}`)
   })
   const events = new Map<string, string>()
   const doubled = told.flatMap(({ id, reference, status, type }) => {
     if (!CLOSED.includes(status) || !type.endsWith(`.${status}`)) return []
-    const before = events.get(reference) ?? id
-    events.set(reference, before)
+    const end = `${reference} ${status === "expired" ? "expired" : "closed"}`
+    const before = events.get(end) ?? id
+    events.set(end, before)
     return before === id ? [] : [`${reference}: two events close it, ${before} and ${id}`]
   })
   return [...new Set([...reopened, ...doubled])]

@@ -8,12 +8,13 @@ import { anomalies } from "./Anomalies.ts"
 import { tellCallbacks } from "./Callbacks.ts"
 import { clusterDatabase } from "./ClusterDatabase.ts"
 import { type Failover, failOver, pairOfServers, ways } from "./Failovers.ts"
-import { type Recorder, record } from "./History.ts"
-import { type Operation, perform, planner } from "./Load.ts"
+import { record } from "./History.ts"
+import { type Operation, planner } from "./Load.ts"
+import { bell, load } from "./Loading.ts"
 import { playedOn } from "./PlayedOn.ts"
 import { openReceiver } from "./Receiver.ts"
 import { after } from "./Settling.ts"
-import { type Actor, type Address, openStage, type Stage } from "./Stage.ts"
+import { type Actor, openStage, type Stage } from "./Stage.ts"
 import { CREDIT, makeTenants } from "./Tenants.ts"
 import { returnedByTenant } from "./Verdict.ts"
 import { watch } from "./Watchers.ts"
@@ -82,42 +83,6 @@ const main = async () => {
   await playedOn(stage, play)
 }
 
-interface Loading {
-  readonly plan: () => Operation
-  readonly any: () => Address
-  /** Hears of each 201. */
-  readonly created: () => void
-  readonly recorder: Recorder
-  /** Others that look on until it is over. */
-  readonly watching: (operations: ReadonlyArray<Operation>, isOver: () => boolean) => Promise<void>
-  readonly disturb: (arrive: () => void) => Promise<unknown>
-}
-
-/** Signed operations from every client until the disturbance is over. */
-const load = async ({ any, created, disturb, plan, recorder, watching }: Loading) => {
-  let over = false
-  const isOver = () => over
-  const operations: Array<Operation> = []
-  const one = () => {
-    const operation = plan()
-    operations.push(operation)
-    return perform(operation, any, isOver, (begun, answer) => {
-      recorder.answer({ begun, ended: performance.now() }, operation, answer)
-      if (answer?.status === 201) created()
-    })
-  }
-  const client = async () => {
-    while (!isOver()) await one()
-  }
-  const arrived: Array<Promise<void>> = []
-  const ended = disturb(() => arrived.push(one())).finally(() => {
-    over = true
-  })
-  await Promise.all([...Array.from({ length: options.clients }, client), watching(operations, isOver), ended])
-  await Promise.all(arrived)
-  return operations
-}
-
 /** Each process has its own misfortune, so that some die alone and some together, also while another comes back. */
 const killEverything = async (stage: Stage, kills: Record<string, number>) => {
   const isOver = after(options.seconds * 1000)
@@ -131,19 +96,6 @@ const killEverything = async (stage: Stage, kills: Record<string, number>) => {
     }
   }
   await Promise.all(stage.actors.map(haunt))
-}
-
-/** Lets everybody who waits for it know of the next 201. */
-const bell = () => {
-  let waiting: Array<() => void> = []
-  return {
-    ring: () => {
-      const all = waiting
-      waiting = []
-      for (const one of all) one()
-    },
-    next: () => new Promise<void>((heard) => waiting.push(heard))
-  }
 }
 
 const play = async (stage: Stage) => {
@@ -173,10 +125,10 @@ const play = async (stage: Stage) => {
   const watching = (operations: ReadonlyArray<Operation>, isOver: () => boolean) =>
     watch({ operations, tenants, any, random, recorder, isOver })
   const plan = planner(random, tenants)
-  const operations = await load({ plan, any, created: created.ring, recorder, watching, disturb })
+  const operations = await load({ plan, any, clients: options.clients, created: created.ring, recorder, watching, disturb })
   console.error(`load over: ${operations.length} operations, ${total(kills)} kills; settling`)
 
-  const accounted = await account(stage, { operations, tenants, any, heard })
+  const accounted = await account(stage, { operations, tenants, any, heard, provider: "eversend" })
   const { evidence, verdict } = accounted
   const history = recorder.history(CREDIT, returnedByTenant(evidence))
   const strange = anomalies(history)

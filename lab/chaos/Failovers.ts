@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
 import { sessionSettings } from "../../src/persistence/connection/SessionSettings.ts"
-import { type Member, type Members, openMembers } from "../../test/support/PostgresMembers.ts"
+import { type Member, type MemberMachine, type Members, openMembers } from "../../test/support/PostgresMembers.ts"
 import { startHaproxy, startPgbouncer } from "../../test/support/Proxies.ts"
 import type { Random } from "../../test/support/Random.ts"
 import type { Life, Stage, StageDatabase } from "./Stage.ts"
@@ -30,11 +30,12 @@ export interface Failover {
 export const ways = ["direct", "haproxy", "pgbouncer", "pgbouncer-session"] as const
 export type Way = (typeof ways)[number]
 
-/** Two servers: the stage's database. The second one's clock is ahead by `skewSeconds`. */
-export const pairOfServers = (way: Way, skewSeconds: number) => {
+/** Two servers, `a` and `b`: the stage's database. The second one's clock is ahead by `skewSeconds`. */
+export const pairOfServers = (way: Way, skewSeconds: number, hosts: Readonly<Record<string, MemberMachine>> = {}) => {
   let pair: Members | undefined
   const database: StageDatabase = async (dataDir, life) => {
-    const opened = await openMembers(join(dataDir, "members"), ["a", "b"], "full", skewSeconds === 0 ? {} : { b: skewSeconds })
+    const machines = skewSeconds === 0 ? hosts : { ...hosts, b: { ...hosts["b"], secondsOff: skewSeconds } }
+    const opened = await openMembers(join(dataDir, "members"), ["a", "b"], "full", machines)
     pair = opened
     life.ends.push(opened.close)
     const [primary, standby] = both(opened)
@@ -42,7 +43,7 @@ export const pairOfServers = (way: Way, skewSeconds: number) => {
     await standby.follow(primary)
     await primary.awaitCommitsOf(standby)
     const direct = opened.url(opened.all)
-    const url = way === "direct" ? direct : await proxied(opened, way, life)
+    const url = way === "direct" ? direct : await proxied(opened, way, life, hosts["haproxy"]?.host)
     const never = async () => {
       throw new Error("the servers of a pair are killed by failovers alone")
     }
@@ -67,9 +68,14 @@ const admitProxies = async (primary: Member) => {
     await primary.sql(`ALTER ROLE CURRENT_USER SET ${name} = '${value}'`)
 }
 
-const proxied = async ({ all, url }: Members, way: Exclude<Way, "direct">, life: Life): Promise<string> => {
+const proxied = async (
+  { all, url }: Members,
+  way: Exclude<Way, "direct">,
+  life: Life,
+  host: MemberMachine["host"]
+): Promise<string> => {
   const [a, b] = both({ all })
-  const haproxy = await startHaproxy([a.port, b.port])
+  const haproxy = await startHaproxy([a.port, b.port], host)
   life.ends.push(haproxy.close)
   const read = "?target_session_attrs=read-write"
   if (way === "haproxy") return url([haproxy], read)
@@ -98,7 +104,7 @@ interface Load {
 }
 
 /** Ends when it is done. */
-const PROMOTED = `SELECT pg_promote(false);
+export const PROMOTED = `SELECT pg_promote(false);
   DO $$ BEGIN WHILE pg_is_in_recovery() LOOP PERFORM pg_sleep(0.01); END LOOP; END $$`
 
 export const failOver = async (

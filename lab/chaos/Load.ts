@@ -43,14 +43,24 @@ const NUMBERS = 90_000
 const PAUSE_MS = 200
 const ATTEMPTS_AT_MOST = 200
 
+/** The last four digits of the numbers, a payout's and a charge's; those that are there more often are drawn more often. */
+export interface Endings {
+  readonly payout: ReadonlyArray<string>
+  readonly collection: ReadonlyArray<string>
+}
+
 /** An endless sequence of operations. */
-export const planner = (random: Random, tenants: readonly [Key, ...ReadonlyArray<Key>]) => {
+export const planner = (
+  random: Random,
+  tenants: readonly [Key, ...ReadonlyArray<Key>],
+  endings: Endings = { payout: payoutEndings, collection: collectionEndings }
+) => {
   let made = 0
   return (): Operation => {
     made++
     const tenant = random.pick(tenants)
     const kind = random.chance(0.6) ? "payout" : "collection"
-    const ending = kind === "payout" ? random.pick(nonEmpty(payoutEndings)) : random.pick(nonEmpty(collectionEndings))
+    const ending = random.pick(nonEmpty(endings[kind]))
     const amount = 500 + random.below(2000)
     const msisdn = `256${FIRST_NUMBER + (made % NUMBERS)}${ending}`
     const party = { type: "momo", msisdn, network: "MTN", country: "UG" }

@@ -117,11 +117,11 @@ export const lookAgain = async (stage: Stage) => {
 }
 
 /** As an operator does: a provider that was slow to list its account is asked again. */
-export const reconciliation = async (stage: Stage): Promise<unknown> => {
+export const reconciliation = async (stage: Stage, provider: string): Promise<unknown> => {
   for (let attempt = 1; ; attempt++) {
-    const { errors, json } = await stage.command("reconcile", "eversend")
+    const { errors, json } = await stage.command("reconcile", provider)
     if (json !== null) return json
-    if (attempt === RECONCILED_AT_MOST) throw new Error(`gateway reconcile eversend: ${errors}`)
+    if (attempt === RECONCILED_AT_MOST) throw new Error(`gateway reconcile ${provider}: ${errors}`)
   }
 }
 

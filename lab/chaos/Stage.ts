@@ -32,11 +32,11 @@ export interface Actor {
 }
 
 export interface Stage {
-  readonly gateways: readonly [Address, Address]
+  readonly gateways: readonly [Address, Address, ...ReadonlyArray<Address>]
   /** Their management ports. */
-  readonly managements: readonly [Address, Address]
+  readonly managements: readonly [Address, Address, ...ReadonlyArray<Address>]
   readonly simulatorUrl: string
-  /** The two gateways, the simulator and PostgreSQL, and then its other servers. */
+  /** Two gateways, the simulator and PostgreSQL, and then its other servers and the other gateways. */
   readonly actors: readonly [Actor, Actor, Actor, Actor, ...ReadonlyArray<Actor>]
   /** What is stored, and a log of each process. */
   readonly dataDir: string
@@ -59,7 +59,7 @@ export interface Address {
   readonly url: string
 }
 
-const addressOf = (port: number | undefined): Address => ({ host: `127.0.0.1:${port}`, url: `http://127.0.0.1:${port}` })
+const addressOf = (port: number): Address => ({ host: `127.0.0.1:${port}`, url: `http://127.0.0.1:${port}` })
 
 /** What has begun; once it is over nothing starts any more. */
 export interface Life {
@@ -82,10 +82,25 @@ interface Reached {
 interface Own {
   readonly variables?: Variables
 }
-type Owns = readonly [Own, Own]
+type Owns = readonly [Own, Own, ...ReadonlyArray<Own>]
 
-/** `more` is set for every process of it, and `own` for each of the gateways. */
-export const openStage = async (more: Variables = {}, database = singleServer, own: Owns = [{}, {}]): Promise<Stage> => {
+/** What the processes of a stage run on, by their names. */
+export interface Machines {
+  /** How this machine runs a program there: a command and its arguments. */
+  readonly command: (name: string, program: string, args: ReadonlyArray<string>) => readonly [string, ReadonlyArray<string>]
+  /** Asked for before a process starts: has its ports, which listen on loopback, reached from everywhere. */
+  readonly serve: (name: string, ports: ReadonlyArray<number>) => Promise<void>
+}
+
+const thisMachine: Machines = { command: (_, program, args) => [program, args], serve: async () => undefined }
+
+/** `more` is set for every process of it, and `own` for each of the gateways, of which there are as many. */
+export const openStage = async (
+  more: Variables = {},
+  database = singleServer,
+  own: Owns = [{}, {}],
+  machines = thisMachine
+): Promise<Stage> => {
   const dataDir = mkdtempSync(join(tmpdir(), "chaos-"))
   // The account that PostgreSQL runs as must reach the cluster in it.
   chmodSync(dataDir, 0o711)
@@ -107,7 +122,7 @@ export const openStage = async (more: Variables = {}, database = singleServer, o
   }
   for (const signal of signals) process.on(signal, signalled)
   try {
-    const begun = await opened(dataDir, life, { more, own }, database)
+    const begun = await opened(dataDir, life, { more, own, machines }, database)
     return { ...begun, atEnd: (end) => void life.ends.push(end), onSignal: (act) => void (instead = act), close }
   } catch (error) {
     await close()
@@ -118,10 +133,10 @@ export const openStage = async (more: Variables = {}, database = singleServer, o
 const opened = async (
   dataDir: string,
   life: Life,
-  { more, own: [ofFirst, ofSecond] }: { readonly more: Variables; readonly own: Owns },
+  { machines, more, own }: { readonly more: Variables; readonly own: Owns; readonly machines: Machines },
   make: StageDatabase
 ): Promise<Omit<Stage, "atEnd" | "onSignal" | "close">> => {
-  const [simulatorPort, firstPort, secondPort, firstManagement, secondManagement] = await freePorts(5)
+  const [simulatorPort = 0] = await freePorts(1)
   const database = await make(dataDir, life)
   const shared: Variables = {
     DATABASE_URL: database.url,
@@ -140,11 +155,12 @@ const opened = async (
     WEBHOOK_SCHEDULE: "0s,1s,2s,4s,8s,15s,30s,1m,2m",
     ...more
   }
-  const actor = (of: Child) => {
-    const made = child(of, dataDir, life)
+  const actor = (of: Omit<Child, "machines">) => {
+    const made = child({ ...of, machines }, dataDir, life)
     life.ends.push(made.kill)
     return made
   }
+  await machines.serve("simulator", [simulatorPort])
   const simulator = actor({
     name: "simulator",
     args: ["simulator"],
@@ -153,34 +169,39 @@ const opened = async (
   })
   await simulator.start()
   const provided = { ...shared, ...(await simulatedAccounts(`http://127.0.0.1:${simulatorPort}`)) }
-  const gateway = (name: string, port: number | undefined, management: number | undefined, { variables }: Own) =>
-    actor({
-      name,
-      args: ["serve"],
-      variables: { ...provided, PORT: String(port), MANAGEMENT_PORT: String(management), ...variables },
-      ready: `http://127.0.0.1:${port}/health`
-    })
-  const first = gateway("gateway one", firstPort, firstManagement, ofFirst)
-  const second = gateway("gateway two", secondPort, secondManagement, ofSecond)
+  const gateway = async ({ variables }: Own, index: number) => {
+    const [name, [port = 0, management = 0]] = [`gateway ${numbers[index] ?? index + 1}`, await freePorts(2)]
+    await machines.serve(name, [port, management])
+    const own = { ...provided, PORT: String(port), MANAGEMENT_PORT: String(management), ...variables }
+    const made = actor({ name, args: ["serve"], variables: own, ready: `http://127.0.0.1:${port}/health` })
+    return { made, api: addressOf(port), management: addressOf(management) }
+  }
+  const [ofFirst, ofSecond, ...ofOthers] = own
+  const first = await gateway(ofFirst, 0)
+  const second = await gateway(ofSecond, 1)
+  const others = await Promise.all(ofOthers.map((one, index) => gateway(one, index + 2)))
   const command = (...args: ReadonlyArray<string>) => run(provided, args)
   const directly = { ...provided, DATABASE_URL: database.direct ?? database.url }
   for (const name of database.preparedBy ?? ["migrate"]) {
     const { code, errors } = await run(directly, [name])
     if (code !== 0) throw new Error(`gateway ${name} failed: ${errors}`)
   }
-  await Promise.all([first.start(), second.start()])
+  await Promise.all([first, second, ...others].map(({ made }) => made.start()))
   return {
-    gateways: [addressOf(firstPort), addressOf(secondPort)],
-    managements: [addressOf(firstManagement), addressOf(secondManagement)],
+    gateways: [first.api, second.api, ...others.map(({ api }) => api)],
+    managements: [first.management, second.management, ...others.map(({ management }) => management)],
     dataDir,
     simulatorUrl: `http://127.0.0.1:${simulatorPort}`,
-    actors: [first, second, simulator, database, ...(database.others ?? [])],
+    actors: [first.made, second.made, simulator, database, ...(database.others ?? []), ...others.map(({ made }) => made)],
     variables: provided,
     command
   }
 }
 
+const numbers = ["one", "two", "three"]
+
 interface Child {
+  readonly machines: Machines
   readonly name: string
   readonly args: ReadonlyArray<string>
   readonly variables: Variables
@@ -188,8 +209,9 @@ interface Child {
   readonly ready: string
 }
 
-const child = ({ args, name, ready, variables }: Child, dataDir: string, life: Life): Actor => {
+const child = ({ args, machines, name, ready, variables }: Child, dataDir: string, life: Life): Actor => {
   let running: ChildProcess | undefined
+  const [program, programArgs] = machines.command(name, process.execPath, [MAIN, ...args])
   const log = openSync(join(dataDir, `${name.replace(" ", "-")}.log`), "a")
   const answers = () =>
     fetch(ready, { signal: AbortSignal.timeout(1000) }).then(
@@ -201,7 +223,7 @@ const child = ({ args, name, ready, variables }: Child, dataDir: string, life: L
     while (performance.now() < limit) {
       if (life.isOver) return
       if (running === undefined || running.exitCode !== null || running.signalCode !== null)
-        running = spawn(process.execPath, [MAIN, ...args], {
+        running = spawn(program, programArgs, {
           env: { PATH: process.env["PATH"], ...variables },
           stdio: ["ignore", log, log],
           // In a group of its own: a terminal's Ctrl-C ends this process only, which ends the others when it is time.

@@ -112,7 +112,7 @@ const play = async (stage: Stage) => {
   if (!options.json) console.table(table)
 
   const tenants = customers.map(([key]) => key)
-  const { faults: wrong } = await account(stage, { operations, tenants, any, heard, isEachToEnd: true })
+  const { faults: wrong } = await account(stage, { operations, tenants, any, heard, isEachToEnd: true, provider: "eversend" })
   const felt = phases.flatMap(({ name, others }) =>
     others.failed === 0 ? [] : [`${name}: ${others.failed} requests of others failed`]
   )

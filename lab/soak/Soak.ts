@@ -142,9 +142,13 @@ const load = async (plan: (made: number) => Operation, any: () => Address, isOve
 }
 
 /** What was accounted for; a part of which that failed is on record, too, as what it is. */
-const accountedFor = async (stage: Stage, played: Omit<Parameters<typeof account>[1], "isEachToEnd">) => {
+const accountedFor = async (stage: Stage, played: Omit<Parameters<typeof account>[1], "isEachToEnd" | "provider">) => {
   try {
-    const { auditOk, evidence, faults, ledgerOk, unexplained, verdict } = await account(stage, { ...played, isEachToEnd: true })
+    const { auditOk, evidence, faults, ledgerOk, unexplained, verdict } = await account(stage, {
+      ...played,
+      isEachToEnd: true,
+      provider: "eversend"
+    })
     const counts = {
       executed: evidence.executions.length,
       open: verdict.open,

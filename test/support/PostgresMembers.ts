@@ -50,12 +50,24 @@ const run = promisify(execFile)
 /** What a copy of a running server brings along by itself, or must not. */
 const notCopied = new Set(["pg_wal", "pg_replslot", "postmaster.pid", "postmaster.opts", "standby.signal"])
 
-/** `clocks`: by how many seconds the clock of a member is wrong. */
+/** What a member's machine is like, where it is not this one as it is. */
+export interface MemberMachine {
+  /** By so many seconds its clock is wrong. */
+  readonly secondsOff?: number
+  /** A host with a network of its own. */
+  readonly host?: {
+    /** How this machine runs a program there: a command and its arguments. */
+    readonly command: (program: string, args: ReadonlyArray<string>) => readonly [string, ReadonlyArray<string>]
+    /** Has what listens there on loopback reached at the same port of every other host. */
+    readonly serve: (port: number) => Promise<void>
+  }
+}
+
 export const openMembers = async (
   dataDir: string,
   names: readonly [string, ...ReadonlyArray<string>],
   durability: Durability,
-  clocks: Readonly<Record<string, number>> = {}
+  machines: Readonly<Record<string, MemberMachine>> = {}
 ) => {
   const made = await Effect.runPromise(EmbeddedPostgres.ensureRunning(join(dataDir, names[0]), durability))
   await Effect.runPromise(EmbeddedPostgres.stop(join(dataDir, names[0])))
@@ -67,9 +79,9 @@ export const openMembers = async (
   /** Once they are closed none starts any more, whatever is under way. */
   let isOver = false
   const launches = new Set<Promise<unknown>>()
-  const launched = async (of: Omit<Launch, "account" | "durability">) => {
+  const launched = async (of: Omit<Launch, "durability">) => {
     if (isOver) throw new Error("the members are closed")
-    const launch = Effect.runPromise(PostgresServer.launch({ ...of, account, durability }))
+    const launch = Effect.runPromise(PostgresServer.launch({ ...of, durability }))
     launches.add(launch)
     await launch.finally(() => launches.delete(launch))
   }
@@ -86,11 +98,14 @@ export const openMembers = async (
         await client.end()
       }
     }
-    const off = clocks[name]
-    const program = off === undefined ? postgres : await withWrongTime(join(dataDir, `postgres-of-${name}`), postgres, off)
+    const machine = machines[name]
+    await machine?.host?.serve(port)
+    const program =
+      machine === undefined ? postgres : await programOf(join(dataDir, `postgres-of-${name}`), postgres, machine, account)
     const start = async () => {
       const log = join(dataDir, `${name}.log`)
-      await launched({ program, folder, port, log })
+      // Only this machine's administrator may enter another network; the program changes to the server's account there.
+      await launched({ program, folder, port, log, account: machine?.host === undefined ? account : undefined })
       await until(() => sql("SELECT 1").then(isTrue, isFalse))
     }
     const ownedByServer = async (path: string) => {
@@ -178,10 +193,20 @@ const mustBeGone = (cause: unknown): void => {
   if (said.length === 0 || said.some((line) => !ofFilesThatChange.test(line))) throw cause
 }
 
-/** A program that starts that one on a machine whose clock is wrong. */
-const withWrongTime = async (file: string, program: string, seconds: number): Promise<string> => {
-  const variables = Object.entries(wrongTime(seconds)).map(([name, value]) => `${name}='${value}'`)
-  await writeFile(file, `#!/bin/sh\nexport ${variables.join(" ")}\nexec '${program}' "$@"\n`, { mode: 0o755 })
+/** A program that starts that one on such a machine. */
+const programOf = async (
+  file: string,
+  program: string,
+  { host, secondsOff }: MemberMachine,
+  account: Launch["account"]
+): Promise<string> => {
+  const variables = Object.entries(secondsOff === undefined ? {} : wrongTime(secondsOff))
+  const clock = variables.length === 0 ? "" : `export ${variables.map(([name, value]) => `${name}='${value}'`).join(" ")}\n`
+  const asAccount = account === undefined ? [] : ["setpriv", `--reuid=${account.uid}`, `--regid=${account.gid}`, "--clear-groups"]
+  const [command, args] = host === undefined ? [program, []] : host.command("env", [...asAccount, program])
+  await writeFile(file, `#!/bin/sh\n${clock}exec ${[command, ...args].map((word) => `'${word}'`).join(" ")} "$@"\n`, {
+    mode: 0o755
+  })
   return file
 }
 

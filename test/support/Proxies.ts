@@ -7,6 +7,7 @@ import { setTimeout as pause } from "node:timers/promises"
 import { Effect } from "effect"
 import { PostgresInstall } from "../../src/persistence/postgres/PostgresInstall.ts"
 import { PostgresServer } from "../../src/persistence/postgres/PostgresServer.ts"
+import type { MemberMachine } from "./PostgresMembers.ts"
 
 // HAProxy, nginx and PgBouncer as deploy/ has them, with the addresses of a test.
 
@@ -20,14 +21,23 @@ export const pgbouncer = process.env["PGBOUNCER"] ?? "pgbouncer"
 const deploy = resolve(import.meta.dirname, "..", "..", "deploy")
 const WITHIN_MS = 10_000
 
-export const startHaproxy = async (servers: readonly [number, number]): Promise<Proxy> => {
+/** Here, or on a host with a network of its own. */
+export const startHaproxy = async (
+  servers: readonly [number, number],
+  host?: NonNullable<MemberMachine["host"]>
+): Promise<Proxy> => {
   const port = await Effect.runPromise(PostgresServer.port(0))
+  await host?.serve(port)
   const text = readFileSync(join(deploy, "haproxy", "haproxy.cfg"), "utf8")
     .replace("127.0.0.1:5000", `127.0.0.1:${port}`)
     .replace("db-a.internal:5432", `127.0.0.1:${servers[0]}`)
     .replace("db-b.internal:5432", `127.0.0.1:${servers[1]}`)
-  return start("haproxy", (file) => ["-db", "-f", file], { port, files: { "haproxy.cfg": text } })
+  const [program, args] = (host?.command ?? here)("haproxy", ["-db", "-f", "haproxy.cfg"])
+  // Only the administrator may enter another network.
+  return start(program, () => args, { port, files: { "haproxy.cfg": text }, isAsCaller: host !== undefined })
 }
+
+const here = (program: string, args: ReadonlyArray<string>) => [program, args] as const
 
 interface Place {
   readonly port: number
@@ -101,16 +111,23 @@ export const startPgbouncer = async ({ database, mode, password, server, usernam
   return start(pgbouncer, () => ["pgbouncer.ini"], { port, files })
 }
 
+interface Started {
+  readonly port: number
+  readonly files: Readonly<Record<string, string>>
+  /** Whether it runs as who runs the tests, be that root. */
+  readonly isAsCaller?: boolean
+}
+
 const start = async (
   program: string,
   args: (file: string, folder: string) => ReadonlyArray<string>,
-  { files, port }: { readonly port: number; readonly files: Readonly<Record<string, string>> }
+  { files, isAsCaller = false, port }: Started
 ): Promise<Proxy & { readonly folder: string }> => {
   const folder = mkdtempSync(join(tmpdir(), "payment-gateway-proxy-"))
   chmodSync(folder, 0o755)
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
   // PgBouncer refuses to run as root, as PostgreSQL does.
-  const account = await Effect.runPromise(PostgresInstall.account(folder))
+  const account = isAsCaller ? undefined : await Effect.runPromise(PostgresInstall.account(folder))
   if (account !== undefined)
     for (const path of ["", ...Object.keys(files)]) chownSync(join(folder, path), account.uid, account.gid)
   const [file = ""] = Object.keys(files)
