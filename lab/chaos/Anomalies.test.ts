@@ -72,7 +72,10 @@ it.each([
   ],
   [
     "a charge that expired after it was paid late",
-    { told: [told(3, 1, { type: "collection.expired", status: "expired" }), told(4, 2, { id: "E2" })], looks: [look(5, 3, 4, { status: "expired" })] },
+    {
+      told: [told(3, 1, { type: "collection.expired", status: "expired" }), told(4, 2, { id: "E2" })],
+      looks: [look(5, 3, 4, { status: "expired" })]
+    },
     "successful in version 4, and expired in version 5"
   ],
   ["two events of one end", { told: [told(3, 1), told(3, 2, { id: "E2" })] }, "two events close it"],
