@@ -1,5 +1,5 @@
 import { Option } from "effect"
-import { getCountryCallingCode, isSupportedCountry, parsePhoneNumberFromString } from "libphonenumber-js/min"
+import { getCountryCallingCode, isSupportedCountry, type PhoneNumber, parsePhoneNumberFromString } from "libphonenumber-js/min"
 import { withoutUnseen } from "./VisibleText.ts"
 
 const LONGEST = 32
@@ -36,7 +36,7 @@ const BETWEEN = /[\s\p{Pd}.()/]/gu
 
 /** Without the zero that is dialled at home: the library leaves it out where it knows of one. */
 const parsed = (text: string, country: string | null): Option.Option<string> => {
-  const number = parsePhoneNumberFromString(text)
+  const number = numberIn(text)
   if (number === undefined) return Option.none()
   const { countryCallingCode: prefix, nationalNumber: national } = number
   if (country !== null && isSupportedCountry(country) && prefix !== getCountryCallingCode(country)) return Option.none()
@@ -46,8 +46,15 @@ const parsed = (text: string, country: string | null): Option.Option<string> => 
 
 /** How people write a number, and how it was kept before there was one way: with `00`, and with the zero that is dialled at home. */
 export const spellingsOf = (msisdn: string): ReadonlyArray<string> => {
-  const number = parsePhoneNumberFromString(msisdn)
+  const number = numberIn(msisdn)
   if (number === undefined) return []
   const { countryCallingCode: prefix, nationalNumber: national } = number
   return [`${prefix}0${national}`, `00${prefix}${national}`, `00${prefix}0${national}`, `0${national}`, national]
 }
+
+/** The library's reading of a text. A payout's number is read three times, one right after the other: the last one is kept. */
+const numberIn = (text: string): PhoneNumber | undefined => {
+  if (last.text !== text) last = { text, number: parsePhoneNumberFromString(text) }
+  return last.number
+}
+let last: { readonly text: string; readonly number: PhoneNumber | undefined } = { text: "", number: undefined }

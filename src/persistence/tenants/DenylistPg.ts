@@ -6,7 +6,7 @@ import {
   type DeniedParty,
   type DeniedSpelling,
   DenylistEntry,
-  DenylistKind,
+  type DenylistKind,
   deniedSpellings,
   type NamedValue
 } from "../../domain/Denylist.ts"
@@ -16,25 +16,32 @@ import { Denylist, type NamedParty } from "../../services/ports/Denylist.ts"
 import { Screening } from "../../services/ports/Screening.ts"
 import { Vault } from "../../services/ports/Vault.ts"
 import { auditTrail, byteaText } from "../audit/AuditTrail.ts"
+import { columnsOf } from "../connection/Columns.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
 import { makeBatchedRead } from "../reads/BatchedRead.ts"
 
 const denials = rowsOf(Schema.Struct({ ...DenylistEntry.fields, createdAt: Moment }))
 const parties = rowsOf(Schema.Struct({ party: DenylistEntry.fields.party }))
 
-const decodeMatches = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ ord: Schema.Number, kind: DenylistKind })))
+const decodeMatches = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ ord: Schema.BigInt })))
 
 /** A spelling that may be denied, as its hash. */
 interface HashedSpelling {
   readonly kind: DenylistKind
-  readonly hash: string
+  readonly hash: Uint8Array
   readonly party: DeniedParty | "unsaid" | null
 }
 
+const spellings = columnsOf<HashedSpelling>({
+  kind: { type: "text", of: ({ kind }) => kind },
+  hash: { type: "bytea", of: ({ hash }) => hash },
+  party: { type: "text", of: ({ party }) => party }
+})
+
 const matchStatement = `
-SELECT DISTINCT a.ord, a.kind FROM json_to_recordset($1::json) AS a(ord int, kind text, hash text, party text)
+SELECT a.ord FROM ${spellings.rows("a", spellings.names)}
 CROSS JOIN LATERAL (
-  SELECT FROM denials d WHERE d.kind = a.kind AND d.hash = decode(a.hash, 'hex') AND (d.party IS NULL OR a.party IS NULL OR d.party = a.party)
+  SELECT FROM denials d WHERE d.kind = a.kind AND d.hash = a.hash AND (d.party IS NULL OR a.party IS NULL OR d.party = a.party)
   LIMIT 1
 ) d`
 
@@ -60,25 +67,23 @@ export const DenylistPg = Layer.effect(
     }
 
     const hashesOf = (kind: DenylistKind, value: NamedValue): ReadonlyArray<HashedSpelling> =>
-      spellingsOf(kind, value).map(({ of: party, spelling }) => ({
-        kind,
-        hash: Buffer.from(hashOf(kind, spelling)).toString("hex"),
-        party
-      }))
+      spellingsOf(kind, value).map(({ of: party, spelling }) => ({ kind, hash: hashOf(kind, spelling), party }))
 
-    const kindsOf = yield* makeBatchedRead((questions: ReadonlyArray<ReadonlyArray<HashedSpelling>>) => {
-      const rows = questions.flatMap((spellings, ord) => spellings.map((one) => ({ ord, ...one })))
-      return sql.unsafe(matchStatement, [JSON.stringify(rows)]).pipe(
+    const kindsOf = yield* makeBatchedRead((questions: ReadonlyArray<ReadonlyArray<HashedSpelling>>) =>
+      sql.unsafe(matchStatement, spellings.arrays(questions.flat())).pipe(
         Effect.flatMap(decodeMatches),
-        Effect.map((matches) =>
-          questions.map((_, at) => new Set(matches.filter(({ ord }) => ord === at).map(({ kind }) => kind)))
-        )
+        Effect.map((matches) => {
+          // Rows are numbered from one.
+          const denied = new Set(matches.map(({ ord }) => Number(ord) - 1))
+          let row = 0
+          return questions.map((asked) => new Set(asked.filter(() => denied.has(row++)).map(({ kind }) => kind)))
+        })
       )
-    })
+    )
 
     const matches = (parties: ReadonlyArray<NamedParty>): Effect.Effect<ReadonlySet<DenylistKind>> => {
-      const spellings = parties.flatMap(({ kind, values }) => values.flatMap((value) => hashesOf(kind, value)))
-      return spellings.length === 0 ? Effect.succeed(new Set()) : kindsOf(spellings)
+      const asked = parties.flatMap(({ kind, values }) => values.flatMap((value) => hashesOf(kind, value)))
+      return asked.length === 0 ? Effect.succeed(new Set()) : kindsOf(asked)
     }
 
     const add = Effect.fn("Denylist.add")(function* (kind: DenylistKind, denial: Denial, reason: string, audit: AuditEntry) {
