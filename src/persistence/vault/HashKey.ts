@@ -1,4 +1,4 @@
-import { createHmac, createSecretKey, type KeyObject, randomBytes } from "node:crypto"
+import { createHmac, createSecretKey, hash, type KeyObject, randomBytes } from "node:crypto"
 import { Effect, Option, Redacted, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { rowsOf } from "../connection/Rows.ts"
@@ -16,15 +16,36 @@ const sealedKeys = rowsOf(Schema.Struct({ purpose: Schema.String, sealed: Schema
 const heads = rowsOf(HeadRow)
 const uses = rowsOf(Schema.Struct({ used: Schema.Boolean }))
 
-/** HMAC-SHA256 under the key. No purpose holds a NUL, so that no two pairs of purpose and text make the same input. */
-export const keyedHashWith =
-  (key: KeyObject): KeyedHash =>
-  (purpose, text) =>
-    new Uint8Array(
-      createHmac("sha256", key)
-        .update(`${purpose}\0${typeof text === "string" ? text : Redacted.value(text)}`, "utf8")
-        .digest()
-    )
+/**
+ * HMAC-SHA256 under the key. No purpose holds a NUL, so that no two pairs of purpose and text make the same input. A payout hashes some twenty short
+ * texts: as RFC 2104 has it, by two hashes of prepared blocks, that takes half of what an object for each takes, and the collector has none to end.
+ */
+export const keyedHashWith = (key: KeyObject): KeyedHash => {
+  const [inner, outer] = [blockOf(key, 0x36, LONGEST_BYTES), blockOf(key, 0x5c, KEY_BYTES)]
+  return (purpose, text) => {
+    const input = `${purpose}\0${typeof text === "string" ? text : Redacted.value(text)}`
+    if (input.length * BYTES_A_UNIT > LONGEST_BYTES)
+      return new Uint8Array(createHmac("sha256", key).update(input, "utf8").digest())
+    const end = BLOCK_BYTES + inner.write(input, BLOCK_BYTES)
+    outer.write(hash("sha256", inner.subarray(0, end), "hex"), BLOCK_BYTES, "hex")
+    inner.fill(0, BLOCK_BYTES, end)
+    return new Uint8Array(Buffer.from(hash("sha256", outer, "hex"), "hex"))
+  }
+}
+
+const BLOCK_BYTES = 64
+/** Of a text; what is longer is seldom hashed. */
+const LONGEST_BYTES = 3 * 1024
+/** Of one UTF-16 unit in UTF-8, at most. */
+const BYTES_A_UNIT = 3
+
+/** The key's block, which is no longer than one, and room behind it. */
+const blockOf = (key: KeyObject, pad: number, room: number): Buffer => {
+  const block = Buffer.alloc(BLOCK_BYTES + room)
+  key.export().copy(block)
+  for (let at = 0; at < BLOCK_BYTES; at++) block[at] = (block[at] ?? 0) ^ pad
+  return block
+}
 
 /**
  * The key of every keyed hash and of the audit log, made on the first start; of nodes that start together one makes it, and the others read
