@@ -26,10 +26,20 @@ export class RawJson {
 export const parseExact = (text: string): unknown => parseBoth(text).exact
 
 /** The value as `JSON.parse` reads it, and the same with its numbers exact. The parser, asked for each number's text, takes many times as long. */
-export const parseBoth = (text: string): { readonly tree: unknown; readonly exact: unknown } => {
+export const parseBoth = (text: string): Both => {
+  // A provider's answer is read twice, one right after the other: for what is kept of it, and for what it means.
+  if (last.text === text) return last.both
   const tree: unknown = JSON.parse(text)
-  return { tree, exact: holdsNumber(tree) ? JSON.parse(withQuotedNumbers(text)) : tree }
+  const both = { tree, exact: holdsNumber(tree) ? JSON.parse(withQuotedNumbers(text)) : tree }
+  last = { text, both }
+  return both
 }
+
+interface Both {
+  readonly tree: unknown
+  readonly exact: unknown
+}
+let last: { readonly text: string | null; readonly both: Both } = { text: null, both: { tree: null, exact: null } }
 
 /** Only for what is JSON: there a digit or a minus outside of a string begins a number. */
 const withQuotedNumbers = (text: string): string =>

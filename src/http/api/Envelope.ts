@@ -3,6 +3,8 @@ import type { ApiError } from "../../domain/errors/ApiError.ts"
 import { RetriableError } from "../../domain/errors/Retriable.ts"
 import { TerminalError } from "../../domain/errors/Terminal.ts"
 import { json } from "../../domain/Json.ts"
+import type { Transaction } from "../../domain/Transaction.ts"
+import { recordView, type Shown } from "../../domain/View.ts"
 import type { StoredResponse } from "../../services/ports/Idempotency.ts"
 import { ResponseEncoder } from "../../services/ports/Idempotency.ts"
 
@@ -64,6 +66,19 @@ export const successEnvelope = (status: number, view: unknown): StoredResponse =
   body: json(enveloped(status, view))
 })
 
+/**
+ * The success that shows a record. The commit that stores it and the request that sends it ask one after the other: it is written once, so that
+ * what is sent is what was stored.
+ */
+export const recordResponse = (status: number, record: Shown<Transaction>): StoredResponse => {
+  const known = written.get(record)
+  if (known?.status === status) return known
+  const response = successEnvelope(status, recordView(record))
+  written.set(record, response)
+  return response
+}
+const written = new WeakMap<Shown<Transaction>, StoredResponse>()
+
 /** A view in its envelope, as a wire value. */
 export const enveloped = (status: number, view: unknown) => ({ code: status, message: "ok", data: view })
 
@@ -89,5 +104,5 @@ export const errorEnvelope = (error: ApiError): StoredResponse => {
 }
 
 export const Envelope = {
-  layer: Layer.succeed(ResponseEncoder, ResponseEncoder.of({ success: successEnvelope, error: errorEnvelope }))
+  layer: Layer.succeed(ResponseEncoder, ResponseEncoder.of({ success: recordResponse, error: errorEnvelope }))
 }

@@ -65,7 +65,10 @@ export const makeDecoder = <W>(schema: Schema.ConstraintDecoder<W> & { readonly 
     // Before the schema, which would look at every item.
     for (const name of lists) if (isLong(member(tree, name))) return invalid([issueAt(childPath(null, name), TOO_MANY_ITEMS)])
     const decoded = decode(withNumbers(tree))
-    const issues = bounded(textIssues(tree, null), Result.isFailure(decoded) ? fieldIssues(decoded.failure, tree) : [])
+    const issues = bounded(
+      isStorable(tree) ? [] : textIssues(tree, null),
+      Result.isFailure(decoded) ? fieldIssues(decoded.failure, tree) : []
+    )
     if (Result.isFailure(decoded) || issues.length > 0) return invalid(issues)
     return Result.succeed({
       wire: decoded.success,
@@ -106,6 +109,15 @@ const LONGEST_CODE_SHOWN = 16
 const modeClaims = new Set(["mode", "is_test_mode"])
 
 const member = (tree: JsonObject, name: string): JsonTree | undefined => (Object.hasOwn(tree, name) ? tree[name] : undefined)
+
+/** Nearly every body has only texts that can be stored, and this is seen without a path to each of them. */
+const isStorable = (tree: JsonTree): boolean => {
+  if (typeof tree === "string") return storable(tree)
+  if (Array.isArray(tree)) return tree.every(isStorable)
+  if (!isJsonObject(tree)) return true
+  for (const name in tree) if (!storable(name) || !isStorable(tree[name] ?? null)) return false
+  return true
+}
 
 /** NUL and lone surrogates cannot be stored or sent on. */
 function* textIssues(tree: JsonTree, place: JsonPath | null): Generator<Issue, void> {

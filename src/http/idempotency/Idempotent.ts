@@ -10,7 +10,6 @@ import type { Caller } from "../../domain/Tenant.ts"
 import { requestDeadlineMs } from "../../domain/TimeLimits.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
 import type { WindowUse } from "../../domain/VelocityLimits.ts"
-import { recordView } from "../../domain/View.ts"
 import { type Alarm, makeTimer, withAlarms } from "../../runtime/Timer.ts"
 import type { PartyRefusal, ScreenedClaim } from "../../services/admission/PartyScreening.ts"
 import { type Claim, Idempotency, type StoredResponse } from "../../services/ports/Idempotency.ts"
@@ -18,7 +17,7 @@ import { Policy } from "../../services/ports/Policy.ts"
 import { RateLimits } from "../../services/ports/RateLimits.ts"
 import { Vault } from "../../services/ports/Vault.ts"
 import { Records } from "../../services/Records.ts"
-import { classOf, errorEnvelope, successEnvelope } from "../api/Envelope.ts"
+import { classOf, errorEnvelope, recordResponse } from "../api/Envelope.ts"
 import { Signed } from "../api/SignedRequest.ts"
 import { type Body, checkMode, readTree } from "../body/Body.ts"
 import { commitsWaitAlarm, shed } from "../edge/Deadlines.ts"
@@ -253,7 +252,7 @@ const readRequest = <C>(step: MoneyStep<C>, { body, caller, rawHeaders }: Signed
   })
 
 const successOf = <C>({ successStatus = CREATED }: MoneyStep<C>, record: Transaction): StoredResponse =>
-  successEnvelope(successStatus, recordView(record))
+  recordResponse(successStatus, record)
 
 const namesTransaction = (error: ApiError): boolean => "reference" in error && error.reference !== undefined
 

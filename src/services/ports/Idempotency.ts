@@ -4,6 +4,7 @@ import type { Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { IdempotencyScope } from "../../domain/RequestFingerprint.ts"
 import type { Tenant } from "../../domain/Tenant.ts"
+import type { Transaction } from "../../domain/Transaction.ts"
 import type { UsedWindow, WindowUse } from "../../domain/VelocityLimits.ts"
 import type { NonceUse } from "./Nonces.ts"
 
@@ -84,7 +85,7 @@ export class ResponseEncoder extends Context.Service<
   ResponseEncoder,
   {
     /** `status` is the operation's own success status. */
-    readonly success: (status: number, view: unknown) => StoredResponse
+    readonly success: (status: number, record: Transaction) => StoredResponse
     /** The status is the one that belongs to the error's code. */
     readonly error: (error: ApiError) => StoredResponse
   }

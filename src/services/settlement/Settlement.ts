@@ -12,7 +12,7 @@ import { countPoll, provenFact, type StatusPoll } from "../../domain/StatusPoll.
 import type { Transaction } from "../../domain/Transaction.ts"
 import { recordView } from "../../domain/View.ts"
 import type { CapturedCall } from "../../runtime/CapturedCall.ts"
-import { inSpan } from "../../runtime/Tracing.ts"
+import { annotateTraced, inSpan } from "../../runtime/Tracing.ts"
 import { type ApplyStep, FloatLedger } from "../ports/FloatLedger.ts"
 import type { Claim } from "../ports/Idempotency.ts"
 import { ResponseEncoder } from "../ports/Idempotency.ts"
@@ -137,11 +137,11 @@ export class Settlement extends Context.Service<
 
       const write = Effect.fnUntraced(function* (news: News, { provider, poll }: NewsOrigin) {
         const { actor, lastKnown = null, reference } = news
-        yield* Effect.annotateCurrentSpan({
+        yield* annotateTraced(() => ({
           "gateway.reference": reference,
           "gateway.fact": news.fact._tag,
           "gateway.actor": actor
-        })
+        }))
         let isFull: boolean = false
         for (let decisions = 0; decisions < DECISIONS_AT_MOST; decisions++) {
           const known = decisions === 0 ? Option.fromNullishOr(lastKnown) : Option.none()
@@ -210,7 +210,7 @@ const keptResponse = (
   successStatus: number
 ): ApplyStep["response"] =>
   Result.match(outcome, {
-    onSuccess: (transaction) => ({ claim, response: encoder.success(successStatus, recordView(transaction)) }),
+    onSuccess: (transaction) => ({ claim, response: encoder.success(successStatus, transaction) }),
     onFailure: (error) => (isFinal(error) ? { claim, response: encoder.error(error) } : null)
   })
 
