@@ -93,8 +93,11 @@ const idsOf = (fiber: Fiber.Fiber<unknown, unknown>): Pick<LogLine, "trace_id" |
 }
 
 /** An annotation that is not on the list keeps its name, so that its author finds out, and loses its value. */
-const listedAnnotations = (annotations: Readonly<Record<string, unknown>>): LogLine["annotations"] =>
-  Object.fromEntries(Object.entries(annotations).map(([name, value]) => [name, isListed(name) ? scalar(value) : "<not listed>"]))
+const listedAnnotations = (annotations: Readonly<Record<string, unknown>>): LogLine["annotations"] => {
+  const listed: Record<string, LogLine["annotations"][string]> = {}
+  for (const name in annotations) listed[name] = isListed(name) ? scalar(annotations[name]) : "<not listed>"
+  return listed
+}
 
 const scalar = (value: unknown): string | number | boolean | null =>
   value === null || typeof value === "number" || typeof value === "boolean" ? value : textOf(value)

@@ -10,9 +10,9 @@ type RawHeaders = ReadonlyArray<string>
 export const valuesOf = (rawHeaders: RawHeaders, name: string): ReadonlyArray<string> => {
   const values: Array<string> = []
   for (let at = 0; at < rawHeaders.length; at += 2) {
-    const [sent = "", value = ""] = [rawHeaders[at], rawHeaders[at + 1]]
+    const sent = rawHeaders[at] ?? ""
     // Its length alone tells most names apart.
-    if (sent.length === name.length && sent.toLowerCase() === name) values.push(value)
+    if (sent.length === name.length && sent.toLowerCase() === name) values.push(rawHeaders[at + 1] ?? "")
   }
   return values
 }

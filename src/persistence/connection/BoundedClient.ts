@@ -102,12 +102,7 @@ export const makeBoundedClient = Effect.fnUntraced(function* (
 
   const connected = <R>(connection: Effect.Effect<PgConnection.PgConnection, SqlError.SqlError, R>) =>
     Effect.map(
-      timedWait(
-        Effect.timeoutOrElse(connection, {
-          duration: connectionMs,
-          orElse: () => silent("no connection to the database became free", "connect")
-        })
-      ),
+      timedWait(inTime(connection, connectionMs, () => silent("no connection to the database became free", "connect"))),
       connectionOf
     )
   const [shared, own] = [connected(pool.get), connected(pool.reserve)]

@@ -2,7 +2,14 @@ import { Effect, Metric } from "effect"
 import type { CorridorKey } from "../../domain/Corridor.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
 import { labelledMetric } from "../../runtime/LabelledMetric.ts"
-import { asChildOf, currentTraceparent, linkingSpans, rootTraceparent, whereTraced } from "../../runtime/Tracing.ts"
+import {
+  annotateTraced,
+  asChildOf,
+  currentTraceparent,
+  linkingSpans,
+  rootTraceparent,
+  whereTraced
+} from "../../runtime/Tracing.ts"
 import type { OpenOutcome, OpenStep } from "../../services/ports/FloatLedger.ts"
 import { timedCommit } from "../connection/DatabaseTimes.ts"
 
@@ -31,7 +38,7 @@ export const withRootTraceparent =
   (commit: (step: Traced<OpenStep>) => Effect.Effect<OpenOutcome>) =>
   (step: OpenStep): Effect.Effect<OpenOutcome> =>
     Effect.andThen(
-      Effect.annotateCurrentSpan(attributesOf(step.transaction)),
+      annotateTraced(() => attributesOf(step.transaction)),
       Effect.flatMap(rootTraceparent, (traceparent) => commit({ ...step, traceparent }))
     )
 

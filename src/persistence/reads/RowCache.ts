@@ -12,6 +12,8 @@ import { cachedQuery, freshResult } from "./CachedQuery.ts"
 
 /** A change without an audit row, by a migration or by hand, is seen within this time. */
 const CACHED_MS = 10_000
+/** How often a row that is used is moved behind the others: each payout uses ten, and most of them at once again. */
+const MOVED_EVERY_MS = 1_000
 
 const heads = rowsOf(Schema.Struct({ sequence: Schema.BigInt }))
 
@@ -58,12 +60,12 @@ export const makeVersionedRowCache = (sql: SqlClient.SqlClient): Effect.Effect<R
     const keep = Effect.fnUntraced(function* <Value, E>({ absent, atMost, read, tenantOf }: CacheOptions<Value, E>) {
       const rows = leastRecentlyUsed<Value>(atMost)
       const absentRows = leastRecentlyUsed<Value>(absent?.atMost ?? 0)
-      const put = (key: string, answer: Answer<Value>) => {
+      const put = (key: string, answer: Omit<Answer<Value>, "usedAt">, usedAt: number) => {
         const isAbsent = absent?.is(answer.value) ?? false
         const others = isAbsent ? rows : absentRows
-        others.take(key)
+        others.drop(key)
         const own = isAbsent ? absentRows : rows
-        own.put(key, answer)
+        own.put(key, { ...answer, usedAt })
       }
       const ask =
         tenantOf === undefined
@@ -71,9 +73,9 @@ export const makeVersionedRowCache = (sql: SqlClient.SqlClient): Effect.Effect<R
           : yield* Effect.provideService(makeTenantRead(sql, tenantOf, read), Distribution, distribution)
       /** The row where it is cached as of this change. */
       const cached = (key: string, entry: bigint | undefined, now: number): Answer<Value> | undefined => {
-        const known = rows.take(key) ?? absentRows.take(key)
+        const known = rows.get(key) ?? absentRows.get(key)
         if (known === undefined || known.entry !== entry || now >= known.until) return undefined
-        put(key, known)
+        if (now - known.usedAt >= MOVED_EVERY_MS) put(key, known, now)
         return known
       }
       const readOrCached = Effect.fnUntraced(function* (key: string, now: number) {
@@ -82,7 +84,7 @@ export const makeVersionedRowCache = (sql: SqlClient.SqlClient): Effect.Effect<R
         const known = cached(key, entry, now)
         if (known !== undefined) return known.value
         const value = yield* freshResult(ask(key))
-        if (entry !== undefined) put(key, { value, entry, until: now + CACHED_MS })
+        if (entry !== undefined) put(key, { value, entry, until: now + CACHED_MS }, now)
         return value
       })
       // Nearly every row is cached, and is given without a generator: a payout gets several of them.
@@ -103,17 +105,16 @@ interface Answer<Value> {
   /** The number of the operators' changes at that time. */
   readonly entry: bigint
   readonly until: number
+  /** When it was moved last. */
+  readonly usedAt: number
 }
 
 /** Answers in the order in which they were put; the oldest makes room. */
 const leastRecentlyUsed = <Value>(atMost: number) => {
   const answers = new Map<string, Answer<Value>>()
   return {
-    take: (key: string): Answer<Value> | undefined => {
-      const answer = answers.get(key)
-      answers.delete(key)
-      return answer
-    },
+    get: (key: string): Answer<Value> | undefined => answers.get(key),
+    drop: (key: string): void => void answers.delete(key),
     put: (key: string, answer: Answer<Value>): void => {
       answers.delete(key)
       const [oldest] = answers.keys()

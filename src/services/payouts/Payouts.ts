@@ -190,7 +190,7 @@ export class Payouts extends Context.Service<
         // its last word in the commit.
         const wouldOpen = (priced: PricedPayout) =>
           bounds(priced).pipe(
-            Effect.andThen(availableTo(ledger, caller, command.currency)),
+            Effect.andThen(() => availableTo(ledger, caller, command.currency)),
             Effect.match({
               onFailure: () => false,
               onSuccess: (available) => add(priced.quote.principal, priced.quote.fee) <= available

@@ -35,5 +35,5 @@ export const withRefunds =
 export const withItsRefunds = (transactions: Pick<Transactions["Service"], "refunded">) => {
   const refunded = withRefunds(transactions)
   return <R extends Transaction>(record: R): Effect.Effect<Shown<R>> =>
-    Effect.map(refunded([record]), ([first]) => first ?? record)
+    mayHaveRefunds(record) ? Effect.map(refunded([record]), ([first]) => first ?? record) : Effect.succeed(record)
 }
