@@ -1,6 +1,6 @@
 import { Cause, Clock, type Context, Effect, Exit, Fiber, Option, type Scope } from "effect"
 
-/** Calls `fire` once after `ms`, unless the function that it returns is called before. */
+/** Calls `fire` once after `ms`, rounded up to whole ones, unless the function that it returns is called before. */
 export type Timer = (ms: number, fire: () => void) => () => void
 
 const NANOS_A_MS = 1_000_000
@@ -36,12 +36,14 @@ export const makeTimer: Effect.Effect<Timer, never, Scope.Scope> = Effect.gen(fu
   })
 
   return (ms, fire) => {
-    const one = { at: now() + ms, fire }
-    const known = lines.get(ms)
+    // The rest of a call's time has a fraction that no other call has: each would have a fiber that sleeps to the end of that time.
+    const wholeMs = Math.ceil(ms)
+    const one = { at: now() + wholeMs, fire }
+    const known = lines.get(wholeMs)
     const line = known ?? new Set([one])
     if (known === undefined) {
-      lines.set(ms, line)
-      Fiber.runIn(run(watching(ms, line)), scope)
+      lines.set(wholeMs, line)
+      Fiber.runIn(run(watching(wholeMs, line)), scope)
     } else line.add(one)
     return () => void line.delete(one)
   }

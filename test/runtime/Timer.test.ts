@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Exit, Fiber, Option } from "effect"
+import { Clock, type Duration, Effect, Exit, Fiber, Option } from "effect"
 import { TestClock } from "effect/testing"
 import { interruptedAfter, makeTimer, timeoutWith, withAlarms } from "../../src/runtime/Timer.ts"
 
@@ -28,6 +28,21 @@ describe("a timer", () => {
       set("third", 1000)
       yield* TestClock.adjust(5000)
       expect(fired).toEqual(["shorter", "first", "second", "third"])
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("shares one sleeping fiber with those of the same length to the millisecond", () =>
+    Effect.gen(function* () {
+      let sleeping = 0
+      const clock = yield* Clock.Clock
+      const counting = { ...clock, sleep: (duration: Duration.Duration) => (sleeping++, clock.sleep(duration)) }
+      const timer = yield* Effect.provideService(makeTimer, Clock.Clock, counting)
+      let fired = 0
+      for (const ms of [1000, 999.9, 999.5, 999.1]) timer(ms, () => void fired++)
+      yield* TestClock.adjust(999)
+      expect({ fired, sleeping }).toEqual({ fired: 0, sleeping: 1 })
+      yield* TestClock.adjust(1)
+      expect(fired).toBe(4)
     }).pipe(Effect.scoped)
   )
 

@@ -28,9 +28,9 @@ export const bodyReader =
     request: HttpServerRequest.HttpServerRequest,
     limit: number
   ): Effect.Effect<Uint8Array | null, PayloadTooLarge | MalformedRequest> => {
-    if (Number(request.headers["content-length"] ?? 0) > limit) return Effect.fail(new PayloadTooLarge({ maximum_bytes: limit }))
+    const message = messageOf(request)
+    if (Number(message.headers["content-length"] ?? 0) > limit) return Effect.fail(new PayloadTooLarge({ maximum_bytes: limit }))
     return Effect.callback((resume) => {
-      const message = messageOf(request)
       const chunks: Array<Buffer> = []
       let size = 0
       const end = (read: Effect.Effect<Uint8Array | null, PayloadTooLarge | MalformedRequest>) => {
