@@ -203,7 +203,7 @@ describe("the operators' commands for webhooks", () => {
       })
       expect(yield* run("inbox", "replay", yield* newReference)).toMatchObject({ code: 1, output: "" })
       expect(yield* run("inbox", "list", "--status", "gone")).toMatchObject({ code: 2, output: "" })
-      expect(yield* actions).toEqual(["inbox replay"])
+      expect(yield* actions).toEqual(["inbox replay", "inbox read"])
     })
   )
 })
