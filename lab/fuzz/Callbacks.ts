@@ -162,6 +162,41 @@ const wires: Readonly<Record<string, Wire>> = {
     }),
     forged: () => [],
     unsigned: true
+  },
+  wave: {
+    body: (own, random) => ({
+      id: `EV_${word(random, 9)}`,
+      type: "checkout.session.completed",
+      data: { id: `cos-${word(random, 9)}`, client_reference: own, checkout_status: "complete", payment_status: "succeeded" }
+    }),
+    forged: ({ body, place, random }) => {
+      const secret = `wave_ci_WHS_simulated_${place.mode}`
+      const signed = (key: string, text: string) => hmac(key, text, "sha256").digest("hex")
+      const value = random.pick<() => string>([
+        () => `t=1764342245,v1=${signed(secret, body)}`,
+        () => `t=1764342245,v1=${signed(secret, `1764342245.${body}`)}`,
+        () => `t=1764342245,v1=${signed(secret, `1764342245${body} `)}`,
+        () => `t=1764342246,v1=${signed(secret, `1764342245${body}`)}`,
+        () => `t=,v1=${signed(secret, body)}`,
+        () => `t=1764342245,v2=${signed(secret, `1764342245${body}`)}`,
+        () => `t=1764342245,v1=${signed("", `1764342245${body}`)}`,
+        () => `t=1764342245,v1=${signed(`wave_ci_WHS_simulated_${otherMode(place.mode)}`, `1764342245${body}`)}`,
+        () => signed(secret, `1764342245${body}`),
+        () => word(random, random.below(400)),
+        () => ""
+      ])
+      return random.pick<() => Headers>([
+        () => [],
+        () => [["authorization", `Bearer ${secret.slice(0, -1)}`]],
+        () => [["authorization", secret]],
+        () => [["authorization", "Bearer "]],
+        () => [["wave-signature", value()]],
+        () => [
+          ["wave-signature", value()],
+          ["authorization", `Bearer ${secret.toUpperCase()}`]
+        ]
+      ])()
+    }
   }
 }
 

@@ -26,6 +26,15 @@ export const decoded = <A>(
     ? Option.flatMap(exactJson(response), Schema.decodeUnknownOption(schema))
     : Option.none()
 
+/** The rows that a search found, each once, as it was shown last; undefined where its answer cannot be read. */
+export const foundRows = <Row extends { readonly id: string }>(
+  schema: Schema.ConstraintDecoder<{ readonly result: ReadonlyArray<Row> }>,
+  response: ProviderResponse
+): ReadonlyArray<Row> | undefined =>
+  Option.getOrUndefined(
+    Option.map(decoded(schema, response), ({ result }) => [...new Map(result.map((row) => [row.id, row])).values()])
+  )
+
 /** Reads an error in the provider's own form, whatever its status. The page of a machine in between has another form, and is none. */
 export const errorIn = <A>(schema: Schema.ConstraintDecoder<A>): ((response: ProviderResponse) => A | undefined) => {
   const decode = Schema.decodeUnknownOption(schema)

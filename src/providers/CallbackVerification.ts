@@ -2,7 +2,7 @@ import { createHash, createHmac, timingSafeEqual } from "node:crypto"
 import { Option, Redacted, Schema } from "effect"
 import type { Reported } from "../domain/CallbackReport.ts"
 import { isReference, type Reference } from "../domain/Ids.ts"
-import type { Callbacks } from "../services/ports/Provider.ts"
+import type { Callbacks, RawCallback } from "../services/ports/Provider.ts"
 import type { CallbackHint } from "../services/ports/ProviderInbox.ts"
 
 /** Longer than any provider's own. */
@@ -81,3 +81,32 @@ const hexadecimal = { sha256: /^[0-9a-f]{64}$/i, sha512: /^[0-9a-f]{128}$/i }
 /** Of a callback that shows its secret: both as digests of one length, so that neither the secret's length nor its beginning shows in the time. */
 export const isSameSecret = (given: string, secret: string): boolean => timingSafeEqual(digestOf(given), digestOf(secret))
 const digestOf = (text: string): Buffer => createHash("sha256").update(text).digest()
+
+interface TimedSignature {
+  readonly header: string
+  /** Of each of the accounts that call the same address. */
+  readonly secrets: ReadonlyArray<Redacted.Redacted>
+  readonly hintOf: (body: Uint8Array) => CallbackHint
+}
+
+/**
+ * A callback is genuine when its header is `t=1764342245,v1=9a1c…` with the hexadecimal HMAC-SHA256 of those seconds and, directly behind them, its
+ * bytes; there are several `v1` while a secret is changed. One without the header is genuine when it shows the secret itself as a bearer. How old it
+ * is is not asked: a callback is only a reason to ask, and one that was seen before is nothing new.
+ */
+export const timedOrBearerCallbacks = ({ header, hintOf, secrets }: TimedSignature): Callbacks => ({
+  verify: (callback) =>
+    secrets.some((secret) => Redacted.value(secret) !== "" && isTimedOrShown(callback, header, Redacted.value(secret)))
+      ? Option.some(hintOf(callback.body))
+      : Option.none()
+})
+
+const isTimedOrShown = ({ body, headers }: RawCallback, header: string, secret: string): boolean => {
+  const signature = headers[header]
+  if (signature === undefined) return isSameSecret(/^Bearer (\S+)$/i.exec(headers["authorization"] ?? "")?.[1] ?? "", secret)
+  const parts = signature.split(",").map((part) => part.trim().split("="))
+  const [, seconds = ""] = parts.find(([name]) => name === "t") ?? []
+  if (!/^\d{1,12}$/.test(seconds)) return false
+  const expected = createHmac("sha256", secret).update(seconds).update(body).digest("hex")
+  return parts.some(([name, given = ""]) => name === "v1" && isSameSecret(given.toLowerCase(), expected))
+}

@@ -17,6 +17,7 @@ import { mtnProvider } from "./mtn/Settings.ts"
 import { FIRST_PATH, type KnownProvider, type OpenedAccount, type ProviderAccounts } from "./ProviderModule.ts"
 import { pawapayProvider } from "./pawapay/Settings.ts"
 import { paystackProvider } from "./paystack/Settings.ts"
+import { waveProvider } from "./wave/Settings.ts"
 
 /** Every provider that this program knows. A provider is one line here. */
 export const knownProviders: ReadonlyArray<KnownProvider> = [
@@ -26,7 +27,8 @@ export const knownProviders: ReadonlyArray<KnownProvider> = [
   paystackProvider,
   mtnProvider,
   airtelProvider,
-  darajaProvider
+  darajaProvider,
+  waveProvider
 ]
 
 /** The price of a payment by each provider's contract, and the entry that gives it; a null currency is the country's, where it has one. */

@@ -8,6 +8,7 @@ import { simulatedPawapay } from "./pawapay/Simulator.ts"
 import { simulatedPaystack } from "./paystack/Simulator.ts"
 import type { SimulatedProvider } from "./SimulatedProvider.ts"
 import type { KnownSimulator } from "./SimulatorModule.ts"
+import { simulatedWave } from "./wave/Simulator.ts"
 
 /** Every provider that is simulated. A simulator is one line here. */
 export const knownSimulators: ReadonlyArray<KnownSimulator> = [
@@ -17,7 +18,8 @@ export const knownSimulators: ReadonlyArray<KnownSimulator> = [
   simulatedPaystack,
   simulatedMtn,
   simulatedAirtel,
-  simulatedDaraja
+  simulatedDaraja,
+  simulatedWave
 ]
 
 /** The settings that simulated accounts need. */

@@ -21,12 +21,20 @@ const everywhere = {
   reversals: /reversed|came back|comes back|refund/
 }
 
+/** Of accounts that end at a border, each knows one of them. */
+const countries = ["UG", "CI"]
+
 /** The names that the program looks up for one provider's account. */
 const settingsOf = Effect.fnUntraced(function* (provider: string) {
+  const read = yield* Effect.forEach(countries, (country) => settingsIn(provider, country))
+  return new Set(read.flatMap((names) => [...names]))
+})
+
+const settingsIn = Effect.fnUntraced(function* (provider: string, country: string) {
   const names = new Set<string>()
   // Of a live account every part is set, with one value for all of them: the optional ones are mistakes, and are read all the same.
   const given = (name: string) =>
-    name.endsWith("_BASE_URL") ? "https://provider.example" : name.includes("_LIVE_") ? "UG:x" : undefined
+    name.endsWith("_BASE_URL") ? "https://provider.example" : name.includes("_LIVE_") ? `${country}:x` : undefined
   const watched = new Proxy<Record<string, string>>(
     {},
     {

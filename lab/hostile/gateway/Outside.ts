@@ -150,8 +150,12 @@ const byHand = (payout: SimulatedTransaction, number: number): ReadonlyArray<Fac
 }
 
 /** Another identifier of the same form. */
-const numbered = (id: string, number: number): string =>
-  /^\d+$/.test(id) ? String(BigInt(id) + BigInt(number) + 1n) : `${id.slice(0, -4)}${String(number).padStart(4, "0")}`
+const numbered = (id: string, number: number): string => {
+  const [, prefix = "", digits = ""] = /^(\D*)(\d{5,})$/.exec(id) ?? []
+  return digits === ""
+    ? `${id.slice(0, -4)}${String(number).padStart(4, "0")}`
+    : `${prefix}${BigInt(digits) + BigInt(number) + 1n}`
+}
 
 type WriteCallback = ReturnType<KnownSimulator["simulated"]>["callback"]
 

@@ -139,6 +139,19 @@ const abilities: Readonly<Record<string, Abilities>> = {
     sentBack: { payouts: "Succeeded", charges: "Succeeded" },
     callbackAuth: "none",
     namesOtherSide: { payouts: true, charges: false }
+  },
+
+  wave: {
+    payouts: [momo("CI", "XOF", "WAVE", "+225070000"), momo("SN", "XOF", "WAVE", "+22177000")],
+    charges: [
+      { ...momo("CI", "XOF", "WAVE", "+225070000"), redirect: true },
+      { ...momo("SN", "XOF", "WAVE", "+22177000"), redirect: true }
+    ],
+    namesFees: { payouts: true },
+    sentBack: { payouts: "Returned", charges: "Succeeded" },
+    callbackAuth: "weak",
+    callsBack: { payouts: false },
+    namesOtherSide: { payouts: true, charges: false }
   }
 }
 

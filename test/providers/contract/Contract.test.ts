@@ -5,6 +5,7 @@ import { simulatedFlutterwave } from "../../../src/simulator/flutterwave/Simulat
 import { simulatedMtn } from "../../../src/simulator/mtn/Simulator.ts"
 import { simulatedPawapay } from "../../../src/simulator/pawapay/Simulator.ts"
 import { simulatedPaystack } from "../../../src/simulator/paystack/Simulator.ts"
+import { simulatedWave } from "../../../src/simulator/wave/Simulator.ts"
 import { abilitiesOf } from "./Abilities.ts"
 import { contract } from "./Suite.ts"
 
@@ -15,6 +16,7 @@ for (const known of [
   simulatedPaystack,
   simulatedMtn,
   simulatedAirtel,
-  simulatedDaraja
+  simulatedDaraja,
+  simulatedWave
 ])
   contract(known, abilitiesOf(known.name))

@@ -1,0 +1,95 @@
+import { Clock, Effect, type Scope } from "effect"
+import type { ChargeOrder, PayoutOrder, ProviderGuarantees, StatusQuery } from "../../services/ports/Provider.ts"
+import { adapterOf, type Connection, type Operations } from "../Connection.ts"
+import { chargeFee, contractFee } from "../ContractFees.ts"
+import { branchesOf } from "../CountryBranches.ts"
+import { expectedOf, lookingBy, movements } from "../Movements.ts"
+import { QUOTE_LIFE_MS, quotingBy } from "../Quotes.ts"
+import type { Transport } from "../Transport.ts"
+import { waveCallbacks } from "./Callback.ts"
+import { openClient, type Wallet, type WaveSettings } from "./Client.ts"
+import { NETWORK } from "./Networks.ts"
+import { payoutBody, sessionBody } from "./Order.ts"
+import { quoteBy } from "./Quote.ts"
+import { referenceData } from "./Reference.ts"
+import { identity, withoutPage } from "./Refusals.ts"
+import { transactions } from "./Statement.ts"
+import { payoutFound, payoutPlaced, sessionFound, sessionPlaced, straysIn } from "./Translate.ts"
+import { expirePath, IDEMPOTENCY_KEY, PAYOUT_PATH, payoutsPath, SESSIONS_PATH, sessionsPath } from "./Wire.ts"
+
+/**
+ * A payout's key is our reference, and the same key with the same body is the same payout; a second session is another one. Both are searched by our
+ * reference. For how long Wave's search may miss what an error of its own left is not documented: for a day "not found" proves nothing, and by then
+ * a person has the payment.
+ */
+const guarantees: ProviderGuarantees = {
+  clientReference: "idempotent",
+  chargeReference: "none",
+  lookup: "by_client_ref",
+  callbackAuth: "weak",
+  quoteTtlMs: QUOTE_LIFE_MS,
+  notFoundGraceMs: 86_400_000
+}
+
+/** Our wallets at Wave. A call takes at most `timeoutMs`; the search after a refusal as long again. */
+export const wave = adapterOf(
+  identity,
+  guarantees,
+  Effect.fnUntraced(function* (settings: WaveSettings, transport: Transport): Effect.fn.Return<Operations, never, Scope.Scope> {
+    const { baseUrl, fees, timeoutMs, wallets } = settings
+    const open = (wallet: Wallet, own: Transport) => openClient(baseUrl, wallet, own)
+    const branches = branchesOf(identity, wallets, transport, { network: NETWORK, open, timeoutMs })
+    const payouts = movements(branches, {
+      place: (order: PayoutOrder) =>
+        branches.placing(order.corridor, order.destination, ({ account, connection }, to) => {
+          const headers = { [IDEMPOTENCY_KEY]: order.reference }
+          const body = payoutBody(order, to, account)
+          const call = { operation: "payout", method: "POST", path: PAYOUT_PATH, body, headers } as const
+          const expected = { ...expectedOf(order), party: to.msisdn }
+          return Effect.map(connection.call(call), (response) => payoutPlaced(response, expected))
+        }),
+      look: branches.looking(({ connection }) => lookingBy(connection, "search", payoutsPath, payoutFound))
+    })
+    const charges = movements(branches, {
+      place: (order: ChargeOrder) =>
+        branches.placing(order.corridor, order.source, ({ account, connection }) => {
+          const body = sessionBody(order, account)
+          if (body === undefined) return Effect.succeed(withoutPage)
+          const call = { operation: "session", method: "POST", path: SESSIONS_PATH, body } as const
+          return Effect.map(connection.call(call), (response) => sessionPlaced(response, order))
+        }),
+      look: branches.looking(({ connection }) => findingCharge(connection, fees))
+    })
+    return {
+      callbacks: waveCallbacks(wallets.map(({ webhookSecret }) => webhookSecret)),
+      payouts: {
+        quote: quotingBy((order, now) => quoteBy(settings, order, now)),
+        send: payouts.place,
+        fetchStatus: payouts.fetchStatus
+      },
+      collections: {
+        reachesNetwork: branches.reaches,
+        contractFee: (charge) => contractFee(fees, { ...charge, direction: "collection" }),
+        charge: charges.place,
+        fetchStatus: charges.fetchStatus
+      },
+      reference: referenceData(branches.all),
+      statement: branches.statement(transactions)
+    }
+  })
+)
+
+/** Longer than a request lives: by then whoever opened a session has its page, or nobody ever gets it. */
+const STRAY_AFTER_MS = 300_000
+
+/** Finds a charge, and has strays expire: nobody can pay what nobody was sent to. */
+const findingCharge = ({ client }: Connection, fees: WaveSettings["fees"]) =>
+  Effect.fnUntraced(function* (order: StatusQuery, until: number) {
+    const search = client({ operation: "search", method: "GET", path: sessionsPath(order) }, until)
+    const found = yield* search
+    const isOld = (yield* Clock.currentTimeMillis) - order.sentAt >= STRAY_AFTER_MS
+    const strays = isOld ? straysIn(found, order) : []
+    // One that was paid or expired meanwhile refuses it, and the second search shows what it is.
+    for (const id of strays) yield* client({ operation: "expire", method: "POST", path: expirePath(id) }, until)
+    return sessionFound(strays.length === 0 ? found : yield* search, { ...order, fee: chargeFee(fees, order) })
+  })

@@ -1,0 +1,24 @@
+import { Schema } from "effect"
+import type { PricedPlaces } from "../FeeSchedule.ts"
+
+/** Where Wave has wallets for businesses in XOF. No payout crosses a border. */
+export const WalletCountry = Schema.Literals(["CI", "SN", "BF", "ML"])
+export type WalletCountry = typeof WalletCountry.Type
+export const walletCountries: ReadonlyArray<WalletCountry> = WalletCountry.literals
+
+export const CURRENCY = "XOF"
+export const NETWORK = "WAVE"
+
+export const places: Readonly<Record<WalletCountry, { readonly name: string; readonly phonePrefix: string }>> = {
+  CI: { name: "Cote d'Ivoire", phonePrefix: "+225" },
+  SN: { name: "Senegal", phonePrefix: "+221" },
+  BF: { name: "Burkina Faso", phonePrefix: "+226" },
+  ML: { name: "Mali", phonePrefix: "+223" }
+}
+
+const feePlaces = walletCountries.map(
+  (country) => ({ country, currency: CURRENCY, method: "momo", networks: [NETWORK] }) as const
+)
+
+/** A payout's answer names its fee, and nothing does before; a checkout session names none. */
+export const pricedPlaces: PricedPlaces = { payout: feePlaces, collection: feePlaces }

@@ -1,0 +1,96 @@
+import { errorIn, type FactWithAlarm, unknownReader } from "../AnswerParsing.ts"
+import type { Identity } from "../Connection.ts"
+import {
+  accountRefused,
+  notPaid,
+  type ProviderRefusal,
+  poolShort,
+  type Refused,
+  refusalOf,
+  refusedBy,
+  refusedUnsaid,
+  undelivered
+} from "../Refusals.ts"
+import type { ProviderResponse } from "../Transport.ts"
+import { ErrorAnswer } from "./Wire.ts"
+
+const NOT_ADMITTED = "Wave refuses the gateway's key, its wallet or its address"
+
+export const identity: Identity = {
+  name: "wave",
+  title: "Wave",
+  accountPerCountry: true,
+  readAsUnknown: unknownReader("Wave", NOT_ADMITTED)
+}
+
+const errorOf = errorIn(ErrorAnswer)
+
+/** The code of an error in Wave's own form; a page of something before it has none. */
+export const codeOf = (response: ProviderResponse): string | null => {
+  const { code, error, error_code } = errorOf(response) ?? {}
+  return code ?? error_code ?? (typeof error === "object" ? error.code : error) ?? null
+}
+
+const malformed = (code: string): ProviderRefusal => ({ ...refusedUnsaid, alarm: `Wave refuses a request of ours: ${code}` })
+const misconfigured = (code: string): ProviderRefusal => accountRefused(`Wave refuses a request: ${code}`)
+
+const notReceiving = refusalOf("party", "destination_unavailable", "The recipient's account may not receive.")
+const notPaying = refusalOf("party", "declined_by_payer", "The payer's account may not pay this.")
+
+// By the code of an error, of a payout that failed, or of the last attempt to pay a session. Which of them come as an error, and which as a failure,
+// is not documented for all.
+const table = {
+  payout: new Map([
+    ["insufficient-funds", poolShort("Wave refuses a payout: our wallet there has not enough money")],
+    ["recipient-limit-exceeded", refusalOf("limit", "limit_exceeded", "The recipient has reached a limit.")],
+    ["recipient-account-blocked", notReceiving],
+    ["recipient-minor", notReceiving],
+    ["recipient-account-inactive", refusalOf("party", "invalid_destination", "The recipient's account is not active.")],
+    ["country-mismatch", refusalOf("party", "invalid_destination", "The number has no account in this country.")],
+    ...["currency-mismatch", "invalid-aggregated-merchant-id", "aggregated-merchant-required"].map(ofOurs)
+  ]),
+  session: new Map([
+    ["insufficient-funds", refusalOf("party", "insufficient_funds", "The payer has not enough money.")],
+    ["blocked-account", notPaying],
+    ["cross-border-payment-not-allowed", notPaying],
+    ["customer-age-restricted", notPaying],
+    ["payer-mobile-mismatch", refusalOf("party", "declined_by_payer", "Another number than the payer's tried to pay.")],
+    ["payment-failure", notPaid],
+    ...["kyb-limits-exceeded", "unauthorized-wallet"].map(ofOurs)
+  ])
+} satisfies Readonly<Record<string, ReadonlyMap<string, ProviderRefusal>>>
+type MoneyCall = keyof typeof table
+
+function ofOurs(code: string) {
+  return [code, misconfigured(code)] as const
+}
+
+/** Why what was taken failed. */
+export const failureBy = (call: MoneyCall, code: string | null): ProviderRefusal =>
+  table[call].get(code ?? "") ?? { payout: undelivered, session: notPaid }[call]
+
+/** A session that ended without an attempt to pay. */
+export const unfinished = refusalOf("other", "timed_out", "The payer did not finish in time.")
+
+/** Nothing is sent. */
+export const withoutPage = refusedBy(
+  refusalOf("other", "provider_rejected", "The provider sends payers to its page: give a redirect_url that begins with https."),
+  null,
+  "no address over https to come back to"
+)
+
+/** A code goes into the history only where it is a word: it could be a sentence with a name in it. */
+export const named = (code: string): string => (/^[a-z][a-z-]{1,60}$/.test(code) ? code : "a code in words")
+
+/** By Wave's rule every refusal in its own form is final, but for these and what begins with 5. */
+const undecided: ReadonlySet<number> = new Set([408, 429])
+
+/** The refusal in an answer to a call that moves money; undefined for every other answer. */
+export const refusal = (call: MoneyCall, response: ProviderResponse): FactWithAlarm<Refused> | undefined => {
+  const code = codeOf(response)
+  if (response._tag !== "Answered" || code === null) return undefined
+  const { status } = response
+  if (status < 400 || status > 499 || undecided.has(status)) return undefined
+  const known = status === 401 || status === 403 ? accountRefused(NOT_ADMITTED) : table[call].get(code)
+  return refusedBy(known ?? malformed(named(code)), null, `HTTP ${status}, ${named(code)}`)
+}

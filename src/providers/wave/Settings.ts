@@ -1,0 +1,50 @@
+import { Redacted } from "effect"
+import { secret, text } from "../../ConfigRules.ts"
+import { byCountry } from "../CountryList.ts"
+import { contractFeesOf } from "../FeeSchedule.ts"
+import { type AccountReader, knownProvider } from "../ProviderModule.ts"
+import { wave } from "./Adapter.ts"
+import type { Wallet, WaveSettings } from "./Client.ts"
+import { CURRENCY, pricedPlaces, type WalletCountry, walletCountries } from "./Networks.ts"
+
+/**
+ * `WAVE_BASE_URL`, the contract's fees, and for each mode `API_KEY` and `WEBHOOK_SECRET`, each a comma list with one for each country
+ * (`CI:…,SN:…`). Optional, for any of these countries: `AGGREGATED_MERCHANT`.
+ */
+export const waveProvider = knownProvider<WaveSettings>({
+  name: "wave",
+  credentials: ["API_KEY", "WEBHOOK_SECRET"],
+  contract: { places: pricedPlaces, fees: ({ fees }) => fees },
+  // No number is documented: ours.
+  pace: { count: 10, windowMs: 1_000, burst: 10 },
+  account: (reader) => {
+    const wallets = walletsBy(reader)
+    const fees = contractFeesOf(reader, pricedPlaces)
+    return wallets === null ? null : { baseUrl: reader.baseUrl, timeoutMs: reader.timeoutMs, wallets, fees }
+  },
+  // Nothing names a wallet but its key, and all have one currency: the account is all of its keys together.
+  identity: ({ wallets }, currency) =>
+    currency === CURRENCY ? { within: "", own: Redacted.make(wallets.map(keyIn).sort().join(",")) } : null,
+  open: wave
+})
+
+const keyIn = ({ apiKey, country }: Wallet): string => `${country}:${Redacted.value(apiKey)}`
+
+const walletsBy = ({ own }: AccountReader): ReadonlyArray<Wallet> | null => {
+  const keys = own("API_KEY", byCountry({ ...secret, meaning: "the key of its wallet" }, walletCountries, { fits: isKeyOf }))
+  const countries = [...(keys?.keys() ?? [])]
+  const webhookSecrets = own("WEBHOOK_SECRET", byCountry(secret, walletCountries, { exactly: countries }))
+  const merchants = own("AGGREGATED_MERCHANT", byCountry(text, countries))
+  if (keys === null || webhookSecrets === null) return null
+  return [...keys].map(([country, apiKey]) => ({
+    country,
+    currency: CURRENCY,
+    apiKey,
+    webhookSecret: webhookSecrets.get(country) ?? Redacted.make(""),
+    aggregatedMerchant: merchants?.get(country) ?? null
+  }))
+}
+
+/** A key says of which country its wallet is, where it says anything: `wave_ci_prod_…`. */
+const isKeyOf = (country: WalletCountry, key: string): boolean =>
+  (/^wave_([a-z]{2})_/i.exec(key)?.[1] ?? country).toUpperCase() === country

@@ -1,0 +1,77 @@
+import { Effect } from "effect"
+import { isReference } from "../../domain/Ids.ts"
+import { minor } from "../../domain/Money.ts"
+import type { Statement, StatementLine } from "../../domain/ReconciliationDifference.ts"
+import { sumOf } from "../ProviderStatus.ts"
+import { type ListReader, lineOf, pagedList } from "../Statements.ts"
+import { StatementRow, TRANSACTIONS_PATH, TransactionsAnswer } from "./Wire.ts"
+
+/** `undoes`: it takes back a movement that has a row of its own. */
+type Meaning = Pick<StatementLine, "direction" | "status"> & { readonly of: "payout" | "charge"; readonly undoes?: true }
+
+// Whether what left a wallet has arrived is not said; what came in can go back in a row of its own.
+const types: ReadonlyMap<string, Meaning> = new Map<string, Meaning>([
+  ["api_payout", { of: "payout", direction: "payout", status: "debited" }],
+  ["api_payout_reversal", { of: "payout", direction: "payout", status: "returned", undoes: true }],
+  ["api_checkout", { of: "charge", direction: "collection", status: "credited" }],
+  ["api_checkout_refund", { of: "charge", direction: "payout", status: "debited", undoes: true }]
+])
+
+const rows = pagedList({
+  operation: "statement",
+  path: ({ day: date }, _page, before: typeof TransactionsAnswer.Type | undefined) => {
+    const after = before?.page_info.end_cursor ?? null
+    return `${TRANSACTIONS_PATH}?${new URLSearchParams(after === null ? { date } : { date, after })}`
+  },
+  schema: TransactionsAnswer,
+  rows: ({ items }) => items,
+  isLast: ({ page_info }) => !page_info.has_next_page,
+  row: StatementRow,
+  members: {
+    id: "transaction_id",
+    reference: "client_reference",
+    currency: ["currency"],
+    status: "transaction_type",
+    sum: ["amount", "fee"],
+    beganAt: ["timestamp"]
+  },
+  lineOf: (row) => {
+    const { checkout_api_session_id, client_reference: reference = null, currency, timestamp: beganAt, transaction_id: id } = row
+    const meaning = types.get(row.transaction_type ?? "")
+    // Payments in the portal, at a till or by treasury are no movements of ours, whatever Wave calls them.
+    if (meaning === undefined) return isReference(reference) ? "status" : "foreign"
+    const { direction, of, status: standing, undoes = false } = meaning
+    // Should Wave show what takes back by the identifier of what it takes back, both rows stand.
+    const providerReference = undoes ? `${id} ${standing}` : id
+    const isRefund = undoes && of === "charge"
+    const sum = movedBy(row, of)
+    const line = lineOf({
+      direction,
+      providerReference,
+      reference: isRefund ? null : reference,
+      currency,
+      standing,
+      sum,
+      beganAt
+    })
+    if (typeof line === "string" || !isRefund) return line
+    return { ...line, refundOf: [reference, checkout_api_session_id].flatMap((name) => name || []) }
+  }
+})
+
+/** A row's amount is its effect on the balance: a payout's has its fee on top, and a charge's is what the fee has left of it. */
+const movedBy = ({ amount, currency, fee }: StatementRow, of: Meaning["of"]) => {
+  const unsigned = (text: string) => text.replace(/^-/, "")
+  const sum = sumOf({ amount: unsigned(amount), currency, fee: fee ? unsigned(fee) : null })
+  if (sum === undefined || sum.fee === null) return sum
+  const moved = of === "payout" ? sum.amount - sum.fee : sum.amount + sum.fee
+  return moved < 0n ? undefined : { ...sum, amount: minor(moved) }
+}
+
+/** The movements in a wallet on a UTC day; a payout that was reversed on the same day is one line. */
+export const transactions: ListReader = (connection, days) => Effect.map(rows(connection, days), withoutReversed)
+
+const withoutReversed = ({ lines, ...rest }: Statement): Statement => {
+  const reversed = new Set(lines.flatMap(({ reference, status }) => (status === "returned" ? [reference] : [])))
+  return { ...rest, lines: lines.filter(({ reference, status }) => status !== "debited" || !reversed.has(reference)) }
+}

@@ -1,0 +1,140 @@
+import type { Reported } from "../../domain/CallbackReport.ts"
+import type { MinorUnits } from "../../domain/Money.ts"
+import type { ChargeOutcome, PayoutOutcome, StatusOutcome, StatusQuery } from "../../services/ports/Provider.ts"
+import { type FactWithAlarm, foundRows, isAnswered, unreadable, withoutAlarm } from "../AnswerParsing.ts"
+import {
+  asAccepted,
+  asCreateOutcome,
+  type ExpectedTransaction,
+  isPage,
+  type MoneyCallAnswer,
+  moneyCallAnswer,
+  nothingObserved,
+  onceNotFound
+} from "../Movements.ts"
+import { answerBy, isOtherParty, sumOf } from "../ProviderStatus.ts"
+import type { ProviderResponse } from "../Transport.ts"
+import { codeOf, failureBy, identity, named, refusal, unfinished } from "./Refusals.ts"
+import { Payout, PayoutsAnswer, Session, SessionsAnswer } from "./Wire.ts"
+
+const { readAsUnknown } = identity
+
+// Wave's whole vocabulary. A word that is not here is not understood, and never a failure.
+const payouts: ReadonlyMap<string, Reported> = new Map([
+  ["processing", "pending"],
+  ["succeeded", "successful"],
+  ["failed", "failed"],
+  ["reversed", "returned"]
+])
+// A session's own word and its payment's. An expired one was never paid; a payment that failed on an open one is not the end.
+const sessions: ReadonlyMap<string, Reported> = new Map([
+  ["open processing", "pending"],
+  ["open cancelled", "failed"],
+  ["complete processing", "pending"],
+  ["complete succeeded", "successful"],
+  ["complete cancelled", "failed"],
+  ["expired processing", "failed"],
+  ["expired cancelled", "failed"]
+])
+
+type Words = { readonly [M in "checkout_status" | "payment_status"]?: string | null | undefined }
+const statusOf = ({ checkout_status, payment_status }: Words): string => `${checkout_status} ${payment_status}`
+export const standingOf = (words: Words): Reported | undefined => sessions.get(statusOf(words))
+
+/** The answer to POST /v1/payout. A key that was used with another body is looked up: what that made decides. */
+export const payoutPlaced = (response: ProviderResponse, expected: ExpectedTransaction): MoneyCallAnswer<PayoutOutcome> =>
+  isAnswered(response, 409) && codeOf(response) === "idempotency-mismatch"
+    ? { confirm: (looked) => asCreateOutcome(looked, "Wave has our key, and nothing by our reference") }
+    : moneyCallAnswer(response, {
+        refused: onceNotFound(refusal("payout", response)),
+        schema: Payout,
+        readAsUnknown,
+        read: (payout) => asCreateOutcome(payoutAnswer(payout, expected), "what was only just paid came back")
+      })
+
+/** The answer to GET /v1/payouts/search. Two payouts by one reference moved the money twice, or may have. */
+export const payoutFound = (response: ProviderResponse, expected: ExpectedTransaction): FactWithAlarm<StatusOutcome> => {
+  const [first, ...more] = foundRows(PayoutsAnswer, response) ?? [null]
+  if (first === null) return readAsUnknown(response)
+  if (first === undefined) return nothingFound
+  return more.length === 0
+    ? payoutAnswer(first, expected)
+    : unreadable("there are several payouts by one reference", first.status)
+}
+
+const nothingFound = withoutAlarm({ _tag: "NotFound", note: "nothing by our reference" } as const)
+
+const payoutAnswer = (payout: Payout, { party, reference }: ExpectedTransaction): FactWithAlarm<StatusOutcome> => {
+  const { client_reference, currency, fee, id, mobile, payout_error, receive_amount: amount, status } = payout
+  const code = payout_error?.error_code ?? null
+  return answerBy({
+    kind: "payout",
+    isOurs: client_reference === reference,
+    isOfAnother: isOtherParty(party, mobile),
+    status,
+    standing: payouts.get(status),
+    providerReference: id,
+    note: noteOf(status, code),
+    sum: sumOf({ amount, currency, fee }),
+    refusal: failureBy("payout", code)
+  })
+}
+
+const noteOf = (status: string, code: string | null) => `status ${status}${code === null ? "" : `, ${named(code)}`}`
+
+/** `fee` is the contract's: no session names one. */
+type ExpectedCharge = Pick<ExpectedTransaction, "reference"> & { readonly fee?: (amount: MinorUnits) => MinorUnits | null }
+
+/** The answer to POST /v1/checkout/sessions: a page to visit. */
+export const sessionPlaced = (response: ProviderResponse, expected: ExpectedCharge): MoneyCallAnswer<ChargeOutcome> =>
+  moneyCallAnswer<Session, ChargeOutcome>(response, {
+    refused: onceNotFound(refusal("session", response)),
+    schema: Session,
+    readAsUnknown,
+    read: (session) => {
+      const read = sessionAnswer(session, expected)
+      const { id: providerReference, wave_launch_url: redirectUrl } = session
+      if (read.fact._tag !== "StillPending" || !redirectUrl || !isPage(redirectUrl)) return asAccepted(read)
+      const sum = sumOf({ amount: session.amount, currency: session.currency })
+      const observed = sum ? { observedAmount: sum.amount, observedCurrency: sum.currency } : nothingObserved
+      return withoutAlarm({ _tag: "NeedsRedirect", ...observed, providerReference, redirectUrl, note: "a page to visit" })
+    }
+  })
+
+/** The answer to GET /v1/checkout/sessions/search: of several the one that was paid, else one that is not understood, or is open. */
+export const sessionFound = (response: ProviderResponse, expected: ExpectedCharge): FactWithAlarm<StatusOutcome> => {
+  const found = foundRows(SessionsAnswer, response)
+  if (found === undefined) return readAsUnknown(response)
+  const of = (standing: Reported | undefined) => found.filter((one) => standingOf(one) === standing)
+  const [paid, another] = of("successful")
+  const shown = paid ?? of(undefined)[0] ?? of("pending")[0] ?? found[0]
+  if (shown === undefined) return nothingFound
+  if (another !== undefined) return unreadable("several sessions by one reference are paid", statusOf(shown))
+  return sessionAnswer(shown, expected)
+}
+
+/** The open sessions of a charge to which nobody was sent: their page is not known here any more. */
+export const straysIn = (response: ProviderResponse, { providerReference, reference }: StatusQuery): ReadonlyArray<string> =>
+  (foundRows(SessionsAnswer, response) ?? [])
+    .filter((one) => one.client_reference === reference && isOpen(one) && one.id !== providerReference)
+    .map(({ id }) => id)
+
+const isOpen = ({ checkout_status }: Session): boolean => checkout_status === "open"
+
+const sessionAnswer = (session: Session, { fee = () => null, reference }: ExpectedCharge): FactWithAlarm<StatusOutcome> => {
+  const { amount, checkout_status, client_reference, currency, id, last_payment_error } = session
+  const code = last_payment_error?.code ?? null
+  const status = statusOf(session)
+  const sum = sumOf({ amount, currency })
+  return answerBy({
+    kind: "collection",
+    isOurs: client_reference === reference,
+    status,
+    standing: standingOf(session),
+    isUnfinished: isOpen(session),
+    providerReference: id,
+    note: noteOf(status, code),
+    sum: sum && { ...sum, fee: fee(sum.amount) },
+    refusal: code === null && checkout_status === "expired" ? unfinished : failureBy("session", code)
+  })
+}

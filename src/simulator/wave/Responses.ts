@@ -1,0 +1,49 @@
+import { type Effect, Schema } from "effect"
+import type { MinorUnits } from "../../domain/Money.ts"
+import type { Wallet } from "../../providers/wave/Client.ts"
+import { CURRENCY } from "../../providers/wave/Networks.ts"
+import type { Merchant, MerchantCall } from "../Call.ts"
+import { decimalOr, decodedOr, type ErrorResponses, response, Stop } from "../Responses.ts"
+import type { SimulatedRequest, SimulatedResponse } from "../SimulatedProvider.ts"
+
+/** An account, and the wallet that a call's key opens. */
+export interface WalletMerchant extends Merchant {
+  readonly wallet: Wallet
+}
+
+export type Call = MerchantCall<WalletMerchant>
+
+export const json = (status: number, body: unknown): SimulatedResponse =>
+  response(status, "application/json", JSON.stringify(body))
+
+/** An answer without a body. */
+export const nothing: SimulatedResponse = response(200, "application/json", "")
+
+export const refuse = (status: number, code: string, message: string): Stop =>
+  new Stop({ response: json(status, { code, message }) })
+
+const invalid = (why: string): Stop =>
+  new Stop({
+    response: json(422, {
+      code: "request-validation-error",
+      message: "Request invalid",
+      details: [{ loc: ["body"], msg: why, type: "value_error" }]
+    })
+  })
+
+export const decodeBody = <A>(schema: Schema.ConstraintDecoder<A>, { body }: SimulatedRequest): Effect.Effect<A, Stop> =>
+  decodedOr(Schema.fromJsonString(schema), body, invalid)
+
+export const amountOf = (text: string): Effect.Effect<MinorUnits, Stop> => decimalOr(text, CURRENCY, invalid("amount is invalid"))
+
+export const invalidKey = invalid("Idempotency-Key is required")
+
+/** A payout that cannot be delivered is taken, and fails at once. */
+export const errors: ErrorResponses = {
+  refused: invalid("the number is not valid").response,
+  pool_short: refuse(400, "insufficient-funds", "Your wallet does not have enough funds.").response,
+  unavailable: refuse(503, "service-unavailable", "Service is temporarily unavailable.").response,
+  broken: refuse(500, "internal-server-error", "An unknown error occurred.").response
+}
+
+export const tooMany = refuse(429, "too-many-requests", "You have made too many requests.").response
