@@ -68,10 +68,7 @@ export const pagedList = <A, Row>({ isLast, operation, path, rows, schema, ...li
     let before: A | undefined
     for (let page = 1; page <= MAXIMUM_PAGES; page++) {
       const answer: A = yield* get(schema, operation, path(days, page, before))
-      for (const [index, raw] of rows(answer).entries()) {
-        const row = read(raw, `${operation}, page ${page}, row ${index + 1}`)
-        if (row !== "foreign") found.set(keyOf(row, raw), row)
-      }
+      keep(found, rows(answer), (raw, index) => read(raw, `${operation}, page ${page}, row ${index + 1}`))
       if (isLast(answer, page)) return { found, pages: page }
       before = answer
     }
@@ -119,10 +116,8 @@ export const windowedList = <A, Row>({ isFull, operation, path, rows, schema, ..
         windows.push({ from: middle, until: window.until }, { from: window.from, until: middle })
         continue
       }
-      for (const [index, raw] of rows(answer).entries()) {
-        const row = read(raw, `${operation} from ${iso(window.from)}, row ${index + 1}`)
-        if (row !== "foreign") found.set(keyOf(row, raw), row)
-      }
+      const { from } = window
+      keep(found, rows(answer), (raw, index) => read(raw, `${operation} from ${iso(from)}, row ${index + 1}`))
     }
   })
   return Effect.fnUntraced(function* (connection, { day }) {
@@ -131,6 +126,18 @@ export const windowedList = <A, Row>({ isFull, operation, path, rows, schema, ..
     yield* reading(connection, start, start + DAY_MS - 1, found)
     return statementWith(found, [])
   })
+}
+
+/** Adds the rows that are movements, each as it was shown last. */
+const keep = (
+  found: Rows,
+  raws: ReadonlyArray<unknown>,
+  read: (raw: unknown, index: number) => ReturnType<ReturnType<typeof rowReader>>
+): void => {
+  for (const [index, raw] of raws.entries()) {
+    const row = read(raw, index)
+    if (row !== "foreign") found.set(keyOf(row, raw), row)
+  }
 }
 
 const statementWith = (all: Rows, unsteady: ReadonlyArray<string>): Statement => {

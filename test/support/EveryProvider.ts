@@ -47,23 +47,27 @@ export const { charge, payout } = storyOf("mtn")
 /** A stack that plays and serves all of them. */
 export const everyProvider = Stack.layer({}, { beside: everyOther })
 
-/** Who serves the mobile money of the first one's story, in order. */
-export const routed = Effect.fnUntraced(function* (gateway: Gateway, [first = "mtn", ...others]: ReadonlyArray<string>) {
-  const { country, redirects = false } = trialOf(first)
+/** Who serves the mobile money of a story, in order; of the first one's, unless another place is said. */
+export const routed = Effect.fnUntraced(function* (
+  gateway: Gateway,
+  names: ReadonlyArray<string>,
+  { country, redirects = false } = trialOf(names[0] ?? "mtn")
+) {
   for (const direction of ["collection", "payout"] as const) {
     const page =
       redirects && direction === "collection" ? ({ customerAction: "redirect", requiresRedirectUrl: true } as const) : {}
     yield* changeCorridor(
       gateway,
       { country, method: "momo", direction },
-      { ...page, active: true, inactiveReason: null, providers: [first, ...others] }
+      { ...page, active: true, inactiveReason: null, providers: names }
     )
   }
 })
 
-/** Each in the row of its own story, with all that play theirs there. */
+/** Each in the row of its own story, with all that play theirs there, behind the one that serves the row at first: other payments go on. */
 export const everyoneRouted = Effect.fnUntraced(function* (gateway: Gateway) {
-  for (const provider of providers) yield* routed(gateway, providers.filter(isAt(trialOf(provider))))
+  for (const place of providers.map(trialOf))
+    yield* routed(gateway, [...new Set(["eversend", ...providers.filter(isAt(place))])], place)
 })
 
 /** A tenant whose money goes to one provider wherever a corridor has it. */
