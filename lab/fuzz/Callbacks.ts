@@ -196,7 +196,18 @@ const wires: Readonly<Record<string, Wire>> = {
           ["authorization", `Bearer ${secret.toUpperCase()}`]
         ]
       ])()
-    }
+    },
+  // A paybill's confirmation, at the account's own address; those of single requests cannot be guessed.
+  daraja: {
+    body: (own, random) => ({
+      TransactionType: "Pay Bill",
+      TransID: random.pick(["TKS41Q7ZPD", word(random, 10)]),
+      TransAmount: String(random.below(100_000)),
+      BusinessShortCode: "605512",
+      BillRefNumber: random.pick([own, word(random, 12)])
+    }),
+    forged: () => [],
+    unsigned: true
   }
 }
 

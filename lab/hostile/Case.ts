@@ -78,7 +78,8 @@ export const played = Effect.fnUntraced(function* (scene: Scene, seed: number) {
   yield* mend
   if (outcome._tag === "NeedsRedirect") yield* visited(outcome.redirectUrl)
   const isOpen = open.has(ending) || (way.redirect && outcome._tag !== "NeedsRedirect")
-  const found = yield* settled(ask(live), isOpen)
+  const isUnaskable = kind === "charge" && live.guarantees.chargeLookup !== undefined
+  const found = yield* settled(ask(live), isOpen, isUnaskable ? LATE_LOOKS : 0)
   yield* spoil
   const last = yield* ask(adapter)
   yield* mend
@@ -93,7 +94,7 @@ export const played = Effect.fnUntraced(function* (scene: Scene, seed: number) {
     facts: [...facts, last, recovered],
     found,
     again: plan.isTolerable ? last : null,
-    isHidden: plan.isHidden || (kind === "charge" && live.guarantees.chargeLookup !== undefined),
+    isHidden: plan.isHidden || isUnaskable,
     mutation: plan.mutation,
     hasBitten: plan.hasBitten(),
     executions: yield* executions(reference)
@@ -188,14 +189,19 @@ const ordered = Effect.fnUntraced(function* ({ bench: { live } }: Scene, kind: M
   }
 })
 
+/** Where nothing of ours leads to a charge it is found by its payment alone: so often it may be not found before that. */
+const LATE_LOOKS = 40
+
 /** Asks until nothing more will come of it. */
-const settled = Effect.fnUntraced(function* (ask: Effect.Effect<StatusOutcome>, isOpen: boolean) {
+const settled = Effect.fnUntraced(function* (ask: Effect.Effect<StatusOutcome>, isOpen: boolean, lateLooks: number) {
+  let late = lateLooks
   const until = Date.now() + LONGEST_MS
   if (isOpen) yield* Effect.sleep(PAUSE_MS * PAUSE_MS)
   for (;;) {
     const found = yield* ask
     const isLast = isOpen ? found._tag !== "Unknown" : found._tag !== "Unknown" && found._tag !== "StillPending"
-    if (isLast || Date.now() > until) return found
+    const isLate = found._tag === "NotFound" && late-- > 0
+    if ((isLast && !isLate) || Date.now() > until) return found
     yield* Effect.sleep(PAUSE_MS)
   }
 })

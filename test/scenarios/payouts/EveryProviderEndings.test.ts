@@ -30,7 +30,7 @@ const tellingReturns = new Set(["eversend", "paystack"])
 const knowingHolders = new Set(["mtn", "airtel"])
 
 /** At these a payer approves the whole amount or nothing, and no answer names another one. */
-const payingWhole = new Set(["airtel"])
+const payingWhole = new Set(["airtel", "daraja"])
 
 /** Whose failure of a charge is looked at once more, a minute later: its payer may still have the prompt. */
 const doubting = new Set(["airtel"])
