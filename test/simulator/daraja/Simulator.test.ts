@@ -103,7 +103,7 @@ describe("the simulated Daraja", () => {
     [{ TransactionDesc: "" }, 400, "400.002.02"],
     [{ CallBackURL: "https://pay.example.ke/Mpesa/1" }, 400, "400.003.02"],
     [{ Password: "wrong" }, 500, "500.001.1001"]
-  ])("refuses a prompt with %j", ([change, status, code]) =>
+  ] as const)("refuses a prompt with %j", ([change, status, code]) =>
     Effect.gen(function* () {
       const { call, token } = yield* bench
       expect(yield* call(STK, { ...prompt, ...change }, yield* token)).toMatchObject({ status, said: { errorCode: code } })
