@@ -196,7 +196,8 @@ const wires: Readonly<Record<string, Wire>> = {
           ["authorization", `Bearer ${secret.toUpperCase()}`]
         ]
       ])()
-    },
+    }
+  },
   // A paybill's confirmation, at the account's own address; those of single requests cannot be guessed.
   daraja: {
     body: (own, random) => ({
