@@ -124,6 +124,12 @@ const onOneServer: ReadonlyArray<Exception> = [
     ["namesItsTenant"],
     [
       "WITH pairs AS MATERIALIZED",
+      "WITH transactions AS MATERIALIZED (SELECT x.* FROM (SELECT app_id, reference FROM open_work)",
+      "SELECT min(created_at) AS at FROM tenants",
+      "SELECT count(*)::int AS lines FROM ( SELECT 1 FROM journal",
+      "_at < $2::timestamptz) SELECT count(*) FROM",
+      "at < $2::timestamptz) SELECT count(*) FROM transaction_history",
+      ") SELECT (SELECT count(*) FROM deliveries",
       "SELECT min(app_id) AS name FROM ((SELECT app_id FROM journal",
       'AS name, app_id AS "appId", reference FROM (SELECT * FROM provider_references',
       'SELECT DISTINCT app_id AS "appId", reference FROM (SELECT app_id, reference FROM journal WHERE at >=',

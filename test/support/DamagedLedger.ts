@@ -7,8 +7,10 @@ import {
   askedAgain,
   askedBySmall,
   askedOfChanges,
+  askedOfStretch,
   changedIn,
   isAskedOfChanges,
+  isAskedOfStretches,
   isAskedOnce,
   valuesOf
 } from "../../src/persistence/ledger/LedgerChanges.ts"
@@ -63,6 +65,10 @@ export class DamagedLedger extends Context.Service<
               found.push(`${one.rule} ${row.subject}: ${row.found}`)
           expect((yield* inSlices(sql)).sort()).toEqual(found.filter((one) => ofSlices.has(one.split(" ")[0] ?? "")).sort())
           expect((yield* inChanges(sql)).sort()).toEqual(found.filter((one) => !one.startsWith(ofPositions)).sort())
+          const ofStretches = ledgerRules.filter(isAskedOfStretches).map(({ rule }) => rule)
+          expect((yield* inStretches(sql)).sort()).toEqual(
+            found.filter((one) => ofStretches.includes(one.split(" ")[0] ?? "")).sort()
+          )
           const small: Array<string> = []
           for (const one of ledgerRules)
             for (const row of yield* sql.unsafe<Breach>(askedBySmall(one, 10)))
@@ -153,6 +159,33 @@ const inChanges = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
       const first = yield* ask(one.rule, statement, valuesOf(changes, statement))
       const differences = again === null ? first : yield* ask(one.rule, again, valuesOf(changes, again))
       for (const difference of differences) found.add(difference)
+    }
+  }
+  return [...found]
+})
+
+/** The same of the rules that walk through all stretches: the first before everything, two that meet in the middle of it, and the open end. */
+const inStretches = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  const found = new Set<string>()
+  const lines = yield* sql<{ at: Date }>`SELECT at FROM journal ORDER BY at`
+  const middle = lines[Math.floor(lines.length / 2)]?.at.getTime() ?? 0
+  const first = middle - 24 * HOUR_MS
+  for (const [from, to] of [
+    [null, first],
+    [first, middle],
+    [middle, null]
+  ] as const) {
+    const all = yield* changedIn(sql, from, to)
+    for (let at = 0; at < all.length || at === 0; at += 3) {
+      const part = all.slice(at, at + 3)
+      const changes = { appIds: part.map(({ appId }) => appId), references: part.map(({ reference }) => reference), from, to }
+      for (const one of ledgerRules.filter(isAskedOfStretches)) {
+        const [statement, again] = [askedOfStretch(one, 10), askedAgain(one, 10)]
+        const isFirstEnough = again === null || (yield* sql.unsafe<Breach>(statement, valuesOf(changes, statement))).length === 0
+        const last = isFirstEnough ? statement : (again ?? statement)
+        for (const row of yield* sql.unsafe<Breach>(last, valuesOf(changes, last)))
+          found.add(`${one.rule} ${row.subject}: ${row.found}`)
+      }
     }
   }
   return [...found]

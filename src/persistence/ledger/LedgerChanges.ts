@@ -9,11 +9,11 @@ import { type Forms, formsOfLinked, formsOfPairs, lookedUp, narrowing, recordsOf
 // The changes of a stretch of time, and how every rule is asked of them alone. All is looked up by the stretch or by what the changed rows lead
 // to, so that it takes as long as there are changes.
 
-/** Records, adjustments and names that changed in a stretch of time: `from <= at < to`, without an end where `to` is null. */
+/** Records, adjustments and names that changed in a stretch of time: `from <= at < to`, without an end where one of them is null. */
 export interface Changes {
   readonly appIds: ReadonlyArray<string>
   readonly references: ReadonlyArray<string>
-  readonly from: Instant
+  readonly from: Instant | null
   readonly to: Instant | null
 }
 
@@ -140,6 +140,56 @@ const ofRule = (rule: string): Forms => {
   return { ...rest, events: events ?? "" }
 }
 
+/** A key that was claimed long before its record, or long after it, with all the others of that record. */
+const farKeys = `SELECT DISTINCT k.app_id, k.reference FROM idempotency_keys k JOIN transactions t ON t.app_id = k.app_id AND t.reference = k.reference
+  WHERE ${inStretch("k.created_at")} AND (t.created_at < k.created_at OR t.created_at > k.created_at + interval '${KEY_BEFORE_RECORD}')`
+/** A tenant's keys are read once for all of these. */
+const ofFarKeys = lookedUp(
+  "idempotency_keys",
+  "(SELECT DISTINCT app_id FROM far)",
+  "l.app_id = s.app_id AND l.reference IN (SELECT reference FROM far)"
+)
+/** Deliveries of a time, by the index of each tenant's: those of all tenants have none. A recovery's bear another moment than their event. */
+const deliveriesWhere = (isWithin: string) => `
+  SELECT x.* FROM tenants n CROSS JOIN (VALUES ('live'), ('test')) AS m(mode)
+  CROSS JOIN LATERAL (SELECT * FROM deliveries l WHERE l.app_id = n.app_id AND l.mode = m.mode AND ${isWithin} OFFSET 0) x`
+const namedOfStretch = `SELECT * FROM named_deliveries l WHERE ${inStretch("l.created_at")}`
+
+/** The rules that are asked of all that was ever written a stretch of time after another: each reads a table that grows and that no slice finds by its references. */
+const ofStretches = [
+  "keys_are_linked",
+  "records_have_their_key",
+  "answers_are_as_written",
+  "resolutions_are_audited",
+  "events_are_as_written",
+  "deliveries_have_their_event",
+  "deliveries_come_due",
+  "events_have_their_delivery"
+]
+export const isAskedOfStretches = ({ rule }: LedgerRule): boolean => ofStretches.includes(rule)
+
+/** Rows that a walk through all stretches looks at besides, because it has to see every one: those of a stretch that no changed record leads to. */
+const ofNoRecord: Readonly<Record<string, (query: string, rule: string) => string>> = {
+  idempotency_keys: (query) => `${query} UNION ${ofFarKeys}`,
+  deliveries: (query, rule) =>
+    rule === "events_have_their_delivery" ? query : `${query} UNION ${deliveriesWhere(inStretch("l.created_at"))}`,
+  named_deliveries: (query, rule) => (rule === "events_have_their_delivery" ? query : `${query} UNION ${namedOfStretch}`),
+  events: (query, rule) =>
+    rule === "deliveries_have_their_event"
+      ? query
+      : `${query} UNION SELECT e.* FROM events e WHERE ${inStretch("e.created_at")} AND e.reference IS NULL`,
+  // The log is read whole where the stretch has a ruling: without one, none of its rows is about these records.
+  audit_log: (query) => `${query} AND (EXISTS (SELECT 1 FROM journal WHERE actor = 'review' OR phase = 'correct')
+    OR EXISTS (SELECT 1 FROM audit_log o WHERE ${inStretch("o.at")} AND o.details ~ '"resolved"'))`
+}
+const wholly = (rule: string): Forms =>
+  Object.fromEntries(
+    Object.entries(ofRule(rule)).flatMap(([name, query]) => [
+      ...(name === "idempotency_keys" ? [["far", farKeys] as const] : []),
+      [name, ofNoRecord[name]?.(query, rule) ?? query] as const
+    ])
+  )
+
 const asked = (rule: LedgerRule, of: Forms, atMost: number): string => {
   const statement = breachesStatement(rule, atMost)
   const query = narrowing(of, statement)
@@ -151,18 +201,52 @@ export const isAskedOnce = ({ rule }: LedgerRule): boolean => asTheyStand.includ
 /** As `breachesStatement`, where what it begins with is small. */
 export const askedBySmall = (rule: LedgerRule, atMost: number): string => asked(rule, bySmall[rule.rule] ?? {}, atMost)
 
+/** How many rows the rule checks, of the same. */
+export const countedBySmall = ({ counted, rule }: LedgerRule): string => {
+  const query = narrowing(bySmall[rule] ?? {}, counted)
+  return query === "WITH " ? counted : `${query} ${counted}`
+}
+
 /** Asked of changes; their values are the parameters. */
 export const isAskedOfChanges = (rule: LedgerRule): boolean => !isAskedOnce(rule) && rule.rule !== ofFolds
 export const askedOfChanges = (rule: LedgerRule, atMost: number): string => asked(rule, ofRule(rule.rule), atMost)
+
+/** As `askedOfChanges`, of a stretch of a walk through all of them. */
+export const askedOfStretch = (rule: LedgerRule, atMost: number): string => asked(rule, wholly(rule.rule), atMost)
+
+const between = (at: string) => `${at} >= $1::timestamptz AND ${at} < $2::timestamptz`
+const countedIn: Forms = {
+  ...Object.fromEntries(
+    ["transactions", "idempotency_keys", "events", "named_deliveries"].map((table) => [
+      table,
+      `SELECT * FROM ${table} WHERE ${between("created_at")}`
+    ])
+  ),
+  transaction_history: `SELECT * FROM transaction_history WHERE ${between("at")}`,
+  deliveries: deliveriesWhere(between("l.created_at"))
+}
+/** How many rows of a stretch the rule checks: each is of one stretch. The parameters are its ends. */
+export const countedInStretch = ({ counted }: LedgerRule): string => `${narrowing(countedIn, counted)} ${counted}`
 
 /** A second question where the first one found something, that may have to look at more; null where the first one was enough. */
 export const askedAgain = (rule: LedgerRule, atMost: number): string | null =>
   rule.rule === looksAgain ? asked(rule, { ...ofRule(rule.rule), ...ofTenants }, atMost) : null
 
+const busy = rowsOf(Schema.Struct({ lines: Schema.Int }))
+/** How many steps were written in the stretch, as far as this many. */
+export const linesIn = (sql: SqlClient.SqlClient, from: Instant | null, to: Instant | null, atMost: number) =>
+  Effect.map(
+    busy(sql`SELECT count(*)::int AS lines FROM (
+      SELECT 1 FROM journal WHERE at >= ${endOf(from, "-infinity")}::timestamptz AND at < ${endOf(to, "infinity")}::timestamptz LIMIT ${atMost}) l`),
+    ([row]) => row?.lines ?? 0
+  )
+
+const endOf = (at: Instant | null, open: "-infinity" | "infinity"): string => (at === null ? open : iso(at))
+
 /** The parameters that the statement reads, of those that changes have: PostgreSQL refuses one without a type. */
 export const valuesOf = ({ appIds, from, references, to }: Changes, statement: string): ReadonlyArray<unknown> =>
   statement.includes("$3")
-    ? [appIds, references, iso(from), to === null ? "infinity" : iso(to)]
+    ? [appIds, references, endOf(from, "-infinity"), endOf(to, "infinity")]
     : statement.includes("$1")
       ? [appIds, references]
       : []
@@ -170,7 +254,7 @@ export const valuesOf = ({ appIds, from, references, to }: Changes, statement: s
 const pairs = rowsOf(Schema.Struct({ appId: Schema.String, reference: Schema.String }))
 
 /** The name of every record, adjustment or event that was written in the stretch, and at its open end of what is open. */
-export const changedIn = (sql: SqlClient.SqlClient, from: Instant, to: Instant | null) => {
+export const changedIn = (sql: SqlClient.SqlClient, from: Instant | null, to: Instant | null) => {
   const within = (at: string) => `${at} >= $1::timestamptz AND ${at} < $2::timestamptz`
   const written = [
     `SELECT app_id, reference FROM journal WHERE ${within("at")}`,
@@ -189,7 +273,7 @@ export const changedIn = (sql: SqlClient.SqlClient, from: Instant, to: Instant |
       sql.unsafe(
         `SELECT DISTINCT app_id AS "appId", reference FROM (${written.join(" UNION ALL ")}) AS w(app_id, reference)
           WHERE app_id IS NOT NULL AND reference IS NOT NULL ORDER BY 1, 2`,
-        [iso(from), to === null ? "infinity" : iso(to)]
+        [endOf(from, "-infinity"), endOf(to, "infinity")]
       )
     ),
     (rows) => rows

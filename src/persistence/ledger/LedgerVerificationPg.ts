@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto"
 import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { iso } from "../../domain/Instant.ts"
 import { json } from "../../domain/Json.ts"
 import {
   type LedgerDifference,
@@ -12,9 +13,10 @@ import {
 import { Distribution } from "../connection/Distribution.ts"
 import { rowsOf } from "../connection/Rows.ts"
 import { changedVerification } from "./ChangedVerification.ts"
-import { askedBySmall } from "./LedgerChanges.ts"
+import { askedBySmall, countedBySmall, isAskedOfStretches } from "./LedgerChanges.ts"
 import { breachesStatement, type LedgerRule } from "./LedgerRule.ts"
 import { ledgerSlices, type Slice, slicingOn } from "./LedgerSlices.ts"
+import { firstStretch, ledgerStretches, Stretch } from "./LedgerStretches.ts"
 import { Fold, positionFolds, SETTLED_AFTER_MS } from "./PositionFolds.ts"
 import { adjustmentRules } from "./rules/AdjustmentRules.ts"
 import { digestRules } from "./rules/DigestRules.ts"
@@ -31,11 +33,12 @@ export const SliceSize = Context.Reference<number>("gateway/persistence/SliceSiz
 const POSITIONS_MS = 1_000
 
 /**
- * The next step of a verification: a rule that needs everything, the positions behind a tenant or in the middle of one, the names that providers gave
+ * The next step of a verification: a rule that needs everything, a stretch of time, the positions behind a tenant or in the middle of one, the names that providers gave
  * behind one, the tenant's records behind one, or the records without a line behind one.
  */
 const Place = Schema.Union([
   Schema.TaggedStruct("Rule", { at: Schema.Number }),
+  Schema.TaggedStruct("Stretch", { stretch: Stretch }),
   Schema.TaggedStruct("Positions", { after: Schema.NullOr(Schema.String), fold: Schema.NullOr(Fold) }),
   Schema.TaggedStruct("Names", { after: Schema.NullOr(Schema.Array(Schema.String)) }),
   Schema.TaggedStruct("Records", { appId: Schema.NullOr(Schema.String), reference: Schema.NullOr(Schema.String) }),
@@ -73,17 +76,17 @@ export const LedgerVerificationPg = Layer.effect(
     const folds = positionFolds(sql, positionRule)
     const { breaches, set } = steps
     const slicedRules = ledgerRules.filter(slicing.has)
+    const stretches = ledgerStretches(sql, steps, stretchedRules)
     // On Citus the rules that walk through all tenants are asked as a whole, too.
     const wholeRules = ledgerRules.filter((one) => !slicing.has(one) && (isDistributed || !walked.includes(one)))
     const program = createHash("sha256")
       .update(json(ledgerRules.map((one) => [slicing.has(one), wholeRules.includes(one), one.counted, one.broken])))
       .digest("hex")
-    const behindRules: Place = isDistributed ? firstRecords : { _tag: "Positions", after: null, fold: null }
 
     const checkWhole = (run: Run, one: LedgerRule, place: Place) =>
       steps.whole(
         Effect.gen(function* () {
-          const [row] = yield* counts(sql.unsafe(one.counted))
+          const [row] = yield* counts(sql.unsafe(isDistributed ? one.counted : countedBySmall(one)))
           const statement = isDistributed ? breachesStatement(one, MAX_DIFFERENCES) : askedBySmall(one, MAX_DIFFERENCES)
           const differences = yield* breaches(one, statement, [])
           return { ...added(run, differences, [[one.rule, Number(row?.count ?? 0n)]]), place }
@@ -164,7 +167,14 @@ export const LedgerVerificationPg = Layer.effect(
       return { ...added(run, differences, [[namesRule.rule, page.count]]), place }
     })
 
+    const checkStretch = Effect.fnUntraced(function* (run: Run, { stretch }: Extract<Place, { _tag: "Stretch" }>) {
+      const { counts: rows, differences, next } = yield* stretches.check(stretch)
+      const place: Place = next === null ? firstPositions : { _tag: "Stretch", stretch: next }
+      return { ...added(run, differences, rows), place }
+    })
+
     const step = Effect.fnUntraced(function* (run: Run, place: Place, isKept: boolean) {
+      if (place._tag === "Stretch") return yield* checkStretch(run, place)
       if (place._tag === "Records") return yield* steps.part(checkRecords(run, place))
       if (place._tag === "Unwritten") return yield* steps.part(checkUnwritten(run, place))
       if (place._tag === "Names") return yield* steps.part(checkNames(run, place))
@@ -174,7 +184,9 @@ export const LedgerVerificationPg = Layer.effect(
         return found.run
       }
       const one = wholeRules[place.at]
-      return one === undefined ? { ...run, place: behindRules } : yield* checkWhole(run, one, { _tag: "Rule", at: place.at + 1 })
+      return one === undefined
+        ? { ...run, place: isDistributed ? firstRecords : firstStretches }
+        : yield* checkWhole(run, one, { _tag: "Rule", at: place.at + 1 })
     })
 
     const begun = Effect.gen(function* () {
@@ -245,8 +257,11 @@ const ruleOf = (name: string): LedgerRule => {
 /** They read all that was ever posted, or all names that providers ever gave, and so go through it in steps of their own. */
 const positionRule = ruleOf("positions_are_the_fold")
 const namesRule = ruleOf("provider_references_were_written")
-const walked: ReadonlyArray<LedgerRule> = [positionRule, namesRule]
+const stretchedRules = ledgerRules.filter(isAskedOfStretches)
+const walked: ReadonlyArray<LedgerRule> = [positionRule, namesRule, ...stretchedRules]
 
+const firstStretches: Place = { _tag: "Stretch", stretch: firstStretch }
+const firstPositions: Place = { _tag: "Positions", after: null, fold: null }
 const firstNames: Place = { _tag: "Names", after: null }
 const firstRecords: Place = { _tag: "Records", appId: null, reference: null }
 const nothingYet = {
@@ -276,7 +291,9 @@ const reportOf = ({ checked, differences }: Run): LedgerReport => ({
 const nameOf = (place: Place, wholeRules: ReadonlyArray<LedgerRule>): string => {
   switch (place._tag) {
     case "Rule":
-      return wholeRules[place.at]?.rule ?? "the positions"
+      return wholeRules[place.at]?.rule ?? "keys and events"
+    case "Stretch":
+      return `keys and events from ${place.stretch.from === null ? "the beginning" : iso(place.stretch.from)}`
     case "Positions":
       return `positions behind ${place.fold?.appId ?? place.after ?? "the beginning"}`
     case "Names":

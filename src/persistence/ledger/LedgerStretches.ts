@@ -1,0 +1,95 @@
+import { Clock, Context, Effect, Schema } from "effect"
+import type { SqlClient } from "effect/sql"
+import { iso } from "../../domain/Instant.ts"
+import type { LedgerDifference } from "../../services/ports/LedgerVerification.ts"
+import { Moment, rowsOf } from "../connection/Rows.ts"
+import { askedAgain, askedOfStretch, type Changes, changedIn, countedInStretch, linesIn, valuesOf } from "./LedgerChanges.ts"
+import type { LedgerRule } from "./LedgerRule.ts"
+import { joined, MAX_DIFFERENCES, type VerificationSteps } from "./VerificationSteps.ts"
+
+/** So many records of a stretch are looked at by one statement. */
+export const StretchSize = Context.Reference<number>("gateway/persistence/StretchSize", { defaultValue: () => 2_000 })
+const FIRST_STRETCH_MS = 600_000
+const SHORTEST_STRETCH_MS = 1_000
+/** A stretch with so many steps is made shorter before it is looked at, and the next one is longer where there were few. */
+const MUCH = 20_000
+const LITTLE = 5_000
+
+/** Where a walk goes on: everything before `from` was looked at, nothing where it is null. */
+export const Stretch = Schema.Struct({ from: Schema.NullOr(Schema.Number), length: Schema.Number })
+export type Stretch = typeof Stretch.Type
+export const firstStretch: Stretch = { from: null, length: FIRST_STRETCH_MS }
+
+const counts = rowsOf(Schema.Struct({ count: Schema.BigInt }))
+const oldest = rowsOf(Schema.Struct({ at: Schema.NullOr(Moment) }))
+
+interface StretchChecked {
+  readonly differences: ReadonlyArray<LedgerDifference>
+  readonly counts: ReadonlyArray<readonly [rule: string, count: number]>
+  /** Null at the end. */
+  readonly next: Stretch | null
+}
+
+/**
+ * Rules that no reference finds, asked of one stretch of time after another, from the first to that which has no end. Each question is about a bounded number of
+ * records, in a snapshot of its own, so that none takes longer the more there is.
+ */
+export const ledgerStretches = (
+  sql: SqlClient.SqlClient,
+  { breaches, changes }: VerificationSteps,
+  rules: ReadonlyArray<LedgerRule>
+) => {
+  const statements = rules.map((one) => ({
+    one,
+    first: askedOfStretch(one, MAX_DIFFERENCES),
+    again: askedAgain(one, MAX_DIFFERENCES)
+  }))
+
+  const asked = Effect.fnUntraced(function* (part: Changes) {
+    const found: Array<LedgerDifference> = []
+    for (const { again, first, one } of statements) {
+      const differences = yield* breaches(one, first, valuesOf(part, first))
+      found.push(
+        ...(again === null || differences.length === 0 ? differences : yield* breaches(one, again, valuesOf(part, again)))
+      )
+    }
+    return found
+  })
+
+  /** The end of the next stretch; before the first tenant there is one stretch. */
+  const endOf = Effect.fnUntraced(function* ({ from, length }: Stretch) {
+    const now = yield* Clock.currentTimeMillis
+    if (from === null) {
+      const [row] = yield* oldest(sql`SELECT min(created_at) AS at FROM tenants`)
+      return { to: row?.at ?? null, lines: MUCH, length }
+    }
+    for (let shorter = length; ; shorter = Math.max(SHORTEST_STRETCH_MS, shorter / 2)) {
+      const to = from + shorter >= now ? null : from + shorter
+      const lines = yield* linesIn(sql, from, to, MUCH)
+      if (lines < MUCH || shorter === SHORTEST_STRETCH_MS) return { to, lines, length: shorter }
+    }
+  })
+
+  const check = Effect.fnUntraced(function* (stretch: Stretch) {
+    const { length, lines, to } = yield* changes(endOf(stretch))
+    const { from } = stretch
+    const all = yield* changes(changedIn(sql, from, to))
+    const size = yield* StretchSize
+    let differences: ReadonlyArray<LedgerDifference> = []
+    for (let at = 0; at < all.length || at === 0; at += size) {
+      const part = all.slice(at, at + size)
+      const records = { appIds: part.map(({ appId }) => appId), references: part.map(({ reference }) => reference), from, to }
+      differences = joined(differences, yield* changes(asked(records)))
+    }
+    const ends = [from === null ? "-infinity" : iso(from), to === null ? "infinity" : iso(to)]
+    const counted = yield* changes(
+      Effect.forEach(rules, (one) =>
+        Effect.map(counts(sql.unsafe(countedInStretch(one), ends)), ([row]) => [one.rule, Number(row?.count ?? 0n)] as const)
+      )
+    )
+    const next = to === null ? null : { from: to, length: lines < LITTLE ? length * 2 : length }
+    return { differences, counts: counted, next } satisfies StretchChecked
+  })
+
+  return { check }
+}
