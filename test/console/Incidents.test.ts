@@ -99,7 +99,7 @@ describe("in the console alone, from the first page to the cause", () => {
     expect(await person.text()).toMatch(/Parked webhooks: \d/)
     await picture(page, "endpoint-dead-1")
     await person.follow(tenant.appId)
-    expect(await person.text()).toMatch(/Last answer\s+2.*UTC: no answer: The endpoint could not be reached/)
+    expect(await person.text()).toMatch(/Last answer\s+2.*UTC: no answer: The connection to this machine was refused/)
     await picture(page, "endpoint-dead-2")
     expect(person.clicks()).toBe(1)
   })

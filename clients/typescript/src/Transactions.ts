@@ -137,7 +137,7 @@ const flat = ({ metadata = {}, ...filter }: Filter): Query => ({
   ...Object.fromEntries(Object.entries(metadata).map(([name, value]) => [`metadata.${name}`, value]))
 })
 
-interface Page<Item> {
+export interface Page<Item> {
   readonly items: ReadonlyArray<Item>
   readonly next_cursor: string | null
 }
