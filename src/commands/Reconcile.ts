@@ -2,13 +2,14 @@ import { Clock, Effect, Layer, Option, Schema, Struct } from "effect"
 import { Command, Flag } from "effect/cli"
 import * as App from "../App.ts"
 import { type Instant, instantOf, iso } from "../domain/Instant.ts"
+import { statedRulings } from "../domain/ReconciliationDifference.ts"
 import { GatewayStatus } from "../services/ports/GatewayStatus.ts"
 import { FeeBooking, type FeeDifference } from "../services/settlement/FeeBooking.ts"
 import { Reconciliation, type ReconciliationReport } from "../services/settlement/Reconciliation.ts"
 import { exampleProvider, providerName } from "./Arguments.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { bySystemUser } from "./Operator.ts"
-import { printResult } from "./Output.ts"
+import { printErrors, printResult } from "./Output.ts"
 import { settingsWithProviders } from "./Provider.ts"
 
 const DAY_LENGTH = "2026-01-31".length
@@ -36,6 +37,17 @@ const comparison = Effect.fnUntraced(function* ({ day, provider, start }: Compar
     return yield* new CommandRefusal({
       message: `${report.differences.length} differences between the account at ${provider} and ours: see docs/runbooks/reconcile-difference.md`
     })
+}, Effect.provide(reconciliationLayer))
+
+/** A file of rulings, which `review` books: what can be ruled by their account alone. */
+const rulings = Effect.fnUntraced(function* ({ day, provider, start }: Compared) {
+  const { differences, known } = yield* (yield* Reconciliation).reconcile(provider, start, day)
+  const stated = statedRulings([...differences, ...known])
+  const lines = stated.map(({ currency, fee, outcome, reference }) => [reference, outcome, fee ?? "", currency ?? ""].join(","))
+  yield* printResult(stated, ["reference,outcome,fee_minor,currency", ...lines])
+  const inReview = new Set(known.flatMap(({ because, reference }) => (because === "in_review" ? [reference] : [])))
+  const left = inReview.size - stated.length
+  if (left > 0) yield* printErrors(`${left} in review have no line here: look at each, by gateway review list`)
 }, Effect.provide(reconciliationLayer))
 
 /** Without the lines of their account, whose words are in `theirs`: amounts, fees and times of them are for programs. */
@@ -85,16 +97,25 @@ export const reconcile = Command.make(
         "list the fees that its statement names and that are not booked so, and what booking them does to floats"
       )
     ),
+    rulings: Flag.Boolean("rulings").pipe(
+      Flag.withDefault(false),
+      Flag.withDescription(
+        "print a file of rulings on what is in review and what its account says succeeded or failed: CSV of reference, outcome, fee_minor and currency"
+      )
+    ),
     apply: Flag.Boolean("apply").pipe(Flag.withDefault(false), Flag.withDescription("book them")),
     alone: Flag.Boolean("no-second-person").pipe(
       Flag.withDefault(false),
       Flag.withDescription("states that nobody else is there to approve those that take two people; said in the audit log")
     )
   },
-  Effect.fn(function* ({ alone, apply, bookFees, day, provider }) {
+  Effect.fn(function* ({ alone, apply, bookFees, day, provider, rulings: asRulings }) {
     const now = yield* Clock.currentTimeMillis
     const wanted = Option.getOrElse(day, () => iso(now).slice(0, DAY_LENGTH))
     const start = Option.getOrElse(startOf(wanted), () => now)
+    if (asRulings && (bookFees || apply || alone))
+      return yield* new CommandRefusal({ message: "--rulings goes with no other option but --day" })
+    if (asRulings) return yield* rulings({ provider, start, day: wanted })
     if (bookFees) return yield* booking({ provider, start, day: wanted }, { alone, apply })
     if (apply || alone) return yield* new CommandRefusal({ message: "--apply and --no-second-person go with --book-fees" })
     yield* comparison({ provider, start, day: wanted }, now)
@@ -108,6 +129,10 @@ export const reconcile = Command.make(
     {
       command: `gateway reconcile ${exampleProvider} --day 2026-01-31 --book-fees`,
       description: "List the fees of that day that are booked otherwise than the statement names them; book them with --apply"
+    },
+    {
+      command: `gateway reconcile ${exampleProvider} --day 2026-01-31 --rulings > rulings.csv`,
+      description: "Write a file of rulings by what the statement says of that day's records in review"
     }
   ])
 )

@@ -137,6 +137,31 @@ export const knownBecause = (
 const ofOutcome: ReadonlyArray<ReconciliationDifference["kind"]> = ["state", "missing_there", "unanswered"]
 const unexplained: ReadonlyArray<ReconciliationDifference["kind"]> = ["doubled", "missing_here", "unreadable", "unsteady"]
 
+/** One line of a file of rulings: the end of a record in review, as their account has it; null where it does not name the fee. */
+export interface StatedRuling {
+  readonly reference: string
+  readonly outcome: "successful" | "failed"
+  readonly fee: MinorUnits | null
+  readonly currency: Currency | null
+}
+
+/**
+ * Of the records in review those of which one line of their account says all that a ruling needs: that it succeeded, with its fee, or that it failed. Another
+ * amount, money that moved twice or came back, and what is not over there have none: each is looked at by itself.
+ */
+export const statedRulings = (
+  all: ReadonlyArray<ReconciliationDifference & { readonly because?: KnownBecause }>
+): ReadonlyArray<StatedRuling> =>
+  [...Map.groupBy(all, ({ reference }) => reference)].flatMap(([reference, own]): ReadonlyArray<StatedRuling> => {
+    const isPlain = own.every(({ because, kind, lines }) => because === "in_review" && ruled.includes(kind) && lines.length === 1)
+    const line = own[0]?.lines[0]
+    if (reference === null || !isPlain || line === undefined) return []
+    const { currency, fee_minor, status } = line
+    if (status === "failed") return [{ reference, outcome: status, fee: null, currency: null }]
+    return status === "successful" ? [{ reference, outcome: status, fee: fee_minor, currency }] : []
+  })
+const ruled: ReadonlyArray<ReconciliationDifference["kind"]> = ["state", "fee"]
+
 export const unreadableHere = ({ at, place, providerReference, reference, word }: UnreadableRow): ReconciliationDifference => ({
   kind: "unreadable",
   direction: null,

@@ -8,6 +8,7 @@ import {
   missingHere,
   type ProviderRecord,
   type ReconciliationDifference,
+  statedRulings,
   unreadableHere
 } from "../../src/domain/ReconciliationDifference.ts"
 import type { Transaction } from "../../src/domain/Transaction.ts"
@@ -92,6 +93,27 @@ describe("reconciliation", () => {
     expect(kinds.map((kind) => because(kind, false))).toEqual([null, null, null])
     const others = ["missing_here", "doubled", "amount", "currency", "fee", "unreadable", "unsteady"] as const
     expect(others.map((kind) => because(kind, true))).toEqual(others.map(() => null))
+  })
+
+  it("states a ruling only on what is in review, and of which one line of theirs says all that it needs", () => {
+    const line = (change: object = {}) => ({ amount: minor(10_000n), currency: "UGX", fee: minor(1_200n), at: NOON, ...change })
+    const ruled = (record: Transaction, said: ProviderRecord, because: "in_review" | "pending" = "in_review") =>
+      statedRulings(differences(record, said).map((one) => ({ ...one, because })))
+    const { reference } = payout()
+    const succeeded = { reference, outcome: "successful", fee: 1_200n, currency: "UGX" }
+    expect(ruled(payout(), theirs("successful", line()))).toStrictEqual([succeeded])
+    expect(ruled(paid, theirs("successful", line()))).toStrictEqual([succeeded])
+    expect(ruled(payout(), theirs("successful", line({ fee: null })))).toMatchObject([{ outcome: "successful", fee: null }])
+    expect(ruled(paid, theirs("failed", line()))).toStrictEqual([{ reference, outcome: "failed", fee: null, currency: null }])
+    const notPlain = [
+      ruled(payout(), theirs("successful", line()), "pending"),
+      ruled(paid, theirs("successful", line({ amount: minor(9n) }))),
+      ruled(paid, theirs("returned", line())),
+      ruled(paid, theirs("pending", line())),
+      ruled(payout(), absent),
+      statedRulings([{ ...differenceOf(paid, "doubled", "P1, P2"), because: "in_review" }])
+    ]
+    expect(notPlain).toStrictEqual(notPlain.map(() => []))
   })
 
   it("reports both states where they differ", () => {
