@@ -55,11 +55,13 @@ describe("a simulated provider with a rate", () => {
         '{"status":false,"message":"An error occurred","meta":{"nextStep":"Read the message"},"type":"api_error","code":"unknown"}'
       ],
       ["mtn", 429, '{"statusCode":429,"message":"Rate limit is exceeded. Try again in 1 seconds."}'],
+      ["airtel", 429, '{"status":{"code":"429","message":"Too many requests","success":false}}'],
       [
         "daraja",
         429,
         '{"requestId":"7d10-4c6e-81ce-1","errorCode":"500.003.02","errorMessage":"System is busy. Please try again in few minutes."}'
-      ]
+      ],
+      ["wave", 429, '{"code":"too-many-requests","message":"You have made too many requests."}']
     ])
   })
 })

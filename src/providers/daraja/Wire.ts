@@ -64,7 +64,7 @@ export const parametersOf = ({ Result: { ResultParameters } }: Result): Readonly
 }
 export const textOf = Schema.decodeUnknownOption(Text)
 
-/** The body that comes to the ConfirmationURL of a paybill for each payment to it, those by a prompt among them. */
+/** The body by which a paybill confirms each payment to it, those by a prompt among them. */
 export const Confirmation = Schema.Struct({
   TransID: Schema.String.check(Schema.isPattern(/^[A-Z0-9]{8,20}$/)),
   TransAmount: Text,
