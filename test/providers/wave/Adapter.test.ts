@@ -1,0 +1,151 @@
+import { expect, it } from "@effect/vitest"
+import { Clock, Effect, Redacted } from "effect"
+import { TestClock } from "effect/testing"
+import { reader } from "../../../src/ConfigRules.ts"
+import { minor } from "../../../src/domain/Money.ts"
+import { waveProvider } from "../../../src/providers/wave/Settings.ts"
+import type { Adapter } from "../../../src/services/ports/Provider.ts"
+import { collectionsOf, payoutsOf } from "../contract/Fixture.ts"
+import { askOrder, quoteOrder } from "../contract/Orders.ts"
+import { answer, reset, type Stub, stub } from "../ProviderStub.ts"
+import { abidjan, charge, open, payout, payoutShown, sessionShown } from "./Orders.ts"
+
+const sentTo = ({ seen }: Stub, line: string) => seen.filter((one) => one.line.startsWith(line))
+
+it.effect("a payout is the bytes of Wave's documents, and the same order is the same bytes under the same key", () =>
+  Effect.gen(function* () {
+    const order = payout({
+      narration: "Retrait 8123",
+      destination: {
+        _tag: "momo",
+        msisdn: Redacted.make("+2250703445566"),
+        network: "WAVE",
+        country: "CI",
+        name: Redacted.make("Awa K")
+      }
+    })
+    const { reference } = order
+    const server = yield* stub({ "POST /v1/payout": [answer(200, payoutShown(reference))] })
+    const { send } = payoutsOf(yield* open(server.baseUrl))
+    expect(yield* send(order)).toMatchObject({
+      _tag: "Succeeded",
+      amount: 25_000n,
+      fee: 250n,
+      providerReference: "pt-1r7dv2kg0tz4a"
+    })
+    // On another quote: what it costs is no part of the body.
+    yield* send({ ...order, quote: { ...order.quote, fee: minor(300n), token: "another" } })
+    const [first, second] = sentTo(server, "POST /v1/payout")
+    expect(first?.body).toBe(
+      `{"currency":"XOF","receive_amount":"25000","mobile":"+2250703445566","name":"Awa K","payment_reason":"Retrait 8123","client_reference":"${reference}"}`
+    )
+    expect(second?.body).toBe(first?.body)
+    const headers = { "idempotency-key": reference, authorization: "Bearer wave_ci_prod_key", "content-type": "application/json" }
+    expect([first?.headers, second?.headers]).toMatchObject([headers, headers])
+  }).pipe(Effect.scoped)
+)
+
+it.effect("a payout whose answer is lost is sent once, and searched for in the wallet of its country", () =>
+  Effect.gen(function* () {
+    const order = payout()
+    const { reference } = order
+    const server = yield* stub({
+      "POST /v1/payout": [reset],
+      "GET /v1/payouts/search": [answer(200, { result: [] }), answer(200, { result: [payoutShown(reference)] })]
+    })
+    const { fetchStatus, send } = payoutsOf(yield* open(server.baseUrl))
+    expect(yield* send(order)).toMatchObject({ _tag: "Unknown" })
+    const asked = yield* askOrder(abidjan, reference)
+    expect(yield* fetchStatus(asked)).toMatchObject({ _tag: "NotFound" })
+    expect(yield* fetchStatus(asked)).toMatchObject({ _tag: "Succeeded" })
+    expect(yield* fetchStatus({ ...asked, country: "SN" })).toMatchObject({ _tag: "Succeeded" })
+    expect(yield* fetchStatus({ ...asked, country: "BF" })).toMatchObject({ _tag: "Unknown" })
+    expect(sentTo(server, "POST")).toHaveLength(1)
+    const searches = sentTo(server, `GET /v1/payouts/search?client_reference=${reference}`)
+    expect(searches.map(({ headers }) => headers.authorization)).toEqual([
+      "Bearer wave_ci_prod_key",
+      "Bearer wave_ci_prod_key",
+      "Bearer wave_sn_prod_key"
+    ])
+  }).pipe(Effect.scoped)
+)
+
+it.effect("a session is the bytes of Wave's documents, and none is made without an address over https", () =>
+  Effect.gen(function* () {
+    const order = charge()
+    const { reference } = order
+    const server = yield* stub({ "POST /v1/checkout/sessions": [answer(200, sessionShown(reference))] })
+    const { charge: place } = collectionsOf(yield* open(server.baseUrl))
+    expect(yield* place(order)).toMatchObject({ _tag: "NeedsRedirect" })
+    for (const redirectUrl of [null, "http://shop.example/back"])
+      expect(yield* place({ ...order, redirectUrl })).toMatchObject({ _tag: "Refused", kind: "other" })
+    expect(server.seen.map(({ body }) => body)).toEqual([
+      `{"amount":"15000","currency":"XOF","success_url":"https://shop.example/back","error_url":"https://shop.example/back","client_reference":"${reference}","restrict_payer_mobile":"+2250703445566"}`
+    ])
+  }).pipe(Effect.scoped)
+)
+
+/** A charge that is asked about so long after it was sent, with a handle or without. */
+const asked = Effect.fnUntraced(function* (
+  adapter: Adapter,
+  reference: ReturnType<typeof charge>["reference"],
+  handle: string | null,
+  afterMs: number
+) {
+  const sentAt = (yield* Clock.currentTimeMillis) - afterMs
+  return yield* collectionsOf(adapter).fetchStatus({ ...(yield* askOrder(abidjan, reference, handle)), sentAt })
+})
+
+it.effect("a session that nobody was sent to is expired after five minutes, and no other one ever", () =>
+  Effect.gen(function* () {
+    yield* TestClock.setTime(1_800_000_000_000)
+    const { reference } = charge()
+    const [shown, stray] = [sessionShown(reference), sessionShown(reference, { id: "cos-stray" })]
+    const expired = sessionShown(reference, { id: "cos-stray", checkout_status: "expired" })
+    const given = yield* stub({
+      "GET /v1/checkout/sessions/search": [answer(200, { result: [shown] }), answer(200, { result: [shown, stray] })],
+      "POST /v1/checkout/sessions/": [answer(200, "")]
+    })
+    const withPage = yield* open(given.baseUrl)
+    expect(yield* asked(withPage, reference, shown.id, 86_400_000)).toMatchObject({ _tag: "StillPending" })
+    expect(sentTo(given, "POST")).toEqual([])
+    yield* asked(withPage, reference, shown.id, 86_400_000)
+    expect(sentTo(given, "POST").map(({ line }) => line)).toEqual(["POST /v1/checkout/sessions/cos-stray/expire"])
+
+    const lost = yield* stub({
+      "GET /v1/checkout/sessions/search": [
+        answer(200, { result: [stray] }),
+        answer(200, { result: [stray] }),
+        answer(200, { result: [expired] })
+      ],
+      "POST /v1/checkout/sessions/": [answer(409, { code: "a-code", message: "a text" })]
+    })
+    const withoutPage = yield* open(lost.baseUrl)
+    expect(yield* asked(withoutPage, reference, null, 299_999)).toMatchObject({ _tag: "StillPending" })
+    expect(sentTo(lost, "POST")).toEqual([])
+    expect(yield* asked(withoutPage, reference, null, 300_000)).toMatchObject({ _tag: "Refused", failure: { code: "timed_out" } })
+    expect(sentTo(lost, "POST")).toHaveLength(1)
+  }).pipe(Effect.scoped)
+)
+
+it.effect("a payout is priced by the contract, with a fee that comes back, and never across a border", () =>
+  Effect.gen(function* () {
+    const { quote } = payoutsOf(yield* open("http://127.0.0.1:1"))
+    const order = quoteOrder(abidjan, "5566")
+    expect(yield* quote(order)).toMatchObject({ principal: 20_000n, fee: 300n, feeReturns: true })
+    for (const change of [{ destinationCountry: "SN" }, { destinationCurrency: "XAF" as const }])
+      expect(yield* quote({ ...order, ...change })).toMatchObject({ _tag: "QuoteRefused", kind: "other" })
+  }).pipe(Effect.scoped)
+)
+
+it("settings name all mistakes at once, a key of another country among them, and no secret", () => {
+  const mistakes: Array<string> = []
+  const variables = { WAVE_BASE_URL: "https://api.wave.com", WAVE_LIVE_API_KEY: "CI:wave_sn_prod_1,SN:wave_sn_prod_2" }
+  waveProvider.configured(reader(variables, mistakes), mistakes, { timeoutMs: 1000, refuseLoopback: true, refuseRemote: false })
+  expect(mistakes).toEqual([
+    "WAVE_PAYOUT_FEES is required together with WAVE_BASE_URL",
+    "WAVE_COLLECTION_FEE is required together with WAVE_BASE_URL",
+    "WAVE_LIVE_WEBHOOK_SECRET is required together with the other WAVE_LIVE credentials",
+    "WAVE_LIVE_API_KEY must be a comma list such as CI:value,SN:value, of the countries CI, SN, BF, ML, each the key of its wallet"
+  ])
+})
