@@ -2,6 +2,7 @@ import { join } from "node:path"
 import { Context, Effect } from "effect"
 import { HttpServer } from "effect/http"
 import * as App from "../App.ts"
+import { StandardStreams } from "../observability/StandardStreams.ts"
 import { DataFolder } from "./DataFolder.ts"
 import { printResult } from "./Output.ts"
 
@@ -22,11 +23,15 @@ export const addressesOf = ({ host, port }: App.Settings, context: Served): Serv
   }
 }
 
+/** A gateway whose standard output is a file on a full disk serves payments all the same. */
 export const printAddresses = ({ consoleUrl, url }: ServedAddresses) =>
-  printResult(consoleUrl === null ? { url } : { url, console_url: consoleUrl }, [
-    `The gateway listens on ${url}`,
-    ...(consoleUrl === null ? [] : [`The operators' console listens on ${consoleUrl}`])
-  ])
+  Effect.andThen(
+    Effect.sync(() => StandardStreams.surviveFullDisk(process.stdout)),
+    printResult(consoleUrl === null ? { url } : { url, console_url: consoleUrl }, [
+      `The gateway listens on ${url}`,
+      ...(consoleUrl === null ? [] : [`The operators' console listens on ${consoleUrl}`])
+    ])
+  )
 
 /** Where a data folder remembers the management port of its gateway; of several the last one that was started. */
 export const managementFile = (dataDir: string): string => join(dataDir, "management.json")
