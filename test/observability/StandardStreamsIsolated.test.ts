@@ -35,7 +35,7 @@ describe("standard error on a disk that is full", () => {
       stdio: ["ignore", "pipe", openSync(FULL, "w")]
     })
     let said = ""
-    child.stdout.on("data", (chunk) => {
+    child.stdout?.on("data", (chunk) => {
       said += String(chunk)
     })
     const code = await new Promise((ended) => child.once("close", ended))
