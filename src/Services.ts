@@ -15,6 +15,7 @@ import { Approvals } from "./services/approvals/Approvals.ts"
 import { FloatApprovals } from "./services/approvals/FloatApprovals.ts"
 import { KeyApprovals } from "./services/approvals/KeyApprovals.ts"
 import { ReviewApprovals } from "./services/approvals/ReviewApprovals.ts"
+import { ReviewFiles } from "./services/approvals/ReviewFiles.ts"
 import { BeneficiaryBook } from "./services/BeneficiaryBook.ts"
 import { ChargeDispatch } from "./services/collections/ChargeDispatch.ts"
 import { ChargeGuard } from "./services/collections/ChargeGuard.ts"
@@ -47,7 +48,9 @@ import { Clawbacks } from "./services/settlement/Clawbacks.ts"
 import { OutcomePoller } from "./services/settlement/OutcomePoller.ts"
 import { ProviderCallbacks } from "./services/settlement/ProviderCallbacks.ts"
 import { Review } from "./services/settlement/Review.ts"
+import { RulingFiles } from "./services/settlement/RulingFiles.ts"
 import { Settlement } from "./services/settlement/Settlement.ts"
+import { UnsettledQueue } from "./services/settlement/UnsettledQueue.ts"
 import { FloatAdjustments } from "./services/tenants/FloatAdjustments.ts"
 import { TenantKeys } from "./services/tenants/TenantKeys.ts"
 import { WebhookDispatcher } from "./services/webhooks/WebhookDispatcher.ts"
@@ -103,7 +106,15 @@ export const servicesOn = <P = never>({ limits, ports, providers, sender }: Foun
 export const consoleServices = (approvalFrom: ApprovalAmounts) =>
   Approvals.layer.pipe(
     Layer.provideMerge(
-      Layer.mergeAll(ReviewApprovals.layer(approvalFrom), FloatApprovals.layer, KeyApprovals.layer, SignIn.layer)
+      Layer.mergeAll(
+        ReviewApprovals.layer(approvalFrom),
+        ReviewFiles.layer,
+        FloatApprovals.layer,
+        KeyApprovals.layer,
+        SignIn.layer,
+        UnsettledQueue.layer
+      )
     ),
+    Layer.provideMerge(RulingFiles.layer),
     Layer.provide(Layer.mergeAll(Review.layer, FloatAdjustments.layer, TenantKeys.layer))
   )

@@ -66,6 +66,7 @@ const ofAllTenants: ReadonlyArray<Exception> = [
       "FROM open_work WHERE needs_review ORDER BY created_at LIMIT",
       "failing_since FROM webhook_endpoints WHERE enabled AND failing_since IS NOT NULL",
       "FROM open_work w JOIN transactions t ON t.app_id = w.app_id AND t.reference = w.reference WHERE w.is_open ORDER BY w.created_at",
+      "FROM open_work w JOIN transactions t ON t.app_id = w.app_id AND t.reference = w.reference WHERE (w.is_open OR w.needs_review)",
       "FROM float_positions WHERE receivable_minor > 0",
       "(SELECT app_id, mode FROM deliveries WHERE parked LIMIT",
       'created_at AS "createdAt" FROM tenants ORDER BY app_id',

@@ -218,7 +218,7 @@ const codeBugs: ReadonlyArray<Bug> = [
     name: "blame the provider for one tenant's numbers",
     breaks: "what a tenant chooses holds back no other tenant",
     test: "test/scenarios/routing/NoisyNeighbour.test.ts",
-    edits: [{ file: "src/services/routing/Circuits.ts", text: "? null : tenant\n", instead: "? null : null\n" }]
+    edits: [{ file: "src/services/routing/CircuitStates.ts", text: "? null : tenant\n", instead: "? null : null\n" }]
   },
   {
     name: "hear wrong codes without end",

@@ -17,6 +17,8 @@ import { CommandRefusal } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
 import { auditEntry } from "./Operator.ts"
 import { asText, printResult } from "./Output.ts"
+import { rule } from "./ReviewFile.ts"
+import { unknown } from "./ReviewUnknown.ts"
 
 const CASES_LISTED = 1000
 
@@ -138,7 +140,7 @@ const acknowledge = Command.make(
 
 export const review = Command.make("review").pipe(
   Command.withDescription("Transactions whose outcome only a person can establish"),
-  Command.withSubcommands([list, acknowledge, resolve])
+  Command.withSubcommands([list, unknown, acknowledge, resolve, rule])
 )
 
 /** A case for programs. */

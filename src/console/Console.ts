@@ -16,9 +16,11 @@ import { makeKeys } from "./pages/Keys.ts"
 import { makeProviders } from "./pages/Providers.ts"
 import { makeRates } from "./pages/Rates.ts"
 import { makeReviews } from "./pages/Reviews.ts"
+import { makeRulingFiles } from "./pages/RulingFilePages.ts"
 import { makeSenders } from "./pages/Senders.ts"
 import { makeTimeline } from "./pages/Timeline.ts"
 import { makeTransactions } from "./pages/Transactions.ts"
+import { makeUnknown } from "./pages/Unknown.ts"
 import { makeWebhooks } from "./pages/Webhooks.ts"
 
 // An import would read all that node:http exports, and with it an unused client of 16 MB.
@@ -96,6 +98,8 @@ export const makeRooms = ({ traceUrl }: RoomSettings) =>
     makeTransactions,
     makeTimeline(traceUrl),
     makeAcknowledging,
+    makeUnknown,
+    makeRulingFiles,
     makeReviews,
     makeDecisions,
     makeWebhooks,

@@ -108,6 +108,7 @@ const notices: Readonly<Record<string, string>> = {
   dismissed: "The proposal is over. Nothing was done.",
   redelivered: "They are sent again: the same bytes under the same ids.",
   "no-endpoint": "Nothing was sent: the tenant has no enabled endpoint in this mode.",
+  "none-ticked": "Nothing was done: none was ticked.",
   "none-chosen": "Nothing was sent: none was ticked.",
   replayed: "It is looked into again.",
   closed: "It is closed. Nothing was asked and nothing was booked.",

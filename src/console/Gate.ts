@@ -23,6 +23,8 @@ export interface GateSettings {
 type Request = HttpServerRequest.HttpServerRequest
 
 const FORM_BYTES = 64 * 1024
+/** A file of evidence has at most a thousand lines; sent back for its approval, it is a third longer. */
+const FILE_FORM_BYTES = 512 * 1024
 const LOOPBACK = ["127.0.0.1", "localhost", "[::1]"]
 
 export const makeGate = ({ host, trustedProxies, url }: GateSettings) => {
@@ -86,16 +88,17 @@ export const isOwnForm = ({ formToken }: Visitor, form: URLSearchParams): boolea
   return given.length === expected.length && timingSafeEqual(given, expected)
 }
 
+const FILE_FORM_TYPE = /^multipart\/form-data;/i
 const FORM_TYPE = /^application\/x-www-form-urlencoded(?:[ \t]*;.*)?$/i
 
 /** The fields of a form. */
 export const readForm = (request: Request): Effect.Effect<URLSearchParams, Refused> => {
-  const tooLarge: Refused = { status: 413, message: "That is too much for a form." }
+  if (FILE_FORM_TYPE.test(request.headers["content-type"] ?? "")) return readFileForm(request)
   if (!FORM_TYPE.test(request.headers["content-type"] ?? "")) return Effect.fail({ status: 415, message: "This is not a form." })
   if (Number(request.headers["content-length"] ?? 0) > FORM_BYTES) return Effect.fail(tooLarge)
   return request.text.pipe(
     Effect.map((text) => new URLSearchParams(text)),
-    Effect.mapError((error) => (isTooLarge(error) ? tooLarge : { status: 400, message: "The form did not arrive whole." })),
+    Effect.mapError((error) => (isTooLarge(error) ? tooLarge : notWhole)),
     Effect.filterOrFail(
       (form) => unstorable(form) === undefined,
       () => zeroByte
@@ -103,6 +106,43 @@ export const readForm = (request: Request): Effect.Effect<URLSearchParams, Refus
     Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(FORM_BYTES))
   )
 }
+
+/** A form with a file: the text of the file is the value of its field. */
+const readFileForm = (request: Request): Effect.Effect<URLSearchParams, Refused> => {
+  if (Number(request.headers["content-length"] ?? 0) > FILE_FORM_BYTES) return Effect.fail(tooLarge)
+  const type = request.headers["content-type"] ?? ""
+  return request.arrayBuffer.pipe(
+    Effect.mapError((error) => (isTooLarge(error) ? tooLarge : notWhole)),
+    Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(FILE_FORM_BYTES)),
+    Effect.flatMap((bytes) =>
+      Effect.tryPromise({
+        try: () => new Response(bytes, { headers: { "content-type": type } }).formData(),
+        catch: () => notWhole
+      })
+    ),
+    Effect.flatMap((sent) => Effect.forEach([...sent], ([name, value]) => Effect.map(textOf(value), (text) => [name, text]))),
+    Effect.map((fields) => new URLSearchParams(fields)),
+    Effect.filterOrFail(
+      (form) => unstorable(form) === undefined,
+      () => zeroByte
+    )
+  )
+}
+
+const textOf = (value: string | File): Effect.Effect<string, Refused> =>
+  typeof value === "string"
+    ? Effect.succeed(value)
+    : Effect.flatMap(
+        Effect.promise(() => value.arrayBuffer()),
+        (bytes) => Effect.try({ try: () => wholeText.decode(bytes), catch: () => notText })
+      )
+
+/** The text is the file, byte for byte: its digest is that of the file. */
+const wholeText = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
+
+const tooLarge: Refused = { status: 413, message: "That is too much for a form." }
+const notWhole: Refused = { status: 400, message: "The form did not arrive whole." }
+const notText: Refused = { status: 422, message: "The file is no text in UTF-8." }
 
 const zeroByte: Refused = {
   status: 400,

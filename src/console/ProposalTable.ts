@@ -2,6 +2,7 @@ import { type ComponentChild, h } from "preact"
 import { isCurrency } from "../domain/Currency.ts"
 import { may } from "../domain/Operator.ts"
 import type { Proposal } from "../domain/Proposal.ts"
+import { isOfFile } from "../services/approvals/ReviewFiles.ts"
 import { badge, code, field, form, link, money, said, type Tone, table, time } from "./Elements.ts"
 import type { Visit } from "./Route.ts"
 
@@ -37,6 +38,10 @@ const labels: Readonly<Record<string, string>> = {
   fee_minor: "Fee",
   outcome: "Outcome",
   evidence: "Evidence",
+  file: "File (SHA-256)",
+  successful: "Successful",
+  failed: "Failed",
+  not_ruled: "Rows that cannot be ruled",
   app_id: "Tenant",
   mode: "Mode",
   external_id: "External id",
@@ -47,7 +52,7 @@ const labels: Readonly<Record<string, string>> = {
 }
 
 /** They say how another detail is read, and stand with it. The revision that was seen is for the program. */
-const silent = /_currency$|^seen$/
+const silent = /_currency$|^seen$|^rulings$/
 
 /** The details of a proposal, each amount in major units with its currency. */
 export const proposalFacts = ({ details }: Pick<Proposal, "details">): ComponentChild =>
@@ -65,11 +70,17 @@ const valueOf = (details: Proposal["details"], name: string, value: string): Com
   return isCurrency(currency) ? money(BigInt(value), currency) : `${value} of the smallest unit`
 }
 
-const subjectLink = ({ details, kind, subject }: Proposal): ComponentChild =>
-  link(
+const subjectLink = (proposal: Proposal): ComponentChild => {
+  const { details, id, kind, subject } = proposal
+  if (isOfFile(proposal)) return link(`/unknown/files/${id}`, ["the file ", code(subject.slice(0, SHOWN_OF_FILE))])
+  return link(
     kind === "review resolve" ? `/reviews/${subject}` : `/${kind.startsWith("key") ? "keys" : "floats"}/${details["app_id"]}`,
     code(subject)
   )
+}
+
+/** Of a file's name, which is its digest. */
+const SHOWN_OF_FILE = 17
 
 const buttons = (visit: Visit, proposal: Proposal): ComponentChild => {
   const { name, role } = visit.visitor

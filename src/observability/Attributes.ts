@@ -57,6 +57,7 @@ const attributes = {
   command: "an operator's command",
   audit_row: "the number of a row of the audit log; null where none is meant",
   audit_head: "the newest row of the audit log: its number and its hash",
+  file: "a file of evidence, by the SHA-256 of its bytes",
   host: "a listener's own address",
   port: "a listener's own port",
   method: "an HTTP method",

@@ -131,6 +131,8 @@ const calls: Record<string, (given: Given) => ReadonlyArray<ReadonlyArray<string
   reconcile: () => [[HOSTILE]],
   "review acknowledge": ({ reference }) => [[reference, "--note", HOSTILE]],
   "review list": () => [[]],
+  "review rule": () => [[HOSTILE, "--evidence", HOSTILE]],
+  "review unknown": () => [[], ["--provider", HOSTILE]],
   "review resolve": ({ reference }) => [[reference, "--outcome", "failed", "--evidence", HOSTILE]],
   "operator add": () => [
     [HOSTILE, "--role", "viewer"],

@@ -16,6 +16,7 @@ import { Approvals } from "../../src/services/approvals/Approvals.ts"
 import { FloatApprovals } from "../../src/services/approvals/FloatApprovals.ts"
 import { KeyApprovals } from "../../src/services/approvals/KeyApprovals.ts"
 import { ReviewApprovals } from "../../src/services/approvals/ReviewApprovals.ts"
+import { ReviewFiles } from "../../src/services/approvals/ReviewFiles.ts"
 import { AuditLog } from "../../src/services/ports/AuditLog.ts"
 import { Operators } from "../../src/services/ports/Operators.ts"
 import { Policy } from "../../src/services/ports/Policy.ts"
@@ -64,7 +65,9 @@ export const desks = Layer.unwrap(
   Effect.map(givenDatabase, (url) =>
     Approvals.layer.pipe(
       Layer.provideMerge(Layer.merge(FloatApprovals.layer, KeyApprovals.layer)),
-      Layer.provide(Layer.mergeAll(fake(ReviewApprovals, { needsTwo: () => false }), mortalFloats, mortalKeys)),
+      Layer.provide(
+        Layer.mergeAll(fake(ReviewApprovals, { needsTwo: () => false }), fake(ReviewFiles, {}), mortalFloats, mortalKeys)
+      ),
       Layer.provideMerge(FloatAdjustments.layer),
       Layer.provideMerge(approvers),
       Layer.provideMerge(

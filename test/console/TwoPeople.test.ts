@@ -17,6 +17,7 @@ import { Approvals } from "../../src/services/approvals/Approvals.ts"
 import { FloatApprovals } from "../../src/services/approvals/FloatApprovals.ts"
 import { KeyApprovals } from "../../src/services/approvals/KeyApprovals.ts"
 import { ReviewApprovals } from "../../src/services/approvals/ReviewApprovals.ts"
+import { ReviewFiles } from "../../src/services/approvals/ReviewFiles.ts"
 import { AuditLog } from "../../src/services/ports/AuditLog.ts"
 import { Proposals } from "../../src/services/ports/Proposals.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
@@ -81,7 +82,9 @@ const desk = Layer.unwrap(
   Effect.map(givenDatabase, (url) =>
     Approvals.layer.pipe(
       Layer.provideMerge(ReviewApprovals.layer(approvalFrom)),
-      Layer.provide(Layer.mergeAll(review, transactions, fake(FloatApprovals, {}), fake(KeyApprovals, {}))),
+      Layer.provide(
+        Layer.mergeAll(review, transactions, fake(FloatApprovals, {}), fake(KeyApprovals, {}), fake(ReviewFiles, {}))
+      ),
       Layer.provideMerge(approvers),
       Layer.provideMerge(Layer.mergeAll(OperatorsPg, ProposalsPg, AuditLogPg)),
       Layer.provideMerge(VaultPg.layer(masterKey)),

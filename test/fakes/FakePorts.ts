@@ -23,6 +23,7 @@ import { ProviderMemory } from "../../src/services/ports/ProviderMemory.ts"
 import { RateLimits } from "../../src/services/ports/RateLimits.ts"
 import { SharedLateCalls } from "../../src/services/ports/SharedLateCalls.ts"
 import { TenantChanges } from "../../src/services/ports/TenantChanges.ts"
+import { UnsettledWork } from "../../src/services/ports/UnsettledWork.ts"
 import { WebhookDeliveries } from "../../src/services/ports/WebhookDeliveries.ts"
 import { WebhookEndpoints } from "../../src/services/ports/WebhookEndpoints.ts"
 import { type Expected, fake } from "./Fake.ts"
@@ -60,6 +61,9 @@ export const fakeCodes = (expected: Expected<Codes["Service"]> = {}) => fake(Cod
 
 /** SharedLateCalls of a gateway that runs alone. */
 export const fakeSharedLateCalls = Layer.succeed(SharedLateCalls, { exchange: () => Effect.succeed([]) })
+
+/** UnsettledWork: what is unknown or overdue. */
+export const fakeUnsettledWork = (expected: Expected<UnsettledWork["Service"]> = {}) => fake(UnsettledWork, expected)
 
 /** FloatAlerts that no test of a service needs. */
 export const fakeFloatAlerts = (expected: Expected<FloatAlerts["Service"]> = {}) => fake(FloatAlerts, expected)
@@ -159,6 +163,7 @@ export const unexpectedPorts = Layer.mergeAll(
   fakeAcknowledgements(),
   fakeGatewayStatus(),
   fakeTenantChanges(),
+  fakeUnsettledWork(),
   fakeWebhookDeliveries(),
   fakeWebhookEndpoints()
 )

@@ -111,7 +111,7 @@ const parkedLink = ({ appId, mode, name }: ParkedTenant): ComponentChild =>
 // Where a person goes on from each of them; the others are about the machine.
 const ways: ReadonlyArray<readonly [RegExp, string]> = [
   [/^reviews/, "/reviews"],
-  [/^outcomes unknown/, `#${idOf(UNKNOWN_LONGEST)}`],
+  [/^outcomes unknown/, "/unknown"],
   [/^calls to|^held back/, "/providers"],
   [/^callbacks refused/, "/callbacks"],
   [/^callbacks that matched nothing/, "/callbacks?status=parked"],

@@ -98,6 +98,11 @@ export const ProposalsPg = Layer.effect(
       return isDecided ? yield* find(id) : Option.none()
     })
 
+    const isVouched = Effect.fn("Proposals.isVouched")(function* (id: Reference) {
+      const found = yield* find(id)
+      return Option.exists(found, ({ status }) => status === "approved") && (yield* isOurs(id))
+    })
+
     const carryOut = Effect.fn("Proposals.carryOut")(
       function* <A>(id: Reference, act: Effect.Effect<A, NotCarriedOut>, failure: AuditEntry) {
         const [proposal] = yield* hold(id)
@@ -131,6 +136,6 @@ export const ProposalsPg = Layer.effect(
       return old.length
     })
 
-    return Proposals.of({ open, list, find, decide, carryOut, expire })
+    return Proposals.of({ open, list, find, decide, isVouched, carryOut, expire })
   })
 )

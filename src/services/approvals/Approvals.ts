@@ -9,6 +9,7 @@ import { type Acting, auditBy, NotDecided, peopleOf } from "./Deciding.ts"
 import { FloatApprovals } from "./FloatApprovals.ts"
 import { KeyApprovals } from "./KeyApprovals.ts"
 import { ReviewApprovals } from "./ReviewApprovals.ts"
+import { isOfFile, ReviewFiles } from "./ReviewFiles.ts"
 
 /** The decisions of a second person on proposals of every kind. Each kind's own file creates its proposals, and carries them out. */
 export class Approvals extends Context.Service<
@@ -36,6 +37,7 @@ export class Approvals extends Context.Service<
       const floats = yield* FloatApprovals
       const keys = yield* KeyApprovals
       const reviews = yield* ReviewApprovals
+      const files = yield* ReviewFiles
 
       // A key is made when its proposer asks for it.
       const carriers: {
@@ -70,18 +72,29 @@ export class Approvals extends Context.Service<
         return yield* Effect.mapError(Effect.fromResult(done.value), ({ message }) => new NotDecided({ message }))
       })
 
+      /** The rulings of a file are a commit each, before the end of the proposal: none is made twice, whenever the process dies. */
+      const carriedOut = Effect.fnUntraced(function* (
+        proposal: Proposal,
+        acting: Acting,
+        carryOut: (proposal: Proposal, by: AuditBy) => Effect.Effect<void, NotCarriedOut>
+      ) {
+        const by = auditBy(proposal, acting)
+        if (!isOfFile(proposal)) return yield* inOneCommit(proposal, acting, carryOut(proposal, by))
+        if (yield* proposals.isVouched(proposal.id)) yield* files.carryOut(proposal, by)
+        yield* inOneCommit(proposal, acting, Effect.void)
+      })
+
       const approve = Effect.fn("Approvals.approve")(function* (id: Reference, acting: Acting) {
         const { at, by } = acting
         const proposal = yield* current(id, acting)
         if (proposal.proposedBy === by) return yield* new NotDecided({ message: notYours })
         const carryOut = carriers[proposal.kind]
-        if (proposal.status === "approved" && carryOut !== null)
-          return yield* inOneCommit(proposal, acting, carryOut(proposal, auditBy(proposal, acting)))
+        if (proposal.status === "approved" && carryOut !== null) return yield* carriedOut(proposal, acting, carryOut)
         const decision = { id, status: "approved", by, at, note: "" } as const
         const approved = yield* proposals.decide(decision, rowOf(proposal, acting, "proposal approve"))
         if (Option.isNone(approved)) return yield* new NotDecided({ message: notYours })
         if (carryOut === null) return
-        yield* inOneCommit(approved.value, acting, carryOut(approved.value, auditBy(approved.value, acting)))
+        yield* carriedOut(approved.value, acting, carryOut)
         // A closed page interrupts nothing between the commits.
       }, Effect.uninterruptible)
 

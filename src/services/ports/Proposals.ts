@@ -43,6 +43,8 @@ export class Proposals extends Context.Service<
     readonly find: (id: Reference) => Effect.Effect<Option.Option<Proposal>>
     /** As it then is; none where it is not open, or where this person may not decide it. */
     readonly decide: (decision: ProposalDecision, audit: AuditEntry) => Effect.Effect<Option.Option<Proposal>>
+    /** It is approved, and gateways wrote what was proposed and who approved it. */
+    readonly isVouched: (id: Reference) => Effect.Effect<boolean>
     /**
      * Does what was approved, and ends the proposal in the same commit, under its lock: done, or failed with the reason and the audit row `failure`,
      * to which the reason is added. So it is done once, however many people press the button and whenever a process dies: until the commit it

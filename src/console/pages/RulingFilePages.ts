@@ -1,0 +1,179 @@
+import { Effect, Option } from "effect"
+import { type ComponentChild, h } from "preact"
+import type { Currency } from "../../domain/Currency.ts"
+import { isReference } from "../../domain/Ids.ts"
+import type { Posting } from "../../domain/Ledger.ts"
+import { may } from "../../domain/Operator.ts"
+import type { Proposal } from "../../domain/Proposal.ts"
+import { isOfFile, ReviewFiles } from "../../services/approvals/ReviewFiles.ts"
+import { Proposals } from "../../services/ports/Proposals.ts"
+import { type JudgedFile, type LeftRow, type RulableRow, RulingFiles, shortOf } from "../../services/settlement/RulingFiles.ts"
+import { badge, code, hidden, link, money, section, table, transactionLink, words } from "../Elements.ts"
+import type { Room } from "../Handler.ts"
+import { proposalTable } from "../ProposalTable.ts"
+import { type Answer, page, redirect, type Visit } from "../Route.ts"
+
+/** So many rows of a file are shown; the sums are of all. */
+const ROWS_SHOWN = 100
+/** With the line and the file, it is the evidence of each ruling. */
+const LONGEST_EVIDENCE = 400
+
+/** Many rulings by one file of evidence: looked through, proposed, and what became of each row. */
+export const makeRulingFiles = Effect.gen(function* () {
+  const files = yield* RulingFiles
+  const approvals = yield* ReviewFiles
+  const proposals = yield* Proposals
+
+  /** Shows the effect of the file: nothing is written. */
+  const look = Effect.fn("RulingFilePages.look")(function* (visit: Visit): Effect.fn.Return<Answer> {
+    const text = visit.form.get("file") ?? ""
+    return yield* shown(visit, text, null)
+  })
+
+  const shown = Effect.fnUntraced(function* (visit: Visit, text: string, problem: string | null): Effect.fn.Return<Answer> {
+    const judged = yield* files.judge(text)
+    if (typeof judged === "string") return refused(judged)
+    return page(
+      "What the file would book",
+      [
+        problem === null ? null : h("p", { class: "warning", role: "alert" }, problem),
+        h("p", null, "Nothing is booked yet. The file is ", code(shortOf(judged.digest)), " in the audit log."),
+        ...judgedSections(judged, "Would be booked", "Would not be ruled"),
+        judged.ready.length === 0 ? null : proposeForm(visit, text)
+      ],
+      { status: problem === null ? 200 : 422 }
+    )
+  })
+
+  const propose = Effect.fn("RulingFilePages.propose")(function* (visit: Visit): Effect.fn.Return<Answer> {
+    const text = Buffer.from(visit.form.get("base64") ?? "", "base64").toString("utf8")
+    const evidence = (visit.form.get("evidence") ?? "").trim()
+    if (evidence === "" || evidence.length > LONGEST_EVIDENCE)
+      return yield* shown(visit, text, `Say how that is known, in at most ${LONGEST_EVIDENCE} characters.`)
+    return yield* approvals.propose({ text, evidence }, { by: visit.visitor.name, at: visit.at }).pipe(
+      Effect.map((id): Answer => redirect(`/unknown/files/${id}`, "proposed")),
+      Effect.catchTag("NotDecided", ({ message }) => shown(visit, text, message))
+    )
+  })
+
+  const show = Effect.fn("RulingFilePages.show")(function* (visit: Visit): Effect.fn.Return<Answer> {
+    const id = visit.params["id"] ?? ""
+    const found = isReference(id) ? yield* proposals.find(id) : Option.none<Proposal>()
+    if (Option.isNone(found) || !isOfFile(found.value)) return noFile
+    const standing = yield* approvals.standing(found.value)
+    const isOver = found.value.status !== "open" && found.value.status !== "approved"
+    const rest = isOver ? "Was not ruled" : "Would not be ruled"
+    return page(`The file ${shortOf(found.value.details["file"] ?? "")}`, [
+      section("Its approval", proposalTable(visit, [found.value])),
+      ...judgedSections(standing, isOver ? "In review, and not ruled by it" : "Would be booked", rest)
+    ])
+  })
+
+  return {
+    place: null,
+    routes: [
+      { method: "POST", path: "/unknown/files", permission: "resolve", answer: look },
+      { method: "POST", path: "/unknown/files/propose", permission: "resolve", answer: propose },
+      { method: "GET", path: "/unknown/files/:id", permission: "look", answer: show }
+    ]
+  } satisfies Room
+})
+
+const refused = (why: string): Answer =>
+  page(
+    "That is no file of evidence",
+    [h("p", { class: "warning", role: "alert" }, `${why}.`), h("p", null, link("/unknown", "Unknown outcomes"))],
+    { status: 422 }
+  )
+
+const noFile = page("There is no such file", h("p", null, link("/proposals", "All approvals")), { status: 404 })
+
+const judgedSections = (
+  { left, ready }: Pick<JudgedFile, "ready" | "left">,
+  readyTitle: string,
+  leftTitle: string
+): ReadonlyArray<ComponentChild> => {
+  const done = left.filter(({ isDone }) => isDone)
+  const rest = left.filter(({ isDone }) => !isDone)
+  return [
+    ready.length === 0 ? null : section(`${readyTitle}: ${ready.length}`, sumsOf(ready), readyTable(ready)),
+    done.length === 0 ? null : section(`Ruled so already: ${done.length}`, leftTable(done)),
+    rest.length === 0 ? null : section(`${leftTitle}: ${rest.length}`, leftTable(rest))
+  ]
+}
+
+const captionOf = (count: number): string => (count > ROWS_SHOWN ? `The first ${ROWS_SHOWN}, by line` : "By line")
+
+const readyTable = (rows: ReadonlyArray<RulableRow>): ComponentChild =>
+  table(
+    captionOf(rows.length),
+    ["Line", "Reference", "Tenant", "What", "Outcome", "Amount", "Posts"],
+    rows
+      .slice(0, ROWS_SHOWN)
+      .map(({ line, outcome, postings, record, reference }) => [
+        String(line),
+        transactionLink(reference),
+        record.appId,
+        `${record.kind}, ${record.mode}`,
+        badge(outcome, outcome === "successful" ? "good" : "quiet"),
+        money(record.amount, record.kind === "exchange" ? record.currency : record.amountCurrency),
+        postings.length === 0
+          ? "nothing"
+          : postings.map((posting) => h("div", null, `${posting.account} `, money(posting.amount, posting.currency)))
+      ])
+  )
+
+const leftTable = (rows: ReadonlyArray<LeftRow>): ComponentChild =>
+  table(
+    captionOf(rows.length),
+    ["Line", "Reference", "Why"],
+    rows
+      .slice(0, ROWS_SHOWN)
+      .map(({ line, reference, why }) => [
+        String(line),
+        isReference(reference) ? transactionLink(reference) : code(reference),
+        why
+      ])
+  )
+
+/** The sums of all rows, by account and currency. */
+const sumsOf = (rows: ReadonlyArray<RulableRow>): ComponentChild => {
+  const sums = new Map<string, Posting>()
+  for (const posting of rows.flatMap(({ postings }) => postings)) {
+    const name = `${posting.account} ${posting.currency satisfies Currency}`
+    const known = sums.get(name)
+    sums.set(name, known === undefined ? posting : { ...known, amount: known.amount + posting.amount })
+  }
+  return table(
+    "All of it together",
+    ["Account", "Posts"],
+    [...sums.values()].map(({ account, amount, currency }) => [account, money(amount, currency)]),
+    "It posts nothing."
+  )
+}
+
+const proposeForm = (visit: Visit, text: string): ComponentChild =>
+  may(visit.visitor.role, "resolve")
+    ? section(
+        "Propose it",
+        h(
+          "p",
+          { class: "soft" },
+          "Many rulings take two people, whatever their amounts: another one has to approve what you propose."
+        ),
+        h(
+          "form",
+          { method: "post", action: "/unknown/files/propose", enctype: "multipart/form-data", class: "stacked" },
+          hidden("form_token", visit.visitor.formToken),
+          // As it is: a browser would change the ends of its lines.
+          hidden("base64", Buffer.from(text, "utf8").toString("base64")),
+          words({
+            name: "evidence",
+            label: "How that is known",
+            hint: "For the history and the audit log of each, such as the provider's letter or statement. The line and the file are added.",
+            maxLength: LONGEST_EVIDENCE
+          }),
+          h("button", { type: "submit", class: "strong" }, "Propose")
+        )
+      )
+    : null

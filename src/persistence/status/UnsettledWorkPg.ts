@@ -1,0 +1,104 @@
+import { Clock, Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { type Instant, iso } from "../../domain/Instant.ts"
+import { COUNTED_AT_MOST } from "../../services/ports/GatewayStatus.ts"
+import {
+  type UnsettledFilter,
+  type UnsettledPlace,
+  UnsettledSum,
+  UnsettledTransaction,
+  UnsettledWork
+} from "../../services/ports/UnsettledWork.ts"
+import { EveryTenant } from "../cluster/EveryTenant.ts"
+import { Moment, rowsOf } from "../connection/Rows.ts"
+import type { TenantFilter } from "../connection/TenantFilter.ts"
+
+/** Of what has been open for so long, the outcome is overdue. */
+const OVERDUE = "24 hours"
+
+const rows = rowsOf(
+  Schema.Struct({ ...UnsettledTransaction.fields, createdAt: Moment, heardAt: Moment, acknowledgedUntil: Schema.NullOr(Moment) })
+)
+const sums = rowsOf(UnsettledSum)
+
+/** UnsettledWork on PostgreSQL. It reads open_work, and of each row's history the last line. */
+export const UnsettledWorkPg = Layer.effect(
+  UnsettledWork,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const everyTenant = yield* EveryTenant
+
+    const fitting = (filter: UnsettledFilter, after: UnsettledPlace | null, now: Instant, of: TenantFilter) => {
+      const { amountFrom, amountTo, appId, createdBefore, currency, kind, mode, provider, state } = filter
+      const amount = sql.literal("(well_formed(t.record) ->> 'amount')::numeric")
+      const amountCurrency = sql.literal(
+        "coalesce(well_formed(t.record) ->> 'amountCurrency', well_formed(t.record) ->> 'currency')"
+      )
+      return sql`
+        WITH o AS MATERIALIZED (
+          SELECT t.app_id, t.reference, t.kind, t.mode, t.provider, t.created_at, w.needs_review,
+            ${amount}::bigint AS amount, ${amountCurrency} AS currency,
+            CASE WHEN w.acknowledged_in_review = w.needs_review THEN w.acknowledged_until END AS rests_until
+          FROM open_work w JOIN transactions t ON t.app_id = w.app_id AND t.reference = w.reference
+          WHERE (w.is_open OR w.needs_review) ${of("w.app_id")} ${of("t.app_id")}
+            AND (${after === null ? null : iso(after.createdAt)}::timestamptz IS NULL
+              OR (w.created_at, w.reference) > (${iso(after?.createdAt ?? 0)}::timestamptz, ${after?.reference ?? ""}))
+            AND w.created_at < ${iso(createdBefore ?? now + 1)}::timestamptz
+            AND (${appId}::text IS NULL OR w.app_id = ${appId})
+            AND (${provider}::text IS NULL OR t.provider = ${provider})
+            AND (${kind}::text IS NULL OR t.kind = ${kind})
+            AND (${mode}::text IS NULL OR t.mode = ${mode})
+            AND (${currency}::text IS NULL OR ${amountCurrency} = ${currency})
+            AND (${amountFrom === null ? null : amountFrom.toString()}::numeric IS NULL OR ${amount} >= ${(amountFrom ?? 0n).toString()}::numeric)
+            AND (${amountTo === null ? null : amountTo.toString()}::numeric IS NULL OR ${amount} <= ${(amountTo ?? 0n).toString()}::numeric)
+          ORDER BY w.created_at, w.reference LIMIT ${COUNTED_AT_MOST}
+        ),
+        unsettled AS (
+          SELECT o.reference, o.app_id AS "appId", o.kind, o.mode, o.provider, o.amount, o.currency AS "amountCurrency",
+            o.created_at AS "createdAt", l.at AS "heardAt", l.note, o.rests_until AS "acknowledgedUntil",
+            CASE WHEN o.needs_review THEN 'review' WHEN l.fact IN ('Unknown', 'NotFound') THEN 'unknown'
+              WHEN o.created_at <= ${iso(now)}::timestamptz - ${OVERDUE}::interval THEN 'overdue' END AS state
+          FROM o CROSS JOIN LATERAL (
+            SELECT h.fact, h.at, h.note FROM transaction_history h
+            -- There is no event of a transaction before it is there; a day is for clocks that differ. Older partitions are not looked into.
+            WHERE h.app_id = o.app_id AND h.reference = o.reference AND h.at >= o.created_at - interval '1 day' ${of("h.app_id")}
+            ORDER BY h.line DESC LIMIT 1) l
+        ),
+        found AS (SELECT * FROM unsettled WHERE state = coalesce(${state}, state))`
+    }
+
+    const list = Effect.fn("UnsettledWork.list")(function* (
+      filter: UnsettledFilter,
+      after: UnsettledPlace | null,
+      limit: number
+    ) {
+      const now = yield* Clock.currentTimeMillis
+      const { rows: found } = yield* everyTenant.sweep((of) =>
+        rows(sql`${fitting(filter, after, now, of)} SELECT * FROM found ORDER BY "createdAt", reference LIMIT ${limit}`)
+      )
+      return found.toSorted(inOrder).slice(0, limit)
+    }, Effect.orDie)
+
+    const count = Effect.fn("UnsettledWork.count")(function* (filter: UnsettledFilter) {
+      const now = yield* Clock.currentTimeMillis
+      const { rows: found } = yield* everyTenant.sweep((of) =>
+        sums(sql`${fitting(filter, null, now, of)}
+          SELECT "amountCurrency" AS currency, count(*)::int AS count, sum(amount)::bigint AS amount FROM found GROUP BY 1 ORDER BY 1`)
+      )
+      const byCurrency = new Map<string, typeof UnsettledSum.Type>()
+      for (const one of found) {
+        const known = byCurrency.get(one.currency)
+        byCurrency.set(
+          one.currency,
+          known === undefined ? one : { ...one, count: known.count + one.count, amount: known.amount + one.amount }
+        )
+      }
+      return [...byCurrency.values()]
+    }, Effect.orDie)
+
+    return UnsettledWork.of({ list, count })
+  })
+)
+
+const inOrder = (one: UnsettledTransaction, other: UnsettledTransaction): number =>
+  one.createdAt - other.createdAt || (one.reference < other.reference ? -1 : 1)

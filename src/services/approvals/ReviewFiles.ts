@@ -1,0 +1,113 @@
+import { Context, Effect, Layer } from "effect"
+import { isCurrency } from "../../domain/Currency.ts"
+import { isReference, type Reference } from "../../domain/Ids.ts"
+import { maskedText } from "../../domain/Masking.ts"
+import { minor } from "../../domain/Money.ts"
+import { consoleActor } from "../../domain/Operator.ts"
+import type { Proposal } from "../../domain/Proposal.ts"
+import type { FileRow } from "../../domain/RulingFile.ts"
+import type { AuditBy } from "../ports/AuditLog.ts"
+import { Proposals } from "../ports/Proposals.ts"
+import { RandomSource } from "../ports/RandomSource.ts"
+import { type JudgedFile, type RuledFile, RulingFiles } from "../settlement/RulingFiles.ts"
+import { type Acting, NotDecided } from "./Deciding.ts"
+
+/** A file of evidence in the console: what it says, and how whoever sends it knows that. */
+export interface EvidenceFile {
+  readonly text: string
+  readonly evidence: string
+}
+
+/**
+ * Rulings of the console by one file of evidence. A file always takes two people, whatever its amounts: one proposes it as it was judged, and
+ * what another approves is that, row for row.
+ */
+export class ReviewFiles extends Context.Service<
+  ReviewFiles,
+  {
+    /** Opens a proposal of the rows that can be ruled; its id. Refused where there is none, or where the same file waits already. */
+    readonly propose: (file: EvidenceFile, acting: Acting) => Effect.Effect<Reference, NotDecided>
+    /** The proposed rows as their records are now. */
+    readonly standing: (proposal: Proposal) => Effect.Effect<Pick<JudgedFile, "ready" | "left">>
+    /** Rules what was proposed; twice is once. */
+    readonly carryOut: (proposal: Proposal, by: AuditBy) => Effect.Effect<RuledFile>
+  }
+>()("gateway/services/approvals/ReviewFiles") {
+  static readonly layer = Layer.effect(
+    ReviewFiles,
+    Effect.gen(function* () {
+      const files = yield* RulingFiles
+      const proposals = yield* Proposals
+      const randomSource = yield* RandomSource
+
+      const propose = Effect.fn("ReviewFiles.propose")(function* ({ evidence, text }: EvidenceFile, { at, by }: Acting) {
+        const judged = yield* files.judge(text)
+        if (typeof judged === "string") return yield* new NotDecided({ message: judged })
+        if (judged.ready.length === 0) return yield* new NotDecided({ message: "No row of it can be ruled." })
+        const details = summaryOf(judged, evidence)
+        const id = yield* randomSource.reference
+        const subject = `file-${judged.digest}`
+        const opened = yield* proposals.open(
+          {
+            id,
+            kind: "review resolve",
+            subject,
+            proposedBy: by,
+            proposedAt: at,
+            details: { ...details, rulings: rowsText(judged) }
+          },
+          { at, actor: consoleActor(by), action: "review propose", subject, details }
+        )
+        return opened ? id : yield* new NotDecided({ message: "This file waits already for a second person." })
+      })
+
+      const standing = Effect.fn("ReviewFiles.standing")((proposal: Proposal) => files.judgeRows(rowsIn(proposal)))
+
+      const carryOut = Effect.fn("ReviewFiles.carryOut")(function* (proposal: Proposal, by: AuditBy) {
+        const { file: digest = "", evidence = "" } = proposal.details
+        const judged = yield* standing(proposal)
+        return yield* files.rule({ digest, ...judged }, evidence, by)
+      })
+
+      return ReviewFiles.of({ propose, standing, carryOut })
+    })
+  )
+}
+
+/** Whether a proposal is one of many rulings, by a file. */
+export const isOfFile = ({ details, kind }: Pick<Proposal, "details" | "kind">): boolean =>
+  kind === "review resolve" && "rulings" in details
+
+const summaryOf = ({ digest, left, ready }: JudgedFile, evidence: string): Readonly<Record<string, string>> => ({
+  evidence: maskedText(evidence),
+  file: digest,
+  successful: String(ready.filter(({ outcome }) => outcome === "successful").length),
+  failed: String(ready.filter(({ outcome }) => outcome === "failed").length),
+  not_ruled: String(left.length)
+})
+
+const rowsText = ({ ready }: JudgedFile): string =>
+  ready
+    .map(({ amount, currency, fee, line, outcome, reference, seen }) =>
+      [line, reference, outcome, fee ?? "", amount ?? "", currency ?? "", seen].join(",")
+    )
+    .join("\n")
+
+/** As `rowsText` wrote them. */
+const rowsIn = ({ details }: Proposal): ReadonlyArray<FileRow & { readonly seen: bigint }> =>
+  (details["rulings"] ?? "").split("\n").flatMap((text) => {
+    const [line, reference, outcome, fee = "", amount = "", currency = "", seen = "0"] = text.split(",")
+    if (!isReference(reference) || (outcome !== "successful" && outcome !== "failed")) return []
+    const figure = (digits: string) => (digits === "" ? null : minor(BigInt(digits)))
+    return [
+      {
+        line: Number(line),
+        reference,
+        outcome,
+        fee: figure(fee),
+        amount: figure(amount),
+        currency: isCurrency(currency) ? currency : null,
+        seen: BigInt(seen)
+      }
+    ]
+  })

@@ -1,0 +1,171 @@
+import { createHash } from "node:crypto"
+import { Clock, Context, Effect, Layer, Option } from "effect"
+import { type Posting, sumPosted } from "../../domain/Ledger.ts"
+import { maskedText } from "../../domain/Masking.ts"
+import { isTerminal } from "../../domain/Payment.ts"
+import { type Resolution, resolvedCurrency, rulingOn } from "../../domain/Resolution.ts"
+import { type BadRow, type FileRow, readRulingFile } from "../../domain/RulingFile.ts"
+import type { Transaction } from "../../domain/Transaction.ts"
+import type { AuditBy } from "../ports/AuditLog.ts"
+import { type StoredTransaction, Transactions } from "../ports/Transactions.ts"
+import { Review } from "./Review.ts"
+
+/** A row that can be ruled as it says. */
+export interface RulableRow extends FileRow {
+  readonly record: Transaction
+  /** The revision that was looked at: where the record has moved on, the row is not ruled. */
+  readonly seen: bigint
+  readonly postings: ReadonlyArray<Posting>
+}
+
+/** A row that is not ruled, and why. */
+export interface LeftRow {
+  readonly line: number
+  readonly reference: string
+  readonly why: string
+  /** A person has ruled so already: it is as the row says. */
+  readonly isDone: boolean
+}
+
+export interface JudgedFile {
+  /** SHA-256 of its bytes, in hex: what the audit log knows it by. */
+  readonly digest: string
+  readonly ready: ReadonlyArray<RulableRow>
+  readonly left: ReadonlyArray<LeftRow>
+}
+
+/** The rows of a file that are ruled now, and those that are not. */
+export interface RuledFile {
+  readonly ruled: ReadonlyArray<FileRow>
+  readonly left: ReadonlyArray<LeftRow>
+}
+
+/** Rows are looked at and ruled so many at a time. */
+const AT_ONCE = 4
+
+/** Rules many records at once by one file of evidence (contract REV-10). `Review` makes each ruling, in a commit of its own. */
+export class RulingFiles extends Context.Service<
+  RulingFiles,
+  {
+    /** Reads only. Why the text is no file of evidence, in one line, where that is so. */
+    readonly judge: (text: string) => Effect.Effect<JudgedFile | string>
+    /** The rows as their records are now. A row whose record is at another revision than was seen is left. */
+    readonly judgeRows: (
+      rows: ReadonlyArray<FileRow & { readonly seen: bigint | null }>
+    ) => Effect.Effect<Pick<JudgedFile, "ready" | "left">>
+    /**
+     * Rules each row that is ready, with an audit row of its own that names the file and the line, and answers what was ruled and what was
+     * not. Called twice, or where it was interrupted, it rules nothing twice: a record that a person ruled on is in no review any more.
+     */
+    readonly rule: (file: JudgedFile, evidence: string, by: AuditBy) => Effect.Effect<RuledFile>
+  }
+>()("gateway/services/RulingFiles") {
+  static readonly layer = Layer.effect(
+    RulingFiles,
+    Effect.gen(function* () {
+      const transactions = yield* Transactions
+      const review = yield* Review
+
+      const judged = Effect.fnUntraced(function* (row: FileRow & { readonly seen: bigint | null }) {
+        const found = yield* transactions.byReference(row.reference)
+        if (Option.isNone(found)) return left(row, "there is no such transaction")
+        const record = found.value.transaction
+        const why = whyNot(found.value, row)
+        if (why !== null) return { ...left(row, why), isDone: isRuledSo(record, row) }
+        // A ruling on what succeeded books the difference to what is booked.
+        const entries = record.status === "successful" ? yield* transactions.entries(record.reference) : []
+        const at = yield* Clock.currentTimeMillis
+        const ruling = rulingOn(record, resolutionOf(row, ""), at, sumPosted(entries, "drift"))
+        if (typeof ruling === "string") return left(row, ruling)
+        return { ...row, record, seen: found.value.revision, postings: ruling.entry?.postings ?? [] } satisfies RulableRow
+      })
+
+      const judgeRows = Effect.fn("RulingFiles.judgeRows")(function* (
+        rows: ReadonlyArray<FileRow & { readonly seen: bigint | null }>
+      ) {
+        return inTwo(yield* Effect.forEach(rows, judged, { concurrency: AT_ONCE }))
+      })
+
+      const judge = Effect.fn("RulingFiles.judge")(function* (text: string): Effect.fn.Return<JudgedFile | string> {
+        const file = readRulingFile(text)
+        if (typeof file === "string") return file
+        const { left: notRulable, ready } = yield* judgeRows(file.rows.map((row) => ({ ...row, seen: null })))
+        return { digest: digestOf(text), ready, left: inOrder([...file.bad.map(unread), ...notRulable]) }
+      })
+
+      const rule = Effect.fn("RulingFiles.rule")(function* (
+        { digest, left: before, ready }: JudgedFile,
+        evidence: string,
+        by: AuditBy
+      ) {
+        const ends = yield* Effect.forEach(
+          ready,
+          (row) => {
+            const resolution = resolutionOf(row, `${evidence}; line ${row.line} of the file ${shortOf(digest)}`)
+            const details = { ...by.details, ...detailsOf(resolution), file: digest, line: String(row.line) }
+            const audit = { at: by.at, actor: by.actor, action: "review resolve", subject: row.reference, details }
+            return review.resolve(row.reference, resolution, audit, row.seen).pipe(
+              Effect.as(row),
+              Effect.catchTag("NotResolved", ({ message }) => Effect.succeed(left(row, message)))
+            )
+          },
+          { concurrency: AT_ONCE }
+        )
+        const { left: refused, ready: ruled } = inTwo(ends)
+        yield* Effect.annotateLogs(Effect.logInfo("a file of rulings was booked"), { file: digest, count: ruled.length })
+        return { ruled, left: inOrder([...before, ...refused]) }
+      })
+
+      return RulingFiles.of({ judge, judgeRows, rule })
+    })
+  )
+}
+
+export const digestOf = (text: string): string => createHash("sha256").update(text, "utf8").digest("hex")
+
+/** As it is shown to people. */
+export const shortOf = (digest: string): string => digest.slice(0, SHORT_DIGEST)
+const SHORT_DIGEST = 12
+
+const left = (row: Pick<FileRow, "line" | "reference">, why: string): LeftRow => ({
+  line: row.line,
+  reference: row.reference,
+  why,
+  isDone: false
+})
+
+const unread = (row: BadRow): LeftRow => ({ ...row, isDone: false })
+
+const resolutionOf = ({ amount, fee, outcome }: FileRow, evidence: string): Resolution => ({ outcome, amount, fee, evidence })
+
+const detailsOf = ({ amount, evidence, fee, outcome }: Resolution): Readonly<Record<string, string>> => ({
+  outcome,
+  evidence: maskedText(evidence),
+  ...(amount === null ? {} : { amount_minor: amount.toString() }),
+  ...(fee === null ? {} : { fee_minor: fee.toString() })
+})
+
+const isRuledSo = ({ needsReview, ruling }: Transaction, { outcome }: FileRow): boolean =>
+  !needsReview && ruling?.outcome === outcome
+
+/** Why a row cannot be ruled, before it is asked whether its figures can be; null where nothing stands against it. */
+const whyNot = (
+  { revision, transaction: record }: StoredTransaction,
+  row: FileRow & { readonly seen: bigint | null }
+): string | null => {
+  if (isRuledSo(record, row)) return "a person has ruled so already"
+  if (!record.needsReview)
+    return isTerminal(record)
+      ? `it is final: ${record.status}, and no review of it is open`
+      : "no review of it is open: its provider is asked for 24 hours, and at once by asking again"
+  if (row.seen !== null && row.seen !== revision) return "the provider said something of it since the file was looked at"
+  const expected = row.amount === null ? record.currency : resolvedCurrency(record)
+  return row.currency === null || row.currency === expected ? null : `its currency is ${expected}, and not ${row.currency}`
+}
+
+const inOrder = (rows: ReadonlyArray<LeftRow>): ReadonlyArray<LeftRow> => rows.toSorted((one, other) => one.line - other.line)
+
+const inTwo = <Row extends FileRow>(rows: ReadonlyArray<Row | LeftRow>) => ({
+  ready: rows.flatMap((row) => ("why" in row ? [] : [row])),
+  left: rows.flatMap((row) => ("why" in row ? [row] : []))
+})
