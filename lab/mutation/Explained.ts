@@ -81,11 +81,6 @@ export const explained: Readonly<Record<string, ReadonlyArray<Explained>>> = {
   ],
   "src/services/settlement/ProviderCallbacks.ts": [
     keyOf("ProviderCallbacks"),
-    {
-      original: '"Callbacks whose signature was not the provider\'s."',
-      replacement: '""',
-      why: "what a metric is, in words for people"
-    },
     { original: "oldest !== undefined", replacement: "true", why: "for the compiler: where so many are kept, one is the oldest" },
     { original: "traceparent !== null", replacement: "true", why: "null links to nothing; this only saves keeping it" }
   ],
