@@ -1,33 +1,17 @@
 import { execFile } from "node:child_process"
-import { accessSync, constants } from "node:fs"
 import { join } from "node:path"
 import { promisify } from "node:util"
-import { describe, expect, it } from "vitest"
+import { describe, expect } from "vitest"
+import { itWith } from "../../test/support/Installed.ts"
 
-const programs = ["ip", "iptables", "tc", "sysctl", "unshare"]
-const folders = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"]
-
-const has = (program: string): boolean =>
-  folders.some((folder) => {
-    try {
-      accessSync(join(folder, program), constants.X_OK)
-      return true
-    } catch {
-      return false
-    }
-  })
-
-const canMakeHosts = process.getuid?.() === 0 && programs.every(has)
+const canMakeHosts = "unshare --net true && command -v iptables tc ip sysctl"
 
 describe("hosts of a network of their own", () => {
-  it.skipIf(!canMakeHosts)(
+  itWith("sh", "-c", canMakeHosts)(
     "are cut, deaf, refused and slow towards each other, and are as before afterwards",
     async () => {
-      const { stdout } = await promisify(execFile)("unshare", [
-        "--net",
-        process.execPath,
-        join(import.meta.dirname, "support", "SpeakingHosts.ts")
-      ])
+      const inside = [process.execPath, join(import.meta.dirname, "support", "SpeakingHosts.ts")]
+      const { stdout } = await promisify(execFile)("unshare", ["--net", ...inside])
       expect(JSON.parse(stdout)).toEqual({
         whole: "heard",
         cut: "silence",

@@ -2,9 +2,9 @@ import { join } from "node:path"
 import { Context, Effect } from "effect"
 import { HttpServer } from "effect/http"
 import * as App from "../App.ts"
-import { StandardStreams } from "../observability/StandardStreams.ts"
 import { DataFolder } from "./DataFolder.ts"
 import { printResult } from "./Output.ts"
+import { StandardStreams } from "./StandardStreams.ts"
 
 /** Where a gateway can be reached from this machine. */
 export interface ServedAddresses {
@@ -26,7 +26,7 @@ export const addressesOf = ({ host, port }: App.Settings, context: Served): Serv
 /** A gateway whose standard output is a file on a full disk serves payments all the same. */
 export const printAddresses = ({ consoleUrl, url }: ServedAddresses) =>
   Effect.andThen(
-    Effect.sync(() => StandardStreams.surviveFullDisk(process.stdout)),
+    Effect.sync(() => StandardStreams.surviveFullOutput()),
     printResult(consoleUrl === null ? { url } : { url, console_url: consoleUrl }, [
       `The gateway listens on ${url}`,
       ...(consoleUrl === null ? [] : [`The operators' console listens on ${consoleUrl}`])

@@ -2,7 +2,6 @@ import { Cause, Console, Effect, type Fiber, Layer, Logger, LogLevel, Redactable
 import { visibleText } from "../domain/VisibleText.ts"
 import { IsBounded } from "../runtime/BoundedLog.ts"
 import { isListed } from "./Attributes.ts"
-import { StandardStreams } from "./StandardStreams.ts"
 
 export interface LogsOptions {
   readonly format: "pretty" | "json"
@@ -28,8 +27,6 @@ const bufferedLogger = (textIn: (line: LogLine) => string) =>
       const text = waiting.join("\n")
       waiting = []
       console.error(text)
-      const count = StandardStreams.takeLost()
-      if (count > 0) put({ ...lostLines, time: new Date().toISOString(), annotations: { count } })
     }
     const put = (line: LogLine) => {
       if (waiting.push(textIn(line)) === 1) setImmediate(write)
@@ -60,8 +57,6 @@ const bufferedLogger = (textIn: (line: LogLine) => string) =>
       repeated.take(entry.logLevel, lineOf(entry))
     })
   })
-
-const lostLines = { level: "error", message: "the log could not be written for a while, and what it said is lost" }
 
 /** The log, on standard error: standard output belongs to the results of commands. */
 export const Logs = { layer }

@@ -1,0 +1,44 @@
+import { fstatSync, writeSync } from "node:fs"
+import { isatty } from "node:tty"
+
+// A stream of Node's that cannot write to its file, such as on a full disk, ends the process where nobody listens to its errors, and takes nothing
+// any more where somebody does. A gateway outlives its log, and writes it again once there is room.
+
+const STANDARD_ERROR = 2
+
+const isFile = (descriptor: number): boolean => {
+  try {
+    const stat = fstatSync(descriptor)
+    return stat.isFile() || (stat.isCharacterDevice() && !isatty(descriptor))
+  } catch {
+    return false
+  }
+}
+
+/** What is written to a file is written at once, or lost and counted. The count is in the log as soon as something can be written. */
+const linesTo = (descriptor: number, write = writeSync) => {
+  let lost = 0
+  const put = (text: string) => {
+    for (let rest = Buffer.from(`${text}\n`); rest.length > 0; ) rest = rest.subarray(write(descriptor, rest))
+  }
+  return (text: string): void => {
+    try {
+      if (lost > 0) put(`\n${JSON.stringify({ ...lostLines, annotations: { writes: lost } })}`)
+      lost = 0
+      put(text)
+    } catch {
+      lost++
+    }
+  }
+}
+
+const lostLines = { level: "error", message: "the log could not be written for a while, and what it said is lost" }
+
+/** That console, whose errors are the log. */
+const consoleOf = (console: Console): Console =>
+  isFile(STANDARD_ERROR) ? { ...console, error: linesTo(STANDARD_ERROR) } : console
+
+/** From then on a process serves although its standard output takes nothing. */
+const surviveFullOutput = (): void => void process.stdout.on("error", () => undefined)
+
+export const StandardStreams = { consoleOf, linesTo, surviveFullOutput }

@@ -1,0 +1,38 @@
+import { describe, expect, it } from "vitest"
+import { StandardStreams } from "../../src/commands/StandardStreams.ts"
+
+/** A disk with room for so many bytes, which takes what fits of a write, as a file does. */
+const disk = (bytes: number) => {
+  let room = bytes
+  let written = ""
+  const write = (_: number, bytes: NodeJS.ArrayBufferView): number => {
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
+    const fitting = text.slice(0, room)
+    if (fitting === "") throw new Error("ENOSPC: no space left on device, write")
+    written += fitting
+    room -= fitting.length
+    return fitting.length
+  }
+  return { write, grow: (more: number) => void (room += more), written: () => written }
+}
+
+describe("the log on a disk that is full", () => {
+  it("is lost and counted, and goes on with the count once there is room", () => {
+    const { grow, write, written } = disk(15)
+    const line = StandardStreams.linesTo(2, write as typeof import("node:fs").writeSync)
+    line("the first")
+    line("the second")
+    line("the third")
+    grow(1_000)
+    line("the fourth")
+    line("the fifth")
+    expect(written().split("\n")).toEqual([
+      "the first",
+      "the s",
+      `{"level":"error","message":"the log could not be written for a while, and what it said is lost","annotations":{"writes":2}}`,
+      "the fourth",
+      "the fifth",
+      ""
+    ])
+  })
+})
