@@ -16,7 +16,7 @@ const isFile = (descriptor: number): boolean => {
 }
 
 /** What is written to a file is written at once, or lost and counted. The count is in the log as soon as something can be written. */
-const linesTo = (descriptor: number, write = writeSync) => {
+const linesTo = (descriptor: number, write: (descriptor: number, bytes: Buffer) => number = writeSync) => {
   let lost = 0
   const put = (text: string) => {
     for (let rest = Buffer.from(`${text}\n`); rest.length > 0; ) rest = rest.subarray(write(descriptor, rest))

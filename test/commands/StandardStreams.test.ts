@@ -5,8 +5,8 @@ import { StandardStreams } from "../../src/commands/StandardStreams.ts"
 const disk = (bytes: number) => {
   let room = bytes
   let written = ""
-  const write = (_: number, bytes: NodeJS.ArrayBufferView): number => {
-    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
+  const write = (_: number, bytes: Buffer): number => {
+    const text = bytes.toString()
     const fitting = text.slice(0, room)
     if (fitting === "") throw new Error("ENOSPC: no space left on device, write")
     written += fitting
@@ -19,7 +19,7 @@ const disk = (bytes: number) => {
 describe("the log on a disk that is full", () => {
   it("is lost and counted, and goes on with the count once there is room", () => {
     const { grow, write, written } = disk(15)
-    const line = StandardStreams.linesTo(2, write as typeof import("node:fs").writeSync)
+    const line = StandardStreams.linesTo(2, write)
     line("the first")
     line("the second")
     line("the third")
