@@ -72,6 +72,11 @@ const movedBy = ({ amount, currency, fee }: StatementRow, of: Meaning["of"]) => 
 export const transactions: ListReader = (connection, days) => Effect.map(rows(connection, days), withoutReversed)
 
 const withoutReversed = ({ lines, ...rest }: Statement): Statement => {
-  const reversed = new Set(lines.flatMap(({ reference, status }) => (status === "returned" ? [reference] : [])))
-  return { ...rest, lines: lines.filter(({ reference, status }) => status !== "debited" || !reversed.has(reference)) }
+  const reversals = lines.filter(({ status }) => status === "returned").map(({ reference }) => reference)
+  // A reversal takes back one payout, and only one that it names: a refund of a charge has no reference here.
+  const isReversed = ({ reference, status }: StatementLine): boolean => {
+    const at = status === "debited" && reference !== null ? reversals.indexOf(reference) : -1
+    return at >= 0 && reversals.splice(at, 1).length > 0
+  }
+  return { ...rest, lines: lines.filter((line) => !isReversed(line)) }
 }

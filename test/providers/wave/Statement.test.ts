@@ -65,3 +65,42 @@ it.effect(
       expect([...wallets].sort()).toEqual(["Bearer wave_ci_prod_key", "Bearer wave_sn_prod_key"])
     }).pipe(Effect.scoped)
 )
+
+/** The lines of a day in which one wallet had these movements. */
+const linesOf = Effect.fnUntraced(function* (items: ReadonlyArray<object>) {
+  const server = yield* stub({
+    "GET /v1/transactions": [
+      (response, seen) => page(seen.headers.authorization === "Bearer wave_ci_prod_key" ? items : [])(response, seen)
+    ]
+  })
+  const { statement } = yield* open(server.baseUrl)
+  const { lines } = yield* statement?.("2026-11-27") ?? Effect.die("no statement")
+  return lines.map(({ amount, reference, refundOf, status }) => [status, amount, refundOf ?? reference])
+})
+
+it.effect("a reversal that names no payout hides no refund of a charge, and no payout without a name", () =>
+  Effect.gen(function* () {
+    const charged = newReference()
+    const lines = yield* linesOf([
+      row("T_1", "api_payout_reversal", ["10100", "100"]),
+      row("T_2", "api_checkout_refund", ["-15000", null], { client_reference: charged, checkout_api_session_id: "cos-1" }),
+      row("T_3", "api_payout", ["-5050", "50"])
+    ])
+    expect(lines).toEqual([
+      ["returned", 10_000n, null],
+      ["debited", 15_000n, [charged, "cos-1"]],
+      ["debited", 5_000n, null]
+    ])
+  }).pipe(Effect.scoped)
+)
+
+it.effect("a reversal takes back one payout: another one by the same reference stays", () =>
+  Effect.gen(function* () {
+    const paid = { client_reference: newReference() }
+    const twice = [row("T_1", "api_payout", ["-10100", "100"], paid), row("T_2", "api_payout", ["-10100", "100"], paid)]
+    const back = (id: string) => row(id, "api_payout_reversal", ["10100", "100"], paid)
+    const [debited, returned] = ["debited", "returned"].map((status) => [status, 10_000n, paid.client_reference])
+    expect(yield* linesOf([...twice, back("T_3")])).toEqual([debited, returned])
+    expect(yield* linesOf([...twice, back("T_3"), back("T_4")])).toEqual([returned, returned])
+  }).pipe(Effect.scoped)
+)
