@@ -87,7 +87,7 @@ const begun = (
 
 const unclear = (answer: Movement) => unreadable(`an answer has no meaning here: ${noteOf(answer)}`, statusOf(answer))
 
-/** The answer to the GET of a movement. The word of the transaction decides, whatever stands beside it. */
+/** The answer to the GET of a movement. The word of the transaction decides, but for TF, which also stands beside a question that found nothing. */
 export const found = (
   kind: PaymentKind,
   response: ProviderResponse,
@@ -95,11 +95,13 @@ export const found = (
 ): FactWithAlarm<StatusOutcome> => {
   const answer = movementOf(response)
   if (answer === undefined) return identity.readAsUnknown(response)
-  if (standingOf(statusOf(answer)) !== undefined) return answerOf(kind, answer, expected)
-  const meaning = meaningOf(answer.status)
-  if (meaning === "absent") return withoutAlarm({ _tag: "NotFound", note: noteOf(answer) })
-  if (meaning === "ambiguous") return withoutAlarm({ _tag: "Unknown", reason: "unavailable", note: noteOf(answer) })
-  return unclear(answer)
+  const standing = standingOf(statusOf(answer))
+  if (standing === undefined || statusOf(answer) === "TF") {
+    const meaning = meaningOf(answer.status)
+    if (meaning === "absent") return withoutAlarm({ _tag: "NotFound", note: noteOf(answer) })
+    if (meaning === "ambiguous") return withoutAlarm({ _tag: "Unknown", reason: "unavailable", note: noteOf(answer) })
+  }
+  return standing === undefined ? unclear(answer) : answerOf(kind, answer, expected)
 }
 
 const answerOf = (kind: PaymentKind, answer: Movement, expected: ExpectedMovement): FactWithAlarm<StatusOutcome> => {
@@ -112,7 +114,8 @@ const answerOf = (kind: PaymentKind, answer: Movement, expected: ExpectedMovemen
     isOurs: isOurs(answer, expected),
     status,
     standing: standingOf(status),
-    isUnsure: status === "TF" && isEarly,
+    // Of a payout, TF without a code that says why is no proof.
+    isUnsure: status === "TF" && (isEarly || (kind === "payout" && typeof meaning !== "object")),
     providerReference: wireId(reference),
     receipt: kind === "payout" ? transaction?.reference_id : transaction?.airtel_money_id,
     note: noteOf(answer),
@@ -122,9 +125,11 @@ const answerOf = (kind: PaymentKind, answer: Movement, expected: ExpectedMovemen
   })
 }
 
-const isOurs = ({ data }: Movement, { reference }: Pick<ExpectedMovement, "reference">): boolean => {
-  const id = data?.transaction?.id
-  return typeof id !== "string" || id === wireId(reference)
+/** A word that ends it is believed beside our id alone. */
+const isOurs = (answer: Movement, { reference }: Pick<ExpectedMovement, "reference">): boolean => {
+  const id = answer.data?.transaction?.id
+  const standing = standingOf(statusOf(answer))
+  return id === wireId(reference) || (typeof id !== "string" && (standing === undefined || standing === "pending"))
 }
 
 const statusOf = ({ data }: Movement): string => data?.transaction?.status ?? ""

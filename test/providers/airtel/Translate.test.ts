@@ -295,6 +295,36 @@ describe("the status of a payout or charge", () => {
     expect(found(kind, answered(refusal(codes)), own)).toMatchObject({ fact: { _tag: "NotFound" }, alarm: null })
   })
 
+  it.each([
+    ["DP00900001015", id, "NotFound"],
+    ["DP00900001015", false, "NotFound"],
+    ["ESB000045", false, "NotFound"],
+    ["DP00900001000", id, "Unknown"],
+    ["DP00900001014", false, "Unknown"],
+    ["ROUTER117", id, "Unknown"]
+  ])("TF beside %s, with the id %o, is no failure: %s", (response_code, ownId, tag) => {
+    const reading = found("payout", answered(refusal({ response_code }, { id: ownId, status: "TF" })), own)
+    expect(reading).toMatchObject({ fact: { _tag: tag }, alarm: null })
+  })
+
+  it("TF of a payout without a code that refuses is looked at once more", () => {
+    for (const codes of [{}, { response_code: "DP00900001001" }, { response_code: "DP00900001099" }])
+      expect(asked("payout", { status: "TF" }, codes).fact).toMatchObject({ _tag: "Refused", isUnsure: true })
+    expect(asked("payout", { status: "TF" }, { response_code: "DP00900001005" }).fact).not.toHaveProperty("isUnsure")
+  })
+
+  it.each(["TS", "TF", "TE", "TR"])("%s without our id proves nothing, in a status and in the answer to a payout", (status) => {
+    for (const transaction of [
+      { status, id: false },
+      { status, id: null }
+    ])
+      for (const response_code of ["DP00900001001", "DP00900001012"])
+        expect(asked("payout", transaction, { response_code }).fact).toMatchObject({ _tag: "Unknown", reason: "bad_response" })
+    expect(posted("payout", answered(said({ status, id: false }, { response_code: "DP00900001001" })), own)).toMatchObject({
+      fact: { _tag: "Unknown" }
+    })
+  })
+
   const unread: ReadonlyArray<readonly [string, ProviderResponse]> = [
     ["an unknown word", answered(said({ status: "TU" }, { response_code: "DP00800001001" }))],
     ["a word in small letters", answered(said({ status: "ts" }, { response_code: "DP00800001001" }))],
