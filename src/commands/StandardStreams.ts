@@ -1,5 +1,6 @@
 import { fstatSync, writeSync } from "node:fs"
 import { isatty } from "node:tty"
+import { format } from "node:util"
 
 // A stream of Node's that cannot write to its file, such as on a full disk, ends the process where nobody listens to its errors, and takes nothing
 // any more where somebody does. A gateway outlives its log, and writes it again once there is room.
@@ -15,19 +16,24 @@ const isFile = (descriptor: number): boolean => {
   }
 }
 
-/** What is written to a file is written at once, or lost and counted. The count is in the log as soon as something can be written. */
+/** A file takes a text at once, or it is lost and counted. The count is in the log as soon as something can be written. */
 const linesTo = (descriptor: number, write: (descriptor: number, bytes: Buffer) => number = writeSync) => {
   let lost = 0
   const put = (text: string) => {
-    for (let rest = Buffer.from(`${text}\n`); rest.length > 0; ) rest = rest.subarray(write(descriptor, rest))
+    for (let rest = Buffer.from(`${text}\n`); rest.length > 0; ) {
+      const taken = write(descriptor, rest)
+      if (taken === 0) throw new Error("nothing can be written")
+      rest = rest.subarray(taken)
+    }
   }
-  return (text: string): void => {
+  return (...parts: ReadonlyArray<unknown>): void => {
+    const text = format(...parts)
     try {
-      if (lost > 0) put(`\n${JSON.stringify({ ...lostLines, annotations: { writes: lost } })}`)
+      if (lost > 0) put(`\n${JSON.stringify({ ...lostLines, annotations: { lines: lost } })}`)
       lost = 0
       put(text)
     } catch {
-      lost++
+      lost += text.split("\n").length
     }
   }
 }

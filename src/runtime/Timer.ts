@@ -22,18 +22,20 @@ export const makeTimer: Effect.Effect<Timer, never, Scope.Scope> = Effect.gen(fu
   // The monotonic clock, because the time of day may be set back.
   const now = () => Number(clock.monotonicTimeNanosUnsafe()) / NANOS_A_MS
 
-  const watching = Effect.fnUntraced(function* (ms: number, line: Set<Waiting>) {
+  const watching = Effect.fnUntraced(function* (line: Set<Waiting>) {
     // An iterator that stays open would hold whatever was put off since it was opened.
     for (let [first] = line; first !== undefined; [first] = line) {
-      const left = first.at - now()
-      if (left > 0) yield* Effect.sleep(left)
+      // The platform's timers leave out the fraction, and may be early by it.
+      for (let left = first.at - now(); left > 0; left = first.at - now()) yield* Effect.sleep(Math.ceil(left))
       if (!line.delete(first)) continue
       // One that breaks must not silence those after it.
       const exit = yield* Effect.exit(Effect.sync(first.fire))
       if (Exit.isFailure(exit)) yield* Effect.logError("a timer callback failed", exit.cause)
     }
-    lines.delete(ms)
   })
+
+  /** However its fiber ended: the next timer of that length starts another. */
+  const forgotten = (ms: number) => Effect.sync(() => lines.delete(ms))
 
   return (ms, fire) => {
     // The rest of a call's time has a fraction that no other call has: each would have a fiber that sleeps to the end of that time.
@@ -43,7 +45,7 @@ export const makeTimer: Effect.Effect<Timer, never, Scope.Scope> = Effect.gen(fu
     const line = known ?? new Set([one])
     if (known === undefined) {
       lines.set(wholeMs, line)
-      Fiber.runIn(run(watching(wholeMs, line)), scope)
+      Fiber.runIn(run(Effect.ensuring(watching(line), forgotten(wholeMs))), scope)
     } else line.add(one)
     return () => void line.delete(one)
   }

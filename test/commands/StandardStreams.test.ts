@@ -1,5 +1,18 @@
+import { spawn } from "node:child_process"
+import { openSync } from "node:fs"
+import { join } from "node:path"
 import { describe, expect, it } from "vitest"
 import { StandardStreams } from "../../src/commands/StandardStreams.ts"
+import { itWith } from "../support/Installed.ts"
+
+const MAIN = join(import.meta.dirname, "..", "..", "src", "gateway.js")
+const WRONG_USAGE = 2
+
+/** The exit code of a command that says on standard error what is wrong with it. */
+const ended = (standardError: number): Promise<number | null> =>
+  new Promise((done) =>
+    spawn(process.execPath, [MAIN, "no-such-command"], { stdio: ["ignore", "ignore", standardError] }).once("exit", done)
+  )
 
 /** A disk with room for so many bytes, which takes what fits of a write, as a file does. */
 const disk = (bytes: number) => {
@@ -22,17 +35,26 @@ describe("the log on a disk that is full", () => {
     const line = StandardStreams.linesTo(2, write)
     line("the first")
     line("the second")
-    line("the third")
+    line("the third\nand its cause")
     grow(1_000)
     line("the fourth")
-    line("the fifth")
+    line("the %s", "fifth")
     expect(written().split("\n")).toEqual([
       "the first",
       "the s",
-      `{"level":"error","message":"the log could not be written for a while, and what it said is lost","annotations":{"writes":2}}`,
+      `{"level":"error","message":"the log could not be written for a while, and what it said is lost","annotations":{"lines":3}}`,
       "the fourth",
       "the fifth",
       ""
     ])
+  })
+
+  itWith(
+    "test",
+    "-c",
+    "/dev/full"
+  )("ends no process otherwise than it would have ended", async () => {
+    expect(await ended(openSync("/dev/null", "w"))).toBe(WRONG_USAGE)
+    expect(await ended(openSync("/dev/full", "w"))).toBe(WRONG_USAGE)
   })
 })

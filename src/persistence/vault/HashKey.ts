@@ -39,8 +39,9 @@ const LONGEST_BYTES = 3 * 1024
 /** Of one UTF-16 unit in UTF-8, at most. */
 const BYTES_A_UNIT = 3
 
-/** The key's block, which is no longer than one, and room behind it. */
+/** The key's block, and room behind it. A longer key would have to be hashed first; ours have half a block. */
 const blockOf = (key: KeyObject, pad: number, room: number): Buffer => {
+  if ((key.symmetricKeySize ?? 0) > BLOCK_BYTES) throw new Error("the key is longer than a block")
   const block = Buffer.alloc(BLOCK_BYTES + room)
   key.export().copy(block)
   for (let at = 0; at < BLOCK_BYTES; at++) block[at] = (block[at] ?? 0) ^ pad
