@@ -5,9 +5,9 @@ import type { MinorUnits } from "../../domain/Money.ts"
 import type { PaymentKind } from "../../domain/Payment.ts"
 import type { PayoutOutcome, StatusOutcome } from "../../services/ports/Provider.ts"
 import { type FactWithAlarm, unreadable, withoutAlarm } from "../AnswerParsing.ts"
-import { acceptedAs, asCreateOutcome, type MoneyCallAnswer, notSent, onceNotFound } from "../Movements.ts"
+import { acceptedAs, asCreateOutcome, type MoneyCallAnswer, notProven, notSent, onceNotFound } from "../Movements.ts"
 import { answerBy } from "../ProviderStatus.ts"
-import { refusedBy } from "../Refusals.ts"
+import { refusedBy, undelivered } from "../Refusals.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import { codesIn, identity, isAccountRefused, type Meaning, meaningOf, movementOf, notAdmitted, unsaid } from "./Refusals.ts"
 import { type MovementAnswer, wireId } from "./Wire.ts"
@@ -50,7 +50,12 @@ export const posted = (
   if (answer === undefined) return identity.readAsUnknown(response)
   const meaning = meaningOf(answer.status)
   const note = noteOf(answer)
-  if (typeof meaning === "object") return onceNotFound(refusedBy(meaning, null, note)) ?? unclear(answer)
+  if (isRefusal(meaning) && isUnderWay(answer)) return unclear(answer)
+  if (typeof meaning === "object") {
+    const refused = refusedBy(meaning, null, note)
+    // A disbursement that "failed" is believed when its status says so, too.
+    return onceNotFound(refused, meaning === undelivered ? notProven(refused) : undefined) ?? unclear(answer)
+  }
   switch (meaning) {
     case "duplicate":
       return { confirm: (looked) => asCreateOutcome(looked, "Airtel knows a transaction.id and has nothing by it") }
@@ -65,6 +70,15 @@ export const posted = (
     default:
       return unclear(answer)
   }
+}
+
+const isRefusal = (meaning: Meaning | undefined): boolean =>
+  typeof meaning === "object" || meaning === "signature" || meaning === "pin"
+
+/** The word of the transaction says that it is there, whatever the code says. */
+const isUnderWay = (answer: Movement): boolean => {
+  const standing = standingOf(statusOf(answer))
+  return standing !== undefined && standing !== "failed"
 }
 
 /** A prompt that was sent has the words of a success, and is none; a disbursement may be over at once. */

@@ -215,6 +215,25 @@ describe("the answer to the POST of a payout or charge", () => {
       expect(JSON.stringify(reading)).not.toMatch(/Ada|752604418/)
     })
 
+  it.each(["TIP", "TI", "TA", "TS", "TR"])(
+    "a refusal beside %s is none: what the transaction's status says is asked for",
+    (status) => {
+      for (const response_code of ["DP00900001012", "DP00900001005", "ROUTER110", "ROUTER115", "DP00900001018"])
+        expect(posted("payout", answered(refusal({ response_code }, { status })), own)).toMatchObject({
+          fact: { _tag: "Unknown", reason: "bad_response" },
+          alarm: expect.any(String)
+        })
+    }
+  )
+
+  it("a disbursement that failed, and is not found, is not over: only its status fails it", () => {
+    const placed = posted("payout", answered(refusal({ response_code: "DP00900001005" })), own)
+    if (!("confirm" in placed)) throw new Error("a failure is believed at once")
+    expect(placed.confirm(absent).fact).toMatchObject({ _tag: "Unknown", reason: "bad_response" })
+    const failed = found("payout", answered(said({ status: "TF" }, { response_code: "DP00900001005" })), own)
+    expect(placed.confirm(failed).fact).toMatchObject({ _tag: "Refused", failure: { code: "provider_rejected" } })
+  })
+
   const absent = found("payout", answered(refusal({ response_code: "DP00900001015" })), own)
   const done = found("payout", answered(said({ status: "TS" }, { response_code: "DP00900001001" })), own)
 
