@@ -88,6 +88,8 @@ export interface ReconciliationDifference {
   readonly lines: ReadonlyArray<TheirLine>
   /** Of a fee: the provider's reference in the row of its statement that names it; absent where an answer did. */
   readonly row?: string
+  /** Of a state: their line alone is not enough for a ruling, because it has another amount or currency, or is about a refund. */
+  readonly takes_a_look?: true
 }
 
 /** A row of their statement, or their answer, for programs; null for a member that it does not name. */
@@ -158,7 +160,9 @@ export const statedRulings = (
     if (reference === null || !isPlain || line === undefined) return []
     const { currency, fee_minor, status } = line
     if (status === "failed") return [{ reference, outcome: status, fee: null, currency: null }]
-    return status === "successful" ? [{ reference, outcome: status, fee: fee_minor, currency }] : []
+    // A figure without its currency is nobody's.
+    const isWhole = own.every(({ takes_a_look }) => takes_a_look !== true) && (fee_minor === null || currency !== null)
+    return status === "successful" && isWhole ? [{ reference, outcome: status, fee: fee_minor, currency }] : []
   })
 const ruled: ReadonlyArray<ReconciliationDifference["kind"]> = ["state", "fee"]
 
@@ -214,7 +218,7 @@ export const differenceOf = (
 export const refundDifferences = (record: Transaction, line: StatementLine): ReadonlyArray<ReconciliationDifference> =>
   line.status === "failed" || (record.status === "successful" && !record.needsReview)
     ? []
-    : [differenceOf(record, "state", `refunded ${line.amount} ${line.currency}`, lineOf(line))]
+    : [{ ...differenceOf(record, "state", `refunded ${line.amount} ${line.currency}`, lineOf(line)), takes_a_look: true }]
 
 /** Whether the statement leaves open what has become of it, and ours is not what it says so far: it has to be asked for. */
 export const isLeftOpen = (record: Transaction, { status }: StatementLine): boolean =>
@@ -223,8 +227,11 @@ export const isLeftOpen = (record: Transaction, { status }: StatementLine): bool
 /** To the minor unit; amounts, currency and fee only of what moved. */
 export const differences = (record: Transaction, theirs: ProviderRecord): ReadonlyArray<ReconciliationDifference> => {
   const ours = standingOf(record)
-  if (!agreeing[ours].includes(theirs.status))
-    return [differenceOf(record, theirs.status === "absent" ? "missing_there" : "state", describedRecord(theirs), lineOf(theirs))]
+  if (!agreeing[ours].includes(theirs.status)) {
+    const kind = theirs.status === "absent" ? "missing_there" : "state"
+    const state = differenceOf(record, kind, describedRecord(theirs), lineOf(theirs))
+    return [hasOurAmount(record, theirs) ? state : { ...state, takes_a_look: true }]
+  }
   if (theirs.status === "absent" || ours === "failed" || ours === "expired") return []
   const row = (kind: ReconciliationDifference["kind"], own: unknown, their: unknown) => ({
     ...differenceOf(record, kind, String(their), lineOf(theirs)),
@@ -241,6 +248,12 @@ export const differences = (record: Transaction, theirs: ProviderRecord): Readon
     ...(theirs.fee !== null && fee !== null && theirs.fee !== fee ? [row("fee", fee, theirs.fee)] : [])
   ]
 }
+
+/** Whether the amount that they name, if they name one, is ours. */
+const hasOurAmount = (record: Transaction, theirs: ProviderRecord): boolean =>
+  theirs.status === "absent" ||
+  ((theirs.amount === null || theirs.amount === principalOf(record)) &&
+    (theirs.currency === null || theirs.currency === record.currency))
 
 const describedRecord = (theirs: ProviderRecord): string =>
   theirs.status === "absent" || theirs.amount === null

@@ -8,6 +8,8 @@ import {
   missingHere,
   type ProviderRecord,
   type ReconciliationDifference,
+  refundDifferences,
+  type StatementLine,
   statedRulings,
   unreadableHere
 } from "../../src/domain/ReconciliationDifference.ts"
@@ -105,9 +107,29 @@ describe("reconciliation", () => {
     expect(ruled(paid, theirs("successful", line()))).toStrictEqual([succeeded])
     expect(ruled(payout(), theirs("successful", line({ fee: null })))).toMatchObject([{ outcome: "successful", fee: null }])
     expect(ruled(paid, theirs("failed", line()))).toStrictEqual([{ reference, outcome: "failed", fee: null, currency: null }])
+    const refund: StatementLine = {
+      direction: "payout",
+      providerReference: "R1",
+      reference: null,
+      status: "successful",
+      at: NOON,
+      amount: minor(50_000n),
+      currency: "UGX",
+      fee: null
+    }
     const notPlain = [
       ruled(payout(), theirs("successful", line()), "pending"),
       ruled(paid, theirs("successful", line({ amount: minor(9n) }))),
+      ruled(payout(), theirs("successful", line({ amount: minor(9n) }))),
+      ruled(payout(), theirs("successful", line({ currency: "KES" }))),
+      ruled(payout(), theirs("successful", line({ currency: null }))),
+      ruled(cases["pending exchange"], theirs("successful", line({ amount: minor(9n), fee: null }))),
+      statedRulings(
+        refundDifferences(collection({ status: "successful", needsReview: true }), refund).map((one) => ({
+          ...one,
+          because: "in_review" as const
+        }))
+      ),
       ruled(paid, theirs("returned", line())),
       ruled(paid, theirs("pending", line())),
       ruled(payout(), absent),
