@@ -16,6 +16,8 @@ const SECRET =
 const PERSON =
   /(first|last|middle|full|given|family|account|customer|holder|owner|recipient|beneficiary|payer|user|sender)_?names?$|^names?$|e_?mail|^tag$|external_?id|handle|address|birth/i
 const ACCOUNT = /phone|msisdn|mobile|account_?(number|no)$|account$|iban|card|pan$/i
+/** An address can be all that its caller has to show. */
+const LINK = /url$/i
 /** Members whose numbers are money or counts, not personal data. */
 const FIGURE = /amount|fees?$|charge|balance|total|rate|price|minimum|maximum|limit|status|code/i
 
@@ -72,7 +74,8 @@ const lastDigits = (number: string): string => `••••${number.replace(/\D
 /** One money call in the form that may be kept. A person's data in the request is masked wherever the response repeats it. */
 export const maskedProviderCall = (request: string, response: string | null) => {
   const known = new Set<string>()
-  const kept = maskedPayload(request, { known, repeated: (text) => text })
+  const links = new Set<string>()
+  const kept = maskedPayload(request, { known, links, repeated: (text) => text })
   const persons = [...known].sort((a, b) => b.length - a.length)
   const repeated = (text: string): string =>
     persons.reduce(
@@ -85,13 +88,19 @@ export const maskedProviderCall = (request: string, response: string | null) => 
     )
   return {
     request: bounded(kept),
-    response: response === null ? null : bounded(maskedPayload(response, { known, repeated }))
+    response: response === null ? null : bounded(maskedPayload(withoutLinks(response, links), { known, links, repeated }))
   }
 }
+
+/** Before a mask divides them. */
+const withoutLinks = (text: string, links: ReadonlySet<string>): string =>
+  [...links].reduce((rest, link) => rest.replaceAll(link, REMOVED).replaceAll(link.replaceAll("/", "\\/"), REMOVED), text)
 
 interface Persons {
   /** The members of the payload add their values to these. */
   readonly known: Set<string>
+  /** The addresses among the members: whole, and removed wherever they are repeated. */
+  readonly links: Set<string>
   /** A text without those that are known from the request. */
   readonly repeated: (text: string) => string
 }
@@ -112,6 +121,10 @@ const maskedJson = Option.liftThrowable((text: string, persons: Persons): string
 const written = (value: unknown, exact: unknown, kind: MemberKind, persons: Persons): string => {
   if (value === null) return "null"
   if (kind.isSecret) return JSON.stringify(REMOVED)
+  if (kind.isLink) {
+    if (typeof value === "string" && /^https?:\/\/./i.test(value)) persons.links.add(value)
+    return JSON.stringify(REMOVED)
+  }
   if (typeof value === "string") return JSON.stringify(persons.repeated(maskedString(value, kind, persons.known)))
   if (typeof value === "number") return maskedFigure(String(exact), kind, persons)
   if (typeof value !== "object") return JSON.stringify(value)
@@ -143,8 +156,8 @@ const SHORTEST_PERSON = 4
 const plainText = (text: string): string =>
   maskedText(
     text.replace(ASSIGNED, (whole, name: string, between: string, value: string) => {
-      const { isAccount, isPerson, isSecret } = kindOf(name)
-      if (isSecret) return `${name}${between}${REMOVED}`
+      const { isAccount, isLink, isPerson, isSecret } = kindOf(name)
+      if (isSecret || isLink) return `${name}${between}${REMOVED}`
       return isPerson || isAccount ? `${name}${between}${maskedNumber(value)}` : whole
     })
   )
@@ -154,6 +167,7 @@ interface MemberKind {
   /** The name itself, masked. */
   readonly shown: string
   readonly isSecret: boolean
+  readonly isLink: boolean
   readonly isAccount: boolean
   readonly isPerson: boolean
   readonly isFigure: boolean
@@ -170,6 +184,7 @@ const kindOf = (name: string): MemberKind => {
   const kind = {
     shown: maskedText(name),
     isSecret: SECRET.test(key),
+    isLink: LINK.test(key),
     isAccount: ACCOUNT.test(key),
     isPerson: PERSON.test(key),
     isFigure: FIGURE.test(key)

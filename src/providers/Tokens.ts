@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto"
 import { Cache, Clock, Data, Duration, Effect, Exit, Option, Random, Redacted, Schema } from "effect"
 import { CallKind, type TurnedAway, tellTurnedAway, withTurn } from "../runtime/CallTurn.ts"
 import { decoded, isAnswered, logAlarm } from "./AnswerParsing.ts"
@@ -156,11 +157,13 @@ const sharedToken = Effect.fnUntraced(
       if (Option.isSome(kept)) return kept.value
       const now = yield* Clock.currentTimeMillis
       if (yield* memory.claim(lease, now + leaseMs)) {
+        const owner = randomUUID()
+        yield* memory.put(lease, Redacted.make(owner), now + leaseMs)
         // It may have come between the look and the claim.
         const meanwhile = yield* shared()
         return yield* Effect.ensuring(
           Option.isSome(meanwhile) ? Effect.succeed(meanwhile.value) : Effect.tap(fetched, put(memory, name)),
-          memory.take(lease)
+          released(memory, lease, owner)
         )
       }
       yield* Effect.sleep(SHARED_LOOK_MS)
@@ -170,6 +173,12 @@ const sharedToken = Effect.fnUntraced(
   // A memory that is down is no reason to leave it open whether something was sent.
   Effect.catchDefect(() => new NoToken({ note: "no token: what the nodes share cannot be read" }))
 )
+
+/** A node that was slower than its lease leaves the one that another node has by now. */
+const released = Effect.fnUntraced(function* (memory: SharedMemory, lease: string, owner: string) {
+  const held = yield* memory.get(lease)
+  if (Option.exists(held, (value) => Redacted.value(value) === owner)) yield* memory.take(lease)
+})
 
 const put =
   (memory: SharedMemory, name: string) =>

@@ -31,6 +31,19 @@ describe("the stored request and response of a provider call", () => {
       expect(maskedProviderCall(JSON.stringify({ [name]: "123456" }), null).request).toBe(JSON.stringify({ [name]: "[removed]" }))
   })
 
+  it.each(["CallBackURL", "ResultURL", "QueueTimeOutURL", "callback_url", "returnUrl", "url"])(
+    "keep nothing of an address that a result can be sent to: %s, nor where the answer repeats it",
+    (name) => {
+      const address = "https://pay.example.ke/webhooks/daraja/KEY/payout-3031-0123456789abcdef0123456789abcdef"
+      const kept = maskedProviderCall(JSON.stringify({ [name]: address, deep: [{ [name]: [address] }] }), `no ${address}!`)
+      expect(kept).toStrictEqual({
+        request: JSON.stringify({ [name]: "[removed]", deep: [{ [name]: "[removed]" }] }),
+        response: "no [removed]!"
+      })
+      expect(maskedProviderCall("{}", `${name}=${address}`).response).toBe(`${name}=[removed]`)
+    }
+  )
+
   it("keep the last four digits of a number, however it is written", () => {
     for (const number of ["256772123456", "+256 772 123 456", "0772-123-456", "(0772) 123456", "0772.123.456"])
       expect(maskedText(`to ${number}!`)).toBe("to ••••3456!")

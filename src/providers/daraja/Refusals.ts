@@ -134,8 +134,12 @@ export const failures: Readonly<Record<"collection" | "payout", Readonly<Record<
 export const failureBy = (kind: "collection" | "payout", code: string): Failure | undefined =>
   Object.hasOwn(failures[kind], code) ? failures[kind][code] : undefined
 
-/** With these a question failed, and says nothing about what was asked: the initiator, its rights, or a system that is busy. */
-export const isUnasked = (code: string): boolean => /^(1[5789]|2[0-6]|29|2001|8006|1000000\d\d)$/.test(code)
+/**
+ * With these a question failed, and says nothing about what was asked: the initiator, its rights, our own account or its products, or a system
+ * that is busy.
+ */
+export const isUnasked = (code: string): boolean =>
+  /^(1|11|1[5789]|2[0-6]|29|2001|2006|2028|8006|1000000\d\d|SFC_IC0003)$/.test(code)
 
 /** A code goes into the history only where it is one. */
 export const shownCode = (code: string): string => (/^[A-Z0-9_]{1,12}$/.test(code) ? code : "in words")

@@ -6,7 +6,7 @@ import type { PayoutOutcome, StatusOutcome, StatusQuery } from "../../services/p
 import { decoded, type FactWithAlarm, unreadable, withoutAlarm } from "../AnswerParsing.ts"
 import { acceptedAs, asCreateOutcome, type MoneyCallAnswer, moneyCallAnswer, onceNotFound } from "../Movements.ts"
 import { answerBy, isOtherParty, sumOf } from "../ProviderStatus.ts"
-import { refusedBy, refusedUnsaid } from "../Refusals.ts"
+import { refusedUnsaid } from "../Refusals.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import {
   DUPLICATE,
@@ -164,22 +164,20 @@ const standings: ReadonlyMap<string, Reported> = new Map([
   ["Expired", "failed"]
 ])
 
-/** The answer to a question about a payout, and the report that came to the address of its result, if it came. */
+/**
+ * The answer to a question about a payout. Only a status is a failure: the report that came to the address of its result gives the reason, where
+ * it is final and names this payout, and without such a status it proves nothing.
+ */
 export const payoutFound = (asked: Result, reported: Result | null, order: StatusQuery): FactWithAlarm<StatusOutcome> => {
-  const providerReference = conversationIdOf(order.reference)
-  const code = reported?.Result.ResultCode ?? null
-  const failure = code === null ? undefined : failureBy("payout", code)
   const without = withoutTransaction(asked)
-  // Both say that nothing was paid: one that it failed, and the other that there is no such transaction.
-  if (without?.fact._tag === "NotFound" && failure !== undefined)
-    return refusedBy(failure, providerReference, `result ${shownCode(code ?? "")}`)
   if (without !== undefined) return without
+  const providerReference = conversationIdOf(order.reference)
   const said = parametersOf(asked)
   const status = said.get("TransactionStatus") ?? ""
   const sum = sumOf({ amount: said.get("Amount"), currency: CURRENCY, fee: feeIn(said.get("DebitPartyCharges")) })
   return answerBy({
     kind: "payout",
-    isOurs: (said.get("OriginatorConversationID") ?? providerReference) === providerReference,
+    isOurs: said.get("OriginatorConversationID") === providerReference,
     isOfAnother: isOtherParty(order.party, said.get("CreditPartyName")?.split(" - ")[0]),
     status,
     standing: standings.get(status),
@@ -187,8 +185,14 @@ export const payoutFound = (asked: Result, reported: Result | null, order: Statu
     receipt: said.get("ReceiptNo"),
     note: `status ${status}`,
     sum,
-    refusal: failure ?? refusedUnsaid
+    refusal: reasonIn(reported, providerReference) ?? refusedUnsaid
   })
+}
+
+const reasonIn = (reported: Result | null, id: string) => {
+  if (reported === null) return undefined
+  const { OriginatorConversationID, ResultCode, ResultType } = reported.Result
+  return ResultType === "0" && OriginatorConversationID === id ? failureBy("payout", ResultCode) : undefined
 }
 
 /** The same of a payment to the paybill, which was asked for by its receipt. */
@@ -200,7 +204,7 @@ export const paymentFound = (asked: Result, receipt: string, { fee, order }: Ask
   const sum = sumOf({ amount: said.get("Amount"), currency: CURRENCY })
   return answerBy({
     kind: "collection",
-    isOurs: (said.get("ReceiptNo") ?? receipt) === receipt,
+    isOurs: said.get("ReceiptNo") === receipt,
     status,
     // Another payment of the charge may still come.
     standing: standings.get(status) === "failed" ? "pending" : standings.get(status),

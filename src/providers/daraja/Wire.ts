@@ -21,7 +21,7 @@ const nullable = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(
 export const TokenAnswer = Schema.Struct({ access_token: Schema.NonEmptyString, expires_in: Text })
 
 // POST /mpesa/stkpush/v1/processrequest
-export const ChargeAnswer = Schema.Struct({ ResponseCode: Text, CheckoutRequestID: Schema.NonEmptyString })
+export const ChargeAnswer = Schema.Struct({ ResponseCode: Text, CheckoutRequestID: Text.check(Schema.isNonEmpty()) })
 
 // POST /mpesa/stkpushquery/v1/query
 export const ChargeStatusAnswer = Schema.Struct({ CheckoutRequestID: nullable(Text), ResultCode: Text })

@@ -19,7 +19,7 @@ import {
   refuse,
   Stamped
 } from "./Responses.ts"
-import { callbackOf } from "./Transactions.ts"
+import { callbackOf, FAILED_AFTER_MS } from "./Transactions.ts"
 
 const CURRENCY = "KES"
 const Shillings = Schema.Union([Schema.Int, Schema.String.check(Schema.isPattern(/^\d{1,9}$/))])
@@ -133,14 +133,11 @@ const endingBy = (number: string): Ending => {
 const failureOf = ({ gate }: Play, isShort: boolean): string | null =>
   gate === "pool_short" || isShort ? "1" : gate === "no_account" ? "2040" : null
 
-/** Long enough that the client has read the response by then. */
-const FAILURE_CALLBACK_AFTER_MS = 300
-
 const failureCallback = (transaction: SimulatedTransaction): Fact =>
   callbackFact(
     transaction,
     "callbacks",
-    transaction.createdAt + FAILURE_CALLBACK_AFTER_MS,
+    transaction.createdAt + FAILED_AFTER_MS,
     callbackOf(transaction, { says: "failed", signature: "genuine" })
   )
 

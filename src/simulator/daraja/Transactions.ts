@@ -69,15 +69,13 @@ export const transactionStatus = Effect.fnUntraced(function* (call: Call) {
   const found =
     id === undefined
       ? (["collection", "payout"] as const).flatMap((kind) => ownTransactions(call, kind)).find((one) => isPaidAs(one, receipt))
-      : takenPayout(call, id)
-  return yield* answeredLater(call, request, found === undefined ? { code: UNKNOWN } : { code: "0", parameters: shown(found) })
+      : byId(call, "payout", id)
+  return yield* answeredLater(
+    call,
+    request,
+    found === undefined ? { code: UNKNOWN } : { code: "0", parameters: shown(found, call.now) }
+  )
 })
-
-/** A payout that failed at once became no transaction. */
-const takenPayout = (call: Call, id: string): SimulatedTransaction | undefined => {
-  const payout = byId(call, "payout", id)
-  return typeof payout?.detail.code === "string" ? undefined : payout
-}
 
 /** No document gives the code for a transaction that is not there. */
 const UNKNOWN = "R000002"
@@ -87,7 +85,14 @@ const isPaidAs = ({ detail, status }: SimulatedTransaction, receipt: string | un
 
 const words = { pending: "Initiated", successful: "Completed", failed: "Declined" } as const
 
-const shown = ({ amount, createdAt, detail, fee, id, kind, status, updatedAt }: SimulatedTransaction) => {
+/** The status of a payout that fails at once, as of any other, is there when its result is sent, and not before: long enough that the client has read the response by then. */
+export const FAILED_AFTER_MS = 300
+
+const wordOf = ({ createdAt, detail, status }: SimulatedTransaction, now: number): string =>
+  words[status === "failed" && detail.code !== null && now < createdAt + FAILED_AFTER_MS ? "pending" : status]
+
+const shown = (transaction: SimulatedTransaction, now: number) => {
+  const { amount, createdAt, detail, fee, id, kind, status, updatedAt } = transaction
   const person = `${detail.number} - ADA K`
   return {
     DebitPartyName: kind === "payout" ? "3004411 - Shop" : person,
@@ -95,7 +100,7 @@ const shown = ({ amount, createdAt, detail, fee, id, kind, status, updatedAt }: 
     OriginatorConversationID: id,
     InitiatedTime: stampOf(createdAt),
     ...(kind === "payout" ? { DebitPartyCharges: `Fee For B2C Payment|KES|${shillings(fee)}` } : {}),
-    TransactionStatus: words[status],
+    TransactionStatus: wordOf(transaction, now),
     FinalisedTime: status === "pending" ? "" : stampOf(updatedAt),
     Amount: shillings(amount),
     ...(status === "successful" ? { ReceiptNo: detail.receipt } : {})

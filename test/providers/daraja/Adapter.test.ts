@@ -4,7 +4,7 @@ import { Effect, Option } from "effect"
 import { TestClock } from "effect/testing"
 import { describe } from "vitest"
 import { minor } from "../../../src/domain/Money.ts"
-import { accountReferenceOf } from "../../../src/providers/daraja/Wire.ts"
+import { accountReferenceOf, conversationIdOf } from "../../../src/providers/daraja/Wire.ts"
 import { processMemory } from "../../../src/providers/SharedMemory.ts"
 import type { Adapter, RawCallback } from "../../../src/services/ports/Provider.ts"
 import { collectionsOf, payoutsOf } from "../contract/Fixture.ts"
@@ -40,12 +40,15 @@ const acknowledged = answer(
 const paidPrompt = (id: string) =>
   `{"Body":{"stkCallback":{"MerchantRequestID":"81ce-1","CheckoutRequestID":"${id}","ResultCode":0,"ResultDesc":"The service request is processed successfully.","CallbackMetadata":{"Item":[
  {"Name":"Amount","Value":125.00},{"Name":"MpesaReceiptNumber","Value":"TKS41Q7ZPD"},{"Name":"Balance"},{"Name":"TransactionDate","Value":20261128142355},{"Name":"PhoneNumber","Value":254711001234}]}}}}`
+/** What a question asked about stands here in its answer. */
+const ASKED = "the identifier that was asked for"
 const status = (word: string, amount = "780.00") =>
-  `{"Result":{"ResultType":0,"ResultCode":0,"ResultDesc":"ok","OriginatorConversationID":"5531-8830412-1","ConversationID":"AG_1","TransactionID":"TKS000000",
+  `{"Result":{"ResultType":0,"ResultCode":0,"ResultDesc":"ok","OriginatorConversationID":"5531-8830412-1","ConversationID":"AG_20261128_2010aa51c7e09f33","TransactionID":"TKS000000",
 "ResultParameters":{"ResultParameter":[{"Key":"DebitPartyName","Value":"3004411 - Shop"},{"Key":"CreditPartyName","Value":"254711001234 - ADA K"},{"Key":"DebitPartyCharges","Value":"Fee For B2C Payment|KES|11.00"},
+{"Key":"OriginatorConversationID","Value":"${ASKED}"},
 {"Key":"TransactionStatus","Value":"${word}"},{"Key":"Amount","Value":"${amount}"},{"Key":"ReceiptNo","Value":"TKS532NMUA"}]},"ReferenceData":{"ReferenceItem":{"Key":"Occasion"}}}}`
-const failed = (code: string) =>
-  `{"Result":{"ResultType":0,"ResultCode":${code},"ResultDesc":"no","OriginatorConversationID":"1","ConversationID":"AG_1","TransactionID":"TKS532NMUA","ReferenceData":{"ReferenceItem":{"Key":"QueueTimeoutURL","Value":"x"}}}}`
+const failed = (code: string, id = "1") =>
+  `{"Result":{"ResultType":0,"ResultCode":${code},"ResultDesc":"no","OriginatorConversationID":"${id}","ConversationID":"AG_20261128_2010aa51c7e09f33","TransactionID":"TKS532NMUA","ReferenceData":{"ReferenceItem":{"Key":"QueueTimeoutURL","Value":"x"}}}}`
 
 const charged = { ...kenya, amount: minor(12_500n) }
 const paid = { ...kenya, amount: minor(78_000n) }
@@ -79,7 +82,8 @@ const given = Effect.fnUntraced(function* (
     const said = answers.shift()
     const acknowledge = () => acknowledged(response, seen)
     if (said === undefined) return acknowledge()
-    void Effect.runPromise(take(node, callback(JSON.parse(seen.body).ResultURL, said))).then(acknowledge)
+    const { OriginalConversationID, ResultURL } = JSON.parse(seen.body)
+    void Effect.runPromise(take(node, callback(ResultURL, said.replace(ASKED, OriginalConversationID)))).then(acknowledge)
   }
   const server = yield* stub({ ...TOKEN, [STATUS]: [asking], ...behaviours })
   const node: Adapter = yield* open(settings(server.baseUrl, { timeoutMs: 500, ...change }), memory)
@@ -252,20 +256,21 @@ describe("a payout", () => {
     })
   )
 
-  it.live("failed only where its result says so and no such transaction is known: each alone proves nothing", () =>
+  it.live("is no failure by a result alone, nor by an error to a question, nor by both: only its status is one", () =>
     Effect.gen(function* () {
       const { node, server } = yield* given({ [PAYOUT]: [acknowledged] }, [
         failed('"R000002"'),
-        status("Completed"),
-        failed('"R000002"')
+        failed('"R000002"'),
+        status("Declined")
       ])
       const order = yield* payoutOrder(payoutsOf(node), paid, "1234")
       yield* payoutsOf(node).send(order)
       const ask = Effect.flatMap(askOrder(paid, order.reference), payoutsOf(node).fetchStatus)
       expect(yield* ask).toMatchObject({ _tag: "NotFound" })
       const address = bodyOf(server.seen, PAYOUT)["ResultURL"]
-      expect(yield* take(node, callback(address, failed("1")))).toMatchObject({ reference: order.reference, says: "failed" })
-      expect(yield* ask).toMatchObject({ _tag: "Succeeded" })
+      const said = failed("1", conversationIdOf(order.reference))
+      expect(yield* take(node, callback(address, said))).toMatchObject({ reference: order.reference, says: "failed" })
+      expect(yield* ask).toMatchObject({ _tag: "NotFound" })
       expect(yield* ask).toMatchObject({ _tag: "Refused", kind: "pool" })
     })
   )
@@ -278,7 +283,9 @@ describe("a payout", () => {
       const ask = (of: Adapter) => Effect.flatMap(askOrder(paid, order.reference), payoutsOf(of).fetchStatus)
       expect(yield* ask(node)).toMatchObject({ _tag: "Unknown", reason: "timeout" })
       const { ResultURL } = bodyOf(server.seen, STATUS)
-      expect(yield* take(node, callback(ResultURL, status("Completed")))).toMatchObject({ isAnswer: true })
+      expect(
+        yield* take(node, callback(ResultURL, status("Completed").replace(ASKED, conversationIdOf(order.reference))))
+      ).toMatchObject({ isAnswer: true })
       expect(yield* ask(yield* again)).toMatchObject({ _tag: "Succeeded" })
       expect(server.seen.filter(({ line }) => line.startsWith(STATUS))).toHaveLength(1)
     })

@@ -1,5 +1,5 @@
 import { expect, it } from "@effect/vitest"
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Option, Redacted } from "effect"
 import { describe } from "vitest"
 import { minor } from "../../../src/domain/Money.ts"
 import { processMemory, type SharedMemory } from "../../../src/providers/SharedMemory.ts"
@@ -86,6 +86,23 @@ describe("the token of an account that has one at a time", () => {
       const fetched = yield* Effect.flatMap(askOrder(whole, newReference()), collectionsOf(node).fetchStatus)
       expect(fetched._tag).toBe("NotFound")
       expect(count(server.seen, TOKEN)).toBe(1)
+    })
+  )
+
+  it.live("is got under a lease that a node gives back only while it is its own", () =>
+    Effect.gen(function* () {
+      const memory = processMemory()
+      const lease = "daraja key token lease"
+      const token: Behaviour = (response, seen) => {
+        const taken = Effect.flatMap(Clock.currentTimeMillis, (now) =>
+          memory.put(lease, Redacted.make("another node's, after this one's ended"), now + 60_000)
+        )
+        void Effect.runPromise(taken).then(() => answer(200, { access_token: "t", expires_in: "3599" })(response, seen))
+      }
+      const server = yield* stub({ [TOKEN]: [token], [PULL]: [nothingPaid] })
+      const node = yield* open(settings(server.baseUrl), memory)
+      yield* Effect.flatMap(askOrder(whole, newReference()), collectionsOf(node).fetchStatus)
+      expect(Option.isSome(yield* memory.get(lease))).toBe(true)
     })
   )
 

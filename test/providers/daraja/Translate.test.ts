@@ -2,7 +2,7 @@ import { Option } from "effect"
 import { describe, expect, it } from "vitest"
 import { minor } from "../../../src/domain/Money.ts"
 import { chargePosted, payoutFound, payoutPosted, promptFound, resultIn } from "../../../src/providers/daraja/Translate.ts"
-import { conversationIdOf } from "../../../src/providers/daraja/Wire.ts"
+import { conversationIdOf, parametersOf } from "../../../src/providers/daraja/Wire.ts"
 import type { ProviderResponse } from "../../../src/providers/Transport.ts"
 import type { StatusQuery } from "../../../src/services/ports/Provider.ts"
 import { newReference } from "../contract/Orders.ts"
@@ -119,6 +119,14 @@ describe("the answer to a call that moves money", () => {
     ])
   })
 
+  it.each(["ws_CO_\u0000", "ws_CO_\ud800", "", "x".repeat(257)])(
+    "names a prompt that can be kept, and else %j is unknown",
+    (id) => {
+      const response = said(200, { ResponseCode: "0", CheckoutRequestID: id })
+      expect(fact(chargePosted(response))).toMatchObject({ _tag: "Unknown" })
+    }
+  )
+
   it("that takes it with another ResponseCode is unknown of a prompt, and looked up of a payout", () => {
     const taken = said(200, { ResponseCode: "1", CheckoutRequestID: "ws_CO_1" })
     expect(fact(chargePosted(taken))).toMatchObject({ _tag: "Unknown" })
@@ -140,7 +148,12 @@ const result = (code: string | number, parameters: Readonly<Record<string, unkno
       }
     })
   )
-const shown = (word: string) => ({ TransactionStatus: word, Amount: "780.00", ReceiptNo: "TKS532NMUA" })
+const shown = (word: string) => ({
+  TransactionStatus: word,
+  Amount: "780.00",
+  ReceiptNo: "TKS532NMUA",
+  OriginatorConversationID: conversationIdOf(reference)
+})
 const payout = (...[asked, reported = null]: [Parameters<typeof payoutFound>[0], Parameters<typeof payoutFound>[1]?]) =>
   payoutFound(asked, reported, { ...order, providerReference: conversationIdOf(reference) })
 
@@ -159,6 +172,7 @@ describe("the status of a payout", () => {
     expect(payout(result(0, shown(word))).fact._tag).toBe(tag)
   })
 
+  const ownId = conversationIdOf(reference)
   it.each([
     ["1", "pool"],
     ["2", "limit"],
@@ -173,29 +187,47 @@ describe("the status of a payout", () => {
     ["8006", "config"],
     ["SFC_IC0003", "party"],
     ["24", "config"]
-  ])("that is not there after its result said %s failed: %s", (code, kind) => {
-    expect(payout(result("R000002"), result(code)).fact).toMatchObject({ _tag: "Refused", kind })
+  ])("that is Declined after its result said %s failed: %s", (code, kind) => {
+    const reported = result(code, null, { OriginatorConversationID: ownId })
+    expect(payout(result(0, shown("Declined")), reported).fact).toMatchObject({ _tag: "Refused", kind })
   })
 
-  it.each(["15", "17", "18", "26", "29", "100000000", "100000002"])(
+  it.each([
+    [{}],
+    [{ OriginatorConversationID: "another" }],
+    [{ OriginatorConversationID: ownId, ResultType: 1 }],
+    [{ OriginatorConversationID: ownId, ResultType: null }]
+  ])("takes no reason from a result that is not final, or not of this payout: %j", (change) => {
+    const reported = result("1", null, change)
+    expect(payout(result(0, shown("Declined")), reported).fact).toMatchObject({ _tag: "Refused", kind: "other" })
+  })
+
+  it.each(["1", "11", "15", "17", "18", "26", "29", "2001", "2006", "2028", "100000000", "100000002", "SFC_IC0003"])(
     "is unknown where the question itself failed with %s",
     (code) => {
-      expect(payout(result(code), result("1"))).toMatchObject({ fact: { _tag: "Unknown" }, alarm: expect.any(String) })
+      const reported = result("1", null, { OriginatorConversationID: ownId })
+      expect(payout(result(code), reported)).toMatchObject({ fact: { _tag: "Unknown" }, alarm: expect.any(String) })
     }
   )
 
-  it.each(["15", "17", "26", "100000001", "999"])("that is not there is no failure where its result said %s", (code) => {
-    expect(payout(result("R000002"), result(code)).fact).toMatchObject({ _tag: "NotFound" })
-  })
+  it.each(["1", "2", "2040", "SFC_IC0003", "15", "999"])(
+    "that an error is said of is no failure, whatever its result said: %s",
+    (code) => {
+      const reported = result(code, null, { OriginatorConversationID: ownId })
+      expect(payout(result("R000002"), reported).fact).toMatchObject({ _tag: "NotFound" })
+    }
+  )
 
   it("of which more follows is under way; one parameter alone is read, and what is no text is left out", () => {
     expect(payout(result(0, null, { ResultType: 1 })).fact).toMatchObject({ _tag: "StillPending" })
     const one = { ResultParameters: { ResultParameter: { Key: "TransactionStatus", Value: "Initiated" } } }
-    expect(payout(result(0, null, one)).fact).toMatchObject({ _tag: "StillPending" })
+    expect(parametersOf(result(0, null, one))).toEqual(new Map([["TransactionStatus", "Initiated"]]))
     expect(payout(result(0, { ...shown("Completed"), DebitPartyCharges: { odd: true } })).fact).toMatchObject({ fee: null })
   })
 
-  it("with an amount that cannot be read, or of another identifier, is unknown", () => {
+  it("with an amount that cannot be read, or of another identifier or none, is unknown", () => {
+    const { OriginatorConversationID: _none, ...unnamed } = shown("Completed")
+    expect(payout(result(0, unnamed)).fact).toMatchObject({ _tag: "Unknown" })
     expect(payout(result(0, { ...shown("Completed"), Amount: "much" })).fact).toMatchObject({ _tag: "Unknown" })
     expect(payout(result(0, { ...shown("Completed"), OriginatorConversationID: "another" })).fact).toMatchObject({
       _tag: "Unknown"
