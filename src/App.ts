@@ -23,6 +23,7 @@ import { RateLimitsMemory } from "./persistence/requests/RateLimitsMemory.ts"
 import { Distribute } from "./persistence/schema/Distribute.ts"
 import { MasterKeyHold } from "./persistence/vault/MasterKeyHold.ts"
 import { RandomSourceLive } from "./persistence/vault/RandomSourceLive.ts"
+import { corridorDoubts } from "./providers/CorridorDoubts.ts"
 import { PaceBuckets } from "./providers/Pace.ts"
 import { contractPrices, knownProviders, providerRegistry } from "./providers/Registry.ts"
 import { MemoryOf } from "./providers/SharedMemory.ts"
@@ -69,6 +70,9 @@ export const { Environment, realParts, settings } = Config
 export const randomSource = RandomSourceLive
 
 export const contractFees = contractPrices
+
+/** Why providers of a corridor would be passed over, by the settings. */
+export { corridorDoubts }
 
 /** Every provider that this program knows, registered or not. */
 export const providerNames = knownProviders.map(({ name }) => name)

@@ -68,6 +68,30 @@ export const accountBugs: ReadonlyArray<Bug> = [
     ]
   },
   {
+    name: "count a transaction again when a person changes how it had ended",
+    breaks: "a transaction that ended is counted once",
+    test: "test/domain/FinalOutcome.test.ts",
+    edits: [
+      {
+        file: "src/domain/FinalOutcome.ts",
+        text: "isTerminal(before) || !isTerminal(next)",
+        instead: "!isTerminal(next)"
+      }
+    ]
+  },
+  {
+    name: "count a transaction whose end another node has committed",
+    breaks: "a transaction that ended is counted by the node whose commit made its status final",
+    test: "test/observability/FinalOutcomes.test.ts",
+    edits: [
+      {
+        file: "src/observability/FinalOutcomes.ts",
+        text: '_tag === "Applied" ? count(step)',
+        instead: '_tag !== "FullFloat" ? count(step)'
+      }
+    ]
+  },
+  {
     name: "count what an account is needed for in the first page of rows alone",
     breaks: "a count of 0 says that an account is needed by nothing, however many rows there are",
     test: "test/persistence/status/GatewayStatus.test.ts",

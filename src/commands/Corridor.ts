@@ -1,5 +1,6 @@
 import { Clock, Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import { corridorDoubts } from "../App.ts"
 import { Availability, type Corridor, type CorridorKey, Country, CustomerAction, Direction, Method } from "../domain/Corridor.ts"
 import { Currency } from "../domain/Currency.ts"
 import { corridorView } from "../domain/View.ts"
@@ -9,6 +10,7 @@ import { CommandRefusal, WrongUsage } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
 import { auditEntry } from "./Operator.ts"
 import { printResult } from "./Output.ts"
+import { settingsWithProviders } from "./Provider.ts"
 
 // Turns a corridor on or off (`corridor set … --active true|false`), and sets who serves it, its bounds and what it needs.
 
@@ -107,11 +109,12 @@ const set = Command.make(
     }
     const subject = `${country}/${currency}/${direction}/${method}`
     yield* corridors.put(next, yield* auditEntry("corridor set", subject, details))
-    yield* printResult(routedView(next))
+    const { providers } = yield* Effect.scoped(settingsWithProviders)
+    yield* printResult({ ...routedView(next), warnings: yield* corridorDoubts(providers, next, now) })
   }, Effect.provide(operatorPorts))
 ).pipe(
   Command.withDescription(
-    "Change a corridor, or add it; every node follows within a second. At least one option is needed, and a new corridor needs --provider"
+    "Change a corridor, or add it; every node follows within a second. At least one option is needed, and a new corridor needs --provider. The warnings say which of its providers no payment would go to, by the settings here, and why"
   ),
   Command.withExamples([
     {

@@ -49,6 +49,30 @@ const replay = Command.make(
   ])
 )
 
+const read = Command.make(
+  "read",
+  {
+    id: callbackId,
+    reason: Flag.String("reason").pipe(Flag.withSchema(Words(200)), Flag.withDescription("why you read it, for the audit log"))
+  },
+  Effect.fn(function* ({ id, reason }) {
+    const callbacks = yield* ProviderInbox
+    const audit = yield* auditEntry("inbox read", id, { reason: maskedText(reason) })
+    const found = isReference(id) ? yield* callbacks.body(id, audit) : Option.none()
+    if (Option.isNone(found))
+      return yield* new CommandRefusal({ message: `there is no callback ${id}: gateway inbox list shows the newest` })
+    yield* printResult({ id, body: found.value })
+  }, Effect.provide(operatorPorts))
+).pipe(
+  Command.withDescription("Read what a callback said, masked, as long as it is not done; the audit log keeps that, and why"),
+  Command.withExamples([
+    {
+      command: 'gateway inbox read AAA688MG9KT6BQ76F4NM4BJRH5 --reason "it is parked, and names nothing"',
+      description: "Read a callback that no look came to an end with"
+    }
+  ])
+)
+
 const close = Command.make(
   "close",
   {
@@ -133,7 +157,7 @@ const closeUnmatched = Command.make(
 
 export const inbox = Command.make("inbox").pipe(
   Command.withDescription("Callbacks of providers, as they were stored"),
-  Command.withSubcommands([list, replay, close, closeUnmatched])
+  Command.withSubcommands([list, read, replay, close, closeUnmatched])
 )
 
 const rowView = ({ hint, id, looks, matched, mode, nextLookAt, provider, receivedAt, status }: StoredCallback) => ({

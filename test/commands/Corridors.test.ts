@@ -126,4 +126,36 @@ describe("corridor set", () => {
       }
     })
   )
+
+  it.effect("says which providers no payment would go to: without an account, without such operations, or without a fee", () =>
+    Effect.gen(function* () {
+      const { url } = yield* Effect.promise(() => freshDatabase())
+      const account = {
+        ...installedOn(url),
+        PAWAPAY_BASE_URL: "https://pawapay.example",
+        PAWAPAY_LIVE_API_TOKEN: "token",
+        PAWAPAY_PAYOUT_FEES: "UGX:momo:1000",
+        PAWAPAY_COLLECTION_FEE: "1.5%",
+        PAYSTACK_BASE_URL: "https://paystack.example",
+        PAYSTACK_TEST_SECRET_KEY: "sk_test_1",
+        PAYSTACK_PAYOUT_FEES: "KES:momo:1000"
+      }
+      const warningsOf = (line: string) =>
+        Effect.map(gateway(account, ..."corridor set".split(" "), ...line.split(" "), "--json"), ({ code, errors, output }) => {
+          expect({ code, errors }).toEqual({ code: 0, errors: "" })
+          return JSON.parse(output).warnings
+        })
+      expect(yield* warningsOf("UG UGX payout momo --provider pawapay,eversend")).toEqual([
+        "eversend has no account in the settings"
+      ])
+      expect(yield* warningsOf("UG UGX payout momo --provider pawapay")).toEqual([])
+      expect(yield* warningsOf("KE KES payout momo --provider pawapay,paystack")).toEqual([
+        "no fee of pawapay's contract covers this corridor",
+        "paystack has no account in live mode"
+      ])
+      expect(yield* warningsOf("UG UGX payout bank --provider pawapay")).toEqual([
+        "no fee of pawapay's contract covers this corridor"
+      ])
+    })
+  )
 })

@@ -43,8 +43,8 @@ const given = Effect.gen(function* () {
     VALUES (${tenant.appId}, ${reference}, 99, 'live', now(), 'request', ${HOSTILE}, ${HOSTILE}, 'pending')`
   yield* sql`INSERT INTO delivery_attempts (app_id, delivery_id, at, duration_ms, status, excerpt)
     VALUES (${tenant.appId}, ${delivery}, now(), 1, 500, ${HOSTILE})`
-  yield* sql`INSERT INTO provider_inbox (id, provider, mode, digest, received_at, reference, provider_reference, status)
-    VALUES (${reference}, 'eversend', 'live', sha256(''), now(), NULL, ${HOSTILE}, 'parked')`
+  yield* sql`INSERT INTO provider_inbox (id, provider, mode, digest, received_at, reference, provider_reference, body, status)
+    VALUES (${reference}, 'eversend', 'live', sha256(''), now(), NULL, ${HOSTILE}, ${HOSTILE}, 'parked')`
   yield* sql`SELECT FROM record_tenant_change(${tenant.appId}, 'live', now(), ${HOSTILE}, ${HOSTILE}, ${JSON.stringify(metadata)}, 100)`
   yield* sql`UPDATE corridors SET inactive_reason = ${HOSTILE}, networks = ARRAY[${HOSTILE}] WHERE country = 'CM'`
   yield* sql`INSERT INTO denials (kind, hash, masked, reason, created_at) VALUES ('destination', '', ${HOSTILE}, ${HOSTILE}, now()),
@@ -107,6 +107,7 @@ const calls: Record<string, (given: Given) => ReadonlyArray<ReadonlyArray<string
   "webhook redeliver": ({ delivery }) => [[delivery], [HOSTILE]],
   "webhook recover": ({ tenant }) => [[tenant.appId, "--mode", "live", "--since", HOSTILE]],
   "inbox list": () => [[]],
+  "inbox read": ({ reference }) => [[reference, "--reason", HOSTILE]],
   "inbox replay": ({ reference }) => [[reference], [HOSTILE]],
   "inbox close": ({ reference }) => [[reference, "--reason", HOSTILE]],
   "inbox close-unmatched": () => [

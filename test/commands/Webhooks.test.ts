@@ -173,7 +173,7 @@ describe("the operators' commands for webhooks", () => {
       const digest = new Uint8Array(32)
       const hint = { reference: null, providerReference: "BSB1" }
       const callback = { id, provider: "eversend", mode: "test", receivedAt: 1_000, digest, hint } as const
-      yield* inbox.store(callback, 1_000)
+      yield* inbox.store(callback, 1_000, '{"msisdn":"••••3456"}')
       const tries = { looks: 9, claims: 0 }
       yield* inbox.retryAt({ ...callback, ...tries, leasedUntil: 1_000 }, { ...tries, at: null })
       const row = {
@@ -192,6 +192,8 @@ describe("the operators' commands for webhooks", () => {
       expect(yield* result("inbox", "list", "--status", "parked")).toEqual([row])
       expect(yield* result("inbox", "list", "--status", "due")).toEqual([])
       const next_look_at = expect.stringMatching(/Z$/)
+      const read = yield* result("inbox", "read", id, "--reason", "it names nothing")
+      expect(read).toEqual({ id, body: '{"msisdn":"••••3456"}' })
       expect(yield* result("inbox", "replay", id)).toEqual({ ...row, status: "due", next_look_at, looks: 0 })
       expect(yield* result("inbox", "list")).toMatchObject([{ id, status: "due" }])
       expect(yield* inbox.claimDue(FAR, 9, LEASE_MS)).toMatchObject([{ id, hint }])
@@ -201,7 +203,7 @@ describe("the operators' commands for webhooks", () => {
       })
       expect(yield* run("inbox", "replay", yield* newReference)).toMatchObject({ code: 1, output: "" })
       expect(yield* run("inbox", "list", "--status", "gone")).toMatchObject({ code: 2, output: "" })
-      expect(yield* actions).toEqual(["inbox replay"])
+      expect(yield* actions).toEqual(["inbox replay", "inbox read"])
     })
   )
 })

@@ -3,6 +3,7 @@ import { afterAll, describe, expect } from "vitest"
 import type { Fact } from "../../src/domain/Fact.ts"
 import { Reference } from "../../src/domain/Ids.ts"
 import { minor } from "../../src/domain/Money.ts"
+import { PeriodCounts } from "../../src/services/ports/PeriodCounts.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
 import { SignIn } from "../../src/services/SignIn.ts"
 import { Settlement } from "../../src/services/settlement/Settlement.ts"
@@ -170,11 +171,13 @@ describe("the console in a browser", () => {
       await person.fill("reason", HOSTILE.slice(0, 150))
       await person.press(await page.run(`document.querySelector("main details button").innerText`).then(String))
       expect(await person.text()).toContain("The corridor is switched.")
+      await runtime.runPromise(Context.get(gateway.context, PeriodCounts).write)
       const ofTenant = ["keys/", "floats/"].map((place) => `${place}${tenant.appId}`)
       const places = [
         "providers",
         "callbacks",
         "rates",
+        "rates?kind=payout&corridor=UG/UGX/momo&provider=eversend",
         "floats",
         "keys",
         ...ofTenant,
@@ -185,7 +188,9 @@ describe("the console in a browser", () => {
       for (const place of places) {
         await person.goTo(place)
         expect(await person.heading()).not.toMatch(/did not work|no such/)
-        await keep(page, place.replace(tenant.appId, "tenant").replaceAll("/", "-"))
+        if (place.startsWith("rates?"))
+          expect(await page.run(`document.querySelectorAll("svg[role=img] rect").length`)).toBeGreaterThan(0)
+        await keep(page, place.replace(tenant.appId, "tenant").replaceAll(/[/?&=]/g, "-"))
       }
       expect(await person.text()).toMatch(/console\/approver\s+webhook redeliver/)
       expect(page.requested.every((url) => url.startsWith(origin) || url.startsWith("data:") || url === "about:blank")).toBe(true)

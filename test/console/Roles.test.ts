@@ -27,6 +27,7 @@ const changes: Readonly<Record<string, OperatorRole>> = {
   "/proposals/:id/issue": "support",
   "/webhooks/redeliver": "support",
   "/callbacks/:id/replay": "support",
+  "/callbacks/:id/body": "support",
   "/callbacks/:id/close": "support",
   "/floats/:app/propose": "support",
   "/keys/:app/propose": "support",

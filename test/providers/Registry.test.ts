@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto"
 import { expect, it } from "@effect/vitest"
 import { Effect, Layer, Option, Redacted } from "effect"
 import { reader, type Variables } from "../../src/ConfigRules.ts"
@@ -173,6 +174,45 @@ it.effect("a key that names no account is the same account's where the operator 
     const title = { PAYSTACK_LIVE_ACCOUNT: "519035", PAYSTACK_LIVE_PREVIOUS_ACCOUNT: "519035" }
     expect(yield* sides(registryBy({ ...rotated, ...title }))).toEqual([1, true])
   }).pipe(Effect.scoped)
+)
+
+const secretsOf = {
+  eversend: {
+    EVERSEND_BASE_URL: "https://eversend.example",
+    EVERSEND_LIVE_CLIENT_ID: "client",
+    EVERSEND_LIVE_CLIENT_SECRET: "s",
+    EVERSEND_LIVE_WEBHOOK_SECRET: "new",
+    EVERSEND_LIVE_PREVIOUS_CLIENT_ID: "client",
+    EVERSEND_LIVE_PREVIOUS_CLIENT_SECRET: "s",
+    EVERSEND_LIVE_PREVIOUS_WEBHOOK_SECRET: "old"
+  },
+  flutterwave: {
+    FLUTTERWAVE_BASE_URL: "https://flutterwave.example/v3",
+    FLUTTERWAVE_LIVE_SECRET_KEY: "FLWSECK-1",
+    FLUTTERWAVE_LIVE_WEBHOOK_SECRET_HASH: "new",
+    FLUTTERWAVE_LIVE_PREVIOUS_SECRET_KEY: "FLWSECK-1",
+    FLUTTERWAVE_LIVE_PREVIOUS_WEBHOOK_SECRET_HASH: "old"
+  }
+}
+
+it.effect(
+  "callbacks of two secrets are taken at a time where an account stands as its own previous one, and it is one account",
+  () =>
+    Effect.gen(function* () {
+      const body = Buffer.from("{}")
+      const headersOf = {
+        eversend: (secret: string) => ({ "x-eversend-signature": createHmac("sha512", secret).update(body).digest("hex") }),
+        flutterwave: (secret: string) => ({ "verif-hash": secret })
+      }
+      for (const name of ["eversend", "flutterwave"] as const) {
+        const registry = yield* registryBy(secretsOf[name])
+        expect(registry.accounts(name, "live")).toHaveLength(1)
+        const { callbacks } = Option.getOrThrow(registry.find(name, "live"))
+        const isTaken = (secret: string) =>
+          Option.isSome(callbacks.verify({ method: "POST", path: "/", headers: headersOf[name](secret), body }))
+        expect([name, ...["new", "old", "older"].map(isTaken)]).toEqual([name, true, true, false])
+      }
+    }).pipe(Effect.scoped)
 )
 
 it.effect("MTN's accounts are told apart by country: what is swapped in one is not swapped in another", () =>

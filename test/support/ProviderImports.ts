@@ -8,6 +8,11 @@ export const providerImports: ReadonlyArray<ImportRow> = [
     packages: [core, crypto]
   },
   {
+    from: /^providers\/CorridorDoubts\.ts$/,
+    files: ["domain/", "providers/ProviderModule.ts", "providers/Registry.ts"],
+    packages: [core]
+  },
+  {
     from: /^providers\/ProviderModule\.ts$/,
     files: [
       "domain/",

@@ -5,7 +5,7 @@ import { maskedText } from "../../domain/Masking.ts"
 import { may } from "../../domain/Operator.ts"
 import { type CallbackCount, PeriodCounts } from "../../services/ports/PeriodCounts.ts"
 import { CallbackStatus, ProviderInbox, type StoredCallback } from "../../services/ports/ProviderInbox.ts"
-import { badge, code, field, form, link, section, table, time, transactionLink } from "../Elements.ts"
+import { badge, code, field, form, link, said, section, table, time, transactionLink } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
 import { type Answer, auditOf, page, redirect, type Visit } from "../Route.ts"
 
@@ -42,6 +42,21 @@ export const makeCallbacks = Effect.gen(function* () {
     return redirect("/callbacks", Option.isSome(replayed) ? "replayed" : "no-callback")
   })
 
+  const body = Effect.fn("CallbacksPage.body")(function* (visit: Visit): Effect.fn.Return<Answer> {
+    const id = idOf(visit)
+    const reason = maskedText((visit.form.get("reason") ?? "").trim().slice(0, LONGEST_REASON))
+    if (reason === "") return redirect("/callbacks?status=parked", "reason-missing")
+    const found = Option.isSome(id)
+      ? yield* inbox.body(id.value, auditOf(visit, "inbox read", id.value, { reason }))
+      : Option.none()
+    if (Option.isNone(id) || Option.isNone(found)) return redirect("/callbacks?status=parked", "no-callback")
+    return page(`The callback ${id.value}`, [
+      h("p", { class: "soft" }, "Masked before it was stored. That you read it, and why, is in the audit log."),
+      section("What it said", h("pre", { tabIndex: 0 }, said(found.value ?? "It is kept no more: the callback is done."))),
+      h("p", null, link("/callbacks?status=parked", "Back to the callbacks"))
+    ])
+  })
+
   const close = Effect.fn("CallbacksPage.close")(function* (visit: Visit): Effect.fn.Return<Answer> {
     const id = idOf(visit)
     const reason = maskedText((visit.form.get("reason") ?? "").trim().slice(0, LONGEST_REASON))
@@ -56,6 +71,7 @@ export const makeCallbacks = Effect.gen(function* () {
     routes: [
       { method: "GET", path: "/callbacks", permission: "look", answer: show },
       { method: "POST", path: "/callbacks/:id/replay", permission: "redeliver", answer: replay },
+      { method: "POST", path: "/callbacks/:id/body", permission: "raw", answer: body },
       { method: "POST", path: "/callbacks/:id/close", permission: "redeliver", answer: close }
     ]
   } satisfies Room
@@ -96,25 +112,31 @@ const callbackRow = (visit: Visit, callback: StoredCallback): ReadonlyArray<Comp
 
 const buttons = (visit: Visit, { id, status }: StoredCallback): ComponentChild => [
   form(visit, { to: `/callbacks/${id}/replay`, button: "Process again", about: id }),
+  status === "done" || !may(visit.visitor.role, "raw")
+    ? null
+    : reasonForm(visit, { id, to: "body", title: "Read it", button: "Show it", label: "Why you read it, for the audit log" }),
   status === "parked"
-    ? h(
-        "details",
-        null,
-        h("summary", null, "Close"),
-        form(visit, {
-          to: `/callbacks/${id}/close`,
-          button: "Close it",
-          about: id,
-          fields: [
-            field({
-              name: "reason",
-              id: `reason-${id}`,
-              label: "Whose it is, for the audit log",
-              isRequired: true,
-              maxLength: LONGEST_REASON
-            })
-          ]
-        })
-      )
+    ? reasonForm(visit, { id, to: "close", title: "Close", button: "Close it", label: "Whose it is, for the audit log" })
     : null
 ]
+
+interface ReasonForm {
+  readonly id: string
+  readonly to: "body" | "close"
+  readonly title: string
+  readonly button: string
+  readonly label: string
+}
+
+const reasonForm = (visit: Visit, { button, id, label, title, to }: ReasonForm): ComponentChild =>
+  h(
+    "details",
+    null,
+    h("summary", null, title),
+    form(visit, {
+      to: `/callbacks/${id}/${to}`,
+      button,
+      about: id,
+      fields: [field({ name: "reason", id: `${to}-reason-${id}`, label, isRequired: true, maxLength: LONGEST_REASON })]
+    })
+  )

@@ -48,6 +48,7 @@ export const makeProviders = Effect.gen(function* () {
       account(provider, mode, may(visit.visitor.role, "configure"))
     )
     const list = yield* corridors.list
+    const isRegistered = (provider: string) => Mode.literals.some((mode) => Option.isSome(registry.find(provider, mode)))
     const calls = recentCalls.read(visit.at)
     return page("Providers and corridors", [
       section("Calls to providers", callTable(calls, visit.at)),
@@ -65,7 +66,7 @@ export const makeProviders = Effect.gen(function* () {
         table(
           "Every node follows a switch within a second",
           corridorColumns,
-          list.map((row) => corridorRow(visit, row))
+          list.map((row) => corridorRow(visit, row, isRegistered))
         )
       )
     ])
@@ -116,10 +117,14 @@ const nameOf = ({ country, currency, direction, method }: Corridor): string => `
 
 const corridorColumns = ["Corridor", "Open", "Served by", "From", "To", "Why closed", ""]
 
-const corridorRow = (visit: Visit, row: Corridor): ReadonlyArray<ComponentChild> => [
+const corridorRow = (visit: Visit, row: Corridor, isRegistered: (provider: string) => boolean): ReadonlyArray<ComponentChild> => [
   nameOf(row).replaceAll("/", " "),
   row.active ? badge("open", "good") : badge("closed", "quiet"),
-  row.providers.join(", "),
+  row.providers.map((provider, place) => [
+    place === 0 ? "" : ", ",
+    provider,
+    isRegistered(provider) ? null : [" ", badge("no account", "quiet")]
+  ]),
   row.minimum === null ? "" : money(row.minimum, row.currency),
   row.maximum === null ? "" : money(row.maximum, row.currency),
   row.inactiveReason === null ? "" : said(row.inactiveReason),

@@ -15,9 +15,11 @@ import {
 } from "../../services/ports/ProviderInbox.ts"
 import { Vault } from "../../services/ports/Vault.ts"
 import { auditTrail } from "../audit/AuditTrail.ts"
+import { storable } from "../connection/Columns.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
 
 const storedIds = rowsOf(Schema.Struct({ id: Reference }))
+const bodies = rowsOf(Schema.Struct({ body: Schema.NullOr(Schema.String) }))
 const sweptCounts = rowsOf(Schema.Struct({ swept: Schema.Number }))
 
 /**
@@ -58,15 +60,16 @@ export const ProviderInboxPg = Layer.effect(
     const trail = auditTrail(sql, (yield* Vault).hash)
     const processed = yield* makeProcessedCallbacks(sql)
 
-    const store = Effect.fnUntraced(function* (callback: Callback, dueAt: Instant) {
+    const store = Effect.fnUntraced(function* (callback: Callback, dueAt: Instant, body?: string) {
       const { digest, hint, id, mode, provider, receivedAt } = callback
       const rows = yield* storedIds(sql`
         ${processed.alongWith(id)}
-        INSERT INTO provider_inbox AS i (id, provider, mode, digest, received_at, reference, provider_reference, says, status, next_look_at)
+        INSERT INTO provider_inbox AS i (id, provider, mode, digest, received_at, reference, provider_reference, says, body, status, next_look_at)
         VALUES (${id}, ${provider}, ${mode}, ${digest}, ${iso(receivedAt)}::timestamptz, ${hint.reference}, ${hint.providerReference},
-          ${hint.says ?? null}, 'due', ${iso(dueAt)}::timestamptz)
+          ${hint.says ?? null}, ${body === undefined ? null : storable(body)}, 'due', ${iso(dueAt)}::timestamptz)
         ON CONFLICT (id) DO UPDATE
-          SET status = 'due', received_at = EXCLUDED.received_at, next_look_at = EXCLUDED.next_look_at, looks = 0, claims = 0, matched_reference = NULL
+          SET status = 'due', received_at = EXCLUDED.received_at, next_look_at = EXCLUDED.next_look_at, looks = 0, claims = 0, matched_reference = NULL,
+            body = EXCLUDED.body
           WHERE i.status <> 'due' AND i.received_at <= ${iso(receivedAt - REPEATED_WITHIN_MS)}::timestamptz
         RETURNING id`)
       return rows.length === 1
@@ -123,6 +126,11 @@ export const ProviderInboxPg = Layer.effect(
       return Option.map(Option.fromUndefinedOr(row), rowOf)
     })
 
+    const body = Effect.fn("ProviderInbox.body")(function* (id: Reference, audit: AuditEntry) {
+      const rows = yield* trail.with(bodies(sql`SELECT body FROM provider_inbox WHERE id = ${id}`), audit)
+      return Option.map(Option.fromUndefinedOr(rows[0]), (row) => row.body)
+    })
+
     const replay = Effect.fn("ProviderInbox.replay")((id: Reference, at: Instant, audit: AuditEntry) =>
       change(
         sql`SET status = 'due', next_look_at = ${iso(at)}::timestamptz, looks = 0, claims = 0, matched_reference = NULL WHERE id = ${id}`,
@@ -131,7 +139,7 @@ export const ProviderInboxPg = Layer.effect(
     )
 
     const close = Effect.fn("ProviderInbox.close")((id: Reference, audit: AuditEntry) =>
-      change(sql`SET status = 'done' WHERE id = ${id} AND status = 'parked'`, audit)
+      change(sql`SET status = 'done', body = NULL WHERE id = ${id} AND status = 'parked'`, audit)
     )
 
     const parked: ProviderInbox["Service"]["parked"] = Effect.fn("ProviderInbox.parked")(function* (
@@ -150,7 +158,7 @@ export const ProviderInboxPg = Layer.effect(
     const closeAll = Effect.fn("ProviderInbox.closeAll")(
       function* (ids: ReadonlyArray<Reference>, audit: AuditEntry) {
         const rows = yield* storedIds(
-          sql`UPDATE provider_inbox SET status = 'done' WHERE id = ANY (${ids}::text[]) AND status = 'parked' RETURNING id`
+          sql`UPDATE provider_inbox SET status = 'done', body = NULL WHERE id = ANY (${ids}::text[]) AND status = 'parked' RETURNING id`
         )
         if (rows.length > 0) yield* trail.write({ ...audit, details: { ...audit.details, callbacks: String(rows.length) } })
         return rows.length
@@ -175,6 +183,7 @@ export const ProviderInboxPg = Layer.effect(
       markProcessed: processed.add,
       retryAt,
       list,
+      body,
       replay,
       close,
       parked,
@@ -222,7 +231,7 @@ const makeProcessedCallbacks = Effect.fnUntraced(function* (sql: SqlClient.SqlCl
 
   /** A lease that another worker has by now, or a requested replay, stays as it is. */
   const done = (processed: ReadonlyArray<Processed>) => sql`
-    UPDATE provider_inbox i SET status = 'done', next_look_at = NULL, matched_reference = p.reference
+    UPDATE provider_inbox i SET status = 'done', next_look_at = NULL, matched_reference = p.reference, body = NULL
     FROM unnest(${processed.map(({ id }) => id)}::text[], ${processed.map(({ leasedUntil }) => iso(leasedUntil))}::timestamptz[],
       ${processed.map(({ reference }) => reference)}::text[]) AS p(id, leased_until, reference)
     WHERE i.id = p.id AND i.status = 'due' AND i.next_look_at = p.leased_until`

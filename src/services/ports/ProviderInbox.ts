@@ -68,9 +68,10 @@ export class ProviderInbox extends Context.Service<
     /**
      * False when the same bytes came a moment ago. Bytes that came longer ago may be about a later change (a body of references only is the
      * same each time): they are due again, as if they had come for the first time, at most once in that while. They are due at `dueAt`: a
-     * caller that processes them at once gives the end of its lease, which saves a second commit.
+     * caller that processes them at once gives the end of its lease, which saves a second commit. `body` is its text, masked and bounded: it is
+     * kept until the callback is done.
      */
-    readonly store: (callback: Callback, dueAt: Instant) => Effect.Effect<boolean>
+    readonly store: (callback: Callback, dueAt: Instant, body?: string) => Effect.Effect<boolean>
     /** Takes up to `limit` that wait to be looked at, for `leaseMs`, and counts the claim. */
     readonly claimDue: (now: Instant, limit: number, leaseMs: number) => Effect.Effect<ReadonlyArray<LeasedCallback>>
     /**
@@ -86,6 +87,8 @@ export class ProviderInbox extends Context.Service<
     readonly retryAt: (callback: LeasedCallback, next: NextLook) => Effect.Effect<void>
     /** Newest first, at most `limit`, of every status where none is given. */
     readonly list: (status: CallbackStatus | null, limit: number) => Effect.Effect<ReadonlyArray<StoredCallback>>
+    /** The text that it came with, masked, for a person; null where it is kept no more. None, and no audit row, when there is no such callback. */
+    readonly body: (id: Reference, audit: AuditEntry) => Effect.Effect<Option.Option<string | null>>
     /** Has it looked into at `at` as if it had just come, whatever came of it before, and answers it as it stands then; none when there is no such callback. */
     readonly replay: (id: Reference, at: Instant, audit: AuditEntry) => Effect.Effect<Option.Option<StoredCallback>>
     /** Ends a parked one that a person found to be about nothing of ours; none when it is not there, or not parked. */

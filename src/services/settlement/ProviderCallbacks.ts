@@ -5,6 +5,7 @@ import { RateLimited, Unauthorized } from "../../domain/errors/Retriable.ts"
 import { NotFound } from "../../domain/errors/Terminal.ts"
 import { Mode, type Reference, referenceFrom } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
+import { maskedProviderCall } from "../../domain/Masking.ts"
 import { isTerminal } from "../../domain/Payment.ts"
 import { pollLeaseMs } from "../../domain/TimeLimits.ts"
 import { currentTraceparent, inTraceOf } from "../../runtime/Tracing.ts"
@@ -191,8 +192,9 @@ export class ProviderCallbacks extends Context.Service<
         const received = { id, provider: name, mode, receivedAt, digest, hint }
         yield* unmatched.admit(received, find(received))
         const leasedUntil = receivedAt + leaseMs
+        const body = maskedProviderCall(Buffer.from(callback.body).toString("utf8"), null).request
         const stored = yield* worker.submit((isTaken) =>
-          Effect.flatMap(inbox.store(received, isTaken ? leasedUntil : receivedAt), (isNew) =>
+          Effect.flatMap(inbox.store(received, isTaken ? leasedUntil : receivedAt, body), (isNew) =>
             isNew ? Effect.as(rememberReceivingSpan(id), { ...received, leasedUntil, looks: 0, claims: 0 }) : Effect.succeed(null)
           )
         )

@@ -1,6 +1,7 @@
 import { describe, it } from "@effect/vitest"
-import { Context, Effect } from "effect"
+import { Context, Effect, Option } from "effect"
 import { expect } from "vitest"
+import { AuditLog } from "../../../src/services/ports/AuditLog.ts"
 import { type Callback, type LeasedCallback, ProviderInbox } from "../../../src/services/ports/ProviderInbox.ts"
 import { callbackId } from "../../../src/services/settlement/ProviderCallbacks.ts"
 import { auditEntry, givenDatabase, givenNode, newReference } from "../../support/TestDatabase.ts"
@@ -238,6 +239,31 @@ describe("the provider's inbox", () => {
       expect(yield* again(first.receivedAt + MINUTE * 2 - 1)).toBe(false)
       expect(yield* again(first.receivedAt + MINUTE * 2)).toBe(true)
       expect(yield* due(first.receivedAt + MINUTE * 2)).toEqual([first.id])
+    })
+  )
+
+  it.effect("keeps what a callback said until it is done or closed, for a person whose reading is in the audit log", () =>
+    Effect.gen(function* () {
+      const node = yield* givenNode(yield* givenDatabase)
+      const inbox = Context.get(node, ProviderInbox)
+      const read = (callback: Callback) => inbox.body(callback.id, auditEntry({ action: "inbox read", subject: callback.id }))
+      const [poisoned, processed] = [2, 3].map((fill) => givenCallback({ digest: new Uint8Array(32).fill(fill) })) as [
+        Callback,
+        Callback
+      ]
+      yield* inbox.store(poisoned, 1_000, '{"id":"\u0000"}')
+      yield* inbox.store(processed, 1_000, '{"id":"BSB1"}')
+      expect(Option.getOrThrow(yield* read(poisoned))).toBe('{"id":""}')
+      yield* inbox.markProcessed(left(processed), yield* newReference)
+      yield* written(inbox)
+      expect(Option.getOrThrow(yield* read(processed))).toBeNull()
+      yield* inbox.retryAt(left(poisoned), parked)
+      expect(Option.getOrThrow(yield* read(poisoned))).toBe('{"id":""}')
+      yield* inbox.close(poisoned.id, auditEntry())
+      expect(Option.getOrThrow(yield* read(poisoned))).toBeNull()
+      expect(Option.isNone(yield* read(givenCallback({ provider: "other" })))).toBe(true)
+      const { list } = Context.get(node, AuditLog)
+      expect((yield* list(10)).filter(({ action }) => action === "inbox read")).toHaveLength(4)
     })
   )
 })

@@ -104,6 +104,19 @@ describe("ProviderCallbacks", () => {
     }).pipe(Effect.provideService(Metric.MetricRegistry, new Map()))
   )
 
+  it.effect("keeps what a callback said for a person, with numbers and names masked", () =>
+    Effect.gen(function* () {
+      const world = newWorld()
+      const { receive } = yield* ingress(world)
+      const told = { msisdn: "256772123456", customerName: "Jane Doe", note: "call 256772123456", amount: 5000 }
+      const body = Buffer.from(JSON.stringify({ reference: world.transaction.reference, providerReference: null, ...told }))
+      yield* receive("eversend", "route-key", { ...callback({}), body })
+      const [kept = ""] = world.bodies
+      expect(JSON.parse(kept)).toMatchObject({ reference: world.transaction.reference, amount: 5000, msisdn: "••••3456" })
+      expect(kept).not.toMatch(/772123|Jane/)
+    })
+  )
+
   it.effect("takes callbacks by a path that has a newer one, and counts them, so that nobody retires what is still in use", () =>
     Effect.gen(function* () {
       const world = newWorld()

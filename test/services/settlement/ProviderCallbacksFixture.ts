@@ -121,6 +121,8 @@ interface World {
   readonly leases: Array<number>
   /** What each callback was counted as. */
   readonly arrivals: Array<string>
+  /** The texts that are kept of callbacks. */
+  readonly bodies: Array<string | undefined>
   providerTimeoutMs: number
 }
 
@@ -145,6 +147,7 @@ export const newWorld = (given: Partial<Payout> = {}): World => ({
   calls: [],
   leases: [],
   arrivals: [],
+  bodies: [],
   providerTimeoutMs: policy.providerTimeoutMs
 })
 
@@ -166,8 +169,9 @@ const ports = (world: World) => {
     }),
     fakePeriodCounts({ add: ({ outcome }) => Effect.sync(() => void world.arrivals.push(outcome)) }),
     fakeProviderInbox({
-      store: (callback, dueAt) =>
+      store: (callback, dueAt, body) =>
         Effect.sync(() => {
+          world.bodies.push(body)
           world.calls.push("store")
           const key = Buffer.from(callback.digest).toString("hex")
           if (world.stored.has(key)) return false
