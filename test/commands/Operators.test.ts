@@ -211,7 +211,7 @@ describe("secrets rotate", () => {
         // As it is when the first run stopped before this one.
         yield* sql`UPDATE api_keys SET signing_secret_sealed = ${before?.sealed ?? null}`
         const rest = yield* gateway(renewed, "secrets", "rotate", "--from", oldKey, "--json")
-        expect(Object.values(JSON.parse(rest.output).rewrapped)).toEqual([1, 0, 0, 0, 0, 0, 0, 0])
+        expect(Object.values(JSON.parse(rest.output).rewrapped)).toEqual([1, 0, 0, 0, 0, 0, 0, 0, 0])
 
         expect(yield* gateway(renewed, "tenant", "list")).toMatchObject({ code: 0 })
         expect(yield* gateway(variables, "tenant", "list")).toMatchObject({ code: 1 })
