@@ -20,6 +20,8 @@ export interface ProviderCall {
   readonly timeoutMs: number
   /** The part of the account that it is for, where the provider counts each for itself; absent where the account is one. */
   readonly account?: string
+  /** Asked at last, when every wait before it is over: why the call must not leave, and is `NotSent`; null where it may. */
+  readonly heldBack?: Effect.Effect<string | null>
   /** Takes the body of a success piece by piece, however large it is; the answer's own is then empty. A packed one comes as every other answer. */
   readonly into?: (piece: Buffer) => void
 }
@@ -78,10 +80,13 @@ export const openTransport = Effect.fn("openTransport")(function* (
   })
   return {
     // No trace headers go out: the inner workings of the gateway are private.
-    call: (call) => {
-      const { method, operation, url } = call
-      return Effect.andThen(noteCall, inClientSpan({ method, url, showsPath: true, provider, operation })(annotated(call)))
-    }
+    call: Effect.fnUntraced(function* (call) {
+      const { heldBack, method, operation, url } = call
+      const why = heldBack === undefined ? null : yield* heldBack
+      if (why !== null) return { _tag: "NotSent", note: why }
+      yield* noteCall
+      return yield* inClientSpan({ method, url, showsPath: true, provider, operation })(annotated(call))
+    })
   }
 })
 

@@ -27,6 +27,7 @@ const particular = [
   "Exchange.ts",
   "Networks.ts",
   "Reference.ts",
+  "RefusedPin.ts",
   "Statement.ts",
   "StatementRows.ts"
 ]

@@ -17,6 +17,7 @@ import { type MoneyOrder, moneyBody } from "./Order.ts"
 import { quoteBy } from "./Quote.ts"
 import { holderBy, referenceData } from "./Reference.ts"
 import { identity } from "./Refusals.ts"
+import { PIN_REFUSED } from "./RefusedPin.ts"
 import { summary } from "./Statement.ts"
 import { found, posted } from "./Translate.ts"
 import { moneyPath, statusPath, wireId } from "./Wire.ts"
@@ -84,18 +85,19 @@ export const airtel = adapterOf(
 
 const posting = (account: Application, order: MoneyOrder<MomoParty>, until: number) => {
   const { kind, reference } = order
-  if (kind === "payout" && account.isPinRefused()) return Effect.succeed(pinRefused)
   const body = moneyBody(account, order)
   if (body === undefined)
     return Effect.succeed(misroutedTo(identity.title, "The provider does not serve it.", "a number of another country"))
   const call = { operation: kind, method: "POST", path: moneyPath(kind, account), body } as const
   const expected = { reference, currency: account.currency, fee: null, isEarly: false }
-  return Effect.map(account.post(call, until), (response) => posted(kind, response, expected))
+  return Effect.map(account.post(call, until), (response) =>
+    response._tag === "NotSent" && response.note === PIN_REFUSED ? pinRefused : posted(kind, response, expected)
+  )
 }
 
-/** Another wrong one could block the wallet: none is tried until the process starts anew. The corridor's next provider is asked. */
+/** The corridor's next provider is asked. */
 const pinRefused = {
-  ...notSent("the PIN was refused before"),
+  ...notSent(PIN_REFUSED),
   alarm: "no payout is sent by Airtel: its PIN was refused. Set the right one, and start the gateway anew"
 }
 

@@ -1,6 +1,7 @@
 import { createCipheriv, type KeyObject, randomBytes } from "node:crypto"
 import { Effect, Option, Redacted } from "effect"
 import { json, RawJson } from "../../domain/Json.ts"
+import type { PaymentKind } from "../../domain/Payment.ts"
 import { decoded } from "../AnswerParsing.ts"
 import type { Call, Client } from "../Client.ts"
 import type { ContractFees } from "../ContractFees.ts"
@@ -9,6 +10,7 @@ import { tokenClient } from "../Tokens.ts"
 import type { ProviderResponse, Transport } from "../Transport.ts"
 import type { Market, MarketCountry } from "./Networks.ts"
 import { isTokenRefused, says } from "./Refusals.ts"
+import { refusedPin } from "./RefusedPin.ts"
 import { type Dialect, KEYS_PATH, KeyAnswer, TOKEN_PATH, TokenAnswer } from "./Wire.ts"
 
 /** Our application in one country: hosts, products, versions and keys end at the border. */
@@ -40,10 +42,10 @@ export interface AirtelSettings {
 export interface Application extends CountryAccount {
   readonly client: Client
   readonly post: (call: Call & { readonly body: object }, until: number) => Effect.Effect<ProviderResponse>
-  /** Whether a payout's PIN was refused in this process. */
-  readonly isPinRefused: () => boolean
 }
 
+/** The one operation whose calls carry the PIN. */
+const PAYOUT: PaymentKind = "payout"
 /** Of 180 s; before a token's end, so that none runs out on the way. */
 const TOKEN_MARGIN_MS = 30_000
 const LONGEST_TOKEN_LIFE_MS = 180_000
@@ -53,6 +55,7 @@ const SIGNED_AT_MOST = 2
 export const openApplication = Effect.fnUntraced(function* (account: CountryAccount, timeoutMs: number, transport: Transport) {
   const { baseUrl, clientId, clientSecret, country, currency, isSigned } = account
   const headers = { accept: "*/*", "content-type": "application/json" }
+  const pin = yield* refusedPin(account)
   const client = yield* tokenClient(
     {
       baseUrl,
@@ -70,7 +73,9 @@ export const openApplication = Effect.fnUntraced(function* (account: CountryAcco
       headers: { ...headers, "x-country": country, "x-currency": currency },
       endsToken: isTokenRefused
     },
-    { call: (call) => transport.call({ ...call, account: country }) }
+    {
+      call: (call) => transport.call({ ...call, account: country, ...(call.operation === PAYOUT && { heldBack: pin.heldBack }) })
+    }
   )
   let kept: KeyObject | undefined
   const signed: Application["post"] = Effect.fnUntraced(function* ({ body, ...call }, until) {
@@ -86,13 +91,11 @@ export const openApplication = Effect.fnUntraced(function* (account: CountryAcco
     }
   })
   const post = isSigned ? signed : client
-  let isPinRefused = false
   return {
     ...account,
     client,
     post: (call, until) =>
-      Effect.tap(post(call, until), (response) => Effect.sync(() => (isPinRefused ||= says("pin", response)))),
-    isPinRefused: () => isPinRefused
+      Effect.tap(post(call, until), (response) => (call.operation === PAYOUT && says("pin", response) ? pin.note : Effect.void))
   } satisfies Application
 })
 

@@ -4,9 +4,11 @@ import { mkdtempSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect, it } from "@effect/vitest"
-import { Effect, Redacted } from "effect"
+import { Deferred, Effect, Fiber, Redacted } from "effect"
 import { describe } from "vitest"
+import type { CountryAccount } from "../../../src/providers/airtel/Client.ts"
 import { encryptedUnder, type Padding, publicKeyIn } from "../../../src/providers/PublicKeys.ts"
+import { MemoryOf, processMemory } from "../../../src/providers/SharedMemory.ts"
 import { itWith } from "../../support/Installed.ts"
 import { collectionsOf, payoutsOf } from "../contract/Fixture.ts"
 import { answer, type Behaviour, type Seen, stub } from "../ProviderStub.ts"
@@ -158,5 +160,67 @@ describe("the PIN", () => {
       expect(yield* payoutsOf(provider).send(payout(uganda, "4418"))).toMatchObject({ _tag: "Accepted" })
       expect(server.seen.filter(({ line }) => line.includes("/v1/disbursements"))).toHaveLength(1)
     })
+  )
+
+  const wrongPin = answer(200, { status: { response_code: "ROUTER115", success: false } })
+  const sends = ({ seen }: { readonly seen: ReadonlyArray<Seen> }) => seen.filter(({ line }) => line.includes("/disbursements"))
+  const pinned = (baseUrl: string, change: Partial<CountryAccount> = {}) =>
+    open([accountIn("ZM", baseUrl, { pin: Redacted.make("4821"), ...change })])
+
+  it.effect("that is refused once is known to every node and after a restart, until a setting of it changes", () =>
+    Effect.gen(function* () {
+      const server = yield* stub({ [TOKEN]: [token], "POST /standard/v1/disbursements/": [wrongPin] })
+      const other = yield* pinned(server.baseUrl)
+      expect(yield* payoutsOf(yield* pinned(server.baseUrl)).send(payout())).toMatchObject({ _tag: "Refused", kind: "config" })
+      expect(yield* payoutsOf(other).send(payout())).toMatchObject({ _tag: "NotSent" })
+      expect(yield* payoutsOf(yield* pinned(server.baseUrl)).send(payout())).toMatchObject({ _tag: "NotSent" })
+      expect(sends(server)).toHaveLength(1)
+      for (const change of [{ pin: Redacted.make("4822") }, { pinPadding: "oaep-sha1" }] as const)
+        yield* payoutsOf(yield* pinned(server.baseUrl, change)).send(payout())
+      expect(sends(server)).toHaveLength(3)
+    }).pipe(Effect.provideService(MemoryOf, processMemory()))
+  )
+
+  it.effect("that is refused stays where it is for a payout that had begun, and waited for its token", () =>
+    Effect.gen(function* () {
+      const [asked, granted] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const memory = processMemory()
+      const server = yield* stub({
+        [TOKEN]: [
+          (reply, seen) => {
+            Deferred.doneUnsafe(asked, Effect.void)
+            Effect.runFork(
+              Effect.andThen(
+                Deferred.await(granted),
+                Effect.sync(() => token(reply, seen))
+              )
+            )
+          },
+          token
+        ],
+        "POST /standard/v1/disbursements/": [wrongPin]
+      })
+      const opened = yield* Effect.provideService(Effect.all([pinned(server.baseUrl), pinned(server.baseUrl)]), MemoryOf, memory)
+      const waiting = yield* Effect.forkChild(payoutsOf(opened[0]).send(payout()))
+      yield* Deferred.await(asked)
+      expect(yield* payoutsOf(opened[1]).send(payout())).toMatchObject({ _tag: "Refused" })
+      yield* Deferred.succeed(granted, undefined)
+      expect(yield* Fiber.join(waiting)).toMatchObject({ _tag: "NotSent" })
+      expect(sends(server)).toHaveLength(1)
+    })
+  )
+
+  it.effect("is not refused by the answer to a charge, which has none", () =>
+    Effect.gen(function* () {
+      const server = yield* stub({
+        [TOKEN]: [token],
+        "POST /merchant/v1/payments/": [wrongPin],
+        "POST /standard/v1/disbursements/": [wrongPin]
+      })
+      const provider = yield* pinned(server.baseUrl)
+      yield* collectionsOf(provider).charge(charge(zambia))
+      expect(yield* payoutsOf(provider).send(payout())).toMatchObject({ _tag: "Refused", kind: "config" })
+      expect(sends(server)).toHaveLength(1)
+    }).pipe(Effect.provideService(MemoryOf, processMemory()))
   )
 })

@@ -1,0 +1,47 @@
+import { createHmac } from "node:crypto"
+import { Clock, Effect, Option, Redacted } from "effect"
+import { logAlarm } from "../AnswerParsing.ts"
+import { MemoryOf } from "../SharedMemory.ts"
+import type { ProviderCall } from "../Transport.ts"
+import type { CountryAccount } from "./Client.ts"
+
+/** The note of a payout that is held back for it. */
+export const PIN_REFUSED = "the PIN was refused before"
+
+/** Longer than a wrong setting stands. */
+const KEPT_MS = 10 * 365 * 86_400_000
+
+/**
+ * Whether a payout's PIN was refused, by any node and before any restart: another wrong one could block the wallet. It is remembered of these
+ * settings, so that another PIN, key or padding is tried.
+ */
+export const refusedPin = Effect.fnUntraced(function* (account: CountryAccount) {
+  const memory = yield* MemoryOf
+  const name = `airtel pin ${account.country} ${hashOf(account)}`
+  let isRefused = false
+  const known = Effect.tap(
+    // Without the memory nobody knows, and nothing is tried.
+    Effect.catchDefect(Effect.map(memory.get(name), Option.isSome), () => Effect.succeed(true)),
+    (found) => Effect.sync(() => (isRefused ||= found))
+  )
+  const heldBack: NonNullable<ProviderCall["heldBack"]> = Effect.map(
+    Effect.suspend(() => (isRefused ? Effect.succeed(true) : known)),
+    (found) => (found ? PIN_REFUSED : null)
+  )
+  const note = Effect.suspend(() => {
+    isRefused = true
+    return Effect.flatMap(Clock.currentTimeMillis, (now) => memory.put(name, Redacted.make("refused"), now + KEPT_MS)).pipe(
+      // This process knows it, and the answer stands.
+      Effect.catchDefect(() => logAlarm("a refused PIN of Airtel's could not be kept for the other nodes and the next start"))
+    )
+  })
+  return { heldBack, note }
+})
+
+/** Keyed, because a PIN has four digits. */
+const hashOf = ({ clientId, clientSecret, pin, pinKey, pinPadding }: CountryAccount): string => {
+  const key = pinKey === "printed" ? pinKey : pinKey.export({ format: "der", type: "spki" }).toString("base64")
+  const settings = JSON.stringify([clientId, Redacted.value(pin), key, pinPadding])
+  return createHmac("sha256", Redacted.value(clientSecret)).update(settings).digest("hex").slice(0, HASH_DIGITS)
+}
+const HASH_DIGITS = 32
