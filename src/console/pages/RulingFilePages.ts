@@ -1,7 +1,6 @@
 import { Effect, Option } from "effect"
 import { type ComponentChild, h } from "preact"
-import type { Currency } from "../../domain/Currency.ts"
-import { isReference } from "../../domain/Ids.ts"
+import { isReference, type Mode } from "../../domain/Ids.ts"
 import type { Posting } from "../../domain/Ledger.ts"
 import { may } from "../../domain/Operator.ts"
 import type { Proposal } from "../../domain/Proposal.ts"
@@ -13,8 +12,6 @@ import type { Room } from "../Handler.ts"
 import { proposalTable } from "../ProposalTable.ts"
 import { type Answer, page, redirect, type Visit } from "../Route.ts"
 
-/** So many rows of a file are shown; the sums are of all. */
-const ROWS_SHOWN = 100
 /** With the line and the file, it is the evidence of each ruling. */
 const LONGEST_EVIDENCE = 400
 
@@ -88,7 +85,8 @@ const refused = (why: string): Answer =>
 
 const noFile = page("There is no such file", h("p", null, link("/proposals", "All approvals")), { status: 404 })
 
-const judgedSections = (
+/** Every row of a file, which has at most `ROWS_AT_MOST`: what is approved was seen. */
+export const judgedSections = (
   { left, ready }: Pick<JudgedFile, "ready" | "left">,
   readyTitle: string,
   leftTitle: string
@@ -102,52 +100,54 @@ const judgedSections = (
   ]
 }
 
-const captionOf = (count: number): string => (count > ROWS_SHOWN ? `The first ${ROWS_SHOWN}, by line` : "By line")
+const captionOf = (count: number): string => (count === 1 ? "The only one" : `All ${count}, by line`)
 
 const readyTable = (rows: ReadonlyArray<RulableRow>): ComponentChild =>
   table(
     captionOf(rows.length),
     ["Line", "Reference", "Tenant", "What", "Outcome", "Amount", "Posts"],
-    rows
-      .slice(0, ROWS_SHOWN)
-      .map(({ line, outcome, postings, record, reference }) => [
-        String(line),
-        transactionLink(reference),
-        record.appId,
-        `${record.kind}, ${record.mode}`,
-        badge(outcome, outcome === "successful" ? "good" : "quiet"),
-        money(record.amount, record.kind === "exchange" ? record.currency : record.amountCurrency),
-        postings.length === 0
-          ? "nothing"
-          : postings.map((posting) => h("div", null, `${posting.account} `, money(posting.amount, posting.currency)))
-      ])
+    rows.map(({ line, outcome, postings, record, reference }) => [
+      String(line),
+      transactionLink(reference),
+      record.appId,
+      `${record.kind}, ${record.mode}`,
+      badge(outcome, outcome === "successful" ? "good" : "quiet"),
+      money(record.amount, record.kind === "exchange" ? record.currency : record.amountCurrency),
+      postings.length === 0
+        ? "nothing"
+        : postings.map((posting) => h("div", null, `${posting.account} `, money(posting.amount, posting.currency)))
+    ])
   )
 
 const leftTable = (rows: ReadonlyArray<LeftRow>): ComponentChild =>
   table(
     captionOf(rows.length),
     ["Line", "Reference", "Why"],
-    rows
-      .slice(0, ROWS_SHOWN)
-      .map(({ line, reference, why }) => [
-        String(line),
-        isReference(reference) ? transactionLink(reference) : code(reference),
-        why
-      ])
+    rows.map(({ line, reference, why }) => [
+      String(line),
+      isReference(reference) ? transactionLink(reference) : code(reference),
+      why
+    ])
   )
 
-/** The sums of all rows, by account and currency. */
+interface Sum extends Posting {
+  readonly tenant: string
+  readonly mode: Mode
+}
+
+/** The sums of all rows, for each float, which is a tenant's in one mode and currency: money of test mode is no money. */
 const sumsOf = (rows: ReadonlyArray<RulableRow>): ComponentChild => {
-  const sums = new Map<string, Posting>()
-  for (const posting of rows.flatMap(({ postings }) => postings)) {
-    const name = `${posting.account} ${posting.currency satisfies Currency}`
-    const known = sums.get(name)
-    sums.set(name, known === undefined ? posting : { ...known, amount: known.amount + posting.amount })
-  }
+  const sums = new Map<string, Sum>()
+  for (const { postings, record } of rows)
+    for (const posting of postings) {
+      const name = [record.appId, record.mode, posting.account, posting.currency].join(" ")
+      const before = sums.get(name)?.amount ?? 0n
+      sums.set(name, { ...posting, tenant: record.appId, mode: record.mode, amount: before + posting.amount })
+    }
   return table(
     "All of it together",
-    ["Account", "Posts"],
-    [...sums.values()].map(({ account, amount, currency }) => [account, money(amount, currency)]),
+    ["Tenant", "Mode", "Account", "Posts"],
+    [...sums.values()].map(({ account, amount, currency, mode, tenant }) => [tenant, mode, account, money(amount, currency)]),
     "It posts nothing."
   )
 }
