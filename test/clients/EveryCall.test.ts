@@ -15,6 +15,7 @@ const notOfTenants = [
   "GET /openapi.json",
   "POST /v1/refunds",
   "POST /webhooks/{provider}/{route_key}",
+  "POST /webhooks/{provider}/{route_key}/{part}",
   "PUT /webhooks/{provider}/{route_key}"
 ]
 
