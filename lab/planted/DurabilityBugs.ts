@@ -155,8 +155,8 @@ export const durabilityBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/domain/StatusPoll.ts",
-        text: "passedAtLeast(leaps, record.createdAt, polledAt) >= lifetimeMs",
-        instead: "polledAt - record.createdAt >= lifetimeMs"
+        text: "passedAtLeast(leaps, record.createdAt, polledAt) >= record.expiresAt - record.createdAt",
+        instead: "polledAt - record.createdAt >= record.expiresAt - record.createdAt"
       }
     ]
   },

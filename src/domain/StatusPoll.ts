@@ -40,6 +40,12 @@ export interface StatusPoll {
 const isNext = (record: Transaction, { actor, pollCount, version }: StatusPoll): boolean =>
   actor === "reconciler" && record.asked === pollCount && record.version === version
 
+/** Whether the payer's time for a charge is over, by the time that passed on clocks that do not leap. */
+export const isWindowOver = (record: Transaction, { leaps, polledAt }: Pick<StatusPoll, "leaps" | "polledAt">): boolean =>
+  record.kind === "collection" &&
+  record.expiresAt !== null &&
+  passedAtLeast(leaps, record.createdAt, polledAt) >= record.expiresAt - record.createdAt
+
 /**
  * The fact that an answer proves about the record as it is now. A failure that its provider may correct is believed when it is said again,
  * some time later. "Not found" counts as never sent only where the provider documents the
@@ -49,8 +55,7 @@ const isNext = (record: Transaction, { actor, pollCount, version }: StatusPoll):
 export const provenFact = (record: Transaction, answer: Fact, poll: StatusPoll): Fact => {
   if (isTerminal(record)) return answer
   const { polledAt, graceMs, isDocumented, isUnaskable, leaps, begunAt, notFoundAtLeast } = poll
-  const lifetimeMs = record.kind === "collection" && record.expiresAt !== null ? record.expiresAt - record.createdAt : null
-  const isOver = lifetimeMs !== null && passedAtLeast(leaps, record.createdAt, polledAt) >= lifetimeMs
+  const isOver = isWindowOver(record, poll)
   if (answer._tag === "StillPending" && answer.isUnfinished === true && isOver)
     return { _tag: "Expired", note: "the window passed and the payer did not finish it" }
   if (answer._tag === "Refused" && answer.isUnsure === true) return secondLook(record, answer, poll)

@@ -1,5 +1,6 @@
 import { Clock, Effect, type Scope } from "effect"
 import type { ChargeOrder, PayoutOrder, ProviderGuarantees, StatusQuery } from "../../services/ports/Provider.ts"
+import { isAnswered } from "../AnswerParsing.ts"
 import { adapterOf, type Connection, type Operations } from "../Connection.ts"
 import { chargeFee, contractFee } from "../ContractFees.ts"
 import { branchesOf } from "../CountryBranches.ts"
@@ -14,7 +15,7 @@ import { quoteBy } from "./Quote.ts"
 import { referenceData } from "./Reference.ts"
 import { identity, withoutPage } from "./Refusals.ts"
 import { transactions } from "./Statement.ts"
-import { payoutFound, payoutPlaced, sessionFound, sessionPlaced, straysIn } from "./Translate.ts"
+import { payoutFound, payoutPlaced, sessionFound, sessionPlaced, toClose } from "./Translate.ts"
 import { expirePath, IDEMPOTENCY_KEY, PAYOUT_PATH, payoutsPath, SESSIONS_PATH, sessionsPath } from "./Wire.ts"
 
 /**
@@ -82,14 +83,18 @@ export const wave = adapterOf(
 /** Longer than a request lives: by then whoever opened a session has its page, or nobody ever gets it. */
 const STRAY_AFTER_MS = 300_000
 
-/** Finds a charge, and has strays expire: nobody can pay what nobody was sent to. */
+/** Finds a charge. What nobody was sent to expires, and once the payer's time is over every page of the charge: nobody pays it afterwards. */
 const findingCharge = ({ client }: Connection, fees: WaveSettings["fees"]) =>
   Effect.fnUntraced(function* (order: StatusQuery, until: number) {
     const search = client({ operation: "search", method: "GET", path: sessionsPath(order) }, until)
     const found = yield* search
     const isOld = (yield* Clock.currentTimeMillis) - order.sentAt >= STRAY_AFTER_MS
-    const strays = isOld ? straysIn(found, order) : []
+    const open = toClose(found, order, isOld)
+    const closed = new Set<string>()
+    for (const id of open) {
+      const answer = yield* client({ operation: "expire", method: "POST", path: expirePath(id) }, until)
+      if (isAnswered(answer, 200)) closed.add(id)
+    }
     // One that was paid or expired meanwhile refuses it, and the second search shows what it is.
-    for (const id of strays) yield* client({ operation: "expire", method: "POST", path: expirePath(id) }, until)
-    return sessionFound(strays.length === 0 ? found : yield* search, { ...order, fee: chargeFee(fees, order) })
+    return sessionFound(open.length === 0 ? found : yield* search, { ...order, fee: chargeFee(fees, order), closed })
   })

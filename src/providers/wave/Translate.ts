@@ -29,7 +29,7 @@ const payouts: ReadonlyMap<string, Reported> = new Map([
 // A session's own word and its payment's. An expired one was never paid; a payment that failed on an open one is not the end.
 const sessions: ReadonlyMap<string, Reported> = new Map([
   ["open processing", "pending"],
-  ["open cancelled", "failed"],
+  ["open cancelled", "pending"],
   ["complete processing", "pending"],
   ["complete succeeded", "successful"],
   ["complete cancelled", "failed"],
@@ -82,8 +82,12 @@ const payoutAnswer = (payout: Payout, { party, reference }: ExpectedTransaction)
 
 const noteOf = (status: string, code: string | null) => `status ${status}${code === null ? "" : `, ${named(code)}`}`
 
-/** `fee` is the contract's: no session names one. */
-type ExpectedCharge = Pick<ExpectedTransaction, "reference"> & { readonly fee?: (amount: MinorUnits) => MinorUnits | null }
+/** `fee` is the contract's: no session names one. `closed`: the sessions that Wave has just expired for us. */
+interface ExpectedCharge extends Pick<StatusQuery, "reference" | "isOver">, Partial<Pick<StatusQuery, "providerReference">> {
+  readonly fee?: (amount: MinorUnits) => MinorUnits | null
+  readonly closed?: ReadonlySet<string>
+}
+const none: ReadonlySet<string> = new Set()
 
 /** The answer to POST /v1/checkout/sessions: a page to visit. */
 export const sessionPlaced = (response: ProviderResponse, expected: ExpectedCharge): MoneyCallAnswer<ChargeOutcome> =>
@@ -103,38 +107,58 @@ export const sessionPlaced = (response: ProviderResponse, expected: ExpectedChar
 
 /** The answer to GET /v1/checkout/sessions/search: of several the one that was paid, else one that is not understood, or is open. */
 export const sessionFound = (response: ProviderResponse, expected: ExpectedCharge): FactWithAlarm<StatusOutcome> => {
+  const { closed = none, isOver = false, providerReference: page = null } = expected
   const found = foundRows(SessionsAnswer, response)
   if (found === undefined) return readAsUnknown(response)
   const of = (standing: Reported | undefined) => found.filter((one) => standingOf(one) === standing)
   const [paid, another] = of("successful")
-  const shown = paid ?? of(undefined)[0] ?? of("pending")[0] ?? found[0]
+  const pending = of("pending")
+  const shown = paid ?? of(undefined)[0] ?? pending.find(({ id }) => !closed.has(id)) ?? pending[0] ?? found[0]
+  // The page that a payer was sent to, of a charge that is about to end.
+  const isHidden = isOver && page !== null && !closed.has(page) && found.every(({ id }) => id !== page)
+  if (isHidden && paid === undefined) return unreadable("a session is not found, and does not expire", page)
   if (shown === undefined) return nothingFound
   if (another !== undefined) return unreadable("several sessions by one reference are paid", statusOf(shown))
   return sessionAnswer(shown, expected)
 }
 
-/** The open sessions of a charge to which nobody was sent: their page is not known here any more. */
-export const straysIn = (response: ProviderResponse, { providerReference, reference }: StatusQuery): ReadonlyArray<string> =>
-  (foundRows(SessionsAnswer, response) ?? [])
-    .filter((one) => one.client_reference === reference && isOpen(one) && one.id !== providerReference)
-    .map(({ id }) => id)
+/**
+ * The sessions of a charge that are to expire. Of an old one the open ones to which nobody was sent: their page is not known here any more. Once
+ * the payer's time is over, all that are open, and the one to which the payer was sent where the search does not show it.
+ */
+export const toClose = (
+  response: ProviderResponse,
+  { isOver, providerReference: page, reference }: StatusQuery,
+  isOld: boolean
+): ReadonlyArray<string> => {
+  const found = foundRows(SessionsAnswer, response)
+  if (found === undefined) return []
+  const open = found.filter((one) => one.client_reference === reference && isOpen(one)).map(({ id }) => id)
+  if (isOver !== true) return isOld ? open.filter((id) => id !== page) : []
+  return page === null || found.some(({ id }) => id === page) ? open : [...open, page]
+}
 
 const isOpen = ({ checkout_status }: Session): boolean => checkout_status === "open"
 
-const sessionAnswer = (session: Session, { fee = () => null, reference }: ExpectedCharge): FactWithAlarm<StatusOutcome> => {
+const sessionAnswer = (session: Session, expected: ExpectedCharge): FactWithAlarm<StatusOutcome> => {
+  const { closed = none, fee = () => null, isOver = false, reference } = expected
   const { amount, checkout_status, client_reference, currency, id, last_payment_error } = session
   const code = last_payment_error?.code ?? null
   const status = statusOf(session)
   const sum = sumOf({ amount, currency })
+  const said = standingOf(session)
+  const isUntried = checkout_status === "expired" && code === null
+  // Once the payer's time is over, such a charge expires, and does not fail.
+  const isLeft = isOver && isUntried && said === "failed"
   return answerBy({
     kind: "collection",
     isOurs: client_reference === reference,
     status,
-    standing: standingOf(session),
-    isUnfinished: isOpen(session),
+    standing: isLeft ? "pending" : said,
+    isUnfinished: isLeft || (isOpen(session) && (!isOver || closed.has(id))),
     providerReference: id,
     note: noteOf(status, code),
     sum: sum && { ...sum, fee: fee(sum.amount) },
-    refusal: code === null && checkout_status === "expired" ? unfinished : failureBy("session", code)
+    refusal: isUntried ? unfinished : failureBy("session", code)
   })
 }

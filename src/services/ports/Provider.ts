@@ -145,6 +145,8 @@ export interface StatusQuery {
   readonly charge?: ChargeTerms
   /** A code of the charge was called wrong, or is on its way: a failed one by our reference may be that attempt, and does not end the charge. */
   readonly wrongCode?: true
+  /** The payer's time for an open charge is over, and it is about to end: what can still be paid there is closed first, where the provider can. */
+  readonly isOver?: true
 }
 
 /** Moving money is answered by one of these facts, never by an error: silence is `Unknown`, which cannot be mistaken for a refusal. */

@@ -6,7 +6,7 @@ import { Mode } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import { isTerminal } from "../../domain/Payment.ts"
 import { isOverdue } from "../../domain/PollSchedule.ts"
-import type { StatusPoll } from "../../domain/StatusPoll.ts"
+import { isWindowOver, type StatusPoll } from "../../domain/StatusPoll.ts"
 import { pollLeaseMs } from "../../domain/TimeLimits.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
 import { type TurnedAway, withTurn } from "../../runtime/CallTurn.ts"
@@ -101,7 +101,7 @@ export class OutcomePoller extends Context.Service<
           return { learnt: false, record: yield* unanswered(yield* tellNobodyToAsk(registry, transaction)) }
         const endedWithoutPoll = yield* endUnansweredCode(transaction, actor)
         if (Option.isSome(endedWithoutPoll)) return endedWithoutPoll.value
-        const poll = yield* ask(provider.value, transaction, actor)
+        const poll = yield* ask(provider.value, transaction, statusPoll)
         if (Option.isNone(poll)) {
           // However busy the account is: after a day a person has it.
           const hasTime = !isOverdue(transaction, statusPoll.polledAt)
@@ -146,14 +146,16 @@ export class OutcomePoller extends Context.Service<
       /**
        * None where the poll was turned away, or others wait before it: no request was sent, and the poll is neither counted nor recorded.
        */
-      const ask = Effect.fnUntraced(function* (provider: Adapter, record: Transaction, actor: Actor) {
+      const ask = Effect.fnUntraced(function* (provider: Adapter, record: Transaction, statusPoll: StatusPoll) {
+        const { actor } = statusPoll
         const behind = actor === "reconciler" ? yield* lines.behind(record) : null
         if (behind !== null) {
           yield* transactions.putBack(record, behind)
           return Option.none()
         }
+        const isOver = !isTerminal(record) && isWindowOver(record, statusPoll)
         // A person waits for the answer. A request whose question is turned away is answered by the record as it is: many would queue before payments.
-        const { away, exit } = yield* withTurn(pollProvider(provider, record), actor === "operator")
+        const { away, exit } = yield* withTurn(pollProvider(provider, record, isOver), actor === "operator")
         const answer = yield* exit
         if (away === null || answer._tag !== "Unknown") return Option.some(answer)
         if (actor === "reconciler") yield* transactions.putBack(record, yield* lines.join(record, away))

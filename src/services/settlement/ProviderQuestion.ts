@@ -3,8 +3,11 @@ import { waitsForCode } from "../../domain/CollectionMoves.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
 import type { Adapter, ProviderGuarantees, StatusOutcome, StatusQuery } from "../ports/Provider.ts"
 
-/** Polls the provider about one record; `Unknown` if the provider cannot be polled about its kind. */
-export const pollProvider = (provider: Adapter, transaction: Transaction): Effect.Effect<StatusOutcome> => {
+/**
+ * Polls the provider about one record; `Unknown` if the provider cannot be polled about its kind. `isOver`: the record is open, and its payer's
+ * time is over.
+ */
+export const pollProvider = (provider: Adapter, transaction: Transaction, isOver = false): Effect.Effect<StatusOutcome> => {
   const port = { payout: provider.payouts, collection: provider.collections, exchange: provider.exchange }[transaction.kind]
   const unable: StatusOutcome = { _tag: "Unknown", reason: "unavailable", note: "the provider cannot be asked for this" }
   if (port === undefined) return Effect.succeed(unable)
@@ -16,7 +19,8 @@ export const pollProvider = (provider: Adapter, transaction: Transaction): Effec
     ...(transaction.kind === "exchange" ? {} : { country: transaction.corridor.country }),
     sentAt: transaction.createdAt,
     ...partyOf(transaction, provider.guarantees),
-    ...termsOf(transaction)
+    ...termsOf(transaction),
+    ...(isOver && { isOver })
   })
 }
 

@@ -4,7 +4,7 @@ import { TestClock } from "effect/testing"
 import { reader } from "../../../src/ConfigRules.ts"
 import { minor } from "../../../src/domain/Money.ts"
 import { waveProvider } from "../../../src/providers/wave/Settings.ts"
-import type { Adapter } from "../../../src/services/ports/Provider.ts"
+import type { Adapter, StatusQuery } from "../../../src/services/ports/Provider.ts"
 import { collectionsOf, payoutsOf } from "../contract/Fixture.ts"
 import { askOrder, quoteOrder } from "../contract/Orders.ts"
 import { answer, reset, type Stub, stub } from "../ProviderStub.ts"
@@ -90,13 +90,13 @@ const asked = Effect.fnUntraced(function* (
   adapter: Adapter,
   reference: ReturnType<typeof charge>["reference"],
   handle: string | null,
-  afterMs: number
+  { afterMs, ...over }: Pick<StatusQuery, "isOver"> & { readonly afterMs: number }
 ) {
   const sentAt = (yield* Clock.currentTimeMillis) - afterMs
-  return yield* collectionsOf(adapter).fetchStatus({ ...(yield* askOrder(abidjan, reference, handle)), sentAt })
+  return yield* collectionsOf(adapter).fetchStatus({ ...(yield* askOrder(abidjan, reference, handle)), sentAt, ...over })
 })
 
-it.effect("a session that nobody was sent to is expired after five minutes, and no other one ever", () =>
+it.effect("a session that nobody was sent to is expired after five minutes, and no other one while the payer has time", () =>
   Effect.gen(function* () {
     yield* TestClock.setTime(1_800_000_000_000)
     const { reference } = charge()
@@ -107,9 +107,9 @@ it.effect("a session that nobody was sent to is expired after five minutes, and 
       "POST /v1/checkout/sessions/": [answer(200, "")]
     })
     const withPage = yield* open(given.baseUrl)
-    expect(yield* asked(withPage, reference, shown.id, 86_400_000)).toMatchObject({ _tag: "StillPending" })
+    expect(yield* asked(withPage, reference, shown.id, { afterMs: 86_400_000 })).toMatchObject({ _tag: "StillPending" })
     expect(sentTo(given, "POST")).toEqual([])
-    yield* asked(withPage, reference, shown.id, 86_400_000)
+    yield* asked(withPage, reference, shown.id, { afterMs: 86_400_000 })
     expect(sentTo(given, "POST").map(({ line }) => line)).toEqual(["POST /v1/checkout/sessions/cos-stray/expire"])
 
     const lost = yield* stub({
@@ -121,10 +121,92 @@ it.effect("a session that nobody was sent to is expired after five minutes, and 
       "POST /v1/checkout/sessions/": [answer(409, { code: "a-code", message: "a text" })]
     })
     const withoutPage = yield* open(lost.baseUrl)
-    expect(yield* asked(withoutPage, reference, null, 299_999)).toMatchObject({ _tag: "StillPending" })
+    expect(yield* asked(withoutPage, reference, null, { afterMs: 299_999 })).toMatchObject({ _tag: "StillPending" })
     expect(sentTo(lost, "POST")).toEqual([])
-    expect(yield* asked(withoutPage, reference, null, 300_000)).toMatchObject({ _tag: "Refused", failure: { code: "timed_out" } })
+    expect(yield* asked(withoutPage, reference, null, { afterMs: 300_000 })).toMatchObject({
+      _tag: "Refused",
+      failure: { code: "timed_out" }
+    })
     expect(sentTo(lost, "POST")).toHaveLength(1)
+  }).pipe(Effect.scoped)
+)
+
+const isOpen = { _tag: "StillPending", isUnfinished: undefined }
+const isLeft = { _tag: "StillPending", isUnfinished: true }
+const page = "cos-1s9t0xyz2a4b6"
+it.effect.each<{
+  readonly what: string
+  /** What the search shows before and after, and what the pages answer that are to expire. */
+  readonly found: readonly [before: ReadonlyArray<object>, after: ReadonlyArray<object>]
+  readonly expiring: Readonly<Record<string, number>>
+  readonly fact: object
+}>([
+  { what: "expires", found: [[{}], [{ checkout_status: "expired" }]], expiring: { [page]: 200 }, fact: isLeft },
+  { what: "expires, and the search is late", found: [[{}], [{}]], expiring: { [page]: 200 }, fact: isLeft },
+  { what: "does not expire", found: [[{}], [{}]], expiring: { [page]: 503 }, fact: isOpen },
+  { what: "is over already, and the search is late", found: [[{}], [{}]], expiring: { [page]: 409 }, fact: isOpen },
+  {
+    what: "is paid meanwhile",
+    found: [[{}], [{ checkout_status: "complete", payment_status: "succeeded" }]],
+    expiring: { [page]: 409 },
+    fact: { _tag: "Succeeded", amount: 15_000n }
+  },
+  {
+    what: "is open after a payment that was cancelled",
+    found: [[{ payment_status: "cancelled" }], [{ payment_status: "cancelled" }]],
+    expiring: { [page]: 500 },
+    fact: isOpen
+  },
+  {
+    what: "expires, and a second one does not",
+    found: [
+      [{}, { id: "cos-2" }],
+      [{ checkout_status: "expired" }, { id: "cos-2" }]
+    ],
+    expiring: { [page]: 200, "cos-2": 500 },
+    fact: isOpen
+  },
+  {
+    what: "expires unseen while a second one stays",
+    found: [
+      [{}, { id: "cos-2" }],
+      [{}, { id: "cos-2" }]
+    ],
+    expiring: { [page]: 200, "cos-2": 500 },
+    fact: isOpen
+  },
+  { what: "is not found, and expires", found: [[], []], expiring: { [page]: 200 }, fact: { _tag: "NotFound" } },
+  { what: "is not found, and does not expire", found: [[], []], expiring: { [page]: 503 }, fact: { _tag: "Unknown" } },
+  {
+    what: "is not found beside one that expired, and does not expire",
+    found: [[{ id: "cos-2", checkout_status: "expired" }], [{ id: "cos-2", checkout_status: "expired" }]],
+    expiring: { [page]: 409 },
+    fact: { _tag: "Unknown" }
+  },
+  {
+    what: "expired in words that nobody knows",
+    found: [[{ checkout_status: "expired", payment_status: "succeeded" }], []],
+    expiring: {},
+    fact: { _tag: "Unknown" }
+  }
+])("the payer's time is over: a session that $what", ({ expiring, fact, found: [before, after] }) =>
+  Effect.gen(function* () {
+    yield* TestClock.setTime(1_800_000_000_000)
+    const { reference } = charge()
+    const result = (changes: ReadonlyArray<object>) =>
+      answer(200, { result: changes.map((change) => sessionShown(reference, change)) })
+    const expires = Object.entries(expiring).map(
+      ([id, status]) =>
+        [`POST /v1/checkout/sessions/${id}/expire`, [answer(status, status === 200 ? "" : { code: "a-code" })]] as const
+    )
+    const server = yield* stub({
+      ...Object.fromEntries(expires),
+      "GET /v1/checkout/sessions/search": [result(before), result(after)]
+    })
+    const adapter = yield* open(server.baseUrl)
+    const told = yield* asked(adapter, reference, page, { afterMs: 900_000, isOver: true })
+    expect({ isUnfinished: undefined, ...told }).toMatchObject(fact)
+    expect(sentTo(server, "POST").map(({ line }) => line)).toEqual(expires.map(([line]) => line))
   }).pipe(Effect.scoped)
 )
 

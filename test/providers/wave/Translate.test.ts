@@ -146,7 +146,7 @@ describe("a checkout session", () => {
 
   const rows: ReadonlyArray<readonly [checkout: string, payment: string, fact: object]> = [
     ["open", "processing", { _tag: "StillPending", isUnfinished: true }],
-    ["open", "cancelled", { _tag: "Refused" }],
+    ["open", "cancelled", { _tag: "StillPending", isUnfinished: true }],
     ["open", "succeeded", unknown],
     ["complete", "processing", { _tag: "StillPending" }],
     ["complete", "succeeded", { _tag: "Succeeded", amount: 15_000n, currency: "XOF", fee: 225n }],

@@ -13,6 +13,7 @@ import {
   everything,
   exchange,
   given,
+  HOUR,
   NotFound,
   paid,
   Refused,
@@ -47,6 +48,20 @@ describe("a provider that is polled", () => {
       const { poll, queries } = given(record, StillPending, { guarantees: { clientReference: "unique_reject" } })
       yield* poll()
       expect(queries).toStrictEqual([{ reference, providerReference: "P1", sentAt: NOON, ...query }])
+    })
+  )
+
+  const windowed = (change = {}) => collection({ expiresAt: NOON + HOUR, ...change })
+  it.effect.each<readonly [string, Transaction, at: number, over: Partial<StatusQuery>]>([
+    ["is told no such thing of a charge while its payer has time", windowed(), NOON + HOUR - 1, {}],
+    ["is told of an open charge that its payer's time is over", windowed(), NOON + HOUR, { isOver: true }],
+    ["is told no such thing of a charge that ended", windowed({ status: "failed", completedAt: NOON }), NOON + HOUR, {}],
+    ["is told no such thing of a payout", payout({ expiresAt: NOON + HOUR }), NOON + HOUR, {}]
+  ])("%s", ([, record, at, over]) =>
+    Effect.gen(function* () {
+      const { poll, queries } = given(record, StillPending)
+      yield* poll(at)
+      expect(queries.map(({ isOver }) => (isOver === undefined ? {} : { isOver }))).toStrictEqual([over])
     })
   )
 
