@@ -1,4 +1,5 @@
-import { Clock, Effect, Option, type Scope } from "effect"
+import { randomBytes } from "node:crypto"
+import { Clock, Effect, Option, Schema, type Scope } from "effect"
 import type { Reference } from "../../domain/Ids.ts"
 import type {
   ChargeOrder,
@@ -8,7 +9,7 @@ import type {
   StatusOutcome,
   StatusQuery
 } from "../../services/ports/Provider.ts"
-import { decoded, type FactWithAlarm, withoutAlarm } from "../AnswerParsing.ts"
+import { type FactWithAlarm, withoutAlarm } from "../AnswerParsing.ts"
 import { adapterOf, type Connection, connectionTo, type Operations } from "../Connection.ts"
 import { chargeFee, contractFee } from "../ContractFees.ts"
 import { type MoneyCallAnswer, movements } from "../Movements.ts"
@@ -22,7 +23,9 @@ import { quoteBy } from "./Quote.ts"
 import { referenceData } from "./Reference.ts"
 import { identity } from "./Refusals.ts"
 import {
+  answerIn,
   chargePosted,
+  conversationIn,
   paymentFound,
   payoutFound,
   payoutPosted,
@@ -32,7 +35,7 @@ import {
   resultIn,
   unanswered
 } from "./Translate.ts"
-import { Acknowledged, accountReferenceOf, conversationIdOf, paths, type Result } from "./Wire.ts"
+import { accountReferenceOf, conversationIdOf, paths, type Result } from "./Wire.ts"
 
 /**
  * An OriginatorConversationID is taken once. A charge has no identifier of ours, and is asked for by the one that its answer names. No document says how
@@ -173,25 +176,38 @@ interface AskedTransaction {
   readonly by: object
 }
 
-/** Asks about a transaction; the answer comes to an address of ours. One that an earlier question did not wait for is as good. */
+const Question = Schema.Struct({ id: Schema.String, conversation: Schema.String })
+const questionIn = Schema.decodeUnknownOption(Question)
+
+/**
+ * Asks about a transaction; the answer comes to an address that only this question has, and names the ConversationID that acknowledged it. The answer to
+ * the question before, which that did not wait for, is as good.
+ */
 const transactionOf = Effect.fnUntraced(function* (
   account: Account,
   { PartyA, by, reference }: AskedTransaction,
   until: number
 ): Effect.fn.Return<Result | FactWithAlarm<StatusOutcome>> {
   const { addresses, client } = account
-  const earlier = Option.flatMap(yield* addresses.taken("status", reference), resultIn)
-  if (Option.isSome(earlier)) return earlier.value
+  const before = Option.flatMap(yield* addresses.kept("question", reference), questionIn)
+  if (Option.isSome(before)) {
+    const late = answerIn(yield* addresses.taken("status", before.value.id), before.value.conversation)
+    if (Option.isSome(late)) return late.value
+  }
+  const id = `${reference}.${yield* Effect.sync(() => randomBytes(NONCE_BYTES).toString("hex"))}`
   const body = {
-    ...questionBody(account, "status", reference),
+    ...questionBody(account, "status", id),
     CommandID: "TransactionStatusQuery",
     PartyA,
     ...by,
     Occasion: "OK"
   }
   const response = yield* client({ operation: "status", method: "POST", path: paths.transaction, body }, until)
-  const isAsked = Option.exists(decoded(Acknowledged, response), ({ ResponseCode }) => ResponseCode === "0")
-  if (!isAsked) return identity.readAsUnknown(response)
-  const answer = yield* addresses.awaited("status", reference, until)
-  return Option.getOrElse(Option.flatMap(answer, resultIn), () => unanswered)
+  const conversation = conversationIn(response)
+  if (Option.isNone(conversation)) return identity.readAsUnknown(response)
+  const question: typeof Question.Type = { id, conversation: conversation.value }
+  yield* addresses.keep("question", reference, JSON.stringify(question))
+  const answer = answerIn(yield* addresses.awaited("status", id, until), conversation.value)
+  return Option.getOrElse(answer, () => unanswered)
 })
+const NONCE_BYTES = 8

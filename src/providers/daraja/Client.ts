@@ -73,13 +73,23 @@ const kinds = {
   /** Of a request that lay in a queue for too long: it says nothing. */
   late: 0,
   status: ANSWER_MS,
+  /** The last one about a record: its number, and the ConversationID that acknowledged it. */
+  question: ANSWER_MS,
   balance: ANSWER_MS,
   /** The receipt of a payment, by what it names. */
   bill: KEPT_MS
 }
 
-const addressesOf = ({ callbackUrl: base, consumerKey, consumerSecret: secret }: DarajaSettings, memory: SharedMemory) =>
-  ownAddresses({ memory, account: `daraja ${consumerKey}`, base, secret, kinds })
+/** Safaricom's two, which have accounts of their own. */
+export const environmentOf = ({ baseUrl }: Pick<DarajaSettings, "baseUrl">): "sandbox" | "" =>
+  new URL(baseUrl).hostname.split(".").includes("sandbox") ? "sandbox" : ""
+
+/** What came is found by whichever keys the account has since got: its shortcodes outlive them. */
+const addressesOf = (settings: DarajaSettings, memory: SharedMemory) => {
+  const { callbackUrl: base, consumerSecret: secret, payoutShortcode, shortcode } = settings
+  const account = ["daraja", environmentOf(settings), shortcode, payoutShortcode].filter((part) => part !== "").join(" ")
+  return ownAddresses({ memory, account, base, secret, kinds })
+}
 
 /** The password of the initiator, for Safaricom's eyes alone. */
 export const securityCredential = ({

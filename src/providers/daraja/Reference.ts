@@ -1,12 +1,11 @@
 import { Clock, Effect, Option, Result as Read } from "effect"
 import { ProviderError } from "../../domain/errors/Retriable.ts"
 import type { Balance, ReferenceData } from "../../services/ports/ProviderReads.ts"
-import { decoded } from "../AnswerParsing.ts"
 import type { Connection } from "../Connection.ts"
 import { majorUnits } from "../ProviderStatus.ts"
 import { type Account, questionBody } from "./Client.ts"
-import { resultIn } from "./Translate.ts"
-import { Acknowledged, parametersOf, paths } from "./Wire.ts"
+import { answerIn, conversationIn } from "./Translate.ts"
+import { parametersOf, paths } from "./Wire.ts"
 
 /** Safaricom's free reads. It knows no banks. */
 export const referenceData = (
@@ -40,14 +39,11 @@ const balanceOf = Effect.fnUntraced(function* (
   const id = `${shortcode}.${yield* Clock.currentTimeMillis}`
   const body = { ...questionBody(account, "balance", id), CommandID: "AccountBalance", PartyA: shortcode }
   const response = yield* account.client({ operation: "balance", method: "POST", path: paths.balance, body }, until)
-  const acknowledged = decoded(Acknowledged, response)
-  if (!Option.exists(acknowledged, ({ ResponseCode }) => ResponseCode === "0"))
-    return yield* giveUp(readAsUnknown(response).alarm)
-  const answer = yield* account.addresses.awaited("balance", id, until)
+  const conversation = conversationIn(response)
+  if (Option.isNone(conversation)) return yield* giveUp(readAsUnknown(response).alarm)
+  const answer = answerIn(yield* account.addresses.awaited("balance", id, until), conversation.value)
   if (Option.isNone(answer)) return yield* new ProviderError({})
-  const said = Option.flatMap(resultIn(answer.value), (result) =>
-    Option.fromUndefinedOr(parametersOf(result).get("AccountBalance"))
-  )
+  const said = Option.fromUndefinedOr(parametersOf(answer.value).get("AccountBalance"))
   const available = Option.flatMap(said, (text) => availableIn(text, wallet))
   return Option.isSome(available)
     ? { currency: "KES", available: available.value, pending: null }

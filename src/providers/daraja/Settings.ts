@@ -4,7 +4,7 @@ import { httpUrl, isLoopback, oneOf, type Rule, secret, text } from "../../Confi
 import { contractFeesOf } from "../FeeSchedule.ts"
 import { knownProvider } from "../ProviderModule.ts"
 import { daraja } from "./Adapter.ts"
-import type { DarajaSettings } from "./Client.ts"
+import { type DarajaSettings, environmentOf } from "./Client.ts"
 import { pricedPlaces } from "./Quote.ts"
 
 const NAME = "daraja"
@@ -97,7 +97,7 @@ export const darajaProvider = knownProvider<DarajaSettings>({
   identity: ({ baseUrl, payoutShortcode, shortcode: own }, currency) =>
     currency === "KES"
       ? {
-          within: new URL(baseUrl).hostname.split(".").includes("sandbox") ? "sandbox" : "",
+          within: environmentOf({ baseUrl }),
           own: Redacted.make(`${own}/${payoutShortcode}`)
         }
       : null,

@@ -92,6 +92,16 @@ export const promptIn = (body: unknown): ReportedPrompt | null =>
 const readCallback = Schema.decodeUnknownOption(ChargeCallback)
 export const resultIn = Schema.decodeUnknownOption(Result)
 
+/** The ConversationID that acknowledges a question. One that is acknowledged without it has no answer. */
+export const conversationIn = (response: ProviderResponse): Option.Option<string> =>
+  Option.flatMap(decoded(Acknowledged, response), ({ ConversationID, ResponseCode }) =>
+    ResponseCode === "0" && ConversationID ? Option.some(ConversationID) : Option.none()
+  )
+
+/** The answer to the question that was acknowledged so. Another one is none. */
+export const answerIn = (came: Option.Option<unknown>, conversation: string): Option.Option<Result> =>
+  Option.filter(Option.flatMap(came, resultIn), ({ Result: { ConversationID } }) => ConversationID === conversation)
+
 interface AskedPrompt {
   readonly id: string
   readonly reported: ReportedPrompt | null

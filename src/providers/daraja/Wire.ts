@@ -39,7 +39,7 @@ export const ChargeCallback = Schema.Struct({
 })
 
 /** The answer to a call whose result comes later to ResultURL. */
-export const Acknowledged = Schema.Struct({ ResponseCode: Text })
+export const Acknowledged = Schema.Struct({ ResponseCode: Text, ConversationID: nullable(Text) })
 
 const Parameter = Schema.Struct({ Key: Schema.String, Value: Schema.optionalKey(Schema.Unknown) })
 /** The body that comes to ResultURL, once. `ResultType` 1 says that more follows; a failure has no parameters. */
@@ -48,6 +48,7 @@ export const Result = Schema.Struct({
     ResultType: nullable(Text),
     ResultCode: Text,
     OriginatorConversationID: nullable(Text),
+    ConversationID: nullable(Text),
     TransactionID: nullable(Text),
     ResultParameters: nullable(
       Schema.Struct({ ResultParameter: Schema.optionalKey(Schema.Union([Schema.Array(Parameter), Parameter])) })

@@ -1,6 +1,6 @@
 import { constants, privateDecrypt } from "node:crypto"
 import { expect, it } from "@effect/vitest"
-import { Effect, Option } from "effect"
+import { Effect, Option, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { describe } from "vitest"
 import { minor } from "../../../src/domain/Money.ts"
@@ -87,7 +87,7 @@ const given = Effect.fnUntraced(function* (
   }
   const server = yield* stub({ ...TOKEN, [STATUS]: [asking], ...behaviours })
   const node: Adapter = yield* open(settings(server.baseUrl, { timeoutMs: 500, ...change }), memory)
-  return { node, server, again: open(settings(server.baseUrl), memory) }
+  return { memory, node, server, again: open(settings(server.baseUrl), memory) }
 })
 
 describe("a prompt", () => {
@@ -172,6 +172,19 @@ describe("a prompt", () => {
         amount: 12_500n,
         fee: 188n
       })
+    })
+  )
+
+  it.live("whose answer is lost is found by what came under the keys that the account had before", () =>
+    Effect.gen(function* () {
+      const { memory, node, server } = yield* given({ [CHARGE]: [reset], [ASK]: [asked("0")], [PULL]: [answer(200, {})] })
+      const order = chargeOrder(charged, "1234")
+      yield* collectionsOf(node).charge(order)
+      yield* take(node, callback(bodyOf(server.seen, CHARGE)["CallBackURL"], paidPrompt(ID)))
+      const changed = { consumerKey: "new", consumerSecret: Redacted.make("new"), passkey: Redacted.make("new") }
+      const after = yield* open(settings(server.baseUrl, changed), memory)
+      const found = yield* Effect.flatMap(askOrder(charged, order.reference), collectionsOf(after).fetchStatus)
+      expect(found).toMatchObject({ _tag: "Succeeded", receipt: "TKS41Q7ZPD" })
     })
   )
 
@@ -288,6 +301,42 @@ describe("a payout", () => {
       ).toMatchObject({ isAnswer: true })
       expect(yield* ask(yield* again)).toMatchObject({ _tag: "Succeeded" })
       expect(server.seen.filter(({ line }) => line.startsWith(STATUS))).toHaveLength(1)
+    })
+  )
+})
+
+describe("the answer to a question", () => {
+  it.live("is none that comes to the address of another one, or names another ConversationID, or none", () =>
+    Effect.gen(function* () {
+      const { node, server } = yield* given({ [PAYOUT]: [acknowledged] })
+      const order = yield* payoutOrder(payoutsOf(node), paid, "1234")
+      yield* payoutsOf(node).send(order)
+      const ask = Effect.flatMap(askOrder(paid, order.reference), payoutsOf(node).fetchStatus)
+      const genuine = status("Completed").replace(ASKED, conversationIdOf(order.reference))
+      const addressOf = () => bodyOf(server.seen, STATUS)["ResultURL"]
+      yield* ask
+      const first = addressOf()
+      for (const forged of [
+        genuine.replace("AG_20261128_2010aa51c7e09f33", "AG_1"),
+        genuine.replace('"ConversationID":"AG_20261128_2010aa51c7e09f33",', "")
+      ]) {
+        yield* take(node, callback(addressOf(), forged))
+        expect(yield* ask).toMatchObject({ _tag: "Unknown", reason: "timeout" })
+      }
+      expect(addressOf()).not.toBe(first)
+      yield* take(node, callback(first, genuine))
+      expect(yield* ask).toMatchObject({ _tag: "Unknown", reason: "timeout" })
+      yield* take(node, callback(addressOf(), genuine))
+      expect(yield* ask).toMatchObject({ _tag: "Succeeded" })
+    })
+  )
+
+  it.live("is none to a question that was acknowledged without a ConversationID", () =>
+    Effect.gen(function* () {
+      const { node } = yield* given({ [PAYOUT]: [acknowledged], [STATUS]: [answer(200, { ResponseCode: "0" })] })
+      const order = yield* payoutOrder(payoutsOf(node), paid, "1234")
+      const ask = Effect.flatMap(askOrder(paid, order.reference), payoutsOf(node).fetchStatus)
+      expect(yield* ask).toMatchObject({ _tag: "Unknown" })
     })
   )
 })
