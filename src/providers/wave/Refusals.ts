@@ -1,4 +1,4 @@
-import { errorIn, type FactWithAlarm, unknownReader } from "../AnswerParsing.ts"
+import { errorIn, type FactWithAlarm, isAnswered, unknownReader } from "../AnswerParsing.ts"
 import type { Identity } from "../Connection.ts"
 import {
   accountRefused,
@@ -81,6 +81,10 @@ export const withoutPage = refusedBy(
 
 /** A code goes into the history only where it is a word: it could be a sentence with a name in it. */
 export const named = (code: string): string => (/^[a-z][a-z-]{1,60}$/.test(code) ? code : "a code in words")
+
+/** A conflict is with something that is there: what that is decides, and never the answer. */
+export const isConflict = (response: ProviderResponse): boolean =>
+  isAnswered(response, 409) || codeOf(response) === "idempotency-mismatch"
 
 /** By Wave's rule every refusal in its own form is final, but for these and what begins with 5. */
 const undecided: ReadonlySet<number> = new Set([408, 429])

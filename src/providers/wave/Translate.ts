@@ -1,7 +1,7 @@
 import type { Reported } from "../../domain/CallbackReport.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 import type { ChargeOutcome, PayoutOutcome, StatusOutcome, StatusQuery } from "../../services/ports/Provider.ts"
-import { type FactWithAlarm, foundRows, isAnswered, unreadable, withoutAlarm } from "../AnswerParsing.ts"
+import { type FactWithAlarm, foundRows, unreadable, withoutAlarm } from "../AnswerParsing.ts"
 import {
   asAccepted,
   asCreateOutcome,
@@ -14,7 +14,7 @@ import {
 } from "../Movements.ts"
 import { answerBy, isOtherParty, sumOf } from "../ProviderStatus.ts"
 import type { ProviderResponse } from "../Transport.ts"
-import { codeOf, failureBy, identity, named, refusal, unfinished } from "./Refusals.ts"
+import { failureBy, identity, isConflict, named, refusal, unfinished } from "./Refusals.ts"
 import { Payout, PayoutsAnswer, Session, SessionsAnswer } from "./Wire.ts"
 
 const { readAsUnknown } = identity
@@ -41,16 +41,20 @@ type Words = { readonly [M in "checkout_status" | "payment_status"]?: string | n
 const statusOf = ({ checkout_status, payment_status }: Words): string => `${checkout_status} ${payment_status}`
 export const standingOf = (words: Words): Reported | undefined => sessions.get(statusOf(words))
 
-/** The answer to POST /v1/payout. A key that was used with another body is looked up: what that made decides. */
+/** A refusal is believed once nothing is found. After a conflict what is found decides, and nothing found leaves it open. */
+const refusedAs = (call: "payout" | "session", response: ProviderResponse): MoneyCallAnswer<PayoutOutcome> | undefined =>
+  isConflict(response)
+    ? { confirm: (looked) => asCreateOutcome(looked, "Wave has a request of ours, and nothing by our reference") }
+    : onceNotFound(refusal(call, response))
+
+/** The answer to POST /v1/payout. */
 export const payoutPlaced = (response: ProviderResponse, expected: ExpectedTransaction): MoneyCallAnswer<PayoutOutcome> =>
-  isAnswered(response, 409) && codeOf(response) === "idempotency-mismatch"
-    ? { confirm: (looked) => asCreateOutcome(looked, "Wave has our key, and nothing by our reference") }
-    : moneyCallAnswer(response, {
-        refused: onceNotFound(refusal("payout", response)),
-        schema: Payout,
-        readAsUnknown,
-        read: (payout) => asCreateOutcome(payoutAnswer(payout, expected), "what was only just paid came back")
-      })
+  moneyCallAnswer(response, {
+    refused: refusedAs("payout", response),
+    schema: Payout,
+    readAsUnknown,
+    read: (payout) => asCreateOutcome(payoutAnswer(payout, expected), "what was only just paid came back")
+  })
 
 /** The answer to GET /v1/payouts/search. Two payouts by one reference moved the money twice, or may have. */
 export const payoutFound = (response: ProviderResponse, expected: ExpectedTransaction): FactWithAlarm<StatusOutcome> => {
@@ -92,7 +96,7 @@ const none: ReadonlySet<string> = new Set()
 /** The answer to POST /v1/checkout/sessions: a page to visit. */
 export const sessionPlaced = (response: ProviderResponse, expected: ExpectedCharge): MoneyCallAnswer<ChargeOutcome> =>
   moneyCallAnswer<Session, ChargeOutcome>(response, {
-    refused: onceNotFound(refusal("session", response)),
+    refused: refusedAs("session", response),
     schema: Session,
     readAsUnknown,
     read: (session) => {

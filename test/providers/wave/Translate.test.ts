@@ -93,8 +93,15 @@ describe("the answer to a payout", () => {
       expect(alarm !== null).toBe(isAlarm)
     })
 
-  it("is looked up where the key was used with another body, and no refusal then", () => {
-    const placed = payoutPlaced(error(409, "idempotency-mismatch"), own)
+  it.each([
+    ["the key was used with another body", error(409, "idempotency-mismatch")],
+    ["that is said under another status", error(400, "idempotency-mismatch")],
+    ["that is said as if our key were refused", error(403, "idempotency-mismatch")],
+    ["there is a conflict in other words", error(409, "request-in-progress")],
+    ["there is a conflict in a refusal's words", error(409, "currency-mismatch")],
+    ["there is a conflict without words", answered(409, "")]
+  ])("is looked up where %s, and no refusal then", (_what, conflict) => {
+    const placed = payoutPlaced(conflict, own)
     if (!("confirm" in placed)) throw new Error("a fact without a lookup")
     expect(placed.confirm(payoutFound(answered(200, { result: [payoutShown(reference)] }), own)).fact).toMatchObject({
       _tag: "Succeeded"
@@ -142,6 +149,10 @@ describe("a checkout session", () => {
       },
       alarm: null
     })
+  })
+
+  it("that conflicts with something is looked up, and not refused where nothing is found", () => {
+    expect(unlessFound(sessionPlaced(error(409, "checkout-session-conflict"), own))).toMatchObject({ fact: unknown })
   })
 
   const rows: ReadonlyArray<readonly [checkout: string, payment: string, fact: object]> = [
