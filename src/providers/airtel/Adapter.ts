@@ -90,8 +90,10 @@ const posting = (account: Application, order: MoneyOrder<MomoParty>, until: numb
     return Effect.succeed(misroutedTo(identity.title, "The provider does not serve it.", "a number of another country"))
   const call = { operation: kind, method: "POST", path: moneyPath(kind, account), body } as const
   const expected = { reference, currency: account.currency, fee: null, isEarly: false }
-  return Effect.map(account.post(call, until), (response) =>
-    response._tag === "NotSent" && response.note === PIN_REFUSED ? pinRefused : posted(kind, response, expected)
+  return Effect.map(account.post(call, until), ({ isRepeated, response }) =>
+    response._tag === "NotSent" && response.note === PIN_REFUSED
+      ? pinRefused
+      : posted(kind, response, { ...expected, isRepeated })
   )
 }
 

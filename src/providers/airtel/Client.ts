@@ -1,5 +1,5 @@
 import { createCipheriv, type KeyObject, randomBytes } from "node:crypto"
-import { Effect, Option, Redacted } from "effect"
+import { Context, Effect, Option, Redacted } from "effect"
 import { json, RawJson } from "../../domain/Json.ts"
 import type { PaymentKind } from "../../domain/Payment.ts"
 import { decoded } from "../AnswerParsing.ts"
@@ -41,11 +41,23 @@ export interface AirtelSettings {
 /** One country's application: free calls, and calls that move money, which are signed where that is agreed. */
 export interface Application extends CountryAccount {
   readonly client: Client
-  readonly post: (call: Call & { readonly body: object }, until: number) => Effect.Effect<ProviderResponse>
+  readonly post: (call: Call & { readonly body: object }, until: number) => Effect.Effect<Posted>
 }
+
+type Sender = (...call: Parameters<Application["post"]>) => Effect.Effect<ProviderResponse>
+
+interface Posted {
+  readonly response: ProviderResponse
+  /** Sent once more, after an answer that proved that nothing was executed: for its token, or its signature. */
+  readonly isRepeated: boolean
+}
+
+/** How often the call that moves money has left; null around every other call. */
+const Sendings = Context.Reference<{ count: number } | null>("gateway/providers/airtel/Sendings", { defaultValue: () => null })
 
 /** The one operation whose calls carry the PIN. */
 const PAYOUT: PaymentKind = "payout"
+const MONEY: ReadonlyArray<string> = [PAYOUT, "collection"] satisfies ReadonlyArray<PaymentKind>
 /** Of 180 s; before a token's end, so that none runs out on the way. */
 const TOKEN_MARGIN_MS = 30_000
 const LONGEST_TOKEN_LIFE_MS = 180_000
@@ -74,11 +86,15 @@ export const openApplication = Effect.fnUntraced(function* (account: CountryAcco
       endsToken: isTokenRefused
     },
     {
-      call: (call) => transport.call({ ...call, account: country, ...(call.operation === PAYOUT && { heldBack: pin.heldBack }) })
+      call: Effect.fnUntraced(function* (call) {
+        const sendings = yield* Sendings
+        if (sendings !== null && MONEY.includes(call.operation)) sendings.count += 1
+        return yield* transport.call({ ...call, account: country, ...(call.operation === PAYOUT && { heldBack: pin.heldBack }) })
+      })
     }
   )
   let kept: KeyObject | undefined
-  const signed: Application["post"] = Effect.fnUntraced(function* ({ body, ...call }, until) {
+  const signed: Sender = Effect.fnUntraced(function* ({ body, ...call }, until) {
     const text = json(body)
     for (let times = 1; ; times++) {
       const key = kept ?? (yield* keyBy(client, until))
@@ -90,12 +106,16 @@ export const openApplication = Effect.fnUntraced(function* (account: CountryAcco
       if (kept === key) kept = undefined
     }
   })
-  const post = isSigned ? signed : client
+  const post: Sender = isSigned ? signed : client
   return {
     ...account,
     client,
-    post: (call, until) =>
-      Effect.tap(post(call, until), (response) => (call.operation === PAYOUT && says("pin", response) ? pin.note : Effect.void))
+    post: Effect.fnUntraced(function* (call, until) {
+      const sendings = { count: 0 }
+      const response = yield* Effect.provideService(post(call, until), Sendings, sendings)
+      if (call.operation === PAYOUT && says("pin", response)) yield* pin.note
+      return { response, isRepeated: sendings.count > 1 }
+    })
   } satisfies Application
 })
 

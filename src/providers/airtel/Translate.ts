@@ -21,6 +21,8 @@ export interface ExpectedMovement {
   readonly fee: MinorUnits | null
   /** Of a charge whose payer may still have the prompt on the handset. */
   readonly isEarly: boolean
+  /** Of a call that was sent once more within itself: what it meets may be its own. */
+  readonly isRepeated?: boolean
 }
 
 // Airtel's whole vocabulary. A status that is not here is not understood, and never a failure.
@@ -58,7 +60,7 @@ export const posted = (
   }
   switch (meaning) {
     case "duplicate":
-      return { confirm: (looked) => asCreateOutcome(looked, "Airtel knows a transaction.id and has nothing by it") }
+      return { confirm: (looked) => (expected.isRepeated === true ? asCreateOutcome(looked, unfound) : ofAnother(looked)) }
     case "ambiguous":
       return withoutAlarm({ _tag: "Unknown", reason: "unavailable", note })
     case "signature":
@@ -71,6 +73,20 @@ export const posted = (
       return unclear(answer)
   }
 }
+
+const unfound = "Airtel knows a transaction.id and has nothing by it"
+
+/**
+ * The id was used by a request that a restore made us forget. No status names its amount, so that only a failure that is sure can be told of this one:
+ * everything else, whenever it is found, would be booked with this order's figures.
+ */
+const ofAnother = (looked: FactWithAlarm<StatusOutcome>): FactWithAlarm<PayoutOutcome> =>
+  looked.fact._tag === "Refused" && looked.fact.isUnsure !== true
+    ? { ...looked, fact: looked.fact }
+    : {
+        fact: { _tag: "Mismatched", note: "the transaction.id was used before" },
+        alarm: "Airtel has an id of ours for another request"
+      }
 
 const isRefusal = (meaning: Meaning | undefined): boolean =>
   typeof meaning === "object" || meaning === "signature" || meaning === "pin"

@@ -2,6 +2,7 @@ import { expect, it } from "@effect/vitest"
 import { Clock, Effect, Redacted } from "effect"
 import { describe } from "vitest"
 import { ProviderError } from "../../../src/domain/errors/Retriable.ts"
+import type { Reference } from "../../../src/domain/Ids.ts"
 import { wireId } from "../../../src/providers/airtel/Wire.ts"
 import { collectionsOf, payoutsOf } from "../contract/Fixture.ts"
 import { askOrder, momo, newReference } from "../contract/Orders.ts"
@@ -37,6 +38,42 @@ describe("a token of Airtel's", () => {
       const provider = yield* open([accountIn("UG", server.baseUrl)])
       expect(yield* collectionsOf(provider).charge(charge())).toMatchObject({ _tag: "Unknown" })
       expect(server.seen.filter(({ line }) => line === PUSH)).toHaveLength(1)
+    })
+  )
+})
+
+describe("an id that Airtel has already", () => {
+  const duplicate = answer(200, { status: { response_code: "DP00900001011", result_code: "521050", success: false } })
+  const PAY = "POST /standard/v1/disbursements/"
+  const delivered = (reference: Reference) =>
+    answer(200, {
+      data: { transaction: { id: wireId(reference), status: "TS" } },
+      status: { response_code: "DP00900001001" }
+    })
+
+  it.effect("is a forgotten request's: what became of that is not booked with this order's figures", () =>
+    Effect.gen(function* () {
+      const order = payout()
+      const server = yield* stub({
+        [TOKEN]: [token("one")],
+        [PAY]: [duplicate],
+        "GET /standard/v1/": [delivered(order.reference)]
+      })
+      const provider = yield* open([accountIn("ZM", server.baseUrl)])
+      expect(yield* payoutsOf(provider).send(order)).toMatchObject({ _tag: "Mismatched" })
+    })
+  )
+
+  it.effect("is its own where the call was sent once more for its token", () =>
+    Effect.gen(function* () {
+      const order = payout()
+      const server = yield* stub({
+        [TOKEN]: [token("one"), token("two")],
+        [PAY]: [invalid(401), duplicate],
+        "GET /standard/v1/": [delivered(order.reference)]
+      })
+      const provider = yield* open([accountIn("ZM", server.baseUrl)])
+      expect(yield* payoutsOf(provider).send(order)).toMatchObject({ _tag: "Succeeded" })
     })
   )
 })

@@ -248,11 +248,19 @@ describe("the answer to the POST of a payout or charge", () => {
     ["payout", { response_code: "DP00900001011", result_code: "521050" }],
     ["payout", { response_code: "DP00900001017" }],
     ["collection", { result_code: "ESB000041" }]
-  ])("a used id of a %s (%o) leaves the outcome to its status", (kind, codes) => {
-    const repeated = posted(kind, answered(refusal(codes)), own)
-    if (!("confirm" in repeated)) throw new Error("a duplicate is believed at once")
-    expect(repeated.confirm(done).fact).toMatchObject({ _tag: "Succeeded" })
-    expect(repeated.confirm(absent)).toMatchObject({ fact: { _tag: "Unknown" }, alarm: expect.any(String) })
+  ])("a used id of a %s (%o) is another request's, unless this one was sent twice: no status has an amount", (kind, codes) => {
+    const open = found("payout", answered(said({ status: "TIP" }, {})), own)
+    const failed = found("payout", answered(said({ status: "TF" }, { response_code: "DP00900001012" })), own)
+    const unsure = found("payout", answered(said({ status: "TF" }, {})), own)
+    const first = posted(kind, answered(refusal(codes)), own)
+    const second = posted(kind, answered(refusal(codes)), { ...own, isRepeated: true })
+    if (!("confirm" in first) || !("confirm" in second)) throw new Error("a duplicate is believed at once")
+    for (const looked of [done, open, unsure, absent])
+      expect(first.confirm(looked)).toMatchObject({ fact: { _tag: "Mismatched" }, alarm: expect.any(String) })
+    expect(first.confirm(failed).fact).toMatchObject({ _tag: "Refused" })
+    expect(second.confirm(done).fact).toMatchObject({ _tag: "Succeeded" })
+    expect(second.confirm(open).fact).toMatchObject({ _tag: "Accepted" })
+    expect(second.confirm(absent)).toMatchObject({ fact: { _tag: "Unknown" }, alarm: expect.any(String) })
   })
 })
 

@@ -102,6 +102,8 @@ export const promised = (
         const { executions, live } = yield* ContractBench
         const { chargeReference, clientReference } = live.guarantees
         const promise = kind === "charge" ? (chargeReference ?? clientReference) : clientReference
+        // Where an answer names neither the other side nor an amount, nothing could be compared: it is a person's.
+        const taken = !namesOther && namesAmounts === false ? ["Mismatched"] : ["Accepted", "Succeeded"]
         const own = yield* movement(kind, way, "1234")
         yield* own.make
         const first = yield* eventually(own.askBy(live), ({ _tag }) => _tag === "Succeeded")
@@ -112,10 +114,10 @@ export const promised = (
           expect((yield* own.askFor("••••5678"))._tag).toBe("Mismatched")
           const handle = first._tag === "Succeeded" ? first.providerReference : null
           expect((yield* own.askFor("••••5678", handle))._tag).toBe("Mismatched")
-        } else expect(["Accepted", "Succeeded"]).toContain(other._tag)
+        } else expect(taken).toContain(other._tag)
         expect(yield* own.askFor("••••1234")).toStrictEqual(first)
         // Another amount is told with the success: Settlement compares it with the record's.
-        expect(["Accepted", "Succeeded"]).toContain((yield* own.makeMore)._tag)
+        expect(taken).toContain((yield* own.makeMore)._tag)
         const amount = namesAmounts === false ? null : way.amount
         expect(yield* own.askBy(live)).toMatchObject({ _tag: "Succeeded", amount })
         expect(yield* executions(own.reference)).toHaveLength(1)
