@@ -152,6 +152,7 @@ const makeProposalReplay = () => {
     "proposal reject": (row, details) => decide(row, details, "rejected"),
     "proposal withdraw": (row, details) => decide(row, details, "withdrawn"),
     "proposal fail": (row, details) => decide(row, details, "failed"),
+    "proposal finish": (row, details) => decide(row, details, "done"),
     "proposal call off": (row, details) => decide(row, details, "failed"),
     "proposal expire": (row, details) => decide(row, details, "expired")
   }
@@ -160,8 +161,10 @@ const makeProposalReplay = () => {
     endOf,
     read: (row: ChainedRow, details: Details): void => {
       actions[row.action]?.(row, details)
-      const { about, proposal } = details
-      const done = proposal === undefined || !carriedOut.includes(row.action) ? undefined : waiting(proposal, about)
+      const { about, file, proposal } = details
+      // One row of a file is not the end of its proposal.
+      const done =
+        proposal === undefined || file !== undefined || !carriedOut.includes(row.action) ? undefined : waiting(proposal, about)
       if (done !== undefined) done.status = "done"
     },
     texts: () => [...proposals].map(([name, proposal]) => [name, proposalText(proposal)] as const)

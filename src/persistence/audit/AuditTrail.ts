@@ -30,6 +30,7 @@ export interface AccessChange {
     | "proposal open"
     | "proposal decide"
     | "proposal fail"
+    | "proposal finish"
   readonly to: Readonly<Record<string, unknown>>
 }
 

@@ -98,10 +98,18 @@ export const ProposalsPg = Layer.effect(
       return isDecided ? yield* find(id) : Option.none()
     })
 
-    const isVouched = Effect.fn("Proposals.isVouched")(function* (id: Reference) {
-      const found = yield* find(id)
-      return Option.exists(found, ({ status }) => status === "approved") && (yield* isOurs(id))
-    })
+    const whileApproved = Effect.fn("Proposals.whileApproved")(
+      function* <A>(id: Reference, act: Effect.Effect<A>) {
+        const [proposal] = yield* hold(id)
+        return proposal?.status === "approved" && (yield* isOurs(id)) ? Option.some(yield* act) : Option.none<A>()
+      },
+      sql.withTransaction,
+      Effect.orDie
+    )
+
+    const finish = Effect.fn("Proposals.finish")((id: Reference, note: string, audit: AuditEntry) =>
+      trail.change({ change: "proposal finish", to: { id, note } }, audit, hold(id))
+    )
 
     const carryOut = Effect.fn("Proposals.carryOut")(
       function* <A>(id: Reference, act: Effect.Effect<A, NotCarriedOut>, failure: AuditEntry) {
@@ -136,6 +144,6 @@ export const ProposalsPg = Layer.effect(
       return old.length
     })
 
-    return Proposals.of({ open, list, find, decide, isVouched, carryOut, expire })
+    return Proposals.of({ open, list, find, decide, whileApproved, finish, carryOut, expire })
   })
 )

@@ -9,7 +9,7 @@ import { type Acting, auditBy, NotDecided, peopleOf } from "./Deciding.ts"
 import { FloatApprovals } from "./FloatApprovals.ts"
 import { KeyApprovals } from "./KeyApprovals.ts"
 import { ReviewApprovals } from "./ReviewApprovals.ts"
-import { isOfFile, ReviewFiles } from "./ReviewFiles.ts"
+import { endOf, isOfFile, ReviewFiles } from "./ReviewFiles.ts"
 
 /** The decisions of a second person on proposals of every kind. Each kind's own file creates its proposals, and carries them out. */
 export class Approvals extends Context.Service<
@@ -72,7 +72,7 @@ export class Approvals extends Context.Service<
         return yield* Effect.mapError(Effect.fromResult(done.value), ({ message }) => new NotDecided({ message }))
       })
 
-      /** The rulings of a file are a commit each, before the end of the proposal: none is made twice, whenever the process dies. */
+      /** The rulings of a file are a commit each, as long as it is approved: none is made twice, whenever the process dies. */
       const carriedOut = Effect.fnUntraced(function* (
         proposal: Proposal,
         acting: Acting,
@@ -80,8 +80,15 @@ export class Approvals extends Context.Service<
       ) {
         const by = auditBy(proposal, acting)
         if (!isOfFile(proposal)) return yield* inOneCommit(proposal, acting, carryOut(proposal, by))
-        if (yield* proposals.isVouched(proposal.id)) yield* files.carryOut(proposal, by)
-        yield* inOneCommit(proposal, acting, Effect.void)
+        const { count, details, note } = endOf(yield* files.carryOut(proposal, by))
+        if (count === 0) return yield* inOneCommit(proposal, acting, Effect.fail(new NotCarriedOut({ message: note })))
+        const audit = rowOf(proposal, acting, "proposal finish")
+        const isDone = yield* proposals.finish(proposal.id, note, {
+          ...audit,
+          details: { ...audit.details, ...details, why: note }
+        })
+        if (!isDone)
+          return yield* new NotDecided({ message: `${count} rows ruled, the rest called off: its approval had ended.` })
       })
 
       const approve = Effect.fn("Approvals.approve")(function* (id: Reference, acting: Acting) {

@@ -29,7 +29,7 @@ export class ReviewFiles extends Context.Service<
     readonly propose: (file: EvidenceFile, acting: Acting) => Effect.Effect<Reference, NotDecided>
     /** The proposed rows as their records are now. */
     readonly standing: (proposal: Proposal) => Effect.Effect<Pick<JudgedFile, "ready" | "left">>
-    /** Rules what was proposed; twice is once. */
+    /** Rules what was proposed, each row under the lock of the proposal and while it is approved; twice is once. */
     readonly carryOut: (proposal: Proposal, by: AuditBy) => Effect.Effect<RuledFile>
   }
 >()("gateway/services/approvals/ReviewFiles") {
@@ -66,7 +66,7 @@ export class ReviewFiles extends Context.Service<
       const carryOut = Effect.fn("ReviewFiles.carryOut")(function* (proposal: Proposal, by: AuditBy) {
         const { file: digest = "", evidence = "" } = proposal.details
         const judged = yield* standing(proposal)
-        return yield* files.rule({ digest, ...judged }, evidence, by)
+        return yield* files.rule({ digest, ...judged }, evidence, by, (ruling) => proposals.whileApproved(proposal.id, ruling))
       })
 
       return ReviewFiles.of({ propose, standing, carryOut })
@@ -77,6 +77,19 @@ export class ReviewFiles extends Context.Service<
 /** Whether a proposal is one of many rulings, by a file. */
 export const isOfFile = ({ details, kind }: Pick<Proposal, "details" | "kind">): boolean =>
   kind === "review resolve" && "rulings" in details
+
+/** So many of the rows that were left are named in a proposal's note. */
+const NAMED = 5
+
+/** The end of the rows, for the proposal's note and its audit row. Those that were ruled before the process died count. */
+export const endOf = ({ left, ruled }: RuledFile) => {
+  const rest = left.filter(({ isDone }) => !isDone)
+  const count = ruled.length + left.length - rest.length
+  const why = rest.slice(0, NAMED).map((row) => `line ${row.line}: ${row.why}`)
+  const more = rest.length > NAMED ? `; and ${rest.length - NAMED} more` : ""
+  const note = `${count} rows ruled, ${rest.length} left${why.length === 0 ? "" : `: ${why.join("; ")}${more}`}`
+  return { count, note, details: { ruled: String(count), left: String(rest.length) } }
+}
 
 const summaryOf = ({ digest, left, ready }: JudgedFile, evidence: string): Readonly<Record<string, string>> => ({
   evidence: maskedText(evidence),

@@ -43,8 +43,13 @@ export class Proposals extends Context.Service<
     readonly find: (id: Reference) => Effect.Effect<Option.Option<Proposal>>
     /** As it then is; none where it is not open, or where this person may not decide it. */
     readonly decide: (decision: ProposalDecision, audit: AuditEntry) => Effect.Effect<Option.Option<Proposal>>
-    /** It is approved, and gateways wrote what was proposed and who approved it. */
-    readonly isVouched: (id: Reference) => Effect.Effect<boolean>
+    /**
+     * Does one of many things that were approved together, in one commit under the proposal's lock. None, and nothing is done, where it is not
+     * approved, or not any more, or where no gateway wrote what was proposed and who approved it.
+     */
+    readonly whileApproved: <A>(id: Reference, act: Effect.Effect<A>) => Effect.Effect<Option.Option<A>>
+    /** Ends as done, with that note, what was approved and done by `whileApproved`. False, and no row, where it is over already. */
+    readonly finish: (id: Reference, note: string, audit: AuditEntry) => Effect.Effect<boolean>
     /**
      * Does what was approved, and ends the proposal in the same commit, under its lock: done, or failed with the reason and the audit row `failure`,
      * to which the reason is added. So it is done once, however many people press the button and whenever a process dies: until the commit it

@@ -40,6 +40,9 @@ export interface RuledFile {
   readonly left: ReadonlyArray<LeftRow>
 }
 
+/** Makes one ruling, or none where what was approved is over. */
+export type Commit = <A>(ruling: Effect.Effect<A>) => Effect.Effect<Option.Option<A>>
+
 /** Rows are looked at and ruled so many at a time. */
 const AT_ONCE = 4
 
@@ -56,8 +59,9 @@ export class RulingFiles extends Context.Service<
     /**
      * Rules each row that is ready, with an audit row of its own that names the file and the line, and answers what was ruled and what was
      * not. Called twice, or where it was interrupted, it rules nothing twice: a record that a person ruled on is in no review any more.
+     * `commit` makes each ruling, one after the other, as long as they are approved, and answers none from then on.
      */
-    readonly rule: (file: JudgedFile, evidence: string, by: AuditBy) => Effect.Effect<RuledFile>
+    readonly rule: (file: JudgedFile, evidence: string, by: AuditBy, commit?: Commit) => Effect.Effect<RuledFile>
   }
 >()("gateway/services/RulingFiles") {
   static readonly layer = Layer.effect(
@@ -96,7 +100,8 @@ export class RulingFiles extends Context.Service<
       const rule = Effect.fn("RulingFiles.rule")(function* (
         { digest, left: before, ready }: JudgedFile,
         evidence: string,
-        by: AuditBy
+        by: AuditBy,
+        commit?: Commit
       ) {
         const ends = yield* Effect.forEach(
           ready,
@@ -104,12 +109,14 @@ export class RulingFiles extends Context.Service<
             const resolution = resolutionOf(row, `${evidence}; line ${row.line} of the file ${shortOf(digest)}`)
             const details = { ...by.details, ...detailsOf(resolution), file: digest, line: String(row.line) }
             const audit = { at: by.at, actor: by.actor, action: "review resolve", subject: row.reference, details }
-            return review.resolve(row.reference, resolution, audit, row.seen).pipe(
-              Effect.as(row),
+            const ruling = review.resolve(row.reference, resolution, audit, row.seen).pipe(
+              Effect.as<RulableRow | LeftRow>(row),
               Effect.catchTag("NotResolved", ({ message }) => Effect.succeed(left(row, message)))
             )
+            if (commit === undefined) return ruling
+            return Effect.map(commit(ruling), (end) => Option.getOrElse(end, () => left(row, "its approval had ended by then")))
           },
-          { concurrency: AT_ONCE }
+          { concurrency: commit === undefined ? AT_ONCE : 1 }
         )
         const { left: refused, ready: ruled } = inTwo(ends)
         yield* Effect.annotateLogs(Effect.logInfo("a file of rulings was booked"), { file: digest, count: ruled.length })

@@ -133,6 +133,12 @@ BEGIN
     UPDATE console_proposals p SET status = 'failed', note = r.note WHERE p.id = r.id AND p.status = 'approved' AND (FOUND OR p_actor NOT LIKE 'console/%');
     changed := FOUND;
     is_kept := false;
+  WHEN 'proposal finish' THEN
+    SELECT * INTO r FROM json_to_record(p_data) AS d(id text, note text);
+    PERFORM FROM operators o WHERE 'console/' || o.name = p_actor FOR SHARE;
+    UPDATE console_proposals p SET status = 'done', note = r.note WHERE p.id = r.id AND p.status = 'approved' AND FOUND;
+    changed := FOUND;
+    is_kept := false;
   END CASE;
   IF changed THEN
     PERFORM append_audit_row(p_next, p_at, p_actor, p_action, p_subject, p_details, p_row_hash, p_head_mac, is_kept);
