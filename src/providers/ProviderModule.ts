@@ -36,6 +36,7 @@ export interface Reach {
 
 /** One account's settings, read by the ends of their names. Null where a setting is absent or wrong, which is noted as a mistake. */
 export interface AccountReader extends Reach {
+  readonly mode: Mode
   /** `<PROVIDER>_<MODE>_<PART>`; of the account before it `<PROVIDER>_<MODE>_PREVIOUS_<PART>`. */
   readonly own: <A>(part: string, rule: Rule<A>) => A | null
   /** `<PROVIDER>_<PART>`: the same for both modes. */
@@ -229,7 +230,7 @@ const accountsIn = <Account>(
 /** `place` is what its settings have between the provider's name and the part. */
 const accountIn = <Account>(
   module: ProviderModule<Account>,
-  place: ReadonlyArray<string>,
+  place: readonly [mode: Mode, ...ReadonlyArray<string>],
   reach: Reach,
   { mistakes, read }: { readonly read: Reader; readonly mistakes: Array<string> }
 ): Pick<ProviderAccountInMode<Account>, "account" | "title" | "callbackPaths" | "pace"> | null => {
@@ -240,7 +241,7 @@ const accountIn = <Account>(
   for (const name of missing)
     mistakes.push(`${name} is required together with the other ${settingName(module, ...place)} credentials`)
   const shared: AccountReader["shared"] = (part, rule) => read.optional(settingName(module, part), rule)
-  const account = module.account({ ...reach, own, shared })
+  const account = module.account({ ...reach, mode: place[0], own, shared })
   if (account === null) return null
   return {
     account,

@@ -1,5 +1,6 @@
 import { Redacted } from "effect"
 import { secret, text } from "../../ConfigRules.ts"
+import type { Mode } from "../../domain/Ids.ts"
 import { byCountry } from "../CountryList.ts"
 import { contractFeesOf } from "../FeeSchedule.ts"
 import { type AccountReader, knownProvider } from "../ProviderModule.ts"
@@ -30,8 +31,9 @@ export const waveProvider = knownProvider<WaveSettings>({
 
 const keyIn = ({ apiKey, country }: Wallet): string => `${country}:${Redacted.value(apiKey)}`
 
-const walletsBy = ({ own }: AccountReader): ReadonlyArray<Wallet> | null => {
-  const keys = own("API_KEY", byCountry({ ...secret, meaning: "the key of its wallet" }, walletCountries, { fits: isKeyOf }))
+const walletsBy = ({ mode, own }: AccountReader): ReadonlyArray<Wallet> | null => {
+  const key = { ...secret, meaning: `the key of its wallet, for ${mode} mode` }
+  const keys = own("API_KEY", byCountry(key, walletCountries, { fits: isKeyFor(mode) }))
   const countries = [...(keys?.keys() ?? [])]
   const webhookSecrets = own("WEBHOOK_SECRET", byCountry(secret, walletCountries, { exactly: countries }))
   const merchants = own("AGGREGATED_MERCHANT", byCountry(text, countries))
@@ -45,6 +47,11 @@ const walletsBy = ({ own }: AccountReader): ReadonlyArray<Wallet> | null => {
   }))
 }
 
-/** A key says of which country its wallet is, where it says anything: `wave_ci_prod_…`. */
-const isKeyOf = (country: WalletCountry, key: string): boolean =>
-  (/^wave_([a-z]{2})_/i.exec(key)?.[1] ?? country).toUpperCase() === country
+/** A key says of which country its wallet is, and whether its money is real, where it says anything: `wave_ci_prod_…`, `wave_ci_test_…`. */
+const isKeyFor = (mode: Mode) => {
+  const own = { live: "prod", test: "test" }[mode]
+  return (country: WalletCountry, key: string): boolean => {
+    const [, place = country, kind = own] = /^wave_([a-z]{2})_(?:(prod|test)_)?/i.exec(key) ?? []
+    return place.toUpperCase() === country && kind.toLowerCase() === own
+  }
+}

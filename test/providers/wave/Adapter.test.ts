@@ -220,14 +220,37 @@ it.effect("a payout is priced by the contract, with a fee that comes back, and n
   }).pipe(Effect.scoped)
 )
 
-it("settings name all mistakes at once, a key of another country among them, and no secret", () => {
+const mistakesIn = (variables: Record<string, string>) => {
   const mistakes: Array<string> = []
-  const variables = { WAVE_BASE_URL: "https://api.wave.com", WAVE_LIVE_API_KEY: "CI:wave_sn_prod_1,SN:wave_sn_prod_2" }
   waveProvider.configured(reader(variables, mistakes), mistakes, { timeoutMs: 1000, refuseLoopback: true, refuseRemote: false })
-  expect(mistakes).toEqual([
+  return mistakes
+}
+
+it.each([
+  ["a key of production in test mode", { WAVE_TEST_API_KEY: "CI:wave_ci_prod_1" }, true],
+  ["one of production beside one for tests", { WAVE_TEST_API_KEY: "CI:wave_ci_test_1,SN:wave_sn_prod_2" }, true],
+  ["one for tests in live mode", { WAVE_LIVE_API_KEY: "CI:wave_ci_test_1" }, true],
+  ["one in capitals", { WAVE_TEST_API_KEY: "CI:WAVE_CI_PROD_1" }, true],
+  ["of production as the account before in test mode", { WAVE_TEST_PREVIOUS_API_KEY: "CI:wave_ci_prod_1" }, true],
+  ["a key for tests in test mode", { WAVE_TEST_API_KEY: "CI:wave_ci_test_1" }, false],
+  ["a key of production in live mode", { WAVE_LIVE_API_KEY: "CI:wave_ci_prod_1" }, false],
+  ["keys that do not say what they are", { WAVE_TEST_API_KEY: "CI:another,SN:wave_sn_production_1" }, false]
+])("%s: a key stands in its own mode alone", (_what, variables: Record<string, string>, isRefused) => {
+  const [name = ""] = Object.keys(variables)
+  const mode = name.includes("TEST") ? "test" : "live"
+  const wrong = mistakesIn({ WAVE_BASE_URL: "https://api.wave.com", ...variables }).filter((mistake) =>
+    mistake.startsWith(`${name} must be`)
+  )
+  expect(wrong).toEqual(isRefused ? [expect.stringContaining(`each the key of its wallet, for ${mode} mode`)] : [])
+  expect(wrong.join()).not.toMatch(/wave_ci/i)
+})
+
+it("settings name all mistakes at once, a key of another country among them, and no secret", () => {
+  const variables = { WAVE_BASE_URL: "https://api.wave.com", WAVE_LIVE_API_KEY: "CI:wave_sn_prod_1,SN:wave_sn_prod_2" }
+  expect(mistakesIn(variables)).toEqual([
     "WAVE_PAYOUT_FEES is required together with WAVE_BASE_URL",
     "WAVE_COLLECTION_FEE is required together with WAVE_BASE_URL",
     "WAVE_LIVE_WEBHOOK_SECRET is required together with the other WAVE_LIVE credentials",
-    "WAVE_LIVE_API_KEY must be a comma list such as CI:value,SN:value, of the countries CI, SN, BF, ML, each the key of its wallet"
+    "WAVE_LIVE_API_KEY must be a comma list such as CI:value,SN:value, of the countries CI, SN, BF, ML, each the key of its wallet, for live mode"
   ])
 })
