@@ -111,5 +111,11 @@ const asking = (account: Application, kind: PaymentKind, { fees }: Pick<AirtelSe
     // Of a payout the held fee stands: it is the contract's too.
     const fee = kind === "payout" || charge === undefined ? null : chargeFee(fees, order)(charge.amount)
     const isEarly = kind === "collection" && (yield* Clock.currentTimeMillis) - sentAt < PROMPT_MS
-    return found(kind, response, { reference, currency, fee, isEarly })
+    return found(kind, response, {
+      reference,
+      currency,
+      fee,
+      isEarly,
+      charged: kind === "collection" ? charge?.amount : undefined
+    })
   })

@@ -29,7 +29,7 @@ export const summary = windowedList({
   lineOf: ({ charges, payee, payer, service, transaction }) => {
     const { amount, created_at, id, reference_number, status } = transaction
     const currency = payee?.currency ?? payer?.currency
-    return lineOf({
+    const line = lineOf({
       direction: "collection",
       providerReference: id,
       reference: isReference(reference_number) ? reference_number : null,
@@ -38,5 +38,7 @@ export const summary = windowedList({
       sum: sumOf({ amount, currency, fee: charges?.service }),
       beganAt: /^\d{12,14}$/.test(created_at) ? iso(Number(created_at)) : undefined
     })
+    // Reversed at Airtel, whole (README.md): its charge is the row itself.
+    return typeof line === "string" || line.status !== "returned" ? line : { ...line, refundOf: [id] }
   }
 })

@@ -19,6 +19,8 @@ export interface ExpectedMovement {
   readonly reference: Reference
   readonly currency: Currency
   readonly fee: MinorUnits | null
+  /** Of a charge, what was ordered: what comes back is the whole of it. */
+  readonly charged?: MinorUnits | undefined
   /** Of a charge whose payer may still have the prompt on the handset. */
   readonly isEarly: boolean
   /** Of a call that was sent once more within itself: what it meets may be its own. */
@@ -136,20 +138,21 @@ export const found = (
 
 const answerOf = (kind: PaymentKind, answer: Movement, expected: ExpectedMovement): FactWithAlarm<StatusOutcome> => {
   const status = statusOf(answer)
-  const { currency, fee, isEarly, reference } = expected
+  const { charged = null, currency, fee, isEarly, reference } = expected
   const transaction = answer.data?.transaction
+  const standing = standingOf(status)
   const meaning = meaningOf(answer.status)
   return answerBy({
     kind,
     isOurs: isOurs(answer, expected),
     status,
-    standing: standingOf(status),
+    standing,
     // Of a payout, TF without a code that says why is no proof.
     isUnsure: status === "TF" && (isEarly || (kind === "payout" && typeof meaning !== "object")),
     providerReference: wireId(reference),
     receipt: kind === "payout" ? transaction?.reference_id : transaction?.airtel_money_id,
     note: noteOf(answer),
-    sum: { amount: null, currency, fee: kind === "payout" ? null : fee },
+    sum: { amount: standing === "returned" ? charged : null, currency, fee: kind === "payout" ? null : fee },
     // Why it failed, where a code beside the word says it.
     refusal: typeof meaning === "object" ? meaning : unsaid
   })

@@ -3,6 +3,7 @@ import { Clock, Effect, Redacted } from "effect"
 import { describe } from "vitest"
 import { ProviderError } from "../../../src/domain/errors/Retriable.ts"
 import type { Reference } from "../../../src/domain/Ids.ts"
+import { minor } from "../../../src/domain/Money.ts"
 import { wireId } from "../../../src/providers/airtel/Wire.ts"
 import { collectionsOf, payoutsOf } from "../contract/Fixture.ts"
 import { askOrder, momo, newReference } from "../contract/Orders.ts"
@@ -112,6 +113,21 @@ describe("the status of a charge", () => {
       expect(yield* fetchStatus({ ...ask, sentAt: now - 179_000 })).toMatchObject({ _tag: "Refused", isUnsure: true })
       expect(yield* fetchStatus({ ...ask, sentAt: now - 180_000 })).not.toHaveProperty("isUnsure")
       expect(yield* payoutsOf(provider).fetchStatus({ ...ask, sentAt: now })).not.toHaveProperty("isUnsure")
+    })
+  )
+})
+
+describe("a charge that was reversed at Airtel", () => {
+  it.effect("came back with the amount that was charged", () =>
+    Effect.gen(function* () {
+      const reference = newReference()
+      const reversed = { data: { transaction: { id: wireId(reference), status: "TR" } }, status: {} }
+      const server = yield* stub({ [TOKEN]: [token("one")], "GET /standard/v1/": [answer(200, reversed)] })
+      const provider = yield* open([accountIn("UG", server.baseUrl)])
+      const ask = yield* askOrder(uganda, reference)
+      const terms = { country: "UG", method: "momo", network: "AIRTEL", amount: minor(15_000n), fee: null } as const
+      const { fetchStatus } = collectionsOf(provider)
+      expect(yield* fetchStatus({ ...ask, charge: terms })).toMatchObject({ _tag: "Returned", amount: 15_000n })
     })
   )
 })

@@ -146,7 +146,7 @@ describe("the documents' example of", () => {
       expect(listed).toMatchObject({
         lines: [
           { ...line, providerReference: "one", status: "successful" },
-          { ...line, providerReference: "two", status: "returned" }
+          { ...line, providerReference: "two", status: "returned", refundOf: ["two"] }
         ],
         // Whether other movements are listed, and under which words, no document says.
         unreadable: [{ word: expect.stringContaining('"type":"B2C"') }],

@@ -307,6 +307,13 @@ describe("the status of a payout or charge", () => {
     })
   })
 
+  it("TR of a charge came back whole, as refunds of Airtel's are; without the charge's amount a person looks", () => {
+    const reversed = answered(said({ status: "TR" }, { response_code: "DP00800001001" }))
+    const { fact } = found("collection", reversed, { ...own, charged: minor(15_000n) })
+    expect(fact).toMatchObject({ _tag: "Returned", amount: 15_000n, currency: "UGX", fee: 0n, charged: 225n })
+    expect(found("payout", reversed, own)).toMatchObject({ fact: { _tag: "Unknown" }, alarm: expect.any(String) })
+  })
+
   it("TE is a failure of a payer who did not act", () => {
     expect(asked("collection", { status: "TE" }, { response_code: "DP00800001029" }).fact).toMatchObject({
       _tag: "Refused",
