@@ -6,10 +6,17 @@ export type Circuit =
   /** `late`: calls in flight that have passed their usual time; no call was answered since. Each counts as a failure. */
   | { readonly _tag: "Closed"; readonly failures: CallsOfTenants; readonly late: CallsOfTenants }
   /** Nothing is let through until then; `forMs` is how long it stayed open this time. */
-  | { readonly _tag: "Open"; readonly until: Instant; readonly forMs: number; readonly awaited?: number }
+  | {
+      readonly _tag: "Open"
+      readonly until: Instant
+      readonly forMs: number
+      readonly awaited?: number
+      readonly openedBy?: CallsOfTenants
+    }
   /** One call is under way that decides, and no other is let through. */
   | { readonly _tag: "HalfOpen"; readonly forMs: number; readonly awaited?: number }
-// `awaited` is there where calls in flight opened it, before they had failed: so many of their answers close it again.
+// `awaited` is there where calls in flight opened it, before they had failed: so many of their answers close it again. `openedBy` are the late and
+// failed calls of this node that did, for the other nodes.
 
 /** Calls in a row, by whose request they were; null is the gateway's own work. */
 export type CallsOfTenants = ReadonlyMap<AppId | null, number>
@@ -57,6 +64,15 @@ export const allowsTenantCall = ({ own, shared }: { readonly shared: Circuit; re
 /** Whether calls in flight opened it, that had not failed. */
 export const isSilent = (circuit: Circuit): boolean => circuit._tag !== "Closed" && circuit.awaited !== undefined
 
+/**
+ * What this node knows of late calls, for the other nodes: those of a closed circuit, and those that opened one, until it may be tried again. A node
+ * that is left alone after that says nothing more.
+ */
+export const lateCallsOf = (circuit: Circuit, now: Instant): CallsOfTenants => {
+  if (circuit._tag === "Closed") return circuit.late
+  return circuit._tag === "Open" && now < circuit.until ? (circuit.openedBy ?? none) : none
+}
+
 /** The circuit after a call was let through. */
 export const onCallStart = (circuit: Circuit): Circuit => {
   if (circuit._tag !== "Open") return circuit
@@ -71,7 +87,7 @@ export const onCallLate = (circuit: Circuit, tenant: AppId | null, at: Instant, 
   return opensSilent({ ...circuit, late }, none, at, policy)
 }
 
-/** The circuit once it is known how many calls are late at other nodes: they count where one is late here. */
+/** The circuit once it is known whose calls are late at other nodes: where one is late here, they count as if they were here. */
 export const onLateElsewhere = (circuit: Circuit, elsewhere: CallsOfTenants, at: Instant, policy: CircuitPolicy): Circuit =>
   circuit._tag === "Closed" && circuit.late.size > 0 ? opensSilent(circuit, elsewhere, at, policy) : circuit
 
@@ -80,10 +96,11 @@ const opensSilent = (
   elsewhere: CallsOfTenants,
   at: Instant,
   policy: CircuitPolicy
-): Circuit =>
-  weight([circuit.failures, circuit.late, elsewhere], policy) < policy.failures
-    ? circuit
-    : { ...opened(policy.openMs, at), awaited: Math.ceil(policy.failures / 2) }
+): Circuit => {
+  const { failures, late } = circuit
+  if (weight([failures, late, elsewhere], policy) < policy.failures) return circuit
+  return { ...opened(policy.openMs, at), awaited: Math.ceil(policy.failures / 2), openedBy: summed([failures, late]) }
+}
 
 /**
  * The circuit after a call ended. Of calls that began while it was closed only the trial changes it once it has opened; where late calls opened it,
@@ -129,9 +146,16 @@ const changed = (calls: CallsOfTenants, tenant: AppId | null, by: 1 | -1): Calls
  */
 const weight = (counted: ReadonlyArray<CallsOfTenants>, policy: CircuitPolicy): number => {
   const mostOfOneTenant = Math.min(Math.ceil(policy.failures / 2), policy.failures - 1)
+  return [...summed(counted)].reduce(
+    (sum, [tenant, count]) => sum + (tenant === null ? count : Math.min(count, mostOfOneTenant)),
+    0
+  )
+}
+
+const summed = (counted: ReadonlyArray<CallsOfTenants>): CallsOfTenants => {
   const sums = new Map<AppId | null, number>()
   for (const [tenant, count] of counted.flatMap((calls) => [...calls])) sums.set(tenant, (sums.get(tenant) ?? 0) + count)
-  return [...sums].reduce((sum, [tenant, count]) => sum + (tenant === null ? count : Math.min(count, mostOfOneTenant)), 0)
+  return sums
 }
 
 const opened = (forMs: number, now: Instant) => ({ _tag: "Open", until: now + forMs, forMs }) as const

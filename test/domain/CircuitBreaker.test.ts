@@ -9,6 +9,7 @@ import {
   type EndedCall,
   isSilent,
   LONGEST_OPEN_MS,
+  lateCallsOf,
   onCallEnd,
   onCallLate,
   onCallStart,
@@ -141,7 +142,7 @@ describe("a circuit breaker", () => {
 describe("a circuit breaker with calls in flight that pass their usual time", () => {
   const late = (circuit: Circuit, times: number, tenant: AppId | null = null): Circuit =>
     Array.from({ length: times }).reduce<Circuit>((before) => onCallLate(before, tenant, NOON, policy), circuit)
-  const silent = { ...open, awaited: 2 }
+  const silent = { ...open, awaited: 2, openedBy: new Map([[null, 3]]) }
 
   it("counts each as a failure, beside those that failed", () => {
     expect(late(closedCircuit, 2)._tag).toBe("Closed")
@@ -174,7 +175,10 @@ describe("a circuit breaker with calls in flight that pass their usual time", ()
   it("counts those of other nodes where one is late here, and not without", () => {
     const theirs = new Map([[null, 2]])
     expect(onLateElsewhere(closedCircuit, new Map([[null, 100]]), NOON, policy)).toBe(closedCircuit)
-    expect(onLateElsewhere(late(closedCircuit, 1), theirs, NOON, policy)).toStrictEqual(silent)
+    expect(onLateElsewhere(late(closedCircuit, 1), theirs, NOON, policy)).toStrictEqual({
+      ...silent,
+      openedBy: new Map([[null, 1]])
+    })
     expect(onLateElsewhere(late(closedCircuit, 1), new Map([[null, 1]]), NOON, policy)._tag).toBe("Closed")
     expect(onLateElsewhere(open, theirs, NOON, policy)).toBe(open)
   })
@@ -183,6 +187,24 @@ describe("a circuit breaker with calls in flight that pass their usual time", ()
     const one = AppId.make("one")
     expect(late(closedCircuit, 100, one)._tag).toBe("Closed")
     expect(onLateElsewhere(late(closedCircuit, 1, one), new Map([[one, 100]]), NOON, policy)._tag).toBe("Closed")
+  })
+
+  it("tells other nodes whose calls opened it, its own ones alone, and only until it may be tried again", () => {
+    const [one, two] = [AppId.make("one"), AppId.make("two")]
+    const opened = late(late(closedCircuit, 2, one), 1, two)
+    expect(lateCallsOf(late(closedCircuit, 1, one), NOON)).toStrictEqual(new Map([[one, 1]]))
+    expect(lateCallsOf(opened, NOON + 999)).toStrictEqual(
+      new Map([
+        [one, 2],
+        [two, 1]
+      ])
+    )
+    expect(lateCallsOf(opened, NOON + 1_000).size).toBe(0)
+    expect(lateCallsOf(onCallStart(opened), NOON).size).toBe(0)
+    expect(lateCallsOf(failing(closedCircuit, 3), NOON).size).toBe(0)
+    expect(lateCallsOf(onLateElsewhere(late(closedCircuit, 1, one), new Map([[two, 2]]), NOON, policy), NOON)).toStrictEqual(
+      new Map([[one, 1]])
+    )
   })
 
   it.each([["open", silent] as const, ["half open", onCallStart(silent)] as const])(
@@ -198,7 +220,7 @@ describe("a circuit breaker with calls in flight that pass their usual time", ()
   it("closes by the answer of its trial, and after a trial that failed by that of another one alone", () => {
     expect(onCallEnd(onCallStart(silent), trial("answered"), policy)).toStrictEqual(closedCircuit)
     expect(onCallEnd(onCallStart(silent), trial("failed"), policy)).toStrictEqual({ ...open, until: NOON + 2_000, forMs: 2_000 })
-    expect(onCallEnd(onCallStart(silent), trial("abandoned"), policy)).toStrictEqual({ ...silent, until: NOON })
+    expect(onCallEnd(onCallStart(silent), trial("abandoned"), policy)).toStrictEqual({ ...open, awaited: 2, until: NOON })
     // It closed meanwhile.
     expect(onCallEnd(closedCircuit, trial("answered"), policy)).toStrictEqual(closedCircuit)
     expect(onCallEnd(closedCircuit, trial("failed"), policy)).toBe(closedCircuit)

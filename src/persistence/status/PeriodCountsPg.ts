@@ -48,7 +48,8 @@ export const PeriodCountsPg = Layer.effect(
             ${column(({ mode }) => mode)}::text[], ${column(({ provider }) => provider)}::text[], ${column(({ corridor }) => corridor)}::text[],
             ${column(({ outcome }) => outcome)}::text[], ${column(({ failure }) => failure)}::text[], ${column(({ count }) => count)}::int[])
             AS u(period_start, what, mode, provider, corridor, outcome, failure, count)
-          ON CONFLICT (period_start, what, mode, provider, corridor, outcome, failure, process) DO UPDATE SET count = EXCLUDED.count`
+          ON CONFLICT (period_start, what, mode, provider, corridor, outcome, failure, process) DO UPDATE
+            SET count = greatest(period_counts.count, EXCLUDED.count)`
       // Others may have been counted while these were written.
       for (const { count, tally } of due) tally.written = count
       const current = (yield* Clock.currentTimeMillis) - PERIOD_MS

@@ -160,16 +160,18 @@ export const circuitStates = (policy: CircuitBreaker.CircuitPolicy, longestUsual
         return { all: shared._tag !== "Closed", tenants: own, isSilent }
       }),
 
-    /** The calls that are late here, for the other nodes; of a circuit that such calls opened, so many as open it there, too. */
-    late: (): ReadonlyArray<LateCalls> =>
-      [...lines].flatMap(([line, { shared, tenants }]) => {
-        const opened = [[null, shared] as const, ...tenants].flatMap(([tenant, circuit]) =>
-          CircuitBreaker.isSilent(circuit) ? [{ line, tenant, calls: policy.failures }] : []
-        )
-        const isSaid = (tenant: AppId | null) => opened.some((one) => one.tenant === tenant)
-        const counted = shared._tag === "Closed" ? [...shared.late] : []
-        return [...opened, ...counted.flatMap(([tenant, calls]) => (isSaid(tenant) ? [] : [{ line, tenant, calls }]))]
-      }),
+    /** The calls that are late here, for the other nodes; of a circuit that such calls opened, those that opened it, for as long as none is tried. */
+    late: Effect.map(
+      Clock.currentTimeMillis,
+      (now): ReadonlyArray<LateCalls> =>
+        [...lines].flatMap(([line, { shared, tenants }]) => {
+          const calls = new Map(CircuitBreaker.lateCallsOf(shared, now))
+          for (const [tenant, own] of tenants)
+            for (const count of CircuitBreaker.lateCallsOf(own, now).values())
+              calls.set(tenant, Math.max(count, calls.get(tenant) ?? 0))
+          return [...calls].map(([tenant, count]) => ({ line, tenant, calls: count }))
+        })
+    ),
 
     /** Counts what is late at the other nodes. */
     countElsewhere: (theirs: ReadonlyArray<LateCalls>) =>

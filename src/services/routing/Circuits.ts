@@ -92,7 +92,7 @@ const makeSharing = Effect.fnUntraced(function* (states: ReturnType<typeof circu
   let isUnderWay = false
 
   const round = Effect.gen(function* () {
-    const mine = states.late()
+    const mine = yield* states.late
     const exit = yield* Effect.exit(exchange(mine))
     // Nothing rests on it: each node counts its own calls.
     if (Exit.isFailure(exit)) yield* Effect.logWarning("late calls could not be shared with the other nodes", exit.cause)

@@ -62,6 +62,21 @@ describe("what is counted in periods", () => {
     })
   )
 
+  it.effect("never goes down by a write that comes after a later one", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(NOON)
+      const url = yield* givenDatabase
+      const sql = Context.get(yield* Layer.build(Layer.fresh(Database.layer({ url }))), SqlClient.SqlClient)
+      const periods = Context.get(yield* givenProcess(url), PeriodCounts)
+      yield* counting(periods, success, 2)
+      yield* periods.write
+      yield* sql`UPDATE period_counts SET count = 5`
+      yield* counting(periods, success, 1)
+      yield* periods.write
+      expect(yield* sql`SELECT count FROM period_counts`).toEqual([{ count: 5 }])
+    })
+  )
+
   it.effect("is written when its process ends, and waits while the database takes no writes", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(NOON)

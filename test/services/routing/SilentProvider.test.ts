@@ -21,10 +21,16 @@ const givenNodes = (count: number) => {
       exchange: (mine) =>
         Effect.sync(() => {
           said.set(node, mine)
-          return [...said].flatMap(([other, late]) => (other === node ? [] : late))
+          const sums = new Map<string, LateCalls>()
+          for (const one of [...said].flatMap(([other, late]) => (other === node ? [] : late))) {
+            const name = `${one.line} ${one.tenant}`
+            sums.set(name, { ...one, calls: one.calls + (sums.get(name)?.calls ?? 0) })
+          }
+          return [...sums.values()]
         })
     })
-    return Effect.map(Layer.build(Layer.provide(Circuits.layer, [fakePolicy(), shared])), (context) => ({ context }))
+    const lastSaid = () => said.get(node)
+    return Effect.map(Layer.build(Layer.provide(Circuits.layer, [fakePolicy(), shared])), (context) => ({ context, lastSaid }))
   })
 }
 
@@ -193,6 +199,25 @@ describe("a provider that stops answering", () => {
       expect(yield* open).toStrictEqual([false, false, false, false])
       yield* TestClock.adjust("2 seconds")
       expect(yield* open).toStrictEqual([true, true, true, true])
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("is told of by the node that noticed, in numbers of its tenants, and no more once that node is quiet", () =>
+    Effect.gen(function* () {
+      const [node] = yield* givenNodes(1)
+      const { context, lastSaid } = node ?? expect.fail()
+      const { call } = givenProvider(() => Number.POSITIVE_INFINITY)
+      yield* Effect.gen(function* () {
+        yield* Effect.forEach(Array.from({ length: OPENS }), (_, at) =>
+          Effect.forkChild(send(call, { tenant: tenants[at % 2] ?? expect.fail() }), { startImmediately: true })
+        )
+        yield* TestClock.adjust(TIMEOUT_MS * (2 / 3) + 500)
+        expect(yield* isOpen()).toBe(true)
+        const half = (tenant: AppId | undefined) => ({ line: "acme-pay:live:send", tenant, calls: OPENS / 2 })
+        expect(lastSaid()).toStrictEqual([half(tenants[0]), half(tenants[1])])
+        yield* allEnd
+        expect(lastSaid()).toStrictEqual([])
+      }).pipe(Effect.provideContext(context))
     }).pipe(Effect.scoped)
   )
 })
