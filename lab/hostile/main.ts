@@ -55,7 +55,9 @@ const byGateway = Effect.gen(function* (): Effect.fn.Return<Player, never, Scope
   yield* Effect.addFinalizer(() => Effect.orDie(EmbeddedPostgres.stop(dataDir)))
   const ground = yield* Effect.provideService(openGround(EmbeddedPostgres.url(server)), References.MinimumLogLevel, "Warn")
   return (from, count) =>
-    Effect.forEach(known, (one: KnownSimulator) => playTogether(ground, one, { first: from, cases: count, hasStories: false }))
+    Effect.forEach(known.filter(isPlayed), (one: KnownSimulator) =>
+      playTogether(ground, one, { first: from, cases: count, hasStories: false })
+    )
 })
 
 const putOnRecord = runRecorder("hostile", values.record)
