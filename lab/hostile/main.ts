@@ -7,7 +7,7 @@ import { knownSimulators } from "../../src/simulator/Registry.ts"
 import type { KnownSimulator } from "../../src/simulator/SimulatorModule.ts"
 import { databaseFolder } from "../../test/support/DatabaseFolder.ts"
 import { runRecorder } from "../runs/Runs.ts"
-import { AT_ONCE, openGround } from "./gateway/Ground.ts"
+import { AT_ONCE, isPlayed, openGround } from "./gateway/Ground.ts"
 import { playTogether } from "./gateway/Play.ts"
 import { type Counts, playedCases } from "./Play.ts"
 
