@@ -19,7 +19,7 @@ export interface FileRow {
 /** A line that says nothing that could be ruled. */
 export interface BadRow {
   readonly line: number
-  /** Its first cell, masked. */
+  /** Its reference, or what stands in the place of it, masked. */
   readonly reference: string
   readonly why: string
 }
@@ -58,7 +58,8 @@ export const readRulingFile = (text: string): RulingFile | string => {
   if (body.length > ROWS_AT_MOST) return `it has ${body.length} lines: at most ${ROWS_AT_MOST} are ruled by one file`
   const read = body.map(({ line, text }) => rowOf(line, cellsOf(text, separator), names))
   const lineOf = new Map<string, ReadonlyArray<number>>()
-  for (const row of read) if (!("why" in row)) lineOf.set(row.reference, [...(lineOf.get(row.reference) ?? []), row.line])
+  // A row that cannot be read says something of its reference, too.
+  for (const row of read) lineOf.set(row.reference, [...(lineOf.get(row.reference) ?? []), row.line])
   const judged = read.map((row) => {
     const twice = "why" in row ? [] : (lineOf.get(row.reference) ?? []).filter((line) => line !== row.line)
     if (twice.length === 0) return row
@@ -82,7 +83,8 @@ const cellsOf = (line: string, separator: string): ReadonlyArray<string> =>
 const rowOf = (line: number, cells: ReadonlyArray<string>, names: ReadonlyArray<string>): FileRow | BadRow => {
   const cell = (column: Column): string => cells[names.indexOf(column)] ?? ""
   const reference = cell("reference").toUpperCase()
-  const bad = (why: string): BadRow => ({ line, reference: maskedText((cells[0] ?? "").slice(0, LONGEST_SHOWN)), why })
+  const named = isReference(reference) ? reference : maskedText(cell("reference").slice(0, LONGEST_SHOWN))
+  const bad = (why: string): BadRow => ({ line, reference: named, why })
   if (cells.length > names.length) return bad(`it has ${cells.length} values, and the header names ${names.length}`)
   if (!isReference(reference)) return bad("the reference is none of ours: it has 26 characters")
   const outcome = cell("outcome").toLowerCase()

@@ -59,6 +59,17 @@ describe("a file of rulings", () => {
     expect(JSON.stringify(file, (_, value) => (typeof value === "bigint" ? String(value) : value))).not.toContain("256772123456")
   })
 
+  it("has no row of a reference that another line names and says nothing readable of", () => {
+    const file = read("outcome,reference", `refunded,${one.toLowerCase()}`, `failed,${two}`, `failed,${one}`)
+    expect(file).toMatchObject({
+      rows: [{ line: 3, reference: two }],
+      bad: [
+        { line: 2, reference: one, why: "the outcome is successful or failed" },
+        { line: 4, reference: one, why: "the reference stands on line 2 as well" }
+      ]
+    })
+  })
+
   it("has no row of a reference that it names twice, whatever they say", () => {
     const file = read("reference,outcome", `${one},failed`, `${two},failed`, `${one},failed`)
     expect(file).toMatchObject({
