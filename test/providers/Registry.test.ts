@@ -90,6 +90,7 @@ const mtnUser = (user: string, key: string) => ({
   COLLECTION_KEY: `UG:${key},GH:${key}`,
   DISBURSEMENT_KEY: `UG:${key},GH:${key}`
 })
+const waveKey = (value: string) => ({ API_KEY: `CI:${value},SN:wave_sn_prod_key`, WEBHOOK_SECRET: "CI:one,SN:two" })
 const eversendClient = (client: string, secret: string) => ({ CLIENT_ID: client, CLIENT_SECRET: secret, WEBHOOK_SECRET: secret })
 
 const cases: ReadonlyArray<Case> = [
@@ -132,6 +133,14 @@ const cases: ReadonlyArray<Case> = [
     first: mtnUser("ug-user", "a"),
     rotated: mtnUser("ug-user", "b"),
     another: mtnUser("another-user", "a")
+  },
+  {
+    name: "wave",
+    shared: { WAVE_BASE_URL: "https://api.wave.com", WAVE_PAYOUT_FEES: "XOF:momo:1%", WAVE_COLLECTION_FEE: "1%" },
+    currency: "XOF",
+    first: { ...waveKey("wave_ci_prod_a"), ACCOUNT: "shop" },
+    rotated: { ...waveKey("wave_ci_prod_b"), ACCOUNT: "shop" },
+    another: waveKey("wave_ci_prod_c")
   }
 ]
 
