@@ -25,6 +25,7 @@ export type OwnAddresses<Kind extends string> = ReturnType<typeof ownAddresses<K
 
 const PART = /^([a-z]+)-([0-9a-f]{2,96})-([0-9a-f]{32})$/
 const MAC_DIGITS = 32
+const HIDDEN_DIGITS = 32
 
 /**
  * An address of ours for each request, for providers that are given one with it and sign nothing: `…/{kind}-{id}-{MAC}`. Only the provider has been given it,
@@ -55,6 +56,19 @@ export const ownAddresses = <Kind extends string>({ account, base, kinds, memory
       const value = Redacted.make(typeof body === "string" ? body : Buffer.from(body).toString("utf8"))
       return Effect.flatMap(Clock.currentTimeMillis, (now) => memory.put(nameOf(kind, id), value, now + kinds[kind]))
     },
+    /** A text that is not to be read where it stands, as a name for it. Keys of the account change, and it does not. */
+    hidden: (text: string): string =>
+      createHmac("sha256", Redacted.value(base)).update(text).digest("hex").slice(0, HIDDEN_DIGITS),
+    /** Whether the subject is this owner's, who has it from now on where nobody did. */
+    owned: Effect.fnUntraced(function* (kind: Kind, id: string, owner: string): Effect.fn.Return<boolean> {
+      const name = nameOf(kind, id)
+      const until = (yield* Clock.currentTimeMillis) + kinds[kind]
+      if (yield* memory.claim(name, until)) {
+        yield* memory.put(name, Redacted.make(JSON.stringify(owner)), until)
+        return true
+      }
+      return Option.contains(read(yield* memory.get(name)), owner)
+    }),
     /** The JSON that came, and stays. */
     kept: (kind: Kind, id: string) => Effect.map(memory.get(nameOf(kind, id)), read),
     /** The JSON that came, once. */

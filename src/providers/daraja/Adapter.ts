@@ -9,7 +9,7 @@ import type {
   StatusOutcome,
   StatusQuery
 } from "../../services/ports/Provider.ts"
-import { type FactWithAlarm, withoutAlarm } from "../AnswerParsing.ts"
+import { type FactWithAlarm, unreadable, withoutAlarm } from "../AnswerParsing.ts"
 import { adapterOf, type Connection, connectionTo, type Operations } from "../Connection.ts"
 import { chargeFee, contractFee } from "../ContractFees.ts"
 import { type MoneyCallAnswer, movements } from "../Movements.ts"
@@ -17,7 +17,7 @@ import { QUOTE_LIFE_MS, quotingBy } from "../Quotes.ts"
 import { misroutedTo, refusalOf, refusedBy } from "../Refusals.ts"
 import type { Transport } from "../Transport.ts"
 import { darajaCallbacks } from "./Callback.ts"
-import { type Account, type DarajaSettings, openAccount, pullMoment, questionBody, stampedPassword } from "./Client.ts"
+import { type Account, type DarajaSettings, instantOf, openAccount, pullMoment, questionBody, stampedPassword } from "./Client.ts"
 import { chargeBody, limits, misfit, payoutBody, shillings } from "./Order.ts"
 import { quoteBy } from "./Quote.ts"
 import { referenceData } from "./Reference.ts"
@@ -26,12 +26,15 @@ import {
   answerIn,
   chargePosted,
   conversationIn,
+  isPaidReport,
   paymentFound,
   payoutFound,
   payoutPosted,
   promptFound,
   promptIn,
+  promptTaken,
   pulled,
+  type ReportedPrompt,
   resultIn,
   unanswered
 } from "./Translate.ts"
@@ -95,8 +98,28 @@ const charging = (account: Account, { deadline }: Connection) =>
     const amount = shillings("charge", order.amount)
     if (amount === undefined) return misfitting
     const body = chargeBody(account, yield* stampedPassword(account.settings), amount, order)
-    return chargePosted(yield* account.client({ operation: "charge", method: "POST", path: paths.charge, body }, yield* deadline))
+    const response = yield* account.client({ operation: "charge", method: "POST", path: paths.charge, body }, yield* deadline)
+    // What is not kept is found again by the prompt's callback: the answer stands, whatever becomes of the memory.
+    yield* Effect.catchDefect(
+      Option.match(promptTaken(response), {
+        onNone: () => Effect.void,
+        onSome: (id) => rememberPrompt(account, order.reference, id)
+      }),
+      (defect) => Effect.logError("the identifier of a prompt could not be kept", defect)
+    )
+    return chargePosted(response, handleOf(account))
   })
+
+/** A CheckoutRequestID ends in the payer's number: a name for it is kept with the record, and itself only sealed. */
+const handleOf =
+  ({ addresses }: Account) =>
+  (id: string): string =>
+    `checkout-${addresses.hidden(id)}`
+
+const rememberPrompt = Effect.fnUntraced(function* ({ addresses }: Account, reference: Reference, id: string) {
+  yield* addresses.keep("prompt", reference, JSON.stringify(id))
+  yield* addresses.keep("owner", addresses.hidden(id), JSON.stringify(reference))
+})
 
 const paying = (account: Account, { deadline }: Connection) =>
   Effect.fnUntraced(function* (order: PayoutOrder): Effect.fn.Return<MoneyCallAnswer<PayoutOutcome>> {
@@ -118,14 +141,34 @@ const paying = (account: Account, { deadline }: Connection) =>
 const lookingForCharge = (account: Account) =>
   Effect.fnUntraced(function* (order: StatusQuery, until: number): Effect.fn.Return<FactWithAlarm<StatusOutcome>> {
     const { addresses, client, settings } = account
+    const { reference } = order
     const asked = { order, fee: chargeFee(settings.fees, order) }
-    const prompt = promptIn(Option.getOrNull(yield* addresses.kept("charge", order.reference)))
-    const id = order.providerReference ?? prompt?.id
+    const reported = promptIn(Option.getOrNull(yield* addresses.kept("charge", reference)))
+    const id = yield* promptOf(account, order, reported)
     if (id === undefined) return yield* lookingForPayment(account, asked, until)
     const body = { ...(yield* stampedPassword(settings)), CheckoutRequestID: id }
     const call = { operation: "status", method: "POST", path: paths.chargeStatus, body } as const
-    return promptFound(yield* client(call, until), { ...asked, id, reported: prompt })
+    const found = promptFound(yield* client(call, until), { ...asked, handle: handleOf(account)(id), id, reported })
+    // A confirmation that names another charge does not pay that by this receipt.
+    if (found.fact._tag === "Succeeded" && reported?.id === id && reported.receipt !== null)
+      yield* addresses.owned("owner", addresses.hidden(reported.receipt), reference)
+    return found
   })
+
+/** The one of its answer; where that was lost, the one that a report of its payment names, unless that is another charge's. */
+const promptOf = Effect.fnUntraced(function* (account: Account, order: StatusQuery, reported: ReportedPrompt | null) {
+  const { addresses } = account
+  const { providerReference, reference } = order
+  const kept = Option.getOrNull(yield* addresses.kept("prompt", reference))
+  if (typeof kept === "string") return kept
+  if (reported === null) return undefined
+  if (providerReference !== null) return handleOf(account)(reported.id) === providerReference ? reported.id : undefined
+  if (!isPaidReport(reported, order)) return undefined
+  return (yield* addresses.owned("owner", addresses.hidden(reported.id), reference)) ? reported.id : undefined
+})
+
+const Payment = Schema.Struct({ TransAmount: Schema.String, TransID: Schema.String, TransTime: Schema.String })
+const readPayment = Schema.decodeUnknownOption(Payment)
 
 const lookingForPayment = Effect.fnUntraced(function* (
   account: Account,
@@ -133,12 +176,18 @@ const lookingForPayment = Effect.fnUntraced(function* (
   until: number
 ): Effect.fn.Return<FactWithAlarm<StatusOutcome>> {
   const { addresses, client, settings } = account
-  const { reference } = asked.order
-  const receipt = Option.getOrNull(yield* addresses.kept("bill", accountReferenceOf(reference)))
-  if (typeof receipt === "string") {
-    const TransactionID = receipt
+  const { reference, sentAt } = asked.order
+  const bill = addresses.hidden(accountReferenceOf(reference))
+  const payment = Option.getOrUndefined(Option.flatMap(yield* addresses.kept("bill", bill), readPayment))
+  // Its time has no milliseconds.
+  if (payment !== undefined && (instantOf(payment.TransTime) ?? 0) + SECOND_MS > sentAt) {
+    const TransactionID = payment.TransID
     const answer = yield* transactionOf(account, { reference, PartyA: settings.shortcode, by: { TransactionID } }, until)
-    return "fact" in answer ? answer : paymentFound(answer, TransactionID, asked)
+    if ("fact" in answer) return answer
+    const payees = [settings.shortcode, settings.till]
+    const found = paymentFound(answer, { ...asked, payees, receipt: TransactionID })
+    const isOwn = found.fact._tag !== "Succeeded" || (yield* addresses.owned("owner", addresses.hidden(TransactionID), reference))
+    return isOwn ? found : paidAnother
   }
   if (!settings.pulls) return nothingToAskBy
   const now = yield* Clock.currentTimeMillis
@@ -150,6 +199,8 @@ const lookingForPayment = Effect.fnUntraced(function* (
   }
   return pulled(yield* client({ operation: "status", method: "POST", path: paths.pull, body }, until), asked)
 })
+const SECOND_MS = 1_000
+const paidAnother = unreadable("the payment that names a charge has paid another one", "Completed")
 /** Safaricom gives no more. */
 const PULLED_FOR_MS = 48 * 3_600_000
 

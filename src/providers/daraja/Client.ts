@@ -36,6 +36,8 @@ export interface DarajaSettings {
 
 /** Longer than anything is asked by it: a person looks after a day. */
 const KEPT_MS = 3 * 86_400_000
+/** A charge that was paid is asked about for 45 days. */
+const ASKED_MS = 60 * 86_400_000
 /** An answer that its question no longer waited for is taken by the next one. */
 const ANSWER_MS = 3_600_000
 
@@ -77,7 +79,11 @@ const kinds = {
   question: ANSWER_MS,
   balance: ANSWER_MS,
   /** The receipt of a payment, by what it names. */
-  bill: KEPT_MS
+  bill: KEPT_MS,
+  /** The CheckoutRequestID of a charge: it ends in the payer's number, and so it stands nowhere else. */
+  prompt: ASKED_MS,
+  /** The charge that a prompt or a receipt belongs to. */
+  owner: ASKED_MS
 }
 
 /** Safaricom's two, which have accounts of their own. */
@@ -101,6 +107,13 @@ export const securityCredential = ({
 const EAST_AFRICA_MS = 3 * 3_600_000
 /** `2026-11-27T08:00:00` */
 const eastAfrican = (at: Instant): string => DateTime.formatIso(DateTime.makeUnsafe(at + EAST_AFRICA_MS)).slice(0, 19)
+
+/** `20261128142355`, as a transaction's time is written; null where it is no such time. */
+export const instantOf = (stamp: string): Instant | null => {
+  const [, year, month, day, hour, minute, second] = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)$/.exec(stamp) ?? []
+  const at = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`)
+  return Number.isNaN(at) ? null : at - EAST_AFRICA_MS
+}
 
 /** As the bounds of a pull are written. */
 export const pullMoment = (at: Instant): string => eastAfrican(at).replace("T", " ")

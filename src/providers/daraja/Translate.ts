@@ -43,15 +43,18 @@ export const standingBy = (kind: keyof typeof failures, code: string): Reported 
   return failureBy(kind, code) === undefined ? undefined : "failed"
 }
 
-/** The answer to the call that has a prompt shown. Without its CheckoutRequestID nothing can be asked. */
-export const chargePosted = (response: ProviderResponse): MoneyCallAnswer<PayoutOutcome> =>
+/** The answer to the call that has a prompt shown. Without its CheckoutRequestID nothing can be asked; `handle` is what may be shown of that. */
+export const chargePosted = (
+  response: ProviderResponse,
+  handle: (checkoutRequestId: string) => string
+): MoneyCallAnswer<PayoutOutcome> =>
   moneyCallAnswer<typeof ChargeAnswer.Type, PayoutOutcome>(response, {
     readAsUnknown,
     refused: refusal(response, "charge"),
     schema: ChargeAnswer,
     read: ({ CheckoutRequestID, ResponseCode }) =>
       ResponseCode === "0"
-        ? withoutAlarm(acceptedAs({ providerReference: CheckoutRequestID, note: "ResponseCode 0" }))
+        ? withoutAlarm(acceptedAs({ providerReference: handle(CheckoutRequestID), note: "ResponseCode 0" }))
         : unreadable("a prompt is answered with a code that has no meaning here", ResponseCode)
   })
 
@@ -71,12 +74,20 @@ export const payoutPosted = (response: ProviderResponse, reference: Reference): 
   })
 }
 
+/** The CheckoutRequestID of a prompt that was taken. */
+export const promptTaken = (response: ProviderResponse): Option.Option<string> =>
+  Option.map(
+    Option.filter(decoded(ChargeAnswer, response), ({ ResponseCode }) => ResponseCode === "0"),
+    ({ CheckoutRequestID }) => CheckoutRequestID
+  )
+
 /** The report of a prompt's callback, which is only believed beside an answer to a question. */
 export interface ReportedPrompt {
   readonly id: string
   readonly code: string
   readonly amount: string | null
   readonly receipt: string | null
+  readonly number: string | null
 }
 
 export const promptIn = (body: unknown): ReportedPrompt | null =>
@@ -86,7 +97,7 @@ export const promptIn = (body: unknown): ReportedPrompt | null =>
       const item = (name: string): string | null =>
         Option.getOrNull(textOf(stkCallback.CallbackMetadata?.Item.find(({ Name }) => Name === name)?.Value))
       const { CheckoutRequestID: id, ResultCode: code } = stkCallback
-      return { id, code, amount: item("Amount"), receipt: item("MpesaReceiptNumber") }
+      return { id, code, amount: item("Amount"), receipt: item("MpesaReceiptNumber"), number: item("PhoneNumber") }
     }
   })
 const readCallback = Schema.decodeUnknownOption(ChargeCallback)
@@ -102,8 +113,17 @@ export const conversationIn = (response: ProviderResponse): Option.Option<string
 export const answerIn = (came: Option.Option<unknown>, conversation: string): Option.Option<Result> =>
   Option.filter(Option.flatMap(came, resultIn), ({ Result: { ConversationID } }) => ConversationID === conversation)
 
+/** Whether a report says that this charge was paid by its payer, to the shilling: the prompt that it names may be asked about. */
+export const isPaidReport = ({ amount, code, number }: ReportedPrompt, { charge, party }: StatusQuery): boolean =>
+  code === "0" &&
+  number !== null &&
+  !isOtherParty(party, number) &&
+  sumOf({ amount, currency: CURRENCY })?.amount === charge?.amount
+
 interface AskedPrompt {
   readonly id: string
+  /** What may be shown of it. */
+  readonly handle: string
   readonly reported: ReportedPrompt | null
   readonly order: StatusQuery
   readonly fee: (amount: MinorUnits) => MinorUnits | null
@@ -112,10 +132,10 @@ interface AskedPrompt {
 /** The answer to a question about a prompt. It names no amount: nobody can pay another one by it than it asked for. */
 export const promptFound = (
   response: ProviderResponse,
-  { fee, id, order, reported }: AskedPrompt
+  { fee, handle, id, order, reported }: AskedPrompt
 ): FactWithAlarm<StatusOutcome> => {
   if (errorCodeOf(response) === PROMPT_GOES_ON)
-    return withoutAlarm({ _tag: "StillPending", providerReference: id, note: "the prompt is being processed" })
+    return withoutAlarm({ _tag: "StillPending", providerReference: handle, note: "the prompt is being processed" })
   const answer = decoded(ChargeStatusAnswer, response)
   if (Option.isNone(answer)) return readAsUnknown(response)
   const { CheckoutRequestID, ResultCode: code } = answer.value
@@ -129,7 +149,7 @@ export const promptFound = (
     status: `result ${shownCode(code)}`,
     standing: standingBy("collection", code),
     isUnsure: failure?.isUnsure === true,
-    providerReference: id,
+    providerReference: handle,
     receipt: own?.receipt,
     note: `result ${shownCode(code)}`,
     sum: amount === undefined ? undefined : { amount, currency: CURRENCY, fee: fee(amount) },
@@ -205,16 +225,30 @@ const reasonIn = (reported: Result | null, id: string) => {
   return ResultType === "0" && OriginatorConversationID === id ? failureBy("payout", ResultCode) : undefined
 }
 
-/** The same of a payment to the paybill, which was asked for by its receipt. */
-export const paymentFound = (asked: Result, receipt: string, { fee, order }: Asked): FactWithAlarm<StatusOutcome> => {
+interface AskedPayment extends Asked {
+  readonly receipt: string
+  /** The paybill and its till. */
+  readonly payees: ReadonlyArray<string | null>
+}
+
+/** The same of a payment to the paybill, which was asked for by its receipt. Who sent its confirmation is not known: all of it has to be as it was asked. */
+export const paymentFound = (asked: Result, { fee, order, payees, receipt }: AskedPayment): FactWithAlarm<StatusOutcome> => {
   const without = withoutTransaction(asked)
   if (without !== undefined) return without
   const said = parametersOf(asked)
   const status = said.get("TransactionStatus") ?? ""
   const sum = sumOf({ amount: said.get("Amount"), currency: CURRENCY })
+  const payer = said.get("DebitPartyName")?.split(" - ")[0]
+  const payee = said.get("CreditPartyName")?.split(" - ")[0]
+  const isOurs =
+    said.get("ReceiptNo") === receipt &&
+    payer !== undefined &&
+    !isOtherParty(order.party, payer) &&
+    (payee === undefined || payees.includes(payee)) &&
+    (sum === undefined || sum.amount === order.charge?.amount)
   return answerBy({
     kind: "collection",
-    isOurs: said.get("ReceiptNo") === receipt,
+    isOurs,
     status,
     // Another payment of the charge may still come.
     standing: standings.get(status) === "failed" ? "pending" : standings.get(status),

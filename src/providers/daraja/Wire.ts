@@ -68,6 +68,7 @@ export const textOf = Schema.decodeUnknownOption(Text)
 /** The body by which a paybill confirms each payment to it, those by a prompt among them. */
 export const Confirmation = Schema.Struct({
   TransID: Schema.String.check(Schema.isPattern(/^[A-Z0-9]{8,20}$/)),
+  TransTime: Text,
   TransAmount: Text,
   BusinessShortCode: Text,
   BillRefNumber: Schema.String
@@ -88,6 +89,8 @@ const derived = (purpose: string, reference: Reference, length: number): string 
 
 /** The only handle of ours that a charge has, which the payer reads in the prompt: twelve characters are taken, sixty bits. */
 export const accountReferenceOf = (reference: Reference): string => derived("charge", reference, 12)
+/** A person's own text, or a number, is none. One of ours that has no letter is lost with it: there is one in a million. */
+export const isAccountReference = (text: string): boolean => /^(?=.*[A-Z])[0-9A-HJKMNP-TV-Z]{12}$/.test(text)
 /** No longer than the one in Safaricom's own sample: the limit is not documented. */
 export const conversationIdOf = (reference: Reference): string => derived("payout", reference, 25)
 

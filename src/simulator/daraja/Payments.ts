@@ -58,7 +58,7 @@ export const createCharge = Effect.fnUntraced(function* (call: Call) {
   const { PhoneNumber: number } = request
   const amount = yield* amountOf(request.Amount, { least: 1n, most: 250_000n })
   const ending = endingBy(number)
-  const id = `ws_CO_${request.Timestamp}${newDigits(call)}`
+  const id = `ws_CO_${request.Timestamp}${newDigits(call)}${number}`
   const reason = playOf("collection", ending).gate === "no_account" ? "2006" : null
   const charge = {
     id,

@@ -22,6 +22,8 @@ const STATUS = "POST /mpesa/transactionstatus/v1/query"
 const PULL = "POST /pulltransactions/v1/query"
 
 const ID = "ws_CO_28112026142311254711002233"
+/** The payer's number is in the identifier, and not in what is kept with the record. */
+const HANDLE = expect.stringMatching(/^checkout-[0-9a-f]{32}$/)
 const taken = answer(
   200,
   `{"MerchantRequestID":"81ce-4d02-b7aa-1","CheckoutRequestID":"${ID}","ResponseCode":"0","ResponseDescription":"Success. Request accepted for processing","CustomerMessage":"Success"}`
@@ -37,9 +39,9 @@ const acknowledged = answer(
   200,
   '{"OriginatorConversationID":"5531-8830412-1","ConversationID":"AG_20261128_2010aa51c7e09f33","ResponseCode":"0","ResponseDescription":"Accept the service request successfully."}'
 )
-const paidPrompt = (id: string) =>
+const paidPrompt = (id: string, amount = "125.00", number = "254711001234") =>
   `{"Body":{"stkCallback":{"MerchantRequestID":"81ce-1","CheckoutRequestID":"${id}","ResultCode":0,"ResultDesc":"The service request is processed successfully.","CallbackMetadata":{"Item":[
- {"Name":"Amount","Value":125.00},{"Name":"MpesaReceiptNumber","Value":"TKS41Q7ZPD"},{"Name":"Balance"},{"Name":"TransactionDate","Value":20261128142355},{"Name":"PhoneNumber","Value":254711001234}]}}}}`
+ {"Name":"Amount","Value":${amount}},{"Name":"MpesaReceiptNumber","Value":"TKS41Q7ZPD"},{"Name":"Balance"},{"Name":"TransactionDate","Value":20261128142355},{"Name":"PhoneNumber","Value":${number}}]}}}}`
 /** What a question asked about stands here in its answer. */
 const ASKED = "the identifier that was asked for"
 const status = (word: string, amount = "780.00") =>
@@ -98,7 +100,7 @@ describe("a prompt", () => {
         yield* TestClock.setTime(Date.UTC(2026, 10, 28, 11, 23, 10))
         const { node, server } = yield* given({ [CHARGE]: [taken] })
         const order = chargeOrder(charged, "1234")
-        expect(yield* collectionsOf(node).charge(order)).toMatchObject({ _tag: "Accepted", providerReference: ID })
+        expect(yield* collectionsOf(node).charge(order)).toMatchObject({ _tag: "Accepted", providerReference: HANDLE })
         const body = bodyOf(server.seen, CHARGE)
         expect(body).toMatchObject({
           BusinessShortCode: "605512",
@@ -167,7 +169,7 @@ describe("a prompt", () => {
       })
       expect(yield* ask(yield* again)).toMatchObject({
         _tag: "Succeeded",
-        providerReference: ID,
+        providerReference: HANDLE,
         receipt: "TKS41Q7ZPD",
         amount: 12_500n,
         fee: 188n
@@ -188,22 +190,124 @@ describe("a prompt", () => {
     })
   )
 
-  it.live("whose answer is lost is found by the paybill's confirmation, and only once its receipt was asked for", () =>
+  it.live("is asked for by the identifier that is sealed, and is known by a name for it", () =>
     Effect.gen(function* () {
-      const said = status("Completed", "125.00").replace("TKS532NMUA", "TKS41Q7ZPD")
-      const { node, server } = yield* given({ [CHARGE]: [reset] }, [said], { pulls: false })
+      const { again, node, server } = yield* given({ [CHARGE]: [taken], [ASK]: [asked("0")] })
+      const order = chargeOrder(charged, "1234")
+      const accepted = yield* collectionsOf(node).charge(order)
+      const handle = "providerReference" in accepted ? accepted.providerReference : null
+      const question = yield* askOrder(charged, order.reference, handle)
+      const found = yield* Effect.flatMap(again, (other) => collectionsOf(other).fetchStatus(question))
+      expect(found).toMatchObject({ _tag: "Succeeded", providerReference: handle })
+      expect(bodyOf(server.seen, ASK)["CheckoutRequestID"]).toBe(ID)
+      expect(JSON.stringify([accepted, handle])).not.toContain("254711")
+    })
+  )
+
+  it.live("whose answer is lost takes no report of another amount, payer or charge, nor a failure", () =>
+    Effect.gen(function* () {
+      const { node, server } = yield* given({
+        [CHARGE]: [taken, reset],
+        [ASK]: [asked("0")],
+        [PULL]: [answer(200, { ResponseCode: "1001" })]
+      })
+      yield* collectionsOf(node).charge(chargeOrder(charged, "1234"))
       const order = chargeOrder(charged, "1234")
       yield* collectionsOf(node).charge(order)
-      const ask = Effect.flatMap(askOrder(charged, order.reference), collectionsOf(node).fetchStatus)
-      expect(yield* ask).toMatchObject({ _tag: "Unknown", note: "its answer was lost, and nothing has named it since" })
-      const bill = bodyOf(server.seen, CHARGE)["AccountReference"]
-      const confirmation = `{"TransactionType":"Pay Bill","TransID":"TKS41Q7ZPD","TransTime":"20261128142355","TransAmount":"125.00","BusinessShortCode":"605512","BillRefNumber":"${bill}","InvoiceNumber":"","OrgAccountBalance":"61340.00","ThirdPartyTransID":"","MSISDN":"2547*****233","FirstName":"ADA"}`
-      expect(yield* take(node, callback("https://pay.example.ke/webhooks/daraja/KEY", confirmation))).toMatchObject({
-        isAnswer: true
+      const address = bodyOf(server.seen, CHARGE)["CallBackURL"]
+      const question = { ...(yield* askOrder(charged, order.reference)), party: Redacted.make("••••1234") }
+      const own = ID.replace("ws_CO_28", "ws_CO_29")
+      const reports = [
+        paidPrompt(own, "1.00"),
+        paidPrompt(own, "125.00", "254711009999"),
+        paidPrompt(own).replace('{"Name":"PhoneNumber","Value":254711001234}', '{"Name":"Balance"}'),
+        paidPrompt(own).replace('"ResultCode":0', '"ResultCode":1032'),
+        paidPrompt(ID)
+      ]
+      for (const report of reports) {
+        yield* take(node, callback(address, report))
+        expect(yield* collectionsOf(node).fetchStatus(question)).toMatchObject({ _tag: "NotFound" })
+      }
+      expect(server.seen.filter(({ line }) => line.startsWith(ASK))).toEqual([])
+    })
+  )
+
+  const HOOK = "https://pay.example.ke/webhooks/daraja/KEY"
+  const confirmation = (bill: unknown, shortcode = "605512") =>
+    `{"TransactionType":"Pay Bill","TransID":"TKS41Q7ZPD","TransTime":"20261128142355","TransAmount":"125.00","BusinessShortCode":"${shortcode}","BillRefNumber":"${bill}","InvoiceNumber":"","OrgAccountBalance":"61340.00","ThirdPartyTransID":"","MSISDN":"2547*****233","FirstName":"ADA"}`
+  const payment = (amount = "125.00") =>
+    status("Completed", amount)
+      .replace("TKS532NMUA", "TKS41Q7ZPD")
+      .replace("254711001234 - ADA K", "605512 - Shop")
+      .replace("3004411 - Shop", "254711001234 - ADA K")
+  const BEFORE = Date.UTC(2026, 10, 28, 11, 23, 50)
+  const billed = Effect.fnUntraced(function* (says: ReadonlyArray<string>) {
+    const bench = yield* given({ [CHARGE]: [reset] }, says, { pulls: false })
+    const charge = Effect.fnUntraced(function* () {
+      const order = chargeOrder(charged, "1234")
+      yield* collectionsOf(bench.node).charge(order)
+      yield* take(bench.node, callback(HOOK, confirmation(bodyOf(bench.server.seen, CHARGE)["AccountReference"])))
+      return { ...(yield* askOrder(charged, order.reference)), party: Redacted.make("••••1234"), sentAt: BEFORE }
+    })
+    return { ...bench, charge }
+  })
+
+  it.live("whose answer is lost is found by the paybill's confirmation, and only once its receipt was asked for", () =>
+    Effect.gen(function* () {
+      const { charge, node, server } = yield* billed([payment()])
+      const unnamed = yield* askOrder(charged, chargeOrder(charged, "1234").reference)
+      expect(yield* collectionsOf(node).fetchStatus(unnamed)).toMatchObject({
+        _tag: "Unknown",
+        note: "its answer was lost, and nothing has named it since"
       })
-      expect(yield* ask).toMatchObject({ _tag: "Succeeded", receipt: "TKS41Q7ZPD", amount: 12_500n, fee: 188n })
+      const found = yield* Effect.flatMap(charge(), collectionsOf(node).fetchStatus)
+      expect(found).toMatchObject({ _tag: "Succeeded", receipt: "TKS41Q7ZPD", amount: 12_500n, fee: 188n })
       expect(bodyOf(server.seen, STATUS)).toMatchObject({ TransactionID: "TKS41Q7ZPD", PartyA: "605512", IdentifierType: "4" })
     })
+  )
+
+  it.live("is not paid by a payment of another amount, payer, payee or time, nor by one that has paid another charge", () =>
+    Effect.gen(function* () {
+      const { charge, node } = yield* billed([
+        payment("124.00"),
+        payment().replace("605512 - Shop", "700700 - Other"),
+        payment(),
+        payment(),
+        payment()
+      ])
+      const question = yield* charge()
+      const { fetchStatus } = collectionsOf(node)
+      expect(yield* fetchStatus({ ...question, sentAt: BEFORE + 3_600_000 })).toMatchObject({
+        note: "its answer was lost, and nothing has named it since"
+      })
+      expect(yield* fetchStatus(question)).toMatchObject({ _tag: "Unknown" })
+      expect(yield* fetchStatus(question)).toMatchObject({ _tag: "Unknown" })
+      expect(yield* fetchStatus({ ...question, party: Redacted.make("••••9999") })).toMatchObject({ _tag: "Unknown" })
+      expect(yield* fetchStatus(question)).toMatchObject({ _tag: "Succeeded" })
+      expect(yield* Effect.flatMap(charge(), fetchStatus)).toMatchObject({ _tag: "Unknown" })
+    })
+  )
+
+  it.effect.each(["254711002233", "INVOICE 8121", "K7Q2M9XZ41A", "K7Q2M9XZ41ABC", ""])(
+    "leaves nothing of a confirmation that names what is none of ours: %j",
+    (bill) =>
+      Effect.gen(function* () {
+        const { memory, node } = yield* given({})
+        const put: Array<string> = []
+        const watched = yield* open(settings("http://127.0.0.1:9"), {
+          ...memory,
+          put: (name, ...rest) =>
+            Effect.andThen(
+              Effect.sync(() => put.push(name)),
+              memory.put(name, ...rest)
+            )
+        })
+        expect(yield* take(node, callback(HOOK, confirmation(bill)))).toBeNull()
+        expect(yield* take(watched, callback(HOOK, confirmation("K7Q2M9XZ41AB", "700700")))).toBeNull()
+        expect(put).toEqual([])
+        expect(yield* take(watched, callback(HOOK, confirmation("K7Q2M9XZ41AB")))).toMatchObject({ isAnswer: true })
+        expect(put).toEqual([expect.stringMatching(/^daraja 605512 3004411 bill [0-9a-f]{32}$/)])
+      })
   )
 
   it.live("whose answer is lost is found among the payments of the last 48 hours, however deep they are nested", () =>

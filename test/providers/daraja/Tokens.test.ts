@@ -67,7 +67,7 @@ describe("the token of an account that has one at a time", () => {
       expect(count(server.seen, TOKEN)).toBe(2)
       expect(yield* collectionsOf(one).charge(chargeOrder(whole, "1234"))).toMatchObject({
         _tag: "Accepted",
-        providerReference: "ws_CO_1"
+        providerReference: expect.any(String)
       })
       expect(count(server.seen, TOKEN)).toBe(2)
       const tried = server.seen.filter(({ line }) => line.startsWith(CHARGE)).map(({ headers }) => headers.authorization)

@@ -11,7 +11,7 @@ const reference = newReference()
 const order: StatusQuery = {
   charge: { country: "KE", method: "momo", network: "MPESA", amount: minor(12_500n), fee: minor(188n) },
   reference,
-  providerReference: "ws_CO_1",
+  providerReference: "checkout-1",
   currency: "KES",
   destinationCurrency: null,
   sentAt: 0
@@ -26,10 +26,12 @@ const refused = (status: number, errorCode: string) => said(status, { requestId:
 const prompt = (ResultCode: string, id = "ws_CO_1") =>
   promptFound(said(200, { ResponseCode: "0", CheckoutRequestID: id, ResultCode, ResultDesc: "x" }), {
     id: "ws_CO_1",
+    handle: "checkout-1",
     reported: null,
     order,
     fee: () => minor(188n)
   })
+const handle = () => "checkout-1"
 const fact = (answer: object) => ("fact" in answer ? answer.fact : "looked up")
 const alarm = (answer: object) => ("alarm" in answer ? answer.alarm : null)
 
@@ -68,7 +70,7 @@ describe("the result of a prompt", () => {
       amount: 12_500n,
       currency: "KES",
       fee: 188n,
-      providerReference: "ws_CO_1"
+      providerReference: "checkout-1"
     })
   })
 
@@ -88,9 +90,9 @@ describe("the result of a prompt", () => {
 
   it("500.001.1001 to a question is under way, to the call itself a refusal", () => {
     const response = refused(500, "500.001.1001")
-    const question = promptFound(response, { id: "ws_CO_1", reported: null, order, fee: () => null })
-    expect(question.fact).toMatchObject({ _tag: "StillPending", providerReference: "ws_CO_1" })
-    expect(fact(chargePosted(response))).toMatchObject({ _tag: "Refused", kind: "other" })
+    const question = promptFound(response, { id: "ws_CO_1", handle: "checkout-1", reported: null, order, fee: () => null })
+    expect(question.fact).toMatchObject({ _tag: "StillPending", providerReference: "checkout-1" })
+    expect(fact(chargePosted(response, handle))).toMatchObject({ _tag: "Refused", kind: "other" })
   })
 })
 
@@ -113,7 +115,7 @@ describe("the answer to a call that moves money", () => {
     [400, "400.999.99", "Unknown", "Unknown"]
   ])("%i %s is %s of a prompt and %s of a payout", (status, code, charge, payout) => {
     const tag = (answer: object) => ("fact" in answer ? (fact(answer) as { readonly _tag: string })._tag : "looked up")
-    expect([tag(chargePosted(refused(status, code))), tag(payoutPosted(refused(status, code), reference))]).toEqual([
+    expect([tag(chargePosted(refused(status, code), handle)), tag(payoutPosted(refused(status, code), reference))]).toEqual([
       charge,
       payout
     ])
@@ -123,14 +125,14 @@ describe("the answer to a call that moves money", () => {
     "names a prompt that can be kept, and else %j is unknown",
     (id) => {
       const response = said(200, { ResponseCode: "0", CheckoutRequestID: id })
-      expect(fact(chargePosted(response))).toMatchObject({ _tag: "Unknown" })
+      expect(fact(chargePosted(response, handle))).toMatchObject({ _tag: "Unknown" })
     }
   )
 
   it("that takes it with another ResponseCode is unknown of a prompt, and looked up of a payout", () => {
     const taken = said(200, { ResponseCode: "1", CheckoutRequestID: "ws_CO_1" })
-    expect(fact(chargePosted(taken))).toMatchObject({ _tag: "Unknown" })
-    expect(alarm(chargePosted(taken))).not.toBeNull()
+    expect(fact(chargePosted(taken, handle))).toMatchObject({ _tag: "Unknown" })
+    expect(alarm(chargePosted(taken, handle))).not.toBeNull()
     expect(payoutPosted(taken, reference)).toHaveProperty("confirm")
   })
 })

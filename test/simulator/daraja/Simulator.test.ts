@@ -86,6 +86,7 @@ describe("the simulated Daraja", () => {
         200,
         ["CheckoutRequestID", "CustomerMessage", "MerchantRequestID", "ResponseCode", "ResponseDescription"]
       ])
+      expect(said["CheckoutRequestID"]).toMatch(/^ws_CO_\d+254711002233$/)
       const question = { ...stamped, CheckoutRequestID: said["CheckoutRequestID"] }
       const asked = yield* call("/mpesa/stkpushquery/v1/query", question, bearer)
       expect([asked.status, asked.said["errorCode"] ?? asked.said["ResultCode"]]).toSatisfy(
