@@ -23,7 +23,7 @@ interface Own<Kind extends string> {
 
 export type OwnAddresses<Kind extends string> = ReturnType<typeof ownAddresses<Kind>>
 
-const PART = /^([a-z]+)-([0-9a-f]{2,96})-([0-9a-f]{32})$/
+const PART = /^([a-z]+)-([0-9a-f]{2,64})-([0-9a-f]{32})$/
 const MAC_DIGITS = 32
 const HIDDEN_DIGITS = 32
 

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto"
 import { Cache, Clock, Data, Duration, Effect, Exit, Option, Random, Redacted, Schema } from "effect"
 import { CallKind, type TurnedAway, tellTurnedAway, withTurn } from "../runtime/CallTurn.ts"
 import { decoded, isAnswered, logAlarm } from "./AnswerParsing.ts"
@@ -157,7 +156,7 @@ const sharedToken = Effect.fnUntraced(
       if (Option.isSome(kept)) return kept.value
       const now = yield* Clock.currentTimeMillis
       if (yield* memory.claim(lease, now + leaseMs)) {
-        const owner = randomUUID()
+        const owner = String(yield* Random.next)
         yield* memory.put(lease, Redacted.make(owner), now + leaseMs)
         // It may have come between the look and the claim.
         const meanwhile = yield* shared()

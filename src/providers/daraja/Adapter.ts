@@ -99,7 +99,7 @@ const charging = (account: Account, { deadline }: Connection) =>
     if (amount === undefined) return misfitting
     const body = chargeBody(account, yield* stampedPassword(account.settings), amount, order)
     const response = yield* account.client({ operation: "charge", method: "POST", path: paths.charge, body }, yield* deadline)
-    // What is not kept is found again by the prompt's callback: the answer stands, whatever becomes of the memory.
+    // One that is not kept is found again by the prompt's callback: the answer stands, whatever becomes of the memory.
     yield* Effect.catchDefect(
       Option.match(promptTaken(response), {
         onNone: () => Effect.void,
@@ -245,7 +245,7 @@ const transactionOf = Effect.fnUntraced(function* (
     const late = answerIn(yield* addresses.taken("status", before.value.id), before.value.conversation)
     if (Option.isSome(late)) return late.value
   }
-  const id = `${reference}.${yield* Effect.sync(() => randomBytes(NONCE_BYTES).toString("hex"))}`
+  const id = yield* Effect.sync(() => randomBytes(NUMBER_BYTES).toString("hex"))
   const body = {
     ...questionBody(account, "status", id),
     CommandID: "TransactionStatusQuery",
@@ -261,4 +261,5 @@ const transactionOf = Effect.fnUntraced(function* (
   const answer = answerIn(yield* addresses.awaited("status", id, until), conversation.value)
   return Option.getOrElse(answer, () => unanswered)
 })
-const NONCE_BYTES = 8
+/** The router takes no part of a path that is longer than a hundred characters. */
+const NUMBER_BYTES = 12

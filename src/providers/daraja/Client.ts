@@ -90,7 +90,7 @@ const kinds = {
 export const environmentOf = ({ baseUrl }: Pick<DarajaSettings, "baseUrl">): "sandbox" | "" =>
   new URL(baseUrl).hostname.split(".").includes("sandbox") ? "sandbox" : ""
 
-/** What came is found by whichever keys the account has since got: its shortcodes outlive them. */
+/** Named by the shortcodes, which outlive keys: a change of keys loses nothing that came before it. */
 const addressesOf = (settings: DarajaSettings, memory: SharedMemory) => {
   const { callbackUrl: base, consumerSecret: secret, payoutShortcode, shortcode } = settings
   const account = ["daraja", environmentOf(settings), shortcode, payoutShortcode].filter((part) => part !== "").join(" ")

@@ -122,7 +122,7 @@ export const isPaidReport = ({ amount, code, number }: ReportedPrompt, { charge,
 
 interface AskedPrompt {
   readonly id: string
-  /** What may be shown of it. */
+  /** The name for it that may be shown. */
   readonly handle: string
   readonly reported: ReportedPrompt | null
   readonly order: StatusQuery

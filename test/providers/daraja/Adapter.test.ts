@@ -1,96 +1,38 @@
 import { constants, privateDecrypt } from "node:crypto"
 import { expect, it } from "@effect/vitest"
-import { Effect, Option, Redacted } from "effect"
+import { Effect, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { describe } from "vitest"
 import { minor } from "../../../src/domain/Money.ts"
 import { accountReferenceOf, conversationIdOf } from "../../../src/providers/daraja/Wire.ts"
-import { processMemory } from "../../../src/providers/SharedMemory.ts"
-import type { Adapter, RawCallback } from "../../../src/services/ports/Provider.ts"
+import type { Adapter } from "../../../src/services/ports/Provider.ts"
 import { collectionsOf, payoutsOf } from "../contract/Fixture.ts"
 import { askOrder, chargeOrder, payoutOrder } from "../contract/Orders.ts"
-import { answer, type Behaviour, reset, type Seen, stub } from "../ProviderStub.ts"
-import { kenya, open, privateKey, settings } from "./Orders.ts"
-
-// Answers and callbacks are those of Safaricom's documents, as they stand there.
-
-const TOKEN = { "GET /oauth/v1/generate": [answer(200, { access_token: "Tq4x", expires_in: 3599 })] }
-const CHARGE = "POST /mpesa/stkpush/v1/processrequest"
-const ASK = "POST /mpesa/stkpushquery/v1/query"
-const PAYOUT = "POST /mpesa/b2c/v3/paymentrequest"
-const STATUS = "POST /mpesa/transactionstatus/v1/query"
-const PULL = "POST /pulltransactions/v1/query"
-
-const ID = "ws_CO_28112026142311254711002233"
-/** The payer's number is in the identifier, and not in what is kept with the record. */
-const HANDLE = expect.stringMatching(/^checkout-[0-9a-f]{32}$/)
-const taken = answer(
-  200,
-  `{"MerchantRequestID":"81ce-4d02-b7aa-1","CheckoutRequestID":"${ID}","ResponseCode":"0","ResponseDescription":"Success. Request accepted for processing","CustomerMessage":"Success"}`
-)
-const asked = (code: string) =>
-  answer(
-    200,
-    `{"ResponseCode":"0","ResponseDescription":"The service request has been accepted successfully","MerchantRequestID":"81ce","CheckoutRequestID":"${ID}","ResultCode":"${code}","ResultDesc":"Request cancelled by user"}`
-  )
-const error = (status: number, code: string) =>
-  answer(status, `{"requestId":"7d10-4c6e-1","errorCode":"${code}","errorMessage":"Bad Request"}`)
-const acknowledged = answer(
-  200,
-  '{"OriginatorConversationID":"5531-8830412-1","ConversationID":"AG_20261128_2010aa51c7e09f33","ResponseCode":"0","ResponseDescription":"Accept the service request successfully."}'
-)
-const paidPrompt = (id: string, amount = "125.00", number = "254711001234") =>
-  `{"Body":{"stkCallback":{"MerchantRequestID":"81ce-1","CheckoutRequestID":"${id}","ResultCode":0,"ResultDesc":"The service request is processed successfully.","CallbackMetadata":{"Item":[
- {"Name":"Amount","Value":${amount}},{"Name":"MpesaReceiptNumber","Value":"TKS41Q7ZPD"},{"Name":"Balance"},{"Name":"TransactionDate","Value":20261128142355},{"Name":"PhoneNumber","Value":${number}}]}}}}`
-/** What a question asked about stands here in its answer. */
-const ASKED = "the identifier that was asked for"
-const status = (word: string, amount = "780.00") =>
-  `{"Result":{"ResultType":0,"ResultCode":0,"ResultDesc":"ok","OriginatorConversationID":"5531-8830412-1","ConversationID":"AG_20261128_2010aa51c7e09f33","TransactionID":"TKS000000",
-"ResultParameters":{"ResultParameter":[{"Key":"DebitPartyName","Value":"3004411 - Shop"},{"Key":"CreditPartyName","Value":"254711001234 - ADA K"},{"Key":"DebitPartyCharges","Value":"Fee For B2C Payment|KES|11.00"},
-{"Key":"OriginatorConversationID","Value":"${ASKED}"},
-{"Key":"TransactionStatus","Value":"${word}"},{"Key":"Amount","Value":"${amount}"},{"Key":"ReceiptNo","Value":"TKS532NMUA"}]},"ReferenceData":{"ReferenceItem":{"Key":"Occasion"}}}}`
-const failed = (code: string, id = "1") =>
-  `{"Result":{"ResultType":0,"ResultCode":${code},"ResultDesc":"no","OriginatorConversationID":"${id}","ConversationID":"AG_20261128_2010aa51c7e09f33","TransactionID":"TKS532NMUA","ReferenceData":{"ReferenceItem":{"Key":"QueueTimeoutURL","Value":"x"}}}}`
-
-const charged = { ...kenya, amount: minor(12_500n) }
-const paid = { ...kenya, amount: minor(78_000n) }
-
-const bodyOf = (seen: ReadonlyArray<Seen>, line: string): Record<string, unknown> =>
-  JSON.parse(seen.findLast((one) => one.line.startsWith(line))?.body ?? "{}")
-
-const callback = (address: unknown, body: string): RawCallback => ({
-  method: "POST",
-  path: new URL(String(address)).pathname,
-  headers: {},
-  body: Buffer.from(body)
-})
-
-/** As the gateway takes one. */
-const take = Effect.fnUntraced(function* ({ callbacks }: Adapter, came: RawCallback) {
-  const hint = callbacks.verify(came)
-  if (Option.isSome(hint)) yield* callbacks.keep?.(came) ?? Effect.void
-  return Option.getOrNull(hint)
-})
-
-/** A node before a stub of Safaricom; a question is answered, where `says` is given, before its acknowledgement arrives. */
-const given = Effect.fnUntraced(function* (
-  behaviours: Readonly<Record<string, ReadonlyArray<Behaviour>>>,
-  says: ReadonlyArray<string> = [],
-  change: Parameters<typeof settings>[1] = {}
-) {
-  const memory = processMemory()
-  const answers = [...says]
-  const asking: Behaviour = (response, seen) => {
-    const said = answers.shift()
-    const acknowledge = () => acknowledged(response, seen)
-    if (said === undefined) return acknowledge()
-    const { OriginalConversationID, ResultURL } = JSON.parse(seen.body)
-    void Effect.runPromise(take(node, callback(ResultURL, said.replace(ASKED, OriginalConversationID)))).then(acknowledge)
-  }
-  const server = yield* stub({ ...TOKEN, [STATUS]: [asking], ...behaviours })
-  const node: Adapter = yield* open(settings(server.baseUrl, { timeoutMs: 500, ...change }), memory)
-  return { memory, node, server, again: open(settings(server.baseUrl), memory) }
-})
+import { answer, type Behaviour, reset } from "../ProviderStub.ts"
+import {
+  ASK,
+  ASKED,
+  acknowledged,
+  asked,
+  bodyOf,
+  CHARGE,
+  callback,
+  charged,
+  error,
+  failed,
+  given,
+  HANDLE,
+  ID,
+  PAYOUT,
+  PULL,
+  paid,
+  paidPrompt,
+  STATUS,
+  status,
+  take,
+  taken
+} from "./Bench.ts"
+import { open, privateKey, settings } from "./Orders.ts"
 
 describe("a prompt", () => {
   it.effect(
@@ -230,84 +172,6 @@ describe("a prompt", () => {
       }
       expect(server.seen.filter(({ line }) => line.startsWith(ASK))).toEqual([])
     })
-  )
-
-  const HOOK = "https://pay.example.ke/webhooks/daraja/KEY"
-  const confirmation = (bill: unknown, shortcode = "605512") =>
-    `{"TransactionType":"Pay Bill","TransID":"TKS41Q7ZPD","TransTime":"20261128142355","TransAmount":"125.00","BusinessShortCode":"${shortcode}","BillRefNumber":"${bill}","InvoiceNumber":"","OrgAccountBalance":"61340.00","ThirdPartyTransID":"","MSISDN":"2547*****233","FirstName":"ADA"}`
-  const payment = (amount = "125.00") =>
-    status("Completed", amount)
-      .replace("TKS532NMUA", "TKS41Q7ZPD")
-      .replace("254711001234 - ADA K", "605512 - Shop")
-      .replace("3004411 - Shop", "254711001234 - ADA K")
-  const BEFORE = Date.UTC(2026, 10, 28, 11, 23, 50)
-  const billed = Effect.fnUntraced(function* (says: ReadonlyArray<string>) {
-    const bench = yield* given({ [CHARGE]: [reset] }, says, { pulls: false })
-    const charge = Effect.fnUntraced(function* () {
-      const order = chargeOrder(charged, "1234")
-      yield* collectionsOf(bench.node).charge(order)
-      yield* take(bench.node, callback(HOOK, confirmation(bodyOf(bench.server.seen, CHARGE)["AccountReference"])))
-      return { ...(yield* askOrder(charged, order.reference)), party: Redacted.make("••••1234"), sentAt: BEFORE }
-    })
-    return { ...bench, charge }
-  })
-
-  it.live("whose answer is lost is found by the paybill's confirmation, and only once its receipt was asked for", () =>
-    Effect.gen(function* () {
-      const { charge, node, server } = yield* billed([payment()])
-      const unnamed = yield* askOrder(charged, chargeOrder(charged, "1234").reference)
-      expect(yield* collectionsOf(node).fetchStatus(unnamed)).toMatchObject({
-        _tag: "Unknown",
-        note: "its answer was lost, and nothing has named it since"
-      })
-      const found = yield* Effect.flatMap(charge(), collectionsOf(node).fetchStatus)
-      expect(found).toMatchObject({ _tag: "Succeeded", receipt: "TKS41Q7ZPD", amount: 12_500n, fee: 188n })
-      expect(bodyOf(server.seen, STATUS)).toMatchObject({ TransactionID: "TKS41Q7ZPD", PartyA: "605512", IdentifierType: "4" })
-    })
-  )
-
-  it.live("is not paid by a payment of another amount, payer, payee or time, nor by one that has paid another charge", () =>
-    Effect.gen(function* () {
-      const { charge, node } = yield* billed([
-        payment("124.00"),
-        payment().replace("605512 - Shop", "700700 - Other"),
-        payment(),
-        payment(),
-        payment()
-      ])
-      const question = yield* charge()
-      const { fetchStatus } = collectionsOf(node)
-      expect(yield* fetchStatus({ ...question, sentAt: BEFORE + 3_600_000 })).toMatchObject({
-        note: "its answer was lost, and nothing has named it since"
-      })
-      expect(yield* fetchStatus(question)).toMatchObject({ _tag: "Unknown" })
-      expect(yield* fetchStatus(question)).toMatchObject({ _tag: "Unknown" })
-      expect(yield* fetchStatus({ ...question, party: Redacted.make("••••9999") })).toMatchObject({ _tag: "Unknown" })
-      expect(yield* fetchStatus(question)).toMatchObject({ _tag: "Succeeded" })
-      expect(yield* Effect.flatMap(charge(), fetchStatus)).toMatchObject({ _tag: "Unknown" })
-    })
-  )
-
-  it.effect.each(["254711002233", "INVOICE 8121", "K7Q2M9XZ41A", "K7Q2M9XZ41ABC", ""])(
-    "leaves nothing of a confirmation that names what is none of ours: %j",
-    (bill) =>
-      Effect.gen(function* () {
-        const { memory, node } = yield* given({})
-        const put: Array<string> = []
-        const watched = yield* open(settings("http://127.0.0.1:9"), {
-          ...memory,
-          put: (name, ...rest) =>
-            Effect.andThen(
-              Effect.sync(() => put.push(name)),
-              memory.put(name, ...rest)
-            )
-        })
-        expect(yield* take(node, callback(HOOK, confirmation(bill)))).toBeNull()
-        expect(yield* take(watched, callback(HOOK, confirmation("K7Q2M9XZ41AB", "700700")))).toBeNull()
-        expect(put).toEqual([])
-        expect(yield* take(watched, callback(HOOK, confirmation("K7Q2M9XZ41AB")))).toMatchObject({ isAnswer: true })
-        expect(put).toEqual([expect.stringMatching(/^daraja 605512 3004411 bill [0-9a-f]{32}$/)])
-      })
   )
 
   it.live("whose answer is lost is found among the payments of the last 48 hours, however deep they are nested", () =>
