@@ -29,7 +29,11 @@ const ofOpenRecords = ["reserved_is_what_is_open", "open_records_have_their_posi
 /** Asked of the sums that are kept of what was posted before (`PositionFolds`). */
 const ofFolds = "positions_are_the_fold"
 
-const inStretch = (at: string) => `${at} >= $3::timestamptz AND ${at} < $4::timestamptz`
+/** Without an end nothing is too late, 'infinity' neither. Both ends are known when the statement is planned. */
+const isBefore = (at: string, end: string, margin = "") =>
+  `(${at} < ${end}::timestamptz${margin} OR ${end}::timestamptz = 'infinity'::timestamptz)`
+const within = (at: string, [from, to]: readonly [string, string]) => `${at} >= ${from}::timestamptz AND ${isBefore(at, to)}`
+const inStretch = (at: string) => within(at, ["$3", "$4"])
 const ofPairs = (row: string) => `JOIN pairs p ON p.app_id = ${row}.app_id AND p.reference = ${row}.reference`
 const byId = (id: string) => `l.app_id = s.app_id AND l.id = s.${id}`
 const atMoment = "l.app_id = s.app_id AND l.mode = s.mode AND l.created_at = s.at"
@@ -52,7 +56,7 @@ const forms: Forms = {
       SELECT 1 FROM regexp_matches(a.details, '"(?:reference|resolved)"\\s*:\\s*"([^"]*)"', 'g') AS m(found) WHERE m.found[1] = ANY ($2::text[]))`,
   idempotency_keys: `
     SELECT k.* FROM idempotency_keys k LEFT ${ofPairs("k")}
-    WHERE k.created_at >= $3::timestamptz - interval '${KEY_BEFORE_RECORD}' AND k.created_at < $4::timestamptz + interval '${KEY_BEFORE_RECORD}'
+    WHERE k.created_at >= $3::timestamptz - interval '${KEY_BEFORE_RECORD}' AND ${isBefore("k.created_at", "$4", ` + interval '${KEY_BEFORE_RECORD}'`)}
       AND (p.app_id IS NOT NULL OR k.reference IS NULL)
     UNION ${lookedUp(
       "idempotency_keys",
@@ -86,7 +90,7 @@ const besides: Readonly<Record<string, Forms>> = {
   ...formsOfLinked,
   quotes_are_used_once: {
     transactions: recordsOf(`SELECT app_id, reference FROM pairs UNION
-      SELECT n.app_id, n.reference FROM transactions n WHERE n.created_at >= $3::timestamptz - interval '1 hour' AND n.created_at < $4::timestamptz
+      SELECT n.app_id, n.reference FROM transactions n WHERE n.created_at >= $3::timestamptz - interval '1 hour' AND ${isBefore("n.created_at", "$4")}
         AND n.kind = 'exchange'`)
   },
   adjustments_are_of_no_record: {
@@ -214,7 +218,7 @@ export const askedOfChanges = (rule: LedgerRule, atMost: number): string => aske
 /** As `askedOfChanges`, of a stretch of a walk through all of them. */
 export const askedOfStretch = (rule: LedgerRule, atMost: number): string => asked(rule, wholly(rule.rule), atMost)
 
-const between = (at: string) => `${at} >= $1::timestamptz AND ${at} < $2::timestamptz`
+const between = (at: string) => within(at, ["$1", "$2"])
 const countedIn: Forms = {
   ...Object.fromEntries(
     ["transactions", "idempotency_keys", "events", "named_deliveries"].map((table) => [
@@ -255,16 +259,15 @@ const pairs = rowsOf(Schema.Struct({ appId: Schema.String, reference: Schema.Str
 
 /** The name of every record, adjustment or event that was written in the stretch, and at its open end of what is open. */
 export const changedIn = (sql: SqlClient.SqlClient, from: Instant | null, to: Instant | null) => {
-  const within = (at: string) => `${at} >= $1::timestamptz AND ${at} < $2::timestamptz`
   const written = [
-    `SELECT app_id, reference FROM journal WHERE ${within("at")}`,
-    `SELECT app_id, reference FROM transactions WHERE ${within("created_at")}`,
-    `SELECT app_id, reference FROM events WHERE ${within("created_at")}`,
-    `SELECT app_id, reference FROM float_adjustments WHERE ${within("at")}`,
-    `SELECT app_id, reference FROM idempotency_keys WHERE ${within("created_at")}`,
-    `SELECT app_id, reference FROM provider_references WHERE ${within("written_at")}`,
-    `SELECT d->>'app_id', d->>'reference' FROM (SELECT audit_details(details) AS d FROM audit_log WHERE ${within("at")}) a`,
-    `SELECT t.app_id, t.reference FROM (SELECT audit_details(details)->>'resolved' AS reference FROM audit_log WHERE ${within("at")}) a
+    `SELECT app_id, reference FROM journal WHERE ${between("at")}`,
+    `SELECT app_id, reference FROM transactions WHERE ${between("created_at")}`,
+    `SELECT app_id, reference FROM events WHERE ${between("created_at")}`,
+    `SELECT app_id, reference FROM float_adjustments WHERE ${between("at")}`,
+    `SELECT app_id, reference FROM idempotency_keys WHERE ${between("created_at")}`,
+    `SELECT app_id, reference FROM provider_references WHERE ${between("written_at")}`,
+    `SELECT d->>'app_id', d->>'reference' FROM (SELECT audit_details(details) AS d FROM audit_log WHERE ${between("at")}) a`,
+    `SELECT t.app_id, t.reference FROM (SELECT audit_details(details)->>'resolved' AS reference FROM audit_log WHERE ${between("at")}) a
       CROSS JOIN LATERAL (SELECT * FROM transactions l WHERE l.reference = a.reference OFFSET 0) t`,
     ...(to === null ? ["SELECT app_id, reference FROM open_work"] : [])
   ]

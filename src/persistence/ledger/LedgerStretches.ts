@@ -5,6 +5,7 @@ import type { LedgerDifference } from "../../services/ports/LedgerVerification.t
 import { Moment, rowsOf } from "../connection/Rows.ts"
 import { askedAgain, askedOfStretch, type Changes, changedIn, countedInStretch, linesIn, valuesOf } from "./LedgerChanges.ts"
 import type { LedgerRule } from "./LedgerRule.ts"
+import { SETTLED_AFTER_MS } from "./PositionFolds.ts"
 import { joined, MAX_DIFFERENCES, type VerificationSteps } from "./VerificationSteps.ts"
 
 /** So many records of a stretch are looked at by one statement. */
@@ -56,15 +57,18 @@ export const ledgerStretches = (
     return found
   })
 
-  /** The end of the next stretch; before the first tenant there is one stretch. */
+  /**
+   * The end of the next stretch; before the first tenant there is one stretch. The last one begins where all is settled: a row may be committed
+   * later than the moment that it bears.
+   */
   const endOf = Effect.fnUntraced(function* ({ from, length }: Stretch) {
-    const now = yield* Clock.currentTimeMillis
+    const settled = (yield* Clock.currentTimeMillis) - SETTLED_AFTER_MS
     if (from === null) {
       const [row] = yield* oldest(sql`SELECT min(created_at) AS at FROM tenants`)
       return { to: row?.at ?? null, lines: MUCH, length }
     }
     for (let shorter = length; ; shorter = Math.max(SHORTEST_STRETCH_MS, shorter / 2)) {
-      const to = from + shorter >= now ? null : from + shorter
+      const to = from + shorter >= settled ? null : from + shorter
       const lines = yield* linesIn(sql, from, to, MUCH)
       if (lines < MUCH || shorter === SHORTEST_STRETCH_MS) return { to, lines, length: shorter }
     }

@@ -4,8 +4,9 @@ import { SqlClient } from "effect/sql"
 import { iso } from "../../../src/domain/Instant.ts"
 import { isAskedOfStretches } from "../../../src/persistence/ledger/LedgerChanges.ts"
 import { breachesStatement } from "../../../src/persistence/ledger/LedgerRule.ts"
-import { StretchSize } from "../../../src/persistence/ledger/LedgerStretches.ts"
+import { ledgerStretches, StretchSize } from "../../../src/persistence/ledger/LedgerStretches.ts"
 import { LedgerVerificationPg, ledgerRules } from "../../../src/persistence/ledger/LedgerVerificationPg.ts"
+import { verificationSteps } from "../../../src/persistence/ledger/VerificationSteps.ts"
 import { LedgerVerification } from "../../../src/services/ports/LedgerVerification.ts"
 import { appId, given, openOne } from "../../support/LedgerSteps.ts"
 import { NOON } from "../../support/SampleTransactions.ts"
@@ -80,5 +81,18 @@ it.live("stretches find what the rules find of everything at once, and count eac
         expect.stringMatching(`^events_have_their_delivery ${appId}/E1: the endpoint erp wants`)
       ])
     )
+  }).pipe(Effect.scoped)
+)
+
+it.live("the last stretch has the last hour, because a row may be committed later than the moment that it bears", () =>
+  Effect.gen(function* () {
+    const { node } = yield* given(50_000n)
+    const sql = Context.get(node, SqlClient.SqlClient)
+    const { check } = ledgerStretches(sql, verificationSteps(sql), [])
+    const now = Date.now()
+    const next = (minutesAgo: number) =>
+      Effect.map(check({ from: now - minutesAgo * 60_000, length: 600_000 }), (found) => found.next?.from ?? null)
+    expect(yield* next(80)).toBe(now - 70 * 60_000)
+    expect(yield* next(65)).toBeNull()
   }).pipe(Effect.scoped)
 )

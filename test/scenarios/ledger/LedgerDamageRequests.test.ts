@@ -193,6 +193,11 @@ const planted: ReadonlyArray<Planted> = [
     ]
   },
   {
+    promise: "a forged answer of a time that has no end",
+    damage: () => ["UPDATE idempotency_keys SET answer_status = 200, created_at = 'infinity' WHERE key = 'collected'"],
+    found: (given) => [otherAnswer(given, "collections", "collected")]
+  },
+  {
     promise: "limit windows that were set to zero, and a missing one, but none that was removed when due",
     damage: () => [
       "UPDATE counters SET used = 0 WHERE name = 'payout:hour'",
