@@ -131,11 +131,15 @@ const written = (value: unknown, exact: unknown, kind: MemberKind, persons: Pers
   const exactly: ReadonlyArray<unknown> = Object.values(exact ?? {})
   if (Array.isArray(value)) return `[${value.map((item, at) => written(item, exactly[at], kind, persons)).join(",")}]`
   const members = Object.entries(value).map(([name, member], at) => {
-    const own = kindOf(name)
+    const own = isSentence(name, value, kind) ? { ...kindOf(name), isSecret: true } : kindOf(name)
     return `${JSON.stringify(persons.repeated(own.shown))}:${written(member, exactly[at], own, persons)}`
   })
   return `{${members.join(",")}}`
 }
+
+/** Airtel's words for people, beside its codes or in a transaction: they hold names, and our balance, in no form that could be masked. */
+const isSentence = (name: string, beside: object, { shown }: MemberKind): boolean =>
+  name === "message" && ("response_code" in beside || "result_code" in beside || shown === "transaction")
 
 const maskedFigure = (literal: string, kind: MemberKind, { repeated }: Persons): string => {
   const text = kind.isFigure ? literal : repeated(maskedText(literal))

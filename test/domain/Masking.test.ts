@@ -44,6 +44,22 @@ describe("the stored request and response of a provider call", () => {
     }
   )
 
+  it("keep no message of Airtel's, which has names and our balance in it", () => {
+    const said = {
+      data: { transaction: { id: "9c1b7a52f4de4c8d", status: "TS", message: "Paid UGX 15,000 to ADA KAMYA" } },
+      status: { response_code: "DP00900001001", message: "You have sent ZMW 250 to ADA KAMYA. Bal ZMW 41,250.00", success: true }
+    }
+    const kept = maskedProviderCall("{}", JSON.stringify(said)).response ?? ""
+    expect(JSON.parse(kept)).toMatchObject({
+      data: { transaction: { status: "TS", message: "[removed]" } },
+      status: { message: "[removed]", success: true }
+    })
+    const older = { code: "400", message: "JOHN DOE has it", result_code: "ESB000041" }
+    expect(maskedProviderCall("{}", JSON.stringify({ status: older })).response).not.toContain("JOHN")
+    // Of another provider it says why.
+    expect(maskedProviderCall("{}", '{"message":"Invalid amount"}').response).toBe('{"message":"Invalid amount"}')
+  })
+
   it("keep the last four digits of a number, however it is written", () => {
     for (const number of ["256772123456", "+256 772 123 456", "0772-123-456", "(0772) 123456", "0772.123.456"])
       expect(maskedText(`to ${number}!`)).toBe("to ••••3456!")
