@@ -18,7 +18,13 @@ export const consoleBugs: ReadonlyArray<Bug> = [
     name: "proposal: end it in another commit",
     breaks: "what two people approve is done once, wherever a process dies",
     test: "test/console/FloatsByTwo.test.ts",
-    edits: [{ file: "src/persistence/operators/ProposalsPg.ts", text: "      sql.withTransaction,\n", instead: "" }]
+    edits: [
+      {
+        file: "src/persistence/operators/ProposalsPg.ts",
+        text: "        return Option.some(result)\n      },\n      sql.withTransaction,\n",
+        instead: "        return Option.some(result)\n      },\n"
+      }
+    ]
   },
   {
     name: "proposal: let it outlive its operator",
