@@ -65,7 +65,7 @@ export const allowsTenantCall = ({ own, shared }: { readonly shared: Circuit; re
 export const isSilent = (circuit: Circuit): boolean => circuit._tag !== "Closed" && circuit.awaited !== undefined
 
 /**
- * What this node knows of late calls, for the other nodes: those of a closed circuit, and those that opened one, until it may be tried again. A node
+ * The late calls that this node tells the others of: those of a closed circuit, and those that opened one, until it may be tried again. A node
  * that is left alone after that says nothing more.
  */
 export const lateCallsOf = (circuit: Circuit, now: Instant): CallsOfTenants => {
