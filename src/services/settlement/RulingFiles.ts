@@ -74,12 +74,17 @@ export class RulingFiles extends Context.Service<
         const found = yield* transactions.byReference(row.reference)
         if (Option.isNone(found)) return left(row, "there is no such transaction")
         const record = found.value.transaction
-        const why = whyNot(found.value, row)
-        if (why !== null) return { ...left(row, why), isDone: isRuledSo(record, row) }
         // A ruling on what succeeded books the difference to what is booked.
         const entries = record.status === "successful" ? yield* transactions.entries(record.reference) : []
+        const drift = sumPosted(entries, "drift")
+        if (isRuledSo(record, row)) {
+          const other = otherFigures(record, row, drift)
+          return { ...left(row, other ?? "a person has ruled so already"), isDone: other === null }
+        }
+        const why = whyNot(found.value, row)
+        if (why !== null) return left(row, why)
         const at = yield* Clock.currentTimeMillis
-        const ruling = rulingOn(record, resolutionOf(row, ""), at, sumPosted(entries, "drift"))
+        const ruling = rulingOn(record, resolutionOf(row, ""), at, drift)
         if (typeof ruling === "string") return left(row, ruling)
         return { ...row, record, seen: found.value.revision, postings: ruling.entry?.postings ?? [] } satisfies RulableRow
       })
@@ -155,12 +160,35 @@ const detailsOf = ({ amount, evidence, fee, outcome }: Resolution): Readonly<Rec
 const isRuledSo = ({ needsReview, ruling }: Transaction, { outcome }: FileRow): boolean =>
   !needsReview && ruling?.outcome === outcome
 
+/** Why a row that a person has ruled with its outcome is not booked as it says; null where it is. */
+const otherFigures = (record: Transaction, { amount, currency, fee }: FileRow, drift: bigint): string | null => {
+  if (currency !== null && currency !== (amount === null ? record.currency : resolvedCurrency(record)))
+    return "a person has ruled so already, in another currency"
+  if (amount !== null && amount !== bookedAmount(record)) return `a person has ruled so already, with ${bookedAmount(record)}`
+  if (fee === null) return null
+  const booked = bookedFee(record, drift)
+  return booked === fee
+    ? null
+    : `a person has ruled so already, and the fee of ${fee} is not what is booked: look at it by itself`
+}
+
+const bookedAmount = (record: Transaction): bigint => {
+  if (record.kind === "payout") return record.principal
+  return record.kind === "exchange" ? record.destinationAmount : (record.observedAmount ?? record.amount)
+}
+
+/** With what was booked beyond the held fee; null where it is in several figures, because money came back. */
+const bookedFee = (record: Transaction, drift: bigint): bigint | null => {
+  if (record.kind === "exchange") return null
+  const isBack = record.kind === "payout" ? record.returned !== null : record.reversed !== null
+  return isBack ? null : (record.fees ?? 0n) + drift
+}
+
 /** Why a row cannot be ruled, before it is asked whether its figures can be; null where nothing stands against it. */
 const whyNot = (
   { revision, transaction: record }: StoredTransaction,
   row: FileRow & { readonly seen: bigint | null }
 ): string | null => {
-  if (isRuledSo(record, row)) return "a person has ruled so already"
   if (!record.needsReview)
     return isTerminal(record)
       ? `it is final: ${record.status}, and no review of it is open`
