@@ -204,6 +204,7 @@ const wires: Readonly<Record<string, Wire>> = {
       TransactionType: "Pay Bill",
       TransID: random.pick(["TKS41Q7ZPD", word(random, 10)]),
       TransAmount: String(random.below(100_000)),
+      TransTime: "20261128142311",
       BusinessShortCode: "605512",
       BillRefNumber: random.pick([own, word(random, 12)])
     }),

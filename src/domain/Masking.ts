@@ -14,7 +14,7 @@ const CUT = "…[cut]"
 const SECRET =
   /(^|_)(pin|otp|cvv|cvc|jwt)(_|$)|pin_?id|one_?time|token|secret|passw|passcode|signature|authori[sz]|api_?key|private|credential|session/i
 const PERSON =
-  /(first|last|middle|full|given|family|account|customer|holder|owner|recipient|beneficiary|payer|user|sender)_?names?$|^names?$|e_?mail|^tag$|external_?id|handle|address|birth/i
+  /(first|last|middle|full|given|family|account|customer|holder|owner|recipient|beneficiary|payer|user|sender|public)_?names?$|^names?$|e_?mail|^tag$|external_?id|handle|address|birth/i
 const ACCOUNT = /phone|msisdn|mobile|account_?(number|no)$|account$|iban|card|pan$/i
 /** An address can be all that its caller has to show. */
 const LINK = /url$/i
@@ -131,13 +131,18 @@ const written = (value: unknown, exact: unknown, kind: MemberKind, persons: Pers
   const exactly: ReadonlyArray<unknown> = Object.values(exact ?? {})
   if (Array.isArray(value)) return `[${value.map((item, at) => written(item, exactly[at], kind, persons)).join(",")}]`
   const members = Object.entries(value).map(([name, member], at) => {
-    const own = isSentence(name, value, kind) ? { ...kindOf(name), isSecret: true } : kindOf(name)
+    const ofMember = { ...kindOf(meantBy(name, value)), shown: kindOf(name).shown }
+    const own = isSentence(name, value, kind) ? { ...ofMember, isSecret: true } : ofMember
     return `${JSON.stringify(persons.repeated(own.shown))}:${written(member, exactly[at], own, persons)}`
   })
   return `{${members.join(",")}}`
 }
 
-/** Airtel's words for people, beside its codes or in a transaction: they hold names, and our balance, in no form that could be masked. */
+/** A list of pairs names its members by a text. */
+const meantBy = (name: string, beside: object): string =>
+  name === "Value" && "Key" in beside && typeof beside.Key === "string" ? beside.Key : name
+
+/** A provider's words for people, beside its codes or in a transaction: they hold names, and our balance, in no form that could be masked. */
 const isSentence = (name: string, beside: object, { shown }: MemberKind): boolean =>
   name === "message" && ("response_code" in beside || "result_code" in beside || shown === "transaction")
 

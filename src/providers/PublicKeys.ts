@@ -1,9 +1,13 @@
 import { constants, createPublicKey, type KeyObject, publicEncrypt } from "node:crypto"
 
-/** As providers write a public key: base64 of its SPKI, without a head and a foot. Undefined for any other text. */
+/** A session key and its vector fit, and no provider has a shorter one. */
+const LEAST_BITS = 1024
+
+/** As providers write a public key of RSA: base64 of its SPKI, without a head and a foot. Undefined for any other text or key. */
 export const publicKeyIn = (text: string): KeyObject | undefined => {
   try {
-    return createPublicKey({ key: Buffer.from(text, "base64"), format: "der", type: "spki" })
+    const key = createPublicKey({ key: Buffer.from(text, "base64"), format: "der", type: "spki" })
+    return key.asymmetricKeyType === "rsa" && (key.asymmetricKeyDetails?.modulusLength ?? 0) >= LEAST_BITS ? key : undefined
   } catch {
     return undefined
   }

@@ -44,6 +44,18 @@ describe("the stored request and response of a provider call", () => {
     }
   )
 
+  it("judge the value of a pair by the name that the pair gives it", () => {
+    const pairs = [
+      { Key: "ReceiverPartyPublicName", Value: "254711002233 - ADA KAMYA" },
+      { Key: "TransactionAmount", Value: 250 },
+      { Value: "TKS41Q7ZPD", Key: "TransactionReceipt" }
+    ]
+    const kept = maskedProviderCall("{}", JSON.stringify(pairs)).response ?? ""
+    expect(kept).not.toContain("ADA KAMYA")
+    expect(kept).not.toContain("254711002233")
+    expect(JSON.parse(kept)).toMatchObject([{ Key: "ReceiverPartyPublicName" }, pairs[1], pairs[2]])
+  })
+
   it("keep no message of Airtel's, which has names and our balance in it", () => {
     const said = {
       data: { transaction: { id: "9c1b7a52f4de4c8d", status: "TS", message: "Paid UGX 15,000 to ADA KAMYA" } },

@@ -1,9 +1,18 @@
-import { createHmac } from "node:crypto"
+import { createHmac, type KeyObject } from "node:crypto"
 import { Clock, Effect, Option, Redacted } from "effect"
 import { logAlarm } from "../AnswerParsing.ts"
 import { MemoryOf } from "../SharedMemory.ts"
 import type { ProviderCall } from "../Transport.ts"
-import type { CountryAccount } from "./Client.ts"
+
+/** The PIN of a country's disbursement wallet, and how it is sent. */
+interface PinSettings {
+  readonly country: string
+  readonly clientId: string
+  readonly clientSecret: Redacted.Redacted
+  readonly pin: Redacted.Redacted
+  readonly pinKey: KeyObject | "printed"
+  readonly pinPadding: string
+}
 
 /** The note of a payout that is held back for it. */
 export const PIN_REFUSED = "the PIN was refused before"
@@ -15,7 +24,7 @@ const KEPT_MS = 10 * 365 * 86_400_000
  * Whether a payout's PIN was refused, by any node and before any restart: another wrong one could block the wallet. It is remembered of these
  * settings, so that another PIN, key or padding is tried.
  */
-export const refusedPin = Effect.fnUntraced(function* (account: CountryAccount) {
+export const refusedPin = Effect.fnUntraced(function* (account: PinSettings) {
   const memory = yield* MemoryOf
   const name = `airtel pin ${account.country} ${hashOf(account)}`
   let isRefused = false
@@ -39,7 +48,7 @@ export const refusedPin = Effect.fnUntraced(function* (account: CountryAccount) 
 })
 
 /** Keyed, because a PIN has four digits. */
-const hashOf = ({ clientId, clientSecret, pin, pinKey, pinPadding }: CountryAccount): string => {
+const hashOf = ({ clientId, clientSecret, pin, pinKey, pinPadding }: PinSettings): string => {
   const key = pinKey === "printed" ? pinKey : pinKey.export({ format: "der", type: "spki" }).toString("base64")
   const settings = JSON.stringify([clientId, Redacted.value(pin), key, pinPadding])
   return createHmac("sha256", Redacted.value(clientSecret)).update(settings).digest("hex").slice(0, HASH_DIGITS)

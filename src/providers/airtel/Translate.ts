@@ -79,7 +79,7 @@ export const posted = (
 const unfound = "Airtel knows a transaction.id and has nothing by it"
 
 /**
- * The id was used by a request that a restore made us forget. No status names its amount, so that only a failure that is sure can be told of this one:
+ * The id was used by a request that a restore made us forget. No status names its amount, so that only a failure that is sure is this one's:
  * everything else, whenever it is found, would be booked with this order's figures.
  */
 const ofAnother = (looked: FactWithAlarm<StatusOutcome>): FactWithAlarm<PayoutOutcome> =>

@@ -83,7 +83,7 @@ export const wave = adapterOf(
 /** Longer than a request lives: by then whoever opened a session has its page, or nobody ever gets it. */
 const STRAY_AFTER_MS = 300_000
 
-/** Finds a charge. What nobody was sent to expires, and once the payer's time is over every page of the charge: nobody pays it afterwards. */
+/** Finds a charge. A page that no payer was sent to expires, and once the payer's time is over every page: nobody pays it afterwards. */
 const findingCharge = ({ client }: Connection, fees: WaveSettings["fees"]) =>
   Effect.fnUntraced(function* (order: StatusQuery, until: number) {
     const search = client({ operation: "search", method: "GET", path: sessionsPath(order) }, until)
