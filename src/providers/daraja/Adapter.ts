@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto"
-import { Clock, Effect, Option, Schema, type Scope } from "effect"
+import { Cause, Clock, Effect, Option, Schema, type Scope } from "effect"
 import type { Reference } from "../../domain/Ids.ts"
 import type {
   ChargeOrder,
@@ -105,7 +105,7 @@ const charging = (account: Account, { deadline }: Connection) =>
         onNone: () => Effect.void,
         onSome: (id) => rememberPrompt(account, order.reference, id)
       }),
-      (defect) => Effect.logError("the identifier of a prompt could not be kept", defect)
+      (defect) => Effect.logError("the identifier of a prompt could not be kept", Cause.die(defect))
     )
     return chargePosted(response, handleOf(account))
   })
