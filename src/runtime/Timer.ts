@@ -22,7 +22,7 @@ export const makeTimer: Effect.Effect<Timer, never, Scope.Scope> = Effect.gen(fu
   // The monotonic clock, because the time of day may be set back.
   const now = () => Number(clock.monotonicTimeNanosUnsafe()) / NANOS_A_MS
 
-  const watching = Effect.fnUntraced(function* (line: Set<Waiting>) {
+  const watching = Effect.fnUntraced(function* (ms: number, line: Set<Waiting>) {
     // An iterator that stays open would hold whatever was put off since it was opened.
     for (let [first] = line; first !== undefined; [first] = line) {
       // The platform's timers leave out the fraction, and may be early by it.
@@ -32,10 +32,9 @@ export const makeTimer: Effect.Effect<Timer, never, Scope.Scope> = Effect.gen(fu
       const exit = yield* Effect.exit(Effect.sync(first.fire))
       if (Exit.isFailure(exit)) yield* Effect.logError("a timer callback failed", exit.cause)
     }
+    // In the same turn in which the line was seen to be empty: what joined it afterwards would never be called.
+    lines.delete(ms)
   })
-
-  /** However its fiber ended: the next timer of that length starts another. */
-  const forgotten = (ms: number) => Effect.sync(() => lines.delete(ms))
 
   return (ms, fire) => {
     // The rest of a call's time has a fraction that no other call has: each would have a fiber that sleeps to the end of that time.
@@ -45,7 +44,7 @@ export const makeTimer: Effect.Effect<Timer, never, Scope.Scope> = Effect.gen(fu
     const line = known ?? new Set([one])
     if (known === undefined) {
       lines.set(wholeMs, line)
-      Fiber.runIn(run(Effect.ensuring(watching(line), forgotten(wholeMs))), scope)
+      Fiber.runIn(run(watching(wholeMs, line)), scope)
     } else line.add(one)
     return () => void line.delete(one)
   }
