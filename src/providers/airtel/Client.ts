@@ -11,6 +11,7 @@ import type { ProviderResponse, Transport } from "../Transport.ts"
 import type { Market, MarketCountry } from "./Networks.ts"
 import { isTokenRefused, says } from "./Refusals.ts"
 import { refusedPin } from "./RefusedPin.ts"
+import { showsTransaction } from "./Translate.ts"
 import { type Dialect, KEYS_PATH, KeyAnswer, TOKEN_PATH, TokenAnswer } from "./Wire.ts"
 
 /** Our application in one country: hosts, products, versions and keys end at the border. */
@@ -83,7 +84,7 @@ export const openApplication = Effect.fnUntraced(function* (account: CountryAcco
       refusing: [400, 401, 403],
       alarm: "Airtel refuses the gateway's own credentials, or its address",
       headers: { ...headers, "x-country": country, "x-currency": currency },
-      endsToken: isTokenRefused
+      endsToken: (response) => isTokenRefused(response) && !showsTransaction(response)
     },
     {
       call: Effect.fnUntraced(function* (call) {
@@ -96,13 +97,17 @@ export const openApplication = Effect.fnUntraced(function* (account: CountryAcco
   let kept: KeyObject | undefined
   const signed: Sender = Effect.fnUntraced(function* ({ body, ...call }, until) {
     const text = json(body)
+    let refused: ProviderResponse | undefined
     for (let times = 1; ; times++) {
       const key = kept ?? (yield* keyBy(client, until))
-      if (key === undefined) return { _tag: "NotSent", note: "no key to sign with" }
+      if (key === undefined) return refused ?? { _tag: "NotSent", note: "no key to sign with" }
       kept = key
       const signature = signatureOf(text, key, randomBytes(AES_KEY_BYTES), randomBytes(IV_BYTES))
       const response = yield* client({ ...call, body: new RawJson(text), headers: signature }, until)
-      if (!says("signature", response) || times >= SIGNED_AT_MOST) return response
+      // The call before it has left, and its answer stands.
+      if (response._tag === "NotSent") return refused ?? response
+      if (!says("signature", response) || showsTransaction(response) || times >= SIGNED_AT_MOST) return response
+      refused = response
       if (kept === key) kept = undefined
     }
   })

@@ -4,13 +4,13 @@ import type { Reference } from "../../domain/Ids.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 import type { PaymentKind } from "../../domain/Payment.ts"
 import type { PayoutOutcome, StatusOutcome } from "../../services/ports/Provider.ts"
-import { type FactWithAlarm, unreadable, withoutAlarm } from "../AnswerParsing.ts"
+import { errorIn, type FactWithAlarm, unreadable, withoutAlarm } from "../AnswerParsing.ts"
 import { acceptedAs, asCreateOutcome, type MoneyCallAnswer, notProven, notSent, onceNotFound } from "../Movements.ts"
 import { answerBy } from "../ProviderStatus.ts"
 import { refusedBy, undelivered } from "../Refusals.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import { codesIn, identity, isAccountRefused, type Meaning, meaningOf, movementOf, notAdmitted, unsaid } from "./Refusals.ts"
-import { type MovementAnswer, wireId } from "./Wire.ts"
+import { MovementAnswer, wireId } from "./Wire.ts"
 
 type Movement = typeof MovementAnswer.Type
 
@@ -49,7 +49,7 @@ export const posted = (
   expected: ExpectedMovement
 ): MoneyCallAnswer<PayoutOutcome> => {
   if (response._tag === "NotSent") return notSent(response.note)
-  if (isAccountRefused(response)) return refusedBy(notAdmitted, null, "the account is refused")
+  if (isAccountRefused(response) && !showsTransaction(response)) return refusedBy(notAdmitted, null, "the account is refused")
   const answer = movementOf(response)
   if (answer === undefined) return identity.readAsUnknown(response)
   const meaning = meaningOf(answer.status)
@@ -93,11 +93,18 @@ const ofAnother = (looked: FactWithAlarm<StatusOutcome>): FactWithAlarm<PayoutOu
 const isRefusal = (meaning: Meaning | undefined): boolean =>
   typeof meaning === "object" || meaning === "signature" || meaning === "pin"
 
-/** The word of the transaction says that it is there, whatever the code says. */
+/** The word of the transaction says that it is there, whatever the code says: SUCCESS is a prompt's that was sent. */
 const isUnderWay = (answer: Movement): boolean => {
   const standing = standingOf(statusOf(answer))
-  return standing !== undefined && standing !== "failed"
+  return (standing !== undefined && standing !== "failed") || /^success\.?$/i.test(statusOf(answer))
 }
+
+/** Whether an answer shows a transaction: then its call was executed, and is not made again whatever else it says. */
+export const showsTransaction = (response: ProviderResponse): boolean => {
+  const answer = shownIn(response)
+  return answer !== undefined && isUnderWay(answer)
+}
+const shownIn = errorIn(MovementAnswer)
 
 /** A prompt that was sent has the words of a success, and is none; a disbursement may be over at once. */
 const begun = (

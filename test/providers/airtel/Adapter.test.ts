@@ -43,6 +43,21 @@ describe("a token of Airtel's", () => {
   )
 })
 
+describe("a 401", () => {
+  it.effect.each(["TIP", "TS"])(
+    "beside a transaction that is %s is not about a token: it was executed, and is not sent again",
+    (status) =>
+      Effect.gen(function* () {
+        const shown: Behaviour = (reply, seen) =>
+          answer(401, { data: { transaction: { id: JSON.parse(seen.body).transaction.id, status } }, status: {} })(reply, seen)
+        const server = yield* stub({ [TOKEN]: [token("one"), answer(500, "")], [PUSH]: [shown] })
+        const provider = yield* open([accountIn("UG", server.baseUrl)])
+        expect(yield* collectionsOf(provider).charge(charge())).toMatchObject({ _tag: "Unknown" })
+        expect(server.seen.filter(({ line }) => line === PUSH)).toHaveLength(1)
+      })
+  )
+})
+
 describe("an id that Airtel has already", () => {
   const duplicate = answer(200, { status: { response_code: "DP00900001011", result_code: "521050", success: false } })
   const PAY = "POST /standard/v1/disbursements/"

@@ -131,6 +131,48 @@ describe("a signed body", () => {
     })
   )
 
+  const refusedBeside =
+    (transaction: object): Behaviour =>
+    (reply, seen) =>
+      answer(200, {
+        data: { transaction: { id: JSON.parse(seen.body).transaction.id, ...transaction } },
+        status: { response_code: "DP00800001026", success: false }
+      })(reply, seen)
+
+  it.effect.each(["TIP", "TS", "TA", "SUCCESS"])(
+    "that is refused for its signature beside a transaction that is %s is not sent again, and nobody knows: no other provider is asked",
+    (status) =>
+      Effect.gen(function* () {
+        const keys = [keyGiven(pair().publicKey), answer(200, { key: "no key" })]
+        const server = yield* stub({
+          [TOKEN]: [token],
+          [KEYS]: keys,
+          "POST /merchant/v2/payments/": [refusedBeside({ status }), echoing(prompted)]
+        })
+        const provider = yield* open([accountIn("ZM", server.baseUrl, { isSigned: true })])
+        expect(yield* collectionsOf(provider).charge(charge(zambia))).toMatchObject({ _tag: "Unknown" })
+        expect(server.seen.filter(({ line }) => line.includes("/payments/"))).toHaveLength(1)
+      })
+  )
+
+  it.effect("that was refused for its signature, and then found no key or no token, is what the first answer says", () =>
+    Effect.gen(function* () {
+      const PUSH = "POST /merchant/v2/payments/"
+      const mismatch = answer(200, { data: {}, status: { response_code: "DP00800001026", success: false } })
+      const ended = answer(401, { error: "invalid_token" })
+      const noKey = answer(200, { key: "no key" })
+      const key = keyGiven(pair().publicKey)
+      for (const [keys, tokens, pushes] of [
+        [[key, noKey], [token], [mismatch]],
+        [[key], [token, answer(500, "")], [mismatch, ended]]
+      ]) {
+        const server = yield* stub({ [TOKEN]: tokens ?? [], [KEYS]: keys ?? [], [PUSH]: pushes ?? [] })
+        const provider = yield* open([accountIn("ZM", server.baseUrl, { isSigned: true })])
+        expect(yield* collectionsOf(provider).charge(charge(zambia))).toMatchObject({ _tag: "Refused", kind: "config" })
+      }
+    })
+  )
+
   it.effect("has no money behind it where there is no key: nothing is sent", () =>
     Effect.gen(function* () {
       const server = yield* stub({ [TOKEN]: [token], [KEYS]: [answer(200, { key: "no key" })] })
