@@ -48,6 +48,7 @@ const labels: Readonly<Record<string, string>> = {
   key_id: "Key",
   role: "Role",
   label: "Label",
+  from: "Used from",
   note: "Why"
 }
 

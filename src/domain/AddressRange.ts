@@ -5,7 +5,7 @@ import { Schema } from "effect"
 export const MAX_ADDRESS_RANGES = 20
 
 /** An IP address, or a network as CIDR: its first address and the length of its prefix. Neither is an IPv4 address inside an IPv6 one. */
-export const AddressRange = Schema.String.check(Schema.makeFilter((text: string) => faultOf(text) ?? true))
+export const AddressRange = Schema.String.check(Schema.makeFilter((text: string) => addressRangeFault(text) ?? true))
 
 /** Whether an address, as a socket or a proxy says it, lies in one of the ranges, each an `AddressRange`. False for what is no address. */
 export const isInRanges = (ranges: ReadonlyArray<string>, address: string): boolean => {
@@ -17,7 +17,8 @@ export const isInRanges = (ranges: ReadonlyArray<string>, address: string): bool
 
 const LENGTHS: Readonly<Record<number, number>> = { 4: 32, 6: 128 }
 
-const faultOf = (text: string): string | undefined => {
+/** What an `AddressRange` is and this text is not; undefined where it is one. */
+export const addressRangeFault = (text: string): string | undefined => {
   const [address = "", length, ...more] = text.split("/")
   const version = isIP(address)
   const longest = LENGTHS[version]

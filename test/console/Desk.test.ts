@@ -213,8 +213,18 @@ layer(stack, { excludeTestServices: true })("the console, by forms alone", (it) 
       const { appId } = yield* tenantOn(gateway)
       const page = `/keys/${appId}`
       expect((yield* support.submit(page, `${page}/propose`, { mode: "", role: "tenant", why: "new" })).status).toBe(422)
-      const form = { mode: "live", role: "tenant", why: "the old one leaks" }
+      const form = { mode: "live", role: "tenant", why: "the old one leaks", from: "127.0.0.0/8, ::1" }
+      for (const [wrong, problem] of [
+        [{ from: "127.0.0.1, 10.0.0.1/8" }, "begins with the first address of its network"],
+        [{ from: "the office" }, "the is not accepted; what is accepted is an IP address"],
+        [{ label: "x".repeat(65) }, "A label is one line"]
+      ] as const) {
+        const refused = yield* support.submit(page, `${page}/propose`, { ...form, ...wrong })
+        expect(refused.status).toBe(422)
+        expect(words(refused)).toContain(problem)
+      }
       expect(saidBy(yield* support.submit(page, `${page}/propose`, form))).toBe("proposed")
+      expect(words(yield* approver.read(page))).toContain("Used from: 127.0.0.0/8,::1")
       const id = proposalOn(yield* approver.read(page))
       expect((yield* support.submit(page, `/proposals/${id}/issue`)).status).toBe(409)
       expect(saidBy(yield* approver.submit(page, `/proposals/${id}/approve`))).toBe("approved")
@@ -225,6 +235,7 @@ layer(stack, { excludeTestServices: true })("the console, by forms alone", (it) 
       const key = JSON.parse(/<pre[^>]*>(.*?)<\/pre>/s.exec(shown.text)?.[1]?.replaceAll("&quot;", '"') ?? "{}")
       const signed = client(gateway, { appId, keyId: key.key_id, apiKey: key.api_key, secret: key.signing_secret })
       expect((yield* signed.get("/v1/float")).status).toBe(200)
+      expect(words(yield* support.read(page))).toContain("127.0.0.0/8, ::1")
       expect((yield* support.submit(page, `/proposals/${id}/issue`)).status).toBe(409)
       for (const other of [page, "/proposals", "/audit"])
         for (const secret of [key.api_key, key.signing_secret]) expect((yield* support.read(other)).text).not.toContain(secret)

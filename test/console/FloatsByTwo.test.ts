@@ -88,7 +88,10 @@ layer(desks)("a credit or a debit in the console", (it) => {
         operators.remove(name, auditEntry({ action: "operator remove", subject: name, details: {} }))
       const appId = yield* newTenant
       const open = yield* proposed(wishOf(appId))
-      yield* keyDesk.proposeIssue({ appId, mode: "live", role: "tenant", label: "", note: "n" }, { by: asha, at: 2 })
+      yield* keyDesk.proposeIssue(
+        { appId, mode: "live", role: "tenant", label: "", addresses: [], note: "n" },
+        { by: asha, at: 2 }
+      )
       const key = yield* waitingKey(appId)
       yield* approve(key, { by: biko, at: 3 })
       expect(yield* remove(asha)).toBe(true)

@@ -14,7 +14,8 @@ import { auditEntry } from "../support/TestDatabase.ts"
 import { asha, auditOf, biko, chidi, desks, fate, newTenant, refusal, waiting } from "./Desks.ts"
 
 layer(desks)("a key in the console", (it) => {
-  const wish = (appId: AppId) => ({ appId, mode: "live", role: "tenant", label: "", note: "the old one leaks" }) as const
+  const wish = (appId: AppId) =>
+    ({ appId, mode: "live", role: "tenant", label: "", addresses: [], note: "the old one leaks" }) as const
   const approved = Effect.gen(function* () {
     const appId = yield* newTenant
     yield* (yield* KeyApprovals).proposeIssue(wish(appId), { by: asha, at: 1 })

@@ -1,5 +1,6 @@
 import { Effect, Option, Schema } from "effect"
 import { type ComponentChild, h } from "preact"
+import { addressRangeFault, MAX_ADDRESS_RANGES } from "../../domain/AddressRange.ts"
 import { AppId, Mode } from "../../domain/Ids.ts"
 import { maskedText } from "../../domain/Masking.ts"
 import { may } from "../../domain/Operator.ts"
@@ -89,8 +90,11 @@ export const makeKeys = Effect.gen(function* () {
       if (mode === undefined) return "Choose the mode: live or test."
       const role = Role.literals.find((literal) => literal === visit.form.get("role"))
       if (role === undefined) return "Choose the role: tenant, reader or admin."
-      const label = lineOf(visit.form.get("label"), MAX_LABEL) ?? ""
-      return approvals.proposeIssue({ appId, mode, role, label: maskedText(label), note }, acting(visit))
+      const label = lineOf(visit.form.get("label"), MAX_LABEL)
+      if (label === null && isGiven(visit, "label")) return `A label is one line of at most ${MAX_LABEL} characters.`
+      const addresses = addressesOf(visit.form.get("from") ?? "")
+      if (typeof addresses === "string") return addresses
+      return approvals.proposeIssue({ appId, mode, role, label: maskedText(label ?? ""), addresses, note }, acting(visit))
     })
   )
 
@@ -112,6 +116,19 @@ export const makeKeys = Effect.gen(function* () {
 })
 
 const isTenant = Schema.is(AppId)
+
+const isGiven = ({ form }: Visit, name: string): boolean => (form.get(name) ?? "").trim() !== ""
+
+/** The networks that were typed, with commas or spaces between them; a text says which is none, and why. */
+const addressesOf = (text: string): ReadonlyArray<string> | string => {
+  const addresses = text.split(/[\s,]+/).filter((one) => one !== "")
+  if (addresses.length > MAX_ADDRESS_RANGES) return `A key is held to at most ${MAX_ADDRESS_RANGES} networks.`
+  const faults = addresses.flatMap((one) => {
+    const fault = addressRangeFault(one)
+    return fault === undefined ? [] : [`Used from: ${one} is not accepted; what is accepted ${fault}.`]
+  })
+  return faults[0] ?? addresses
+}
 
 const isRevocation = ({ path }: Visit): boolean => path.endsWith("/revoke")
 
@@ -176,6 +193,12 @@ const proposeSection = (visit: Visit, appId: AppId): ComponentChild => {
           value: given.get("label") ?? "",
           isRequired: false,
           maxLength: MAX_LABEL
+        }),
+        field({
+          name: "from",
+          label: "Used from: IP addresses and networks such as 10.0.0.0/8, with commas between them; from anywhere if left empty",
+          value: given.get("from") ?? "",
+          isRequired: false
         }),
         field({
           name: "why",

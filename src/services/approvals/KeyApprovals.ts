@@ -2,7 +2,7 @@ import { Context, Effect, Layer, Option, Schema } from "effect"
 import { AppId, Mode } from "../../domain/Ids.ts"
 import { consoleActor } from "../../domain/Operator.ts"
 import type { Proposal } from "../../domain/Proposal.ts"
-import { type Caller, noTerms, Role } from "../../domain/Tenant.ts"
+import { type Caller, type KeyTerms, Role } from "../../domain/Tenant.ts"
 import type { AuditBy } from "../ports/AuditLog.ts"
 import { type NewProposal, NotCarriedOut, Proposals } from "../ports/Proposals.ts"
 import { RandomSource } from "../ports/RandomSource.ts"
@@ -11,9 +11,7 @@ import { type IssuedKey, TenantKeys } from "../tenants/TenantKeys.ts"
 import { type Acting, NotDecided } from "./Deciding.ts"
 
 /** A key to issue, and the reason. */
-export interface KeyWish extends Omit<Caller, "keyId"> {
-  /** Empty where it has none. */
-  readonly label: string
+export interface KeyWish extends Omit<Caller, "keyId">, KeyTerms {
   readonly note: string
 }
 
@@ -57,12 +55,13 @@ export class KeyApprovals extends Context.Service<
       })
 
       const proposeIssue = Effect.fn("KeyApprovals.proposeIssue")(function* (
-        { appId, label, mode, note, role }: KeyWish,
+        { addresses, appId, label, mode, note, role }: KeyWish,
         acting: Acting
       ) {
         if (Option.isNone(yield* tenants.find(appId))) return yield* new NotDecided({ message: `There is no tenant ${appId}.` })
         const keyId = yield* keys.newKeyId
-        const details = { app_id: appId, key_id: keyId, mode, role, ...(label === "" ? {} : { label }), note }
+        const terms = { ...(label === "" ? {} : { label }), ...(addresses.length === 0 ? {} : { from: addresses.join(",") }) }
+        const details = { app_id: appId, key_id: keyId, mode, role, ...terms, note }
         yield* open({ kind: "key issue", subject: `${appId}/${keyId}`, details }, acting)
       })
 
@@ -79,7 +78,7 @@ export class KeyApprovals extends Context.Service<
 
       const issue = Effect.fn("KeyApprovals.issue")(function* (proposal: Proposal, by: AuditBy) {
         return yield* keys
-          .issue({ ...noTerms, label: proposal.details["label"] ?? "", caller: yield* callerOf(proposal) }, by)
+          .issue({ ...termsOf(proposal), caller: yield* callerOf(proposal) }, by)
           .pipe(
             Effect.catchTag("NoSuchTenant", ({ appId }) =>
               Effect.fail(new NotCarriedOut({ message: `there is no tenant ${appId}` }))
@@ -107,3 +106,8 @@ const callerOf = ({ details }: Proposal): Effect.Effect<Caller> =>
     onFailure: (error) => Effect.die(error),
     onSuccess: ({ app_id: appId, key_id: keyId, mode, role }) => Effect.succeed({ appId, keyId, mode, role })
   })
+
+const termsOf = ({ details }: Proposal): KeyTerms => ({
+  label: details["label"] ?? "",
+  addresses: details["from"]?.split(",") ?? []
+})
