@@ -12,7 +12,7 @@ export interface FileRow {
   readonly outcome: Resolution["outcome"]
   readonly amount: MinorUnits | null
   readonly fee: MinorUnits | null
-  /** Of the amount and of the fee; null where the file does not say. */
+  /** Of the amount and of the fee; null only where the row has neither. */
   readonly currency: Currency | null
 }
 
@@ -95,6 +95,7 @@ const rowOf = (line: number, cells: ReadonlyArray<string>, names: ReadonlyArray<
     return bad("amount_minor is a whole number of the currency's smallest unit above 0, or empty")
   const currency = cell("currency").toUpperCase()
   if (currency !== "" && !isCurrency(currency)) return bad("the currency is not one that we know")
+  if (currency === "" && (fee !== null || amount !== null)) return bad("a figure needs its currency")
   return { line, reference, outcome, fee, amount, currency: isCurrency(currency) ? currency : null }
 }
 

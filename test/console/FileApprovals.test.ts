@@ -82,7 +82,10 @@ const desk = Layer.unwrap(
 const proposed = Effect.fnUntraced(function* (count: number) {
   const references = yield* Effect.forEach(Array.from({ length: count }), () => newReference)
   const text = ["reference,outcome", ...references.map((reference) => `${reference},successful`)].join("\n")
-  const id = yield* (yield* ReviewFiles).propose({ text, evidence: "letter" }, { by: asha, at: 1 })
+  const id = yield* (yield* ReviewFiles).propose(
+    { text, evidence: "letter", seen: new Map(references.map((one) => [one, 1n])) },
+    { by: asha, at: 1 }
+  )
   return { id, references }
 })
 const found = Effect.fnUntraced(function* (id: Reference) {
@@ -118,7 +121,7 @@ layer(desk)("an approved file of rulings", (it) => {
       during = Effect.void
       const count = references.filter((reference) => ruled.has(reference)).length
       expect(count).toBe(1)
-      expect(message).toBe("1 rows ruled, the rest called off: its approval had ended.")
+      expect(message).toBe("1 row ruled, the rest called off: its approval had ended.")
       expect(yield* found(id)).toMatchObject({ status: "failed", note: "asha called it off: the letter is forged" })
     })
   )

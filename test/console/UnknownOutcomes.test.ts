@@ -14,7 +14,7 @@ import { Settlement } from "../../src/services/settlement/Settlement.ts"
 import { gateway as command } from "../commands/Gateway.ts"
 import { momoPayout } from "../support/RequestBodies.ts"
 import { referenceOf } from "../support/SignedClient.ts"
-import { type Gateway, Stack, tenantOn, verified } from "../support/Stack.ts"
+import { changeCorridor, type Gateway, Stack, tenantOn, verified } from "../support/Stack.ts"
 import { masterKey } from "../support/TestDatabase.ts"
 import { operatorOn } from "./ConsoleClient.ts"
 import { originOf } from "./Person.ts"
@@ -82,7 +82,9 @@ const givenPayouts = Effect.fnUntraced(function* (gateway: Gateway, ending: stri
 
 const csv = (text: string) => new File([text], "rulings.csv", { type: "text/csv" })
 const textOf = (page: string) => page.replaceAll(/<[^>]+>/g, " ").replaceAll(/\s+/g, " ")
-const base64In = (page: string) => /name="base64" value="([^"]+)"/.exec(page)?.[1] ?? ""
+const hiddenIn = (page: string, name: string) => new RegExp(`name="${name}" value="([^"]+)"`).exec(page)?.[1] ?? ""
+/** What the form of a file that was looked through sends back. */
+const lookedAt = (page: string) => ({ base64: hiddenIn(page, "base64"), seen: hiddenIn(page, "seen") })
 
 layer(Stack.layer({ RECONCILER_SCHEDULE: "1h", CONSOLE_PORT: "0", PROVIDER_TIMEOUT_MS: "15000" }), { excludeTestServices: true })(
   "many unknown outcomes in the console",
@@ -170,7 +172,7 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h", CONSOLE_PORT: "0", PROVIDER_TIMEO
           expect(yield* statuses).toStrictEqual([`pending ${COUNT}`])
 
           const proposed = yield* asha.upload("/unknown/files/propose", {
-            base64: base64In(looked.text),
+            ...lookedAt(looked.text),
             evidence: "letter of 31 January"
           })
           expect(proposed.to).toMatch(/^\/unknown\/files\/\w{26}\?said=proposed$/)
@@ -194,6 +196,70 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h", CONSOLE_PORT: "0", PROVIDER_TIMEO
           expect(ofFile[0]?.details).toMatchObject({ approved_by: "biko", proposed_by: "amina" })
           expect(yield* Effect.map(verified(gateway), ({ differences }) => differences)).toStrictEqual([])
         })
+    )
+
+    it.effect("are no part of what is approved where their record has changed since the file was looked through", () =>
+      Effect.gen(function* () {
+        const { gateway } = yield* Stack
+        const { references, statuses } = yield* givenPayouts(gateway, "0010", another)
+        const { apply } = Context.get(gateway.context, Settlement)
+        const [amina, biko] = [yield* personOn(gateway, "aisha", "support"), yield* personOn(gateway, "babu", "approver")]
+        const [changed = "", early = "", ...others] = references
+        const text = ["reference,outcome", ...[changed, early].map((one) => `${one},successful`)].join("\n")
+        // The provider says something more between the look and the proposal.
+        const looked = yield* amina.upload("/unknown/files", { file: csv(text) })
+        expect(textOf(looked.text)).toContain("Would be booked: 2")
+        yield* apply({ reference: Reference.make(changed), fact: { ...another, amount: minor(9_998n) }, actor: "reconciler" })
+        const sent = yield* amina.upload("/unknown/files/propose", { ...lookedAt(looked.text), evidence: "letter of 31 January" })
+        const file = sent.to.split("?")[0] ?? ""
+        const shown = textOf((yield* biko.read(file)).text)
+        expect(shown).toContain("Would be booked: 1")
+        expect(shown).toContain(`2 ${changed} it has changed since the file was looked at`)
+        yield* biko.send(file, `/proposals/${file.split("/").at(-1)}/approve`, [])
+        expect(textOf((yield* biko.read(file)).text)).toContain("1 row ruled, 1 left: line 2: it has changed since")
+        expect(yield* statuses).toStrictEqual([`pending ${COUNT - 1}`, "successful 1"])
+
+        // A form that says nothing of what was looked at proposes nothing.
+        const other = ["reference,outcome", ...others.map((one) => `${one},successful`)].join("\n")
+        const { base64 } = lookedAt((yield* amina.upload("/unknown/files", { file: csv(other) })).text)
+        const refused = yield* amina.upload("/unknown/files/propose", { base64, evidence: "letter of 31 January" })
+        expect([refused.status, textOf(refused.text)]).toStrictEqual([
+          422,
+          expect.stringContaining("No row of it can be ruled as it was looked at.")
+        ])
+      })
+    )
+
+    it.effect("have the currency of the record in the file to fill in, and a figure without one is refused", () =>
+      Effect.gen(function* () {
+        const { gateway } = yield* Stack
+        yield* changeCorridor(gateway, { country: "GH", method: "momo" }, { destinationCurrencies: ["GHS", "KES"] })
+        const tenant = yield* tenantOn(gateway, 100_000n, { currency: "GHS" })
+        const across = {
+          currency: "GHS",
+          country: "GH",
+          destination_currency: "KES",
+          amount_type: "DESTINATION",
+          amount_minor: 103_200
+        }
+        const destination = { type: "momo", msisdn: "254712000010", network: "MPESA", country: "KE" }
+        const reference = Reference.make(
+          referenceOf(yield* tenant.post("/v1/payouts", { ...momoPayout(""), ...across, destination }))
+        )
+        const { apply } = Context.get(gateway.context, Settlement)
+        const inKes: Fact = { ...another, amount: minor(103_199n), currency: "KES" }
+        yield* Effect.forEach([inKes, inKes], (fact) => apply({ reference, fact, actor: "reconciler" }))
+        const person = yield* personOn(gateway, "doro", "support")
+        const list = textOf((yield* person.read(`/unknown?app=${tenant.appId}`)).text)
+        expect(list).toContain("KES 1,032.00")
+        const template = (yield* person.read(`/unknown/rulings.csv?app=${tenant.appId}`)).text
+        expect(template).toBe(`reference,outcome,fee_minor,currency\n${reference},,,GHS\n`)
+        const look = (line: string) =>
+          Effect.map(person.upload("/unknown/files", { file: csv(template.replace(",,,GHS", line)) }), ({ text }) => textOf(text))
+        expect(yield* look(",failed,0,GHS")).toContain("Would be booked: 1")
+        expect(yield* look(",failed,0,")).toContain("a figure needs its currency")
+        expect(yield* look(",failed,0,KES")).toContain("its currency is GHS, and not KES")
+      })
     )
 
     it.effect(

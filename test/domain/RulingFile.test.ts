@@ -13,8 +13,8 @@ describe("a file of rulings", () => {
     ["with the two columns that it needs", ["reference,outcome", `${one},successful`], row],
     [
       "as a spreadsheet writes it",
-      ['\uFEFF"Reference";"Outcome";"Fee_minor"', `"${one}";"Successful";"1200"\r`],
-      { ...row, fee: minor(1200n) }
+      ['\uFEFF"Reference";"Outcome";"Fee_minor";"Currency"', `"${one}";"Successful";"1200";"UGX"\r`],
+      { ...row, fee: minor(1200n), currency: "UGX" }
     ],
     [
       "with columns in another order",
@@ -23,10 +23,14 @@ describe("a file of rulings", () => {
     ],
     [
       "with an amount, and empty lines",
-      ["", "reference,outcome,amount_minor", "", `${one},successful,9999`, ""],
-      { ...row, line: 4, amount: minor(9999n) }
+      ["", "reference,outcome,amount_minor,currency", "", `${one},successful,9999,KES`, ""],
+      { ...row, line: 4, amount: minor(9999n), currency: "KES" }
     ],
-    ["with a fee of nothing", ["reference,outcome,fee_minor", `${one},successful,0`], { ...row, fee: minor(0n) }]
+    [
+      "with a fee of nothing",
+      ["reference,outcome,fee_minor,currency", `${one},successful,0,UGX`],
+      { ...row, fee: minor(0n), currency: "UGX" }
+    ]
   ])("is read %s", (_, lines, expected) => {
     expect(read(...lines)).toStrictEqual({ rows: [expected], bad: [] })
   })
@@ -49,6 +53,8 @@ describe("a file of rulings", () => {
     [`${one},failed,-1`, "fee_minor is a whole number of the currency's smallest unit, or empty"],
     [`${one},failed,9007199254740992`, "fee_minor is a whole number of the currency's smallest unit, or empty"],
     [`${one},successful,,0`, "amount_minor is a whole number of the currency's smallest unit above 0, or empty"],
+    [`${one},successful,1200`, "a figure needs its currency"],
+    [`${one},successful,,9999`, "a figure needs its currency"],
     [`${one},successful,,,XYZ`, "the currency is not one that we know"],
     [`${one},successful,1,2,UGX,more`, "it has 6 values, and the header names 5"],
     ["256772123456,failed", "the reference is none of ours: it has 26 characters"]

@@ -36,7 +36,7 @@ export const makeRulingFiles = Effect.gen(function* () {
         problem === null ? null : h("p", { class: "warning", role: "alert" }, problem),
         h("p", null, "Nothing is booked yet. The file is ", code(shortOf(judged.digest)), " in the audit log."),
         ...judgedSections(judged, "Would be booked", "Would not be ruled"),
-        judged.ready.length === 0 ? null : proposeForm(visit, text)
+        judged.ready.length === 0 ? null : proposeForm(visit, text, judged.ready)
       ],
       { status: problem === null ? 200 : 422 }
     )
@@ -47,7 +47,7 @@ export const makeRulingFiles = Effect.gen(function* () {
     const evidence = (visit.form.get("evidence") ?? "").trim()
     if (evidence === "" || evidence.length > LONGEST_EVIDENCE)
       return yield* shown(visit, text, `Say how that is known, in at most ${LONGEST_EVIDENCE} characters.`)
-    return yield* approvals.propose({ text, evidence }, { by: visit.visitor.name, at: visit.at }).pipe(
+    return yield* approvals.propose({ text, evidence, seen: seenIn(visit.form) }, { by: visit.visitor.name, at: visit.at }).pipe(
       Effect.map((id): Answer => redirect(`/unknown/files/${id}`, "proposed")),
       Effect.catchTag("NotDecided", ({ message }) => shown(visit, text, message))
     )
@@ -152,7 +152,13 @@ const sumsOf = (rows: ReadonlyArray<RulableRow>): ComponentChild => {
   )
 }
 
-const proposeForm = (visit: Visit, text: string): ComponentChild =>
+/** The revisions that were looked at, as "REFERENCE:REVISION"; `proposeForm` writes them. */
+const seenIn = (form: URLSearchParams): ReadonlyMap<string, bigint> =>
+  new Map(
+    [...(form.get("seen") ?? "").matchAll(/(\w{26}):(\d{1,18})/g)].map(([, reference = "", at = ""]) => [reference, BigInt(at)])
+  )
+
+const proposeForm = (visit: Visit, text: string, ready: ReadonlyArray<RulableRow>): ComponentChild =>
   may(visit.visitor.role, "resolve")
     ? section(
         "Propose it",
@@ -165,6 +171,7 @@ const proposeForm = (visit: Visit, text: string): ComponentChild =>
           "form",
           { method: "post", action: "/unknown/files/propose", enctype: "multipart/form-data", class: "stacked" },
           hidden("form_token", visit.visitor.formToken),
+          hidden("seen", ready.map(({ reference, seen }) => `${reference}:${seen}`).join(" ")),
           // As it is: a browser would change the ends of its lines.
           hidden("base64", Buffer.from(text, "utf8").toString("base64")),
           words({

@@ -55,7 +55,7 @@ export const makeUnknown = Effect.gen(function* () {
   const template = Effect.fn("UnknownPage.template")(function* (visit: Visit): Effect.fn.Return<Answer> {
     const { filter } = filterOf(visit.query, visit.at)
     const rows = yield* work.list({ ...filter, state: "review" }, null, ROWS_WRITTEN)
-    const lines = rows.map(({ amountCurrency, reference }) => `${reference},,,${amountCurrency}\n`)
+    const lines = rows.map(({ currency, reference }) => `${reference},,,${currency}\n`)
     return {
       _tag: "CsvFile",
       name: "rulings.csv",
@@ -312,7 +312,7 @@ const evidenceForm = (visit: Visit): ComponentChild =>
         h(
           "p",
           null,
-          "A file of the provider's word on each: reference, outcome (successful or failed), fee_minor and currency. It is looked through first, and nothing is booked before another person approves it."
+          "A file of the provider's word on each: reference, outcome (successful or failed), fee_minor, and the currency of what it names. It is looked through first, and nothing is booked before another person approves it."
         ),
         h(
           "form",

@@ -37,7 +37,7 @@ export const UnsettledWorkPg = Layer.effect(
       return sql`
         WITH o AS MATERIALIZED (
           SELECT t.app_id, t.reference, t.kind, t.mode, t.provider, t.created_at, w.needs_review,
-            ${amount}::bigint AS amount, ${amountCurrency} AS currency,
+            ${amount}::bigint AS amount, ${amountCurrency} AS amount_currency, well_formed(t.record) ->> 'currency' AS currency,
             CASE WHEN w.acknowledged_in_review = w.needs_review THEN w.acknowledged_until END AS rests_until
           FROM open_work w JOIN transactions t ON t.app_id = w.app_id AND t.reference = w.reference
           WHERE (w.is_open OR w.needs_review) ${of("w.app_id")} ${of("t.app_id")}
@@ -54,7 +54,7 @@ export const UnsettledWorkPg = Layer.effect(
           ORDER BY w.created_at, w.reference LIMIT ${COUNTED_AT_MOST}
         ),
         unsettled AS (
-          SELECT o.reference, o.app_id AS "appId", o.kind, o.mode, o.provider, o.amount, o.currency AS "amountCurrency",
+          SELECT o.reference, o.app_id AS "appId", o.kind, o.mode, o.provider, o.amount, o.amount_currency AS "amountCurrency", o.currency,
             o.created_at AS "createdAt", l.at AS "heardAt", l.note, o.rests_until AS "acknowledgedUntil",
             CASE WHEN o.needs_review THEN 'review' WHEN l.fact IN ('Unknown', 'NotFound') THEN 'unknown'
               WHEN o.created_at <= ${iso(now)}::timestamptz - ${OVERDUE}::interval THEN 'overdue' END AS state

@@ -9,7 +9,7 @@ import { type Acting, auditBy, NotDecided, peopleOf } from "./Deciding.ts"
 import { FloatApprovals } from "./FloatApprovals.ts"
 import { KeyApprovals } from "./KeyApprovals.ts"
 import { ReviewApprovals } from "./ReviewApprovals.ts"
-import { endOf, isOfFile, ReviewFiles } from "./ReviewFiles.ts"
+import { endOf, isOfFile, ReviewFiles, rowsRuled } from "./ReviewFiles.ts"
 
 /** The decisions of a second person on proposals of every kind. Each kind's own file creates its proposals, and carries them out. */
 export class Approvals extends Context.Service<
@@ -88,7 +88,7 @@ export class Approvals extends Context.Service<
           details: { ...audit.details, ...details, why: note }
         })
         if (!isDone)
-          return yield* new NotDecided({ message: `${count} rows ruled, the rest called off: its approval had ended.` })
+          return yield* new NotDecided({ message: `${rowsRuled(count)}, the rest called off: its approval had ended.` })
       })
 
       const approve = Effect.fn("Approvals.approve")(function* (id: Reference, acting: Acting) {

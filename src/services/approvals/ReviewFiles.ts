@@ -5,16 +5,18 @@ import { maskedText } from "../../domain/Masking.ts"
 import { minor } from "../../domain/Money.ts"
 import { consoleActor } from "../../domain/Operator.ts"
 import type { Proposal } from "../../domain/Proposal.ts"
-import type { FileRow } from "../../domain/RulingFile.ts"
+import { type FileRow, readRulingFile } from "../../domain/RulingFile.ts"
 import type { AuditBy } from "../ports/AuditLog.ts"
 import { Proposals } from "../ports/Proposals.ts"
 import { RandomSource } from "../ports/RandomSource.ts"
-import { type JudgedFile, type RuledFile, RulingFiles } from "../settlement/RulingFiles.ts"
+import { digestOf, type JudgedFile, type RuledFile, RulingFiles } from "../settlement/RulingFiles.ts"
 import { type Acting, NotDecided } from "./Deciding.ts"
 
 /** A file of evidence in the console: what it says, and how whoever sends it knows that. */
 export interface EvidenceFile {
   readonly text: string
+  /** The revision of each record that could be ruled when the file was looked through. */
+  readonly seen: ReadonlyMap<string, bigint>
   readonly evidence: string
 }
 
@@ -25,7 +27,10 @@ export interface EvidenceFile {
 export class ReviewFiles extends Context.Service<
   ReviewFiles,
   {
-    /** Opens a proposal of the rows that can be ruled; its id. Refused where there is none, or where the same file waits already. */
+    /**
+     * Opens a proposal of the rows that could be ruled when they were looked at; its id. One whose record has changed since stays in it and is
+     * left. Refused where none can be ruled any more, or where the same file waits already.
+     */
     readonly propose: (file: EvidenceFile, acting: Acting) => Effect.Effect<Reference, NotDecided>
     /** The proposed rows as their records are now. */
     readonly standing: (proposal: Proposal) => Effect.Effect<Pick<JudgedFile, "ready" | "left">>
@@ -40,13 +45,20 @@ export class ReviewFiles extends Context.Service<
       const proposals = yield* Proposals
       const randomSource = yield* RandomSource
 
-      const propose = Effect.fn("ReviewFiles.propose")(function* ({ evidence, text }: EvidenceFile, { at, by }: Acting) {
-        const judged = yield* files.judge(text)
-        if (typeof judged === "string") return yield* new NotDecided({ message: judged })
-        if (judged.ready.length === 0) return yield* new NotDecided({ message: "No row of it can be ruled." })
-        const details = summaryOf(judged, evidence)
+      const propose = Effect.fn("ReviewFiles.propose")(function* ({ evidence, seen, text }: EvidenceFile, { at, by }: Acting) {
+        const file = readRulingFile(text)
+        if (typeof file === "string") return yield* new NotDecided({ message: file })
+        const rows = file.rows.flatMap((row) => {
+          const revision = seen.get(row.reference)
+          return revision === undefined ? [] : [{ ...row, seen: revision }]
+        })
+        const { ready } = yield* files.judgeRows(rows)
+        if (ready.length === 0) return yield* new NotDecided({ message: "No row of it can be ruled as it was looked at." })
+        const digest = digestOf(text)
+        const notRuled = file.rows.length + file.bad.length - ready.length
+        const details = summaryOf({ digest, ready, notRuled }, evidence)
         const id = yield* randomSource.reference
-        const subject = `file-${judged.digest}`
+        const subject = `file-${digest}`
         const opened = yield* proposals.open(
           {
             id,
@@ -54,7 +66,7 @@ export class ReviewFiles extends Context.Service<
             subject,
             proposedBy: by,
             proposedAt: at,
-            details: { ...details, rulings: rowsText(judged) }
+            details: { ...details, rulings: rowsText(rows) }
           },
           { at, actor: consoleActor(by), action: "review propose", subject, details }
         )
@@ -87,27 +99,35 @@ export const endOf = ({ left, ruled }: RuledFile) => {
   const count = ruled.length + left.length - rest.length
   const why = rest.slice(0, NAMED).map((row) => `line ${row.line}: ${row.why}`)
   const more = rest.length > NAMED ? `; and ${rest.length - NAMED} more` : ""
-  const note = `${count} rows ruled, ${rest.length} left${why.length === 0 ? "" : `: ${why.join("; ")}${more}`}`
+  const note = `${rowsRuled(count)}, ${rest.length} left${why.length === 0 ? "" : `: ${why.join("; ")}${more}`}`
   return { count, note, details: { ruled: String(count), left: String(rest.length) } }
 }
 
-const summaryOf = ({ digest, left, ready }: JudgedFile, evidence: string): Readonly<Record<string, string>> => ({
+export const rowsRuled = (count: number): string => `${count} ${count === 1 ? "row" : "rows"} ruled`
+
+interface LookedAt extends Pick<JudgedFile, "digest" | "ready"> {
+  readonly notRuled: number
+}
+
+const summaryOf = ({ digest, notRuled, ready }: LookedAt, evidence: string): Readonly<Record<string, string>> => ({
   evidence: maskedText(evidence),
   file: digest,
   successful: String(ready.filter(({ outcome }) => outcome === "successful").length),
   failed: String(ready.filter(({ outcome }) => outcome === "failed").length),
-  not_ruled: String(left.length)
+  not_ruled: String(notRuled)
 })
 
-const rowsText = ({ ready }: JudgedFile): string =>
-  ready
+type SeenRow = FileRow & { readonly seen: bigint }
+
+const rowsText = (rows: ReadonlyArray<SeenRow>): string =>
+  rows
     .map(({ amount, currency, fee, line, outcome, reference, seen }) =>
       [line, reference, outcome, fee ?? "", amount ?? "", currency ?? "", seen].join(",")
     )
     .join("\n")
 
 /** As `rowsText` wrote them. */
-const rowsIn = ({ details }: Proposal): ReadonlyArray<FileRow & { readonly seen: bigint }> =>
+const rowsIn = ({ details }: Proposal): ReadonlyArray<SeenRow> =>
   (details["rulings"] ?? "").split("\n").flatMap((text) => {
     const [line, reference, outcome, fee = "", amount = "", currency = "", seen = "0"] = text.split(",")
     if (!isReference(reference) || (outcome !== "successful" && outcome !== "failed")) return []

@@ -22,6 +22,8 @@ export const UnsettledTransaction = Schema.Struct({
   /** As the tenant asked, in minor units. */
   amount: Schema.BigInt,
   amountCurrency: Currency,
+  /** Of the record, and with it of its fee. */
+  currency: Currency,
   createdAt: Instant,
   /** The last line of its history. */
   heardAt: Instant,

@@ -193,7 +193,7 @@ const whyNot = (
     return isTerminal(record)
       ? `it is final: ${record.status}, and no review of it is open`
       : "no review of it is open: its provider is asked for 24 hours, and at once by asking again"
-  if (row.seen !== null && row.seen !== revision) return "the provider said something of it since the file was looked at"
+  if (row.seen !== null && row.seen !== revision) return "it has changed since the file was looked at"
   const expected = row.amount === null ? record.currency : resolvedCurrency(record)
   return row.currency === null || row.currency === expected ? null : `its currency is ${expected}, and not ${row.currency}`
 }
