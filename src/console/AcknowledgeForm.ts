@@ -4,7 +4,7 @@ import { may } from "../domain/Operator.ts"
 import { isTerminal } from "../domain/Payment.ts"
 import type { Transaction } from "../domain/Transaction.ts"
 import { ACKNOWLEDGED_HOURS, type Acknowledgement } from "../services/ports/Acknowledgements.ts"
-import { choice, field, form, time } from "./Elements.ts"
+import { choice, field, form, minute } from "./Elements.ts"
 import type { Visit } from "./Route.ts"
 
 export const LONGEST_ACKNOWLEDGEMENT = 500
@@ -17,7 +17,7 @@ const hourChoices: ReadonlyArray<readonly [string, string]> = [
 
 /** How long its alerts rest; null where they do not. */
 export const acknowledgementText = (resting: Option.Option<Acknowledgement>): ComponentChild =>
-  Option.match(resting, { onNone: () => null, onSome: ({ until }) => ["its alerts rest until ", time(until)] })
+  Option.match(resting, { onNone: () => null, onSome: ({ until }) => ["its alerts rest until ", minute(until)] })
 
 /** For a person with the permission, while the transaction is open or in review. `back` is the page to return to. */
 export const acknowledgeForm = (visit: Visit, record: Transaction, back: string): ComponentChild =>

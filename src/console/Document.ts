@@ -1,7 +1,7 @@
 import { type ComponentChild, type ComponentChildren, h } from "preact"
 import { renderToString } from "preact-render-to-string"
 import type { Visitor } from "../services/SignIn.ts"
-import { hidden } from "./Elements.ts"
+import { facts, hidden } from "./Elements.ts"
 import type { Page } from "./Route.ts"
 
 /** Where people go from every page. */
@@ -48,9 +48,37 @@ export const framed = ({ body, refreshSeconds, title }: Page, { notice, path, li
       h("h1", null, title),
       body
     ),
-    h("footer", null, "All times are UTC. Numbers of people are shown by their last four digits.")
+    h(
+      "footer",
+      null,
+      "All times are UTC. Numbers of people are shown by their last four digits. ",
+      h("button", { type: "button", id: "show-keys", hidden: true }, "Keyboard")
+    ),
+    keyboard
   ])
 }
+
+const keyMeanings: ReadonlyArray<readonly [string, string]> = [
+  ["/", "to the search field"],
+  ["j", "to the next row"],
+  ["k", "to the row before"],
+  ["Enter", "opens the row"],
+  ["?", "shows this"]
+]
+
+/** What ConsoleScript does at a key; without scripts it stays closed. */
+const keyboard: ComponentChild = h(
+  "dialog",
+  { id: "keys", "aria-labelledby": "keys-title" },
+  h("h2", { id: "keys-title" }, "Keyboard"),
+  facts(keyMeanings.map(([key, meaning]) => [key, meaning])),
+  h(
+    "form",
+    { method: "dialog", class: "inline" },
+    h("button", { type: "submit" }, "Close"),
+    h("button", { type: "button", id: "keys-on" }, "Turn these keys off")
+  )
+)
 
 /** A document of its own: logging in, and what is said to people who are not. */
 export const plainDocument = (title: string, body: ComponentChildren): string =>

@@ -20,9 +20,13 @@ export const link = (to: string, children: ComponentChildren): ComponentChild =>
 
 export const transactionLink = (reference: string): ComponentChild => link(`/transactions/${reference}`, code(reference))
 
-/** "2026-01-31 12:00:00 UTC". */
+/** "2026-01-31 12:00:00.123 UTC": what happened, to be compared with what happened elsewhere. */
 export const time = (at: Instant | null): ComponentChild =>
-  at === null ? "never" : h("time", { dateTime: iso(at), title: iso(at) }, `${iso(at).slice(0, 19).replace("T", " ")} UTC`)
+  at === null ? "never" : h("time", { dateTime: iso(at) }, `${iso(at).slice(0, 23).replace("T", " ")} UTC`)
+
+/** "2026-01-31 12:00 UTC": an end or a beginning that a person or the clock set. */
+export const minute = (at: Instant): ComponentChild =>
+  h("time", { dateTime: iso(at), title: iso(at) }, `${iso(at).slice(0, 16).replace("T", " ")} UTC`)
 
 /** "UGX 1,234,567" or "KES -12.50". */
 export const money = (amount: bigint | null, currency: Currency): ComponentChild =>

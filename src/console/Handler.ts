@@ -4,46 +4,12 @@ import { h } from "preact"
 import { may } from "../domain/Operator.ts"
 import { pathPattern } from "../runtime/PathPattern.ts"
 import { SignIn, type Visitor } from "../services/SignIn.ts"
+import { consoleScript } from "./ConsoleScript.ts"
 import { framed, type NavigationLink, plainDocument } from "./Document.ts"
 import { field, hidden } from "./Elements.ts"
 import { type Gate, isOwnForm, type Refused, readForm, strictHeaders, unstorable } from "./Gate.ts"
 import { type Answer, type CsvFile, page, ROUTE_PARAMETER, type Route } from "./Route.ts"
 import { consoleStyle } from "./Stylesheet.ts"
-
-/**
- * The console's one script. It reads a page that asks for it again and puts the new content in the place of the old, unless a person is
- * typing in it. Where that fails it says so, because an old page looks like a good one. A refresh identifies itself, so that it does not
- * keep a session open. Without scripts a page stays as it was when it was read.
- */
-const consoleScript = `"use strict";
-(() => {
-  const main = document.querySelector("main[data-refresh]");
-  if (main === null) return;
-  const seconds = Number(main.dataset.refresh);
-  const isBusy = () => document.hidden || main.contains(document.activeElement) && document.activeElement !== main
-    || String(getSelection()) !== "" || main.querySelector("details[open]") !== null;
-  const look = async () => {
-    if (isBusy()) return;
-    const answer = await fetch(location.href, { headers: { "x-console-refresh": "1" }, redirect: "error" });
-    if (!answer.ok) return sayStale();
-    const next = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("main[data-refresh]");
-    if (next === null || isBusy()) return;
-    main.replaceChildren(...next.children);
-  };
-  const sayStale = () => {
-    if (main.querySelector("[data-stale]") !== null) return;
-    const warning = document.createElement("p");
-    warning.className = "warning";
-    warning.role = "status";
-    warning.dataset.stale = "";
-    warning.textContent = "This page could not be read again, and may be out of date. Load it anew; perhaps you have to log in again.";
-    main.prepend(warning);
-  };
-  const again = () => look().catch(sayStale);
-  setInterval(again, seconds * 1000);
-  document.addEventListener("visibilitychange", again);
-})();
-`
 
 type Request = HttpServerRequest.HttpServerRequest
 type Response = HttpServerResponse.HttpServerResponse
@@ -125,6 +91,7 @@ export const makeHandler = (gate: Gate, rooms: ReadonlyArray<Room>) =>
       if (pathname === "/login") return html(200, logInPage("", localPath(searchParams.get("next")), false))
       const visitor = yield* visitorOf(request)
       if (Option.isNone(visitor)) return redirectTo(`/login?next=${encodeURIComponent(`${pathname}${search}`)}`)
+      if (pathname === ALIVE) return HttpServerResponse.empty({ status: 204 })
       return yield* answerOf(request, visitor.value, new URLSearchParams())
     })
 
@@ -152,6 +119,8 @@ export const makeHandler = (gate: Gate, rooms: ReadonlyArray<Room>) =>
     )
   })
 
+/** A sign of life for pages that refresh: who asks is looked up in the database, and nothing more is read. */
+const ALIVE = "/alive"
 const ORIGIN = "http://console"
 /** A target that begins with two slashes is a path as well, and no other host. */
 const urlOf = ({ url }: Request): URL => URL.parse(url.startsWith("/") ? `${ORIGIN}${url}` : url) ?? new URL(ORIGIN)

@@ -35,7 +35,7 @@ pre { background: var(--ground); border: 1px solid var(--line); border-radius: 6
 .facts + form, .facts + details { margin-top: .9rem; } dt { color: var(--soft); } dd { margin: 0; min-width: 0; overflow-wrap: anywhere; }
 table { width: 100%; border-collapse: collapse; font-size: .9375rem; } caption { text-align: left; color: var(--soft); font-size: .875rem; padding-bottom: .3rem; }
 th { text-align: left; font-weight: 600; color: var(--soft); font-size: .875rem; } th, td { padding: .4rem .75rem .4rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
-tbody tr:last-child td { border-bottom: 0; } tbody tr:hover { background: var(--ground); } td { overflow-wrap: break-word; } td code { white-space: nowrap; } td ul { margin: 0; }
+tbody tr:last-child td { border-bottom: 0; } tbody tr:hover { background: var(--ground); } td { overflow-wrap: break-word; } td code { white-space: nowrap; } td time { white-space: normal; } td ul { margin: 0; }
 input, select, textarea, button { font: inherit; color: inherit; background: var(--paper); border: 1px solid var(--soft); border-radius: 6px; padding: .35rem .6rem; min-height: 2.25rem; max-width: 100%; }
 ::placeholder { color: var(--soft); opacity: 1; }
 button { cursor: pointer; font-weight: 600; white-space: nowrap; background: var(--quiet-ground); } button:hover { border-color: var(--ink); }
@@ -44,6 +44,8 @@ button.strong { background: light-dark(#0b57b5, #1f5fb5); border-color: transpar
 .stacked, .filters { display: grid; gap: .7rem; margin: .6rem 0; } .stacked { max-width: 40rem; } .stacked button { justify-self: start; }
 .filters { grid-template-columns: repeat(auto-fill, minmax(min(100%, 12rem), 1fr)); align-items: end; } .filters > details { grid-column: 1 / -1; } .filters > button { justify-self: start; } .field { margin: 0; } .field label { display: block; font-size: .875rem; color: var(--soft); }
 .field input, .field select, .field textarea { width: 100%; } .quick { flex-wrap: nowrap; } .quick input { width: 17rem; min-width: 0; } .person { gap: .75rem; color: var(--soft); font-size: .9375rem; }
+dialog { max-width: min(30rem, 90vw); padding: 1.2rem; color: var(--ink); background: var(--paper); border: 1px solid var(--line); border-radius: 10px; } dialog::backdrop { background: #0008; } dialog form { margin-top: 1rem; }
+tbody tr:focus { outline: 3px solid var(--focus); outline-offset: -3px; background: var(--ground); }
 details { margin: .4rem 0; } summary { cursor: pointer; }
 .timeline { list-style: none; margin: 0; padding: 0; } .timeline > li { position: relative; padding: 0 0 1rem 1.6rem; border-left: 2px solid var(--line); margin-left: .4rem; }
 .timeline > li::before { content: ""; position: absolute; left: -.5rem; top: .4rem; width: .85rem; height: .85rem; border-radius: 50%; background: var(--soft); border: 2px solid var(--paper); }

@@ -49,6 +49,12 @@ export const personAt = (page: BrowserPage, origin: string) => {
     fill,
     /** Follows the first link of the page's content whose text holds this. */
     follow: (text: string) => click(withText("main a", text), text),
+    /** Presses Enter where the focus is. */
+    enter: () =>
+      click(
+        `({ click: () => document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true })), innerText: "" })`,
+        "Enter"
+      ),
     goTo: (path: string) => page.open(`${origin}/${path}`),
     logIn: async (name: string, token: string) => {
       await page.open(`${origin}/login`)

@@ -18,7 +18,7 @@ import { ProviderRegistry } from "../../services/ports/ProviderRegistry.ts"
 import { operations } from "../../services/routing/CircuitStates.ts"
 import { Circuits } from "../../services/routing/Circuits.ts"
 import { LONGEST_ACKNOWLEDGEMENT } from "../AcknowledgeForm.ts"
-import { badge, idOf, link, money, said, section, table, time, transactionLink } from "../Elements.ts"
+import { badge, idOf, link, minute, money, said, section, table, time, transactionLink } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
 import { noteText } from "../HappeningText.ts"
 import { failingCalls } from "../ProviderCalls.ts"
@@ -202,7 +202,7 @@ const unansweredTable = (rows: ReadonlyArray<UnansweredTransaction>, now: Instan
       row.provider,
       elapsed(now, row.createdAt) ?? "",
       `${elapsed(now, row.heardAt)} ago`,
-      row.acknowledgedUntil !== null && row.acknowledgedUntil > now ? ["until ", time(row.acknowledgedUntil)] : "not yet",
+      row.acknowledgedUntil !== null && row.acknowledgedUntil > now ? ["until ", minute(row.acknowledgedUntil)] : "not yet",
       said(noteText(row.note))
     ])
   )

@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { type ComponentChild, h } from "preact"
 import { Mode } from "../../domain/Ids.ts"
 import { PeriodCounts } from "../../services/ports/PeriodCounts.ts"
-import { badge, code, facts, section, type Tone, table, time } from "../Elements.ts"
+import { badge, code, facts, minute, section, type Tone, table } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
 import { rateChart, sparkline } from "../RateChart.ts"
 import { page, type Visit } from "../Route.ts"
@@ -119,7 +119,7 @@ const linePage = (chosen: Choice, line: RateLine) =>
           table(
             "By the time at which they ended",
             ["From", "Ended", "Successful", "Rate"],
-            line.steps.map((step) => [time(step.at), String(step.ended), String(step.successful), percent(step)])
+            line.steps.map((step) => [minute(step.at), String(step.ended), String(step.successful), percent(step)])
           )
         ),
         section(

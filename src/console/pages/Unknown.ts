@@ -21,7 +21,20 @@ import {
 } from "../../services/ports/UnsettledWork.ts"
 import { HANDLED_AT_MOST, type Handled, UnsettledQueue } from "../../services/settlement/UnsettledQueue.ts"
 import { LONGEST_ACKNOWLEDGEMENT } from "../AcknowledgeForm.ts"
-import { badge, choice, field, hidden, link, money, said, section, type Tone, table, time, transactionLink } from "../Elements.ts"
+import {
+  badge,
+  choice,
+  field,
+  hidden,
+  link,
+  minute,
+  money,
+  said,
+  section,
+  type Tone,
+  table,
+  transactionLink
+} from "../Elements.ts"
 import type { Room } from "../Handler.ts"
 import { noteText } from "../HappeningText.ts"
 import { type Answer, auditOf, page, redirect, type Visit } from "../Route.ts"
@@ -127,7 +140,7 @@ const rowOf = (visit: Visit, row: UnsettledTransaction): ReadonlyArray<Component
   row.state === "review" ? link(`/reviews/${row.reference}`, badge("review", tones.review)) : badge(row.state, tones[row.state]),
   elapsed(visit.at, row.createdAt) ?? "",
   `${elapsed(visit.at, row.heardAt)} ago`,
-  row.acknowledgedUntil !== null && row.acknowledgedUntil > visit.at ? ["until ", time(row.acknowledgedUntil)] : "not yet",
+  row.acknowledgedUntil !== null && row.acknowledgedUntil > visit.at ? ["until ", minute(row.acknowledgedUntil)] : "not yet",
   said(noteText(row.note))
 ]
 
