@@ -38,13 +38,38 @@ const linesTo = (descriptor: number, write: (descriptor: number, bytes: Buffer) 
   }
 }
 
+/** What waits for a reader that does not read: beyond so many bytes lines are lost, so that they do not fill the memory of the process. */
+const UNREAD_BYTES = 4 * 1024 * 1024
+
+/** A pipe or a terminal is written by Node, which keeps what its reader has not taken. As with a file, what is lost is counted. */
+const linesToReader = (unreadBytes: () => number, put: (text: string) => void) => {
+  let lost = 0
+  return (...parts: ReadonlyArray<unknown>): void => {
+    const text = format(...parts)
+    if (unreadBytes() > UNREAD_BYTES) {
+      lost += text.split("\n").length
+      return
+    }
+    if (lost > 0) put(JSON.stringify({ ...lostLines, annotations: { lines: lost } }))
+    lost = 0
+    put(text)
+  }
+}
+
 const lostLines = { level: "error", message: "the log could not be written for a while, and what it said is lost" }
 
 /** That console, whose errors are the log. */
-const consoleOf = (console: Console): Console =>
-  isFile(STANDARD_ERROR) ? { ...console, error: linesTo(STANDARD_ERROR) } : console
+const consoleOf = (console: Console): Console => ({
+  ...console,
+  error: isFile(STANDARD_ERROR)
+    ? linesTo(STANDARD_ERROR)
+    : linesToReader(
+        () => process.stderr.writableLength,
+        (text) => console.error("%s", text)
+      )
+})
 
 /** From then on a process serves although its standard output takes nothing. */
 const surviveFullOutput = (): void => void process.stdout.on("error", () => undefined)
 
-export const StandardStreams = { consoleOf, linesTo, surviveFullOutput }
+export const StandardStreams = { consoleOf, linesTo, linesToReader, surviveFullOutput }

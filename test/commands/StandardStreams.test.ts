@@ -58,3 +58,45 @@ describe("the log on a disk that is full", () => {
     expect(await ended(openSync("/dev/full", "w"))).toBe(WRONG_USAGE)
   })
 })
+
+/** What a process keeps in memory of so many megabytes that it logs to a pipe which nobody reads. */
+const keptOf = (megabytes: number): Promise<number> =>
+  new Promise((done) => {
+    const streams = join(import.meta.dirname, "..", "..", "src", "commands", "StandardStreams.ts")
+    const words = `import { StandardStreams } from ${JSON.stringify(streams)}
+      const console = StandardStreams.consoleOf(globalThis.console)
+      for (let line = 0; line < ${megabytes * 1024}; line++) console.error("x".repeat(1023))
+      process.stdout.write(String(process.stderr.writableLength), () => process.exit(0))`
+    const child = spawn(process.execPath, ["--input-type=module", "-e", words], { stdio: ["ignore", "pipe", "pipe"] })
+    let said = ""
+    child.stdout.setEncoding("utf8").on("data", (text) => (said += text))
+    child.stdout.once("end", () => done(Number(said)))
+  })
+
+describe("the log on a pipe that nobody reads", () => {
+  it("is lost and counted, and goes on with the count once somebody reads", () => {
+    const written: Array<string> = []
+    let unread = 0
+    const line = StandardStreams.linesToReader(
+      () => unread,
+      (text) => written.push(text)
+    )
+    line("the first")
+    unread = 64 * 1024 * 1024
+    line("the second")
+    line("the third\nand its cause")
+    unread = 0
+    line("the %s", "fourth")
+    expect(written).toEqual([
+      "the first",
+      `{"level":"error","message":"the log could not be written for a while, and what it said is lost","annotations":{"lines":3}}`,
+      "the fourth"
+    ])
+  })
+
+  it("does not fill the memory of the process that writes it", async () => {
+    const kept = await keptOf(16)
+    expect(kept).toBeGreaterThan(1024 * 1024)
+    expect(kept).toBeLessThan(6 * 1024 * 1024)
+  })
+})
