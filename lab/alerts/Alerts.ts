@@ -124,7 +124,8 @@ const play = async (scene: Scene, { parts, standby }: Props, { sink, watch }: Se
     for (const fault of faults) {
       if (options.only.length > 0 && !fault.alerts.some((alert) => options.only.includes(alert))) continue
       const names = [...fault.alerts, ...(fault.beside ?? [])]
-      const span = { names, from: performance.now(), to: Number.POSITIVE_INFINITY }
+      const from = fault.isThereFromStart === true ? 0 : performance.now()
+      const span = { names, from, to: Number.POSITIVE_INFINITY }
       spans.push(span)
       const all = await drill(sink, fault)
       span.to = performance.now() + AFTERWARDS_MS

@@ -10,6 +10,7 @@ const yesterday = () => new Date(Date.now() - DAY_MS).toISOString().slice(0, "20
 export const unchecked = ({ must }: Scene): Fault => ({
   about: "nobody ever verified the ledger or reconciled the provider, until somebody does",
   alerts: ["LedgerUnverified", "ReconcileOverdue"],
+  isThereFromStart: true,
   how: "real",
   begin: nothing,
   mend: async () => {

@@ -15,6 +15,8 @@ export interface Fault {
   readonly mend: () => Promise<void>
   /** When its alerts have ended: puts back what was set back. */
   readonly after?: () => Promise<void>
+  /** A new installation has it: its alerts may have fired before it is played. */
+  readonly isThereFromStart?: true
   /** Alerts that it raises beside, or may raise. */
   readonly beside?: ReadonlyArray<string>
   /** How long the alerts may take to fire. */
@@ -49,7 +51,7 @@ export const drill = async (sink: Sink, fault: Fault): Promise<ReadonlyArray<Dri
     endsWithinSeconds = ENDS_WITHIN_SECONDS,
     withinSeconds = FIRES_WITHIN_SECONDS
   } = fault
-  const early = alerts.filter(sink.isFiring)
+  const early = fault.isThereFromStart === true ? [] : alerts.filter(sink.isFiring)
   const failures: Array<string> = []
   const attempt = async (what: string, work: () => Promise<void>) => {
     await work().catch((error: unknown) => void failures.push(`${what}: ${error instanceof Error ? error.message : error}`))
