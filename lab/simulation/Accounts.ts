@@ -1,5 +1,6 @@
 import { Effect } from "effect"
 import { type Random, seeded } from "../../test/support/Random.ts"
+import { isDeclared } from "./Declared.ts"
 import { EXCHANGER, MOVERS } from "./Movers.ts"
 import { isRestored } from "./Restores.ts"
 import type { Stage } from "./Stage.ts"
@@ -60,7 +61,8 @@ export class Swaps {
   readonly #accounts: Accounts
 
   constructor(seed: number, { stage, world }: { readonly stage: Stage; readonly world: { readonly accounts: Accounts } }) {
-    this.#random = seed >= SWAPPING_FROM && !isRestored(seed) && !isUnsteady(seed) ? seeded(seed ^ 0x2545f491) : null
+    this.#random =
+      seed >= SWAPPING_FROM && !isRestored(seed) && !isUnsteady(seed) && !isDeclared(seed) ? seeded(seed ^ 0x2545f491) : null
     this.#stage = stage
     this.#accounts = world.accounts
   }

@@ -24,11 +24,12 @@ interface Chances {
 
 /** What really becomes of what a provider took: when it can be found, how it ends, and whether it comes back. */
 export const drawMovement = (
-  { lateMs, lateShare, name: provider }: Mover,
+  { declared, lateMs: payoutLateMs, lateShare, name: provider }: Mover,
   { account, amount, brings, hasCode, kind, mode, reference }: Wish,
   now: number,
   { chance, isCalm, random, reverses }: Chances
 ): Movement => {
+  const lateMs = (kind === "collection" ? declared?.chargeLateMs : undefined) ?? payoutLateMs
   const from = chance(lateShare) ? now + random.below(lateMs) : now
   const settlesAt = from + (chance(0.3) ? 0 : random.below(isCalm ? 1000 : 20 * MINUTE))
   const outcome = chance(0.15) ? "failed" : "successful"

@@ -11,7 +11,7 @@ import { WebhookEndpoints } from "../../src/services/ports/WebhookEndpoints.ts"
 import type { Random } from "../../test/support/Random.ts"
 import { auditEntry } from "../../test/support/TestDatabase.ts"
 import { CEILING_AT_MOST, MODES, TENANTS } from "./Client.ts"
-import { MOVERS } from "./Movers.ts"
+import { MOVERS, type Mover } from "./Movers.ts"
 import type { Ready, Setting } from "./Testbed.ts"
 
 /** The float that each tenant begins with in each mode. */
@@ -55,10 +55,12 @@ export const insertFixtures = Effect.fnUntraced(function* (ports: Ready) {
 const ACTIONS = ["handset_pin", "otp", "otp", "redirect"] as const
 
 /** Corridors in an order that the seed chooses, with payers who do what it chooses. */
-export const settingOf = (random: Random): Setting => {
-  const payouts = order(random)
-  const collections = order(random)
-  const customerAction = random.pick(ACTIONS)
+export const settingOf = (random: Random, movers: ReadonlyArray<Mover> = MOVERS): Setting => {
+  const payouts = order(random, movers)
+  const collections = order(random, movers)
+  const onPages = movers.some(({ declared, name }) => declared?.hasPages === true && collections.includes(name))
+  const chosen = random.pick(ACTIONS)
+  const customerAction = onPages ? "redirect" : chosen
   const ceiling = random.chance(0.25)
     ? { provider: payouts[0] ?? "", amount: CEILING_AT_MOST - BigInt(random.below(30_000)) }
     : null
@@ -66,9 +68,9 @@ export const settingOf = (random: Random): Setting => {
 }
 
 /** Two or three of them. */
-const order = (random: Random): ReadonlyArray<string> => {
+const order = (random: Random, movers: ReadonlyArray<Mover>): ReadonlyArray<string> => {
   const shuffled: Array<string> = []
-  for (const { name } of MOVERS) shuffled.splice(random.below(shuffled.length + 1), 0, name)
+  for (const { name } of movers) shuffled.splice(random.below(shuffled.length + 1), 0, name)
   return shuffled.slice(0, 2 + random.below(2))
 }
 

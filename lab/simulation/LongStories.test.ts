@@ -89,6 +89,13 @@ describe("two gateways in long stories of lost answers, crashes and repeated req
     WITHIN_MS
   )
 
+  // The providers are those that the program knows, as their adapters declare them.
+  it(
+    "lose, double and invent no money at what every registered provider declares, from seed 5000000 on",
+    () => holds(5_000_000, 3, 30),
+    WITHIN_MS
+  )
+
   it("play the same story again for the same seed", async () => {
     const { story } = await play(7, 20)
     expect((await play(7, 20)).story).toBe(story)

@@ -8,6 +8,22 @@ export interface Mover {
   /** How long after it took something it may not find it, and how often. */
   readonly lateMs: number
   readonly lateShare: number
+  /** Of one that is registered; absent: one that was made up for the stories. */
+  readonly declared?: Declared
+}
+
+/** The ways of a registered provider that the stories know, beside its guarantees. */
+interface Declared {
+  /** As `lateMs`, of a charge. */
+  readonly chargeLateMs: number
+  /** Nothing of ours leads to a charge whose answer was lost: its report does, and once it is paid its payment. */
+  readonly isUnaskable: boolean
+  /** A payer pays on a page of it, which it closes when it is asked about a charge whose time is over. */
+  readonly hasPages: boolean
+  /** An answer may come after its question was given up: the next question has it. */
+  readonly answersLater: boolean
+  /** It calls back about payouts, too. */
+  readonly tellsPayouts: boolean
 }
 
 const QUOTE_MS = 30 * MINUTE

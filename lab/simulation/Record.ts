@@ -1,6 +1,7 @@
 import { appendFileSync, existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { SWAPPING_FROM } from "./Accounts.ts"
+import { DECLARED_FROM } from "./Declared.ts"
 import { EVENTFUL_FROM } from "./Events.ts"
 import { RESTORED_FROM } from "./Restores.ts"
 import type { Outcome } from "./Simulation.ts"
@@ -80,6 +81,7 @@ export const withStory = (part: Part, played: Omit<Outcome, "story">): Part => (
 export const record = (part: Part): void => appendFileSync(RECORD, `${JSON.stringify(part)}\n`)
 
 const kinds = [
+  [DECLARED_FROM, "declared"],
   [UNSTEADY_FROM, "unsteady"],
   [RESTORED_FROM, "restored"],
   [SWAPPING_FROM, "swapping"],

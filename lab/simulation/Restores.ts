@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import type { Random } from "../../test/support/Random.ts"
 import type { Operation } from "./Client.ts"
+import { isDeclared } from "./Declared.ts"
 import { executedOf, type Movement } from "./Movement.ts"
 import { MOVERS } from "./Movers.ts"
 import type { Seen } from "./Seen.ts"
@@ -14,7 +15,7 @@ import { isUnsteady } from "./Unsteady.ts"
  */
 export const RESTORED_FROM = 3_000_000
 
-export const isRestored = (seed: number): boolean => seed >= RESTORED_FROM && !isUnsteady(seed)
+export const isRestored = (seed: number): boolean => seed >= RESTORED_FROM && !isUnsteady(seed) && !isDeclared(seed)
 
 /** Where the next provider of a corridor got what another one had before, it would be a new payment: docs/operations.md says what is done then. */
 export const restoredSetting = (random: Random): Setting => {

@@ -6,9 +6,11 @@ import { Transactions } from "../../src/services/ports/Transactions.ts"
 import { seeded } from "../../test/support/Random.ts"
 import { Swaps } from "./Accounts.ts"
 import { TENANTS } from "./Client.ts"
+import { isDeclared } from "./Declared.ts"
 import { CAP, CREDIT, POSITIONS, START, settingOf } from "./Fixtures.ts"
 import { judge, judgeRestored } from "./Judge.ts"
 import { ledgerDifferences } from "./LedgerCheck.ts"
+import { MOVERS } from "./Movers.ts"
 import { isRestored, restoredSetting, restoring } from "./Restores.ts"
 import type { Position, Stored } from "./Seen.ts"
 import { Story } from "./Story.ts"
@@ -37,9 +39,10 @@ const BEGINNINGS = 45_000
 export const simulate = (seed: number, steps: number, testbed: Testbed): Effect.Effect<Outcome> => {
   const start = START + (1 + (seed % BEGINNINGS)) * APART_MS
   const play = Effect.gen(function* () {
-    const setting = isRestored(seed) ? restoredSetting(seeded(seed)) : settingOf(seeded(seed))
+    const movers = isDeclared(seed) ? testbed.declared : MOVERS
+    const setting = isRestored(seed) ? restoredSetting(seeded(seed)) : settingOf(seeded(seed), movers)
     yield* testbed.clear(setting)
-    const story = new Story(seed, testbed, setting, start)
+    const story = new Story(seed, testbed, { ...setting, movers }, start)
     yield* story.stage.begin
     const swaps = new Swaps(seed, story)
     const between = isRestored(seed) ? restoring(story, testbed, steps) : () => Effect.void

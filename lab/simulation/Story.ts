@@ -54,11 +54,11 @@ export class Story {
   readonly #needsCode: boolean
   readonly seed: number
 
-  constructor(seed: number, testbed: Testbed, { customerAction }: Setting, now: number) {
+  constructor(seed: number, testbed: Testbed, { customerAction, movers }: Setting & Pick<World, "movers">, now: number) {
     this.seed = seed
     this.#random = seeded(seed)
     const isEventful = seed >= EVENTFUL_FROM && !isRestored(seed)
-    this.world = new World(this.#random, isEventful, isUnsteady(seed) ? () => this.stage.now : null)
+    this.world = new World(this.#random, movers, { reverses: isEventful, time: isUnsteady(seed) ? () => this.stage.now : null })
     this.endpoint = new Endpoint(this.#random, (line) => this.stage.log.push(line))
     const played = { seed, random: this.#random, world: this.world, endpoint: this.endpoint }
     this.stage = new Stage(testbed, played, now)

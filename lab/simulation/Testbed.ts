@@ -5,7 +5,9 @@ import { Ports } from "../../src/Ports.ts"
 import { Database } from "../../src/persistence/Database.ts"
 import { policy } from "../../test/fakes/FakePolicy.ts"
 import { masterKey } from "../../test/support/TestDatabase.ts"
+import { declaredMovers } from "./Declared.ts"
 import { insertFixtures } from "./Fixtures.ts"
+import type { Mover } from "./Movers.ts"
 
 export type Ready = Context.Context<Layer.Success<ReturnType<typeof Ports.layer>>>
 
@@ -35,6 +37,8 @@ export interface Testbed {
    * read for that one is old for this one.
    */
   readonly clockAfter: (clock: Clock.Clock) => Clock.Clock
+  /** The registered providers, as their adapters declare them. */
+  readonly declared: ReadonlyArray<Mover>
 }
 
 const BETWEEN_NANOS = 3_600_000_000_000n
@@ -89,7 +93,7 @@ export const makeTestbed = Effect.fnUntraced(function* (
     const monotonic = () => (latest = from + clock.monotonicTimeNanosUnsafe())
     return { ...clock, monotonicTimeNanosUnsafe: monotonic, monotonicTimeNanos: Effect.sync(monotonic) }
   }
-  return { ports: [first, second], clear, clearTo, backUp, restore, clockAfter }
+  return { ports: [first, second], clear, clearTo, backUp, restore, clockAfter, declared: yield* declaredMovers }
 })
 
 /** What every story begins with is written once, and copied from then on. Answers whether there is anything. */

@@ -1,6 +1,7 @@
 import { Clock, Effect } from "effect"
 import { type Random, seeded } from "../../test/support/Random.ts"
 import { offBy } from "../../test/support/WrongClock.ts"
+import { isDeclared } from "./Declared.ts"
 import { MINUTE, OFF_AT_MOST_MS } from "./Movement.ts"
 
 /**
@@ -9,7 +10,7 @@ import { MINUTE, OFF_AT_MOST_MS } from "./Movement.ts"
  */
 export const UNSTEADY_FROM = 4_000_000
 
-export const isUnsteady = (seed: number): boolean => seed >= UNSTEADY_FROM
+export const isUnsteady = (seed: number): boolean => seed >= UNSTEADY_FROM && !isDeclared(seed)
 
 /** What the database's clock may be off by: after a failover it is another machine's. */
 const DATABASE_OFF_MS = [-3_000, 0, 3_000] as const

@@ -8,6 +8,7 @@ import type {
   PayoutOrder,
   PayoutOutcome,
   Provider,
+  ProviderGuarantees,
   StatusOutcome,
   StatusQuery
 } from "../../src/services/ports/Provider.ts"
@@ -15,8 +16,9 @@ import type { Random } from "../../test/support/Random.ts"
 import { Accounts } from "./Accounts.ts"
 import { drawMovement, type Wish } from "./Fate.ts"
 import { readHint } from "./Hints.ts"
+import { Kept } from "./Kept.ts"
 import { type Hint, isReversed, MINUTE, type Mode, type Movement } from "./Movement.ts"
-import { EXCHANGER, MOVERS, type Mover } from "./Movers.ts"
+import { EXCHANGER, type Mover } from "./Movers.ts"
 import { brought, duplicate, executed, lost, quoted, redirected, refused, succeeded, unseen } from "./ProviderWords.ts"
 import { SentCodes } from "./SentCodes.ts"
 
@@ -25,8 +27,15 @@ interface InMode {
   readonly mode: Mode
 }
 
+interface Ways {
+  /** Some charges are taken back after their success. */
+  readonly reverses: boolean
+  /** What providers take for the time; null: that of the node that calls. */
+  readonly time: (() => number) | null
+}
+
 /**
- * The outside: providers that lose, delay, repeat and lie as much as their promises allow, and remember every movement. Those of `MOVERS`
+ * The outside: providers that lose, delay, repeat and lie as much as their promises allow, and remember every movement. The movers
  * pay and charge; `gamma` exchanges, each quote once. Deterministic: every choice comes from `random`.
  */
 export class World {
@@ -40,6 +49,8 @@ export class World {
   calm = false
   readonly #random: Random
   readonly #spent = new Set<string>()
+  readonly #kept = new Kept()
+  readonly movers: ReadonlyArray<Mover>
   #serial = 0
 
   readonly #reverses: boolean
@@ -47,9 +58,9 @@ export class World {
   /** What providers take for the time. */
   readonly #time: Effect.Effect<number>
 
-  /** With `reverses` some charges are taken back after their success. Without a `time` of theirs providers take that of the node that calls. */
-  constructor(random: Random, reverses = false, time: (() => number) | null = null) {
+  constructor(random: Random, movers: ReadonlyArray<Mover>, { reverses, time }: Ways) {
     this.#random = random
+    this.movers = movers
     this.#reverses = reverses
     this.#time = time === null ? Clock.currentTimeMillis : Effect.sync(time)
   }
@@ -57,7 +68,7 @@ export class World {
   /** Of each the account that money is moved with, and after it the one before, where the gateway still has that. */
   providers(mode: Mode): ReadonlyArray<Provider> {
     return [
-      ...MOVERS.flatMap((mover) => this.accounts.set(mover.name).map((account) => this.#mover(mover, account, mode))),
+      ...this.movers.flatMap((mover) => this.accounts.set(mover.name).map((account) => this.#mover(mover, account, mode))),
       ...this.accounts.set(EXCHANGER.name).map((account) => this.#exchanger(account, mode))
     ]
   }
@@ -85,7 +96,12 @@ export class World {
       mode,
       fingerprints: () => [account],
       guarantees,
-      callbacks: { verify: ({ body }) => readHint(Buffer.from(body).toString("utf8"), guarantees.callbackAuth === "none") },
+      callbacks: {
+        verify: ({ body }) => readHint(Buffer.from(body).toString("utf8"), guarantees.callbackAuth === "none"),
+        ...(mover.declared?.answersLater === true && {
+          keep: ({ body }) => Effect.map(this.#time, (now) => this.#kept.report(this.movements, body, now))
+        })
+      },
       payouts: {
         quote: ({ amount, corridor }) =>
           this.#chance(0.04) ? Effect.fail(new ProviderError({})) : Effect.succeed(quoted(amount, corridor.currency)),
@@ -212,6 +228,7 @@ export class World {
     const { account: _, kind, mode, provider, reference, settlesAt } = movement
     const at = [...(this.#chance(0.2) ? [now] : []), settlesAt, ...(movement.returnsAt === null ? [] : [movement.returnsAt])]
     const hint = { provider, mode, reference }
+    if (kind === "payout" && mover.declared?.tellsPayouts === false) return movement
     for (const when of at) {
       const isRepeated = kind === "collection" && when === movement.returnsAt
       this.hints.push({ ...hint, at: when, genuine: true, isRepeated, serial: this.#serial++ })
@@ -220,19 +237,46 @@ export class World {
     return movement
   }
 
-  #asked({ name, guarantees }: Mover, { account, mode }: InMode, { reference }: StatusQuery): Effect.Effect<StatusOutcome> {
+  #asked(mover: Mover, { account, mode }: InMode, query: StatusQuery): Effect.Effect<StatusOutcome> {
+    const { declared, name } = mover
+    const { reference } = query
     return Effect.map(this.#time, (now): StatusOutcome => {
       this.arrived.add(reference)
       this.accounts.asked(name, account, reference)
       if (this.#chance(0.15)) return lost
+      const late = this.#kept.late(reference)
+      if (late !== undefined) return late
       const movement = this.movements.find(
         (one) => one.account === account && one.mode === mode && one.reference === reference && one.from <= now
       )
-      const mayMiss =
-        guarantees.lookup !== "by_client_ref" || (movement !== undefined && now < movement.from + guarantees.notFoundGraceMs)
-      // Who documents the question may miss what is there only while its grace lasts.
-      if (movement === undefined || (mayMiss && this.#chance(0.1))) return { _tag: "NotFound", note: "" }
-      return executed(movement, now)
+      const told = this.#told(mover, query, movement, now)
+      // The question is given up, and its answer is there when it is asked again.
+      if (declared?.answersLater !== true || !this.#chance(0.1)) return told
+      this.#kept.answer(reference, told)
+      return lost
     })
   }
+
+  #told({ declared, guarantees }: Mover, query: StatusQuery, found: Movement | undefined, now: number): StatusOutcome {
+    const movement = declared?.hasPages === true && query.isOver === true ? this.#closed(found, now) : found
+    // Who documents the question may miss what is there only while its grace lasts.
+    const mayMiss =
+      guarantees.lookup !== "by_client_ref" ||
+      (movement !== undefined && now < movement[declared === undefined ? "from" : "takenAt"] + graceOf(guarantees, movement))
+    if (movement === undefined || (mayMiss && this.#chance(0.1))) return { _tag: "NotFound", note: "" }
+    const isUnnamed = movement.kind === "collection" && declared?.isUnaskable === true && query.providerReference === null
+    if (isUnnamed && !this.#kept.leadsTo(movement, now)) return { _tag: "NotFound", note: "nothing that proves anything" }
+    return executed(movement, now)
+  }
+
+  /** Nobody pays any more on a page whose time is over. */
+  #closed(movement: Movement | undefined, now: number): Movement | undefined {
+    if (movement?.kind !== "collection" || movement.settlesAt <= now) return movement
+    const closed: Movement = { ...movement, settlesAt: now, outcome: "failed", returnsAt: null }
+    this.movements.splice(this.movements.indexOf(movement), 1, closed)
+    return closed
+  }
 }
+
+const graceOf = ({ chargeNotFoundGraceMs, notFoundGraceMs }: ProviderGuarantees, { kind }: Movement): number =>
+  (kind === "collection" ? chargeNotFoundGraceMs : undefined) ?? notFoundGraceMs
