@@ -198,7 +198,7 @@ const wires: Readonly<Record<string, Wire>> = {
       ])()
     }
   },
-  // A paybill's confirmation, at the account's own address; those of single requests cannot be guessed.
+  // A paybill's confirmation, at the account's own address, where none is taken; the others cannot be guessed.
   daraja: {
     body: (own, random) => ({
       TransactionType: "Pay Bill",

@@ -6,7 +6,7 @@ import { GatewayStatus } from "../services/ports/GatewayStatus.ts"
 import { ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
 import { checkProvider } from "../services/reference/ProviderCheck.ts"
 import { accountUsages } from "../services/settlement/AccountUsage.ts"
-import { exampleProvider, providerName, requireKnownProviders } from "./Arguments.ts"
+import { exampleProvider, mode, providerName, requireKnownProviders } from "./Arguments.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { Installation } from "./Installation.ts"
 import { printResult } from "./Output.ts"
@@ -73,7 +73,36 @@ const list = Command.make(
   Command.withExamples([{ command: "gateway provider list", description: "List the providers" }])
 )
 
+/** Once, where confirmations of payments go that no call of ours asked for. */
+const register = Command.make(
+  "register",
+  { provider: providerName, mode },
+  Effect.fn(function* ({ mode, provider }) {
+    yield* requireKnownProviders([provider])
+    const account = Option.getOrUndefined((yield* ProviderRegistry).find(provider, mode))
+    if (account === undefined)
+      return yield* new CommandRefusal({ message: `no ${mode} account of ${provider} is set: see docs/settings.md` })
+    const { registration } = account.callbacks
+    if (registration === undefined)
+      return yield* new CommandRefusal({
+        message: `the address of ${provider}'s callbacks is set in its portal, and not by a call: gateway provider list shows the path`
+      })
+    const { note, result } = yield* registration.register
+    yield* printResult(
+      Object.entries(registration.addresses).map(([name, address]) => ({ provider, mode, name, address, result }))
+    )
+    if (result === "refused") return yield* new CommandRefusal({ message: `nothing was registered at ${provider}: ${note}` })
+  })
+).pipe(
+  Command.withDescription(
+    "Register with a provider where it has to confirm payments: M-Pesa those to its paybill (ConfirmationURL and ValidationURL). A second run changes nothing. The addresses are secret: a callback that comes there counts as the provider's"
+  ),
+  Command.withExamples([
+    { command: "gateway provider register PROVIDER --mode live", description: "Have payments confirmed to this gateway" }
+  ])
+)
+
 export const provider = Command.make("provider").pipe(
   Command.withDescription("The providers that this program knows"),
-  Command.withSubcommands([list, Command.provide(check, registryLayer)])
+  Command.withSubcommands([list, Command.provide(check, registryLayer), Command.provide(register, registryLayer)])
 )

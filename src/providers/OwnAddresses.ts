@@ -15,8 +15,8 @@ interface Own<Kind extends string> {
   readonly account: string
   /** The address of the account's callbacks, with its secret path. */
   readonly base: Redacted.Redacted
-  /** Makes and proves the addresses below it, and is in none of them. */
-  readonly secret: Redacted.Redacted
+  /** Makes and proves the addresses of a kind below it, and is in none of them. */
+  readonly secretOf: (kind: Kind) => Redacted.Redacted
   /** How long what came to an address is kept for those that ask, in milliseconds; 0: not at all. */
   readonly kinds: Readonly<Record<Kind, number>>
 }
@@ -32,18 +32,21 @@ const HIDDEN_DIGITS = 32
  * which is what stands behind all that comes to it. Ids are written in hexadecimal digits, which make no word that a provider's filter could take
  * offence at. Whatever comes is kept in the memory that all nodes share, whichever of them took it.
  */
-export const ownAddresses = <Kind extends string>({ account, base, kinds, memory, secret }: Own<Kind>) => {
-  const mac = (text: string): string =>
-    createHmac("sha256", Redacted.value(secret)).update(text).digest("hex").slice(0, MAC_DIGITS)
+export const ownAddresses = <Kind extends string>({ account, base, kinds, memory, secretOf }: Own<Kind>) => {
+  const mac = ({ id, kind }: Purpose<Kind>): string =>
+    createHmac("sha256", Redacted.value(secretOf(kind)))
+      .update(`${kind} ${id}`)
+      .digest("hex")
+      .slice(0, MAC_DIGITS)
   const nameOf = (kind: string, id: string): string => `${account} ${kind} ${id}`
   const read = Option.flatMap((value: Redacted.Redacted) => parsed(Redacted.value(value)))
   const isKind = (kind: string): kind is Kind => Object.hasOwn(kinds, kind)
-  const isGenuine = ({ id, kind }: Purpose<Kind>, given: string): boolean =>
-    timingSafeEqual(Buffer.from(given), Buffer.from(mac(`${kind} ${id}`)))
+  const isGenuine = (purpose: Purpose<Kind>, given: string): boolean =>
+    timingSafeEqual(Buffer.from(given), Buffer.from(mac(purpose)))
 
   return {
     of: (kind: Kind, id: string): string =>
-      `${Redacted.value(base).replace(/\/+$/, "")}/${kind}-${Buffer.from(id).toString("hex")}-${mac(`${kind} ${id}`)}`,
+      `${Redacted.value(base).replace(/\/+$/, "")}/${kind}-${Buffer.from(id).toString("hex")}-${mac({ kind, id })}`,
     /** Undefined for the account's own address; none where it is one of these by its form, and was not made here. */
     purposeOf: (path: string): Option.Option<Purpose<Kind>> | undefined => {
       const purpose = purposeIn(path)
@@ -79,6 +82,12 @@ export const ownAddresses = <Kind extends string>({ account, base, kinds, memory
 }
 
 const parsed = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Unknown))
+
+/** Whether an address is https under a name that others could resolve, and none of a network of its own. */
+export const isPublicName = (url: string): boolean => {
+  const { hostname, protocol } = new URL(url)
+  return protocol === "https:" && /\.(?!(?:local|localhost|localdomain|internal|lan)\.?$)[a-z]{2,}\.?$/i.test(hostname)
+}
 
 /** The purpose that the last part of an address names, genuine or not. */
 export const purposeIn = (path: string): (Purpose<string> & { readonly mac: string }) | undefined => {

@@ -160,6 +160,7 @@ const setAccounts = (opened: ReadonlyArray<OpenedAccount>, hash: (name: string) 
 
 /** Both accounts call the same path, each with its own secret. */
 const ofEither = (one: Callbacks, other: Callbacks): Callbacks => ({
+  ...one,
   verify: (callback) => Option.orElse(one.verify(callback), () => other.verify(callback)),
   keep: (callback) => (Option.isSome(one.verify(callback)) ? one : other).keep?.(callback) ?? Effect.void,
   refreshKeys: Effect.all([one.refreshKeys ?? Effect.void, other.refreshKeys ?? Effect.void], { discard: true })

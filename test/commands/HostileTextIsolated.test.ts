@@ -125,6 +125,7 @@ const calls: Record<string, (given: Given) => ReadonlyArray<ReadonlyArray<string
   "ledger verify": () => [[]],
   "provider list": () => [[]],
   "provider check": () => [[HOSTILE]],
+  "provider register": () => [[HOSTILE, "--mode", "live"]],
   "fees show": () => [
     ["--amount", "50000", "--country", "UG", "--method", "momo", "--direction", "payout", "--network", HOSTILE],
     ["--amount", HOSTILE, "--country", "UG", "--method", "momo", "--direction", "payout"]

@@ -17,12 +17,13 @@ import { QUOTE_LIFE_MS, quotingBy } from "../Quotes.ts"
 import { misroutedTo, refusalOf, refusedBy } from "../Refusals.ts"
 import type { Transport } from "../Transport.ts"
 import { darajaCallbacks } from "./Callback.ts"
-import { type Account, type DarajaSettings, instantOf, openAccount, pullMoment, questionBody, stampedPassword } from "./Client.ts"
-import { chargeBody, limits, misfit, payoutBody, shillings } from "./Order.ts"
+import { type Account, type DarajaSettings, openAccount, questionBody, stampedPassword } from "./Client.ts"
+import { chargeBody, digitsOf, limits, misfit, payoutBody, shillings } from "./Order.ts"
 import { quoteBy } from "./Quote.ts"
 import { referenceData } from "./Reference.ts"
 import { identity } from "./Refusals.ts"
 import {
+  type AskedCharge,
   answerIn,
   chargePosted,
   conversationIn,
@@ -38,7 +39,7 @@ import {
   resultIn,
   unanswered
 } from "./Translate.ts"
-import { accountReferenceOf, conversationIdOf, paths, type Result } from "./Wire.ts"
+import { accountReferenceOf, conversationIdOf, paths, pullMoment, type Result } from "./Wire.ts"
 
 /**
  * An OriginatorConversationID is taken once. A charge has no identifier of ours, and is asked for by the one that its answer names. No document says how
@@ -97,18 +98,19 @@ const charging = (account: Account, { deadline }: Connection) =>
     if (why !== undefined) return misrouted(why)
     const amount = shillings("charge", order.amount)
     if (amount === undefined) return misfitting
-    const body = chargeBody(account, yield* stampedPassword(account.settings), amount, order)
-    const response = yield* account.client({ operation: "charge", method: "POST", path: paths.charge, body }, yield* deadline)
+    const { addresses, client, settings } = account
+    const body = chargeBody(account, yield* stampedPassword(settings), amount, order)
+    // Before it may be lost: nothing that is found later is compared with less than the whole number.
+    yield* evenUnkept(addresses.keep("payer", order.reference, JSON.stringify(digitsOf(order.source))))
+    const response = yield* client({ operation: "charge", method: "POST", path: paths.charge, body }, yield* deadline)
     // One that is not kept is found again by the prompt's callback: the answer stands, whatever becomes of the memory.
-    yield* Effect.catchDefect(
-      Option.match(promptTaken(response), {
-        onNone: () => Effect.void,
-        onSome: (id) => rememberPrompt(account, order.reference, id)
-      }),
-      (defect) => Effect.logError("the identifier of a prompt could not be kept", Cause.die(defect))
-    )
+    const taken = promptTaken(response)
+    if (Option.isSome(taken)) yield* evenUnkept(rememberPrompt(account, order.reference, taken.value))
     return chargePosted(response, handleOf(account))
   })
+
+const evenUnkept = (kept: Effect.Effect<void>) =>
+  Effect.catchDefect(kept, (defect) => Effect.logError("what finds a prompt again could not be kept", Cause.die(defect)))
 
 /** A CheckoutRequestID ends in the payer's number: a name for it is kept with the record, and itself only sealed. */
 const handleOf =
@@ -142,52 +144,58 @@ const lookingForCharge = (account: Account) =>
   Effect.fnUntraced(function* (order: StatusQuery, until: number): Effect.fn.Return<FactWithAlarm<StatusOutcome>> {
     const { addresses, client, settings } = account
     const { reference } = order
-    const asked = { order, fee: chargeFee(settings.fees, order) }
+    const asked = { order, fee: chargeFee(settings.fees, order), payer: textIn(yield* addresses.kept("payer", reference)) }
     const reported = promptIn(Option.getOrNull(yield* addresses.kept("charge", reference)))
-    const id = yield* promptOf(account, order, reported)
-    if (id === undefined) return yield* lookingForPayment(account, asked, until)
+    const id = yield* promptOf(account, asked, reported)
+    if (id === undefined) return yield* ownPayment(account, reference, yield* lookingForPayment(account, asked, until))
     const body = { ...(yield* stampedPassword(settings)), CheckoutRequestID: id }
     const call = { operation: "status", method: "POST", path: paths.chargeStatus, body } as const
     const found = promptFound(yield* client(call, until), { ...asked, handle: handleOf(account)(id), id, reported })
     // A confirmation that names another charge does not pay that by this receipt.
-    if (found.fact._tag === "Succeeded" && reported?.id === id && reported.receipt !== null)
-      yield* addresses.owned("owner", addresses.hidden(reported.receipt), reference)
+    if (found.fact._tag === "Succeeded") yield* ownPayment(account, reference, found)
     return found
   })
 
+/** Unless its receipt has paid another charge, or a confirmation said so. */
+const ownPayment = Effect.fnUntraced(function* (
+  { addresses }: Account,
+  reference: Reference,
+  found: FactWithAlarm<StatusOutcome>
+) {
+  const { fact } = found
+  if (fact._tag !== "Succeeded" || fact.receipt === undefined) return found
+  const isOwn = yield* addresses.owned("owner", addresses.hidden(fact.receipt), accountReferenceOf(reference))
+  return isOwn ? found : paidAnother
+})
+
+const textIn = (kept: Option.Option<unknown>): string | undefined =>
+  Option.getOrUndefined(Option.filter(kept, (one) => typeof one === "string"))
+
 /** The one of its answer; where that was lost, the one that a report of its payment names, unless that is another charge's. */
-const promptOf = Effect.fnUntraced(function* (account: Account, order: StatusQuery, reported: ReportedPrompt | null) {
+const promptOf = Effect.fnUntraced(function* (account: Account, asked: AskedCharge, reported: ReportedPrompt | null) {
   const { addresses } = account
-  const { providerReference, reference } = order
-  const kept = Option.getOrNull(yield* addresses.kept("prompt", reference))
-  if (typeof kept === "string") return kept
+  const { providerReference, reference } = asked.order
+  const kept = textIn(yield* addresses.kept("prompt", reference))
+  if (kept !== undefined) return kept
   if (reported === null) return undefined
   if (providerReference !== null) return handleOf(account)(reported.id) === providerReference ? reported.id : undefined
-  if (!isPaidReport(reported, order)) return undefined
+  if (!isPaidReport(reported, asked)) return undefined
   return (yield* addresses.owned("owner", addresses.hidden(reported.id), reference)) ? reported.id : undefined
 })
 
-const Payment = Schema.Struct({ TransAmount: Schema.String, TransID: Schema.String, TransTime: Schema.String })
-const readPayment = Schema.decodeUnknownOption(Payment)
-
 const lookingForPayment = Effect.fnUntraced(function* (
   account: Account,
-  asked: Parameters<typeof pulled>[1],
+  asked: AskedCharge,
   until: number
 ): Effect.fn.Return<FactWithAlarm<StatusOutcome>> {
   const { addresses, client, settings } = account
-  const { reference, sentAt } = asked.order
-  const bill = addresses.hidden(accountReferenceOf(reference))
-  const payment = Option.getOrUndefined(Option.flatMap(yield* addresses.kept("bill", bill), readPayment))
-  // Its time has no milliseconds.
-  if (payment !== undefined && (instantOf(payment.TransTime) ?? 0) + SECOND_MS > sentAt) {
-    const TransactionID = payment.TransID
-    const answer = yield* transactionOf(account, { reference, PartyA: settings.shortcode, by: { TransactionID } }, until)
+  const { reference } = asked.order
+  const receipt = textIn(yield* addresses.kept("bill", addresses.hidden(accountReferenceOf(reference))))
+  if (receipt !== undefined) {
+    const by = { TransactionID: receipt }
+    const answer = yield* transactionOf(account, { reference, PartyA: settings.shortcode, by }, until)
     if ("fact" in answer) return answer
-    const payees = [settings.shortcode, settings.till]
-    const found = paymentFound(answer, { ...asked, payees, receipt: TransactionID })
-    const isOwn = found.fact._tag !== "Succeeded" || (yield* addresses.owned("owner", addresses.hidden(TransactionID), reference))
-    return isOwn ? found : paidAnother
+    return paymentFound(answer, { ...asked, payees: [settings.shortcode, settings.till], receipt })
   }
   if (!settings.pulls) return nothingToAskBy
   const now = yield* Clock.currentTimeMillis
@@ -199,7 +207,6 @@ const lookingForPayment = Effect.fnUntraced(function* (
   }
   return pulled(yield* client({ operation: "status", method: "POST", path: paths.pull, body }, until), asked)
 })
-const SECOND_MS = 1_000
 const paidAnother = unreadable("the payment that names a charge has paid another one", "Completed")
 /** Safaricom gives no more. */
 const PULLED_FOR_MS = 48 * 3_600_000

@@ -1,44 +1,80 @@
 import { Effect, Option, Schema } from "effect"
 import { isReference } from "../../domain/Ids.ts"
-import type { Callbacks, RawCallback } from "../../services/ports/Provider.ts"
+import type { CallbackRegistration, Callbacks, RawCallback } from "../../services/ports/Provider.ts"
 import type { CallbackHint } from "../../services/ports/ProviderInbox.ts"
+import { decoded } from "../AnswerParsing.ts"
 import { bodyDecoder } from "../CallbackVerification.ts"
-import { type Account, instantOf } from "./Client.ts"
+import { deadlineAfter } from "../Client.ts"
+import { isPublicName } from "../OwnAddresses.ts"
+import type { Account } from "./Client.ts"
+import { errorCodeOf } from "./Refusals.ts"
 import { standingBy } from "./Translate.ts"
-import { ChargeCallback, Confirmation, isAccountReference, Result } from "./Wire.ts"
+import { ChargeCallback, Confirmation, isAccountReference, paths, RegisterAnswer, Result } from "./Wire.ts"
 
 /**
- * Safaricom signs nothing. Each result goes to an address of its own, which only its request has named; the confirmations of a paybill go to the
- * account's. A result of a charge or a payout is a reason to ask; the answer to a question waits for whoever asked. A confirmation of a payment
- * that is none of ours is refused, and nothing of it is kept.
+ * Safaricom signs nothing. Each result goes to an address of its own, which only its request has named; the confirmations of a paybill go to the one
+ * that was registered for them, and to the account's address, which others may learn, comes nothing. A result of a charge or a payout is a reason to
+ * ask; the answer to a question waits for whoever asked. A confirmation of a payment that is none of ours is refused, and nothing of it is kept.
  */
-export const darajaCallbacks = ({ addresses, settings }: Pick<Account, "addresses" | "settings">): Callbacks => {
+export const darajaCallbacks = (account: Account): Callbacks => {
+  const { addresses, settings } = account
   const paymentIn = (body: RawCallback["body"]) =>
     Option.filter(
       Option.map(confirmed(body), (one) => ({ ...one, bill: one.BillRefNumber.trim().toUpperCase() })),
-      ({ BusinessShortCode, TransTime, bill }) =>
-        [settings.shortcode, settings.till].includes(BusinessShortCode) &&
-        isAccountReference(bill) &&
-        instantOf(TransTime) !== null
+      ({ BusinessShortCode, bill }) => [settings.shortcode, settings.till].includes(BusinessShortCode) && isAccountReference(bill)
     )
+  // A receipt is that bill's which named it first.
+  const keepPayment = Effect.fnUntraced(function* ({ TransID, bill }: { readonly TransID: string; readonly bill: string }) {
+    if (yield* addresses.owned("owner", addresses.hidden(TransID), bill))
+      yield* addresses.keep("bill", addresses.hidden(bill), JSON.stringify(TransID))
+  })
+  const purposeOf = ({ path }: RawCallback) => addresses.purposeOf(path) ?? Option.none()
   return {
-    verify: ({ body, path }) => {
-      const purpose = addresses.purposeOf(path)
-      if (purpose === undefined) return Option.as(paymentIn(body), answer)
-      return Option.flatMap(purpose, ({ id, kind }) => hintOf(kind, id, body))
-    },
-    keep: ({ body, path }) =>
-      Option.match(addresses.purposeOf(path) ?? Option.none(), {
-        onSome: ({ id, kind }) => addresses.keep(kind, id, body),
-        onNone: () =>
-          Option.match(paymentIn(body), {
-            onNone: () => Effect.void,
-            onSome: ({ TransAmount, TransID, TransTime, bill }) =>
-              addresses.keep("bill", addresses.hidden(bill), JSON.stringify({ TransAmount, TransID, TransTime }))
-          })
-      })
+    verify: (callback) =>
+      Option.flatMap(purposeOf(callback), ({ id, kind }) =>
+        kind === "confirm" ? Option.as(paymentIn(callback.body), answer) : hintOf(kind, id, callback.body)
+      ),
+    keep: (callback) =>
+      Option.match(purposeOf(callback), {
+        onNone: () => Effect.void,
+        onSome: ({ id, kind }) =>
+          kind === "confirm"
+            ? Option.match(paymentIn(callback.body), { onNone: () => Effect.void, onSome: keepPayment })
+            : addresses.keep(kind, id, callback.body)
+      }),
+    registration: registrationOf(account)
   }
 }
+
+/** Safaricom has one pair of addresses for a paybill, takes them once, and changes them in its portal only. */
+const registrationOf = ({ addresses, client, settings }: Account): CallbackRegistration => {
+  const { shortcode, timeoutMs } = settings
+  const own = { ConfirmationURL: addresses.of("confirm", shortcode), ValidationURL: addresses.of("validate", shortcode) }
+  const isRegistered = Effect.map(addresses.kept("registered", shortcode), Option.contains<unknown>(own.ConfirmationURL))
+  const body = { ShortCode: shortcode, ResponseType: "Completed", ...own }
+  return {
+    addresses: own,
+    isRegistered,
+    register: Effect.gen(function* () {
+      if (!isPublicName(own.ConfirmationURL)) return refused("its CALLBACK_URL is no https address that Safaricom could reach")
+      const call = { operation: "register", method: "POST", path: paths.register, body } as const
+      const response = yield* client(call, yield* deadlineAfter(timeoutMs))
+      if (Option.exists(decoded(RegisterAnswer, response), ({ ResponseCode }) => /^0+$/.test(ResponseCode))) {
+        yield* addresses.keep("registered", shortcode, JSON.stringify(own.ConfirmationURL))
+        return { result: "registered", note: `Safaricom took them for ${shortcode}` }
+      }
+      const code = errorCodeOf(response)
+      if (code !== STANDING) return refused(response._tag === "Answered" ? `HTTP ${response.status}, ${code}` : response.note)
+      return (yield* isRegistered)
+        ? { result: "registered", note: `Safaricom has addresses for ${shortcode} already, and this gateway registered these` }
+        : refused(`Safaricom has other addresses for ${shortcode}, or failed (${code}): look in its portal, under URL management`)
+    })
+  }
+}
+
+/** Also said of an error inside Safaricom. */
+const STANDING = "500.003.1001"
+const refused = (note: string) => ({ result: "refused", note }) as const
 
 const charge = bodyDecoder(ChargeCallback)
 const result = bodyDecoder(Result)
@@ -49,6 +85,7 @@ const answer: CallbackHint = { reference: null, providerReference: null, isAnswe
 
 const hintOf = (kind: string, id: string, body: RawCallback["body"]): Option.Option<CallbackHint> => {
   if (kind === "status" || kind === "balance") return Option.as(result(body), answer)
+  if (kind === "validate") return Option.as(anything(body), answer)
   if (!isReference(id)) return Option.none()
   const hint = (says: ReturnType<typeof standingBy>): CallbackHint => ({
     reference: id,

@@ -1,6 +1,5 @@
 import { constants, type KeyObject, publicEncrypt } from "node:crypto"
-import { Clock, DateTime, Effect, Redacted } from "effect"
-import type { Instant } from "../../domain/Instant.ts"
+import { Clock, Effect, Redacted } from "effect"
 import type { Client } from "../Client.ts"
 import type { ContractFees } from "../ContractFees.ts"
 import { type OwnAddresses, ownAddresses } from "../OwnAddresses.ts"
@@ -8,7 +7,7 @@ import { MemoryOf, type SharedMemory } from "../SharedMemory.ts"
 import { lifeOf, tokenClient } from "../Tokens.ts"
 import type { Transport } from "../Transport.ts"
 import { endsToken } from "./Refusals.ts"
-import { TokenAnswer, tokenPath } from "./Wire.ts"
+import { stampOf, TokenAnswer, tokenPath } from "./Wire.ts"
 
 export interface DarajaSettings {
   readonly baseUrl: string
@@ -40,6 +39,8 @@ const KEPT_MS = 3 * 86_400_000
 const ASKED_MS = 60 * 86_400_000
 /** An answer that its question no longer waited for is taken by the next one. */
 const ANSWER_MS = 3_600_000
+/** As long as an address stands that was registered once. */
+const REGISTERED_MS = 10 * 365 * 86_400_000
 
 /** Of 3599 s, so that none runs out on the way. */
 const TOKEN_MARGIN_MS = 300_000
@@ -78,11 +79,17 @@ const kinds = {
   /** The last one about a record: its number, and the ConversationID that acknowledged it. */
   question: ANSWER_MS,
   balance: ANSWER_MS,
+  /** The account's own two, which are registered once: of the confirmations of a paybill, and of the questions before them, which nobody asks. */
+  confirm: 0,
+  validate: 0,
+  registered: REGISTERED_MS,
   /** The receipt of a payment, by what it names. */
   bill: KEPT_MS,
+  /** The payer's whole number, of a charge: what is found without its CheckoutRequestID is compared with it. */
+  payer: KEPT_MS,
   /** The CheckoutRequestID of a charge: it ends in the payer's number, and so it stands nowhere else. */
   prompt: ASKED_MS,
-  /** The charge that a prompt or a receipt belongs to. */
+  /** The charge that a prompt belongs to, or by its AccountReference a receipt. */
   owner: ASKED_MS
 }
 
@@ -92,9 +99,11 @@ export const environmentOf = ({ baseUrl }: Pick<DarajaSettings, "baseUrl">): "sa
 
 /** Named by the shortcodes, which outlive keys: a change of keys loses nothing that came before it. */
 const addressesOf = (settings: DarajaSettings, memory: SharedMemory) => {
-  const { callbackUrl: base, consumerSecret: secret, payoutShortcode, shortcode } = settings
+  const { callbackUrl: base, consumerSecret, passkey, payoutShortcode, shortcode } = settings
   const account = ["daraja", environmentOf(settings), shortcode, payoutShortcode].filter((part) => part !== "").join(" ")
-  return ownAddresses({ memory, account, base, secret, kinds })
+  // An address that is registered once has to outlive the keys of the application.
+  const secretOf = (kind: keyof typeof kinds) => (kind === "confirm" || kind === "validate" ? passkey : consumerSecret)
+  return ownAddresses({ memory, account, base, secretOf, kinds })
 }
 
 /** The password of the initiator, for Safaricom's eyes alone. */
@@ -104,24 +113,10 @@ export const securityCredential = ({
 }: Pick<DarajaSettings, "certificateKey" | "initiatorPassword">): string =>
   publicEncrypt({ key, padding: constants.RSA_PKCS1_PADDING }, Buffer.from(Redacted.value(initiatorPassword))).toString("base64")
 
-const EAST_AFRICA_MS = 3 * 3_600_000
-/** `2026-11-27T08:00:00` */
-const eastAfrican = (at: Instant): string => DateTime.formatIso(DateTime.makeUnsafe(at + EAST_AFRICA_MS)).slice(0, 19)
-
-/** `20261128142355`, as a transaction's time is written; null where it is no such time. */
-export const instantOf = (stamp: string): Instant | null => {
-  const [, year, month, day, hour, minute, second] = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)$/.exec(stamp) ?? []
-  const at = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`)
-  return Number.isNaN(at) ? null : at - EAST_AFRICA_MS
-}
-
-/** As the bounds of a pull are written. */
-export const pullMoment = (at: Instant): string => eastAfrican(at).replace("T", " ")
-
 /** The password of a prompt, and of a question about one: it holds for the moment that it names. */
 export const stampedPassword = ({ passkey, shortcode }: Pick<DarajaSettings, "passkey" | "shortcode">) =>
   Effect.map(Clock.currentTimeMillis, (now) => {
-    const stamp = eastAfrican(now).replace(/\D/g, "")
+    const stamp = stampOf(now)
     const password = Buffer.from(shortcode + Redacted.value(passkey) + stamp).toString("base64")
     return { BusinessShortCode: shortcode, Password: password, Timestamp: stamp }
   })

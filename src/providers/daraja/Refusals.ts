@@ -11,7 +11,7 @@ import {
   unknownRecipient
 } from "../Refusals.ts"
 import type { ProviderResponse } from "../Transport.ts"
-import { ErrorAnswer } from "./Wire.ts"
+import { Acknowledged, ErrorAnswer } from "./Wire.ts"
 
 export const identity: Identity = {
   name: "daraja",
@@ -38,8 +38,11 @@ const noteOf = (response: Answered): string => {
 /** The 404 among them is no "not found": the token is not taken any more. */
 const tokenCodes: ReadonlySet<string> = new Set(["400.003.01", "401.002.01", "404.001.03"])
 
+/** A call that was acknowledged was executed, whatever its status. */
 export const endsToken = (response: ProviderResponse): boolean =>
-  (response._tag === "Answered" && response.status === 401) || tokenCodes.has(errorCodeOf(response) ?? "")
+  acknowledgementIn(response) === undefined &&
+  ((response._tag === "Answered" && response.status === 401) || tokenCodes.has(errorCodeOf(response) ?? ""))
+const acknowledgementIn = errorIn(Acknowledged)
 
 const malformed = (code: string): ProviderRefusal => ({ ...refusedUnsaid, alarm: `Safaricom does not take a call: ${code}` })
 const account = (code: string): ProviderRefusal =>

@@ -26,6 +26,7 @@ import {
   ChargeCallback,
   ChargeStatusAnswer,
   conversationIdOf,
+  instantOf,
   PullAnswer,
   PullRow,
   parametersOf,
@@ -113,20 +114,32 @@ export const conversationIn = (response: ProviderResponse): Option.Option<string
 export const answerIn = (came: Option.Option<unknown>, conversation: string): Option.Option<Result> =>
   Option.filter(Option.flatMap(came, resultIn), ({ Result: { ConversationID } }) => ConversationID === conversation)
 
-/** Whether a report says that this charge was paid by its payer, to the shilling: the prompt that it names may be asked about. */
-export const isPaidReport = ({ amount, code, number }: ReportedPrompt, { charge, party }: StatusQuery): boolean =>
-  code === "0" &&
-  number !== null &&
-  !isOtherParty(party, number) &&
-  sumOf({ amount, currency: CURRENCY })?.amount === charge?.amount
+/** A charge that is looked for. */
+export interface AskedCharge {
+  readonly order: StatusQuery
+  readonly fee: (amount: MinorUnits) => MinorUnits | null
+  /** The whole number of its payer; undefined where it was not kept, and then nothing is known to be the payer's. */
+  readonly payer: string | undefined
+}
 
-interface AskedPrompt {
+/**
+ * Whether a payment is this charge's: to the shilling, and from the payer's whole number. One that is masked or cut could be another person's, however many
+ * of its digits are the same.
+ */
+const isPaymentOf = ({ order, payer }: AskedCharge, amount: string | null | undefined, number: string | null | undefined) =>
+  payer !== undefined &&
+  number?.trim().replace(/^\+|^0(?=\d{9}$)/, (start) => (start === "0" ? "254" : "")) === payer &&
+  sumOf({ amount, currency: CURRENCY })?.amount === order.charge?.amount
+
+/** Whether a report says that this charge was paid: the prompt that it names may be asked about. */
+export const isPaidReport = ({ amount, code, number }: ReportedPrompt, asked: AskedCharge): boolean =>
+  code === "0" && isPaymentOf(asked, amount, number)
+
+interface AskedPrompt extends Omit<AskedCharge, "payer"> {
   readonly id: string
   /** The name for it that may be shown. */
   readonly handle: string
   readonly reported: ReportedPrompt | null
-  readonly order: StatusQuery
-  readonly fee: (amount: MinorUnits) => MinorUnits | null
 }
 
 /** The answer to a question about a prompt. It names no amount: nobody can pay another one by it than it asked for. */
@@ -157,16 +170,23 @@ export const promptFound = (
   })
 }
 
-type Asked = Pick<AskedPrompt, "order" | "fee">
-
-/** Among the payments of the last 48 hours, the one that names the charge. Its absence proves nothing. */
-export const pulled = (response: ProviderResponse, { fee, order }: Asked): FactWithAlarm<StatusOutcome> => {
+/**
+ * Among the payments of the last 48 hours, the one that names the charge and is as that was asked. Its absence proves nothing; of two, whose the other one is
+ * is a person's to say.
+ */
+export const pulled = (response: ProviderResponse, asked: AskedCharge): FactWithAlarm<StatusOutcome> => {
   const answer = decoded(PullAnswer, response)
   if (Option.isNone(answer) || !listed.has(answer.value.ResponseCode)) return readAsUnknown(response)
-  const handle = accountReferenceOf(order.reference)
+  const handle = accountReferenceOf(asked.order.reference)
   const rows = (answer.value.Response ?? []).flat().flatMap((row) => Option.toArray(readRow(row)))
-  const row = rows.find(({ billreference }) => billreference?.trim().toUpperCase() === handle)
-  if (row === undefined) return withoutAlarm({ _tag: "NotFound", note: "no payment names it, which proves nothing" })
+  const naming = rows.filter(({ billreference }) => billreference?.trim().toUpperCase() === handle)
+  if (naming.length === 0) return withoutAlarm({ _tag: "NotFound", note: "no payment names it, which proves nothing" })
+  const fitting = new Map(
+    naming.flatMap((row) => (isPaymentOf(asked, row.amount, row.msisdn) ? [[row.transactionId, row] as const] : []))
+  )
+  const [row] = fitting.values()
+  if (row === undefined || fitting.size > 1)
+    return unreadable("payments name a charge, and not one of them is as it was asked, or several are", "pulled")
   const sum = sumOf({ amount: row.amount, currency: CURRENCY })
   return answerBy({
     kind: "collection",
@@ -176,7 +196,7 @@ export const pulled = (response: ProviderResponse, { fee, order }: Asked): FactW
     providerReference: null,
     receipt: row.transactionId,
     note: "among the payments that were pulled",
-    sum: sum === undefined ? undefined : { ...sum, fee: fee(sum.amount) },
+    sum: sum === undefined ? undefined : { ...sum, fee: asked.fee(sum.amount) },
     refusal: refusedUnsaid
   })
 }
@@ -225,27 +245,33 @@ const reasonIn = (reported: Result | null, id: string) => {
   return ResultType === "0" && OriginatorConversationID === id ? failureBy("payout", ResultCode) : undefined
 }
 
-interface AskedPayment extends Asked {
+interface AskedPayment extends AskedCharge {
   readonly receipt: string
   /** The paybill and its till. */
   readonly payees: ReadonlyArray<string | null>
 }
 
-/** The same of a payment to the paybill, which was asked for by its receipt. Who sent its confirmation is not known: all of it has to be as it was asked. */
-export const paymentFound = (asked: Result, { fee, order, payees, receipt }: AskedPayment): FactWithAlarm<StatusOutcome> => {
+/**
+ * The same of a payment to the paybill, which was asked for by its receipt. The answer does not name the charge, and so all of it has to be as that was asked,
+ * and not older.
+ */
+export const paymentFound = (asked: Result, charge: AskedPayment): FactWithAlarm<StatusOutcome> => {
+  const { fee, order, payees, receipt } = charge
   const without = withoutTransaction(asked)
   if (without !== undefined) return without
   const said = parametersOf(asked)
   const status = said.get("TransactionStatus") ?? ""
-  const sum = sumOf({ amount: said.get("Amount"), currency: CURRENCY })
-  const payer = said.get("DebitPartyName")?.split(" - ")[0]
-  const payee = said.get("CreditPartyName")?.split(" - ")[0]
+  const amount = said.get("Amount")
+  const sum = sumOf({ amount, currency: CURRENCY })
+  const nameOf = (party: string) => said.get(party)?.split(" - ")[0]?.trim() ?? ""
+  const began = instantOf(said.get("InitiatedTime") ?? said.get("FinalisedTime") ?? "")
   const isOurs =
     said.get("ReceiptNo") === receipt &&
-    payer !== undefined &&
-    !isOtherParty(order.party, payer) &&
-    (payee === undefined || payees.includes(payee)) &&
-    (sum === undefined || sum.amount === order.charge?.amount)
+    payees.includes(nameOf("CreditPartyName")) &&
+    isPaymentOf(charge, amount, nameOf("DebitPartyName")) &&
+    // Its time has no milliseconds.
+    began !== null &&
+    began + SECOND_MS > order.sentAt
   return answerBy({
     kind: "collection",
     isOurs,
@@ -259,6 +285,8 @@ export const paymentFound = (asked: Result, { fee, order, payees, receipt }: Ask
     refusal: refusedUnsaid
   })
 }
+
+const SECOND_MS = 1_000
 
 /** Undefined where the answer is about a transaction. No document says by which code none is found: what is no failed question is that, and proves nothing. */
 const withoutTransaction = ({ Result: { ResultCode, ResultType } }: Result): FactWithAlarm<StatusOutcome> | undefined => {

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto"
-import { Option, Schema } from "effect"
+import { DateTime, Option, Schema } from "effect"
 import { isReference, type Reference, referenceFrom } from "../../domain/Ids.ts"
+import type { Instant } from "../../domain/Instant.ts"
 import { purposeIn } from "../OwnAddresses.ts"
 import { Text } from "../WireNumber.ts"
 
@@ -13,6 +14,7 @@ export const paths = {
   payout: "/mpesa/b2c/v3/paymentrequest",
   transaction: "/mpesa/transactionstatus/v1/query",
   balance: "/mpesa/accountbalance/v1/query",
+  register: "/mpesa/c2b/v2/registerurl",
   pull: "/pulltransactions/v1/query"
 } as const
 
@@ -57,6 +59,21 @@ export const Result = Schema.Struct({
 })
 export type Result = typeof Result.Type
 
+const EAST_AFRICA_MS = 3 * 3_600_000
+/** `2026-11-27T08:00:00` */
+const eastAfrican = (at: Instant): string => DateTime.formatIso(DateTime.makeUnsafe(at + EAST_AFRICA_MS)).slice(0, 19)
+
+/** `20261128142355`, as a transaction's time is written; null where it is no such time. */
+export const instantOf = (stamp: string): Instant | null => {
+  const [, year, month, day, hour, minute, second] = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)$/.exec(stamp) ?? []
+  const at = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`)
+  return Number.isNaN(at) ? null : at - EAST_AFRICA_MS
+}
+/** The same of a moment. */
+export const stampOf = (at: Instant): string => eastAfrican(at).replace(/\D/g, "")
+/** As the bounds of a pull are written. */
+export const pullMoment = (at: Instant): string => eastAfrican(at).replace("T", " ")
+
 /** The texts and numbers among what a result names; a member that is something else is as if it were not there. */
 export const parametersOf = ({ Result: { ResultParameters } }: Result): ReadonlyMap<string, string> => {
   const said = ResultParameters?.ResultParameter ?? []
@@ -65,17 +82,18 @@ export const parametersOf = ({ Result: { ResultParameters } }: Result): Readonly
 }
 export const textOf = Schema.decodeUnknownOption(Text)
 
-/** The body by which a paybill confirms each payment to it, those by a prompt among them. */
+// POST /mpesa/c2b/v2/registerurl
+export const RegisterAnswer = Schema.Struct({ ResponseCode: Text })
+
+/** The body by which a paybill confirms each payment to it, those by a prompt among them. Of what it says only a question about its receipt is believed. */
 export const Confirmation = Schema.Struct({
   TransID: Schema.String.check(Schema.isPattern(/^[A-Z0-9]{8,20}$/)),
-  TransTime: Text,
-  TransAmount: Text,
   BusinessShortCode: Text,
   BillRefNumber: Schema.String
 })
 
 // POST /pulltransactions/v1/query: the payments to a paybill within the last 48 hours, one array deeper than its documents show
-export const PullRow = Schema.Struct({ transactionId: Text, billreference: nullable(Text), amount: Text })
+export const PullRow = Schema.Struct({ transactionId: Text, billreference: nullable(Text), amount: Text, msisdn: nullable(Text) })
 export const PullAnswer = Schema.Struct({
   ResponseCode: Text,
   Response: Schema.optionalKey(Schema.NullOr(Schema.Array(Schema.Union([Schema.Array(Schema.Unknown), Schema.Unknown]))))

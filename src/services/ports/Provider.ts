@@ -261,8 +261,23 @@ export interface Callbacks {
    * nothing is kept but the hint.
    */
   readonly keep?: (callback: RawCallback) => Effect.Effect<void>
+  /** Absent: their address is set in the provider's portal. */
+  readonly registration?: CallbackRegistration
   /** Gets anew what `verify` needs, where a provider may change it: a callback that did not verify is looked at once more after it. */
   readonly refreshKeys?: Effect.Effect<void>
+}
+
+/** The addresses of callbacks that are registered with the provider by a call. */
+export interface CallbackRegistration {
+  /** By the names that the provider gives them. They are secret: a callback that comes there is believed to be the provider's. */
+  readonly addresses: Readonly<Record<string, string>>
+  /**
+   * Makes the call. A second time nothing is changed: `registered` where the provider takes them again, or this gateway registered the same before;
+   * else `refused`, and why.
+   */
+  readonly register: Effect.Effect<{ readonly result: "registered" | "refused"; readonly note: string }>
+  /** Whether this gateway registered these addresses, as far as it knows. */
+  readonly isRegistered: Effect.Effect<boolean>
 }
 
 /**

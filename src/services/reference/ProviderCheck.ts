@@ -66,6 +66,7 @@ const checkAccount = Effect.fnUntraced(function* (provider: Provider, led: Reado
     ...networksOf(provider, served),
     ...(yield* pricesOf(provider, served)),
     callbacksOf(provider, routeKey),
+    ...(yield* confirmationsOf(provider)),
     promisesOf(provider),
     notTried("payments", "", "nothing was charged, sent, exchanged or refunded: pay and charge numbers of your own")
   ]
@@ -193,6 +194,14 @@ const callbacksOf = ({ guarantees: { callbackAuth }, name }: Provider, routeKey:
     callbackAuth === "none"
       ? "nobody signs them: each only makes the gateway ask. Compare the address with the one that is set at the provider"
       : "compare the address, and whether they are signed, with what is set at the provider"
+})
+
+const confirmationsOf = Effect.fnUntraced(function* ({ callbacks: { registration }, mode, name }: Provider) {
+  if (registration === undefined) return []
+  const detail = (yield* registration.isRegistered)
+    ? "this gateway registered where they go"
+    : `this gateway registered no address for them: gateway provider register ${name} --mode ${mode}`
+  return [{ check: "callbacks", subject: "confirmations", result: "to_confirm", detail } satisfies Found]
 })
 
 /** docs/going-live has the questions; the answers are compared with this. */

@@ -11,7 +11,7 @@ import { issueToken, readToken } from "../Tokens.ts"
 import { createCharge, createPayout } from "./Payments.ts"
 import { balance } from "./Reference.ts"
 import { type Call, errors, json, refuse, type Shortcodes, tooMany } from "./Responses.ts"
-import { callbackOf, chargeStatus, confirmOrder, pull, transactionStatus } from "./Transactions.ts"
+import { callbackOf, chargeStatus, confirmOrder, pull, registering, transactionStatus } from "./Transactions.ts"
 
 export const simulatedDaraja = knownSimulator({
   provider: darajaProvider,
@@ -62,6 +62,8 @@ export const darajaSimulator = (accounts: ReadonlyArray<DarajaSettings>) => {
   const merchants = accounts.map((settings) => ({ clientId: settings.consumerKey, settings }))
   /** By account: each new token ends the one before it. */
   const newest = new Map<string, string>()
+  /** By account, where the confirmations of its paybill go. */
+  const registered = new Map<string, string>()
 
   const newToken = ({ context, merchant, now }: Call) => {
     const { consumerKey: key, consumerSecret } = merchant.settings
@@ -77,7 +79,8 @@ export const darajaSimulator = (accounts: ReadonlyArray<DarajaSettings>) => {
     "POST /mpesa/b2c/v3/paymentrequest": { endpoint: createPayout },
     "POST /mpesa/transactionstatus/v1/query": { operation: "status", endpoint: transactionStatus },
     "POST /mpesa/accountbalance/v1/query": { operation: "balance", endpoint: balance },
-    "POST /pulltransactions/v1/query": { operation: "status", endpoint: pull }
+    "POST /pulltransactions/v1/query": { operation: "status", endpoint: pull },
+    "POST /mpesa/c2b/v2/registerurl": { operation: "register", endpoint: registering(registered) }
   }
 
   const authenticate = Effect.fnUntraced(function* (request: SimulatedRequest, line: string, now: number) {
@@ -108,7 +111,7 @@ export const darajaSimulator = (accounts: ReadonlyArray<DarajaSettings>) => {
     unknownAddress: refuse(404, "404.003.01", "Resource not found"),
     refusesAddressFirst: true,
     callback: callbackOf,
-    orders: { confirm: confirmOrder("daraja", merchants) }
+    orders: { confirm: confirmOrder("daraja", merchants, registered) }
   })
 }
 

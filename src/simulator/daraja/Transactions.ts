@@ -225,13 +225,38 @@ export const pull = Effect.fnUntraced(function* (call: Call) {
   })
 })
 
+const RegisterRequest = Schema.Struct({
+  ShortCode: Schema.String,
+  ResponseType: Schema.Literals(["Completed", "Cancelled"]),
+  ConfirmationURL: Schema.String,
+  ValidationURL: Schema.String
+})
+
+/** POST /mpesa/c2b/v2/registerurl: once, by account, as in production. `paths` has the last parts of where confirmations go. */
+export const registering = (paths: Map<string, string>) =>
+  Effect.fnUntraced(function* ({ merchant: { clientId, settings }, request }: Call) {
+    const { ConfirmationURL, ShortCode, ValidationURL } = yield* decodeBody(RegisterRequest, request)
+    if (ShortCode !== settings.shortcode) return yield* refuse(400, "400.002.02", "Bad Request - Invalid ShortCode")
+    yield* checkAddress(ConfirmationURL)
+    yield* checkAddress(ValidationURL)
+    if (paths.has(clientId)) return yield* refuse(500, "500.003.1001", "Urls are already registered.")
+    paths.set(clientId, lastPart(ConfirmationURL))
+    return json(200, { OriginatorCoversationID: "6e86-45dd-91ac-1", ResponseCode: "0", ResponseDescription: "Success" })
+  })
+
 const Confirmed = Schema.Struct({ client_reference: Schema.String })
 
-/** The paybill's confirmation of a payment by a prompt, as where its address is registered: to the account's own address. */
-export const confirmOrder = (provider: string, accounts: ReadonlyArray<{ readonly clientId: string }>) =>
+/** The paybill's confirmation of a payment by a prompt, where its address is registered. */
+export const confirmOrder = (
+  provider: string,
+  accounts: ReadonlyArray<{ readonly clientId: string }>,
+  paths: ReadonlyMap<string, string>
+) =>
   order(Confirmed, (context, { client_reference }, now) => {
     const paid = movementWith(context, provider, accounts, client_reference)
     if (paid?.kind !== "collection" || paid.status !== "successful") return Effect.succeed("no payment to the paybill")
+    const path = paths.get(paid.account)
+    if (path === undefined) return Effect.succeed("no address is registered for the paybill")
     const { amount, detail, updatedAt } = paid
     const body = {
       TransactionType: "Pay Bill",
@@ -246,6 +271,5 @@ export const confirmOrder = (provider: string, accounts: ReadonlyArray<{ readonl
       MSISDN: "2547*****233",
       FirstName: "ADA"
     }
-    const { path: _own, ...confirmation } = sent(body, "")
-    return Effect.as(context.commit([callbackFact(paid, "confirmation", now, confirmation)]), null)
+    return Effect.as(context.commit([callbackFact(paid, "confirmation", now, sent(body, path))]), null)
   })

@@ -74,6 +74,15 @@ describe("a prompt", () => {
     })
   )
 
+  it.effect.each([401, 404])("that is acknowledged under %i is not sent again, whatever else is said beside it", (status) =>
+    Effect.gen(function* () {
+      const said = { ResponseCode: "0", CheckoutRequestID: ID, errorCode: "404.001.03" }
+      const { node, server } = yield* given({ [CHARGE]: [answer(status, said)] })
+      yield* collectionsOf(node).charge(chargeOrder(charged, "1234"))
+      expect(server.seen.filter(({ line }) => line.startsWith(CHARGE))).toHaveLength(1)
+    })
+  )
+
   it.effect("for a part of a shilling, or another network, is refused before anything is sent", () =>
     Effect.gen(function* () {
       const { node, server } = yield* given({})

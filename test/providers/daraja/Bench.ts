@@ -14,6 +14,7 @@ export const ASK = "POST /mpesa/stkpushquery/v1/query"
 export const PAYOUT = "POST /mpesa/b2c/v3/paymentrequest"
 export const STATUS = "POST /mpesa/transactionstatus/v1/query"
 export const PULL = "POST /pulltransactions/v1/query"
+export const REGISTER = "POST /mpesa/c2b/v2/registerurl"
 
 export const ID = "ws_CO_28112026142311254711002233"
 /** The payer's number is in the identifier, and not in what is kept with the record. */
@@ -41,7 +42,7 @@ export const ASKED = "the identifier that was asked for"
 export const status = (word: string, amount = "780.00") =>
   `{"Result":{"ResultType":0,"ResultCode":0,"ResultDesc":"ok","OriginatorConversationID":"5531-8830412-1","ConversationID":"AG_20261128_2010aa51c7e09f33","TransactionID":"TKS000000",
 "ResultParameters":{"ResultParameter":[{"Key":"DebitPartyName","Value":"3004411 - Shop"},{"Key":"CreditPartyName","Value":"254711001234 - ADA K"},{"Key":"DebitPartyCharges","Value":"Fee For B2C Payment|KES|11.00"},
-{"Key":"OriginatorConversationID","Value":"${ASKED}"},
+{"Key":"OriginatorConversationID","Value":"${ASKED}"},{"Key":"InitiatedTime","Value":20261128142355},{"Key":"FinalisedTime","Value":20261128142355},
 {"Key":"TransactionStatus","Value":"${word}"},{"Key":"Amount","Value":"${amount}"},{"Key":"ReceiptNo","Value":"TKS532NMUA"}]},"ReferenceData":{"ReferenceItem":{"Key":"Occasion"}}}}`
 export const failed = (code: string, id = "1") =>
   `{"Result":{"ResultType":0,"ResultCode":${code},"ResultDesc":"no","OriginatorConversationID":"${id}","ConversationID":"AG_20261128_2010aa51c7e09f33","TransactionID":"TKS532NMUA","ReferenceData":{"ReferenceItem":{"Key":"QueueTimeoutURL","Value":"x"}}}}`

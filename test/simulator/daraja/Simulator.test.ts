@@ -111,6 +111,29 @@ describe("the simulated Daraja", () => {
     })
   )
 
+  it.live("registers the addresses of a paybill's confirmations once, and none that Safaricom refuses", () =>
+    Effect.gen(function* () {
+      const { call, token } = yield* bench
+      const bearer = yield* token
+      const registerurl = (change: object) =>
+        call(
+          "/mpesa/c2b/v2/registerurl",
+          {
+            ShortCode: "605512",
+            ResponseType: "Completed",
+            ConfirmationURL: "https://pay.example.ke/c",
+            ValidationURL: "https://pay.example.ke/v",
+            ...change
+          },
+          bearer
+        )
+      expect(yield* registerurl({ ShortCode: "700700" })).toMatchObject({ status: 400 })
+      expect(yield* registerurl({ ConfirmationURL: "https://pay.example.ke/mpesa" })).toMatchObject({ status: 400 })
+      expect(yield* registerurl({})).toMatchObject({ status: 200, said: { ResponseCode: "0" } })
+      expect(yield* registerurl({})).toMatchObject({ status: 500, said: { errorCode: "500.003.1001" } })
+    })
+  )
+
   it.live("takes the identifier of a payout once, and acknowledges it with the members of the documents", () =>
     Effect.gen(function* () {
       const { call, token } = yield* bench
