@@ -8,8 +8,8 @@ import { failOver } from "../chaos/Failovers.ts"
 import { type Recorder, record } from "../chaos/History.ts"
 import { type Operation, planner } from "../chaos/Load.ts"
 import { bell, load } from "../chaos/Loading.ts"
+import { endings, leadToMtn, settingsOfMtn } from "../chaos/OnlyMtn.ts"
 import { openReceiver } from "../chaos/Receiver.ts"
-import type { Variables } from "../chaos/Stage.ts"
 import { CREDIT, makeTenants } from "../chaos/Tenants.ts"
 import { returnedByTenant } from "../chaos/Verdict.ts"
 import { watch } from "../chaos/Watchers.ts"
@@ -28,25 +28,6 @@ const usage =
 const AT_ONCE = 3
 /** The time of an arrival, and half a second for a machine whose cores are all at work. */
 const ANSWERS_WITHIN_MS = 5_500
-/** Every ending that MTN can tell of in the end. */
-const endings = {
-  payout: [...Array<string>(14).fill("1000"), "0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0011"],
-  collection: [...Array<string>(10).fill("1000"), "0001", "0002", "0003", "0005", "0006", "0008", "0009", "0011"]
-}
-/** "Not found" proves something there, after five minutes. */
-const PROVIDER = "mtn"
-const inUganda = (value: string | undefined): string => (value ?? "").replace(/^[A-Z]{2}:/, "UG:")
-/** As in production, only sooner. */
-const settings = (accounts: Variables): Variables => ({
-  ...Object.fromEntries(
-    Object.entries(accounts).flatMap(([name, value]) => (/^MTN_(LIVE|TEST)_/.test(name) ? [[name, inUganda(value)]] : []))
-  ),
-  MTN_PAYOUT_FEES: "UGX:momo:1000",
-  SIMULATOR_DELAY_MS: "50",
-  NOT_FOUND_GRACE: "50s",
-  COLLECTION_EXPIRY: "40s"
-})
-
 const options = (() => {
   try {
     const { values } = parseArgs({
@@ -97,7 +78,7 @@ const inside = (): never => {
 
 const main = async () => {
   const putOnRecord = runRecorder("networks", options.record)
-  const scene = await openScene(options.through, settings)
+  const scene = await openScene(options.through, settingsOfMtn)
   try {
     const { faults, ran } = await play(scene)
     for (const [name, value] of Object.entries(ran)) console.log(`${name.padEnd(16)} ${JSON.stringify(value)}`)
@@ -169,8 +150,7 @@ const play = async (scene: Scene) => {
   const recorder = record()
   const heard = await openReceiver(recorder.told)
   await scene.tenants.serve(Number(new URL(heard.url("")).port))
-  for (const direction of ["payout", "collection"])
-    await stage.command("corridor", "set", "UG", "UGX", direction, "momo", "--provider", PROVIDER)
+  await leadToMtn(stage)
   const tenants = await makeTenants(stage, heard.url, heard.learn)
   await tellCallbacks(stage, stage.gateways[0].url)
   const any = () => random.pick(stage.gateways)

@@ -38,7 +38,7 @@ const linesTo = (descriptor: number, write: (descriptor: number, bytes: Buffer) 
   }
 }
 
-/** What waits for a reader that does not read: beyond so many bytes lines are lost, so that they do not fill the memory of the process. */
+/** So much waits for a reader that does not read. Lines beyond it are lost, so that they do not fill the memory of the process. */
 const UNREAD_BYTES = 4 * 1024 * 1024
 
 /** A pipe or a terminal is written by Node, which keeps what its reader has not taken. As with a file, what is lost is counted. */
@@ -59,13 +59,13 @@ const linesToReader = (unreadBytes: () => number, put: (text: string) => void) =
 const lostLines = { level: "error", message: "the log could not be written for a while, and what it said is lost" }
 
 /** That console, whose errors are the log. */
-const consoleOf = (console: Console): Console => ({
-  ...console,
+const consoleOf = (standard: Console): Console => ({
+  ...standard,
   error: isFile(STANDARD_ERROR)
     ? linesTo(STANDARD_ERROR)
     : linesToReader(
         () => process.stderr.writableLength,
-        (text) => console.error("%s", text)
+        (text) => standard.error("%s", text)
       )
 })
 
