@@ -25,6 +25,7 @@ import { ClockWatchPg } from "./persistence/status/ClockWatchPg.ts"
 import { GatewayStatusPg } from "./persistence/status/GatewayStatusPg.ts"
 import { PeriodCountsPg } from "./persistence/status/PeriodCountsPg.ts"
 import { SharedLateCallsPg } from "./persistence/status/SharedLateCallsPg.ts"
+import { TenantActivityPg } from "./persistence/status/TenantActivityPg.ts"
 import { UnsettledWorkPg } from "./persistence/status/UnsettledWorkPg.ts"
 import { CorridorsPg } from "./persistence/tenants/CorridorsPg.ts"
 import { DenylistPg, ScreeningByRows } from "./persistence/tenants/DenylistPg.ts"
@@ -93,6 +94,7 @@ const portsOn = <R, E>(database: Layer.Layer<R | SqlClient.SqlClient, E>, { mast
     QuotesPg,
     SharedLateCallsPg,
     standing,
+    TenantActivityPg,
     TenantChangesPg,
     TenantsPg,
     TransactionsPg,

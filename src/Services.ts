@@ -12,6 +12,7 @@ import { LimitUses } from "./services/admission/LimitUses.ts"
 import { PartyScreening } from "./services/admission/PartyScreening.ts"
 import { Velocity } from "./services/admission/Velocity.ts"
 import { Approvals } from "./services/approvals/Approvals.ts"
+import { ConfigurationApprovals } from "./services/approvals/ConfigurationApprovals.ts"
 import { FloatApprovals } from "./services/approvals/FloatApprovals.ts"
 import { KeyApprovals } from "./services/approvals/KeyApprovals.ts"
 import { ReviewApprovals } from "./services/approvals/ReviewApprovals.ts"
@@ -109,6 +110,7 @@ export const consoleServices = (approvalFrom: ApprovalAmounts) =>
       Layer.mergeAll(
         ReviewApprovals.layer(approvalFrom),
         ReviewFiles.layer,
+        ConfigurationApprovals.layer,
         FloatApprovals.layer,
         KeyApprovals.layer,
         SignIn.layer,

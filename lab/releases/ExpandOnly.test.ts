@@ -21,6 +21,10 @@ const expand: ReadonlyArray<SteppedMigration> = [
   of({ form: "index", name: "typed", table: "events", definition: "(app_id, type)" }),
   of(check, { form: "validate", table: "tenants", constraint: "short" }),
   of(
+    "ALTER TABLE operators DROP CONSTRAINT operators_role_check; ALTER TABLE operators ADD CONSTRAINT operators_role_check CHECK (role IN ('viewer', 'support', 'approver', 'admin', 'auditor')) NOT VALID",
+    { form: "validate", table: "operators", constraint: "operators_role_check" }
+  ),
+  of(
     "CREATE OR REPLACE FUNCTION event_digest(id text, type text, body text) RETURNS bytea LANGUAGE sql IMMUTABLE AS $$ SELECT ''::bytea $$"
   ),
   of("CREATE FUNCTION of_ours(n int) RETURNS int LANGUAGE sql AS $$ SELECT n $$"),
@@ -42,6 +46,12 @@ const contract: ReadonlyArray<readonly [SteppedMigration, string]> = [
     "column charge_codes.wrong was bytea[] not null and becomes text[] not null"
   ],
   [of("ALTER TABLE open_work ALTER COLUMN lease_until SET NOT NULL"), "becomes timestamp with time zone not null"],
+  [
+    of(
+      "ALTER TABLE operators DROP CONSTRAINT operators_role_check; ALTER TABLE operators ADD CONSTRAINT operators_role_check CHECK (role IN ('viewer', 'support', 'admin')) NOT VALID"
+    ),
+    "constraint operators.operators_role_check was CHECK"
+  ],
   [
     of(check.replace(" NOT VALID", "")),
     "constraint tenants.short reads every row under a lock: NOT VALID, and a step that validates it"

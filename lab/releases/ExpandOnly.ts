@@ -100,7 +100,8 @@ const troublesOfChange = ({ before, from, to }: Change, step: MigrationStep): Re
     const now = like(to, old)
     if (now === undefined) return like(from, old) === undefined ? [] : [`${said(old)} is taken away`]
     const earlier = like(from, old)
-    if (now.form !== earlier?.form) return [`${said(old)} was ${old.form} and becomes ${now.form}`]
+    if (earlier === undefined || (now.form !== earlier.form && !isWiderList(old, now)))
+      return [`${said(old)} was ${old.form} and becomes ${now.form}`]
     return now.file === earlier.file ? [] : [`${said(old)} is written anew, under a lock`]
   })
   const come = to.filter((now) => like(from, now) === undefined && isOld(now.of))
@@ -133,6 +134,15 @@ const troubleOfNew = (now: Thing, { form }: MigrationStep): Option.Option<string
 
 const like = (things: ReadonlyArray<Thing>, { kind, name, of }: Thing): Thing | undefined =>
   things.find((one) => one.kind === kind && one.of === of && one.name === name)
+
+const WORD = /'([^']*)'::text(?:, )?/g
+
+/** A CHECK that allows all words of the one before, and more: the release before writes none of those. */
+const isWiderList = (old: Thing, now: Thing): boolean => {
+  const words = ({ form }: Thing) => [...form.matchAll(WORD)].map(([, word = ""]) => word)
+  const frame = ({ form }: Thing) => form.replaceAll(WORD, "")
+  return now.kind === "constraint" && frame(old) === frame(now) && words(old).every((word) => words(now).includes(word))
+}
 
 const said = ({ kind, name, of }: Thing): string => (of === "" || of === name ? `${kind} ${name}` : `${kind} ${of}.${name}`)
 

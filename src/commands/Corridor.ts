@@ -1,11 +1,12 @@
 import { Clock, Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { corridorDoubts } from "../App.ts"
+import { corridorDoubts, providerNames } from "../App.ts"
+import { corridorMistake, corridorName } from "../domain/ConfigurationChange.ts"
 import { Availability, type Corridor, type CorridorKey, Country, CustomerAction, Direction, Method } from "../domain/Corridor.ts"
 import { Currency } from "../domain/Currency.ts"
 import { corridorView } from "../domain/View.ts"
 import { Corridors } from "../services/ports/Corridors.ts"
-import { Amount, CommaList, currencyArgument, requireKnownProviders, Words } from "./Arguments.ts"
+import { Amount, CommaList, currencyArgument, Words } from "./Arguments.ts"
 import { CommandRefusal, WrongUsage } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
 import { auditEntry } from "./Operator.ts"
@@ -95,10 +96,8 @@ const set = Command.make(
     const next: Corridor = { ...before, ...applyChanges(before, changes), updatedAt: now }
     if (next.providers.length === 0)
       return yield* new CommandRefusal({ message: "there is no such corridor yet: add it with --provider" })
-    yield* requireKnownProviders(Option.getOrElse(changes.provider, () => []))
-    if (next.minimum !== null && next.maximum !== null && next.minimum > next.maximum) {
-      return yield* new CommandRefusal({ message: "the minimum is larger than the maximum: change one of them" })
-    }
+    const mistake = corridorMistake(next, before, providerNames)
+    if (mistake !== null) return yield* new CommandRefusal({ message: mistake })
     if (next.active && Option.isSome(changes.inactiveReason)) {
       return yield* new CommandRefusal({
         message: "--inactive-reason is for a closed corridor: set --active false, or leave the reason out"
@@ -107,8 +106,7 @@ const set = Command.make(
     if (next.customerAction === "redirect" && !next.requiresRedirectUrl) {
       return yield* new CommandRefusal({ message: "customer action redirect needs --requires-redirect-url true" })
     }
-    const subject = `${country}/${currency}/${direction}/${method}`
-    yield* corridors.put(next, yield* auditEntry("corridor set", subject, details))
+    yield* corridors.put(next, yield* auditEntry("corridor set", corridorName(key), details))
     const { providers } = yield* Effect.scoped(settingsWithProviders)
     yield* printResult({ ...routedView(next), warnings: yield* corridorDoubts(providers, next, now) })
   }, Effect.provide(operatorPorts))

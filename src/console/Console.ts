@@ -8,6 +8,7 @@ import { type GateSettings, makeGate } from "./Gate.ts"
 import { makeHandler } from "./Handler.ts"
 import { makeAudit } from "./pages/Audit.ts"
 import { makeCallbacks } from "./pages/Callbacks.ts"
+import { makeChanges } from "./pages/Changes.ts"
 import { makeDecisions } from "./pages/Decisions.ts"
 import { makeFloatEntries } from "./pages/FloatEntries.ts"
 import { makeFloats } from "./pages/Floats.ts"
@@ -18,6 +19,7 @@ import { makeRates } from "./pages/Rates.ts"
 import { makeReviews } from "./pages/Reviews.ts"
 import { makeRulingFiles } from "./pages/RulingFilePages.ts"
 import { makeSenders } from "./pages/Senders.ts"
+import { makeTenants } from "./pages/Tenants.ts"
 import { makeTimeline } from "./pages/Timeline.ts"
 import { makeTransactions } from "./pages/Transactions.ts"
 import { makeUnknown } from "./pages/Unknown.ts"
@@ -104,6 +106,8 @@ export const makeRooms = ({ traceUrl }: RoomSettings) =>
     makeDecisions,
     makeWebhooks,
     makeCallbacks,
+    makeTenants,
+    makeChanges,
     makeFloats,
     makeFloatEntries,
     makeKeys,

@@ -141,9 +141,8 @@ const notices: Readonly<Record<string, string>> = {
   replayed: "It is looked into again.",
   closed: "It is closed. Nothing was asked and nothing was booked.",
   "no-callback": "There is no such callback any more, or it is not parked.",
-  switched: "The corridor is switched. Every node follows within a second.",
+  changed: "It is changed. Every node follows within a second.",
   "sender-set": "It is kept. Every node tells it from within a second on.",
   "sender-removed": "Nobody is named as the sender any more. Payouts that need one are refused.",
-  "no-corridor": "There is no such corridor.",
   "reason-missing": "Nothing was done: it needs a reason."
 }

@@ -2,6 +2,7 @@ import { type ComponentChild, h } from "preact"
 import { isCurrency } from "../domain/Currency.ts"
 import { may } from "../domain/Operator.ts"
 import type { Proposal } from "../domain/Proposal.ts"
+import { isOfConfiguration } from "../services/approvals/ConfigurationApprovals.ts"
 import { isOfFile } from "../services/approvals/ReviewFiles.ts"
 import { badge, code, field, form, link, money, said, type Tone, table, time } from "./Elements.ts"
 import type { Visit } from "./Route.ts"
@@ -49,6 +50,13 @@ const labels: Readonly<Record<string, string>> = {
   role: "Role",
   label: "Label",
   from: "Used from",
+  open_now: "Open now",
+  open_then: "Open then",
+  providers_now: "Tried now",
+  providers_then: "Tried then",
+  status_now: "Status now",
+  pinned_now: "Pinned now to",
+  pinned_then: "Pinned then to",
   note: "Why"
 }
 
@@ -74,6 +82,8 @@ const valueOf = (details: Proposal["details"], name: string, value: string): Com
 const subjectLink = (proposal: Proposal): ComponentChild => {
   const { details, id, kind, subject } = proposal
   if (isOfFile(proposal)) return link(`/unknown/files/${id}`, ["the file ", code(subject.slice(0, SHOWN_OF_FILE))])
+  if (isOfConfiguration(proposal))
+    return link(kind === "corridor set" ? `/corridors/${subject}/change` : `/tenants/${subject}/change`, code(subject))
   return link(
     kind === "review resolve" ? `/reviews/${subject}` : `/${kind.startsWith("key") ? "keys" : "floats"}/${details["app_id"]}`,
     code(subject)

@@ -1,10 +1,18 @@
 import { Schema } from "effect"
+import { configurationKinds } from "./ConfigurationChange.ts"
 import { Reference } from "./Ids.ts"
 import { Instant } from "./Instant.ts"
 import { OperatorName } from "./Operator.ts"
 
 /** The changes that need two people. */
-export const ProposalKind = Schema.Literals(["review resolve", "float credit", "float debit", "key issue", "key revoke"])
+export const ProposalKind = Schema.Literals([
+  "review resolve",
+  "float credit",
+  "float debit",
+  "key issue",
+  "key revoke",
+  ...configurationKinds
+])
 export type ProposalKind = typeof ProposalKind.Type
 
 /**
@@ -17,7 +25,7 @@ export const ProposalStatus = Schema.Literals(["open", "approved", "done", "fail
 export const Proposal = Schema.Struct({
   id: Reference,
   kind: ProposalKind,
-  /** A transaction's reference, "shop/live/EXTERNAL_ID" of an adjustment, "shop/KEY_ID" of a key. */
+  /** A transaction's reference, "shop/live/EXTERNAL_ID" of an adjustment, "shop/KEY_ID" of a key, "UG/UGX/payout/momo" of a corridor, a tenant. */
   subject: Schema.String,
   /** As the audit log has them: never a secret, never a full number. */
   details: Schema.Record(Schema.String, Schema.String),

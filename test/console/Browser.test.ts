@@ -166,18 +166,23 @@ describe("the console in a browser", () => {
       await person.press("Send all parked again")
       await person.press("Log out")
       await logIn("admin")
-      await person.goTo("providers")
-      await page.run(`document.querySelector("main details").open = true`)
-      await person.fill("reason", HOSTILE.slice(0, 150))
-      await person.press(await page.run(`document.querySelector("main details button").innerText`).then(String))
-      expect(await person.text()).toContain("The corridor is switched.")
+      await person.goTo("corridors/UG/UGX/payout/momo/change")
+      await person.fill("active", "false")
+      await person.press("See what would change")
+      await keep(page, "corridor-change")
+      await person.fill("reason", HOSTILE.slice(0, 150).replace("\u202E", ""))
+      await person.press("Change it")
+      expect(await person.text()).toContain("It is changed.")
+      await person.goTo(`tenants/${tenant.appId}/change?do=tenant+pin&provider=mtn`)
+      await keep(page, "tenant-change")
       await runtime.runPromise(Context.get(gateway.context, PeriodCounts).write)
-      const ofTenant = ["keys/", "floats/"].map((place) => `${place}${tenant.appId}`)
+      const ofTenant = ["keys/", "floats/", "tenants/"].map((place) => `${place}${tenant.appId}`)
       const places = [
         "providers",
         "callbacks",
         "rates",
         "rates?kind=payout&corridor=UG/UGX/momo&provider=eversend",
+        "tenants",
         "floats",
         "keys",
         ...ofTenant,

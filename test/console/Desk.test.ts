@@ -1,5 +1,5 @@
 import { expect, layer } from "@effect/vitest"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Option } from "effect"
 import { consoleOf } from "../../src/ConfigConsole.ts"
 import { reader } from "../../src/ConfigRules.ts"
 import { makeRooms } from "../../src/console/Console.ts"
@@ -8,6 +8,7 @@ import { Reference } from "../../src/domain/Ids.ts"
 import { minor } from "../../src/domain/Money.ts"
 import { consoleServices } from "../../src/Services.ts"
 import { AuditLog } from "../../src/services/ports/AuditLog.ts"
+import { Corridors } from "../../src/services/ports/Corridors.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
 import { Settlement } from "../../src/services/settlement/Settlement.ts"
 import { momoPayout } from "../support/RequestBodies.ts"
@@ -99,7 +100,10 @@ layer(stack, { excludeTestServices: true })("the console, by forms alone", (it) 
     Effect.gen(function* () {
       const { admin, gateway, support } = yield* Desk
       const tenant = yield* tenantOn(gateway, 90_000n)
-      yield* admin.submit("/providers", "/corridors/RW/RWF/payout/momo", { active: "false", reason: "the network is down" })
+      const key = { country: "RW", currency: "RWF", direction: "payout", method: "momo" } as const
+      const { providers, updatedAt } = Option.getOrThrow(yield* Context.get(gateway.context, Corridors).find(key))
+      const closed = { providers: providers.join(","), active: "false", seen: String(updatedAt), reason: "the network is down" }
+      yield* admin.submit("/providers", "/corridors/RW/RWF/payout/momo/change", closed)
       const destination = { type: "momo", msisdn: "250782123456", network: "MTN", country: "RW" }
       const body = { ...momoPayout("0010"), currency: "RWF", country: "RW", destination }
       expect((yield* tenant.post("/v1/payouts", body)).body.error?.code).toBe("corridor_unsupported")

@@ -9,10 +9,12 @@ import { FloatLedgerPg } from "../../src/persistence/ledger/FloatLedgerPg.ts"
 import { LedgerVerificationPg } from "../../src/persistence/ledger/LedgerVerificationPg.ts"
 import { OperatorsPg } from "../../src/persistence/operators/OperatorsPg.ts"
 import { ProposalsPg } from "../../src/persistence/operators/ProposalsPg.ts"
+import { CorridorsPg } from "../../src/persistence/tenants/CorridorsPg.ts"
 import { TenantsPg } from "../../src/persistence/tenants/TenantsPg.ts"
 import { RandomSourceLive } from "../../src/persistence/vault/RandomSourceLive.ts"
 import { VaultPg } from "../../src/persistence/vault/VaultPg.ts"
 import { Approvals } from "../../src/services/approvals/Approvals.ts"
+import { ConfigurationApprovals } from "../../src/services/approvals/ConfigurationApprovals.ts"
 import { FloatApprovals } from "../../src/services/approvals/FloatApprovals.ts"
 import { KeyApprovals } from "../../src/services/approvals/KeyApprovals.ts"
 import { ReviewApprovals } from "../../src/services/approvals/ReviewApprovals.ts"
@@ -26,6 +28,7 @@ import { FloatAdjustments } from "../../src/services/tenants/FloatAdjustments.ts
 import { TenantKeys } from "../../src/services/tenants/TenantKeys.ts"
 import { fake } from "../fakes/Fake.ts"
 import { policy } from "../fakes/FakePolicy.ts"
+import { fakeProvider, fakeProviderRegistry } from "../fakes/FakeProvider.ts"
 import { asRuntime } from "../support/Postgres.ts"
 import { auditEntry, givenDatabase, masterKey, tenant } from "../support/TestDatabase.ts"
 
@@ -69,9 +72,21 @@ export const desks = Layer.unwrap(
         Layer.mergeAll(fake(ReviewApprovals, { needsTwo: () => false }), fake(ReviewFiles, {}), mortalFloats, mortalKeys)
       ),
       Layer.provideMerge(FloatAdjustments.layer),
+      Layer.provideMerge(
+        Layer.provide(ConfigurationApprovals.layer, fakeProviderRegistry([fakeProvider("one"), fakeProvider("two")]))
+      ),
       Layer.provideMerge(approvers),
       Layer.provideMerge(
-        Layer.mergeAll(OperatorsPg, ProposalsPg, AuditLogPg, TenantsPg, FloatEntriesPg, FloatLedgerPg, LedgerVerificationPg)
+        Layer.mergeAll(
+          OperatorsPg,
+          ProposalsPg,
+          AuditLogPg,
+          CorridorsPg,
+          TenantsPg,
+          FloatEntriesPg,
+          FloatLedgerPg,
+          LedgerVerificationPg
+        )
       ),
       Layer.provideMerge(VaultPg.layer(masterKey)),
       Layer.provideMerge(

@@ -10,6 +10,7 @@ import { ProposalsPg } from "../../src/persistence/operators/ProposalsPg.ts"
 import { RandomSourceLive } from "../../src/persistence/vault/RandomSourceLive.ts"
 import { VaultPg } from "../../src/persistence/vault/VaultPg.ts"
 import { Approvals } from "../../src/services/approvals/Approvals.ts"
+import { ConfigurationApprovals } from "../../src/services/approvals/ConfigurationApprovals.ts"
 import { FloatApprovals } from "../../src/services/approvals/FloatApprovals.ts"
 import { KeyApprovals } from "../../src/services/approvals/KeyApprovals.ts"
 import { ReviewApprovals } from "../../src/services/approvals/ReviewApprovals.ts"
@@ -66,6 +67,7 @@ const desk = Layer.unwrap(
           transactions,
           fake(FloatApprovals, {}),
           fake(KeyApprovals, {}),
+          fake(ConfigurationApprovals, {}),
           fake(ReviewApprovals, { needsTwo: () => true })
         )
       ),

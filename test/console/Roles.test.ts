@@ -32,7 +32,8 @@ const changes: Readonly<Record<string, OperatorRole>> = {
   "/floats/:app/propose": "support",
   "/keys/:app/propose": "support",
   "/keys/:app/:key/revoke": "support",
-  "/corridors/:country/:currency/:direction/:method": "admin",
+  "/corridors/:country/:currency/:direction/:method/change": "support",
+  "/tenants/:app/change": "support",
   "/senders/:app/set": "admin",
   "/senders/:app/remove": "admin"
 }

@@ -14,6 +14,7 @@ import { ProposalsPg } from "../../src/persistence/operators/ProposalsPg.ts"
 import { RandomSourceLive } from "../../src/persistence/vault/RandomSourceLive.ts"
 import { VaultPg } from "../../src/persistence/vault/VaultPg.ts"
 import { Approvals } from "../../src/services/approvals/Approvals.ts"
+import { ConfigurationApprovals } from "../../src/services/approvals/ConfigurationApprovals.ts"
 import { FloatApprovals } from "../../src/services/approvals/FloatApprovals.ts"
 import { KeyApprovals } from "../../src/services/approvals/KeyApprovals.ts"
 import { ReviewApprovals } from "../../src/services/approvals/ReviewApprovals.ts"
@@ -83,7 +84,14 @@ const desk = Layer.unwrap(
     Approvals.layer.pipe(
       Layer.provideMerge(ReviewApprovals.layer(approvalFrom)),
       Layer.provide(
-        Layer.mergeAll(review, transactions, fake(FloatApprovals, {}), fake(KeyApprovals, {}), fake(ReviewFiles, {}))
+        Layer.mergeAll(
+          review,
+          transactions,
+          fake(FloatApprovals, {}),
+          fake(KeyApprovals, {}),
+          fake(ReviewFiles, {}),
+          fake(ConfigurationApprovals, {})
+        )
       ),
       Layer.provideMerge(approvers),
       Layer.provideMerge(Layer.mergeAll(OperatorsPg, ProposalsPg, AuditLogPg)),

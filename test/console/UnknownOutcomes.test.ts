@@ -8,7 +8,6 @@ import type { Fact } from "../../src/domain/Fact.ts"
 import { Reference } from "../../src/domain/Ids.ts"
 import { minor } from "../../src/domain/Money.ts"
 import { AuditLog } from "../../src/services/ports/AuditLog.ts"
-import { SignIn } from "../../src/services/SignIn.ts"
 import { digestOf } from "../../src/services/settlement/RulingFiles.ts"
 import { Settlement } from "../../src/services/settlement/Settlement.ts"
 import { gateway as command } from "../commands/Gateway.ts"
@@ -16,39 +15,7 @@ import { momoPayout } from "../support/RequestBodies.ts"
 import { referenceOf } from "../support/SignedClient.ts"
 import { changeCorridor, type Gateway, Stack, tenantOn, verified } from "../support/Stack.ts"
 import { masterKey } from "../support/TestDatabase.ts"
-import { operatorOn } from "./ConsoleClient.ts"
-import { originOf } from "./Person.ts"
-
-/** A person with a browser that runs no script. */
-const personOn = Effect.fnUntraced(function* (gateway: Gateway, name: string, role: "support" | "approver") {
-  const token = yield* operatorOn(name, role).pipe(Effect.provide(SignIn.layer), Effect.provide(gateway.context))
-  const origin = originOf(gateway)
-  let cookie = ""
-  const ask = (path: string, init: RequestInit = {}) =>
-    Effect.promise(async () => {
-      const headers = { ...(init.method === "POST" ? { "sec-fetch-site": "same-origin", origin } : {}), cookie }
-      const answer = await fetch(`${origin}${path}`, { redirect: "manual", ...init, headers })
-      cookie = answer.headers.get("set-cookie")?.split(";")[0] ?? cookie
-      return { status: answer.status, to: answer.headers.get("location") ?? "", text: await answer.text() }
-    })
-  yield* ask("/login", { method: "POST", body: new URLSearchParams({ name, token, next: "/" }) })
-  const tokenOn = Effect.fnUntraced(function* (page: string) {
-    return /name="form_token" value="([0-9a-f]+)"/.exec((yield* ask(page)).text)?.[1] ?? ""
-  })
-  return {
-    read: (path: string) => ask(path),
-    send: Effect.fnUntraced(function* (page: string, path: string, fields: ReadonlyArray<readonly [string, string]>) {
-      const body = new URLSearchParams([["form_token", yield* tokenOn(page)], ...fields.map(([name, value]) => [name, value])])
-      return yield* ask(path, { method: "POST", body })
-    }),
-    upload: Effect.fnUntraced(function* (path: string, fields: Readonly<Record<string, string | Blob>>) {
-      const body = new FormData()
-      body.set("form_token", yield* tokenOn("/unknown"))
-      for (const [name, value] of Object.entries(fields)) body.set(name, value)
-      return yield* ask(path, { method: "POST", body })
-    })
-  }
-})
+import { personOn, textOf } from "./FormPerson.ts"
 
 const unanswered: Fact = { _tag: "Unknown", reason: "timeout", note: "no answer in time" }
 const another: Fact = {
@@ -81,7 +48,6 @@ const givenPayouts = Effect.fnUntraced(function* (gateway: Gateway, ending: stri
 })
 
 const csv = (text: string) => new File([text], "rulings.csv", { type: "text/csv" })
-const textOf = (page: string) => page.replaceAll(/<[^>]+>/g, " ").replaceAll(/\s+/g, " ")
 const hiddenIn = (page: string, name: string) => new RegExp(`name="${name}" value="([^"]+)"`).exec(page)?.[1] ?? ""
 /** What the form of a file that was looked through sends back. */
 const lookedAt = (page: string) => ({ base64: hiddenIn(page, "base64"), seen: hiddenIn(page, "seen") })

@@ -22,6 +22,7 @@ import { ProviderInbox } from "../../src/services/ports/ProviderInbox.ts"
 import { ProviderMemory } from "../../src/services/ports/ProviderMemory.ts"
 import { RateLimits } from "../../src/services/ports/RateLimits.ts"
 import { SharedLateCalls } from "../../src/services/ports/SharedLateCalls.ts"
+import { TenantActivity } from "../../src/services/ports/TenantActivity.ts"
 import { TenantChanges } from "../../src/services/ports/TenantChanges.ts"
 import { UnsettledWork } from "../../src/services/ports/UnsettledWork.ts"
 import { WebhookDeliveries } from "../../src/services/ports/WebhookDeliveries.ts"
@@ -98,6 +99,9 @@ export const fakeProviderMemory = (expected: Expected<ProviderMemory["Service"]>
 /** GatewayStatus: the numbers behind metrics and `gateway status`. */
 export const fakeGatewayStatus = (expected: Expected<GatewayStatus["Service"]> = {}) => fake(GatewayStatus, expected)
 
+/** TenantActivity: what tenants did lately. */
+export const fakeTenantActivity = (expected: Expected<TenantActivity["Service"]> = {}) => fake(TenantActivity, expected)
+
 /** TenantChanges: what tenants changed themselves. */
 export const fakeTenantChanges = (expected: Expected<TenantChanges["Service"]> = {}) => fake(TenantChanges, expected)
 
@@ -162,6 +166,7 @@ export const unexpectedPorts = Layer.mergeAll(
   fakeProviderMemory(),
   fakeAcknowledgements(),
   fakeGatewayStatus(),
+  fakeTenantActivity(),
   fakeTenantChanges(),
   fakeUnsettledWork(),
   fakeWebhookDeliveries(),

@@ -83,7 +83,11 @@ export const fakeCorridors = (...corridors: ReadonlyArray<Corridor>) => {
   return fake(Corridors, {
     list: Effect.sync(() => [...byName].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, corridor]) => corridor)),
     find: (key) => Effect.sync(() => Option.fromUndefinedOr(byName.get(nameOf(key)))),
-    put: (corridor) => Effect.sync(() => void byName.set(nameOf(corridor), corridor))
+    put: (corridor) =>
+      Effect.sync(() => {
+        byName.set(nameOf(corridor), corridor)
+        return true
+      })
   })
 }
 

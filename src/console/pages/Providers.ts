@@ -1,6 +1,7 @@
 import { Effect, Option } from "effect"
 import { type ComponentChild, h } from "preact"
 import { verdicts } from "../../domain/Candidates.ts"
+import { corridorName } from "../../domain/ConfigurationChange.ts"
 import type { Corridor } from "../../domain/Corridor.ts"
 import { Mode } from "../../domain/Ids.ts"
 import { maskedText } from "../../domain/Masking.ts"
@@ -11,12 +12,10 @@ import { Corridors } from "../../services/ports/Corridors.ts"
 import { ProviderRegistry } from "../../services/ports/ProviderRegistry.ts"
 import { type HeldBack, operations } from "../../services/routing/CircuitStates.ts"
 import { Circuits } from "../../services/routing/Circuits.ts"
-import { badge, code, field, form, idOf, money, said, section, table, time } from "../Elements.ts"
+import { badge, code, link, money, said, section, table, time } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
 import { callTable } from "../ProviderCalls.ts"
-import { type Answer, auditOf, page, redirect, type Visit } from "../Route.ts"
-
-const LONGEST_REASON = 200
+import { page, type Visit } from "../Route.ts"
 
 /** Providers, what their circuits hold back, and the corridor switch. */
 export const makeProviders = Effect.gen(function* () {
@@ -72,24 +71,9 @@ export const makeProviders = Effect.gen(function* () {
     ])
   })
 
-  const turn = Effect.fn("ProvidersPage.turn")(function* (visit: Visit): Effect.fn.Return<Answer> {
-    const { country = "", currency = "", direction = "", method = "" } = visit.params
-    const row = (yield* corridors.list).find((one) => nameOf(one) === `${country}/${currency}/${direction}/${method}`)
-    const reason = maskedText((visit.form.get("reason") ?? "").trim().slice(0, LONGEST_REASON))
-    if (row === undefined) return redirect("/providers", "no-corridor")
-    if (reason === "") return redirect("/providers", "reason-missing")
-    const active = visit.form.get("active") === "true"
-    const audit = auditOf(visit, "corridor set", nameOf(row), { active: String(active), reason })
-    yield* corridors.put({ ...row, active, inactiveReason: active ? null : reason, updatedAt: visit.at }, audit)
-    return redirect("/providers", "switched")
-  })
-
   return {
     place: { to: "/providers", name: "Providers" },
-    routes: [
-      { method: "GET", path: "/providers", permission: "look", answer: show },
-      { method: "POST", path: "/corridors/:country/:currency/:direction/:method", permission: "configure", answer: turn }
-    ]
+    routes: [{ method: "GET", path: "/providers", permission: "look", answer: show }]
   } satisfies Room
 })
 
@@ -113,12 +97,10 @@ const heldText = (operation: string, { all, isSilent, tenants }: HeldBack): Read
   return all ? [`${operation}${why}`] : tenants.length > 0 ? [`${operation} for ${tenants.join(", ")}${why}`] : []
 }
 
-const nameOf = ({ country, currency, direction, method }: Corridor): string => `${country}/${currency}/${direction}/${method}`
-
 const corridorColumns = ["Corridor", "Open", "Served by", "From", "To", "Why closed", ""]
 
 const corridorRow = (visit: Visit, row: Corridor, isRegistered: (provider: string) => boolean): ReadonlyArray<ComponentChild> => [
-  nameOf(row).replaceAll("/", " "),
+  corridorName(row).replaceAll("/", " "),
   row.active ? badge("open", "good") : badge("closed", "quiet"),
   row.providers.map((provider, place) => [
     place === 0 ? "" : ", ",
@@ -128,30 +110,5 @@ const corridorRow = (visit: Visit, row: Corridor, isRegistered: (provider: strin
   row.minimum === null ? "" : money(row.minimum, row.currency),
   row.maximum === null ? "" : money(row.maximum, row.currency),
   row.inactiveReason === null ? "" : said(row.inactiveReason),
-  may(visit.visitor.role, "configure") ? turnForm(visit, row) : null
+  link(`/corridors/${corridorName(row)}/change`, may(visit.visitor.role, "propose") ? "Change" : "Look")
 ]
-
-const turnForm = (visit: Visit, row: Corridor): ComponentChild => {
-  const button = row.active ? "Close it" : "Open it"
-  return h(
-    "details",
-    null,
-    h("summary", null, row.active ? "Close" : "Open"),
-    form(visit, {
-      to: `/corridors/${nameOf(row)}`,
-      button,
-      about: nameOf(row),
-      tone: row.active ? "danger" : "strong",
-      hidden: { active: String(!row.active) },
-      fields: [
-        field({
-          name: "reason",
-          id: `reason-${idOf(nameOf(row))}`,
-          label: "Why; tenants read it of a closed one",
-          isRequired: true,
-          maxLength: LONGEST_REASON
-        })
-      ]
-    })
-  )
-}

@@ -1,5 +1,7 @@
 import { Option, Schema } from "effect"
+import { configurationKinds } from "../../domain/ConfigurationChange.ts"
 import { iso } from "../../domain/Instant.ts"
+import { ProposalKind } from "../../domain/Proposal.ts"
 import type { ChainedRow } from "../vault/AuditChain.ts"
 
 // The permissions by the audit log, replayed row by row. Each row of an access table has a name and a text: here by the log, and in
@@ -148,6 +150,9 @@ const makeProposalReplay = () => {
     "review propose": (row, details) => propose("review resolve", row, details),
     "key issue propose": (row, details) => propose("key issue", row, details),
     "key revoke propose": (row, details) => propose("key revoke", row, details),
+    ...Object.fromEntries(
+      configurationKinds.map((kind) => [`${kind} propose`, (row: ChainedRow, details: Details) => propose(kind, row, details)])
+    ),
     "proposal approve": (row, details) => decide(row, details, "approved"),
     "proposal reject": (row, details) => decide(row, details, "rejected"),
     "proposal withdraw": (row, details) => decide(row, details, "withdrawn"),
@@ -172,7 +177,7 @@ const makeProposalReplay = () => {
 }
 
 /** Actions that name the proposal for which they were done. */
-const carriedOut: ReadonlyArray<string> = ["review resolve", "float credit", "float debit", "key issue", "key revoke"]
+const carriedOut: ReadonlyArray<string> = ProposalKind.literals
 
 const decodeDetails = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Record(Schema.String, Schema.String)))
 

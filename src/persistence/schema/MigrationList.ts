@@ -183,5 +183,6 @@ export const migrationList: ReadonlyArray<Migration> = [
   }),
   expand("0056_provider_memory"),
   expand("0057_late_calls"),
-  expand("0058_period_counts")
+  expand("0058_period_counts"),
+  expand("0062_configuration_proposals", validate("console_proposals", "console_proposals_kind_check"))
 ]

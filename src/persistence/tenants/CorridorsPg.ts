@@ -1,7 +1,7 @@
 import { Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Corridor, type CorridorKey } from "../../domain/Corridor.ts"
-import { iso } from "../../domain/Instant.ts"
+import { type Instant, iso } from "../../domain/Instant.ts"
 import type { AuditEntry } from "../../services/ports/AuditLog.ts"
 import { Corridors } from "../../services/ports/Corridors.ts"
 import { Vault } from "../../services/ports/Vault.ts"
@@ -10,6 +10,7 @@ import { Moment, rowsOf } from "../connection/Rows.ts"
 import { cachedQuery } from "../reads/CachedQuery.ts"
 
 const corridors = rowsOf(Schema.Struct({ ...Corridor.fields, updatedAt: Moment }))
+const changedAt = rowsOf(Schema.Struct({ updatedAt: Moment }))
 
 /**
  * Corridors on PostgreSQL. The table corridors has a row a primary key, which `change_access` writes whole; of two changes the last one holds. The whole
@@ -37,13 +38,24 @@ export const CorridorsPg = Layer.effect(
       return Option.fromUndefinedOr(rows.find((row) => isNamed(row, key)))
     })
 
-    const put = Effect.fn("Corridors.put")(function* (corridor: Corridor, audit: AuditEntry) {
-      const row = rowOf(corridor)
-      // The audit row has the corridor whole, so that `audit verify` can tell whether it is still so.
-      const details = { ...audit.details, row: JSON.stringify(row) }
-      yield* trail.change({ change: "corridor set", to: row }, { ...audit, details })
-      yield* forget
+    /** Under the lock of the head, which every change of a corridor holds until its commit. */
+    const isAsSeen = Effect.fnUntraced(function* ({ country, currency, direction, method }: CorridorKey, seen: Instant) {
+      yield* sql`SELECT FROM audit_head_locked()`
+      const [row] = yield* changedAt(sql`SELECT updated_at AS "updatedAt" FROM corridors
+        WHERE country = ${country} AND currency = ${currency} AND direction = ${direction} AND method = ${method}`)
+      return row?.updatedAt === seen
     })
+
+    const put = Effect.fn("Corridors.put")(
+      function* (corridor: Corridor, audit: AuditEntry, seen?: Instant) {
+        if (seen !== undefined && !(yield* isAsSeen(corridor, seen))) return false
+        const row = rowOf(corridor)
+        // The audit row has the corridor whole, so that `audit verify` can tell whether it is still so.
+        const details = { ...audit.details, row: JSON.stringify(row) }
+        return yield* trail.change({ change: "corridor set", to: row }, { ...audit, details })
+      },
+      (effect) => Effect.ensuring(Effect.orDie(sql.withTransaction(effect)), forget)
+    )
 
     return Corridors.of({ list, find, put })
   })

@@ -127,9 +127,14 @@ const senderChange = ({
 const changesOf = (sql: SqlClient.SqlClient, trail: AuditTrail, forget: Effect.Effect<void>) => {
   /** One change of one tenant and its audit row; the tenant as it then is. */
   const change = Effect.fnUntraced(
-    function* (appId: AppId, changed: (tenant: Tenant) => Partial<Tenant>, audit: AuditEntry) {
+    function* (
+      appId: AppId,
+      changed: (tenant: Tenant) => Partial<Tenant>,
+      audit: AuditEntry,
+      isAsSeen: (tenant: Tenant) => boolean = () => true
+    ) {
       const [before] = yield* tenants(sql`SELECT ${sql.literal(COLUMNS)} FROM tenants WHERE app_id = ${appId} FOR UPDATE`)
-      if (before === undefined) return Option.none<Tenant>()
+      if (before === undefined || !isAsSeen(before)) return Option.none<Tenant>()
       const after = { ...before, ...changed(before) }
       const { capabilities, pinned, repeatSales, status } = after
       const to = { app_id: appId, status, capabilities, pinned_provider: pinned, repeat_sales: repeatSales }
@@ -139,8 +144,14 @@ const changesOf = (sql: SqlClient.SqlClient, trail: AuditTrail, forget: Effect.E
     (effect) => Effect.ensuring(Effect.orDie(sql.withTransaction(effect)), forget)
   )
 
-  const setStatus = Effect.fn("Tenants.setStatus")((appId: AppId, status: Tenant["status"], audit: AuditEntry) =>
-    change(appId, () => ({ status }), audit)
+  const setStatus = Effect.fn("Tenants.setStatus")(
+    (appId: AppId, status: Tenant["status"], audit: AuditEntry, seen?: Tenant["status"]) =>
+      change(
+        appId,
+        () => ({ status }),
+        audit,
+        (before) => seen === undefined || before.status === seen
+      )
   )
 
   const setCapability = Effect.fn("Tenants.setCapability")(
@@ -155,8 +166,13 @@ const changesOf = (sql: SqlClient.SqlClient, trail: AuditTrail, forget: Effect.E
       )
   )
 
-  const pin = Effect.fn("Tenants.pin")((appId: AppId, pinned: Tenant["pinned"], audit: AuditEntry) =>
-    change(appId, () => ({ pinned }), audit)
+  const pin = Effect.fn("Tenants.pin")((appId: AppId, pinned: Tenant["pinned"], audit: AuditEntry, seen?: Tenant["pinned"]) =>
+    change(
+      appId,
+      () => ({ pinned }),
+      audit,
+      (before) => seen === undefined || before.pinned === seen
+    )
   )
 
   const setRepeatSales = Effect.fn("Tenants.setRepeatSales")((appId: AppId, repeatSales: boolean, audit: AuditEntry) =>

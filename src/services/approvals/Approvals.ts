@@ -5,6 +5,7 @@ import { hasExpired, type Proposal, type ProposalKind } from "../../domain/Propo
 import type { AuditBy, AuditEntry } from "../ports/AuditLog.ts"
 import { NotCarriedOut, Proposals } from "../ports/Proposals.ts"
 import type { IssuedKey } from "../tenants/TenantKeys.ts"
+import { ConfigurationApprovals } from "./ConfigurationApprovals.ts"
 import { type Acting, auditBy, NotDecided, peopleOf } from "./Deciding.ts"
 import { FloatApprovals } from "./FloatApprovals.ts"
 import { KeyApprovals } from "./KeyApprovals.ts"
@@ -38,6 +39,7 @@ export class Approvals extends Context.Service<
       const keys = yield* KeyApprovals
       const reviews = yield* ReviewApprovals
       const files = yield* ReviewFiles
+      const configuration = yield* ConfigurationApprovals
 
       // A key is made when its proposer asks for it.
       const carriers: {
@@ -47,7 +49,12 @@ export class Approvals extends Context.Service<
         "float credit": floats.carryOut,
         "float debit": floats.carryOut,
         "key issue": null,
-        "key revoke": keys.revoke
+        "key revoke": keys.revoke,
+        "corridor set": configuration.carryOut,
+        "tenant freeze": configuration.carryOut,
+        "tenant unfreeze": configuration.carryOut,
+        "tenant pin": configuration.carryOut,
+        "tenant unpin": configuration.carryOut
       }
 
       const find = Effect.fnUntraced(function* (id: Reference) {

@@ -1,5 +1,6 @@
 import { Context, type Effect, type Option } from "effect"
 import type { Corridor, CorridorKey } from "../../domain/Corridor.ts"
+import type { Instant } from "../../domain/Instant.ts"
 import type { AuditEntry } from "./AuditLog.ts"
 
 /**
@@ -12,7 +13,10 @@ export class Corridors extends Context.Service<
     /** Every row, active or not, ordered by country, currency, direction, method. */
     readonly list: Effect.Effect<ReadonlyArray<Corridor>>
     readonly find: (key: CorridorKey) => Effect.Effect<Option.Option<Corridor>>
-    /** Replaces the row with that key, or adds it. */
-    readonly put: (corridor: Corridor, audit: AuditEntry) => Effect.Effect<void>
+    /**
+     * Replaces the row with that key, or adds it. With `seen`, the time of the last change of the row that was looked at: false, and nothing is
+     * written, where it has been changed since.
+     */
+    readonly put: (corridor: Corridor, audit: AuditEntry, seen?: Instant) => Effect.Effect<boolean>
   }
 >()("gateway/services/ports/Corridors") {}

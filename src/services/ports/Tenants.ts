@@ -45,8 +45,16 @@ export class Tenants extends Context.Service<
     readonly find: (appId: AppId) => Effect.Effect<Option.Option<Tenant>>
     /** Ordered by name. */
     readonly list: Effect.Effect<ReadonlyArray<Tenant>>
-    /** The tenant as it then is; none when there is no such tenant. Nothing that is opened after it returns passes a frozen one. */
-    readonly setStatus: (appId: AppId, status: Tenant["status"], audit: AuditEntry) => Effect.Effect<Option.Option<Tenant>>
+    /**
+     * The tenant as it then is; none when there is no such tenant, or where `seen` is given and not its status any more. Nothing that is opened after it
+     * returns passes a frozen one.
+     */
+    readonly setStatus: (
+      appId: AppId,
+      status: Tenant["status"],
+      audit: AuditEntry,
+      seen?: Tenant["status"]
+    ) => Effect.Effect<Option.Option<Tenant>>
     /** Grants or denies; to do so again changes nothing. None when there is no such tenant. Every node sees it at once. */
     readonly setCapability: (
       appId: AppId,
@@ -54,8 +62,13 @@ export class Tenants extends Context.Service<
       granted: boolean,
       audit: AuditEntry
     ) => Effect.Effect<Option.Option<Tenant>>
-    /** Pins to a provider, or with null to none; to do so again changes nothing. None when there is no such tenant. */
-    readonly pin: (appId: AppId, provider: Tenant["pinned"], audit: AuditEntry) => Effect.Effect<Option.Option<Tenant>>
+    /** Pins to a provider, or with null to none; to do so again changes nothing. None when there is no such tenant, or where `seen` is given and not its pin any more. */
+    readonly pin: (
+      appId: AppId,
+      provider: Tenant["pinned"],
+      audit: AuditEntry,
+      seen?: Tenant["pinned"]
+    ) => Effect.Effect<Option.Option<Tenant>>
     /** Releases from the double-charge guard's word on successful charges, or not; to do so again changes nothing. None when there is no such tenant. */
     readonly setRepeatSales: (appId: AppId, allowed: boolean, audit: AuditEntry) => Effect.Effect<Option.Option<Tenant>>
     /** Whether a charge may follow a successful one of the same number at once; false for no such tenant. Seen as `pinned` is. */

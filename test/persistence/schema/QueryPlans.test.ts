@@ -11,6 +11,7 @@ import { IdempotencyPg } from "../../../src/persistence/requests/IdempotencyPg.t
 import { NoncesPg } from "../../../src/persistence/requests/NoncesPg.ts"
 import { VelocityLimitsPg } from "../../../src/persistence/requests/VelocityLimitsPg.ts"
 import { PeriodCountsPg } from "../../../src/persistence/status/PeriodCountsPg.ts"
+import { TenantActivityPg } from "../../../src/persistence/status/TenantActivityPg.ts"
 import { BeneficiariesPg } from "../../../src/persistence/transactions/BeneficiariesPg.ts"
 import { ProviderInboxPg } from "../../../src/persistence/transactions/ProviderInboxPg.ts"
 import { TransactionsPg } from "../../../src/persistence/transactions/TransactionsPg.ts"
@@ -28,6 +29,7 @@ import { PartyHashRetention } from "../../../src/services/ports/PartyHashRetenti
 import { PeriodCounts } from "../../../src/services/ports/PeriodCounts.ts"
 import { Policy } from "../../../src/services/ports/Policy.ts"
 import { ProviderInbox } from "../../../src/services/ports/ProviderInbox.ts"
+import { TenantActivity } from "../../../src/services/ports/TenantActivity.ts"
 import { Transactions } from "../../../src/services/ports/Transactions.ts"
 import { VelocityLimits } from "../../../src/services/ports/VelocityLimits.ts"
 import { WebhookDeliveries } from "../../../src/services/ports/WebhookDeliveries.ts"
@@ -57,6 +59,7 @@ const givenPorts = Effect.fnUntraced(function* (sent: Array<Sent>) {
     PartyHashRetentionPg,
     PeriodCountsPg,
     ProviderInboxPg,
+    TenantActivityPg,
     TransactionsPg,
     WebhookDeliveriesPg,
     WebhookEndpointsPg,
@@ -186,6 +189,7 @@ const hot = {
     yield* (yield* ProviderInbox).prune(NOON - 1e10, 1_000)
     yield* (yield* PeriodCounts).prune(NOON - 1e10, 1_000)
   }),
+  "what a tenant began": Effect.flatMap(TenantActivity, ({ begun }) => begun(appId, "live", NOON - 86_400_000)),
   "counts of periods": Effect.gen(function* () {
     const { add, callbacks, ended, write } = yield* PeriodCounts
     yield* add({

@@ -1,0 +1,244 @@
+import { Context, Effect, Layer, Option, Schema } from "effect"
+import {
+  type ConfigurationChange,
+  configurationKinds,
+  corridorAfter,
+  corridorMistake,
+  isMadeAlone,
+  subjectOf
+} from "../../domain/ConfigurationChange.ts"
+import { type Corridor, type CorridorKey, Country, Direction, Method } from "../../domain/Corridor.ts"
+import { Currency } from "../../domain/Currency.ts"
+import { AppId } from "../../domain/Ids.ts"
+import { consoleActor, type OperatorRole } from "../../domain/Operator.ts"
+import type { Proposal } from "../../domain/Proposal.ts"
+import type { Tenant } from "../../domain/Tenant.ts"
+import type { AuditBy, AuditEntry } from "../ports/AuditLog.ts"
+import { Corridors } from "../ports/Corridors.ts"
+import { NotCarriedOut, Proposals } from "../ports/Proposals.ts"
+import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
+import { RandomSource } from "../ports/RandomSource.ts"
+import { Tenants } from "../ports/Tenants.ts"
+import { type Acting, NotDecided } from "./Deciding.ts"
+
+/** A change and its reason. */
+export interface ConfigurationWish {
+  readonly change: ConfigurationChange
+  readonly note: string
+}
+
+/**
+ * Changes of corridors and tenants from the console. Whose role makes such a change alone (`isMadeAlone`) makes it at once; everybody else proposes it,
+ * and another person approves it (`Approvals`). Each is bound to the state that was looked at.
+ */
+export class ConfigurationApprovals extends Context.Service<
+  ConfigurationApprovals,
+  {
+    /** Makes it, or opens a proposal. Refused where it cannot be, where nothing would change, and where the state was changed meanwhile. */
+    readonly change: (
+      wish: ConfigurationWish,
+      acting: Acting,
+      role: OperatorRole
+    ) => Effect.Effect<"changed" | "proposed", NotDecided>
+    /** Makes the change as it was proposed. Refused where the state is not the one that its proposer looked at. */
+    readonly carryOut: (proposal: Proposal, by: AuditBy) => Effect.Effect<void, NotCarriedOut>
+  }
+>()("gateway/services/approvals/ConfigurationApprovals") {
+  static readonly layer = Layer.effect(
+    ConfigurationApprovals,
+    Effect.gen(function* () {
+      const corridors = yield* Corridors
+      const tenants = yield* Tenants
+      const proposals = yield* Proposals
+      const registry = yield* ProviderRegistry
+      const randomSource = yield* RandomSource
+
+      /** The row as it is and as it would be. */
+      const corridorStep = Effect.fnUntraced(function* ({ change, note, at }: CorridorWish) {
+        const found = yield* corridors.find(change.key)
+        if (Option.isNone(found)) return yield* new NotDecided({ message: "There is no such corridor." })
+        const before = found.value
+        if (before.updatedAt !== change.seen) return yield* new NotDecided({ message: STALE })
+        const next = corridorAfter(before, change, note, at)
+        const mistake = corridorMistake(next, before, registry.known)
+        if (mistake !== null) return yield* new NotDecided({ message: mistake })
+        if (isSameRoute(before, next)) return yield* new NotDecided({ message: "Nothing would change." })
+        return { before, next }
+      })
+
+      const tenantNow = Effect.fnUntraced(function* (change: TenantWish) {
+        const found = yield* tenants.find(change.appId)
+        if (Option.isNone(found)) return yield* new NotDecided({ message: `There is no tenant ${change.appId}.` })
+        const tenant = found.value
+        if (!isAsSeen(tenant, change)) return yield* new NotDecided({ message: STALE })
+        if (change.kind === "tenant pin" && !registry.known.includes(change.provider))
+          return yield* new NotDecided({ message: `There is no provider ${change.provider}.` })
+        if (change.kind === "tenant pin" && change.provider === tenant.pinned)
+          return yield* new NotDecided({ message: "Nothing would change." })
+        return tenant
+      })
+
+      /** What would change, for the second person and for the audit log. */
+      const detailsOf = Effect.fnUntraced(function* ({ change, note }: ConfigurationWish, at: number) {
+        if (change.kind !== "corridor set") {
+          const tenant = yield* tenantNow(change)
+          return { ...tenantDetails(change, tenant), note }
+        }
+        const { before, next } = yield* corridorStep({ change, note, at })
+        return { ...corridorDetails(before, next), seen: String(change.seen), note }
+      })
+
+      const make = Effect.fnUntraced(function* ({ change, note }: ConfigurationWish, by: AuditBy) {
+        const entry = (details: AuditEntry["details"]): AuditEntry => ({
+          at: by.at,
+          actor: by.actor,
+          action: change.kind,
+          subject: subjectOf(change),
+          details: { ...details, reason: note, ...by.details }
+        })
+        if (change.kind === "corridor set") {
+          const { before, next } = yield* corridorStep({ change, note, at: by.at })
+          const isPut = yield* corridors.put(next, entry(changedIn(before, next)), change.seen)
+          return isPut ? undefined : yield* new NotDecided({ message: STALE })
+        }
+        yield* tenantNow(change)
+        const changed = yield* setTenant(change, entry)
+        if (Option.isNone(changed)) return yield* new NotDecided({ message: STALE })
+      })
+
+      const setTenant = (change: TenantWish, entry: (details: AuditEntry["details"]) => AuditEntry) => {
+        switch (change.kind) {
+          case "tenant freeze":
+            return tenants.setStatus(change.appId, "frozen", entry({}), "active")
+          case "tenant unfreeze":
+            return tenants.setStatus(change.appId, "active", entry({}), "frozen")
+          case "tenant pin":
+            return tenants.pin(change.appId, change.provider, entry({ provider: change.provider }), change.seen)
+          case "tenant unpin":
+            return tenants.pin(change.appId, null, entry({}), change.seen)
+        }
+      }
+
+      const change = Effect.fn("ConfigurationApprovals.change")(function* (
+        wish: ConfigurationWish,
+        { at, by }: Acting,
+        role: OperatorRole
+      ) {
+        const actor = consoleActor(by)
+        const { kind } = wish.change
+        if (isMadeAlone(kind, role)) {
+          yield* make(wish, { at, actor })
+          return "changed"
+        }
+        const details = yield* detailsOf(wish, at)
+        const subject = subjectOf(wish.change)
+        const opened = yield* proposals.open(
+          { id: yield* randomSource.reference, kind, subject, details, proposedBy: by, proposedAt: at },
+          { at, actor, action: `${kind} propose`, subject, details }
+        )
+        if (!opened) return yield* new NotDecided({ message: `A change of ${subject} waits already for a second person.` })
+        return "proposed"
+      })
+
+      const carryOut = Effect.fn("ConfigurationApprovals.carryOut")(function* (proposal: Proposal, by: AuditBy) {
+        const wish = yield* wishOf(proposal)
+        yield* make(wish, by).pipe(Effect.catchTag("NotDecided", ({ message }) => new NotCarriedOut({ message })))
+      })
+
+      return ConfigurationApprovals.of({ change, carryOut })
+    })
+  )
+}
+
+/** Whether a proposal is of such a change. */
+export const isOfConfiguration = (proposal: Pick<Proposal, "kind">): boolean =>
+  configurationKinds.some((kind) => kind === proposal.kind)
+
+const STALE = "It was changed since you looked at it: nothing was done. Look at it as it is now."
+
+interface CorridorWish {
+  readonly change: Extract<ConfigurationChange, { readonly kind: "corridor set" }>
+  readonly note: string
+  readonly at: number
+}
+type TenantWish = Exclude<ConfigurationChange, { readonly kind: "corridor set" }>
+
+const isAsSeen = ({ pinned, status }: Tenant, change: TenantWish): boolean => {
+  switch (change.kind) {
+    case "tenant freeze":
+      return status === "active"
+    case "tenant unfreeze":
+      return status === "frozen"
+    default:
+      return pinned === change.seen
+  }
+}
+
+const orderText = (providers: ReadonlyArray<string>): string => providers.join(",")
+
+const isSameRoute = (before: Corridor, next: Corridor): boolean =>
+  before.active === next.active && orderText(before.providers) === orderText(next.providers)
+
+/** As the command's audit row has it: only what changes. */
+const changedIn = (before: Corridor, { active, providers }: Corridor): AuditEntry["details"] => ({
+  ...(before.active === active ? {} : { active: String(active) }),
+  ...(orderText(before.providers) === orderText(providers) ? {} : { provider: orderText(providers) })
+})
+
+const corridorDetails = (before: Corridor, { active, providers }: Corridor): AuditEntry["details"] => ({
+  open_now: String(before.active),
+  open_then: String(active),
+  providers_now: orderText(before.providers),
+  providers_then: orderText(providers)
+})
+
+const NOT_PINNED = "none"
+
+const tenantDetails = (change: TenantWish, { pinned, status }: Tenant): AuditEntry["details"] => {
+  if (change.kind === "tenant freeze" || change.kind === "tenant unfreeze") return { status_now: status }
+  return { pinned_now: pinned ?? NOT_PINNED, pinned_then: change.kind === "tenant pin" ? change.provider : NOT_PINNED }
+}
+
+const CorridorDetails = Schema.Struct({
+  open_then: Schema.Literals(["true", "false"]),
+  providers_then: Schema.String,
+  seen: Schema.FiniteFromString,
+  note: Schema.String
+})
+const TenantDetails = Schema.Struct({
+  pinned_now: Schema.optionalKey(Schema.String),
+  pinned_then: Schema.optionalKey(Schema.String),
+  note: Schema.String
+})
+const Key = Schema.Tuple([Country, Currency, Direction, Method])
+
+/** The proposed change, as it was written down. */
+const wishOf = ({ details, kind, subject }: Proposal): Effect.Effect<ConfigurationWish> =>
+  Effect.gen(function* () {
+    if (kind === "corridor set") {
+      const [country, currency, direction, method] = yield* Schema.decodeUnknownEffect(Key)(subject.split("/"))
+      const key: CorridorKey = { country, currency, direction, method }
+      const written = yield* Schema.decodeUnknownEffect(CorridorDetails)(details)
+      const { note, open_then: open, providers_then: providers, seen } = written
+      return { change: { kind, key, providers: providers.split(","), active: open === "true", seen }, note }
+    }
+    const { note, ...pins } = yield* Schema.decodeUnknownEffect(TenantDetails)(details)
+    const appId = yield* Schema.decodeUnknownEffect(AppId)(subject)
+    const seen = pins.pinned_now === NOT_PINNED ? null : (pins.pinned_now ?? null)
+    return { change: tenantChange(kind, { appId, seen, provider: pins.pinned_then ?? "" }), note }
+  }).pipe(Effect.catchTag("SchemaError", Effect.die))
+
+const tenantChange = (
+  kind: Proposal["kind"],
+  { appId, provider, seen }: { readonly appId: AppId; readonly provider: string; readonly seen: string | null }
+): ConfigurationChange => {
+  switch (kind) {
+    case "tenant freeze":
+    case "tenant unfreeze":
+      return { kind, appId }
+    case "tenant pin":
+      return { kind, appId, provider, seen }
+    default:
+      return { kind: "tenant unpin", appId, seen: seen ?? "" }
+  }
+}
