@@ -106,6 +106,19 @@ export const lookingBy =
   (order, until) =>
     Effect.map(client({ operation, method: "GET", path: path(order) }, until), (response) => found(response, order))
 
+/**
+ * A lookup of charges at a provider that ends none of them for us: what its payer left unfinished is pending, and no more, for as long as it may still be
+ * paid there.
+ */
+export const payableFor =
+  (lifeMs: (order: StatusQuery) => number, look: Movement<never, never>["look"]): Movement<never, never>["look"] =>
+  (order, until) =>
+    Effect.zipWith(look(order, until), Clock.currentTimeMillis, ({ alarm, fact }, now) => {
+      if (fact._tag !== "StillPending" || now - order.sentAt >= lifeMs(order)) return { alarm, fact }
+      const { isUnfinished: _unfinished, ...pending } = fact
+      return { alarm, fact: pending }
+    })
+
 interface Understood<A, F> {
   /** Where the answer's status refuses it. */
   readonly refused: MoneyCallAnswer<F> | undefined

@@ -1,7 +1,7 @@
 import { Effect, type Scope } from "effect"
 import type { ChargeOrder, PayoutOrder, ProviderGuarantees } from "../../services/ports/Provider.ts"
 import { adapterOf, connectionTo, type Operations } from "../Connection.ts"
-import { expectedOf, lookingBy, movements } from "../Movements.ts"
+import { expectedOf, lookingBy, movements, payableFor } from "../Movements.ts"
 import { misroutedTo } from "../Refusals.ts"
 import type { Transport } from "../Transport.ts"
 import { flutterwaveCallbacks } from "./Callback.ts"
@@ -29,6 +29,9 @@ const guarantees: ProviderGuarantees = {
   bankAccountCountries: RESOLVES_IN,
   bankBranchCountries: branchCountries
 }
+
+/** The longest that any of its pages may be paid by its documents. A payer who left one may come back to it, and nothing closes it. */
+const PAGE_MS = 86_400_000
 
 /** One account at Flutterwave. A call takes at most `timeoutMs`; the lookup after a refused transfer as long again. */
 export const flutterwave = adapterOf(
@@ -61,7 +64,7 @@ export const flutterwave = adapterOf(
         if (call === undefined) return noRoute
         return chargeOutcome(yield* connection.call({ operation: "charge", method: "POST", ...call }), order)
       }),
-      look: lookingBy(connection, "ask", chargePath, chargeFound)
+      look: payableFor(() => PAGE_MS, lookingBy(connection, "ask", chargePath, chargeFound))
     })
     return {
       callbacks: flutterwaveCallbacks(settings.webhookSecretHash),

@@ -1,7 +1,14 @@
 import { Effect, type Scope } from "effect"
-import type { ChargeOrder, ChargeOutcome, PayoutOrder, PayoutOutcome, ProviderGuarantees } from "../../services/ports/Provider.ts"
+import type {
+  ChargeOrder,
+  ChargeOutcome,
+  PayoutOrder,
+  PayoutOutcome,
+  ProviderGuarantees,
+  StatusQuery
+} from "../../services/ports/Provider.ts"
 import { adapterOf, type Connection, connectionTo, type Operations } from "../Connection.ts"
-import { expectedOf, lookingBy, type MoneyCallAnswer, movements } from "../Movements.ts"
+import { expectedOf, lookingBy, type MoneyCallAnswer, movements, payableFor } from "../Movements.ts"
 import { QUOTE_LIFE_MS, quotingBy } from "../Quotes.ts"
 import type { ProviderResponse, Transport } from "../Transport.ts"
 import { paystackCallbacks } from "./Callback.ts"
@@ -33,6 +40,12 @@ const guarantees: ProviderGuarantees = {
   bankAccountCountries: resolvingCountries
 }
 
+/** For the prompt: Paystack's page on mobile money gives a payer so long. */
+const PROMPT_MS = 180_000
+/** A page of Wave's, whose documents show sessions of a day. Paystack closes none. */
+const PAGE_MS = 86_400_000
+const lifeOf = ({ charge }: StatusQuery): number => (charge?.network === "WAVE" ? PAGE_MS : PROMPT_MS)
+
 /** One integration at Paystack. A call takes at most `timeoutMs`; the lookup after a refusal, or a voucher, as long again. */
 export const paystack = adapterOf(
   identity,
@@ -49,7 +62,7 @@ export const paystack = adapterOf(
     })
     const charges = movements(connection, {
       place: charging(connection, settings.emailDomain),
-      look: lookingBy(connection, "transaction_verify", verifyChargePath, chargeFound)
+      look: payableFor(lifeOf, lookingBy(connection, "transaction_verify", verifyChargePath, chargeFound))
     })
     return {
       callbacks: paystackCallbacks(settings.secretKey),
