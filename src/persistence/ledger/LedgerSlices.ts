@@ -57,9 +57,10 @@ export type Forms = Readonly<Record<string, string>>
 /** The WITH query of those that the text needs, or that one of these needs. */
 export const narrowing = (forms: Forms, text: string): string => {
   const needed: Array<readonly [string, string]> = []
-  for (const one of Object.entries(forms).toReversed())
-    if ([text, ...needed.map(([, query]) => query)].some((reader) => new RegExp(`\\b${one[0]}\\b`).test(reader)))
-      needed.unshift(one)
+  for (const one of Object.entries(forms).toReversed()) {
+    const name = new RegExp(`\\b${one[0]}\\b`)
+    if ([text, ...needed.map(([, query]) => query)].some((reader) => name.test(reader))) needed.unshift(one)
+  }
   return `WITH ${needed.map(([name, query]) => `${name} AS MATERIALIZED (${query})`).join(", ")}`
 }
 

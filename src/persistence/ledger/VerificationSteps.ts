@@ -1,5 +1,5 @@
-import { Effect, Option, Schema } from "effect"
-import type { SqlClient, SqlError } from "effect/sql"
+import { Context, Effect, Option, Schema } from "effect"
+import { type SqlClient, SqlError } from "effect/sql"
 import type { LedgerDifference } from "../../services/ports/LedgerVerification.ts"
 import { AnswerBoundMs } from "../connection/BoundedClient.ts"
 import { auditSettings, type LedgerRule } from "./LedgerRule.ts"
@@ -38,6 +38,9 @@ const unreadableRow = ({ reason: { cause } }: SqlError.SqlError) =>
     ? Option.some([{ subject: "", found: `a row that cannot be read: ${cause.message}` }])
     : Option.none()
 
+/** Whether every rule of a step has a savepoint, so that those after one that meets a value that it cannot read still run. */
+const InSavepoints = Context.Reference<boolean>("gateway/persistence/InSavepoints", { defaultValue: () => false })
+
 /** The steps that a verification is made of, each a transaction with settings of its own. */
 export const verificationSteps = (sql: SqlClient.SqlClient) => {
   const set = (settings: Settings) =>
@@ -59,21 +62,30 @@ export const verificationSteps = (sql: SqlClient.SqlClient) => {
       )
   const snapshot =
     (settings: Settings, boundMs: number) =>
-    <A, E>(work: Effect.Effect<A, E>) =>
-      Effect.andThen(Effect.andThen(moment, set(settings)), work).pipe(
+    <A, E>(work: Effect.Effect<A, E>) => {
+      const once = Effect.andThen(Effect.andThen(moment, set(settings)), work).pipe(
         (effect) => sql.withTransaction(effect),
         Effect.provideService(AnswerBoundMs, boundMs + ANSWER_MS)
       )
+      // Savepoints are half of the statements, and a value that cannot be read is rare.
+      return Effect.catchIf(
+        once,
+        (error) => SqlError.isSqlError(error) && Option.isSome(unreadableRow(error)),
+        () => Effect.provideService(once, InSavepoints, true)
+      )
+    }
 
-  /** The rows that break the rule, found in a savepoint, so that the other rules still run. */
-  const breaches = ({ rule }: LedgerRule, statement: string, values: ReadonlyArray<unknown>) =>
-    sql.withTransaction(sql.unsafe(statement, values)).pipe(
-      Effect.flatMap(decodeBreaches),
-      Effect.catchTag("SqlError", (error) =>
-        Option.match(unreadableRow(error), { onNone: () => Effect.fail(error), onSome: Effect.succeed })
-      ),
-      Effect.map((found) => found.map((breach): LedgerDifference => ({ rule, ...breach })))
+  const inSavepoint = (rows: Effect.Effect<ReadonlyArray<unknown>, SqlError.SqlError>) =>
+    Effect.catchTag(sql.withTransaction(rows), "SqlError", (error) =>
+      Option.match(unreadableRow(error), { onNone: () => Effect.fail(error), onSome: Effect.succeed })
     )
+
+  /** The rows that break the rule. */
+  const breaches = Effect.fnUntraced(function* ({ rule }: LedgerRule, statement: string, values: ReadonlyArray<unknown>) {
+    const rows = sql.unsafe(statement, values)
+    const found = yield* decodeBreaches(yield* (yield* InSavepoints) ? inSavepoint(rows) : rows)
+    return found.map((breach): LedgerDifference => ({ rule, ...breach }))
+  })
 
   return {
     breaches,
