@@ -1,5 +1,5 @@
 import { rm } from "node:fs/promises"
-import { expect, it } from "@effect/vitest"
+import { afterAll, expect, it } from "@effect/vitest"
 import { Context, Effect, Fiber, Redacted } from "effect"
 import { Webhook } from "standardwebhooks"
 import { defaultSubscription } from "../../src/domain/Event.ts"
@@ -30,13 +30,15 @@ import {
 } from "../../test/support/Stack.ts"
 import { type Key, send } from "../chaos/Client.ts"
 import { ofNextRelease } from "./NextRelease.ts"
-import { buildReleaseBefore, commandFrom, isReleaseBeforeHere, serveFrom, unknownTo } from "./ReleaseBefore.ts"
+import { buildReleaseBefore, commandFrom, isReleaseBeforeHere, type Release, serveFrom, unknownTo } from "./ReleaseBefore.ts"
 
 const PAYOUTS = "/v1/payouts"
 const CHARGES = "/v1/collections"
 /** Of the stories below, in ways that all of them leave room for. */
 const FLOAT = 10_000_000n
 const PAYING_AT_ONCE = 2
+/** They go on beside what the story looks at, and leave it the processor. */
+const BETWEEN_PAYOUTS = "100 millis"
 /** On a machine that does much else; alone it takes some seconds. */
 const WITHIN_MS = 240_000
 const PATIENT = { PROVIDER_TIMEOUT_MS: "15000" }
@@ -88,6 +90,7 @@ const payingOn = (sides: ReadonlyArray<Side>, answers: Array<Answer>) =>
         for (let turn = at; ; turn++) {
           const side = sides[turn % sides.length]
           if (side !== undefined) answers.push(yield* side.tenant.post(PAYOUTS, momoPayout(String(5_000 + (turn % 1_000)))))
+          yield* Effect.sleep(BETWEEN_PAYOUTS)
         }
       }),
     { concurrency: "unbounded" }
@@ -130,15 +133,59 @@ const inTurn = Effect.fnUntraced(function* (one: Side, other: Side, simulator: R
   return [reference, charge, silent]
 })
 
+/** One for both stories. The short commands of the first leave compiled what the node of the second loads. */
+const release = (() => {
+  let made: Release | undefined
+  afterAll(() => made?.remove())
+  return () => (made ??= buildReleaseBefore())
+})()
+
+/** What follows it, the last functions among them, is not brought in. */
+const broken: SteppedMigration = { name: "9999_broken", steps: [{ form: "transaction", sql: "SELECT 1 / 0" }] }
+
+it.live.skipIf(!isReleaseBeforeHere)(
+  "a node of the release before pays after each migration of this one, and not only after all of them",
+  () =>
+    Effect.gen(function* () {
+      const { url } = yield* Effect.promise(() => freshDatabase())
+      const simulator = yield* Effect.acquireRelease(
+        Effect.promise(() => startSimulator()),
+        (running) => Effect.promise(() => running.stop().then(() => rm(running.dataDir, { recursive: true, force: true })))
+      )
+      const variables = nodeVariables(Redacted.make(url), simulator.eversendBaseUrl, PATIENT)
+      const command = (line: string) => Effect.promise(() => commandFrom(release().folder, variables, line.split(" ")))
+      yield* command("migrate")
+      yield* command("tenant create shop")
+      const key: Key = JSON.parse(yield* command("key issue shop --mode live"))
+      yield* command("float credit shop --mode live --currency UGX --amount-minor 10000000 --note given --external-id given")
+      const node = yield* Effect.acquireRelease(
+        Effect.promise(() => serveFrom(release().folder, variables)),
+        ({ stop }) => Effect.promise(stop)
+      )
+      const asked = (method: string, target: string, body?: object) =>
+        Effect.promise(() => send(node, key, { method, target, ...(body && { body, idempotencyKey: JSON.stringify(body) }) }))
+      const database = Database.layer({ url: Redacted.make(url) })
+      for (const [at, migration] of Migrations.all.entries()) {
+        if (isOfBase(migration)) continue
+        const upTo = [...Migrations.all.slice(0, at + 1), broken]
+        yield* Effect.flip(Effect.provide(Migrations.apply(upTo, functionFiles), database))
+        const answer = yield* asked("POST", "/v1/payouts", momoPayout(String(5_000 + at)))
+        expect([migration.name, answer?.status, answer?.body]).toStrictEqual([migration.name, 201, answer?.body])
+        const target = `/v1/payouts/${answer?.body.data?.["reference"]}`
+        yield* eventually(asked("GET", target), (found) => found?.body.data?.["status"] === "successful")
+      }
+    }),
+  WITHIN_MS
+)
+
 it.live.skipIf(!isReleaseBeforeHere)(
   "the release before and this one work beside each other, on a schema that is newer than both, while payouts go on",
   () =>
     Effect.gen(function* () {
       const { database, gateway, simulator } = yield* givenStack(PATIENT)
-      const release = yield* Effect.acquireRelease(Effect.sync(buildReleaseBefore), ({ remove }) => Effect.sync(remove))
       const variables = nodeVariables(asRuntime(database), simulator.eversendBaseUrl, PATIENT)
       const node = yield* Effect.acquireRelease(
-        Effect.promise(() => serveFrom(release.folder, variables)),
+        Effect.promise(() => serveFrom(release().folder, variables)),
         ({ stop }) => Effect.promise(stop)
       )
       const tenant: Tenant = yield* tenantOn(gateway, FLOAT)
@@ -194,7 +241,7 @@ it.live.skipIf(!isReleaseBeforeHere)(
       yield* tenant.until(`${PAYOUTS}/${failed}`, ({ status }) => status === "failed")
       const askedInDoubt = Effect.gen(function* () {
         yield* owner`UPDATE transactions SET record = (record::jsonb || '{"doubtedSince": 1}')::json WHERE reference = ${failed}`
-        const asked = yield* Effect.promise(() => commandFrom(release.folder, variables, ["transaction", "ask", failed]))
+        const asked = yield* Effect.promise(() => commandFrom(release().folder, variables, ["transaction", "ask", failed]))
         expect(asked).toContain(`"${failed}"`)
         return yield* owner`SELECT next_poll_at > now() AS "isDue" FROM open_work WHERE reference = ${failed}`
       })
@@ -204,9 +251,9 @@ it.live.skipIf(!isReleaseBeforeHere)(
       yield* Fiber.interrupt(paying)
       expect(answers.length).toBeGreaterThan(20)
       expect(answers.filter(({ status }) => status !== 201).map(({ text }) => text)).toStrictEqual([])
-      const status = yield* Effect.promise(() => commandFrom(release.folder, variables, ["status"]))
+      const status = yield* Effect.promise(() => commandFrom(release().folder, variables, ["status"]))
       const newer = unknownTo(
-        release,
+        release(),
         [...Migrations.all, ofNextRelease].map(({ name }) => name)
       )
       expect(JSON.parse(status).schema).toStrictEqual({ newer_than_this_program: newer, under_way: [] })
@@ -221,45 +268,6 @@ it.live.skipIf(!isReleaseBeforeHere)(
         for (const { body, headers } of received) expect(() => new Webhook(secret).verify(body, headersOf(headers))).not.toThrow()
       expect(yield* verified(gateway)).toMatchObject({ ok: true, differences: [] })
       expect(yield* Effect.promise(node.stop)).toBe(0)
-    }),
-  WITHIN_MS
-)
-
-/** What follows it, the last functions among them, is not brought in. */
-const broken: SteppedMigration = { name: "9999_broken", steps: [{ form: "transaction", sql: "SELECT 1 / 0" }] }
-
-it.live.skipIf(!isReleaseBeforeHere)(
-  "a node of the release before pays after each migration of this one, and not only after all of them",
-  () =>
-    Effect.gen(function* () {
-      const { url } = yield* Effect.promise(() => freshDatabase())
-      const simulator = yield* Effect.acquireRelease(
-        Effect.promise(() => startSimulator()),
-        (running) => Effect.promise(() => running.stop().then(() => rm(running.dataDir, { recursive: true, force: true })))
-      )
-      const release = yield* Effect.acquireRelease(Effect.sync(buildReleaseBefore), ({ remove }) => Effect.sync(remove))
-      const variables = nodeVariables(Redacted.make(url), simulator.eversendBaseUrl, PATIENT)
-      const command = (line: string) => Effect.promise(() => commandFrom(release.folder, variables, line.split(" ")))
-      yield* command("migrate")
-      yield* command("tenant create shop")
-      const key: Key = JSON.parse(yield* command("key issue shop --mode live"))
-      yield* command("float credit shop --mode live --currency UGX --amount-minor 10000000 --note given --external-id given")
-      const node = yield* Effect.acquireRelease(
-        Effect.promise(() => serveFrom(release.folder, variables)),
-        ({ stop }) => Effect.promise(stop)
-      )
-      const asked = (method: string, target: string, body?: object) =>
-        Effect.promise(() => send(node, key, { method, target, ...(body && { body, idempotencyKey: JSON.stringify(body) }) }))
-      const database = Database.layer({ url: Redacted.make(url) })
-      for (const [at, migration] of Migrations.all.entries()) {
-        if (isOfBase(migration)) continue
-        const upTo = [...Migrations.all.slice(0, at + 1), broken]
-        yield* Effect.flip(Effect.provide(Migrations.apply(upTo, functionFiles), database))
-        const answer = yield* asked("POST", "/v1/payouts", momoPayout(String(5_000 + at)))
-        expect([migration.name, answer?.status, answer?.body]).toStrictEqual([migration.name, 201, answer?.body])
-        const target = `/v1/payouts/${answer?.body.data?.["reference"]}`
-        yield* eventually(asked("GET", target), (found) => found?.body.data?.["status"] === "successful")
-      }
     }),
   WITHIN_MS
 )
