@@ -141,6 +141,27 @@ describe("a prompt", () => {
     })
   )
 
+  it.live("whose answer is lost is asked for by its report's identifier, long after the report is forgotten", () =>
+    Effect.gen(function* () {
+      const bench = yield* given({
+        [CHARGE]: [reset],
+        [ASK]: [asked("0")],
+        [PULL]: [answer(200, { ResponseCode: "1001" })]
+      })
+      const { memory, node, server } = bench
+      const order = chargeOrder(charged, "1234")
+      yield* collectionsOf(node).charge(order)
+      yield* take(node, callback(bodyOf(server.seen, CHARGE)["CallBackURL"], paidPrompt(ID)))
+      const question = yield* askOrder(charged, order.reference)
+      expect(yield* collectionsOf(node).fetchStatus(question)).toMatchObject({ _tag: "Succeeded" })
+      const get: typeof memory.get = (name) => (name.includes(" charge ") ? Effect.succeedNone : memory.get(name))
+      const later = yield* open(settings(server.baseUrl), { ...memory, get })
+      const weeks = { ...question, providerReference: "checkout-1" }
+      expect(yield* collectionsOf(later).fetchStatus(weeks)).toMatchObject({ _tag: "Succeeded" })
+      expect(bodyOf(server.seen, ASK)["CheckoutRequestID"]).toBe(ID)
+    })
+  )
+
   it.live("is asked for by the identifier that is sealed, and is known by a name for it", () =>
     Effect.gen(function* () {
       const { again, node, server } = yield* given({ [CHARGE]: [taken], [ASK]: [asked("0")] })
