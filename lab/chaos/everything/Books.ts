@@ -19,6 +19,8 @@ export interface Movement {
   /** What it costs, and what it was to cost when it was taken. */
   readonly fee: number
   readonly firstFee: number
+  /** A payout that comes back brings its fee with it. */
+  readonly feeReturns?: boolean
   readonly destinationCurrency: string
   readonly destinationAmount: number
 }

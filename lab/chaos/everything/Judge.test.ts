@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest"
+import { wayOf } from "./Accounts.ts"
 import type { Execution, Movement } from "./Books.ts"
 import { type Evidence, judge } from "./Judge.ts"
 import type { Operation } from "./Load.ts"
@@ -11,6 +12,7 @@ const holder = {
   appId: "all-eversend",
   mode: "live",
   provider: "eversend",
+  way: wayOf("eversend"),
   currencies: ["GHS", "UGX"],
   key
 } as const
@@ -120,6 +122,15 @@ const ruledFailed = {
   floats: { "all-flutterwave-live GHS": float(100_000, { paid_out_minor: 1000, provider_fees_minor: 500 }) }
 } satisfies Story
 
+const ruledBack = {
+  operation: { holder: atFlutterwave, kind: "collection" },
+  movement: { provider: "flutterwave", kind: "collection", returned: true },
+  executions: [{ provider: "flutterwave", direction: "collection" }],
+  record: { status: "successful", reversed: { amount_minor: 985 } },
+  events: ["collection.successful"],
+  floats: { "all-flutterwave-live GHS": float(100_000) }
+} satisfies Story
+
 const faultsOf = (story: Story) => {
   const { doubled, floats, invented, lost, webhooks } = judge(evidence(story))
   return { doubled, floats, invented, lost, webhooks }
@@ -153,6 +164,15 @@ describe("the judge finds no fault in", () => {
         floats: { "all-eversend-live GHS": float(99_500, { paid_out_minor: 1000, provider_fees_minor: 500 }) }
       }
     ],
+    [
+      "one that came back with its fee",
+      {
+        movement: { returned: true, feeReturns: true },
+        executions: [{}, { direction: "return" }],
+        floats: { "all-eversend-live GHS": float(100_000, { paid_out_minor: 1000, provider_fees_minor: 500 }) }
+      }
+    ],
+    ["a charge that was taken back, and that a person ruled so", ruledBack],
     ["one that came back before anybody asked, at a provider that says failed then", backBeforeAnybodyAsked],
     ["one that came back after somebody had asked, there, and that a person ruled to have failed", ruledFailed],
     [
@@ -203,6 +223,12 @@ describe("the judge finds", () => {
       "lost",
       { ...backBeforeAnybodyAsked, movement: { provider: "flutterwave" } },
       "executed, and failed here"
+    ],
+    [
+      "a reversal of a charge that nobody took back",
+      "floats",
+      { ...ruledBack, movement: { ...ruledBack.movement, returned: false } },
+      "collected is 0, not 1000"
     ],
     ["a return that was not booked", "floats", { movement: { returned: true } }, "available is 98500, not 99500"],
     [

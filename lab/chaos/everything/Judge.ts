@@ -1,5 +1,5 @@
 import type { Heard } from "../Receiver.ts"
-import { accountName, tellsReturns, tellsReturnsAsFailures } from "./Accounts.ts"
+import { accountName, losesCharges, tellsReturns, tellsReturnsAsFailures } from "./Accounts.ts"
 import type { Execution, Known, Movement } from "./Books.ts"
 import type { Operation, OperationKind } from "./Load.ts"
 
@@ -63,7 +63,8 @@ export const judge = (evidence: Evidence): Verdict => {
     invented.push(...executed.flatMap((one) => misdirected(operation, one, movements)))
     if (!closed.includes(status)) {
       open++
-      if (movements.some((one) => one.status === "failed")) lost.push(`${reference}: failed there, and ${status} here (${what})`)
+      if (movements.some((one) => one.status === "failed" && !(kind === "collection" && losesCharges(one.provider))))
+        lost.push(`${reference}: failed there, and ${status} here (${what})`)
       continue
     }
     const end = `${eventOf[kind]}.${status}`
@@ -85,7 +86,7 @@ const known = ({ books }: Pick<Evidence, "books">, reference: string, kind: Oper
 
 /** The provider moved it back and says so; of a payout the record stays what it was. */
 const isTakenBack = (movements: ReadonlyArray<Movement>): boolean =>
-  movements.some(({ kind, provider, returned }) => returned && kind !== "payout" && tellsReturns(provider))
+  movements.some(({ kind, provider, returned }) => returned && kind !== "payout" && tellsReturns(provider, kind))
 
 /** Delivered, and back before anybody asked: the provider has no other word for it than that it failed. */
 const isToldAsFailed = (record: Record_ | undefined, movements: ReadonlyArray<Movement>): boolean =>
@@ -94,6 +95,10 @@ const isToldAsFailed = (record: Record_ | undefined, movements: ReadonlyArray<Mo
 
 const isRuledFailed = (record: Record_ | undefined, { kind, provider, returned }: Movement): boolean =>
   returned && kind === "payout" && tellsReturnsAsFailures(provider) && (record?.["returned"] ?? null) !== null
+
+/** A charge that was taken back: its provider listed it, beside the charge, and a person ruled so. */
+const isRuledBack = (record: Record_ | undefined, movements: ReadonlyArray<Movement>): boolean =>
+  (record?.["reversed"] ?? null) !== null && movements.some(({ kind, returned }) => returned && kind === "collection")
 
 const misdirected = ({ amount, currency, holder }: Operation, one: Execution, movements: ReadonlyArray<Movement>) => {
   const wanted = accountName(holder.provider, holder.mode)
@@ -136,6 +141,7 @@ const floatFaults = (evidence: Evidence): ReadonlyArray<string> => {
     const record = evidence.records.get(reference)
     const [movement] = movements
     if (isToldAsFailed(record, movements)) continue
+    if (isRuledBack(record, movements)) continue
     if (executed.length > 0 && movement !== undefined) {
       const into = positionOf(operation, movement.destinationCurrency)
       moved[kind](own, movement, into)
@@ -153,16 +159,16 @@ const floatFaults = (evidence: Evidence): ReadonlyArray<string> => {
 
 /** What one executed movement has done to a float: the provider's own amounts and fees. */
 const moved: Readonly<Record<OperationKind, (own: Float, movement: Movement, into: Float) => void>> = {
-  payout: (own, { amount, fee, firstFee, provider, returned }) => {
+  payout: (own, { amount, fee, feeReturns = false, firstFee, provider, returned }) => {
     // What it cost beyond what it was quoted to cost is the gateway's loss.
     const charged = Math.min(fee, firstFee)
     own.available -= amount + charged
     own.paid_out += amount
     own.provider_fees += charged
-    if (returned && tellsReturns(provider)) own.available += amount
+    if (returned && tellsReturns(provider, "payout")) own.available += feeReturns ? amount + charged : amount
   },
   collection: (own, { amount, fee, provider, returned }) => {
-    if (returned && tellsReturns(provider)) return
+    if (returned && tellsReturns(provider, "collection")) return
     own.available += amount - fee
     own.collected += amount
     own.provider_fees += fee

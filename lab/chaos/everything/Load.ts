@@ -2,6 +2,7 @@ import { setTimeout as pause } from "node:timers/promises"
 import type { Random } from "../../../test/support/Random.ts"
 import { type Answer, send } from "../Client.ts"
 import type { Address } from "../Stage.ts"
+import type { Way } from "./Accounts.ts"
 import type { Holder } from "./Tenants.ts"
 
 export type OperationKind = "payout" | "collection" | "exchange"
@@ -37,31 +38,34 @@ const ordinary = Array<string>(20).fill("")
 const endings = [...ordinary, ...Array.from({ length: 17 }, (_, at) => String(at + 1).padStart(4, "0"))]
 const FIRST_ORDINARY = 1000
 const ORDINARY = 9000
-/** Numbers of one network: two charges of one number would lie closer together than the double-charge guard allows. */
-const prefixes = ["23324", "23354", "23355", "23359"]
+/** Where payers say codes. */
+const UGANDA = { country: "UG", currency: "UGX", network: "MTN", prefixes: ["25677"], step: 1 } as const
 const BLOCK = 1000
 const LEAST = 500
 const SPREAD = 2000
+/** Of a currency whose wholes are moved: the least that M-Pesa pays out. */
+const LEAST_UNITS = 10
 
 /** An endless sequence of operations. */
 export const planner = (random: Random, holders: readonly [Holder, ...ReadonlyArray<Holder>], part: string) => {
   let made = 0
   const used = new Map<string, number>()
-  const numberOf = (ending: string, isUganda: boolean) => {
+  const numberOf = (ending: string, { prefixes }: Pick<Way, "prefixes">) => {
     const last = ending === "" ? String(FIRST_ORDINARY + random.below(ORDINARY)) : ending
-    const at = used.get(last) ?? 0
-    used.set(last, at + 1)
-    const prefix = isUganda ? "25677" : (prefixes[Math.floor(at / BLOCK) % prefixes.length] ?? "23324")
+    const name = `${prefixes[0]} ${last}`
+    const at = used.get(name) ?? 0
+    used.set(name, at + 1)
+    const prefix = prefixes[Math.floor(at / BLOCK) % prefixes.length] ?? prefixes[0]
     return `${prefix}${String(at % BLOCK).padStart(3, "0")}${last}`
   }
   return (): Operation => {
     made++
     const holder = random.pick(holders)
-    const amount = LEAST + random.below(SPREAD)
+    const drawn = LEAST + random.below(SPREAD)
     const ending = endings[random.below(endings.length)] ?? ""
     const isUganda = holder.currencies.includes("UGX") && random.chance(0.5)
     const kind = random.chance(0.55) ? "payout" : "collection"
-    const shared = { holder, ending, amount, key: `${part}-${made}`, attempts: 0, begun: 0, created: undefined }
+    const shared = { holder, ending, key: `${part}-${made}`, attempts: 0, begun: 0, created: undefined }
     const open = {
       reference: undefined,
       settled: undefined,
@@ -73,15 +77,17 @@ export const planner = (random: Random, holders: readonly [Holder, ...ReadonlyAr
       const from = random.below(holder.currencies.length)
       const currency = holder.currencies[from] ?? "UGX"
       const to = holder.currencies[(from + 1 + random.below(holder.currencies.length - 1)) % holder.currencies.length]
-      const body = { source_currency: currency, destination_currency: to, source_amount_minor: amount }
-      return { ...shared, ...open, kind: "exchange", currency, body }
+      const body = { source_currency: currency, destination_currency: to, source_amount_minor: drawn }
+      return { ...shared, ...open, kind: "exchange", amount: drawn, currency, body }
     }
-    const [country, currency] = isUganda ? ["UG", "UGX"] : ["GH", "GHS"]
-    const party = { type: "momo", msisdn: numberOf(ending, isUganda), network: "MTN", country }
+    const way = isUganda ? UGANDA : holder.way
+    const { country, currency, network } = way
+    const amount = way.step === 1 ? drawn : Math.max(LEAST_UNITS, Math.ceil(drawn / way.step)) * way.step
+    const party = { type: "momo", msisdn: numberOf(ending, way), network, country }
     const terms = { amount_minor: amount, currency, country, method: "momo", metadata: { made } }
     const redirect = isUganda ? {} : { redirect_url: "https://shop.example/back" }
     const body = kind === "payout" ? { ...terms, destination: party } : { ...terms, source: party, ...redirect }
-    return { ...shared, ...open, kind, currency: String(currency), body }
+    return { ...shared, ...open, kind, amount, currency, body }
   }
 }
 

@@ -1,7 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises"
 import type { Random } from "../../../test/support/Random.ts"
 import { type Key, send } from "../Client.ts"
-import { providers } from "./Accounts.ts"
 import type { Books } from "./Books.ts"
 import type { Operation, World } from "./Load.ts"
 import type { Command, Holder } from "./Tenants.ts"
@@ -73,23 +72,26 @@ export const operate = async ({ books, command, holders, isOver, random, world }
   }
   const change = async () => {
     const { appId, mode, name } = random.pick(holders)
-    const provider = random.pick(providers)
+    const {
+      provider,
+      way: { country, currency: played }
+    } = random.pick(holders)
     const limit = ["limit", "set", appId, "--mode", mode, "--direction", "payout", "--window", "hour", "--count"]
-    const corridor = ["corridor", "set", "GH", "GHS", "collection", "momo", "--active"]
-    const ceiling = ["ceiling", "set", provider, "GHS", "--amount-minor"]
+    const corridor = ["corridor", "set", country, played, "collection", "momo", "--active"]
+    const ceiling = ["ceiling", "set", provider, played, "--amount-minor"]
     const [args, closing, opening, forbids] = random.pick<Setting>([
       [limit, ["0"], ["100000000"], ({ holder, kind }) => kind === "payout" && holder.name === name],
       [
         corridor,
         ["false", "--inactive-reason", "chaos"],
         ["true"],
-        ({ currency, kind }) => kind === "collection" && currency === "GHS"
+        ({ currency, kind }) => kind === "collection" && currency === played
       ],
       [
         ceiling,
         ["1"],
         ["100000000000"],
-        ({ currency, holder, kind }) => kind === "payout" && currency === "GHS" && holder.provider === provider
+        ({ currency, holder, kind }) => kind === "payout" && currency === played && holder.provider === provider
       ]
     ])
     await must(...args, ...closing)

@@ -34,7 +34,7 @@ const explanations: ReadonlyArray<Explanation> = [
     "the provider took it back, and its wire does not say so",
     ({ direction, kind, theirs }, { movements: [movement] }, operation) =>
       movement?.returned === true &&
-      !tellsReturns(operation.holder.provider) &&
+      !tellsReturns(operation.holder.provider, operation.kind) &&
       // A statement lists it as a correction that names the payout.
       (kind === "state" ||
         (kind === "missing_here" &&
@@ -49,7 +49,7 @@ const REFUND = "the provider refunded it, and its row names no deposit"
 /** The rows of a statement that deposits which were taken back have made: each is one's own, by nothing but its account and its amount. */
 const refundRows = (operations: ReadonlyMap<string, Operation>, of: (reference: string) => Known): Array<string> =>
   [...operations].flatMap(([reference, { holder, kind }]) =>
-    kind !== "collection" || tellsReturns(holder.provider)
+    kind !== "collection" || tellsReturns(holder.provider, kind)
       ? []
       : of(reference).movements.flatMap(({ amount, currency, returned }) =>
           returned ? [`${holder.provider} ${holder.mode} payout debited ${amount} ${currency}`] : []

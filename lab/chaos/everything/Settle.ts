@@ -93,7 +93,7 @@ const askAgain = async (
   const untold = operations.filter(({ kind, reference }) => {
     const record = records.get(reference ?? "")
     const { movements } = books.of(reference ?? "")
-    const back = movements.some((one) => one.kind === kind && one.returned && tellsReturns(one.provider))
+    const back = movements.some((one) => one.kind === kind && one.returned && tellsReturns(one.provider, kind))
     if (!back || record?.["needs_review"] === true) return false
     if (kind === "exchange") return record?.["status"] === "successful"
     return kind === "payout" ? record?.["returned"] === null : record?.["status"] === "successful" && record["failure"] === null

@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { gateway } from "../../../test/commands/Gateway.ts"
 import type { Key } from "../Client.ts"
 import type { Stage } from "../Stage.ts"
-import { type Mode, modes, type Provider, providers } from "./Accounts.ts"
+import { type Mode, modes, providers, servingIn, type Way, wayOf } from "./Accounts.ts"
 
 /** What each holder has of each of its currencies at the beginning. */
 export const CREDIT = 1_000_000_000
@@ -13,14 +13,15 @@ export interface Holder {
   readonly name: string
   readonly appId: string
   readonly mode: Mode
-  readonly provider: Provider
+  readonly provider: string
+  readonly way: Way
   readonly currencies: ReadonlyArray<string>
   /** The client changes over to a new one while another is still good. */
   key: Key
 }
 
 /** Eversend is where wallets can be exchanged, and where a charge may need a code. */
-const currenciesOf = (provider: Provider) => (provider === "eversend" ? ["GHS", "UGX", "KES"] : ["GHS"])
+const currenciesOf = (provider: string) => (provider === "eversend" ? ["GHS", "UGX", "KES"] : [wayOf(provider).currency])
 
 export type Command = (...args: ReadonlyArray<string>) => Promise<string>
 
@@ -41,10 +42,14 @@ interface Endpoints {
   readonly learn: (name: string, secret: string) => void
 }
 
-/** A tenant pinned to each provider, with float in both modes; all of them can pay and be paid in Ghana, and at Eversend in Uganda, by a code. */
+/** A tenant pinned to each provider, with float in both modes, where that provider is played; and at Eversend in Uganda, too, by a code. */
 export const makeHolders = async (command: Command, endpoints: Endpoints): Promise<ReadonlyArray<Holder>> => {
-  for (const direction of ["payout", "collection"])
-    await command("corridor", "set", "GH", "GHS", direction, "momo", "--provider", providers.join(","))
+  for (const { country, currency, redirects } of providers.map(wayOf))
+    for (const direction of ["payout", "collection"]) {
+      const page = redirects && direction === "collection" ? ["--customer-action", "redirect"] : []
+      const served = ["--active", "true", "--provider", servingIn(country).join(",")]
+      await command("corridor", "set", country, currency, direction, "momo", ...served, ...page)
+    }
   await command("corridor", "set", "UG", "UGX", "collection", "momo", "--customer-action", "otp")
   const holders: Array<Holder> = []
   for (const provider of providers) {
@@ -73,5 +78,5 @@ const makeHolder = async (
       await command("limit", "set", appId, "--mode", mode, "--direction", direction, "--window", window, "--count", ENOUGH)
   const { secret } = JSON.parse(await command("webhook", "endpoint", appId, "--mode", mode, "--url", url(name)))
   learn(name, secret)
-  return { name, appId, mode, provider, currencies, key: await issueKey(command, appId, mode) }
+  return { name, appId, mode, provider, way: wayOf(provider), currencies, key: await issueKey(command, appId, mode) }
 }
