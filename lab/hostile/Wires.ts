@@ -43,7 +43,7 @@ export const openScene = Effect.fnUntraced(function* (
 })
 
 /** What a provider says to a call that moves money when it refuses it. */
-export const refusalsOf = Effect.fnUntraced(function* (
+const refusalsOf = Effect.fnUntraced(function* (
   kind: MoneyCall,
   adapter: Adapter,
   line: Pick<HostileLine, "twist">,
@@ -76,7 +76,7 @@ export const refusalsOf = Effect.fnUntraced(function* (
 })
 
 /** What a provider says to a code that is wrong; null where it sends none. */
-export const wrongCodeOf = Effect.fnUntraced(function* (
+const wrongCodeOf = Effect.fnUntraced(function* (
   adapter: Adapter,
   line: Pick<HostileLine, "twist">,
   { charges: [charged] }: Abilities
@@ -97,13 +97,13 @@ export const wrongCodeOf = Effect.fnUntraced(function* (
   return heard
 })
 
-/** What a provider says to a question about a reference that it never heard of, by the form of the question. */
+/** What a provider says to a question about a reference that it never heard of, by the method and the form of the question. */
 export type Absences = ReadonlyMap<string, Spoken>
 
 /** A path without what names one transaction. */
 export const formOf = (path: string): string => path.replace(/\?.*$/, "").replace(/[^/]*\d[^/]*/g, "*")
 
-export const absencesOf = Effect.fnUntraced(function* (
+const absencesOf = Effect.fnUntraced(function* (
   adapter: Adapter,
   line: Pick<HostileLine, "twist">,
   { charges, payouts }: Abilities
@@ -111,7 +111,7 @@ export const absencesOf = Effect.fnUntraced(function* (
   const heard = new Map<string, Spoken>()
   line.twist = ({ method, path }) => ({
     change: (spoken) => {
-      if (method === "GET") heard.set(formOf(path), spoken)
+      heard.set(`${method} ${formOf(path)}`, spoken)
       return spoken
     }
   })
@@ -119,4 +119,14 @@ export const absencesOf = Effect.fnUntraced(function* (
   for (const charged of charges.slice(0, 1)) yield* collectionsOf(adapter).fetchStatus(yield* askOrder(charged, newReference()))
   line.twist = null
   return heard
+})
+
+/** What a provider says to what it refuses, does not know, and cannot take. */
+export const spokenBy = Effect.fnUntraced(function* (honest: Adapter, line: Pick<HostileLine, "twist">, abilities: Abilities) {
+  const payout = yield* Effect.orDie(refusalsOf("payout", honest, line, abilities))
+  // Where nothing of ours leads to a charge its refusal is believed: nothing else could tell.
+  const isFound = honest.guarantees.chargeLookup === undefined
+  const charge = isFound ? yield* Effect.orDie(refusalsOf("charge", honest, line, abilities)) : []
+  const absences = yield* absencesOf(honest, line, abilities)
+  return { refusals: { payout, charge }, absences, wrongCode: yield* wrongCodeOf(honest, line, abilities) }
 })

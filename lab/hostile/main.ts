@@ -7,7 +7,7 @@ import { knownSimulators } from "../../src/simulator/Registry.ts"
 import type { KnownSimulator } from "../../src/simulator/SimulatorModule.ts"
 import { databaseFolder } from "../../test/support/DatabaseFolder.ts"
 import { runRecorder } from "../runs/Runs.ts"
-import { AT_ONCE, isPlayed, openGround } from "./gateway/Ground.ts"
+import { AT_ONCE, openGround } from "./gateway/Ground.ts"
 import { playTogether } from "./gateway/Play.ts"
 import { type Counts, playedCases } from "./Play.ts"
 
@@ -55,9 +55,7 @@ const byGateway = Effect.gen(function* (): Effect.fn.Return<Player, never, Scope
   yield* Effect.addFinalizer(() => Effect.orDie(EmbeddedPostgres.stop(dataDir)))
   const ground = yield* Effect.provideService(openGround(EmbeddedPostgres.url(server)), References.MinimumLogLevel, "Warn")
   return (from, count) =>
-    Effect.forEach(known.filter(isPlayed), (one: KnownSimulator) =>
-      playTogether(ground, one, { first: from, cases: count, hasStories: false })
-    )
+    Effect.forEach(known, (one: KnownSimulator) => playTogether(ground, one, { first: from, cases: count, hasStories: false }))
 })
 
 const putOnRecord = runRecorder("hostile", values.record)

@@ -21,11 +21,6 @@ export const CREDIT = 10_000_000n
 
 export const tenantOf = (number: number): AppId => AppId.make(`case-${number}`)
 
-/** Whose answers come later, to an address of ours for each question: a play does not hand them to the gateway that waits. */
-const answersLater = ["daraja"]
-
-export const isPlayed = ({ name }: { readonly name: string }): boolean => !answersLater.includes(name)
-
 export const openGround = (url: Redacted.Redacted): Effect.Effect<Testbed, never, Scope.Scope> => makeTestbed(url, insertTenants)
 
 const insertTenants = Effect.fnUntraced(function* (ports: Ready) {

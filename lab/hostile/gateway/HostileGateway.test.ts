@@ -2,7 +2,7 @@ import { Effect, Exit, Scope } from "effect"
 import { afterAll, describe, expect, it } from "vitest"
 import { knownSimulators } from "../../../src/simulator/Registry.ts"
 import { givenDatabase } from "../../../test/support/TestDatabase.ts"
-import { isPlayed, openGround } from "./Ground.ts"
+import { openGround } from "./Ground.ts"
 import { playTogether } from "./Play.ts"
 
 const CASES = 20
@@ -18,7 +18,7 @@ describe("whatever a provider says, does not say, and says too late, each paymen
   afterAll(() => Effect.runPromise(Effect.timeoutOption(Scope.close(scope, Exit.void), "20 seconds")))
 
   // Each play has cases and tenants of its own, so that a hundred are played and not the same twenty five times.
-  it.each(knownSimulators.filter(isPlayed).map((known) => [known.name, known] as const))(
+  it.each(knownSimulators.map((known) => [known.name, known] as const))(
     `${CASES} payments through %s`,
     { retry: AGAIN, timeout: WITHIN_MS },
     async (_, known) => {

@@ -32,13 +32,14 @@ export const unsafe = ({ kind, reference, status, ...record }: Transaction, trut
   return kind === "payout" && "returned" in record && record.returned !== null && !isUndone ? says("nothing came back") : []
 }
 
-/** What ended is told once: again only once it is a person's, or came back. */
+/** What ended is told once: again only once it is a person's, came back, or has the number that its customer sees. */
 export const toldAgain = (before: Transaction, record: Transaction): ReadonlyArray<string> => {
   const { needsReview, reference, status, version } = record
   if (status === "pending" || status === "requires_action") return []
   const isSame = version === before.version || needsReview !== before.needsReview
   const isBack = record.kind === "payout" && before.kind === "payout" && record.returned !== before.returned
-  return isSame || isBack ? [] : [`${reference} is told again to be ${status}`]
+  const isNumbered = record.kind !== "exchange" && before.kind !== "exchange" && record.providerReceipt !== before.providerReceipt
+  return isSame || isBack || isNumbered ? [] : [`${reference} is told again to be ${status}`]
 }
 
 interface Ended {

@@ -4,6 +4,8 @@ import { createServer } from "node:http"
 import { join } from "node:path"
 import { Clock, Effect, Option, type Scope } from "effect"
 import { iso } from "../../../src/domain/Instant.ts"
+import type { OpenedAccount } from "../../../src/providers/ProviderModule.ts"
+import { MemoryOf, processMemory } from "../../../src/providers/SharedMemory.ts"
 import type { Adapter, RawCallback } from "../../../src/services/ports/Provider.ts"
 import { openAccount } from "../../../src/simulator/Account.ts"
 import type { CallLog } from "../../../src/simulator/CallLog.ts"
@@ -64,7 +66,12 @@ export const openOutside = Effect.fnUntraced(function* (
   const clock = offBy(yield* Clock.Clock, aheadMs)
   const simulator = known.simulated(known.accounts({ baseUrl: "", timeoutMs: PATIENCE_MS }))
   const providers = [simulator]
-  const received = yield* receiver
+  // All of its adapters are one gateway's.
+  const memory = processMemory()
+  const accountsAt = (baseUrl: string) =>
+    Effect.provideService(known.accounts({ baseUrl, timeoutMs: PATIENCE_MS }).open, MemoryOf, memory)
+  const { callbacks } = liveOf(yield* accountsAt(NOBODY))
+  const received = yield* receiver(answersTo(callbacks, yield* Clock.Clock))
   const { account, scheduler, server } = yield* Effect.gen(function* () {
     const account = yield* openAccount(dataDir)
     const scheduler = yield* makeScheduler({ account, providers, delayMs: SETTLING_MS })
@@ -75,10 +82,7 @@ export const openOutside = Effect.fnUntraced(function* (
     return { account, scheduler, server }
   }).pipe(Effect.provideService(Clock.Clock, clock))
   const line = yield* openHostileLine(server.baseUrl)
-  const open: Outside["open"] = (address = line.baseUrl) =>
-    Effect.map(known.accounts({ baseUrl: address, timeoutMs: PATIENCE_MS }).open, (opened) =>
-      Option.getOrThrow(Option.fromUndefinedOr(opened.find(({ adapter }) => adapter.mode === "live")?.adapter))
-    )
+  const open: Outside["open"] = (address = line.baseUrl) => Effect.map(accountsAt(address), liveOf)
   // Its callbacks leave by its own clock, whoever's clock is in the fiber that makes it call back.
   const commit = (facts: ReadonlyArray<Fact>) => Effect.provideService(scheduler.commit(facts), Clock.Clock, clock)
   return {
@@ -194,15 +198,33 @@ const calledBack = (callback: WriteCallback, told: SimulatedTransaction, name: s
   return [{ fact: "job", job: { id: `${provider}/${id}/${name}`, at: now, provider, account, work } }]
 }
 
-const receiver = Effect.gen(function* () {
+/** Where nobody listens. */
+export const NOBODY = "http://127.0.0.1:1"
+
+const liveOf = (opened: ReadonlyArray<OpenedAccount>): Adapter =>
+  Option.getOrThrow(Option.fromUndefinedOr(opened.find(({ adapter }) => adapter.mode === "live")?.adapter))
+
+/** Keeps the answer to a question as the node that it comes to does: another one may wait for it. False of a callback about a payment. */
+const answersTo =
+  ({ keep, verify }: Adapter["callbacks"], clock: Clock.Clock) =>
+  async (callback: RawCallback): Promise<boolean> => {
+    const isAnswer = Option.exists(verify(callback), (hint) => hint.isAnswer === true)
+    if (isAnswer && keep !== undefined) await Effect.runPromise(Effect.provideService(keep(callback), Clock.Clock, clock))
+    return isAnswer
+  }
+
+const receiver = Effect.fnUntraced(function* (answers: (callback: RawCallback) => Promise<boolean>) {
   const all: Array<RawCallback> = []
   const server = createServer((request, response) => {
     const chunks: Array<Buffer> = []
     request.on("data", (chunk: Buffer) => chunks.push(chunk))
     request.on("end", () => {
       const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]))
-      all.push({ method: request.method ?? "", path: request.url ?? "", headers, body: Buffer.concat(chunks) })
-      response.writeHead(200).end()
+      const callback = { method: request.method ?? "", path: request.url ?? "", headers, body: Buffer.concat(chunks) }
+      void answers(callback).then((isAnswer) => {
+        if (!isAnswer) all.push(callback)
+        response.writeHead(200).end()
+      })
     })
   })
   return { all, url: `http://127.0.0.1:${yield* listening(server)}/callbacks` }

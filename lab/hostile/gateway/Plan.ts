@@ -196,7 +196,7 @@ const particular = (plot: Plot, { kind, provided, random, way }: Given): Partial
 export const absent = (absences: Absences): Plan["line"] => {
   let bitten = false
   const twist = ({ method, path }: Asked): Twist | null => {
-    const instead = method === "GET" ? absences.get(formOf(path)) : undefined
+    const instead = absences.get(`${method} ${formOf(path)}`)
     if (instead === undefined) return null
     bitten = true
     return { instead }

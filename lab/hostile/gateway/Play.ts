@@ -17,7 +17,7 @@ import { openServices } from "../../simulation/NodeServices.ts"
 import type { Testbed } from "../../simulation/Testbed.ts"
 import { visited } from "../Case.ts"
 import type { HostileLine } from "../HostileLine.ts"
-import { absencesOf, refusalsOf, wrongCodeOf } from "../Wires.ts"
+import { spokenBy } from "../Wires.ts"
 import { overLines } from "./Accounts.ts"
 import { Callbacks } from "./Callbacks.ts"
 import { type Case, isVacuous, newCase, newOperation, type Operation, twistOf } from "./Case.ts"
@@ -25,7 +25,7 @@ import { type Gateway, rounds } from "./Gateway.ts"
 import { AT_ONCE, fund, leadingTo, tenantOf } from "./Ground.ts"
 import { chargedTwice, faultsOfEnd, isContrary, storms, type Truth, toldAgain, unsafe, wrongFloats } from "./Judge.ts"
 import { LogWindows } from "./LogWindows.ts"
-import { type Outside, openOutside, PAID_BY_HAND, paidByHand, SETTLING_MS } from "./Outside.ts"
+import { NOBODY, type Outside, openOutside, PAID_BY_HAND, paidByHand, SETTLING_MS } from "./Outside.ts"
 import { AGES, DAY, HOUR, MINUTE, type Plan, type Provided, planOf, SECOND } from "./Plan.ts"
 import { dayFaults, listFaults, unreported } from "./Reads.ts"
 import { ask, asked, recordOf } from "./Requests.ts"
@@ -46,8 +46,6 @@ export interface Counts {
 
 /** A call that is held back for longer is not waited for. */
 const LONGEST_TURN_MS = 5 * SECOND
-/** It refuses every connection. */
-const NOBODY = "http://127.0.0.1:1"
 
 const spareOf = (name: string): string => `${name}_spare`
 
@@ -87,6 +85,7 @@ class Stage {
   /** The one that takes over, and the first. */
   readonly #outsides: Array<Outside> = []
   #now = START + DAY
+  #isAnsweredLater = false
   /** What becomes of requests that are no case's own. */
   #ofReads: HostileLine["twist"] = null
   /** Whose request it is that is under way. */
@@ -119,23 +118,20 @@ class Stage {
     const spare = yield* openOutside(this.#known, aheadMs)
     this.#outsides.push(spare, outside)
     const honest = yield* outside.open()
+    this.#isAnsweredLater = honest.callbacks.keep !== undefined
     const { line } = outside
-    const refusals = {
-      payout: yield* Effect.orDie(refusalsOf("payout", honest, line, abilities)),
-      charge: yield* Effect.orDie(refusalsOf("charge", honest, line, abilities))
-    }
-    const absences = yield* absencesOf(honest, line, abilities)
-    const wrongCode = yield* wrongCodeOf(honest, line, abilities)
+    const heard = yield* Effect.provideService(spokenBy(honest, line, abilities), Clock.Clock, this.#patient(yield* Clock.Clock))
     yield* this.#pass(SETTLING_MS)
     if (listsPayouts(honest, abilities)) yield* paidByHand(outside, honest, abilities, this.#pass(SETTLING_MS))
     outside.callbacks.length = 0
     const isInferred = honest.guarantees.lookup === "by_client_ref_inferred"
     const [ready] = this.#testbed.ports
-    for (const [number, plan] of this.#plans({ abilities, absences, refusals, wrongCode, isInferred }).entries()) {
+    for (const [number, plan] of this.#plans({ abilities, ...heard, isInferred }).entries()) {
       const address = plan.plot === "unreachable" ? NOBODY : line.addressOf(number)
       const adapter = yield* outside.open(address)
       // Its first request of all is a token's, and the order would never meet the line.
-      if (plan.plot !== "any" && address !== NOBODY) yield* asked(adapter, plan)
+      if (plan.plot !== "any" && address !== NOBODY)
+        yield* Effect.provideService(asked(adapter, plan), Clock.Clock, this.#patient(yield* Clock.Clock))
       this.#cases.push(newCase(number, plan, adapter))
       const brought = plan.kind === "exchange" ? abilities.exchange?.destinationCurrency : undefined
       yield* fund(ready, number, [plan.way.currency, ...(brought === undefined ? [] : [brought])])
@@ -153,6 +149,7 @@ class Stage {
       gateway,
       outside,
       hasStatement: honest.statement !== undefined && honest.guarantees.clawbacksUnstated !== true,
+      isUnaskable: honest.guarantees.chargeLookup !== undefined,
       cases: this.#cases,
       truthOf: (reference) => this.#truthOf(reference),
       passTo: (ageMs) => Effect.suspend(() => this.#pass(begun + ageMs - this.#now)),
@@ -213,9 +210,16 @@ class Stage {
   #patient(clock: Clock.Clock): Clock.Clock {
     const sleep: Clock.Clock["sleep"] = (duration) => {
       const ms = Duration.toMillis(duration)
-      return ms > LONGEST_TURN_MS ? clock.sleep(duration) : Effect.suspend(() => TestClock.setTime((this.#now += ms)))
+      return ms > LONGEST_TURN_MS
+        ? clock.sleep(duration)
+        : Effect.suspend(() => Effect.andThen(TestClock.setTime((this.#now += ms)), this.#answersLater))
     }
     return { ...clock, sleep }
+  }
+
+  /** What it waits for may be an answer that comes to an address of ours: it is there by the time that is due. */
+  get #answersLater(): Effect.Effect<void> {
+    return this.#isAnsweredLater ? Effect.forEach(this.#outsides, ({ settled }) => settled, { discard: true }) : Effect.void
   }
 
   /** Whose order it is. From the first one on its line is bad. */

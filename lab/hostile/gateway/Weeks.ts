@@ -58,6 +58,8 @@ interface Weeks {
   readonly gateway: Gateway
   readonly outside: Outside
   readonly hasStatement: boolean
+  /** Nothing of ours leads to a charge whose answer was lost. */
+  readonly isUnaskable: boolean
   readonly cases: ReadonlyArray<Case>
   readonly truthOf: (reference: Reference) => Truth
   /** Goes on to the time at which the payments are so old. */
@@ -121,7 +123,7 @@ const lineOf = (line: (typeof LOOKS)[number]["line"], random: Random): HostileLi
 const unreadable = wholeMutations.filter(({ name }) => /a page|without a body/.test(name))
 
 /** The charges that succeeded, as their provider has them, each with its course. */
-const followed = Effect.fnUntraced(function* ({ cases, outside, ready, truthOf }: Weeks, played: typeof undone) {
+const followed = Effect.fnUntraced(function* ({ cases, isUnaskable, outside, ready, truthOf }: Weeks, played: typeof undone) {
   const all: Array<Followed> = []
   // One of each tenant: its float shows what became of it.
   for (const one of cases)
@@ -134,7 +136,9 @@ const followed = Effect.fnUntraced(function* ({ cases, outside, ready, truthOf }
       // Whoever turned it, or sent it back, did something of his own.
       if (charge === undefined || charge.status !== "successful" || one.plan.turnsAfterMs !== null || executions.length !== 1)
         continue
-      const course = played[all.length % played.length] ?? null
+      // Nothing but its payment ever led to it, which is listed for two days.
+      const isUnnamed = isUnaskable && record.providerReference === null
+      const course = isUnnamed ? null : (played[all.length % played.length] ?? null)
       const claim = course === null ? null : { course, charge, amount: charge.amount }
       const before = yield* floatOf(ready, one, charge)
       all.push({ one, operation, reference, claim, before, ruledOn: null, booked: 0n })
