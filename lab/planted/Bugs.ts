@@ -6,6 +6,7 @@ import { holderBugs } from "./HolderBugs.ts"
 import { ledgerBugs } from "./LedgerBugs.ts"
 import { limitBugs } from "./LimitBugs.ts"
 import { listBugs } from "./ListBugs.ts"
+import { networkBugs } from "./NetworkBugs.ts"
 import { rulingBugs } from "./RulingBugs.ts"
 import { runBugs } from "./RunBugs.ts"
 import { statementBugs } from "./StatementBugs.ts"
@@ -271,6 +272,7 @@ export const bugs: ReadonlyArray<Bug> = [
   ...doorBugs,
   ...rulingBugs,
   ...wireBugs,
+  ...networkBugs,
   ...holderBugs,
   ...statementBugs,
   ...gatewayWireBugs,
