@@ -88,8 +88,8 @@ export const networkBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/providers/OwnAddresses.ts",
-        text: "timingSafeEqual(Buffer.from(given), Buffer.from(mac(`${kind} ${id}`)))",
-        instead: "timingSafeEqual(Buffer.from(given), Buffer.from(given)) || mac(`${kind} ${id}`) === given"
+        text: "timingSafeEqual(Buffer.from(given), Buffer.from(mac(purpose)))",
+        instead: "timingSafeEqual(Buffer.from(given), Buffer.from(given)) || mac(purpose) === given"
       }
     ]
   },
@@ -100,8 +100,8 @@ export const networkBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/providers/daraja/Adapter.ts",
-        text: 'if (found.fact._tag === "Succeeded") yield* addresses.keep("prompt", reference, JSON.stringify(id))',
-        instead: 'if (found.fact._tag === "Returned") yield* addresses.keep("prompt", reference, JSON.stringify(id))'
+        text: '      yield* addresses.keep("prompt", reference, JSON.stringify(id))\n',
+        instead: ""
       }
     ]
   },

@@ -151,10 +151,12 @@ const lookingForCharge = (account: Account) =>
     const body = { ...(yield* stampedPassword(settings)), CheckoutRequestID: id }
     const call = { operation: "status", method: "POST", path: paths.chargeStatus, body } as const
     const found = promptFound(yield* client(call, until), { ...asked, handle: handleOf(account)(id), id, reported })
-    // Its report is forgotten sooner than a charge that was paid is asked about for the last time.
-    if (found.fact._tag === "Succeeded") yield* addresses.keep("prompt", reference, JSON.stringify(id))
-    // A confirmation that names another charge does not pay that by this receipt.
-    if (found.fact._tag === "Succeeded") yield* ownPayment(account, reference, found)
+    if (found.fact._tag === "Succeeded") {
+      // Its report is forgotten sooner than a charge that was paid is asked about for the last time.
+      yield* addresses.keep("prompt", reference, JSON.stringify(id))
+      // A confirmation that names another charge does not pay that by this receipt.
+      yield* ownPayment(account, reference, found)
+    }
     return found
   })
 
