@@ -1,3 +1,4 @@
+import type { Beneficiary } from "../../domain/Beneficiary.ts"
 import { iso } from "../../domain/Instant.ts"
 import type { Entry } from "../../domain/Ledger.ts"
 import { REFUND_WINDOW } from "../../domain/Refund.ts"
@@ -44,12 +45,28 @@ const storedWindows = ({ counters, partyHash, transaction }: TracedOpenStep): st
 /** A decision about the refunds of a collection stays one. */
 const isGivenBack = ({ name }: WindowUse): boolean => name !== REFUND_WINDOW
 
-/** With the hash of the account, which the database takes out of it (`account_hash_in`): the functions keep their parameters. */
+/** What the database makes a beneficiary of; it takes owner and time from the payout. */
+const ofRecipient = [
+  "id",
+  "type",
+  "country",
+  "currency",
+  "network",
+  "bankCode",
+  "branchCode",
+  "bankName",
+  "accountName",
+  "maskedDestination"
+] as const satisfies ReadonlyArray<keyof Beneficiary>
+
+/** Without what is null, and with the hash of the account, which the database takes out of it (`account_hash_in`): the functions keep their parameters. */
 const recipientOf = ({ accountHash, beneficiary }: TracedOpenStep): string | null => {
   if (beneficiary === null) return null
-  return storableJson(
-    accountHash === undefined ? beneficiary : { ...beneficiary, accountHash: Buffer.from(accountHash).toString("hex") }
-  )
+  const known = ofRecipient.map((name) => [name, beneficiary[name] ?? undefined] as const)
+  return storableJson({
+    ...Object.fromEntries(known),
+    accountHash: accountHash && Buffer.from(accountHash).toString("hex")
+  })
 }
 
 const steps = columnsOf<TracedOpenStep>({

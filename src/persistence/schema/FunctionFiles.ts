@@ -57,7 +57,7 @@ interface Listed {
 const files: Readonly<Record<string, Listed>> = {
   refuse_commit: { texts: ["032119bcf7896808"] },
   digests: { texts: ["e00730e100def629"] },
-  metadata: { texts: ["4edcd8c1c6dc4cf4", "b54aab889a995513"] },
+  metadata: { texts: ["4edcd8c1c6dc4cf4", "b54aab889a995513", "e73a374f21e186b7"] },
   add_charge: { texts: ["99a45f18c02a8ecc"] },
   signed_postings: { texts: ["e9223a0564b2395c"] },
   events: { texts: ["2be7906e2d292f45", "e0b832c737f99176"], ofTenant: ["write_events"] },

@@ -38,18 +38,45 @@ const decodeRecord = Schema.decodeUnknownSync(Schema.toCodecJson(Transaction))
 
 const isObject = (json: Schema.Json): json is Schema.JsonObject => typeof json === "object" && json !== null && "kind" in json
 
+/** What no step changes of a record, with few exceptions. */
+const constant: ReadonlySet<string> = new Set([
+  "kind",
+  "reference",
+  "appId",
+  "mode",
+  "amount",
+  "amountCurrency",
+  "currency",
+  "corridor",
+  "network",
+  "narration",
+  "metadata",
+  "createdAt",
+  "principal",
+  "destinationAmount",
+  "destinationCurrency",
+  "maskedDestination",
+  "maskedSource"
+])
+
 /** As a step writes a record: with the digest of its history. */
-export const recordTextWith = (record: Transaction, lines: HistoryDigest): string =>
-  `${recordText(record).slice(0, -1)},"lines":${JSON.stringify(lines)}}`
+export const recordTextWith = (record: Transaction, lines: HistoryDigest): string => textWith(record, { lines })
 
 /** As a record is written. */
-export const recordText = (record: Transaction): string => {
+export const recordText = (record: Transaction): string => textWith(record, {})
+
+/**
+ * Of an update in place the log holds what lies between the first and the last byte that differ. So what stays the same comes last, and the
+ * text is as long as a multiple of four bytes, at which the columns behind it begin.
+ */
+const textWith = (record: Transaction, changing: Record<string, unknown>): string => {
   const silent = unsaid[record.kind] ?? {}
   const encoded = withEverything(record, encodeRecord(record))
   if (!isObject(encoded)) return storableJson(encoded)
-  const written: Record<string, unknown> = {}
-  for (const name in encoded) if (silent[name] !== encoded[name]) written[name] = encoded[name]
-  return storableJson(written)
+  const same: Record<string, unknown> = {}
+  for (const name in encoded) if (silent[name] !== encoded[name]) (constant.has(name) ? same : changing)[name] = encoded[name]
+  const [first, last] = [`${storableJson(changing).slice(0, -1)},`, storableJson(same).slice(1)]
+  return first + " ".repeat(-Buffer.byteLength(first + last) & 3) + last
 }
 
 /** Members of a newer release stay, whatever this program changed. */

@@ -1,12 +1,13 @@
 import { expect, it } from "@effect/vitest"
-import { Effect, Redacted } from "effect"
+import { Context, Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { Database } from "../../../src/persistence/Database.ts"
 import { Migrations } from "../../../src/persistence/schema/Migrations.ts"
 import { recordText } from "../../../src/persistence/transactions/StoredRecord.ts"
 import { freshDatabase } from "../../support/Postgres.ts"
 import { exchange } from "../../support/ReviewCases.ts"
-import { payout } from "../../support/SampleTransactions.ts"
+import { collection, payout } from "../../support/SampleTransactions.ts"
+import { givenDatabase, givenNode } from "../../support/TestDatabase.ts"
 
 const NAME = "0019_metadata_members"
 /** More than two batches of the migration. */
@@ -42,4 +43,20 @@ it.live("records that were there before 0019 are found by their metadata after i
       expect(yield* sql`SELECT count(*)::int AS count FROM metadata_members`).toEqual([{ count: 3 * RECORDS }])
     }).pipe(Effect.provide(Database.layer({ url: Redacted.make(url) })))
   }).pipe(Effect.scoped)
+)
+
+it.effect(
+  "what a tenant's metadata says of a kind or a refund is a member like others, and makes no exchange and no refund of the record",
+  () =>
+    Effect.gen(function* () {
+      const sql = Context.get(yield* givenNode(yield* givenDatabase), SqlClient.SqlClient)
+      const metadata = JSON.stringify({ kind: "exchange", refundOf: "R1", say: '"refundOf":"R2"' })
+      for (const text of [recordText(payout({ metadata })), recordText(collection({ metadata }))]) {
+        expect(
+          yield* sql`SELECT (SELECT count(*)::int FROM metadata_members_of(${text}::json)) AS count,
+          metadata_member('kind', 'exchange') IN (SELECT metadata_members_of(${text}::json)) AS found,
+          metadata_member('', 'R1') IN (SELECT metadata_members_of(${text}::json)) AS refunds`
+        ).toEqual([{ count: 3, found: true, refunds: false }])
+      }
+    }).pipe(Effect.scoped)
 )

@@ -4,7 +4,7 @@ import * as fc from "fast-check"
 import { json } from "../../../src/domain/Json.ts"
 import { Transaction } from "../../../src/domain/Transaction.ts"
 import { recordView } from "../../../src/domain/View.ts"
-import { recordText, storedRecord } from "../../../src/persistence/transactions/StoredRecord.ts"
+import { recordText, recordTextWith, storedRecord } from "../../../src/persistence/transactions/StoredRecord.ts"
 import { collection, payout } from "../../support/SampleTransactions.ts"
 import { stepsOf } from "../../support/StepCount.ts"
 
@@ -20,6 +20,23 @@ it("a record is read as it was written, also what most records say of a member a
     expect(text).not.toMatch(/"(failure|completedAt)":null|"(asked|notFound)":0/)
     expect(read(JSON.parse(text))).toStrictEqual(record)
   }
+})
+
+it("what no step changes of a record ends its text, which is as long as a multiple of four bytes: the log of a step leaves that out", () => {
+  const texts = [
+    payout({ metadata: '{"order":"ä-1"}' }),
+    payout({
+      metadata: '{"order":"ä-1"}',
+      status: "successful",
+      version: 2,
+      providerReference: "P7",
+      completedAt: 1_795_248_060_000
+    })
+  ].map((record) => Buffer.from(recordTextWith(record, { to: record.version, sum: "" })))
+  expect(texts.map(({ length }) => length % 4)).toStrictEqual([0, 0])
+  const ends = texts.map((text) => text.subarray(text.indexOf('"reference":')).toString())
+  expect(ends[0]).toContain('"metadata":')
+  expect(ends[1]).toBe(ends[0])
 })
 
 it("what a newer release wrote into a record is there still after this one changed it, and not where it belonged to something that is gone", () => {
