@@ -26,8 +26,12 @@ export const DataFolder = {
     Effect.tryPromise({
       try: async () => {
         const draft = `${file}.${randomBytes(6).toString("hex")}`
-        await writeFile(draft, text, { mode: 0o600, flag: "wx" })
-        await rename(draft, file)
+        try {
+          await writeFile(draft, text, { mode: 0o600, flag: "wx" })
+          await rename(draft, file)
+        } finally {
+          await rm(draft, { force: true })
+        }
       },
       catch: (cause) => new CommandRefusal({ message: `cannot write ${file}: ${String(cause)}` })
     }),

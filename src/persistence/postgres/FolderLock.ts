@@ -31,8 +31,8 @@ const takeLock = Effect.fnUntraced(function* (file: string) {
   const own = yield* LocalProcess.identity(process.pid)
   const draft = `${file}.${randomBytes(6).toString("hex")}`
   return yield* EmbeddedPostgresError.attempt(`lock ${file}`, async () => {
-    await writeFile(draft, `${process.pid}\n${Option.getOrElse(own, () => "")}`, { flag: "wx", mode: 0o600 })
     try {
+      await writeFile(draft, `${process.pid}\n${Option.getOrElse(own, () => "")}`, { flag: "wx", mode: 0o600 })
       await link(draft, file)
       return true
     } catch (cause) {
