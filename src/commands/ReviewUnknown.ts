@@ -41,7 +41,8 @@ export const unknown = Command.make(
       "rests the alerts of each for a day; what you did about it, for the audit log"
     )
   },
-  Effect.fn(function* ({ acknowledge, ask, ...filter }) {
+  Effect.fn(function* ({ acknowledge, ask, ...given }) {
+    const filter = { ...given, corridor: null, createdFrom: null }
     yield* requireKnownProviders(filter.provider === null ? [] : [filter.provider])
     const { list } = yield* UnsettledWork
     const found = yield* list(filter, null, HANDLED_AT_MOST)

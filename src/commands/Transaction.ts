@@ -35,7 +35,15 @@ const only = <A>(flag: Flag.Flag<A>, description: string) =>
   flag.pipe(Flag.optional, Flag.withDescription(description), Flag.map(Option.getOrNull))
 
 /** The filters that only the console has. */
-const nothingElse = { amount: null, currency: null, partyEnd: null }
+const nothingElse = {
+  corridor: null,
+  failure: null,
+  currency: null,
+  amountFrom: null,
+  amountTo: null,
+  partyEnd: null,
+  isUnknown: false
+}
 
 const list = Command.make(
   "list",
@@ -62,10 +70,11 @@ const list = Command.make(
     yield* requireKnownProviders(provider === null ? [] : [provider])
     if (appId !== null && Option.isNone(yield* (yield* Tenants).find(appId))) return yield* noTenant(appId)
     const transactions = yield* Transactions
-    const { items: found, olderThan } = yield* transactions.search({ ...filter, ...nothingElse }, limit)
+    const { items: found, next } = yield* transactions.search({ ...filter, ...nothingElse }, { limit, from: null })
     const items = yield* withRefunds(transactions)(found)
     yield* printResult(items.map(recordRow), undefined, items.map(rowForPeople))
-    if (olderThan !== null) yield* printErrors(`there may be older ones: --to ${iso(olderThan)}`)
+    // Others may be of the same millisecond: a list of what is older begins with the last one again.
+    if (next !== null) yield* printErrors(`there may be older ones: --to ${iso(next.id === "" ? next.at : next.at + 1)}`)
   }, Effect.provide(operatorPorts))
 ).pipe(
   Command.withDescription(

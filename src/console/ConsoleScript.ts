@@ -67,9 +67,9 @@ export const consoleScript = `"use strict";
   };
 
   const keys = () => {
-    const help = document.querySelector("#keys");
-    const opener = document.querySelector("#show-keys");
-    const toggle = document.querySelector("#keys-on");
+    const help = document.querySelector("#keyboard");
+    const opener = document.querySelector("#keyboard-show");
+    const toggle = document.querySelector("#keyboard-on");
     const kept = "console-keys";
     const isOn = () => localStorage.getItem(kept) !== "off";
     const say = () => { toggle.textContent = isOn() ? "Turn these keys off" : "Turn these keys on"; };
@@ -94,6 +94,6 @@ export const consoleScript = `"use strict";
   };
 
   if (main?.dataset.refresh !== undefined) refreshing();
-  if (document.querySelector("#keys") !== null) keys();
+  if (document.querySelector("#keyboard") !== null) keys();
 })();
 `

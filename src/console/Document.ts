@@ -52,7 +52,7 @@ export const framed = ({ body, refreshSeconds, title }: Page, { notice, path, li
       "footer",
       null,
       "All times are UTC. Numbers of people are shown by their last four digits. ",
-      h("button", { type: "button", id: "show-keys", hidden: true }, "Keyboard")
+      h("button", { type: "button", id: "keyboard-show", hidden: true }, "Keyboard")
     ),
     keyboard
   ])
@@ -66,17 +66,17 @@ const keyMeanings: ReadonlyArray<readonly [string, string]> = [
   ["?", "shows this"]
 ]
 
-/** What ConsoleScript does at a key; without scripts it stays closed. */
+/** The keys of ConsoleScript; without scripts it stays closed. */
 const keyboard: ComponentChild = h(
   "dialog",
-  { id: "keys", "aria-labelledby": "keys-title" },
-  h("h2", { id: "keys-title" }, "Keyboard"),
+  { id: "keyboard", "aria-labelledby": "keyboard-title" },
+  h("h2", { id: "keyboard-title" }, "Keyboard"),
   facts(keyMeanings.map(([key, meaning]) => [key, meaning])),
   h(
     "form",
     { method: "dialog", class: "inline" },
     h("button", { type: "submit" }, "Close"),
-    h("button", { type: "button", id: "keys-on" }, "Turn these keys off")
+    h("button", { type: "button", id: "keyboard-on" }, "Turn these keys off")
   )
 )
 

@@ -1,4 +1,5 @@
 import type { ComponentChild } from "preact"
+import type { Currency } from "../domain/Currency.ts"
 import type { Transaction } from "../domain/Transaction.ts"
 import { badge, type Tone } from "./Elements.ts"
 
@@ -26,3 +27,7 @@ export const partyOf = (record: Transaction): string | null => {
       return null
   }
 }
+
+/** The currency of the amount, as the tenant asked for it. */
+export const amountCurrencyOf = (record: Transaction): Currency =>
+  record.kind === "exchange" ? record.currency : record.amountCurrency

@@ -1,4 +1,5 @@
 import { Effect, Option, Schedule, Stream } from "effect"
+import { type CsvValue, csvLine } from "../domain/CsvText.ts"
 import type { RateLimited } from "../domain/errors/Retriable.ts"
 import type { ValidationFailed } from "../domain/errors/Terminal.ts"
 import { iso } from "../domain/Instant.ts"
@@ -60,23 +61,13 @@ export const statementLines = Effect.fnUntraced(function* <E>(read: ReadPage<E>)
   return Stream.concat(Stream.make([COLUMNS.join(","), ...linesOf(first)]), rest)
 })
 
-/** Lines with the ends of RFC 4180. */
-export const csvText = (lines: ReadonlyArray<string>): string => lines.map((line) => `${line}\r\n`).join("")
-
 const isShed = (error: unknown): boolean =>
   typeof error === "object" && error !== null && "_tag" in error && error._tag === "rate_limited"
 
 const linesOf = ({ items }: StatementPage): ReadonlyArray<string> =>
   items.map((item) => {
     const view = entryView(item)
-    return COLUMNS.map((column) => fieldOf(view[column])).join(",")
+    return csvLine(COLUMNS.map((column) => textOf(view[column])))
   })
 
-/** A text that a spreadsheet would take for a formula begins with an apostrophe; a number, also a negative one, stays a number. */
-const fieldOf = (value: string | bigint | RawJson | null): string => {
-  if (value === null) return ""
-  if (typeof value === "bigint") return value.toString()
-  const text = value instanceof RawJson ? value.text : value
-  const harmless = /^[=+\-@\t\r\n]/.test(text) ? `'${text}` : text
-  return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
-}
+const textOf = (value: CsvValue | RawJson): CsvValue => (value instanceof RawJson ? value.text : value)

@@ -69,16 +69,16 @@ describe("the console's keys", () => {
 
       await page.run("document.activeElement.blur()")
       await press(page, "?")
-      expect(await page.run(`document.querySelector("#keys").open`)).toBe(true)
+      expect(await page.run(`document.querySelector("#keyboard").open`)).toBe(true)
       expect(await violationsOn(page, "all")).toEqual([])
       await keepPicture(page, "keys")
-      await page.run(`document.querySelector("#keys-on").click()`)
-      expect(await page.run(`document.querySelector("#keys-on").innerText`)).toBe("Turn these keys on")
-      await page.run(`document.querySelector("#keys").close()`)
+      await page.run(`document.querySelector("#keyboard-on").click()`)
+      expect(await page.run(`document.querySelector("#keyboard-on").innerText`)).toBe("Turn these keys on")
+      await page.run(`document.querySelector("#keyboard").close()`)
       await press(page, "j")
       expect(await focusedRow(page)).toBe(-1)
       await page.run(
-        `document.querySelector("#show-keys").click(); document.querySelector("#keys-on").click(); document.querySelector("#keys").close(); document.activeElement.blur()`
+        `document.querySelector("#keyboard-show").click(); document.querySelector("#keyboard-on").click(); document.querySelector("#keyboard").close(); document.activeElement.blur()`
       )
       await press(page, "j")
       expect(await focusedRow(page)).toBe(0)

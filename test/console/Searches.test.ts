@@ -71,7 +71,7 @@ it.effect.each<readonly [string, string | null]>([
         byProviderReference: () => Effect.succeed([]),
         noteSearch: () => Effect.void,
         soughtEverywhere: () => Effect.succeed({ items: [], olderThan: null, isWhole: true }),
-        search: ({ partyEnd }) => Effect.sync(() => (searched.push(partyEnd), { items: [], olderThan: null }))
+        search: ({ partyEnd }) => Effect.sync(() => (searched.push(partyEnd), { items: [], next: null }))
       })
       const { status } = yield* opened("POST", new URLSearchParams({ q: word }).toString()).pipe(
         Effect.provide(Layer.mergeAll(transactions, fakeProviderRegistry([]), fakeVault))
@@ -105,7 +105,7 @@ const searched = Effect.fnUntraced(function* (
           ? null
           : { items: sought._tag === "receipt" ? [collection()] : [], olderThan: null, ...everywhere }
       }),
-    search: () => Effect.succeed({ items: [], olderThan: null })
+    search: () => Effect.succeed({ items: [], next: null })
   })
   const answer = yield* answered(method, new URLSearchParams(sent).toString()).pipe(
     Effect.provide(Layer.mergeAll(transactions, fakeProviderRegistry([]), fakeVault))

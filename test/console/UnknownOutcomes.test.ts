@@ -65,11 +65,11 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h", CONSOLE_PORT: "0", PROVIDER_TIMEO
         expect(shown).toContain(`${COUNT} in all: ${COUNT} of UGX ${COUNT}0,000`)
         const found = (query: string) =>
           Effect.map(person.read(`${path}&${query}`), ({ text }) => Number(/(\d+) in all/.exec(textOf(text))?.[1] ?? 0))
-        const fits = ["provider=eversend", "kind=payout", "mode=live", "state=unknown", "currency=UGX&from=10,000&to=10,000"]
-        const not = ["provider=mtn", "kind=exchange", "mode=test", "state=review", "currency=UGX&from=10,001", "age=1h"]
+        const fits = ["provider=eversend", "kind=payout", "mode=live", "state=unknown", "currency=UGX&least=10,000&most=10,000"]
+        const not = ["provider=mtn", "kind=exchange", "mode=test", "state=review", "currency=UGX&least=10,001", "age=1h"]
         expect(yield* Effect.forEach(fits, found)).toStrictEqual(fits.map(() => COUNT))
         expect(yield* Effect.forEach(not, found)).toStrictEqual(not.map(() => 0))
-        expect((yield* person.read(`${path}&from=12`)).status).toBe(422)
+        expect((yield* person.read(`${path}&least=12`)).status).toBe(422)
 
         const seen = String(Number.MAX_SAFE_INTEGER)
         const filter = new URLSearchParams({ app: tenant.appId }).toString()

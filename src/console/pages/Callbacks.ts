@@ -1,15 +1,33 @@
 import { Effect, Option } from "effect"
 import { type ComponentChild, h } from "preact"
+import type { CsvValue } from "../../domain/CsvText.ts"
 import { isReference } from "../../domain/Ids.ts"
+import { iso } from "../../domain/Instant.ts"
 import { maskedText } from "../../domain/Masking.ts"
 import { may } from "../../domain/Operator.ts"
 import { type CallbackCount, PeriodCounts } from "../../services/ports/PeriodCounts.ts"
-import { CallbackStatus, ProviderInbox, type StoredCallback } from "../../services/ports/ProviderInbox.ts"
+import { type CallbackFilter, CallbackStatus, ProviderInbox, type StoredCallback } from "../../services/ports/ProviderInbox.ts"
+import { ProviderRegistry } from "../../services/ports/ProviderRegistry.ts"
 import { badge, code, field, form, link, said, section, table, time, transactionLink } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
+import { listFile } from "../ListFile.ts"
+import {
+  type Filter,
+  filterForm,
+  keptOf,
+  listEnd,
+  modeFilter,
+  oneOf,
+  type Place,
+  placeOf,
+  placeText,
+  providerFilter,
+  ROWS_SHOWN,
+  readingOf,
+  timeFilters
+} from "../ListFilters.ts"
 import { type Answer, auditOf, page, redirect, type Visit } from "../Route.ts"
 
-const SHOWN = 100
 const LONGEST_REASON = 200
 const HOUR_MS = 3_600_000
 
@@ -18,19 +36,41 @@ export const makeCallbacks = Effect.gen(function* () {
   const inbox = yield* ProviderInbox
   const periods = yield* PeriodCounts
 
-  const show = Effect.fn("CallbacksPage.show")(function* (visit: Visit) {
-    const status = CallbackStatus.literals.find((one) => one === visit.query.get("status")) ?? null
-    const callbacks = yield* inbox.list(status, SHOWN)
+  const filters = filtersOf((yield* ProviderRegistry).known)
+
+  const show = Effect.fn("CallbacksPage.show")(function* (visit: Visit): Effect.fn.Return<Answer> {
+    const { query } = visit
+    const { filter, mistakes } = filters.read(query)
+    const form = filterForm({ to: "/callbacks", filters: filters.all, asked: query, mistakes })
+    if (mistakes.size > 0) return page("Callbacks", form, { status: 422 })
+    const { items, next } = yield* inbox.search(filter, { limit: ROWS_SHOWN, after: placeOf(query) })
     const came = yield* periods.callbacks(visit.at - HOUR_MS)
-    const rows = callbacks.map((callback) => callbackRow(visit, callback))
     return page("Callbacks", [
       h("p", { class: "inline" }, link("/callbacks?status=parked", "Parked"), link("/callbacks", "All")),
-      section("What came within an hour", arrivalTable(came)),
+      form,
       section(
-        status === null ? "The newest" : `The newest that are ${status}`,
-        table("Of every provider", ["Received", "Provider", "Status", "It names", "Transaction", ""], rows, "There are none.")
-      )
+        "Results",
+        table(
+          "The newest first, of every node",
+          ["Received", "Provider", "Status", "It names", "Transaction", ""],
+          items.map((callback) => callbackRow(visit, callback)),
+          next === null ? "There are none." : "None yet: look further back."
+        ),
+        listEnd({ to: "/callbacks", kept: keptOf(filters.all, query), next: next === null ? null : placeText(next) })
+      ),
+      section("Received within an hour", arrivalTable(came))
     ])
+  })
+
+  const file = Effect.fn("CallbacksPage.file")(function* (visit: Visit): Effect.fn.Return<Answer> {
+    const { filter, mistakes } = filters.read(visit.query)
+    if (mistakes.size > 0) return yield* show(visit)
+    return listFile({
+      name: "callbacks",
+      columns,
+      read: (way: { readonly limit: number; readonly after: Place | null }) =>
+        Effect.map(inbox.search(filter, way), ({ items, next }) => ({ rows: items, next }))
+    })
   })
 
   const idOf = ({ params }: Visit) => Option.filter(Option.some(params["id"] ?? ""), isReference)
@@ -70,12 +110,46 @@ export const makeCallbacks = Effect.gen(function* () {
     place: { to: "/callbacks", name: "Callbacks" },
     routes: [
       { method: "GET", path: "/callbacks", permission: "look", answer: show },
+      { method: "GET", path: "/callbacks.csv", permission: "look", answer: file },
       { method: "POST", path: "/callbacks/:id/replay", permission: "redeliver", answer: replay },
       { method: "POST", path: "/callbacks/:id/body", permission: "raw", answer: body },
       { method: "POST", path: "/callbacks/:id/close", permission: "redeliver", answer: close }
     ]
   } satisfies Room
 })
+
+const received = timeFilters("Received")
+const status = oneOf("status", "Status", CallbackStatus.literals)
+
+const filtersOf = (providers: ReadonlyArray<string>) => {
+  const provider = providerFilter(providers)
+  return {
+    all: [status, provider, modeFilter, received.from, received.to] satisfies ReadonlyArray<Filter<unknown>>,
+    read: (asked: URLSearchParams) => {
+      const { mistakes, value } = readingOf(asked)
+      const filter: CallbackFilter = {
+        status: value(status),
+        provider: value(provider),
+        mode: value(modeFilter),
+        receivedFrom: value(received.from),
+        receivedTo: value(received.to)
+      }
+      return { filter, mistakes }
+    }
+  }
+}
+
+const columns: ReadonlyArray<readonly [string, (callback: StoredCallback) => CsvValue]> = [
+  ["id", ({ id }) => id],
+  ["received_at", ({ receivedAt }) => iso(receivedAt)],
+  ["provider", ({ provider }) => provider],
+  ["mode", ({ mode }) => mode],
+  ["status", (one) => one.status],
+  ["names", ({ hint }) => hint.reference ?? hint.providerReference],
+  ["says", ({ hint }) => (hint.says === undefined ? null : String(hint.says))],
+  ["transaction", ({ matched }) => matched],
+  ["looks", ({ looks }) => looks]
+]
 
 /** Also what was refused, of which nothing else is kept. */
 const arrivalTable = (came: ReadonlyArray<CallbackCount>): ComponentChild => {
@@ -111,7 +185,7 @@ const callbackRow = (visit: Visit, callback: StoredCallback): ReadonlyArray<Comp
 }
 
 const buttons = (visit: Visit, { id, status }: StoredCallback): ComponentChild => [
-  form(visit, { to: `/callbacks/${id}/replay`, button: "Process again", about: id }),
+  form(visit, { to: `/callbacks/${id}/replay`, button: "Reprocess", about: id }),
   status === "done" || !may(visit.visitor.role, "raw")
     ? null
     : reasonForm(visit, { id, to: "body", title: "Read it", button: "Show it", label: "Why you read it, for the audit log" }),

@@ -13,7 +13,9 @@ import type { Transaction } from "../../domain/Transaction.ts"
 import { ReviewApprovals } from "../../services/approvals/ReviewApprovals.ts"
 import { Acknowledgements } from "../../services/ports/Acknowledgements.ts"
 import { Proposals } from "../../services/ports/Proposals.ts"
+import { ProviderRegistry } from "../../services/ports/ProviderRegistry.ts"
 import { type StoredTransaction, Transactions } from "../../services/ports/Transactions.ts"
+import { type UnsettledTransaction, UnsettledWork } from "../../services/ports/UnsettledWork.ts"
 import { acknowledgeForm, acknowledgementText } from "../AcknowledgeForm.ts"
 import {
   amountText,
@@ -31,13 +33,16 @@ import {
   words
 } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
+import { listFile } from "../ListFile.ts"
+import { filterForm, keptOf, listEnd, placeOf, placeText, ROWS_SHOWN } from "../ListFilters.ts"
 import { proposalTable } from "../ProposalTable.ts"
 import { partyOf, statusBadge } from "../RecordText.ts"
 import { type Answer, page, redirect, type Visit } from "../Route.ts"
 import { amountOf, notAnAmount } from "../TypedText.ts"
+import { unsettledAfter, unsettledColumns, unsettledFilters, unsettledNext, unsettledPages } from "../UnsettledList.ts"
 
-const CASES_SHOWN = 200
-const PROPOSALS_SHOWN = 50
+/** Those that wait come first; all of them are under Approvals. */
+const PROPOSALS_SHOWN = 15
 
 /** The queue of what needs a person, and the page where it is ruled on. */
 export const makeReviews = Effect.gen(function* () {
@@ -45,17 +50,46 @@ export const makeReviews = Effect.gen(function* () {
   const proposals = yield* Proposals
   const approvals = yield* ReviewApprovals
   const acknowledgements = yield* Acknowledgements
+  const work = yield* UnsettledWork
+  const filters = unsettledFilters((yield* ProviderRegistry).known)
 
-  const queue = Effect.fn("ReviewsPage.queue")(function* (visit: Visit) {
-    const cases = yield* transactions.inReview(CASES_SHOWN)
-    const rows = yield* Effect.forEach(cases, ({ transaction: record }) =>
-      Effect.map(transactions.history(record.reference), (history) => caseRow(record, reviewReason(record, history)))
-    )
+  const caseOf = Effect.fnUntraced(function* (one: UnsettledTransaction) {
+    const stored = yield* transactions.byReference(one.reference)
+    const history = yield* transactions.history(one.reference)
+    const why = Option.match(stored, { onNone: () => "", onSome: ({ transaction }) => reviewReason(transaction, history) })
+    return caseRow(one, why)
+  })
+
+  const queue = Effect.fn("ReviewsPage.queue")(function* (visit: Visit): Effect.fn.Return<Answer> {
+    const { query } = visit
+    const { filter, mistakes } = filters.read(query, visit.at)
+    const form = filterForm({ to: "/reviews", filters: filters.common, asked: query, mistakes })
+    if (mistakes.size > 0) return page("Reviews", form, { status: 422 })
+    const cases = yield* work.list({ ...filter, state: "review" }, unsettledAfter(placeOf(query)), ROWS_SHOWN + 1)
+    const rows = yield* Effect.forEach(cases.slice(0, ROWS_SHOWN), caseOf)
+    const next = unsettledNext(cases, ROWS_SHOWN)
     const waiting = yield* proposals.list({ kinds: ["review resolve"], about: null }, PROPOSALS_SHOWN)
     return page("Reviews", [
-      section("What needs a person", table("The oldest first", caseColumns, rows, "Nothing needs a person.")),
+      form,
+      section(
+        "Needs review",
+        table("The oldest first", caseColumns, rows, "Nothing needs a person."),
+        listEnd({
+          to: "/reviews",
+          kept: keptOf(filters.common, query),
+          next: next === null ? null : placeText(next),
+          older: "Younger ones"
+        })
+      ),
       section("Open and decided approvals", proposalTable(visit, waiting))
     ])
+  })
+
+  const file = Effect.fn("ReviewsPage.file")(function* (visit: Visit): Effect.fn.Return<Answer> {
+    const { filter, mistakes } = filters.read(visit.query, visit.at)
+    if (mistakes.size > 0) return yield* queue(visit)
+    const read = unsettledPages(work, { ...filter, state: "review" })
+    return listFile({ name: "reviews", columns: unsettledColumns(visit.at), read })
   })
 
   const find = ({ params }: Visit) => {
@@ -105,6 +139,7 @@ export const makeReviews = Effect.gen(function* () {
     place: { to: "/reviews", name: "Reviews" },
     routes: [
       { method: "GET", path: "/reviews", permission: "look", answer: queue },
+      { method: "GET", path: "/reviews.csv", permission: "look", answer: file },
       { method: "GET", path: "/reviews/:reference", permission: "look", answer: show },
       { method: "POST", path: "/reviews/:reference/resolve", permission: "resolve", answer: resolve }
     ]
@@ -113,14 +148,18 @@ export const makeReviews = Effect.gen(function* () {
 
 const noCase = page("There is no such case", h("p", null, link("/reviews", "All reviews")), { status: 404 })
 
-const caseColumns = ["Reference", "Open since", "Tenant", "What", "Amount", "Why"]
+const caseColumns = ["Reference", "Open since", "Tenant", "Kind", "Provider", "Amount", "Why"]
 
-const caseRow = (record: Transaction, why: string): ReadonlyArray<ComponentChild> => [
-  link(`/reviews/${record.reference}`, h("code", null, record.reference)),
-  time(record.createdAt),
-  record.appId,
-  `${record.kind}, ${record.mode}`,
-  money(record.amount, record.kind === "exchange" ? record.currency : record.amountCurrency),
+const caseRow = (
+  { amount, amountCurrency, appId, createdAt, kind, mode, provider, reference }: UnsettledTransaction,
+  why: string
+): ReadonlyArray<ComponentChild> => [
+  link(`/reviews/${reference}`, h("code", null, reference)),
+  time(createdAt),
+  appId,
+  `${kind}, ${mode}`,
+  provider,
+  money(amount, amountCurrency),
   why
 ]
 

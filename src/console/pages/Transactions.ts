@@ -1,27 +1,37 @@
-import { Effect, Option, Redacted, Result, Schema } from "effect"
+import { Effect, Option, Redacted } from "effect"
 import { type ComponentChild, h } from "preact"
-import { Currency, isCurrency } from "../../domain/Currency.ts"
-import { ExchangeStatus } from "../../domain/Exchange.ts"
+import type { CsvValue } from "../../domain/CsvText.ts"
 import type { RateLimited } from "../../domain/errors/Retriable.ts"
-import { AppId, isReference, Mode, type Reference } from "../../domain/Ids.ts"
-import { type Instant, instantOf, iso } from "../../domain/Instant.ts"
+import { isReference, Mode, type Reference } from "../../domain/Ids.ts"
+import { type Instant, iso } from "../../domain/Instant.ts"
 import { maskedNumber } from "../../domain/Masking.ts"
-import { fromDecimal } from "../../domain/Money.ts"
 import { msisdnAsWritten } from "../../domain/Msisdn.ts"
 import { plainText } from "../../domain/PartyIdentity.ts"
-import { CollectionStatus, PayoutStatus } from "../../domain/Payment.ts"
 import { receiptIdentity } from "../../domain/ProviderReceipt.ts"
 import { type Transaction } from "../../domain/Transaction.ts"
 import { ProviderRegistry } from "../../services/ports/ProviderRegistry.ts"
-import { type FoundRecords, type RecordFilter, Transactions } from "../../services/ports/Transactions.ts"
+import { type TransactionPage, Transactions } from "../../services/ports/Transactions.ts"
 import { Vault } from "../../services/ports/Vault.ts"
 import { type SearchTerm, soughtBy } from "../../services/RecordSearch.ts"
-import { badge, choice, code, field, form, hidden, link, money, section, table, time, transactionLink } from "../Elements.ts"
+import { badge, code, field, form, hidden, link, money, section, table, time, transactionLink } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
-import { partyOf, statusBadge } from "../RecordText.ts"
-import { auditOf, page, redirect, type Visit } from "../Route.ts"
+import { listFile } from "../ListFile.ts"
+import {
+  corridorText,
+  inputsOf,
+  keptOf,
+  listEnd,
+  mistakesOf,
+  type Place,
+  placeText,
+  ROWS_SHOWN,
+  tenantFilter
+} from "../ListFilters.ts"
+import { amountCurrencyOf, partyOf, statusBadge } from "../RecordText.ts"
+import { type Answer, auditOf, page, redirect, type Visit } from "../Route.ts"
+import { filtersOf, isWithin, type PageFilters, type Search, searchOf, wordFilter } from "../SearchTerms.ts"
 
-const ROWS_SHOWN = 50
+const TITLE = "Transactions"
 const SEARCHES_WAIT = "Other searches are under way. Search again in a moment."
 
 /** Finding transactions of every tenant: by a reference of either side, or by what is known of them. */
@@ -29,6 +39,7 @@ export const makeTransactions = Effect.gen(function* () {
   const transactions = yield* Transactions
   const registry = yield* ProviderRegistry
   const vault = yield* Vault
+  const filters = filtersOf(registry.known)
 
   /** A provider's own reference may be known to several, and in both modes. */
   const byProvider = Effect.fnUntraced(function* (text: string) {
@@ -44,15 +55,15 @@ export const makeTransactions = Effect.gen(function* () {
   })
 
   /** The same of every tenant. */
-  const everywhere = Effect.fnUntraced(function* (terms: ReadonlyArray<SearchTerm>, { createdTo, mode }: RecordFilter) {
-    const page = { mode, before: createdTo, limit: ROWS_SHOWN }
+  const everywhere = Effect.fnUntraced(function* (terms: ReadonlyArray<SearchTerm>, before: Instant | null, mode: Mode | null) {
+    const page = { mode, before, limit: ROWS_SHOWN }
     const found = yield* Effect.forEach(terms, (term) => transactions.soughtEverywhere(soughtBy(term, vault), page))
     const answers = found.filter((one) => one !== null)
     if (answers.length < found.length) return noneFound
     const ends = answers.flatMap(({ olderThan }) => (olderThan === null ? [] : [olderThan]))
     return {
       items: newestFirst(answers),
-      olderThan: ends.length === 0 ? null : Math.max(...ends),
+      next: ends.length === 0 ? null : { at: Math.max(...ends), id: "" },
       reach: answers.every(({ isWhole }) => isWhole) ? "every tenant" : "some tenants"
     } satisfies Said
   })
@@ -60,63 +71,105 @@ export const makeTransactions = Effect.gen(function* () {
   /** Records by the whole of what a customer says, whatever it is: one of the terms finds something, or none does. */
   const bySaying = Effect.fnUntraced(function* (
     word: string,
-    country: string | null,
-    filter: RecordFilter
+    { after, country, filter: { appId, createdTo, mode } }: Search
   ): Effect.fn.Return<Said, RateLimited> {
-    const { appId, createdTo, mode } = filter
+    const ends = [createdTo, after?.at ?? null].flatMap((end) => (end === null ? [] : [end]))
+    const before = ends.length === 0 ? null : Math.min(...ends)
     const terms = termsOf(word, country)
-    if (appId === null) return yield* everywhere(terms, filter)
-    const page = { limit: ROWS_SHOWN, from: createdTo === null ? null : { at: createdTo, id: "" } }
+    if (appId === null) return yield* everywhere(terms, before, mode)
+    const page = { limit: ROWS_SHOWN, from: before === null ? null : { at: before, id: "" } }
     const modes = mode === null ? Mode.literals : [mode]
     const found = yield* Effect.forEach(
       terms.flatMap((term) => modes.map((one) => ({ term, mode: one }))),
       ({ mode: one, term }) => transactions.sought({ appId, mode: one }, soughtBy(term, vault), page)
     )
-    const ends = found.flatMap(({ next }) => (next === null ? [] : [next.at + 1]))
-    return { items: newestFirst(found), olderThan: ends.length === 0 ? null : Math.max(...ends), reach: "the tenant" }
+    const older = found.flatMap(({ next }) => (next === null ? [] : [next.at + 1]))
+    const next = older.length === 0 ? null : { at: Math.max(...older), id: "" }
+    return { items: newestFirst(found), next, reach: "the tenant" }
   })
 
-  const narrowed = Effect.fnUntraced(function* (visit: Visit, search: Search) {
-    const shown = (found: FoundRecords, reach: Reach = "none") =>
-      page("Transactions", [searchForm(visit, []), results({ ...found, reach }, search, visit)])
-    if (search.mistakes.length > 0) return page("Transactions", [searchForm(visit, search.mistakes)], { status: 422 })
-    if (search.word !== null) {
-      const found = yield* byWord(search.word)
+  const isUnknown = ({ reference }: Transaction) =>
+    Effect.map(transactions.history(reference), (lines) => ["Unknown", "NotFound"].includes(lines.at(-1)?.fact ?? ""))
+
+  /** Those that the word found, and that fit the rest. */
+  const fitting = Effect.fnUntraced(function* (items: ReadonlyArray<Transaction>, { filter }: Search) {
+    const within = items.filter(isWithin(filter))
+    return filter.isUnknown ? yield* Effect.filter(within, isUnknown) : within
+  })
+
+  /** One page of what is sought. `only`: the word names one record, and no list. */
+  const foundBy = Effect.fnUntraced(function* (
+    search: Search,
+    limit: number
+  ): Effect.fn.Return<Said & { readonly only?: Transaction }, RateLimited> {
+    const { after, filter, isNoted, word } = search
+    if (word !== null) {
+      const found = after === null ? yield* byWord(word) : []
       const [only] = found
-      if (found.length === 1 && only !== undefined) return redirect(`/transactions/${only.reference}`)
-      const said = found.length > 1 || !search.isNoted ? noneFound : yield* bySaying(search.word, search.country, search.filter)
-      if (said.items.length > 0) return shown({ ...said, items: said.items.filter(isWithin(search.filter)) }, said.reach)
-      if (found.length > 1 || search.filter.partyEnd === null) return shown({ items: found, olderThan: null }, said.reach)
+      if (found.length === 1 && only !== undefined) return { items: found, next: null, reach: "none", only }
+      const said = found.length > 1 || !isNoted ? noneFound : yield* bySaying(word, search)
+      if (said.items.length > 0) return { ...said, items: yield* fitting(said.items, search) }
+      if (found.length > 1 || filter.partyEnd === null) return { items: found, next: null, reach: said.reach }
     }
-    return shown(yield* transactions.search(search.filter, ROWS_SHOWN))
+    return { ...(yield* transactions.search(filter, { limit, from: after })), reach: "none" }
   })
 
-  const answered = (visit: Visit, search: Search) =>
-    narrowed(visit, search).pipe(
-      Effect.catchTag("rate_limited", () =>
-        Effect.succeed(page("Transactions", [searchForm(visit, [SEARCHES_WAIT])], { status: 429 }))
-      )
+  const answered = (visit: Visit, search: Search) => {
+    const form = (mistakes: Iterable<string>) => searchForm(visit, mistakes, filters)
+    if (search.mistakes.size > 0) return Effect.succeed(page(TITLE, form(search.mistakes), { status: 422 }))
+    return foundBy(search, ROWS_SHOWN).pipe(
+      Effect.map(({ only, ...said }) =>
+        only === undefined
+          ? page(TITLE, [form([]), results(said, search, visit, filters)])
+          : redirect(`/transactions/${only.reference}`)
+      ),
+      Effect.catchTag("rate_limited", () => Effect.succeed(page(TITLE, form([SEARCHES_WAIT]), { status: 429 })))
     )
+  }
+
+  const file = (search: Search) => {
+    // Where a page ended within a millisecond, the next one begins with it again.
+    const written = new Set<string>()
+    return listFile({
+      name: "transactions",
+      columns: recordColumns,
+      read: ({ after, limit }: { readonly after: Place | null; readonly limit: number }) =>
+        Effect.map(foundBy({ ...search, after }, limit), ({ items, next }) => {
+          const rows = items.filter(({ reference }) => !written.has(reference))
+          for (const { reference } of rows) written.add(reference)
+          return { rows, next }
+        })
+    })
+  }
 
   /** By the address: references, and the end of a number. Other words of a customer stand in no address, and a search for them is noted. */
-  const read = Effect.fn("TransactionsPage.read")((visit: Visit) => {
-    const search = searchOf(visit.query)
-    return answered(visit, search.isWhole ? { ...search, mistakes: [...search.mistakes, NOT_BY_ADDRESS] } : search)
+  const read = Effect.fn("TransactionsPage.read")((visit: Visit) => answered(visit, addressed(visit)))
+
+  const addressed = (visit: Visit): Search => {
+    const search = searchOf(visit.query, filters)
+    return search.isWhole ? { ...search, mistakes: new Set([...search.mistakes, NOT_BY_ADDRESS]) } : search
+  }
+
+  const readFile = Effect.fn("TransactionsPage.readFile")(function* (visit: Visit): Effect.fn.Return<Answer> {
+    const search = addressed(visit)
+    return search.mistakes.size > 0 ? yield* answered(visit, search) : file(search)
   })
 
   /** By the form. A search without a word is read by its address, so that it can be passed on. */
   const search = Effect.fn("TransactionsPage.search")(function* (visit: Visit) {
-    const terms = searchOf(visit.form)
-    if (terms.word === null && terms.filter.partyEnd === null) return redirect(`/transactions?${addressOf(visit.form)}`)
+    const terms = searchOf(visit.form, filters)
+    if (terms.word === null && terms.filter.partyEnd === null) return redirect(`/transactions?${keptOf(filters.all, visit.form)}`)
     const said = maskedNumber(plainText(visit.form.get("q") ?? "").replace(/[^\p{L}\p{N}]/gu, ""))
     yield* transactions.noteSearch(auditOf(visit, "transaction search", terms.filter.appId ?? "every tenant", { for: said }))
-    return yield* answered(visit, { ...terms, isNoted: true })
+    const noted = { ...terms, isNoted: true }
+    return visit.form.get("as") === "csv" && noted.mistakes.size === 0 ? file(noted) : yield* answered(visit, noted)
   })
 
   return {
-    place: { to: "/transactions", name: "Transactions" },
+    place: { to: "/transactions", name: TITLE },
     routes: [
       { method: "GET", path: "/transactions", permission: "look", answer: read },
+      { method: "GET", path: "/transactions.csv", permission: "look", answer: readFile },
       { method: "POST", path: "/transactions", permission: "look", answer: search }
     ]
   } satisfies Room
@@ -124,9 +177,9 @@ export const makeTransactions = Effect.gen(function* () {
 
 /** Of whom the words of a customer were looked for: of none by an address, and where the storage cannot look at all tenants. */
 type Reach = "the tenant" | "every tenant" | "some tenants" | "none"
-type Said = FoundRecords & { readonly reach: Reach }
+type Said = TransactionPage<Transaction> & { readonly reach: Reach }
 
-const noneFound: Said = { items: [], olderThan: null, reach: "none" }
+const noneFound: Said = { items: [], next: null, reach: "none" }
 const WORDS = "a whole number or account of the last 90 days, a receipt, or metadata as order=C-1041"
 const NO_REFERENCE = "Neither a reference of ours nor of a provider."
 const nothingOf: Readonly<Record<Reach, string>> = {
@@ -156,150 +209,74 @@ const termsOf = (word: string, country: string | null): ReadonlyArray<SearchTerm
   return [...Option.toArray(number), { _tag: "account", number: Redacted.make(word) }, { _tag: "receipt", text: word }]
 }
 
-/** The rest of the filter, of records that were found by what a customer said. */
-const isWithin =
-  ({ amount, createdFrom, currency, kind, needsReview, status }: RecordFilter) =>
-  (record: Transaction): boolean =>
-    (kind === null || record.kind === kind) &&
-    (status === null || record.status === status) &&
-    (currency === null || record.currency === currency) &&
-    (amount === null || record.amount === amount) &&
-    (createdFrom === null || record.createdAt >= createdFrom) &&
-    (!needsReview || record.needsReview)
-
-const results = ({ items, olderThan, reach }: Said, { word }: Search, visit: Visit): ComponentChild =>
-  section(
-    "Found",
-    recordTable(items, word === null ? "Nothing fits." : nothingOf[reach]),
+const results = ({ items, next, reach }: Said, { word }: Search, visit: Visit, { all }: PageFilters): ComponentChild => {
+  const asked = askedOf(visit)
+  const place = next === null ? null : placeText(next)
+  return section(
+    "Results",
+    recordTable(items, word === null ? (next === null ? "Nothing fits." : "Nothing yet: look further back.") : nothingOf[reach]),
     reach === "some tenants" ? h("p", { class: "warning" }, NOT_EVERY_TENANT) : null,
-    olderThan === null ? null : h("p", { class: "pager" }, olderOnes(visit, olderThan))
+    visit.form.has("q")
+      ? postedEnd(visit, place)
+      : listEnd({ to: "/transactions", kept: keptOf([wordFilter, ...all], asked), next: place })
   )
+}
 
-/** Of a search by the form they are asked for by a form again. */
-const olderOnes = (visit: Visit, before: number): ComponentChild => {
-  const asked = new URLSearchParams(askedOf(visit))
-  asked.set("to", iso(before))
-  asked.delete("form_token")
-  return visit.form.has("q")
-    ? form(visit, { to: "/transactions", button: "Older ones", hidden: Object.fromEntries(asked) })
-    : link(`/transactions?${asked}`, "Older ones")
+/** Of a search by the form the rest is asked for by a form again. */
+const postedEnd = (visit: Visit, place: string | null): ComponentChild => {
+  const { after: _, form_token: __, ...again } = Object.fromEntries(visit.form)
+  const button = (text: string, more: Readonly<Record<string, string>>) =>
+    form(visit, { to: "/transactions", button: text, hidden: { ...again, ...more } })
+  return h("div", { class: "pager" }, [
+    button("What fits, as CSV", { as: "csv" }),
+    place === null ? null : button("Older ones", { after: place })
+  ])
 }
 
 const askedOf = ({ form: sent, query }: Visit): URLSearchParams => (sent.has("q") ? sent : query)
-
-/** Without the word and the token of the form. */
-const addressOf = (sent: URLSearchParams): URLSearchParams =>
-  new URLSearchParams([...sent].filter(([name, value]) => name !== "q" && name !== "form_token" && value !== ""))
 
 /** One line a record, the newest first. */
 const recordTable = (records: ReadonlyArray<Transaction>, none: string): ComponentChild =>
   table(
     "The newest first",
-    ["Reference", "Created", "Tenant", "What", "Status", "Amount", "Party", "Provider"],
+    ["Reference", "Created", "Tenant", "Kind", "Status", "Amount", "Recipient or payer", "Provider"],
     records.map((record) => [
       transactionLink(record.reference satisfies Reference),
       time(record.createdAt),
       record.appId,
       `${record.kind}, ${record.mode}`,
-      [statusBadge(record), record.needsReview ? [" ", badge("review", "wait")] : null],
-      money(record.amount, record.kind === "exchange" ? record.currency : record.amountCurrency),
+      [statusBadge(record), record.needsReview ? [" ", badge("needs review", "wait")] : null],
+      money(record.amount, amountCurrencyOf(record)),
       code(partyOf(record) ?? "none"),
       record.provider
     ]),
     none
   )
 
-/**
- * The terms of a search. A `word` names one record. Without it the filter narrows all of them; so it does where the word names no record
- * but is a number, because only the end of a person's number is known.
- */
-interface Search {
-  readonly word: string | null
-  /** The word is a whole number. */
-  readonly isWhole: boolean
-  /** The audit log has who asked for it: only then is the word looked for among all that a customer may say. */
-  readonly isNoted: boolean
-  /** Of a number that is written without its prefix. */
-  readonly country: string | null
-  readonly filter: RecordFilter
-  readonly mistakes: ReadonlyArray<string>
-}
+/** A record as it stands in a file: numbers are masked, as on the page. */
+export const recordColumns: ReadonlyArray<readonly [string, (record: Transaction) => CsvValue]> = [
+  ["reference", ({ reference }) => reference],
+  ["created_at", ({ createdAt }) => iso(createdAt)],
+  ["completed_at", ({ completedAt }) => (completedAt === null ? null : iso(completedAt))],
+  ["app_id", ({ appId }) => appId],
+  ["mode", ({ mode }) => mode],
+  ["kind", ({ kind }) => kind],
+  ["status", ({ status }) => status],
+  ["needs_review", ({ needsReview }) => String(needsReview)],
+  ["failure", ({ failure }) => failure?.code ?? null],
+  ["amount_minor", ({ amount }) => amount],
+  ["amount_currency", amountCurrencyOf],
+  ["recipient_or_payer", (record) => partyOf(record)],
+  ["corridor", (record) => (record.kind === "exchange" ? null : corridorText(record.corridor))],
+  ["provider", ({ provider }) => provider],
+  ["provider_reference", ({ providerReference }) => providerReference]
+]
 
-const kinds = ["payout", "collection", "exchange"] as const
-const statuses = [...new Set([...CollectionStatus.literals, ...PayoutStatus.literals, ...ExchangeStatus.literals])]
-const isTenant = Schema.is(AppId)
-const LONGEST_WORD = 200
-const narrowing = ["country", "mode", "kind", "status", "currency", "amount", "from", "to"]
-
-/** Reads the address of the page. Four characters are the end of a number; anything longer is a reference, or a whole number in any spelling. */
-const searchOf = (query: URLSearchParams): Search => {
-  const mistakes: Array<string> = []
-  const given = (name: string) => query.get(name)?.trim() || null
-  const word = given("q")
-  const isEnd = word !== null && /^[0-9A-Za-z]{4}$/.test(word)
-  const app = given("app")
-  if (app !== null && !isTenant(app)) mistakes.push("A tenant has 1 to 40 characters of a-z, 0-9, _ and -.")
-  const [currency, amountText] = [given("currency"), given("amount")]
-  const known = isCurrency(currency) ? currency : null
-  const amount =
-    amountText === null || known === null ? null : Result.getOrNull(fromDecimal(amountText.replaceAll(",", ""), known))
-  if (amountText !== null && amount === null)
-    mistakes.push(known === null ? "An amount needs its currency." : "The amount is not one of that currency, as 1,000 or 12.50.")
-  const moment = (name: string): Instant | null => {
-    const text = given(name)
-    const at = text === null ? null : Option.getOrNull(Option.filter(instantOf(momentText(text)), isSince1970))
-    if (text !== null && at === null)
-      mistakes.push(`${name === "from" ? "From" : "Before"}: a day and a time, as 2026-01-31T12:00.`)
-    return at
-  }
-  const filter: RecordFilter = {
-    appId: app !== null && isTenant(app) ? app : null,
-    mode: oneOf(Mode.literals, given("mode")),
-    kind: oneOf(kinds, given("kind")),
-    status: oneOf(statuses, given("status")),
-    provider: given("provider"),
-    amount,
-    currency: known,
-    partyEnd: isEnd ? word : word === null ? null : endOfNumber(word),
-    needsReview: given("review") === "yes",
-    createdFrom: moment("from"),
-    createdTo: moment("to")
-  }
-  return {
-    word: isEnd ? null : (word?.slice(0, LONGEST_WORD) ?? null),
-    isWhole: word !== null && endOfNumber(word) !== null,
-    isNoted: false,
-    country: given("country")?.toUpperCase() ?? null,
-    filter,
-    mistakes
-  }
-}
-
-const endOfNumber = (text: string): string | null => {
-  const digits = plainText(text).replace(/[\s\p{Pd}.()/+]/gu, "")
-  return /^[0-9]{7,15}$/.test(digits) ? digits.slice(-4) : null
-}
-
-/** Nothing is older, and the database's calendar has no year 0. */
-const isSince1970 = (at: Instant): boolean => at >= 0
-
-/** A browser's field for a time says neither seconds nor a zone; it is UTC here, as on every page. */
-const momentText = (text: string): string => {
-  if (/^\d{4}-\d{2}-\d{2}$/.test(text)) return `${text}T00:00:00Z`
-  return /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}$/.test(text) ? `${text}:00Z` : text.endsWith("Z") ? text : `${text}Z`
-}
-
-const oneOf = <A extends string>(all: ReadonlyArray<A>, given: string | null): A | null =>
-  all.find((one) => one === given) ?? null
-
-const searchForm = (visit: Visit, mistakes: ReadonlyArray<string>): ComponentChild => {
+const searchForm = (visit: Visit, mistakes: Iterable<string>, { all, narrowing }: PageFilters): ComponentChild => {
   const asked = askedOf(visit)
-  const value = (name: string) => asked.get(name) ?? ""
-  const any = (name: string, label: string, all: ReadonlyArray<string>) =>
-    choice(name, label, [["", "any"], ...all.map((one) => [one, one.replace("_", " ")] as const)], value(name))
   return section(
     "Search",
-    mistakes.map((mistake) => h("p", { class: "warning", role: "alert" }, mistake)),
+    mistakesOf(mistakes),
     h(
       "form",
       { method: "post", action: "/transactions", class: "filters" },
@@ -307,27 +284,17 @@ const searchForm = (visit: Visit, mistakes: ReadonlyArray<string>): ComponentChi
       field({
         name: "q",
         label: "Reference, ours or the provider's; number, account, receipt, metadata as order=C-1041; last four digits",
-        value: value("q"),
+        value: asked.get("q") ?? "",
         type: "search"
       }),
-      field({ name: "app", label: "Tenant", value: value("app"), maxLength: 40 }),
+      inputsOf([tenantFilter], asked),
       h("button", { type: "submit", class: "strong" }, "Search"),
       h(
         "details",
-        { open: narrowing.some((name) => value(name) !== "") },
-        h("summary", null, "Narrow it down"),
-        h(
-          "div",
-          { class: "filters" },
-          field({ name: "country", label: "Country of a national number", value: value("country"), maxLength: 2 }),
-          any("mode", "Mode", Mode.literals),
-          any("kind", "Kind", kinds),
-          any("status", "Status", statuses),
-          any("currency", "Currency", Currency.literals),
-          field({ name: "amount", label: "Amount", value: value("amount"), maxLength: 30 }),
-          field({ name: "from", label: "Created from (UTC)", value: value("from").slice(0, 16), type: "datetime-local" }),
-          field({ name: "to", label: "Created before (UTC)", value: value("to").slice(0, 16), type: "datetime-local" })
-        )
+        { open: keptOf(narrowing, asked).size > 0 },
+        h("summary", null, "Narrow the list down"),
+        h("div", { class: "filters" }, inputsOf(narrowing, asked)),
+        keptOf(all, asked).size > 0 ? h("p", null, link("/transactions", "Without filters")) : null
       )
     )
   )

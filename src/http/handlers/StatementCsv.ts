@@ -1,8 +1,9 @@
 import { Effect, Result, Stream } from "effect"
 import { HttpServerResponse } from "effect/http"
+import { csvText } from "../../domain/CsvText.ts"
 import type { Currency } from "../../domain/Currency.ts"
 import { ValidationFailed } from "../../domain/errors/Terminal.ts"
-import { csvText, statementLines } from "../../services/FloatStatement.ts"
+import { statementLines } from "../../services/FloatStatement.ts"
 import { childPath, issueAt } from "../json/Issues.ts"
 
 /** Whether a request asks for CSV. */

@@ -1,6 +1,7 @@
 import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { type AuditHead, AuditLog, type AuditRow } from "../../services/ports/AuditLog.ts"
+import { iso } from "../../domain/Instant.ts"
+import { type AuditFilter, type AuditHead, AuditLog, type AuditRow } from "../../services/ports/AuditLog.ts"
 import { Vault } from "../../services/ports/Vault.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
 import { bytesEqual, type ChainedRow, HeadRow, isAuthentic, type KeyedHash, keyedHash } from "../vault/AuditChain.ts"
@@ -9,6 +10,9 @@ import { accessDifferences, readAccess } from "./AccessRows.ts"
 
 /** How many rows are verified with one statement. */
 const PAGE_ROWS = 1_000
+/** Of a search: the rows of a step back, and the steps of one page. */
+const STEP_ROWS = 10_000n
+const STEPS_LOOKED = 20
 
 const auditRows = rowsOf(
   Schema.Struct({
@@ -53,6 +57,33 @@ export const AuditLogPg = Layer.effect(
           ORDER BY sequence DESC LIMIT ${limit}`)
     )
 
+    const within = ({ action, actor, from, subject, to }: AuditFilter) => sql`
+      ${actor === null ? sql`` : sql`AND actor = ${actor}`}
+      ${action === null ? sql`` : sql`AND (action = ${action} OR starts_with(action, ${`${action} `}))`}
+      ${subject === null ? sql`` : sql`AND (subject = ${subject} OR starts_with(subject, ${`${subject}/`}))`}
+      ${from === null ? sql`` : sql`AND at >= ${iso(from)}::timestamptz`}
+      ${to === null ? sql`` : sql`AND at < ${iso(to)}::timestamptz`}`
+
+    // The rows are numbered without a gap, so that a step back is a stretch of numbers.
+    const search = Effect.fn("AuditLog.search")(function* (
+      filter: AuditFilter,
+      { before, limit }: { readonly before: bigint | null; readonly limit: number }
+    ) {
+      const found: Array<AuditRow> = []
+      let end = before ?? (yield* Effect.orDie(headRow)).sequence + 1n
+      for (let steps = 0; steps < STEPS_LOOKED && end > 1n; steps++) {
+        const room = limit - found.length
+        const rows = yield* auditRows(sql`
+          SELECT sequence, at, actor, action, subject, details, encode(hash, 'hex') AS hash FROM audit_log
+          WHERE sequence < ${end} AND sequence >= ${end - STEP_ROWS} ${within(filter)}
+          ORDER BY sequence DESC LIMIT ${room + 1}`)
+        found.push(...rows.slice(0, room))
+        if (rows.length > room) return { rows: found, next: found.at(-1)?.sequence ?? null }
+        end -= STEP_ROWS
+      }
+      return { rows: found, next: end > 1n ? end : null }
+    })
+
     const verify = Effect.fn("AuditLog.verify")(
       function* (exported: AuditHead | null) {
         yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`
@@ -72,7 +103,7 @@ export const AuditLogPg = Layer.effect(
       )
     )
 
-    return AuditLog.of({ list, head, hashAt, verify })
+    return AuditLog.of({ list, search, head, hashAt, verify })
   })
 )
 

@@ -29,7 +29,9 @@ export const UnsettledWorkPg = Layer.effect(
     const everyTenant = yield* EveryTenant
 
     const fitting = (filter: UnsettledFilter, after: UnsettledPlace | null, now: Instant, of: TenantFilter) => {
-      const { amountFrom, amountTo, appId, createdBefore, currency, kind, mode, provider, state } = filter
+      const { amountFrom, amountTo, appId, corridor, createdBefore, createdFrom, currency, kind, mode, provider, state } = filter
+      const ofCorridor = (part: "country" | "currency" | "method") =>
+        sql`AND (${corridor?.[part] ?? null}::text IS NULL OR well_formed(t.record) -> 'corridor' ->> ${part} = ${corridor?.[part] ?? null})`
       const amount = sql.literal("(well_formed(t.record) ->> 'amount')::numeric")
       const amountCurrency = sql.literal(
         "coalesce(well_formed(t.record) ->> 'amountCurrency', well_formed(t.record) ->> 'currency')"
@@ -44,6 +46,9 @@ export const UnsettledWorkPg = Layer.effect(
             AND (${after === null ? null : iso(after.createdAt)}::timestamptz IS NULL
               OR (w.created_at, w.reference) > (${iso(after?.createdAt ?? 0)}::timestamptz, ${after?.reference ?? ""}))
             AND w.created_at < ${iso(createdBefore ?? now + 1)}::timestamptz
+            AND (${createdFrom === null ? null : iso(createdFrom)}::timestamptz IS NULL OR w.created_at >= ${iso(createdFrom ?? 0)}::timestamptz)
+            AND (${state === "review"} = false OR w.needs_review)
+            ${ofCorridor("country")} ${ofCorridor("currency")} ${ofCorridor("method")}
             AND (${appId}::text IS NULL OR w.app_id = ${appId})
             AND (${provider}::text IS NULL OR t.provider = ${provider})
             AND (${kind}::text IS NULL OR t.kind = ${kind})

@@ -6,6 +6,7 @@ import { type Instant, iso } from "../../domain/Instant.ts"
 import type { AuditEntry } from "../../services/ports/AuditLog.ts"
 import {
   type Callback,
+  type CallbackFilter,
   CallbackStatus,
   type LeasedCallback,
   type NextLook,
@@ -48,6 +49,10 @@ const Listed = Schema.Struct({
   matched_reference: Schema.NullOr(Reference)
 })
 const listedRows = rowsOf(Listed)
+
+/** Callbacks that a page looks at for those of one provider or mode, which no index has. */
+const LOOKED_AT = 20_000
+const EVERYTHING: CallbackFilter = { status: null, provider: null, mode: null, receivedFrom: null, receivedTo: null }
 
 /**
  * ProviderInbox on PostgreSQL. It owns provider_inbox. The id stands for provider, mode and digest, which makes a repeated callback one row.
@@ -101,20 +106,10 @@ export const ProviderInboxPg = Layer.effect(
         WHERE id = ${id} AND status = 'due' AND next_look_at = ${iso(leasedUntil)}::timestamptz`
     }, Effect.orDie)
 
-    const list = Effect.fn("ProviderInbox.list")(function* (status: CallbackStatus | null, limit: number) {
-      // Each status has its index, which a parameter would hide.
-      const newest = (status === null ? CallbackStatus.literals : [status]).map(
-        (one) => `(SELECT * FROM provider_inbox WHERE status = '${one}' ORDER BY received_at DESC, id DESC LIMIT $1)`
-      )
-      const rows = yield* listedRows(
-        sql.unsafe(
-          `SELECT id, provider, mode, received_at, digest, reference, provider_reference, says, status, next_look_at, looks, matched_reference
-          FROM (${newest.join(" UNION ALL ")}) AS n ORDER BY received_at DESC, id DESC LIMIT $1`,
-          [limit]
-        )
-      )
-      return rows.map(rowOf)
-    })
+    const search = callbackSearch(sql)
+    const list = Effect.fn("ProviderInbox.list")((status: CallbackStatus | null, limit: number) =>
+      Effect.map(search({ ...EVERYTHING, status }, { limit, after: null }), ({ items }) => items)
+    )
 
     const change = Effect.fnUntraced(function* (set: Statement.Fragment, audit: AuditEntry) {
       const [row] = yield* trail.with(
@@ -183,6 +178,7 @@ export const ProviderInboxPg = Layer.effect(
       markProcessed: processed.add,
       retryAt,
       list,
+      search,
       body,
       replay,
       close,
@@ -219,6 +215,38 @@ interface Processed {
   readonly leasedUntil: Instant
   readonly reference: Reference
 }
+
+/** An operator's list, by the index of each status. */
+const callbackSearch = (sql: SqlClient.SqlClient): ProviderInbox["Service"]["search"] =>
+  Effect.fn("ProviderInbox.search")(function* (filter, { after, limit }) {
+    const { mode, provider, receivedFrom, receivedTo, status } = filter
+    const isNarrow = mode !== null || provider !== null
+    const looked = isNarrow ? Math.max(LOOKED_AT, limit + 1) : limit + 1
+    const to = after !== null && (receivedTo === null || after.at < receivedTo) ? after : { at: receivedTo, id: "" }
+    // Of the millisecond at which a page ended, those after it are left.
+    const end = to.at === null ? "infinity" : iso(to.at)
+    // Each status has its index, which a parameter would hide.
+    const newest = (status === null ? CallbackStatus.literals : [status]).map(
+      (
+        one
+      ) => sql`(SELECT id, provider, mode, received_at, digest, reference, provider_reference, says, status, next_look_at, looks, matched_reference
+        FROM provider_inbox WHERE status = ${sql.literal(`'${one}'`)} AND received_at >= ${receivedFrom === null ? "-infinity" : iso(receivedFrom)}::timestamptz
+          AND received_at <= ${end}::timestamptz AND (received_at, id) < (${end}::timestamptz, ${to.id})
+        ORDER BY received_at DESC, id DESC LIMIT ${looked})`
+    )
+    const scanned = sql`SELECT * FROM (${newest.reduce((all, one) => sql`${all} UNION ALL ${one}`)}) AS n ORDER BY received_at DESC, id DESC LIMIT ${looked}`
+    const rows = yield* listedRows(sql`
+      SELECT * FROM (${scanned}) AS s
+      WHERE true ${provider === null ? sql`` : sql`AND provider = ${provider}`} ${mode === null ? sql`` : sql`AND mode = ${mode}`}
+      ORDER BY received_at DESC, id DESC LIMIT ${limit + 1}`)
+    const items = rows.slice(0, limit).map(rowOf)
+    const placeOf = (one: StoredCallback | undefined) => (one === undefined ? null : { at: one.receivedAt, id: one.id })
+    if (rows.length > limit || !isNarrow) return { items, next: rows.length > limit ? placeOf(items.at(-1)) : null }
+    const [last] = yield* listedRows(
+      sql`SELECT * FROM (${scanned}) AS s ORDER BY received_at DESC, id DESC OFFSET ${looked - 1} LIMIT 1`
+    )
+    return { items, next: last === undefined ? null : placeOf(rowOf(last)) }
+  })
 
 /**
  * Callbacks that were processed and are not yet written as done. One that is lost with the process is processed again when its lease ends,

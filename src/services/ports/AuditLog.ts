@@ -34,6 +34,19 @@ export interface AuditRow extends AuditEntry {
   readonly hash: string
 }
 
+/** Null for no filter. */
+export interface AuditFilter {
+  readonly actor: string | null
+  /** The action, or what it begins with: "float" is every change of a float. */
+  readonly action: string | null
+  /** The subject, or what it begins with before a slash. */
+  readonly subject: string | null
+  /** Included. */
+  readonly from: Instant | null
+  /** Not included. */
+  readonly to: Instant | null
+}
+
 /** The end of the chain. A copy outside the database shows later whether everything up to it is still there. */
 export interface AuditHead {
   readonly sequence: bigint
@@ -85,6 +98,14 @@ export class AuditLog extends Context.Service<
   {
     /** Newest first, at most `limit`. */
     readonly list: (limit: number) => Effect.Effect<ReadonlyArray<AuditRow>>
+    /**
+     * As `list`, of those that fit, before a row. A page looks at a bounded number of rows: it may hold fewer, or none, and still say before which
+     * row the next one begins; null where nothing older is left.
+     */
+    readonly search: (
+      filter: AuditFilter,
+      page: { readonly limit: number; readonly before: bigint | null }
+    ) => Effect.Effect<{ readonly rows: ReadonlyArray<AuditRow>; readonly next: bigint | null }>
     readonly head: Effect.Effect<CurrentAuditHead>
     /** The hash, in hex, that the row of this number has now; null where there is no such row. */
     readonly hashAt: (sequence: bigint) => Effect.Effect<string | null>

@@ -55,6 +55,23 @@ export interface StoredCallback extends Callback {
   readonly matched: Reference | null
 }
 
+/** Null for no filter. */
+export interface CallbackFilter {
+  readonly status: CallbackStatus | null
+  readonly provider: string | null
+  readonly mode: Mode | null
+  /** Included. */
+  readonly receivedFrom: Instant | null
+  /** Not included. */
+  readonly receivedTo: Instant | null
+}
+
+/** Where a page of the list ended. */
+export interface CallbackPlace {
+  readonly at: Instant
+  readonly id: string
+}
+
 /**
  * The inbox of providers' callbacks. A callback is committed here before the provider gets its answer, once for the same bytes.
  *
@@ -87,6 +104,14 @@ export class ProviderInbox extends Context.Service<
     readonly retryAt: (callback: LeasedCallback, next: NextLook) => Effect.Effect<void>
     /** Newest first, at most `limit`, of every status where none is given. */
     readonly list: (status: CallbackStatus | null, limit: number) => Effect.Effect<ReadonlyArray<StoredCallback>>
+    /**
+     * As `list`, of those that fit, after a place. A page looks at a bounded number of callbacks: it may hold fewer, or none, and still say where the
+     * next one begins.
+     */
+    readonly search: (
+      filter: CallbackFilter,
+      page: { readonly limit: number; readonly after: CallbackPlace | null }
+    ) => Effect.Effect<{ readonly items: ReadonlyArray<StoredCallback>; readonly next: CallbackPlace | null }>
     /** The text that it came with, masked, for a person; null where it is kept no more. None, and no audit row, when there is no such callback. */
     readonly body: (id: Reference, audit: AuditEntry) => Effect.Effect<Option.Option<string | null>>
     /** Has it looked into at `at` as if it had just come, whatever came of it before, and answers it as it stands then; none when there is no such callback. */

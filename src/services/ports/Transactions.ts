@@ -6,7 +6,7 @@ import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { Entry } from "../../domain/Ledger.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
-import type { Payment, PaymentKind } from "../../domain/Payment.ts"
+import type { FailureCode, Payment, PaymentKind } from "../../domain/Payment.ts"
 import type { RefundableCollection } from "../../domain/Refund.ts"
 import type { Transaction, TransactionKind } from "../../domain/Transaction.ts"
 import type { AuditEntry } from "./AuditLog.ts"
@@ -90,14 +90,20 @@ export interface RecordFilter {
   readonly kind: TransactionKind | null
   readonly status: Transaction["status"] | null
   readonly provider: string | null
-  /** As the tenant asked, in minor units. */
-  readonly amount: bigint | null
-  /** Of the float that moves. */
+  /** Of payouts and collections; an exchange has none. */
+  readonly corridor: { readonly country: string; readonly currency?: string; readonly method?: string } | null
+  readonly failure: FailureCode | null
+  /** Of the amount, as the tenant asked for it. */
   readonly currency: Currency | null
+  /** As the tenant asked, in minor units; both included. */
+  readonly amountFrom: bigint | null
+  readonly amountTo: bigint | null
   /** How the payer's or the recipient's number ends: its last four characters. */
   readonly partyEnd: string | null
   /** Only what needs a person. */
   readonly needsReview: boolean
+  /** Only what is open, and whose provider did not answer or does not know it. */
+  readonly isUnknown: boolean
   /** Included. */
   readonly createdFrom: Instant | null
   /** Not included. */
@@ -180,10 +186,14 @@ export class Transactions extends Context.Service<
     /** As `byReference`, for an operator; the read and its audit row are one commit. None leaves no row. */
     readonly audited: (reference: Reference, audit: AuditEntry) => Effect.Effect<Option.Option<StoredTransaction>>
     /**
-     * Any tenant's records, exchanges among them, the newest first: at most `limit`. It looks back for a bounded time, and says how far it
-     * came. A record that cannot be read is logged and left out. One search runs at a time and few wait: a further one is refused.
+     * Any tenant's records, exchanges among them, the newest first: at most `limit`, those after `from`. It looks back for a bounded time, and
+     * says how far it came: a page may hold fewer, or none, and still say where the next one begins. A record that cannot be read is logged and
+     * left out. One search runs at a time and few wait: a further one is refused.
      */
-    readonly search: (filter: RecordFilter, limit: number) => Effect.Effect<FoundRecords, RateLimited>
+    readonly search: (
+      filter: RecordFilter,
+      page: { readonly limit: number; readonly from: ListPosition | null }
+    ) => Effect.Effect<TransactionPage<Transaction>, RateLimited>
     /**
      * As `sought`, of all tenants, for an operator: of those created before `before`, at most `limit` of each step over tenants. `isWhole`: every
      * tenant was looked at; null where the storage has no way to do it. It takes turns with `search`.

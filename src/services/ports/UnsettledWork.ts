@@ -40,6 +40,10 @@ export interface UnsettledFilter {
   readonly mode: Mode | null
   readonly appId: AppId | null
   readonly state: UnsettledState | null
+  /** Of payouts and collections; an exchange has none. */
+  readonly corridor: { readonly country: string; readonly currency?: string; readonly method?: string } | null
+  /** Included. */
+  readonly createdFrom: Instant | null
   /** Not included: those that were there when somebody looked. */
   readonly createdBefore: Instant | null
   readonly currency: Currency | null

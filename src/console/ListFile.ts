@@ -1,0 +1,57 @@
+import { Effect, Option, Schedule, Stream } from "effect"
+import { type CsvValue, csvLine, csvText } from "../domain/CsvText.ts"
+import type { CsvFile } from "./Route.ts"
+
+/** Of a file; beyond it the list has to be narrowed down, and the file says so in its last line. */
+export const ROWS_WRITTEN = 10_000
+/** Rows that are read at once. */
+const ROWS_A_READ = 500
+/** So many reads, each of which may find nothing and still say where the next one begins. */
+const READS_AT_MOST = 60
+/** A read between those of other people may be refused; the file goes on after a pause, so often. */
+const PAUSES = { times: 30, schedule: Schedule.spaced("1 second") }
+
+export interface ListFile<A, P, E> {
+  readonly name: string
+  readonly columns: ReadonlyArray<readonly [string, (row: A) => CsvValue]>
+  readonly read: (page: {
+    readonly limit: number
+    readonly after: P | null
+  }) => Effect.Effect<{ readonly rows: ReadonlyArray<A>; readonly next: P | null }, E>
+}
+
+/** A list as CSV, read page by page as it is taken. Its rows are masked as on the page. */
+export const listFile = <A, P, E>({ columns, name, read }: ListFile<A, P, E>): CsvFile => {
+  const lineOf = (row: A) => csvLine(columns.map(([, value]) => value(row)))
+  interface Walk {
+    readonly after: P | null
+    readonly written: number
+    readonly reads: number
+  }
+  const step = ({ after, reads, written }: Walk) =>
+    read({ limit: Math.min(ROWS_A_READ, ROWS_WRITTEN - written), after }).pipe(
+      Effect.retry(PAUSES),
+      Effect.map(({ next, rows }) => {
+        const walk = { after: next, written: written + rows.length, reads: reads + 1 }
+        const isCut = next !== null && (walk.written >= ROWS_WRITTEN || walk.reads >= READS_AT_MOST)
+        const lines = [...rows.map(lineOf), ...(isCut ? [cutLine(columns.length)] : [])]
+        return [[csvText(lines)], next === null || isCut ? Option.none<Walk>() : Option.some<Walk>(walk)] as const
+      })
+    )
+  const heading = csvText([csvLine(columns.map(([column]) => column))])
+  return {
+    _tag: "CsvFile",
+    name: `${name}.csv`,
+    text: Stream.concat(
+      Stream.make(heading),
+      Stream.paginate<Walk, string, E, never>({ after: null, written: 0, reads: 0 }, step)
+    )
+  }
+}
+
+/** A file that ends early must not look whole. */
+const cutLine = (columns: number): string =>
+  csvLine([
+    `cut here: there is more than ${ROWS_WRITTEN} rows or was looked at; narrow the list down`,
+    ...Array<null>(columns - 1).fill(null)
+  ])

@@ -1,0 +1,133 @@
+import { ExchangeStatus } from "../domain/Exchange.ts"
+import { plainText } from "../domain/PartyIdentity.ts"
+import { CollectionStatus, FailureCode, PayoutStatus } from "../domain/Payment.ts"
+import type { Transaction } from "../domain/Transaction.ts"
+import type { RecordFilter } from "../services/ports/Transactions.ts"
+import {
+  amountFilters,
+  corridorFilter,
+  currencyFilter,
+  type Filter,
+  isOn,
+  modeFilter,
+  oneOf,
+  type Place,
+  placeOf,
+  providerFilter,
+  readingOf,
+  tenantFilter,
+  timeFilters,
+  written
+} from "./ListFilters.ts"
+import { amountCurrencyOf } from "./RecordText.ts"
+
+/**
+ * The terms of a search. A `word` names one record. Without it the filter narrows all of them; so it does where the word names no record
+ * but is a number, because only the end of a person's number is known.
+ */
+export interface Search {
+  readonly word: string | null
+  /** The word is a whole number. */
+  readonly isWhole: boolean
+  /** The audit log has who asked for it: only then is the word looked for among all that a customer may say. */
+  readonly isNoted: boolean
+  /** Of a number that is written without its prefix. */
+  readonly country: string | null
+  readonly filter: RecordFilter
+  /** Where the page before ended. */
+  readonly after: Place | null
+  readonly mistakes: ReadonlySet<string>
+}
+
+const statuses = [...new Set([...CollectionStatus.literals, ...PayoutStatus.literals, ...ExchangeStatus.literals])]
+const LONGEST_WORD = 200
+
+export const wordFilter: Filter<string> = written("q", "", /./u, "")
+const created = timeFilters("Created")
+const own = {
+  country: written("country", "Country of a national number", /^[A-Za-z]{2}$/, "A country is two letters, as UG."),
+  kind: oneOf("kind", "Kind", ["payout", "collection", "exchange"] as const),
+  status: oneOf("status", "Status", statuses),
+  state: oneOf("state", "Open work", ["unknown", "review"] as const, { unknown: "unknown outcome", review: "needs review" }),
+  failure: oneOf("failure", "Failure code", FailureCode.literals)
+}
+
+/** The filters of the page; `narrowing` are those that stand folded. */
+export const filtersOf = (providers: ReadonlyArray<string>) => {
+  const provider = providerFilter(providers)
+  const narrowing = [
+    modeFilter,
+    own.kind,
+    provider,
+    corridorFilter,
+    own.status,
+    own.state,
+    own.failure,
+    currencyFilter,
+    amountFilters.from,
+    amountFilters.to,
+    created.from,
+    created.to,
+    own.country
+  ] satisfies ReadonlyArray<Filter<unknown>>
+  return { provider, narrowing, all: [tenantFilter, ...narrowing] }
+}
+export type PageFilters = ReturnType<typeof filtersOf>
+
+/** Four characters are the end of a number; anything longer is a reference, or a whole number in any spelling. */
+export const searchOf = (asked: URLSearchParams, { provider }: PageFilters): Search => {
+  const { mistakes, value } = readingOf(asked)
+  const word = asked.get("q")?.trim() || null
+  const isEnd = word !== null && /^[0-9A-Za-z]{4}$/.test(word)
+  const state = value(own.state)
+  const filter: RecordFilter = {
+    appId: value(tenantFilter),
+    mode: value(modeFilter),
+    kind: value(own.kind),
+    status: value(own.status),
+    provider: value(provider),
+    corridor: value(corridorFilter),
+    failure: value(own.failure),
+    currency: value(currencyFilter),
+    amountFrom: value(amountFilters.from),
+    amountTo: value(amountFilters.to),
+    partyEnd: isEnd ? word : word === null ? null : endOfNumber(word),
+    needsReview: state === "review",
+    isUnknown: state === "unknown",
+    createdFrom: value(created.from),
+    createdTo: value(created.to)
+  }
+  return {
+    word: isEnd ? null : (word?.slice(0, LONGEST_WORD) ?? null),
+    isWhole: word !== null && endOfNumber(word) !== null,
+    isNoted: false,
+    country: value(own.country)?.toUpperCase() ?? null,
+    filter,
+    after: placeOf(asked),
+    mistakes
+  }
+}
+
+const endOfNumber = (text: string): string | null => {
+  const digits = plainText(text).replace(/[\s\p{Pd}.()/+]/gu, "")
+  return /^[0-9]{7,15}$/.test(digits) ? digits.slice(-4) : null
+}
+
+/** The rest of the filter, of records that were found by what a customer said. */
+export const isWithin =
+  (filter: RecordFilter) =>
+  (record: Transaction): boolean => {
+    const { amountFrom, amountTo, corridor, createdFrom, currency, failure, kind, needsReview, provider, status } = filter
+    return (
+      (kind === null || record.kind === kind) &&
+      (status === null || record.status === status) &&
+      (provider === null || record.provider === provider) &&
+      (failure === null || record.failure?.code === failure) &&
+      (currency === null || amountCurrencyOf(record) === currency) &&
+      (amountFrom === null || record.amount >= amountFrom) &&
+      (amountTo === null || record.amount <= amountTo) &&
+      (createdFrom === null || record.createdAt >= createdFrom) &&
+      (!needsReview || record.needsReview) &&
+      (corridor === null || (record.kind !== "exchange" && isOn(corridor, record.corridor)))
+    )
+  }

@@ -1,0 +1,183 @@
+import { expect, layer } from "@effect/vitest"
+import { Context, Effect } from "effect"
+import type { Fact } from "../../src/domain/Fact.ts"
+import { Reference } from "../../src/domain/Ids.ts"
+import { minor } from "../../src/domain/Money.ts"
+import { SignIn } from "../../src/services/SignIn.ts"
+import { Settlement } from "../../src/services/settlement/Settlement.ts"
+import { momoPayout } from "../support/RequestBodies.ts"
+import { referenceOf } from "../support/SignedClient.ts"
+import { type Gateway, Stack, tenantOn } from "../support/Stack.ts"
+import { operatorOn } from "./ConsoleClient.ts"
+import { originOf } from "./Person.ts"
+
+/** A viewer whose browser runs no script. */
+const viewerOn = Effect.fnUntraced(function* (gateway: Gateway, name: string) {
+  const token = yield* operatorOn(name, "viewer").pipe(Effect.provide(SignIn.layer), Effect.provide(gateway.context))
+  const origin = originOf(gateway)
+  const own = { "sec-fetch-site": "same-origin", origin }
+  const login = yield* Effect.promise(() =>
+    fetch(`${origin}/login`, {
+      method: "POST",
+      redirect: "manual",
+      headers: own,
+      body: new URLSearchParams({ name, token, next: "/" })
+    })
+  )
+  const cookie = login.headers.get("set-cookie")?.split(";")[0] ?? ""
+  const ask = (path: string, init: RequestInit = {}) =>
+    Effect.promise(async () => {
+      const answer = await fetch(`${origin}${path}`, { redirect: "manual", ...init, headers: { ...own, cookie } })
+      return {
+        status: answer.status,
+        to: answer.headers.get("location") ?? "",
+        headers: answer.headers,
+        text: await answer.text()
+      }
+    })
+  const post = Effect.fnUntraced(function* (path: string, fields: Readonly<Record<string, string>>) {
+    const token = /name="form_token" value="([0-9a-f]+)"/.exec((yield* ask(path)).text)?.[1] ?? ""
+    return yield* ask(path, { method: "POST", body: new URLSearchParams({ form_token: token, ...fields }) })
+  })
+  return { read: ask, post }
+})
+
+/** Its address, as a browser reads it from the page. */
+const linkOf = (page: string, text: string) =>
+  new RegExp(`href="([^"]+)">${text}<`).exec(page)?.[1]?.replaceAll("&amp;", "&") ?? null
+const referencesIn = (page: string) =>
+  [...page.matchAll(/href="\/(?:transactions|reviews)\/(\w{26})"/g)].map(([, found]) => found)
+const linesOf = (csv: string) => csv.split("\r\n").slice(0, -1)
+
+const COUNT = 27
+const unanswered: Fact = { _tag: "Unknown", reason: "timeout", note: "=no answer, in time" }
+const doubtful: Fact = {
+  _tag: "Succeeded",
+  providerReference: null,
+  currency: "UGX",
+  amount: minor(9_999n),
+  fee: null,
+  note: "another amount"
+}
+
+layer(Stack.layer({ RECONCILER_SCHEDULE: "1h", CONSOLE_PORT: "0", PROVIDER_TIMEOUT_MS: "15000" }), { excludeTestServices: true })(
+  "the console's lists",
+  (it) => {
+    const given = Effect.fnUntraced(function* (ending: string) {
+      const { gateway } = yield* Stack
+      const tenant = yield* tenantOn(gateway, 11_000n * BigInt(COUNT))
+      const pay = (_: unknown, at: number) => {
+        const { destination, ...payout } = momoPayout(ending)
+        return tenant.post("/v1/payouts", { ...payout, destination: { ...destination, msisdn: `25677${200 + at}${ending}` } })
+      }
+      const answers = yield* Effect.forEach(Array.from({ length: COUNT }), pay, { concurrency: 8 })
+      return { gateway, tenant, references: answers.map(referenceOf) }
+    })
+
+    it.effect("go on from page to page with their filters, and give all that fits as CSV, with numbers masked", () =>
+      Effect.gen(function* () {
+        const { gateway, references, tenant } = yield* given("0008")
+        const { apply } = Context.get(gateway.context, Settlement)
+        for (const reference of references)
+          yield* apply({ reference: Reference.make(reference), fact: unanswered, actor: "reconciler" })
+        const { read } = yield* viewerOn(gateway, "walker")
+        const query = `app=${tenant.appId}&kind=payout&provider=eversend&corridor=UG%2FUGX&currency=UGX&least=10%2C000&most=10%2C000`
+        for (const list of ["transactions", "unknown"]) {
+          const first = yield* read(`/${list}?${query}&state=unknown`)
+          expect(referencesIn(first.text)).toHaveLength(25)
+          const way = linkOf(first.text, list === "unknown" ? "Younger ones" : "Older ones") ?? ""
+          const second = yield* read(way)
+          expect(new URLSearchParams(way.split("?")[1]).get("least")).toBe("10,000")
+          expect([...referencesIn(first.text), ...referencesIn(second.text)].toSorted()).toStrictEqual(references.toSorted())
+          expect(second.text).toMatch(list === "unknown" ? /Results/ : /Narrow the list down/)
+          expect(linkOf(second.text, "Older ones") ?? linkOf(second.text, "Younger ones")).toBeNull()
+
+          const file = yield* read(linkOf(second.text, "What fits, as CSV") ?? "")
+          expect(file.headers.get("content-type")).toBe("text/csv; charset=utf-8; header=present")
+          expect(linesOf(file.text)).toHaveLength(COUNT + 1)
+          expect(file.text).not.toMatch(/25677\d{4}/)
+          expect(file.text).toContain(list === "unknown" ? `,"'=no answer, in time"` : "••••0008")
+        }
+      })
+    )
+
+    it.effect("of reviews has the same filters, the oldest first", () =>
+      Effect.gen(function* () {
+        const { gateway, references, tenant } = yield* given("0008")
+        const { apply } = Context.get(gateway.context, Settlement)
+        for (const reference of references.slice(0, 2))
+          yield* apply({ reference: Reference.make(reference), fact: doubtful, actor: "callback" })
+        const { read } = yield* viewerOn(gateway, "reviewer")
+        const found = (query: string) =>
+          Effect.map(read(`/reviews?app=${tenant.appId}&${query}`), ({ text }) => new Set(referencesIn(text)).size)
+        expect(yield* Effect.forEach(["", "kind=payout", "kind=exchange", "corridor=KE", "provider=mtn"], found)).toStrictEqual([
+          2, 2, 0, 0, 0
+        ])
+        expect(linesOf((yield* read(`/reviews.csv?app=${tenant.appId}`)).text)).toHaveLength(3)
+      })
+    )
+
+    it.effect("say what is wrong with a filter, keep what was typed, and look for nothing", () =>
+      Effect.gen(function* () {
+        const { gateway } = yield* Stack
+        const { read } = yield* viewerOn(gateway, "typist")
+        const wrong: ReadonlyArray<readonly [string, string, string]> = [
+          ["transactions?status=lost", "Status: one of requires_action, pending", `value="lost" selected`],
+          ["transactions?least=1", "An amount needs its currency.", `value="1"`],
+          ["transactions?currency=UGX&most=1.50", "An amount of UGX is written as 1,000", `value="1.50"`],
+          ["transactions?corridor=uganda", "A corridor is written as UG", `value="uganda"`],
+          ["transactions.csv?from=yesterday", "Created from (UTC): a day and a time of UTC", `value="yesterday"`],
+          ["unknown?provider=nobody", "Provider: one of", `value="nobody" selected`],
+          ["unknown.csv?age=9y", "Open for longer than: one of 1m, 1h, 24h.", `value="9y" selected`],
+          ["reviews?app=A%20B", "A tenant has 1 to 40 characters", `value="A B"`],
+          ["callbacks?status=new", "Status: one of due, done, parked.", `value="new" selected`],
+          ["callbacks.csv?to=1", "Received before (UTC): a day and a time", `value="1"`],
+          ["audit?action=Float%21", "An action is small letters", `value="Float!"`],
+          ["audit?subject=%2B256772123456", "those stand in no address", `value="+256772123456"`]
+        ]
+        for (const [path, message, kept] of wrong) {
+          const { status, text } = yield* read(`/${path}`)
+          expect([path, status]).toStrictEqual([path, 422])
+          expect(text).toContain(message)
+          expect(text).toContain(kept)
+        }
+      })
+    )
+
+    it.effect("of callbacks and of the audit log go on from page to page and have their filters", () =>
+      Effect.gen(function* () {
+        const { gateway, references } = yield* given("1234")
+        const { post, read } = yield* viewerOn(gateway, "auditor")
+        for (let n = 0; n < 27; n++) yield* post("/transactions", { q: references[n]?.slice(0, 25) ?? "" })
+        const query = "actor=console%2Fauditor&action=transaction&subject=every%20tenant"
+        const first = yield* read(`/audit?${query}`)
+        const rows = (page: string) => [...page.matchAll(/data-label="Row"><div>(\d+)</g)].map(([, row]) => Number(row))
+        const second = yield* read(linkOf(first.text, "Older ones") ?? "")
+        expect([rows(first.text).length, rows(second.text).length]).toStrictEqual([25, 2])
+        expect(Math.min(...rows(first.text))).toBeGreaterThan(Math.max(...rows(second.text)))
+        expect(linesOf((yield* read(`/audit.csv?${query}`)).text)).toHaveLength(28)
+        expect(rows((yield* read("/audit?actor=console%2Fabsent")).text)).toStrictEqual([])
+
+        const counted = (path: string) => Effect.map(read(path), ({ text }) => linesOf(text).length - 1)
+        const all = yield* counted("/callbacks.csv")
+        expect(all).toBeGreaterThan(25)
+        const parts = yield* Effect.forEach(["live", "test"], (mode) => counted(`/callbacks.csv?provider=eversend&mode=${mode}`))
+        expect(parts[0]).toBeGreaterThan(0)
+        expect(yield* counted("/callbacks.csv?to=2020-01-01")).toBe(0)
+        expect(linkOf((yield* read("/callbacks?mode=live")).text, "Older ones")).toContain("mode=live&after=")
+      })
+    )
+
+    it.effect("a search by the end of a number gives its CSV by the form, and no address has it", () =>
+      Effect.gen(function* () {
+        const { gateway, tenant } = yield* given("4321")
+        const { post } = yield* viewerOn(gateway, "seeker")
+        const shown = yield* post("/transactions", { q: "4321", app: tenant.appId })
+        expect(referencesIn(shown.text)).toHaveLength(25)
+        expect(shown.text).not.toMatch(/(?:href|action)="[^"]*4321/)
+        const file = yield* post("/transactions", { q: "4321", app: tenant.appId, as: "csv" })
+        expect(linesOf(file.text)).toHaveLength(COUNT + 1)
+      })
+    )
+  }
+)
