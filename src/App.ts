@@ -41,6 +41,7 @@ import { GatewayStatus } from "./services/ports/GatewayStatus.ts"
 import { ProviderMemory } from "./services/ports/ProviderMemory.ts"
 import { ProviderRegistry } from "./services/ports/ProviderRegistry.ts"
 import { RateLimits } from "./services/ports/RateLimits.ts"
+import { RoutePreferences } from "./services/routing/RoutePreferences.ts"
 import { clawbackSweeps } from "./services/settlement/ClawbackSweeps.ts"
 import { FeeBooking } from "./services/settlement/FeeBooking.ts"
 import { OutcomePoller } from "./services/settlement/OutcomePoller.ts"
@@ -289,6 +290,7 @@ const besideRequests = Layer.effectDiscard(
     yield* Effect.forkScoped(clawbackSweeps)
     yield* Effect.forkScoped(floatWatching)
     yield* Effect.forkScoped(periodWriting)
+    yield* Effect.forkScoped((yield* RoutePreferences).run)
   })
 )
 

@@ -24,6 +24,8 @@ import { PartitionsPg } from "./persistence/schema/PartitionsPg.ts"
 import { ClockWatchPg } from "./persistence/status/ClockWatchPg.ts"
 import { GatewayStatusPg } from "./persistence/status/GatewayStatusPg.ts"
 import { PeriodCountsPg } from "./persistence/status/PeriodCountsPg.ts"
+import { RouteCountsPg } from "./persistence/status/RouteCountsPg.ts"
+import { RouteOrdersPg } from "./persistence/status/RouteOrdersPg.ts"
 import { SharedLateCallsPg } from "./persistence/status/SharedLateCallsPg.ts"
 import { TenantActivityPg } from "./persistence/status/TenantActivityPg.ts"
 import { UnsettledWorkPg } from "./persistence/status/UnsettledWorkPg.ts"
@@ -64,7 +66,7 @@ const databaseOf = ({ databaseUrl, ownerUrl = null }: DatabaseSettings) => Datab
 
 const portsOn = <R, E>(database: Layer.Layer<R | SqlClient.SqlClient, E>, { masterKey, policy }: DatabaseSettings) => {
   const outbox = Layer.provide(countedDeliveries, WebhookOutboxPg)
-  const ledger = Layer.provide(countedOutcomes, Layer.merge(FloatLedgerPg, PeriodCountsPg))
+  const ledger = Layer.provide(countedOutcomes, Layer.mergeAll(FloatLedgerPg, PeriodCountsPg, RouteCountsPg))
   return Layer.mergeAll(
     AccountClaimsPg,
     AccountSweepsPg,
@@ -92,6 +94,8 @@ const portsOn = <R, E>(database: Layer.Layer<R | SqlClient.SqlClient, E>, { mast
     ProviderInboxPg,
     ProviderMemoryPg,
     QuotesPg,
+    RouteCountsPg,
+    RouteOrdersPg,
     SharedLateCallsPg,
     standing,
     TenantActivityPg,

@@ -43,6 +43,7 @@ import { Reference } from "./services/reference/Reference.ts"
 import { Circuits } from "./services/routing/Circuits.ts"
 import { Failover } from "./services/routing/Failover.ts"
 import { guardedProviders } from "./services/routing/GuardedProviders.ts"
+import { RoutePreferences } from "./services/routing/RoutePreferences.ts"
 import { Routes } from "./services/routing/Routes.ts"
 import { SignIn } from "./services/SignIn.ts"
 import { Clawbacks } from "./services/settlement/Clawbacks.ts"
@@ -97,6 +98,7 @@ export const servicesOn = <P = never>({ limits, ports, providers, sender }: Foun
     Layer.provideMerge(
       Layer.mergeAll(Admission.layer, BankAccounts.layer, PartyScreening.layer, Routes.layer, Velocity.layer, Settlement.layer)
     ),
+    Layer.provideMerge(RoutePreferences.layer),
     Layer.provideMerge(WebhookDispatcher.layer),
     Layer.provideMerge(Layer.mergeAll(sender, Envelope.layer, registry, limits)),
     Layer.provideMerge(ports)

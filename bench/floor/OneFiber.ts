@@ -61,6 +61,7 @@ const corridor: Corridor = {
   customerAction: "none",
   requiresRedirectUrl: false,
   requiresMsisdn: false,
+  preference: "order",
   requiresName: false,
   destinationCurrencies: ["UGX"],
   availability: "operational",

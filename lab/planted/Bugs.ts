@@ -7,6 +7,7 @@ import { ledgerBugs } from "./LedgerBugs.ts"
 import { limitBugs } from "./LimitBugs.ts"
 import { listBugs } from "./ListBugs.ts"
 import { networkBugs } from "./NetworkBugs.ts"
+import { routeBugs } from "./RouteBugs.ts"
 import { rulingBugs } from "./RulingBugs.ts"
 import { runBugs } from "./RunBugs.ts"
 import { statementBugs } from "./StatementBugs.ts"
@@ -276,5 +277,6 @@ export const bugs: ReadonlyArray<Bug> = [
   ...holderBugs,
   ...statementBugs,
   ...gatewayWireBugs,
-  ...wrongCodeBugs
+  ...wrongCodeBugs,
+  ...routeBugs
 ]

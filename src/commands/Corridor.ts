@@ -1,13 +1,13 @@
 import { Clock, Effect, Option, Schema } from "effect"
-import { Argument, Command, Flag } from "effect/cli"
+import { Command, Flag } from "effect/cli"
 import { corridorDoubts, providerNames } from "../App.ts"
 import { corridorMistake, corridorName } from "../domain/ConfigurationChange.ts"
-import { Availability, type Corridor, type CorridorKey, Country, CustomerAction, Direction, Method } from "../domain/Corridor.ts"
+import { Availability, type Corridor, type CorridorKey, CustomerAction } from "../domain/Corridor.ts"
 import { Currency } from "../domain/Currency.ts"
-import { corridorView } from "../domain/View.ts"
 import { Corridors } from "../services/ports/Corridors.ts"
-import { Amount, CommaList, currencyArgument, Words } from "./Arguments.ts"
+import { Amount, CommaList, Words } from "./Arguments.ts"
 import { CommandRefusal, WrongUsage } from "./CommandRefusal.ts"
+import { corridorArguments, prefer, routedView, show } from "./CorridorRoutes.ts"
 import { operatorPorts } from "./Installation.ts"
 import { auditEntry } from "./Operator.ts"
 import { printResult } from "./Output.ts"
@@ -42,14 +42,7 @@ const switchFlag = (name: string, description: string) =>
 const set = Command.make(
   "set",
   {
-    country: Argument.String("COUNTRY").pipe(Argument.withSchema(Country), Argument.withDescription("two letters, such as UG")),
-    currency: currencyArgument,
-    direction: Argument.Literals("DIRECTION", Direction.literals).pipe(
-      Argument.withDescription(`money in or money out: ${Direction.literals.join(", ")}`)
-    ),
-    method: Argument.Literals("METHOD", Method.literals).pipe(
-      Argument.withDescription(`how a person pays or is paid: ${Method.literals.join(", ")}`)
-    ),
+    ...corridorArguments,
     active: switchFlag("active", "whether the corridor is open; a closed one refuses everything"),
     inactiveReason: Flag.String("inactive-reason").pipe(
       Flag.withSchema(Words(200)),
@@ -124,11 +117,8 @@ const set = Command.make(
 
 export const corridor = Command.make("corridor").pipe(
   Command.withDescription("Corridors: which country, currency, direction and method go together"),
-  Command.withSubcommands([list, set])
+  Command.withSubcommands([list, show, set, prefer])
 )
-
-/** With all who serve it, in order; a tenant sees the first that it is routed to. */
-const routedView = (row: Corridor) => ({ ...corridorView(row, row.providers[0] ?? ""), providers: row.providers })
 
 const NOTHING_TO_CHANGE = "nothing to change: give at least one option; gateway corridor set --help lists them"
 
@@ -193,6 +183,7 @@ const newRow = (key: CorridorKey): Corridor => ({
   customerAction: "none",
   requiresRedirectUrl: false,
   requiresMsisdn: false,
+  preference: "order",
   requiresName: false,
   destinationCurrencies: [key.currency],
   availability: "operational",

@@ -1,7 +1,7 @@
 import { Effect, Layer, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import * as App from "../App.ts"
-import { type Candidate, candidatesOf } from "../domain/Candidates.ts"
+import { type Candidate, candidatesOf, whyText } from "../domain/Candidates.ts"
 import { type Delivery, deliveryView } from "../domain/Delivery.ts"
 import { ExchangeStatus } from "../domain/Exchange.ts"
 import { AppId, isReference, Mode } from "../domain/Ids.ts"
@@ -238,6 +238,11 @@ const ownership = ({ appId, kind, mode, provider, providerReference }: Transacti
   provider_reference: providerReference
 })
 
-const candidateView = ({ attempt, provider, verdict, why }: Candidate) => ({ provider, verdict, attempt, why })
+const candidateView = ({ attempt, provider, verdict, ...reasons }: Candidate) => ({
+  provider,
+  verdict,
+  attempt,
+  why: whyText(reasons)
+})
 
 const lineView = ({ actor, at, fact, note, status }: HistoryLine) => ({ at: iso(at), actor, fact, status, note })

@@ -38,6 +38,8 @@ export interface Candidate {
   readonly attempt: number | null
   /** The connection's or the gateway's word for it; empty where the verdict says all. */
   readonly why: string
+  /** The reason for its place: `by success 98 % of 240`. Absent where the corridor's row did. */
+  readonly ranked?: string
 }
 
 /** Why a candidate was not taken. */
@@ -59,12 +61,24 @@ const plain = (why: string): string =>
 export const candidatesText = (candidates: ReadonlyArray<Candidate>): string =>
   candidates
     .slice(0, CANDIDATES_AT_MOST)
-    .map(({ attempt, provider, verdict, why }) =>
-      [oneWord(provider), verdict, ...(attempt === null ? [] : [`#${attempt}`]), ...(why === "" ? [] : [`(${plain(why)})`])].join(
+    .map(({ attempt, provider, verdict, ...reasons }) => {
+      const why = whyText(reasons)
+      return [oneWord(provider), verdict, ...(attempt === null ? [] : [`#${attempt}`]), ...(why === "" ? [] : [`(${why})`])].join(
         " "
       )
-    )
+    })
     .join("; ")
+
+/** Why it was not taken, and what put it in its place. */
+export const whyText = ({ ranked = "", why }: Pick<Candidate, "why" | "ranked">): string =>
+  [plain(why), plain(ranked)].filter((part) => part !== "").join(", ")
+
+const RANKED = /^(?:(.*), )?(by (?:success|price) [^()]*)$/s
+
+const reasonsIn = (text: string): Pick<Candidate, "why" | "ranked"> => {
+  const [, why = "", ranked] = RANKED.exec(text) ?? []
+  return ranked === undefined ? { why: text } : { why, ranked }
+}
 
 /** A note of the history that ends with the candidates; as it was where there are none. */
 export const noteWithCandidates = (note: string, candidates: string): string =>
@@ -89,7 +103,9 @@ const isVerdict = (word: string): word is Verdict => Object.hasOwn(verdicts, wor
 export const candidatesIn = (text: string): ReadonlyArray<Candidate> =>
   text.split("; ").flatMap((part) => {
     const [, provider = "", verdict = "", attempt, why = ""] = ONE.exec(part) ?? []
-    return isVerdict(verdict) ? [{ provider, verdict, attempt: attempt === undefined ? null : Number(attempt), why }] : []
+    return isVerdict(verdict)
+      ? [{ provider, verdict, attempt: attempt === undefined ? null : Number(attempt), ...reasonsIn(why) }]
+      : []
   })
 
 /** The candidates of a payment as the newest line of its history that names any has them; empty where none does. */

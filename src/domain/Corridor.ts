@@ -56,12 +56,18 @@ export const Availability = Schema.Literals(["operational", "degraded", "down"])
 })
 export type Availability = typeof Availability.Type
 
+/** How the providers of a corridor are ordered: as its row has them, by the success of the last hour, or by the price of each payment. */
+export const Preference = Schema.Literals(["order", "success", "price"])
+export type Preference = typeof Preference.Type
+
 /** One corridor row (contract COR-5, COR-6). `active` is the corridor switch: nothing else refuses; `availability` is advice. */
 export const Corridor = Schema.Struct({
   ...CorridorKey.fields,
   active: Schema.Boolean,
   /** Never empty; those that are tried, in order. */
   providers: Schema.Array(Schema.String),
+  /** Whether they are tried in that order, by their success or by their price. */
+  preference: Preference,
   networks: Schema.Array(Schema.String),
   minimum: Schema.NullOr(MinorUnits),
   maximum: Schema.NullOr(MinorUnits),

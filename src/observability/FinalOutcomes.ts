@@ -1,9 +1,11 @@
 import { Clock, Effect, Layer, Metric } from "effect"
 import { type FinalOutcome, finalOutcome, NO_FAILURE } from "../domain/FinalOutcome.ts"
 import { FailureCode } from "../domain/Payment.ts"
+import { routeOutcomes } from "../domain/RouteResult.ts"
 import { labelledMetric } from "../runtime/LabelledMetric.ts"
 import { type ApplyOutcome, type ApplyStep, FloatLedger } from "../services/ports/FloatLedger.ts"
 import { PeriodCounts } from "../services/ports/PeriodCounts.ts"
+import { RouteCounts } from "../services/ports/RouteCounts.ts"
 
 const MS_PER_SECOND = 1000
 
@@ -26,7 +28,7 @@ const durations = labelledMetric((attributes: Omit<Ended, "corridor" | "failure"
 )
 
 /**
- * Counts each transaction that ends, around whatever ledger is provided: after the commit that made its status final, and only by the node
+ * Counts each transaction that ends, and what became of each payment at its provider, around whatever ledger is provided: after the commit that made its status final, and only by the node
  * whose commit that was. Where the process dies in between, or the answer to the commit is lost, it is not counted.
  */
 export const countedOutcomes = Layer.effect(
@@ -34,6 +36,7 @@ export const countedOutcomes = Layer.effect(
   Effect.gen(function* () {
     const ledger = yield* FloatLedger
     const periods = yield* PeriodCounts
+    const routes = yield* RouteCounts
     const begun = new Set<string>()
 
     /** A counter that is not there yet grows from nothing, which no alert sees: all of a corridor's are there from its first end on. */
@@ -60,9 +63,17 @@ export const countedOutcomes = Layer.effect(
     const counted = (step: ApplyStep, applied: Effect.Effect<ApplyOutcome>) =>
       Effect.tap(applied, ({ _tag }) => (_tag === "Applied" ? count(step) : Effect.void))
 
+    /** The results at providers. A person's ruling says nothing about them. */
+    const routed = (step: ApplyStep, applied: Effect.Effect<ApplyOutcome>) =>
+      Effect.tap(applied, ({ _tag }) =>
+        _tag === "Applied"
+          ? Effect.forEach(routeOutcomes(step), (outcome) => routes.add(step.next.mode, outcome), { discard: true })
+          : Effect.void
+      )
+
     return FloatLedger.of({
       ...ledger,
-      apply: (step) => counted(step, ledger.apply(step)),
+      apply: (step) => routed(step, counted(step, ledger.apply(step))),
       resolve: (step, audit) => counted(step, ledger.resolve(step, audit))
     })
   })

@@ -18,13 +18,38 @@ const noted = (change: (trail: Trail) => void): Effect.Effect<void> =>
     if (trail !== null) change(trail)
   })
 
-const set = (trail: Trail, provider: string, verdict: Verdict, said: Partial<Pick<Candidate, "attempt" | "why">> = {}) =>
-  void trail.set(provider, { provider, verdict, attempt: null, why: "", ...said })
+const set = (trail: Trail, provider: string, verdict: Verdict, said: Partial<Pick<Candidate, "attempt" | "why">> = {}) => {
+  const ranked = trail.get(provider)?.ranked
+  trail.set(provider, { provider, verdict, attempt: null, why: "", ...said, ...(ranked === undefined ? {} : { ranked }) })
+}
 
 /** Those that a payment could go to, in their order. A verdict that is known already stays. */
 export const beginCandidates = (providers: ReadonlyArray<string>, verdict: Verdict = "not_asked"): Effect.Effect<void> =>
   noted((trail) => {
     for (const provider of providers) if (!trail.has(provider)) set(trail, provider, verdict)
+  })
+
+/** The reason for the place of each, in the order in which they will be tried from now on. */
+export const rankCandidates = (ranked: ReadonlyMap<string, string>): Effect.Effect<void> =>
+  noted((trail) => {
+    const all = [...trail.values()]
+    const first = [...ranked].flatMap(([name, by]) =>
+      all.flatMap((one) => (one.provider === name ? [{ ...one, ranked: by }] : []))
+    )
+    const others = all.filter(({ provider }) => !ranked.has(provider))
+    trail.clear()
+    for (const candidate of [...first, ...others]) trail.set(candidate.provider, candidate)
+  })
+
+/** The same once prices are compared: the total of each that has one, in minor units. */
+export const rankByPrices = (totals: ReadonlyArray<readonly [provider: string, total: bigint | null]>): Effect.Effect<void> =>
+  Effect.flatMap(candidatesNow, (candidates) => {
+    const by = new Map(candidates.map(({ provider, ranked = "" }) => [provider, ranked]))
+    const said = (ranked: string, total: bigint | null) => {
+      if (ranked.startsWith("by price")) return total === null ? "by price unknown" : `by price total ${total}`
+      return total === null ? ranked : `${ranked}, total ${total}`
+    }
+    return rankCandidates(new Map(totals.map(([provider, total]) => [provider, said(by.get(provider) ?? "", total)])))
   })
 
 /** Notes why a candidate is not taken, unless that is known: what stopped it first counts. */

@@ -10,6 +10,7 @@ import { PeriodCounts } from "./ports/PeriodCounts.ts"
 import { Proposals } from "./ports/Proposals.ts"
 import { ProviderInbox } from "./ports/ProviderInbox.ts"
 import { ProviderMemory } from "./ports/ProviderMemory.ts"
+import { RouteCounts } from "./ports/RouteCounts.ts"
 import { TENANT_CHANGES_KEPT_MS, TenantChanges } from "./ports/TenantChanges.ts"
 import { VelocityLimits } from "./ports/VelocityLimits.ts"
 import { type DeliveryCursor, WebhookDeliveries } from "./ports/WebhookDeliveries.ts"
@@ -38,6 +39,9 @@ const PARTIES_KNOWN_MS = 90 * 24 * 3_600_000
 /** The console looks a week back, in whole steps. */
 const PERIODS_KEPT_MS = 8 * 24 * 3_600_000
 
+/** The figures of a corridor look a day back. */
+const ROUTES_KEPT_MS = 2 * 24 * 3_600_000
+
 /** Younger events go with their month's partition, which costs nothing to drop; row by row they cost as much as they cost to write. */
 const LEFT_TO_THEIR_MONTH_MS = 31 * 24 * 3_600_000
 
@@ -53,6 +57,7 @@ export const makeRetentionRound = Effect.gen(function* () {
   const parties = yield* PartyHashRetention
   const inbox = yield* ProviderInbox
   const periods = yield* PeriodCounts
+  const routes = yield* RouteCounts
   const memory = yield* ProviderMemory
   const changes = yield* TenantChanges
   const proposals = yield* Proposals
@@ -67,6 +72,7 @@ export const makeRetentionRound = Effect.gen(function* () {
     { step: "old events", sweep: (now: number) => removeOldEvents(now - LEFT_TO_THEIR_MONTH_MS) },
     { step: "old callbacks", sweep: (now: number) => inbox.prune(now - CALLBACKS_KEPT_MS, ROWS_PER_STEP) },
     { step: "old counts for charts", sweep: (now: number) => periods.prune(now - PERIODS_KEPT_MS, ROWS_PER_STEP) },
+    { step: "old counts of routes", sweep: (now: number) => routes.prune(now - ROUTES_KEPT_MS, ROWS_PER_STEP) },
     { step: "what providers' adapters shared", sweep: (now: number) => memory.prune(now, ROWS_PER_STEP) },
     { step: "tenants' changes", sweep: (now: number) => changes.prune(now - TENANT_CHANGES_KEPT_MS, ROWS_PER_STEP) },
     { step: "expired proposals", sweep: (now: number) => proposals.expire(now - PROPOSAL_WAITS_MS, now, ROWS_PER_STEP) },

@@ -176,7 +176,7 @@ describe("the operators' commands", () => {
         minimum_minor: 700,
         inactive_reason: "switched off by an operator",
         updated_at: "",
-        warnings: ["eversend has no account in the settings"]
+        warnings: ["eversend has no account in the settings", "airtel has no account in the settings"]
       })
       const { warnings: _, ...kept } = after
       expect(yield* result("corridor", "list")).toContainEqual(kept)

@@ -107,6 +107,53 @@ describe("corridor set", () => {
     })
   )
 
+  it.effect("keeps the order that is preferred, whatever else of the corridor is changed", () =>
+    Effect.gen(function* () {
+      const { result, run } = yield* installation
+      const row = "UG UGX payout momo"
+      const preferred = yield* result(`corridor prefer ${row} success`)
+      expect(preferred).toMatchObject({ preference: "success", providers: ["eversend", "airtel"], warnings: [] })
+      expect(yield* result(`corridor set ${row} --minimum-minor 700`)).toMatchObject({
+        preference: "success",
+        minimum_minor: 700
+      })
+      const [audited] = (yield* result("audit list --limit 2")).filter(
+        ({ details }: { details: object }) => "preference" in details
+      )
+      expect(audited).toMatchObject({
+        action: "corridor set",
+        subject: "UG/UGX/payout/momo",
+        details: { preference: "success", row: expect.stringContaining('"preference":"success"') }
+      })
+      expect(yield* result("audit verify")).toMatchObject({ ok: true })
+      expect(yield* result(`corridor show ${row}`)).toMatchObject({
+        preference: "success",
+        orders: [],
+        last_hour: [],
+        last_day: []
+      })
+      const refused = (line: string) => Effect.map(run(line), ({ code, errors }) => [code, errors.split("\n")[0]])
+      expect(yield* refused("corridor prefer UG UGX payout bank price")).toEqual([
+        1,
+        "a bank corridor keeps the row's own order: a bank's code and a wallet belong to one provider; gateway corridor set --provider changes it"
+      ])
+      expect(yield* refused("corridor prefer ZZ UGX payout momo price")).toEqual([
+        1,
+        "there is no corridor ZZ/UGX/payout/momo: gateway corridor list shows all of them"
+      ])
+      yield* result("corridor set KE KES collection momo --customer-action otp")
+      expect(yield* refused("corridor prefer KE KES collection momo success")).toEqual([
+        1,
+        "a corridor with codes keeps the row's own order: a code belongs to the provider that sent it"
+      ])
+      expect(yield* result("corridor prefer CM XAF payout momo price")).toMatchObject({
+        warnings: ["the corridor has one provider: there is none to prefer"]
+      })
+      expect(yield* result(`corridor prefer ${row} order`)).toMatchObject({ preference: "order" })
+      expect((yield* run(`corridor prefer ${row} cheapest`)).code).toBe(2)
+    })
+  )
+
   it.effect("exits 2 for an unknown value", () =>
     Effect.gen(function* () {
       const { run } = yield* installation

@@ -96,6 +96,14 @@ const calls: Record<string, (given: Given) => ReadonlyArray<ReadonlyArray<string
     [HOSTILE, "--currency", "UGX", "--from", HOSTILE]
   ],
   "corridor list": () => [[]],
+  "corridor show": () => [
+    ["CM", "XAF", "payout", "momo"],
+    [HOSTILE, "XAF", "payout", "momo"]
+  ],
+  "corridor prefer": () => [
+    ["CM", "XAF", "payout", "momo", HOSTILE],
+    ["CM", "XAF", "payout", "momo", "price"]
+  ],
   "corridor set": () => [[HOSTILE, "UGX", "payout", "momo"]],
   "transaction list": () => [[], ["--app", HOSTILE], ["--from", HOSTILE]],
   "transaction ask": ({ reference }) => [[reference], [HOSTILE]],

@@ -90,6 +90,7 @@ const rows: ReadonlyArray<readonly [string, Schema.Decoder<unknown>, Readonly<Re
       customerAction: "none",
       requiresRedirectUrl: false,
       requiresMsisdn: true,
+      preference: "order",
       requiresName: false,
       destinationCurrencies: ["KES"],
       availability: "degraded",

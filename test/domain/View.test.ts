@@ -174,6 +174,7 @@ describe("a tenant is shown", () => {
       customerAction: "none",
       requiresRedirectUrl: false,
       requiresMsisdn: true,
+      preference: "order",
       requiresName: false,
       destinationCurrencies: ["KES"],
       availability: "degraded",

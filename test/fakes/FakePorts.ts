@@ -21,6 +21,8 @@ import { Proposals } from "../../src/services/ports/Proposals.ts"
 import { ProviderInbox } from "../../src/services/ports/ProviderInbox.ts"
 import { ProviderMemory } from "../../src/services/ports/ProviderMemory.ts"
 import { RateLimits } from "../../src/services/ports/RateLimits.ts"
+import { RouteCounts } from "../../src/services/ports/RouteCounts.ts"
+import { RouteOrders } from "../../src/services/ports/RouteOrders.ts"
 import { SharedLateCalls } from "../../src/services/ports/SharedLateCalls.ts"
 import { TenantActivity } from "../../src/services/ports/TenantActivity.ts"
 import { TenantChanges } from "../../src/services/ports/TenantChanges.ts"
@@ -89,6 +91,13 @@ export const fakePartyHashRetention = (expected: Expected<PartyHashRetention["Se
 /** PeriodCounts: what ended and what came, which is counted and forgotten here. */
 export const fakePeriodCounts = (expected: Expected<PeriodCounts["Service"]> = {}) =>
   fake(PeriodCounts, { add: () => Effect.void, ...expected })
+
+/** RouteCounts: what became of payments at their providers, which is counted and forgotten here. */
+export const fakeRouteCounts = (expected: Expected<RouteCounts["Service"]> = {}) =>
+  fake(RouteCounts, { add: () => Effect.void, ...expected })
+
+/** RouteOrders: the orders of providers by their success. */
+export const fakeRouteOrders = (expected: Expected<RouteOrders["Service"]> = {}) => fake(RouteOrders, expected)
 
 /** ProviderInbox: callbacks of providers, stored before they are answered. */
 export const fakeProviderInbox = (expected: Expected<ProviderInbox["Service"]> = {}) => fake(ProviderInbox, expected)
@@ -164,6 +173,8 @@ export const unexpectedPorts = Layer.mergeAll(
   fakePeriodCounts(),
   fakeProviderInbox(),
   fakeProviderMemory(),
+  fakeRouteCounts(),
+  fakeRouteOrders(),
   fakeAcknowledgements(),
   fakeGatewayStatus(),
   fakeTenantActivity(),

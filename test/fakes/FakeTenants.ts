@@ -68,6 +68,7 @@ export const corridorTo = (providers: ReadonlyArray<string>, overrides: Partial<
   customerAction: "none",
   requiresRedirectUrl: false,
   requiresMsisdn: true,
+  preference: "order",
   requiresName: false,
   destinationCurrencies: ["UGX"],
   availability: "operational",

@@ -5,6 +5,7 @@ import { countedOutcomes } from "../../src/observability/FinalOutcomes.ts"
 import { type ApplyOutcome, type ApplyStep, FloatLedger } from "../../src/services/ports/FloatLedger.ts"
 import { type Counted, PeriodCounts } from "../../src/services/ports/PeriodCounts.ts"
 import { fake } from "../fakes/Fake.ts"
+import { fakeRouteCounts } from "../fakes/FakePorts.ts"
 import { NOON, payout } from "../support/SampleTransactions.ts"
 import { auditEntry } from "../support/TestDatabase.ts"
 
@@ -26,13 +27,17 @@ const step = (before: Transaction, next: Transaction): ApplyStep => ({
 /** A node whose ledger answers each step as it is told. */
 const givenNode = Effect.fnUntraced(function* (answers: (step: ApplyStep) => ApplyOutcome) {
   const counted: Array<Counted> = []
+  const routed: Array<string> = []
   const ledger = fake(FloatLedger, {
     apply: (one) => Effect.sync(() => answers(one)),
     resolve: (one) => Effect.sync(() => answers(one))
   })
   const periods = fake(PeriodCounts, { add: (one) => Effect.sync(() => void counted.push(one)) })
-  const built = yield* Layer.build(Layer.fresh(Layer.provide(countedOutcomes, Layer.merge(ledger, periods))))
-  return { ledger: Context.get(built, FloatLedger), counted }
+  const routes = fakeRouteCounts({
+    add: (mode, { provider, result }) => Effect.sync(() => void routed.push(`${mode} ${provider} ${result}`))
+  })
+  const built = yield* Layer.build(Layer.fresh(Layer.provide(countedOutcomes, Layer.mergeAll(ledger, periods, routes))))
+  return { ledger: Context.get(built, FloatLedger), counted, routed }
 })
 
 const ended = (override: Partial<Parameters<typeof payout>[0]> = {}) =>
@@ -108,6 +113,21 @@ describe("transactions that end", () => {
         ]
       ])
       expect(zeros).toBe(9)
+    }).pipe(ownRegistry)
+  )
+
+  it.effect("say what became of them at their provider, where its own word ended them and not a person's", () =>
+    Effect.gen(function* () {
+      const { ledger, routed } = yield* givenNode(() => ({ _tag: "Applied" }))
+      const failed = ended({ provider: "mtn", status: "failed", failure: { code: "provider_rejected", message: "" } })
+      const line = { at: NOON, actor: "request", fact: "Unknown", note: "", status: "pending" } as const
+      yield* ledger.apply({ ...step(payout({ provider: "mtn" }), payout({ provider: "mtn" })), line })
+      yield* ledger.apply(step(payout({ provider: "mtn" }), failed))
+      yield* ledger.resolve(step(payout({ provider: "mtn" }), failed), auditEntry())
+      expect(routed).toEqual(["live mtn silent", "live mtn failed"])
+      const stale = yield* givenNode(() => ({ _tag: "Stale" }))
+      yield* stale.ledger.apply(step(payout(), ended()))
+      expect(stale.routed).toEqual([])
     }).pipe(ownRegistry)
   )
 

@@ -11,6 +11,7 @@ import { PeriodCounts } from "../../src/services/ports/PeriodCounts.ts"
 import { Proposals } from "../../src/services/ports/Proposals.ts"
 import { ProviderInbox } from "../../src/services/ports/ProviderInbox.ts"
 import { ProviderMemory } from "../../src/services/ports/ProviderMemory.ts"
+import { RouteCounts } from "../../src/services/ports/RouteCounts.ts"
 import { TenantChanges } from "../../src/services/ports/TenantChanges.ts"
 import { VelocityLimits } from "../../src/services/ports/VelocityLimits.ts"
 import { WebhookDeliveries } from "../../src/services/ports/WebhookDeliveries.ts"
@@ -59,6 +60,7 @@ const given = (
     }),
     fake(PartyHashRetention, { prune: (before) => noted("hashes of phone numbers", before, 0) }),
     fake(PeriodCounts, { prune: (before) => noted("counts of periods", before, 0) }),
+    fake(RouteCounts, { prune: (before) => noted("counts of routes", before, 0) }),
     fake(ProviderInbox, { prune: (before) => noted("callbacks", before, 0) }),
     fake(ProviderMemory, { prune: (before) => noted("what providers' adapters shared", before, 0) }),
     fake(Proposals, { expire: (before) => noted("proposals", before, 0) }),
@@ -90,6 +92,7 @@ describe("data retention", () => {
         "months of events": 31,
         events: 62,
         "counts of periods": 8,
+        "counts of routes": 2,
         nonces: 0,
         proposals: 3,
         "webhook secrets": 0,

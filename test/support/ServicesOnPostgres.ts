@@ -9,6 +9,8 @@ import { IdempotencyPg } from "../../src/persistence/requests/IdempotencyPg.ts"
 import { PayerLocksPg } from "../../src/persistence/requests/PayerLocksPg.ts"
 import { RateLimitsMemory } from "../../src/persistence/requests/RateLimitsMemory.ts"
 import { VelocityLimitsPg } from "../../src/persistence/requests/VelocityLimitsPg.ts"
+import { RouteCountsPg } from "../../src/persistence/status/RouteCountsPg.ts"
+import { RouteOrdersPg } from "../../src/persistence/status/RouteOrdersPg.ts"
 import { SharedLateCallsPg } from "../../src/persistence/status/SharedLateCallsPg.ts"
 import { CorridorsPg } from "../../src/persistence/tenants/CorridorsPg.ts"
 import { DenylistPg, ScreeningByRows } from "../../src/persistence/tenants/DenylistPg.ts"
@@ -46,6 +48,7 @@ import { Reference } from "../../src/services/reference/Reference.ts"
 import { Circuits } from "../../src/services/routing/Circuits.ts"
 import { Failover } from "../../src/services/routing/Failover.ts"
 import { guardedProviders } from "../../src/services/routing/GuardedProviders.ts"
+import { RoutePreferences } from "../../src/services/routing/RoutePreferences.ts"
 import { Routes } from "../../src/services/routing/Routes.ts"
 import { Clawbacks } from "../../src/services/settlement/Clawbacks.ts"
 import { OutcomePoller } from "../../src/services/settlement/OutcomePoller.ts"
@@ -54,6 +57,8 @@ import { EndpointConnection } from "../../src/services/webhooks/EndpointConnecti
 import { WebhookDispatcher } from "../../src/services/webhooks/WebhookDispatcher.ts"
 import { policy } from "../fakes/FakePolicy.ts"
 import { masterKey } from "./TestDatabase.ts"
+
+const routeTables = Layer.mergeAll(RouteCountsPg, RouteOrdersPg)
 
 /** Stands between the services and what they commit or send. The default lets everything through. */
 export type Interference = <A, E, R>(step: string, effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
@@ -145,6 +150,7 @@ export const servicesOn = (
       Layer.provideMerge(
         Layer.mergeAll(Admission.layer, BankAccounts.layer, PartyScreening.layer, Routes.layer, Velocity.layer, Settlement.layer)
       ),
+      Layer.provideMerge(RoutePreferences.layer),
       Layer.provideMerge(WebhookDispatcher.layer),
       Layer.provideMerge(Layer.mergeAll(EndpointConnection, Envelope.layer, registry, RateLimitsMemory)),
       Layer.provideMerge(
@@ -160,6 +166,7 @@ export const servicesOn = (
           Layer.provideMerge(ScreeningByRows, DenylistPg),
           TenantsPg,
           CorridorsPg,
+          routeTables,
           SharedLateCallsPg,
           WebhookOutboxPg
         )

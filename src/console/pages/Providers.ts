@@ -1,6 +1,6 @@
 import { Effect, Option } from "effect"
 import { type ComponentChild, h } from "preact"
-import { verdicts } from "../../domain/Candidates.ts"
+import { verdicts, whyText } from "../../domain/Candidates.ts"
 import { corridorName } from "../../domain/ConfigurationChange.ts"
 import type { Corridor } from "../../domain/Corridor.ts"
 import { Mode } from "../../domain/Ids.ts"
@@ -86,9 +86,10 @@ const unroutedTable = (payments: ReadonlyArray<UnroutedPayment>): ComponentChild
       appId,
       code(requestId),
       asked,
-      candidates.map(({ provider, verdict, why }) =>
-        h("div", null, code(provider), ` ${verdicts[verdict]}`, why === "" ? null : [" ", said(maskedText(`(${why})`))])
-      )
+      candidates.map(({ provider, verdict, ...reasons }) => {
+        const why = whyText(reasons)
+        return h("div", null, code(provider), ` ${verdicts[verdict]}`, why === "" ? null : [" ", said(maskedText(`(${why})`))])
+      })
     ])
   )
 

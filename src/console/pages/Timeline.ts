@@ -1,6 +1,13 @@
 import { Effect, Option } from "effect"
 import { type ComponentChild, h } from "preact"
-import { type Candidate, candidatesOf, candidatesText, noteWithoutCandidates, verdicts } from "../../domain/Candidates.ts"
+import {
+  type Candidate,
+  candidatesOf,
+  candidatesText,
+  noteWithoutCandidates,
+  verdicts,
+  whyText
+} from "../../domain/Candidates.ts"
 import type { Delivery } from "../../domain/Delivery.ts"
 import { isReference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
@@ -129,13 +136,13 @@ const recordFacts = (record: Transaction): ComponentChild => {
 /** The providers that it could go to, in their order, and what became of each. */
 const candidateTable = (candidates: ReadonlyArray<Candidate>): ComponentChild =>
   table(
-    "Each provider that it could go to, in the order of the corridor",
+    "Each provider that it could go to, in the order in which they were to be tried",
     ["Provider", "Attempt", "What became of it", "Reason"],
-    candidates.map(({ attempt, provider, verdict, why }) => [
+    candidates.map(({ attempt, provider, verdict, ...reasons }) => [
       code(provider),
       attempt === null ? "none" : String(attempt),
       [badge(verdict.replaceAll("_", " "), toneOf(verdict)), " ", verdicts[verdict]],
-      why === "" ? "" : said(noteText(why))
+      whyText(reasons) === "" ? "" : said(noteText(whyText(reasons)))
     ]),
     "Not noted: it was recorded by an earlier release."
   )

@@ -54,6 +54,8 @@ export const coordinatorTables: Readonly<Record<string, string>> = {
   vault_keys: "keys of the gateway itself",
   integrity_checks: "one row a check",
   period_counts: "common to all tenants, and names none",
+  route_counts: "common to all tenants, and names none",
+  route_orders: "a row for each corridor and network whose providers are ordered by their success",
   verification_progress: "one row",
   position_folds: "written and read by ledger verify alone, and not on Citus",
   changes_checked: "one row",

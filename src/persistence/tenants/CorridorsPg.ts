@@ -26,7 +26,7 @@ export const CorridorsPg = Layer.effect(
     const trail = auditTrail(sql, (yield* Vault).hash)
 
     const read = corridors(sql`
-      SELECT country, currency, direction, method, active, providers, networks, minimum_minor AS minimum, maximum_minor AS maximum,
+      SELECT country, currency, direction, method, active, providers, preference, networks, minimum_minor AS minimum, maximum_minor AS maximum,
         customer_action AS "customerAction", requires_redirect_url AS "requiresRedirectUrl", requires_msisdn AS "requiresMsisdn", requires_name AS "requiresName",
         destination_currencies AS "destinationCurrencies", availability, inactive_reason AS "inactiveReason", updated_at AS "updatedAt"
       FROM corridors ORDER BY country, currency, direction, method`)
@@ -69,6 +69,7 @@ const rowOf = (corridor: Corridor) => ({
   method: corridor.method,
   active: corridor.active,
   providers: corridor.providers,
+  preference: corridor.preference,
   networks: corridor.networks,
   minimum_minor: corridor.minimum?.toString() ?? null,
   maximum_minor: corridor.maximum?.toString() ?? null,

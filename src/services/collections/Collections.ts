@@ -1,5 +1,5 @@
 import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
-import { type Corridor, type CorridorKey, corridorKeyOf } from "../../domain/Corridor.ts"
+import { type Corridor, type CorridorKey, corridorKeyOf, networkOf } from "../../domain/Corridor.ts"
 import type { Currency } from "../../domain/Currency.ts"
 import type { DuplicateChargeInFlight } from "../../domain/errors/Ambiguous.ts"
 import {
@@ -25,11 +25,12 @@ import { type MomoParty, type PayerDetails } from "../../domain/Party.ts"
 import { payerIdentity } from "../../domain/PartyIdentity.ts"
 import type { Collection } from "../../domain/Payment.ts"
 import { stampOf } from "../../domain/ProviderAccount.ts"
+import { cheapestFirst } from "../../domain/RoutePreference.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
 import { type WindowUse, windowsAt } from "../../domain/VelocityLimits.ts"
 import { withMoneyTurn } from "../../runtime/CallTurn.ts"
-import { orPassOver, outsideLimits, passOverOthers } from "../../runtime/RouteTrail.ts"
+import { orPassOver, outsideLimits, passOverOthers, rankByPrices } from "../../runtime/RouteTrail.ts"
 import { Admission, requireNetwork, requireRedirectUrl, requireWithinCorridorBounds } from "../admission/Admission.ts"
 import { PartyScreening } from "../admission/PartyScreening.ts"
 import { Velocity } from "../admission/Velocity.ts"
@@ -117,7 +118,11 @@ export class Collections extends Context.Service<
         const key: CorridorKey = { country, currency, direction: "collection", method }
         yield* admission.requireMoneyCapability(caller, "collections", tenant)
         const corridor = yield* admission.corridor(key)
-        const providers = yield* routes.forPayment(caller, corridor, ({ collections }) => collections)
+        // A code belongs to the provider that sent it: those who send codes stay in the row's own order.
+        const isByCode = command.otp !== null || corridor.customerAction === "otp"
+        const preferred = isByCode || source === null ? null : (networkOf(corridor, country, source.network) ?? null)
+        const route = yield* routes.forPayment(caller, corridor, ({ collections }) => collections, preferred)
+        const { providers } = route
         if (source === null || providers.length === 0) return yield* new CorridorUnsupported(key)
         if (source.country !== country)
           return yield* new ValidationFailed({
@@ -125,7 +130,8 @@ export class Collections extends Context.Service<
           })
         const network = yield* requireNetwork(corridor, source.country, source.network, "source.network")
         const priced = { ...command, corridor, network, createdAt: yield* Clock.currentTimeMillis }
-        const chargers = yield* ableOf(providers, { ...source, network }, priced)
+        const able = yield* ableOf(providers, { ...source, network }, priced)
+        const chargers = route.keptUntil === null && route.compared.length > 0 ? yield* byContractFee(able, priced) : able
         const partyHash = vault.hash("party", payerIdentity(source))
         const number = { appId: caller.appId, mode: caller.mode, partyHash }
         // A code that the payer has belongs to the provider that is asked for codes: the first, and to the account that sent it.
@@ -138,21 +144,21 @@ export class Collections extends Context.Service<
         yield* screening.payer(source, command.payer)
         yield* requireWithinCorridorBounds(corridor, command.amount)
         yield* velocity.requireRoom(counters)
-        const able = command.otp === null ? [first, ...next] : [first]
-        if (command.otp !== null) yield* passOverOthers(chargers, able, "code_elsewhere")
+        const tried = command.otp === null ? [first, ...next] : [first]
+        if (command.otp !== null) yield* passOverOthers(chargers, tried, "code_elsewhere")
         const takes = ({ operations, provider }: Charger) =>
           requireWithinNetworkLimits(operations, { ...source, network }, corridor, command.amount).pipe(
             orPassOver(provider.name, outsideLimits)
           )
         // Where the corridor demands a code and none came, a code is sent and nothing is charged yet.
-        const texted = corridor.customerAction === "otp" && command.otp === null ? yield* firstToTake(able, takes) : null
+        const texted = corridor.customerAction === "otp" && command.otp === null ? yield* firstToTake(tried, takes) : null
         const account = texted && (stampOf(texted.charger.provider, command.currency).account ?? null)
         const code = texted && (yield* sendCode(texted.charger.operations, number, source, account))
         const draft = { caller, command, claim, corridor, network, code, partyHash }
         const openIfFree = Effect.fnUntraced(function* (payer: LastCharge) {
           // A charge that no provider would take is not recorded. A payer who was charged already gets that answer first, because the guard
           // has looked by now.
-          const chosen = yield* firstToTake(able, (charger) =>
+          const chosen = yield* firstToTake(tried, (charger) =>
             routes
               .requireReady(charger.provider, "charge")
               .pipe(Effect.andThen(takes(charger)), Effect.andThen(routes.requireTurn(charger.provider, country)))
@@ -192,6 +198,24 @@ export class Collections extends Context.Service<
         const able = reaching.filter(({ operations }) => contractFeeOf(operations, priced) !== undefined)
         yield* passOverOthers(reaching, able, "no_contract_fee")
         return able
+      })
+
+      /** The cheapest by their contracts first. One whose answers name the fee is compared with none, and keeps its place. */
+      const byContractFee = Effect.fnUntraced(function* (
+        chargers: ReadonlyArray<Charger>,
+        priced: Parameters<typeof contractFeeOf>[1]
+      ) {
+        const feeOf = ({ operations }: Charger) => contractFeeOf(operations, priced) ?? null
+        const totalOf = (charger: Charger): bigint | null => {
+          const fee = feeOf(charger)
+          return fee === null ? null : priced.amount + fee
+        }
+        const ranked = cheapestFirst(chargers, (charger) => {
+          const total = totalOf(charger)
+          return total === null ? null : { total, arrives: priced.amount }
+        })
+        yield* rankByPrices(ranked.map((charger) => [charger.provider.name, totalOf(charger)] as const))
+        return ranked
       })
 
       /** One that is held back is passed over, unless there is no other. */

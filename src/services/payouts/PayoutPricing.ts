@@ -25,12 +25,12 @@ import type { PayoutOperations, PayoutQuote, Provider, QuoteRefused } from "../p
 import { Tenants } from "../ports/Tenants.ts"
 import { BankAccounts, bankCodesOf, needsBranch } from "../reference/BankAccounts.ts"
 import { isOfNetworkLimits, requireWithinNetworkLimits } from "../routing/NetworkLimits.ts"
-import { firstToSucceed, type RoutedProvider, Routes } from "../routing/Routes.ts"
+import { firstToSucceed, type PaymentRoute, type RoutedProvider, Routes } from "../routing/Routes.ts"
 import { type HolderLookup, holderLookups } from "./HolderLookups.ts"
+import { orderedByPrice } from "./PriceRanking.ts"
 
 /**
- * Prices the fee of a payout by asking providers for their own quotes: which providers, in which order, and when the next one. Below it is
- * the question to one provider, and the price from its quote; `DeductedFee` finds the amount where the fee is deducted.
+ * Prices the fee of a payout by asking providers for their own quotes: which, in which order, and when the next one. Below it is the question to one.
  */
 export class PayoutPricing extends Context.Service<
   PayoutPricing,
@@ -95,7 +95,9 @@ export class PayoutPricing extends Context.Service<
         if ((corridor.requiresName || reached.requiresName) && destination?._tag === "momo" && destination.name === undefined) {
           return yield* new ValidationFailed({ issues: [{ path: "destination.name", message: "is required in this corridor" }] })
         }
-        const providers = yield* routes.forPayment(caller, corridor, payoutsOf)
+        // A bank's code is of one provider's list, and a wallet of one provider: they stay in the row's own order.
+        const preferred = destination?._tag === "momo" ? network : terms.method === "momo" ? "" : null
+        const { compared, keptUntil, providers } = yield* routes.forPayment(caller, corridor, payoutsOf, preferred)
         if (providers.length === 0)
           return yield* new CorridorUnsupported({
             ...key,
@@ -110,6 +112,8 @@ export class PayoutPricing extends Context.Service<
         return {
           corridor,
           providers,
+          compared,
+          keptUntil,
           destination: destination?._tag === "momo" && network !== null ? { ...destination, network } : destination,
           network,
           sender: yield* senderFor(caller, corridor, providers)
@@ -141,8 +145,9 @@ export class PayoutPricing extends Context.Service<
         terms: PayoutTerms & { readonly destination: Destination },
         wouldOpen: (priced: PricedPayout) => Effect.Effect<boolean>
       ) {
+        const { priceOf, providers } = yield* ordered(payoutRoute, terms)
         const offerFrom = Effect.fnUntraced(function* (payoutProvider: PayoutProvider, index: number) {
-          const { provider } = payoutProvider
+          const { operations, provider } = payoutProvider
           yield* routes.requireReady(provider, "send")
           // The bank code that the tenant sent is of one provider's list. Any other provider has to know the account by the recipient's name.
           const knowsBankCode = provider === bankCodesOf(payoutRoute.providers.map((one) => one.provider))
@@ -151,31 +156,36 @@ export class PayoutPricing extends Context.Service<
               ? accounts.bankHolder(provider, terms.destination)
               : Effect.as(accounts.requireAccountNameMatch(provider, terms.destination), null)
           ).pipe(orPassOver(provider.name, bankUnknown))
-          const priced = yield* askPrice(payoutRoute, payoutProvider, terms).pipe(orPassOver(provider.name, noPrice))
+          const priced = yield* priceOf(payoutProvider)
           // Below the corridor's own minimum that is the refusal.
           if (priced.reachesMinimum) yield* withinLimits(payoutRoute, payoutProvider, priced)
           const destination = payoutRoute.destination ?? terms.destination
-          const { operations } = payoutProvider
           const { holder, opened } = yield* lookUpHolder(caller, { destination, operations }, wouldOpen(priced)).pipe(
             orPassOver(provider.name, noPrice)
           )
           // Last: the turn is held for no longer than the commit takes that comes next.
           yield* routes.requireTurn(provider, terms.country)
           yield* noteChosen(provider.name, "priced")
-          const others = payoutRoute.providers.slice(index + 1)
+          const others = providers.slice(index + 1)
           return { ...priced, payoutProvider, others, holder: bankHolder ?? holder, opened } satisfies Offer
         })
-        return yield* firstToSucceed(payoutRoute.providers, offerFrom, goesToNextProvider)
+        return yield* firstToSucceed(providers, offerFrom, goesToNextProvider)
       }, inSpan("PayoutPricing.price"))
 
+      const ordered = (payoutRoute: PayoutRoute, terms: PayoutTerms) =>
+        orderedByPrice(payoutRoute, {
+          ready: ({ provider }) => routes.requireReady(provider, "send"),
+          ask: (one) => askPrice(payoutRoute, one, terms).pipe(orPassOver(one.provider.name, noPrice))
+        })
+
       const tryPrice = Effect.fn("PayoutPricing.tryPrice")(function* (payoutRoute: PayoutRoute, terms: PayoutTerms) {
+        const { priceOf, providers } = yield* ordered(payoutRoute, terms)
         const ask = (payoutProvider: PayoutProvider) =>
-          routes.requireReady(payoutProvider.provider, "send").pipe(
-            Effect.andThen(askPrice(payoutRoute, payoutProvider, terms).pipe(orPassOver(payoutProvider.provider.name, noPrice))),
+          Effect.andThen(routes.requireReady(payoutProvider.provider, "send"), priceOf(payoutProvider)).pipe(
             Effect.tap((priced) => (priced.reachesMinimum ? withinLimits(payoutRoute, payoutProvider, priced) : Effect.void)),
             Effect.tap(() => noteChosen(payoutProvider.provider.name, "priced"))
           )
-        return yield* firstToSucceed(payoutRoute.providers, ask, goesToNextProvider).pipe(
+        return yield* firstToSucceed(providers, ask, goesToNextProvider).pipe(
           Effect.catchTags({
             QuoteRefused: (refused) => Effect.succeed(refused),
             amount_below_minimum: () => Effect.succeed(outside("too_little")),
@@ -230,7 +240,7 @@ export class PayoutPricing extends Context.Service<
 
       const totalBy = Effect.fnUntraced(function* (caller: Caller, corridor: Corridor, terms: PayoutTerms) {
         const providers = yield* routes.forCorridor(caller, corridor, payoutsOf)
-        const payoutRoute = { corridor, providers, destination: null, network: null, sender: null }
+        const payoutRoute = { corridor, providers, compared: [], keptUntil: null, destination: null, network: null, sender: null }
         const quoted = yield* Effect.option(
           firstToSucceed(
             providers,
@@ -297,9 +307,8 @@ export const leastSent = ({ amount, amountType, deductFeeFromAmount }: PayoutTer
 }
 
 /** The route of a payout: its corridor, the providers to try in order (at least one), and the destination with its network's own code. */
-export interface PayoutRoute {
+export interface PayoutRoute extends PaymentRoute<PayoutOperations> {
   readonly corridor: Corridor
-  readonly providers: ReadonlyArray<PayoutProvider>
   readonly destination: Destination | null
   readonly network: string | null
   /** The payer, for providers that take one. */

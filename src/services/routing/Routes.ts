@@ -1,15 +1,17 @@
 import { Context, Effect, Layer, Option, Result } from "effect"
 import { type Availability, availabilityOf, type Corridor, worse } from "../../domain/Corridor.ts"
 import { ProviderError } from "../../domain/errors/Retriable.ts"
+import type { Instant } from "../../domain/Instant.ts"
 import { failoverOrder, leftOut, pinnedFirst, routedProviders } from "../../domain/Routing.ts"
 import type { Caller } from "../../domain/Tenant.ts"
-import { beginCandidates, passOver } from "../../runtime/RouteTrail.ts"
+import { beginCandidates, passOver, rankCandidates } from "../../runtime/RouteTrail.ts"
 import type { Provider } from "../ports/Provider.ts"
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 import { Tenants } from "../ports/Tenants.ts"
 import type { Operation } from "./CircuitStates.ts"
 import { Circuits } from "./Circuits.ts"
 import { availabilityByNetwork, limitsByNetwork, narrowed } from "./NetworkLimits.ts"
+import { RoutePreferences } from "./RoutePreferences.ts"
 
 /** A provider with an account in the caller's mode, and those of its operations that are wanted: for payouts, for collections, or one read. */
 export interface RoutedProvider<Operations> {
@@ -18,6 +20,16 @@ export interface RoutedProvider<Operations> {
 }
 
 type OperationsOf<Operations> = (provider: Provider) => Operations | undefined
+
+/** The providers of one payment. */
+export interface PaymentRoute<Operations> {
+  /** In the order in which they are tried. */
+  readonly providers: ReadonlyArray<RoutedProvider<Operations>>
+  /** Of these the cheapest goes first, once their prices are known; most have none. */
+  readonly compared: ReadonlyArray<RoutedProvider<Operations>>
+  /** Until then a price of the order before this one holds; null where none does. */
+  readonly keptUntil: Instant | null
+}
 
 /** The providers of a tenant's money calls and reads. */
 export class Routes extends Context.Service<
@@ -29,12 +41,16 @@ export class Routes extends Context.Service<
       row: Corridor,
       operationsOf: OperationsOf<Operations>
     ) => Effect.Effect<ReadonlyArray<RoutedProvider<Operations>>>
-    /** The same for a payment: its candidates are noted in the `RouteTrail`, those that are left out with the reason. */
+    /**
+     * The same for a payment of a network, in the order that the operator prefers; null is one that stays in the row's own order. Its candidates are noted in
+     * the `RouteTrail`, those that are left out with the reason.
+     */
     readonly forPayment: <Operations>(
       caller: Caller,
       row: Corridor,
-      operationsOf: OperationsOf<Operations>
-    ) => Effect.Effect<ReadonlyArray<RoutedProvider<Operations>>>
+      operationsOf: OperationsOf<Operations>,
+      network: string | null
+    ) => Effect.Effect<PaymentRoute<Operations>>
     /** Whether a payout corridor has no provider for this tenant only because its operator did not set the payer. */
     readonly lacksSender: (caller: Caller, row: Corridor) => Effect.Effect<boolean>
     /** Those that any of the rows leads to, each once. */
@@ -66,14 +82,9 @@ export class Routes extends Context.Service<
       const registry = yield* ProviderRegistry
       const tenants = yield* Tenants
       const circuits = yield* Circuits
+      const preferences = yield* RoutePreferences
 
-      const able =
-        <Operations>({ mode }: Caller, operationsOf: OperationsOf<Operations>) =>
-        (name: string): ReadonlyArray<RoutedProvider<Operations>> => {
-          const provider = Option.getOrUndefined(registry.find(name, mode))
-          const found = provider === undefined ? undefined : operationsOf(provider)
-          return provider === undefined || found === undefined ? [] : [{ provider, operations: found }]
-        }
+      const able = ableIn(registry)
 
       /** Those that are tried, and why each other one of the row is not. */
       const chosenFrom = Effect.fnUntraced(function* <Operations>(
@@ -95,12 +106,16 @@ export class Routes extends Context.Service<
       const forPayment = Effect.fnUntraced(function* <Operations>(
         caller: Caller,
         row: Corridor,
-        operationsOf: OperationsOf<Operations>
+        operationsOf: OperationsOf<Operations>,
+        network: string | null
       ) {
         const { others, tried } = yield* chosenFrom(caller, row, operationsOf)
         yield* beginCandidates(row.providers)
         if (tried.length < row.providers.length) for (const [name, verdict] of others()) yield* passOver(name, verdict)
-        return tried
+        if (network === null || tried.length < 2) return { providers: tried, compared: [], keptUntil: null }
+        const { by, keptUntil, ...ranked } = yield* preferences.rank(caller.mode, row, network, namesOf(tried))
+        if (by.size > 0) yield* rankCandidates(by)
+        return { providers: named(tried, ranked.providers), compared: named(tried, ranked.compared), keptUntil }
       })
 
       /** The row's providers that take no payout of this tenant by it, because the tenant has no sender. */
@@ -185,6 +200,21 @@ export class Routes extends Context.Service<
     })
   )
 }
+
+/** The provider of a name in the caller's mode, where it has these operations. */
+const ableIn =
+  (registry: ProviderRegistry["Service"]) =>
+  <Operations>({ mode }: Caller, operationsOf: OperationsOf<Operations>) =>
+  (name: string): ReadonlyArray<RoutedProvider<Operations>> => {
+    const provider = Option.getOrUndefined(registry.find(name, mode))
+    const found = provider === undefined ? undefined : operationsOf(provider)
+    return provider === undefined || found === undefined ? [] : [{ provider, operations: found }]
+  }
+
+const namesOf = (routed: ReadonlyArray<RoutedProvider<unknown>>) => routed.map(({ provider: { name } }) => name)
+
+const named = <Operations>(routed: ReadonlyArray<RoutedProvider<Operations>>, names: ReadonlyArray<string>) =>
+  names.flatMap((name) => routed.filter(({ provider }) => provider.name === name))
 
 /** While one is not as it should be, a corridor is not either. */
 const degradedOf = (standing: ReadonlyArray<Availability>): Availability =>

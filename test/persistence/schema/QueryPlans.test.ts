@@ -11,6 +11,7 @@ import { IdempotencyPg } from "../../../src/persistence/requests/IdempotencyPg.t
 import { NoncesPg } from "../../../src/persistence/requests/NoncesPg.ts"
 import { VelocityLimitsPg } from "../../../src/persistence/requests/VelocityLimitsPg.ts"
 import { PeriodCountsPg } from "../../../src/persistence/status/PeriodCountsPg.ts"
+import { RouteCountsPg } from "../../../src/persistence/status/RouteCountsPg.ts"
 import { TenantActivityPg } from "../../../src/persistence/status/TenantActivityPg.ts"
 import { BeneficiariesPg } from "../../../src/persistence/transactions/BeneficiariesPg.ts"
 import { ProviderInboxPg } from "../../../src/persistence/transactions/ProviderInboxPg.ts"
@@ -29,6 +30,7 @@ import { PartyHashRetention } from "../../../src/services/ports/PartyHashRetenti
 import { PeriodCounts } from "../../../src/services/ports/PeriodCounts.ts"
 import { Policy } from "../../../src/services/ports/Policy.ts"
 import { ProviderInbox } from "../../../src/services/ports/ProviderInbox.ts"
+import { RouteCounts } from "../../../src/services/ports/RouteCounts.ts"
 import { TenantActivity } from "../../../src/services/ports/TenantActivity.ts"
 import { Transactions } from "../../../src/services/ports/Transactions.ts"
 import { VelocityLimits } from "../../../src/services/ports/VelocityLimits.ts"
@@ -45,7 +47,7 @@ import { auditEntry, givenDatabase, masterKey } from "../../support/TestDatabase
 const ROWS = 2_000_000
 /** What grows with the traffic, and with it the partitions of what lies in them. */
 const LARGE =
-  /^(transactions|provider_references|idempotency_keys|journal|events|deliveries|delivery_attempts|nonces|counters|beneficiaries|provider_inbox|float_positions|tenants|period_counts)(_first)?$/
+  /^(transactions|provider_references|idempotency_keys|journal|events|deliveries|delivery_attempts|nonces|counters|beneficiaries|provider_inbox|float_positions|tenants|period_counts|route_counts)(_first)?$/
 
 const givenPorts = Effect.fnUntraced(function* (sent: Array<Sent>) {
   const url = yield* givenDatabase
@@ -60,6 +62,7 @@ const givenPorts = Effect.fnUntraced(function* (sent: Array<Sent>) {
     PeriodCountsPg,
     ProviderInboxPg,
     TenantActivityPg,
+    RouteCountsPg,
     TransactionsPg,
     WebhookDeliveriesPg,
     WebhookEndpointsPg,
@@ -190,6 +193,14 @@ const hot = {
     yield* (yield* PeriodCounts).prune(NOON - 1e10, 1_000)
   }),
   "what a tenant began": Effect.flatMap(TenantActivity, ({ begun }) => begun(appId, "live", NOON - 86_400_000)),
+  "counts of routes": Effect.gen(function* () {
+    const { add, prune, since, write } = yield* RouteCounts
+    const route = { direction: "payout", corridor: "UG/UGX/momo", network: "MTN", provider: "eversend" } as const
+    yield* add("live", { ...route, result: "successful", tookMs: 700 })
+    yield* write
+    yield* since(NOON - 3_600_000)
+    yield* prune(NOON - 1e10, 1_000)
+  }),
   "counts of periods": Effect.gen(function* () {
     const { add, callbacks, ended, write } = yield* PeriodCounts
     yield* add({

@@ -67,6 +67,7 @@ describe("the corridors", () => {
         customerAction: "none",
         requiresRedirectUrl: false,
         requiresMsisdn: false,
+        preference: "order",
         requiresName: false,
         destinationCurrencies: ["UGX", "KES", "GHS", "NGN"],
         availability: "operational",

@@ -119,6 +119,7 @@ export const corridorOf = (way: Way, direction: Corridor["direction"]): Corridor
     customerAction: way.redirect ? "redirect" : "handset_pin",
     requiresRedirectUrl: way.redirect,
     requiresMsisdn: false,
+    preference: "order",
     requiresName: false,
     destinationCurrencies: [way.currency],
     availability: "operational",

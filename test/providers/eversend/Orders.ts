@@ -63,6 +63,7 @@ export const corridor = (
   customerAction: country === "GH" ? "redirect" : "handset_pin",
   requiresRedirectUrl: country === "GH",
   requiresMsisdn: false,
+  preference: "order",
   requiresName: false,
   destinationCurrencies: [currency],
   availability: "operational",

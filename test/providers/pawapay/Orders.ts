@@ -44,6 +44,7 @@ export const corridor = (direction: Corridor["direction"], country = "UG", curre
   customerAction: "handset_pin",
   requiresRedirectUrl: false,
   requiresMsisdn: false,
+  preference: "order",
   requiresName: false,
   destinationCurrencies: [currency],
   availability: "operational",

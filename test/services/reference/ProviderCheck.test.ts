@@ -19,6 +19,7 @@ const corridor = (row: Partial<Corridor>): Corridor => ({
   customerAction: "none",
   requiresRedirectUrl: false,
   requiresMsisdn: false,
+  preference: "order",
   requiresName: false,
   destinationCurrencies: ["UGX"],
   availability: "operational",

@@ -1,0 +1,76 @@
+import { Schema } from "effect"
+import { type Actor, type Fact } from "./Fact.ts"
+import { finalOutcome } from "./FinalOutcome.ts"
+import type { Instant } from "./Instant.ts"
+import type { FailureCode } from "./Payment.ts"
+import type { Transaction } from "./Transaction.ts"
+
+/**
+ * The result of a payment at a provider. The first three are of its sending, once for each provider that it was sent to: answered, not answered in
+ * a way that can be believed, or never left for it. The others are its end: successful, not successful, or not successful for a reason of the customer's.
+ * These words are stored: none is changed.
+ */
+export const RouteResult = Schema.Literals(["answered", "silent", "not_sent", "successful", "failed", "customer"])
+export type RouteResult = typeof RouteResult.Type
+
+/** Where and how a payment ran, in words of which there are few. */
+export interface RouteOutcome {
+  readonly direction: "payout" | "collection"
+  /** As "UG/UGX/momo". */
+  readonly corridor: string
+  /** Empty where there is none. */
+  readonly network: string
+  readonly provider: string
+  readonly result: RouteResult
+  /** From its creation to its end; null for a sending. */
+  readonly tookMs: number | null
+}
+
+/**
+ * Failures for which another provider would have been no better: the payer or the recipient is the reason. A payer who did not answer in time is
+ * none of them: a prompt that never came looks the same.
+ */
+const customers: ReadonlySet<FailureCode | "none"> = new Set<FailureCode>([
+  "insufficient_funds",
+  "declined_by_payer",
+  "payer_not_found",
+  "invalid_destination",
+  "limit_exceeded"
+])
+
+/** The request's facts that say how the sending went. */
+const sendings: { readonly [Tag in Fact["_tag"]]?: "answered" | "silent" | "not_sent" } = {
+  Accepted: "answered",
+  NeedsRedirect: "answered",
+  Succeeded: "answered",
+  Refused: "answered",
+  StillPending: "answered",
+  Unknown: "silent",
+  NotSent: "not_sent",
+  Rerouted: "not_sent"
+}
+
+const sendingOf = (fact: string): "answered" | "silent" | "not_sent" | undefined =>
+  Object.entries(sendings).find(([tag]) => tag === fact)?.[1]
+
+/** One fact about a payment, as it was written. */
+export interface WrittenFact {
+  readonly before: Transaction
+  readonly next: Transaction
+  readonly line: { readonly actor: Actor; readonly fact: string; readonly at: Instant }
+}
+
+/** The results that a fact brings: of a payment's sending, of its end, or of both; nothing of an exchange. */
+export const routeOutcomes = ({ before, line, next }: WrittenFact): ReadonlyArray<RouteOutcome> => {
+  if (before.kind === "exchange" || next.kind === "exchange") return []
+  const { country, currency, direction, method } = before.corridor
+  const route = { direction, corridor: `${country}/${currency}/${method}`, network: before.network ?? "" } as const
+  // A payment that never left for one provider, and was moved to another one, counts at the first.
+  const sent = line.actor === "request" ? sendingOf(line.fact) : undefined
+  const sending = sent === undefined ? [] : [{ ...route, provider: before.provider, result: sent, tookMs: null }]
+  const end = finalOutcome(before, next)
+  if (end === null || sent === "not_sent") return sending
+  const result = end.status === "successful" ? "successful" : customers.has(end.failure) ? "customer" : "failed"
+  const tookMs = Math.max(0, (next.completedAt ?? line.at) - next.createdAt)
+  return [...sending, { ...route, provider: next.provider, result, tookMs }]
+}
