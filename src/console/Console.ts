@@ -9,6 +9,7 @@ import { makeHandler } from "./Handler.ts"
 import { makeAudit } from "./pages/Audit.ts"
 import { makeCallbacks } from "./pages/Callbacks.ts"
 import { makeChanges } from "./pages/Changes.ts"
+import { makeCorridorRoutes } from "./pages/CorridorRoutes.ts"
 import { makeDecisions } from "./pages/Decisions.ts"
 import { makeFloatEntries } from "./pages/FloatEntries.ts"
 import { makeFloats } from "./pages/Floats.ts"
@@ -113,6 +114,7 @@ export const makeRooms = ({ traceUrl }: RoomSettings) =>
     makeKeys,
     makeSenders,
     makeProviders,
+    makeCorridorRoutes,
     makeRates,
     makeAudit
   ])

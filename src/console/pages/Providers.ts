@@ -101,7 +101,7 @@ const heldText = (operation: string, { all, isSilent, tenants }: HeldBack): Read
 const corridorColumns = ["Corridor", "Open", "Served by", "From", "To", "Why closed", ""]
 
 const corridorRow = (visit: Visit, row: Corridor, isRegistered: (provider: string) => boolean): ReadonlyArray<ComponentChild> => [
-  corridorName(row).replaceAll("/", " "),
+  link(`/corridors/${corridorName(row)}`, corridorName(row).replaceAll("/", " ")),
   row.active ? badge("open", "good") : badge("closed", "quiet"),
   row.providers.map((provider, place) => [
     place === 0 ? "" : ", ",
