@@ -92,7 +92,7 @@ layer(stack, { excludeTestServices: true })("the console, by forms alone", (it) 
         expect(shown).toContain(`eversend 1 used ${verdicts.used}`)
         expect(shown).toContain("Candidates: eversend used #1")
         const [opened] = yield* Context.get(gateway.context, Transactions).history(reference)
-        expect([opened?.fact, opened?.note]).toEqual(["Opened", "candidates: eversend used #1"])
+        expect([opened?.fact, opened?.note]).toEqual(["Opened", "candidates: eversend used #1; airtel no_account"])
       })
   )
 
