@@ -1,7 +1,7 @@
 import { Agent, type Dispatcher } from "@effect/platform-node/Undici"
 import { Clock, Effect, Option, type Scope } from "effect"
 import { parseExact } from "../domain/Json.ts"
-import { noteCall } from "../runtime/CapturedCall.ts"
+import { noteCall, noteFailure } from "../runtime/CapturedCall.ts"
 import { inClientSpan } from "../runtime/ClientSpan.ts"
 import { tooLateToLeave } from "../runtime/LatestTime.ts"
 import { makeTimer, type Timer } from "../runtime/Timer.ts"
@@ -81,14 +81,22 @@ export const openTransport = Effect.fn("openTransport")(function* (
   return {
     // No trace headers go out: the inner workings of the gateway are private.
     call: Effect.fnUntraced(function* (call) {
-      const { heldBack, method, operation, url } = call
+      const { account, heldBack, method, operation, url } = call
       const why = heldBack === undefined ? null : yield* heldBack
       if (why !== null) return { _tag: "NotSent", note: why }
       yield* noteCall
-      return yield* inClientSpan({ method, url, showsPath: true, provider, operation })(annotated(call))
+      const response = yield* inClientSpan({ method, url, showsPath: true, provider, operation })(annotated(call))
+      const failure = failureOf(response)
+      if (failure !== null) yield* noteFailure(`${account === undefined ? operation : `${operation} ${account}`}: ${failure}`)
+      return response
     })
   }
 })
+
+const FIRST_REFUSAL = 300
+/** Null of a success; nothing of its body. */
+const failureOf = (response: ProviderResponse): string | null =>
+  response._tag !== "Answered" ? response.note : response.status < FIRST_REFUSAL ? null : `HTTP ${response.status}`
 
 const answerAttributes = (response: ProviderResponse): Readonly<Record<string, string | number>> =>
   response._tag === "Answered"

@@ -23,16 +23,31 @@ export const withCapturedCall = <A, E, R>(call: Effect.Effect<A, E, R>) =>
     return { outcome, raw: yield* Ref.get(slot) }
   })
 
-const CallCount = Context.Reference<{ calls: number } | null>("gateway/runtime/CallCount", { defaultValue: () => null })
+/** The calls of a read: how many left, and what came of those that were of no use. */
+interface ReadCalls {
+  calls: number
+  readonly failures: Array<string>
+}
+
+const CallCount = Context.Reference<ReadCalls | null>("gateway/runtime/CallCount", { defaultValue: () => null })
 
 /** Called for each call to a provider, before it leaves. */
 export const noteCall: Effect.Effect<void> = Effect.map(CallCount, (count) => {
   if (count !== null) count.calls++
 })
 
-/** The answer of a read, and how many calls to a provider it took: none where the adapter's answer is a table of the program. */
+/** Called for each that was refused, or brought no answer; the text has nothing of what was sent. */
+export const noteFailure = (failure: string): Effect.Effect<void> =>
+  Effect.map(CallCount, (count) => {
+    if (count !== null) count.failures.push(failure)
+  })
+
+/**
+ * The answer of a read, how many calls to a provider it took (none where the adapter's answer is a table of the program), and what those came to that were of
+ * no use.
+ */
 export const withCallCount = <A, E, R>(read: Effect.Effect<A, E, R>) =>
   Effect.suspend(() => {
-    const count = { calls: 0 }
-    return Effect.map(Effect.provideService(read, CallCount, count), (answer) => ({ answer, calls: count.calls }))
+    const count: ReadCalls = { calls: 0, failures: [] }
+    return Effect.map(Effect.provideService(read, CallCount, count), (answer) => ({ answer, ...count }))
   })

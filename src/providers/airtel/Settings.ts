@@ -42,8 +42,10 @@ const countriesBy = ({ baseUrl, own }: AccountReader): ReadonlyArray<CountryAcco
   const clientIds = own("CLIENT_ID", byCountry(text, marketCountries))
   const exactly = [...(clientIds?.keys() ?? [])]
   const clientSecrets = own("CLIENT_SECRET", byCountry(secret, marketCountries, { exactly }))
-  const pins = own("PIN", byCountry(secret, marketCountries, { exactly }))
   const pinKeys = own("PIN_KEY", byCountry(pinKeyRule, marketCountries, { exactly }))
+  const isPin = (country: MarketCountry, pin: string) =>
+    pinKeys === null || (pinKeys.get(country) === "printed" ? PRINTED : PLAIN).test(pin)
+  const pins = own("PIN", byCountry(pinRule, marketCountries, { exactly, fits: isPin }))
   const pinPaddings = own("PIN_PADDING", byCountry(paddingRule, marketCountries))
   const hosts = own("HOSTS", byCountry(httpsUrl, marketCountries))
   const signed = own("SIGNED_COUNTRIES", list(countryRule)) ?? []
@@ -79,6 +81,15 @@ const pinKeyRule: Rule<CountryAccount["pinKey"]> = {
   meaning:
     "the portal's public key for PINs, as base64 in one line, or printed where the PIN is what the portal printed, encrypted",
   of: (value) => (value === "printed" ? value : publicKeyIn(value))
+}
+
+/** A wrong one may block the wallet: one that can be none is not sent. */
+const PLAIN = /^\d{4}$/
+/** Under a key of 1024 bits or more. */
+const PRINTED = /^[A-Za-z0-9+/]{120,}={0,2}$/
+const pinRule: Rule<Redacted.Redacted> = {
+  ...secret,
+  meaning: "the four digits of the wallet's PIN, or where PIN_KEY is printed what the portal printed"
 }
 
 const paddingRule: Rule<Padding> = {

@@ -15,11 +15,13 @@ const shortcode: Rule<string> = {
 }
 
 const certificate: Rule<KeyObject> = {
-  meaning: "Safaricom's certificate of the environment, as PEM or as base64",
+  meaning: "Safaricom's certificate of the environment, with an RSA key, as PEM or as base64",
   of: (value) => {
     const key = Option.getOrUndefined(readCertificate(value.replaceAll("\\n", "\n")))?.publicKey
     return key?.asymmetricKeyType === "rsa" ? key : undefined
-  }
+  },
+  // Long, and of no use in a message.
+  isSecret: true
 }
 
 const readCertificate = Option.liftThrowable(

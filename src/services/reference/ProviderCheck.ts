@@ -75,9 +75,9 @@ const checkAccount = Effect.fnUntraced(function* (provider: Provider, led: Reado
 /** The wallets from which payouts are paid have to exist; their balances are shown, and not judged. */
 const walletsOf = Effect.fnUntraced(function* ({ reference }: Provider, served: ReadonlyArray<Corridor>) {
   if (reference?.balances === undefined) return [notTried("wallets", "", TELLS_NONE)]
-  const { answer: wallets } = yield* read(reference.balances)
+  const { answer: wallets, why } = yield* read(reference.balances)
   if (wallets === undefined)
-    return [unanswered("wallets", "", "the balance cannot be read: look at the credentials and the address")]
+    return [unanswered("wallets", "", `the balance cannot be read (${why}): look at the credentials and the address`)]
   const shown = wallets.map(
     ({ available, currency }): Found => ok("wallets", currency, `${toDecimal(available, currency)} ${currency} available`)
   )
@@ -91,8 +91,8 @@ const walletsOf = Effect.fnUntraced(function* ({ reference }: Provider, served: 
 
 const countriesOf = Effect.fnUntraced(function* ({ reference }: Provider, served: ReadonlyArray<Corridor>) {
   if (reference?.countries === undefined) return [notTried("countries", "", TELLS_NONE)]
-  const { answer: payable, calls } = yield* read(reference.countries)
-  if (payable === undefined) return [unanswered("countries", "", "the countries that can be paid cannot be read")]
+  const { answer: payable, calls, why } = yield* read(reference.countries)
+  if (payable === undefined) return [unanswered("countries", "", `the countries that can be paid cannot be read (${why})`)]
   return served
     .filter(({ direction, method }) => direction === "payout" && method !== "card")
     .map((row): Found => {
@@ -127,8 +127,8 @@ const banksOf = Effect.fnUntraced(function* ({ reference }: Provider, served: Re
   )
   if (banks === undefined) return [...countries].map((country) => notTried("banks", country, TELLS_NONE))
   return yield* Effect.forEach(countries, (country) =>
-    Effect.map(read(banks(country)), ({ answer: found, calls }): Found => {
-      if (found === undefined) return unanswered("banks", country, "the list of banks cannot be read")
+    Effect.map(read(banks(country)), ({ answer: found, calls, why }): Found => {
+      if (found === undefined) return unanswered("banks", country, `the list of banks cannot be read (${why})`)
       if (found.length === 0) return differs("banks", country, "bank payouts are open, and no bank can be paid")
       const detail = `${found.length} banks can be paid`
       return calls > 0 ? ok("banks", country, detail) : notTried("banks", country, `${detail}: ${OWN_TABLE}`)
@@ -166,8 +166,8 @@ const pricesOf = Effect.fnUntraced(function* ({ payouts }: Provider, served: Rea
       destinationCurrency: currency,
       destinationCountry: country
     } as const
-    return Effect.map(read(payouts.quote({ ...order, destination: null })), ({ answer: quote, calls }): Found => {
-      if (quote === undefined) return unanswered("prices", nameOf(row), `${shown} cannot be priced now`)
+    return Effect.map(read(payouts.quote({ ...order, destination: null })), ({ answer: quote, calls, why }): Found => {
+      if (quote === undefined) return unanswered("prices", nameOf(row), `${shown} cannot be priced now (${why})`)
       if (!("_tag" in quote)) {
         const detail = `${shown} costs ${toDecimal(quote.fee, currency)} ${currency}`
         return calls > 0 ? ok("prices", nameOf(row), detail) : notTried("prices", nameOf(row), `${detail} by the set contract`)
@@ -219,9 +219,16 @@ const promisesOf = ({ guarantees }: Provider): Found => {
   }
 }
 
-/** Undefined where the provider did not answer. */
+/** Undefined where the provider did not answer; `why` is what is known of that. */
 const read = <A>(effect: Effect.Effect<A, ProviderError>) =>
-  withCallCount(Effect.catchTag(effect, "provider_error", () => Effect.undefined))
+  Effect.map(withCallCount(Effect.catchTag(effect, "provider_error", () => Effect.undefined)), ({ answer, calls, failures }) => ({
+    answer,
+    calls,
+    why: [...new Set(failures)].join("; ") || NO_USE
+  }))
+
+/** Also said where an answer comes to the callback address of a gateway, and none runs there. */
+const NO_USE = "no answer came that can be used; where answers come to the callback address, a gateway has to run there"
 
 const TELLS_NONE = "the provider tells none, or the program does not read it"
 const OWN_TABLE = "the program's own table has it, and the provider was not asked"

@@ -9,13 +9,16 @@ const KEY = generateKeyPairSync("rsa", { modulusLength: 1024 })
   .publicKey.export({ format: "der", type: "spki" })
   .toString("base64")
 
+/** What the portal prints: 128 bytes under its key. */
+const PRINTED = Buffer.alloc(128, 7).toString("base64")
+
 const live = {
   AIRTEL_BASE_URL: "https://openapi.airtel.example",
   AIRTEL_PAYOUT_FEES: "UGX:momo:1000,ZMW:momo:1%",
   AIRTEL_COLLECTION_FEE: "1.5%",
   AIRTEL_LIVE_CLIENT_ID: "UG:client-ug, ZM:client-zm",
   AIRTEL_LIVE_CLIENT_SECRET: "ZM:secret-zm,UG:secret-ug",
-  AIRTEL_LIVE_PIN: "UG:4821,ZM:aGlkZGVu",
+  AIRTEL_LIVE_PIN: `UG:4821,ZM:${PRINTED}`,
   AIRTEL_LIVE_PIN_KEY: `UG:${KEY},ZM:printed`
 }
 
@@ -75,6 +78,9 @@ describe("the settings of Airtel Money", () => {
     ],
     ["a country that is switched off", { AIRTEL_LIVE_CLIENT_ID: "CG:c" }, /^AIRTEL_LIVE_CLIENT_ID must be .* UG, KE, RW, TZ, ZM/],
     ["a key that is none", { AIRTEL_LIVE_PIN_KEY: "UG:a2V5,ZM:printed" }, /^AIRTEL_LIVE_PIN_KEY must be .*base64/],
+    ["a PIN with a letter", { AIRTEL_LIVE_PIN: `UG:48a1,ZM:${PRINTED}` }, /^AIRTEL_LIVE_PIN must be .*four digits/],
+    ["a PIN of five digits", { AIRTEL_LIVE_PIN: `UG:48211,ZM:${PRINTED}` }, /^AIRTEL_LIVE_PIN must be .*four digits/],
+    ["a printed PIN in clear", { AIRTEL_LIVE_PIN: "UG:4821,ZM:4821" }, /^AIRTEL_LIVE_PIN must be .*portal printed$/],
     ["another padding", { AIRTEL_LIVE_PIN_PADDING: "UG:none" }, /^AIRTEL_LIVE_PIN_PADDING must be .*oaep-sha256/],
     ["a third version that is not signed", { AIRTEL_LIVE_VERSIONS: "UG:v3" }, /^AIRTEL_LIVE_VERSIONS must be .*SIGNED_COUNTRIES/],
     ["a host in plain text", { AIRTEL_LIVE_HOSTS: "UG:http://openapi.airtel.example" }, /^AIRTEL_LIVE_HOSTS must be .*https/],

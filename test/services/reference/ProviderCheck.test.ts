@@ -1,8 +1,9 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Option } from "effect"
 import type { Corridor } from "../../../src/domain/Corridor.ts"
+import { ProviderError } from "../../../src/domain/errors/Retriable.ts"
 import { minor } from "../../../src/domain/Money.ts"
-import { noteCall } from "../../../src/runtime/CapturedCall.ts"
+import { noteCall, noteFailure } from "../../../src/runtime/CapturedCall.ts"
 import type { Provider } from "../../../src/services/ports/Provider.ts"
 import { checkProvider } from "../../../src/services/reference/ProviderCheck.ts"
 
@@ -117,6 +118,61 @@ describe("a check of a provider's account", () => {
         "not_tried payments"
       ])
       expect(found.every(({ account, mode }) => account === "current" && mode === "live")).toBe(true)
+    })
+  )
+
+  it.effect("says of what is not answered which calls failed, and how", () =>
+    Effect.gen(function* () {
+      const failing = (...failures: ReadonlyArray<string>) => ({
+        ...registry,
+        accounts: (_: string, mode: string) =>
+          mode === "live"
+            ? [
+                {
+                  ...played,
+                  reference: {
+                    balances: Effect.andThen(Effect.forEach(failures, noteFailure), Effect.fail(new ProviderError({})))
+                  }
+                }
+              ]
+            : []
+      })
+      const detailOf = (found: ReadonlyArray<{ readonly result: string; readonly detail: string }>) =>
+        found.find(({ result }) => result === "unanswered")?.detail
+      expect(detailOf(yield* checkProvider(failing("token UG: HTTP 400", "token UG: HTTP 400"), [], "played"))).toBe(
+        "the balance cannot be read (token UG: HTTP 400): look at the credentials and the address"
+      )
+      expect(detailOf(yield* checkProvider(failing(), [], "played"))).toContain("no answer came that can be used")
+    })
+  )
+
+  it.effect("says whether this gateway registered where payments are confirmed, where that takes a call", () =>
+    Effect.gen(function* () {
+      const registering = (isRegistered: boolean) => ({
+        ...registry,
+        accounts: (_: string, mode: string) =>
+          mode === "live"
+            ? [
+                {
+                  ...played,
+                  callbacks: {
+                    ...played.callbacks,
+                    registration: {
+                      addresses: {},
+                      register: Effect.die("nothing was to be registered"),
+                      isRegistered: Effect.succeed(isRegistered)
+                    }
+                  }
+                }
+              ]
+            : []
+      })
+      const detailOf = (found: ReadonlyArray<{ readonly subject: string; readonly detail: string }>) =>
+        found.find(({ subject }) => subject === "confirmations")?.detail
+      expect(detailOf(yield* checkProvider(registering(false), [], "played"))).toBe(
+        "this gateway registered no address for them: gateway provider register played --mode live"
+      )
+      expect(detailOf(yield* checkProvider(registering(true), [], "played"))).toBe("this gateway registered where they go")
     })
   )
 
