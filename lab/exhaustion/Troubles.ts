@@ -47,6 +47,7 @@ const stall = (seconds: number): Trouble => ({
 })
 
 const LOG_FULL_MS = 20_000
+const LOOKS = 20
 
 const logFull: Trouble = {
   name: "log disk full",
@@ -57,13 +58,10 @@ const logFull: Trouble = {
       await pause(FILLED_EVERY_MS)
     }
     await logDisk.empty()
-    const lost = () => /the log could not be written for a while[^\n]*"lines":(\d+)/.exec(log())?.[1]
-    for (let look = 0; lost() === undefined && look < 20; look++) await pause(FILLED_EVERY_MS)
-    const lines = lost()
-    return {
-      figures: { lines_lost: Number(lines ?? 0) },
-      faults: lines === undefined ? ["the log does not say what it lost"] : []
-    }
+    const counts = () => [...log().matchAll(/the log could not be written for a while[^\n]*"lines":(\d+)/g)]
+    for (let look = 0; counts().length === 0 && look < LOOKS; look++) await pause(FILLED_EVERY_MS)
+    const lines = counts().reduce((sum, [, count]) => sum + Number(count), 0)
+    return { figures: { lines_lost: lines }, faults: lines === 0 ? ["the log does not say what it lost"] : [] }
   }
 }
 
