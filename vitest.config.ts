@@ -43,7 +43,9 @@ const bounds = {
   // For what never comes; a machine that does much else takes ten times as long for what does.
   testTimeout: 120_000,
   hookTimeout: 120_000,
-  setupFiles: ["test/support/PropertySeed.ts", "test/support/SentStatements.ts"]
+  setupFiles: ["test/support/PropertySeed.ts", "test/support/SentStatements.ts"],
+  // Node loads the modules as it does for a gateway, and shares what it has compiled with those that the tests start.
+  experimental: { viteModuleRunner: process.features.typescript === false }
 }
 
 export default defineConfig({
@@ -56,18 +58,8 @@ export default defineConfig({
     silent: "passed-only",
     projects: [
       { test: { ...bounds, name: "isolated", include: ISOLATED } },
-      // Files of one process, one after another, share the modules that it has loaded: loading them for each is a third of the run. Node
-      // loads them as it does for a gateway, and shares what it has compiled with those that the tests start.
-      {
-        test: {
-          ...bounds,
-          name: "together",
-          include: TESTS,
-          exclude: ISOLATED,
-          isolate: false,
-          experimental: { viteModuleRunner: process.features.typescript === false }
-        }
-      }
+      // Files of one process, one after another, share the modules that it has loaded: loading them for each is a third of the run.
+      { test: { ...bounds, name: "together", include: TESTS, exclude: ISOLATED, isolate: false } }
     ]
   }
 })
