@@ -109,7 +109,7 @@ const quickSearch = ({ formToken }: Visitor): ComponentChild =>
     "form",
     { method: "post", action: "/transactions", role: "search", class: "inline quick" },
     hidden("form_token", formToken),
-    h("label", { for: "quick", class: "unseen" }, "Find a transaction"),
+    h("label", { for: "quick", class: "unseen" }, "Search for a transaction"),
     h("input", {
       id: "quick",
       name: "q",
@@ -118,7 +118,7 @@ const quickSearch = ({ formToken }: Visitor): ComponentChild =>
       placeholder: "Reference, last four digits",
       autocomplete: "off"
     }),
-    h("button", { type: "submit" }, "Find")
+    h("button", { type: "submit" }, "Search")
   )
 
 const isAt = (to: string, path: string): boolean => (to === "/" ? path === "/" : path === to || path.startsWith(`${to}/`))

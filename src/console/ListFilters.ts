@@ -196,13 +196,14 @@ export const listEnd = (way: {
   /** The place after which the next page begins; null on the last one. */
   readonly next: string | null
   readonly older?: string
+  readonly hasFile?: boolean
 }): ComponentChild => {
-  const { kept, next, older = "Older ones", to } = way
+  const { hasFile = true, kept, next, older = "Older ones", to } = way
   const query = (members: URLSearchParams) => (members.size === 0 ? "" : `?${members}`)
   return h(
     "p",
     { class: "pager" },
-    link(`${to}.csv${query(kept)}`, "What fits, as CSV"),
+    hasFile ? link(`${to}.csv${query(kept)}`, "What fits, as CSV") : null,
     next === null ? null : link(`${to}${query(new URLSearchParams([...kept, ["after", next]]))}`, older)
   )
 }

@@ -20,7 +20,7 @@ const tones: { readonly [S in Proposal["status"]]: Tone } = {
 export const proposalTable = (visit: Visit, proposals: ReadonlyArray<Proposal>): ComponentChild =>
   table(
     "What waits comes first",
-    ["What", "Proposed", "How", "Status", "Decided", ""],
+    ["Change", "Proposed", "Details", "Status", "Decided", ""],
     proposals.map((proposal) => [
       [`${proposal.kind} `, subjectLink(proposal)],
       [time(proposal.proposedAt), ` by ${proposal.proposedBy}`],

@@ -31,7 +31,7 @@ export const failingCalls = (lines: ReadonlyArray<CallCounts>): ReadonlyArray<st
     const own = failing.filter(({ mode, provider }) => `${provider} ${mode}` === account)
     const counts = own.map(({ calls, failures, operation }) => `${failures} of ${calls} ${operation.replaceAll("_", " ")} calls`)
     const [last] = own.flatMap(({ lastFailure }) => lastFailure ?? []).sort((one, other) => other.at - one.at)
-    return `calls to ${account} fail: ${counts.join(", ")} within ${RECENT_MINUTES} minutes${last === undefined ? "" : `; ${whyText(last.why)}`}`
+    return `calls to ${account} fail: ${counts.join(", ")} at this node within ${RECENT_MINUTES} minutes${last === undefined ? "" : `; ${whyText(last.why)}`}`
   })
 }
 

@@ -16,6 +16,9 @@ export const statusTone = (status: string): Tone => Object.entries(tones).find((
 export const statusBadge = ({ status }: { readonly status: Transaction["status"] }): ComponentChild =>
   badge(status.replace("_", " "), tones[status])
 
+/** Who it is on the page. */
+export const partyName = ({ kind }: Transaction): string => (kind === "collection" ? "Payer" : "Recipient")
+
 /** The payer or the recipient, masked; null of an exchange. */
 export const partyOf = (record: Transaction): string | null => {
   switch (record.kind) {

@@ -115,7 +115,7 @@ describe("the console in a browser", () => {
       )
       await page.until(`document.querySelector("main [role=status]").innerText.includes("may be out of date")`)
       await person.fill("q", "0010")
-      await person.press("Find")
+      await person.press("Search")
       await keep(page, "found")
       expect(await person.text()).toContain(disputed)
       await person.goTo(`transactions?app=${tenant.appId}&currency=UGX&least=5%2C000%2C000&most=5%2C000%2C000`)

@@ -1,13 +1,17 @@
 import { expect, layer } from "@effect/vitest"
 import { Context, Effect } from "effect"
 import type { Fact } from "../../src/domain/Fact.ts"
-import { Reference } from "../../src/domain/Ids.ts"
+import { AppId, Reference } from "../../src/domain/Ids.ts"
 import { minor } from "../../src/domain/Money.ts"
+import { defaultCapabilities } from "../../src/domain/Tenant.ts"
+import { Tenants } from "../../src/services/ports/Tenants.ts"
 import { SignIn } from "../../src/services/SignIn.ts"
 import { Settlement } from "../../src/services/settlement/Settlement.ts"
 import { momoPayout } from "../support/RequestBodies.ts"
+import { NOON } from "../support/SampleTransactions.ts"
 import { referenceOf } from "../support/SignedClient.ts"
-import { type Gateway, Stack, tenantOn } from "../support/Stack.ts"
+import { creditOn, type Gateway, Stack, tenantOn, webhooksOf } from "../support/Stack.ts"
+import { auditEntry } from "../support/TestDatabase.ts"
 import { operatorOn } from "./ConsoleClient.ts"
 import { originOf } from "./Person.ts"
 
@@ -132,6 +136,12 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h", CONSOLE_PORT: "0", PROVIDER_TIMEO
           ["reviews?app=A%20B", "A tenant has 1 to 40 characters", `value="A B"`],
           ["callbacks?status=new", "Status: one of due, done, parked.", `value="new" selected`],
           ["callbacks.csv?to=1", "Received before (UTC): a day and a time", `value="1"`],
+          ["webhooks?app=shop&endpoint=A%21", "An endpoint's name has", `value="A!"`],
+          ["webhooks.csv?app=shop&status=lost", "Status: one of due, delivered, parked.", `value="lost" selected`],
+          ["proposals?status=lost", "Status: one of open, approved", `value="lost" selected`],
+          ["proposals.csv?by=Jane", "An operator's name has", `value="Jane"`],
+          ["keys?status=lost", "Status: one of active, frozen.", `value="lost" selected`],
+          ["floats?begins=A%21", "A tenant has 1 to 40 characters", `value="A!"`],
           ["audit?action=Float%21", "An action is small letters", `value="Float!"`],
           ["audit?subject=%2B256772123456", "those stand in no address", `value="+256772123456"`]
         ]
@@ -165,6 +175,44 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h", CONSOLE_PORT: "0", PROVIDER_TIMEO
         expect(parts[0]).toBeGreaterThan(0)
         expect(yield* counted("/callbacks.csv?to=2020-01-01")).toBe(0)
         expect(linkOf((yield* read("/callbacks?mode=live")).text, "Older ones")).toContain("mode=live&after=")
+      })
+    )
+
+    it.effect("of a tenant's deliveries, of tenants and of approvals go on from page to page as well", () =>
+      Effect.gen(function* () {
+        const { gateway, tenant } = yield* given("1234")
+        yield* webhooksOf(gateway, tenant, ["payout.pending"])
+        const pay = (_: unknown, at: number) => {
+          const { destination, ...payout } = momoPayout("1234")
+          return tenant.post("/v1/payouts", { ...payout, destination: { ...destination, msisdn: `25677${400 + at}1234` } })
+        }
+        yield* creditOn(gateway, tenant, 11_000n * BigInt(COUNT), "UGX")
+        yield* Effect.forEach(Array.from({ length: COUNT }), pay, { concurrency: 8 })
+        const { read } = yield* viewerOn(gateway, "sender")
+        const rows = (page: string) => [...page.matchAll(/data-label="Event"><div>[^<]*<code>(\w{26})</g)].map(([, id]) => id)
+        const path = `/webhooks?app=${tenant.appId}&mode=live`
+        const pages = []
+        for (let way: string | null = path; way !== null && pages.length < 9; ) {
+          const { text }: { readonly text: string } = yield* read(way)
+          pages.push(rows(text))
+          way = linkOf(text, "Older ones")
+        }
+        const all = linesOf((yield* read(path.replace("webhooks", "webhooks.csv"))).text).length - 1
+        expect(all).toBeGreaterThanOrEqual(COUNT)
+        expect([pages[0]?.length, new Set(pages.flat()).size]).toStrictEqual([25, all])
+        expect(rows((yield* read(`${path}&to=2020-01-01`)).text)).toStrictEqual([])
+
+        const named = Array.from({ length: COUNT }, (_, at) => AppId.make(`zz-${10 + at}`))
+        for (const appId of named)
+          yield* Context.get(gateway.context, Tenants).create(
+            { appId, status: "active", capabilities: defaultCapabilities, createdAt: NOON },
+            auditEntry()
+          )
+        const tenants = (page: string) => [...page.matchAll(/href="\/keys\/([^"]+)">/g)].map(([, name]) => name)
+        const first = (yield* read("/keys?begins=zz-")).text
+        const second = (yield* read(linkOf(first, "Next ones") ?? "")).text
+        expect([tenants(first).length, ...tenants(second)]).toStrictEqual([25, "zz-35", "zz-36"])
+        expect(linesOf((yield* read("/proposals.csv?kind=key%20issue")).text)[0]).toMatch(/^id,change,subject,status/)
       })
     )
 

@@ -52,7 +52,7 @@ export const makeCallbacks = Effect.gen(function* () {
         "Results",
         table(
           "The newest first, of every node",
-          ["Received", "Provider", "Status", "It names", "Transaction", ""],
+          ["Received", "Provider", "Status", "Reference", "Transaction", ""],
           items.map((callback) => callbackRow(visit, callback)),
           next === null ? "There are none." : "None yet: look further back."
         ),

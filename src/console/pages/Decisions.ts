@@ -1,18 +1,23 @@
 import { Effect, Redacted } from "effect"
 import { type ComponentChild, h } from "preact"
+import type { CsvValue } from "../../domain/CsvText.ts"
 import { isReference, type Reference } from "../../domain/Ids.ts"
+import { iso } from "../../domain/Instant.ts"
 import { maskedText } from "../../domain/Masking.ts"
-import { ProposalKind } from "../../domain/Proposal.ts"
+import { type Proposal, ProposalKind, ProposalStatus } from "../../domain/Proposal.ts"
 import { Approvals } from "../../services/approvals/Approvals.ts"
 import type { NotDecided } from "../../services/approvals/Deciding.ts"
 import { Proposals } from "../../services/ports/Proposals.ts"
 import type { IssuedKey } from "../../services/tenants/TenantKeys.ts"
 import { code, facts, link, section } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
+import { listFile } from "../ListFile.ts"
+import { type Filter, filterForm, keptOf, listEnd, oneOf, ROWS_SHOWN, readingOf, written } from "../ListFilters.ts"
 import { proposalTable } from "../ProposalTable.ts"
 import { type Answer, page, redirect, type Visit } from "../Route.ts"
 
-const PROPOSALS_SHOWN = 100
+/** The open ones and the newest of the others; what is older is in the audit log. */
+const PROPOSALS_READ = 1_000
 const LONGEST_NOTE = 200
 
 /** The decisions of a second person. */
@@ -20,9 +25,39 @@ export const makeDecisions = Effect.gen(function* () {
   const approvals = yield* Approvals
   const proposals = yield* Proposals
 
-  const show = Effect.fn("Decisions.show")(function* (visit: Visit) {
-    const all = yield* proposals.list({ kinds: ProposalKind.literals, about: null }, PROPOSALS_SHOWN)
-    return page("Approvals", section("Open and decided approvals", proposalTable(visit, all)))
+  /** Those that fit, of the newest: they are few, because each takes two people. */
+  const fitting = Effect.fnUntraced(function* (asked: URLSearchParams) {
+    const { mistakes, value } = readingOf(asked)
+    const kind = value(filters.kind)
+    const [status, by, about] = [value(filters.status), value(filters.by), value(filters.about)]
+    if (mistakes.size > 0) return { found: [], mistakes }
+    const newest = yield* proposals.list({ kinds: kind === null ? ProposalKind.literals : [kind], about }, PROPOSALS_READ)
+    const found = newest.filter((one) => (status === null || one.status === status) && (by === null || one.proposedBy === by))
+    return { found, mistakes }
+  })
+
+  const show = Effect.fn("Decisions.show")(function* (visit: Visit): Effect.fn.Return<Answer> {
+    const { query } = visit
+    const { found, mistakes } = yield* fitting(query)
+    const form = filterForm({ to: "/proposals", filters: all, asked: query, mistakes })
+    if (mistakes.size > 0) return page("Approvals", form, { status: 422 })
+    const begin = found.findIndex(({ id }) => id === query.get("after")) + 1
+    const shown = found.slice(begin, begin + ROWS_SHOWN)
+    const next = found.length > begin + ROWS_SHOWN ? (shown.at(-1)?.id ?? null) : null
+    return page("Approvals", [
+      form,
+      section(
+        "Open and decided approvals",
+        proposalTable(visit, shown),
+        listEnd({ to: "/proposals", kept: keptOf(all, query), next })
+      )
+    ])
+  })
+
+  const file = Effect.fn("Decisions.file")(function* (visit: Visit): Effect.fn.Return<Answer> {
+    const { found, mistakes } = yield* fitting(visit.query)
+    if (mistakes.size > 0) return yield* show(visit)
+    return listFile({ name: "approvals", columns, read: () => Effect.succeed({ rows: found, next: null }) })
   })
 
   const decided = (visit: Visit, decide: (id: Reference) => Effect.Effect<Answer, NotDecided>) => {
@@ -52,12 +87,39 @@ export const makeDecisions = Effect.gen(function* () {
     place: { to: "/proposals", name: "Approvals" },
     routes: [
       { method: "GET", path: "/proposals", permission: "look", answer: show },
+      { method: "GET", path: "/proposals.csv", permission: "look", answer: file },
       { method: "POST", path: "/proposals/:id/approve", permission: "approve", answer: approve },
       { method: "POST", path: "/proposals/:id/dismiss", permission: "resolve", answer: dismiss },
       { method: "POST", path: "/proposals/:id/issue", permission: "propose", answer: issue }
     ]
   } satisfies Room
 })
+
+const filters = {
+  kind: oneOf("kind", "Change", ProposalKind.literals),
+  status: oneOf("status", "Status", ProposalStatus.literals),
+  by: written("by", "Proposed by", /^[a-z][a-z0-9._-]{0,39}$/, "An operator's name has small letters, digits, ., _ and -."),
+  about: written(
+    "about",
+    "Subject, or its tenant",
+    /^[A-Za-z0-9_./-]{1,100}$/,
+    "A subject is a reference, a tenant, or a tenant and its key."
+  )
+}
+const all = [filters.kind, filters.status, filters.by, filters.about] satisfies ReadonlyArray<Filter<unknown>>
+
+const columns: ReadonlyArray<readonly [string, (proposal: Proposal) => CsvValue]> = [
+  ["id", ({ id }) => id],
+  ["change", ({ kind }) => kind],
+  ["subject", ({ subject }) => subject],
+  ["status", ({ status }) => status],
+  ["proposed_by", ({ proposedBy }) => proposedBy],
+  ["proposed_at", ({ proposedAt }) => iso(proposedAt)],
+  ["decided_by", ({ decidedBy }) => decidedBy],
+  ["decided_at", ({ decidedAt }) => (decidedAt === null ? null : iso(decidedAt))],
+  ["details", ({ details }) => JSON.stringify(details)],
+  ["note", ({ note }) => note]
+]
 
 const refused = (message: string): Answer =>
   page(

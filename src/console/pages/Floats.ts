@@ -15,6 +15,7 @@ import { entriesPath } from "../EntryTable.ts"
 import type { Room } from "../Handler.ts"
 import { proposalTable } from "../ProposalTable.ts"
 import { type Answer, page, redirect, type Visit } from "../Route.ts"
+import { tenantList } from "../TenantList.ts"
 import { amountOf, lineOf, notAnAmount } from "../TypedText.ts"
 
 const PROPOSALS_SHOWN = 50
@@ -29,12 +30,14 @@ export const makeFloats = Effect.gen(function* () {
   const all = Effect.fn("FloatsPage.all")(function* ({ query }: Visit) {
     const wanted = query.get("app")?.trim() ?? ""
     if (isTenant(wanted)) return redirect(`/floats/${wanted}`)
-    const rows = (yield* tenants.list).map(({ appId, pinned, status }) => [
-      link(`/floats/${appId}`, appId),
-      badge(status, status === "active" ? "good" : "bad"),
-      pinned ?? "not pinned"
+    const { end, form, shown, status } = tenantList(yield* tenants.list, "/floats", query)
+    const rows = shown.map((one) => [
+      link(`/floats/${one.appId}`, one.appId),
+      badge(one.status, one.status === "active" ? "good" : "bad"),
+      one.pinned ?? "not pinned"
     ])
-    return page("Floats", [tenantForm, section("Tenants", table("By name", ["Tenant", "Status", "Pinned to"], rows))])
+    const list = section("Tenants", table("By name", ["Tenant", "Status", "Pinned to"], rows), end)
+    return page("Floats", [tenantForm, form, list], { status })
   })
 
   const find = ({ params }: Visit) => {
@@ -94,7 +97,7 @@ const tenantForm: ComponentChild = h(
   "form",
   { method: "get", action: "/floats", class: "filters" },
   field({ name: "app", label: "Tenant", isRequired: true, maxLength: 40 }),
-  h("button", { type: "submit" }, "Show")
+  h("button", { type: "submit" }, "Search")
 )
 
 const noTenant = page("There is no such tenant", tenantForm, { status: 404 })

@@ -87,7 +87,13 @@ export const makeHome = Effect.gen(function* () {
           )
         )
       ]),
-      h("p", { class: "soft" }, "As of ", time(picture.at), ". Open circuits are those of this node.")
+      h(
+        "p",
+        { class: "soft" },
+        "As of ",
+        time(picture.at),
+        ". Calls to providers and what is held back are of this node, and everything else is of all nodes."
+      )
     ]
     return page("Overview", body, { refreshSeconds: REFRESH_SECONDS })
   })
@@ -130,7 +136,7 @@ const attentionLink = (one: string): ComponentChild => {
 
 const openTable = ({ at, open }: StatusSnapshot): ComponentChild =>
   table(
-    "By kind, provider and age",
+    "By kind, provider and age, of all nodes",
     ["Kind", "Provider", "Age", "Open", "Unknown", "Oldest"],
     open.map((row) => [
       `${row.kind}, ${row.mode}`,
@@ -148,7 +154,7 @@ const isWaiting = ({ status }: Proposal): boolean => status === "open" || status
 
 const queueTable = ({ at, inbox, outbox, reviews }: StatusSnapshot, proposed: ReadonlyArray<Proposal>): ComponentChild =>
   table(
-    "Waiting",
+    "Waiting, at all nodes",
     ["Queue", "Due", "Parked", "Late"],
     [
       [link("/webhooks", "Webhooks"), String(outbox.due), String(outbox.parked), lateText(at, outbox.oldestAt)],
@@ -181,7 +187,7 @@ const floatTable = ({ floats }: StatusSnapshot): ComponentChild =>
 
 const checkTable = ({ at, checks }: StatusSnapshot): ComponentChild =>
   table(
-    "The last of each",
+    "The last of each, by any node",
     ["Check", "When", "Differences"],
     checks.map((check) => [
       `${check.name} ${check.subject}`.trim(),
@@ -194,7 +200,7 @@ const checkTable = ({ at, checks }: StatusSnapshot): ComponentChild =>
 const unansweredTable = (rows: ReadonlyArray<UnansweredTransaction>, now: Instant): ComponentChild =>
   table(
     "The oldest first",
-    ["Reference", "Tenant", "What", "Provider", "Open for", "Last asked", "Acknowledged", "Last answer"],
+    ["Reference", "Tenant", "Kind", "Provider", "Open for", "Last asked", "Acknowledged", "Last answer"],
     rows.map((row) => [
       transactionLink(row.reference),
       row.appId,

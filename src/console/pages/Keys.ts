@@ -13,6 +13,7 @@ import { badge, choice, code, field, form, link, said, section, table, time } fr
 import type { Room } from "../Handler.ts"
 import { proposalTable } from "../ProposalTable.ts"
 import { type Answer, page, redirect, type Visit } from "../Route.ts"
+import { tenantList } from "../TenantList.ts"
 import { lineOf } from "../TypedText.ts"
 
 const PROPOSALS_SHOWN = 50
@@ -24,12 +25,13 @@ export const makeKeys = Effect.gen(function* () {
   const approvals = yield* KeyApprovals
   const proposals = yield* Proposals
 
-  const all = Effect.fn("KeysPage.all")(function* () {
-    const rows = (yield* tenants.list).map(({ appId, status }) => [
-      link(`/keys/${appId}`, appId),
-      badge(status, status === "active" ? "good" : "bad")
+  const all = Effect.fn("KeysPage.all")(function* ({ query }: Visit) {
+    const { end, form, shown, status } = tenantList(yield* tenants.list, "/keys", query)
+    const rows = shown.map((one) => [
+      link(`/keys/${one.appId}`, one.appId),
+      badge(one.status, one.status === "active" ? "good" : "bad")
     ])
-    return page("Keys", section("Tenants", table("By name", ["Tenant", "Status"], rows)))
+    return page("Keys", [form, section("Tenants", table("By name", ["Tenant", "Status"], rows), end)], { status })
   })
 
   const find = ({ params }: Visit) => {

@@ -75,7 +75,7 @@ const listPage = (chosen: Choice, lines: ReadonlyArray<RateLine>) =>
         `${lookBacks[chosen.lookBack].name}, ${chosen.mode}`,
         table(
           "Transactions that ended, those of all nodes; the most first",
-          ["What", "Corridor", "Provider", "Ended", "Successful", "Rate", "Over time"],
+          ["Kind", "Corridor", "Provider", "Ended", "Successful", "Rate", "Over time"],
           lines
             .slice(0, SHOWN)
             .map((line) => [
@@ -117,13 +117,13 @@ const linePage = (chosen: Choice, line: RateLine) =>
         section(
           "In figures",
           table(
-            "By the time at which they ended",
+            "By the time at which they ended, of all nodes",
             ["From", "Ended", "Successful", "Rate"],
             line.steps.map((step) => [minute(step.at), String(step.ended), String(step.successful), percent(step)])
           )
         ),
         section(
-          "The others",
+          "Not successful",
           table(
             "Why they were not successful",
             ["How it ended", "How many"],

@@ -36,7 +36,7 @@ import type { Room } from "../Handler.ts"
 import { listFile } from "../ListFile.ts"
 import { filterForm, keptOf, listEnd, placeOf, placeText, ROWS_SHOWN } from "../ListFilters.ts"
 import { proposalTable } from "../ProposalTable.ts"
-import { partyOf, statusBadge } from "../RecordText.ts"
+import { partyName, partyOf, statusBadge } from "../RecordText.ts"
 import { type Answer, page, redirect, type Visit } from "../Route.ts"
 import { amountOf, notAnAmount } from "../TypedText.ts"
 import { unsettledAfter, unsettledColumns, unsettledFilters, unsettledNext, unsettledPages } from "../UnsettledList.ts"
@@ -169,15 +169,15 @@ const caseFacts = (record: Transaction, why: string, word: string | null): Compo
     ["Why", why],
     ["Status", statusBadge(record)],
     ["Tenant", `${record.appId}, ${record.mode}`],
-    ["What", record.kind],
+    ["Kind", record.kind],
     ["Amount", money(record.amount, record.kind === "exchange" ? record.currency : record.amountCurrency)],
-    ["It was to bring", record.kind === "exchange" ? money(record.destinationAmount, record.destinationCurrency) : null],
+    ["Expected amount", record.kind === "exchange" ? money(record.destinationAmount, record.destinationCurrency) : null],
     ["Held fee", record.kind === "payout" ? money(record.heldFee, record.currency) : null],
     [
-      "The provider saw",
+      "Observed amount",
       record.kind === "collection" ? money(record.observedAmount, record.observedCurrency ?? record.currency) : null
     ],
-    ["Party", partyOf(record)],
+    [partyName(record), partyOf(record)],
     ["Provider", record.provider],
     ["Asked", `${record.asked} times since its last news`],
     ["Last answer", word === null ? "none" : said(maskedText(word))]

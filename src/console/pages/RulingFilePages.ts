@@ -105,7 +105,7 @@ const captionOf = (count: number): string => (count === 1 ? "The only one" : `Al
 const readyTable = (rows: ReadonlyArray<RulableRow>): ComponentChild =>
   table(
     captionOf(rows.length),
-    ["Line", "Reference", "Tenant", "What", "Outcome", "Amount", "Posts"],
+    ["Line", "Reference", "Tenant", "Kind", "Outcome", "Amount", "Posts"],
     rows.map(({ line, outcome, postings, record, reference }) => [
       String(line),
       transactionLink(reference),

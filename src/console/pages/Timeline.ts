@@ -25,7 +25,7 @@ import { acknowledgeForm, acknowledgementText } from "../AcknowledgeForm.ts"
 import { badge, code, facts, field, form, link, money, said, section, type Tone, table, time } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
 import { happeningText, noteText } from "../HappeningText.ts"
-import { partyOf, statusBadge, statusTone } from "../RecordText.ts"
+import { partyName, partyOf, statusBadge, statusTone } from "../RecordText.ts"
 import { type Answer, auditOf, page, redirect, type Visit } from "../Route.ts"
 
 const DELIVERIES_SHOWN = 50
@@ -115,7 +115,7 @@ const recordFacts = (record: Transaction): ComponentChild => {
   const amountCurrency = record.kind === "exchange" ? currency : record.amountCurrency
   const own: ReadonlyArray<readonly [string, ComponentChild]> =
     record.kind === "exchange"
-      ? [["Brings", money(record.destinationAmount, record.destinationCurrency)]]
+      ? [["Destination amount", money(record.destinationAmount, record.destinationCurrency)]]
       : [
           ["Fee", money(record.fees, currency)],
           ["Corridor", `${record.corridor.country}, ${record.corridor.direction}, ${record.corridor.method}`],
@@ -125,7 +125,7 @@ const recordFacts = (record: Transaction): ComponentChild => {
   return facts([
     ["Tenant", `${appId}, ${mode}`],
     ["Amount", money(amount, amountCurrency)],
-    ["Party", partyOf(record) === null ? null : code(partyOf(record) ?? "")],
+    [partyName(record), partyOf(record) === null ? null : code(partyOf(record) ?? "")],
     ...own,
     ["Provider", provider],
     ["Provider's reference", providerReference === null ? "none yet" : code(providerReference)],

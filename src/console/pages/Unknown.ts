@@ -112,7 +112,7 @@ const columnsOf = (mayAct: boolean) => [
   ...(mayAct ? ["Choose"] : []),
   "Reference",
   "Tenant",
-  "What",
+  "Kind",
   "Provider",
   "Amount",
   "State",
@@ -203,7 +203,7 @@ const NAMED = 100
 
 /** The end of each. */
 const ended = (handled: ReadonlyArray<Handled>, back: string): Answer =>
-  page("What became of them", [
+  page("Results", [
     ends.flatMap(([what, text]) => {
       const these = handled.filter((one) => one.what === what)
       return these.length === 0

@@ -1,32 +1,36 @@
-import { Effect, Option, Schema } from "effect"
+import { Effect, Option, Result, Schema } from "effect"
 import { type ComponentChild, h } from "preact"
+import type { CsvValue } from "../../domain/CsvText.ts"
 import { type Delivery, DeliveryStatus } from "../../domain/Delivery.ts"
 import { AppId, isReference, Mode, type Reference } from "../../domain/Ids.ts"
+import { iso } from "../../domain/Instant.ts"
 import { maskedText } from "../../domain/Masking.ts"
 import { may } from "../../domain/Operator.ts"
 import { DEFAULT_ENDPOINT, EndpointName, type WebhookEndpoint } from "../../domain/WebhookEndpoint.ts"
 import { GatewayStatus } from "../../services/ports/GatewayStatus.ts"
 import { type DeliveryCursor, type DeliveryPage, WebhookDeliveries } from "../../services/ports/WebhookDeliveries.ts"
 import { WebhookEndpoints } from "../../services/ports/WebhookEndpoints.ts"
-import {
-  badge,
-  choice,
-  code,
-  facts,
-  field,
-  hidden,
-  link,
-  said,
-  section,
-  type Tone,
-  table,
-  time,
-  transactionLink
-} from "../Elements.ts"
+import { badge, code, facts, field, hidden, link, said, section, type Tone, table, time, transactionLink } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
+import { listFile } from "../ListFile.ts"
+import {
+  type Filter,
+  inputsOf,
+  keptOf,
+  listEnd,
+  mistakesOf,
+  oneOf,
+  placeOf,
+  placeText,
+  ROWS_SHOWN,
+  readingOf,
+  tenantFilter,
+  timeFilters
+} from "../ListFilters.ts"
 import { type Answer, auditOf, page, redirect, type Visit } from "../Route.ts"
 
-const DELIVERIES_SHOWN = 100
+/** Parked ones that are read at once to be sent again. */
+const PARKED_A_READ = 100
 /** One press of the button sends at most so many again. */
 const MOST_AT_ONCE = 500
 const TENANTS_NAMED = 50
@@ -46,10 +50,12 @@ export const makeWebhooks = Effect.gen(function* () {
   const deliveries = yield* WebhookDeliveries
   const status = yield* GatewayStatus
 
-  const show = Effect.fn("WebhooksPage.show")(function* ({ query, ...visit }: Visit) {
+  const show = Effect.fn("WebhooksPage.show")(function* (visit: Visit): Effect.fn.Return<Answer> {
+    const { query } = visit
+    const { list, mistakes } = listOf(query)
+    if (mistakes.size > 0) return page("Webhooks", ownerForm(query, mistakes), { status: 422 })
     const { failing, parked } = yield* status.tenants(TENANTS_NAMED, FAILING_FOR_MS)
-    const owner = ownerOf(query)
-    const found = owner === null ? [] : yield* ofTenant({ ...visit, query }, owner)
+    const found = list === null ? [] : yield* ofTenant(visit, list)
     const rows = parked.map(({ endpoint: state, name, ...row }) => [
       link(pageOf({ ...row, endpoint: name }, "parked"), row.appId),
       row.mode,
@@ -58,7 +64,7 @@ export const makeWebhooks = Effect.gen(function* () {
       state
     ])
     return page("Webhooks", [
-      ownerForm(query),
+      ownerForm(query, []),
       found,
       section(
         "Endpoints that accept nothing",
@@ -80,10 +86,10 @@ export const makeWebhooks = Effect.gen(function* () {
     ])
   })
 
-  const ofTenant = Effect.fnUntraced(function* (visit: Visit, owner: Owner) {
-    const wanted = DeliveryStatus.literals.find((one) => one === visit.query.get("status")) ?? null
+  const ofTenant = Effect.fnUntraced(function* (visit: Visit, { owner, status: wanted, ...list }: DeliveryList) {
     const all = yield* endpoints.list(owner.appId, owner.mode)
-    const { items, next } = yield* deliveries.list({ ...owner, status: wanted, limit: DELIVERIES_SHOWN, after: null })
+    const after = placeOf(visit.query) ?? list.newest
+    const { items, next } = yield* deliveries.list({ ...owner, status: wanted, limit: ROWS_SHOWN, after })
     const shown = all.filter(({ name }) => owner.endpoint === null || name === owner.endpoint)
     const heading = (name: string) => `Endpoint ${name} of ${owner.appId}, ${owner.mode}`
     return [
@@ -92,9 +98,24 @@ export const makeWebhooks = Effect.gen(function* () {
       section(
         "Deliveries",
         deliveryForm(visit, owner, items),
-        next === null ? null : h("p", { class: "soft" }, "There are older ones.")
+        listEnd({ to: "/webhooks", kept: keptOf(filters, visit.query), next: next === null ? null : placeText(next) })
       )
     ]
+  })
+
+  const file = Effect.fn("WebhooksPage.file")(function* (visit: Visit): Effect.fn.Return<Answer> {
+    const { list, mistakes } = listOf(visit.query)
+    if (list === null || mistakes.size > 0) return yield* show(visit)
+    const { newest, owner, status: wanted } = list
+    return listFile({
+      name: `webhooks-${owner.appId}-${owner.mode}`,
+      columns: deliveryColumns,
+      read: ({ after, limit }: { readonly limit: number; readonly after: DeliveryCursor | null }) =>
+        Effect.map(deliveries.list({ ...owner, status: wanted, limit, after: after ?? newest }), ({ items, next }) => ({
+          rows: items,
+          next
+        }))
+    })
   })
 
   /** Those that were ticked, or all that are parked. */
@@ -106,7 +127,7 @@ export const makeWebhooks = Effect.gen(function* () {
       const step: DeliveryPage = yield* deliveries.list({
         ...owner,
         status: "parked",
-        limit: DELIVERIES_SHOWN,
+        limit: PARKED_A_READ,
         after
       })
       ids.push(...step.items.map(({ id }) => id))
@@ -145,6 +166,7 @@ export const makeWebhooks = Effect.gen(function* () {
     place: { to: "/webhooks", name: "Webhooks" },
     routes: [
       { method: "GET", path: "/webhooks", permission: "look", answer: show },
+      { method: "GET", path: "/webhooks.csv", permission: "look", answer: file },
       { method: "POST", path: "/webhooks/redeliver", permission: "redeliver", answer: redeliver }
     ]
   } satisfies Room
@@ -162,27 +184,62 @@ const ownerOf = (given: URLSearchParams): Owner | null => {
 const pageOf = ({ appId, endpoint, mode }: Owner, status: string): string =>
   `/webhooks?app=${appId}&mode=${mode}${endpoint === null ? "" : `&endpoint=${endpoint}`}&status=${status}`
 
-const ownerForm = (query: URLSearchParams): ComponentChild =>
+const mode = oneOf("mode", "Mode", Mode.literals)
+const endpoint: Filter<EndpointName> = {
+  name: "endpoint",
+  read: (text) => (isName(text) ? Result.succeed(text) : Result.fail("An endpoint's name has small letters, digits, _ and -.")),
+  input: (text) => field({ name: "endpoint", label: "Endpoint", value: text, maxLength: 32 })
+}
+const deliveryStatus = oneOf("status", "Status", DeliveryStatus.literals)
+const { to: createdBefore } = timeFilters("Created")
+const filters = [tenantFilter, mode, endpoint, deliveryStatus, createdBefore] satisfies ReadonlyArray<Filter<unknown>>
+
+/** A tenant's deliveries, as the address narrows them down. */
+interface DeliveryList {
+  readonly owner: Owner
+  readonly status: DeliveryStatus | null
+  /** The list begins after it; null at the newest. */
+  readonly newest: DeliveryCursor | null
+}
+
+/** Null where no tenant is named. */
+const listOf = (asked: URLSearchParams): { readonly list: DeliveryList | null; readonly mistakes: ReadonlySet<string> } => {
+  const { mistakes, value } = readingOf(asked)
+  const appId = value(tenantFilter)
+  const before = value(createdBefore)
+  const owner = { mode: value(mode) ?? "live", endpoint: value(endpoint) }
+  const newest = before === null ? null : { at: before, id: "" }
+  return { list: appId === null ? null : { owner: { appId, ...owner }, status: value(deliveryStatus), newest }, mistakes }
+}
+
+const deliveryColumns: ReadonlyArray<readonly [string, (delivery: Delivery) => CsvValue]> = [
+  ["id", ({ id }) => id],
+  ["created_at", ({ createdAt }) => iso(createdAt)],
+  ["endpoint", (delivery) => delivery.endpoint],
+  ["event_type", ({ eventType }) => eventType],
+  ["reference", ({ reference }) => reference],
+  ["status", ({ status }) => status],
+  ["attempts", ({ attempts }) => attempts.length],
+  [
+    "last_attempt_at",
+    ({ attempts }) =>
+      attempts
+        .slice(-1)
+        .map(({ at }) => iso(at))
+        .join("")
+  ],
+  ["last_answer", ({ attempts }) => attempts.at(-1)?.status ?? null]
+]
+
+const ownerForm = (query: URLSearchParams, mistakes: Iterable<string>): ComponentChild =>
   section(
     "A tenant's webhooks",
+    mistakesOf(mistakes),
     h(
       "form",
       { method: "get", action: "/webhooks", class: "filters" },
-      field({ name: "app", label: "Tenant", value: query.get("app") ?? "", isRequired: true, maxLength: 40 }),
-      choice(
-        "mode",
-        "Mode",
-        Mode.literals.map((one) => [one, one] as const),
-        query.get("mode") ?? "live"
-      ),
-      field({ name: "endpoint", label: "Endpoint", value: query.get("endpoint") ?? "", isRequired: false, maxLength: 32 }),
-      choice(
-        "status",
-        "Status",
-        [["", "any"], ...DeliveryStatus.literals.map((one) => [one, one] as const)],
-        query.get("status") ?? ""
-      ),
-      h("button", { type: "submit", class: "strong" }, "Show")
+      inputsOf(filters, query),
+      h("button", { type: "submit", class: "strong" }, "Search")
     )
   )
 

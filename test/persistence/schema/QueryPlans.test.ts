@@ -157,6 +157,22 @@ const hot = {
         yield* listed({ appId, mode: "live" }, filter, { limit: 20, from: { at: NOON + 1, id: reference } })
     yield* (yield* WebhookDeliveries).list({ appId, mode: "live", endpoint: null, status: null, limit: 20, after: null })
   }),
+  "list for an operator": Effect.gen(function* () {
+    const { search } = yield* Transactions
+    const none = { appId: null, mode: null, kind: null, status: null, provider: null, partyEnd: null, createdTo: null } as const
+    const nothing = { corridor: null, failure: null, currency: null, amountFrom: null, amountTo: null } as const
+    const filter = { ...none, ...nothing, needsReview: false, isUnknown: false, createdFrom: NOON }
+    const page = { limit: 25, from: { at: NOON + 1, id: reference } }
+    for (const one of [
+      filter,
+      { ...filter, isUnknown: true },
+      { ...filter, needsReview: true },
+      { ...filter, failure: "unknown", corridor: { country: "UG" }, currency: "UGX", amountFrom: 1n, amountTo: 2n } as const
+    ])
+      yield* search(one, page)
+    const callbacks = { status: null, provider: "mtn", mode: "live", receivedFrom: null, receivedTo: NOON } as const
+    yield* (yield* ProviderInbox).search(callbacks, { limit: 25, after: { at: NOON, id: reference } })
+  }),
   "search all tenants": Effect.gen(function* () {
     const { soughtEverywhere } = yield* Transactions
     const hashes = [new Uint8Array(32)]
