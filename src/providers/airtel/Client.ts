@@ -6,7 +6,7 @@ import { decoded } from "../AnswerParsing.ts"
 import type { Call, Client } from "../Client.ts"
 import type { ContractFees } from "../ContractFees.ts"
 import { encryptedUnder, type Padding, publicKeyIn } from "../PublicKeys.ts"
-import { tokenClient } from "../Tokens.ts"
+import { lifeOf, tokenClient } from "../Tokens.ts"
 import type { ProviderResponse, Transport } from "../Transport.ts"
 import type { Market, MarketCountry } from "./Networks.ts"
 import { isTokenRefused, says } from "./Refusals.ts"
@@ -61,7 +61,6 @@ const PAYOUT: PaymentKind = "payout"
 const MONEY: ReadonlyArray<string> = [PAYOUT, "collection"] satisfies ReadonlyArray<PaymentKind>
 /** Of 180 s; before a token's end, so that none runs out on the way. */
 const TOKEN_MARGIN_MS = 30_000
-const LONGEST_TOKEN_LIFE_MS = 180_000
 /** With the key at hand, and once more with a new one: what is refused for its signature moved nothing. */
 const SIGNED_AT_MOST = 2
 
@@ -80,7 +79,7 @@ export const openApplication = Effect.fnUntraced(function* (account: CountryAcco
         timeoutMs
       },
       schema: TokenAnswer,
-      tokenIn: ({ access_token: text, expires_in }) => ({ text, lifeMs: lifeOf(expires_in) }),
+      tokenIn: ({ access_token: text, expires_in }) => ({ text, lifeMs: lifeOf(expires_in, TOKEN_MARGIN_MS) }),
       refusing: [400, 401, 403],
       alarm: "Airtel refuses the gateway's own credentials, or its address",
       headers: { ...headers, "x-country": country, "x-currency": currency },
@@ -123,11 +122,6 @@ export const openApplication = Effect.fnUntraced(function* (account: CountryAcco
     })
   } satisfies Application
 })
-
-const lifeOf = (seconds: string): number => {
-  const lifeMs = /^\d{1,9}$/.test(seconds) ? Number(seconds) * 1000 : 0
-  return Math.max(0, Math.min(lifeMs, LONGEST_TOKEN_LIFE_MS) - TOKEN_MARGIN_MS)
-}
 
 /** The public key of the application; undefined where it is not given. */
 const keyBy = Effect.fnUntraced(function* (client: Client, until: number) {
