@@ -1,4 +1,4 @@
-import { Clock, Deferred, Effect, FiberMap, type Scope } from "effect"
+import { Clock, Deferred, Effect, Exit, FiberMap, type Scope } from "effect"
 import type { Account } from "./Account.ts"
 import { attemptCallback, CALLBACK_TIMEOUT_MS } from "./Callbacks.ts"
 import type { Fact, Job } from "./Facts.ts"
@@ -27,6 +27,8 @@ export const makeScheduler = Effect.fn("makeScheduler")(function* (
   const { account } = options
   const workers = yield* FiberMap.make<string>()
   const attempts = new Map<string, Deferred.Deferred<void>>()
+  /** Of each worker that waits for its time. */
+  const waits = new Map<string, Deferred.Deferred<void>>()
 
   const commit: Scheduler["commit"] = Effect.fnUntraced(function* (facts) {
     yield* account.commit(facts)
@@ -59,7 +61,10 @@ export const makeScheduler = Effect.fn("makeScheduler")(function* (
   const work = Effect.fnUntraced(function* (id: string) {
     for (let job = account.job(id); job !== undefined; job = account.job(id)) {
       const now = yield* Clock.currentTimeMillis
-      yield* Effect.sleep(Math.max(0, job.at - now))
+      const woken = Deferred.makeUnsafe<void>()
+      waits.set(id, woken)
+      yield* Effect.raceFirst(Effect.sleep(Math.max(0, job.at - now)), Deferred.await(woken))
+      waits.delete(id)
       yield* runOnce(job)
       const left = account.job(id)
       if (left !== undefined && (left.work.kind !== "callbacks" || left.work.attempt === 0)) continue
@@ -83,6 +88,11 @@ export const makeScheduler = Effect.fn("makeScheduler")(function* (
   const flush = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     const due = (job: Job) => job.at <= now
+    // A clock that was moved between a worker's look at it and its sleep lets that oversleep.
+    for (const { id } of account.jobs().filter(due)) {
+      const woken = waits.get(id)
+      if (woken !== undefined) Deferred.doneUnsafe(woken, Exit.void)
+    }
     for (const job of account.jobs().filter((job) => due(job) && job.work.kind !== "callbacks")) yield* untilAttempted(job.id)
     const callbacks = account.jobs().filter(({ work }) => work.kind === "callbacks")
     const waiting = callbacks.filter((job) => !due(job) && job.work.kind === "callbacks" && job.work.attempt > 0)
