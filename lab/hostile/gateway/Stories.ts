@@ -40,6 +40,7 @@ const paid = ({ payouts: [first] }: Abilities) => first
 const prompted = ({ charges }: Abilities) => oneOfEach(charges).find(({ redirect }) => !redirect)
 const prompting: Story["way"] = (abilities, { wrongCode }) => (wrongCode === null ? undefined : prompted(abilities))
 const onPage = ({ charges }: Abilities) => oneOfEach(charges).find(({ redirect }) => redirect)
+const onPageAlone: Story["way"] = (abilities) => (prompted(abilities) === undefined ? onPage(abilities) : undefined)
 const exchanged = ({ exchange, payouts: [first] }: Abilities): Way | undefined =>
   exchange === undefined || first === undefined
     ? undefined
@@ -76,6 +77,8 @@ const stories: ReadonlyArray<Story> = [
     // Later than the last order, and sooner than the code expires.
     happens: (provided) => ({ ...calledWrong(provided), clicksAfterMs: 5 * MINUTE })
   },
+  // Weeks later it may be taken back: of a provider that has pages alone no seed need pay one.
+  { name: "paid on its page", kind: "charge", way: onPageAlone, happens: () => ({ visitsAfterMs: 30 * SECOND }) },
   {
     name: "paid on a page that expired",
     kind: "charge",
