@@ -40,6 +40,7 @@ import { Records } from "./services/Records.ts"
 import { BankAccounts } from "./services/reference/BankAccounts.ts"
 import { Capabilities } from "./services/reference/Capabilities.ts"
 import { Reference } from "./services/reference/Reference.ts"
+import { WalletBalances } from "./services/reference/WalletBalances.ts"
 import { Circuits } from "./services/routing/Circuits.ts"
 import { Failover } from "./services/routing/Failover.ts"
 import { guardedProviders } from "./services/routing/GuardedProviders.ts"
@@ -116,7 +117,8 @@ export const consoleServices = (approvalFrom: ApprovalAmounts) =>
         FloatApprovals.layer,
         KeyApprovals.layer,
         SignIn.layer,
-        UnsettledQueue.layer
+        UnsettledQueue.layer,
+        WalletBalances.layer
       )
     ),
     Layer.provideMerge(RulingFiles.layer),

@@ -24,6 +24,7 @@ import { makeTenants } from "./pages/Tenants.ts"
 import { makeTimeline } from "./pages/Timeline.ts"
 import { makeTransactions } from "./pages/Transactions.ts"
 import { makeUnknown } from "./pages/Unknown.ts"
+import { makeWallets } from "./pages/Wallets.ts"
 import { makeWebhooks } from "./pages/Webhooks.ts"
 
 // An import would read all that node:http exports, and with it an unused client of 16 MB.
@@ -111,6 +112,7 @@ export const makeRooms = ({ traceUrl }: RoomSettings) =>
     makeChanges,
     makeFloats,
     makeFloatEntries,
+    makeWallets,
     makeKeys,
     makeSenders,
     makeProviders,

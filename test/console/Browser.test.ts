@@ -183,6 +183,7 @@ describe("the console in a browser", () => {
         "rates",
         "rates?kind=payout&corridor=UG/UGX/momo&provider=eversend",
         "tenants",
+        "wallets",
         "floats",
         "keys",
         ...ofTenant,

@@ -1,0 +1,81 @@
+import { Effect } from "effect"
+import { type ComponentChild, h } from "preact"
+import { GatewayStatus } from "../../services/ports/GatewayStatus.ts"
+import { type AccountWallets, type Coverage, coverageOf, WalletBalances } from "../../services/reference/WalletBalances.ts"
+import { badge, money, section, table, time } from "../Elements.ts"
+import type { Room } from "../Handler.ts"
+import { page } from "../Route.ts"
+
+/** The wallets at providers against the floats of all tenants. */
+export const makeWallets = Effect.gen(function* () {
+  const balances = yield* WalletBalances
+  const status = yield* GatewayStatus
+
+  const show = Effect.fn("WalletsPage.show")(function* () {
+    const [accounts, { at, floats }] = yield* Effect.all([balances.read, status.read], { concurrency: "unbounded" })
+    return page("Wallets", [
+      section(
+        "Wallets against floats",
+        h(
+          "p",
+          { class: "soft" },
+          "A float is a promise to its tenant, and a wallet is the money that pays it. An account that did not answer is in no sum, and neither is money at a bank. Floats are as of ",
+          time(at),
+          "."
+        ),
+        table(
+          "By mode and currency, of all providers and all tenants",
+          ["Mode", "Currency", "In wallets", "In floats", "Difference", "Without"],
+          coverageOf(accounts, floats).map(coverageRow)
+        )
+      ),
+      section(
+        "Each account",
+        table(
+          "A figure is asked for again after half a minute at the earliest",
+          ["Provider", "Mode", "Available", "Pending", "As of"],
+          accounts.flatMap(accountRows),
+          "No provider has an account here."
+        )
+      )
+    ])
+  })
+
+  return {
+    place: { to: "/wallets", name: "Wallets" },
+    routes: [{ method: "GET", path: "/wallets", permission: "look", answer: show }]
+  } satisfies Room
+})
+
+const coverageRow = ({ currency, floats, mode, wallets, without }: Coverage): ReadonlyArray<ComponentChild> => [
+  mode,
+  currency,
+  wallets === null ? "unknown" : money(wallets, currency),
+  money(floats, currency),
+  wallets === null
+    ? "unknown"
+    : wallets < floats
+      ? [money(wallets - floats, currency), " ", badge(without.length === 0 ? "less than the floats" : "perhaps less", "wait")]
+      : money(wallets - floats, currency),
+  without.join(", ")
+]
+
+const accountRows = ({
+  asOf,
+  isPrevious,
+  mode,
+  provider,
+  wallets
+}: AccountWallets): ReadonlyArray<ReadonlyArray<ComponentChild>> => {
+  const name = isPrevious ? `${provider}, the account before` : provider
+  if (wallets === "unnamed") return [[name, mode, "names no balances", "", ""]]
+  if (wallets === "unknown") return [[name, mode, badge("unknown: it did not answer", "bad"), "", time(asOf)]]
+  if (wallets.length === 0) return [[name, mode, "has no wallet in a currency that is used here", "", time(asOf)]]
+  return wallets.map(({ available, currency, pending }) => [
+    name,
+    mode,
+    money(available, currency),
+    pending === null ? "not named" : money(pending, currency),
+    time(asOf)
+  ])
+}

@@ -1,0 +1,111 @@
+import { Clock, Context, Duration, Effect, Layer } from "effect"
+import type { Currency } from "../../domain/Currency.ts"
+import { Mode } from "../../domain/Ids.ts"
+import type { Instant } from "../../domain/Instant.ts"
+import type { FloatTotal } from "../ports/GatewayStatus.ts"
+import type { Balance } from "../ports/ProviderReads.ts"
+import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
+import { coalescedReads } from "./CoalescedReads.ts"
+
+/** An account that does not answer within this time is unknown: a person waits for the page. */
+const ANSWER_WITHIN = Duration.seconds(5)
+/** Providers are asked again after this at the earliest, however many people look. */
+const ASKED_EVERY = Duration.seconds(30)
+const AT_ONCE = 8
+
+/** The wallets of one account at a provider, as it named them then. */
+export interface AccountWallets {
+  readonly provider: string
+  readonly mode: Mode
+  /** The account before the current one is still set: what is in its wallets is there until it is moved. */
+  readonly isPrevious: boolean
+  readonly asOf: Instant
+  /** `unknown`: it did not answer in time. `unnamed`: this provider names no balances. */
+  readonly wallets: ReadonlyArray<Balance> | "unknown" | "unnamed"
+}
+
+/** The wallets in one currency against what tenants have there, in minor units. */
+export interface Coverage {
+  readonly mode: Mode
+  readonly currency: Currency
+  /** The sum of those that are known; null where none is. */
+  readonly wallets: bigint | null
+  /** What tenants can spend, and what is reserved for payouts that are under way. */
+  readonly floats: bigint
+  /** The providers with an account of this mode whose wallets are unknown: what they hold is in no sum. */
+  readonly without: ReadonlyArray<string>
+}
+
+/** The wallets of every account, asked live for operators, and not of one tenant (`Reference.balances`). */
+export class WalletBalances extends Context.Service<
+  WalletBalances,
+  {
+    /** Every registered account, by provider and mode. It never fails: an account that does not answer is unknown. */
+    readonly read: Effect.Effect<ReadonlyArray<AccountWallets>>
+  }
+>()("gateway/services/WalletBalances") {
+  static readonly layer = Layer.effect(
+    WalletBalances,
+    Effect.gen(function* () {
+      const registry = yield* ProviderRegistry
+      const shared = yield* coalescedReads<Pick<AccountWallets, "asOf" | "wallets">, never>(() => ASKED_EVERY)
+
+      const accounts = registry.known.flatMap((name) =>
+        Mode.literals.flatMap((mode) => registry.accounts(name, mode).map((account, index) => ({ account, name, mode, index })))
+      )
+
+      const askOne = Effect.fnUntraced(function* ({ account, index, mode, name }: (typeof accounts)[number]) {
+        const balances = account.reference?.balances
+        const { asOf, wallets } = yield* shared(
+          `${name}:${mode}:${index}`,
+          Effect.gen(function* () {
+            if (balances === undefined) return { asOf: yield* Clock.currentTimeMillis, wallets: "unnamed" as const }
+            const answer = yield* balances.pipe(
+              Effect.timeout(ANSWER_WITHIN),
+              Effect.catchTags({
+                provider_error: () => Effect.succeed("unknown" as const),
+                TimeoutError: () => Effect.succeed("unknown" as const)
+              })
+            )
+            const asOf = yield* Clock.currentTimeMillis
+            if (answer === "unknown") return { asOf, wallets: answer }
+            return { asOf, wallets: answer.filter(({ currency }) => account.fingerprints(currency).length > 0) }
+          })
+        )
+        return { provider: name, mode, isPrevious: index > 0, asOf, wallets } satisfies AccountWallets
+      })
+
+      return WalletBalances.of({
+        read: Effect.withSpan(Effect.forEach(accounts, askOne, { concurrency: AT_ONCE }), "WalletBalances.read")
+      })
+    })
+  )
+}
+
+/** Each mode and currency that a wallet or a float has, in the order of their names. */
+export const coverageOf = (
+  accounts: ReadonlyArray<AccountWallets>,
+  floats: ReadonlyArray<Pick<FloatTotal, "mode" | "currency" | "available" | "reserved">>
+): ReadonlyArray<Coverage> => {
+  const named = accounts.flatMap(({ mode, wallets }) =>
+    typeof wallets === "string" ? [] : wallets.map((wallet) => ({ ...wallet, mode }))
+  )
+  const places = new Map([...named, ...floats].map(({ currency, mode }) => [`${mode} ${currency}`, { currency, mode }]))
+  return [...places.values()]
+    .map(({ currency, mode }): Coverage => {
+      const isHere = (one: { readonly currency: Currency; readonly mode: Mode }) => one.currency === currency && one.mode === mode
+      const known = named.filter(isHere)
+      return {
+        mode,
+        currency,
+        wallets: known.length === 0 ? null : known.reduce((sum, { available }) => sum + available, 0n),
+        floats: floats.filter(isHere).reduce((sum, { available, reserved }) => sum + available + reserved, 0n),
+        without: [
+          ...new Set(accounts.flatMap((one) => (one.mode === mode && typeof one.wallets === "string" ? [one.provider] : [])))
+        ]
+      }
+    })
+    .toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1))
+}
+
+const nameOf = ({ currency, mode }: Coverage): string => `${mode} ${currency}`
