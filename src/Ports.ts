@@ -24,6 +24,7 @@ import { PartitionsPg } from "./persistence/schema/PartitionsPg.ts"
 import { ClockWatchPg } from "./persistence/status/ClockWatchPg.ts"
 import { GatewayStatusPg } from "./persistence/status/GatewayStatusPg.ts"
 import { PeriodCountsPg } from "./persistence/status/PeriodCountsPg.ts"
+import { ReconciliationsPg } from "./persistence/status/ReconciliationsPg.ts"
 import { RouteCountsPg } from "./persistence/status/RouteCountsPg.ts"
 import { RouteOrdersPg } from "./persistence/status/RouteOrdersPg.ts"
 import { SharedLateCallsPg } from "./persistence/status/SharedLateCallsPg.ts"
@@ -96,6 +97,7 @@ const portsOn = <R, E>(database: Layer.Layer<R | SqlClient.SqlClient, E>, { mast
     QuotesPg,
     RouteCountsPg,
     RouteOrdersPg,
+    ReconciliationsPg,
     SharedLateCallsPg,
     standing,
     TenantActivityPg,

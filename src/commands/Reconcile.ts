@@ -4,7 +4,9 @@ import * as App from "../App.ts"
 import { type Instant, instantOf, iso } from "../domain/Instant.ts"
 import { statedRulings } from "../domain/ReconciliationDifference.ts"
 import { GatewayStatus } from "../services/ports/GatewayStatus.ts"
+import { Reconciliations } from "../services/ports/Reconciliations.ts"
 import { FeeBooking, type FeeDifference } from "../services/settlement/FeeBooking.ts"
+import { keptReconciliation } from "../services/settlement/KeptReconciliation.ts"
 import { Reconciliation, type ReconciliationReport } from "../services/settlement/Reconciliation.ts"
 import { exampleProvider, providerName } from "./Arguments.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
@@ -32,6 +34,7 @@ const comparison = Effect.fnUntraced(function* ({ day, provider, start }: Compar
   const report = yield* (yield* Reconciliation).reconcile(provider, start, day)
   const { recordCheck } = yield* GatewayStatus
   yield* recordCheck({ name: "reconcile", subject: provider, at: now, differences: report.differences.length })
+  yield* (yield* Reconciliations).keep(keptReconciliation(report, now))
   yield* printResult(report, undefined, forPeople(report))
   if (!report.ok)
     return yield* new CommandRefusal({

@@ -17,6 +17,7 @@ import { makeAcknowledging, makeHome } from "./pages/Home.ts"
 import { makeKeys } from "./pages/Keys.ts"
 import { makeProviders } from "./pages/Providers.ts"
 import { makeRates } from "./pages/Rates.ts"
+import { makeReconciliations } from "./pages/Reconciliations.ts"
 import { makeReviews } from "./pages/Reviews.ts"
 import { makeRulingFiles } from "./pages/RulingFilePages.ts"
 import { makeSenders } from "./pages/Senders.ts"
@@ -113,6 +114,7 @@ export const makeRooms = ({ traceUrl }: RoomSettings) =>
     makeFloats,
     makeFloatEntries,
     makeWallets,
+    makeReconciliations,
     makeKeys,
     makeSenders,
     makeProviders,

@@ -17,7 +17,7 @@ export const isInRanges = (ranges: ReadonlyArray<string>, address: string): bool
 
 const LENGTHS: Readonly<Record<number, number>> = { 4: 32, 6: 128 }
 
-/** What an `AddressRange` is and this text is not; undefined where it is one. */
+/** The form of an `AddressRange` that this text lacks; undefined where it is one. */
 export const addressRangeFault = (text: string): string | undefined => {
   const [address = "", length, ...more] = text.split("/")
   const version = isIP(address)

@@ -10,6 +10,7 @@ import { PeriodCounts } from "./ports/PeriodCounts.ts"
 import { Proposals } from "./ports/Proposals.ts"
 import { ProviderInbox } from "./ports/ProviderInbox.ts"
 import { ProviderMemory } from "./ports/ProviderMemory.ts"
+import { RECONCILIATIONS_KEPT_MS, Reconciliations } from "./ports/Reconciliations.ts"
 import { RouteCounts } from "./ports/RouteCounts.ts"
 import { TENANT_CHANGES_KEPT_MS, TenantChanges } from "./ports/TenantChanges.ts"
 import { VelocityLimits } from "./ports/VelocityLimits.ts"
@@ -61,6 +62,7 @@ export const makeRetentionRound = Effect.gen(function* () {
   const memory = yield* ProviderMemory
   const changes = yield* TenantChanges
   const proposals = yield* Proposals
+  const reconciliations = yield* Reconciliations
   const endpoints = yield* WebhookEndpoints
   const removeOldEvents = yield* makeEventRetention
   const keepPartitions = yield* makePartitionMaintenance
@@ -76,6 +78,10 @@ export const makeRetentionRound = Effect.gen(function* () {
     { step: "what providers' adapters shared", sweep: (now: number) => memory.prune(now, ROWS_PER_STEP) },
     { step: "tenants' changes", sweep: (now: number) => changes.prune(now - TENANT_CHANGES_KEPT_MS, ROWS_PER_STEP) },
     { step: "expired proposals", sweep: (now: number) => proposals.expire(now - PROPOSAL_WAITS_MS, now, ROWS_PER_STEP) },
+    {
+      step: "results of reconciliation",
+      sweep: (now: number) => reconciliations.prune(now - RECONCILIATIONS_KEPT_MS, ROWS_PER_STEP)
+    },
     { step: "ended webhook secrets", sweep: (now: number) => endpoints.forgetOldSecrets(now, ROWS_PER_STEP) },
     { step: "hashes of phone numbers", sweep: (now: number) => parties.prune(now - PARTIES_KNOWN_MS, ROWS_PER_STEP) }
   ]

@@ -184,6 +184,7 @@ describe("the console in a browser", () => {
         "rates?kind=payout&corridor=UG/UGX/momo&provider=eversend",
         "tenants",
         "wallets",
+        "reconciliations",
         "floats",
         "keys",
         ...ofTenant,

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { Stack, tenantOn } from "../support/Stack.ts"
 import { personOn, textOf } from "./FormPerson.ts"
 
-layer(Stack.layer({ RECONCILER_SCHEDULE: "1h", CONSOLE_PORT: "0" }), { excludeTestServices: true })(
+layer(Stack.layer({ RECONCILER_SCHEDULE: "1h", CONSOLE_PORT: "0", PROVIDER_TIMEOUT_MS: "15000" }), { excludeTestServices: true })(
   "the page of wallets",
   (it) => {
     it.effect("has what the provider's account holds against the floats of all tenants, with the time of each figure", () =>

@@ -21,6 +21,7 @@ import { Proposals } from "../../src/services/ports/Proposals.ts"
 import { ProviderInbox } from "../../src/services/ports/ProviderInbox.ts"
 import { ProviderMemory } from "../../src/services/ports/ProviderMemory.ts"
 import { RateLimits } from "../../src/services/ports/RateLimits.ts"
+import { Reconciliations } from "../../src/services/ports/Reconciliations.ts"
 import { RouteCounts } from "../../src/services/ports/RouteCounts.ts"
 import { RouteOrders } from "../../src/services/ports/RouteOrders.ts"
 import { SharedLateCalls } from "../../src/services/ports/SharedLateCalls.ts"
@@ -108,6 +109,9 @@ export const fakeProviderMemory = (expected: Expected<ProviderMemory["Service"]>
 /** GatewayStatus: the numbers behind metrics and `gateway status`. */
 export const fakeGatewayStatus = (expected: Expected<GatewayStatus["Service"]> = {}) => fake(GatewayStatus, expected)
 
+/** Reconciliations: what comparisons with providers found. */
+export const fakeReconciliations = (expected: Expected<Reconciliations["Service"]> = {}) => fake(Reconciliations, expected)
+
 /** TenantActivity: what tenants did lately. */
 export const fakeTenantActivity = (expected: Expected<TenantActivity["Service"]> = {}) => fake(TenantActivity, expected)
 
@@ -177,6 +181,7 @@ export const unexpectedPorts = Layer.mergeAll(
   fakeRouteOrders(),
   fakeAcknowledgements(),
   fakeGatewayStatus(),
+  fakeReconciliations(),
   fakeTenantActivity(),
   fakeTenantChanges(),
   fakeUnsettledWork(),

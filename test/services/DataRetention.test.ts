@@ -11,6 +11,7 @@ import { PeriodCounts } from "../../src/services/ports/PeriodCounts.ts"
 import { Proposals } from "../../src/services/ports/Proposals.ts"
 import { ProviderInbox } from "../../src/services/ports/ProviderInbox.ts"
 import { ProviderMemory } from "../../src/services/ports/ProviderMemory.ts"
+import { Reconciliations } from "../../src/services/ports/Reconciliations.ts"
 import { RouteCounts } from "../../src/services/ports/RouteCounts.ts"
 import { TenantChanges } from "../../src/services/ports/TenantChanges.ts"
 import { VelocityLimits } from "../../src/services/ports/VelocityLimits.ts"
@@ -59,6 +60,7 @@ const given = (
       prune: (before, limit) => Effect.andThen(noted("windows", before, 0), removed("windows", limit))
     }),
     fake(PartyHashRetention, { prune: (before) => noted("hashes of phone numbers", before, 0) }),
+    fake(Reconciliations, { prune: (before) => noted("results of reconciliation", before, 0) }),
     fake(PeriodCounts, { prune: (before) => noted("counts of periods", before, 0) }),
     fake(RouteCounts, { prune: (before) => noted("counts of routes", before, 0) }),
     fake(ProviderInbox, { prune: (before) => noted("callbacks", before, 0) }),
@@ -100,6 +102,7 @@ describe("data retention", () => {
         callbacks: 90,
         "hashes of phone numbers": 90,
         "tenants' changes": 400,
+        "results of reconciliation": 90,
         "what providers' adapters shared": 0,
         windows: 8
       })

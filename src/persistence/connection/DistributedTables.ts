@@ -56,6 +56,7 @@ export const coordinatorTables: Readonly<Record<string, string>> = {
   period_counts: "common to all tenants, and names none",
   route_counts: "common to all tenants, and names none",
   route_orders: "a row for each corridor and network whose providers are ordered by their success",
+  reconciliations: "one row a provider and day",
   verification_progress: "one row",
   position_folds: "written and read by ledger verify alone, and not on Citus",
   changes_checked: "one row",

@@ -185,6 +185,7 @@ export const migrationList: ReadonlyArray<Migration> = [
   expand("0057_late_calls"),
   expand("0058_period_counts"),
   expand("0062_configuration_proposals", validate("console_proposals", "console_proposals_kind_check")),
+  expand("0063_reconciliations"),
   expand("0064_route_preferences"),
   { name: "0064_seeded_networks", steps: [batches(textOf("0064_seeded_networks"))] }
 ]

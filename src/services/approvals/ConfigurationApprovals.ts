@@ -78,7 +78,7 @@ export class ConfigurationApprovals extends Context.Service<
         return tenant
       })
 
-      /** What would change, for the second person and for the audit log. */
+      /** The change as the second person and the audit log read it. */
       const detailsOf = Effect.fnUntraced(function* ({ change, note }: ConfigurationWish, at: number) {
         if (change.kind !== "corridor set") {
           const tenant = yield* tenantNow(change)

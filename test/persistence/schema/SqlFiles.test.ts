@@ -136,6 +136,8 @@ describe("the lists of the SQL files", () => {
         "0056_provider_memory": "ef7ebe0854eac1a1",
         "0057_late_calls": "3c75bdca7a41d0bd",
         "0058_period_counts": "069c77d967e62923",
+        "0062_configuration_proposals": "03f94aeee6c68b15",
+        "0063_reconciliations": "2b05929989f94f50",
         "0064_route_preferences": "3ee8697b3b76771e",
         "0064_seeded_networks": "c4c19ca89165b547",
       }

@@ -1,5 +1,6 @@
 import { expect, layer } from "@effect/vitest"
-import { Effect, Redacted } from "effect"
+import { Context, Effect, Option, Redacted } from "effect"
+import { Reconciliations } from "../../../src/services/ports/Reconciliations.ts"
 import type { ProviderCheckRow } from "../../../src/services/reference/ProviderCheck.ts"
 import type { ReconciliationReport } from "../../../src/services/settlement/Reconciliation.ts"
 import { gateway } from "../../commands/Gateway.ts"
@@ -97,6 +98,9 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })
         ])
       )
       expect(timed.filter(({ at }) => Math.abs(Date.parse(at ?? "") - Date.now()) > 600_000)).toEqual([])
+      // The console shows the last result.
+      const result = Option.getOrThrow(yield* Context.get(own.context, Reconciliations).find("eversend", report.day))
+      expect([result.differences, result.explained, result.found.length]).toEqual([2, 3, 5])
       const byKind = report.differences.map(({ kind, mode, ours, reference, theirs }) => [kind, mode, reference, ours, theirs])
       expect(byKind.sort()).toEqual(
         [

@@ -1,0 +1,15 @@
+-- The last comparison of each provider and day, for the console: figures, and what was found, masked and bounded. The release before
+-- neither writes nor reads it.
+CREATE TABLE reconciliations (
+  provider text NOT NULL,
+  -- A day of UTC, as 2026-01-31.
+  day text NOT NULL,
+  at timestamptz NOT NULL,
+  ours int NOT NULL,
+  theirs int NOT NULL,
+  unreadable int NOT NULL,
+  differences int NOT NULL,
+  explained int NOT NULL,
+  found json NOT NULL,
+  PRIMARY KEY (provider, day)
+);
