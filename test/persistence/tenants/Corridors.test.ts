@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs"
 import { describe, it } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
@@ -81,6 +82,45 @@ describe("the corridors", () => {
         minimum: null
       })
       expect(yield* corridors.find({ ...ugandaBank, currency: "USD" })).toEqual(Option.none())
+    })
+  )
+
+  it.effect("have the networks themselves behind the aggregator, where no operator has set the row", () =>
+    Effect.gen(function* () {
+      const node = yield* Effect.flatMap(givenDatabase, (url) => givenNode(url))
+      const corridors = Context.get(node, Corridors)
+      const sql = Context.get(node, SqlClient.SqlClient)
+      const behind = Effect.map(corridors.list, (rows) =>
+        rows.flatMap(({ country, direction, method, providers: [first, ...others] }) =>
+          others.length === 0 ? [] : [`${country} ${direction} ${method}: ${first}, ${others.join(", ")}`]
+        )
+      )
+      const seeded = [
+        "CI payout momo: eversend, wave",
+        "KE collection momo: eversend, airtel, daraja",
+        "KE payout momo: eversend, airtel, daraja",
+        "RW collection momo: eversend, airtel",
+        "RW payout momo: eversend, airtel",
+        "TZ collection momo: eversend, airtel",
+        "TZ payout momo: eversend, airtel",
+        "UG collection momo: eversend, airtel",
+        "UG payout momo: eversend, airtel",
+        "ZM collection momo: eversend, airtel",
+        "ZM payout momo: eversend, airtel"
+      ]
+      expect(yield* behind).toEqual(seeded)
+      // An installation of the release before: of its rows an operator has set one.
+      yield* sql`UPDATE corridors SET providers = ARRAY['eversend'] WHERE method = 'momo'`
+      const own = { country: "UG", currency: "UGX", direction: "payout", method: "momo" } as const
+      const row = Option.getOrThrow(yield* corridors.find(own))
+      yield* corridors.put(
+        { ...row, providers: ["eversend"] },
+        auditEntry({ action: "corridor set", subject: "UG/UGX/payout/momo" })
+      )
+      const step = readFileSync("src/persistence/schema/migrations/0064_seeded_networks.sql", "utf8")
+      expect(yield* sql.unsafe(step, [""])).toEqual([{ reached: null }])
+      yield* TestClock.adjust("1 second")
+      expect(yield* behind).toEqual(seeded.filter((one) => !one.startsWith("UG payout")))
     })
   )
 

@@ -9,6 +9,8 @@ import { Payouts } from "../../../src/services/payouts/Payouts.ts"
 import { RouteCounts } from "../../../src/services/ports/RouteCounts.ts"
 import { RouteOrders } from "../../../src/services/ports/RouteOrders.ts"
 import { Tenants } from "../../../src/services/ports/Tenants.ts"
+import { Reference } from "../../../src/services/reference/Reference.ts"
+import { Circuits } from "../../../src/services/routing/Circuits.ts"
 import { RoutePreferences } from "../../../src/services/routing/RoutePreferences.ts"
 import { fakeProvider } from "../../fakes/FakeProvider.ts"
 import { appId, caller, charge, historyOf, pay, payoutCommand } from "../../support/PaymentRequests.ts"
@@ -131,6 +133,38 @@ describe("a preferred order", () => {
           expect(yield* differences).toStrictEqual([])
         }).pipe(Effect.provideContext(node))
       }).pipe(Effect.scoped)
+  )
+
+  it.effect("has a provider without an account change nothing of how well a corridor works", () =>
+    Effect.gen(function* () {
+      const { node } = yield* routedTo([fakeProvider("alpha", { sending: "never sent" })])
+      yield* Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const told = Effect.map(
+          Effect.flatMap(Reference, (reference) => reference.corridors(caller)),
+          (rows) =>
+            rows.flatMap(({ availability, country, direction, method, provider }) =>
+              country === "UG" && method === "momo" && direction === "payout" ? [[availability, provider]] : []
+            )
+        )
+        const line = { provider: "alpha", mode: "live", operation: "send" } as const
+        const isOpen = Effect.flatMap(Circuits, (circuits) => circuits.isOpen(line))
+        let payouts = 0
+        const failing = Effect.repeat(
+          Effect.andThen(
+            Effect.suspend(() => pay(`payout ${payouts++}`)),
+            isOpen
+          ),
+          { until: (open) => open, times: 40 }
+        )
+        for (const providers of [["alpha"], ["alpha", "airtel"]]) {
+          yield* sql`UPDATE corridors SET providers = ${providers}`
+          yield* TestClock.adjust("1 minute")
+          yield* failing
+          expect(yield* told).toStrictEqual([["down", "alpha"]])
+        }
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
   )
 
   it.effect("reorders no pinned tenant, no bank and no wallet, and a charge by what its contracts say", () =>
