@@ -136,6 +136,9 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h", CONSOLE_PORT: "0", PROVIDER_TIMEO
           ["reviews?app=A%20B", "A tenant has 1 to 40 characters", `value="A B"`],
           ["callbacks?status=new", "Status: one of due, done, parked.", `value="new" selected`],
           ["callbacks.csv?to=1", "Received before (UTC): a day and a time", `value="1"`],
+          ["floats/shop/live/UGX/statement.csv?from=May", "From: a day, as 2026-01-31.", `value="May"`],
+          ["floats/shop/live/UGX/statement.csv?type=gift", "Type: one of ", `value="gift" selected`],
+          ["floats/shop/live/UGX/statement.csv?reference=R1", "A reference has 26 letters", `value="R1"`],
           ["webhooks?app=shop&endpoint=A%21", "An endpoint's name has", `value="A!"`],
           ["webhooks.csv?app=shop&status=lost", "Status: one of due, delivered, parked.", `value="lost" selected`],
           ["proposals?status=lost", "Status: one of open, approved", `value="lost" selected`],
@@ -180,7 +183,7 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h", CONSOLE_PORT: "0", PROVIDER_TIMEO
 
     it.effect("of a tenant's deliveries, of tenants and of approvals go on from page to page as well", () =>
       Effect.gen(function* () {
-        const { gateway, tenant } = yield* given("1234")
+        const { gateway, references, tenant } = yield* given("1234")
         yield* webhooksOf(gateway, tenant, ["payout.pending"])
         const pay = (_: unknown, at: number) => {
           const { destination, ...payout } = momoPayout("1234")
@@ -212,6 +215,12 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h", CONSOLE_PORT: "0", PROVIDER_TIMEO
         const first = (yield* read("/keys?begins=zz-")).text
         const second = (yield* read(linkOf(first, "Next ones") ?? "")).text
         expect([tenants(first).length, ...tenants(second)]).toStrictEqual([25, "zz-35", "zz-36"])
+        const statement = `/floats/${tenant.appId}/live/UGX/statement.csv`
+        const [reference = ""] = references
+        const [whole, one, credits] = yield* Effect.forEach(["", `?reference=${reference}`, "?type=credit"], (query) =>
+          Effect.map(read(`${statement}${query}`), ({ text }) => linesOf(text).length - 1)
+        )
+        expect([Number(whole) > 2 * COUNT, Number(one) >= 1 && Number(one) < 4, credits]).toStrictEqual([true, true, 2])
         expect(linesOf((yield* read("/proposals.csv?kind=key%20issue")).text)[0]).toMatch(/^id,change,subject,status/)
       })
     )

@@ -1,16 +1,24 @@
-import { Effect, Option, Redacted, Schema, Stream } from "effect"
+import { Effect, Redacted, Result, Schema, Stream } from "effect"
 import { type ComponentChild, h } from "preact"
 import { csvText } from "../../domain/CsvText.ts"
 import { isCurrency } from "../../domain/Currency.ts"
-import { AppId, isReference, Mode } from "../../domain/Ids.ts"
+import { AppId, isReference, Mode, type Reference } from "../../domain/Ids.ts"
 import { type Instant, instantOf } from "../../domain/Instant.ts"
 import { maskedText } from "../../domain/Masking.ts"
+import { StatementType } from "../../domain/Statement.ts"
 import { statementLines } from "../../services/FloatStatement.ts"
-import { type EntryPosition, FloatEntries, type FloatName, type StatementPage } from "../../services/ports/FloatEntries.ts"
+import {
+  type EntryPosition,
+  FloatEntries,
+  type FloatName,
+  type StatementPage,
+  type StatementRange
+} from "../../services/ports/FloatEntries.ts"
 import { Vault } from "../../services/ports/Vault.ts"
 import { field, link, section } from "../Elements.ts"
 import { entriesPath, entryTable } from "../EntryTable.ts"
 import type { Room } from "../Handler.ts"
+import { type Filter, inputsOf, mistakesOf, oneOf, readingOf } from "../ListFilters.ts"
 import { type Answer, page, redirect, type Visit } from "../Route.ts"
 
 const ENTRIES_SHOWN = 50
@@ -37,7 +45,7 @@ export const makeFloatEntries = Effect.gen(function* () {
     const older = next === null ? null : pager(`${path}?before=${marked(path, placeText(next))}`)
     return page(`${currency} float of ${appId}, ${mode}`, [
       h("p", null, link(`/floats/${appId}`, `Floats of ${appId}`)),
-      statementForm(path),
+      statementForm(path, new URLSearchParams(), []),
       section("Entries", entryTable(float, items, none), older)
     ])
   })
@@ -47,9 +55,8 @@ export const makeFloatEntries = Effect.gen(function* () {
     function* ({ params, query }: Visit) {
       const float = floatOf(params)
       if (float === null) return noFloat
-      const days = daysOf(query)
-      if (days === null) return page("That is not a day", statementForm(entriesPath(float)), { status: 422 })
-      const range = { ...days, type: null, reference: null }
+      const { mistakes, range } = rangeOf(query)
+      if (mistakes.size > 0) return page("The statement", statementForm(entriesPath(float), query, mistakes), { status: 422 })
       const lines = yield* statementLines((each) => Effect.map(floatEntries.statement(float, range, each), masked))
       const { appId, currency, mode } = float
       return { _tag: "CsvFile" as const, name: `statement-${appId}-${mode}-${currency}.csv`, text: Stream.map(lines, csvText) }
@@ -66,34 +73,49 @@ export const makeFloatEntries = Effect.gen(function* () {
   } satisfies Room
 })
 
-const statementForm = (path: string): ComponentChild =>
+const DAY_MS = 86_400_000
+
+/** A day of UTC, by its beginning. */
+const day = (name: string, label: string): Filter<Instant> => ({
+  name,
+  read: (text) => Result.fromOption(instantOf(`${text}T00:00:00.000Z`), () => `${label}: a day, as 2026-01-31.`),
+  // The browser's own field shows nothing for what is no day.
+  input: (text) => field({ name, label, value: text, type: text === "" || /^\d{4}-\d{2}-\d{2}$/.test(text) ? "date" : "text" })
+})
+const reference: Filter<Reference> = {
+  name: "reference",
+  read: (text) => (isReference(text) ? Result.succeed(text) : Result.fail("A reference has 26 letters and digits.")),
+  input: (text) => field({ name: "reference", label: "Reference", value: text, maxLength: 26 })
+}
+const [from, to] = [day("from", "From"), day("to", "Up to and with")]
+const type = oneOf("type", "Type", StatementType.literals)
+
+/** From the beginning of the first day to the end of the last one. */
+const rangeOf = (asked: URLSearchParams): { readonly range: StatementRange; readonly mistakes: ReadonlySet<string> } => {
+  const { mistakes, value } = readingOf(asked)
+  const last = value(to)
+  const range = { from: value(from), to: last === null ? null : last + DAY_MS, type: value(type), reference: value(reference) }
+  return { range, mistakes }
+}
+
+const statementForm = (path: string, asked: URLSearchParams, mistakes: Iterable<string>): ComponentChild =>
   section(
     "Statement",
+    mistakesOf(mistakes),
     h(
       "p",
       { class: "soft" },
       "What the tenant can read of this float, the oldest first, as CSV: ",
       link(`${path}/statement.csv`, "all of it"),
-      ", or some days of UTC."
+      ", or some days of UTC, entries of one type or of one transaction."
     ),
     h(
       "form",
       { method: "get", action: `${path}/statement.csv`, class: "filters" },
-      field({ name: "from", label: "From", type: "date" }),
-      field({ name: "to", label: "Up to and with", type: "date" }),
+      inputsOf([from, to, type, reference], asked),
       h("button", { type: "submit" }, "Get the CSV")
     )
   )
-
-const DAY_MS = 86_400_000
-
-/** The moments from the first day to the end of the last one; null where one is no day. */
-const daysOf = (query: URLSearchParams): { readonly from: Instant | null; readonly to: Instant | null } | null => {
-  const [from, to] = [query.get("from") ?? "", query.get("to") ?? ""].map((day) =>
-    day === "" ? null : Option.getOrUndefined(instantOf(`${day}T00:00:00.000Z`))
-  )
-  return from === undefined || to === undefined ? null : { from, to: to === null ? null : to + DAY_MS }
-}
 
 const pager = (to: string): ComponentChild => h("p", { class: "pager" }, link(to, "Older ones"))
 
