@@ -45,7 +45,7 @@ const storedWindows = ({ counters, partyHash, transaction }: TracedOpenStep): st
 /** A decision about the refunds of a collection stays one. */
 const isGivenBack = ({ name }: WindowUse): boolean => name !== REFUND_WINDOW
 
-/** What the database makes a beneficiary of; it takes owner and time from the payout. */
+/** The values of which the database makes a beneficiary; it takes owner and time from the payout. */
 const ofRecipient = [
   "id",
   "type",

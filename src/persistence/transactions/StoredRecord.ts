@@ -38,7 +38,7 @@ const decodeRecord = Schema.decodeUnknownSync(Schema.toCodecJson(Transaction))
 
 const isObject = (json: Schema.Json): json is Schema.JsonObject => typeof json === "object" && json !== null && "kind" in json
 
-/** What no step changes of a record, with few exceptions. */
+/** The members that no step changes, with few exceptions. */
 const constant: ReadonlySet<string> = new Set([
   "kind",
   "reference",

@@ -27,7 +27,7 @@ export const TIME_BOUNDS_MS = [
 ] as const
 
 /**
- * What became of payments at each provider, counted in periods of `PERIOD_MS` as `PeriodCounts` are: in memory until it is written, each process
+ * Results of payments at each provider, counted in periods of `PERIOD_MS` as `PeriodCounts` are: in memory until it is written, each process
  * its own counts whole. Only the order of providers is decided by them.
  */
 export class RouteCounts extends Context.Service<

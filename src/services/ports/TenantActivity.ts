@@ -13,7 +13,7 @@ export const ActivityCount = Schema.Struct({
 })
 export type ActivityCount = typeof ActivityCount.Type
 
-/** What one tenant did lately, for operators. */
+/** One tenant's latest activity, for operators. */
 export class TenantActivity extends Context.Service<
   TenantActivity,
   {

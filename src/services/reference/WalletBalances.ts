@@ -30,7 +30,7 @@ export interface Coverage {
   readonly currency: Currency
   /** The sum of those that are known; null where none is. */
   readonly wallets: bigint | null
-  /** What tenants can spend, and what is reserved for payouts that are under way. */
+  /** The sum that tenants can spend, with the sum reserved for payouts under way. */
   readonly floats: bigint
   /** The providers with an account of this mode whose wallets are unknown: what they hold is in no sum. */
   readonly without: ReadonlyArray<string>

@@ -102,7 +102,7 @@ export class RoutePreferences extends Context.Service<
   )
 }
 
-/** What this node read last. */
+/** The orders that this node read last. */
 interface Known {
   readonly orders: ReadonlyMap<string, RouteOrder>
   readonly success: ReadonlyMap<string, SuccessByProvider>
