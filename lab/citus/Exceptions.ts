@@ -71,6 +71,7 @@ const ofAllTenants: ReadonlyArray<Exception> = [
       "(SELECT app_id, mode FROM deliveries WHERE parked LIMIT",
       'created_at AS "createdAt" FROM tenants ORDER BY app_id',
       "SELECT t.reference, t.record, t.revision, t.created_at FROM transactions t WHERE t.created_at >= $1::timestamptz",
+      "FROM open_work w JOIN transactions t ON w.needs_review AND t.app_id = w.app_id AND t.reference = w.reference WHERE t.created_at >= $1",
       "WHERE w.needs_review ORDER BY w.created_at, w.reference LIMIT",
       "SELECT record, revision FROM transactions WHERE provider = $1 AND mode = $2 AND created_at >= $3::timestamptz"
     ]
