@@ -117,7 +117,7 @@ describe("the corridors", () => {
         { ...row, providers: ["eversend"] },
         auditEntry({ action: "corridor set", subject: "UG/UGX/payout/momo" })
       )
-      const step = readFileSync("src/persistence/schema/migrations/0064_seeded_networks.sql", "utf8")
+      const step = readFileSync("src/persistence/schema/migrations/0065_seeded_networks.sql", "utf8")
       expect(yield* sql.unsafe(step, [""])).toEqual([{ reached: null }])
       yield* TestClock.adjust("1 second")
       expect(yield* behind).toEqual(seeded.filter((one) => !one.startsWith("UG payout")))
